@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The log: one line per event, built on the stack and written by one write(2).
+ *
+ * Invariant: whatever a field holds, the line is well-formed in its format and valid UTF-8. What
+ * does not fit is left out: the line is closed properly and says cut=true. Both formats share one
+ * quoting, JSON's. Who logs what is decided elsewhere.
+ */
+#include "common/log.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+/* PIPE_BUF: a longer write to a pipe may mix with those of other processes. */
+#define LINE_BYTES ((size_t)4096)
+/* Kept free for what closes a cut line: the string, the cut mark, the object, the newline. */
+#define TAIL_BYTES sizeof("\",\"cut\":true}\n")
+
+struct line {
+	size_t used;
+	bool cut;
+	char bytes[LINE_BYTES];
+};
+
+static const struct {
+	const char *first_key, *next_key, *after_key, *cut, *close;
+} punctuation[] = {
+	[LOG_LOGFMT] = {"", " ", "=", " cut=true", "\n"},
+	[LOG_JSON] = {"{\"", ",\"", "\":", ",\"cut\":true", "}\n"},
+};
+
+static const char *const level_names[] = {
+	[LOG_DEBUG] = "debug",
+	[LOG_INFO] = "info",
+	[LOG_WARN] = "warn",
+	[LOG_ERROR] = "error",
+};
+
+static const char *const format_names[] = {
+	[LOG_LOGFMT] = "logfmt",
+	[LOG_JSON] = "json",
+};
+
+static enum log_level min_level = LOG_INFO;
+static enum log_format line_format = LOG_LOGFMT;
+
+static int index_of(const char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(names[i], name) == 0)
+			return (int)i;
+	return -1;
+}
+
+int log_setup(const char *level, const char *format, struct error *err)
+{
+	int level_index = index_of(level_names, COUNT(level_names), level);
+	int format_index = index_of(format_names, COUNT(format_names), format);
+
+	if (level_index < 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "log level '%s' is none of debug, info, warn, error", level);
+	if (format_index < 0)
+		return fail(err, ERR_INVALID_ARGUMENT, "log format '%s' is neither logfmt nor json",
+			    format);
+	min_level = (enum log_level)level_index;
+	line_format = (enum log_format)format_index;
+	return 0;
+}
+
+/* All or nothing; once something did not fit, nothing more is taken. */
+static bool put(struct line *line, const char *bytes, size_t n)
+{
+	if (line->cut || line->used + n > LINE_BYTES - TAIL_BYTES) {
+		line->cut = true;
+		return false;
+	}
+	memcpy(line->bytes + line->used, bytes, n);
+	line->used += n;
+	return true;
+}
+
+static bool put_text(struct line *line, const char *text)
+{
+	return put(line, text, strlen(text));
+}
+
+/* Into the room that put() keeps free. */
+static void put_tail(struct line *line, const char *text)
+{
+	size_t n = strlen(text);
+
+	memcpy(line->bytes + line->used, text, n);
+	line->used += n;
+}
+
+/*
+ * Bytes of the UTF-8 sequence at text, 0 when it is none (RFC 3629, section 4): the second byte's
+ * range excludes overlong forms, surrogates and what lies above U+10FFFF.
+ */
+static size_t utf8_length(const char *text)
+{
+	static const struct {
+		unsigned char first, last, second_min, second_max, length;
+	} forms[] = {
+		{0x01, 0x7f, 0x00, 0xff, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2},
+		{0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+		{0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+		{0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
+		{0xf4, 0xf4, 0x80, 0x8f, 4},
+	};
+	const unsigned char *bytes = (const unsigned char *)text;
+	size_t form = 0;
+
+	while (form < COUNT(forms) && (bytes[0] < forms[form].first || bytes[0] > forms[form].last))
+		form++;
+	if (form == COUNT(forms) || bytes[1] < forms[form].second_min ||
+	    bytes[1] > forms[form].second_max)
+		return 0;
+	for (size_t i = 2; i < forms[form].length; i++)
+		if ((bytes[i] & 0xc0) != 0x80)
+			return 0;
+	return forms[form].length;
+}
+
+static bool put_control(struct line *line, char byte)
+{
+	static const char short_forms[] = "\b\t\n\f\r", letters[] = "btnfr";
+	const char *found = strchr(short_forms, byte);
+	char escape[sizeof("\\u0000")];
+
+	if (found)
+		snprintf(escape, sizeof(escape), "\\%c", letters[found - short_forms]);
+	else
+		snprintf(escape, sizeof(escape), "\\u%04x", (unsigned)byte & 0xff);
+	return put_text(line, escape);
+}
+
+static bool is_control(char byte)
+{
+	return (unsigned char)byte < ' ' || byte == 0x7f;
+}
+
+/* One character of a value, as it stands in quotes; returns the bytes of text it took. */
+static size_t put_character(struct line *line, const char *text)
+{
+	size_t length = utf8_length(text);
+
+	if (length == 0) {
+		put(line, "?", 1);
+		return 1;
+	}
+	if (is_control(*text))
+		put_control(line, *text);
+	else if (*text == '"' || *text == '\\')
+		put(line, (const char[]){'\\', *text}, 2);
+	else
+		put(line, text, length);
+	return length;
+}
+
+static bool needs_quotes(const char *text)
+{
+	const char *byte = text;
+
+	while (*byte && *byte != ' ' && *byte != '"' && *byte != '=' && *byte != '\\' &&
+	       !is_control(*byte))
+		byte++;
+	return *byte || byte == text;
+}
+
+static void put_value(struct line *line, const char *text)
+{
+	bool quoted = line_format == LOG_JSON || needs_quotes(text);
+
+	if (quoted && !put(line, "\"", 1))
+		return;
+	while (*text && !line->cut)
+		text += put_character(line, text);
+	if (quoted)
+		put_tail(line, "\"");
+}
+
+static void put_field(struct line *line, struct log_field field)
+{
+	size_t before = line->used;
+
+	put_text(line, line->used ? punctuation[line_format].next_key
+				  : punctuation[line_format].first_key);
+	put_text(line, field.key);
+	put_text(line, punctuation[line_format].after_key);
+	size_t head = line->used;
+	if (field.text) {
+		put_value(line, field.text);
+	} else {
+		char digits[24];
+		snprintf(digits, sizeof(digits), "%lld", field.number);
+		put_text(line, digits);
+	}
+	/* A key without a value, or half a key, is worth less than none. */
+	if (line->cut && line->used == head)
+		line->used = before;
+}
+
+static void put_time(struct line *line)
+{
+	struct timespec now;
+	struct tm utc;
+	char seconds[40], text[64];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(text, sizeof(text), "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
+	put_field(line, log_str("time", text));
+}
+
+void log_write(enum log_level level, const struct log_field *fields, unsigned n_fields)
+{
+	int saved_errno = errno;
+	struct line line;
+
+	if (level < min_level)
+		return;
+	line.used = 0;
+	line.cut = false;
+	put_time(&line);
+	put_field(&line, log_str("level", level_names[level]));
+	for (unsigned i = 0; i < n_fields; i++)
+		put_field(&line, fields[i]);
+	if (line.cut)
+		put_tail(&line, punctuation[line_format].cut);
+	put_tail(&line, punctuation[line_format].close);
+	/* A log that cannot be written has nobody to tell. */
+	ssize_t written = write(STDERR_FILENO, line.bytes, line.used);
+	(void)written;
+	errno = saved_errno;
+}

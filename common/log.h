@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_LOG_H
+#define ZCSI_LOG_H
+
+/*
+ * One line an event on stderr, logfmt or JSON, written by one write(2) so that lines of several
+ * threads never mix:
+ *
+ *	log_info("listening", log_str("endpoint", "unix:///run/zcsi/node.sock"));
+ *	-> time=2026-01-31T12:00:00.123Z level=info msg=listening endpoint=unix:///run/...
+ *
+ * Log or return an error, never both. Never a request body, never a secret. Any thread.
+ */
+
+#include "common/error.h"
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
+enum log_format { LOG_LOGFMT, LOG_JSON };
+
+struct log_field {
+	const char *key;
+	const char *text; /* NULL: number counts */
+	long long number;
+};
+
+static inline struct log_field log_str(const char *key, const char *text)
+{
+	return (struct log_field){.key = key, .text = text ? text : ""};
+}
+
+static inline struct log_field log_int(const char *key, long long number)
+{
+	return (struct log_field){.key = key, .number = number};
+}
+
+/*
+ * By name: debug, info, warn or error; logfmt or json. Before any thread starts; without it, info
+ * and logfmt. -1: ERR_INVALID_ARGUMENT says which name is none.
+ */
+int log_setup(const char *level, const char *format, struct error *err);
+
+void log_write(enum log_level level, const struct log_field *fields, unsigned n_fields);
+
+#define log_at(level, message, ...)                                                                \
+	log_write(level,                                                                           \
+		  (const struct log_field[]){log_str("msg", message) __VA_OPT__(, ) __VA_ARGS__},  \
+		  sizeof((const struct log_field[]){log_str("msg", "") __VA_OPT__(, )              \
+							    __VA_ARGS__}) /                        \
+			  sizeof(struct log_field))
+
+#define log_debug(...) log_at(LOG_DEBUG, __VA_ARGS__)
+#define log_info(...)  log_at(LOG_INFO, __VA_ARGS__)
+#define log_warn(...)  log_at(LOG_WARN, __VA_ARGS__)
+#define log_error(...) log_at(LOG_ERROR, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_MEM_H
+#define ZCSI_MEM_H
+
+/*
+ * Memory and scopes. The scope owns what it declares with auto_*, and hands it over with steal_*.
+ * Everything that belongs to one call lives in the call's arena and is freed with it. Running out
+ * of memory aborts: what a peer may ask for is capped before it gets here.
+ */
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#define auto_free    __attribute__((cleanup(mem_cleanup_free)))
+#define auto_close   __attribute__((cleanup(mem_cleanup_close)))
+#define auto_fclose  __attribute__((cleanup(mem_cleanup_fclose)))
+
+/* auto_unlock pthread_mutex_t *held = lock_take(&mutex); */
+#define auto_unlock  __attribute__((cleanup(mem_cleanup_unlock), unused))
+
+void mem_cleanup_free(void *pointer_to_pointer);
+void mem_cleanup_close(const int *fd);
+void mem_cleanup_fclose(FILE **file);
+
+static inline pthread_mutex_t *lock_take(pthread_mutex_t *mutex)
+{
+	pthread_mutex_lock(mutex);
+	return mutex;
+}
+
+static inline void mem_cleanup_unlock(pthread_mutex_t **mutex)
+{
+	pthread_mutex_unlock(*mutex);
+}
+
+/* Take the value out of a scope's variable, leaving it nothing to clean up. */
+#define steal_ptr(variable)                                                                        \
+	({                                                                                         \
+		__typeof__(variable) v_ = variable;                                                \
+		(variable) = NULL;                                                                 \
+		v_;                                                                                \
+	})
+
+static inline int steal_fd(int *fd)
+{
+	int taken = *fd;
+	*fd = -1;
+	return taken;
+}
+
+/* malloc, calloc and friends that abort instead of returning NULL. mem_alloc zeroes. */
+void *mem_alloc(size_t size);
+void *mem_resize(void *memory, size_t size);
+char *mem_strdup(const char *text);
+
+/*
+ * An arena: memory that is freed all at once. Not for two threads at the same time.
+ * The cap bounds what arena_try hands out (work whose size a peer decides); arena_alloc, for
+ * work whose size we decide, ignores it.
+ */
+struct arena {
+	struct arena_block *blocks;
+	size_t used; /* bytes handed out */
+	size_t cap;
+};
+
+void arena_init(struct arena *arena, size_t cap);
+void arena_fini(struct arena *arena);
+
+/* Zeroed memory, aligned for anything; never NULL. */
+void *arena_alloc(struct arena *arena, size_t size);
+/* The same, or NULL when the cap would be passed. */
+void *arena_try(struct arena *arena, size_t size);
+char *arena_strdup(struct arena *arena, const char *text);
+__attribute__((format(printf, 2, 3))) char *arena_printf(struct arena *arena, const char *fmt, ...);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Options: one table read three ways, as flags, as environment and as --help.
+ *
+ * Invariant: after options_parse every ret_ of the table is set, whatever it returned, and
+ * options_fini may be called. An environment variable that is empty counts as not set. What a
+ * value means is for the program to check.
+ */
+#include "common/options.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/mem.h"
+
+#define HELP_COLUMNS 79
+#define HELP_INDENT  8
+#define SPACE        " \t\n\r\f\v"
+
+static const struct {
+	const char *word;
+	bool value;
+} flag_words[] = {
+	{"1", true},      {"true", true}, {"yes", true},  {"on", true}, {"0", false},
+	{"false", false}, {"no", false},  {"off", false}, {"", false},
+};
+
+static int set_flag(const struct option_row *row, const char *word, struct error *err)
+{
+	for (size_t i = 0; i < COUNT(flag_words); i++) {
+		if (strcasecmp(flag_words[i].word, word) == 0) {
+			*row->ret_flag = flag_words[i].value;
+			return 0;
+		}
+	}
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "'%s' is neither true nor false: give --%s (or %s) one of them", word,
+		    row->name, row->env);
+}
+
+static void append(struct option_list *list, const char *value)
+{
+	list->values = mem_resize(list->values, (list->n + 1) * sizeof(*list->values));
+	list->values[list->n++] = value;
+}
+
+/* The words are copied behind the array, in one allocation: the environment is not ours to cut. */
+static void set_words(struct option_list *list, const char *text)
+{
+	size_t max_words = strlen(text) / 2 + 1, array = max_words * sizeof(*list->values);
+	char *memory = mem_alloc(array + strlen(text) + 1);
+	char *words = strcpy(memory + array, text), *state;
+
+	list->values = (const char **)(void *)memory;
+	for (char *word = strtok_r(words, SPACE, &state); word;
+	     word = strtok_r(NULL, SPACE, &state))
+		list->values[list->n++] = word;
+}
+
+static void clear(const struct option_row *row)
+{
+	if (row->ret_text)
+		*row->ret_text = NULL;
+	if (row->ret_flag)
+		*row->ret_flag = false;
+	if (row->ret_list)
+		*row->ret_list = (struct option_list){0};
+}
+
+static const struct option_row *find_row(const struct program *program, const char *name, size_t n)
+{
+	for (size_t i = 0; i < program->n_options; i++) {
+		const struct option_row *row = &program->options[i];
+		if (strlen(row->name) == n && memcmp(row->name, name, n) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+static int set_from_flag(const struct option_row *row, const char *value, bool again,
+			 struct error *err)
+{
+	if (again && !row->ret_list)
+		return fail(err, ERR_INVALID_ARGUMENT, "--%s is given twice: give it once",
+			    row->name);
+	if (row->ret_flag)
+		return set_flag(row, value ? value : "true", err);
+	if (row->ret_list)
+		append(row->ret_list, value);
+	else
+		*row->ret_text = value;
+	return 0;
+}
+
+/* One option at argv[0], argv[1] being its value perhaps. Returns how many of them it took. */
+static int parse_flag(const struct program *program, char **argv, bool *given, struct error *err)
+{
+	if (strncmp(argv[0], "--", 2) != 0 || argv[0][2] == '\0')
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "argument '%s' is not an option: try %s --help", argv[0],
+			    program->name);
+	const char *name = argv[0] + 2;
+	size_t length = strcspn(name, "=");
+	const char *value = name[length] ? name + length + 1 : NULL;
+	const struct option_row *row = find_row(program, name, length);
+	int taken = 1;
+
+	if (!row)
+		return fail(err, ERR_INVALID_ARGUMENT, "unknown option '--%.*s': try %s --help",
+			    (int)length, name, program->name);
+	if (!value && !row->ret_flag) {
+		value = argv[1];
+		taken = 2;
+	}
+	/* A value that looks like an option is one whose value was forgotten; '=' takes any. */
+	if (!row->ret_flag && (!value || (taken == 2 && strncmp(value, "--", 2) == 0)))
+		return fail(err, ERR_INVALID_ARGUMENT, "--%s has no value: write --%s %s",
+			    row->name, row->name, row->metavar);
+	bool *again = &given[row - program->options];
+	if (set_from_flag(row, value, *again, err) < 0)
+		return -1;
+	*again = true;
+	return taken;
+}
+
+static int set_from_environment(const struct option_row *row, bool *given, struct error *err)
+{
+	const char *text = getenv(row->env);
+
+	if (!text || text[strspn(text, SPACE)] == '\0')
+		return 0;
+	*given = true;
+	if (row->ret_flag)
+		return set_flag(row, text, err);
+	if (row->ret_list)
+		set_words(row->ret_list, text);
+	else
+		*row->ret_text = text;
+	return 0;
+}
+
+static void set_fallback(const struct option_row *row)
+{
+	if (!row->fallback)
+		return;
+	if (row->ret_list)
+		append(row->ret_list, row->fallback);
+	else if (row->ret_text)
+		*row->ret_text = row->fallback;
+}
+
+static int parse(const struct program *program, char **argv, bool *given, struct error *err)
+{
+	while (*argv) {
+		if (strcmp(*argv, "--help") == 0) {
+			options_help(program, stdout);
+			return 1;
+		}
+		if (strcmp(*argv, "--version") == 0) {
+			printf("%s %s\n", program->name, program->version);
+			return 1;
+		}
+		int taken = parse_flag(program, argv, given, err);
+		if (taken < 0)
+			return -1;
+		argv += taken;
+	}
+	for (size_t i = 0; i < program->n_options; i++) {
+		const struct option_row *row = &program->options[i];
+		if (!given[i] && set_from_environment(row, &given[i], err) < 0)
+			return -1;
+		if (!given[i])
+			set_fallback(row);
+	}
+	return 0;
+}
+
+int options_parse(const struct program *program, int argc, char **argv, struct error *err)
+{
+	auto_free bool *given = mem_alloc(program->n_options * sizeof(*given));
+
+	for (size_t i = 0; i < program->n_options; i++)
+		clear(&program->options[i]);
+	int result = parse(program, argc > 0 ? argv + 1 : argv, given, err);
+	if (result != 0)
+		options_fini(program);
+	return result;
+}
+
+void options_fini(const struct program *program)
+{
+	for (size_t i = 0; i < program->n_options; i++) {
+		struct option_list *list = program->options[i].ret_list;
+		if (!list)
+			continue;
+		free(list->values);
+		*list = (struct option_list){0};
+	}
+}
+
+/* A paragraph, each line indented, none beyond the last column unless one word is. */
+static void put_wrapped(FILE *out, int indent, const char *text)
+{
+	int column = 0;
+
+	for (text += strspn(text, SPACE); *text; text += strspn(text, SPACE)) {
+		int length = (int)strcspn(text, SPACE);
+		if (column > 0 && column + 1 + length > HELP_COLUMNS) {
+			fputc('\n', out);
+			column = 0;
+		}
+		int before = column > 0 ? 1 : indent;
+		fprintf(out, "%*s%.*s", before, "", length, text);
+		column += before + length;
+		text += length;
+	}
+	fputc('\n', out);
+}
+
+static void put_option(FILE *out, const char *name, const char *metavar, const char *help)
+{
+	fprintf(out, "\n  --%s%s%s\n", name, metavar ? " " : "", metavar ? metavar : "");
+	put_wrapped(out, HELP_INDENT, help);
+}
+
+static void put_row(FILE *out, const struct option_row *row)
+{
+	char sources[1024];
+
+	snprintf(sources, sizeof(sources), "%sEnvironment: %s%s.%s%s",
+		 row->ret_list ? "May be given several times. " : "", row->env,
+		 row->ret_list ? ", values separated by spaces" : "",
+		 row->fallback ? " Default: " : "", row->fallback ? row->fallback : "");
+	put_option(out, row->name, row->metavar, row->help);
+	put_wrapped(out, HELP_INDENT, sources);
+}
+
+void options_help(const struct program *program, FILE *out)
+{
+	fprintf(out, "Usage: %s [OPTION]...\n\n", program->name);
+	put_wrapped(out, 0, program->summary);
+	fputs("\nOptions:\n", out);
+	for (size_t i = 0; i < program->n_options; i++)
+		put_row(out, &program->options[i]);
+	put_option(out, "help", NULL, "Print this text and exit.");
+	put_option(out, "version", NULL, "Print the version and exit.");
+	if (program->trailer)
+		fprintf(out, "\n%s\n", program->trailer);
+}

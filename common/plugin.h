@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_PLUGIN_H
+#define ZCSI_PLUGIN_H
+
+/*
+ * What both daemons say of the plugin as a whole. CSI has each instance give the "grand sum" of
+ * all, so there is one list (spec.md, GetPluginCapabilities).
+ */
+
+#define PLUGIN_NAME "zcsi.zfs" /* domain notation; begins and ends with a letter */
+
+/* SERVICE(type of PluginCapability.Service), EXPANSION(type of PluginCapability.VolumeExpansion) */
+#define PLUGIN_CAPABILITIES(SERVICE, EXPANSION)                                                    \
+	SERVICE(CONTROLLER_SERVICE)                                                                \
+	SERVICE(VOLUME_ACCESSIBILITY_CONSTRAINTS)                                                  \
+	SERVICE(GROUP_CONTROLLER_SERVICE)                                                          \
+	EXPANSION(ONLINE)
+
+/* The topology key every node has; its value is the node id, unless --topology gives another. */
+#define PLUGIN_TOPOLOGY_KEY PLUGIN_NAME "/node"
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Running programs, real ones. No descriptor may stay open after any of the tests. A child's
+ * death is seen by the end of a pipe whose other end only it and its children hold.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* ours is in common/error.h */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <linux/close_range.h>
+
+#include "common/clock.h"
+#include "common/exec.h"
+#include "common/log.h"
+#include "common/mem.h"
+
+#define LONG_MS 20000 /* what none of the tests may come near to */
+
+static struct error err;
+static struct exec_result result;
+
+#define run(...) exec_run(&(struct exec){__VA_ARGS__}, &result, &err)
+#define program(...)                                                                               \
+	.argv = (const char *const[])                                                              \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
+#define shell(script) program("sh", "-c", script)
+
+static int count_descriptors(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (readdir(directory))
+		n++;
+	closedir(directory);
+	return n;
+}
+
+static int descriptors_before;
+static int64_t started;
+
+static int begin(void **state)
+{
+	(void)state;
+	descriptors_before = count_descriptors();
+	started = now_ms();
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	exec_result_fini(&result);
+	if (now_ms() - started > LONG_MS || count_descriptors() != descriptors_before)
+		return -1;
+	return 0;
+}
+
+static void status_and_both_outputs(void **state)
+{
+	(void)state;
+
+	assert_int_equal(run(shell("echo out; echo error >&2; echo >&2; exit 3")), 0);
+	assert_int_equal(result.status, 3);
+	assert_string_equal(result.out, "out\n");
+	assert_string_equal(result.error, "error");
+}
+
+static void silence_is_empty_text(void **state)
+{
+	(void)state;
+
+	assert_int_equal(run(program("true")), 0);
+	assert_int_equal(result.status, 0);
+	assert_string_equal(result.out, "");
+	assert_string_equal(result.error, "");
+}
+
+static void arguments_are_not_read_by_a_shell(void **state)
+{
+	(void)state;
+
+	assert_int_equal(run(program("printf", "%s|", "a b", "", "$HOME;*", "'")), 0);
+	assert_string_equal(result.out, "a b||$HOME;*|'|");
+}
+
+static void death_by_signal_is_128_and_more(void **state)
+{
+	(void)state;
+
+	assert_int_equal(run(shell("kill -TERM $$")), 0);
+	assert_int_equal(result.status, 128 + SIGTERM);
+}
+
+static void missing_program_is_named(void **state)
+{
+	(void)state;
+
+	assert_int_equal(run(program("zcsi-no-such-program")), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_string_equal(err.text, "'zcsi-no-such-program' is not installed, or not in PATH: "
+				      "install it on this host");
+	assert_int_equal(run(program("/dev/null")), -1);
+	assert_int_equal(err.code, ERR_PERMISSION_DENIED);
+	assert_string_equal(err.text, "cannot run '/dev/null': Permission denied");
+}
+
+static void input_is_given_whole(void **state)
+{
+	(void)state;
+	auto_free char *text = mem_alloc(300001);
+
+	assert_int_equal(run(program("cat")), 0);
+	assert_string_equal(result.out, "");
+	exec_result_fini(&result);
+	memset(text, 'i', 300000);
+	assert_int_equal(run(program("cat"), .input = text), 0);
+	assert_string_equal(result.out, text);
+	exec_result_fini(&result);
+	assert_int_equal(run(program("true"), .input = text), 0);
+	assert_int_equal(result.status, 0);
+}
+
+static void ten_megabytes_come_whole(void **state)
+{
+	(void)state;
+	const size_t size = (size_t)10 << 20;
+
+	assert_int_equal(run(shell("head -c 10485760 /dev/zero | tr '\\0' x; echo e >&2")), 0);
+	assert_int_equal(strlen(result.out), size);
+	assert_int_equal(strspn(result.out, "x"), size);
+	assert_string_equal(result.error, "e");
+}
+
+static void stdout_beyond_its_bound_fails(void **state)
+{
+	(void)state;
+
+	assert_int_equal(run(program("yes"), .max_output = 1000), -1);
+	assert_int_equal(err.code, ERR_INTERNAL);
+	assert_string_equal(err.text, "'yes' printed more than 1000 bytes and was stopped");
+	assert_int_equal(run(program("printf", "1234"), .max_output = 4), 0);
+	assert_string_equal(result.out, "1234");
+	exec_result_fini(&result);
+	assert_int_equal(run(program("printf", "12345"), .max_output = 4), -1);
+	assert_int_equal(err.code, ERR_INTERNAL);
+}
+
+static void stderr_beyond_its_bound_is_dropped(void **state)
+{
+	(void)state;
+
+	assert_int_equal(run(shell("head -c 1000000 /dev/zero | tr '\\0' e >&2; echo end")), 0);
+	assert_int_equal(result.status, 0);
+	assert_string_equal(result.out, "end\n");
+	assert_int_equal(strlen(result.error), 4096);
+	assert_int_equal(strspn(result.error, "e"), 4096);
+}
+
+/* The read end of a pipe whose write end children inherit: it ends when the last has died. */
+static void assert_all_dead(int witness[2])
+{
+	struct pollfd hangup = {.fd = witness[0], .events = POLLIN};
+	char byte;
+
+	close(witness[1]);
+	assert_int_equal(poll(&hangup, 1, LONG_MS), 1);
+	assert_int_equal(read(witness[0], &byte, 1), 0);
+	close(witness[0]);
+}
+
+static void timeout_kills_the_whole_group(void **state)
+{
+	(void)state;
+	int witness[2];
+
+	assert_int_equal(pipe(witness), 0);
+	assert_int_equal(run(shell("sleep 1000 & sleep 1000 & wait"), .timeout_ms = 100), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_string_equal(err.text, "'sh' did not end within 100 ms and was killed: try again");
+	assert_true(now_ms() - started >= 100);
+	assert_all_dead(witness);
+}
+
+static void timeout_holds_for_one_who_never_stops_talking(void **state)
+{
+	(void)state;
+	int witness[2];
+
+	assert_int_equal(pipe(witness), 0);
+	assert_int_equal(run(shell("while :; do echo e >&2; done"), .timeout_ms = 100), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_all_dead(witness);
+}
+
+static void closed_outputs_are_not_the_end(void **state)
+{
+	(void)state;
+
+	assert_int_equal(run(shell("exec >&- 2>&-; sleep 0.1; exit 7")), 0);
+	assert_int_equal(result.status, 7);
+	exec_result_fini(&result);
+	assert_int_equal(run(shell("exec >&- 2>&-; sleep 1000"), .timeout_ms = 100), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+}
+
+/* The grandchild's number comes as output, so that the test can end it. */
+static void grandchild_with_our_pipes_does_not_hold_us(void **state)
+{
+	(void)state;
+
+	assert_int_equal(run(shell("sleep 1000 & echo $!; exit 5")), 0);
+	assert_int_equal(result.status, 5);
+	assert_int_equal(kill(atoi(result.out), SIGKILL), 0);
+	exec_result_fini(&result);
+	assert_int_equal(run(shell("while :; do echo e >&2 || exit; done & echo $!")), 0);
+	assert_int_equal(result.status, 0);
+	assert_true(atoi(result.out) > 1);
+	kill(atoi(result.out), SIGKILL);
+}
+
+static void child_has_default_signals_and_a_group_of_its_own(void **state)
+{
+	(void)state;
+	sigset_t mask, before;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigprocmask(SIG_BLOCK, &mask, &before);
+	signal(SIGPIPE, SIG_IGN);
+	int outcome = run(program("grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"));
+	signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	assert_int_equal(outcome, 0);
+	unsigned long blocked = 1, ignored = 1;
+	assert_int_equal(sscanf(result.out, "SigBlk: %lx SigIgn: %lx", &blocked, &ignored), 2);
+	assert_int_equal(blocked, 0);
+	/* The C library keeps 32 and 33 to itself. */
+	assert_int_equal(ignored & 0x7fffffff, 0);
+	exec_result_fini(&result);
+	assert_int_equal(run(program("cut", "-d ", "-f1,5", "/proc/self/stat")), 0);
+	int pid = 0, group = 0;
+	assert_int_equal(sscanf(result.out, "%d %d", &pid, &group), 2);
+	assert_int_equal(pid, group);
+}
+
+static void child_speaks_english(void **state)
+{
+	(void)state;
+
+	setenv("LC_ALL", "de_DE.UTF-8", 1);
+	setenv("ZCSI_KEPT", "kept", 1);
+	assert_int_equal(run(program("env")), 0);
+	unsetenv("LC_ALL");
+	unsetenv("ZCSI_KEPT");
+	assert_non_null(strstr(result.out, "LC_ALL=C\n"));
+	assert_null(strstr(result.out, "LC_ALL=de"));
+	assert_non_null(strstr(result.out, "ZCSI_KEPT=kept\n"));
+}
+
+/* 0, 1, 2 and the one with which ls reads; what make gave this program is closed for the run. */
+static void child_inherits_no_descriptor_of_ours(void **state)
+{
+	(void)state;
+
+	assert_int_equal(close_range(3, ~0U, CLOSE_RANGE_CLOEXEC), 0);
+	assert_int_equal(run(program("ls", "/proc/self/fd"), .input = "text"), 0);
+	assert_string_equal(result.out, "0\n1\n2\n3\n");
+}
+
+static void one_debug_line_a_run(void **state)
+{
+	(void)state;
+	auto_close int saved = dup(STDERR_FILENO);
+	auto_close int file = memfd_create("stderr", MFD_CLOEXEC);
+	char lines[4096] = "";
+
+	dup2(file, STDERR_FILENO);
+	assert_int_equal(log_setup("debug", "logfmt", &err), 0);
+	run(shell("exit 9"));
+	exec_result_fini(&result);
+	run(program("sleep", "1000"), .timeout_ms = 1);
+	run(program("zcsi-no-such-program"));
+	assert_int_equal(log_setup("info", "logfmt", &err), 0);
+	dup2(saved, STDERR_FILENO);
+	assert_true(pread(file, lines, sizeof(lines) - 1, 0) > 0);
+	char *second = strchr(lines, '\n') + 1;
+	assert_non_null(strstr(lines, "level=debug msg=exec argv=\"sh -c exit 9\" status=9 ms="));
+	assert_non_null(strstr(second, "msg=exec argv=\"sleep 1000\" status=137 ms="));
+	assert_int_equal(strcspn(second, "\n") + 1, strlen(second));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(status_and_both_outputs, begin, end),
+		cmocka_unit_test_setup_teardown(silence_is_empty_text, begin, end),
+		cmocka_unit_test_setup_teardown(arguments_are_not_read_by_a_shell, begin, end),
+		cmocka_unit_test_setup_teardown(death_by_signal_is_128_and_more, begin, end),
+		cmocka_unit_test_setup_teardown(missing_program_is_named, begin, end),
+		cmocka_unit_test_setup_teardown(input_is_given_whole, begin, end),
+		cmocka_unit_test_setup_teardown(ten_megabytes_come_whole, begin, end),
+		cmocka_unit_test_setup_teardown(stdout_beyond_its_bound_fails, begin, end),
+		cmocka_unit_test_setup_teardown(stderr_beyond_its_bound_is_dropped, begin, end),
+		cmocka_unit_test_setup_teardown(timeout_kills_the_whole_group, begin, end),
+		cmocka_unit_test_setup_teardown(timeout_holds_for_one_who_never_stops_talking,
+						begin, end),
+		cmocka_unit_test_setup_teardown(closed_outputs_are_not_the_end, begin, end),
+		cmocka_unit_test_setup_teardown(grandchild_with_our_pipes_does_not_hold_us, begin,
+						end),
+		cmocka_unit_test_setup_teardown(child_has_default_signals_and_a_group_of_its_own,
+						begin, end),
+		cmocka_unit_test_setup_teardown(child_speaks_english, begin, end),
+		cmocka_unit_test_setup_teardown(child_inherits_no_descriptor_of_ours, begin, end),
+		cmocka_unit_test_setup_teardown(one_debug_line_a_run, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Options: the order flag, environment, default; every mistake a person makes; --help's shape. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* ours is in common/error.h */
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/options.h"
+#include "common/mem.h"
+
+static const char *node_id, *level;
+static bool insecure;
+static struct option_list endpoints, topology;
+
+static const struct option_row rows[] = {
+	{"endpoint", "T_ENDPOINT", "ENDPOINT", "unix:///run/a.sock",
+	 "Where to listen. A long sentence follows so that the help of this option has to be "
+	 "wrapped more than once, at the last column that is allowed and never behind it.",
+	 .ret_list = &endpoints},
+	{"topology", "T_TOPOLOGY", "KEY=VALUE", NULL, "A segment.", .ret_list = &topology},
+	{"node-id", "T_NODE_ID", "ID", NULL, "The node's name.", .ret_text = &node_id},
+	{"log-level", "T_LOG_LEVEL", "LEVEL", "info", "How much to log.", .ret_text = &level},
+	{"insecure", "T_INSECURE", NULL, NULL, "Plaintext anywhere.", .ret_flag = &insecure},
+};
+
+static const struct program program = {
+	.name = "zcsi-test",
+	.version = "0.1.0",
+	.summary = "Does what a test wants of a program, and says so in a summary that is longer "
+		   "than one line.",
+	.trailer = "SIGTERM ends it.",
+	.options = rows,
+	.n_options = COUNT(rows),
+};
+
+static struct error err;
+
+static int parse_list(const char **argv)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	return options_parse(&program, argc, (char **)argv, &err);
+}
+
+#define parse(...) parse_list((const char *[]){"zcsi-test", ##__VA_ARGS__, NULL})
+
+#define assert_refused(expected, ...)                                                              \
+	do {                                                                                       \
+		assert_int_equal(parse(__VA_ARGS__), -1);                                          \
+		assert_int_equal(err.code, ERR_INVALID_ARGUMENT);                                  \
+		assert_string_equal(err.text, expected);                                           \
+		assert_null(endpoints.values);                                                     \
+	} while (0)
+
+static int clean(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++)
+		unsetenv(rows[i].env);
+	options_fini(&program);
+	return 0;
+}
+
+static void defaults(void **state)
+{
+	(void)state;
+
+	assert_int_equal(parse(), 0);
+	assert_int_equal(endpoints.n, 1);
+	assert_string_equal(endpoints.values[0], "unix:///run/a.sock");
+	assert_int_equal(topology.n, 0);
+	assert_null(node_id);
+	assert_string_equal(level, "info");
+	assert_false(insecure);
+}
+
+static void flags_with_space_or_equals(void **state)
+{
+	(void)state;
+
+	assert_int_equal(parse("--endpoint", "a", "--node-id=n=1", "--endpoint=b", "--insecure",
+			       "--log-level="),
+			 0);
+	assert_int_equal(endpoints.n, 2);
+	assert_string_equal(endpoints.values[0], "a");
+	assert_string_equal(endpoints.values[1], "b");
+	assert_string_equal(node_id, "n=1");
+	assert_string_equal(level, "");
+	assert_true(insecure);
+}
+
+static void environment_beats_default_and_flag_beats_both(void **state)
+{
+	(void)state;
+
+	setenv("T_ENDPOINT", " \ta  bb\n", 1);
+	setenv("T_TOPOLOGY", "x=1 y=2 z=3", 1);
+	setenv("T_NODE_ID", "from env", 1);
+	setenv("T_LOG_LEVEL", "warn", 1);
+	setenv("T_INSECURE", "yes", 1);
+	assert_int_equal(parse("--log-level", "debug", "--topology", "k=v"), 0);
+	assert_int_equal(endpoints.n, 2);
+	assert_string_equal(endpoints.values[0], "a");
+	assert_string_equal(endpoints.values[1], "bb");
+	assert_int_equal(topology.n, 1);
+	assert_string_equal(topology.values[0], "k=v");
+	assert_string_equal(node_id, "from env");
+	assert_string_equal(level, "debug");
+	assert_true(insecure);
+	assert_string_equal(getenv("T_ENDPOINT"), " \ta  bb\n");
+	options_fini(&program);
+	assert_int_equal(parse("--insecure=off"), 0);
+	assert_false(insecure);
+}
+
+static void empty_environment_is_not_set(void **state)
+{
+	(void)state;
+
+	setenv("T_ENDPOINT", "  ", 1);
+	setenv("T_LOG_LEVEL", "", 1);
+	setenv("T_INSECURE", "", 1);
+	assert_int_equal(parse(), 0);
+	assert_int_equal(endpoints.n, 1);
+	assert_string_equal(endpoints.values[0], "unix:///run/a.sock");
+	assert_string_equal(level, "info");
+	assert_false(insecure);
+}
+
+static void words_of_a_flag(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *word;
+		int result;
+		bool value;
+	} cases[] = {
+		{"1", 0, true},    {"true", 0, true}, {"yes", 0, true},     {"on", 0, true},
+		{"TRUE", 0, true}, {"0", 0, false},   {"false", 0, false},  {"no", 0, false},
+		{"off", 0, false}, {"2", -1, false},  {"maybe", -1, false},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		setenv("T_INSECURE", cases[i].word, 1);
+		assert_int_equal(parse(), cases[i].result);
+		assert_int_equal(insecure, cases[i].value);
+		options_fini(&program);
+	}
+	assert_string_equal(err.text, "'maybe' is neither true nor false: give --insecure (or "
+				      "T_INSECURE) one of them");
+}
+
+static void mistakes_name_the_option(void **state)
+{
+	(void)state;
+
+	assert_refused("unknown option '--nod': try zcsi-test --help", "--endpoint=a", "--nod=x");
+	assert_refused("unknown option '--node-idx': try zcsi-test --help", "--node-idx", "x");
+	assert_refused("--node-id is given twice: give it once", "--node-id", "a", "--node-id=a");
+	assert_refused("--insecure is given twice: give it once", "--insecure", "--insecure");
+	assert_refused("--node-id has no value: write --node-id ID", "--endpoint=a", "--node-id");
+	assert_refused("--endpoint has no value: write --endpoint ENDPOINT", "--endpoint",
+		       "--insecure");
+	assert_refused("argument 'start' is not an option: try zcsi-test --help", "start");
+	assert_refused("argument '-v' is not an option: try zcsi-test --help", "-v");
+	assert_refused("argument '--' is not an option: try zcsi-test --help", "--");
+	assert_refused("argument '' is not an option: try zcsi-test --help", "");
+	assert_refused("unknown option '--': try zcsi-test --help", "--=x");
+}
+
+static char printed[8192];
+
+/* What the parse prints on stdout, in printed. */
+static int parse_printing(const char *flag)
+{
+	auto_close int saved = dup(STDOUT_FILENO);
+	auto_close int file = memfd_create("stdout", MFD_CLOEXEC);
+
+	fflush(stdout);
+	dup2(file, STDOUT_FILENO);
+	int result = parse("--endpoint=a", flag, "--bad");
+	fflush(stdout);
+	dup2(saved, STDOUT_FILENO);
+	ssize_t n = pread(file, printed, sizeof(printed) - 1, 0);
+	printed[n < 0 ? 0 : n] = '\0';
+	return result;
+}
+
+static void version_is_one_line(void **state)
+{
+	(void)state;
+
+	assert_int_equal(parse_printing("--version"), 1);
+	assert_string_equal(printed, "zcsi-test 0.1.0\n");
+	assert_null(endpoints.values);
+}
+
+static void help_is_a_page(void **state)
+{
+	(void)state;
+	static const char expected[] =
+		"Usage: zcsi-test [OPTION]...\n"
+		"\n"
+		"Does what a test wants of a program, and says so in a summary that is longer\n"
+		"than one line.\n"
+		"\n"
+		"Options:\n"
+		"\n"
+		"  --endpoint ENDPOINT\n"
+		"        Where to listen. A long sentence follows so that the help of this\n"
+		"        option has to be wrapped more than once, at the last column that is\n"
+		"        allowed and never behind it.\n"
+		"        May be given several times. Environment: T_ENDPOINT, values separated\n"
+		"        by spaces. Default: unix:///run/a.sock\n";
+
+	assert_int_equal(parse_printing("--help"), 1);
+	assert_memory_equal(printed, expected, strlen(expected));
+	assert_non_null(strstr(printed, "\n  --log-level LEVEL\n        How much to log.\n"
+					"        Environment: T_LOG_LEVEL. Default: info\n"));
+	assert_non_null(strstr(printed, "\n  --insecure\n        Plaintext anywhere.\n"
+					"        Environment: T_INSECURE.\n"));
+	assert_non_null(strstr(printed, "\n  --help\n"));
+	assert_non_null(strstr(printed, "\n  --version\n"));
+	assert_string_equal(printed + strlen(printed) - 18, "\nSIGTERM ends it.\n");
+	for (char *line = strtok(printed, "\n"); line; line = strtok(NULL, "\n"))
+		assert_true(strlen(line) <= 79 && line[strlen(line) - 1] != ' ');
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(defaults, clean),
+		cmocka_unit_test_teardown(flags_with_space_or_equals, clean),
+		cmocka_unit_test_teardown(environment_beats_default_and_flag_beats_both, clean),
+		cmocka_unit_test_teardown(empty_environment_is_not_set, clean),
+		cmocka_unit_test_teardown(words_of_a_flag, clean),
+		cmocka_unit_test_teardown(mistakes_name_the_option, clean),
+		cmocka_unit_test_teardown(version_is_one_line, clean),
+		cmocka_unit_test_teardown(help_is_a_page, clean),
+	};
+
+	return cmocka_run_group_tests(tests, clean, NULL);
+}
