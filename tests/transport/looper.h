@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_TEST_LOOPER_H
+#define ZCSI_TEST_LOOPER_H
+
+/* A loop on a thread of its own, so that a test can be both ends and the caller as well. */
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "transport/loop.h"
+
+#define PATIENCE 30 /* seconds for anything, only when something is broken */
+
+struct looper {
+	struct loop *loop;
+	pthread_t thread;
+};
+
+static inline void wait_for(sem_t *semaphore)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += PATIENCE;
+	if (sem_timedwait(semaphore, &end) < 0)
+		abort();
+}
+
+static inline void *looper_run(void *loop)
+{
+	loop_run(loop);
+	return NULL;
+}
+
+static inline void looper_start(struct looper *looper)
+{
+	if (pthread_create(&looper->thread, NULL, looper_run, looper->loop) != 0)
+		abort();
+}
+
+struct looper_task {
+	struct loop_task task;
+	void (*fn)(void *arg);
+	void *arg;
+	sem_t ran;
+};
+
+static inline void looper_on_task(struct loop_task *task)
+{
+	struct looper_task *it = (struct looper_task *)task;
+
+	it->fn(it->arg);
+	sem_post(&it->ran);
+}
+
+/* Run fn(arg) on the loop and wait until it has returned. */
+static inline void looper_do(struct looper *looper, void (*fn)(void *arg), void *arg)
+{
+	struct looper_task it = {.task.fn = looper_on_task, .fn = fn, .arg = arg};
+
+	sem_init(&it.ran, 0, 0);
+	loop_post(looper->loop, &it.task);
+	wait_for(&it.ran);
+}
+
+#endif

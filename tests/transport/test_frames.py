@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: MPL-2.0
+"""gRPC over HTTP/2 as it looks on the wire, rule by rule (gRPC doc/PROTOCOL-HTTP2.md, RFC 9113)."""
+import socket
+import time
+
+import pytest
+
+from frames import (ACK, CANCEL, COMPRESSION_ERROR, CONTINUATION, DATA, EMPTY, END_HEADERS,
+                    END_STREAM, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, NO_ERROR,
+                    PADDED, PING, PRIORITY, PROBE, PROTOCOL_ERROR, RST_STREAM, SETTINGS,
+                    WINDOW_UPDATE, Peer, block, call, fields_of, frame, headers, message, number,
+                    setting)
+
+OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, EXHAUSTED, UNIMPLEMENTED, INTERNAL = 0, 3, 4, 8, 12, 13
+CREATE = "/csi.v1.Controller/CreateVolume"
+READY = message(b"\x0a\x02\x08\x01")
+
+
+def assert_ok(answer):
+    assert (answer.http, answer.code, answer.reset) == ("200", OK, None)
+    assert answer.body == READY
+
+
+def assert_error(answer, code, http="200"):
+    """Trailers-only: one HEADERS frame that ends the stream."""
+    assert len(answer.fields) == 1 and answer.ended and answer.body == b""
+    assert (answer.http, answer.code) == (http, code)
+    assert answer.fields[0]["content-type"] == "application/grpc"
+    assert answer.text
+
+
+def test_answer(peer):
+    answer = peer.ask()
+    assert_ok(answer)
+    assert answer.fields[0] == {":status": "200", "content-type": "application/grpc"}
+    assert answer.fields[1] == {"grpc-status": "0"}
+
+
+@pytest.mark.parametrize("authority", [
+    None, "", "localhost", "/csi/csi.sock", "%2Fcsi%2Fcsi.sock", "a b", "[::1]:9000"])
+def test_any_authority(peer, authority):
+    assert_ok(peer.ask(fields_of(authority=authority)))
+
+
+@pytest.mark.parametrize("kind", [
+    "application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8"])
+def test_content_types(peer, kind):
+    assert_ok(peer.ask(fields_of(content_type=kind)))
+
+
+@pytest.mark.parametrize("fields", [
+    fields_of(te=None), fields_of(more=[("grpc-timeout", "99999999H")]),
+    fields_of(more=[("grpc-encoding", "identity")]), fields_of(more=[("x-bin", "AAEC,AA")]),
+    fields_of(more=[("x-latin", b"\xe4\xff")]), fields_of(more=[("grpc-unknown", "1")]),
+    fields_of(more=[("host", "")]), fields_of(more=[("content-length", "5")]),
+    fields_of(scheme="https")])
+def test_accepted_fields(peer, fields):
+    assert_ok(peer.ask(fields))
+
+
+@pytest.mark.parametrize("fields, http, code", [
+    (fields_of(method="GET"), "405", INTERNAL),
+    (fields_of(content_type=None), "415", INTERNAL),
+    (fields_of(content_type="application/grpcx"), "415", INTERNAL),
+    (fields_of(content_type="application/json"), "415", INTERNAL),
+    (fields_of(more=[("host", "a"), ("host", "b")]), "400", INTERNAL),
+    (fields_of(more=[("grpc-timeout", "soon")]), "400", INTERNAL),
+    (fields_of(more=[("grpc-timeout", "123456789S")]), "400", INTERNAL),
+    (fields_of(more=[("grpc-timeout", "")]), "400", INTERNAL),
+    (fields_of(more=[("grpc-encoding", "gzip")]), "200", UNIMPLEMENTED),
+    (fields_of(more=[("grpc-timeout", "0S")]), "200", DEADLINE_EXCEEDED),
+    (fields_of(path="/csi.v1.Identity/Nothing"), "200", UNIMPLEMENTED),
+    (fields_of(path="/csi.v1.Nobody/Probe"), "200", UNIMPLEMENTED),
+    (fields_of(path="/csi.v1.identity/probe"), "200", UNIMPLEMENTED),
+    (fields_of(path="/"), "200", UNIMPLEMENTED),
+    (fields_of(path="//"), "200", UNIMPLEMENTED),
+    (fields_of(path="/" + "x" * 4000), "200", UNIMPLEMENTED)])
+def test_refused_calls(peer, fields, http, code):
+    assert_error(peer.ask(fields), code, http)
+    assert_ok(peer.ask(stream=3))
+
+
+def test_encodings_are_told(peer):
+    answer = peer.ask(fields_of(more=[("grpc-encoding", "gzip")]))
+    assert answer.fields[0]["grpc-accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("fields", [
+    fields_of(te="gzip"), fields_of(more=[("connection", "close")]),
+    fields_of(more=[("keep-alive", "1")]), fields_of(more=[("transfer-encoding", "chunked")]),
+    fields_of(more=[("X-Upper", "1")]), fields_of(more=[("", "no name")]),
+    fields_of(more=[("x", "a\nb")]), fields_of(more=[("x", "a\0b")]),
+    fields_of(more=[(":late", "1")]), fields_of(more=[(":path", PROBE)]), fields_of(path=""),
+    [(":method", "POST"), (":method", "POST")] + fields_of(method=None),
+    fields_of(method=None), fields_of(path=None), fields_of(scheme=None),
+    fields_of(more=[("content-length", "6")]), fields_of(more=[("content-length", "x")]),
+    [(":status", "200")] + fields_of(), [(":status", "100")] + fields_of(),
+    [(":status", "103")]])
+def test_malformed_requests_are_reset(peer, fields):
+    assert peer.ask(fields).reset == PROTOCOL_ERROR
+    assert_ok(peer.ask(stream=3))
+
+
+def test_large_header_list(peer):
+    answer = peer.ask(fields_of(more=[(f"x-{i}", "v" * 1000) for i in range(15)]))
+    assert_ok(answer)
+    fields = fields_of(more=[(f"x-{i}", "v" * 1000) for i in range(20)])
+    coded = block(fields)
+    peer.send(frame(HEADERS, 0, 3, coded[:16000]) +
+              frame(CONTINUATION, END_HEADERS, 3, coded[16000:]) +
+              frame(DATA, END_STREAM, 3, EMPTY))
+    assert_error(peer.answer(3), EXHAUSTED)
+    assert_ok(peer.ask(stream=5))
+
+
+def test_message_in_pieces(peer):
+    """Each byte of the prefix in a frame of its own; empty frames and padding between."""
+    peer.send(headers(1))
+    for byte in EMPTY:
+        peer.send(frame(DATA, 0, 1, bytes([byte])) + frame(DATA, 0, 1) +
+                  frame(DATA, PADDED, 1, bytes([3, 0, 0, 0])))
+    peer.send(frame(DATA, END_STREAM, 1))
+    assert_ok(peer.answer())
+
+
+def test_padding(peer):
+    peer.send(headers(1) + frame(DATA, END_STREAM | PADDED, 1, b"\xff" + EMPTY + bytes(255)))
+    assert_ok(peer.answer())
+
+
+def test_frames_in_pieces(peer):
+    for byte in call(1):
+        peer.send(bytes([byte]))
+    assert_ok(peer.answer())
+
+
+def test_headers_in_pieces(peer):
+    coded = block(fields_of())
+    peer.send(frame(HEADERS, 0, 1, coded[:10]) + frame(CONTINUATION, 0, 1, coded[10:20]) +
+              frame(CONTINUATION, END_HEADERS, 1, coded[20:]) + frame(DATA, END_STREAM, 1, EMPTY))
+    assert_ok(peer.answer())
+
+
+def test_many_calls_in_one_write(peer):
+    peer.until(lambda: peer.settings)
+    peer.send(b"".join(call(stream) for stream in range(1, 200, 2)))
+    for stream in range(1, 200, 2):
+        assert_ok(peer.answer(stream))
+
+
+@pytest.mark.parametrize("body, code", [
+    (b"", INTERNAL), (b"\0\0\0", INTERNAL), (message(b"abc")[:-1], INTERNAL),
+    (b"\2\0\0\0\0", INTERNAL), (b"\1\0\0\0\0", UNIMPLEMENTED), (EMPTY + EMPTY, INTERNAL),
+    (EMPTY + b"\0", INTERNAL), (b"\0\xff\xff\xff\xff", EXHAUSTED),
+    (message(b"\xff\xff"), INTERNAL)])
+def test_bad_messages(peer, body, code):
+    assert_error(peer.ask(body=body), code)
+    assert_ok(peer.ask(stream=3))
+
+
+def test_bad_text(peer):
+    answer = peer.ask(fields_of(path=CREATE), message(b"\x0a\x03a\0b"))
+    assert_error(answer, INVALID_ARGUMENT)
+    assert "name" in answer.text
+
+
+def test_end_without_message(peer):
+    peer.send(headers(1, flags=END_STREAM))
+    assert_error(peer.answer(), INTERNAL)
+
+
+def test_large_message_is_refused_before_it_comes(peer):
+    """... and the rest of it is declined: RST_STREAM(NO_ERROR) follows the answer."""
+    peer.send(headers(1) + frame(DATA, 0, 1, b"\0" + number((4 << 20) + 1)))
+    assert_error(peer.answer(), EXHAUSTED)
+    assert peer.until(lambda: peer.answers[1].reset is not None)
+    assert peer.answers[1].reset == NO_ERROR
+    peer.send(frame(DATA, END_STREAM, 1, bytes(1000)))
+    assert_ok(peer.ask(stream=3))
+
+
+def test_early_refusal_declines_the_rest(peer):
+    peer.send(headers(1, fields_of(path="/csi.v1.Nobody/Probe")))
+    assert_error(peer.answer(), UNIMPLEMENTED)
+    assert peer.until(lambda: peer.answers[1].reset is not None)
+    assert peer.answers[1].reset == NO_ERROR
+
+
+def test_largest_message(peer):
+    """4 MiB of a field that Probe does not know; the windows must open for it."""
+    payload = b"\x0a\xfa\xff\xff\x01" + bytes((4 << 20) - 6)
+    assert len(payload) == (4 << 20) - 1
+    whole = message(payload)
+    stream_window = connection_window = 65535
+    peer.send(headers(1))
+    sent = 0
+    while sent < len(whole):
+        part = whole[sent:sent + 16384]
+        updates = updates_of(peer)
+        while min(stream_window + updates[1], connection_window + updates[0]) < len(part):
+            peer.take()
+        stream_window -= len(part)
+        connection_window -= len(part)
+        sent += len(part)
+        peer.send(frame(DATA, END_STREAM if sent == len(whole) else 0, 1, part))
+    assert_ok(peer.answer())
+
+
+def updates_of(peer):
+    """Counts the window that the server gives, by stream, from now on."""
+    updates = {0: 0, 1: 0}
+    on_frame = peer.on_frame
+
+    def counting(kind, flags, stream, payload):
+        if kind == WINDOW_UPDATE:
+            updates[stream] = updates.get(stream, 0) + int.from_bytes(payload, "big")
+        elif kind == SETTINGS and not flags & ACK:
+            for at in range(0, len(payload), 6):
+                if int.from_bytes(payload[at:at + 2], "big") == INITIAL_WINDOW_SIZE:
+                    updates[1] += int.from_bytes(payload[at + 2:at + 6], "big") - 65535
+        on_frame(kind, flags, stream, payload)
+
+    if not hasattr(peer, "updates"):
+        peer.updates = updates
+        peer.on_frame = counting
+    return peer.updates
+
+
+def test_trailers_of_a_request(peer):
+    peer.send(headers(1) + frame(DATA, 0, 1, EMPTY) +
+              headers(1, [("x-checksum", "1")], END_STREAM))
+    assert_ok(peer.answer())
+
+
+@pytest.mark.parametrize("trailers", [
+    headers(1, [("x", "1")]), headers(1, [(":path", "/")], END_STREAM),
+    headers(1, [("X", "1")], END_STREAM)])
+def test_bad_trailers(peer, trailers):
+    peer.send(headers(1) + frame(DATA, 0, 1, EMPTY) + trailers)
+    assert peer.answer().reset == PROTOCOL_ERROR
+
+
+def test_cancelled_call(peer):
+    peer.send(headers(1) + frame(RST_STREAM, 0, 1, number(CANCEL)))
+    assert_ok(peer.ask(stream=3))
+    assert 1 not in peer.answers
+
+
+def test_ping_and_settings_are_answered(peer):
+    began = time.monotonic()
+    peer.send(frame(PING, 0, 0, b"12345678") + frame(SETTINGS, 0, 0, setting(1, 0)))
+    assert peer.until(lambda: peer.pongs == 1 and peer.acked == 2)
+    assert time.monotonic() - began < 1
+
+
+def test_unknown_frames_and_settings_are_ignored(peer):
+    peer.send(frame(0xee, 0xff, 0, b"?") + frame(0xee, 0, 1, b"?") +
+              frame(SETTINGS, 0, 0, setting(0xfff, 1)) + frame(PRIORITY, 0, 1, bytes(5)))
+    assert_ok(peer.ask())
+
+
+def test_small_window(peer):
+    """The answer comes a byte at a time, as the window lets it."""
+    peer.send(frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 0)) + call(1))
+    assert peer.until(lambda: peer.acked == 2 and 1 in peer.answers)
+    for n in range(len(READY)):
+        assert peer.answers[1].body == READY[:n]
+        peer.send(frame(WINDOW_UPDATE, 0, 1, number(1)))
+        assert peer.until(lambda: len(peer.answers[1].body) > n)
+    assert_ok(peer.answer())
+
+
+@pytest.mark.parametrize("bytes_, error", [
+    (frame(DATA, 0, 0, b"x"), PROTOCOL_ERROR), (frame(DATA, 0, 1, b"x"), PROTOCOL_ERROR),
+    (headers(2), PROTOCOL_ERROR),
+    (frame(RST_STREAM, 0, 1, number(CANCEL)), PROTOCOL_ERROR),
+    (frame(CONTINUATION, END_HEADERS, 1), PROTOCOL_ERROR),
+    (headers(1) + frame(DATA, PADDED, 1, b"\x08abc"), PROTOCOL_ERROR),
+    (frame(HEADERS, 0, 1) + frame(PING, 0, 0, bytes(8)), PROTOCOL_ERROR),
+    (frame(HEADERS, END_HEADERS, 1, b"\xff\xff\xff\xff\xff\xff"), COMPRESSION_ERROR),
+    (frame(WINDOW_UPDATE, 0, 0, number((1 << 31) - 1)), FLOW_CONTROL_ERROR),
+    (frame(WINDOW_UPDATE, 0, 0, number(0)), PROTOCOL_ERROR),
+    (frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 1 << 31)), FLOW_CONTROL_ERROR),
+    (frame(SETTINGS, ACK, 0, setting(1, 1)), 6), (frame(PING, 0, 0, b"short"), 6)])
+def test_broken_connections_end(peer, bytes_, error):
+    peer.until(lambda: peer.settings)
+    peer.send(bytes_)
+    assert peer.drained()
+    assert [code for _, code in peer.goaways] == [error]
+
+
+@pytest.mark.parametrize("start", [
+    b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", bytes(100), b"\xff" * 100])
+def test_other_protocols_are_hung_up_on(controller, start):
+    with Peer(controller.path, start) as peer:
+        assert peer.drained()
+
+
+def test_preface_without_settings(controller):
+    with Peer(controller.path, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + call(1)) as peer:
+        assert peer.drained()
+        assert 1 not in peer.answers
+
+
+def test_second_message_after_goaway_of_the_client(peer):
+    """What was begun before is finished, then the server leaves."""
+    peer.send(call(1) + frame(GOAWAY, 0, 0, number(0) + number(NO_ERROR)))
+    assert_ok(peer.answer())
+    assert peer.drained()
+
+
+def test_graceful_stop(own_controller):
+    """Two GOAWAYs; calls between them are served; what runs is finished; then exit 0."""
+    with socket.socket(socket.AF_UNIX) as silent_agent, \
+            Peer(own_controller.path, patience=10) as peer, \
+            Peer(own_controller.path, patience=10) as deaf:
+        silent_agent.bind(str(own_controller.agent))
+        silent_agent.listen()
+        assert_ok(deaf.ask())
+        capability = b"\x12\x00\x1a\x02\x08\x01"
+        create = message(b"\x0a\x01v" + b"\x1a" + bytes([len(capability)]) + capability)
+        peer.send(call(1, fields_of(path=CREATE, more=[("grpc-timeout", "1500m")]), create))
+        agent_connection, _ = silent_agent.accept()
+        own_controller.process.terminate()
+        assert peer.until(lambda: peer.goaways)
+        assert peer.goaways == [((1 << 31) - 1, NO_ERROR)]
+        assert not own_controller.path.exists()
+        assert_ok(peer.ask(stream=3))
+        assert peer.until(lambda: peer.pings)
+        peer.send(frame(PING, ACK, 0, peer.pings[0]))
+        assert peer.until(lambda: len(peer.goaways) == 2)
+        assert peer.goaways[1] == (3, NO_ERROR)
+        assert 1 not in peer.answers
+        assert peer.answer(1).code != OK
+        assert peer.drained() and deaf.drained()
+        assert len(deaf.goaways) == 2
+        assert own_controller.process.wait(10) == 0
+        agent_connection.close()
+
+
+def test_slow_peers_are_given_up(controller):
+    """All kinds at the same time: nothing sent, half a preface, no SETTINGS, half a request."""
+    with Peer(controller.path, b"", 20) as silent, \
+            Peer(controller.path, b"PRI * HTTP", 20) as half, \
+            Peer(controller.path, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 20) as bare, \
+            Peer(controller.path, patience=20) as slow:
+        began = time.monotonic()
+        slow.send(headers(1) + frame(DATA, 0, 1, b"\0\0") + headers(3))
+        for peer in (silent, half, bare):
+            peer.acking = False
+            assert peer.drained()
+            assert 4 < time.monotonic() - began < 8
+        for stream in (1, 3):
+            assert_error(slow.answer(stream), DEADLINE_EXCEEDED)
+            assert 8 < time.monotonic() - began < 14
+        assert_ok(slow.ask(stream=5))

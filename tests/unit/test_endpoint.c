@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Endpoints: what may be written, and what a unix socket finds in its place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "transport/endpoint.h"
+
+static char folder[] = "/tmp/zcsi-endpoint-XXXXXX";
+static char path[64];
+static char text[80];
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/s", folder);
+	snprintf(text, sizeof(text), "unix://%s", path);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(folder);
+}
+
+static int remove_socket(void **state)
+{
+	(void)state;
+	return unlink(path) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+/* Parse, resolve, listen. */
+static int listen_at(const char *endpoint, struct error *err)
+{
+	struct endpoint parsed;
+	struct address address;
+
+	if (endpoint_parse(endpoint, &parsed, err) < 0 ||
+	    endpoint_resolve(&parsed, 0, &address, err) < 0)
+		return -1;
+	return endpoint_listen(&parsed, &address, err);
+}
+
+static int connect_to(const char *endpoint, struct error *err)
+{
+	struct endpoint parsed;
+	struct address address;
+
+	assert_int_equal(endpoint_parse(endpoint, &parsed, err), 0);
+	assert_int_equal(endpoint_resolve(&parsed, 0, &address, err), 0);
+	return address_connect(&address, err);
+}
+
+static void forms_are_understood(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *host, *port, *path;
+	} cases[] = {
+		{"unix:///run/zcsi/x.sock", "", "", "/run/zcsi/x.sock"},
+		{"unix://x.sock", "", "", "x.sock"},
+		{"unix:x.sock", "", "", "x.sock"},
+		{"unix:/x.sock", "", "", "/x.sock"},
+		{"/x.sock", "", "", "/x.sock"},
+		{"tcp://127.0.0.1:9000", "127.0.0.1", "9000", ""},
+		{"tcp://storage-1:65535", "storage-1", "65535", ""},
+		{"tcp://[::1]:9000", "::1", "9000", ""},
+		{"tcp://:9000", "", "9000", ""},
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct endpoint endpoint;
+		struct error err;
+		assert_int_equal(endpoint_parse(cases[i].text, &endpoint, &err), 0);
+		assert_string_equal(endpoint.text, cases[i].text);
+		assert_string_equal(endpoint.host, cases[i].host);
+		assert_string_equal(endpoint.port, cases[i].port);
+		assert_string_equal(endpoint.path, cases[i].path);
+		assert_int_equal(endpoint.is_unix, *cases[i].path != '\0');
+	}
+}
+
+static void other_forms_are_refused(void **state)
+{
+	(void)state;
+	static const char *const cases[] = {
+		"",
+		"x.sock",
+		"unix://",
+		"unix:",
+		"http://x:1",
+		"tcp://",
+		"tcp://host",
+		"tcp://host:",
+		"tcp://host:http",
+		"tcp://host:-1",
+		"tcp://host:+1",
+		"tcp://host: 1",
+		"tcp://host:1x",
+		"tcp://host:65536",
+		"tcp://host:99999999999999999999",
+		"tcp://::1:9000",
+		"tcp:127.0.0.1:1",
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct endpoint endpoint;
+		struct error err = {0};
+		if (endpoint_parse(cases[i], &endpoint, &err) == 0)
+			print_error("'%s' was accepted\n", cases[i]);
+		assert_int_equal(err.code, ERR_INVALID_ARGUMENT);
+	}
+}
+
+static void lengths_are_bounded(void **state)
+{
+	(void)state;
+	struct endpoint endpoint;
+	struct error err;
+	char longest[600];
+
+	for (size_t n = 1; n < sizeof(longest); n++) {
+		memset(longest, 'x', n);
+		longest[0] = '/';
+		longest[n] = '\0';
+		assert_int_equal(endpoint_parse(longest, &endpoint, &err),
+				 n < sizeof(endpoint.path) ? 0 : -1);
+	}
+	memset(longest, 'x', sizeof(longest));
+	memcpy(longest, "tcp://", 6);
+	memcpy(longest + 300, ":1", 3);
+	assert_int_equal(endpoint_parse(longest, &endpoint, &err), -1);
+	assert_int_equal(err.code, ERR_INVALID_ARGUMENT);
+}
+
+static void only_loopback_is_local(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool local;
+	} cases[] = {{"unix:///x", true},
+		     {"tcp://127.0.0.1:1", true},
+		     {"tcp://127.9.9.9:1", true},
+		     {"tcp://[::1]:1", true},
+		     {"tcp://0.0.0.0:1", false},
+		     {"tcp://[::]:1", false},
+		     {"tcp://10.0.0.1:1", false},
+		     {"tcp://:1", false},
+		     {"tcp://[::ffff:10.0.0.1]:1", false}};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct endpoint endpoint;
+		struct address address;
+		struct error err;
+		assert_int_equal(endpoint_parse(cases[i].text, &endpoint, &err), 0);
+		assert_int_equal(endpoint_resolve(&endpoint, 0, &address, &err), 0);
+		assert_int_equal(address_is_local(&address), cases[i].local);
+	}
+}
+
+static void unknown_host_is_unavailable(void **state)
+{
+	(void)state;
+	struct endpoint endpoint;
+	struct address address;
+	struct error err;
+
+	assert_int_equal(endpoint_parse("tcp://256.256.256.256:1", &endpoint, &err), 0);
+	assert_int_equal(endpoint_resolve(&endpoint, 0, &address, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+}
+
+static void socket_is_for_its_owner_only(void **state)
+{
+	(void)state;
+	struct error err;
+	struct stat st;
+	mode_t before = umask(0);
+	auto_close int fd = listen_at(text, &err);
+
+	umask(before);
+	assert_true(fd >= 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISSOCK(st.st_mode));
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+}
+
+static void missing_folder_is_made(void **state)
+{
+	(void)state;
+	struct error err;
+	char deep[100];
+
+	snprintf(deep, sizeof(deep), "%s/new/s", folder);
+	auto_close int fd = listen_at(deep, &err);
+	assert_true(fd >= 0);
+	unlink(deep);
+	snprintf(deep, sizeof(deep), "%s/new", folder);
+	assert_int_equal(rmdir(deep), 0);
+}
+
+static void deeply_missing_folder_is_an_error(void **state)
+{
+	(void)state;
+	struct error err;
+	char deep[100];
+
+	snprintf(deep, sizeof(deep), "%s/a/b/s", folder);
+	assert_int_equal(listen_at(deep, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+}
+
+static void stale_socket_is_replaced(void **state)
+{
+	(void)state;
+	struct error err;
+	int first = listen_at(text, &err);
+
+	assert_true(first >= 0);
+	close(first);
+	assert_int_equal(access(path, F_OK), 0);
+	auto_close int second = listen_at(text, &err);
+	assert_true(second >= 0);
+	auto_close int client = connect_to(text, &err);
+	assert_true(client >= 0);
+}
+
+static void live_socket_is_left_alone(void **state)
+{
+	(void)state;
+	struct error err;
+	auto_close int first = listen_at(text, &err);
+
+	assert_true(first >= 0);
+	assert_int_equal(listen_at(text, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_non_null(strstr(err.text, text));
+	auto_close int client = connect_to(text, &err);
+	assert_true(client >= 0);
+}
+
+/* One whose process is stopped takes no more connections, but is alive. */
+static void busy_socket_is_left_alone(void **state)
+{
+	(void)state;
+	struct error err;
+	int clients[200], n = 0;
+	auto_close int first = listen_at(text, &err);
+
+	assert_true(first >= 0);
+	while (n < (int)COUNT(clients) && (clients[n] = connect_to(text, &err)) >= 0)
+		n++;
+	assert_in_range(n, 1, COUNT(clients) - 1);
+	alarm(5);
+	assert_int_equal(listen_at(text, &err), -1);
+	alarm(0);
+	while (n > 0)
+		close(clients[--n]);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+static void file_in_the_way_is_left_alone(void **state)
+{
+	(void)state;
+	struct error err;
+	int file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+	struct stat st;
+
+	assert_true(file >= 0);
+	close(file);
+	assert_int_equal(listen_at(text, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+}
+
+static void link_in_the_way_is_left_alone(void **state)
+{
+	(void)state;
+	struct error err;
+	struct stat st;
+
+	assert_int_equal(symlink("/nowhere", path), 0);
+	assert_int_equal(listen_at(text, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+}
+
+static void tcp_connects(void **state)
+{
+	(void)state;
+	struct error err;
+	struct sockaddr_in bound = {0};
+	socklen_t size = sizeof(bound);
+	char tcp[40];
+
+	auto_close int server = listen_at("tcp://127.0.0.1:0", &err);
+	assert_true(server >= 0);
+	assert_int_equal(getsockname(server, (struct sockaddr *)&bound, &size), 0);
+	snprintf(tcp, sizeof(tcp), "tcp://127.0.0.1:%d", ntohs(bound.sin_port));
+	auto_close int client = connect_to(tcp, &err);
+	assert_true(client >= 0);
+	assert_int_equal(poll(&(struct pollfd){.fd = server, .events = POLLIN}, 1, 5000), 1);
+	assert_int_equal(listen_at(tcp, &err), -1);
+}
+
+static void nobody_there_is_unavailable(void **state)
+{
+	(void)state;
+	struct error err;
+
+	assert_int_equal(connect_to(text, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forms_are_understood),
+		cmocka_unit_test(other_forms_are_refused),
+		cmocka_unit_test(lengths_are_bounded),
+		cmocka_unit_test(only_loopback_is_local),
+		cmocka_unit_test(unknown_host_is_unavailable),
+		cmocka_unit_test_teardown(socket_is_for_its_owner_only, remove_socket),
+		cmocka_unit_test(missing_folder_is_made),
+		cmocka_unit_test(deeply_missing_folder_is_an_error),
+		cmocka_unit_test_teardown(stale_socket_is_replaced, remove_socket),
+		cmocka_unit_test_teardown(live_socket_is_left_alone, remove_socket),
+		cmocka_unit_test_teardown(busy_socket_is_left_alone, remove_socket),
+		cmocka_unit_test_teardown(file_in_the_way_is_left_alone, remove_socket),
+		cmocka_unit_test_teardown(link_in_the_way_is_left_alone, remove_socket),
+		cmocka_unit_test(tcp_connects),
+		cmocka_unit_test(nobody_there_is_unavailable),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

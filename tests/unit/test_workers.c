@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Workers: one key in order and one at a time, everything else at the same time. What a test waits
+ * for is a semaphore that a handler posts; the test itself plays the loop.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail
+
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "common/mem.h"
+#include "transport/workers.h"
+
+#define N_THREADS 4
+#define PATIENCE  20 /* seconds, only when something is broken */
+
+struct fixture {
+	struct loop *loop;
+	struct workers *workers;
+	unsigned n_due, n_done; /* works: to wait for, and done */
+	unsigned order[4096];   /* the numbers of works, as they began */
+	atomic_uint n_begun;
+};
+
+struct job {
+	struct work work;
+	struct fixture *fixture;
+	unsigned number;
+	sem_t *begun, *may_end; /* NULL: neither tells nor waits */
+	atomic_int *inside;     /* works with the same key that run now */
+	bool alone;
+	char key[16];
+};
+
+static void wait_for(sem_t *semaphore)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += PATIENCE;
+	assert_int_equal(sem_timedwait(semaphore, &end), 0);
+}
+
+static void run(struct work *work)
+{
+	struct job *job = (struct job *)work;
+
+	job->fixture->order[atomic_fetch_add(&job->fixture->n_begun, 1)] = job->number;
+	job->alone = !job->inside || atomic_fetch_add(job->inside, 1) == 0;
+	if (job->begun)
+		sem_post(job->begun);
+	if (job->may_end)
+		sem_wait(job->may_end);
+	if (job->inside)
+		atomic_fetch_sub(job->inside, 1);
+}
+
+static void done(struct work *work)
+{
+	struct fixture *fixture = ((struct job *)work)->fixture;
+
+	if (++fixture->n_done == fixture->n_due)
+		loop_stop(fixture->loop);
+}
+
+static void submit(struct fixture *fixture, struct job *job, unsigned number, const char *key)
+{
+	job->fixture = fixture;
+	job->number = number;
+	job->work.run = run;
+	job->work.done = done;
+	if (key) {
+		snprintf(job->key, sizeof(job->key), "%s", key);
+		job->work.key = job->key;
+	}
+	fixture->n_due++;
+	workers_submit(fixture->workers, &job->work);
+}
+
+static void run_all(struct fixture *fixture)
+{
+	if (fixture->n_done < fixture->n_due)
+		loop_run(fixture->loop);
+	assert_int_equal(fixture->n_done, fixture->n_due);
+}
+
+static int start(void **state)
+{
+	struct fixture *fixture = mem_alloc(sizeof(*fixture));
+	struct error err;
+
+	*state = fixture;
+	if (loop_new(&fixture->loop, &err) < 0)
+		return -1;
+	return workers_new(&fixture->workers, fixture->loop, N_THREADS, &err);
+}
+
+static int stop(void **state)
+{
+	struct fixture *fixture = *state;
+
+	workers_free(fixture->workers);
+	loop_free(fixture->loop);
+	mem_cleanup_free(&fixture);
+	return 0;
+}
+
+static void one_key_runs_alone_and_in_order(void **state)
+{
+	struct fixture *fixture = *state;
+	static struct job jobs[1000];
+	atomic_int inside = 0;
+
+	for (unsigned i = 0; i < COUNT(jobs); i++) {
+		jobs[i].inside = &inside;
+		submit(fixture, &jobs[i], i, "vol");
+	}
+	run_all(fixture);
+	for (unsigned i = 0; i < COUNT(jobs); i++) {
+		assert_int_equal(fixture->order[i], i);
+		assert_true(jobs[i].alone);
+	}
+}
+
+/* Each of four waits for the others: only at the same time can they end. */
+static void different_keys_run_at_the_same_time(void **state)
+{
+	struct fixture *fixture = *state;
+	struct job jobs[N_THREADS] = {0};
+	sem_t begun, may_end;
+	char key[2] = "a";
+
+	sem_init(&begun, 0, 0);
+	sem_init(&may_end, 0, 0);
+	for (unsigned i = 0; i < N_THREADS; i++, key[0]++) {
+		jobs[i].begun = &begun;
+		jobs[i].may_end = &may_end;
+		submit(fixture, &jobs[i], i, i % 2 ? key : NULL);
+	}
+	for (unsigned i = 0; i < N_THREADS; i++)
+		wait_for(&begun);
+	for (unsigned i = 0; i < N_THREADS; i++)
+		sem_post(&may_end);
+	run_all(fixture);
+}
+
+/* Ten times as many wait for a slow key as there are threads, and still another key runs. */
+static void waiting_occupies_no_thread(void **state)
+{
+	struct fixture *fixture = *state;
+	static struct job slow[10 * N_THREADS];
+	struct job other = {0};
+	sem_t begun, may_end;
+
+	sem_init(&begun, 0, 0);
+	sem_init(&may_end, 0, 0);
+	slow[0].may_end = &may_end;
+	for (unsigned i = 0; i < COUNT(slow); i++)
+		submit(fixture, &slow[i], i, "slow");
+	other.begun = &begun;
+	submit(fixture, &other, 1000, "other");
+	wait_for(&begun);
+	sem_post(&may_end);
+	run_all(fixture);
+}
+
+static void waiting_work_can_be_withdrawn(void **state)
+{
+	struct fixture *fixture = *state;
+	struct job jobs[4] = {0};
+	sem_t begun, may_end;
+
+	sem_init(&begun, 0, 0);
+	sem_init(&may_end, 0, 0);
+	jobs[0].begun = &begun;
+	jobs[0].may_end = &may_end;
+	for (unsigned i = 0; i < COUNT(jobs); i++)
+		submit(fixture, &jobs[i], i, "vol");
+	wait_for(&begun);
+	assert_false(workers_withdraw(&jobs[0].work));
+	assert_true(workers_withdraw(&jobs[1].work)); /* in the middle */
+	assert_true(workers_withdraw(&jobs[3].work)); /* the last */
+	fixture->n_due -= 2;
+	submit(fixture, &jobs[1], 1, "vol"); /* and again, behind the others */
+	sem_post(&may_end);
+	run_all(fixture);
+	assert_int_equal(fixture->n_begun, 3);
+	assert_int_equal(fixture->order[1], 2);
+	assert_int_equal(fixture->order[2], 1);
+}
+
+static void work_without_key_is_never_withdrawn(void **state)
+{
+	struct fixture *fixture = *state;
+	struct job job = {0};
+
+	submit(fixture, &job, 0, NULL);
+	assert_false(workers_withdraw(&job.work));
+	run_all(fixture);
+}
+
+/* More keys than the table has slots, three works of each. */
+static void many_keys_stay_apart(void **state)
+{
+	struct fixture *fixture = *state;
+	static struct job jobs[3000];
+	static atomic_int inside[1000];
+	unsigned last[1000] = {0};
+
+	for (unsigned i = 0; i < COUNT(jobs); i++) {
+		char key[16];
+		snprintf(key, sizeof(key), "key %u", i % 1000);
+		jobs[i].inside = &inside[i % 1000];
+		submit(fixture, &jobs[i], i, key);
+	}
+	run_all(fixture);
+	for (unsigned i = 0; i < COUNT(jobs); i++) {
+		unsigned number = fixture->order[i];
+		assert_true(jobs[i].alone);
+		assert_true(number >= last[number % 1000]);
+		last[number % 1000] = number;
+	}
+}
+
+/* done() may submit the work again: so a chain never ends before its last. */
+static void done_again(struct work *work)
+{
+	struct job *job = (struct job *)work;
+
+	if (++job->number < 100)
+		workers_submit(job->fixture->workers, work);
+	else
+		done(work);
+}
+
+static void work_may_be_submitted_from_done(void **state)
+{
+	struct fixture *fixture = *state;
+	struct job job = {0};
+
+	submit(fixture, &job, 0, "vol");
+	job.work.done = done_again;
+	run_all(fixture);
+	assert_int_equal(fixture->n_begun, 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+		TEST(one_key_runs_alone_and_in_order),
+		TEST(different_keys_run_at_the_same_time),
+		TEST(waiting_occupies_no_thread),
+		TEST(waiting_work_can_be_withdrawn),
+		TEST(work_without_key_is_never_withdrawn),
+		TEST(many_keys_stay_apart),
+		TEST(work_may_be_submitted_from_done),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * A process that serves, from its first signal handler to its last.
+ *
+ * Invariant: the loop stops only when the server is drained, so a call that was accepted is
+ * answered unless the process is killed or told to stop twice.
+ */
+#include "transport/daemon.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/log.h"
+
+static void on_drained(void *arg)
+{
+	struct daemon *daemon = arg;
+
+	loop_stop(daemon->loop);
+}
+
+static void on_stop(void *arg)
+{
+	struct daemon *daemon = arg;
+
+	if (daemon->stopping)
+		_exit(EXIT_FAILURE);
+	daemon->stopping = true;
+	log_debug("stopping");
+	server_drain(daemon->server, on_drained, daemon);
+}
+
+int daemon_init(struct daemon *daemon, unsigned n_workers, struct error *err)
+{
+	*daemon = (struct daemon){0};
+	signal(SIGPIPE, SIG_IGN);
+	if (loop_new(&daemon->loop, err) < 0 ||
+	    workers_new(&daemon->workers, daemon->loop, n_workers, err) < 0)
+		return -1;
+	daemon->server = server_new(daemon->loop, daemon->workers, NULL);
+	if (loop_on_signal(daemon->loop, SIGTERM, on_stop, daemon, err) < 0)
+		return -1;
+	return loop_on_signal(daemon->loop, SIGINT, on_stop, daemon, err);
+}
+
+void daemon_run(struct daemon *daemon)
+{
+	loop_run(daemon->loop);
+}
+
+void daemon_fini(struct daemon *daemon, void (*after_handlers)(void *arg), void *arg)
+{
+	/* nobody watches them any more: they end us again */
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	server_free(daemon->server);
+	workers_free(daemon->workers);
+	if (after_handlers)
+		after_handlers(arg);
+	loop_free(daemon->loop);
+}

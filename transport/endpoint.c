@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Endpoints: from text to a socket that listens or connects.
+ *
+ * Invariant: a unix socket's file is removed only when nobody answers there, and every descriptor
+ * is close-on-exec and does not block. What travels over a connection is conn.c's.
+ */
+#include "transport/endpoint.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <libgen.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+#define BACKLOG              128
+
+/* Half-open peers: probed after 30 s of silence, given up 20 s later. */
+#define KEEPALIVE_IDLE_S     30
+#define KEEPALIVE_INTERVAL_S 5
+#define KEEPALIVE_PROBES     4
+#define UNACKED_TIMEOUT_MS   30000
+
+static const char *after_prefix(const char *text, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return strncmp(text, prefix, n) == 0 ? text + n : NULL;
+}
+
+static int parse_unix(const char *path, struct endpoint *ret, struct error *err)
+{
+	if (!*path)
+		return fail(err, ERR_INVALID_ARGUMENT, "endpoint '%s' has no path", ret->text);
+	if (strlen(path) >= sizeof(ret->path))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "endpoint '%s' is too long: a unix socket's path has at most %zu bytes",
+			    ret->text, sizeof(ret->path) - 1);
+	ret->is_unix = true;
+	strcpy(ret->path, path);
+	return 0;
+}
+
+static int parse_tcp(const char *text, struct endpoint *ret, struct error *err)
+{
+	const char *colon = strrchr(text, ':');
+	char *end;
+
+	if (!colon)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "endpoint '%s' has no port: write tcp://HOST:PORT", ret->text);
+	long port = strtol(colon + 1, &end, 10);
+	if (colon[1] < '0' || colon[1] > '9' || *end || port > 65535)
+		return fail(err, ERR_INVALID_ARGUMENT, "endpoint '%s': '%s' is not a port",
+			    ret->text, colon + 1);
+	size_t length = (size_t)(colon - text);
+	if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
+		text++;
+		length -= 2;
+	} else if (memchr(text, ':', length)) {
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "endpoint '%s': write an IPv6 address in brackets", ret->text);
+	}
+	if (length >= sizeof(ret->host))
+		return fail(err, ERR_INVALID_ARGUMENT, "endpoint '%s': host too long", ret->text);
+	memcpy(ret->host, text, length);
+	snprintf(ret->port, sizeof(ret->port), "%hu", (unsigned short)port);
+	return 0;
+}
+
+int endpoint_parse(const char *text, struct endpoint *ret, struct error *err)
+{
+	const char *rest;
+
+	*ret = (struct endpoint){0};
+	if (strlen(text) >= sizeof(ret->text))
+		return fail(err, ERR_INVALID_ARGUMENT, "endpoint '%.64s...' is too long", text);
+	strcpy(ret->text, text);
+	if ((rest = after_prefix(text, "unix://")) || (rest = after_prefix(text, "unix:")))
+		return parse_unix(rest, ret, err);
+	if (text[0] == '/')
+		return parse_unix(text, ret, err);
+	if ((rest = after_prefix(text, "tcp://")))
+		return parse_tcp(rest, ret, err);
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "endpoint '%s' is neither unix:///PATH nor tcp://HOST:PORT", text);
+}
+
+static const struct addrinfo *pick(const struct addrinfo *found, unsigned attempt)
+{
+	const struct addrinfo *picked = found;
+
+	for (; attempt > 0; attempt--)
+		picked = picked->ai_next ? picked->ai_next : found;
+	return picked;
+}
+
+int endpoint_resolve(const struct endpoint *endpoint, unsigned attempt, struct address *ret,
+		     struct error *err)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+				 .ai_flags = AI_NUMERICSERV | (*endpoint->host ? 0 : AI_PASSIVE)};
+	struct addrinfo *found;
+
+	*ret = (struct address){0};
+	if (endpoint->is_unix) {
+		struct sockaddr_un *sun = (struct sockaddr_un *)&ret->storage;
+		sun->sun_family = AF_UNIX;
+		strcpy(sun->sun_path, endpoint->path);
+		ret->size = sizeof(*sun);
+		return 0;
+	}
+	int result = getaddrinfo(*endpoint->host ? endpoint->host : NULL, endpoint->port, &hints,
+				 &found);
+	if (result != 0)
+		return fail(err, ERR_UNAVAILABLE, "cannot find the address of '%s': %s",
+			    endpoint->text, gai_strerror(result));
+	const struct addrinfo *picked = pick(found, attempt);
+	memcpy(&ret->storage, picked->ai_addr, picked->ai_addrlen);
+	ret->size = picked->ai_addrlen;
+	freeaddrinfo(found);
+	return 0;
+}
+
+bool address_is_local(const struct address *address)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
+
+	switch (address->storage.ss_family) {
+	case AF_UNIX:
+		return true;
+	case AF_INET:
+		return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+	case AF_INET6:
+		return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+	default:
+		return false;
+	}
+}
+
+void socket_prepare(int fd)
+{
+	static const struct {
+		int level, name, value;
+	} options[] = {
+		{IPPROTO_TCP, TCP_NODELAY, 1},
+		{SOL_SOCKET, SO_KEEPALIVE, 1},
+		{IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
+		{IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
+		{IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES},
+		{IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKED_TIMEOUT_MS},
+	};
+
+	/* A unix socket knows none of the TCP ones and needs none. */
+	for (size_t i = 0; i < COUNT(options); i++)
+		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
+}
+
+int address_connect(const struct address *address, struct error *err)
+{
+	auto_close int fd =
+		socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return fail_errno(err, "cannot make a socket");
+	socket_prepare(fd);
+	if (connect(fd, (const struct sockaddr *)&address->storage, address->size) < 0 &&
+	    errno != EINPROGRESS) {
+		fail_errno(err, "cannot connect");
+		err->code = ERR_UNAVAILABLE;
+		return -1;
+	}
+	return steal_fd(&fd);
+}
+
+static int make_directory_of(const struct endpoint *endpoint, struct error *err)
+{
+	char path[sizeof(endpoint->path)];
+	const char *directory;
+
+	strcpy(path, endpoint->path);
+	directory = dirname(path);
+	if (mkdir(directory, 0755) < 0 && errno != EEXIST)
+		return fail_errno(err, "cannot make the directory '%s'", directory);
+	return 0;
+}
+
+/* A socket file that refuses connections was left by a daemon that died. */
+static int remove_stale(const struct endpoint *endpoint, const struct address *address,
+			struct error *err)
+{
+	struct stat st;
+
+	if (lstat(endpoint->path, &st) < 0)
+		return errno == ENOENT ? 0 : fail_errno(err, "cannot look at '%s'", endpoint->path);
+	if (!S_ISSOCK(st.st_mode))
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' exists and is not a socket: move it away", endpoint->path);
+	auto_close int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (probe < 0)
+		return fail_errno(err, "cannot make a socket");
+	/* EAGAIN: its owner lives, but has a full backlog */
+	if (connect(probe, (const struct sockaddr *)&address->storage, address->size) == 0 ||
+	    errno == EAGAIN)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "another process listens at '%s': stop it or choose another endpoint",
+			    endpoint->text);
+	if (errno != ECONNREFUSED)
+		return fail_errno(err, "cannot tell whether '%s' is in use", endpoint->path);
+	if (unlink(endpoint->path) < 0 && errno != ENOENT)
+		return fail_errno(err, "cannot remove the stale socket '%s'", endpoint->path);
+	return 0;
+}
+
+int endpoint_listen(const struct endpoint *endpoint, const struct address *address,
+		    struct error *err)
+{
+	const int on = 1;
+	auto_close int fd =
+		socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return fail_errno(err, "cannot make a socket for '%s'", endpoint->text);
+	if (endpoint->is_unix) {
+		if (make_directory_of(endpoint, err) < 0 ||
+		    remove_stale(endpoint, address, err) < 0)
+			return -1;
+		/* before bind(2): the mode the file is made with */
+		fchmod(fd, 0600);
+	} else {
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	}
+	if (bind(fd, (const struct sockaddr *)&address->storage, address->size) < 0)
+		return fail_errno(err, "cannot bind '%s'", endpoint->text);
+	if (listen(fd, BACKLOG) < 0)
+		return fail_errno(err, "cannot listen at '%s'", endpoint->text);
+	return steal_fd(&fd);
+}

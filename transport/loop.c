@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The event loop: libevent's core, without locks, and the mailbox by which other threads reach it.
+ *
+ * Invariant: the eventfd is written once for each time the mailbox goes from empty to not empty,
+ * and the loop takes the whole mailbox at once, in order.
+ */
+#include "transport/loop.h"
+
+#include <event2/event.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+#define SIGNALS_MAX 8
+
+struct loop {
+	struct event_base *base;
+	int mailbox_fd;
+	struct event *mailbox;
+	pthread_mutex_t lock;
+	struct loop_task *first, **last;
+	struct loop_signal {
+		struct event *event;
+		void (*fn)(void *arg);
+		void *arg;
+	} signals[SIGNALS_MAX];
+	unsigned n_signals;
+};
+
+struct loop_timer {
+	struct event *event;
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+static struct loop_task *take_all(struct loop *loop)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&loop->lock);
+	struct loop_task *tasks = loop->first;
+
+	loop->first = NULL;
+	loop->last = &loop->first;
+	return tasks;
+}
+
+static void on_mailbox(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *loop = arg;
+	eventfd_t count;
+
+	(void)what;
+	eventfd_read(fd, &count);
+	for (struct loop_task *task = take_all(loop), *next; task; task = next) {
+		next = task->next;
+		task->fn(task);
+	}
+}
+
+void loop_post(struct loop *loop, struct loop_task *task)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&loop->lock);
+
+	task->next = NULL;
+	if (!loop->first)
+		eventfd_write(loop->mailbox_fd, 1);
+	*loop->last = task;
+	loop->last = &task->next;
+}
+
+int loop_new(struct loop **ret, struct error *err)
+{
+	struct loop *loop = mem_alloc(sizeof(*loop));
+	struct event_config *config = event_config_new();
+
+	pthread_mutex_init(&loop->lock, NULL);
+	loop->last = &loop->first;
+	loop->mailbox_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+	loop->base = event_base_new_with_config(config);
+	event_config_free(config);
+	if (loop->mailbox_fd < 0 || !loop->base) {
+		loop_free(loop);
+		return fail_errno(err, "cannot make an event loop");
+	}
+	loop->mailbox =
+		event_new(loop->base, loop->mailbox_fd, EV_READ | EV_PERSIST, on_mailbox, loop);
+	event_add(loop->mailbox, NULL);
+	*ret = loop;
+	return 0;
+}
+
+void loop_free(struct loop *loop)
+{
+	if (!loop)
+		return;
+	for (unsigned i = 0; i < loop->n_signals; i++)
+		event_free(loop->signals[i].event);
+	if (loop->mailbox)
+		event_free(loop->mailbox);
+	if (loop->base)
+		event_base_free(loop->base);
+	if (loop->mailbox_fd >= 0)
+		close(loop->mailbox_fd);
+	pthread_mutex_destroy(&loop->lock);
+	free(loop);
+}
+
+void loop_run(struct loop *loop)
+{
+	event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY);
+}
+
+void loop_stop(struct loop *loop)
+{
+	event_base_loopbreak(loop->base);
+}
+
+struct event_base *loop_base(struct loop *loop)
+{
+	return loop->base;
+}
+
+static void on_signal(evutil_socket_t signum, short what, void *arg)
+{
+	struct loop_signal *signal = arg;
+
+	(void)signum;
+	(void)what;
+	signal->fn(signal->arg);
+}
+
+int loop_on_signal(struct loop *loop, int signum, void (*fn)(void *arg), void *arg,
+		   struct error *err)
+{
+	if (loop->n_signals == SIGNALS_MAX)
+		return fail(err, ERR_INTERNAL, "more than %d signals", SIGNALS_MAX);
+	struct loop_signal *signal = &loop->signals[loop->n_signals];
+
+	*signal = (struct loop_signal){.fn = fn, .arg = arg};
+	signal->event = evsignal_new(loop->base, signum, on_signal, signal);
+	if (!signal->event || event_add(signal->event, NULL) < 0)
+		return fail(err, ERR_INTERNAL, "cannot watch signal %d", signum);
+	loop->n_signals++;
+	return 0;
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop_timer *timer = arg;
+
+	(void)fd;
+	(void)what;
+	timer->fn(timer->arg);
+}
+
+struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void *arg)
+{
+	struct loop_timer *timer = mem_alloc(sizeof(*timer));
+
+	timer->fn = fn;
+	timer->arg = arg;
+	timer->event = evtimer_new(loop->base, on_timer, timer);
+	if (!timer->event)
+		abort();
+	return timer;
+}
+
+void loop_timer_free(struct loop_timer *timer)
+{
+	if (!timer)
+		return;
+	event_free(timer->event);
+	free(timer);
+}
+
+void loop_timer_start(struct loop_timer *timer, int64_t ms)
+{
+	struct timeval after = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	evtimer_add(timer->event, &after);
+}
+
+void loop_timer_stop(struct loop_timer *timer)
+{
+	evtimer_del(timer->event);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_LOOP_H
+#define ZCSI_LOOP_H
+
+/*
+ * The event loop: one thread that owns every socket, timer and HTTP/2 session. Everything here is
+ * for that thread, except loop_post, which any thread may call to have work done there.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+struct loop;
+struct loop_timer;
+struct event_base;
+
+int loop_new(struct loop **ret, struct error *err);
+void loop_free(struct loop *loop);
+
+/* Run until loop_stop. */
+void loop_run(struct loop *loop);
+void loop_stop(struct loop *loop);
+
+/* Work for the loop; embedded in what it is about. fn may free it. */
+struct loop_task {
+	void (*fn)(struct loop_task *task);
+	struct loop_task *next;
+};
+
+void loop_post(struct loop *loop, struct loop_task *task);
+
+/* fn(arg) on the loop whenever the signal arrives. Lasts as long as the loop. */
+int loop_on_signal(struct loop *loop, int signum, void (*fn)(void *arg), void *arg,
+		   struct error *err);
+
+/* A timer that is not running. loop_timer_start replaces what was set; NULL may be freed. */
+struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void *arg);
+void loop_timer_free(struct loop_timer *timer);
+void loop_timer_start(struct loop_timer *timer, int64_t ms);
+void loop_timer_stop(struct loop_timer *timer);
+
+/* libevent's own, for the transport's files. */
+struct event_base *loop_base(struct loop *loop);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * protobuf messages in and out of an arena.
+ *
+ * protobuf-c cuts a string at its first NUL and takes any bytes for text, so the encoded message is
+ * walked once before it is decoded: afterwards every string is what the sender meant.
+ */
+#include "transport/message.h"
+
+#include <stdbool.h>
+
+#include "transport/wire.h"
+
+#define NESTING_MAX 16 /* CSI's deepest is 5 */
+
+struct cursor {
+	const uint8_t *at, *end;
+};
+
+static bool read_varint(struct cursor *c, uint64_t *ret)
+{
+	*ret = 0;
+	for (unsigned shift = 0; shift < 70 && c->at < c->end; shift += 7) {
+		uint8_t byte = *c->at++;
+		if (shift < 64)
+			*ret |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return true;
+	}
+	return false;
+}
+
+/* Step over a field's value; a length-delimited one becomes ret_value, any other an empty one. */
+static bool read_value(struct cursor *c, unsigned wire_type, struct cursor *ret_value)
+{
+	uint64_t n = 0;
+
+	*ret_value = (struct cursor){c->at, c->at};
+	switch (wire_type) {
+	case PROTOBUF_C_WIRE_TYPE_VARINT:
+		return read_varint(c, &n);
+	case PROTOBUF_C_WIRE_TYPE_64BIT:
+		n = 8;
+		break;
+	case PROTOBUF_C_WIRE_TYPE_32BIT:
+		n = 4;
+		break;
+	case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED:
+		if (!read_varint(c, &n))
+			return false;
+		break;
+	default:
+		return false;
+	}
+	if (n > (uint64_t)(c->end - c->at))
+		return false;
+	if (wire_type == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
+		*ret_value = (struct cursor){c->at, c->at + n};
+	c->at += n;
+	return true;
+}
+
+static int check_strings(const ProtobufCMessageDescriptor *type, struct cursor c, unsigned depth,
+			 struct error *err)
+{
+	if (depth > NESTING_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT, "the message is nested too deeply");
+	while (c.at < c.end) {
+		struct cursor value;
+		uint64_t tag;
+		if (!read_varint(&c, &tag) || !read_value(&c, tag & 7, &value))
+			return fail(err, ERR_INTERNAL, "the message is not a %s", type->name);
+		const ProtobufCFieldDescriptor *field =
+			protobuf_c_message_descriptor_get_field(type, (unsigned)(tag >> 3));
+		if (!field || (tag & 7) != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
+			continue;
+		if (field->type == PROTOBUF_C_TYPE_STRING &&
+		    !wire_is_text(value.at, (size_t)(value.end - value.at)))
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "field '%s' of %s is not UTF-8 text without NUL bytes",
+				    field->name, type->short_name);
+		if (field->type == PROTOBUF_C_TYPE_MESSAGE &&
+		    check_strings(field->descriptor, value, depth + 1, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+struct decoder {
+	struct arena *arena;
+	bool full; /* the arena refused */
+};
+
+static void *pb_alloc(void *data, size_t size)
+{
+	struct decoder *decoder = data;
+	void *memory = arena_try(decoder->arena, size);
+
+	decoder->full |= !memory;
+	return memory;
+}
+
+static void pb_free(void *data, void *memory)
+{
+	(void)data;
+	(void)memory;
+}
+
+int message_decode(struct arena *arena, const ProtobufCMessageDescriptor *type,
+		   const uint8_t *bytes, size_t n, ProtobufCMessage **ret, struct error *err)
+{
+	struct decoder decoder = {.arena = arena};
+	ProtobufCAllocator allocator = {pb_alloc, pb_free, &decoder};
+
+	if (check_strings(type, (struct cursor){bytes, bytes + n}, 0, err) < 0)
+		return -1;
+	*ret = protobuf_c_message_unpack(type, &allocator, n, bytes);
+	if (*ret)
+		return 0;
+	if (decoder.full)
+		return fail(err, ERR_RESOURCE_EXHAUSTED, "the %s is too large in memory",
+			    type->short_name);
+	return fail(err, ERR_INTERNAL, "the message is not a %s", type->name);
+}
+
+void message_encode(struct arena *arena, const ProtobufCMessage *message, uint8_t **ret,
+		    size_t *ret_size)
+{
+	size_t length = protobuf_c_message_get_packed_size(message);
+
+	*ret = arena_alloc(arena, WIRE_PREFIX_SIZE + length);
+	wire_prefix_write(*ret, length);
+	protobuf_c_message_pack(message, *ret + WIRE_PREFIX_SIZE);
+	*ret_size = WIRE_PREFIX_SIZE + length;
+}
+
+void *message_new(struct arena *arena, const ProtobufCMessageDescriptor *type)
+{
+	void *message = arena_alloc(arena, type->sizeof_message);
+
+	protobuf_c_message_init(type, message);
+	return message;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * A call between its bytes: find the method, decode, run the handler, encode.
+ *
+ * Invariant: everything of the call is in its arena, and call->error says how it stands.
+ */
+#include "transport/rpc.h"
+
+#include <string.h>
+
+#include "transport/message.h"
+#include "transport/service.h"
+#include "transport/wire.h"
+
+#define DECODED_BASE     ((size_t)1 << 20)
+#define DECODED_PER_BYTE 8
+
+static const struct rpc_service *find_service(const struct rpc_service *const *services,
+					      const char *name, size_t size)
+{
+	for (; *services; services++) {
+		const char *candidate = (*services)->descriptor->name;
+		if (strlen(candidate) == size && memcmp(candidate, name, size) == 0)
+			return *services;
+	}
+	return NULL;
+}
+
+static const struct rpc_method *find_method(const struct rpc_service *service, const char *name)
+{
+	for (size_t i = 0; i < service->n_methods; i++) {
+		if (strcmp(service->methods[i].name, name) == 0)
+			return &service->methods[i];
+	}
+	return NULL;
+}
+
+int rpc_find(const struct rpc_service *const *services, const char *path, struct rpc_target *ret,
+	     struct error *err)
+{
+	const char *slash = path[0] == '/' ? strrchr(path, '/') : NULL;
+
+	if (!slash || slash == path)
+		return fail(err, ERR_UNIMPLEMENTED, "'%s' is not the path of a method", path);
+	const struct rpc_service *service =
+		find_service(services, path + 1, (size_t)(slash - path - 1));
+	if (!service)
+		return fail(err, ERR_UNIMPLEMENTED, "service '%.*s' is not served here",
+			    (int)(slash - path - 1), path + 1);
+	const struct rpc_method *method = find_method(service, slash + 1);
+	if (!method)
+		return fail(err, ERR_UNIMPLEMENTED,
+			    "method '%s' of service '%s' is not implemented", slash + 1,
+			    service->descriptor->name);
+	const ProtobufCMethodDescriptor *descriptor =
+		protobuf_c_service_descriptor_get_method_by_name(service->descriptor, method->name);
+	*ret = (struct rpc_target){.service = service->descriptor->name,
+				   .method = method,
+				   .input = descriptor->input,
+				   .output = descriptor->output};
+	return 0;
+}
+
+int rpc_decode(struct rpc_call *call, const uint8_t *bytes, size_t n, size_t decoded_max)
+{
+	size_t cap = DECODED_BASE + DECODED_PER_BYTE * n;
+
+	call->arena.cap = cap < decoded_max ? cap : decoded_max;
+	return message_decode(&call->arena, call->target.input, bytes, n, &call->request,
+			      &call->error);
+}
+
+void rpc_run(struct rpc_call *call, size_t message_max)
+{
+	void *response = message_new(&call->arena, call->target.output);
+
+	if (call->target.method->run(call, call->request, response, &call->error) < 0)
+		return;
+	call->error.code = ERR_OK;
+	message_encode(&call->arena, response, &call->reply, &call->reply_size);
+	if (call->reply_size - WIRE_PREFIX_SIZE > message_max)
+		fail(&call->error, ERR_RESOURCE_EXHAUSTED,
+		     "the answer has %zu bytes, more than the %zu that clients accept: ask for "
+		     "fewer entries at a time",
+		     call->reply_size - WIRE_PREFIX_SIZE, message_max);
+}

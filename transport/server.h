@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_SERVER_H
+#define ZCSI_SERVER_H
+
+/*
+ * The gRPC server: listeners, the calls that arrive, and how it stops. Loop thread only.
+ * One line is logged when a call ends.
+ */
+
+#include "common/error.h"
+#include "transport/limits.h"
+#include "transport/loop.h"
+#include "transport/service.h"
+#include "transport/workers.h"
+
+struct server;
+
+/* limits: NULL takes limits_default. */
+struct server *server_new(struct loop *loop, struct workers *workers, const struct limits *limits);
+/* After loop_run has returned; closes what is open. */
+void server_free(struct server *server);
+
+/*
+ * Serve services (a NULL-terminated array that outlives the server) at an endpoint:
+ * unix:///path, unix://path, /path, tcp://host:port. A stale unix socket is replaced, a live one
+ * is an error; sockets are mode 0600. TCP beyond loopback needs allow_plaintext. app is handed
+ * to every handler as call->app.
+ */
+int server_listen(struct server *server, const char *endpoint,
+		  const struct rpc_service *const *services, void *app, bool allow_plaintext,
+		  struct error *err);
+
+/*
+ * Stop: no new connections (unix sockets are removed), GOAWAY to the ones there are, finish
+ * what runs; then drained(arg), once, on the loop.
+ */
+void server_drain(struct server *server, void (*drained)(void *arg), void *arg);
+
+#endif

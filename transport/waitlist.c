@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * A queue with a time limit.
+ *
+ * Since every waiter has the same limit, the first is always the next to expire. The timer is not
+ * stopped when the list runs empty: it fires once, finds nothing and stays off.
+ */
+#include "transport/waitlist.h"
+
+#include "common/clock.h"
+
+static void start_timer(struct waitlist *list)
+{
+	if (list->running || !list->first)
+		return;
+	list->running = true;
+	loop_timer_start(list->timer, time_left_ms(list->first->until));
+}
+
+static void on_timer(void *arg)
+{
+	struct waitlist *list = arg;
+
+	list->running = false;
+	while (list->first && time_left_ms(list->first->until) == 0) {
+		struct waiter *waiter = list->first;
+		waitlist_remove(waiter);
+		list->expired(waiter);
+	}
+	start_timer(list);
+}
+
+void waitlist_init(struct waitlist *list, struct loop *loop, int64_t limit_ms,
+		   void (*expired)(struct waiter *waiter))
+{
+	*list = (struct waitlist){.limit_ms = limit_ms, .expired = expired};
+	list->last = &list->first;
+	list->timer = loop_timer_new(loop, on_timer, list);
+}
+
+void waitlist_fini(struct waitlist *list)
+{
+	loop_timer_free(list->timer);
+}
+
+void waitlist_add(struct waitlist *list, struct waiter *waiter)
+{
+	*waiter = (struct waiter){
+		.list = list, .link = list->last, .until = now_ms() + list->limit_ms};
+	*list->last = waiter;
+	list->last = &waiter->next;
+	start_timer(list);
+}
+
+void waitlist_remove(struct waiter *waiter)
+{
+	struct waitlist *list = waiter->list;
+
+	if (!list)
+		return;
+	*waiter->link = waiter->next;
+	if (waiter->next)
+		waiter->next->link = waiter->link;
+	else
+		list->last = waiter->link;
+	*waiter = (struct waiter){0};
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Worker threads with serial keys.
+ *
+ * A key that runs has a slot in a hash table, held by the work that runs; works with the same key
+ * queue up behind it. When it is done, the next in line takes over the slot. Invariant: the table
+ * and the queues behind it belong to the loop thread; the lock covers only the run queue.
+ */
+#include "transport/workers.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+#define SLOTS      256
+#define STACK_SIZE ((size_t)256 * 1024)
+
+struct workers {
+	struct loop *loop;
+	struct work *slots[SLOTS]; /* works that run, by the hash of their key */
+
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct work *first, **last; /* ready to run */
+	bool stopping;
+
+	unsigned n_threads;
+	pthread_t threads[];
+};
+
+static struct work **slot_of(struct workers *workers, const char *key)
+{
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	for (const char *c = key; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619u;
+	struct work **slot = &workers->slots[hash % SLOTS];
+	while (*slot && strcmp((*slot)->key, key) != 0)
+		slot = &(*slot)->next_slot;
+	return slot;
+}
+
+static void make_ready(struct workers *workers, struct work *work)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&workers->lock);
+
+	work->started = true;
+	work->next = NULL;
+	*workers->last = work;
+	workers->last = &work->next;
+	pthread_cond_signal(&workers->wake);
+}
+
+/* Give the slot to the next work with the same key, or to nobody. */
+static void hand_over(struct workers *workers, struct work *work)
+{
+	struct work **slot = slot_of(workers, work->key);
+	struct work *heir = work->next_same;
+
+	if (!heir) {
+		*slot = work->next_slot;
+		return;
+	}
+	heir->next_slot = work->next_slot;
+	*slot = heir;
+	make_ready(workers, heir);
+}
+
+static void on_ran(struct loop_task *task)
+{
+	struct work *work = (struct work *)((char *)task - offsetof(struct work, task));
+
+	if (work->key)
+		hand_over(work->workers, work);
+	work->done(work);
+}
+
+static struct work *next_ready(struct workers *workers)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&workers->lock);
+
+	while (!workers->first && !workers->stopping)
+		pthread_cond_wait(&workers->wake, &workers->lock);
+	struct work *work = workers->first;
+	if (work) {
+		workers->first = work->next;
+		if (!workers->first)
+			workers->last = &workers->first;
+	}
+	return work;
+}
+
+static void *worker(void *arg)
+{
+	struct workers *workers = arg;
+	struct work *work;
+
+	while ((work = next_ready(workers))) {
+		work->run(work);
+		work->task.fn = on_ran;
+		loop_post(workers->loop, &work->task);
+	}
+	return NULL;
+}
+
+/* Signals are the loop's: a worker starts with all of them blocked. */
+static int start_threads(struct workers *workers, unsigned n_threads)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	int result = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	while (result == 0 && workers->n_threads < n_threads) {
+		result = pthread_create(&workers->threads[workers->n_threads], &attributes, worker,
+					workers);
+		workers->n_threads += result == 0;
+	}
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return result;
+}
+
+int workers_new(struct workers **ret, struct loop *loop, unsigned n_threads, struct error *err)
+{
+	struct workers *workers = mem_alloc(sizeof(*workers) + n_threads * sizeof(pthread_t));
+
+	workers->loop = loop;
+	workers->last = &workers->first;
+	pthread_mutex_init(&workers->lock, NULL);
+	pthread_cond_init(&workers->wake, NULL);
+	if (start_threads(workers, n_threads) != 0) {
+		workers_free(workers);
+		return fail(err, ERR_RESOURCE_EXHAUSTED, "cannot start %u worker threads",
+			    n_threads);
+	}
+	*ret = workers;
+	return 0;
+}
+
+void workers_free(struct workers *workers)
+{
+	if (!workers)
+		return;
+	pthread_mutex_lock(&workers->lock);
+	workers->stopping = true;
+	pthread_cond_broadcast(&workers->wake);
+	pthread_mutex_unlock(&workers->lock);
+	for (unsigned i = 0; i < workers->n_threads; i++)
+		pthread_join(workers->threads[i], NULL);
+	pthread_cond_destroy(&workers->wake);
+	pthread_mutex_destroy(&workers->lock);
+	free(workers);
+}
+
+void workers_submit(struct workers *workers, struct work *work)
+{
+	work->workers = workers;
+	work->started = false;
+	work->next_same = work->next_slot = NULL;
+	if (!work->key) {
+		make_ready(workers, work);
+		return;
+	}
+	struct work **slot = slot_of(workers, work->key);
+	if (!*slot) {
+		*slot = work;
+		make_ready(workers, work);
+		return;
+	}
+	struct work *tail = *slot;
+	while (tail->next_same)
+		tail = tail->next_same;
+	tail->next_same = work;
+}
+
+bool workers_withdraw(struct work *work)
+{
+	if (work->started)
+		return false;
+	struct work **link = slot_of(work->workers, work->key);
+	while (*link && *link != work)
+		link = &(*link)->next_same;
+	*link = work->next_same;
+	return true;
+}
