@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi.v1.Agent: SnapshotGroup.
+ *
+ * Invariant: the members of a group are of one instant, because one `zfs snapshot` took them. So a
+ * group that is partly there (a member was destroyed) is not completed, which would lie about the
+ * instant, and not replaced, which would destroy what somebody may want: it is said.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/escape.h"
+#include "node/agent.h"
+#include "node/request.h"
+#include "node/service.h"
+
+struct members {
+	struct dataset **rows;
+	size_t n;
+};
+
+static int check(const SnapshotGroupRequest *req, struct error *err)
+{
+	if (agent_text(req->group, "group", err))
+		return -1;
+	if (!req->n_ids || req->n_ids > AGENT_PAGE_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT, "group '%s' has %zu volumes; give 1 to %d",
+			    req->group, req->n_ids, AGENT_PAGE_MAX);
+	for (size_t i = 0; i < req->n_ids; i++) {
+		if (agent_text(req->ids[i], "ids", err))
+			return -1;
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(req->ids[k], req->ids[i]))
+				return fail(err, ERR_INVALID_ARGUMENT,
+					    "group '%s' has volume '%s' twice", req->group,
+					    req->ids[i]);
+	}
+	return 0;
+}
+
+static int find_members(struct rpc_call *call, const SnapshotGroupRequest *req, struct members *ret,
+			struct error *err)
+{
+	ret->n = req->n_ids;
+	ret->rows = arena_alloc(&call->arena, req->n_ids * sizeof(*ret->rows));
+	for (size_t i = 0; i < req->n_ids; i++)
+		if (node_find(call, req->ids[i], &ret->rows[i], err))
+			return -1;
+	return 0;
+}
+
+static int find_group(struct rpc_call *call, const char *group, struct snapshot_list *ret,
+		      struct error *err)
+{
+	struct node *node = call->app;
+	const struct snapshot_query query = {
+		.after = "", .dataset_id = "", .group = group, .max = AGENT_PAGE_MAX};
+	bool more;
+
+	return catalog_snapshots(node->catalog, call->deadline, &call->arena, &query, ret, &more,
+				 err);
+}
+
+static bool has_member(const struct members *members, const struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < members->n; i++)
+		if (snapshot_is_of(snapshot, members->rows[i]->name))
+			return true;
+	return false;
+}
+
+/* The group is what was asked for; *list is not empty. */
+static int check_same(const char *group, const struct members *members,
+		      const struct snapshot_list *list, struct error *err)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!has_member(members, list->rows[i]))
+			return fail(err, ERR_ALREADY_EXISTS,
+				    "group '%s' exists with the snapshot '%s', which is of none of "
+				    "these volumes; use another name",
+				    group, list->rows[i]->id);
+	if (list->n == members->n)
+		return 0;
+	return fail(err, ERR_ALREADY_EXISTS,
+		    "group '%s' exists with %zu of %zu snapshots; the others would be of a later "
+		    "instant: delete the group or use another name",
+		    group, list->n, members->n);
+}
+
+static int64_t common_size(const struct members *members)
+{
+	for (size_t i = 1; i < members->n; i++)
+		if (members->rows[i]->size != members->rows[0]->size)
+			return 0;
+	return members->rows[0]->size;
+}
+
+/* One program sets the same properties on all: a size only when it is everybody's. */
+static int run_snapshot(struct rpc_call *call, const char *group, const struct members *members,
+			const char *const *names, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+	int64_t size = common_size(members);
+
+	zfs_property(&properties, "zcsi:version", DATASET_VERSION);
+	zfs_property(&properties, "zcsi:snapshot", escape_text(&call->arena, group));
+	zfs_property(&properties, "zcsi:group", escape_text(&call->arena, group));
+	if (size)
+		zfs_property(&properties, "zcsi:size",
+			     arena_printf(&call->arena, "%" PRId64, size));
+	return zfs_snapshot(names, members->n, &properties, err);
+}
+
+static void note(struct rpc_call *call, const char *group, const struct members *members,
+		 const char *const *names)
+{
+	struct node *node = call->app;
+
+	for (size_t i = 0; i < members->n; i++) {
+		const struct dataset *dataset = members->rows[i];
+		const struct snapshot made = {
+			.id = snapshot_id(&call->arena, dataset->id, strchr(names[i], '@') + 1),
+			.name = (char *)group,
+			.group = (char *)group,
+			.dataset_id = dataset->id,
+			.zfs_name = (char *)names[i],
+			.creation = time(NULL),
+			.size = common_size(members),
+		};
+		catalog_put_snapshot(node->catalog, &made);
+	}
+}
+
+/* zfs contradicts the catalog about one of them: all are looked at. */
+static int look_at_all(struct rpc_call *call, const struct members *members,
+		       const char *const *names, struct error *err)
+{
+	for (size_t i = 0; i < members->n; i++) {
+		const struct dataset *dataset = members->rows[i];
+		char *id = snapshot_id(&call->arena, dataset->id, strchr(names[i], '@') + 1);
+		if (agent_look(call, dataset->id, dataset->name, err) ||
+		    agent_look(call, id, names[i], err))
+			return -1;
+	}
+	return 0;
+}
+
+static int take(struct rpc_call *call, const char *group, const struct members *members,
+		struct error *err)
+{
+	const char **names = arena_alloc(&call->arena, members->n * sizeof(*names));
+	struct snapshot_list found;
+	struct error problem;
+
+	for (size_t i = 0; i < members->n; i++)
+		names[i] = snapshot_group_zfs_name(&call->arena, members->rows[i]->name, group);
+	if (!run_snapshot(call, group, members, names, err)) {
+		note(call, group, members, names);
+		return 0;
+	}
+	if (err->code == ERR_ALREADY_EXISTS || err->code == ERR_NOT_FOUND ||
+	    err->code == ERR_UNAVAILABLE) {
+		if (look_at_all(call, members, names, &problem)) {
+			*err = problem;
+			return -1;
+		}
+		if (!find_group(call, group, &found, &problem) && found.n)
+			return 0;
+	}
+	return fail_context(err, "group '%s' is not taken", group);
+}
+
+static int find_or_take(struct rpc_call *call, const SnapshotGroupRequest *req,
+			struct snapshot_list *ret, struct error *err)
+{
+	struct members members;
+
+	if (find_members(call, req, &members, err) || find_group(call, req->group, ret, err))
+		return -1;
+	if (!ret->n &&
+	    (take(call, req->group, &members, err) || find_group(call, req->group, ret, err)))
+		return -1;
+	return check_same(req->group, &members, ret, err);
+}
+
+int snapshot_group(struct rpc_call *call, const SnapshotGroupRequest *req,
+		   SnapshotGroupResponse *rsp, struct error *err)
+{
+	struct snapshot_list list;
+
+	if (check(req, err) || find_or_take(call, req, &list, err))
+		return -1;
+	rsp->snapshots = arena_alloc(&call->arena, list.n * sizeof(*rsp->snapshots));
+	for (size_t i = 0; i < list.n; i++)
+		rsp->snapshots[rsp->n_snapshots++] = agent_snapshot(&call->arena, list.rows[i]);
+	return 0;
+}

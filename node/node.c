@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What the handlers of both services share: from an id to its dataset.
+ *
+ * Invariant: a dataset's name comes from its id and the configured parent alone, so what has to
+ * work without the pool (unstage, unpublish) finds its mounts without the catalog.
+ */
+#include "node/node.h"
+
+int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
+{
+	struct node *node = call->app;
+
+	if (!node->catalog)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "node '%s' has no pool, so it has no volume '%s'; start its zcsi-node "
+			    "with --dataset POOL/PARENT",
+			    node->id, id);
+	return catalog_get(node->catalog, call->deadline, &call->arena, id, ret, err);
+}
+
+char *node_dataset_name(struct rpc_call *call, const char *id)
+{
+	struct node *node = call->app;
+
+	return node->catalog ? dataset_name(&call->arena, catalog_parent(node->catalog), id) : NULL;
+}

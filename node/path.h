@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_PATH_H
+#define ZCSI_PATH_H
+
+/* Paths that an orchestrator gives: what they may look like, and what is there. */
+
+#include <stdbool.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+
+/*
+ * ERR_INVALID_ARGUMENT, naming the field, unless the path is absolute, no longer than the system
+ * takes, without "." and "..", and not the root.
+ */
+int path_check(const char *path, const char *field, struct error *err);
+
+/*
+ * The path as mountinfo writes it: its parent without symbolic links, its last component as it
+ * is, so that a link there is never followed. *ret is NULL when the parent does not exist.
+ */
+int path_canonical(struct arena *arena, const char *path, char **ret, struct error *err);
+
+enum path_kind { PATH_ABSENT, PATH_DIRECTORY, PATH_OTHER };
+
+/* What is at the path itself. Not for a path where something is mounted, which may be dead. */
+int path_kind(const char *path, enum path_kind *ret, struct error *err);
+
+/*
+ * Make the last component if it is missing. An empty directory is as good: a host that went down
+ * leaves them. A file or link in its place is an error, and so is a directory that holds anything,
+ * which a mount would hide.
+ */
+int path_make_directory(const char *path, bool *ret_made, struct error *err);
+
+#endif

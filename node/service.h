@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_SERVICE_H
+#define ZCSI_NODE_SERVICE_H
+
+/*
+ * The table of contents: every RPC the daemon serves, and how it is run (transport/service.h). The
+ * lists make the handlers' prototypes here and the tables of methods in service.c. Calls of both
+ * services for one id share a queue, so a volume is not destroyed while it is being staged.
+ */
+
+#include "proto/agent.h"
+#include "proto/csi.h"
+#include "transport/service.h"
+
+#define IDENTITY_METHODS(INLINE, PLAIN, KEYED)                                                     \
+	INLINE(GetPluginInfo, get_plugin_info)                                                     \
+	INLINE(GetPluginCapabilities, get_plugin_capabilities)                                     \
+	INLINE(Probe, probe)
+
+#define NODE_METHODS(INLINE, PLAIN, KEYED)                                                         \
+	INLINE(NodeGetInfo, node_get_info)                                                         \
+	INLINE(NodeGetCapabilities, node_get_capabilities)                                         \
+	KEYED(NodeStageVolume, node_stage_volume, volume_id)                                       \
+	KEYED(NodeUnstageVolume, node_unstage_volume, volume_id)                                   \
+	KEYED(NodePublishVolume, node_publish_volume, volume_id)                                   \
+	KEYED(NodeUnpublishVolume, node_unpublish_volume, volume_id)                               \
+	KEYED(NodeExpandVolume, node_expand_volume, volume_id)                                     \
+	PLAIN(NodeGetVolumeStats, node_get_volume_stats)
+
+#define NODE_CAPABILITIES(TYPE)                                                                    \
+	TYPE(STAGE_UNSTAGE_VOLUME)                                                                 \
+	TYPE(GET_VOLUME_STATS)                                                                     \
+	TYPE(EXPAND_VOLUME)                                                                        \
+	TYPE(VOLUME_CONDITION)                                                                     \
+	TYPE(SINGLE_NODE_MULTI_WRITER)                                                             \
+	TYPE(VOLUME_MOUNT_GROUP)
+
+#define AGENT_METHODS(INLINE, PLAIN, KEYED)                                                        \
+	INLINE(GetHost, get_host)                                                                  \
+	PLAIN(ListDatasets, list_datasets)                                                         \
+	PLAIN(GetDatasetSnapshot, get_dataset_snapshot)                                            \
+	PLAIN(ListDatasetSnapshots, list_dataset_snapshots)                                        \
+	KEYED(CreateDataset, create_dataset, id)                                                   \
+	KEYED(GetDataset, get_dataset, id)                                                         \
+	KEYED(ResizeDataset, resize_dataset, id)                                                   \
+	KEYED(ModifyDataset, modify_dataset, id)                                                   \
+	KEYED(DestroyDataset, destroy_dataset, id)                                                 \
+	KEYED(PublishDataset, publish_dataset, id)                                                 \
+	KEYED(UnpublishDataset, unpublish_dataset, id)                                             \
+	KEYED(SnapshotDataset, snapshot_dataset, id)                                               \
+	KEYED(SnapshotGroup, snapshot_group, group)                                                \
+	KEYED(DestroyDatasetSnapshot, destroy_dataset_snapshot, id)
+
+#define HANDLER_(Name, handler, ...)                                                               \
+	int handler(struct rpc_call *call, const Name##Request *req, Name##Response *rsp,          \
+		    struct error *err);
+
+IDENTITY_METHODS(HANDLER_, HANDLER_, HANDLER_)
+NODE_METHODS(HANDLER_, HANDLER_, HANDLER_)
+AGENT_METHODS(HANDLER_, HANDLER_, HANDLER_)
+
+#undef HANDLER_
+
+extern const struct rpc_service identity_service;
+extern const struct rpc_service node_service;
+extern const struct rpc_service agent_service;
+
+#endif

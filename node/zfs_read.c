@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What zfs(8) and zpool(8) tell.
+ *
+ * Invariant: nothing here changes anything. What does not exist is left out where that is asked
+ * for, and is a failure where it is not.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/zfs.h"
+#include "node/zfs_run.h"
+
+#define LIST_TIMEOUT_MS 600000
+#define LIST_OUTPUT_MAX ((size_t)2 << 30) /* 110,000 datasets and snapshots print 160 MB */
+
+/* The reading owns the text. */
+static int get(struct arena *arena, const char *parent, const char *const *argv, bool all_there,
+	       struct reading *ret, struct error *err)
+{
+	const struct exec exec = {
+		.argv = argv, .timeout_ms = LIST_TIMEOUT_MS, .max_output = LIST_OUTPUT_MAX};
+	auto_free char *out = NULL;
+
+	int failed = zfs_run_once(&exec, &out, err);
+	if (failed && (all_there || !out || err->code != ERR_NOT_FOUND))
+		return -1;
+	reading_parse(arena, parent, out, ret);
+	if (failed && !ret->parent)
+		return -1;
+	ret->text = steal_ptr(out);
+	return 0;
+}
+
+int zfs_list(struct arena *arena, const char *parent, struct reading *ret, struct error *err)
+{
+	const char *argv[] = {
+		"zfs",  "get", "-rHp", "-o", "name,property,value,source", reading_properties,
+		parent, NULL};
+
+	return get(arena, parent, argv, true, ret, err);
+}
+
+int zfs_read(struct arena *arena, const char *parent, const char *const *names, size_t n,
+	     struct reading *ret, struct error *err)
+{
+	const char **argv = arena_alloc(arena, (n + 8) * sizeof(*argv));
+	size_t used = 0;
+
+	for (const char *const *word =
+		     (const char *const[]){"zfs", "get", "-Hp", "-o", "name,property,value,source",
+					   reading_properties, parent, NULL};
+	     *word; word++)
+		argv[used++] = *word;
+	for (size_t i = 0; i < n; i++)
+		argv[used++] = names[i];
+	return get(arena, parent, argv, false, ret, err);
+}
+
+int zfs_read_family(struct arena *arena, const char *parent, const char *name, struct reading *ret,
+		    struct error *err)
+{
+	const char *argv[] = {"zfs",
+			      "get",
+			      "-Hp",
+			      "-d",
+			      "1",
+			      "-o",
+			      "name,property,value,source",
+			      reading_properties,
+			      name,
+			      NULL};
+
+	return get(arena, parent, argv, true, ret, err);
+}
+
+int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
+{
+	char pool[DATASET_NAME_MAX + 1];
+	auto_free char *out = NULL;
+
+	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(parent, "/"), parent);
+	/* zfs-fuse's zpool knows neither -H nor -p: a headline, then "pool guid 123 default". */
+	const char *argv[] = {"zpool", "get", "guid", pool, NULL};
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err))
+		return -1;
+	const char *line = strchr(out, '\n');
+	if (!line || sscanf(line, "%*s guid %" SCNu64, ret) != 1)
+		return fail(err, ERR_INTERNAL, "zpool tells no guid of the pool '%s'", pool);
+	return 0;
+}
+
+int zfs_userrefs(const char *name, uint64_t *ret, struct error *err)
+{
+	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", "userrefs", name, NULL};
+	auto_free char *out = NULL;
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err))
+		return -1;
+	*ret = strtoull(out, NULL, 10);
+	return 0;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Runs of zfs(8) and zpool(8), and what their words mean.
+ *
+ * Invariant: what zfs says becomes a code in one table, and here alone. Its first line is quoted;
+ * what it goes on to advise (-r, -R, -f) is not.
+ */
+#include "node/zfs_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/mem.h"
+
+/* The first row whose words zfs said decides, so the longer words come first. */
+static const struct {
+	const char *words;
+	enum error_code code;
+	const char *advice;
+} sayings[] = {
+	{"dataset already exists", ERR_ALREADY_EXISTS, NULL},
+	{"filesystem already mounted", ERR_ALREADY_EXISTS, NULL},
+	{"dataset does not exist", ERR_NOT_FOUND, NULL},
+	{"parent does not exist", ERR_UNAVAILABLE, "make it with 'zfs create -o mountpoint=none'"},
+	{"no such pool", ERR_UNAVAILABLE, "bring it back with 'zpool import'"},
+	{"name is too long", ERR_FAILED_PRECONDITION,
+	 "rename the snapshots with the longest names"},
+	{"greater than available space", ERR_RESOURCE_EXHAUSTED,
+	 "free space in the pool or add a device"},
+	{"out of space", ERR_RESOURCE_EXHAUSTED, "free space in the pool or add a device"},
+	{"bad numeric value", ERR_INVALID_ARGUMENT, NULL},
+	{"invalid property", ERR_INVALID_ARGUMENT, NULL},
+	{"must be ", ERR_INVALID_ARGUMENT, NULL},
+	{"property value too long", ERR_INVALID_ARGUMENT, NULL},
+	{"size is less than current", ERR_FAILED_PRECONDITION, NULL},
+	{"has children", ERR_FAILED_PRECONDITION,
+	 "destroy what 'zfs list -r -t all' shows below it first"},
+	{"has dependent clones", ERR_FAILED_PRECONDITION, "destroy the clones first"},
+	{"is busy", ERR_FAILED_PRECONDITION, "find who uses it with 'fuser -vm' and stop it"},
+	{"directory is not empty", ERR_FAILED_PRECONDITION, "move away what the directory holds"},
+	{"permission denied", ERR_INTERNAL, "run zcsi-node as root"},
+	{"modules are not loaded", ERR_FAILED_PRECONDITION, "run 'modprobe zfs'"},
+	{"Failed to load ZFS", ERR_FAILED_PRECONDITION, "run 'modprobe zfs'"},
+	{"failed to initialize ZFS", ERR_FAILED_PRECONDITION,
+	 "run 'modprobe zfs', or start the zfs-fuse service where there is no kernel ZFS"},
+};
+
+int zfs_fail(const char *said, struct error *err)
+{
+	int length = (int)strcspn(said, "\n");
+
+	for (size_t i = 0; i < COUNT(sayings); i++) {
+		if (!strstr(said, sayings[i].words))
+			continue;
+		return fail(err, sayings[i].code, "zfs says \"%.*s\"%s%s", length, said,
+			    sayings[i].advice ? "; " : "",
+			    sayings[i].advice ? sayings[i].advice : "");
+	}
+	return fail(err, ERR_INTERNAL, "zfs says \"%.*s\"", length, said);
+}
+
+int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
+{
+	struct exec_result result;
+
+	if (exec_run(exec, &result, err)) {
+		if (err->code == ERR_FAILED_PRECONDITION)
+			fail(err, ERR_FAILED_PRECONDITION,
+			     "the program '%s' is not on this host; install zfsutils-linux, or "
+			     "zfs-fuse where there is no kernel ZFS",
+			     exec->argv[0]);
+		return -1;
+	}
+	int failed = 0;
+	if (result.status)
+		failed = zfs_fail(*result.error ? result.error : "nothing, and failed", err);
+	if (ret_out) {
+		free(*ret_out);
+		*ret_out = steal_ptr(result.out);
+	}
+	exec_result_fini(&result);
+	return failed;
+}
+
+int zfs_run(const char *const *argv, struct error *err)
+{
+	for (long ms = 10;; ms *= 2) {
+		if (!zfs_run_once(&(struct exec){.argv = argv}, NULL, err))
+			return 0;
+		if (ms > 1280 || !strstr(err->text, "dataset is busy"))
+			return -1;
+		nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000},
+			  NULL);
+	}
+}

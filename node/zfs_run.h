@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_ZFS_RUN_H
+#define ZCSI_ZFS_RUN_H
+
+/* Running zfs(8) and zpool(8), for node/zfs.c and node/zfs_read.c. Blocks. */
+
+#include "common/error.h"
+#include "common/exec.h"
+
+/* The code and the advice for what zfs said. Always -1. */
+int zfs_fail(const char *said, struct error *err);
+
+/* *ret_out, the caller's to free, is what it printed, also when it failed; ret_out may be NULL. */
+int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
+
+/*
+ * Right after an unmount or a destroy zfs-fuse may say "dataset is busy" once more although
+ * nobody uses it: such a run is repeated for two and a half seconds.
+ */
+int zfs_run(const char *const *argv, struct error *err);
+
+#endif

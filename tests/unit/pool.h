@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_TEST_POOL_H
+#define ZCSI_TEST_POOL_H
+
+/*
+ * A real pool on a sparse file, for tests that need one: kernel ZFS or zfs-fuse, whatever runs.
+ * Where there is none, or without root, such tests are skipped. Include after cmocka.h.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct pool {
+	char name[32];
+	char parent[40];
+	char directory[64];
+	char file[80];
+	bool made;
+};
+
+/* The test's own shell lines; zcsi itself never runs a shell. */
+__attribute__((format(printf, 1, 2))) static inline int shell(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	return system(line);
+}
+
+static inline void pool_name(struct pool *pool)
+{
+	snprintf(pool->name, sizeof(pool->name), "node-unit-%d", (int)getpid());
+	snprintf(pool->parent, sizeof(pool->parent), "%s/p", pool->name);
+	snprintf(pool->directory, sizeof(pool->directory), "/tmp/%s", pool->name);
+	snprintf(pool->file, sizeof(pool->file), "%s/disk", pool->directory);
+}
+
+static inline int pool_make(struct pool *pool)
+{
+	pool_name(pool);
+	if (geteuid() || shell("zpool list >/dev/null 2>&1"))
+		return 0;
+	if (shell("mkdir %s && truncate -s 256M %s && zpool create -m none %s %s >/dev/null && "
+		  "zfs create -o mountpoint=none %s",
+		  pool->directory, pool->file, pool->name, pool->file, pool->parent))
+		return -1;
+	pool->made = true;
+	return 0;
+}
+
+/* zfs-fuse may call a pool busy for a moment after an unmount. */
+static inline int pool_destroy(struct pool *pool)
+{
+	int failed = 0;
+
+	for (int tries = 0; pool->made && tries < 50; tries++) {
+		failed = shell("zpool destroy %s 2>/dev/null", pool->name);
+		if (!failed)
+			break;
+		usleep(100000);
+	}
+	return shell("rm -rf %s", pool->directory) || failed;
+}
+
+#define need_pool(pool)                                                                            \
+	do {                                                                                       \
+		if (!(pool)->made)                                                                 \
+			skip();                                                                    \
+	} while (0)
+
+#endif
