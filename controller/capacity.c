@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * GetCapacity: the room that placement would choose from. Volumes are thin, so this is what new
+ * ones could write, not what has been promised to the ones there are.
+ *
+ * Invariant: what is counted here is what CreateVolume with the same fields could choose from.
+ */
+#include "common/map.h"
+#include "controller/capability.h"
+#include "controller/hosts.h"
+#include "controller/parameters.h"
+#include "controller/placement.h"
+#include "controller/service.h"
+
+static Google__Protobuf__Int64Value *int64_value(struct arena *arena, int64_t number)
+{
+	Google__Protobuf__Int64Value *value = arena_alloc(arena, sizeof(*value));
+
+	google__protobuf__int64_value__init(value);
+	value->value = number;
+	return value;
+}
+
+static int count_space(struct rpc_call *call, const GetCapacityRequest *req,
+		       GetCapacityResponse *rsp, struct error *err)
+{
+	struct hosts hosts;
+	int64_t largest = 0;
+
+	if (hosts_all(call, &hosts, err) < 0)
+		return -1;
+	for (size_t i = 0; i < hosts.n; i++) {
+		const GetHostResponse *host = hosts.list[i].says;
+		if (!placement_usable(host) ||
+		    !placement_reaches(&call->arena, host, req->accessible_topology))
+			continue;
+		rsp->available_capacity += host->available;
+		if (host->available > largest)
+			largest = host->available;
+	}
+	rsp->maximum_volume_size = int64_value(&call->arena, largest);
+	return 0;
+}
+
+int get_capacity(struct rpc_call *call, const GetCapacityRequest *req, GetCapacityResponse *rsp,
+		 struct error *err)
+{
+	struct parameters parameters;
+	struct error unsupported;
+
+	if (req->n_volume_capabilities &&
+	    capabilities_check(req->n_volume_capabilities, req->volume_capabilities, err) < 0)
+		return -1;
+	if (parameters_parse(&call->arena, map_of(&call->arena, req, parameters), (struct map){0},
+			     &parameters, err) < 0)
+		return -1;
+	/* A volume that cannot be made here has no room here; that is an answer, not an error. */
+	if (capabilities_support(req->n_volume_capabilities, req->volume_capabilities,
+				 &unsupported) < 0)
+		return 0;
+	return count_space(call, req, rsp, err);
+}

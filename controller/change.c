@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Changing a volume: its size, its properties.
+ *
+ * Invariant: arguments are checked before anyone is asked whether the volume exists, and a wrong
+ * one changes nothing.
+ */
+#include <inttypes.h>
+
+#include "common/map.h"
+#include "controller/capability.h"
+#include "controller/hosts.h"
+#include "controller/parameters.h"
+#include "controller/service.h"
+#include "controller/size.h"
+#include "controller/text.h"
+
+static int parse_expansion(const ControllerExpandVolumeRequest *req, struct size_range *ret,
+			   struct error *err)
+{
+	if (text_check_present("volume_id", req->volume_id, err) < 0)
+		return -1;
+	if (!req->capacity_range ||
+	    (!req->capacity_range->required_bytes && !req->capacity_range->limit_bytes))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "capacity_range is missing: give required_bytes");
+	if (req->volume_capability && (capability_check(req->volume_capability, err) < 0 ||
+				       capability_support(req->volume_capability, err) < 0))
+		return -1;
+	return size_range_parse(req->capacity_range, ret, err);
+}
+
+int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolumeRequest *req,
+			     ControllerExpandVolumeResponse *rsp, struct error *err)
+{
+	ResizeDatasetRequest *request = new_resize_dataset_request(&call->arena);
+	ResizeDatasetResponse *response;
+	struct size_range range = {0};
+	struct owner owner;
+
+	if (parse_expansion(req, &range, err) < 0 ||
+	    owner_get(call, req->volume_id, &owner, err) < 0)
+		return -1;
+	if (range.limit && owner.dataset->size > range.limit)
+		return fail(err, ERR_OUT_OF_RANGE,
+			    "volume '%s' has %" PRId64 " bytes, more than limit_bytes %" PRId64
+			    ": volumes never shrink",
+			    req->volume_id, owner.dataset->size, range.limit);
+	/* Without a quota it is as large as anyone requires, and one would make it smaller. */
+	rsp->capacity_bytes = range.required;
+	if (!owner.dataset->size)
+		return 0;
+	/* One that is large enough may lack its reservation since a crash: the agent sees to it. */
+	request->id = owner.dataset->id;
+	request->size = range.required > owner.dataset->size ? range.required : owner.dataset->size;
+	if (agent_resize_dataset(call, owner.agent, request, &response, err) < 0)
+		return -1;
+	rsp->capacity_bytes = response->dataset ? response->dataset->size : request->size;
+	return 0;
+}
+
+int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolumeRequest *req,
+			     ControllerModifyVolumeResponse *rsp, struct error *err)
+{
+	ModifyDatasetRequest *request = new_modify_dataset_request(&call->arena);
+	ModifyDatasetResponse *response;
+	struct parameters parameters;
+	struct owner owner;
+
+	(void)rsp;
+	if (text_check_present("volume_id", req->volume_id, err) < 0)
+		return -1;
+	if (req->n_mutable_parameters == 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "mutable_parameters is missing: at least one is needed");
+	if (parameters_parse_mutable(&call->arena, map_of(&call->arena, req, mutable_parameters),
+				     &parameters, err) < 0 ||
+	    owner_get(call, req->volume_id, &owner, err) < 0)
+		return -1;
+	if (parameters.n_properties == 0)
+		return 0;
+	request->id = owner.dataset->id;
+	request->n_properties = parameters.n_properties;
+	request->properties = parameters.properties;
+	return agent_modify_dataset(call, owner.agent, request, &response, err);
+}

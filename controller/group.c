@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * csi.v1.GroupController: snapshots of several volumes, taken at one moment.
+ *
+ * A group is its members: snapshots that bear its name, which is its id. Invariant: members are
+ * taken in one transaction of one pool or not at all, so a group that exists was whole.
+ */
+#include <string.h>
+
+#include "common/map.h"
+#include "controller/list.h"
+#include "controller/parameters.h"
+#include "controller/service.h"
+#include "controller/snapshot.h"
+#include "controller/text.h"
+
+static int find_members(struct rpc_call *call, const char *group, struct page *ret,
+			struct error *err)
+{
+	const struct filter filter = {.group = group};
+
+	return merge_page(call, &list_of_snapshots, &filter, 0, "", ret, err);
+}
+
+static const DatasetSnapshot *member(const struct page *members, size_t i)
+{
+	return members->list[i].entry;
+}
+
+static bool contains(char *const *list, size_t n, const char *id)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(list[i], id) == 0)
+			return true;
+	}
+	return false;
+}
+
+static VolumeGroupSnapshot *group_of(struct arena *arena, const char *id,
+				     const DatasetSnapshot *const *members, size_t n)
+{
+	VolumeGroupSnapshot *group = new_volume_group_snapshot(arena);
+	int64_t creation = 0;
+
+	group->group_snapshot_id = arena_strdup(arena, id);
+	group->snapshots = arena_alloc(arena, n * sizeof(*group->snapshots));
+	for (size_t i = 0; i < n; i++) {
+		group->snapshots[group->n_snapshots++] = snapshot_of(arena, members[i]);
+		if (members[i]->creation > creation)
+			creation = members[i]->creation;
+	}
+	group->creation_time = snapshot_time(arena, creation);
+	group->ready_to_use = true;
+	return group;
+}
+
+static VolumeGroupSnapshot *group_of_page(struct arena *arena, const char *id,
+					  const struct page *page)
+{
+	const DatasetSnapshot **members = arena_alloc(arena, page->n * sizeof(*members));
+
+	for (size_t i = 0; i < page->n; i++)
+		members[i] = member(page, i);
+	return group_of(arena, id, members, page->n);
+}
+
+static int check_create(struct arena *arena, const CreateVolumeGroupSnapshotRequest *req,
+			struct error *err)
+{
+	if (text_check_name("name", req->name, err) < 0)
+		return -1;
+	if (req->n_source_volume_ids == 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "source_volume_ids is missing: at least one is needed");
+	for (size_t i = 0; i < req->n_source_volume_ids; i++) {
+		const char *id = req->source_volume_ids[i];
+		if (text_check_present("source_volume_ids", id, err) < 0)
+			return -1;
+		if (contains(req->source_volume_ids, i, id))
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "source_volume_ids has volume '%s' twice", id);
+	}
+	return parameters_check_none(map_of(arena, req, parameters), "a group snapshot", err);
+}
+
+/* Members of other volumes make it another group; so does one of an earlier volume of that id. */
+static int check_same(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
+		      const struct page *members, struct error *err)
+{
+	bool same = members->n == req->n_source_volume_ids;
+
+	for (size_t i = 0; i < members->n; i++) {
+		const DatasetSnapshot *snapshot = member(members, i);
+		struct owner owner = {0};
+		same = same && contains(req->source_volume_ids, req->n_source_volume_ids,
+					snapshot->dataset_id);
+		if (same && owner_find(call, snapshot->dataset_id, &owner, err) < 0)
+			return -1;
+		same = same && (!owner.dataset || snapshot_taken_of(snapshot, owner.dataset));
+		if (!same)
+			return fail(err, ERR_ALREADY_EXISTS,
+				    "group snapshot '%s' already exists with other "
+				    "source_volume_ids: snapshot '%s' is one of its %zu",
+				    req->name, snapshot->id, members->n);
+	}
+	return 0;
+}
+
+/* The agent that has all of them. */
+static int find_owner(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
+		      const struct agent **ret, struct error *err)
+{
+	struct owner first = {0}, next;
+
+	for (size_t i = 0; i < req->n_source_volume_ids; i++) {
+		if (owner_get(call, req->source_volume_ids[i], &next, err) < 0)
+			return -1;
+		if (first.agent && next.agent != first.agent)
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "volumes '%s' and '%s' are in two pools, at agents '%s' and "
+				    "'%s', and ZFS snapshots one pool at a time: group volumes of "
+				    "one",
+				    first.dataset->id, next.dataset->id,
+				    agent_endpoint(first.agent), agent_endpoint(next.agent));
+		first = i ? first : next;
+	}
+	*ret = first.agent;
+	return 0;
+}
+
+static int take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
+		VolumeGroupSnapshot **ret, struct error *err)
+{
+	SnapshotGroupRequest *request = new_snapshot_group_request(&call->arena);
+	SnapshotGroupResponse *response;
+	const struct agent *agent;
+
+	if (find_owner(call, req, &agent, err) < 0)
+		return -1;
+	request->group = req->name;
+	request->n_ids = req->n_source_volume_ids;
+	request->ids = req->source_volume_ids;
+	if (agent_snapshot_group(call, agent, request, &response, err) < 0)
+		return -1;
+	if (response->n_snapshots != req->n_source_volume_ids)
+		return fail(err, ERR_INTERNAL,
+			    "agent '%s' took group snapshot '%s' but did not describe it: repeat "
+			    "the call",
+			    agent_endpoint(agent), req->name);
+	*ret = group_of(&call->arena, req->name,
+			(const DatasetSnapshot *const *)response->snapshots, response->n_snapshots);
+	return 0;
+}
+
+int create_volume_group_snapshot(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
+				 CreateVolumeGroupSnapshotResponse *rsp, struct error *err)
+{
+	struct page members;
+
+	if (check_create(&call->arena, req, err) < 0 ||
+	    find_members(call, req->name, &members, err) < 0)
+		return -1;
+	if (members.n == 0)
+		return take(call, req, &rsp->group_snapshot, err);
+	if (check_same(call, req, &members, err) < 0)
+		return -1;
+	rsp->group_snapshot = group_of_page(&call->arena, req->name, &members);
+	return 0;
+}
+
+static int fail_mismatch(const char *group, const char *id, const char *what, struct error *err)
+{
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "snapshot_ids are not those of group snapshot '%s': snapshot '%s' is %s", group,
+		    id, what);
+}
+
+/* The list names every member. */
+static int check_all_named(const char *group, const struct page *members, char *const *ids,
+			   size_t n, struct error *err)
+{
+	for (size_t i = 0; i < members->n; i++) {
+		if (!contains(ids, n, member(members, i)->id))
+			return fail_mismatch(group, member(members, i)->id,
+					     "a member and not among them", err);
+	}
+	return 0;
+}
+
+static bool is_member(const struct page *members, const char *id)
+{
+	for (size_t i = 0; i < members->n; i++) {
+		if (strcmp(member(members, i)->id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What a deletion that was cut short has deleted may still be named; what else exists may not. */
+static int check_deletion(struct rpc_call *call, const DeleteVolumeGroupSnapshotRequest *req,
+			  const struct page *members, struct error *err)
+{
+	for (size_t i = 0; i < req->n_snapshot_ids; i++) {
+		struct snapshot_owner owner;
+		if (is_member(members, req->snapshot_ids[i]))
+			continue;
+		if (snapshot_find(call, req->snapshot_ids[i], &owner, err) < 0)
+			return -1;
+		if (owner.snapshot)
+			return fail_mismatch(req->group_snapshot_id, req->snapshot_ids[i],
+					     "no member", err);
+	}
+	return check_all_named(req->group_snapshot_id, members, req->snapshot_ids,
+			       req->n_snapshot_ids, err);
+}
+
+int delete_volume_group_snapshot(struct rpc_call *call, const DeleteVolumeGroupSnapshotRequest *req,
+				 DeleteVolumeGroupSnapshotResponse *rsp, struct error *err)
+{
+	struct page members;
+
+	(void)rsp;
+	if (text_check_present("group_snapshot_id", req->group_snapshot_id, err) < 0 ||
+	    find_members(call, req->group_snapshot_id, &members, err) < 0)
+		return -1;
+	if (members.n == 0)
+		return 0;
+	if (check_deletion(call, req, &members, err) < 0)
+		return -1;
+	for (size_t i = 0; i < members.n; i++) {
+		const struct listed *snapshot = &members.list[i];
+		if (snapshot_destroy(call, snapshot->host->agent, snapshot->id, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int get_volume_group_snapshot(struct rpc_call *call, const GetVolumeGroupSnapshotRequest *req,
+			      GetVolumeGroupSnapshotResponse *rsp, struct error *err)
+{
+	const char *group = req->group_snapshot_id;
+	struct page members;
+
+	if (text_check_present("group_snapshot_id", group, err) < 0 ||
+	    find_members(call, group, &members, err) < 0)
+		return -1;
+	if (members.n == 0)
+		return fail(err, ERR_NOT_FOUND, "group snapshot '%s' does not exist", group);
+	for (size_t i = 0; i < req->n_snapshot_ids; i++) {
+		if (!is_member(&members, req->snapshot_ids[i]))
+			return fail_mismatch(group, req->snapshot_ids[i], "no member", err);
+	}
+	if (check_all_named(group, &members, req->snapshot_ids, req->n_snapshot_ids, err) < 0)
+		return -1;
+	rsp->group_snapshot = group_of_page(&call->arena, group, &members);
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CONTROLLER_HOSTS_H
+#define ZCSI_CONTROLLER_HOSTS_H
+
+/*
+ * Which host has a volume or a snapshot, and which hosts there are: what all agents say together,
+ * and what their silence means. "Nobody has it" is said only when every agent has answered.
+ */
+
+#include "common/error.h"
+#include "controller/agents.h"
+#include "proto/agent.h"
+#include "transport/rpc.h"
+
+/* A question that at most one agent answers; the others say NOT_FOUND. */
+struct search {
+	const char *method; /* GetDataset and the like */
+	const ProtobufCMessage *request;
+	const char *what; /* "volume 'v'", for the errors */
+};
+
+/*
+ * *ret is NULL when nobody has it. ERR_UNAVAILABLE names an agent that did not say whether it has
+ * it, ERR_FAILED_PRECONDITION one whose pool is missing, or two that both have it.
+ */
+int hosts_search(struct rpc_call *call, const struct search *search, const struct answer **ret,
+		 struct error *err);
+
+struct owner {
+	const struct agent *agent;
+	Dataset *dataset; /* NULL: nobody has the volume */
+};
+
+/* A search for a volume. */
+int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
+/* The same; ERR_NOT_FOUND when nobody has it. */
+int owner_get(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
+
+struct host {
+	const struct agent *agent;
+	GetHostResponse *says;
+};
+
+struct hosts {
+	struct host *list;
+	size_t n;
+};
+
+/* ERR_UNAVAILABLE names the first agent that did not answer. */
+int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err);
+int host_of(struct rpc_call *call, const struct agent *agent, struct host *ret, struct error *err);
+/* 0 when an agent is the node's; ERR_NOT_FOUND; ERR_UNAVAILABLE when a silent one might be. */
+int hosts_check_node(struct rpc_call *call, const char *node_id, struct error *err);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The table of parameters, and the refusals that follow from it.
+ *
+ * A value is checked here and not left to zfs, so that a wrong one is refused before anything is
+ * made, in the same words on every platform. Invariant: a key or value that got through holds no
+ * newline, so lines of "key=value" can be told apart again.
+ */
+#include "controller/parameter_table.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "controller/spelling.h"
+
+#define HELP_COLUMNS      79
+#define USER_PROPERTY_MAX 255 /* bytes of a property's name in ZFS */
+
+#define OURS(key, kind, words, fallback)                                                           \
+	{                                                                                          \
+		key, NULL, false, {kind, words, 0, 0}, fallback                                    \
+	}
+#define NATIVE(name, words)                                                                        \
+	{                                                                                          \
+		"zfs." name, name, true, {VALUE_WORD, words, 0, 0}, NULL                           \
+	}
+#define SIZED(name, words, lo, hi)                                                                 \
+	{                                                                                          \
+		"zfs." name, name, true, {VALUE_SIZE, words, lo, hi}, NULL                         \
+	}
+#define FAMILY(prefix)                                                                             \
+	{                                                                                          \
+		prefix, "", true, {VALUE_TEXT, NULL, 0, 0}, NULL                                   \
+	}
+
+/* In order of key. What is not mutable is decided when the dataset is made or first mounted. */
+const struct parameter parameter_table[] = {
+	OURS("attach", VALUE_WORD, "local", "local"),
+	OURS("group", VALUE_ID, NULL, NULL),
+	OURS("mode", VALUE_MODE, NULL, NULL),
+	OURS("owner", VALUE_ID, NULL, NULL),
+	OURS("provisioning", VALUE_WORD, "thin|thick", "thin"),
+	NATIVE("acltype", "off|noacl|nfsv4|posix|posixacl"),
+	NATIVE("atime", "on|off"),
+	/* Not "off": nobody would learn that data has rotted. */
+	NATIVE("checksum", "on|fletcher2|fletcher4|sha256|sha512|skein|edonr|blake3"),
+	NATIVE("compression", "on|off|lz4|lzjb|zle|gzip|gzip-[1-9]|zstd|zstd-[1-9]|zstd-1[0-9]|"
+			      "zstd-fast|zstd-fast-[1-9]"),
+	NATIVE("copies", "1|2|3"),
+	SIZED("dnodesize", "legacy|auto", KIB, 16 * KIB),
+	NATIVE("logbias", "latency|throughput"),
+	NATIVE("primarycache", "all|metadata|none"),
+	SIZED("recordsize", NULL, 512, 16 * MIB),
+	NATIVE("relatime", "on|off"),
+	NATIVE("secondarycache", "all|metadata|none"),
+	NATIVE("snapdir", "hidden|visible"),
+	SIZED("special_small_blocks", "0", 512, MIB),
+	NATIVE("sync", "standard|always|disabled"),
+	FAMILY("zfs.user."),
+	NATIVE("xattr", "on|off|sa|dir"),
+};
+const size_t parameter_count = COUNT(parameter_table);
+
+/* Properties that exist, and that zcsi or the host's operator decides. */
+static const struct {
+	const char *key; /* a glob */
+	const char *why;
+} reserved[] = {
+	{"zfs.canmount", "zcsi mounts a volume where the orchestrator says"},
+	{"zfs.casesensitivity", "workloads take names for what they are"},
+	{"zfs.dedup", "its tables weigh on the whole pool, which is for its operator to decide"},
+	{"zfs.encryption", "set it on the parent dataset: volumes inherit it"},
+	{"zfs.key*", "set it on the parent dataset: volumes inherit it"},
+	{"zfs.mountpoint", "zcsi mounts a volume where the orchestrator says"},
+	{"zfs.quota", "the size is capacity_range's; it leaves out snapshots, as refquota"},
+	{"zfs.readonly", "publish the volume read-only instead"},
+	{"zfs.refquota", "the size is capacity_range's"},
+	{"zfs.refreservation", "give provisioning=thick"},
+	{"zfs.reservation", "give provisioning=thick"},
+	{"zfs.share*", "a volume is for the node it is published to"},
+	{"zfs.vol*", "volumes are filesystems"},
+	{"zfs.zoned", "zcsi could not mount the volume any more"},
+	{"zfs.user.zcsi:*", "properties that begin with zcsi: are zcsi's own"},
+};
+
+static bool is_family(const struct parameter *row)
+{
+	return row->key[strlen(row->key) - 1] == '.';
+}
+
+const struct parameter *parameter_find(const char *key)
+{
+	for (size_t i = 0; i < parameter_count; i++) {
+		const struct parameter *row = &parameter_table[i];
+		if (is_family(row) ? strncmp(row->key, key, strlen(row->key)) == 0
+				   : strcmp(row->key, key) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+const char *parameter_property(const struct parameter *row, const char *key)
+{
+	return row->property && !*row->property ? key + strlen(row->key) : row->property;
+}
+
+static void print_key(const struct parameter *row, FILE *out)
+{
+	fprintf(out, "%s%s", row->key, is_family(row) ? "<user property>" : "");
+}
+
+/* The known key that is closest to what was given, also when it was given without its "zfs.". */
+static const char *meant(const char *key)
+{
+	const char *found = NULL;
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < parameter_count; i++) {
+		const char *known = parameter_table[i].key;
+		size_t distance = spelling_distance(key, known);
+		if (strncmp(known, "zfs.", 4) == 0) {
+			size_t bare = spelling_distance(key, known + 4);
+			distance = bare < distance ? bare : distance;
+		}
+		if (distance < least && spelling_close(known, distance)) {
+			least = distance;
+			found = known;
+		}
+	}
+	return found;
+}
+
+static int fail_unknown(const char *key, struct error *err)
+{
+	const char *known = meant(key);
+	auto_free char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	fprintf(out, known ? "; did you mean '%s'?" : "%s", known ? known : "");
+	fprintf(out, "%s there are: ", known ? "" : ";");
+	for (size_t i = 0; i < parameter_count; i++) {
+		fputs(i ? ", " : "", out);
+		print_key(&parameter_table[i], out);
+	}
+	fclose(out);
+	return fail(err, ERR_INVALID_ARGUMENT, "parameter '%.128s' is unknown%s", key, text);
+}
+
+static int fail_value(const struct parameter *row, const char *key, const char *value,
+		      struct error *err)
+{
+	auto_free char *accepted = NULL;
+	size_t size;
+	FILE *out = open_memstream(&accepted, &size);
+
+	value_describe(&row->takes, out);
+	fclose(out);
+	return fail(err, ERR_INVALID_ARGUMENT, "parameter %.128s cannot be '%.128s'; it takes: %s",
+		    key, value, accepted);
+}
+
+/* A user property has a colon in its name, which tells it from ZFS' own (zfsprops(7)). */
+static int check_user_property(const char *key, const char *property, struct error *err)
+{
+	static const char legal[] = "abcdefghijklmnopqrstuvwxyz0123456789:._-+";
+
+	if (strchr(property, ':') && *property >= 'a' && *property <= 'z' &&
+	    value_consists_of(legal, 2, USER_PROPERTY_MAX, property))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "parameter '%.128s' names no user property: that begins with a lower-case "
+		    "letter, has a ':' in it, and else such letters, digits and .-_+ "
+		    "(com.sun:auto-snapshot)",
+		    key);
+}
+
+int parameter_check(const char *key, const char *value, struct error *err)
+{
+	const struct parameter *row = parameter_find(key);
+
+	for (size_t i = 0; i < COUNT(reserved); i++) {
+		if (fnmatch(reserved[i].key, key, 0) == 0)
+			return fail(err, ERR_INVALID_ARGUMENT, "parameter '%.128s' is refused: %s",
+				    key, reserved[i].why);
+	}
+	if (!row)
+		return fail_unknown(key, err);
+	if (is_family(row) && check_user_property(key, parameter_property(row, key), err) < 0)
+		return -1;
+	return value_fits(&row->takes, value) ? 0 : fail_value(row, key, value, err);
+}
+
+/* Words from the column on, in lines of at most 79. */
+static void print_wrapped(const char *text, size_t column, FILE *out)
+{
+	size_t at = column;
+
+	while (*text) {
+		size_t word = strcspn(text, " ");
+		bool fits = at + 1 + word <= HELP_COLUMNS;
+		if (!fits)
+			fprintf(out, "\n%*s", (int)column, "");
+		fprintf(out, " %.*s", (int)word, text);
+		at = (fits ? at : column) + 1 + word;
+		text += word + (text[word] == ' ');
+	}
+	fputc('\n', out);
+}
+
+void parameters_help(FILE *out)
+{
+	for (size_t i = 0; i < parameter_count; i++) {
+		auto_free char *values = NULL, *key = NULL;
+		size_t size;
+		FILE *memory = open_memstream(&values, &size);
+
+		value_describe(&parameter_table[i].takes, memory);
+		fclose(memory);
+		memory = open_memstream(&key, &size);
+		print_key(&parameter_table[i], memory);
+		fclose(memory);
+		fprintf(out, "  %-24s", key);
+		print_wrapped(values, 26, out);
+	}
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * From the maps of a request to what is asked for.
+ *
+ * The canonical text is kept with the volume and never changes, so that CreateVolume is compared
+ * with what was asked then, whatever was modified since. Invariant: a text made here is a line of
+ * "key=value" for each key, in order, and a key that a later version adds changes no comparison.
+ */
+#include "controller/parameters.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/escape.h"
+#include "controller/parameter_table.h"
+
+/* Keys that Kubernetes' sidecars add of their own. */
+#define SIDECAR_PREFIX "csi.storage.k8s.io/"
+
+/* The text is one property, of which ZFS takes less than 8 KiB. */
+#define TEXT_MAX       8000
+
+/* Values that contradict each other; each a glob. */
+static const struct {
+	const char *key, *value, *other, *other_value, *why;
+} conflicts[] = {
+	{"zfs.relatime", "on", "zfs.atime", "off", "without access times none is kept relative"},
+	{"zfs.acltype", "posix*", "zfs.xattr", "off", "they are kept in extended attributes"},
+};
+
+static bool is_sidecars(const char *key)
+{
+	return strncmp(key, SIDECAR_PREFIX, strlen(SIDECAR_PREFIX)) == 0;
+}
+
+static int check_size(const struct map *map, struct error *err)
+{
+	if (map_size(map) > MAP_SIZE_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "parameters have %zu bytes; at most %d are accepted", map_size(map),
+			    MAP_SIZE_MAX);
+	return 0;
+}
+
+static int check_mutable(const char *key, struct error *err)
+{
+	if (parameter_find(key)->mutable)
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "parameter '%s' cannot be changed while a volume lives: give it among the "
+		    "parameters of a new one",
+		    key);
+}
+
+static int check(const struct map *map, bool mutable, struct error *err)
+{
+	if (check_size(map, err) < 0)
+		return -1;
+	for (size_t i = 0; i < map->n; i++) {
+		const struct map_pair *pair = &map->pairs[i];
+		if (is_sidecars(pair->key))
+			continue;
+		if (parameter_check(pair->key, pair->value, err) < 0 ||
+		    (mutable && check_mutable(pair->key, err) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+static int check_conflicts(const struct map *map, struct error *err)
+{
+	for (size_t i = 0; i < COUNT(conflicts); i++) {
+		const char *value = map_get(map, conflicts[i].key);
+		const char *other = map_get(map, conflicts[i].other);
+		if (value && other && fnmatch(conflicts[i].value, value, 0) == 0 &&
+		    fnmatch(conflicts[i].other_value, other, 0) == 0)
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "parameters %s=%s and %s=%s contradict each other: %s",
+				    conflicts[i].key, value, conflicts[i].other, other,
+				    conflicts[i].why);
+	}
+	return 0;
+}
+
+int parameters_check_none(struct map map, const char *what, struct error *err)
+{
+	if (check_size(&map, err) < 0)
+		return -1;
+	for (size_t i = 0; i < map.n; i++) {
+		if (!is_sidecars(map.pairs[i].key))
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "parameter '%.128s' is unknown: %s has none", map.pairs[i].key,
+				    what);
+	}
+	return 0;
+}
+
+/* Put a pair in its place, instead of one with the same key. There is room. */
+static void put(struct map_pair *pairs, size_t *n, const char *key, const char *value)
+{
+	size_t at = *n;
+
+	while (at > 0 && strcmp(key, pairs[at - 1].key) < 0)
+		at--;
+	if (at == 0 || strcmp(key, pairs[at - 1].key) != 0) {
+		memmove(&pairs[at + 1], &pairs[at], (*n - at) * sizeof(*pairs));
+		(*n)++;
+		at++;
+	}
+	pairs[at - 1] = (struct map_pair){.key = key, .value = value};
+}
+
+/* The second over the first, both over the defaults; without the sidecars' keys. */
+static struct map overlay(struct arena *arena, bool defaults, struct map first, struct map second)
+{
+	const struct map layers[] = {first, second};
+	size_t room = parameter_count + first.n + second.n, n = 0;
+	struct map_pair *pairs = arena_alloc(arena, room * sizeof(*pairs));
+
+	for (size_t i = 0; defaults && i < parameter_count; i++) {
+		if (parameter_table[i].fallback)
+			put(pairs, &n, parameter_table[i].key, parameter_table[i].fallback);
+	}
+	for (size_t i = 0; i < COUNT(layers); i++) {
+		for (size_t k = 0; k < layers[i].n; k++) {
+			if (!is_sidecars(layers[i].pairs[k].key))
+				put(pairs, &n, layers[i].pairs[k].key, layers[i].pairs[k].value);
+		}
+	}
+	return (struct map){.pairs = pairs, .n = n};
+}
+
+static void add_property(struct arena *arena, struct parameters *to, const char *name,
+			 const char *value)
+{
+	Property *property = new_property(arena);
+
+	property->name = arena_strdup(arena, name);
+	property->value = arena_strdup(arena, value);
+	to->properties[to->n_properties++] = property;
+}
+
+/* What the root directory is to be, for whoever mounts it first. */
+static void add_root(struct arena *arena, struct parameters *to, const struct map *map)
+{
+	const char *owner = map_get(map, "owner"), *group = map_get(map, "group");
+	const char *mode = map_get(map, "mode");
+
+	if (owner || group || mode)
+		add_property(arena, to, "zcsi:root",
+			     arena_printf(arena, "%s:%s:%s", owner ? owner : "", group ? group : "",
+					  mode ? mode : ""));
+}
+
+static void resolve(struct arena *arena, const struct map *map, struct parameters *ret)
+{
+	const char *provisioning = map_get(map, "provisioning");
+
+	*ret = (struct parameters){
+		.text = arena_strdup(arena, ""),
+		.thick = provisioning && strcmp(provisioning, "thick") == 0,
+		.properties = arena_alloc(arena, (map->n + 1) * sizeof(Property *)),
+	};
+	for (size_t i = 0; i < map->n; i++) {
+		const char *key = map->pairs[i].key, *value = map->pairs[i].value;
+		const char *property = parameter_property(parameter_find(key), key);
+
+		ret->text = arena_printf(arena, "%s%s=%s\n", ret->text, key, value);
+		if (property)
+			add_property(arena, ret, property, value);
+	}
+	add_root(arena, ret, map);
+}
+
+int parameters_parse(struct arena *arena, struct map map, struct map mutable,
+		     struct parameters *ret, struct error *err)
+{
+	if (check(&map, false, err) < 0 || check(&mutable, true, err) < 0)
+		return -1;
+	struct map all = overlay(arena, true, map, mutable);
+	if (check_conflicts(&all, err) < 0)
+		return -1;
+	resolve(arena, &all, ret);
+	size_t size = strlen(escape_text(arena, ret->text));
+	if (size > TEXT_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "parameters take %zu bytes in a property of ZFS, which holds %d: "
+			    "shorten zfs.user.*",
+			    size, TEXT_MAX);
+	return 0;
+}
+
+int parameters_parse_mutable(struct arena *arena, struct map mutable, struct parameters *ret,
+			     struct error *err)
+{
+	if (check(&mutable, true, err) < 0)
+		return -1;
+	struct map all = overlay(arena, false, (struct map){0}, mutable);
+	if (check_conflicts(&all, err) < 0)
+		return -1;
+	resolve(arena, &all, ret);
+	return 0;
+}
+
+/* The text's lines; what is no line of ours has an empty value or is left out. */
+static struct map lines_of(struct arena *arena, const char *text)
+{
+	char *rest = arena_strdup(arena, text);
+	struct map_pair *pairs = arena_alloc(arena, (strlen(text) / 2 + 1) * sizeof(*pairs));
+	size_t n = 0;
+
+	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
+		const char *key = strsep(&line, "=");
+		if (*key)
+			put(pairs, &n, key, line ? line : "");
+	}
+	return (struct map){.pairs = pairs, .n = n};
+}
+
+/* What a text asks for by this key, said or not; NULL when that is left to ZFS. */
+static const char *asked_by(const struct map *lines, const char *key)
+{
+	const char *value = map_get(lines, key);
+	const struct parameter *row = value ? NULL : parameter_find(key);
+
+	return row ? row->fallback : value;
+}
+
+char *parameters_difference(struct arena *arena, const char *is, const char *asked)
+{
+	struct map left = lines_of(arena, is), right = lines_of(arena, asked);
+	struct map either = overlay(arena, false, left, right);
+
+	for (size_t i = 0; i < either.n; i++) {
+		const char *key = either.pairs[i].key;
+		const char *has = asked_by(&left, key), *wants = asked_by(&right, key);
+		if (!has && wants)
+			return arena_printf(arena, "%s is not set, asked for is '%s'", key, wants);
+		if (has && !wants)
+			return arena_printf(arena, "%s is '%s', asked for is none", key, has);
+		if (has && strcmp(has, wants) != 0)
+			return arena_printf(arena, "%s is '%s', asked for is '%s'", key, has,
+					    wants);
+	}
+	return NULL;
+}

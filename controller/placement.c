@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Placement: of the hosts that the requisite topologies allow, the one earliest in the preferred
+ * list; among equals the one with the most space; among those, by the hash of name and host, so
+ * that equal pools fill evenly and every controller chooses the same.
+ */
+#include "controller/placement.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "common/map.h"
+
+struct candidate {
+	const struct host *host;
+	size_t preference; /* index of the first preferred topology it is in */
+	uint64_t weight;
+};
+
+bool placement_usable(const GetHostResponse *host)
+{
+	return *host->dataset && !*host->problem;
+}
+
+/* Keys are compared without case, values with it (csi.proto, Topology). */
+static bool has_segment(const GetHostResponse *host, const struct map_pair *wanted)
+{
+	for (size_t i = 0; i < host->n_topology; i++) {
+		if (strcasecmp(host->topology[i]->key, wanted->key) == 0)
+			return strcmp(host->topology[i]->value, wanted->value) == 0;
+	}
+	return false;
+}
+
+bool placement_reaches(struct arena *arena, const GetHostResponse *host, const Topology *topology)
+{
+	if (!topology)
+		return true;
+	struct map segments = map_of(arena, topology, segments);
+	for (size_t i = 0; i < segments.n; i++) {
+		if (!has_segment(host, &segments.pairs[i]))
+			return false;
+	}
+	return true;
+}
+
+bool placement_allowed(struct arena *arena, const GetHostResponse *host,
+		       const TopologyRequirement *requirement)
+{
+	if (!requirement || requirement->n_requisite == 0)
+		return true;
+	for (size_t i = 0; i < requirement->n_requisite; i++) {
+		if (placement_reaches(arena, host, requirement->requisite[i]))
+			return true;
+	}
+	return false;
+}
+
+static size_t preference(struct arena *arena, const GetHostResponse *host,
+			 const TopologyRequirement *requirement)
+{
+	size_t at = 0;
+
+	if (!requirement)
+		return 0;
+	while (at < requirement->n_preferred &&
+	       !placement_reaches(arena, host, requirement->preferred[at]))
+		at++;
+	return at;
+}
+
+/* Rendezvous hashing: each host's weight for the name (FNV-1a, its bits then mixed). */
+static uint64_t weight(const char *name, const char *node_id)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (const char *at = name; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 0x100000001b3;
+	hash = (hash ^ 0xff) * 0x100000001b3; /* no byte of UTF-8: "ab","c" is not "a","bc" */
+	for (const char *at = node_id; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 0x100000001b3;
+	hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccd;
+	return hash ^ (hash >> 33);
+}
+
+static bool better(const struct candidate *a, const struct candidate *b)
+{
+	if (a->preference != b->preference)
+		return a->preference < b->preference;
+	if (a->host->says->available != b->host->says->available)
+		return a->host->says->available > b->host->says->available;
+	return a->weight > b->weight;
+}
+
+static void print_asked(FILE *out, struct arena *arena, const TopologyRequirement *requirement)
+{
+	for (size_t i = 0; i < requirement->n_requisite; i++) {
+		struct map segments = map_of(arena, requirement->requisite[i], segments);
+		fputs(i ? " or " : "", out);
+		for (size_t k = 0; k < segments.n; k++)
+			fprintf(out, "%s%s=%s", k ? "," : "", segments.pairs[k].key,
+				segments.pairs[k].value);
+	}
+}
+
+static void print_pools(FILE *out, const struct hosts *hosts)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < hosts->n; i++) {
+		const GetHostResponse *host = hosts->list[i].says;
+		if (!*host->dataset)
+			continue;
+		fprintf(out, "%s'%s' on ", between, host->dataset);
+		for (size_t k = 0; k < host->n_topology; k++)
+			fprintf(out, "%s%s=%s", k ? "," : "", host->topology[k]->key,
+				host->topology[k]->value);
+		between = ", ";
+	}
+	if (!*between)
+		fputs("none; a host gets one by zcsi-node --dataset POOL/PARENT", out);
+}
+
+static int fail_nowhere(struct arena *arena, const struct hosts *hosts, const char *name,
+			const TopologyRequirement *requirement, struct error *err)
+{
+	auto_free char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (requirement && requirement->n_requisite) {
+		fputs(" in accessibility_requirements (", out);
+		print_asked(out, arena, requirement);
+		fputc(')', out);
+	}
+	fputs("; the pools are: ", out);
+	print_pools(out, hosts);
+	fclose(out);
+	return fail(err, ERR_RESOURCE_EXHAUSTED, "there is no pool for volume '%s'%s", name, text);
+}
+
+int placement_choose(struct arena *arena, const struct hosts *hosts, const char *name,
+		     const TopologyRequirement *requirement, const struct host **ret,
+		     struct error *err)
+{
+	struct candidate best = {0};
+	const GetHostResponse *troubled = NULL;
+
+	for (size_t i = 0; i < hosts->n; i++) {
+		const GetHostResponse *host = hosts->list[i].says;
+		if (!*host->dataset || !placement_allowed(arena, host, requirement))
+			continue;
+		if (*host->problem) {
+			troubled = host;
+			continue;
+		}
+		struct candidate candidate = {
+			.host = &hosts->list[i],
+			.preference = preference(arena, host, requirement),
+			.weight = weight(name, host->node_id),
+		};
+		if (!best.host || better(&candidate, &best))
+			best = candidate;
+	}
+	*ret = best.host;
+	if (best.host)
+		return 0;
+	if (troubled)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "the pool for volume '%s', on node '%s', cannot be used: %s", name,
+			    troubled->node_id, troubled->problem);
+	return fail_nowhere(arena, hosts, name, requirement, err);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CONTROLLER_PLACEMENT_H
+#define ZCSI_CONTROLLER_PLACEMENT_H
+
+/* Where a new volume goes. Pure: from what the hosts say and what the request asks. */
+
+#include <stdbool.h>
+
+#include "common/error.h"
+#include "controller/hosts.h"
+#include "proto/csi.h"
+
+/* The host has a pool, and it can be used. */
+bool placement_usable(const GetHostResponse *host);
+/* The host has every segment of the topology; NULL and no segments ask for nothing. */
+bool placement_reaches(struct arena *arena, const GetHostResponse *host, const Topology *topology);
+/* The host is in one of the requisite topologies; NULL and an empty requirement ask for nothing. */
+bool placement_allowed(struct arena *arena, const GetHostResponse *host,
+		       const TopologyRequirement *requirement);
+
+/*
+ * The host for a new volume of that name, one of hosts->list. ERR_RESOURCE_EXHAUSTED says what was
+ * asked and what there is; ERR_FAILED_PRECONDITION what is wrong with the only pools that fit.
+ */
+int placement_choose(struct arena *arena, const struct hosts *hosts, const char *name,
+		     const TopologyRequirement *requirement, const struct host **ret,
+		     struct error *err);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CONTROLLER_SERVICE_H
+#define ZCSI_CONTROLLER_SERVICE_H
+
+/*
+ * The table of contents: every RPC the controller serves and the handler that bears its name. The
+ * application of a call (call->app) is the struct agents.
+ */
+
+#include "common/error.h"
+#include "proto/csi.h"
+#include "transport/service.h"
+
+#define IDENTITY_METHODS(INLINE, PLAIN, KEYED)                                                     \
+	INLINE(GetPluginInfo, get_plugin_info)                                                     \
+	INLINE(GetPluginCapabilities, get_plugin_capabilities)                                     \
+	INLINE(Probe, probe)
+
+#define CONTROLLER_METHODS(INLINE, PLAIN, KEYED)                                                   \
+	KEYED(CreateVolume, create_volume, name)                                                   \
+	KEYED(DeleteVolume, delete_volume, volume_id)                                              \
+	KEYED(ControllerPublishVolume, controller_publish_volume, volume_id)                       \
+	KEYED(ControllerUnpublishVolume, controller_unpublish_volume, volume_id)                   \
+	KEYED(ValidateVolumeCapabilities, validate_volume_capabilities, volume_id)                 \
+	KEYED(ControllerExpandVolume, controller_expand_volume, volume_id)                         \
+	KEYED(ControllerModifyVolume, controller_modify_volume, volume_id)                         \
+	KEYED(CreateSnapshot, create_snapshot, name)                                               \
+	KEYED(DeleteSnapshot, delete_snapshot, snapshot_id)                                        \
+	PLAIN(ControllerGetVolume, controller_get_volume)                                          \
+	PLAIN(GetSnapshot, get_snapshot)                                                           \
+	PLAIN(ListVolumes, list_volumes)                                                           \
+	PLAIN(ListSnapshots, list_snapshots)                                                       \
+	PLAIN(GetCapacity, get_capacity)                                                           \
+	INLINE(ControllerGetCapabilities, controller_get_capabilities)
+
+#define GROUP_METHODS(INLINE, PLAIN, KEYED)                                                        \
+	KEYED(CreateVolumeGroupSnapshot, create_volume_group_snapshot, name)                       \
+	KEYED(DeleteVolumeGroupSnapshot, delete_volume_group_snapshot, group_snapshot_id)          \
+	PLAIN(GetVolumeGroupSnapshot, get_volume_group_snapshot)                                   \
+	INLINE(GroupControllerGetCapabilities, group_controller_get_capabilities)
+
+#define SERVICE_DECLARE_(Name, handler, ...)                                                       \
+	int handler(struct rpc_call *call, const Name##Request *req, Name##Response *rsp,          \
+		    struct error *err);
+
+IDENTITY_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_)
+CONTROLLER_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_)
+GROUP_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_)
+
+/* All services, for server_listen. */
+extern const struct rpc_service *const controller_services[];
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Where a volume's first content comes from.
+ *
+ * Invariant: a source is written with the dataset when that is made, so what is compared and
+ * answered later does not depend on whether the source still exists.
+ */
+#include "controller/source.h"
+
+#include <string.h>
+
+#include "controller/hosts.h"
+#include "controller/snapshot.h"
+#include "controller/text.h"
+
+int source_parse(const VolumeContentSource *message, struct source *ret, struct error *err)
+{
+	*ret = (struct source){.snapshot = "", .volume = ""};
+	if (!message)
+		return 0;
+	switch (message->type_case) {
+	case VOLUME_CONTENT_SOURCE_TYPE_SNAPSHOT:
+		ret->snapshot = message->snapshot->snapshot_id;
+		return text_check_present("volume_content_source.snapshot.snapshot_id",
+					  ret->snapshot, err);
+	case VOLUME_CONTENT_SOURCE_TYPE_VOLUME:
+		ret->volume = message->volume->volume_id;
+		return text_check_present("volume_content_source.volume.volume_id", ret->volume,
+					  err);
+	default:
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "volume_content_source has no type: give a snapshot or a volume");
+	}
+}
+
+bool source_given(const struct source *source)
+{
+	return *source->snapshot || *source->volume;
+}
+
+static int find_snapshot(struct rpc_call *call, const char *id, const struct agent **ret_agent,
+			 int64_t *ret_size, struct error *err)
+{
+	struct snapshot_owner owner;
+
+	if (snapshot_get(call, id, &owner, err) < 0)
+		return -1;
+	*ret_agent = owner.agent;
+	*ret_size = owner.snapshot->size;
+	return 0;
+}
+
+static int find_volume(struct rpc_call *call, const char *id, const struct agent **ret_agent,
+		       int64_t *ret_size, struct error *err)
+{
+	struct owner owner;
+
+	if (owner_get(call, id, &owner, err) < 0)
+		return -1;
+	*ret_agent = owner.agent;
+	*ret_size = owner.dataset->size;
+	return 0;
+}
+
+int source_find(struct rpc_call *call, const struct source *source, const struct agent **ret_agent,
+		int64_t *ret_size, struct error *err)
+{
+	int result = *source->snapshot
+			     ? find_snapshot(call, source->snapshot, ret_agent, ret_size, err)
+			     : find_volume(call, source->volume, ret_agent, ret_size, err);
+
+	return result < 0 ? fail_context(err, "volume_content_source") : 0;
+}
+
+struct source source_of(const Dataset *dataset)
+{
+	return (struct source){.snapshot = dataset->source_snapshot,
+			       .volume = dataset->source_dataset};
+}
+
+bool source_equal(const struct source *a, const struct source *b)
+{
+	return strcmp(a->snapshot, b->snapshot) == 0 && strcmp(a->volume, b->volume) == 0;
+}
+
+const char *source_name(struct arena *arena, const struct source *source)
+{
+	if (*source->snapshot)
+		return arena_printf(arena, "snapshot '%s'", source->snapshot);
+	return *source->volume ? arena_printf(arena, "volume '%s'", source->volume) : "none";
+}
+
+VolumeContentSource *source_message(struct arena *arena, const struct source *source)
+{
+	VolumeContentSource *message = new_volume_content_source(arena);
+
+	if (!source_given(source))
+		return NULL;
+	if (*source->snapshot) {
+		message->type_case = VOLUME_CONTENT_SOURCE_TYPE_SNAPSHOT;
+		message->snapshot = new_volume_content_source_snapshot_source(arena);
+		message->snapshot->snapshot_id = arena_strdup(arena, source->snapshot);
+	} else {
+		message->type_case = VOLUME_CONTENT_SOURCE_TYPE_VOLUME;
+		message->volume = new_volume_content_source_volume_source(arena);
+		message->volume->volume_id = arena_strdup(arena, source->volume);
+	}
+	return message;
+}

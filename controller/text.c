@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Texts of requests: the checks that every RPC shares.
+ *
+ * Invariant: the same mistake gets the same words everywhere, beginning with the field's name.
+ */
+#include "controller/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+int text_check_present(const char *field, const char *text, struct error *err)
+{
+	if (!*text)
+		return fail(err, ERR_INVALID_ARGUMENT, "%s is missing", field);
+	return 0;
+}
+
+int text_check_size(const char *field, const char *text, struct error *err)
+{
+	size_t size = strlen(text);
+
+	if (size > TEXT_SIZE_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT, "%s has %zu bytes; at most %d are accepted",
+			    field, size, TEXT_SIZE_MAX);
+	return 0;
+}
+
+/* The code points that spec.md bans from names: C0 but for tab, LF and CR; DEL; C1. */
+static bool banned(const unsigned char *at)
+{
+	if (*at < 0x20)
+		return *at != '\t' && *at != '\n' && *at != '\r';
+	return *at == 0x7f || (*at == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f);
+}
+
+int text_check_name(const char *field, const char *text, struct error *err)
+{
+	if (text_check_present(field, text, err) < 0 || text_check_size(field, text, err) < 0)
+		return -1;
+	for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+		if (banned(at))
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "%s has a control character at byte %td: names may hold any "
+				    "character but those",
+				    field, at - (const unsigned char *)text);
+	}
+	return 0;
+}

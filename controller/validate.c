@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * ValidateVolumeCapabilities: whether a volume that exists is what somebody takes it for.
+ *
+ * Invariant: what is confirmed is what was asked, word for word; anything else is an answer that
+ * says why, not an error.
+ */
+#include <string.h>
+
+#include "common/map.h"
+#include "controller/capability.h"
+#include "controller/hosts.h"
+#include "controller/parameters.h"
+#include "controller/service.h"
+#include "controller/text.h"
+#include "controller/volume.h"
+
+/* Whether volumes of ours can be what the request describes; the text says why not. */
+static int check_described(struct arena *arena, const ValidateVolumeCapabilitiesRequest *req,
+			   const Dataset *dataset, struct error *err)
+{
+	struct map context = map_of(arena, req, volume_context);
+	const char *attach = map_get(&context, ATTACH_KEY);
+	struct parameters parameters;
+
+	if (capabilities_support(req->n_volume_capabilities, req->volume_capabilities, err) < 0)
+		return -1;
+	if (attach && strcmp(attach, ATTACH_LOCAL) != 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "volume_context %s cannot be '%s': volume '%s' is attached '%s'",
+			    ATTACH_KEY, attach, dataset->id, ATTACH_LOCAL);
+	return parameters_parse(arena, map_of(arena, req, parameters),
+				map_of(arena, req, mutable_parameters), &parameters, err);
+}
+
+static ValidateVolumeCapabilitiesResponse_Confirmed *
+confirm(struct arena *arena, const ValidateVolumeCapabilitiesRequest *req)
+{
+	ValidateVolumeCapabilitiesResponse_Confirmed *confirmed =
+		new_validate_volume_capabilities_response_confirmed(arena);
+	struct map context = map_of(arena, req, volume_context);
+	struct map parameters = map_of(arena, req, parameters);
+	struct map mutable = map_of(arena, req, mutable_parameters);
+
+	/* Nomad compares the list with its own, entry by entry: it is echoed as it came. */
+	confirmed->n_volume_capabilities = req->n_volume_capabilities;
+	confirmed->volume_capabilities = req->volume_capabilities;
+	for (size_t i = 0; i < context.n; i++)
+		map_put(arena, confirmed, volume_context, context.pairs[i].key,
+			context.pairs[i].value);
+	for (size_t i = 0; i < parameters.n; i++)
+		map_put(arena, confirmed, parameters, parameters.pairs[i].key,
+			parameters.pairs[i].value);
+	for (size_t i = 0; i < mutable.n; i++)
+		map_put(arena, confirmed, mutable_parameters, mutable.pairs[i].key,
+			mutable.pairs[i].value);
+	return confirmed;
+}
+
+int validate_volume_capabilities(struct rpc_call *call,
+				 const ValidateVolumeCapabilitiesRequest *req,
+				 ValidateVolumeCapabilitiesResponse *rsp, struct error *err)
+{
+	struct error unsupported;
+	struct owner owner;
+
+	if (text_check_present("volume_id", req->volume_id, err) < 0)
+		return -1;
+	if (capabilities_check(req->n_volume_capabilities, req->volume_capabilities, err) < 0)
+		return -1;
+	if (owner_get(call, req->volume_id, &owner, err) < 0)
+		return -1;
+	if (check_described(&call->arena, req, owner.dataset, &unsupported) < 0)
+		rsp->message = arena_strdup(&call->arena, unsupported.text);
+	else
+		rsp->confirmed = confirm(&call->arena, req);
+	return 0;
+}

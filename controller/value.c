@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Values: what each kind takes, and the words that say so.
+ *
+ * Invariant: a value that fits holds no control character, whatever its kind.
+ */
+#include "controller/value.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ID_MAX   (UINT32_MAX - 1) /* the last one is chown's "leave it" */
+#define TEXT_MAX 1024
+
+static bool is_word(const char *words, const char *value)
+{
+	while (words && *words) {
+		size_t length = strcspn(words, "|");
+		char word[32];
+
+		snprintf(word, sizeof(word), "%.*s", (int)length, words);
+		if (fnmatch(word, value, 0) == 0)
+			return true;
+		words += length + (words[length] == '|');
+	}
+	return false;
+}
+
+/* 4096, 4k, 4K, 1M: a size as zfs(8) reads it; 0 when it is none. */
+static uint64_t size_of(const char *value)
+{
+	char *end;
+
+	if (*value < '0' || *value > '9')
+		return 0;
+	errno = 0;
+	uint64_t number = strtoull(value, &end, 10);
+	uint64_t unit = *end == 'k' || *end == 'K' ? KIB : *end == 'm' || *end == 'M' ? MIB : 1;
+	if (unit != 1)
+		end++;
+	return errno || *end || number > UINT32_MAX ? 0 : number * unit;
+}
+
+static bool is_power(const struct value_rule *rule, const char *value)
+{
+	uint64_t size = size_of(value);
+
+	return size && size >= rule->min && size <= rule->max && (size & (size - 1)) == 0;
+}
+
+bool value_consists_of(const char *digits, size_t min, size_t max, const char *value)
+{
+	size_t length = strlen(value);
+
+	return length >= min && length <= max && strspn(value, digits) == length;
+}
+
+static bool is_text(const char *value)
+{
+	const unsigned char *at = (const unsigned char *)value;
+
+	while (*at >= 0x20 && *at != 0x7f)
+		at++;
+	return *value && !*at && strlen(value) <= TEXT_MAX;
+}
+
+bool value_fits(const struct value_rule *rule, const char *value)
+{
+	switch (rule->kind) {
+	case VALUE_WORD:
+		return is_word(rule->words, value);
+	case VALUE_SIZE:
+		return is_word(rule->words, value) || is_power(rule, value);
+	case VALUE_ID:
+		return value_consists_of("0123456789", 1, 10, value) &&
+		       strtoull(value, NULL, 10) <= ID_MAX;
+	case VALUE_MODE:
+		return value_consists_of("01234567", 3, 4, value);
+	case VALUE_TEXT:
+		return is_text(value);
+	}
+	return false;
+}
+
+static void print_size(uint64_t size, FILE *out)
+{
+	if (size >= MIB)
+		fprintf(out, "%juM", (uintmax_t)(size / MIB));
+	else if (size >= KIB)
+		fprintf(out, "%juK", (uintmax_t)(size / KIB));
+	else
+		fprintf(out, "%ju", (uintmax_t)size);
+}
+
+static void describe_words(const struct value_rule *rule, FILE *out)
+{
+	for (const char *at = rule->words; at && *at; at++)
+		fputs(*at == '|' ? ", " : (const char[]){*at, '\0'}, out);
+}
+
+void value_describe(const struct value_rule *rule, FILE *out)
+{
+	describe_words(rule, out);
+	switch (rule->kind) {
+	case VALUE_WORD:
+		break;
+	case VALUE_SIZE:
+		fprintf(out, "%sa power of two from ", rule->words ? ", or " : "");
+		print_size(rule->min, out);
+		fputs(" to ", out);
+		print_size(rule->max, out);
+		break;
+	case VALUE_ID:
+		fputs("a number, as of chown", out);
+		break;
+	case VALUE_MODE:
+		fputs("three or four octal digits, as of chmod", out);
+		break;
+	case VALUE_TEXT:
+		fprintf(out, "text of at most %d bytes without control characters", TEXT_MAX);
+		break;
+	}
+}

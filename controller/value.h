@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CONTROLLER_VALUE_H
+#define ZCSI_CONTROLLER_VALUE_H
+
+/* The values that a parameter may have. Pure. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define KIB ((uint64_t)1 << 10)
+#define MIB ((uint64_t)1 << 20)
+
+enum value_kind {
+	VALUE_WORD, /* one of the words */
+	VALUE_SIZE, /* one of the words, or a power of two from min to max */
+	VALUE_ID,   /* a numeric user or group */
+	VALUE_MODE, /* octal permissions */
+	VALUE_TEXT, /* anything printable */
+};
+
+struct value_rule {
+	enum value_kind kind;
+	const char *words; /* alternatives, each a glob; NULL: none */
+	uint64_t min, max;
+};
+
+bool value_fits(const struct value_rule *rule, const char *value);
+/* In words: "on, off", "a power of two from 512 to 16M". */
+void value_describe(const struct value_rule *rule, FILE *out);
+
+/* The text is of these characters only, and as long as that. */
+bool value_consists_of(const char *characters, size_t min, size_t max, const char *text);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * A volume that exists: describe it, delete it. Making one is create.c's, changing it change.c's,
+ * giving it to a node publish.c's.
+ *
+ * Invariant: a volume is described by what its dataset says, and in one way, whoever asks.
+ */
+#include "controller/volume.h"
+
+#include "common/map.h"
+#include "controller/service.h"
+#include "controller/source.h"
+#include "controller/text.h"
+
+static Topology **topology_of(struct arena *arena, const GetHostResponse *host)
+{
+	Topology **list = arena_alloc(arena, sizeof(*list));
+
+	list[0] = new_topology(arena);
+	for (size_t i = 0; i < host->n_topology; i++)
+		map_put(arena, list[0], segments, host->topology[i]->key, host->topology[i]->value);
+	return list;
+}
+
+Volume *volume_of(struct arena *arena, const Dataset *dataset, const GetHostResponse *owner)
+{
+	const struct source source = source_of(dataset);
+	Volume *volume = new_volume(arena);
+
+	volume->volume_id = arena_strdup(arena, dataset->id);
+	volume->capacity_bytes = dataset->size;
+	map_put(arena, volume, volume_context, ATTACH_KEY, ATTACH_LOCAL);
+	volume->content_source = source_message(arena, &source);
+	volume->n_accessible_topology = 1;
+	volume->accessible_topology = topology_of(arena, owner);
+	return volume;
+}
+
+char **volume_published_nodes(struct arena *arena, const Dataset *dataset)
+{
+	char **nodes = arena_alloc(arena, dataset->n_published * sizeof(*nodes));
+
+	for (size_t i = 0; i < dataset->n_published; i++)
+		nodes[i] = dataset->published[i]->node_id;
+	return nodes;
+}
+
+VolumeCondition *volume_condition(struct arena *arena, const struct host *host,
+				  const struct host *twin)
+{
+	VolumeCondition *condition = new_volume_condition(arena);
+	const char *problem = host->says->problem;
+
+	condition->abnormal = twin || *problem;
+	if (twin)
+		condition->message = arena_printf(
+			arena,
+			"it exists twice, on nodes '%s' and '%s': nothing is done to it until one "
+			"of the two is renamed or destroyed",
+			host->says->node_id, twin->says->node_id);
+	else
+		condition->message = arena_strdup(
+			arena,
+			*problem ? problem : "the dataset is there and its pool can be used");
+	return condition;
+}
+
+int delete_volume(struct rpc_call *call, const DeleteVolumeRequest *req, DeleteVolumeResponse *rsp,
+		  struct error *err)
+{
+	DestroyDatasetRequest *request = new_destroy_dataset_request(&call->arena);
+	DestroyDatasetResponse *response;
+	struct owner owner;
+
+	(void)rsp;
+	if (text_check_present("volume_id", req->volume_id, err) < 0)
+		return -1;
+	if (owner_find(call, req->volume_id, &owner, err) < 0)
+		return -1;
+	if (!owner.dataset)
+		return 0;
+	request->id = owner.dataset->id;
+	return agent_destroy_dataset(call, owner.agent, request, &response, err);
+}
+
+int controller_get_volume(struct rpc_call *call, const ControllerGetVolumeRequest *req,
+			  ControllerGetVolumeResponse *rsp, struct error *err)
+{
+	struct arena *arena = &call->arena;
+	struct owner owner;
+	struct host host;
+
+	if (text_check_present("volume_id", req->volume_id, err) < 0 ||
+	    owner_get(call, req->volume_id, &owner, err) < 0 ||
+	    host_of(call, owner.agent, &host, err) < 0)
+		return -1;
+	rsp->volume = volume_of(arena, owner.dataset, host.says);
+	rsp->status = new_controller_get_volume_response_volume_status(arena);
+	rsp->status->n_published_node_ids = owner.dataset->n_published;
+	rsp->status->published_node_ids = volume_published_nodes(arena, owner.dataset);
+	rsp->status->volume_condition = volume_condition(arena, &host, NULL);
+	return 0;
+}

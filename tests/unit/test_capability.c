@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Capabilities: what is incomplete, what is not served, and what is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* ours is in common/error.h */
+
+#include <string.h>
+
+#include "controller/capability.h"
+
+static struct arena arena;
+
+static int setup(void **state)
+{
+	(void)state;
+	arena_init(&arena, SIZE_MAX);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_fini(&arena);
+	return 0;
+}
+
+static VolumeCapability *mount(const char *fs_type, VolumeCapability_AccessMode_Mode mode)
+{
+	VolumeCapability *capability = new_volume_capability(&arena);
+
+	capability->access_type_case = VOLUME_CAPABILITY_ACCESS_TYPE_MOUNT;
+	capability->mount = new_volume_capability_mount_volume(&arena);
+	capability->mount->fs_type = arena_strdup(&arena, fs_type);
+	capability->access_mode = new_volume_capability_access_mode(&arena);
+	capability->access_mode->mode = mode;
+	return capability;
+}
+
+static VolumeCapability *usual(void)
+{
+	return mount("", VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_WRITER);
+}
+
+static void assert_refused(int result, const struct error *err, const char *word)
+{
+	assert_int_equal(result, -1);
+	assert_int_equal(err->code, ERR_INVALID_ARGUMENT);
+	assert_non_null(strstr(err->text, word));
+}
+
+static void accepted(void **state)
+{
+	VolumeCapability *const list[] = {
+		usual(),
+		mount("zfs", VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_WRITER),
+		mount("", VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_READER_ONLY),
+		mount("", VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_SINGLE_WRITER),
+		mount("", VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_MULTI_WRITER),
+	};
+	struct error err;
+
+	(void)state;
+	list[0]->mount->volume_mount_group = arena_strdup(&arena, "1000");
+	assert_int_equal(capabilities_check(COUNT(list), list, &err), 0);
+	assert_int_equal(capabilities_support(COUNT(list), list, &err), 0);
+}
+
+static void incomplete(void **state)
+{
+	VolumeCapability *none = new_volume_capability(&arena);
+	VolumeCapability *no_mode = usual(), *unknown_mode = usual(), *no_type = usual();
+	struct error err;
+
+	(void)state;
+	no_mode->access_mode = NULL;
+	unknown_mode->access_mode->mode = VOLUME_CAPABILITY_ACCESS_MODE_MODE_UNKNOWN;
+	no_type->access_type_case = VOLUME_CAPABILITY_ACCESS_TYPE_NOT_SET;
+	assert_refused(capability_check(none, &err), &err, "access_type");
+	assert_refused(capability_check(no_type, &err), &err, "access_type");
+	assert_refused(capability_check(no_mode, &err), &err, "access_mode");
+	assert_refused(capability_check(unknown_mode, &err), &err, "access_mode");
+	assert_refused(capabilities_check(0, NULL, &err), &err, "volume_capabilities");
+	VolumeCapability *const list[] = {usual(), no_mode};
+	assert_refused(capabilities_check(COUNT(list), list, &err), &err, "access_mode");
+}
+
+static void unsupported(void **state)
+{
+	VolumeCapability *block = usual();
+	struct error err;
+
+	(void)state;
+	block->access_type_case = VOLUME_CAPABILITY_ACCESS_TYPE_BLOCK;
+	block->block = new_volume_capability_block_volume(&arena);
+	assert_int_equal(capability_check(block, &err), 0);
+	assert_refused(capability_support(block, &err), &err, "block");
+	static const char *const fs_types[] = {"ext4", "xfs", "ZFS", "nonsense"};
+	for (size_t i = 0; i < COUNT(fs_types); i++)
+		assert_refused(capability_support(
+				       mount(fs_types[i],
+					     VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_WRITER),
+				       &err),
+			       &err, fs_types[i]);
+}
+
+static void unsupported_modes(void **state)
+{
+	static const int modes[] = {3, 4, 5, 8, 1000, -1};
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(modes); i++) {
+		VolumeCapability *capability = usual();
+		capability->access_mode->mode = (VolumeCapability_AccessMode_Mode)modes[i];
+		assert_int_equal(capability_check(capability, &err), 0);
+		assert_refused(capability_support(capability, &err), &err, "access mode");
+	}
+}
+
+static void sizes(void **state)
+{
+	VolumeCapability *capability = usual();
+	char flag[2049], fs_type[130];
+	char *flags[] = {flag, flag};
+	struct error err;
+
+	(void)state;
+	memset(flag, 'x', sizeof(flag));
+	flag[2048] = '\0';
+	capability->mount->n_mount_flags = 2;
+	capability->mount->mount_flags = flags;
+	assert_int_equal(capability_check(capability, &err), 0);
+	char more[] = "y";
+	char *three[] = {flag, flag, more};
+	capability->mount->n_mount_flags = 3;
+	capability->mount->mount_flags = three;
+	assert_refused(capability_check(capability, &err), &err, "mount_flags");
+	memset(fs_type, 'x', sizeof(fs_type));
+	fs_type[129] = '\0';
+	assert_refused(
+		capability_check(mount(fs_type,
+				       VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_WRITER),
+				 &err),
+		&err, "fs_type");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(accepted, setup, teardown),
+		cmocka_unit_test_setup_teardown(incomplete, setup, teardown),
+		cmocka_unit_test_setup_teardown(unsupported, setup, teardown),
+		cmocka_unit_test_setup_teardown(unsupported_modes, setup, teardown),
+		cmocka_unit_test_setup_teardown(sizes, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Sizes: what a CapacityRange makes, and which volumes it accepts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* ours is in common/error.h */
+
+#include "controller/size.h"
+
+#define MIB ((int64_t)1 << 20)
+#define GIB ((int64_t)1 << 30)
+
+static int parse(int64_t required, int64_t limit, struct size_range *ret, struct error *err)
+{
+	CapacityRange range = CSI__V1__CAPACITY_RANGE__INIT;
+
+	range.required_bytes = required;
+	range.limit_bytes = limit;
+	return size_range_parse(&range, ret, err);
+}
+
+static void refused(void **state)
+{
+	static const struct {
+		int64_t required, limit;
+		enum error_code code;
+	} cases[] = {
+		{-1, 0, ERR_INVALID_ARGUMENT},
+		{0, -1, ERR_INVALID_ARGUMENT},
+		{INT64_MIN, INT64_MIN, ERR_INVALID_ARGUMENT},
+		{2 * GIB, GIB, ERR_INVALID_ARGUMENT},
+		{0, MIB - 1, ERR_OUT_OF_RANGE},
+		{1, 1, ERR_OUT_OF_RANGE},
+		{INT64_MAX, 0, ERR_OUT_OF_RANGE},
+		{VOLUME_SIZE_MAX + 1, INT64_MAX, ERR_OUT_OF_RANGE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct size_range range;
+		struct error err;
+		assert_int_equal(parse(cases[i].required, cases[i].limit, &range, &err), -1);
+		assert_int_equal(err.code, cases[i].code);
+	}
+}
+
+static void chosen(void **state)
+{
+	static const struct {
+		int64_t required, limit, size;
+	} cases[] = {
+		{0, 0, GIB},
+		{0, 2 * GIB, GIB},
+		{0, 5 * MIB, 5 * MIB},
+		{0, MIB, MIB},
+		{1, 0, MIB},
+		{1, MIB, MIB},
+		{GIB + 1, 0, GIB + 1},
+		{GIB, 2 * GIB, GIB},
+		{VOLUME_SIZE_MAX, INT64_MAX, VOLUME_SIZE_MAX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct size_range range;
+		struct error err;
+		assert_int_equal(parse(cases[i].required, cases[i].limit, &range, &err), 0);
+		int64_t size = size_range_choose(&range);
+		assert_int_equal(size, cases[i].size);
+		/* A repeat of the request that made a volume always fits it. */
+		assert_true(size_range_fits(&range, size));
+	}
+}
+
+static void nothing_asked(void **state)
+{
+	struct size_range range = {1, 1};
+	struct error err;
+
+	(void)state;
+	assert_int_equal(size_range_parse(NULL, &range, &err), 0);
+	assert_int_equal(size_range_choose(&range), GIB);
+	assert_true(size_range_fits(&range, 1));
+	assert_true(size_range_fits(&range, INT64_MAX));
+}
+
+static void of_a_source(void **state)
+{
+	static const struct {
+		int64_t required, limit, source, size; /* size -1: refused */
+	} cases[] = {
+		{0, 0, 5 * MIB, 5 * MIB},
+		{0, 5 * MIB, 5 * MIB, 5 * MIB},
+		{5 * MIB, 5 * MIB, 5 * MIB, 5 * MIB},
+		{6 * MIB, 0, 5 * MIB, 6 * MIB},
+		{5 * MIB - 1, 0, 5 * MIB, -1},
+		{0, 5 * MIB - 1, 5 * MIB, -1},
+		{0, 0, 0, GIB}, /* a source without a quota */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct size_range range;
+		struct error err;
+		int64_t size = -1;
+		assert_int_equal(parse(cases[i].required, cases[i].limit, &range, &err), 0);
+		if (size_range_choose_from(&range, cases[i].source, &size, &err) < 0)
+			assert_int_equal(err.code, ERR_OUT_OF_RANGE);
+		assert_int_equal(size, cases[i].size);
+		assert_true(size < 0 || size_range_fits(&range, size));
+	}
+}
+
+static void fits(void **state)
+{
+	const struct size_range range = {.required = GIB, .limit = 2 * GIB};
+	const struct size_range open = {.required = GIB};
+
+	(void)state;
+	assert_false(size_range_fits(&range, GIB - 1));
+	assert_true(size_range_fits(&range, GIB));
+	assert_true(size_range_fits(&range, 2 * GIB));
+	assert_false(size_range_fits(&range, 2 * GIB + 1));
+	assert_true(size_range_fits(&open, INT64_MAX));
+	/* No quota: as much as anyone requires, but no limit holds. */
+	assert_true(size_range_fits(&open, 0));
+	assert_false(size_range_fits(&range, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refused),       cmocka_unit_test(chosen),
+		cmocka_unit_test(nothing_asked), cmocka_unit_test(of_a_source),
+		cmocka_unit_test(fits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

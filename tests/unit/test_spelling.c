@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Spelling: how far words are apart, and which slips are believed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "common/mem.h"
+#include "controller/spelling.h"
+
+static void distances(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		size_t distance;
+	} cases[] = {
+		{"", "", 0},        {"abc", "", 3},           {"abc", "abc", 0},
+		{"abc", "ABC", 0},  {"abc", "abd", 1},        {"abc", "ab", 1},
+		{"abc", "xabc", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 2},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_int_equal(spelling_distance(cases[i].a, cases[i].b), cases[i].distance);
+		assert_int_equal(spelling_distance(cases[i].b, cases[i].a), cases[i].distance);
+	}
+}
+
+/* Whatever a request brings, it is looked at for so long and no longer. */
+static void long_words(void **state)
+{
+	char word[5000];
+
+	(void)state;
+	memset(word, 'x', sizeof(word) - 1);
+	word[sizeof(word) - 1] = '\0';
+	assert_int_equal(spelling_distance(word, ""), 63);
+	assert_int_equal(spelling_distance(word, word), 0);
+}
+
+static void closeness(void **state)
+{
+	(void)state;
+	assert_true(spelling_close("zfs.compression", 2));
+	assert_false(spelling_close("zfs.compression", 4));
+	assert_true(spelling_close("mode", 1));
+	assert_false(spelling_close("mode", 2));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(distances),
+		cmocka_unit_test(long_words),
+		cmocka_unit_test(closeness),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Names: the code points and sizes that CSI allows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#undef fail /* ours is in common/error.h */
+
+#include <string.h>
+
+#include "common/mem.h"
+#include "controller/text.h"
+
+static void names_accepted(void **state)
+{
+	static const char *const names[] = {
+		"a",    "traefik-acme",      "vol[0]",   "../x",   "a@b",         "with space",
+		"a\tb", "\xc3\xa9t\xc3\xa9", "\xc2\xa0", "a\r\nb", "\xe2\x82\xac"};
+	char longest[TEXT_SIZE_MAX + 1];
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++)
+		assert_int_equal(text_check_name("name", names[i], &err), 0);
+	memset(longest, 'x', TEXT_SIZE_MAX);
+	longest[TEXT_SIZE_MAX] = '\0';
+	assert_int_equal(text_check_name("name", longest, &err), 0);
+}
+
+static void names_refused(void **state)
+{
+	static const char *const names[] = {"",     "\x01", "a\x08", "\x0b",     "\x0c",
+					    "\x0e", "\x1f", "\x7f",  "\xc2\x80", "x\xc2\x9f"};
+	char long_name[TEXT_SIZE_MAX + 2];
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		assert_int_equal(text_check_name("name", names[i], &err), -1);
+		assert_int_equal(err.code, ERR_INVALID_ARGUMENT);
+		assert_memory_equal(err.text, "name", 4);
+	}
+	memset(long_name, 'x', sizeof(long_name));
+	long_name[TEXT_SIZE_MAX + 1] = '\0';
+	assert_int_equal(text_check_name("name", long_name, &err), -1);
+	assert_non_null(strstr(err.text, "129 bytes"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_accepted),
+		cmocka_unit_test(names_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
