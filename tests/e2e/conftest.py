@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MPL-2.0
+"""One real pool for the session, a host of its own for each test. What is missing is an error,
+never a skip."""
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from daemon import BUILD, Daemon, wait_for
+from host import Host, run, Volume
+from pool import Pools
+
+sys.dont_write_bytecode = True
+
+
+def pytest_configure(config):
+    missing = [name for name in ("zcsi-node", "zcsi-controller") if not (BUILD / name).exists()]
+    if missing:
+        raise pytest.UsageError(f"{BUILD} has no {' and no '.join(missing)}; run make first")
+    if os.geteuid() != 0:
+        raise pytest.UsageError("mounting needs root")
+    for tool in ("zfs", "zpool"):
+        if not shutil.which(tool):
+            raise pytest.UsageError(f"{tool} is not installed")
+
+
+@pytest.fixture(scope="session")
+def pools():
+    with tempfile.TemporaryDirectory(prefix="zcsi-pool-") as folder:
+        made = Pools(folder)
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="session")
+def pool(pools):
+    return pools.create(f"e2e{os.getpid()}")
+
+
+@pytest.fixture(autouse=True)
+def no_daemon_survives():
+    before = len(Daemon.started)
+    yield
+    for daemon in Daemon.started[before:]:
+        if daemon.running():
+            daemon.kill()
+
+
+@pytest.fixture
+def new_host(pool):
+    """new_host(node_id=..., node_args=...): a host that is not started yet."""
+    with contextlib.ExitStack() as stack:
+        def make(**kwargs):
+            return stack.enter_context(contextlib.closing(Host(pool, **kwargs)))
+        yield make
+
+
+@pytest.fixture
+def host(new_host):
+    return new_host().start()
+
+
+@pytest.fixture
+def volume(host):
+    return Volume(host, "data")
+
+
+GATE = """#!/bin/sh
+# A zfs whose arguments have the text of the file `match` waits for this folder's lock;
+# then the real one.
+case " $* " in
+*"$(cat {folder}/match)"*) flock --shared {folder} true ;;
+esac
+exec {zfs} "$@"
+"""
+
+
+class Gate:
+    """Stands before zfs in PATH, so that a test can have a slow one at the moment it needs it."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.match("(none)")
+        self.lock = os.open(folder, os.O_RDONLY)
+        script = self.folder / "zfs"
+        script.write_text(GATE.format(folder=folder, zfs=shutil.which("zfs")))
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+        self.env = {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+    def match(self, text):
+        (self.folder / "new").write_text(text)
+        (self.folder / "new").rename(self.folder / "match")
+
+    def hold(self, text):
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        self.match(text)
+
+    def arrived(self):
+        """Until a zfs waits at the gate."""
+        inode = f":{os.fstat(self.lock).st_ino} "
+        wait_for(lambda: any("->" in line and inode in line for line in open("/proc/locks")),
+                 "a zfs process at the gate")
+
+    def open(self):
+        """Let all that wait go, and those that come."""
+        fcntl.flock(self.lock, fcntl.LOCK_UN)
+
+
+@pytest.fixture
+def gate():
+    with tempfile.TemporaryDirectory(prefix="zcsi-gate-") as folder:
+        made = Gate(folder)
+        yield made
+        os.close(made.lock)
+
+
+@pytest.fixture
+def gated(new_host, gate):
+    """A host whose zfs goes through the gate."""
+    return new_host(env=gate.env).start()
+
+
+@pytest.fixture
+def by_hand(host):
+    """zfs create under the host's parent, as an administrator would."""
+    def create(leaf, properties):
+        options = [word for item in properties.items() for word in ("-o", "=".join(item))]
+        run("zfs", "create", "-o", "canmount=noauto", *options, host.dataset(leaf))
+        return host.dataset(leaf)
+    return create

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Preloaded into zcsi-node: each zfs process and each call that changes mounts or directories is
+ * a point before it and a point after it. A point is one line of the file `points` in the folder
+ * CRASH_POINTS; at the line whose number the file `kill` there holds, the daemon kills itself.
+ *
+ * Invariant: without `kill` the daemon does what it does without us. Its children are not watched,
+ * and what the catalog's thread reads in the background is no point of any call.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int folder = -1;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+/* What this thread's child is called, until it is waited for. */
+static _Thread_local char child[64];
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *path = getenv("CRASH_POINTS");
+
+	if (path)
+		folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	unsetenv("LD_PRELOAD");
+}
+
+static int armed(void)
+{
+	char text[16] = "";
+	int fd = openat(folder, "kill", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		*text = '\0';
+	close(fd);
+	return atoi(text);
+}
+
+static void point(const char *operation, const char *when, const char *detail)
+{
+	static int count;
+	int number = errno;
+
+	pthread_mutex_lock(&mutex);
+	int points = openat(folder, "points", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (points >= 0) {
+		dprintf(points, "%d\t%s\t%s\t%s\n", ++count, operation, when, detail);
+		close(points);
+		if (armed() == count)
+			kill(getpid(), SIGKILL);
+	}
+	pthread_mutex_unlock(&mutex);
+	errno = number;
+}
+
+/*
+ * The catalog's thread begins with `zpool get`. From then on it reads when it likes, but what it
+ * destroys belongs to a call.
+ */
+static bool is_background(char *const *argv)
+{
+	static _Thread_local bool is_catalog;
+
+	if (!strcmp(argv[0], "zpool"))
+		is_catalog = true;
+	return is_catalog && argv[1] && !strcmp(argv[1], "get");
+}
+
+static const char *last_of(char *const *argv)
+{
+	size_t n = 1;
+
+	while (argv[n])
+		n++;
+	return argv[n - 1];
+}
+
+int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+		 const posix_spawnattr_t *attributes, char *const argv[], char *const environment[])
+{
+	static __typeof__(posix_spawnp) *real;
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "posix_spawnp");
+	if (!is_background(argv)) {
+		snprintf(child, sizeof(child), "%s %s", argv[0], argv[1] ? argv[1] : "");
+		point(child, "before", last_of(argv));
+	}
+	return real(pid, file, actions, attributes, argv, environment);
+}
+
+int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+	static __typeof__(waitid) *real;
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "waitid");
+	int result = real(type, id, info, options);
+	if (result == 0 && *child) {
+		point(child, "after", "");
+		*child = '\0';
+	}
+	return result;
+}
+
+#define OPERATION(name, detail, parameters, arguments)                                             \
+	int name parameters                                                                        \
+	{                                                                                          \
+		static __typeof__(name) *real;                                                     \
+                                                                                                   \
+		if (!real)                                                                         \
+			real = dlsym(RTLD_NEXT, #name);                                            \
+		point(#name, "before", detail);                                                    \
+		int result = real arguments;                                                       \
+		point(#name, "after", detail);                                                     \
+		return result;                                                                     \
+	}
+
+/* clang-format off */
+OPERATION(mount, target,
+	  (const char *source, const char *target, const char *type, unsigned long flags,
+	   const void *data),
+	  (source, target, type, flags, data))
+OPERATION(umount, path, (const char *path), (path))
+OPERATION(umount2, path, (const char *path, int flags), (path, flags))
+OPERATION(open_tree, path, (int dir, const char *path, unsigned flags), (dir, path, flags))
+OPERATION(mount_setattr, path,
+	  (int dir, const char *path, unsigned flags, struct mount_attr *attr, size_t size),
+	  (dir, path, flags, attr, size))
+OPERATION(move_mount, path,
+	  (int from_dir, const char *from, int dir, const char *path, unsigned flags),
+	  (from_dir, from, dir, path, flags))
+OPERATION(fsmount, "", (int fs, unsigned flags, unsigned attributes), (fs, flags, attributes))
+OPERATION(mkdir, path, (const char *path, mode_t mode), (path, mode))
+OPERATION(mkdirat, path, (int dir, const char *path, mode_t mode), (dir, path, mode))
+OPERATION(rmdir, path, (const char *path), (path))
+OPERATION(unlinkat, path, (int dir, const char *path, int flags), (dir, path, flags))
+OPERATION(rename, to, (const char *from, const char *to), (from, to))
+OPERATION(symlink, path, (const char *to, const char *path), (to, path))
+OPERATION(chmod, path, (const char *path, mode_t mode), (path, mode))
+OPERATION(fchmod, "", (int fd, mode_t mode), (fd, mode))
+OPERATION(fchmodat, path, (int dir, const char *path, mode_t mode, int flags),
+	  (dir, path, mode, flags))
+OPERATION(chown, path, (const char *path, uid_t uid, gid_t gid), (path, uid, gid))
+OPERATION(lchown, path, (const char *path, uid_t uid, gid_t gid), (path, uid, gid))
+OPERATION(fchown, "", (int fd, uid_t uid, gid_t gid), (fd, uid, gid))
+OPERATION(fchownat, path, (int dir, const char *path, uid_t uid, gid_t gid, int flags),
+	  (dir, path, uid, gid, flags))
+/* clang-format on */

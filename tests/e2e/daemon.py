@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MPL-2.0
+"""The two daemons as processes, and the waiting that tests need: always for a condition."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from client import ROOT, Client
+
+BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
+
+
+def wait_for(condition, what, seconds=20):
+    """The first true value of condition(); fails with `what` when there is none in time."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"not within {seconds} s: {what}"
+        time.sleep(0.002)
+
+
+def accepts(path):
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+        return True
+
+
+class Daemon:
+    """One zcsi program with its first --endpoint on a unix socket in `folder`."""
+
+    started = []  # in this session
+
+    def __init__(self, program, folder, *args, name=None, env=None):
+        self.name = name or program
+        self.socket = Path(folder, f"{self.name}.sock")
+        self.log_path = Path(folder, f"{self.name}.log")
+        self.argv = [str(BUILD / program), "--endpoint", f"unix://{self.socket}",
+                     "--log-level", "debug", "--log-format", "json", *map(str, args)]
+        self.env = {**os.environ, **(env or {})}
+        self.process = None
+        self.clients = []
+
+    def spawn(self):
+        Daemon.started.append(self)
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(self.argv, env=self.env, stderr=log, stdout=log)
+        return self
+
+    def start(self):
+        self.spawn()
+        wait_for(lambda: self.answers() or self.process.poll() is not None, f"{self.name} answers")
+        assert self.process.poll() is None, f"{self.name} ended: {self.text()}"
+        return self
+
+    def answers(self):
+        if not accepts(self.socket):
+            return False
+        client = Client(f"unix:{self.socket}")
+        ready = client.Probe(timeout=5).ready.value
+        client.close()
+        return ready
+
+    def client(self, target=None):
+        """A connection of its own, closed with the daemon."""
+        self.clients.append(Client(target or f"unix:{self.socket}"))
+        return self.clients[-1]
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait(self, seconds=20):
+        return self.process.wait(seconds)
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def stop(self):
+        """SIGTERM; it leaves with 0 and takes its sockets with it. An idle grpcio does not answer
+        a PING, for which a daemon that says goodbye waits a second: so the clients leave first."""
+        self.close()
+        self.signal(signal.SIGTERM)
+        status = self.wait()
+        assert status == 0, f"{self.name} ended with {status}: {self.text()[-2000:]}"
+        assert not self.socket.exists()
+
+    def kill(self):
+        self.process.kill()
+        self.wait()
+
+    def close(self):
+        for client in self.clients:
+            client.close()
+        self.clients.clear()
+
+    def text(self):
+        self.log_path.touch()
+        return self.log_path.read_text(errors="surrogateescape")
+
+    def log(self):
+        """Every line so far, each of which must be JSON. A line still being written is left out."""
+        return [json.loads(line) for line in self.text().split("\n")[:-1]]
+
+    def runs(self, since=0):
+        """The argv texts of the processes that the daemon has run after its first `since` lines."""
+        return [line["argv"] for line in self.log()[since:] if line["msg"] == "exec"]
+
+    def mark(self):
+        return len(self.log())

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A host: a parent dataset, a zcsi-node on it, a zcsi-controller that knows the node. A volume of
+it, with the steps of its life as methods; and what a test may ask of ZFS and the mount table."""
+import errno
+import itertools
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from client import capability, MIB, size_of
+from daemon import Daemon, wait_for
+
+# A root shell that came by su has no /usr/sbin, where zfs and zpool are.
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+COUNTER = itertools.count(1)
+SIZE = 8 * MIB
+
+
+def run(*argv, **kwargs):
+    done = subprocess.run(argv, capture_output=True, text=True, **kwargs)
+    assert done.returncode == 0, f"{' '.join(argv)}: {done.stderr}"
+    return done.stdout
+
+
+def datasets(parent):
+    """Names below the parent, without it."""
+    return run("zfs", "list", "-rH", "-o", "name", parent).split("\n")[1:-1]
+
+
+def get(dataset, name):
+    return run("zfs", "get", "-Hp", "-o", "value", name, dataset).strip()
+
+
+def mounts(folder="/"):
+    """(mount point, options) below a folder, oldest first; mountinfo's octal escapes undone."""
+    found = []
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        fields = line.split(" ")
+        point = fields[4].encode("latin-1", "backslashreplace").decode("unicode_escape")
+        if point.startswith(str(folder)):
+            found.append((point, fields[5].split(",")))
+    return found
+
+
+def tree(folder):
+    return sorted(str(path) for path in Path(folder).rglob("*") if not path.name.endswith(".log"))
+
+
+def destroy(dataset):
+    """zfs-fuse calls a dataset busy for a moment after its last unmount."""
+    wait_for(lambda: subprocess.run(["zfs", "destroy", "-r", dataset], capture_output=True)
+             .returncode == 0, f"zfs destroy -r {dataset}")
+
+
+def fill(path):
+    """Append until the volume is full; the bytes that fitted."""
+    block = os.urandom(MIB // 4)
+    written = 0
+    with open(path, "ab", buffering=0) as file:
+        while written < 64 * MIB:
+            try:
+                written += file.write(block)
+            except OSError as error:
+                assert error.errno in (errno.ENOSPC, errno.EDQUOT)
+                return written
+    raise AssertionError(f"{path} has no quota")
+
+
+class Host:
+    def __init__(self, pool, node_id="n1", node_args=(), env=None, controller_args=(), agents=()):
+        self.temporary = tempfile.TemporaryDirectory(prefix="zcsi-e2e-")
+        self.folder = self.temporary.name
+        self.node_id = node_id
+        self.parent = f"{pool}/h{next(COUNTER)}"
+        run("zfs", "create", "-o", "mountpoint=none", self.parent)
+        self.agent_socket = f"{self.folder}/agent.sock"
+        self.node_daemon = Daemon(
+            "zcsi-node", self.folder, "--agent-endpoint", f"unix://{self.agent_socket}",
+            "--node-id", node_id, "--dataset", self.parent, *node_args, env=env)
+        agents = [f"unix://{self.agent_socket}", *agents]
+        self.controller_daemon = Daemon(
+            "zcsi-controller", self.folder,
+            *(word for target in agents for word in ("--agent", target)), *controller_args)
+        self.node = self.controller = self.agent = None
+
+    def start(self):
+        self.start_node()
+        self.start_controller()
+        return self
+
+    def start_node(self):
+        self.node_daemon.start()
+        self.node = self.node_daemon.client()
+        self.agent = self.node_daemon.client(f"unix:{self.agent_socket}")
+        wait_for(lambda: not self.agent.GetHost().problem, "the pool is loaded")
+
+    def start_controller(self):
+        self.controller_daemon.start()
+        self.controller = self.controller_daemon.client()
+
+    def restart(self, daemon):
+        """After a kill -9."""
+        daemon.close()
+        self.start_node() if daemon is self.node_daemon else self.start_controller()
+
+    def dataset(self, name):
+        return f"{self.parent}/{name}"
+
+    def leaves(self):
+        return sorted(name[len(self.parent) + 1:] for name in datasets(self.parent))
+
+    def mounts(self):
+        return mounts(self.folder + "/")
+
+    def ids(self):
+        return sorted(e.volume.volume_id for e in self.controller.ListVolumes().entries)
+
+    def state(self):
+        """All that a refused call must leave as it was."""
+        return self.leaves(), self.mounts(), tree(self.folder)
+
+    def close(self):
+        try:
+            for daemon in (self.controller_daemon, self.node_daemon):
+                if daemon.running():
+                    daemon.stop()
+                daemon.log()
+        finally:
+            for daemon in (self.controller_daemon, self.node_daemon):
+                if daemon.running():
+                    daemon.kill()
+            for point, _ in reversed(self.mounts()):
+                subprocess.run(["umount", "-l", point], check=True)
+            destroy(self.parent)
+            self.temporary.cleanup()
+
+
+class Volume:
+    """A volume by name. Each method is one RPC as an orchestrator sends it; repeats are allowed."""
+
+    def __init__(self, host, name, size=SIZE, mode="SINGLE_NODE_WRITER"):
+        self.host, self.id, self.size = host, name, size
+        self.capability = capability(mode)
+        number = next(COUNTER)
+        self.staging = f"{host.folder}/staging-{number}"
+        self.target = f"{host.folder}/target-{number}"
+
+    def request(self, **fields):
+        return {"name": self.id, "capacity_range": size_of(self.size),
+                "volume_capabilities": [self.capability], **fields}
+
+    def create(self, **fields):
+        return self.host.controller.CreateVolume(**self.request(**fields))
+
+    def start_create(self, **fields):
+        return self.host.controller.CreateVolume.future(**self.request(**fields))
+
+    def start_delete(self):
+        return self.host.controller.DeleteVolume.future(volume_id=self.id)
+
+    def attach(self, **fields):
+        return self.host.controller.ControllerPublishVolume(**{
+            "volume_id": self.id, "node_id": self.host.node_id,
+            "volume_capability": self.capability, **fields})
+
+    def stage(self):
+        os.makedirs(self.staging, mode=0o700, exist_ok=True)
+        return self.host.node.NodeStageVolume(
+            volume_id=self.id, staging_target_path=self.staging, volume_capability=self.capability)
+
+    def publish(self, target=None, **fields):
+        return self.host.node.NodePublishVolume(**{
+            "volume_id": self.id, "staging_target_path": self.staging,
+            "target_path": target or self.target, "volume_capability": self.capability, **fields})
+
+    def unpublish(self, target=None):
+        return self.host.node.NodeUnpublishVolume(volume_id=self.id,
+                                                  target_path=target or self.target)
+
+    def unstage(self):
+        return self.host.node.NodeUnstageVolume(volume_id=self.id,
+                                                staging_target_path=self.staging)
+
+    def detach(self):
+        return self.host.controller.ControllerUnpublishVolume(volume_id=self.id,
+                                                              node_id=self.host.node_id)
+
+    def expand(self, size):
+        return self.host.controller.ControllerExpandVolume(volume_id=self.id,
+                                                           capacity_range=size_of(size))
+
+    def delete(self):
+        return self.host.controller.DeleteVolume(volume_id=self.id)
+
+    def up(self):
+        for step in (self.create, self.attach, self.stage, self.publish):
+            step()
+        return self
+
+    def down(self):
+        for step in (self.unpublish, self.unstage, self.detach):
+            step()
+        return self
+
+    def record(self):
+        return self.host.agent.GetDataset(id=self.id).dataset

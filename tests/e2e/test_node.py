@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MPL-2.0
+"""How often a volume may be staged and published, and what is made of a host that was left in
+disorder."""
+import os
+from pathlib import Path
+
+import grpc
+import pytest
+
+from client import capability, csi, refused
+from host import run, Volume
+from staged import bare, points, sibling, used
+
+CODE = grpc.StatusCode
+ONE_TARGET = ("SINGLE_NODE_WRITER", "SINGLE_NODE_READER_ONLY", "SINGLE_NODE_SINGLE_WRITER")
+MANY_TARGETS = ("SINGLE_NODE_MULTI_WRITER", "MULTI_NODE_READER_ONLY", "MULTI_NODE_SINGLE_WRITER",
+                "MULTI_NODE_MULTI_WRITER")
+
+
+# How often: the rows are access modes, the columns what differs from the first publish.
+
+@pytest.mark.parametrize("mode", ONE_TARGET + MANY_TARGETS)
+def test_same_target_same_arguments(host, volume, mode):
+    used(volume, mode).publish()
+    assert points(host).count(volume.target) == 1
+
+
+@pytest.mark.parametrize("mode", ONE_TARGET + MANY_TARGETS)
+def test_same_target_other_arguments(volume, mode):
+    used(volume, mode)
+    before = volume.host.state()
+    with refused(CODE.ALREADY_EXISTS, naming=volume.target):
+        volume.publish(volume_capability=capability(mode, mount_flags=["noexec"]))
+    assert volume.host.state() == before
+
+
+@pytest.mark.parametrize("flags", [[], ["noexec"]], ids=["same", "other"])
+@pytest.mark.parametrize("mode", ONE_TARGET)
+def test_other_target_where_one_is_allowed(volume, mode, flags):
+    used(volume, mode)
+    before = volume.host.state()
+    with refused(CODE.FAILED_PRECONDITION, naming=volume.target):
+        volume.publish(target=volume.target + "-2",
+                       volume_capability=capability(mode, mount_flags=flags))
+    assert volume.host.state() == before
+
+
+@pytest.mark.parametrize("flags", [[], ["noexec"]], ids=["same", "other"])
+@pytest.mark.parametrize("mode", MANY_TARGETS)
+def test_other_target_where_many_are_allowed(host, volume, mode, flags):
+    used(volume, mode)
+    second = volume.target + "-2"
+    volume.publish(target=second, volume_capability=capability(mode, mount_flags=flags))
+    options = dict(host.mounts())
+    assert volume.target in options and ("noexec" in options[second]) == bool(flags)
+    volume.unpublish(second)
+    assert os.path.ismount(volume.target) and not os.path.lexists(second)
+
+
+def test_targets_are_counted_over_all_stagings(volume):
+    used(volume)
+    other = sibling(volume)
+    other.stage()
+    with refused(CODE.FAILED_PRECONDITION, naming=volume.target):
+        other.publish()
+    assert not os.path.lexists(other.target)
+    volume.unpublish()
+    other.publish()
+    with refused(CODE.FAILED_PRECONDITION, naming=other.target):
+        volume.publish()
+
+
+def test_same_target_from_another_staging_already_exists(volume):
+    used(volume, "SINGLE_NODE_MULTI_WRITER")
+    other = sibling(volume, "SINGLE_NODE_MULTI_WRITER")
+    other.stage()
+    with refused(CODE.ALREADY_EXISTS, naming="staging_target_path"):
+        other.publish(target=volume.target)
+
+
+def test_a_target_of_its_own_does_not_count_for_another_volume(host, volume):
+    used(volume)
+    used(Volume(host, "other"))
+
+
+# Several stagings, readers and writers.
+
+def test_a_reader_and_a_writer_have_stagings_of_their_own(host, volume):
+    writer = used(volume, "MULTI_NODE_MULTI_WRITER")
+    reader = sibling(volume, "MULTI_NODE_READER_ONLY")
+    reader.stage()
+    reader.publish()
+    Path(writer.target, "note").write_text("seen")
+    assert Path(reader.target, "note").read_text() == "seen"
+    for folder in (reader.target, reader.staging):
+        with pytest.raises(OSError, match="Read-only"):
+            Path(folder, "other").write_text("refused")
+    with refused(CODE.FAILED_PRECONDITION, naming=reader.target):
+        reader.unstage()
+    writer.unpublish()
+    writer.unstage()
+    assert Path(reader.target, "note").read_text() == "seen"
+    reader.unpublish()
+    reader.unstage()
+    assert host.mounts() == []
+
+
+def test_staged_otherwise_and_in_use_already_exists(volume):
+    used(volume)
+    volume.capability = capability(mount_flags=["noexec"])
+    before = volume.host.state()
+    with refused(CODE.ALREADY_EXISTS, naming=volume.target):
+        volume.stage()
+    assert volume.host.state() == before
+
+
+# Disorder.
+
+def test_a_leftover_directory_is_used(volume):
+    volume.create()
+    os.makedirs(volume.staging)
+    os.makedirs(volume.target)
+    volume.stage()
+    volume.publish()
+    volume.down()
+    assert not os.path.lexists(volume.target)
+
+
+@pytest.mark.parametrize("which", ["staging", "target"])
+def test_a_directory_that_holds_anything_is_not_covered(volume, which):
+    volume.create()
+    os.makedirs(volume.staging)
+    path = Path(getattr(volume, which))
+    if which == "target":
+        volume.stage()
+        path.mkdir()
+    (path / "note").write_text("kept")
+    before = volume.host.state()
+    with refused(CODE.FAILED_PRECONDITION, naming=["not empty", str(path)]):
+        volume.stage() if which == "staging" else volume.publish()
+    assert volume.host.state() == before and (path / "note").read_text() == "kept"
+
+
+def test_a_staging_that_lost_its_role_is_mended(volume):
+    volume.create()
+    volume.stage()
+    bare(volume.staging)
+    with refused(CODE.FAILED_PRECONDITION, naming="NodeStageVolume"):
+        volume.publish()
+    volume.stage()
+    volume.publish()
+    with refused(CODE.FAILED_PRECONDITION, naming=volume.target):
+        volume.unstage()
+
+
+def orphan(volume):
+    """A target whose staging was taken away."""
+    used(volume)
+    run("umount", volume.staging)
+    bare(volume.target)
+
+
+def test_a_target_whose_staging_has_gone_is_replaced(host, volume):
+    orphan(volume)
+    volume.stage()
+    volume.publish()
+    assert points(host).count(volume.target) == 1
+    with refused(CODE.FAILED_PRECONDITION, naming=volume.target):
+        volume.unstage()
+    assert volume.down().host.mounts() == []
+
+
+def test_a_target_whose_staging_has_gone_still_counts(volume):
+    orphan(volume)
+    volume.stage()
+    with refused(CODE.FAILED_PRECONDITION, naming=volume.target):
+        volume.publish(target=volume.target + "-2")
+
+
+def test_a_target_whose_staging_has_gone_is_not_taken_from_who_uses_it(volume):
+    orphan(volume)
+    volume.stage()
+    with open(f"{volume.target}/file", "w"):
+        with refused(CODE.FAILED_PRECONDITION, naming=f"pid {os.getpid()}"):
+            volume.publish()
+    volume.publish()
+
+
+def test_a_target_whose_staging_has_gone_is_unpublished(host, volume):
+    orphan(volume)
+    volume.unpublish()
+    assert host.mounts() == [] and not os.path.lexists(volume.target)
+
+
+def test_stacked_mounts_come_off_together(host, volume):
+    used(volume)
+    for _ in range(3):
+        run("mount", "--bind", volume.staging, volume.target)
+    run("mount", "--bind", volume.target, volume.staging)
+    volume.unpublish()
+    assert points(host).count(volume.target) == 0 and not os.path.lexists(volume.target)
+    volume.unstage()
+    assert host.mounts() == []
+
+
+def test_what_is_not_ours_is_not_unmounted(host, volume):
+    used(volume)
+    run("mount", "-t", "tmpfs", "-o", "size=1m", "cover", volume.target)
+    before = host.state()
+    with refused(CODE.NOT_FOUND, naming="cover"):
+        volume.unpublish()
+    with refused(CODE.FAILED_PRECONDITION, naming="cover"):
+        volume.publish()
+    assert host.state() == before
+    run("umount", volume.target)
+    volume.unpublish()
+
+
+def test_a_host_that_was_reset_needs_only_the_calls_again(host, volume):
+    """No mount is left, but all directories are, and the daemon that knew them is not."""
+    used(volume)
+    host.node_daemon.kill()
+    for point in reversed(points(host)):
+        run("umount", point)
+    host.restart(host.node_daemon)
+    assert os.path.isdir(volume.target) and os.path.isdir(volume.staging)
+    volume.stage()
+    volume.publish()
+    assert volume.down().host.mounts() == [] and not os.path.lexists(volume.target)
+
+
+def test_the_capabilities_of_the_node(host):
+    kinds = csi.NodeServiceCapability.RPC.Type
+    offered = {kinds.Name(row.rpc.type) for row in host.node.NodeGetCapabilities().capabilities}
+    assert offered == set(kinds.keys()) - {"UNKNOWN"}

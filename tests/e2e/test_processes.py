@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MPL-2.0
+"""One zfs process a change, none a read: counted in the agent's own log."""
+import pytest
+
+from host import SIZE
+
+
+@pytest.fixture
+def runs(host):
+    """runs(step): the processes that the agent ran for one step."""
+    def count(step):
+        before = host.node_daemon.mark()
+        step()
+        return host.node_daemon.runs(before)
+    return count
+
+
+def test_create_runs_one_process_and_its_repeat_none(volume, runs):
+    made = runs(volume.create)
+    assert len(made) == 1 and "zfs create " in made[0]
+    assert runs(volume.create) == []
+
+
+def test_expand_runs_one_process_and_its_repeat_none(volume, runs):
+    volume.create()
+    assert len(runs(lambda: volume.expand(2 * SIZE))) == 1
+    assert runs(lambda: volume.expand(2 * SIZE)) == []
+
+
+def test_attach_and_detach_run_one_process_each_and_their_repeats_none(volume, runs):
+    volume.create()
+    assert len(runs(volume.attach)) == 1
+    assert runs(volume.attach) == []
+    assert len(runs(volume.detach)) == 1
+    assert runs(volume.detach) == []
+
+
+def test_delete_asks_and_destroys_and_its_repeat_runs_none(volume, runs):
+    volume.create()
+    asked, destroyed = runs(volume.delete)
+    assert "zfs get " in asked and "zfs destroy " in destroyed
+    assert runs(volume.delete) == []
+
+
+def test_repeated_stage_and_publish_run_none(volume, runs):
+    volume.up()
+    assert runs(volume.stage) == []
+    assert runs(volume.publish) == []
+    assert runs(volume.unpublish) == []
+
+
+READS = {
+    "probe": lambda host: (host.node.Probe(), host.controller.Probe()),
+    "info": lambda host: (host.node.GetPluginInfo(), host.node.NodeGetInfo()),
+    "capabilities": lambda host: (
+        host.node.GetPluginCapabilities(), host.node.NodeGetCapabilities(),
+        host.controller.GetPluginCapabilities(), host.controller.ControllerGetCapabilities()),
+    "list": lambda host: host.controller.ListVolumes(),
+    "capacity": lambda host: host.controller.GetCapacity(),
+    "get": lambda host: (host.agent.GetHost(), host.agent.GetDataset(id="data"),
+                         host.agent.ListDatasets()),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_read_runs_none(host, volume, runs, read):
+    volume.create()
+    assert runs(lambda: read(host)) == []
+
+
+def test_the_controller_runs_no_process_at_all(host, volume):
+    volume.up().down().delete()
+    assert host.controller_daemon.runs() == []

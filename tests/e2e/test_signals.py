@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MPL-2.0
+"""SIGTERM finishes what runs, a second one does not wait, SIGHUP rescans."""
+import os
+import signal
+
+import grpc
+import pytest
+
+from daemon import wait_for
+from host import Volume
+
+
+def test_sigterm_finishes_the_call_that_runs(gated, gate):
+    gate.hold("/data ")
+    call = Volume(gated, "data").start_create()
+    gate.arrived()
+    for daemon in (gated.controller_daemon, gated.node_daemon):
+        daemon.signal(signal.SIGTERM)
+        wait_for(lambda: not daemon.socket.exists(), "it stops to listen")
+    assert gated.node_daemon.running() and gated.controller_daemon.running()
+    gate.open()
+    assert call.result().volume.volume_id == "data"
+    for daemon in (gated.controller_daemon, gated.node_daemon):
+        assert daemon.wait() == 0
+        daemon.close()
+
+
+def test_sigterm_finishes_many_calls(host):
+    calls = [Volume(host, f"v{n}").start_create() for n in range(30)]
+    wait_for(lambda: host.node_daemon.runs(), "the first create has run")
+    host.controller_daemon.signal(signal.SIGTERM)
+    codes = {call.code() for call in calls}
+    assert codes <= {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}
+    assert host.controller_daemon.wait() == 0
+    done = sum(call.code() == grpc.StatusCode.OK for call in calls)
+    assert done > 0 and len(host.leaves()) >= done
+
+
+@pytest.mark.parametrize("which", ["node_daemon", "controller_daemon"])
+def test_a_second_sigterm_does_not_wait(gated, gate, which):
+    gate.hold("/data ")
+    call = Volume(gated, "data").start_create()
+    gate.arrived()
+    daemon = getattr(gated, which)
+    daemon.signal(signal.SIGTERM)
+    wait_for(lambda: not daemon.socket.exists(), "it stops to listen")
+    assert daemon.running()
+    daemon.signal(signal.SIGTERM)
+    assert daemon.wait(seconds=2) != 0
+    assert call.code() != grpc.StatusCode.OK
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_idle_daemons_leave_at_once(host, number):
+    for daemon in (host.controller_daemon, host.node_daemon):
+        daemon.signal(number)
+        assert daemon.wait(seconds=5) == 0
+        assert not daemon.socket.exists()
+    assert not os.path.exists(host.agent_socket)
+
+
+def test_mounts_outlive_the_daemon(host, volume):
+    volume.up()
+    before = host.mounts()
+    host.node_daemon.stop()
+    assert host.mounts() == before
+    host.start_node()
+    volume.publish()
+    volume.down().delete()
+
+
+def test_sighup_rescans(host, volume, by_hand):
+    by_hand("made", {"refquota": "9M", "zcsi:version": "1", "zcsi:volume": "made"})
+    assert host.ids() == []
+    host.node_daemon.signal(signal.SIGHUP)
+    wait_for(lambda: host.ids() == ["made"], "the new dataset is seen")

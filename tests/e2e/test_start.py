@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A node answers before and without ZFS, says what is missing, and recovers when it is there."""
+import os
+import signal
+import subprocess
+
+import grpc
+import pytest
+
+from client import refused
+from daemon import accepts, BUILD, Daemon, wait_for
+from host import run, Volume
+
+CODE = grpc.StatusCode
+
+
+@pytest.fixture
+def start(new_host):
+    """start(dataset, env): a host whose node is given that dataset, right or wrong."""
+    def make(dataset, env=None):
+        made = new_host(node_args=("--rescan", "1"), env=env)
+        made.node_daemon.argv[made.node_daemon.argv.index("--dataset") + 1] = dataset
+        made.node_daemon.start()
+        made.node = made.node_daemon.client()
+        made.agent = made.node_daemon.client(f"unix:{made.agent_socket}")
+        made.start_controller()
+        return made
+    return make
+
+
+def answers_without_zfs(host):
+    assert host.node.Probe().ready.value and host.controller.Probe().ready.value
+    assert host.node.NodeGetInfo().node_id == "n1"
+    assert host.node.NodeGetCapabilities().capabilities
+    assert host.agent.GetHost().node_id == "n1"
+
+
+def calls_that_need_the_pool(host):
+    volume = Volume(host, "data")
+    return {"create": volume.create, "delete": volume.delete, "attach": volume.attach,
+            "stage": volume.stage, "expand": lambda: volume.expand(1 << 20),
+            "get": lambda: host.agent.GetDataset(id="data"), "list": host.agent.ListDatasets}
+
+
+def says_what_is_missing(host, *words):
+    for name, call in calls_that_need_the_pool(host).items():
+        with refused(CODE.FAILED_PRECONDITION, naming=words) as refusal:
+            call()
+        print(f"{name}: {refusal.text}")
+    assert all(word in host.agent.GetHost().problem for word in words)
+    complaints = [line for line in host.node_daemon.log() if line["level"] in ("warn", "error")]
+    assert any(words[0] in str(line) for line in complaints)
+
+
+def comes_to_life(host):
+    wait_for(lambda: not host.agent.GetHost().problem, "the node sees its pool")
+    Volume(host, "data").up().down().delete()
+
+
+def test_without_the_pool(start, pools):
+    host = start(f"e2elate{os.getpid()}/zcsi")
+    answers_without_zfs(host)
+    says_what_is_missing(host, f"e2elate{os.getpid()}")
+    pools.create(f"e2elate{os.getpid()}", megabytes=128)
+    comes_to_life(host)
+
+
+def test_without_the_parent(start, pool):
+    host = start(f"{pool}/later")
+    answers_without_zfs(host)
+    says_what_is_missing(host, f"{pool}/later")
+    run("zfs", "create", f"{pool}/later")
+    comes_to_life(host)
+    run("zfs", "destroy", f"{pool}/later")
+
+
+def test_without_zfs_in_the_path(start, pool):
+    host = start(f"{pool}/any", env={"PATH": "/nonexistent"})
+    answers_without_zfs(host)
+    says_what_is_missing(host, "zfs")
+
+
+def test_a_parent_that_goes_away_is_not_an_empty_one(start, pool):
+    host = start(f"{pool}/passing")
+    run("zfs", "create", f"{pool}/passing")
+    comes_to_life(host)
+    run("zfs", "destroy", f"{pool}/passing")
+    wait_for(lambda: host.agent.GetHost().problem, "the node misses its parent")
+    with refused(CODE.FAILED_PRECONDITION, CODE.UNAVAILABLE, naming="passing"):
+        Volume(host, "data").delete()
+    run("zfs", "create", f"{pool}/passing")
+    host.node_daemon.signal(signal.SIGHUP)
+    comes_to_life(host)
+    run("zfs", "destroy", f"{pool}/passing")
+
+
+def test_a_node_without_a_dataset_is_a_place_to_publish_to(new_host):
+    plain = new_host()
+    at = plain.node_daemon.argv.index("--dataset")
+    del plain.node_daemon.argv[at:at + 2]
+    plain.node_daemon.start()
+    agent = plain.node_daemon.client(f"unix:{plain.agent_socket}")
+    assert (agent.GetHost().node_id, agent.GetHost().dataset) == ("n1", "")
+
+
+def ends(daemon):
+    daemon.spawn()
+    status = daemon.wait()
+    return status, daemon.text()
+
+
+@pytest.mark.parametrize("program", ["zcsi-node", "zcsi-controller"])
+class TestSockets:
+    def test_a_stale_socket_is_replaced(self, program, tmp_path):
+        daemon = Daemon(program, tmp_path, *PRIVATE[program](tmp_path)).start()
+        daemon.kill()
+        assert daemon.socket.exists()
+        daemon.start().stop()
+
+    def test_a_live_socket_is_refused_by_name(self, program, tmp_path):
+        first = Daemon(program, tmp_path, *PRIVATE[program](tmp_path)).start()
+        second = Daemon(program, tmp_path, *PRIVATE[program](tmp_path / "2"))
+        status, text = ends(second)
+        assert status not in (0, None) and str(first.socket) in text
+        assert first.answers()
+        first.stop()
+
+    def test_a_file_in_the_place_of_the_socket_is_kept(self, program, tmp_path):
+        daemon = Daemon(program, tmp_path, *PRIVATE[program](tmp_path))
+        daemon.socket.write_text("mine")
+        status, text = ends(daemon)
+        assert status not in (0, None) and str(daemon.socket) in text
+        assert daemon.socket.read_text() == "mine"
+
+    def test_only_root_may_connect(self, program, tmp_path):
+        daemon = Daemon(program, tmp_path, *PRIVATE[program](tmp_path)).start()
+        assert daemon.socket.stat().st_mode & 0o777 == 0o600
+        daemon.stop()
+
+    def test_several_endpoints(self, program, tmp_path):
+        other = tmp_path / "other.sock"
+        daemon = Daemon(program, tmp_path, *PRIVATE[program](tmp_path), "--endpoint",
+                        f"unix://{other}", "--endpoint", "tcp://127.0.0.1:0").start()
+        assert accepts(other)
+        daemon.stop()
+        assert not other.exists()
+
+    def test_plaintext_beyond_loopback_needs_insecure(self, program, tmp_path):
+        args = (*PRIVATE[program](tmp_path), "--endpoint", "tcp://0.0.0.0:0")
+        status, text = ends(Daemon(program, tmp_path, *args))
+        assert status not in (0, None) and "--insecure" in text
+        Daemon(program, tmp_path, *args, "--insecure").start().stop()
+
+    @pytest.mark.parametrize("args", [
+        ("--no-such-option",), ("--log-level", "loud"), ("--log-format", "xml"), ("--endpoint", ""),
+        ("--endpoint", "http://x"), ("--endpoint", "tcp://x"), ("stray",), ("--log-level",)])
+    def test_a_wrong_option_ends_with_its_name(self, program, tmp_path, args):
+        daemon = Daemon(program, tmp_path)
+        daemon.argv = [daemon.argv[0], *PRIVATE[program](tmp_path), "--endpoint",
+                       f"unix://{daemon.socket}", *args]
+        status, text = ends(daemon)
+        assert status not in (0, None) and args[-1] in text
+
+    def test_help_and_version(self, program):
+        for word, expected in (("--help", "--endpoint"), ("--version", program)):
+            assert expected in run(str(BUILD / program), word)
+
+    def test_options_come_from_the_environment(self, program, tmp_path):
+        daemon = Daemon(program, tmp_path, *PRIVATE[program](tmp_path))
+        daemon.argv = [daemon.argv[0]]
+        daemon.env.update(CSI_ENDPOINT=f"unix://{daemon.socket}", ZCSI_LOG_FORMAT="json",
+                          ZCSI_AGENT_ENDPOINT=f"unix://{tmp_path}/agent.sock")
+        daemon.start().stop()
+        assert daemon.log()
+
+
+PRIVATE = {
+    "zcsi-node": lambda folder: ("--agent-endpoint", f"unix://{folder}/agent.sock"),
+    "zcsi-controller": lambda folder: ("--agent", f"unix://{folder}/agent.sock"),
+}
+
+
+def test_a_node_refuses_a_wrong_topology(tmp_path):
+    for word in ("novalue", "=x", "a b=c"):
+        daemon = Daemon("zcsi-node", tmp_path, *PRIVATE["zcsi-node"](tmp_path), "--topology", word)
+        status, text = ends(daemon)
+        assert status not in (0, None) and "topology" in text
+
+
+def test_help_is_no_longer_than_a_page_of_width():
+    for program in PRIVATE:
+        done = subprocess.run([BUILD / program, "--help"], capture_output=True, text=True)
+        assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= 100

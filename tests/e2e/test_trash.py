@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Deleted volumes that something depends on, or that are kept for a while: in the trash, usable by
+their snapshots, back by one rename, gone when nobody needs them."""
+import signal
+import time
+
+import grpc
+import pytest
+
+from client import refused
+from daemon import wait_for
+from host import get, run, SIZE, Volume
+from snapshots import clone, drop, in_zfs, listed, restore, take, trashed
+from test_safety import rescan
+
+CODE = grpc.StatusCode
+LONG = 100000
+
+
+@pytest.fixture
+def keeping(new_host):
+    """A host that keeps deleted volumes for more than a day."""
+    return new_host(node_args=["--trash-ttl", LONG]).start()
+
+
+@pytest.fixture
+def deleted(host, volume):
+    """The volume data was deleted; its snapshot s was not."""
+    volume.create()
+    take(volume)
+    volume.delete()
+    return volume
+
+
+def reaped(host):
+    wait_for(lambda: not trashed(host), "the trash is reaped")
+
+
+def age(host, leaf, seconds):
+    """As if it had been deleted so long ago."""
+    run("zfs", "set", f"zcsi:deleted={int(time.time()) - seconds}", host.dataset(f"_trash/{leaf}"))
+
+
+def read_again(host):
+    """A reading of the whole pool, begun and ended after this call."""
+    before = host.node_daemon.mark()
+    rescan(host, lambda: any("zfs get -r" in argv for argv in host.node_daemon.runs(before)))
+
+
+def undelete(host, leaf, name):
+    run("zfs", "rename", host.dataset(f"_trash/{leaf}"), host.dataset(name))
+    run("zfs", "inherit", "zcsi:deleted", host.dataset(name))
+    rescan(host, lambda: name in host.ids())
+
+
+def test_a_volume_that_nothing_depends_on_is_destroyed(host, volume):
+    volume.create()
+    volume.delete()
+    assert host.leaves() == []
+
+
+def test_a_deleted_volume_is_gone_for_csi(host, deleted):
+    assert host.ids() == []
+    for call in (deleted.attach, lambda: deleted.expand(2 * SIZE), lambda: take(deleted, "t"),
+                 lambda: host.controller.ControllerGetVolume(volume_id="data"), deleted.stage,
+                 lambda: clone(deleted)):
+        with refused(CODE.NOT_FOUND, naming="data"):
+            call()
+    deleted.delete()
+    deleted.detach()
+
+
+def test_the_trash_is_not_mounted_and_keeps_the_id(host, deleted):
+    leaf, = trashed(host)
+    assert leaf == f"data-{get(host.dataset(f'_trash/{leaf}'), 'guid')}"
+    assert get(host.dataset(f"_trash/{leaf}"), "zcsi:volume") == "data"
+    assert get(host.dataset("_trash"), "canmount") == "off"
+    assert get(host.dataset("_trash"), "mountpoint") == "none"
+
+
+def test_snapshots_of_a_deleted_volume_are_listed_and_restored(host, deleted):
+    assert listed(host) == listed(host, source_volume_id="data") == ["data@s"]
+    snapshot = host.controller.GetSnapshot(snapshot_id="data@s").snapshot
+    assert (snapshot.source_volume_id, snapshot.size_bytes) == ("data", SIZE)
+    restore(host, "data@s").delete()
+
+
+def test_a_deleted_volume_can_be_restored_under_its_own_name(host, deleted):
+    again = restore(host, "data@s", "data")
+    assert host.ids() == ["data"] and len(trashed(host)) == 1
+    again.delete()
+
+
+def test_the_trash_is_the_same_after_a_restart(host, deleted):
+    host.node_daemon.kill()
+    host.restart(host.node_daemon)
+    assert host.ids() == [] and listed(host) == ["data@s"] and len(trashed(host)) == 1
+    restore(host, "data@s")
+
+
+def test_it_is_reaped_with_its_last_snapshot(host, volume):
+    volume.create()
+    for name in ("a", "b"):
+        take(volume, name)
+    volume.delete()
+    drop(host, "data@a")
+    assert len(trashed(host)) == 1 and listed(host) == ["data@b"]
+    drop(host, "data@b")
+    reaped(host)
+    assert host.leaves() == ["_trash"] and in_zfs(host) == []
+
+
+def test_it_is_not_reaped_under_a_clone(host, deleted):
+    copy = restore(host, "data@s")
+    drop(host, "data@s")
+    rescan(host, lambda: listed(host) == [])
+    assert len(trashed(host)) == 1
+    copy.delete()
+    host.node_daemon.signal(signal.SIGHUP)
+    reaped(host)
+
+
+def test_one_name_can_be_deleted_often(host, volume):
+    for name in ("a", "b", "c"):
+        volume.create()
+        take(volume, name)
+        volume.delete()
+    assert len(trashed(host)) == 3 and listed(host) == ["data@a", "data@b", "data@c"]
+    for name in ("b", "a", "c"):
+        drop(host, f"data@{name}")
+    reaped(host)
+
+
+@pytest.mark.parametrize("name", ["ü" * 64, "v" * 128], ids=["escaped", "plain"])
+def test_the_longest_name_fits_into_the_trash(host, name):
+    volume = Volume(host, name)
+    volume.create()
+    snapshot = take(volume, "x" * 128).snapshot_id
+    volume.delete()
+    host.node_daemon.kill()
+    host.restart(host.node_daemon)
+    assert listed(host) == [snapshot] and len(trashed(host)) == 1
+    restore(host, snapshot).delete()
+    drop(host, snapshot)
+    reaped(host)
+
+
+def test_a_volume_called_like_the_trash_is_a_volume(host, deleted):
+    volume = Volume(host, "_trash")
+    volume.create()
+    assert host.ids() == ["_trash"] and len(trashed(host)) == 1
+    volume.delete()
+    assert host.ids() == [] and listed(host) == ["data@s"]
+
+
+def test_with_a_ttl_every_deleted_volume_is_kept(keeping):
+    volume = Volume(keeping, "data")
+    volume.create()
+    before = int(time.time())
+    volume.delete()
+    leaf, = trashed(keeping)
+    assert before <= int(get(keeping.dataset(f"_trash/{leaf}"), "zcsi:deleted")) <= time.time()
+    assert keeping.ids() == []
+    volume.create()
+    assert keeping.ids() == ["data"] and trashed(keeping) == [leaf]
+
+
+def test_a_ttl_that_has_passed_ends_the_volume(keeping):
+    for name in ("new", "old"):
+        Volume(keeping, name).create()
+        Volume(keeping, name).delete()
+    new, old = trashed(keeping)
+    age(keeping, old, LONG + 1)
+    age(keeping, new, LONG - 1000)
+    keeping.node_daemon.signal(signal.SIGHUP)
+    wait_for(lambda: trashed(keeping) == [new], "the old one is reaped, the new one stays")
+
+
+def test_a_ttl_ends_by_itself(new_host):
+    host = new_host(node_args=["--trash-ttl", 1, "--rescan", 1]).start()
+    volume = Volume(host, "data")
+    volume.create()
+    volume.delete()
+    reaped(host)
+
+
+def test_a_ttl_that_has_passed_ends_no_volume_with_snapshots(keeping):
+    volume = Volume(keeping, "data")
+    volume.create()
+    take(volume)
+    volume.delete()
+    leaf, = trashed(keeping)
+    age(keeping, leaf, 2 * LONG)
+    read_again(keeping)
+    assert listed(keeping) == ["data@s"] and trashed(keeping) == [leaf]
+    drop(keeping, "data@s")
+    reaped(keeping)
+
+
+def test_the_variable_is_the_option(new_host):
+    host = new_host(env={"ZCSI_TRASH_TTL": str(LONG)}).start()
+    Volume(host, "data").create()
+    Volume(host, "data").delete()
+    assert len(trashed(host)) == 1
+
+
+def test_undelete_is_a_rename_and_an_inherit(keeping):
+    volume = Volume(keeping, "data").up()
+    with open(f"{volume.target}/file", "w", encoding="ascii") as file:
+        file.write("back")
+    take(volume)
+    volume.down().delete()
+    undelete(keeping, *trashed(keeping), "data")
+    assert listed(keeping) == ["data@s"] and take(volume).snapshot_id == "data@s"
+    volume.up()
+    assert open(f"{volume.target}/file", encoding="ascii").read() == "back"
+    volume.down().delete()
+
+
+def test_a_volume_that_was_undeleted_is_not_reaped(keeping):
+    volume = Volume(keeping, "data")
+    volume.create()
+    volume.delete()
+    leaf, = trashed(keeping)
+    age(keeping, leaf, 2 * LONG)
+    run("zfs", "rename", keeping.dataset(f"_trash/{leaf}"), keeping.dataset("data"))
+    run("zfs", "inherit", "zcsi:deleted", keeping.dataset("data"))
+    read_again(keeping)
+    assert keeping.leaves() == ["_trash", "data"] and keeping.ids() == ["data"]
+
+
+def test_a_published_volume_does_not_go_to_the_trash(keeping):
+    volume = Volume(keeping, "data")
+    volume.create()
+    volume.attach()
+    with refused(CODE.FAILED_PRECONDITION, naming=("data", "n1")):
+        volume.delete()
+    assert keeping.leaves() == ["data"] and get(keeping.dataset("data"), "zcsi:deleted") == "-"
+
+
+def test_a_mounted_volume_with_a_snapshot_does_not_go_to_the_trash(host, volume):
+    volume.up()
+    take(volume)
+    volume.detach()
+    with refused(CODE.FAILED_PRECONDITION, naming="data"):
+        volume.delete()
+    assert host.leaves() == ["data"] and in_zfs(host) == ["data@s"]
+    volume.down().delete()
+    assert len(trashed(host)) == 1
+
+
+@pytest.mark.parametrize("ttl", ["-1", "soon", "315360001", ""])
+def test_a_ttl_that_is_none_is_refused(new_host, ttl):
+    host = new_host(node_args=["--trash-ttl", ttl])
+    host.node_daemon.spawn()
+    assert host.node_daemon.wait() != 0
+    assert "trash-ttl" in host.node_daemon.text()
+    host.node_daemon.log_path.unlink()
+
+
+def test_an_origin_that_no_clone_needs_is_reaped(host, volume):
+    volume.create()
+    clone(volume)
+    run("zfs", "snapshot", host.dataset("data@_clone-crashed"))
+    run("zfs", "snapshot", host.dataset("data@_hidden"))
+    host.node_daemon.signal(signal.SIGHUP)
+    wait_for(lambda: "data@_clone-crashed" not in in_zfs(host), "the leftover is reaped")
+    assert in_zfs(host) == ["data@_clone-copy", "data@_hidden"] and listed(host) == []
+
+
+def test_a_deletion_cut_short_before_the_rename_is_finished_by_the_repeat(keeping):
+    volume = Volume(keeping, "data")
+    volume.create()
+    run("zfs", "set", "zcsi:deleted=1", keeping.dataset("data"))
+    read_again(keeping)
+    assert keeping.leaves() == ["data"]
+    before = int(time.time())
+    volume.delete()
+    leaf, = trashed(keeping)
+    assert int(get(keeping.dataset(f"_trash/{leaf}"), "zcsi:deleted")) >= before
+    assert keeping.ids() == []
