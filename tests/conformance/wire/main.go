@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MPL-2.0
+
+// Wire says whether our csi.proto is the published one on the wire.
+//
+//	protoc --include_imports --descriptor_set_out=FILE proto/csi.proto && wire FILE
+//
+// Both files are told as facts, one line for each thing that a peer can see: packages, services,
+// methods, messages, fields, oneofs, enums and their values. A fact that only one file has is a
+// difference; each one names what it is about. Comments, options, imports and order are not facts.
+package main
+
+import (
+	"fmt"
+	"os"
+	"sort"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// What is counted, in the order of telling.
+var kinds = []string{"service", "method", "message", "map entry", "field", "oneof", "enum", "value"}
+
+type facts struct {
+	lines map[string]bool
+	count map[string]int
+}
+
+func (f *facts) add(kind, format string, args ...any) {
+	f.lines[kind+" "+fmt.Sprintf(format, args...)] = true
+	f.count[kind]++
+}
+
+func (f *facts) service(s protoreflect.ServiceDescriptor) {
+	f.add("service", "%s", s.FullName())
+	for i := range s.Methods().Len() {
+		m := s.Methods().Get(i)
+		f.add("method", "%s takes %s%s returns %s%s", m.FullName(),
+			when(m.IsStreamingClient(), "stream "), m.Input().FullName(),
+			when(m.IsStreamingServer(), "stream "), m.Output().FullName())
+	}
+}
+
+func (f *facts) message(m protoreflect.MessageDescriptor) {
+	f.add("message", "%s", m.FullName())
+	if m.IsMapEntry() {
+		f.add("map entry", "%s", m.FullName())
+	}
+	for i := range m.Fields().Len() {
+		f.field(m.Fields().Get(i))
+	}
+	for i := range m.Oneofs().Len() {
+		f.add("oneof", "%s = %d", m.Oneofs().Get(i).FullName(), i)
+	}
+	for i := range m.Messages().Len() {
+		f.message(m.Messages().Get(i))
+	}
+	for i := range m.Enums().Len() {
+		f.enum(m.Enums().Get(i))
+	}
+}
+
+func (f *facts) field(d protoreflect.FieldDescriptor) {
+	kind := d.Kind().String()
+	if d.Message() != nil {
+		kind += " " + string(d.Message().FullName())
+	} else if d.Enum() != nil {
+		kind += " " + string(d.Enum().FullName())
+	}
+	oneof := ""
+	if d.ContainingOneof() != nil {
+		oneof = fmt.Sprintf(" in %s", d.ContainingOneof().Name())
+	}
+	f.add("field", "%s = %d: %s %s%s%s", d.FullName(), d.Number(), d.Cardinality(), kind, oneof,
+		when(d.IsPacked(), " packed")+when(d.HasPresence(), " with presence"))
+}
+
+func (f *facts) enum(e protoreflect.EnumDescriptor) {
+	f.add("enum", "%s", e.FullName())
+	for i := range e.Values().Len() {
+		v := e.Values().Get(i)
+		f.add("value", "%s.%s = %d", e.FullName(), v.Name(), v.Number())
+	}
+}
+
+func tell(file protoreflect.FileDescriptor) *facts {
+	f := &facts{map[string]bool{}, map[string]int{}}
+	f.add("package", "%s", file.Package())
+	f.add("syntax", "%s", file.Syntax())
+	for i := range file.Services().Len() {
+		f.service(file.Services().Get(i))
+	}
+	for i := range file.Messages().Len() {
+		f.message(file.Messages().Get(i))
+	}
+	for i := range file.Enums().Len() {
+		f.enum(file.Enums().Get(i))
+	}
+	return f
+}
+
+func when(yes bool, text string) string {
+	if yes {
+		return text
+	}
+	return ""
+}
+
+// Protoc writes the file it was asked for last, after those that it imports.
+func load(path string) (protoreflect.FileDescriptor, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := proto.Unmarshal(data, set); err != nil {
+		return nil, err
+	}
+	if len(set.File) == 0 {
+		return nil, fmt.Errorf("%s describes no file", path)
+	}
+	files, err := protodesc.NewFiles(set)
+	if err != nil {
+		return nil, err
+	}
+	return files.FindFileByPath(set.File[len(set.File)-1].GetName())
+}
+
+func missing(from, in *facts, who string) (lines []string) {
+	for line := range in.lines {
+		if !from.lines[line] {
+			lines = append(lines, fmt.Sprintf("%s (only %s)", line, who))
+		}
+	}
+	return lines
+}
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: wire DESCRIPTOR-SET")
+		os.Exit(2)
+	}
+	file, err := load(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "wire:", err)
+		os.Exit(2)
+	}
+	ours, published := tell(file), tell(csi.File_csi_proto)
+	differences := missing(ours, published, "published")
+	differences = append(differences, missing(published, ours, "ours")...)
+	sort.Strings(differences)
+	for _, line := range differences {
+		fmt.Println(line)
+	}
+	for _, kind := range kinds {
+		fmt.Printf("%d %s, ", published.count[kind], plural(kind))
+	}
+	fmt.Printf("%d differences\n", len(differences))
+	if len(differences) > 0 {
+		os.Exit(1)
+	}
+}
+
+func plural(kind string) string {
+	if kind == "map entry" {
+		return "map entries"
+	}
+	return kind + "s"
+}
