@@ -19,7 +19,8 @@
 #include "common/mem.h"
 
 struct mount {
-	int id; /* the kernel's, until it is unmounted */
+	int id;     /* the kernel's, until it is unmounted */
+	int parent; /* the id of what it is mounted on */
 	const char *target;
 	const char *source; /* the dataset */
 	const char *type;   /* "zfs", "fuse.zfs" */
@@ -30,7 +31,7 @@ struct mount {
 };
 
 struct mount_table {
-	struct mount *rows; /* oldest first: of several at one target the last is on top */
+	struct mount *rows; /* in the order of the kernel's list; mount_at knows which is on top */
 	size_t n;
 };
 

@@ -51,6 +51,7 @@ static bool parse_line(char *line, struct mount *ret)
 		if (!(field[i] = strsep(&line, " ")))
 			return false;
 	*ret = (struct mount){.id = atoi(field[0]),
+			      .parent = atoi(field[1]),
 			      .root = unescape(field[3]),
 			      .target = unescape(field[4]),
 			      .attrs = parse_options(field[5])};
@@ -97,10 +98,20 @@ int mount_table_read(struct arena *arena, struct mount_table *ret, struct error 
 	return 0;
 }
 
+/* Order does not tell: a mount that propagates is tucked below what is there (Linux 4.9). */
+static bool is_covered(const struct mount_table *table, const struct mount *mount)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (table->rows[i].parent == mount->id &&
+		    !strcmp(table->rows[i].target, mount->target))
+			return true;
+	return false;
+}
+
 const struct mount *mount_at(const struct mount_table *table, const char *path)
 {
 	for (size_t i = table->n; i-- > 0;)
-		if (!strcmp(table->rows[i].target, path))
+		if (!strcmp(table->rows[i].target, path) && !is_covered(table, &table->rows[i]))
 			return &table->rows[i];
 	return NULL;
 }
@@ -147,7 +158,8 @@ const struct mount *mount_of_beside(const struct mount_table *table, const char 
 const struct mount *mount_target_of(const struct mount_table *table, const struct mount *staging)
 {
 	for (size_t i = 0; staging->shared && i < table->n; i++)
-		if (table->rows[i].master == staging->shared)
+		if (table->rows[i].master == staging->shared &&
+		    strcmp(table->rows[i].target, staging->target) != 0)
 			return &table->rows[i];
 	return NULL;
 }

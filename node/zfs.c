@@ -93,7 +93,7 @@ static int set_rows(struct arena *arena, const char *name, const struct zfs_prop
 	return zfs_run(argv, err);
 }
 
-/* Lines of property, value, source, as they were before the first n rows were set. */
+/* Lines of property, value, source, as they were before the rows were set. */
 static void put_back(struct arena *arena, const char *name, const struct zfs_property *rows,
 		     size_t n, char *before)
 {
@@ -116,22 +116,26 @@ static void put_back(struct arena *arena, const char *name, const struct zfs_pro
 	}
 }
 
-/* zfs-fuse sets one property at a time: those that went before one it refuses are put back. */
-static int set_each(struct arena *arena, const char *name, const struct zfs_properties *properties,
-		    struct error *err)
+/*
+ * zfs-fuse sets one property at a time, and OpenZFS leaves the others set when the kernel refuses
+ * one: what was set beside it is put back.
+ */
+static int set_several(struct arena *arena, const char *name,
+		       const struct zfs_properties *properties, struct error *err)
 {
 	auto_free char *before = NULL;
 	char *names = arena_strdup(arena, properties->rows[0].name);
+	size_t n = properties->n, step = kernel_has_zfs() ? n : 1;
 
-	for (size_t i = 1; i < properties->n; i++)
+	for (size_t i = 1; i < n; i++)
 		names = arena_printf(arena, "%s,%s", names, properties->rows[i].name);
 	const char *argv[] = {"zfs", "get", "-Hp", "-o", "property,value,source",
 			      names, name,  NULL};
 	if (zfs_run_once(&(struct exec){.argv = argv}, &before, err))
 		return -1;
-	for (size_t i = 0; i < properties->n; i++) {
-		if (set_rows(arena, name, &properties->rows[i], 1, err)) {
-			put_back(arena, name, properties->rows, i, before);
+	for (size_t i = 0; i < n; i += step) {
+		if (set_rows(arena, name, &properties->rows[i], step, err)) {
+			put_back(arena, name, properties->rows, n, before);
 			return -1;
 		}
 	}
@@ -142,13 +146,14 @@ int zfs_set(const char *name, const struct zfs_properties *properties, struct er
 {
 	struct arena arena;
 
+	if (!properties->n)
+		return 0;
 	if (properties->n > ZFS_PROPERTIES_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is given %zu properties; %d at most",
 			    name, properties->n, ZFS_PROPERTIES_MAX);
 	arena_init(&arena, SIZE_MAX);
-	int failed = properties->n == 1 || kernel_has_zfs()
-			     ? set_rows(&arena, name, properties->rows, properties->n, err)
-			     : set_each(&arena, name, properties, err);
+	int failed = properties->n == 1 ? set_rows(&arena, name, properties->rows, 1, err)
+					: set_several(&arena, name, properties, err);
 	arena_fini(&arena);
 	return failed;
 }

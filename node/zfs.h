@@ -36,7 +36,7 @@ void zfs_property(struct zfs_properties *properties, const char *name, const cha
 int zfs_create(const char *name, const struct zfs_properties *properties, struct error *err);
 int zfs_clone(const char *snapshot, const char *name, const struct zfs_properties *properties,
 	      struct error *err);
-/* In one step where ZFS can; several programs, in the order given, with zfs-fuse. */
+/* All, or none as far as can be told; several programs when there are several properties. */
 int zfs_set(const char *name, const struct zfs_properties *properties, struct error *err);
 int zfs_rename(const char *name, const char *other, struct error *err);
 /*

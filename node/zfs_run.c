@@ -29,6 +29,8 @@ static const struct {
 	 "rename the snapshots with the longest names"},
 	{"greater than available space", ERR_RESOURCE_EXHAUSTED,
 	 "free space in the pool or add a device"},
+	{"could not find any snapshots", ERR_NOT_FOUND, NULL},
+	{"unsupported version or feature", ERR_INVALID_ARGUMENT, NULL},
 	{"out of space", ERR_RESOURCE_EXHAUSTED, "free space in the pool or add a device"},
 	{"bad numeric value", ERR_INVALID_ARGUMENT, NULL},
 	{"invalid property", ERR_INVALID_ARGUMENT, NULL},

@@ -13,6 +13,8 @@ from daemon import Daemon, wait_for
 
 # A root shell that came by su has no /usr/sbin, where zfs and zpool are.
 os.environ["PATH"] += ":/usr/sbin:/sbin"
+# Else zfs-fuse, which takes one snapshot and sets one property at a time.
+KERNEL_ZFS = "nodev\tzfs\n" in open("/proc/filesystems", encoding="ascii").readlines()
 COUNTER = itertools.count(1)
 SIZE = 8 * MIB
 

@@ -15,10 +15,9 @@ from client import capability
 from crash.points import Points, build_shim, unknown_to
 from crash.state import mask, names, state, zfs_runs_on
 from daemon import BUILD, wait_for
-from host import Host, SIZE, Volume
+from host import Host, KERNEL_ZFS, SIZE, Volume
 
 CODE = grpc.StatusCode
-KERNEL_ZFS = "nodev\tzfs\n" in open("/proc/filesystems").readlines()
 
 
 # What a call does beyond Volume's own methods. `copy` is the volume that comes of `data`.
@@ -91,7 +90,7 @@ def delete_group_snapshot(volume):
 
 
 MOUNT = ["mount"] if KERNEL_ZFS else ["zfs set", "zfs mount"]
-TWO_SETTINGS = ["zfs set"] if KERNEL_ZFS else ["zfs set", "zfs set"]
+TWO_SETTINGS = ["zfs get", "zfs set"] if KERNEL_ZFS else ["zfs get", "zfs set", "zfs set"]
 ATTACH = ["open_tree", "mount_setattr", "move_mount"]
 DESTROY = ["zfs get", "zfs destroy"]
 DEFER = [*DESTROY, "zfs get", "zfs destroy"]

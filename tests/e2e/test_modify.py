@@ -4,11 +4,10 @@ import grpc
 import pytest
 
 from client import MIB, refused, size_of
-from host import get, run, SIZE, Volume
+from host import get, KERNEL_ZFS, run, SIZE, Volume
 from test_safety import rescan
 
 CODE = grpc.StatusCode
-KERNEL_ZFS = "nodev\tzfs\n" in open("/proc/filesystems", encoding="ascii").readlines()
 
 
 def change(volume, values):

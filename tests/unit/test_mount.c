@@ -90,6 +90,20 @@ static void finds_the_mounts_of_a_dataset(void **state)
 	assert_int_equal(mount_of_beside(&table, "t/b", "/t1")->id, 16);
 }
 
+/* The last was tucked below the first; a slave at the same path is no target. */
+static void parents_tell_which_mount_is_on_top(void **state)
+{
+	char text[] = "51 45 0:40 / /t rw,relatime shared:7 - zfs t/a rw\n"
+		      "30 1 0:40 / /t rw,relatime master:7 - zfs t/a rw\n"
+		      "45 30 0:40 / /t rw,relatime master:7 - zfs t/a rw\n";
+	struct mount_table table;
+
+	(void)state;
+	mount_table_parse(&arena, text, &table);
+	assert_int_equal(mount_at(&table, "/t")->id, 51);
+	assert_null(mount_target_of(&table, mount_at(&table, "/t")));
+}
+
 static void flags_come_from_one_table(void **state)
 {
 	char ro[] = "ro", rw[] = "rw", noatime[] = "noatime", relatime[] = "relatime";
@@ -287,6 +301,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_mountinfo),
 		cmocka_unit_test(finds_the_mounts_of_a_dataset),
+		cmocka_unit_test(parents_tell_which_mount_is_on_top),
 		cmocka_unit_test(flags_come_from_one_table),
 		cmocka_unit_test(odd_paths_are_refused),
 		cmocka_unit_test(last_component_is_not_followed),
