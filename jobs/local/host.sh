@@ -190,6 +190,8 @@ host_fuse_start() {
 	[[ -c /dev/fuse ]] || modprobe -q fuse || host_die "zfs-fuse needs /dev/fuse; in a container," \
 		"--device /dev/fuse --cap-add SYS_ADMIN gives it"
 	mkdir -p /var/run/zfs
+	# it does not start where one that was killed has left its process id
+	[[ -n $(host_fuse_pid) ]] || rm -f $HOST_FUSE_PID
 	zfs-fuse --no-kstat-mount --pidfile $HOST_FUSE_PID </dev/null >/dev/null 2>&1 || true
 }
 
