@@ -44,7 +44,6 @@ struct client_stream {
 	struct client_call *call; /* NULL once it is finished */
 	struct wire_message message;
 	char text[ERROR_TEXT_MAX]; /* the server's grpc-message */
-	size_t request_size;
 	uint8_t request[];
 };
 
@@ -229,12 +228,11 @@ static int request(struct client *client, struct client_call *call)
 				     conn_field("user-agent", "zcsi/" ZCSI_VERSION)};
 	struct client_stream *stream = mem_alloc(sizeof(*stream) + call->request_size);
 	stream->client = client;
-	stream->request_size = call->request_size;
 	memcpy(stream->request, call->request, call->request_size);
 	stream->base.head.message = stream->text;
 	stream->base.head.message_size = sizeof(stream->text);
 	if (conn_request(client->conn, &stream->base, fields, COUNT(fields), stream->request,
-			 stream->request_size) < 0) {
+			 call->request_size) < 0) {
 		free(stream);
 		return fail(&call->error, ERR_UNAVAILABLE,
 			    "the connection to '%s' takes no more calls: try again",

@@ -23,7 +23,7 @@ struct work {
 	/* the workers' own */
 	struct loop_task task;
 	struct workers *workers;
-	struct work *next;      /* in the run queue or among the idle of a chain */
+	struct work *next;      /* in the run queue */
 	struct work *next_same; /* waiting for this one: same key */
 	struct work *next_slot; /* in the table of running keys */
 	bool started;
