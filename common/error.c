@@ -59,6 +59,14 @@ int(fail)(struct error *err, enum error_code code, const char *fmt, ...)
 	return -1;
 }
 
+__attribute__((format(printf, 2, 0))) static void say(struct error *err, const char *fmt,
+						      va_list ap, const char *cause)
+{
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	size_t used = strlen(err->text);
+	snprintf(err->text + used, sizeof(err->text) - used, ": %s", cause);
+}
+
 int(fail_errno)(struct error *err, const char *fmt, ...)
 {
 	int number = errno;
@@ -66,11 +74,8 @@ int(fail_errno)(struct error *err, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	say(err, fmt, ap, cause ? cause : "unknown error");
 	va_end(ap);
-	size_t used = strlen(err->text);
-	snprintf(err->text + used, sizeof(err->text) - used, ": %s",
-		 cause ? cause : "unknown error");
 	err->code = code_of_errno(number);
 	return -1;
 }
@@ -81,10 +86,8 @@ int(fail_context)(struct error *err, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	say(err, fmt, ap, cause.text);
 	va_end(ap);
-	size_t used = strlen(err->text);
-	snprintf(err->text + used, sizeof(err->text) - used, ": %s", cause.text);
 	return -1;
 }
 

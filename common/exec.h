@@ -16,7 +16,7 @@
 
 struct exec {
 	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
-	const char *input;       /* what stdin gives, or NULL */
+	const char *input;       /* what stdin gives, or NULL; wiped when it has ended */
 	int64_t timeout_ms;      /* then SIGKILL; 0 takes EXEC_TIMEOUT_MS */
 	size_t max_output;       /* of stdout; 0 takes EXEC_OUTPUT_MAX */
 };

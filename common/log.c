@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/mem.h"
+#include "common/utf8.h"
 
 /* PIPE_BUF: a longer write to a pipe may mix with those of other processes. */
 #define LINE_BYTES ((size_t)4096)
@@ -100,35 +101,6 @@ static void put_tail(struct line *line, const char *text)
 	line->used += n;
 }
 
-/*
- * Bytes of the UTF-8 sequence at text, 0 when it is none (RFC 3629, section 4): the second byte's
- * range excludes overlong forms, surrogates and what lies above U+10FFFF.
- */
-static size_t utf8_length(const char *text)
-{
-	static const struct {
-		unsigned char first, last, second_min, second_max, length;
-	} forms[] = {
-		{0x01, 0x7f, 0x00, 0xff, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2},
-		{0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-		{0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-		{0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
-		{0xf4, 0xf4, 0x80, 0x8f, 4},
-	};
-	const unsigned char *bytes = (const unsigned char *)text;
-	size_t form = 0;
-
-	while (form < COUNT(forms) && (bytes[0] < forms[form].first || bytes[0] > forms[form].last))
-		form++;
-	if (form == COUNT(forms) || bytes[1] < forms[form].second_min ||
-	    bytes[1] > forms[form].second_max)
-		return 0;
-	for (size_t i = 2; i < forms[form].length; i++)
-		if ((bytes[i] & 0xc0) != 0x80)
-			return 0;
-	return forms[form].length;
-}
-
 static bool put_control(struct line *line, char byte)
 {
 	static const char short_forms[] = "\b\t\n\f\r", letters[] = "btnfr";
@@ -150,7 +122,7 @@ static bool is_control(char byte)
 /* One character of a value, as it stands in quotes; returns the bytes of text it took. */
 static size_t put_character(struct line *line, const char *text)
 {
-	size_t length = utf8_length(text);
+	size_t length = utf8_sequence(text, strnlen(text, UTF8_MAX));
 
 	if (length == 0) {
 		put(line, "?", 1);

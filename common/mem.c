@@ -68,6 +68,20 @@ void mem_cleanup_fclose(FILE **file)
 		fclose(*file);
 }
 
+struct arena_owned {
+	struct arena_owned *next;
+	void (*release)(void *what);
+	void *what;
+};
+
+void arena_own(struct arena *arena, void (*release)(void *what), void *what)
+{
+	struct arena_owned *owned = arena_alloc(arena, sizeof(*owned));
+
+	*owned = (struct arena_owned){arena->owned, release, what};
+	arena->owned = owned;
+}
+
 void arena_init(struct arena *arena, size_t cap)
 {
 	*arena = (struct arena){.cap = cap};
@@ -75,9 +89,12 @@ void arena_init(struct arena *arena, size_t cap)
 
 void arena_fini(struct arena *arena)
 {
+	for (; arena->owned; arena->owned = arena->owned->next)
+		arena->owned->release(arena->owned->what);
 	while (arena->blocks) {
 		struct arena_block *block = arena->blocks;
 		arena->blocks = block->next;
+		explicit_bzero(block->bytes, block->used);
 		free(block);
 	}
 	arena->used = 0;
@@ -91,9 +108,8 @@ static struct arena_block *grow(struct arena *arena, size_t need)
 		size = BLOCK_MAX;
 	if (size < need)
 		size = need;
-	struct arena_block *block = mem_alloc(sizeof(*block) + size);
-	block->size = size;
-	block->next = arena->blocks;
+	struct arena_block *block = mem_resize(NULL, sizeof(*block) + size);
+	*block = (struct arena_block){.next = arena->blocks, .size = size};
 	arena->blocks = block;
 	return block;
 }
@@ -116,7 +132,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	void *memory = block->bytes + block->used;
 	block->used += need;
 	arena->used += need;
-	return memory;
+	return memset(memory, 0, need);
 }
 
 void *arena_try(struct arena *arena, size_t size)

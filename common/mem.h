@@ -12,14 +12,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-#define auto_free    __attribute__((cleanup(mem_cleanup_free)))
-#define auto_close   __attribute__((cleanup(mem_cleanup_close)))
-#define auto_fclose  __attribute__((cleanup(mem_cleanup_fclose)))
-
+#define COUNT(array)                      (sizeof(array) / sizeof((array)[0]))
+/* The struct whose member of that name this is. */
+#define container_of(pointer, type, name) ((type *)((char *)(pointer)-offsetof(type, name)))
+#define auto_free                         __attribute__((cleanup(mem_cleanup_free)))
+#define auto_close                        __attribute__((cleanup(mem_cleanup_close)))
+#define auto_fclose                       __attribute__((cleanup(mem_cleanup_fclose)))
 /* auto_unlock pthread_mutex_t *held = lock_take(&mutex); */
-#define auto_unlock  __attribute__((cleanup(mem_cleanup_unlock), unused))
+#define auto_unlock                       __attribute__((cleanup(mem_cleanup_unlock), unused))
 
 void mem_cleanup_free(void *pointer_to_pointer);
 void mem_cleanup_close(const int *fd);
@@ -57,22 +57,22 @@ void *mem_resize(void *memory, size_t size);
 char *mem_strdup(const char *text);
 
 /*
- * An arena: memory that is freed all at once. Not for two threads at the same time.
- * The cap bounds what arena_try hands out (work whose size a peer decides); arena_alloc, for
- * work whose size we decide, ignores it.
+ * An arena: memory that is freed all at once, and wiped before. Not for two threads at a time. The
+ * cap bounds arena_try (work whose size a peer decides), not arena_alloc.
  */
 struct arena {
 	struct arena_block *blocks;
-	size_t used; /* bytes handed out */
-	size_t cap;
+	struct arena_owned *owned;
+	size_t used, cap; /* bytes handed out; at most */
 };
 
 void arena_init(struct arena *arena, size_t cap);
 void arena_fini(struct arena *arena);
-
+/* release(what) when the arena ends, the last one first. */
+void arena_own(struct arena *arena, void (*release)(void *what), void *what);
 /* Zeroed memory, aligned for anything; never NULL. */
 void *arena_alloc(struct arena *arena, size_t size);
-/* The same, or NULL when the cap would be passed. */
+/* Or NULL when the cap would be passed. */
 void *arena_try(struct arena *arena, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 __attribute__((format(printf, 2, 3))) char *arena_printf(struct arena *arena, const char *fmt, ...);

@@ -19,4 +19,7 @@
 /* The topology key every node has; its value is the node id, unless --topology gives another. */
 #define PLUGIN_TOPOLOGY_KEY PLUGIN_NAME "/node"
 
+/* The secret of CreateVolume and NodeStageVolume that an encrypted volume is opened with. */
+#define PLUGIN_KEY_SECRET   "encryption_key"
+
 #endif

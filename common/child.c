@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Programs beside us: pipes, posix_spawn, a pidfd.
+ *
+ * Invariant: what child_start has started is watched by a pidfd or dead. Every descriptor of ours
+ * is close-on-exec, so a child has what dup2 gave it. What comes through the pipes and how long a
+ * child may run is for others.
+ */
+#include "common/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+#define KILL_GRACE_MS 1000
+
+void child_fini(struct child *child)
+{
+	mem_cleanup_close(&child->pidfd);
+	mem_cleanup_close(&child->out);
+	mem_cleanup_close(&child->error);
+	*child = (struct child)CHILD_NONE;
+}
+
+static int open_output(int *ret_ours, int *ret_theirs, struct error *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail_errno(err, "cannot make a pipe");
+	*ret_ours = ends[0];
+	*ret_theirs = ends[1];
+	return 0;
+}
+
+static char **child_environment(void)
+{
+	static char lc_all[] = "LC_ALL=C";
+	size_t n = 0, kept = 0;
+
+	while (environ[n])
+		n++;
+	char **variables = mem_alloc((n + 2) * sizeof(*variables));
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], lc_all, strlen("LC_ALL=")) != 0)
+			variables[kept++] = environ[i];
+	variables[kept] = lc_all;
+	return variables;
+}
+
+static void set_attributes(posix_spawnattr_t *attributes)
+{
+	sigset_t all, none;
+
+	sigfillset(&all);
+	sigemptyset(&none);
+	posix_spawnattr_setsigdefault(attributes, &all);
+	posix_spawnattr_setsigmask(attributes, &none);
+	posix_spawnattr_setpgroup(attributes, 0);
+	posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+						     POSIX_SPAWN_SETPGROUP);
+}
+
+static int spawn(const char *const *argv, const int fds[3], pid_t *ret_pid, struct error *err)
+{
+	auto_free char **environment = child_environment();
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int number = 0;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	set_attributes(&attributes);
+	for (int i = 0; i < 3 && number == 0; i++)
+		number = posix_spawn_file_actions_adddup2(&actions, fds[i], i);
+	if (number == 0)
+		number = posix_spawnp(ret_pid, argv[0], &actions, &attributes, (char *const *)argv,
+				      environment);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	if (number == ENOENT)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' is not installed, or not in PATH: install it on this host",
+			    argv[0]);
+	errno = number;
+	return number == 0 ? 0 : fail_errno(err, "cannot run '%s'", argv[0]);
+}
+
+int child_start(struct child *child, const char *const *argv, int in, struct error *err)
+{
+	auto_close int out = -1;
+	auto_close int error = -1;
+
+	*child = (struct child)CHILD_NONE;
+	if (open_output(&child->out, &out, err) < 0 ||
+	    open_output(&child->error, &error, err) < 0 ||
+	    spawn(argv, (const int[]){in, out, error}, &child->pid, err) < 0) {
+		child_fini(child);
+		return -1;
+	}
+	child->pidfd = pidfd_open(child->pid, 0);
+	if (child->pidfd >= 0)
+		return 0;
+	fail_errno(err, "cannot watch '%s'", argv[0]);
+	kill(-child->pid, SIGKILL);
+	waitpid(child->pid, NULL, 0);
+	child_fini(child);
+	return -1;
+}
+
+static int reap(int pidfd)
+{
+	siginfo_t info;
+
+	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED) < 0)
+		if (errno != EINTR)
+			return -1;
+	return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+}
+
+int child_reap(struct child *child)
+{
+	return reap(child->pidfd);
+}
+
+static void *reap_late(void *pidfd)
+{
+	auto_close int fd = (int)(intptr_t)pidfd;
+
+	reap(fd);
+	return NULL;
+}
+
+/* A zfs that waits for a suspended pool does not even die of SIGKILL: a thread waits for it. */
+int child_kill(struct child *child)
+{
+	struct pollfd end = {.fd = child->pidfd, .events = POLLIN};
+	pthread_t thread;
+
+	kill(-child->pid, SIGKILL);
+	if (poll(&end, 1, KILL_GRACE_MS) == 1) {
+		reap(child->pidfd);
+	} else if (pthread_create(&thread, NULL, reap_late, (void *)(intptr_t)child->pidfd) == 0) {
+		child->pidfd = -1;
+		pthread_detach(thread);
+	}
+	return 128 + SIGKILL;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CHILD_H
+#define ZCSI_CHILD_H
+
+/*
+ * A program beside us, for common/exec.c and common/follow.c: an argv, never a shell; LC_ALL=C; a
+ * process group of its own. No descriptor of ours but the three it is given goes to it, and every
+ * signal is at its default.
+ */
+
+#include <sys/types.h>
+
+#include "common/error.h"
+
+struct child {
+	pid_t pid;
+	int pidfd;      /* can be read when it has ended */
+	int out, error; /* our ends of the pipes at its stdout and stderr; -1 once closed */
+};
+
+#define CHILD_NONE                                                                                 \
+	{                                                                                          \
+		.pidfd = -1, .out = -1, .error = -1                                                \
+	}
+
+/* in: what it has as stdin. -1: nothing runs; ERR_FAILED_PRECONDITION names what is missing. */
+int child_start(struct child *child, const char *const *argv, int in, struct error *err);
+/* Waits for its end: the exit status, 128 + signal when one ended it; -1 with errno. */
+int child_reap(struct child *child);
+/* It must not go on: SIGKILL for its group. Waits a second at most. What child_reap would say. */
+int child_kill(struct child *child);
+/* Closes what is open. It is for child_reap or child_kill to end it. */
+void child_fini(struct child *child);
+
+#endif

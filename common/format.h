@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_FORMAT_H
+#define ZCSI_FORMAT_H
+
+/*
+ * What a volume's bytes are. A ZFS filesystem is one format; all others are on a zvol: a device as
+ * it is, or a file system that is made on it when it is first staged. A volume keeps its format for
+ * life, and so does what is cloned of it.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FORMAT_ZFS   "zfs"
+#define FORMAT_BLOCK "block"
+
+/* A multiple of every volblocksize there is, so that a zvol has the size it was asked for. */
+#define FORMAT_GRAIN ((int64_t)128 << 10)
+
+struct format {
+	const char *name;        /* of a file system: CSI's fs_type */
+	bool zvol;               /* on one; else a ZFS filesystem */
+	bool mounts;             /* else it is a device */
+	int64_t size_min;        /* bytes */
+	const char *description; /* "an ext4 file system" */
+	const char *advice;      /* how such a volume is asked for */
+};
+
+/* Static; NULL when there is none of that name. */
+const struct format *format_find(const char *name);
+/* What is asked for by name is this one; "" asks for any that mounts. */
+bool format_fits(const char *asked, const struct format *is);
+
+#endif

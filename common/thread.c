@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Starting a thread.
+ *
+ * Invariant: a new thread has every signal blocked from its first instruction, for it inherits the
+ * mask of who starts it.
+ */
+#include "common/thread.h"
+
+#include <errno.h>
+#include <signal.h>
+
+int thread_start(pthread_t *ret, const pthread_attr_t *attributes, void *(*run)(void *), void *arg)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	errno = pthread_create(ret, attributes, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return errno ? -1 : 0;
+}
