@@ -21,13 +21,14 @@ BEGIN {
 		lower = lower part[i] "__"
 	}
 	upper = toupper(lower)
-	guard = "ZCSI_PROTO_" toupper(file) "_H"
+	guard = "ZCSI_" toupper(file) "_H"
+	gsub(/\//, "_", guard)
 	print "/* Made by names.awk. */"
 	print "#ifndef " guard
 	print "#define " guard
 	print ""
 	print "#include \"common/mem.h\""
-	print "#include \"proto/" file ".pb-c.h\""
+	print "#include \"" file ".pb-c.h\""
 	print ""
 }
 

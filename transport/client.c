@@ -1,288 +1,219 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The gRPC client. A call is the caller's, on a worker; its stream is the loop's. Either may end
- * first: a call whose deadline passes is finished at once and leaves the stream to be reset.
+ * The client: who waits for a connection, and what every call says at first and hears in the end.
+ * How a connection is made is dial.c's, what travels on it client_stream.c's.
  *
- * Invariant: call->stream->call == call until the call is finished, and finish() posts its
- * semaphore exactly once.
+ * serve() looks after those who wait, always at the top of the loop: what a connection reports from
+ * inside HTTP/2 only has it run in the loop's next turn.
+ * Invariant: outside serve(), the timer runs if and only if somebody waits.
  */
-#include "transport/client.h"
+#include "transport/client_inside.h"
 
-#include <errno.h>
-#include <semaphore.h>
-#include <stdatomic.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
-#include "transport/conn.h"
-#include "transport/endpoint.h"
-#include "transport/message.h"
-
-#define PAUSE_MIN_MS 100
-#define PAUSE_MAX_MS 1000
+#include "transport/dial.h"
 
 struct client {
-	struct loop *loop;
-	const struct limits *limits;
-	struct endpoint endpoint;
-	bool allow_plaintext;
-	atomic_bool connected; /* for client_begin: is an address needed? */
-	atomic_uint failures;  /* to connect: each tries another address */
-
-	/* the loop's */
-	struct conn *conn;      /* takes new streams, or NULL */
-	struct address address; /* tried last */
-	int64_t pause_ms, next_attempt;
-	char problem[256]; /* why the last attempt failed */
-};
-
-struct client_stream {
-	struct stream base;
-	struct client *client;
-	struct client_call *call; /* NULL once it is finished */
-	struct wire_message message;
-	char text[ERROR_TEXT_MAX]; /* the server's grpc-message */
-	uint8_t request[];
-};
-
-struct client_call {
-	struct client *client;
-	struct arena *arena;
-	const ProtobufCMethodDescriptor *method;
-	char path[HEAD_PATH_MAX];
-	uint8_t *request;
-	size_t request_size;
-	int64_t deadline;
-	struct address address;
-	struct loop_task task;
-
-	/* the loop's until it is finished */
-	struct client_stream *stream;
+	struct dial dial;                      /* first */
+	struct client_seeker *seekers, **last; /* in order of arrival */
 	struct loop_timer *timer;
-	struct wire_message response;
-	struct error error;
-	sem_t finished;
 };
 
-/* On the loop */
+/* The queue */
 
-static void finish(struct client_call *call)
+static void put(struct client *client, struct client_seeker *seeker)
 {
-	if (call->stream)
-		call->stream->call = NULL;
-	call->stream = NULL;
-	loop_timer_free(call->timer);
-	call->timer = NULL;
-	sem_post(&call->finished);
+	int64_t until = now_ms() + client_limits(client)->wait_ms;
+
+	seeker->until = seeker->deadline < until ? seeker->deadline : until;
+	seeker->next = NULL;
+	*client->last = seeker;
+	client->last = &seeker->next;
 }
 
-static struct client_stream *of_base(struct stream *base)
+static struct client_seeker *take(struct client *client, struct client_seeker **at)
 {
-	return (struct client_stream *)base;
+	struct client_seeker *seeker = *at;
+
+	*at = seeker->next;
+	if (!*at)
+		client->last = at;
+	return seeker;
 }
 
-static void on_headed(struct stream *base)
+/* Somebody who has waited long enough, or has no reason to wait; or NULL. */
+static struct client_seeker *take_late(struct client *client)
 {
-	struct client_call *call = of_base(base)->call;
+	const struct dial *dial = &client->dial;
+	int64_t now = now_ms();
+	bool hopeless =
+		dial_pauses(dial) && now - dial->down_since >= client_limits(client)->wait_ms;
 
-	if (!base->head.too_large || !call)
-		return;
-	fail(&call->error, ERR_RESOURCE_EXHAUSTED, "'%s' answered with too large a header list",
-	     call->client->endpoint.text);
-	finish(call);
-	conn_reset(base, NGHTTP2_CANCEL);
-}
-
-static void on_data(struct stream *base, const uint8_t *bytes, size_t n)
-{
-	struct client_stream *stream = of_base(base);
-	struct client_call *call = stream->call;
-
-	if (!call || wire_message_feed(&stream->message, bytes, n, stream->client->limits->message,
-				       &call->error) == 0)
-		return;
-	/* a server may not compress what nobody asked it to (gRPC doc/compression.md) */
-	if (call->error.code == ERR_UNIMPLEMENTED)
-		call->error.code = ERR_INTERNAL;
-	fail_context(&call->error, "the answer of '%s'", stream->client->endpoint.text);
-	finish(call);
-	conn_reset(base, NGHTTP2_CANCEL);
-}
-
-static void on_ended(struct stream *base)
-{
-	struct client_stream *stream = of_base(base);
-	struct client_call *call = stream->call;
-
-	if (!call)
-		return;
-	snprintf(call->error.text, sizeof(call->error.text), "%s", stream->text);
-	if (head_outcome(&base->head, &call->error) == 0) {
-		call->error.code = ERR_OK;
-		call->response = stream->message;
-		stream->message = (struct wire_message){0};
-		if (!wire_message_whole(&call->response))
-			fail(&call->error, ERR_INTERNAL, "'%s' answered OK without a message",
-			     stream->client->endpoint.text);
+	for (struct client_seeker **at = &client->seekers; *at; at = &(*at)->next) {
+		if (hopeless || (*at)->until <= now)
+			return take(client, at);
 	}
-	finish(call);
+	return NULL;
 }
 
-static void on_closed(struct stream *base, uint32_t http2_error)
+static void send_away(const struct client *client, struct client_seeker *seeker)
 {
-	struct client_stream *stream = of_base(base);
-	struct client_call *call = stream->call;
-	const char *problem = conn_problem(base->conn);
+	bool expired = time_left_ms(seeker->deadline) == 0;
+	struct error err;
 
-	if (call) {
-		if (*problem)
-			fail(&call->error, ERR_UNAVAILABLE, "%s '%s': %s",
-			     conn_was_ready(base->conn) ? "lost the connection to" : "cannot reach",
-			     stream->client->endpoint.text, problem);
-		else
-			fail(&call->error, wire_code_of_reset(http2_error),
-			     "'%s' ended the call: %s", stream->client->endpoint.text,
-			     nghttp2_http2_strerror(http2_error));
-		finish(call);
+	fail(&err, expired ? ERR_DEADLINE_EXCEEDED : ERR_UNAVAILABLE, "cannot reach '%s': %s",
+	     client_endpoint(client), client->dial.problem);
+	seeker->found(seeker, NULL, &err);
+}
+
+static void give(struct client *client, struct conn *conn)
+{
+	while (client->seekers && dial_conn(&client->dial) == conn) {
+		struct client_seeker *seeker = take(client, &client->seekers);
+		seeker->found(seeker, conn, NULL);
 	}
-	wire_message_fini(&stream->message);
-	free(stream);
-}
-
-static void on_leaving(struct conn *conn)
-{
-	struct client *client = conn_owner(conn);
-
-	if (client->conn != conn)
-		return;
-	client->conn = NULL;
-	atomic_store(&client->connected, false);
-}
-
-static void back_off(struct client *client, const char *problem)
-{
-	atomic_fetch_add(&client->failures, 1);
-	client->pause_ms = client->pause_ms ? client->pause_ms * 2 : PAUSE_MIN_MS;
-	if (client->pause_ms > PAUSE_MAX_MS)
-		client->pause_ms = PAUSE_MAX_MS;
-	/* a fifth of jitter, so that many controllers do not come back in step */
-	client->next_attempt = now_ms() + client->pause_ms - rand() % (client->pause_ms / 5);
-	snprintf(client->problem, sizeof(client->problem), "%s", problem);
-}
-
-static void on_freed(struct conn *conn)
-{
-	struct client *client = conn_owner(conn);
-
-	if (conn_was_ready(conn))
-		client->pause_ms = 0;
-	else
-		back_off(client, conn_problem(conn));
-}
-
-static const struct conn_role client_role = {
-	.headed = on_headed,
-	.data = on_data,
-	.ended = on_ended,
-	.closed = on_closed,
-	.leaving = on_leaving,
-	.freed = on_freed,
-};
-
-static int connect_now(struct client *client, const struct address *address, struct error *err)
-{
-	if (client->conn)
-		return 0;
-	if (client->pause_ms && now_ms() < client->next_attempt)
-		return fail(err, ERR_UNAVAILABLE, "cannot reach '%s': %s", client->endpoint.text,
-			    client->problem);
-	if (address->size)
-		client->address = *address;
-	int fd = address_connect(&client->address, err);
-	if (fd < 0) {
-		back_off(client, err->text);
-		return fail(err, ERR_UNAVAILABLE, "cannot reach '%s': %s", client->endpoint.text,
-			    client->problem);
-	}
-	client->conn = conn_new(client->loop, fd, true, &client_role, client->limits, client);
-	atomic_store(&client->connected, true);
-	return 0;
-}
-
-static int request(struct client *client, struct client_call *call)
-{
-	char timeout[WIRE_TIMEOUT_SIZE];
-	const char *authority =
-		client->endpoint.is_unix ? "localhost" : strstr(client->endpoint.text, "//") + 2;
-
-	wire_timeout_format(time_left_ms(call->deadline), timeout);
-	const nghttp2_nv fields[] = {conn_field(":method", "POST"),
-				     conn_field(":scheme", "http"),
-				     conn_field(":path", call->path),
-				     conn_field(":authority", authority),
-				     conn_field("te", "trailers"),
-				     conn_field("grpc-timeout", timeout),
-				     conn_field("content-type", "application/grpc"),
-				     conn_field("user-agent", "zcsi/" ZCSI_VERSION)};
-	struct client_stream *stream = mem_alloc(sizeof(*stream) + call->request_size);
-	stream->client = client;
-	memcpy(stream->request, call->request, call->request_size);
-	stream->base.head.message = stream->text;
-	stream->base.head.message_size = sizeof(stream->text);
-	if (conn_request(client->conn, &stream->base, fields, COUNT(fields), stream->request,
-			 call->request_size) < 0) {
-		free(stream);
-		return fail(&call->error, ERR_UNAVAILABLE,
-			    "the connection to '%s' takes no more calls: try again",
-			    client->endpoint.text);
-	}
-	stream->call = call;
-	call->stream = stream;
-	return 0;
-}
-
-static void on_deadline(void *arg)
-{
-	struct client_call *call = arg;
-	struct client_stream *stream = call->stream;
-	struct conn *conn = stream->base.conn;
-
-	fail(&call->error, ERR_DEADLINE_EXCEEDED, "'%s' did not answer %s in time",
-	     call->client->endpoint.text, call->method->name);
-	finish(call);
-	conn_reset(&stream->base, NGHTTP2_CANCEL);
 	conn_pump(conn);
 }
 
-static void start_call(struct loop_task *task)
+static void schedule(struct client *client)
 {
-	struct client_call *call =
-		(struct client_call *)((char *)task - offsetof(struct client_call, task));
-	struct client *client = call->client;
+	int64_t next = client->dial.link ? NO_DEADLINE : client->dial.next_attempt;
 
-	if (connect_now(client, &call->address, &call->error) < 0 || request(client, call) < 0) {
-		finish(call);
-		return;
+	for (struct client_seeker *seeker = client->seekers; seeker; seeker = seeker->next) {
+		if (seeker->until < next)
+			next = seeker->until;
 	}
-	call->timer = loop_timer_new(client->loop, on_deadline, call);
-	loop_timer_start(call->timer, time_left_ms(call->deadline));
-	conn_pump(client->conn);
+	if (client->seekers)
+		loop_timer_start(client->timer, time_left_ms(next));
+	else
+		loop_timer_stop(client->timer);
 }
 
-int client_new(struct client **ret, struct loop *loop, const char *endpoint, bool allow_plaintext,
-	       const struct limits *limits, struct error *err)
+static void serve(void *arg)
+{
+	struct client *client = arg;
+	struct conn *conn = dial_conn(&client->dial);
+	struct client_seeker *late;
+
+	while ((late = take_late(client)))
+		send_away(client, late);
+	if (conn)
+		give(client, conn);
+	schedule(client);
+}
+
+static void serve_soon(struct dial *dial)
+{
+	struct client *client = (struct client *)dial;
+
+	if (client->seekers)
+		loop_timer_start(client->timer, 0);
+}
+
+void client_seek(struct client *client, struct client_seeker *seeker)
+{
+	put(client, seeker);
+	serve(client);
+}
+
+void client_seek_again(struct client *client, struct client_seeker *seeker)
+{
+	put(client, seeker);
+	serve_soon(&client->dial);
+}
+
+void client_seek_no_more(struct client *client, struct client_seeker *seeker)
+{
+	for (struct client_seeker **at = &client->seekers; *at; at = &(*at)->next) {
+		if (*at == seeker) {
+			take(client, at);
+			schedule(client);
+			return;
+		}
+	}
+}
+
+int client_prepare(struct client *client, struct error *err)
+{
+	return dial_prepare(&client->dial, err);
+}
+
+/* Streams */
+
+void client_head_init(struct client_head *head, const struct client *client, const char *path,
+		      int64_t deadline)
+{
+	const struct dial *dial = &client->dial;
+	const char *authority =
+		dial->endpoint.is_unix ? "localhost" : strstr(dial->endpoint.text, "//") + 2;
+
+	wire_timeout_format(time_left_ms(deadline), head->timeout);
+	const nghttp2_nv fields[] = {conn_field(":method", "POST"),
+				     conn_field(":scheme", dial->options.tls ? "https" : "http"),
+				     conn_field(":path", path),
+				     conn_field(":authority", authority),
+				     conn_field("te", "trailers"),
+				     conn_field("grpc-timeout", head->timeout),
+				     conn_field("content-type", "application/grpc"),
+				     conn_field("user-agent", "zcsi/" ZCSI_VERSION)};
+	_Static_assert(sizeof(fields) == sizeof(head->fields), "all of them");
+	memcpy(head->fields, fields, sizeof(fields));
+}
+
+bool client_may_repeat(const struct stream *stream, uint32_t http2_error)
+{
+	return (http2_error == NGHTTP2_REFUSED_STREAM && !stream->headed) ||
+	       !conn_may_have_sent(stream);
+}
+
+int client_fail_closed(const struct client *client, const struct stream *stream,
+		       uint32_t http2_error, struct error *err)
+{
+	const char *endpoint = client_endpoint(client), *problem = conn_problem(stream->conn);
+	bool lost = *problem &&
+		    (http2_error == NGHTTP2_CANCEL || http2_error == NGHTTP2_ENHANCE_YOUR_CALM);
+
+	if (http2_error == NGHTTP2_REFUSED_STREAM)
+		return fail(err, ERR_UNAVAILABLE, "'%s' refused the call: try again", endpoint);
+	if (!lost)
+		return fail(err, wire_code_of_reset(http2_error), "the call to '%s' was ended: %s",
+			    endpoint, nghttp2_http2_strerror(http2_error));
+	return fail(err, ERR_UNAVAILABLE, "lost the connection to '%s': %s; the call %s", endpoint,
+		    problem,
+		    conn_may_have_sent(stream) ? "may have been carried out" : "was not sent");
+}
+
+/* Life */
+
+int client_new(struct client **ret, struct loop *loop, const char *endpoint,
+	       const struct client_options *options, struct error *err)
 {
 	struct client *client = mem_alloc(sizeof(*client));
+	struct dial *dial = &client->dial;
 
-	client->loop = loop;
-	client->allow_plaintext = allow_plaintext;
-	client->limits = limits ? limits : &limits_default;
-	if (endpoint_parse(endpoint, &client->endpoint, err) < 0) {
+	int result = endpoint_parse(endpoint, &dial->endpoint, err);
+	if (result == 0 && !dial->endpoint.is_unix && !*dial->endpoint.host)
+		result = fail(err, ERR_INVALID_ARGUMENT, "endpoint '%s' names no host", endpoint);
+	if (result < 0) {
 		free(client);
 		return -1;
 	}
+	dial->loop = loop;
+	dial->role = &client_role;
+	dial->changed = serve_soon;
+	if (options)
+		dial->options = *options;
+	/* who may open the file may call: there is nothing to encrypt, and no name to check */
+	if (dial->endpoint.is_unix)
+		dial->options.tls = NULL;
+	if (!dial->options.limits)
+		dial->options.limits = &limits_default;
+	dial_init(dial);
+	client->last = &client->seekers;
+	client->timer = loop_timer_new(loop, serve, client);
 	*ret = client;
 	return 0;
 }
@@ -291,75 +222,27 @@ void client_free(struct client *client)
 {
 	if (!client)
 		return;
-	if (client->conn)
-		conn_free(client->conn);
+	dial_fini(&client->dial);
+	loop_timer_free(client->timer);
 	free(client);
 }
 
 const char *client_endpoint(const struct client *client)
 {
-	return client->endpoint.text;
+	return client->dial.endpoint.text;
 }
 
-/* On the caller's thread */
-
-static int find_address(struct client_call *call)
+bool client_is_up(const struct client *client)
 {
-	struct client *client = call->client;
-
-	if (atomic_load(&client->connected))
-		return 0;
-	if (endpoint_resolve(&client->endpoint, atomic_load(&client->failures) % 16, &call->address,
-			     &call->error) < 0)
-		return -1;
-	if (client->allow_plaintext || address_is_local(&call->address))
-		return 0;
-	return fail(&call->error, ERR_FAILED_PRECONDITION,
-		    "'%s' is another host and would be called in plain text: use a loopback "
-		    "address, or say --insecure",
-		    client->endpoint.text);
+	return client->dial.down_since == 0;
 }
 
-struct client_call *client_begin(struct client *client, struct arena *arena,
-				 const ProtobufCServiceDescriptor *service, const char *method,
-				 const ProtobufCMessage *message, int64_t deadline)
+struct loop *client_loop(const struct client *client)
 {
-	struct client_call *call = arena_alloc(arena, sizeof(*call));
-	int64_t latest = now_ms() + client->limits->call_ms;
-
-	call->client = client;
-	call->arena = arena;
-	call->method = protobuf_c_service_descriptor_get_method_by_name(service, method);
-	call->deadline = deadline == NO_DEADLINE ? latest : deadline;
-	snprintf(call->path, sizeof(call->path), "/%s/%s", service->name, method);
-	sem_init(&call->finished, 0, 0);
-	message_encode(arena, message, &call->request, &call->request_size);
-	if (find_address(call) < 0) {
-		sem_post(&call->finished);
-		return call;
-	}
-	call->task.fn = start_call;
-	loop_post(client->loop, &call->task);
-	return call;
+	return client->dial.loop;
 }
 
-int client_finish(struct client_call *call, void *ret_response, struct error *err)
+const struct limits *client_limits(const struct client *client)
 {
-	ProtobufCMessage *response;
-	int result = -1;
-
-	while (sem_wait(&call->finished) < 0 && errno == EINTR)
-		;
-	sem_destroy(&call->finished);
-	if (call->error.code != ERR_OK) {
-		*err = call->error;
-	} else {
-		call->arena->cap = call->arena->used + call->client->limits->decoded;
-		result = message_decode(call->arena, call->method->output, call->response.data,
-					call->response.length, &response, err);
-		if (result == 0)
-			memcpy(ret_response, &response, sizeof(response));
-	}
-	wire_message_fini(&call->response);
-	return result;
+	return client->dial.options.limits;
 }

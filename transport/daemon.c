@@ -54,6 +54,7 @@ void daemon_fini(struct daemon *daemon, void (*after_handlers)(void *arg), void 
 	/* nobody watches them any more: they end us again */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
+	monitor_free(daemon->monitor);
 	server_free(daemon->server);
 	workers_free(daemon->workers);
 	if (after_handlers)

@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "transport/loop.h"
+#include "transport/monitor.h"
 #include "transport/server.h"
 #include "transport/workers.h"
 
@@ -16,6 +17,7 @@ struct daemon {
 	struct loop *loop;
 	struct workers *workers;
 	struct server *server;
+	struct monitor *monitor; /* NULL: none */
 	bool stopping;
 };
 

@@ -19,14 +19,9 @@
 #include <unistd.h>
 
 #include "common/mem.h"
+#include "transport/limits.h"
 
-#define BACKLOG              128
-
-/* Half-open peers: probed after 30 s of silence, given up 20 s later. */
-#define KEEPALIVE_IDLE_S     30
-#define KEEPALIVE_INTERVAL_S 5
-#define KEEPALIVE_PROBES     4
-#define UNACKED_TIMEOUT_MS   30000
+#define BACKLOG 128
 
 static const char *after_prefix(const char *text, const char *prefix)
 {
@@ -93,40 +88,33 @@ int endpoint_parse(const char *text, struct endpoint *ret, struct error *err)
 		    "endpoint '%s' is neither unix:///PATH nor tcp://HOST:PORT", text);
 }
 
-static const struct addrinfo *pick(const struct addrinfo *found, unsigned attempt)
-{
-	const struct addrinfo *picked = found;
-
-	for (; attempt > 0; attempt--)
-		picked = picked->ai_next ? picked->ai_next : found;
-	return picked;
-}
-
-int endpoint_resolve(const struct endpoint *endpoint, unsigned attempt, struct address *ret,
+int endpoint_resolve(const struct endpoint *endpoint, struct address *ret, unsigned max,
 		     struct error *err)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
 				 .ai_flags = AI_NUMERICSERV | (*endpoint->host ? 0 : AI_PASSIVE)};
 	struct addrinfo *found;
+	int n = 0;
 
-	*ret = (struct address){0};
 	if (endpoint->is_unix) {
+		*ret = (struct address){0};
 		struct sockaddr_un *sun = (struct sockaddr_un *)&ret->storage;
 		sun->sun_family = AF_UNIX;
 		strcpy(sun->sun_path, endpoint->path);
 		ret->size = sizeof(*sun);
-		return 0;
+		return 1;
 	}
 	int result = getaddrinfo(*endpoint->host ? endpoint->host : NULL, endpoint->port, &hints,
 				 &found);
 	if (result != 0)
 		return fail(err, ERR_UNAVAILABLE, "cannot find the address of '%s': %s",
 			    endpoint->text, gai_strerror(result));
-	const struct addrinfo *picked = pick(found, attempt);
-	memcpy(&ret->storage, picked->ai_addr, picked->ai_addrlen);
-	ret->size = picked->ai_addrlen;
+	for (const struct addrinfo *at = found; at && n < (int)max; at = at->ai_next, n++) {
+		memcpy(&ret[n].storage, at->ai_addr, at->ai_addrlen);
+		ret[n].size = at->ai_addrlen;
+	}
 	freeaddrinfo(found);
-	return 0;
+	return n;
 }
 
 bool address_is_local(const struct address *address)
@@ -146,17 +134,29 @@ bool address_is_local(const struct address *address)
 	}
 }
 
+void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_SIZE])
+{
+	char host[INET6_ADDRSTRLEN], port[sizeof("65535")];
+
+	*ret_text = '\0';
+	if (address->storage.ss_family != AF_UNIX &&
+	    getnameinfo((const struct sockaddr *)&address->storage, address->size, host,
+			sizeof(host), port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+		snprintf(ret_text, ADDRESS_TEXT_SIZE, "%s port %s", host, port);
+}
+
 void socket_prepare(int fd)
 {
-	static const struct {
+	const struct limits *limits = &limits_default;
+	const struct {
 		int level, name, value;
 	} options[] = {
 		{IPPROTO_TCP, TCP_NODELAY, 1},
 		{SOL_SOCKET, SO_KEEPALIVE, 1},
-		{IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
-		{IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
-		{IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES},
-		{IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKED_TIMEOUT_MS},
+		{IPPROTO_TCP, TCP_KEEPIDLE, (int)(limits->silence_ms / 1000)},
+		{IPPROTO_TCP, TCP_KEEPINTVL, (int)(limits->asking_ms / 1000)},
+		{IPPROTO_TCP, TCP_KEEPCNT, (int)limits->questions},
+		{IPPROTO_TCP, TCP_USER_TIMEOUT, (int)limits->unacked_ms},
 	};
 
 	/* A unix socket knows none of the TCP ones and needs none. */

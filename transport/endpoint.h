@@ -24,19 +24,24 @@ struct endpoint {
 
 struct address {
 	struct sockaddr_storage storage;
-	socklen_t size; /* 0: none yet */
+	socklen_t size;
 };
 
 int endpoint_parse(const char *text, struct endpoint *ret, struct error *err);
 
 /*
- * Its address; of a host with several, another one with each attempt (0, 1, ...). Blocks on DNS
- * for a host that is a name, for as long as the resolver takes.
+ * Its addresses, max at most: how many. Blocks on DNS for a host that is a name, for as long as
+ * the resolver takes.
  */
-int endpoint_resolve(const struct endpoint *endpoint, unsigned attempt, struct address *ret,
+int endpoint_resolve(const struct endpoint *endpoint, struct address *ret, unsigned max,
 		     struct error *err);
 /* A unix socket or a loopback address. */
 bool address_is_local(const struct address *address);
+
+#define ADDRESS_TEXT_SIZE 64
+
+/* "10.0.0.1 port 4711"; empty for a unix socket. */
+void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_SIZE]);
 
 /*
  * A listening, non-blocking socket. A unix socket is made mode 0600, its directory when only that

@@ -122,29 +122,35 @@ static void take_grpc_message(struct head *head, const uint8_t *value, size_t n)
 
 enum { METHOD, SCHEME, PATH, AUTHORITY, STATUS, HOST, CONTENT_LENGTH };
 
+#define FIELD(name, take)                                                                          \
+	{                                                                                          \
+		name, sizeof(name) - 1, take                                                       \
+	}
+
 static const struct {
 	const char *name;
+	size_t size;
 	void (*take)(struct head *head, const uint8_t *value, size_t n);
 } fields[] = {
-	[METHOD] = {":method", take_method},
-	[SCHEME] = {":scheme", take_nothing},
-	[PATH] = {":path", take_path},
-	[AUTHORITY] = {":authority", take_nothing},
-	[STATUS] = {":status", take_status},
-	[HOST] = {"host", take_nothing},
-	[CONTENT_LENGTH] = {"content-length", take_content_length},
-	{"content-type", take_content_type},
-	{"te", take_te},
-	{"grpc-timeout", take_timeout},
-	{"grpc-encoding", take_encoding},
-	{"grpc-status", take_grpc_status},
-	{"grpc-message", take_grpc_message},
+	[METHOD] = FIELD(":method", take_method),
+	[SCHEME] = FIELD(":scheme", take_nothing),
+	[PATH] = FIELD(":path", take_path),
+	[AUTHORITY] = FIELD(":authority", take_nothing),
+	[STATUS] = FIELD(":status", take_status),
+	[HOST] = FIELD("host", take_nothing),
+	[CONTENT_LENGTH] = FIELD("content-length", take_content_length),
+	FIELD("content-type", take_content_type),
+	FIELD("te", take_te),
+	FIELD("grpc-timeout", take_timeout),
+	FIELD("grpc-encoding", take_encoding),
+	FIELD("grpc-status", take_grpc_status),
+	FIELD("grpc-message", take_grpc_message),
 	/* connection-specific fields, RFC 9113 8.2.2 */
-	{"connection", take_forbidden},
-	{"proxy-connection", take_forbidden},
-	{"keep-alive", take_forbidden},
-	{"transfer-encoding", take_forbidden},
-	{"upgrade", take_forbidden},
+	FIELD("connection", take_forbidden),
+	FIELD("proxy-connection", take_forbidden),
+	FIELD("keep-alive", take_forbidden),
+	FIELD("transfer-encoding", take_forbidden),
+	FIELD("upgrade", take_forbidden),
 };
 
 #define BIT(field)     (UINT32_C(1) << (field))
@@ -153,7 +159,8 @@ static const struct {
 
 void head_init(struct head *head)
 {
-	*head = (struct head){.content_length = -1,
+	*head = (struct head){.size = head->size,
+			      .content_length = -1,
 			      .timeout_ms = INT64_MAX,
 			      .grpc_status = -1,
 			      .message = head->message,
@@ -191,8 +198,8 @@ int head_field(struct head *head, const uint8_t *name, size_t name_size, const u
 			   !nghttp2_check_header_value_rfc9113(value, value_size) ||
 			   (pseudo && (head->regular || head->trailers));
 	head->regular |= !pseudo;
-	for (size_t i = 0; i < COUNT(fields); i++) {
-		if (!equals(name, name_size, fields[i].name))
+	for (size_t i = 0; i < COUNT(fields) && !head->malformed; i++) {
+		if (name_size != fields[i].size || memcmp(name, fields[i].name, name_size) != 0)
 			continue;
 		take(head, i, value, value_size);
 		return 0;
@@ -241,7 +248,10 @@ int head_outcome(const struct head *head, struct error *err)
 		return 0;
 	if (head->grpc_status > 0) {
 		err->code = (enum error_code)head->grpc_status;
-		return -1;
+		if (*err->text)
+			return -1;
+		return fail(err, err->code, "the server answered %s and did not say why",
+			    error_name(err->code));
 	}
 	if (head->http_status != 200)
 		return fail(err, wire_code_of_http(head->http_status),

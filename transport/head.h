@@ -41,7 +41,10 @@ struct head {
 	size_t message_size;
 };
 
-/* Zeroed before the first time; message and message_size stay as they are. */
+/*
+ * Zeroed before the first time. Where the message goes stays as it is, and the size: interim
+ * responses count together with the one that follows.
+ */
 void head_init(struct head *head);
 
 /* Take one field. -1 when the list is now larger than limit: take no more. */
@@ -58,8 +61,8 @@ int head_check_request(const struct head *head, int *ret_http_status, struct err
 void head_begin_trailers(struct head *head);
 
 /*
- * The outcome that a response's last block tells: 0 is OK, -1 fills *err (its text may already
- * hold the grpc-message).
+ * The outcome that a response's last block tells: 0 is OK, -1 fills *err, whose text holds the
+ * grpc-message already, or is empty.
  */
 int head_outcome(const struct head *head, struct error *err);
 

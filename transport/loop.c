@@ -29,6 +29,7 @@ struct loop {
 		void *arg;
 	} signals[SIGNALS_MAX];
 	unsigned n_signals;
+	struct loop_buffers buffers; /* last: most of it is never touched */
 };
 
 struct loop_timer {
@@ -71,20 +72,36 @@ void loop_post(struct loop *loop, struct loop_task *task)
 	loop->last = &task->next;
 }
 
+/* What the loop needs is ours to bound, and without it nothing goes on: it aborts as ours does. */
+static void give_memory(void)
+{
+	event_set_mem_functions(mem_alloc, mem_resize, free);
+}
+
+static struct event_base *base_new(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, give_memory);
+	struct event_config *config = event_config_new();
+	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+	struct event_base *base = event_base_new_with_config(config);
+	event_config_free(config);
+	return base;
+}
+
 int loop_new(struct loop **ret, struct error *err)
 {
 	struct loop *loop = mem_alloc(sizeof(*loop));
-	struct event_config *config = event_config_new();
 
 	pthread_mutex_init(&loop->lock, NULL);
 	loop->last = &loop->first;
 	loop->mailbox_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-	loop->base = event_base_new_with_config(config);
-	event_config_free(config);
-	if (loop->mailbox_fd < 0 || !loop->base) {
+	loop->base = loop->mailbox_fd < 0 ? NULL : base_new();
+	if (!loop->base) {
+		fail_errno(err, "cannot make an event loop");
 		loop_free(loop);
-		return fail_errno(err, "cannot make an event loop");
+		return -1;
 	}
 	loop->mailbox =
 		event_new(loop->base, loop->mailbox_fd, EV_READ | EV_PERSIST, on_mailbox, loop);
@@ -122,6 +139,11 @@ void loop_stop(struct loop *loop)
 struct event_base *loop_base(struct loop *loop)
 {
 	return loop->base;
+}
+
+struct loop_buffers *loop_buffers(struct loop *loop)
+{
+	return &loop->buffers;
 }
 
 static void on_signal(evutil_socket_t signum, short what, void *arg)
@@ -164,8 +186,6 @@ struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void
 	timer->fn = fn;
 	timer->arg = arg;
 	timer->event = evtimer_new(loop->base, on_timer, timer);
-	if (!timer->event)
-		abort();
 	return timer;
 }
 
@@ -187,4 +207,9 @@ void loop_timer_start(struct loop_timer *timer, int64_t ms)
 void loop_timer_stop(struct loop_timer *timer)
 {
 	evtimer_del(timer->event);
+}
+
+void loop_timer_soon(struct loop_timer *timer)
+{
+	event_active(timer->event, EV_TIMEOUT, 0);
 }

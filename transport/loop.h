@@ -8,6 +8,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/error.h"
@@ -40,8 +41,21 @@ struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg), void
 void loop_timer_free(struct loop_timer *timer);
 void loop_timer_start(struct loop_timer *timer, int64_t ms);
 void loop_timer_stop(struct loop_timer *timer);
+/* fn(arg) once, at the end of this turn: for what is cheaper done for many events at a time. */
+void loop_timer_soon(struct loop_timer *timer);
 
 /* libevent's own, for the transport's files. */
 struct event_base *loop_base(struct loop *loop);
+
+/*
+ * Room to read into and write from, for one event at a time. Not thread-local: that would be
+ * cleared, and so become real memory, in every worker.
+ */
+#define LOOP_BUFFER ((size_t)256 * 1024)
+struct loop_buffers {
+	uint8_t raw[LOOP_BUFFER];  /* as the socket has it, or as HTTP/2 gives it */
+	uint8_t opened[16 * 1024]; /* what a TLS record held */
+};
+struct loop_buffers *loop_buffers(struct loop *loop);
 
 #endif

@@ -11,8 +11,6 @@
 
 #include "transport/wire.h"
 
-#define NESTING_MAX 16 /* CSI's deepest is 5 */
-
 struct cursor {
 	const uint8_t *at, *end;
 };
@@ -63,12 +61,13 @@ static bool read_value(struct cursor *c, unsigned wire_type, struct cursor *ret_
 static int check_strings(const ProtobufCMessageDescriptor *type, struct cursor c, unsigned depth,
 			 struct error *err)
 {
-	if (depth > NESTING_MAX)
+	if (depth > limits_default.nesting)
 		return fail(err, ERR_INVALID_ARGUMENT, "the message is nested too deeply");
 	while (c.at < c.end) {
 		struct cursor value;
 		uint64_t tag;
-		if (!read_varint(&c, &tag) || !read_value(&c, tag & 7, &value))
+		/* fields are numbered from 1 */
+		if (!read_varint(&c, &tag) || tag < 8 || !read_value(&c, tag & 7, &value))
 			return fail(err, ERR_INTERNAL, "the message is not a %s", type->name);
 		const ProtobufCFieldDescriptor *field =
 			protobuf_c_message_descriptor_get_field(type, (unsigned)(tag >> 3));
@@ -112,7 +111,8 @@ int message_decode(struct arena *arena, const ProtobufCMessageDescriptor *type,
 	struct decoder decoder = {.arena = arena};
 	ProtobufCAllocator allocator = {pb_alloc, pb_free, &decoder};
 
-	if (check_strings(type, (struct cursor){bytes, bytes + n}, 0, err) < 0)
+	/* bytes may be NULL when there are none */
+	if (check_strings(type, (struct cursor){bytes, n ? bytes + n : bytes}, 0, err) < 0)
 		return -1;
 	*ret = protobuf_c_message_unpack(type, &allocator, n, bytes);
 	if (*ret)
@@ -123,15 +123,56 @@ int message_decode(struct arena *arena, const ProtobufCMessageDescriptor *type,
 	return fail(err, ERR_INTERNAL, "the message is not a %s", type->name);
 }
 
+size_t message_decoded_max(size_t n, const struct limits *limits)
+{
+	size_t max = limits->decoded_base + limits->decoded_per_byte * n;
+
+	return max < limits->decoded ? max : limits->decoded;
+}
+
+static void encode(const ProtobufCMessage *message, size_t length, uint8_t *bytes)
+{
+	wire_prefix_write(bytes, length);
+	protobuf_c_message_pack(message, bytes + WIRE_PREFIX_SIZE);
+}
+
+struct chunk *message_chunk(const ProtobufCMessage *message)
+{
+	size_t length = protobuf_c_message_get_packed_size(message);
+	uint8_t *bytes;
+	struct chunk *chunk = chunk_new(WIRE_PREFIX_SIZE + length, &bytes);
+
+	encode(message, length, bytes);
+	return chunk;
+}
+
 void message_encode(struct arena *arena, const ProtobufCMessage *message, uint8_t **ret,
 		    size_t *ret_size)
 {
 	size_t length = protobuf_c_message_get_packed_size(message);
 
 	*ret = arena_alloc(arena, WIRE_PREFIX_SIZE + length);
-	wire_prefix_write(*ret, length);
-	protobuf_c_message_pack(message, *ret + WIRE_PREFIX_SIZE);
+	encode(message, length, *ret);
 	*ret_size = WIRE_PREFIX_SIZE + length;
+}
+
+int message_bytes(const uint8_t *bytes, size_t n, unsigned field, const uint8_t **ret,
+		  size_t *ret_size)
+{
+	struct cursor c = {bytes, bytes + n}, value = c;
+	uint64_t tag;
+
+	*ret = bytes;
+	*ret_size = 0;
+	while (c.at < c.end) {
+		if (!read_varint(&c, &tag) || !read_value(&c, tag & 7, &value))
+			return -1;
+		if (tag >> 3 != field)
+			continue;
+		*ret = value.at;
+		*ret_size = (size_t)(value.end - value.at);
+	}
+	return 0;
 }
 
 void *message_new(struct arena *arena, const ProtobufCMessageDescriptor *type)

@@ -4,19 +4,15 @@
  *
  * Invariant: everything of the call is in its arena, and call->error says how it stands.
  */
-#include "transport/rpc.h"
+#include "transport/rpc_inside.h"
 
 #include <string.h>
 
 #include "transport/message.h"
-#include "transport/service.h"
 #include "transport/wire.h"
 
-#define DECODED_BASE     ((size_t)1 << 20)
-#define DECODED_PER_BYTE 8
-
-static const struct rpc_service *find_service(const struct rpc_service *const *services,
-					      const char *name, size_t size)
+const struct rpc_service *rpc_service_find(const struct rpc_service *const *services,
+					   const char *name, size_t size)
 {
 	for (; *services; services++) {
 		const char *candidate = (*services)->descriptor->name;
@@ -43,7 +39,7 @@ int rpc_find(const struct rpc_service *const *services, const char *path, struct
 	if (!slash || slash == path)
 		return fail(err, ERR_UNIMPLEMENTED, "'%s' is not the path of a method", path);
 	const struct rpc_service *service =
-		find_service(services, path + 1, (size_t)(slash - path - 1));
+		rpc_service_find(services, path + 1, (size_t)(slash - path - 1));
 	if (!service)
 		return fail(err, ERR_UNIMPLEMENTED, "service '%.*s' is not served here",
 			    (int)(slash - path - 1), path + 1);
@@ -61,11 +57,9 @@ int rpc_find(const struct rpc_service *const *services, const char *path, struct
 	return 0;
 }
 
-int rpc_decode(struct rpc_call *call, const uint8_t *bytes, size_t n, size_t decoded_max)
+int rpc_decode(struct rpc_call *call, const uint8_t *bytes, size_t n, const struct limits *limits)
 {
-	size_t cap = DECODED_BASE + DECODED_PER_BYTE * n;
-
-	call->arena.cap = cap < decoded_max ? cap : decoded_max;
+	call->arena.cap = message_decoded_max(n, limits);
 	return message_decode(&call->arena, call->target.input, bytes, n, &call->request,
 			      &call->error);
 }
@@ -73,14 +67,17 @@ int rpc_decode(struct rpc_call *call, const uint8_t *bytes, size_t n, size_t dec
 void rpc_run(struct rpc_call *call, size_t message_max)
 {
 	void *response = message_new(&call->arena, call->target.output);
+	uint8_t *bytes;
+	size_t n;
 
 	if (call->target.method->run(call, call->request, response, &call->error) < 0)
 		return;
 	call->error.code = ERR_OK;
-	message_encode(&call->arena, response, &call->reply, &call->reply_size);
-	if (call->reply_size - WIRE_PREFIX_SIZE > message_max)
+	message_encode(&call->arena, response, &bytes, &n);
+	call->reply = (struct chunk){.bytes = bytes, .size = n};
+	if (n - WIRE_PREFIX_SIZE > message_max)
 		fail(&call->error, ERR_RESOURCE_EXHAUSTED,
 		     "the answer has %zu bytes, more than the %zu that clients accept: ask for "
 		     "fewer entries at a time",
-		     call->reply_size - WIRE_PREFIX_SIZE, message_max);
+		     n - WIRE_PREFIX_SIZE, message_max);
 }

@@ -21,6 +21,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/mem.h"
+#include "transport/chunk.h"
 #include "transport/workers.h"
 
 /* What a path names. */
@@ -37,12 +38,14 @@ struct rpc_call {
 	atomic_bool cancelled; /* nobody waits for the answer any more */
 	struct arena arena;
 
+	/* the handlers' own, NULL at first */
+	void *state;
+
 	/* the transport's own */
 	struct rpc_target target;
 	ProtobufCMessage *request;
 	struct error error; /* code ERR_OK, or why the call failed */
-	uint8_t *reply;     /* the response with its length prefix */
-	size_t reply_size;
+	struct chunk reply; /* the response, encoded in the arena */
 	struct work work;
 	struct peer *peer;
 	struct server_stream *stream; /* NULL once nobody waits for the answer */

@@ -6,17 +6,19 @@
  */
 #include "transport/server.h"
 
-#include <errno.h>
-#include <event2/event.h>
+#include <malloc.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "transport/allow.h"
+#include "transport/health.h"
+#include "transport/list.h"
+#include "transport/metrics.h"
+#include "transport/reflection.h"
 #include "transport/server_call.h"
 
-#define ACCEPTS_A_TURN 16
-#define RETRY_MS       100
+#define CROWD 32
 
 struct server *server_new(struct loop *loop, struct workers *workers, const struct limits *limits)
 {
@@ -28,21 +30,6 @@ struct server *server_new(struct loop *loop, struct workers *workers, const stru
 	waitlist_init(&server->receiving, loop, server->limits->receive_ms, server_receive_expired);
 	waitlist_init(&server->sending, loop, server->limits->write_ms, server_send_expired);
 	return server;
-}
-
-static void close_listener(struct listener *listener)
-{
-	struct stat st;
-
-	if (listener->fd < 0)
-		return;
-	event_free(listener->event);
-	loop_timer_free(listener->retry);
-	close(steal_fd(&listener->fd));
-	/* another daemon may have taken the name since */
-	if (listener->endpoint.is_unix && stat(listener->endpoint.path, &st) == 0 &&
-	    st.st_dev == listener->device && st.st_ino == listener->inode)
-		unlink(listener->endpoint.path);
 }
 
 void server_free(struct server *server)
@@ -58,7 +45,8 @@ void server_free(struct server *server)
 	while (server->listeners) {
 		struct listener *listener = server->listeners;
 		server->listeners = listener->next;
-		close_listener(listener);
+		acceptor_close(&listener->acceptor);
+		free(listener->services);
 		free(listener);
 	}
 	waitlist_fini(&server->receiving);
@@ -68,19 +56,25 @@ void server_free(struct server *server)
 
 /* Peers */
 
+/* What a crowd had goes back when half of it has left: one who stays keeps the heap large. */
+static void give_memory_back(struct server *server)
+{
+	if (server->most_peers < CROWD || server->n_peers >= server->most_peers / 2)
+		return;
+	malloc_trim(0);
+	server->most_peers = server->n_peers;
+}
+
 void server_peer_release(struct peer *peer)
 {
 	struct server *server = peer->server;
 
 	if (!peer->conn && peer->n_calls == 0) {
-		if (peer->next)
-			peer->next->previous = peer->previous;
-		if (peer->previous)
-			peer->previous->next = peer->next;
-		else
-			server->peers = peer->next;
+		list_remove(peer);
 		server->n_peers--;
+		tls_names_free(peer->names);
 		free(peer);
+		give_memory_back(server);
 	}
 	if (server->draining && server->n_peers == 0 && server->drained) {
 		void (*drained)(void *arg) = server->drained;
@@ -94,94 +88,95 @@ static void add_peer(struct listener *listener, int fd)
 	struct server *server = listener->server;
 	struct peer *peer = mem_alloc(sizeof(*peer));
 
-	*peer = (struct peer){.server = server, .listener = listener, .next = server->peers};
-	if (peer->next)
-		peer->next->previous = peer;
-	server->peers = peer;
-	server->n_peers++;
+	*peer = (struct peer){.server = server, .listener = listener};
+	list_push(server->peers, peer);
+	if (++server->n_peers > server->most_peers)
+		server->most_peers = server->n_peers;
 	socket_prepare(fd);
+	metrics_accepted(listener->acceptor.endpoint.text);
 	peer->conn = conn_new(server->loop, fd, false, &server_role, server->limits, peer);
+	if (!peer->conn)
+		server_peer_release(peer);
+	else if (listener->tls)
+		conn_secure(peer->conn, listener->tls, NULL);
 }
 
-/* A place for a new connection, if need be that of the oldest one without a call. */
+/*
+ * A place for a new connection, if need be that of the oldest one without a call. Those that have
+ * not begun make room for each other: whoever cannot show a certificate pushes nobody out who did.
+ */
 static bool make_room(struct server *server)
 {
-	struct peer *idle = NULL;
+	const struct limits *limits = server->limits;
+	struct peer *idle = NULL, *stranger = NULL;
+	unsigned n_strangers = 0;
 
-	if (server->n_peers < server->limits->connections)
-		return true;
 	for (struct peer *peer = server->peers; peer; peer = peer->next) {
 		if (peer->conn && peer->n_calls == 0 && conn_is_idle(peer->conn))
 			idle = peer;
+		if (peer->conn && !conn_was_ready(peer->conn)) {
+			stranger = peer;
+			n_strangers++;
+		}
 	}
+	if (n_strangers >= limits->strangers)
+		idle = stranger;
+	else if (server->n_peers < limits->connections)
+		return true;
 	if (idle)
 		conn_free(idle->conn);
 	return idle;
 }
 
-static void on_retry(void *arg)
+static void on_accepted(struct acceptor *acceptor, int fd)
 {
-	struct listener *listener = arg;
+	struct listener *listener = container_of(acceptor, struct listener, acceptor);
 
-	event_add(listener->event, NULL);
+	if (make_room(listener->server))
+		add_peer(listener, fd);
+	else
+		close(fd);
 }
 
-static void on_connection(evutil_socket_t fd, short what, void *arg)
+int server_check_allowed(const struct peer *peer, const char *service, struct error *err)
 {
-	struct listener *listener = arg;
-
-	(void)what;
-	for (int i = 0; i < ACCEPTS_A_TURN; i++) {
-		int client = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (client < 0 && (errno == EMFILE || errno == ENFILE)) {
-			/* the connection stays readable: spin no more than ten times a second */
-			event_del(listener->event);
-			loop_timer_start(listener->retry, RETRY_MS);
-		}
-		if (client < 0)
-			return;
-		if (make_room(listener->server))
-			add_peer(listener, client);
-		else
-			close(client);
-	}
+	if (!peer->listener->tls)
+		return 0;
+	return allow_check(&peer->listener->offer.trust->allow, peer->names, service, err);
 }
 
-int server_listen(struct server *server, const char *endpoint,
-		  const struct rpc_service *const *services, void *app, bool allow_plaintext,
+/* What every endpoint has comes last, so that a program may serve its own instead. */
+static const struct rpc_service **add_services(const struct rpc_service *const *services)
+{
+	static const struct rpc_service *const everywhere[] = {&health_service, &reflection_service,
+							       &reflection_v1alpha_service};
+	size_t n = 0;
+
+	while (services[n])
+		n++;
+	const struct rpc_service **all =
+		mem_alloc((n + COUNT(everywhere) + 1) * sizeof(struct rpc_service *));
+	memcpy(all, services, n * sizeof(struct rpc_service *));
+	memcpy(all + n, everywhere, sizeof(everywhere));
+	return all;
+}
+
+int server_listen(struct server *server, const char *endpoint, const struct server_offer *offer,
 		  struct error *err)
 {
-	struct endpoint parsed;
-	struct address address;
-	struct stat st = {0};
-
-	if (endpoint_parse(endpoint, &parsed, err) < 0 ||
-	    endpoint_resolve(&parsed, 0, &address, err) < 0)
-		return -1;
-	if (!allow_plaintext && !address_is_local(&address))
-		return fail(
-			err, ERR_FAILED_PRECONDITION,
-			"endpoint '%s' would be reachable in plain text from other hosts: use a "
-			"loopback address, or say --insecure",
-			endpoint);
-	int fd = endpoint_listen(&parsed, &address, err);
-	if (fd < 0)
-		return -1;
-	if (parsed.is_unix)
-		stat(parsed.path, &st);
+	const struct trust *trust = offer->trust;
 	struct listener *listener = mem_alloc(sizeof(*listener));
-	*listener = (struct listener){.server = server,
-				      .next = server->listeners,
-				      .endpoint = parsed,
-				      .services = services,
-				      .app = app,
-				      .fd = fd,
-				      .device = st.st_dev,
-				      .inode = st.st_ino};
-	listener->event = event_new(loop_base(server->loop), fd, EV_READ | EV_PERSIST,
-				    on_connection, listener);
-	listener->retry = loop_timer_new(server->loop, on_retry, listener);
-	event_add(listener->event, NULL);
+
+	if (acceptor_open(&listener->acceptor, server->loop, endpoint, on_accepted,
+			  trust && (trust->tls || trust->insecure), err) < 0) {
+		free(listener);
+		return -1;
+	}
+	listener->server = server;
+	listener->offer = *offer;
+	listener->services = add_services(offer->services);
+	listener->tls = trust && !listener->acceptor.endpoint.is_unix ? trust->tls : NULL;
+	listener->next = server->listeners;
 	server->listeners = listener;
 	return 0;
 }
@@ -194,7 +189,8 @@ void server_drain(struct server *server, void (*drained)(void *arg), void *arg)
 	server->drained = drained;
 	server->drained_arg = arg;
 	for (struct listener *listener = server->listeners; listener; listener = listener->next)
-		close_listener(listener);
+		acceptor_close(&listener->acceptor);
+	health_stop(server);
 	for (struct peer *peer = server->peers; peer; peer = next) {
 		next = peer->next;
 		if (peer->conn)

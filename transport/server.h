@@ -7,10 +7,14 @@
  * One line is logged when a call ends.
  */
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "common/error.h"
 #include "transport/limits.h"
 #include "transport/loop.h"
 #include "transport/service.h"
+#include "transport/trust.h"
 #include "transport/workers.h"
 
 struct server;
@@ -20,14 +24,18 @@ struct server *server_new(struct loop *loop, struct workers *workers, const stru
 /* After loop_run has returned; closes what is open. */
 void server_free(struct server *server);
 
+/* What is served and to whom; what it points to outlives the server. */
+struct server_offer {
+	const struct rpc_service *const *services; /* the last one NULL */
+	void *app;                                 /* call->app of every handler */
+	const struct trust *trust;                 /* NULL: plain text, on loopback only */
+};
+
 /*
- * Serve services (a NULL-terminated array that outlives the server) at an endpoint:
- * unix:///path, unix://path, /path, tcp://host:port. A stale unix socket is replaced, a live one
- * is an error; sockets are mode 0600. TCP beyond loopback needs allow_plaintext. app is handed
- * to every handler as call->app.
+ * Serve at an endpoint: unix:///path, unix://path, /path, tcp://host:port. A stale unix socket is
+ * replaced, a live one is an error; sockets are mode 0600.
  */
-int server_listen(struct server *server, const char *endpoint,
-		  const struct rpc_service *const *services, void *app, bool allow_plaintext,
+int server_listen(struct server *server, const char *endpoint, const struct server_offer *offer,
 		  struct error *err);
 
 /*
@@ -35,5 +43,9 @@ int server_listen(struct server *server, const char *endpoint,
  * what runs; then drained(arg), once, on the loop.
  */
 void server_drain(struct server *server, void (*drained)(void *arg), void *arg);
+bool server_is_draining(const struct server *server);
+
+/* Its connections and calls at the moment, and the bytes that it moved (common/metrics.h). */
+void server_metrics(const struct server *server, FILE *out);
 
 #endif

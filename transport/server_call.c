@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The gRPC server's calls: from a whole request to what its handler says.
+ * The gRPC server's unary calls: a stream of one message each way, with a handler in between that
+ * may block.
  *
  * A stream belongs to its connection, a call to its peer; either may end first. A call whose stream
  * is gone (reset, deadline passed) runs to its end and counts against its peer until then.
  * Invariant: call->stream->call == call as long as somebody waits for the answer.
  */
-#include "transport/server_call.h"
+#include "transport/server_stream.h"
 
 #include <stdlib.h>
-
-static struct rpc_call *of_work(struct work *work)
-{
-	return (struct rpc_call *)((char *)work - offsetof(struct rpc_call, work));
-}
 
 static struct rpc_call *new_call(struct server_stream *stream)
 {
 	struct rpc_call *call = mem_alloc(sizeof(*call));
 
-	call->app = stream->peer->listener->app;
-	call->deadline = stream->deadline;
+	call->app = stream->peer->listener->offer.app;
+	call->deadline = stream->exchange.rpc.deadline;
 	call->target = stream->target;
 	call->peer = stream->peer;
 	call->stream = stream;
@@ -51,9 +47,10 @@ static void left_workers(struct rpc_call *call)
 	call->peer->server->n_calls--;
 }
 
-/* Take it back from the workers, if its turn has not come. */
-static bool withdraw(struct rpc_call *call)
+bool server_call_withdraw(struct rpc_call *call)
 {
+	if (!is_running(call))
+		return true;
 	if (!workers_withdraw(&call->work))
 		return false;
 	left_workers(call);
@@ -68,48 +65,54 @@ static void detach(struct rpc_call *call)
 	atomic_store(&call->cancelled, true);
 }
 
+static void answer(struct rpc_call *call)
+{
+	struct exchange *exchange = &call->stream->exchange;
+
+	if (call->error.code == ERR_OK)
+		exchange_send(exchange, &call->reply);
+	rpc_stream_finish(&exchange->rpc, &call->error);
+}
+
 static void run_work(struct work *work)
 {
-	struct rpc_call *call = of_work(work);
+	struct rpc_call *call = container_of(work, struct rpc_call, work);
 
 	rpc_run(call, call->peer->server->limits->message);
 }
 
 static void work_done(struct work *work)
 {
-	struct rpc_call *call = of_work(work);
+	struct rpc_call *call = container_of(work, struct rpc_call, work);
 
 	left_workers(call);
 	if (!call->stream) {
 		free_call(call);
 		return;
 	}
-	struct conn *conn = call->stream->base.conn;
-	loop_timer_stop(call->stream->timer);
-	server_answer(call->stream, &call->error);
-	conn_pump(conn);
+	if (call->stream->timer)
+		loop_timer_stop(call->stream->timer);
+	answer(call);
 }
 
 static void on_deadline(void *arg)
 {
 	struct server_stream *stream = arg;
-	struct conn *conn = stream->base.conn;
 	struct rpc_call *call = stream->call;
 	struct error error;
 
-	if (withdraw(call)) {
+	if (server_call_withdraw(call)) {
 		fail(&error, ERR_ABORTED,
 		     "another operation on '%s' was still running at the deadline: try again",
 		     call->work.key);
-		server_answer(stream, &error);
+		rpc_stream_finish(&stream->exchange.rpc, &error);
 	} else {
 		fail(&error, ERR_DEADLINE_EXCEEDED,
 		     "the deadline passed while %s was running: repeat it to learn how it ended",
 		     call->target.method->name);
-		server_answer(stream, &error);
+		rpc_stream_finish(&stream->exchange.rpc, &error);
 		detach(call);
 	}
-	conn_pump(conn);
 }
 
 /* Answered a little before the client gives up, so that it learns why. */
@@ -131,43 +134,48 @@ static int submit(struct server_stream *stream)
 	call->work = (struct work){.run = run_work, .done = work_done};
 	if (call->target.method->key)
 		call->work.key = call->target.method->key(call->request);
-	stream->timer = loop_timer_new(server->loop, on_deadline, stream);
-	if (call->deadline != NO_DEADLINE)
-		loop_timer_start(stream->timer, patience_ms(call));
+	server_watch_deadline(stream, patience_ms(call), on_deadline);
 	server->n_calls++;
 	workers_submit(server->workers, &call->work);
 	return 0;
 }
 
-void server_call_begin(struct server_stream *stream)
+static void on_request(struct rpc_stream *rpc, const uint8_t *bytes, size_t n)
 {
+	struct server_stream *stream = server_stream_of((struct exchange *)rpc);
 	const struct limits *limits = stream->peer->server->limits;
-	const struct wire_message *message = &stream->message;
 	struct rpc_call *call = new_call(stream);
 
-	if (rpc_decode(call, message->data, message->length, limits->decoded) == 0) {
+	if (time_left_ms(call->deadline) == 0) {
+		fail(&call->error, ERR_DEADLINE_EXCEEDED,
+		     "the deadline passed before the call began");
+	} else if (rpc_decode(call, bytes, n, limits) == 0) {
 		if (!call->target.method->on_loop && submit(stream) == 0)
 			return;
 		if (call->target.method->on_loop)
 			rpc_run(call, limits->message);
 	}
-	server_answer(stream, &call->error);
+	answer(call);
 }
 
-void server_call_end(struct server_stream *stream, uint32_t http2_error)
+/* Free its call, or let it end unheard. */
+static void on_closed(struct rpc_stream *rpc, const struct error *outcome)
 {
-	struct rpc_call *call = stream->call;
-	bool answered = stream->base.done;
-	bool running = is_running(call) && !withdraw(call);
-	struct error error;
+	struct rpc_call *call = server_stream_of((struct exchange *)rpc)->call;
 
-	if (!answered) {
-		fail(&error, ERR_CANCELLED, "the client went away (%s)%s",
-		     nghttp2_http2_strerror(http2_error), running ? "; the work goes on" : "");
-		server_log(stream, &error);
-	}
-	if (running)
+	(void)outcome;
+	if (call && is_running(call))
 		detach(call);
-	else
+	else if (call)
 		free_call(call);
+}
+
+int rpc_open_unary(struct rpc_stream *rpc, struct error *err)
+{
+	static const struct rpc_stream_events events = {
+		.single = true, .bytes = on_request, .closed = on_closed};
+
+	(void)err;
+	rpc->events = &events;
+	return 0;
 }

@@ -1,98 +1,80 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The gRPC server's streams: a request on its way in, an answer on its way out. What happens
- * between the two is server_call.c's.
+ * The gRPC server's streams: what arrives on them, and what takes too long. What a call does with
+ * its messages is its handler's; what is answered is server_answer.c's.
  *
- * Invariant: a stream is in one list at most: receiving until its request is complete or answered,
- * sending from its answer to its end; so neither can take a peer for ever.
+ * Invariant: whatever a stream waits for from its peer has a time limit: the rest of a message, and
+ * that what was sent is taken. One that waits for its handler, or its handler's next message, has
+ * none but the call's deadline.
  */
-#include "transport/server_call.h"
+#include "transport/server_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "transport/conn_figures.h"
+#include "transport/metrics.h"
+
+/* Why a request is no call: its answer, for when all of it has come. */
+struct refusal {
+	int http_status;
+	struct error error;
+};
 
 static struct server_stream *of_base(struct stream *base)
 {
 	return (struct server_stream *)base;
 }
 
-static struct server_stream *of_waiter(struct waiter *waiter)
+/* What a call waits for */
+
+static void on_waits(struct exchange *exchange, bool waits)
 {
-	return (struct server_stream *)((char *)waiter - offsetof(struct server_stream, waiter));
+	struct server_stream *stream = server_stream_of(exchange);
+
+	if (!waits)
+		waitlist_remove(&stream->receiving);
+	else if (!stream->receiving.list)
+		waitlist_add(&stream->peer->server->receiving, &stream->receiving);
 }
 
-/* Answers */
-
-static void received(struct server_stream *stream)
+static void on_broken(struct exchange *exchange, struct error *error)
 {
-	stream->peer->server->buffered -= stream->message.capacity;
-	wire_message_fini(&stream->message);
-	waitlist_remove(&stream->waiter);
+	server_finish(exchange, error);
 }
 
-static void respond(struct server_stream *stream, const nghttp2_nv *fields, size_t n,
-		    const uint8_t *reply, size_t size, const nghttp2_nv *trailers,
-		    size_t n_trailers)
+static void on_all_told(struct exchange *exchange)
 {
-	received(stream);
-	conn_respond(&stream->base, fields, n, reply, size, trailers, n_trailers);
-	waitlist_add(&stream->peer->server->sending, &stream->waiter);
+	pump_end(exchange->in, &exchange_ok);
+	if (exchange->rpc.events->ended)
+		exchange->rpc.events->ended(&exchange->rpc);
 }
 
-static void answer_ok(struct server_stream *stream, const uint8_t *reply, size_t size)
-{
-	const nghttp2_nv fields[] = {conn_field(":status", "200"),
-				     conn_field("content-type", "application/grpc")};
-	static const nghttp2_nv trailers[] = {
-		{(uint8_t *)"grpc-status", (uint8_t *)"0", sizeof("grpc-status") - 1, 1, 0}};
+static const struct exchange_side server_side = {
+	.send = server_send,
+	.finish = server_finish,
+	.broken = on_broken,
+	.ended = on_all_told,
+	.waits = on_waits,
+};
 
-	respond(stream, fields, COUNT(fields), reply, size, trailers, COUNT(trailers));
+static void on_deadline(void *arg)
+{
+	struct server_stream *stream = arg;
+	struct error error;
+
+	fail(&error, ERR_DEADLINE_EXCEEDED, "the deadline passed while %s was running",
+	     stream->target.method->name);
+	rpc_stream_finish(&stream->exchange.rpc, &error);
 }
 
-static void answer_error(struct server_stream *stream, int http_status, const struct error *error)
+void server_watch_deadline(struct server_stream *stream, int64_t ms, void (*passed)(void *arg))
 {
-	char http[12], code[12], text[3 * ERROR_TEXT_MAX + 1];
-
-	snprintf(http, sizeof(http), "%d", http_status);
-	snprintf(code, sizeof(code), "%d", (int)error->code);
-	wire_percent_encode(error->text, text, sizeof(text));
-	const nghttp2_nv fields[] = {conn_field(":status", http),
-				     conn_field("content-type", "application/grpc"),
-				     conn_field("grpc-status", code),
-				     conn_field("grpc-message", text),
-				     conn_field("grpc-accept-encoding", "identity")};
-	respond(stream, fields, COUNT(fields), NULL, 0, NULL, 0);
-}
-
-/* One line a call; an OK of what runs on the loop (Probe, every few seconds) only for debugging. */
-void server_log(const struct server_stream *stream, const struct error *error)
-{
-	const struct rpc_method *method = stream->target.method;
-	const ProtobufCMessage *request = stream->call ? stream->call->request : NULL;
-	struct log_field fields[6] = {log_str("msg", "rpc")};
-	unsigned n = 1;
-	char name[128];
-
-	snprintf(name, sizeof(name), "%s/%s", stream->target.service, method->name);
-	fields[n++] = log_str("method", name);
-	if (method->key && request)
-		fields[n++] = log_str("id", method->key(request));
-	fields[n++] = log_str("code", error_name(error->code));
-	fields[n++] = log_int("ms", now_ms() - stream->started);
-	if (error->code != ERR_OK)
-		fields[n++] = log_str("error", error->text);
-	log_write(error->code == ERR_OK && method->on_loop ? LOG_DEBUG : LOG_INFO, fields, n);
-}
-
-void server_answer(struct server_stream *stream, const struct error *error)
-{
-	server_log(stream, error);
-	if (error->code == ERR_OK)
-		answer_ok(stream, stream->call->reply, stream->call->reply_size);
-	else
-		answer_error(stream, 200, error);
+	if (stream->exchange.rpc.deadline == NO_DEADLINE)
+		return;
+	stream->timer = loop_timer_new(stream->peer->server->loop, passed, stream);
+	loop_timer_start(stream->timer, ms);
 }
 
 /* What the connection reports */
@@ -100,24 +82,58 @@ void server_answer(struct server_stream *stream, const struct error *error)
 static struct stream *on_open(struct conn *conn)
 {
 	struct peer *peer = conn_owner(conn);
+	struct server *server = peer->server;
 
-	if (peer->n_calls >= peer->server->limits->streams)
+	if (peer->n_calls >= server->limits->streams)
 		return NULL;
+	if (!peer->names)
+		peer->names = conn_peer_names(conn);
 	struct server_stream *stream = mem_alloc(sizeof(*stream));
 	stream->peer = peer;
-	waitlist_add(&peer->server->receiving, &stream->waiter);
+	exchange_init(&stream->exchange, &server_side, &stream->base, server->loop, server->limits,
+		      &server->buffered);
+	waitlist_add(&server->receiving, &stream->receiving);
 	return &stream->base;
 }
 
+/*
+ * What is not gRPC is answered by an HTTP status, which may wait for the request's end; a gRPC
+ * client may itself wait for an answer before it ends its request.
+ */
 static void refuse(struct server_stream *stream, int http_status, const struct error *error)
 {
+	stream->target = (struct rpc_target){0};
 	if (http_status == 0) {
 		conn_reset(&stream->base, NGHTTP2_PROTOCOL_ERROR);
-		return;
+	} else if (http_status == 200) {
+		server_refuse(stream, http_status, error);
+	} else {
+		stream->refusal =
+			arena_alloc(&stream->exchange.rpc.arena, sizeof(*stream->refusal));
+		*stream->refusal = (struct refusal){http_status, *error};
 	}
-	log_info("rpc", log_str("method", stream->base.head.path),
-		 log_str("code", error_name(error->code)), log_str("error", error->text));
-	answer_error(stream, http_status, error);
+}
+
+static void begin(struct server_stream *stream)
+{
+	struct exchange *exchange = &stream->exchange;
+	int64_t started = now_us(), now = started / 1000, timeout = stream->base.head.timeout_ms;
+	const struct rpc_method *method = stream->target.method;
+	const struct rpc_stream_events *none = exchange->rpc.events;
+	struct error error;
+
+	stream->started = started;
+	exchange->rpc.deadline = timeout > NO_DEADLINE - now ? NO_DEADLINE : now + timeout;
+	exchange->rpc.app = stream->peer->listener->offer.app;
+	exchange->receives = stream->target.input;
+	stream->peer->n_calls += !method->run;
+	if (method->open(&exchange->rpc, &error) < 0) {
+		exchange->rpc.events = none;
+		server_finish(exchange, &error);
+	} else if (!method->run) {
+		server_watch_deadline(stream, timeout, on_deadline);
+	}
+	exchange_begin(exchange);
 }
 
 static void on_headed(struct stream *base)
@@ -127,58 +143,76 @@ static void on_headed(struct stream *base)
 	struct error error;
 	int http_status;
 
-	if (head_check_request(head, &http_status, &error) < 0 ||
-	    rpc_find(stream->peer->listener->services, head->path, &stream->target, &error) < 0) {
+	if (stream->started) {
+		fail(&error, ERR_RESOURCE_EXHAUSTED, "the request's trailers are too large");
+		server_finish(&stream->exchange, &error);
+	} else if (head_check_request(head, &http_status, &error) < 0 ||
+		   rpc_find(stream->peer->listener->services, head->path, &stream->target, &error) <
+			   0 ||
+		   server_check_allowed(stream->peer, stream->target.service, &error) < 0) {
 		refuse(stream, http_status, &error);
-		return;
+	} else {
+		begin(stream);
 	}
-	stream->started = now_ms();
-	stream->deadline = head->timeout_ms > NO_DEADLINE - stream->started
-				   ? NO_DEADLINE
-				   : stream->started + head->timeout_ms;
 }
 
 static void on_data(struct stream *base, const uint8_t *bytes, size_t n)
 {
 	struct server_stream *stream = of_base(base);
-	struct server *server = stream->peer->server;
-	size_t before = stream->message.capacity;
-	struct error error;
-	int result = wire_message_feed(&stream->message, bytes, n, server->limits->message, &error);
 
-	server->buffered += stream->message.capacity - before;
-	if (result == 0 && server->buffered > server->limits->messages)
-		result = fail(&error, ERR_RESOURCE_EXHAUSTED,
-			      "too many large requests at the same time: try again");
-	if (result < 0)
-		server_answer(stream, &error);
+	if (stream->refusal)
+		conn_consume(base, n);
+	else
+		exchange_take(&stream->exchange, bytes, n);
 }
 
 static void on_ended(struct stream *base)
 {
 	struct server_stream *stream = of_base(base);
+
+	if (stream->refusal)
+		server_refuse(stream, stream->refusal->http_status, &stream->refusal->error);
+	else
+		exchange_end(&stream->exchange);
+}
+
+static void on_emptied(struct stream *base)
+{
+	struct server_stream *stream = of_base(base);
+
+	waitlist_remove(&stream->sending);
+	exchange_emptied(&stream->exchange);
+}
+
+/* What runs is finished; the others have had the time to end by themselves. */
+static void on_overdue(struct stream *base)
+{
+	struct server_stream *stream = of_base(base);
 	struct error error;
 
-	if (!wire_message_whole(&stream->message)) {
-		fail(&error, ERR_INTERNAL, "the request has no complete message");
-		server_answer(stream, &error);
-	} else if (time_left_ms(stream->deadline) == 0) {
-		fail(&error, ERR_DEADLINE_EXCEEDED, "the deadline passed before the call began");
-		server_answer(stream, &error);
-	} else {
-		server_call_begin(stream);
-		if (!base->done)
-			received(stream);
+	if (base->done || !stream->target.method) {
+		conn_reset(base, NGHTTP2_CANCEL);
+	} else if (!stream->call) {
+		fail(&error, ERR_UNAVAILABLE, "the server is being stopped");
+		server_finish(&stream->exchange, &error);
 	}
 }
 
 static void on_closed(struct stream *base, uint32_t http2_error)
 {
 	struct server_stream *stream = of_base(base);
+	struct error error;
 
-	if (stream->call)
-		server_call_end(stream, http2_error);
-	received(stream);
+	if (stream->target.method && !stream->outcome) {
+		bool goes_on = stream->call && !server_call_withdraw(stream->call);
+		fail(&error, ERR_CANCELLED, "the client went away (%s)%s",
+		     nghttp2_http2_strerror(http2_error), goes_on ? "; the work goes on" : "");
+		server_conclude(stream, &error);
+	}
+	exchange_fini(&stream->exchange, stream->outcome);
+	stream->peer->n_calls -= stream->target.method && !stream->target.method->run;
+	waitlist_remove(&stream->receiving);
+	waitlist_remove(&stream->sending);
 	loop_timer_free(stream->timer);
 	free(stream);
 }
@@ -191,10 +225,16 @@ static void on_leaving(struct conn *conn)
 static void on_freed(struct conn *conn)
 {
 	struct peer *peer = conn_owner(conn);
+	struct listener *listener = peer->listener;
+	const char *endpoint = listener->acceptor.endpoint.text;
+	char address[ADDRESS_TEXT_SIZE];
 
+	conn_peer_address(conn, address);
 	if (*conn_problem(conn))
-		log_debug("connection ended", log_str("endpoint", peer->listener->endpoint.text),
-			  log_str("reason", conn_problem(conn)));
+		log_debug("connection ended", log_str("endpoint", endpoint),
+			  log_str("peer", address), log_str("reason", conn_problem(conn)));
+	metrics_closed(endpoint, conn_outcome(conn));
+	conn_traffic(conn, &listener->received, &listener->sent);
 	peer->conn = NULL;
 	server_peer_release(peer);
 }
@@ -205,6 +245,8 @@ const struct conn_role server_role = {
 	.headed = on_headed,
 	.data = on_data,
 	.ended = on_ended,
+	.emptied = on_emptied,
+	.overdue = on_overdue,
 	.closed = on_closed,
 	.leaving = on_leaving,
 	.freed = on_freed,
@@ -212,24 +254,37 @@ const struct conn_role server_role = {
 
 void server_receive_expired(struct waiter *waiter)
 {
-	struct server_stream *stream = of_waiter(waiter);
-	struct conn *conn = stream->base.conn;
+	struct server_stream *stream = container_of(waiter, struct server_stream, receiving);
 	struct error error;
 
-	fail(&error, ERR_DEADLINE_EXCEEDED, "the request was not complete within %lld ms",
-	     (long long)stream->peer->server->limits->receive_ms);
-	if (stream->target.method)
-		server_answer(stream, &error);
-	else
+	if (stream->target.method) {
+		fail(&error, ERR_DEADLINE_EXCEEDED, "the request was not complete within %lld ms",
+		     (long long)stream->peer->server->limits->receive_ms);
+		server_finish(&stream->exchange, &error);
+	} else if (stream->refusal) {
+		server_refuse(stream, stream->refusal->http_status, &stream->refusal->error);
+	} else {
 		conn_reset(&stream->base, NGHTTP2_CANCEL);
-	conn_pump(conn);
+	}
+	conn_wake(stream->base.conn);
 }
 
+/* Looked at once in its time limit: a stream that moved since then gets as long again. */
 void server_send_expired(struct waiter *waiter)
 {
-	struct server_stream *stream = of_waiter(waiter);
-	struct conn *conn = stream->base.conn;
+	struct server_stream *stream = container_of(waiter, struct server_stream, sending);
+	struct error error;
 
+	if (stream->base.moved) {
+		stream->base.moved = false;
+		waitlist_add(&stream->peer->server->sending, waiter);
+		return;
+	}
+	if (!stream->outcome && stream->target.method) {
+		fail(&error, ERR_DEADLINE_EXCEEDED, "the client took nothing for %lld ms",
+		     (long long)stream->peer->server->limits->write_ms);
+		server_conclude(stream, &error);
+	}
 	conn_reset(&stream->base, NGHTTP2_CANCEL);
-	conn_pump(conn);
+	conn_wake(stream->base.conn);
 }

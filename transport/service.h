@@ -5,7 +5,7 @@
 /*
  * A service is one list, its table of contents:
  *
- *	#define NODE_METHODS(INLINE, PLAIN, KEYED)
+ *	#define NODE_METHODS(INLINE, PLAIN, KEYED, STREAM)
  *		INLINE(NodeGetInfo, node_get_info)
  *		KEYED(NodeStageVolume, node_stage_volume, volume_id)
  *
@@ -14,17 +14,21 @@
  * INLINE handlers run on the loop and must not block; the others run on workers. PLAIN calls run in
  * any order. KEYED calls with equal text in the named request field run one at a time, in order of
  * arrival, whatever service they are for; one whose turn has not come at its deadline is ABORTED.
- * What is left out answers UNIMPLEMENTED; a handler of the wrong type does not compile.
+ * STREAM handlers begin a call with any number of messages, on the loop (transport/stream.h). What
+ * is left out answers UNIMPLEMENTED; a handler of the wrong type does not compile.
  */
 
 #include "transport/rpc.h"
+#include "transport/stream.h"
 
+typedef int rpc_open_fn(struct rpc_stream *stream, struct error *err);
 typedef int rpc_run_fn(struct rpc_call *call, const void *request, void *response,
 		       struct error *err);
 
 struct rpc_method {
 	const char *name; /* as in the .proto */
-	rpc_run_fn *run;
+	rpc_open_fn *open;
+	rpc_run_fn *run;                         /* NULL: a stream */
 	const char *(*key)(const void *request); /* NULL: not serialised */
 	bool on_loop;
 };
@@ -36,9 +40,9 @@ struct rpc_service {
 };
 
 #define RPC_SERVICE(variable, service_descriptor, LIST)                                            \
-	LIST(RPC_RUN_PLAIN_, RPC_RUN_PLAIN_, RPC_RUN_KEYED_)                                       \
+	LIST(RPC_RUN_PLAIN_, RPC_RUN_PLAIN_, RPC_RUN_KEYED_, RPC_RUN_STREAM_)                      \
 	static const struct rpc_method variable##_methods[] = {                                    \
-		LIST(RPC_ROW_INLINE_, RPC_ROW_PLAIN_, RPC_ROW_KEYED_)};                            \
+		LIST(RPC_ROW_INLINE_, RPC_ROW_PLAIN_, RPC_ROW_KEYED_, RPC_ROW_STREAM_)};           \
 	const struct rpc_service variable = {.descriptor = &(service_descriptor),                  \
 					     .methods = variable##_methods,                        \
 					     .n_methods = COUNT(variable##_methods)}
@@ -58,16 +62,14 @@ struct rpc_service {
 		const Name##Request *req = request;                                                \
 		return req->field;                                                                 \
 	}
-#define RPC_ROW_INLINE_(Name, handler)       {#Name, handler##_run, NULL, true},
-#define RPC_ROW_PLAIN_(Name, handler)        {#Name, handler##_run, NULL, false},
-#define RPC_ROW_KEYED_(Name, handler, field) {#Name, handler##_run, handler##_key, false},
+#define RPC_RUN_STREAM_(Name, handler)
+#define RPC_ROW_INLINE_(Name, handler) {#Name, rpc_open_unary, handler##_run, NULL, true},
+#define RPC_ROW_PLAIN_(Name, handler)  {#Name, rpc_open_unary, handler##_run, NULL, false},
+#define RPC_ROW_KEYED_(Name, handler, ...)                                                         \
+	{#Name, rpc_open_unary, handler##_run, handler##_key, false},
+#define RPC_ROW_STREAM_(Name, handler) {#Name, handler, NULL, NULL, false},
 
-/* The transport's. Find a method by its path "/pkg.Service/Method"; -1: ERR_UNIMPLEMENTED. */
-int rpc_find(const struct rpc_service *const *services, const char *path, struct rpc_target *ret,
-	     struct error *err);
-/* Decode the request; call->error tells the outcome of both. On the loop. */
-int rpc_decode(struct rpc_call *call, const uint8_t *bytes, size_t n, size_t decoded_max);
-/* Run the handler and encode its answer. Any thread. */
-void rpc_run(struct rpc_call *call, size_t message_max);
+/* The transport's: how a unary call begins. */
+rpc_open_fn rpc_open_unary;
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * A queue with a time limit.
  *
- * Since every waiter has the same limit, the first is always the next to expire. The timer is not
- * stopped when the list runs empty: it fires once, finds nothing and stays off.
+ * Since every waiter has the same limit, the first is always the next to expire. Its timer is not
+ * moved when it leaves and others stay: it fires too early, once, and is set for the new first.
  */
 #include "transport/waitlist.h"
 
@@ -11,9 +11,6 @@
 
 static void start_timer(struct waitlist *list)
 {
-	if (list->running || !list->first)
-		return;
-	list->running = true;
 	loop_timer_start(list->timer, time_left_ms(list->first->until));
 }
 
@@ -21,13 +18,13 @@ static void on_timer(void *arg)
 {
 	struct waitlist *list = arg;
 
-	list->running = false;
 	while (list->first && time_left_ms(list->first->until) == 0) {
 		struct waiter *waiter = list->first;
 		waitlist_remove(waiter);
 		list->expired(waiter);
 	}
-	start_timer(list);
+	if (list->first)
+		start_timer(list);
 }
 
 void waitlist_init(struct waitlist *list, struct loop *loop, int64_t limit_ms,
@@ -49,7 +46,8 @@ void waitlist_add(struct waitlist *list, struct waiter *waiter)
 		.list = list, .link = list->last, .until = now_ms() + list->limit_ms};
 	*list->last = waiter;
 	list->last = &waiter->next;
-	start_timer(list);
+	if (list->first == waiter)
+		start_timer(list);
 }
 
 void waitlist_remove(struct waiter *waiter)
@@ -63,5 +61,7 @@ void waitlist_remove(struct waiter *waiter)
 		waiter->next->link = waiter->link;
 	else
 		list->last = waiter->link;
+	if (!list->first)
+		loop_timer_stop(list->timer);
 	*waiter = (struct waiter){0};
 }

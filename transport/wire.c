@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/utf8.h"
 
 #define FIRST_CAPACITY ((size_t)512)
 
@@ -48,24 +49,26 @@ static void reserve(struct wire_message *message, size_t more)
 	message->capacity = capacity;
 }
 
-int wire_message_feed(struct wire_message *message, const uint8_t *bytes, size_t n, size_t limit,
-		      struct error *err)
+ssize_t wire_message_take(struct wire_message *message, const uint8_t *bytes, size_t n,
+			  size_t limit, struct error *err)
 {
-	while (n > 0 && message->prefix_size < WIRE_PREFIX_SIZE) {
-		message->prefix[message->prefix_size++] = *bytes++;
-		n--;
+	size_t taken = 0;
+
+	while (taken < n && message->prefix_size < WIRE_PREFIX_SIZE) {
+		message->prefix[message->prefix_size++] = bytes[taken++];
 		if (message->prefix_size == WIRE_PREFIX_SIZE &&
 		    check_prefix(message, limit, err) < 0)
 			return -1;
 	}
-	if (n == 0)
-		return 0;
-	if (n > message->length - message->size)
-		return fail(err, ERR_INTERNAL, "more than one message in a unary call");
-	reserve(message, n);
-	memcpy(message->data + message->size, bytes, n);
-	message->size += n;
-	return 0;
+	size_t part = message->length - message->size;
+	if (part > n - taken)
+		part = n - taken;
+	if (part == 0)
+		return (ssize_t)taken;
+	reserve(message, part);
+	memcpy(message->data + message->size, bytes + taken, part);
+	message->size += part;
+	return (ssize_t)(taken + part);
 }
 
 bool wire_message_whole(const struct wire_message *message)
@@ -86,34 +89,6 @@ void wire_prefix_write(uint8_t prefix[WIRE_PREFIX_SIZE], size_t length)
 		prefix[i] = (uint8_t)(length >> (8 * (WIRE_PREFIX_SIZE - 1 - i)));
 }
 
-/* The length of the UTF-8 sequence that starts here, or 0: overlong, surrogate, too large, cut. */
-static size_t utf8_sequence(const uint8_t *s, size_t n)
-{
-	static const struct {
-		uint8_t first, last, low, high; /* bounds of the first and of the second byte */
-		uint8_t size;
-	} forms[] = {{0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2},
-		     {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-		     {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-		     {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
-		     {0xf4, 0xf4, 0x80, 0x8f, 4}};
-
-	for (size_t i = 0; i < COUNT(forms); i++) {
-		if (s[0] < forms[i].first || s[0] > forms[i].last)
-			continue;
-		if (forms[i].size > n)
-			return 0;
-		if (forms[i].size > 1 && (s[1] < forms[i].low || s[1] > forms[i].high))
-			return 0;
-		for (size_t k = 2; k < forms[i].size; k++) {
-			if ((s[k] & 0xc0) != 0x80)
-				return 0;
-		}
-		return forms[i].size;
-	}
-	return 0;
-}
-
 bool wire_is_text(const uint8_t *bytes, size_t n)
 {
 	while (n > 0) {
@@ -126,13 +101,17 @@ bool wire_is_text(const uint8_t *bytes, size_t n)
 	return true;
 }
 
+/* Each is ms / per_ms milliseconds; those that are written come first, the finest at first. */
+static const struct {
+	char unit;
+	int64_t ms, per_ms;
+} units[] = {{'m', 1, 1},       {'S', 1000, 1}, {'M', 60000, 1},
+	     {'H', 3600000, 1}, {'u', 1, 1000}, {'n', 1, 1000000}};
+
+#define TIMEOUT_MOST 99999999
+
 int64_t wire_timeout_parse(const char *text, size_t length)
 {
-	static const struct {
-		char unit;
-		int64_t ms, per_ms; /* the unit is ms / per_ms milliseconds */
-	} units[] = {{'H', 3600000, 1}, {'M', 60000, 1}, {'S', 1000, 1},
-		     {'m', 1, 1},       {'u', 1, 1000},  {'n', 1, 1000000}};
 	int64_t value = 0;
 
 	if (length < 2 || length > 9)
@@ -151,16 +130,15 @@ int64_t wire_timeout_parse(const char *text, size_t length)
 
 void wire_timeout_format(int64_t ms, char ret_text[WIRE_TIMEOUT_SIZE])
 {
-	const int64_t most = 99999999;
+	size_t i = 0;
 
 	if (ms < 0)
 		ms = 0;
-	if (ms <= most)
-		snprintf(ret_text, WIRE_TIMEOUT_SIZE, "%lldm", (long long)ms);
-	else if (ms / 1000 < most)
-		snprintf(ret_text, WIRE_TIMEOUT_SIZE, "%lldS", (long long)(ms / 1000 + 1));
-	else
-		snprintf(ret_text, WIRE_TIMEOUT_SIZE, "%lldH", (long long)most);
+	while (units[i].unit != 'H' && ms > TIMEOUT_MOST * units[i].ms)
+		i++;
+	uint64_t value = (uint64_t)(ms / units[i].ms + (ms % units[i].ms > 0));
+	snprintf(ret_text, WIRE_TIMEOUT_SIZE, "%llu%c",
+		 (unsigned long long)(value < TIMEOUT_MOST ? value : TIMEOUT_MOST), units[i].unit);
 }
 
 static bool is_plain(uint8_t c)

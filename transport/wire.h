@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/error.h"
 
@@ -27,12 +28,12 @@ struct wire_message {
 };
 
 /*
- * Take n bytes. -1: ERR_RESOURCE_EXHAUSTED when the declared length passes the limit (said from the
- * prefix alone), ERR_UNIMPLEMENTED for a compressed message, ERR_INTERNAL for a bad flag or bytes
- * after the message: a unary stream has one.
+ * Take up to n bytes, not past the end of the message: how many. -1: ERR_RESOURCE_EXHAUSTED when
+ * the declared length passes the limit (said from the prefix alone), ERR_UNIMPLEMENTED for a
+ * compressed message, ERR_INTERNAL for a bad flag.
  */
-int wire_message_feed(struct wire_message *message, const uint8_t *bytes, size_t n, size_t limit,
-		      struct error *err);
+ssize_t wire_message_take(struct wire_message *message, const uint8_t *bytes, size_t n,
+			  size_t limit, struct error *err);
 bool wire_message_whole(const struct wire_message *message);
 void wire_message_fini(struct wire_message *message);
 void wire_prefix_write(uint8_t prefix[WIRE_PREFIX_SIZE], size_t length);

@@ -5,16 +5,23 @@
  * A key that runs has a slot in a hash table, held by the work that runs; works with the same key
  * queue up behind it. When it is done, the next in line takes over the slot. Invariant: the table
  * and the queues behind it belong to the loop thread; the lock covers only the run queue.
+ *
+ * What becomes ready in one turn of the loop is handed to the threads at its end, and a thread that
+ * leaves something in the queue wakes the next: to wake one for each work takes longer than most
+ * works do.
  */
 #include "transport/workers.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
+#include "common/hash.h"
 #include "common/mem.h"
+#include "common/thread.h"
+#include "transport/metrics.h"
 
 #define SLOTS      256
 #define STACK_SIZE ((size_t)256 * 1024)
@@ -22,10 +29,12 @@
 struct workers {
 	struct loop *loop;
 	struct work *slots[SLOTS]; /* works that run, by the hash of their key */
+	struct work *ready, **last_ready;
+	struct loop_timer *turn; /* hands them over */
 
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct work *first, **last; /* ready to run */
+	struct work *first, **last;
 	bool stopping;
 
 	unsigned n_threads;
@@ -34,11 +43,8 @@ struct workers {
 
 static struct work **slot_of(struct workers *workers, const char *key)
 {
-	uint32_t hash = 2166136261u; /* FNV-1a */
+	struct work **slot = &workers->slots[hash_text(HASH_START, key) % SLOTS];
 
-	for (const char *c = key; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 16777619u;
-	struct work **slot = &workers->slots[hash % SLOTS];
 	while (*slot && strcmp((*slot)->key, key) != 0)
 		slot = &(*slot)->next_slot;
 	return slot;
@@ -46,12 +52,23 @@ static struct work **slot_of(struct workers *workers, const char *key)
 
 static void make_ready(struct workers *workers, struct work *work)
 {
+	work->started = true;
+	work->ready = now_us();
+	work->next = NULL;
+	*workers->last_ready = work;
+	workers->last_ready = &work->next;
+	loop_timer_soon(workers->turn);
+}
+
+static void hand_out(void *arg)
+{
+	struct workers *workers = arg;
 	auto_unlock pthread_mutex_t *held = lock_take(&workers->lock);
 
-	work->started = true;
-	work->next = NULL;
-	*workers->last = work;
-	workers->last = &work->next;
+	*workers->last = workers->ready;
+	workers->last = workers->last_ready;
+	workers->ready = NULL;
+	workers->last_ready = &workers->ready;
 	pthread_cond_signal(&workers->wake);
 }
 
@@ -72,7 +89,7 @@ static void hand_over(struct workers *workers, struct work *work)
 
 static void on_ran(struct loop_task *task)
 {
-	struct work *work = (struct work *)((char *)task - offsetof(struct work, task));
+	struct work *work = container_of(task, struct work, task);
 
 	if (work->key)
 		hand_over(work->workers, work);
@@ -88,10 +105,19 @@ static struct work *next_ready(struct workers *workers)
 	struct work *work = workers->first;
 	if (work) {
 		workers->first = work->next;
-		if (!workers->first)
+		if (workers->first)
+			pthread_cond_signal(&workers->wake);
+		else
 			workers->last = &workers->first;
 	}
 	return work;
+}
+
+static void count_wait(const struct work *work)
+{
+	metrics_queue_wait(now_us() - work->submitted);
+	if (work->key)
+		metrics_key_wait(work->ready - work->submitted);
 }
 
 static void *worker(void *arg)
@@ -100,6 +126,7 @@ static void *worker(void *arg)
 	struct work *work;
 
 	while ((work = next_ready(workers))) {
+		count_wait(work);
 		work->run(work);
 		work->task.fn = on_ran;
 		loop_post(workers->loop, &work->task);
@@ -107,24 +134,19 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-/* Signals are the loop's: a worker starts with all of them blocked. */
 static int start_threads(struct workers *workers, unsigned n_threads)
 {
 	pthread_attr_t attributes;
-	sigset_t all, before;
 	int result = 0;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	while (result == 0 && workers->n_threads < n_threads) {
-		result = pthread_create(&workers->threads[workers->n_threads], &attributes, worker,
-					workers);
+		result = thread_start(&workers->threads[workers->n_threads], &attributes, worker,
+				      workers);
 		workers->n_threads += result == 0;
 	}
 	pthread_attr_destroy(&attributes);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return result;
 }
 
@@ -134,6 +156,8 @@ int workers_new(struct workers **ret, struct loop *loop, unsigned n_threads, str
 
 	workers->loop = loop;
 	workers->last = &workers->first;
+	workers->last_ready = &workers->ready;
+	workers->turn = loop_timer_new(loop, hand_out, workers);
 	pthread_mutex_init(&workers->lock, NULL);
 	pthread_cond_init(&workers->wake, NULL);
 	if (start_threads(workers, n_threads) != 0) {
@@ -155,6 +179,7 @@ void workers_free(struct workers *workers)
 	pthread_mutex_unlock(&workers->lock);
 	for (unsigned i = 0; i < workers->n_threads; i++)
 		pthread_join(workers->threads[i], NULL);
+	loop_timer_free(workers->turn);
 	pthread_cond_destroy(&workers->wake);
 	pthread_mutex_destroy(&workers->lock);
 	free(workers);
@@ -164,6 +189,7 @@ void workers_submit(struct workers *workers, struct work *work)
 {
 	work->workers = workers;
 	work->started = false;
+	work->submitted = now_us();
 	work->next_same = work->next_slot = NULL;
 	if (!work->key) {
 		make_ready(workers, work);

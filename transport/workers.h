@@ -9,6 +9,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/error.h"
 #include "transport/loop.h"
@@ -27,6 +28,7 @@ struct work {
 	struct work *next_same; /* waiting for this one: same key */
 	struct work *next_slot; /* in the table of running keys */
 	bool started;
+	int64_t submitted, ready; /* when, and when its turn among the same key came; now_us() */
 };
 
 int workers_new(struct workers **ret, struct loop *loop, unsigned n_threads, struct error *err);

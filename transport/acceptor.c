@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Accepting connections.
+ *
+ * Invariant: out of descriptors it tries again now and then and does not spin on a connection
+ * that it cannot take; and it removes no unix socket but its own.
+ */
+#include "transport/acceptor.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "transport/limits.h"
+
+static void on_retry(void *arg)
+{
+	struct acceptor *acceptor = arg;
+
+	event_add(acceptor->event, NULL);
+}
+
+static void on_connection(evutil_socket_t fd, short what, void *arg)
+{
+	struct acceptor *acceptor = arg;
+
+	(void)what;
+	for (unsigned i = 0; i < limits_default.accepts; i++) {
+		int client = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (client < 0 && (errno == EMFILE || errno == ENFILE)) {
+			event_del(acceptor->event);
+			loop_timer_start(acceptor->retry, limits_default.accept_ms);
+		}
+		if (client < 0)
+			return;
+		acceptor->accepted(acceptor, client);
+	}
+}
+
+int acceptor_open(struct acceptor *acceptor, struct loop *loop, const char *endpoint,
+		  void (*accepted)(struct acceptor *acceptor, int fd), bool allow_plaintext,
+		  struct error *err)
+{
+	struct address address;
+	struct stat st = {0};
+
+	*acceptor = (struct acceptor){.accepted = accepted, .fd = -1};
+	if (endpoint_parse(endpoint, &acceptor->endpoint, err) < 0 ||
+	    endpoint_resolve(&acceptor->endpoint, &address, 1, err) < 0)
+		return -1;
+	if (!allow_plaintext && !address_is_local(&address))
+		return fail(
+			err, ERR_FAILED_PRECONDITION,
+			"endpoint '%s' would be reachable in plain text from other hosts: use a "
+			"loopback address, or say --insecure",
+			endpoint);
+	acceptor->fd = endpoint_listen(&acceptor->endpoint, &address, err);
+	if (acceptor->fd < 0)
+		return -1;
+	if (acceptor->endpoint.is_unix)
+		stat(acceptor->endpoint.path, &st);
+	acceptor->device = st.st_dev;
+	acceptor->inode = st.st_ino;
+	acceptor->event = event_new(loop_base(loop), acceptor->fd, EV_READ | EV_PERSIST,
+				    on_connection, acceptor);
+	acceptor->retry = loop_timer_new(loop, on_retry, acceptor);
+	event_add(acceptor->event, NULL);
+	return 0;
+}
+
+void acceptor_close(struct acceptor *acceptor)
+{
+	struct stat st;
+
+	if (acceptor->fd < 0)
+		return;
+	event_free(acceptor->event);
+	loop_timer_free(acceptor->retry);
+	close(steal_fd(&acceptor->fd));
+	/* another daemon may have taken the name since */
+	if (acceptor->endpoint.is_unix && stat(acceptor->endpoint.path, &st) == 0 &&
+	    st.st_dev == acceptor->device && st.st_ino == acceptor->inode)
+		unlink(acceptor->endpoint.path);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Who may call what: a list of names, compared one by one.
+ *
+ * Invariant: with a list, whoever is not in it is refused, for services that it does not mention
+ * too.
+ */
+#include "transport/allow.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/mem.h"
+
+#define SERVICE_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_."
+
+/* Where the name begins in "SERVICE=NAME", or in "NAME", be it a URI with an "=" in it. */
+static const char *name_in(const char *entry)
+{
+	size_t n = strspn(entry, SERVICE_LETTERS);
+
+	return n > 0 && entry[n] == '=' ? entry + n + 1 : entry;
+}
+
+static bool is_about(const char *entry, const char *service)
+{
+	const char *name = name_in(entry);
+	size_t n = strlen(service);
+
+	return name == entry || ((size_t)(name - entry) == n + 1 && memcmp(entry, service, n) == 0);
+}
+
+/* Host names know no case, URIs do. */
+static bool same_name(const char *a, const char *b)
+{
+	return strchr(a, '/') ? strcmp(a, b) == 0 : strcasecmp(a, b) == 0;
+}
+
+static bool is_one_of(const char *name, const struct tls_names *names)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		if (same_name(name, names->list[i]))
+			return true;
+	}
+	return false;
+}
+
+int allow_check_list(const struct option_list *allow, struct error *err)
+{
+	for (size_t i = 0; i < allow->n; i++) {
+		if (!*name_in(allow->values[i]))
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "--allow '%s' has no name: write --allow NAME or --allow "
+				    "SERVICE=NAME",
+				    allow->values[i]);
+	}
+	return 0;
+}
+
+int allow_check(const struct option_list *allow, const struct tls_names *names, const char *service,
+		struct error *err)
+{
+	if (allow->n == 0)
+		return 0;
+	for (size_t i = 0; i < allow->n; i++) {
+		const char *entry = allow->values[i];
+		if (is_about(entry, service) && is_one_of(name_in(entry), names))
+			return 0;
+	}
+	auto_free char *text = tls_names_text(names);
+	return fail(err, ERR_PERMISSION_DENIED,
+		    "the caller's certificate is for %s, and no --allow lets that call %s", text,
+		    service);
+}

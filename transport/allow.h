@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_ALLOW_H
+#define ZCSI_ALLOW_H
+
+/*
+ * Who may call what, as --allow says it: NAME may call every service, SERVICE=NAME that one. A name
+ * is one of those in the caller's certificate, written as there; there are no wildcards. An empty
+ * list lets everybody in whom the CA vouches for.
+ */
+
+#include "common/error.h"
+#include "common/options.h"
+#include "transport/tls_peer.h"
+
+/* Does each entry have a name? */
+int allow_check_list(const struct option_list *allow, struct error *err);
+/* May somebody of these names call the service? -1: ERR_PERMISSION_DENIED names both. */
+int allow_check(const struct option_list *allow, const struct tls_names *names, const char *service,
+		struct error *err);
+
+#endif

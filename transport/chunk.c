@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * A queue of bytes that belong to others.
+ *
+ * Invariant: a chunk is out of the queue before its owner hears that it is gone, so that the owner
+ * may fill it again and add it at once.
+ */
+#include "transport/chunk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+static void free_chunk(struct chunk *chunk)
+{
+	free(chunk);
+}
+
+struct chunk *chunk_new(size_t size, uint8_t **ret_bytes)
+{
+	struct chunk *chunk = mem_resize(NULL, sizeof(*chunk) + size);
+
+	*ret_bytes = (uint8_t *)(chunk + 1);
+	*chunk = (struct chunk){.bytes = *ret_bytes, .size = size, .gone = free_chunk};
+	return chunk;
+}
+
+void chunks_add(struct chunks *chunks, struct chunk *chunk)
+{
+	chunk->next = NULL;
+	if (chunks->first)
+		*chunks->last = chunk;
+	else
+		chunks->first = chunk;
+	chunks->last = &chunk->next;
+	chunks->size += chunk->size;
+}
+
+static void remove_first(struct chunks *chunks)
+{
+	struct chunk *chunk = chunks->first;
+
+	chunks->first = chunk->next;
+	chunks->at = 0;
+	if (chunk->gone)
+		chunk->gone(chunk);
+}
+
+size_t chunks_take(struct chunks *chunks, uint8_t *bytes, size_t n)
+{
+	size_t taken = 0;
+
+	while (chunks->first && taken < n) {
+		const struct chunk *chunk = chunks->first;
+		size_t part = chunk->size - chunks->at;
+		if (part > n - taken)
+			part = n - taken;
+		memcpy(bytes + taken, chunk->bytes + chunks->at, part);
+		taken += part;
+		chunks->at += part;
+		chunks->size -= part;
+		if (chunks->at == chunk->size)
+			remove_first(chunks);
+	}
+	return taken;
+}
+
+void chunks_drop(struct chunks *chunks)
+{
+	while (chunks->first)
+		remove_first(chunks);
+	chunks->size = 0;
+}

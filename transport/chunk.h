@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CHUNK_H
+#define ZCSI_CHUNK_H
+
+/* Bytes on their way out, lent by whoever made them: a queue of pieces, given up in order. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct chunk {
+	const uint8_t *bytes;
+	size_t size; /* at least 1 */
+	/*
+	 * It is its owner's again: all of it was taken, and it may be added at once; or the queue
+	 * is dropped, which only a stream that is finished does. NULL: nobody asks.
+	 */
+	void (*gone)(struct chunk *chunk);
+	struct chunk *next;
+};
+
+/* Zeroed is empty. */
+struct chunks {
+	struct chunk *first, **last;
+	size_t at;   /* how much of the first is taken */
+	size_t size; /* of all that waits */
+};
+
+/* One with memory of its own, which goes when it is gone; the caller fills bytes. */
+struct chunk *chunk_new(size_t size, uint8_t **ret_bytes);
+
+void chunks_add(struct chunks *chunks, struct chunk *chunk);
+/* Copy up to n bytes out; how many. */
+size_t chunks_take(struct chunks *chunks, uint8_t *bytes, size_t n);
+void chunks_drop(struct chunks *chunks);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The client's calls on the wire, unary ones too.
+ *
+ * A call ends for its owner when all that came is told, or at once when it is given up; its stream
+ * ends when the connection says so. Either may be first. Invariant: the owner hears closed once,
+ * from the loop and never from within what it called itself, but for rpc_stream_resume.
+ */
+#include "transport/client_stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "transport/client_inside.h"
+#include "transport/dial.h"
+
+static struct client_stream *of_base(struct stream *base)
+{
+	return (struct client_stream *)base;
+}
+
+static struct client_stream *of_exchange(struct exchange *exchange)
+{
+	return of_base(exchange->wire);
+}
+
+static void release(struct client_stream *stream)
+{
+	if (stream->told && !stream->base.conn)
+		free(stream);
+}
+
+static void tell_closed(struct client_stream *stream)
+{
+	stream->told = true;
+	stream->base.done = true;
+	loop_timer_free(stream->timer);
+	stream->timer = NULL;
+	/* a server that gave up at the same moment */
+	if (stream->outcome.code == ERR_CANCELLED && time_left_ms(stream->seeker.deadline) == 0)
+		stream->outcome.code = ERR_DEADLINE_EXCEEDED;
+	exchange_fini(&stream->exchange, &stream->outcome);
+	release(stream);
+}
+
+/* The first outcome counts. */
+static void conclude(struct client_stream *stream, const struct error *error)
+{
+	if (stream->concluded)
+		return;
+	stream->concluded = true;
+	stream->outcome = *error;
+}
+
+static void give_up(struct client_stream *stream, const struct error *error)
+{
+	conclude(stream, error);
+	stream->exchange.deaf = true;
+	if (stream->base.conn && !stream->base.done)
+		conn_reset(&stream->base, NGHTTP2_CANCEL);
+	else
+		client_seek_no_more(stream->client, &stream->seeker);
+	stream->base.done = true;
+	if (stream->timer)
+		loop_timer_start(stream->timer, 0);
+}
+
+static void on_timer(void *arg)
+{
+	struct client_stream *stream = arg;
+	struct conn *conn = stream->base.conn; /* NULL: all has come, and is held */
+	struct error error;
+
+	if (!stream->concluded) {
+		fail(&error, ERR_DEADLINE_EXCEEDED, "'%s' did not answer %s in time",
+		     client_endpoint(stream->client), stream->method->name);
+		if (conn)
+			conn_doubt(&stream->base);
+		give_up(stream, &error);
+		if (conn)
+			conn_wake(conn);
+	}
+	tell_closed(stream);
+}
+
+/* What the call does */
+
+static void on_send(struct exchange *exchange, struct chunk *chunk)
+{
+	conn_send(exchange->wire, chunk);
+}
+
+static void on_finish(struct exchange *exchange, const struct error *error)
+{
+	if (error->code != ERR_OK)
+		give_up(of_exchange(exchange), error);
+	else if (!exchange_is_finished(exchange))
+		conn_end(exchange->wire, NULL, 0);
+}
+
+static void on_broken(struct exchange *exchange, struct error *error)
+{
+	struct client_stream *stream = of_exchange(exchange);
+
+	/* a server may not compress what nobody asked it to (gRPC doc/compression.md) */
+	if (error->code == ERR_UNIMPLEMENTED)
+		error->code = ERR_INTERNAL;
+	fail_context(error, "the answer of '%s'", client_endpoint(stream->client));
+	give_up(stream, error);
+}
+
+static void on_all_told(struct exchange *exchange)
+{
+	struct client_stream *stream = of_exchange(exchange);
+
+	conclude(stream, &exchange_ok);
+	pump_end(exchange->in, &stream->outcome);
+	tell_closed(stream);
+}
+
+static void on_waits(struct exchange *exchange, bool waits)
+{
+	(void)exchange;
+	(void)waits;
+}
+
+static const struct exchange_side client_side = {
+	.send = on_send,
+	.finish = on_finish,
+	.broken = on_broken,
+	.ended = on_all_told,
+	.waits = on_waits,
+};
+
+/* What the connection reports */
+
+static void on_headed(struct stream *base)
+{
+	struct error error;
+
+	if (!base->head.too_large)
+		return;
+	fail(&error, ERR_RESOURCE_EXHAUSTED, "its header list is too large");
+	on_broken(&of_base(base)->exchange, &error);
+}
+
+static void on_data(struct stream *base, const uint8_t *bytes, size_t n)
+{
+	/* what comes with another status is no message (gRPC doc/http-grpc-status-mapping.md) */
+	if (base->head.http_status == 200)
+		exchange_take(&of_base(base)->exchange, bytes, n);
+	else
+		conn_consume(base, n);
+}
+
+static void on_ended(struct stream *base)
+{
+	struct client_stream *stream = of_base(base);
+	struct error *outcome = &stream->outcome;
+
+	/* the text is there already: see client_stream_new */
+	stream->concluded = head_outcome(&base->head, outcome) < 0;
+	if (stream->concluded && !stream->exchange.held)
+		tell_closed(stream);
+	else
+		exchange_end(&stream->exchange);
+}
+
+static void on_emptied(struct stream *base)
+{
+	exchange_emptied(&of_base(base)->exchange);
+}
+
+static void on_closed(struct stream *base, uint32_t http2_error)
+{
+	struct client_stream *stream = of_base(base);
+	bool lost = !stream->concluded && !stream->exchange.ended;
+	struct error error;
+
+	if (lost) {
+		stream->may_repeat = client_may_repeat(base, http2_error);
+		client_fail_closed(stream->client, base, http2_error, &error);
+		conclude(stream, &error);
+	}
+	base->conn = NULL;
+	if (lost)
+		tell_closed(stream);
+	else
+		release(stream);
+}
+
+const struct conn_role client_role = {
+	.headed = on_headed,
+	.data = on_data,
+	.ended = on_ended,
+	.emptied = on_emptied,
+	.closed = on_closed,
+	.ready = dial_on_ready,
+	.leaving = dial_on_leaving,
+	.freed = dial_on_freed,
+};
+
+/* Beginning */
+
+static void on_found(struct client_seeker *seeker, struct conn *conn, const struct error *err)
+{
+	struct client_stream *stream = container_of(seeker, struct client_stream, seeker);
+	struct client_head head;
+
+	if (!conn) {
+		conclude(stream, err);
+		tell_closed(stream);
+		return;
+	}
+	client_head_init(&head, stream->client, stream->path, seeker->deadline);
+	if (conn_request(conn, &stream->base, head.fields, COUNT(head.fields)) < 0)
+		client_seek_again(stream->client, seeker);
+	else if (seeker->deadline != NO_DEADLINE)
+		loop_timer_start(stream->timer, time_left_ms(seeker->deadline));
+}
+
+struct client_stream *client_stream_new(struct client *client,
+					const ProtobufCServiceDescriptor *service,
+					const char *method, int64_t deadline,
+					const struct rpc_stream_events *events, void *arg)
+{
+	struct client_stream *stream = mem_alloc(sizeof(*stream));
+
+	stream->client = client;
+	stream->method = protobuf_c_service_descriptor_get_method_by_name(service, method);
+	snprintf(stream->path, sizeof(stream->path), "/%s/%s", service->name, method);
+	stream->seeker.found = on_found;
+	stream->seeker.deadline = deadline;
+	stream->timer = loop_timer_new(client_loop(client), on_timer, stream);
+	stream->base.head.message = stream->outcome.text;
+	stream->base.head.message_size = sizeof(stream->outcome.text);
+	exchange_init(&stream->exchange, &client_side, &stream->base, client_loop(client),
+		      client_limits(client), &stream->buffered);
+	stream->exchange.receives = stream->method->output;
+	stream->exchange.rpc.deadline = deadline;
+	stream->exchange.rpc.events = events;
+	stream->exchange.rpc.arg = arg;
+	return stream;
+}
+
+struct rpc_stream *client_stream_begin(struct client *client,
+				       const ProtobufCServiceDescriptor *service,
+				       const char *method, int64_t deadline,
+				       const struct rpc_stream_events *events, void *arg)
+{
+	struct client_stream *stream =
+		client_stream_new(client, service, method, deadline, events, arg);
+
+	client_seek_again(client, &stream->seeker);
+	return &stream->exchange.rpc;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What a peer may overdo: PINGs, answers that have to be reset, new TLS keys, frames that cost more
+ * than they carry. Each is counted for a while and forgotten. Who passes a limit hears GOAWAY with
+ * ENHANCE_YOUR_CALM; before the TLS handshake is over there is nobody to tell.
+ */
+#include "transport/conn_session.h"
+
+static void calm(struct conn *conn)
+{
+	nghttp2_session_terminate_session(conn->session, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+void conn_count(struct conn *conn, struct rate *rate, unsigned most)
+{
+	if (rate_exceeds(rate, 1, most, conn->limits->rate_ms))
+		calm(conn);
+}
+
+static void weigh_tls(struct conn *conn)
+{
+	const struct limits *limits = conn->limits;
+
+	if (!tls_session_ready(conn->tls) && conn->bytes_in > limits->handshake)
+		conn_fail(conn, "too much before the TLS handshake was over");
+	if (rate_exceeds(&conn->key_updates, tls_session_key_updates(conn->tls),
+			 limits->key_updates, limits->rate_ms))
+		conn_fail(conn, "it changes its TLS keys too often");
+}
+
+void conn_weigh(struct conn *conn, size_t n)
+{
+	int64_t now = now_ms();
+
+	if (now - conn->counted_since > conn->limits->rate_ms) {
+		conn->counted_since = now;
+		conn->received = conn->payload = 0;
+	}
+	conn->received += n;
+	if (conn->received / 8 > conn->payload + conn->limits->overhead)
+		calm(conn);
+	if (conn->tls)
+		weigh_tls(conn);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * How a connection is left that has said all: we write no more, and what still comes is thrown away
+ * until the peer has hung up, for a while.
+ *
+ * A socket that is closed with bytes in it that nobody read, or that are still to come, says
+ * "reset" to the peer, which may then lose what it has not read itself: our GOAWAY, and with it
+ * which of its calls it may safely repeat.
+ */
+#include "transport/conn_linger.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "common/clock.h"
+#include "transport/conn_session.h"
+
+void conn_linger(struct conn *conn)
+{
+	conn_last_words(conn);
+	conn->hung_up = true;
+	conn->received = 0;
+	conn->deadlines[DEADLINE_LINGER] = now_ms() + conn->limits->linger_ms;
+	conn->over = shutdown(conn->fd, SHUT_WR) < 0;
+}
+
+bool conn_lingers(const struct conn *conn)
+{
+	return conn->deadlines[DEADLINE_LINGER] != NO_DEADLINE;
+}
+
+void conn_discard(struct conn *conn)
+{
+	ssize_t n = recv(conn->fd, loop_buffers(conn->loop)->raw, LOOP_BUFFER, 0);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0) {
+		conn->received += (size_t)n;
+		conn->bytes_in += (size_t)n;
+	}
+	/* what its window let it send may have been on the way, and no more */
+	conn->over = n <= 0 || conn->received > conn->limits->connection_window;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The memory of nghttp2. Some of its functions say when there is none, others are called where
+ * nobody could be told: here it is noted for all of them, and the connection ends. What it asks for
+ * follows from what a peer sends, so one peer too many is that peer's loss and not the process's.
+ */
+#include <stdlib.h>
+
+#include "transport/conn_session.h"
+
+static void *given(void *memory, void *conn)
+{
+	if (!memory)
+		conn_fail(conn, "out of memory");
+	return memory;
+}
+
+static void *alloc(size_t size, void *conn)
+{
+	return given(malloc(size), conn);
+}
+
+static void *alloc_zeroed(size_t n, size_t size, void *conn)
+{
+	return given(calloc(n, size), conn);
+}
+
+static void *resize(void *memory, size_t size, void *conn)
+{
+	return given(realloc(memory, size), conn);
+}
+
+static void give_back(void *memory, void *conn)
+{
+	(void)conn;
+	free(memory);
+}
+
+nghttp2_mem conn_memory(struct conn *conn)
+{
+	return (nghttp2_mem){.mem_user_data = conn,
+			     .malloc = alloc,
+			     .free = give_back,
+			     .calloc = alloc_zeroed,
+			     .realloc = resize};
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Bytes into messages, messages into bytes, with back-pressure both ways.
+ *
+ * A message is put together at once, whatever its size: its bytes count as used when they are
+ * copied, or streams that each hold half a message could close the connection's window for good.
+ * What comes behind a message that is held is kept as it came and counts as unused, so the peer's
+ * window closes. Invariant: a stream holds one message and one window at most.
+ */
+#include "transport/exchange.h"
+
+#include <string.h>
+
+#include "transport/message.h"
+
+const struct error exchange_ok = {.code = ERR_OK};
+
+static const struct rpc_stream_events no_events;
+
+void exchange_init(struct exchange *exchange, const struct exchange_side *side, struct stream *wire,
+		   struct loop *loop, const struct limits *limits, size_t *buffered)
+{
+	*exchange = (struct exchange){.rpc.events = &no_events,
+				      .side = side,
+				      .wire = wire,
+				      .loop = loop,
+				      .limits = limits,
+				      .buffered = buffered};
+}
+
+static void count(struct exchange *exchange)
+{
+	size_t now = exchange->message.capacity + exchange->behind.capacity;
+
+	*exchange->buffered += now - exchange->counted;
+	exchange->counted = now;
+}
+
+/* In */
+
+static bool is_single(const struct exchange *exchange)
+{
+	return exchange->rpc.events->single;
+}
+
+static void broken(struct exchange *exchange, enum error_code code, const char *text)
+{
+	struct error error;
+
+	fail(&error, code, "%s", text);
+	exchange->side->broken(exchange, &error);
+}
+
+/* After each step. */
+static void settle(struct exchange *exchange)
+{
+	bool rest = is_single(exchange) ? !exchange->ended
+					: exchange->message.prefix_size > 0 && !exchange->held;
+
+	count(exchange);
+	if (*exchange->buffered > exchange->limits->messages && !exchange->deaf)
+		broken(exchange, ERR_RESOURCE_EXHAUSTED,
+		       "too many large messages at the same time: try again");
+	exchange->side->waits(exchange, rest && !exchange->deaf);
+}
+
+/* That of a call of one may have brought a secret. */
+static void drop_message(struct exchange *exchange)
+{
+	if (is_single(exchange) && exchange->message.data)
+		explicit_bzero(exchange->message.data, exchange->message.size);
+	wire_message_fini(&exchange->message);
+}
+
+static void used(struct exchange *exchange)
+{
+	drop_message(exchange);
+	arena_fini(&exchange->decoded);
+	exchange->told = is_single(exchange);
+	count(exchange);
+}
+
+static void tell_message(struct exchange *exchange)
+{
+	struct wire_message *message = &exchange->message;
+	const struct rpc_stream_events *events = exchange->rpc.events;
+	ProtobufCMessage *decoded;
+	struct error error;
+
+	exchange->side->waits(exchange, false);
+	exchange->told = true;
+	exchange->decoded.cap = message_decoded_max(message->length, exchange->limits);
+	if (exchange->in)
+		pump_take(exchange->in, message->data, message->length);
+	else if (events->bytes)
+		events->bytes(&exchange->rpc, message->data, message->length);
+	else if (message_decode(&exchange->decoded, exchange->receives, message->data,
+				message->length, &decoded, &error) < 0)
+		exchange->side->broken(exchange, &error);
+	else if (events->message)
+		events->message(&exchange->rpc, decoded);
+	if (!exchange->held)
+		used(exchange);
+}
+
+/* As far as they are wanted; how many are used. */
+static size_t tell(struct exchange *exchange, const uint8_t *bytes, size_t n)
+{
+	size_t taken = 0;
+	struct error error;
+
+	exchange->telling = true;
+	while (taken < n && !exchange->held && !exchange->deaf) {
+		ssize_t part = wire_message_take(&exchange->message, bytes + taken, n - taken,
+						 exchange->limits->message, &error);
+		if (part < 0)
+			exchange->side->broken(exchange, &error);
+		else if (part == 0)
+			broken(exchange, ERR_INTERNAL, "more than one message in a call of one");
+		else if (wire_message_whole(&exchange->message) && !is_single(exchange))
+			tell_message(exchange);
+		taken += part > 0 ? (size_t)part : 0;
+	}
+	exchange->telling = false;
+	return exchange->deaf ? n : taken;
+}
+
+static void tell_end(struct exchange *exchange)
+{
+	bool whole = wire_message_whole(&exchange->message);
+
+	if (!exchange->ended || exchange->held || exchange->deaf ||
+	    outbox_waiting(&exchange->behind) > 0)
+		return;
+	if (is_single(exchange) && !exchange->told && whole)
+		tell_message(exchange);
+	else if (is_single(exchange) ? !exchange->told : exchange->message.prefix_size > 0)
+		broken(exchange, ERR_INTERNAL, "the stream ended without a complete message");
+	if (exchange->held || exchange->deaf)
+		return;
+	exchange->deaf = true;
+	exchange->side->ended(exchange);
+}
+
+void exchange_begin(struct exchange *exchange)
+{
+	settle(exchange);
+}
+
+void exchange_take(struct exchange *exchange, const uint8_t *bytes, size_t n)
+{
+	size_t taken = outbox_waiting(&exchange->behind) > 0 ? 0 : tell(exchange, bytes, n);
+
+	if (taken < n)
+		outbox_add(&exchange->behind, bytes + taken, n - taken);
+	conn_consume(exchange->wire, taken);
+	settle(exchange);
+}
+
+void exchange_end(struct exchange *exchange)
+{
+	exchange->ended = true;
+	settle(exchange);
+	tell_end(exchange);
+}
+
+void rpc_stream_hold(struct rpc_stream *stream)
+{
+	struct exchange *exchange = (struct exchange *)stream;
+
+	exchange->held = true;
+	settle(exchange);
+}
+
+static void tell_behind(struct exchange *exchange)
+{
+	struct outbox *behind = &exchange->behind;
+	size_t taken = tell(exchange, behind->bytes + behind->at, outbox_waiting(behind));
+
+	behind->at += taken;
+	if (outbox_waiting(behind) == 0)
+		outbox_fini(behind);
+	if (!exchange->wire->conn)
+		return;
+	conn_consume(exchange->wire, taken);
+	conn_wake(exchange->wire->conn);
+}
+
+void rpc_stream_resume(struct rpc_stream *stream)
+{
+	struct exchange *exchange = (struct exchange *)stream;
+
+	if (!exchange->held)
+		return;
+	exchange->held = false;
+	if (exchange->telling)
+		return;
+	if (exchange->told)
+		used(exchange);
+	if (outbox_waiting(&exchange->behind) > 0)
+		tell_behind(exchange);
+	settle(exchange);
+	tell_end(exchange);
+}
+
+/* Out */
+
+static void wake(const struct exchange *exchange)
+{
+	if (exchange->wire->conn)
+		conn_wake(exchange->wire->conn);
+}
+
+void exchange_send(struct exchange *exchange, struct chunk *chunk)
+{
+	exchange->side->send(exchange, chunk);
+	wake(exchange);
+}
+
+bool rpc_stream_send(struct rpc_stream *stream, const ProtobufCMessage *message)
+{
+	struct exchange *exchange = (struct exchange *)stream;
+
+	if (exchange_is_finished(exchange))
+		return true;
+	exchange->full = exchange->wire->out.size >= exchange->limits->queued;
+	if (exchange->full)
+		return false;
+	struct chunk *chunk = message_chunk(message);
+	if (chunk->size - WIRE_PREFIX_SIZE <= exchange->limits->message) {
+		exchange_send(exchange, chunk);
+		return true;
+	}
+	struct error error;
+	fail(&error, ERR_RESOURCE_EXHAUSTED,
+	     "a message of %zu bytes is more than the %zu that the other side accepts",
+	     chunk->size - WIRE_PREFIX_SIZE, exchange->limits->message);
+	chunk->gone(chunk);
+	rpc_stream_finish(stream, &error);
+	return true;
+}
+
+void rpc_stream_finish(struct rpc_stream *stream, const struct error *error)
+{
+	struct exchange *exchange = (struct exchange *)stream;
+
+	exchange->side->finish(exchange, error ? error : &exchange_ok);
+	wake(exchange);
+}
+
+void exchange_emptied(struct exchange *exchange)
+{
+	if (!exchange->full)
+		return;
+	exchange->full = false;
+	if (exchange->rpc.events->writable)
+		exchange->rpc.events->writable(&exchange->rpc);
+}
+
+/* The end */
+
+/* What they had still to do is lost, whatever the call has come to. */
+static void end_pumps(struct exchange *exchange, const struct error *outcome)
+{
+	struct error error = *outcome;
+
+	if (error.code == ERR_OK)
+		fail(&error, ERR_CANCELLED, "the call was finished before");
+	pump_end(exchange->in, &error);
+	pump_end(exchange->out, &error);
+}
+
+void exchange_fini(struct exchange *exchange, const struct error *outcome)
+{
+	exchange->deaf = true;
+	chunks_drop(&exchange->wire->out);
+	if (exchange->in || exchange->out)
+		end_pumps(exchange, outcome);
+	if (exchange->rpc.events->closed)
+		exchange->rpc.events->closed(&exchange->rpc, outcome);
+	drop_message(exchange);
+	outbox_fini(&exchange->behind);
+	count(exchange);
+	arena_fini(&exchange->decoded);
+	arena_fini(&exchange->rpc.arena);
+}

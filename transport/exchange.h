@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_EXCHANGE_H
+#define ZCSI_EXCHANGE_H
+
+/*
+ * The messages of a call, whichever kind and side: a stream's bytes become messages that are told
+ * one by one, messages become its bytes. The transport's own view of struct rpc_stream.
+ */
+
+#include "transport/conn_stream.h"
+#include "transport/outbox.h"
+#include "transport/stream.h"
+#include "transport/wire.h"
+
+struct exchange;
+
+extern const struct error exchange_ok; /* an outcome */
+
+/* What a server and a client do each in its way. */
+struct exchange_side {
+	void (*send)(struct exchange *exchange, struct chunk *chunk);
+	void (*finish)(struct exchange *exchange, const struct error *error);
+	/* The other side broke the rules of gRPC, or a limit. */
+	void (*broken)(struct exchange *exchange, struct error *error);
+	/* All is told. */
+	void (*ended)(struct exchange *exchange);
+	/* Do we wait for the rest of something? False and true for each new message. */
+	void (*waits)(struct exchange *exchange, bool waits);
+};
+
+struct exchange {
+	struct rpc_stream rpc; /* first */
+	const struct exchange_side *side;
+	struct stream *wire; /* its conn is NULL before and after it is open */
+	struct loop *loop;
+	const struct limits *limits;
+	const ProtobufCMessageDescriptor *receives;
+	size_t *buffered; /* by a whole server: see limits.h, messages */
+	size_t counted;   /* of that, here */
+
+	struct wire_message message; /* arriving, or told and in use */
+	struct outbox behind;        /* what came behind a message that is held */
+	struct arena decoded;        /* the message */
+	struct pump *in, *out;       /* NULL: the messages are for the events */
+	bool told;                   /* the message is; of a single one for good */
+	bool telling, held;
+	bool ended; /* the other side sends no more */
+	bool deaf;  /* nothing more is told but room and the end */
+	bool full;  /* something was not taken for want of room */
+};
+
+/* rpc.app, rpc.deadline and receives are its owner's to set. */
+void exchange_init(struct exchange *exchange, const struct exchange_side *side, struct stream *wire,
+		   struct loop *loop, const struct limits *limits, size_t *buffered);
+/* Tell closed, and free what it holds. */
+void exchange_fini(struct exchange *exchange, const struct error *outcome);
+
+/* Its events are known. */
+void exchange_begin(struct exchange *exchange);
+/* What the connection reports. */
+void exchange_take(struct exchange *exchange, const uint8_t *bytes, size_t n);
+void exchange_end(struct exchange *exchange);
+void exchange_emptied(struct exchange *exchange);
+
+static inline bool exchange_is_finished(const struct exchange *exchange)
+{
+	return exchange->wire->done || exchange->wire->ending;
+}
+
+/* Send what is encoded already, however much waits. */
+void exchange_send(struct exchange *exchange, struct chunk *chunk);
+
+/* Of pump.c: a message for it; there is no more to do, or cannot be. NULL is no pump. */
+void pump_take(struct pump *pump, const uint8_t *bytes, size_t n);
+void pump_end(struct pump *pump, const struct error *outcome);
+
+#endif

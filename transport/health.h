@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_HEALTH_H
+#define ZCSI_HEALTH_H
+
+/*
+ * grpc.health.v1 on every endpoint: a service that the endpoint has is SERVING until the server is
+ * told to stop. What else a service needs is for itself to say: who restarts a daemon because a
+ * pool is missing mends nothing.
+ */
+
+#include "transport/service.h"
+
+struct server;
+
+extern const struct rpc_service health_service;
+
+/* A Watch that is open: one of its server's list. */
+struct health_watch;
+
+/* The server is draining: tell who watches, and end that. */
+void health_stop(struct server *server);
+
+#endif

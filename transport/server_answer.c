@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What the gRPC server answers: a header list, messages, trailers with the outcome; or one header
+ * list for all of it, when a call fails before its first message (gRPC doc/PROTOCOL-HTTP2.md,
+ * "Trailers-Only").
+ *
+ * Invariant: a call has one outcome, and is logged when that is known.
+ */
+#include "transport/server_stream.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "transport/metrics.h"
+
+/* How a call failed: all five fields are the whole answer, the last two its trailers. */
+struct ending {
+	char http[12], code[12], text[3 * ERROR_TEXT_MAX + 1];
+	nghttp2_nv fields[5];
+};
+
+#define TRAILERS 2
+
+static void ending_init(struct ending *ending, int http_status, const struct error *error)
+{
+	snprintf(ending->http, sizeof(ending->http), "%d", http_status);
+	snprintf(ending->code, sizeof(ending->code), "%d", (int)error->code);
+	wire_percent_encode(error->text, ending->text, sizeof(ending->text));
+	ending->fields[0] = conn_field(":status", ending->http);
+	ending->fields[1] = conn_field("content-type", "application/grpc");
+	ending->fields[2] = conn_field("grpc-accept-encoding", "identity");
+	ending->fields[3] = conn_field("grpc-status", ending->code);
+	ending->fields[4] = conn_field("grpc-message", ending->text);
+}
+
+/* They are cheaper to provoke than to log: so many lines in a while, and one that says so. */
+static void log_failure(struct server *server, const struct log_field *fields, unsigned n)
+{
+	const struct limits *limits = server->limits;
+
+	if (!rate_exceeds(&server->failures, 1, limits->lines, limits->rate_ms))
+		log_write(LOG_INFO, fields, n);
+	else if (server->failures.count == limits->lines + 1)
+		log_warn("more calls fail than are logged");
+}
+
+/* One line a call; an OK of what runs on the loop (Probe, every few seconds) only for debugging. */
+static void log_call(const struct server_stream *stream, const struct error *error)
+{
+	const struct rpc_method *method = stream->target.method;
+	const ProtobufCMessage *request = stream->call ? stream->call->request : NULL;
+	struct log_field fields[6] = {log_str("msg", "rpc")};
+	int64_t us = now_us() - stream->started;
+	unsigned n = 1;
+
+	metrics_call(stream->target.service, method->name, error->code, us);
+	fields[n++] = log_str("method", stream->base.head.path + 1);
+	if (method->key && request)
+		fields[n++] = log_str("id", method->key(request));
+	fields[n++] = log_str("code", error_name(error->code));
+	fields[n++] = log_int("ms", us / 1000);
+	if (error->code == ERR_OK) {
+		log_write(method->on_loop ? LOG_DEBUG : LOG_INFO, fields, n);
+		return;
+	}
+	fields[n++] = log_str("error", error->text);
+	log_failure(stream->peer->server, fields, n);
+}
+
+void server_conclude(struct server_stream *stream, const struct error *error)
+{
+	struct error *failed;
+
+	log_call(stream, error);
+	waitlist_remove(&stream->receiving);
+	stream->base.done = true;
+	stream->exchange.deaf = true;
+	stream->outcome = &exchange_ok;
+	if (error->code == ERR_OK)
+		return;
+	failed = arena_alloc(&stream->exchange.rpc.arena, sizeof(*failed));
+	*failed = *error;
+	stream->outcome = failed;
+}
+
+static void watch_sending(struct server_stream *stream)
+{
+	if (!stream->sending.list)
+		waitlist_add(&stream->peer->server->sending, &stream->sending);
+}
+
+static void begin(struct server_stream *stream)
+{
+	static const nghttp2_nv fields[] = {CONN_FIELD(":status", "200"),
+					    CONN_FIELD("content-type", "application/grpc")};
+
+	if (!stream->begun)
+		conn_respond(&stream->base, fields, COUNT(fields));
+	stream->begun = true;
+}
+
+void server_send(struct exchange *exchange, struct chunk *chunk)
+{
+	struct server_stream *stream = server_stream_of(exchange);
+
+	begin(stream);
+	conn_send(&stream->base, chunk);
+	watch_sending(stream);
+}
+
+static void end_ok(struct server_stream *stream)
+{
+	static const nghttp2_nv trailers[] = {CONN_FIELD("grpc-status", "0")};
+
+	begin(stream);
+	conn_end(&stream->base, trailers, COUNT(trailers));
+}
+
+static void end_failed(struct server_stream *stream, const struct error *error)
+{
+	struct ending *ending = arena_alloc(&stream->exchange.rpc.arena, sizeof(*ending));
+
+	ending_init(ending, 200, error);
+	conn_end(&stream->base, ending->fields + COUNT(ending->fields) - TRAILERS, TRAILERS);
+}
+
+static void answer_only(struct server_stream *stream, int http_status, const struct error *error)
+{
+	struct ending ending;
+
+	ending_init(&ending, http_status, error);
+	conn_respond_only(&stream->base, ending.fields, COUNT(ending.fields));
+}
+
+/* Who does not speak gRPC gets a text to read. */
+static void answer_http(struct server_stream *stream, int http_status, const struct error *error)
+{
+	struct ending *ending = arena_alloc(&stream->exchange.rpc.arena, sizeof(*ending));
+	size_t n = strlen(error->text) + 1;
+	uint8_t *text;
+	struct chunk *body = chunk_new(n, &text);
+
+	ending_init(ending, http_status, error);
+	ending->fields[1] = conn_field("content-type", "text/plain; charset=utf-8");
+	conn_respond(&stream->base, ending->fields, COUNT(ending->fields) - TRAILERS);
+	memcpy(text, error->text, n - 1);
+	text[n - 1] = '\n';
+	conn_send(&stream->base, body);
+	conn_end(&stream->base, ending->fields + COUNT(ending->fields) - TRAILERS, TRAILERS);
+	stream->base.done = true;
+}
+
+void server_finish(struct exchange *exchange, const struct error *error)
+{
+	struct server_stream *stream = server_stream_of(exchange);
+
+	if (stream->outcome)
+		return;
+	server_conclude(stream, error);
+	if (error->code == ERR_OK)
+		end_ok(stream);
+	else if (stream->begun)
+		end_failed(stream, error);
+	else
+		answer_only(stream, 200, error);
+	watch_sending(stream);
+}
+
+void server_refuse(struct server_stream *stream, int http_status, const struct error *error)
+{
+	const struct log_field fields[] = {
+		log_str("msg", "rpc"),
+		log_str("method", stream->base.head.path),
+		log_str("code", error_name(error->code)),
+		log_str("error", error->text),
+	};
+
+	waitlist_remove(&stream->receiving);
+	metrics_refused(error->code);
+	log_failure(stream->peer->server, fields, COUNT(fields));
+	if (http_status == 200)
+		answer_only(stream, http_status, error);
+	else
+		answer_http(stream, http_status, error);
+	watch_sending(stream);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What is required of a TLS peer, and the words for what it lacks.
+ *
+ * Invariant: a handshake succeeds only with TLS 1.3, "h2" chosen by ALPN and a certificate that the
+ * CA vouches for; a client's, besides, only with a certificate for the host it meant. What a
+ * certificate says of itself is quoted only where it is printable.
+ */
+#include "transport/tls_peer.h"
+
+#include <arpa/inet.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+static const uint8_t http2[] = {2, 'h', '2'}; /* in ALPN's list form (RFC 7301) */
+
+/* Names */
+
+static bool is_printable(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	}
+	return n > 0;
+}
+
+/* NULL: of a kind that names nobody here. */
+static char *name_text(const GENERAL_NAME *name)
+{
+	char text[INET6_ADDRSTRLEN];
+	int kind;
+	const ASN1_STRING *value = GENERAL_NAME_get0_value(name, &kind);
+
+	if (kind != GEN_DNS && kind != GEN_URI && kind != GEN_IPADD)
+		return NULL;
+	const char *bytes = (const char *)ASN1_STRING_get0_data(value);
+	size_t n = (size_t)ASN1_STRING_length(value);
+	if (kind != GEN_IPADD)
+		return is_printable(bytes, n) ? strndup(bytes, n) : NULL;
+	if (n != sizeof(struct in_addr) && n != sizeof(struct in6_addr))
+		return NULL;
+	inet_ntop(n == sizeof(struct in_addr) ? AF_INET : AF_INET6, bytes, text, sizeof(text));
+	return strdup(text);
+}
+
+struct tls_names *tls_names_new(const X509 *cert)
+{
+	GENERAL_NAMES *all = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+	int n = all ? sk_GENERAL_NAME_num(all) : 0;
+	struct tls_names *names = mem_alloc(sizeof(*names) + (size_t)n * sizeof(names->list[0]));
+
+	for (int i = 0; i < n; i++) {
+		char *text = name_text(sk_GENERAL_NAME_value(all, i));
+		if (text)
+			names->list[names->n++] = text;
+	}
+	GENERAL_NAMES_free(all);
+	return names;
+}
+
+void tls_names_free(struct tls_names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->n; i++)
+		free(names->list[i]);
+	free(names);
+}
+
+char *tls_names_text(const struct tls_names *names)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		abort();
+	for (size_t i = 0; i < names->n; i++)
+		fprintf(out, "%s'%s'", i > 0 ? ", " : "", names->list[i]);
+	if (names->n == 0)
+		fputs("nobody", out);
+	fclose(out);
+	return text;
+}
+
+/* Dates */
+
+static void put_date(char text[TLS_DATES_SIZE], const char *what, const ASN1_TIME *time)
+{
+	struct tm tm;
+	size_t n = (size_t)snprintf(text, TLS_DATES_SIZE, "%s ", what);
+
+	if (!ASN1_TIME_to_tm(time, &tm) ||
+	    strftime(text + n, TLS_DATES_SIZE - n, "%F %T UTC", &tm) == 0)
+		snprintf(text + n, TLS_DATES_SIZE - n, "a date that is none");
+}
+
+bool tls_dates_problem(const X509 *cert, char ret_text[TLS_DATES_SIZE])
+{
+	const ASN1_TIME *from = X509_get0_notBefore(cert), *to = X509_get0_notAfter(cert);
+
+	if (X509_cmp_current_time(from) >= 0)
+		put_date(ret_text, "is not valid before", from);
+	else if (X509_cmp_current_time(to) <= 0)
+		put_date(ret_text, "expired on", to);
+	else
+		return false;
+	return true;
+}
+
+/* Certificates that are refused */
+
+static char *host_problem(const X509 *cert, const char *host)
+{
+	struct tls_names *names = tls_names_new(cert);
+	auto_free char *text = tls_names_text(names);
+	char *problem = NULL;
+
+	tls_names_free(names);
+	if (asprintf(&problem, "its certificate is for %s, not for '%s'", text, host) < 0)
+		abort();
+	return problem;
+}
+
+/* The subject is written as in the certificate, what is not printable as \xNN. */
+static char *problem_text(X509_STORE_CTX *store, const char *host)
+{
+	int error = X509_STORE_CTX_get_error(store);
+	const X509 *cert = X509_STORE_CTX_get_current_cert(store);
+	char subject[256] = "?", issuer[256] = "?", dates[TLS_DATES_SIZE];
+	const char *reason = X509_verify_cert_error_string(error);
+	char *problem = NULL;
+	int n;
+
+	if (host &&
+	    (error == X509_V_ERR_HOSTNAME_MISMATCH || error == X509_V_ERR_IP_ADDRESS_MISMATCH))
+		return host_problem(cert, host);
+	if (cert) {
+		X509_NAME_oneline(X509_get_subject_name(cert), subject, sizeof(subject));
+		X509_NAME_oneline(X509_get_issuer_name(cert), issuer, sizeof(issuer));
+	}
+	switch (error) {
+	case X509_V_ERR_CERT_HAS_EXPIRED:
+	case X509_V_ERR_CERT_NOT_YET_VALID:
+		tls_dates_problem(cert, dates);
+		n = asprintf(&problem, "its certificate '%s' %s", subject, dates);
+		break;
+	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+	case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+		n = asprintf(&problem,
+			     "its certificate '%s' is of '%s', which is not a CA of --tls-ca",
+			     subject, issuer);
+		break;
+	default:
+		n = asprintf(&problem, "its certificate '%s': %s", subject, reason);
+	}
+	if (n < 0)
+		abort();
+	return problem;
+}
+
+static int on_certificate(int good, X509_STORE_CTX *store)
+{
+	const SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
+	struct tls_verdict *verdict = SSL_get_app_data(ssl);
+
+	if (!good && !verdict->problem)
+		verdict->problem = problem_text(store, verdict->host);
+	return good;
+}
+
+/* HTTP/2 */
+
+static int choose(SSL *ssl, const unsigned char **ret, unsigned char *ret_size,
+		  const unsigned char *offered, unsigned n_offered, void *arg)
+{
+	unsigned char *chosen;
+
+	(void)ssl;
+	(void)arg;
+	if (SSL_select_next_proto(&chosen, ret_size, http2, sizeof(http2), offered, n_offered) !=
+	    OPENSSL_NPN_NEGOTIATED)
+		return SSL_TLSEXT_ERR_ALERT_FATAL;
+	*ret = chosen;
+	return SSL_TLSEXT_ERR_OK;
+}
+
+/* A client that offers no protocol at all is not asked for its choice. */
+static int on_hello(SSL *ssl, int *alert, void *arg)
+{
+	const unsigned char *offered;
+	size_t n;
+
+	(void)arg;
+	if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_application_layer_protocol_negotiation,
+				      &offered, &n))
+		return SSL_CLIENT_HELLO_SUCCESS;
+	*alert = SSL_AD_NO_APPLICATION_PROTOCOL;
+	return SSL_CLIENT_HELLO_ERROR;
+}
+
+bool tls_agreed_on_http2(const SSL *ssl)
+{
+	const unsigned char *chosen;
+	unsigned n;
+
+	SSL_get0_alpn_selected(ssl, &chosen, &n);
+	return n == sizeof(http2) - 1 && memcmp(chosen, http2 + 1, n) == 0;
+}
+
+/* Nothing older, nothing optional: both sides are this project's, or as current. */
+void tls_require(SSL_CTX *context)
+{
+	SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+	SSL_CTX_set_options(context,
+			    SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
+	SSL_CTX_set_num_tickets(context, 0);
+	SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
+			   on_certificate);
+	/* what --tls-ca names is believed, be it a root or not */
+	X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
+	SSL_CTX_set_alpn_protos(context, http2, sizeof(http2));
+	SSL_CTX_set_alpn_select_cb(context, choose, NULL);
+	SSL_CTX_set_client_hello_cb(context, on_hello, NULL);
+}
+
+bool tls_require_host(SSL *ssl, const char *host)
+{
+	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
+
+	if (X509_VERIFY_PARAM_set1_ip_asc(param, host))
+		return true;
+	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT |
+						       X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	return X509_VERIFY_PARAM_set1_host(param, host, 0) && SSL_set_tlsext_host_name(ssl, host);
+}
