@@ -10,10 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "node/mount.h"
+#include "node/mount_kind.h"
 #include "node/publication.h"
 #include "node/request.h"
 #include "node/service.h"
+#include "node/zfs_read.h"
 
 int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *rsp,
 	     struct error *err)
@@ -22,6 +25,8 @@ int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *
 	struct catalog_pool pool = {.problem = ""};
 
 	(void)req, (void)err;
+	rsp->version = arena_strdup(&call->arena, ZCSI_VERSION);
+	rsp->time = wall_us();
 	rsp->node_id = arena_strdup(&call->arena, node->id);
 	rsp->topology = arena_alloc(&call->arena, node->n_topology * sizeof(*rsp->topology));
 	for (size_t i = 0; i < node->n_topology; i++) {
@@ -30,6 +35,7 @@ int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *
 		segment->value = arena_strdup(&call->arena, node->topology[i].value);
 		rsp->topology[rsp->n_topology++] = segment;
 	}
+	rsp->address = node_address(node, &call->arena);
 	if (!node->catalog)
 		return 0;
 	catalog_pool(node->catalog, &call->arena, &pool);
@@ -66,6 +72,7 @@ Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset)
 	message->used = dataset->used;
 	message->creation = dataset->creation;
 	message->parameters = dataset->parameters;
+	message->format = (char *)dataset->format->name;
 	take_source(arena, dataset->source, message);
 	publication_parse(arena, dataset->published, &published);
 	message->published = arena_alloc(arena, (published.n + 1) * sizeof(*message->published));
@@ -74,6 +81,7 @@ Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset)
 		publication->node_id = arena_strdup(arena, published.rows[i].node_id);
 		publication->access_mode = published.rows[i].access_mode;
 		publication->readonly = published.rows[i].readonly;
+		publication->address = arena_strdup(arena, published.rows[i].address);
 		message->published[message->n_published++] = publication;
 	}
 	return message;
@@ -92,17 +100,25 @@ DatasetSnapshot *agent_snapshot(struct arena *arena, const struct snapshot *snap
 	message->creation = snapshot->creation;
 	message->size = snapshot->size;
 	message->group = snapshot->group;
+	message->format = (char *)(snapshot->format ? snapshot->format->name : "");
 	return message;
 }
 
 int get_dataset(struct rpc_call *call, const GetDatasetRequest *req, GetDatasetResponse *rsp,
 		struct error *err)
 {
+	const struct node *node = call->app;
 	struct dataset *dataset;
 
-	if (request_text(req->id, "id", err) || node_find(call, req->id, &dataset, err))
+	if (request_text(req->id, "id", err))
 		return -1;
-	rsp->dataset = agent_dataset(&call->arena, dataset);
+	if (node_find(call, req->id, &dataset, err) == 0) {
+		rsp->dataset = agent_dataset(&call->arena, dataset);
+		return 0;
+	}
+	if (err->code != ERR_NOT_FOUND || !req->claim ||
+	    claims_take(node->claims, req->id, req->claim, &rsp->promised))
+		return -1;
 	return 0;
 }
 
@@ -147,12 +163,12 @@ int list_datasets(struct rpc_call *call, const ListDatasetsRequest *req, ListDat
 	return 0;
 }
 
-int agent_look(struct rpc_call *call, const char *id, const char *zfs_name, struct error *err)
+int agent_look(struct rpc_call *call, const char *zfs_name, struct error *err)
 {
 	struct node *node = call->app;
 	struct error problem;
 
-	if (catalog_look(node->catalog, call->deadline, id, zfs_name, &problem)) {
+	if (catalog_look(node->catalog, call->deadline, zfs_name, &problem)) {
 		*err = problem;
 		return -1;
 	}
@@ -208,7 +224,7 @@ int agent_check_unmounted(struct arena *arena, const char *name, struct error *e
 	if (mount_table_read(arena, &table, err))
 		return -1;
 	for (size_t i = 0; i < table.n; i++)
-		if (!strcmp(table.rows[i].source, name))
+		if (!mount_is_network(&table.rows[i]) && mount_is_on(&table.rows[i], name))
 			return fail(err, ERR_FAILED_PRECONDITION,
 				    "it is mounted at '%s'; unpublish and unstage it first",
 				    table.rows[i].target);

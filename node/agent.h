@@ -15,6 +15,11 @@
 Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset);
 DatasetSnapshot *agent_snapshot(struct arena *arena, const struct snapshot *snapshot);
 
+/* What a request's new dataset is to be; NULL: there is no such format. */
+const struct format *agent_format(const CreateDatasetRequest *req);
+/* The refreservation that keeps all of a dataset's size for it. */
+const char *agent_reservation(struct arena *arena, const struct dataset *dataset);
+
 /* How many to list, of a request's max. */
 int agent_page(int32_t max, size_t *ret, struct error *err);
 /* An id or a name of at most DATASET_ID_MAX bytes, which is not empty. */
@@ -24,7 +29,7 @@ int agent_text(const char *text, const char *field, struct error *err);
  * zfs contradicts the catalog about a name, with *err: look at it again. -1: what is wrong with
  * the pool is in *err instead; 0: the pool is there, and *err as it was.
  */
-int agent_look(struct rpc_call *call, const char *id, const char *zfs_name, struct error *err);
+int agent_look(struct rpc_call *call, const char *zfs_name, struct error *err);
 
 /*
  * The one gate of every destructive verb on volumes: what ZFS has under this name now is under
@@ -41,11 +46,11 @@ int agent_check_unmounted(struct arena *arena, const char *name, struct error *e
 int property_check(const Property *property, struct error *err);
 
 /*
- * Make the dataset of a request as a clone, with these properties besides its own. NOT_FOUND when
- * the source is not there, OUT_OF_RANGE when it is larger.
+ * Make the dataset of a request as a clone, with these properties besides its own, and complete
+ * what is known of it. NOT_FOUND when the source is not there, OUT_OF_RANGE when it is larger.
  */
-int clone_dataset(struct rpc_call *call, const CreateDatasetRequest *req, const char *name,
-		  struct zfs_properties *properties, char **ret_source, struct error *err);
+int clone_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
+		  struct zfs_properties *properties, struct dataset *made, struct error *err);
 
 /*
  * The catalog's claim on what a dataset and its snapshots are the origin of: nothing is cloned of

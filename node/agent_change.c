@@ -9,10 +9,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "node/address.h"
 #include "node/agent.h"
+#include "node/attach_limit.h"
+#include "node/exports.h"
 #include "node/publication.h"
 #include "node/request.h"
 #include "node/service.h"
+#include "node/share.h"
+#include "node/zfs_read.h"
 
 /* A dataset that has gone is looked for again before it is said to be missing. */
 static int set(struct rpc_call *call, struct dataset *dataset,
@@ -25,7 +30,7 @@ static int set(struct rpc_call *call, struct dataset *dataset,
 		return 0;
 	}
 	if (err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE)
-		agent_look(call, dataset->id, dataset->name, err);
+		agent_look(call, dataset->name, err);
 	return fail_context(err, "volume '%s' is not changed", dataset->id);
 }
 
@@ -39,9 +44,47 @@ static int set_published(struct rpc_call *call, struct dataset *dataset,
 	return set(call, dataset, &properties, err);
 }
 
+/* One more volume for a node, if it may have one. */
+static int admit(struct rpc_call *call, struct dataset *dataset,
+		 const struct publication_list *list, const char *node_id, struct error *err)
+{
+	static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+	const struct node *node = call->app;
+
+	if (!node->max_volumes)
+		return set_published(call, dataset, list, err);
+	auto_unlock pthread_mutex_t *held = lock_take(&counting);
+	if (attach_limit_check(call, node_id, err))
+		return -1;
+	return set_published(call, dataset, list, err);
+}
+
 static const char *decimal(struct arena *arena, int64_t n)
 {
 	return arena_printf(arena, "%" PRId64, n);
+}
+
+const char *agent_reservation(struct arena *arena, const struct dataset *dataset)
+{
+	return dataset->format->zvol ? "auto" : decimal(arena, dataset->size);
+}
+
+/*
+ * What the catalog says may be of a moment ago, and ZFS would cut off what is beyond. The
+ * reservation follows by itself.
+ */
+static int grow_zvol(struct rpc_call *call, struct dataset *dataset, int64_t size,
+		     struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	if (zfs_volsize(dataset->name, &dataset->size, err))
+		return -1;
+	if (size <= dataset->size)
+		return 0;
+	dataset->size = size;
+	zfs_property(&properties, "volsize", decimal(&call->arena, size));
+	return set(call, dataset, &properties, err);
 }
 
 /*
@@ -74,6 +117,8 @@ static int grow(struct rpc_call *call, struct dataset *dataset, int64_t size, st
 	/* No quota is larger than any. */
 	if (!dataset->size)
 		return 0;
+	if (dataset->format->zvol)
+		return grow_zvol(call, dataset, size, err);
 	if (size < dataset->size)
 		size = dataset->size;
 	if (dataset->reserved && dataset->reserved < size)
@@ -126,7 +171,7 @@ static void take_property(struct arena *arena, const Property *property, struct 
 
 	if (!strcmp(property->name, "refreservation")) {
 		dataset->reserved = strcmp(value, "none") ? dataset->size : 0;
-		value = dataset->reserved ? decimal(arena, dataset->reserved) : "none";
+		value = dataset->reserved ? agent_reservation(arena, dataset) : "none";
 	}
 	zfs_property(properties, property->name, value);
 }
@@ -155,8 +200,36 @@ static int check_publication(const PublishDatasetRequest *req, struct error *err
 		return fail(err, ERR_INVALID_ARGUMENT, "publication.node_id is missing");
 	if (!access_mode_known(req->publication->access_mode))
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "publication.access_mode %d is not known; use one of CSI 1.12",
+			    "publication.access_mode %d is not known; use one of CSI 1.13",
 			    (int)req->publication->access_mode);
+	if (*req->publication->address && !address_is(req->publication->address))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "publication.address '%.64s' is not an IP address",
+			    req->publication->address);
+	return 0;
+}
+
+/* To a node with an address: whether it can be, before it is recorded. */
+static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
+			PublishDatasetResponse *rsp, struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (!*req->publication->address)
+		return 0;
+	rsp->server = node_address(node, &call->arena);
+	if (*rsp->server)
+		return exports_check(node, err);
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "node '%s' has no address to export volume '%s' from; start its zcsi-node with "
+		    "--address",
+		    node->id, req->id);
+}
+
+static int export(struct rpc_call *call, const struct dataset *dataset, struct error *err)
+{
+	if (exports_apply(&call->arena, call->app, dataset, err))
+		return fail_context(err, "the exports of volume '%s' are not changed", dataset->id);
 	return 0;
 }
 
@@ -166,17 +239,22 @@ int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 	struct publication_list published, wanted;
 	struct dataset *dataset;
 
-	if (check_publication(req, err) || node_find(call, req->id, &dataset, err))
+	if (check_publication(req, err) || node_find(call, req->id, &dataset, err) ||
+	    check_export(call, req, rsp, err))
 		return -1;
 	struct publication want = {.node_id = req->publication->node_id,
 				   .access_mode = req->publication->access_mode,
-				   .readonly = req->publication->readonly};
+				   .readonly = req->publication->readonly,
+				   .address = req->publication->address};
 	publication_parse(&call->arena, dataset->published, &published);
 	int admitted = publication_admit(&call->arena, req->id, &published, &want, &wanted, err);
 	if (admitted < 0)
 		return -1;
-	if (admitted && set_published(call, dataset, &wanted, err))
+	if ((admitted && admit(call, dataset, &wanted, want.node_id, err)) ||
+	    (*want.address && export(call, dataset, err)))
 		return -1;
+	if (*want.address)
+		rsp->share = share_path(&call->arena, dataset->name);
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
 }
@@ -193,7 +271,9 @@ int unpublish_dataset(struct rpc_call *call, const UnpublishDatasetRequest *req,
 	if (node_find(call, req->id, &dataset, err))
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	publication_parse(&call->arena, dataset->published, &published);
-	if (!publication_withdraw(&call->arena, &published, req->node_id, &left))
-		return 0;
-	return set_published(call, dataset, &left, err);
+	if (publication_withdraw(&call->arena, &published, req->node_id, &left) &&
+	    set_published(call, dataset, &left, err))
+		return -1;
+	/* Each time: what an earlier call has recorded may not have been done. */
+	return export(call, dataset, err);
 }

@@ -127,6 +127,7 @@ static void note(struct rpc_call *call, const char *group, const struct members 
 			.zfs_name = (char *)names[i],
 			.creation = time(NULL),
 			.size = common_size(members),
+			.has_key = dataset->has_key,
 		};
 		catalog_put_snapshot(node->catalog, &made);
 	}
@@ -136,13 +137,10 @@ static void note(struct rpc_call *call, const char *group, const struct members 
 static int look_at_all(struct rpc_call *call, const struct members *members,
 		       const char *const *names, struct error *err)
 {
-	for (size_t i = 0; i < members->n; i++) {
-		const struct dataset *dataset = members->rows[i];
-		char *id = snapshot_id(&call->arena, dataset->id, strchr(names[i], '@') + 1);
-		if (agent_look(call, dataset->id, dataset->name, err) ||
-		    agent_look(call, id, names[i], err))
+	for (size_t i = 0; i < members->n; i++)
+		if (agent_look(call, members->rows[i]->name, err) ||
+		    agent_look(call, names[i], err))
 			return -1;
-	}
 	return 0;
 }
 

@@ -3,16 +3,17 @@
  * The catalog: holdings under one mutex, and the questions that they answer.
  *
  * Invariant: nothing is said to be missing before the whole pool was read, nor while it cannot
- * be. How it comes to know is for catalog_read.c, and how it changes for catalog_change.c.
+ * be. How it comes to know is for catalog_read.c and catalog_names.c, and how it changes for
+ * catalog_change.c.
  */
 #include "node/catalog.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/thread.h"
 #include "node/catalog_inside.h"
 
 struct catalog *catalog_new(const char *parent, unsigned rescan_seconds)
@@ -54,13 +55,7 @@ bool catalog_wait(struct catalog *catalog, int64_t deadline)
 
 int catalog_start(struct catalog *catalog, struct error *err)
 {
-	sigset_t all, old;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	errno = pthread_create(&catalog->thread, NULL, catalog_run, catalog);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (errno)
+	if (thread_start(&catalog->thread, NULL, catalog_run, catalog))
 		return fail_errno(err, "cannot start the catalog's thread");
 	catalog->started = true;
 	return 0;
@@ -229,14 +224,18 @@ void catalog_trashed(struct catalog *catalog, struct arena *arena, struct datase
 		ret->rows[i] = dataset_copy(arena, index->rows[i]);
 }
 
-size_t catalog_origins(struct catalog *catalog, struct arena *arena, char ***ret)
+size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char ***ret)
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	size_t n = catalog->n_origins;
 
-	*ret = arena_alloc(arena, (catalog->n_origins + 1) * sizeof(**ret));
-	for (size_t i = 0; i < catalog->n_origins; i++)
+	*ret = arena_alloc(arena, (n + 1) * sizeof(**ret));
+	for (size_t i = 0; i < n; i++) {
 		(*ret)[i] = arena_strdup(arena, catalog->origins[i]);
-	return catalog->n_origins;
+		free(catalog->origins[i]);
+	}
+	catalog->n_origins = 0;
+	return n;
 }
 
 void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_pool *ret)

@@ -4,8 +4,8 @@
 
 /*
  * What the pool holds, in memory: reads are answered from here and run no program. A thread of
- * its own reads the whole pool at start, every rescan seconds, and when asked; after a change of
- * the agent's it reads what was changed and nothing else. While the pool cannot be read there is
+ * its own reads the whole pool at start, every rescan seconds, and when asked; what the agent has
+ * changed, or is told that somebody has, it reads by name. While the pool cannot be read there is
  * a problem with a text, and it tries again on its own. Any thread.
  *
  * What is copied out lives in the arena given. Calls that arrive before the pool was first read
@@ -37,16 +37,15 @@ void catalog_free(struct catalog *catalog);
 
 const char *catalog_parent(const struct catalog *catalog);
 
-/* Read the pool again soon, or only run what follows a reading; both return at once. */
+/* Read the pool again soon; returns at once. */
 void catalog_rescan(struct catalog *catalog);
-void catalog_reap(struct catalog *catalog);
 /* Read the pool now: what the catalog says afterwards is no older than this call. */
 int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err);
 /*
  * ZFS contradicts what the catalog says of one name: read it again now. 0: the pool is there, and
  * the catalog right about it; -1: what is wrong with the pool.
  */
-int catalog_look(struct catalog *catalog, int64_t deadline, const char *id, const char *zfs_name,
+int catalog_look(struct catalog *catalog, int64_t deadline, const char *zfs_name,
 		 struct error *err);
 
 /* ERR_FAILED_PRECONDITION with the problem; ERR_NOT_FOUND only when there is none. */
@@ -62,10 +61,6 @@ int catalog_page(struct catalog *catalog, int64_t deadline, struct arena *arena,
 int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *arena,
 		      const struct snapshot_query *query, struct snapshot_list *ret, bool *ret_more,
 		      struct error *err);
-
-/* All deleted volumes; and the snapshots made for clones that would not go by themselves. */
-void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);
-size_t catalog_origins(struct catalog *catalog, struct arena *arena, char ***ret);
 
 struct catalog_pool {
 	uint64_t guid;

@@ -2,24 +2,14 @@
 #ifndef ZCSI_CATALOG_INSIDE_H
 #define ZCSI_CATALOG_INSIDE_H
 
-/* The catalog as its own three files see it: what it knows, what changes, how it reads. */
+/* The catalog as its own files see it: what it knows, what changes, how it reads. */
 
 #include <pthread.h>
 
 #include "node/catalog_change.h"
+#include "node/catalog_journal.h"
 
 enum catalog_state { CATALOG_LOADING, CATALOG_READY, CATALOG_PROBLEM };
-
-/* Something was put in, or what had this id and name went; one of the three. */
-struct change {
-	struct dataset *dataset;
-	struct snapshot *snapshot;
-	char *id, *zfs_name;
-};
-
-struct target {
-	char *id, *zfs_name;
-};
 
 struct catalog {
 	char *parent;
@@ -35,17 +25,20 @@ struct catalog {
 	enum catalog_state state;
 	char *problem;
 	struct holdings holdings;
-	int64_t available;
+	int64_t available, read; /* bytes; when all was read last, in seconds since 1970 */
 	uint64_t pool_guid;
 
-	int64_t due; /* when to read the pool next */
+	bool told;      /* others' changes are */
+	int64_t due;    /* when to read the pool next */
+	bool lost;      /* at once, were it not for */
+	int64_t rested; /* when it may be read again unless somebody asks for it */
 	int64_t retry_ms;
 	uint64_t readings_begun, readings_done;
-	struct target *stale; /* what the agent changed and nobody read since */
+	struct target *stale; /* what was changed and nobody read since */
 	size_t n_stale;
-	int64_t stale_due;
+	int64_t stale_due; /* when to read that, and the parent */
 	bool reap_due;
-	char **origins; /* of the last reading */
+	char **origins; /* of the last reading, and not taken since */
 	size_t n_origins;
 
 	unsigned readers;       /* readings that run */
@@ -62,18 +55,11 @@ struct catalog {
 bool catalog_wait(struct catalog *catalog, int64_t deadline);
 int catalog_ready(struct catalog *catalog, int64_t deadline, struct error *err);
 
-/* Make a change and, while somebody reads, remember it; the change is handed over. */
-void change_make(struct catalog *catalog, struct change change);
-/* Somebody begins to read: where the journal is; and has taken note of it. */
-size_t change_mark(struct catalog *catalog);
-void change_unmark(struct catalog *catalog);
-/* Since the mark, this name was changed; or make all changes since in other holdings. */
-bool change_since(const struct catalog *catalog, size_t mark, const char *zfs_name);
-void change_replay(const struct catalog *catalog, size_t mark, struct holdings *holdings);
-/* To be read again soon. */
-void change_stale(struct catalog *catalog, const char *id, const char *zfs_name);
-void change_fini(struct catalog *catalog);
-
+/*
+ * Read the parent and these names, and make what they are now a change. Gives up the mutex while
+ * zfs runs. -1: what is wrong with the pool.
+ */
+int read_names(struct catalog *catalog, struct target *targets, size_t n, struct error *err);
 /* The thread. */
 void *catalog_run(void *catalog);
 

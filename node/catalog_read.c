@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * How the catalog reads: the thread that reads the pool and what changed, and a look at one name.
+ * How the catalog reads the pool, and its thread, which knows when to read what.
  *
  * Invariant: the mutex is never held while a program runs, and what is read is put in order
  * before it is taken again: a pool of 100,000 snapshots takes a minute to read and a moment to
@@ -13,10 +13,16 @@
 #include "common/log.h"
 #include "node/catalog_inside.h"
 #include "node/zfs.h"
+#include "node/zfs_read.h"
 
 #define RETRY_MS       1000 /* while there is a problem; doubles up to the rescan time */
 #define PAUSE_READINGS 10   /* as long as the last reading took, so often it rests */
-#define BATCH_MAX      64   /* names in one program */
+#define TOLD_RESCANS   10   /* to one, when others' changes are told */
+
+static int64_t earlier(int64_t one, int64_t other)
+{
+	return one < other ? one : other;
+}
 
 /* The pool can be read; or cannot, and why. Logged when it becomes so, not each time it is seen. */
 static void set_state(struct catalog *catalog, enum catalog_state state, const char *problem)
@@ -36,10 +42,10 @@ static void set_state(struct catalog *catalog, enum catalog_state state, const c
 }
 
 /* Without the mutex. The guid is asked for first: it tells a missing pool from a missing parent. */
-static int read_pool(struct arena *arena, const char *parent, bool with_guid, uint64_t *ret_guid,
+static int read_pool(struct arena *arena, const char *parent, uint64_t *ret_guid,
 		     struct reading *ret, struct error *err)
 {
-	if (with_guid && zfs_pool_guid(parent, ret_guid, err)) {
+	if (zfs_pool_guid(parent, ret_guid, err)) {
 		if (err->code == ERR_UNAVAILABLE)
 			return fail(err, ERR_UNAVAILABLE,
 				    "there is no pool '%.*s' on this host; import it with 'zpool "
@@ -82,24 +88,39 @@ static void take_over(struct catalog *catalog, size_t mark, const struct reading
 }
 
 /* When to read next, after a reading that took this long, or failed. */
-static int64_t pause_after(struct catalog *catalog, bool failed, int64_t took)
+static void plan(struct catalog *catalog, bool failed, int64_t took)
 {
-	int64_t pause = catalog->rescan_ms;
+	int64_t now = now_ms(), next = now + catalog->rescan_ms;
 
+	catalog->rested = now + PAUSE_READINGS * took;
+	/* What was touched while it read waits already. */
+	if (!catalog->n_stale)
+		catalog->stale_due = next;
 	if (failed) {
-		pause = catalog->retry_ms < pause ? catalog->retry_ms : pause;
-		catalog->retry_ms = pause * 2;
-		return pause;
+		next = earlier(next, now + catalog->retry_ms);
+		catalog->retry_ms = (next - now) * 2;
+	} else {
+		catalog->retry_ms = RETRY_MS;
+		next = now + catalog->rescan_ms * (catalog->told ? TOLD_RESCANS : 1);
+		if (next < catalog->rested)
+			next = catalog->rested;
 	}
-	catalog->retry_ms = RETRY_MS;
-	return pause > PAUSE_READINGS * took ? pause : PAUSE_READINGS * took;
+	/* Somebody may have asked for it while it read. */
+	catalog->due = earlier(catalog->due, next);
+}
+
+static void begin(struct catalog *catalog)
+{
+	catalog->readings_begun++;
+	catalog->due = INT64_MAX;
+	catalog->lost = false;
+	change_forget(catalog);
 }
 
 /* With the mutex, which it gives up while zfs runs. */
 static void read_all(struct catalog *catalog)
 {
-	uint64_t guid = catalog->pool_guid;
-	bool with_guid = catalog->state != CATALOG_READY;
+	uint64_t guid;
 	struct holdings fresh;
 	struct reading reading = {0};
 	struct arena arena;
@@ -107,12 +128,11 @@ static void read_all(struct catalog *catalog)
 
 	arena_init(&arena, SIZE_MAX);
 	holdings_init(&fresh);
-	catalog->readings_begun++;
-	catalog->due = INT64_MAX;
+	begin(catalog);
 	size_t mark = change_mark(catalog);
 	pthread_mutex_unlock(&catalog->mutex);
 	int64_t begun = now_ms();
-	bool failed = read_pool(&arena, catalog->parent, with_guid, &guid, &reading, &err);
+	bool failed = read_pool(&arena, catalog->parent, &guid, &reading, &err);
 	if (!failed)
 		holdings_fill(&fresh, catalog->parent, &reading);
 	pthread_mutex_lock(&catalog->mutex);
@@ -120,15 +140,14 @@ static void read_all(struct catalog *catalog)
 		set_state(catalog, CATALOG_PROBLEM, err.text);
 	} else {
 		catalog->pool_guid = guid;
+		catalog->read = time(NULL);
 		take_over(catalog, mark, &reading, &fresh);
 		set_state(catalog, CATALOG_READY, "");
 		catalog->reap_due = true;
 	}
 	change_unmark(catalog);
 	catalog->readings_done++;
-	int64_t next = now_ms() + pause_after(catalog, failed, now_ms() - begun);
-	if (catalog->due > next)
-		catalog->due = next;
+	plan(catalog, failed, now_ms() - begun);
 	pthread_cond_broadcast(&catalog->changed);
 	pthread_mutex_unlock(&catalog->mutex);
 	holdings_fini(&fresh);
@@ -137,85 +156,25 @@ static void read_all(struct catalog *catalog)
 	pthread_mutex_lock(&catalog->mutex);
 }
 
-static struct dataset *dataset_in(struct dataset *const *rows, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(rows[i]->name, name))
-			return rows[i];
-	return NULL;
-}
-
-/* The word of a reading on one name. */
-static void take_word(struct catalog *catalog, const struct target *target,
-		      const struct reading *reading)
-{
-	struct change change = {0};
-	const struct dataset *dataset =
-		dataset_in(reading->datasets, reading->n_datasets, target->zfs_name);
-
-	if (!dataset)
-		dataset = dataset_in(reading->trashed, reading->n_trashed, target->zfs_name);
-	if (dataset) {
-		change.dataset = dataset_dup(dataset);
-		/* How many snapshots it has was not asked. */
-		const struct dataset *known = index_get(&catalog->holdings.trashed, dataset->name);
-		change.dataset->snapshots = known ? known->snapshots : 0;
-	}
-	for (size_t i = 0; !dataset && i < reading->n_snapshots; i++)
-		if (!strcmp(reading->snapshots[i]->zfs_name, target->zfs_name))
-			change.snapshot = snapshot_dup(reading->snapshots[i]);
-	if (!change.dataset && !change.snapshot) {
-		change.id = mem_strdup(target->id);
-		change.zfs_name = mem_strdup(target->zfs_name);
-	}
-	change_make(catalog, change);
-}
-
-/* With the mutex, which it gives up while zfs runs. */
-static int read_some(struct catalog *catalog, const struct target *targets, size_t n,
-		     struct error *err)
-{
-	const char *names[BATCH_MAX];
-	struct reading reading = {0};
-	struct arena arena;
-
-	for (size_t i = 0; i < n; i++)
-		names[i] = targets[i].zfs_name;
-	arena_init(&arena, SIZE_MAX);
-	size_t mark = change_mark(catalog);
-	pthread_mutex_unlock(&catalog->mutex);
-	int failed = zfs_read(&arena, catalog->parent, names, n, &reading, err);
-	pthread_mutex_lock(&catalog->mutex);
-	for (size_t i = 0; !failed && i < n; i++)
-		if (!change_since(catalog, mark, names[i]))
-			take_word(catalog, &targets[i], &reading);
-	if (!failed)
-		catalog->available = reading.available;
-	change_unmark(catalog);
-	free(reading.text);
-	arena_fini(&arena);
-	return failed;
-}
-
+/* Without any names it is the parent that is read, for what is available. */
 static void read_stale(struct catalog *catalog)
 {
 	struct target *targets = catalog->stale;
 	size_t n = catalog->n_stale;
 	struct error err;
-	int failed = 0;
 
 	catalog->stale = NULL;
 	catalog->n_stale = 0;
-	for (size_t i = 0; i < n && !failed && !catalog->stopping; i += BATCH_MAX)
-		failed = read_some(catalog, targets + i, n - i < BATCH_MAX ? n - i : BATCH_MAX,
-				   &err);
+	catalog->stale_due = now_ms() + catalog->rescan_ms;
+	log_debug("what was changed is read again", log_int("names", (long long)n));
+	if (read_names(catalog, targets, n, &err))
+		catalog->due = 0;
+	catalog->reap_due |= !n;
 	for (size_t i = 0; i < n; i++) {
-		free(targets[i].id);
+		catalog->reap_due |= dataset_is_trash(catalog->parent, targets[i].zfs_name);
 		free(targets[i].zfs_name);
 	}
 	free(targets);
-	if (failed)
-		catalog->due = 0;
 }
 
 static void reap(struct catalog *catalog)
@@ -234,30 +193,18 @@ void *catalog_run(void *arg)
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 
 	while (!catalog->stopping) {
-		int64_t now = now_ms(), next = catalog->due;
-		if (catalog->due <= now)
+		bool ready = catalog->state == CATALOG_READY;
+		int64_t now = now_ms();
+		int64_t all = catalog->lost ? earlier(catalog->due, catalog->rested) : catalog->due;
+		int64_t some = ready ? catalog->stale_due : INT64_MAX;
+		if (all <= now)
 			read_all(catalog);
-		else if (catalog->n_stale && catalog->stale_due <= now)
+		else if (some <= now)
 			read_stale(catalog);
-		else if (catalog->reap_due && catalog->state == CATALOG_READY)
+		else if (ready && catalog->reap_due)
 			reap(catalog);
-		else {
-			if (catalog->n_stale && catalog->stale_due < next)
-				next = catalog->stale_due;
-			catalog_wait(catalog, next);
-		}
+		else
+			catalog_wait(catalog, earlier(all, some));
 	}
 	return NULL;
-}
-
-int catalog_look(struct catalog *catalog, int64_t deadline, const char *id, const char *zfs_name,
-		 struct error *err)
-{
-	struct target target = {(char *)id, (char *)zfs_name};
-	struct error said;
-
-	pthread_mutex_lock(&catalog->mutex);
-	int failed = read_some(catalog, &target, 1, &said);
-	pthread_mutex_unlock(&catalog->mutex);
-	return failed ? catalog_refresh(catalog, deadline, err) : 0;
 }

@@ -40,6 +40,17 @@ int origin_claim(struct rpc_call *call, const char *id, struct snapshot **ret, c
 	}
 }
 
+static int check_format(const CreateDatasetRequest *req, const char *what, const char *id,
+			const struct format *format, struct error *err)
+{
+	if (agent_format(req) == format)
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "volume '%s' is to be %s, and %s '%s' is %s: a clone is what its source is",
+		    req->id, agent_format(req)->description, what, id,
+		    format ? format->description : "none");
+}
+
 static int check_size(const CreateDatasetRequest *req, const char *what, const char *id,
 		      int64_t size, struct error *err)
 {
@@ -51,12 +62,24 @@ static int check_size(const CreateDatasetRequest *req, const char *what, const c
 		    req->id, req->size, what, id, size);
 }
 
+/* What is cloned stays as it is written, and under its key. */
+static int check_encryption(const CreateDatasetRequest *req, const char *what, const char *id,
+			    bool encrypted, struct error *err)
+{
+	for (size_t i = 0; !encrypted && i < req->n_properties; i++)
+		if (!strcmp(req->properties[i]->name, "encryption"))
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "volume '%s' cannot be encrypted: %s '%s' is not, and a clone "
+				    "is as its source",
+				    req->id, what, id);
+	return 0;
+}
+
 /* The source is not what the catalog said, or the new volume is in the way. */
-static int fail_source(struct rpc_call *call, const char *id, const char *zfs_name,
-		       struct error *err)
+static int fail_source(struct rpc_call *call, const char *zfs_name, struct error *err)
 {
 	if (err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE)
-		agent_look(call, id, zfs_name, err);
+		agent_look(call, zfs_name, err);
 	return -1;
 }
 
@@ -67,20 +90,23 @@ static void add_source(struct rpc_call *call, const char *kind, const char *id,
 	zfs_property(properties, "zcsi:source", escape_text(&call->arena, *ret_source));
 }
 
-static int clone_snapshot(struct rpc_call *call, const CreateDatasetRequest *req, const char *name,
+static int clone_snapshot(struct rpc_call *call, const CreateDatasetRequest *req,
 			  const struct snapshot *source, struct zfs_properties *properties,
-			  char **ret_source, struct error *err)
+			  struct dataset *made, struct error *err)
 {
-	if (check_size(req, "snapshot", source->id, source->size, err))
+	if (check_format(req, "snapshot", source->id, source->format, err) ||
+	    check_size(req, "snapshot", source->id, source->size, err) ||
+	    check_encryption(req, "snapshot", source->id, source->has_key, err))
 		return -1;
-	add_source(call, "snapshot", source->id, properties, ret_source);
-	if (zfs_clone(source->zfs_name, name, properties, err))
-		return fail_source(call, source->id, source->zfs_name, err);
+	add_source(call, "snapshot", source->id, properties, &made->source);
+	made->has_key = source->has_key;
+	if (zfs_clone(source->zfs_name, made->name, properties, err))
+		return fail_source(call, source->zfs_name, err);
 	return 0;
 }
 
-static int from_snapshot(struct rpc_call *call, const CreateDatasetRequest *req, const char *name,
-			 struct zfs_properties *properties, char **ret_source, struct error *err)
+static int from_snapshot(struct rpc_call *call, const CreateDatasetRequest *req,
+			 struct zfs_properties *properties, struct dataset *made, struct error *err)
 {
 	struct node *node = call->app;
 	struct snapshot *source;
@@ -88,7 +114,7 @@ static int from_snapshot(struct rpc_call *call, const CreateDatasetRequest *req,
 
 	if (origin_claim(call, req->source_snapshot, &source, &key, err))
 		return -1;
-	int failed = clone_snapshot(call, req, name, source, properties, ret_source, err);
+	int failed = clone_snapshot(call, req, source, properties, made, err);
 	catalog_release(node->catalog, key);
 	return failed;
 }
@@ -137,34 +163,37 @@ static int clone_by(struct rpc_call *call, const struct dataset *source, const c
 	char *origin;
 
 	if (take_origin(call, source->name, id, &origin, err))
-		return fail_source(call, source->id, source->name, err);
+		return fail_source(call, source->name, err);
 	int failed = zfs_clone(origin, name, properties, err);
 	give_up_origin(call, origin);
 	return failed;
 }
 
-static int from_dataset(struct rpc_call *call, const CreateDatasetRequest *req, const char *name,
-			struct zfs_properties *properties, char **ret_source, struct error *err)
+static int from_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
+			struct zfs_properties *properties, struct dataset *made, struct error *err)
 {
 	struct node *node = call->app;
 	struct dataset *source;
 
 	if (node_find(call, req->source_dataset, &source, err) ||
-	    check_size(req, "volume", source->id, source->size, err))
+	    check_format(req, "volume", source->id, source->format, err) ||
+	    check_size(req, "volume", source->id, source->size, err) ||
+	    check_encryption(req, "volume", source->id, source->has_key, err))
 		return -1;
-	add_source(call, "volume", source->id, properties, ret_source);
+	add_source(call, "volume", source->id, properties, &made->source);
+	made->has_key = source->has_key;
 	char *key = origin_key(&call->arena, source->name);
 	if (catalog_claim(node->catalog, call->deadline, key, err))
 		return -1;
-	int failed = clone_by(call, source, req->id, name, properties, err);
+	int failed = clone_by(call, source, req->id, made->name, properties, err);
 	catalog_release(node->catalog, key);
 	return failed;
 }
 
-int clone_dataset(struct rpc_call *call, const CreateDatasetRequest *req, const char *name,
-		  struct zfs_properties *properties, char **ret_source, struct error *err)
+int clone_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
+		  struct zfs_properties *properties, struct dataset *made, struct error *err)
 {
 	if (*req->source_snapshot)
-		return from_snapshot(call, req, name, properties, ret_source, err);
-	return from_dataset(call, req, name, properties, ret_source, err);
+		return from_snapshot(call, req, properties, made, err);
+	return from_dataset(call, req, properties, made, err);
 }

@@ -7,9 +7,10 @@
 #include <stdbool.h>
 
 #include "node/mount.h"
+#include "proto/csi.h"
 
 struct condition_facts {
-	const struct mount *mount; /* the volume's at the path that was asked about */
+	const struct mount *mount; /* the volume's at the path that was asked about; NULL: none */
 	const struct mount *top;   /* what is on top there: the same, or what covers it */
 	int error;                 /* errno when asked how full it is; ETIMEDOUT: no answer */
 	bool frozen; /* the filesystem itself takes no writes, whatever the mount says */
@@ -17,7 +18,14 @@ struct condition_facts {
 	bool has_dataset;         /* the pool has it; only said when it can be read */
 };
 
-/* The worst that is wrong, in the arena; NULL when nothing is. */
-const char *condition_problem(struct arena *arena, const struct condition_facts *facts);
+struct condition {
+	VolumeHealthErrorType status;
+	const char *reason; /* for machines; static */
+	const char *text;   /* for people; in the arena */
+};
+
+/* The worst that is wrong; false when nothing is. */
+bool condition_judge(struct arena *arena, const struct condition_facts *facts,
+		     struct condition *ret);
 
 #endif

@@ -10,9 +10,16 @@
 #include <time.h>
 
 #include "common/escape.h"
+#include "common/log.h"
 #include "node/agent.h"
+#include "node/key.h"
 #include "node/request.h"
 #include "node/service.h"
+
+const struct format *agent_format(const CreateDatasetRequest *req)
+{
+	return format_find(*req->format ? req->format : FORMAT_ZFS);
+}
 
 static int check(const CreateDatasetRequest *req, struct error *err)
 {
@@ -22,6 +29,16 @@ static int check(const CreateDatasetRequest *req, struct error *err)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "size of volume '%s' is %" PRId64 "; give a positive number of bytes",
 			    req->id, req->size);
+	const struct format *format = agent_format(req);
+	if (!format)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "format of volume '%s' is '%.64s'; use zfs, block, ext4 or xfs",
+			    req->id, req->format);
+	if (format->zvol && req->size % FORMAT_GRAIN)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "size of volume '%s' is %" PRId64 "; on a zvol it is a multiple of "
+			    "%" PRId64,
+			    req->id, req->size, FORMAT_GRAIN);
 	if (*req->source_snapshot && *req->source_dataset)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "volume '%s' cannot come from both a snapshot and a volume", req->id);
@@ -31,37 +48,73 @@ static int check(const CreateDatasetRequest *req, struct error *err)
 	return 0;
 }
 
-/* A reservation is the size, whatever was asked for; *ret is what it is. */
-static void add_properties(struct arena *arena, const CreateDatasetRequest *req,
+/* Of a new zvol the size is no property, nor is its reservation; of a clone both are. */
+static void add_native(struct arena *arena, const struct dataset *made, bool clone,
+		       struct zfs_properties *properties)
+{
+	const char *size = arena_printf(arena, "%" PRId64, made->size);
+
+	if (!made->format->zvol) {
+		zfs_property(properties, "canmount", "noauto");
+		zfs_property(properties, "mountpoint", "legacy");
+		zfs_property(properties, "refquota", size);
+	} else if (clone) {
+		zfs_property(properties, "volsize", size);
+	}
+	if (made->format->zvol)
+		zfs_property(properties, "zcsi:format", made->format->name);
+	if (made->reserved && (clone || !made->format->zvol))
+		zfs_property(properties, "refreservation", agent_reservation(arena, made));
+}
+
+static bool is_reserved(const CreateDatasetRequest *req)
+{
+	for (size_t i = 0; i < req->n_properties; i++)
+		if (!strcmp(req->properties[i]->name, "refreservation"))
+			return strcmp(req->properties[i]->value, "none") != 0;
+	return false;
+}
+
+/* The encryption of a clone is its source's, and zfs wants no word of it. */
+static bool is_told(const Property *property, bool clone)
+{
+	return strcmp(property->name, "refreservation") != 0 &&
+	       !(clone && !strcmp(property->name, "encryption"));
+}
+
+static void add_properties(struct arena *arena, const CreateDatasetRequest *req, bool clone,
 			   struct zfs_properties *properties, struct dataset *ret)
 {
-	const char *size = arena_printf(arena, "%" PRId64, req->size);
-
-	zfs_property(properties, "canmount", "noauto");
-	zfs_property(properties, "mountpoint", "legacy");
-	zfs_property(properties, "refquota", size);
 	zfs_property(properties, "zcsi:version", DATASET_VERSION);
 	zfs_property(properties, "zcsi:volume", escape_text(arena, req->id));
 	if (*req->parameters)
 		zfs_property(properties, "zcsi:parameters", escape_text(arena, req->parameters));
 	for (size_t i = 0; i < req->n_properties; i++) {
 		const Property *property = req->properties[i];
-		const char *value = property->value;
-		if (!strcmp(property->name, "refreservation") && strcmp(value, "none") != 0) {
-			value = size;
-			ret->reserved = req->size;
-		}
+		if (!is_told(property, clone))
+			continue;
 		if (!strcmp(property->name, "zcsi:root"))
-			ret->root = (char *)value;
-		zfs_property(properties, property->name, value);
+			ret->root = property->value;
+		zfs_property(properties, property->name, property->value);
 	}
+}
+
+/* `zfs create` leaves a key loaded, which is for staging to do. */
+static void lock(const struct dataset *dataset)
+{
+	struct error err;
+
+	if (!dataset->has_key || *dataset->source || !key_unload(dataset->name, &err))
+		return;
+	log_warn("the key of a new volume stays loaded until it is staged and unstaged",
+		 log_str("volume", dataset->id), log_str("error", err.text));
 }
 
 /* zfs says that it exists, but the catalog did not know it: ours, or in our way. */
 static int adopt(struct rpc_call *call, const char *id, const char *name, struct dataset **ret,
 		 struct error *err)
 {
-	if (agent_look(call, id, name, err))
+	if (agent_look(call, name, err))
 		return -1;
 	if (!node_find(call, id, ret, err))
 		return 0;
@@ -73,6 +126,18 @@ static int adopt(struct rpc_call *call, const char *id, const char *name, struct
 		    id, name);
 }
 
+static int create_new(const CreateDatasetRequest *req, struct zfs_properties *properties,
+		      struct dataset *made, struct error *err)
+{
+	for (size_t i = 0; i < req->n_properties; i++)
+		made->has_key |= !strcmp(req->properties[i]->name, "encryption");
+	if (made->has_key && key_describe(req->key, properties, err))
+		return -1;
+	if (made->format->zvol)
+		return zfs_create_zvol(made->name, made->size, !made->reserved, properties, err);
+	return zfs_create(made->name, properties, err);
+}
+
 static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct dataset **ret,
 		  struct error *err)
 {
@@ -80,24 +145,38 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 	char *name = node_dataset_name(call, req->id);
 	struct zfs_properties properties = {.n = 0};
 	/* The guid, and the time to the second, come when the catalog has read it. */
-	struct dataset made = {
-		.id = req->id, .name = name, .parameters = req->parameters, .size = req->size};
+	struct dataset made = {.id = req->id,
+			       .name = name,
+			       .parameters = req->parameters,
+			       .format = agent_format(req),
+			       .size = req->size,
+			       .reserved = is_reserved(req) ? req->size : 0};
 	bool clone = *req->source_snapshot || *req->source_dataset;
 
-	add_properties(&call->arena, req, &properties, &made);
-	int failed = clone ? clone_dataset(call, req, name, &properties, &made.source, err)
-			   : zfs_create(name, &properties, err);
+	add_native(&call->arena, &made, clone, &properties);
+	add_properties(&call->arena, req, clone, &properties, &made);
+	int failed = clone ? clone_dataset(call, req, &properties, &made, err)
+			   : create_new(req, &properties, &made, err);
 	if (failed) {
 		if (err->code == ERR_ALREADY_EXISTS)
 			return adopt(call, req->id, name, ret, err);
 		if (!clone && (err->code == ERR_UNAVAILABLE || err->code == ERR_NOT_FOUND))
-			agent_look(call, req->id, name, err);
+			agent_look(call, name, err);
 		return fail_context(err, "volume '%s' is not made", req->id);
 	}
 	made.creation = time(NULL);
 	catalog_put(node->catalog, &made);
 	*ret = dataset_copy(&call->arena, &made);
 	return 0;
+}
+
+static int check_claim(const struct node *node, const CreateDatasetRequest *req, struct error *err)
+{
+	if (!req->claim || claims_hold(node->claims, req->id, req->claim))
+		return 0;
+	return fail(err, ERR_ABORTED,
+		    "volume '%s' is not made: another call has looked for it since; repeat",
+		    req->id);
 }
 
 int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
@@ -108,9 +187,11 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 	if (check(req, err))
 		return -1;
 	if (node_find(call, req->id, &dataset, err)) {
-		if (err->code != ERR_NOT_FOUND || create(call, req, &dataset, err))
+		if (err->code != ERR_NOT_FOUND || check_claim(call->app, req, err) ||
+		    create(call, req, &dataset, err))
 			return -1;
 	}
+	lock(dataset);
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
 }

@@ -14,8 +14,6 @@
 
 #include "common/escape.h"
 
-#define TRASH "_trash"
-
 char *dataset_name(struct arena *arena, const char *parent, const char *id)
 {
 	char leaf[ESCAPE_LEAF_MAX + 1];
@@ -26,7 +24,7 @@ char *dataset_name(struct arena *arena, const char *parent, const char *id)
 
 char *dataset_trash(struct arena *arena, const char *parent)
 {
-	return arena_printf(arena, "%s/" TRASH, parent);
+	return arena_printf(arena, "%s/" DATASET_TRASH, parent);
 }
 
 /*
@@ -43,8 +41,8 @@ char *dataset_trash_name(struct arena *arena, const char *parent, const char *na
 {
 	const char *leaf = strrchr(name, '/') + 1;
 
-	return arena_printf(arena, "%s/" TRASH "/%.*s-%" PRIu64, parent, kept_of_leaf(parent), leaf,
-			    guid);
+	return arena_printf(arena, "%s/" DATASET_TRASH "/%.*s-%" PRIu64, parent,
+			    kept_of_leaf(parent), leaf, guid);
 }
 
 bool dataset_is_trash(const char *parent, const char *name)
@@ -52,7 +50,7 @@ bool dataset_is_trash(const char *parent, const char *name)
 	size_t length = strlen(parent);
 
 	return !strncmp(name, parent, length) &&
-	       !strncmp(name + length, "/" TRASH "/", strlen("/" TRASH "/"));
+	       !strncmp(name + length, "/" DATASET_TRASH "/", strlen("/" DATASET_TRASH "/"));
 }
 
 #define TEXTS(dataset)                                                                             \

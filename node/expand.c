@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * NodeExpandVolume. A filesystem's size is its quota, which ControllerExpandVolume has raised and
- * which a mount obeys at once: there is nothing left to do but to say how large it is.
+ * NodeExpandVolume. ControllerExpandVolume has raised the size, which a ZFS filesystem and a device
+ * obey at once; what is left is the file system on a zvol, online, and to say how large it is.
  *
- * Invariant: nothing is changed here, and OK means that the volume has the size asked for.
+ * Invariant: the size of a volume is not changed here, and OK means that it has the size asked for.
  */
 #include <inttypes.h>
 
+#include "node/mount_kind.h"
 #include "node/mounted.h"
+#include "node/request.h"
 #include "node/service.h"
+#include "node/zvol.h"
+
+static bool grows(const struct format *format)
+{
+	return format->zvol && format->mounts;
+}
 
 static int check_range(const CapacityRange *range, struct error *err)
 {
@@ -22,6 +30,22 @@ static int check_range(const CapacityRange *range, struct error *err)
 	return 0;
 }
 
+/* It need not be given; CSI has another code here than for the other calls. */
+static int check_capability(const NodeExpandVolumeRequest *req, const struct format *is,
+			    struct error *err)
+{
+	struct mount_request want;
+
+	if (!req->volume_capability)
+		return 0;
+	if (request_capability(req->volume_capability, &want, err))
+		return -1;
+	if (!request_fits(&want, is, err))
+		return 0;
+	err->code = ERR_INVALID_ARGUMENT;
+	return -1;
+}
+
 int node_expand_volume(struct rpc_call *call, const NodeExpandVolumeRequest *req,
 		       NodeExpandVolumeResponse *rsp, struct error *err)
 {
@@ -31,8 +55,15 @@ int node_expand_volume(struct rpc_call *call, const NodeExpandVolumeRequest *req
 	struct dataset *dataset;
 
 	if ((range && check_range(range, err)) ||
-	    mounted_find(call, req->volume_id, req->volume_path, &table, &mount, err) ||
-	    node_find(call, req->volume_id, &dataset, err))
+	    mounted_find(call, req->volume_id, req->volume_path, &table, &mount, err))
+		return -1;
+	/* Its owner's quota has grown, and its server holds us to it. */
+	if (mount_is_network(mount)) {
+		rsp->capacity_bytes = range ? range->required_bytes : 0;
+		return 0;
+	}
+	if (node_find(call, req->volume_id, &dataset, err) ||
+	    check_capability(req, dataset->format, err))
 		return -1;
 	/* A size of 0 is no quota: room for whatever was asked. */
 	if (range && dataset->size && range->required_bytes > dataset->size)
@@ -41,6 +72,8 @@ int node_expand_volume(struct rpc_call *call, const NodeExpandVolumeRequest *req
 			    "; call ControllerExpandVolume first (in Nomad: raise capacity_min and "
 			    "run 'nomad volume create')",
 			    req->volume_id, dataset->size, range->required_bytes);
+	if (grows(dataset->format) && zvol_grow(dataset->format, mount->target, err))
+		return fail_context(err, "volume '%s' is not expanded", req->volume_id);
 	rsp->capacity_bytes = dataset->size;
 	return 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The holdings: five indexes over two kinds of rows.
+ * The holdings: seven indexes over two kinds of rows.
  *
- * Invariant: each snapshot of `snapshots` has a dataset when it is put in, and is in `names` when
- * CSI named it and in `groups` when it has a group; nothing else is there. Of two snapshots with
- * one id (a deleted volume and its successor, both snapshotted by another tool) the living
- * volume's is known and the other waits in the trash for a person.
+ * Invariant: each snapshot of `snapshots` has a dataset, and is in `taken`, in `names` when CSI
+ * named it and in `groups` when it has a group; nothing else is there. Of two snapshots with one
+ * id (a deleted volume and its successor, both snapshotted by another tool) the living volume's is
+ * known and the other waits in the trash for a person.
  */
 #include "node/holdings.h"
 
@@ -16,8 +16,10 @@ void holdings_init(struct holdings *holdings)
 {
 	*holdings = (struct holdings){
 		.datasets = INDEX_BY(struct dataset, id),
+		.living = INDEX_BY(struct dataset, name),
 		.trashed = INDEX_BY(struct dataset, name),
 		.snapshots = INDEX_BY(struct snapshot, id),
+		.taken = INDEX_BY(struct snapshot, zfs_name),
 		.names = INDEX_BY_BOTH(struct snapshot, name, id),
 		.groups = INDEX_BY_BOTH(struct snapshot, group, id),
 	};
@@ -32,6 +34,8 @@ void holdings_fini(struct holdings *holdings)
 			free(owners[i]->rows[k]);
 		index_fini(owners[i]);
 	}
+	index_fini(&holdings->living);
+	index_fini(&holdings->taken);
 	index_fini(&holdings->names);
 	index_fini(&holdings->groups);
 }
@@ -39,10 +43,17 @@ void holdings_fini(struct holdings *holdings)
 void holdings_put_dataset(struct holdings *holdings, const char *parent,
 			  const struct dataset *dataset)
 {
-	struct index *index =
-		dataset_is_trash(parent, dataset->name) ? &holdings->trashed : &holdings->datasets;
+	struct dataset *row = dataset_dup(dataset);
 
-	free(index_put(index, dataset_dup(dataset)));
+	if (dataset_is_trash(parent, dataset->name)) {
+		free(index_put(&holdings->trashed, row));
+		return;
+	}
+	struct dataset *old = index_put(&holdings->datasets, row);
+	if (old)
+		index_take(&holdings->living, old);
+	index_put(&holdings->living, row);
+	free(old);
 }
 
 /* A group's snapshots share its name, and CreateSnapshot may use it too. */
@@ -59,6 +70,7 @@ static void forget(struct holdings *holdings, struct snapshot *snapshot)
 
 	if (second)
 		index_take(second, snapshot);
+	index_take(&holdings->taken, snapshot);
 	free(snapshot);
 }
 
@@ -88,40 +100,74 @@ void holdings_put_snapshot(struct holdings *holdings, const char *parent,
 	struct index *second = second_index(holdings, row);
 	if (second)
 		index_put(second, row);
+	index_put(&holdings->taken, row);
+}
+
+static struct dataset *dataset_at(const struct holdings *holdings, const char *zfs_name)
+{
+	struct dataset *living = index_get(&holdings->living, zfs_name);
+
+	return living ? living : index_get(&holdings->trashed, zfs_name);
 }
 
 static struct dataset *owner_of(const struct holdings *holdings, const struct snapshot *snapshot)
 {
-	struct dataset *dataset = index_get(&holdings->datasets, snapshot->dataset_id);
+	size_t length = strcspn(snapshot->zfs_name, "@");
 	char name[DATASET_NAME_MAX + 1];
 
-	if (dataset && snapshot_is_of(snapshot, dataset->name))
-		return dataset;
-	size_t length = strcspn(snapshot->zfs_name, "@");
 	if (length >= sizeof(name))
 		return NULL;
 	*stpncpy(name, snapshot->zfs_name, length) = '\0';
-	return index_get(&holdings->trashed, name);
+	return dataset_at(holdings, name);
 }
 
-void holdings_drop(struct holdings *holdings, const char *id, const char *zfs_name)
+/* A deleted volume is reaped when it has none left. */
+static void drop_snapshot(struct holdings *holdings, struct snapshot *snapshot)
 {
-	struct snapshot *snapshot = index_get(&holdings->snapshots, id);
-	struct dataset *dataset = index_get(&holdings->datasets, id);
-	struct dataset *trashed = index_get(&holdings->trashed, zfs_name);
+	struct dataset *owner = owner_of(holdings, snapshot);
 
-	if (snapshot && !strcmp(snapshot->zfs_name, zfs_name)) {
-		/* A deleted volume is reaped when it has none left. */
-		struct dataset *owner = owner_of(holdings, snapshot);
-		if (owner && owner->snapshots)
-			owner->snapshots--;
-		index_take(&holdings->snapshots, snapshot);
-		forget(holdings, snapshot);
-	}
-	if (dataset && !strcmp(dataset->name, zfs_name))
-		free(index_take(&holdings->datasets, dataset));
-	if (trashed)
-		free(index_take(&holdings->trashed, trashed));
+	if (owner && owner->snapshots)
+		owner->snapshots--;
+	index_take(&holdings->snapshots, snapshot);
+	forget(holdings, snapshot);
+}
+
+/* Where those of a dataset begin: they stand together. */
+static size_t taken_from(const struct holdings *holdings, const char *zfs_name)
+{
+	char beginning[DATASET_NAME_MAX + 2] = "";
+
+	if (strlen(zfs_name) > DATASET_NAME_MAX)
+		return holdings->taken.n;
+	stpcpy(stpcpy(beginning, zfs_name), "@");
+	return index_from(&holdings->taken, beginning, beginning);
+}
+
+/* The one at this place in `taken`, if it is of this dataset. */
+static struct snapshot *taken_at(const struct holdings *holdings, size_t at, const char *zfs_name)
+{
+	struct snapshot *row = at < holdings->taken.n ? holdings->taken.rows[at] : NULL;
+
+	return row && snapshot_is_of(row, zfs_name) ? row : NULL;
+}
+
+void holdings_drop(struct holdings *holdings, const char *zfs_name)
+{
+	struct snapshot *snapshot = index_get(&holdings->taken, zfs_name);
+	struct dataset *dataset = dataset_at(holdings, zfs_name);
+
+	if (snapshot)
+		drop_snapshot(holdings, snapshot);
+	if (!dataset)
+		return;
+	size_t from = taken_from(holdings, zfs_name);
+	while ((snapshot = taken_at(holdings, from, zfs_name)))
+		drop_snapshot(holdings, snapshot);
+	if (index_take(&holdings->living, dataset))
+		index_take(&holdings->datasets, dataset);
+	else
+		index_take(&holdings->trashed, dataset);
+	free(dataset);
 }
 
 static void fill(struct index *index, struct dataset **rows, size_t n)
@@ -131,6 +177,29 @@ static void fill(struct index *index, struct dataset **rows, size_t n)
 	index_sort(index);
 }
 
+static void fill_living(struct holdings *holdings)
+{
+	for (size_t i = 0; i < holdings->datasets.n; i++)
+		index_append(&holdings->living, holdings->datasets.rows[i]);
+	index_sort(&holdings->living);
+}
+
+/* The snapshots again, in other orders. */
+static void fill_others(struct holdings *holdings)
+{
+	struct index *const others[] = {&holdings->taken, &holdings->names, &holdings->groups};
+
+	for (size_t i = 0; i < holdings->snapshots.n; i++) {
+		struct snapshot *row = holdings->snapshots.rows[i];
+		struct index *second = second_index(holdings, row);
+		if (second)
+			index_append(second, row);
+		index_append(&holdings->taken, row);
+	}
+	for (size_t i = 0; i < COUNT(others); i++)
+		index_sort(others[i]);
+}
+
 /* Rows come in ZFS's order, which is no order of ids: sorted once here, and then put at the end. */
 void holdings_fill(struct holdings *holdings, const char *parent, struct reading *reading)
 {
@@ -138,6 +207,7 @@ void holdings_fill(struct holdings *holdings, const char *parent, struct reading
 
 	fill(&holdings->datasets, reading->datasets, reading->n_datasets);
 	fill(&holdings->trashed, reading->trashed, reading->n_trashed);
+	fill_living(holdings);
 	for (size_t i = 0; i < reading->n_snapshots; i++)
 		index_append(&sorted, reading->snapshots[i]);
 	index_sort(&sorted);
@@ -157,13 +227,25 @@ void holdings_fill(struct holdings *holdings, const char *parent, struct reading
 		index_append(&holdings->snapshots, snapshot_dup(snapshot));
 	}
 	index_fini(&sorted);
-	for (size_t i = 0; i < holdings->snapshots.n; i++) {
-		struct index *second = second_index(holdings, holdings->snapshots.rows[i]);
-		if (second)
-			index_append(second, holdings->snapshots.rows[i]);
-	}
-	index_sort(&holdings->names);
-	index_sort(&holdings->groups);
+	fill_others(holdings);
+}
+
+const struct dataset *holdings_dataset(const struct holdings *holdings, const char *zfs_name)
+{
+	return dataset_at(holdings, zfs_name);
+}
+
+void holdings_snapshots_of(const struct holdings *holdings, struct arena *arena,
+			   const char *zfs_name, struct snapshot_list *ret)
+{
+	size_t from = taken_from(holdings, zfs_name), n = 0;
+
+	while (taken_at(holdings, from + n, zfs_name))
+		n++;
+	*ret = (struct snapshot_list){.n = n};
+	ret->rows = arena_alloc(arena, (n + 1) * sizeof(*ret->rows));
+	for (size_t i = 0; i < n; i++)
+		ret->rows[i] = snapshot_copy(arena, holdings->taken.rows[from + i]);
 }
 
 const struct snapshot *holdings_named(const struct holdings *holdings, const char *name)
@@ -187,56 +269,8 @@ struct snapshot *holdings_show(const struct holdings *holdings, struct arena *ar
 	const struct dataset *owner = holdings_owner(holdings, snapshot);
 
 	shown->dataset_guid = owner ? owner->guid : 0;
+	shown->format = owner ? owner->format : NULL;
 	if (!shown->size && owner)
 		shown->size = owner->size;
 	return shown;
-}
-
-/* The ids of a volume's snapshots begin alike, cut ones too: they stand together. */
-static bool in_range(const struct snapshot_query *query, const struct snapshot *snapshot)
-{
-	if (*query->group)
-		return !strcmp(snapshot->group, query->group);
-	if (!*query->dataset_id)
-		return true;
-	char beginning[DATASET_ID_MAX + 2];
-	stpcpy(stpcpy(beginning, query->dataset_id), "@");
-	return !strncmp(snapshot->id, beginning, snapshot_id_prefix(query->dataset_id));
-}
-
-static size_t range_start(const struct holdings *holdings, const struct snapshot_query *query)
-{
-	char beginning[DATASET_ID_MAX + 2];
-
-	if (*query->group)
-		return index_from(&holdings->groups, query->group, query->after);
-	stpcpy(stpcpy(beginning, query->dataset_id), *query->dataset_id ? "@" : "");
-	if (*query->dataset_id)
-		beginning[snapshot_id_prefix(query->dataset_id)] = '\0';
-	const char *from = strcmp(query->after, beginning) > 0 ? query->after : beginning;
-	return index_from(&holdings->snapshots, from, from);
-}
-
-void holdings_page(const struct holdings *holdings, struct arena *arena,
-		   const struct snapshot_query *query, struct snapshot_list *ret, bool *ret_more)
-{
-	const struct index *index = *query->group ? &holdings->groups : &holdings->snapshots;
-
-	*ret = (struct snapshot_list){.rows = arena_alloc(arena, query->max * sizeof(*ret->rows))};
-	*ret_more = false;
-	if (strlen(query->dataset_id) > DATASET_ID_MAX)
-		return;
-	for (size_t i = range_start(holdings, query); i < index->n; i++) {
-		const struct snapshot *snapshot = index->rows[i];
-		if (!in_range(query, snapshot))
-			break;
-		if (!strcmp(snapshot->id, query->after) ||
-		    (*query->dataset_id && strcmp(snapshot->dataset_id, query->dataset_id) != 0))
-			continue;
-		if (ret->n == query->max) {
-			*ret_more = true;
-			break;
-		}
-		ret->rows[ret->n++] = holdings_show(holdings, arena, snapshot);
-	}
 }

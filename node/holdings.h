@@ -15,9 +15,11 @@
 
 struct holdings {
 	struct index datasets;  /* by id */
+	struct index living;    /* the same, by ZFS name */
 	struct index trashed;   /* by ZFS name */
 	struct index snapshots; /* by id */
-	struct index names;     /* of the same snapshots, by what CSI called them */
+	struct index taken;     /* the same, by ZFS name */
+	struct index names;     /* of the same, by what CSI called them */
 	struct index groups;    /* of those with a group, by group and id */
 };
 
@@ -31,9 +33,14 @@ void holdings_put_dataset(struct holdings *holdings, const char *parent,
 			  const struct dataset *dataset);
 void holdings_put_snapshot(struct holdings *holdings, const char *parent,
 			   const struct snapshot *snapshot);
-/* What has this id, if it has this ZFS name too. */
-void holdings_drop(struct holdings *holdings, const char *id, const char *zfs_name);
+/* What has this ZFS name; with a dataset all its snapshots. */
+void holdings_drop(struct holdings *holdings, const char *zfs_name);
 
+/* The one with this ZFS name, deleted or not; NULL when there is none. */
+const struct dataset *holdings_dataset(const struct holdings *holdings, const char *zfs_name);
+/* All snapshots of the one with this ZFS name, copied. */
+void holdings_snapshots_of(const struct holdings *holdings, struct arena *arena,
+			   const char *zfs_name, struct snapshot_list *ret);
 /* The one that CSI called so; NULL when there is none. */
 const struct snapshot *holdings_named(const struct holdings *holdings, const char *name);
 /* The dataset that a snapshot is of, deleted or not; NULL when there is none. */

@@ -91,6 +91,7 @@ int node_get_info(struct rpc_call *call, const NodeGetInfoRequest *req, NodeGetI
 
 	(void)req, (void)err;
 	rsp->node_id = arena_strdup(&call->arena, node->id);
+	rsp->max_volumes_per_node = node->max_volumes;
 	rsp->accessible_topology = topology;
 	topology->segments =
 		arena_alloc(&call->arena, node->n_topology * sizeof(*topology->segments));

@@ -11,6 +11,9 @@
 
 #include "common/log.h"
 #include "node/agent.h"
+#include "node/exports.h"
+#include "node/feed.h"
+#include "node/metrics.h"
 #include "node/node.h"
 #include "node/service.h"
 #include "node/settings.h"
@@ -29,12 +32,18 @@ static void on_hangup(void *arg)
 		catalog_rescan(node->catalog);
 }
 
+/* What follows each reading of the pool. */
+static void on_read(struct catalog *catalog, void *arg)
+{
+	exports_heal(arg);
+	trash_reap(catalog, arg);
+}
+
 static int listen_at(struct server *server, const struct option_list *endpoints,
-		     const struct rpc_service *const *services, struct node *node, bool insecure,
-		     struct error *err)
+		     const struct server_offer *offer, struct error *err)
 {
 	for (size_t i = 0; i < endpoints->n; i++) {
-		if (server_listen(server, endpoints->values[i], services, node, insecure, err))
+		if (server_listen(server, endpoints->values[i], offer, err))
 			return -1;
 		log_info("listening", log_str("endpoint", endpoints->values[i]));
 	}
@@ -42,16 +51,24 @@ static int listen_at(struct server *server, const struct option_list *endpoints,
 }
 
 static int begin(struct daemon *daemon, struct node *node, const struct settings *settings,
-		 struct error *err)
+		 struct feed **ret_feed, struct error *err)
 {
-	if (daemon_init(daemon, WORKERS, err) ||
+	const struct server_offer csi = {csi_services, node, settings->trust};
+	const struct server_offer agent = {agent_services, node, settings->trust};
+
+	if (daemon_init(daemon, WORKERS, err) || trust_open(settings->trust, err) ||
 	    loop_on_signal(daemon->loop, SIGHUP, on_hangup, node, err) ||
-	    listen_at(daemon->server, &settings->endpoints, csi_services, node, settings->insecure,
-		      err) ||
-	    listen_at(daemon->server, &settings->agent_endpoints, agent_services, node,
-		      settings->insecure, err))
+	    listen_at(daemon->server, &settings->endpoints, &csi, err) ||
+	    listen_at(daemon->server, &settings->agent_endpoints, &agent, err))
 		return -1;
-	return node->catalog ? catalog_start(node->catalog, err) : 0;
+	const struct monitor_app app = {node_metrics, node_ready, node};
+	if (monitor_new(&daemon->monitor, daemon->loop, daemon->server, settings->metrics,
+			settings->trust->insecure, &app, err))
+		return -1;
+	if (!node->catalog)
+		return 0;
+	*ret_feed = feed_start(node->catalog, err);
+	return *ret_feed ? catalog_start(node->catalog, err) : -1;
 }
 
 static void free_catalog(void *catalog)
@@ -61,23 +78,31 @@ static void free_catalog(void *catalog)
 
 static int serve(const struct settings *settings)
 {
+	static struct claims claims;
 	struct node node = {.id = settings->node_id,
+			    .claims = &claims,
 			    .topology = settings->topology,
 			    .n_topology = settings->n_topology,
-			    .trash_ttl = settings->trash_ttl};
+			    .trash_ttl = settings->trash_ttl,
+			    .address = settings->address,
+			    .max_volumes = settings->max_volumes};
+	struct feed *feed = NULL;
 	struct daemon daemon;
 	struct error err;
 
+	claims_init(&claims);
 	if (settings->dataset) {
 		node.catalog = catalog_new(settings->dataset, settings->rescan_seconds);
-		catalog_on_read(node.catalog, trash_reap, &node);
+		catalog_on_read(node.catalog, on_read, &node);
 	}
-	int failed = begin(&daemon, &node, settings, &err);
+	int failed = begin(&daemon, &node, settings, &feed, &err);
 	if (failed)
 		log_error("cannot start", log_str("error", err.text));
 	else
 		daemon_run(&daemon);
+	feed_stop(feed);
 	daemon_fini(&daemon, free_catalog, node.catalog);
+	trust_close(settings->trust);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

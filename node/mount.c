@@ -3,16 +3,26 @@
  * Changing mounts, by open_tree, mount_setattr and move_mount (Linux 5.12).
  *
  * Invariant: a mount gets its attributes and its role before it is attached, so a daemon killed
- * at any instruction leaves a finished mount or none. Nothing is removed by force or lazily, no
- * symbolic link is followed to it, and what was done is seen in mountinfo before it is reported.
+ * at any instruction leaves a finished mount or none. Nothing is removed by force or lazily, unless
+ * its server is silent; no symbolic link is followed to it, and what was done is seen in mountinfo
+ * before it is reported.
  */
 #include "node/mount.h"
+#include "node/mount_kind.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+
+#include "common/clock.h"
+#include "node/mount_call.h"
+#include "node/nfs.h"
+#include "node/usage.h"
+
+#define SILENT_MS 3000 /* a server that works answers sooner */
 
 #define ALL_ATTRS                                                                                  \
 	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |            \
@@ -58,14 +68,16 @@ static int unknown_flag(const char *name, struct error *err)
 		size_t used = strlen(known);
 		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", flags[i].name);
 	}
-	return fail(err, ERR_INVALID_ARGUMENT, "mount flag '%.128s' is not known; use some of %s",
-		    name, known);
+	return fail(
+		err, ERR_INVALID_ARGUMENT,
+		"mount flag '%.128s' is not known; use some of %s, and for NFS some like vers=4.1",
+		name, known);
 }
 
 int mount_attrs_parse(char *const *names, size_t n, uint64_t *attrs, struct error *err)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!mount_attr_apply(names[i], attrs))
+		if (!mount_attr_apply(names[i], attrs) && !nfs_takes(names[i]))
 			return unknown_flag(names[i], err);
 	return 0;
 }
@@ -109,6 +121,16 @@ static int verify(const char *path, const char *source, enum mount_role role, ui
 	return as_asked ? 0 : not_seen(path, "mounted as asked", err);
 }
 
+static int cannot_take(const char *path, struct error *err)
+{
+	if (errno == ETIMEDOUT)
+		return fail(err, ERR_UNAVAILABLE,
+			    "the mount '%s' did not answer within %d s; look at its server, or "
+			    "its pool",
+			    path, MOUNT_CALL_MS / 1000);
+	return fail_errno(err, "cannot take the mount '%s' (this needs Linux 5.12)", path);
+}
+
 static int set_attrs(int mount, uint64_t attrs, uint64_t propagation)
 {
 	struct mount_attr attr = {
@@ -117,34 +139,67 @@ static int set_attrs(int mount, uint64_t attrs, uint64_t propagation)
 	return mount_setattr(mount, "", AT_EMPTY_PATH, &attr, sizeof(attr));
 }
 
-int mount_attach(const struct mount *from, const char *path, enum mount_role role, uint64_t attrs,
-		 struct error *err)
+/* A copy is a peer of its original; a staging leaves to found a group of its own. */
+int mount_place(int mount, const char *source, const char *path, enum mount_role role,
+		uint64_t attrs, struct error *err)
 {
-	auto_close int clone =
-		open_tree(AT_FDCWD, from->target, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-
-	if (clone < 0)
-		return fail_errno(err, "cannot take the mount '%s' (this needs Linux 5.12)",
-				  from->target);
-	/* The clone is a peer of its original; a staging leaves to found a group of its own. */
-	if (set_attrs(clone, attrs, role == MOUNT_STAGING ? MS_PRIVATE : MS_SLAVE) ||
-	    (role == MOUNT_STAGING && set_attrs(clone, attrs, MS_SHARED)))
+	if (set_attrs(mount, attrs, role == MOUNT_STAGING ? MS_PRIVATE : MS_SLAVE) ||
+	    (role == MOUNT_STAGING && set_attrs(mount, attrs, MS_SHARED)))
 		return fail_errno(err, "cannot set the mount flags for '%s'", path);
-	if (move_mount(clone, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH))
-		return fail_errno(err, "cannot mount '%s' at '%s'", from->source, path);
-	if (verify(path, from->source, role, attrs, err)) {
+	if (move_mount(mount, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH))
+		return fail_errno(err, "cannot mount '%s' at '%s'", source, path);
+	if (verify(path, source, role, attrs, err)) {
 		umount2(path, UMOUNT_NOFOLLOW);
 		return -1;
 	}
 	return 0;
 }
 
+int mount_attach(const struct mount *from, const char *path, enum mount_role role, uint64_t attrs,
+		 struct error *err)
+{
+	char part[PATH_MAX];
+
+	snprintf(part, sizeof(part), "%s%s", from->target,
+		 role == MOUNT_TARGET ? mount_part(from) : "");
+	auto_close int copy = mount_call_open(part, OPEN_TREE_CLONE);
+	if (copy < 0)
+		return cannot_take(part, err);
+	return mount_place(copy, from->source, path, role, attrs, err);
+}
+
+static int set_option(int fs, const char *option)
+{
+	char key[64];
+	const char *value = strchr(option, '=');
+
+	if (!value)
+		return fsconfig(fs, FSCONFIG_SET_FLAG, option, NULL, 0);
+	snprintf(key, sizeof(key), "%.*s", (int)(value - option), option);
+	return fsconfig(fs, FSCONFIG_SET_STRING, key, value + 1, 0);
+}
+
+int mount_create(const char *type, const char *source, const char *option, struct error *err)
+{
+	auto_close int fs = fsopen(type, FSOPEN_CLOEXEC);
+
+	if (fs < 0)
+		return fail_errno(err, "this kernel mounts no %s", type);
+	if (fsconfig(fs, FSCONFIG_SET_STRING, "source", source, 0) ||
+	    (option && set_option(fs, option)) || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		return fail_errno(err, "cannot mount '%s' as %s", source, type);
+	int mount = fsmount(fs, FSMOUNT_CLOEXEC, 0);
+	if (mount < 0)
+		return fail_errno(err, "cannot mount '%s' as %s", source, type);
+	return mount;
+}
+
 int mount_make_staging(const char *path, const char *source, uint64_t attrs, struct error *err)
 {
-	auto_close int mount = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int mount = mount_call_open(path, 0);
 
 	if (mount < 0)
-		return fail_errno(err, "cannot open the mount '%s'", path);
+		return cannot_take(path, err);
 	if (set_attrs(mount, attrs, MS_SHARED))
 		return fail_errno(err, "cannot set the mount flags of '%s'", path);
 	return verify(path, source, MOUNT_STAGING, attrs, err);
@@ -162,18 +217,49 @@ static int busy(const char *path, struct error *err)
 	return -1;
 }
 
+static bool is_silent(const char *path)
+{
+	struct mount_table table;
+	struct statvfs ignored;
+	struct error err;
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	const struct mount *top =
+		mount_table_read(&arena, &table, &err) ? NULL : mount_at(&table, path);
+	bool silent = top && mount_is_network(top) &&
+		      usage_ask(top, now_ms() + SILENT_MS, &ignored) == ETIMEDOUT;
+	arena_fini(&arena);
+	return silent;
+}
+
+/* Who holds the mount of a silent server would wait for it for ever. 0 or an errno. */
+static int unmount(const char *path)
+{
+	if (!mount_call_unmount(path, UMOUNT_NOFOLLOW))
+		return 0;
+	int error = errno;
+	if (error != EBUSY || !is_silent(path))
+		return error;
+	return mount_call_unmount(path, UMOUNT_NOFOLLOW | MNT_FORCE | MNT_DETACH) ? errno : 0;
+}
+
+/* A server that is silent may be waited for after its mount has gone. */
 int mount_remove(const char *path, struct error *err)
 {
 	size_t before, after;
 
 	if (count_at(path, &before, err))
 		return -1;
-	if (umount2(path, UMOUNT_NOFOLLOW)) {
-		if (errno == EBUSY)
-			return busy(path, err);
+	int error = errno = unmount(path);
+	if (error == EBUSY)
+		return busy(path, err);
+	if (error && error != ETIMEDOUT)
 		return fail_errno(err, "cannot unmount '%s'", path);
-	}
 	if (count_at(path, &after, err))
 		return -1;
-	return after < before ? 0 : not_seen(path, "unmounted", err);
+	if (after < before)
+		return 0;
+	errno = error;
+	return error ? cannot_take(path, err) : not_seen(path, "unmounted", err);
 }

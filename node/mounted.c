@@ -23,7 +23,7 @@ int mounted_find(struct rpc_call *call, const char *id, const char *path,
 		return -1;
 	if (mount_table_read(&call->arena, ret_table, err))
 		return -1;
-	*ret = dataset && canonical ? mount_of_at(ret_table, dataset, canonical) : NULL;
+	*ret = canonical ? mount_of_at(ret_table, dataset, canonical) : NULL;
 	if (!*ret)
 		return fail(err, ERR_NOT_FOUND,
 			    "volume '%s' is not mounted at '%s'; give a path where it is staged or "

@@ -7,12 +7,15 @@
  * Invariant: a line that does not have this form is skipped, so a new kernel's new fields cannot
  * take from us the mounts we know.
  */
-#include "node/mount.h"
+#include "node/mountinfo.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+
+#include "node/mount_kind.h"
+#include "node/share.h"
 
 /* Spaces, tabs, newlines and backslashes come as \ and three octal digits. In place. */
 static const char *unescape(char *text)
@@ -121,16 +124,31 @@ bool mount_is_staging(const struct mount *mount)
 	return mount->shared && !mount->master;
 }
 
+static bool is_whole(const struct mount *mount)
+{
+	return !strcmp(mount->root, "/");
+}
+
 bool mount_is_of(const struct mount *mount, const char *dataset)
 {
-	return !strcmp(mount->source, dataset) && !strcmp(mount->root, "/") &&
-	       (!strcmp(mount->type, "zfs") || !strcmp(mount->type, "fuse.zfs"));
+	return mount_bears(mount, dataset) || (mount_is_network(mount) && is_whole(mount) &&
+					       share_kind(mount->source, dataset) == SHARE_FOREIGN);
 }
 
 const struct mount *mount_of(const struct mount_table *table, const char *dataset)
 {
 	for (size_t i = 0; i < table->n; i++)
-		if (mount_is_of(&table->rows[i], dataset) &&
+		if (mount_bears(&table->rows[i], dataset) && is_whole(&table->rows[i]) &&
+		    mount_at(table, table->rows[i].target) == &table->rows[i])
+			return &table->rows[i];
+	return NULL;
+}
+
+const struct mount *mount_of_source(const struct mount_table *table, const char *source)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (!strcmp(table->rows[i].source, source) && !strcmp(table->rows[i].root, "/") &&
+		    mount_format(&table->rows[i]) &&
 		    mount_at(table, table->rows[i].target) == &table->rows[i])
 			return &table->rows[i];
 	return NULL;
@@ -149,7 +167,7 @@ const struct mount *mount_of_beside(const struct mount_table *table, const char 
 				    const char *path)
 {
 	for (size_t i = 0; i < table->n; i++)
-		if (mount_is_of(&table->rows[i], dataset) && !mount_is_staging(&table->rows[i]) &&
+		if (mount_bears(&table->rows[i], dataset) && !mount_is_staging(&table->rows[i]) &&
 		    strcmp(table->rows[i].target, path))
 			return &table->rows[i];
 	return NULL;

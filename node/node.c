@@ -7,6 +7,19 @@
  */
 #include "node/node.h"
 
+#include "common/escape.h"
+#include "node/address.h"
+
+char *node_address(const struct node *node, struct arena *arena)
+{
+	char own[ADDRESS_MAX];
+
+	if (*node->address)
+		return arena_strdup(arena, node->address);
+	address_default(own);
+	return arena_strdup(arena, own);
+}
+
 int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
 {
 	struct node *node = call->app;
@@ -22,6 +35,10 @@ int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struc
 char *node_dataset_name(struct rpc_call *call, const char *id)
 {
 	struct node *node = call->app;
+	char leaf[ESCAPE_LEAF_MAX + 1];
 
-	return node->catalog ? dataset_name(&call->arena, catalog_parent(node->catalog), id) : NULL;
+	if (node->catalog)
+		return dataset_name(&call->arena, catalog_parent(node->catalog), id);
+	escape_leaf(id, leaf);
+	return arena_strdup(&call->arena, leaf);
 }

@@ -2,12 +2,16 @@
 #ifndef ZCSI_NODE_H
 #define ZCSI_NODE_H
 
-/* The daemon as its handlers see it: call->app. Nothing of it changes once calls arrive. */
+/*
+ * The daemon as its handlers see it: call->app. Nothing of it but the claims changes once calls
+ * arrive.
+ */
 
 #include <stddef.h>
 
 #include "common/error.h"
 #include "node/catalog.h"
+#include "node/claims.h"
 #include "node/dataset.h"
 #include "transport/rpc.h"
 
@@ -22,11 +26,16 @@ struct node {
 	size_t n_topology;
 	struct catalog *catalog; /* NULL: a node without a pool */
 	int64_t trash_ttl;       /* seconds that a deleted volume is kept */
+	const char *address;     /* "": the host's own, wherever its routes lead */
+	unsigned max_volumes;    /* published to one node at a time; 0: no limit */
+	struct claims *claims;
 };
 
+/* Where other hosts reach this one; "" when it has no address. */
+char *node_address(const struct node *node, struct arena *arena);
 /* The volume of an id from the catalog; ERR_FAILED_PRECONDITION when the node has no pool. */
 int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err);
-/* What an id's dataset is called here, whether it exists or not; NULL without a pool. */
+/* What an id's dataset is called here, whether it exists or not; without a pool, its leaf. */
 char *node_dataset_name(struct rpc_call *call, const char *id);
 
 #endif

@@ -9,10 +9,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A component that is empty, "." or ".."; the one after a trailing slash does not count. */
 static bool is_odd(const char *component, size_t length)
@@ -64,21 +67,35 @@ int path_canonical(struct arena *arena, const char *path, char **ret, struct err
 	return 0;
 }
 
-int path_kind(const char *path, enum path_kind *ret, struct error *err)
+static int look(const char *path, struct stat *ret, enum path_kind *ret_kind, struct error *err)
 {
-	struct stat st;
-
-	*ret = PATH_ABSENT;
-	if (lstat(path, &st)) {
+	*ret_kind = PATH_ABSENT;
+	if (lstat(path, ret)) {
 		if (errno == ENOENT)
 			return 0;
 		return fail_errno(err, "cannot look at '%s'", path);
 	}
-	*ret = S_ISDIR(st.st_mode) ? PATH_DIRECTORY : PATH_OTHER;
+	*ret_kind = S_ISDIR(ret->st_mode)   ? PATH_DIRECTORY
+		    : S_ISREG(ret->st_mode) ? PATH_FILE
+					    : PATH_OTHER;
 	return 0;
 }
 
-static int check_empty(const char *path, struct error *err)
+int path_kind(const char *path, enum path_kind *ret, struct error *err)
+{
+	struct stat st;
+
+	return look(path, &st, ret, err);
+}
+
+static int not_empty(const char *path, const char *what, struct error *err)
+{
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "nothing is mounted at '%s' but the %s is not empty; move away what it holds",
+		    path, what);
+}
+
+static int check_empty_directory(const char *path, struct error *err)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry = NULL;
@@ -89,27 +106,56 @@ static int check_empty(const char *path, struct error *err)
 		continue;
 	bool empty = !entry;
 	closedir(dir);
-	return empty ? 0
-		     : fail(err, ERR_FAILED_PRECONDITION,
-			    "nothing is mounted at '%s' but the directory is not empty; move away "
-			    "what it holds",
-			    path);
+	return empty ? 0 : not_empty(path, "directory", err);
 }
 
-int path_make_directory(const char *path, bool *ret_made, struct error *err)
+static int make(const char *path, enum path_kind kind)
 {
-	enum path_kind kind;
+	if (kind == PATH_DIRECTORY)
+		return mkdir(path, 0750);
+	auto_close int file = open(path, O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+	return file < 0 ? -1 : 0;
+}
 
-	*ret_made = !mkdir(path, 0750);
+int path_make(const char *path, enum path_kind kind, bool *ret_made, struct error *err)
+{
+	const char *what = kind == PATH_FILE ? "file" : "directory";
+	enum path_kind found;
+	struct stat st;
+
+	*ret_made = !make(path, kind);
 	if (*ret_made)
 		return 0;
 	if (errno != EEXIST)
-		return fail_errno(err, "cannot make the directory '%s'", path);
-	if (path_kind(path, &kind, err))
+		return fail_errno(err, "cannot make the %s '%s'", what, path);
+	if (look(path, &st, &found, err))
 		return -1;
-	if (kind != PATH_DIRECTORY)
+	if (found != kind)
+		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is %s; a %s is mounted on a %s", path,
+			    found == PATH_DIRECTORY ? "a directory" : "a file or a symbolic link",
+			    kind == PATH_FILE ? "device" : "volume", what);
+	if (kind == PATH_FILE)
+		return st.st_size ? not_empty(path, what, err) : 0;
+	return check_empty_directory(path, err);
+}
+
+int path_remove(const char *path, struct error *err)
+{
+	enum path_kind kind;
+	struct stat st;
+
+	if (look(path, &st, &kind, err))
+		return -1;
+	if (kind == PATH_ABSENT)
+		return 0;
+	if (kind == PATH_OTHER || (kind == PATH_FILE && st.st_size))
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "'%s' is a file or a symbolic link; a volume is mounted on a directory",
+			    "'%s' is a file that is not empty, or a symbolic link: no target of "
+			    "ours",
 			    path);
-	return check_empty(path, err);
+	if (!(kind == PATH_FILE ? unlink(path) : rmdir(path)) || errno == ENOENT)
+		return 0;
+	if (errno == ENOTEMPTY || errno == EEXIST)
+		return not_empty(path, "directory", err);
+	return fail_errno(err, "cannot remove '%s'", path);
 }

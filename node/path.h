@@ -21,16 +21,19 @@ int path_check(const char *path, const char *field, struct error *err);
  */
 int path_canonical(struct arena *arena, const char *path, char **ret, struct error *err);
 
-enum path_kind { PATH_ABSENT, PATH_DIRECTORY, PATH_OTHER };
+enum path_kind { PATH_ABSENT, PATH_DIRECTORY, PATH_FILE, PATH_OTHER };
 
 /* What is at the path itself. Not for a path where something is mounted, which may be dead. */
 int path_kind(const char *path, enum path_kind *ret, struct error *err);
 
 /*
- * Make the last component if it is missing. An empty directory is as good: a host that went down
- * leaves them. A file or link in its place is an error, and so is a directory that holds anything,
- * which a mount would hide.
+ * Make the last component if it is missing: a directory, or a file for a device. An empty one is as
+ * good: a host that went down leaves them. Anything else in its place is an error, and so is one
+ * that holds anything, which a mount would hide. remove(3) takes back what was made.
  */
-int path_make_directory(const char *path, bool *ret_made, struct error *err);
+int path_make(const char *path, enum path_kind kind, bool *ret_made, struct error *err);
+
+/* Remove what path_make made; what holds anything stays, and is an error. Gone is fine. */
+int path_remove(const char *path, struct error *err);
 
 #endif

@@ -12,14 +12,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+#include "common/errand.h"
 #include "common/mem.h"
+#include "node/mount_call.h"
 
 #define NOT_ASKED     UINT32_MAX
 #define MODE_MAX      07777
@@ -161,14 +166,12 @@ static int change(int fd, const struct permissions *want)
 }
 
 /* A staging may be read-only; a copy of its mount that is attached nowhere need not be. */
-int permissions_apply(const char *path, const struct permissions *want, struct error *err)
+static int apply(const char *path, const struct permissions *want, struct error *err)
 {
 	struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
-
-	if (asks_nothing(want))
-		return 0;
 	auto_close int mount = open_tree(AT_FDCWD, path,
 					 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+
 	if (mount < 0 || mount_setattr(mount, "", AT_EMPTY_PATH, &writable, sizeof(writable)))
 		return fail_errno(err, "cannot take the mount '%s'", path);
 	auto_close int root = openat(mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -177,4 +180,47 @@ int permissions_apply(const char *path, const struct permissions *want, struct e
 	if (change(root, want))
 		return fail_errno(err, "cannot change the owner and mode of '%s'", path);
 	return 0;
+}
+
+struct application {
+	char *path;
+	struct permissions want;
+	int result;
+	struct error error;
+};
+
+static void run(void *work)
+{
+	struct application *application = work;
+
+	application->result = apply(application->path, &application->want, &application->error);
+}
+
+static void discard(void *work)
+{
+	struct application *application = work;
+
+	free(application->path);
+	free(application);
+}
+
+int permissions_apply(const char *path, const struct permissions *want, struct error *err)
+{
+	char key[PATH_MAX + 32];
+
+	if (asks_nothing(want))
+		return 0;
+	struct application *application = mem_alloc(sizeof(*application));
+	*application = (struct application){.path = mem_strdup(path), .want = *want};
+	snprintf(key, sizeof(key), "chown %s", path);
+	int error = errand_run(&(struct errand){"chown", key, run, discard, application},
+			       now_ms() + MOUNT_CALL_MS);
+	if (error)
+		return fail(err, ERR_UNAVAILABLE,
+			    "the filesystem at '%s' did not take its owner and mode: %s", path,
+			    strerrordesc_np(error));
+	int result = application->result;
+	*err = application->error;
+	discard(application);
+	return result;
 }

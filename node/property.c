@@ -51,14 +51,24 @@ static const struct {
 	const char *name;
 	bool (*takes)(const char *value);
 } table[] = {
-	{"acltype", is_word},    {"atime", is_word},
-	{"checksum", is_word},   {"compression", is_word},
-	{"copies", is_word},     {"dnodesize", is_word},
-	{"logbias", is_word},    {"primarycache", is_word},
-	{"recordsize", is_word}, {"refreservation", is_reservation},
-	{"relatime", is_word},   {"secondarycache", is_word},
-	{"snapdir", is_word},    {"special_small_blocks", is_word},
-	{"sync", is_word},       {"xattr", is_word},
+	{"acltype", is_word},
+	{"atime", is_word},
+	{"checksum", is_word},
+	{"compression", is_word},
+	{"copies", is_word},
+	{"dnodesize", is_word},
+	{"encryption", is_word},
+	{"logbias", is_word},
+	{"primarycache", is_word},
+	{"recordsize", is_word},
+	{"refreservation", is_reservation},
+	{"relatime", is_word},
+	{"secondarycache", is_word},
+	{"snapdir", is_word},
+	{"special_small_blocks", is_word},
+	{"sync", is_word},
+	{"volblocksize", is_word},
+	{"xattr", is_word},
 	{"zcsi:root", is_root},
 };
 

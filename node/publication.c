@@ -68,16 +68,20 @@ static bool parse_record(struct arena *arena, char *record, struct publication *
 {
 	char *mode = strchr(record, ':');
 	char *access = mode ? strchr(mode + 1, ':') : NULL;
+	char *address = access ? strchr(access + 1, ':') : NULL;
 
 	/* The modes are one digit. */
 	if (!access || access != mode + 2)
 		return false;
 	*mode = *access = '\0';
+	if (address)
+		*address++ = '\0';
 	*ret = (struct publication){.node_id = unescape_text(arena, record),
 				    .access_mode = mode[1] - '0',
-				    .readonly = !strcmp(access + 1, "ro")};
-	return ret->node_id && *ret->node_id && access_mode_known(ret->access_mode) &&
-	       (ret->readonly || !strcmp(access + 1, "rw"));
+				    .readonly = !strcmp(access + 1, "ro"),
+				    .address = unescape_text(arena, address ? address : "")};
+	return ret->node_id && *ret->node_id && ret->address && (!address || *address) &&
+	       access_mode_known(ret->access_mode) && (ret->readonly || !strcmp(access + 1, "rw"));
 }
 
 void publication_parse(struct arena *arena, const char *text, struct publication_list *ret)
@@ -91,7 +95,8 @@ void publication_parse(struct arena *arena, const char *text, struct publication
 	while ((record = strsep(&copy, ",")) != NULL) {
 		if (ret->n < most && parse_record(arena, record, &ret->rows[ret->n++]))
 			continue;
-		ret->rows[0] = (struct publication){.node_id = PUBLICATION_UNREADABLE};
+		ret->rows[0] =
+			(struct publication){.node_id = PUBLICATION_UNREADABLE, .address = ""};
 		ret->n = 1;
 		return;
 	}
@@ -101,11 +106,13 @@ char *publication_format(struct arena *arena, const struct publication_list *lis
 {
 	char *text = arena_strdup(arena, list->n ? "" : "-");
 
-	for (size_t i = 0; i < list->n; i++)
-		text = arena_printf(arena, "%s%s%s:%d:%s", text, i ? "," : "",
-				    escape_text(arena, list->rows[i].node_id),
-				    list->rows[i].access_mode,
-				    list->rows[i].readonly ? "ro" : "rw");
+	for (size_t i = 0; i < list->n; i++) {
+		const struct publication *row = &list->rows[i];
+		text = arena_printf(arena, "%s%s%s:%d:%s%s%s", text, i ? "," : "",
+				    escape_text(arena, row->node_id), row->access_mode,
+				    row->readonly ? "ro" : "rw", *row->address ? ":" : "",
+				    escape_text(arena, row->address));
+	}
 	return text;
 }
 
@@ -119,7 +126,7 @@ char *publication_names(struct arena *arena, const struct publication_list *list
 	return text;
 }
 
-static bool writes(const struct publication *publication)
+bool publication_writes(const struct publication *publication)
 {
 	return !publication->readonly && !access_mode_readonly(publication->access_mode);
 }
@@ -131,7 +138,7 @@ static bool compatible(const struct publication *one, const struct publication *
 			     other->access_mode == MODE(MULTI_NODE_SINGLE_WRITER);
 
 	return many_nodes(one->access_mode) && many_nodes(other->access_mode) &&
-	       !(single_writer && writes(one) && writes(other));
+	       !(single_writer && publication_writes(one) && publication_writes(other));
 }
 
 static int refuse(const char *id, const struct publication *has, const struct publication *want,
@@ -171,7 +178,13 @@ static struct publication widest(const struct publication *has, const struct pub
 		.access_mode =
 			has->access_mode > want->access_mode ? has->access_mode : want->access_mode,
 		.readonly = has->readonly && want->readonly,
+		.address = want->address,
 	};
+}
+
+static bool allow_the_same(const struct publication *one, const struct publication *other)
+{
+	return one->access_mode == other->access_mode && one->readonly == other->readonly;
 }
 
 int publication_admit(struct arena *arena, const char *id, const struct publication_list *list,
@@ -186,12 +199,11 @@ int publication_admit(struct arena *arena, const char *id, const struct publicat
 		if (strcmp(has->node_id, want->node_id))
 			continue;
 		own = i;
-		if (has->access_mode == want->access_mode && has->readonly == want->readonly)
-			return 0;
-		if (!many_nodes(has->access_mode) || !many_nodes(want->access_mode))
+		if (!allow_the_same(has, want) &&
+		    (!many_nodes(has->access_mode) || !many_nodes(want->access_mode)))
 			return refuse(id, has, want, err);
 		record = widest(has, want);
-		if (record.access_mode == has->access_mode && record.readonly == has->readonly)
+		if (allow_the_same(has, &record) && !strcmp(has->address, record.address))
 			return 0;
 	}
 	for (size_t i = 0; i < list->n; i++)

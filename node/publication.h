@@ -6,7 +6,7 @@
  * Which nodes may use a volume: the text of its zcsi:published property, and the access modes'
  * rules. Pure functions; what they make lives in the arena.
  *
- *	<escaped node id>:<access mode>:<rw|ro>, joined by ','
+ *	<escaped node id>:<access mode>:<rw|ro>[:<escaped address>], joined by ','
  */
 
 #include <stdbool.h>
@@ -19,6 +19,7 @@ struct publication {
 	const char *node_id;
 	int access_mode; /* CSI's VolumeCapability.AccessMode.Mode */
 	bool readonly;
+	const char *address; /* to which it is exported by NFS; "" on the node that has it */
 };
 
 struct publication_list {
@@ -31,6 +32,8 @@ struct publication_list {
 
 bool access_mode_known(int access_mode);
 bool access_mode_readonly(int access_mode);
+/* By its readonly or by its mode. */
+bool publication_writes(const struct publication *publication);
 
 void publication_parse(struct arena *arena, const char *text, struct publication_list *ret);
 /* "-" for an empty list: zfs-fuse takes no empty value. */
@@ -39,9 +42,9 @@ char *publication_format(struct arena *arena, const struct publication_list *lis
 char *publication_names(struct arena *arena, const struct publication_list *list);
 
 /*
- * Add a node to the list if the access modes allow it. 1: it is in *ret now; 0: it was there
- * already, as asked; -1: ERR_ALREADY_EXISTS when the same node has it otherwise,
- * ERR_FAILED_PRECONDITION when another node does, which is named.
+ * Add a node to the list if the access modes allow it. 1: it is in *ret now, where it may have
+ * been with another address; 0: it was there already, as asked; -1: ERR_ALREADY_EXISTS when the
+ * same node has it otherwise, ERR_FAILED_PRECONDITION when another node does, which is named.
  */
 int publication_admit(struct arena *arena, const char *id, const struct publication_list *list,
 		      const struct publication *want, struct publication_list *ret,

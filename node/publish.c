@@ -3,19 +3,20 @@
  * NodePublishVolume and NodeUnpublishVolume: a target path bound from a staging path, and gone.
  *
  * Invariant: a target appears with its final attributes or not at all (mount_attach). A directory
- * that holds anything is never removed, and nothing is unmounted but this volume's targets.
+ * or file that holds anything is never removed, and nothing is unmounted but this volume's targets.
  *
  * How many targets a volume may have is counted per volume, over all its stagings, because the
  * access mode protects the data, which they share. Nomad stages one volume at several paths only
  * when claims of several kinds are on it, and admits those only for modes that allow it. The mode
  * that counts is the one of the call: mountinfo has no place for that of an earlier one.
  */
-#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
+#include "node/block.h"
 #include "node/mount.h"
+#include "node/mount_kind.h"
 #include "node/node.h"
 #include "node/path.h"
 #include "node/permissions.h"
@@ -26,11 +27,10 @@
 static const struct mount *find_staging(struct rpc_call *call, const struct mount_table *table,
 					const char *id, const char *path, struct error *err)
 {
-	const char *name = node_dataset_name(call, id);
 	const struct mount *top = path ? mount_at(table, path) : NULL;
 	struct dataset *dataset;
 
-	if (top && name && mount_is_of(top, name) && mount_is_staging(top))
+	if (top && mount_is_of(top, node_dataset_name(call, id)) && mount_is_staging(top))
 		return top;
 	if (!node_find(call, id, &dataset, err))
 		fail(err, ERR_FAILED_PRECONDITION,
@@ -42,7 +42,7 @@ static const struct mount *find_staging(struct rpc_call *call, const struct moun
 static int already_there(const struct mount *top, const struct mount *staging, uint64_t attrs,
 			 struct error *err)
 {
-	if (!mount_is_of(top, staging->source) || !top->master)
+	if (strcmp(top->source, staging->source) != 0 || !top->master)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "'%s' is mounted at '%s' already; unmount it", top->source,
 			    top->target);
@@ -84,13 +84,15 @@ static int check_one_target(const struct mount_table *table, const char *dataset
 
 static int attach(const struct mount *staging, const char *path, uint64_t attrs, struct error *err)
 {
+	bool device = !mount_format(staging)->mounts;
+	struct error ignored;
 	bool made;
 
-	if (path_make_directory(path, &made, err))
+	if (path_make(path, device ? PATH_FILE : PATH_DIRECTORY, &made, err))
 		return -1;
 	if (mount_attach(staging, path, MOUNT_TARGET, attrs, err)) {
 		if (made)
-			rmdir(path);
+			path_remove(path, &ignored);
 		return -1;
 	}
 	return 0;
@@ -106,13 +108,18 @@ static int publish(struct rpc_call *call, const char *id, const char *staging_pa
 	const struct mount *staging = find_staging(call, &table, id, staging_path, err);
 	if (!staging)
 		return -1;
+	const char *name = node_dataset_name(call, id);
+	if (request_fits(want, mount_format(staging), err))
+		return -1;
 	const struct mount *top = mount_at(&table, path);
-	bool leftover = top && is_leftover(top, staging->source);
+	bool leftover = top && is_leftover(top, name);
 	if (top && !leftover)
 		return already_there(top, staging, want->attrs, err);
-	if (want->one_target && check_one_target(&table, staging->source, path, err))
+	if (want->one_target && check_one_target(&table, name, path, err))
 		return -1;
 	if (leftover && mount_remove(path, err))
+		return -1;
+	if (!mount_format(staging)->mounts && block_set_access(&table, staging, want->attrs, err))
 		return -1;
 	return attach(staging, path, want->attrs, err);
 }
@@ -149,28 +156,7 @@ int node_publish_volume(struct rpc_call *call, const NodePublishVolumeRequest *r
 	return 0;
 }
 
-/* The empty directory that was made for the target. */
-static int remove_directory(const char *path, struct error *err)
-{
-	enum path_kind kind;
-
-	if (path_kind(path, &kind, err))
-		return -1;
-	if (kind == PATH_OTHER)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "target_path '%s' is a file or a symbolic link, not a target of ours",
-			    path);
-	if (kind == PATH_ABSENT || !rmdir(path) || errno == ENOENT)
-		return 0;
-	if (errno == ENOTEMPTY || errno == EEXIST)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "nothing is mounted at '%s' but the directory is not empty; move away "
-			    "what it holds",
-			    path);
-	return fail_errno(err, "cannot remove the directory '%s'", path);
-}
-
-/* All of ours that lie on top of each other there, and then the directory. */
+/* All of ours that lie on top of each other there, and then what was made for them. */
 static int unpublish(struct arena *arena, const char *dataset, const char *path, struct error *err)
 {
 	struct mount_table table;
@@ -180,8 +166,8 @@ static int unpublish(struct arena *arena, const char *dataset, const char *path,
 			return -1;
 		const struct mount *top = mount_at(&table, path);
 		if (!top)
-			return remove_directory(path, err);
-		if (!dataset || !mount_is_of(top, dataset))
+			return path_remove(path, err);
+		if (!mount_is_of(top, dataset))
 			return fail(err, ERR_NOT_FOUND,
 				    "what is mounted at '%s' is '%s', not this volume", path,
 				    top->source);

@@ -18,23 +18,28 @@
 /* A dataset or snapshot as it is being read, line by line. */
 struct entry {
 	const char *name, *type, *guid, *creation, *available, *used;
-	const char *refquota, *refreservation, *origin, *deferred;
+	const char *refquota, *volsize, *refreservation, *origin, *deferred, *encryption_root;
 	const char *version, *volume, *parameters, *published, *source, *root, *deleted;
-	const char *snapshot, *size, *group;
+	const char *snapshot, *size, *group, *format, *formatted;
 	const char *volume_inherited, *inherited_from;
 };
 
-/* FIELD(property, member); OURS are user properties, of which only local ones count. */
-#define PROPERTIES(FIELD, OURS)                                                                    \
+/*
+ * FIELD(property, member); zfs-fuse has no OPENZFS; OURS are user properties, of which only local
+ * ones count.
+ */
+#define PROPERTIES(FIELD, OPENZFS, OURS)                                                           \
 	FIELD("type", type)                                                                        \
 	FIELD("guid", guid)                                                                        \
 	FIELD("creation", creation)                                                                \
 	FIELD("available", available)                                                              \
 	FIELD("used", used)                                                                        \
 	FIELD("refquota", refquota)                                                                \
+	FIELD("volsize", volsize)                                                                  \
 	FIELD("refreservation", refreservation)                                                    \
 	FIELD("origin", origin)                                                                    \
 	FIELD("defer_destroy", deferred)                                                           \
+	OPENZFS("encryptionroot", encryption_root)                                                 \
 	OURS("zcsi:version", version)                                                              \
 	OURS("zcsi:volume", volume)                                                                \
 	OURS("zcsi:parameters", parameters)                                                        \
@@ -44,11 +49,18 @@ struct entry {
 	OURS("zcsi:deleted", deleted)                                                              \
 	OURS("zcsi:snapshot", snapshot)                                                            \
 	OURS("zcsi:size", size)                                                                    \
-	OURS("zcsi:group", group)
+	OURS("zcsi:group", group)                                                                  \
+	OURS("zcsi:format", format)                                                                \
+	OURS("zcsi:formatted", formatted)
 
 #define LISTED(property, member) "," property
 /* The list opens with a name that needs no row: every dataset has it, nobody reads it. */
-const char *const reading_properties = "referenced" PROPERTIES(LISTED, LISTED);
+#define LEFT_OUT(property, member)
+const char *reading_properties(bool openzfs)
+{
+	return openzfs ? "referenced" PROPERTIES(LISTED, LISTED, LISTED)
+		       : "referenced" PROPERTIES(LISTED, LEFT_OUT, LISTED);
+}
 
 #define FIELD_ROW(property, member) {property, false, offsetof(struct entry, member)},
 #define OURS_ROW(property, member)  {property, true, offsetof(struct entry, member)},
@@ -56,7 +68,7 @@ static const struct {
 	const char *property;
 	bool local_only;
 	size_t offset;
-} rows[] = {PROPERTIES(FIELD_ROW, OURS_ROW)};
+} rows[] = {PROPERTIES(FIELD_ROW, FIELD_ROW, OURS_ROW)};
 
 #define INHERITED "inherited from "
 
@@ -116,6 +128,15 @@ static char *unescaped(struct arena *arena, const char *escaped)
 	return text ? text : arena_strdup(arena, "");
 }
 
+/* A key below the parent is a volume's: its own, or that of what it was cloned from. */
+static bool has_key(const char *parent, const struct entry *entry)
+{
+	const char *root = entry->encryption_root ? entry->encryption_root : "";
+	size_t length = strlen(parent);
+
+	return !strncmp(root, parent, length) && root[length] == '/';
+}
+
 static bool is_version(const struct entry *entry)
 {
 	return entry->version && !strcmp(entry->version, DATASET_VERSION);
@@ -131,10 +152,26 @@ static bool is_trash_name(struct arena *arena, const char *parent, const char *n
 	       !strcmp(name + length - after, tail);
 }
 
+/* NULL: no volume of ours. */
+static const struct format *format_of(const struct entry *entry)
+{
+	const struct format *format = NULL;
+
+	if (!entry->type)
+		return NULL;
+	if (!strcmp(entry->type, "filesystem"))
+		return format_find(FORMAT_ZFS);
+	if (!strcmp(entry->type, "volume") && entry->format)
+		format = format_find(entry->format);
+	return format && format->zvol ? format : NULL;
+}
+
 static struct dataset *recognise_dataset(struct arena *arena, const char *parent,
 					 const struct entry *entry, bool *ret_trashed)
 {
-	if (!entry->type || strcmp(entry->type, "filesystem") || !is_version(entry))
+	const struct format *format = format_of(entry);
+
+	if (!format || !is_version(entry))
 		return NULL;
 	char *id = unescaped(arena, entry->volume);
 	*ret_trashed = is_trash_name(arena, parent, entry->name, guid_of(entry));
@@ -150,12 +187,16 @@ static struct dataset *recognise_dataset(struct arena *arena, const char *parent
 		.source = unescaped(arena, entry->source),
 		.root = text_of(entry->root),
 		.origin = text_of(entry->origin),
+		.format = format,
+		.formatted = *text_of(entry->formatted),
 		.guid = guid_of(entry),
-		.size = number(entry->refquota),
+		.size = number(format->zvol ? entry->volsize : entry->refquota),
 		.reserved = number(entry->refreservation),
 		.used = number(entry->used),
+		.available = number(entry->available),
 		.creation = number(entry->creation),
 		.deleted = number(entry->deleted),
+		.has_key = has_key(parent, entry),
 	};
 	return dataset;
 }
@@ -173,7 +214,8 @@ static void name_snapshot(struct arena *arena, const struct entry *entry, const 
 		return;
 	snapshot->name = name;
 	snapshot->group = group;
-	snapshot->size = number(entry->size);
+	if (entry->size)
+		snapshot->size = number(entry->size);
 }
 
 /* zfs-fuse cuts the source's column: of a longer dataset's name it tells the first bytes only. */
@@ -208,6 +250,8 @@ static struct snapshot *recognise_snapshot(struct arena *arena, const char *pare
 		.zfs_name = (char *)entry->name,
 		.guid = guid_of(entry),
 		.creation = number(entry->creation),
+		.has_key = has_key(parent, entry),
+		.size = number(entry->volsize),
 	};
 	name_snapshot(arena, entry, at + 1, snapshot);
 	return snapshot;

@@ -26,7 +26,7 @@ static int check_access_mode(const VolumeCapability *capability, struct error *e
 		return fail(err, ERR_INVALID_ARGUMENT, "volume_capability.access_mode is missing");
 	if (!access_mode_known(capability->access_mode->mode))
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "volume_capability.access_mode %d is not known; use one of CSI 1.12",
+			    "volume_capability.access_mode %d is not known; use one of CSI 1.13",
 			    (int)capability->access_mode->mode);
 	return 0;
 }
@@ -39,6 +39,23 @@ static bool has_one_target(int access_mode)
 	       access_mode == VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_SINGLE_WRITER;
 }
 
+static int take_mount(const VolumeCapability_MountVolume *mount, struct mount_request *ret,
+		      struct error *err)
+{
+	const struct format *format = format_find(mount->fs_type);
+
+	if (*mount->fs_type && (!format || !format->mounts))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "fs_type '%s' is not supported; leave it empty or use 'zfs', 'ext4' or "
+			    "'xfs'",
+			    mount->fs_type);
+	ret->format = mount->fs_type;
+	ret->group = mount->volume_mount_group;
+	ret->flags = mount->mount_flags;
+	ret->n_flags = mount->n_mount_flags;
+	return mount_attrs_parse(mount->mount_flags, mount->n_mount_flags, &ret->attrs, err);
+}
+
 int request_capability(const VolumeCapability *capability, struct mount_request *ret,
 		       struct error *err)
 {
@@ -46,25 +63,26 @@ int request_capability(const VolumeCapability *capability, struct mount_request 
 		return fail(err, ERR_INVALID_ARGUMENT, "volume_capability is missing");
 	if (check_access_mode(capability, err))
 		return -1;
-	if (capability->access_type_case == VOLUME_CAPABILITY_ACCESS_TYPE_BLOCK)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "block volumes are not supported; ask for a mount (in Nomad: "
-			    "attachment_mode = \"file-system\")");
-	if (capability->access_type_case != VOLUME_CAPABILITY_ACCESS_TYPE_MOUNT)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "volume_capability has no access type; ask for a mount");
-
-	const VolumeCapability_MountVolume *mount = capability->mount;
-	if (*mount->fs_type && strcmp(mount->fs_type, "zfs"))
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "fs_type '%s' is not supported; leave it empty or use 'zfs'",
-			    mount->fs_type);
 	int mode = capability->access_mode->mode;
-	*ret = (struct mount_request){.one_target = has_one_target(mode),
-				      .group = mount->volume_mount_group};
-	if (mount_attrs_parse(mount->mount_flags, mount->n_mount_flags, &ret->attrs, err))
+	*ret = (struct mount_request){
+		.one_target = has_one_target(mode), .format = FORMAT_BLOCK, .group = ""};
+	if (capability->access_type_case == VOLUME_CAPABILITY_ACCESS_TYPE_NOT_SET)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "volume_capability has no access type; ask for mount or block");
+	if (capability->access_type_case == VOLUME_CAPABILITY_ACCESS_TYPE_MOUNT &&
+	    take_mount(capability->mount, ret, err))
 		return -1;
 	if (access_mode_readonly(mode))
 		ret->attrs |= MOUNT_ATTR_RDONLY;
 	return 0;
+}
+
+int request_fits(const struct mount_request *want, const struct format *is, struct error *err)
+{
+	if (is && format_fits(want->format, is))
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION, "it is %s and cannot be used as '%s'; %s",
+		    is ? is->description : "mounted by another tool",
+		    *want->format ? want->format : "a mount",
+		    is ? is->advice : "unmount it and stage it again");
 }

@@ -12,12 +12,12 @@
 #include "proto/csi.h"
 #include "transport/service.h"
 
-#define IDENTITY_METHODS(INLINE, PLAIN, KEYED)                                                     \
+#define IDENTITY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                             \
 	INLINE(GetPluginInfo, get_plugin_info)                                                     \
 	INLINE(GetPluginCapabilities, get_plugin_capabilities)                                     \
 	INLINE(Probe, probe)
 
-#define NODE_METHODS(INLINE, PLAIN, KEYED)                                                         \
+#define NODE_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                 \
 	INLINE(NodeGetInfo, node_get_info)                                                         \
 	INLINE(NodeGetCapabilities, node_get_capabilities)                                         \
 	KEYED(NodeStageVolume, node_stage_volume, volume_id)                                       \
@@ -25,17 +25,21 @@
 	KEYED(NodePublishVolume, node_publish_volume, volume_id)                                   \
 	KEYED(NodeUnpublishVolume, node_unpublish_volume, volume_id)                               \
 	KEYED(NodeExpandVolume, node_expand_volume, volume_id)                                     \
-	PLAIN(NodeGetVolumeStats, node_get_volume_stats)
+	PLAIN(NodeGetVolumeStats, node_get_volume_stats)                                           \
+	PLAIN(NodeGetVolumeHealth, node_get_volume_health)                                         \
+	INLINE(NodeGetStorageHealth, node_get_storage_health)
 
 #define NODE_CAPABILITIES(TYPE)                                                                    \
 	TYPE(STAGE_UNSTAGE_VOLUME)                                                                 \
 	TYPE(GET_VOLUME_STATS)                                                                     \
 	TYPE(EXPAND_VOLUME)                                                                        \
 	TYPE(VOLUME_CONDITION)                                                                     \
+	TYPE(GET_VOLUME_HEALTH)                                                                    \
+	TYPE(GET_STORAGE_HEALTH)                                                                   \
 	TYPE(SINGLE_NODE_MULTI_WRITER)                                                             \
 	TYPE(VOLUME_MOUNT_GROUP)
 
-#define AGENT_METHODS(INLINE, PLAIN, KEYED)                                                        \
+#define AGENT_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                \
 	INLINE(GetHost, get_host)                                                                  \
 	PLAIN(ListDatasets, list_datasets)                                                         \
 	PLAIN(GetDatasetSnapshot, get_dataset_snapshot)                                            \
@@ -54,12 +58,14 @@
 #define HANDLER_(Name, handler, ...)                                                               \
 	int handler(struct rpc_call *call, const Name##Request *req, Name##Response *rsp,          \
 		    struct error *err);
+#define STREAM_(Name, handler) rpc_open_fn handler;
 
-IDENTITY_METHODS(HANDLER_, HANDLER_, HANDLER_)
-NODE_METHODS(HANDLER_, HANDLER_, HANDLER_)
-AGENT_METHODS(HANDLER_, HANDLER_, HANDLER_)
+IDENTITY_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
+NODE_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
+AGENT_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 
 #undef HANDLER_
+#undef STREAM_
 
 extern const struct rpc_service identity_service;
 extern const struct rpc_service node_service;

@@ -15,16 +15,21 @@
 
 #include "common/log.h"
 #include "common/plugin.h"
+#include "node/address.h"
+#include "transport/monitor.h"
 
 #define NODE_ID_MAX       256       /* csi.proto, NodeGetInfoResponse.node_id */
 #define TOPOLOGY_NAME_MAX 63        /* csi.proto, Topology: prefix, name and value, each */
 #define TRASH_TTL_MAX     315360000 /* ten years */
+#define MAX_VOLUMES_MAX   1000000
 
 /* Values as text, before they are checked. */
 static struct {
 	struct option_list endpoints, agent_endpoints, topology;
-	const char *node_id, *dataset, *rescan, *trash_ttl, *log_level, *log_format;
-	bool insecure;
+	const char *node_id, *dataset, *rescan, *trash_ttl, *max_volumes, *log_level, *log_format,
+		*address;
+	const char *metrics;
+	struct trust trust;
 } given;
 
 static char host_name[HOST_NAME_MAX + 1];
@@ -48,18 +53,28 @@ static const struct option_row options[] = {
 	{"dataset", "ZCSI_DATASET", "POOL/PARENT", NULL,
 	 "The dataset below which this node's volumes are. Without it, a node without a pool.",
 	 .ret_text = &given.dataset},
+	{"address", "ZCSI_ADDRESS", "ADDRESS", NULL,
+	 "The IP address that this host's volumes are mounted from and that its own mounts come "
+	 "from, for attach=nfs. Without it, the one where the default route leads.",
+	 .ret_text = &given.address},
 	{"rescan", "ZCSI_RESCAN", "SECONDS", "30",
-	 "How often to look for what others changed in the pool.", .ret_text = &given.rescan},
+	 "How often to look for what others changed in the pool; after a look, it rests ten times "
+	 "as long as that took at least. Where OpenZFS tells of changes it looks every tenth time "
+	 "only.",
+	 .ret_text = &given.rescan},
 	{"trash-ttl", "ZCSI_TRASH_TTL", "SECONDS", "0",
 	 "How long a deleted volume is kept below POOL/PARENT/_trash. One that has snapshots is "
 	 "kept as long as they are, in any case.",
 	 .ret_text = &given.trash_ttl},
+	{"max-volumes", "ZCSI_MAX_VOLUMES", "N", "0",
+	 "How many volumes may be published to one node at a time; 0 is no limit.",
+	 .ret_text = &given.max_volumes},
 	{"log-level", "ZCSI_LOG_LEVEL", "LEVEL", "info", "debug, info, warn or error.",
 	 .ret_text = &given.log_level},
 	{"log-format", "ZCSI_LOG_FORMAT", "FORMAT", "logfmt", "logfmt or json.",
 	 .ret_text = &given.log_format},
-	{"insecure", "ZCSI_INSECURE", NULL, NULL,
-	 "Allow tcp:// endpoints beyond loopback without TLS.", .ret_flag = &given.insecure},
+	MONITOR_OPTION(given.metrics),
+	TRUST_OPTIONS(given.trust),
 };
 
 static const struct program program = {
@@ -72,17 +87,16 @@ static const struct program program = {
 	.n_options = COUNT(options),
 };
 
-static int parse_seconds(const char *option, const char *text, long min, long max, unsigned *ret,
-			 struct error *err)
+static int parse_number(const char *option, const char *text, long min, long max, unsigned *ret,
+			struct error *err)
 {
 	char *end;
-	long seconds = strtol(text, &end, 10);
+	long number = strtol(text, &end, 10);
 
-	if (end == text || *end || seconds < min || seconds > max)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "--%s '%s' is not a number of seconds; use %ld to %ld", option, text,
-			    min, max);
-	*ret = (unsigned)seconds;
+	if (end == text || *end || number < min || number > max)
+		return fail(err, ERR_INVALID_ARGUMENT, "--%s '%s' is not a number; use %ld to %ld",
+			    option, text, min, max);
+	*ret = (unsigned)number;
 	return 0;
 }
 
@@ -102,6 +116,17 @@ static int check_dataset(const char *name, struct error *err)
 		    "--dataset '%.128s' is not the name of a dataset below a pool of at most %d "
 		    "bytes; use POOL/PARENT, like tank/zcsi",
 		    name, DATASET_PARENT_MAX);
+}
+
+static int parse_address(struct settings *settings, struct error *err)
+{
+	settings->address = given.address ? given.address : "";
+	if (!*settings->address || address_is(settings->address))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "--address '%.128s' is not an IP address; use one of this host's, like "
+		    "10.0.0.7",
+		    settings->address);
 }
 
 static int parse_node_id(struct settings *settings, struct error *err)
@@ -183,14 +208,17 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 		return done;
 	ret->endpoints = given.endpoints;
 	ret->agent_endpoints = given.agent_endpoints;
-	ret->insecure = given.insecure;
+	ret->trust = &given.trust;
+	ret->metrics = given.metrics;
 	ret->dataset = given.dataset && *given.dataset ? given.dataset : NULL;
 	if (ret->dataset && check_dataset(ret->dataset, err))
 		return -1;
 	if (log_setup(given.log_level, given.log_format, err) ||
-	    parse_seconds("rescan", given.rescan, 1, 86400, &ret->rescan_seconds, err) ||
-	    parse_seconds("trash-ttl", given.trash_ttl, 0, TRASH_TTL_MAX, &ret->trash_ttl, err) ||
-	    parse_node_id(ret, err))
+	    parse_number("rescan", given.rescan, 1, 86400, &ret->rescan_seconds, err) ||
+	    parse_number("trash-ttl", given.trash_ttl, 0, TRASH_TTL_MAX, &ret->trash_ttl, err) ||
+	    parse_number("max-volumes", given.max_volumes, 0, MAX_VOLUMES_MAX, &ret->max_volumes,
+			 err) ||
+	    parse_address(ret, err) || parse_node_id(ret, err))
 		return -1;
 	return parse_topology(ret, err);
 }

@@ -9,14 +9,18 @@
 #include "common/error.h"
 #include "common/options.h"
 #include "node/node.h"
+#include "transport/trust.h"
 
 struct settings {
 	struct option_list endpoints;
 	struct option_list agent_endpoints;
-	bool insecure;
+	struct trust *trust;
+	const char *metrics; /* NULL: not served */
 	const char *dataset; /* NULL: a node without a pool */
 	unsigned rescan_seconds;
 	unsigned trash_ttl; /* seconds */
+	unsigned max_volumes;
+	const char *address; /* "": not given */
 	const char *node_id;
 	struct topology_segment *topology;
 	size_t n_topology;

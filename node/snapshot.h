@@ -21,15 +21,17 @@
 
 /* One allocation, strings included: free() frees a snapshot_dup. */
 struct snapshot {
-	char *id;              /* <volume id>@<leaf>, shortened past DATASET_ID_MAX bytes */
-	char *name;            /* what it was asked for as; "" for another tool's */
-	char *dataset_id;      /* the volume's, deleted or not */
-	char *zfs_name;        /* dataset@leaf */
-	char *group;           /* that it was taken with, or "" */
-	uint64_t guid;         /* 0: made since the pool was last read */
-	uint64_t dataset_guid; /* what the catalog answers has it; else 0 */
-	int64_t creation;      /* seconds since 1970 */
-	int64_t size;          /* the source's when it was taken; 0: what it is now */
+	char *id;                    /* <volume id>@<leaf>, shortened past DATASET_ID_MAX bytes */
+	char *name;                  /* what it was asked for as; "" for another tool's */
+	char *dataset_id;            /* the volume's, deleted or not */
+	char *zfs_name;              /* dataset@leaf */
+	char *group;                 /* that it was taken with, or "" */
+	const struct format *format; /* what the catalog answers has its dataset's; else NULL */
+	uint64_t guid;               /* 0: made since the pool was last read */
+	uint64_t dataset_guid;       /* what the catalog answers has it; else 0 */
+	int64_t creation;            /* seconds since 1970 */
+	bool has_key;                /* as its dataset has */
+	int64_t size;                /* the source's when it was taken; 0: what it is now */
 };
 
 struct snapshot_list {

@@ -6,15 +6,11 @@
  * When its filesystem has none, the condition says so and the usage stays empty, since a number
  * that is not known is not zero.
  */
-#include <errno.h>
-
-#include "node/condition.h"
+#include "node/block.h"
+#include "node/examine.h"
+#include "node/mount_kind.h"
 #include "node/mounted.h"
 #include "node/service.h"
-#include "node/usage.h"
-
-#define ANSWER_MS 5000 /* what a filesystem that works needs at the very most */
-#define HURRY_MS  200  /* what is left of the caller's deadline to send the answer */
 
 static VolumeUsage *usage(struct arena *arena, VolumeUsage_Unit unit, uint64_t total, uint64_t free,
 			  uint64_t available, uint64_t size)
@@ -38,51 +34,39 @@ static void fill_usage(struct arena *arena, const struct statvfs *fs,
 		usage(arena, VOLUME_USAGE_UNIT_INODES, fs->f_files, fs->f_ffree, fs->f_favail, 1);
 }
 
-static int64_t answer_deadline(const struct rpc_call *call)
+/* What a device holds is its user's secret: only its size is told. */
+static int fill_device(struct arena *arena, const struct mount *mount,
+		       NodeGetVolumeStatsResponse *rsp, struct error *err)
 {
-	int64_t limit = now_ms() + ANSWER_MS;
+	VolumeUsage *row = new_volume_usage(arena);
 
-	return call->deadline == NO_DEADLINE || call->deadline - HURRY_MS > limit
-		       ? limit
-		       : call->deadline - HURRY_MS;
-}
-
-/* While the pool is still being read there is nothing to say of it, and it is not a problem. */
-static void ask_catalog(struct rpc_call *call, const char *id, int64_t deadline,
-			struct condition_facts *facts)
-{
-	struct node *node = call->app;
-	struct dataset *dataset;
-	struct error err = {.code = ERR_OK};
-
-	catalog_get(node->catalog, deadline, &call->arena, id, &dataset, &err);
-	facts->has_dataset = err.code != ERR_NOT_FOUND;
-	facts->pool_problem =
-		err.code == ERR_FAILED_PRECONDITION ? arena_strdup(&call->arena, err.text) : "";
+	row->unit = VOLUME_USAGE_UNIT_BYTES;
+	if (block_size(mount, &row->total, err))
+		return -1;
+	rsp->usage = arena_alloc(arena, sizeof(*rsp->usage));
+	rsp->usage[rsp->n_usage++] = row;
+	return 0;
 }
 
 int node_get_volume_stats(struct rpc_call *call, const NodeGetVolumeStatsRequest *req,
 			  NodeGetVolumeStatsResponse *rsp, struct error *err)
 {
-	struct condition_facts facts = {0};
+	struct condition condition = {.text = "it is mounted and answers"};
+	struct condition_facts facts;
+	const struct mount *mount;
 	struct mount_table table;
-	struct statvfs fs = {0};
-	int64_t deadline = answer_deadline(call);
+	struct statvfs fs;
 
-	if (mounted_find(call, req->volume_id, req->volume_path, &table, &facts.mount, err))
+	if (mounted_find(call, req->volume_id, req->volume_path, &table, &mount, err))
 		return -1;
-	facts.top = mount_at(&table, facts.mount->target);
-	if (facts.top == facts.mount) {
-		facts.error = usage_ask(facts.mount, deadline, &fs);
-		facts.frozen = fs.f_flag & ST_RDONLY;
-		if (!facts.error)
-			fill_usage(&call->arena, &fs, rsp);
-	}
-	ask_catalog(call, req->volume_id, deadline, &facts);
-	const char *problem = condition_problem(&call->arena, &facts);
+	examine(call, req->volume_id, &table, mount, &facts, &fs);
+	bool answers = facts.top == mount && !facts.error;
+	if (answers && mount_format(mount)->mounts)
+		fill_usage(&call->arena, &fs, rsp);
+	else if (answers && fill_device(&call->arena, mount, rsp, err))
+		return -1;
 	rsp->volume_condition = new_volume_condition(&call->arena);
-	rsp->volume_condition->abnormal = problem != NULL;
-	rsp->volume_condition->message =
-		arena_strdup(&call->arena, problem ? problem : "it is mounted and answers");
+	rsp->volume_condition->abnormal = condition_judge(&call->arena, &facts, &condition);
+	rsp->volume_condition->message = arena_strdup(&call->arena, condition.text);
 	return 0;
 }

@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "node/agent.h"
+#include "node/exports.h"
 #include "node/publication.h"
 #include "node/request.h"
 #include "node/service.h"
@@ -91,6 +92,7 @@ static int destroy_once(struct rpc_call *call, const struct dataset *known, stru
 	struct dataset *dataset =
 		agent_prove(&call->arena, catalog_parent(node->catalog), known, &children, err);
 	if (!dataset || check_unpublished(&call->arena, dataset, err) ||
+	    exports_apply(&call->arena, node, dataset, err) ||
 	    agent_check_unmounted(&call->arena, dataset->name, err) ||
 	    check_childless(dataset->name, children, err))
 		return -1;
@@ -98,7 +100,7 @@ static int destroy_once(struct rpc_call *call, const struct dataset *known, stru
 		return throw_away(call, dataset, err);
 	if (zfs_destroy(dataset->name, err))
 		return -1;
-	catalog_drop(node->catalog, dataset->id, dataset->name);
+	catalog_drop(node->catalog, dataset->name);
 	return 0;
 }
 
@@ -120,7 +122,7 @@ static int destroy(struct rpc_call *call, const struct dataset *known, struct er
 /* Not in the catalog: it is gone only if ZFS does not have it either. */
 static int find_anew(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
 {
-	if (agent_look(call, id, node_dataset_name(call, id), err))
+	if (agent_look(call, node_dataset_name(call, id), err))
 		return -1;
 	return node_find(call, id, ret, err);
 }
@@ -182,7 +184,7 @@ static void reap_claimed(struct catalog *catalog, struct arena *arena, const str
 	    !zfs_destroy(dataset->name, &err)) {
 		log_info("a deleted volume is destroyed", log_str("volume", dataset->id),
 			 log_str("dataset", dataset->name));
-		catalog_drop(catalog, dataset->id, dataset->name);
+		catalog_drop(catalog, dataset->name);
 	} else if (err.code != ERR_NOT_FOUND) {
 		log_warn("a deleted volume stays", log_str("dataset", known->name),
 			 log_str("error", err.text));
@@ -209,7 +211,7 @@ void trash_reap(struct catalog *catalog, void *arg)
 	char **origins;
 
 	arena_init(&arena, SIZE_MAX);
-	size_t n = catalog_origins(catalog, &arena, &origins);
+	size_t n = catalog_take_origins(catalog, &arena, &origins);
 	for (size_t i = 0; i < n; i++)
 		reap_origin(catalog, &arena, origins[i]);
 	catalog_trashed(catalog, &arena, &trashed);

@@ -4,10 +4,13 @@
  *
  * Invariant: argv arrays only; options are of our own tables, and a dataset's name starts with
  * its pool's, so no argument of a caller is ever read as an option. Whether the pool is the
- * kernel's or zfs-fuse's matters where kernel_has_zfs is asked and nowhere else.
+ * kernel's or zfs-fuse's matters where zfs_is_the_kernels is asked and nowhere else.
  */
 #include "node/zfs.h"
+#include "node/zfs_read.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +18,9 @@
 
 #include "node/zfs_run.h"
 
-/* The kernel lists zfs among its file systems, or the pool is zfs-fuse's. */
-static bool kernel_has_zfs(void)
+bool zfs_tells_events(void)
 {
-	auto_fclose FILE *file = fopen("/proc/filesystems", "re");
-	char line[64];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (!strcmp(line, "nodev\tzfs\n"))
-			return true;
-	return false;
+	return zfs_is_the_kernels();
 }
 
 void zfs_property(struct zfs_properties *properties, const char *name, const char *value)
@@ -56,7 +52,7 @@ static int make(const char *verb, const struct zfs_properties *properties,
 	}
 	for (size_t i = 0; i < n_operands; i++)
 		argv[used++] = operands[i];
-	int failed = zfs_run(argv, err);
+	int failed = zfs_run_with(argv, properties->key, err);
 	arena_fini(&arena);
 	return failed;
 }
@@ -64,6 +60,28 @@ static int make(const char *verb, const struct zfs_properties *properties,
 int zfs_create(const char *name, const struct zfs_properties *properties, struct error *err)
 {
 	return make("create", properties, &name, 1, err);
+}
+
+int zfs_check_devices(struct error *err)
+{
+	if (zfs_is_the_kernels())
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "this host has zfs-fuse, which has no block devices: block, ext4 and xfs "
+		    "need the kernel's OpenZFS (zfs-dkms)");
+}
+
+int zfs_create_zvol(const char *name, int64_t size, bool thin,
+		    const struct zfs_properties *properties, struct error *err)
+{
+	char bytes[32];
+	const char *const operands[] = {"-s", "-V", bytes, name};
+	size_t skipped = thin ? 0 : 1;
+
+	if (zfs_check_devices(err))
+		return -1;
+	snprintf(bytes, sizeof(bytes), "%" PRId64, size);
+	return make("create", properties, operands + skipped, COUNT(operands) - skipped, err);
 }
 
 int zfs_clone(const char *snapshot, const char *name, const struct zfs_properties *properties,
@@ -75,7 +93,7 @@ int zfs_clone(const char *snapshot, const char *name, const struct zfs_propertie
 int zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
 		 struct error *err)
 {
-	if (n > 1 && !kernel_has_zfs())
+	if (n > 1 && !zfs_is_the_kernels())
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "zfs-fuse cannot take snapshots of several datasets at one instant; "
 			    "take one at a time, or use a host with OpenZFS");
@@ -125,7 +143,7 @@ static int set_several(struct arena *arena, const char *name,
 {
 	auto_free char *before = NULL;
 	char *names = arena_strdup(arena, properties->rows[0].name);
-	size_t n = properties->n, step = kernel_has_zfs() ? n : 1;
+	size_t n = properties->n, step = zfs_is_the_kernels() ? n : 1;
 
 	for (size_t i = 1; i < n; i++)
 		names = arena_printf(arena, "%s,%s", names, properties->rows[i].name);
@@ -203,10 +221,13 @@ int zfs_destroy_snapshot(const char *name, struct error *err)
 
 int zfs_mount(const char *name, const char *path, struct error *err)
 {
-	if (kernel_has_zfs()) {
-		if (mount(name, path, "zfs", 0, NULL))
-			return fail_errno(err, "cannot mount '%s' at '%s'", name, path);
-		return 0;
+	if (zfs_is_the_kernels()) {
+		if (!mount(name, path, "zfs", 0, NULL))
+			return 0;
+		if (errno == EACCES)
+			return fail(err, ERR_UNAUTHENTICATED, "the key of '%s' is not loaded",
+				    name);
+		return fail_errno(err, "cannot mount '%s' at '%s'", name, path);
 	}
 	struct zfs_properties mountpoint = {.n = 0};
 	zfs_property(&mountpoint, "mountpoint", path);

@@ -15,7 +15,6 @@
 
 #include "common/error.h"
 #include "common/mem.h"
-#include "node/reading.h"
 
 struct zfs_property {
 	const char *name;
@@ -27,6 +26,7 @@ struct zfs_property {
 struct zfs_properties {
 	struct zfs_property rows[ZFS_PROPERTIES_MAX];
 	size_t n;
+	const char *key; /* what keylocation=prompt is to read; or NULL */
 };
 
 /* Beyond the last one it is dropped, and the verb that gets them says so. */
@@ -34,6 +34,9 @@ void zfs_property(struct zfs_properties *properties, const char *name, const cha
 
 /* A filesystem that is not mounted, with all its properties at once; a clone of a snapshot. */
 int zfs_create(const char *name, const struct zfs_properties *properties, struct error *err);
+/* A zvol of so many bytes; unless it is thin they are reserved, with what ZFS needs beside them. */
+int zfs_create_zvol(const char *name, int64_t size, bool thin,
+		    const struct zfs_properties *properties, struct error *err);
 int zfs_clone(const char *snapshot, const char *name, const struct zfs_properties *properties,
 	      struct error *err);
 /* All, or none as far as can be told; several programs when there are several properties. */
@@ -59,19 +62,12 @@ int zfs_destroy_snapshot(const char *name, struct error *err);
 /* The same, and without a look at who holds it: for snapshots that only we know of. */
 int zfs_destroy_origin(const char *name, struct error *err);
 
-/* All below the parent. A reading's rows are in the arena; its text is the caller's to free. */
-int zfs_list(struct arena *arena, const char *parent, struct reading *ret, struct error *err);
-/* The parent and these of what is below it, as ZFS has them now; those not there are left out. */
-int zfs_read(struct arena *arena, const char *parent, const char *const *names, size_t n,
-	     struct reading *ret, struct error *err);
-/* One dataset and all that is right below it, snapshots too. */
-int zfs_read_family(struct arena *arena, const char *parent, const char *name, struct reading *ret,
-		    struct error *err);
-/* How many hold a snapshot. */
-int zfs_userrefs(const char *name, uint64_t *ret, struct error *err);
-int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err);
+/* ERR_FAILED_PRECONDITION where zvols are no devices: with zfs-fuse. */
+int zfs_check_devices(struct error *err);
+/* `zpool events` tells of changes here; not with zfs-fuse. */
+bool zfs_tells_events(void);
 
-/* Mount a volume that is mounted nowhere at an empty directory: two programs with zfs-fuse. */
+/* Mount it at an empty directory. ERR_UNAUTHENTICATED: its key is not loaded (node/key.h). */
 int zfs_mount(const char *name, const char *path, struct error *err);
 
 #endif

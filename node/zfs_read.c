@@ -11,10 +11,16 @@
 #include <string.h>
 
 #include "node/zfs.h"
+#include "node/zfs_read.h"
 #include "node/zfs_run.h"
 
 #define LIST_TIMEOUT_MS 600000
 #define LIST_OUTPUT_MAX ((size_t)2 << 30) /* 110,000 datasets and snapshots print 160 MB */
+
+static const char *wanted(void)
+{
+	return reading_properties(zfs_is_the_kernels());
+}
 
 /* The reading owns the text. */
 static int get(struct arena *arena, const char *parent, const char *const *argv, bool all_there,
@@ -36,9 +42,8 @@ static int get(struct arena *arena, const char *parent, const char *const *argv,
 
 int zfs_list(struct arena *arena, const char *parent, struct reading *ret, struct error *err)
 {
-	const char *argv[] = {
-		"zfs",  "get", "-rHp", "-o", "name,property,value,source", reading_properties,
-		parent, NULL};
+	const char *argv[] = {"zfs",    "get",  "-rHp", "-o", "name,property,value,source",
+			      wanted(), parent, NULL};
 
 	return get(arena, parent, argv, true, ret, err);
 }
@@ -51,7 +56,7 @@ int zfs_read(struct arena *arena, const char *parent, const char *const *names, 
 
 	for (const char *const *word =
 		     (const char *const[]){"zfs", "get", "-Hp", "-o", "name,property,value,source",
-					   reading_properties, parent, NULL};
+					   wanted(), parent, NULL};
 	     *word; word++)
 		argv[used++] = *word;
 	for (size_t i = 0; i < n; i++)
@@ -62,16 +67,8 @@ int zfs_read(struct arena *arena, const char *parent, const char *const *names, 
 int zfs_read_family(struct arena *arena, const char *parent, const char *name, struct reading *ret,
 		    struct error *err)
 {
-	const char *argv[] = {"zfs",
-			      "get",
-			      "-Hp",
-			      "-d",
-			      "1",
-			      "-o",
-			      "name,property,value,source",
-			      reading_properties,
-			      name,
-			      NULL};
+	const char *argv[] = {"zfs",    "get", "-Hp", "-d", "1", "-o", "name,property,value,source",
+			      wanted(), name,  NULL};
 
 	return get(arena, parent, argv, true, ret, err);
 }
@@ -100,5 +97,18 @@ int zfs_userrefs(const char *name, uint64_t *ret, struct error *err)
 	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err))
 		return -1;
 	*ret = strtoull(out, NULL, 10);
+	return 0;
+}
+
+int zfs_volsize(const char *name, int64_t *ret, struct error *err)
+{
+	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", "volsize", name, NULL};
+	auto_free char *out = NULL;
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err))
+		return -1;
+	*ret = (int64_t)strtoull(out, NULL, 10);
+	if (*ret <= 0)
+		return fail(err, ERR_INTERNAL, "zfs tells no volsize of '%s'", name);
 	return 0;
 }

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/mem.h"
+#include "node/metrics.h"
 
 /* The first row whose words zfs said decides, so the longer words come first. */
 static const struct {
@@ -34,7 +36,13 @@ static const struct {
 	{"out of space", ERR_RESOURCE_EXHAUSTED, "free space in the pool or add a device"},
 	{"bad numeric value", ERR_INVALID_ARGUMENT, NULL},
 	{"invalid property", ERR_INVALID_ARGUMENT, NULL},
+	{"already loaded for", ERR_ALREADY_EXISTS, NULL},
+	{"already unloaded for", ERR_ALREADY_EXISTS, NULL},
+	{"Key load error", ERR_UNAUTHENTICATED, "give the key that the volume was made with"},
+	{"feature not enabled", ERR_FAILED_PRECONDITION, "see 'zpool upgrade'"},
 	{"must be ", ERR_INVALID_ARGUMENT, NULL},
+	{"does not apply to datasets of this type", ERR_INVALID_ARGUMENT, NULL},
+	{"is readonly", ERR_INVALID_ARGUMENT, NULL},
 	{"property value too long", ERR_INVALID_ARGUMENT, NULL},
 	{"size is less than current", ERR_FAILED_PRECONDITION, NULL},
 	{"has children", ERR_FAILED_PRECONDITION,
@@ -48,6 +56,17 @@ static const struct {
 	{"failed to initialize ZFS", ERR_FAILED_PRECONDITION,
 	 "run 'modprobe zfs', or start the zfs-fuse service where there is no kernel ZFS"},
 };
+
+bool zfs_is_the_kernels(void)
+{
+	auto_fclose FILE *file = fopen("/proc/filesystems", "re");
+	char line[64];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strcmp(line, "nodev\tzfs\n"))
+			return true;
+	return false;
+}
 
 int zfs_fail(const char *said, struct error *err)
 {
@@ -65,9 +84,12 @@ int zfs_fail(const char *said, struct error *err)
 
 int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 {
-	struct exec_result result;
+	struct exec_result result = {0};
+	int64_t started = now_us();
 
-	if (exec_run(exec, &result, err)) {
+	int failed = exec_run(exec, &result, err);
+	metrics_zfs(exec->argv, failed ? err->code : ERR_OK, result.status, now_us() - started);
+	if (failed) {
 		if (err->code == ERR_FAILED_PRECONDITION)
 			fail(err, ERR_FAILED_PRECONDITION,
 			     "the program '%s' is not on this host; install zfsutils-linux, or "
@@ -75,7 +97,6 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 			     exec->argv[0]);
 		return -1;
 	}
-	int failed = 0;
 	if (result.status)
 		failed = zfs_fail(*result.error ? result.error : "nothing, and failed", err);
 	if (ret_out) {
@@ -88,8 +109,13 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 
 int zfs_run(const char *const *argv, struct error *err)
 {
+	return zfs_run_with(argv, NULL, err);
+}
+
+int zfs_run_with(const char *const *argv, const char *input, struct error *err)
+{
 	for (long ms = 10;; ms *= 2) {
-		if (!zfs_run_once(&(struct exec){.argv = argv}, NULL, err))
+		if (!zfs_run_once(&(struct exec){.argv = argv, .input = input}, NULL, err))
 			return 0;
 		if (ms > 1280 || !strstr(err->text, "dataset is busy"))
 			return -1;

@@ -4,6 +4,8 @@
 
 /* Running zfs(8) and zpool(8), for node/zfs.c and node/zfs_read.c. Blocks. */
 
+#include <stdbool.h>
+
 #include "common/error.h"
 #include "common/exec.h"
 
@@ -18,5 +20,10 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
  * nobody uses it: such a run is repeated for two and a half seconds.
  */
 int zfs_run(const char *const *argv, struct error *err);
+/* The same; input is what it reads, or NULL. */
+int zfs_run_with(const char *const *argv, const char *input, struct error *err);
+
+/* The kernel's; else zfs-fuse's. */
+bool zfs_is_the_kernels(void);
 
 #endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Promises to those who look for a volume before they make it.
+ *
+ * Invariant: a promise that is forgotten, to make room or with the process, is covered by the
+ * floor, below which nothing is granted. So nothing has to be written down.
+ */
+#include "node/claims.h"
+
+#include <time.h>
+
+#include "common/hash.h"
+#include "common/mem.h"
+
+/*
+ * Claims begin with the microsecond in which they were made, by the controller's clock, which may
+ * be ahead of ours by as much as this. A controller whose clock is behind hears of the floor.
+ */
+#define AHEAD_MAX_SECONDS 60
+#define CLAIM_OF_SECONDS  ((uint64_t)1000000 << 12)
+
+void claims_init(struct claims *claims)
+{
+	claims->floor = ((uint64_t)time(NULL) + AHEAD_MAX_SECONDS) * CLAIM_OF_SECONDS;
+}
+
+static uint64_t hash_of(const char *id)
+{
+	uint64_t hash = hash_text(HASH_START, id);
+
+	return hash ? hash : 1;
+}
+
+static struct promise *find(struct claims *claims, uint64_t id)
+{
+	for (size_t i = 0; i < CLAIMS_MAX; i++) {
+		if (claims->list[i].id == id)
+			return &claims->list[i];
+	}
+	return NULL;
+}
+
+static struct promise *put(struct claims *claims, uint64_t id)
+{
+	struct promise *promise = &claims->list[claims->next];
+
+	claims->next = (claims->next + 1) % CLAIMS_MAX;
+	if (promise->claim > claims->floor)
+		claims->floor = promise->claim;
+	promise->id = id;
+	return promise;
+}
+
+bool claims_take(struct claims *claims, const char *id, uint64_t claim, uint64_t *ret_promised)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&claims->lock);
+	uint64_t hash = hash_of(id);
+	struct promise *promise = find(claims, hash);
+
+	*ret_promised = promise ? promise->claim : claims->floor;
+	if (claim <= *ret_promised)
+		return false;
+	if (!promise)
+		promise = put(claims, hash);
+	promise->claim = claim;
+	return true;
+}
+
+bool claims_hold(struct claims *claims, const char *id, uint64_t claim)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&claims->lock);
+	const struct promise *promise = find(claims, hash_of(id));
+
+	return promise && promise->claim == claim;
+}

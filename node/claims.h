@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_CLAIMS_H
+#define ZCSI_NODE_CLAIMS_H
+
+/*
+ * Who may make a volume here. A controller looks for its id at every agent, and each of them
+ * promises that it will make no volume of that id for an earlier claim; then one of them is asked
+ * to make it. So of two controllers that place one name in two pools at the same time, at least one
+ * is refused, and looks again (agent.proto: claim).
+ *
+ * Any thread. Zeroed memory promises nothing.
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLAIMS_MAX 1024
+
+struct claims {
+	pthread_mutex_t lock;
+	struct promise {
+		uint64_t id; /* its hash: two ids that share one are the more careful */
+		uint64_t claim;
+	} list[CLAIMS_MAX];
+	size_t next;    /* the oldest promise, which the next one replaces */
+	uint64_t floor; /* what is forgotten was no higher */
+};
+
+/* After a start: whatever an earlier process has promised is kept. */
+void claims_init(struct claims *claims);
+/* Promise; or false and *ret_promised, when a later claim, or an equal one, was there before. */
+bool claims_take(struct claims *claims, const char *id, uint64_t claim, uint64_t *ret_promised);
+/* Nobody has taken a later one since, and nothing was forgotten. */
+bool claims_hold(struct claims *claims, const char *id, uint64_t claim);
+
+#endif

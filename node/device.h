@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_DEVICE_H
+#define ZCSI_DEVICE_H
+
+/* The block device of a zvol. */
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+
+/*
+ * Open it for reading, with these flags besides, when udev has made its name: a descriptor. Waits
+ * until the deadline or for DEVICE_WAIT_MS. ERR_FAILED_PRECONDITION: there are no such devices
+ * here, or with O_EXCL somebody has it; ERR_UNAVAILABLE: it did not come.
+ */
+int device_open(const char *dataset, int flags, int64_t deadline, struct error *err);
+
+/* What udev calls it, and mountinfo what is mounted of it: /dev/zvol/pool/parent/leaf. */
+char *device_path(struct arena *arena, const char *dataset);
+/* The size in bytes of a device by its number, from what does not wait for the device itself. */
+int device_size(dev_t device, int64_t *ret, struct error *err);
+
+#define DEVICE_WAIT_MS 60000
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The node's metrics: the programs it runs, the pool, the volumes.
+ *
+ * Invariant: to tell them runs no program; the pool and the volumes are as the catalog knows them,
+ * and zcsi_catalog_read_timestamp_seconds says since when. Volumes have series of their own up to
+ * VOLUMES_MAX of them, so that a monitoring system is not flooded; the totals are always there.
+ */
+#include "node/metrics.h"
+
+#include "common/metrics.h"
+#include "node/figures.h"
+#include "node/node.h"
+
+#define VOLUMES_MAX 1000
+
+static struct metric runs =
+	METRIC(COUNTER, "zcsi_zfs_processes_total",
+	       "Processes of zfs and zpool that have ended, or could not be run.", "command",
+	       "verb", "outcome");
+static struct metric run_seconds =
+	METRIC(HISTOGRAM, "zcsi_zfs_process_duration_seconds",
+	       "From the start of a zfs or zpool process to its end.", "command", "verb");
+
+static const char *outcome_of(enum error_code code, int status)
+{
+	if (code != ERR_OK)
+		return code == ERR_UNAVAILABLE ? "timeout" : "not_run";
+	if (status > 128)
+		return "killed";
+	return status == 0 ? "ok" : "refused";
+}
+
+void metrics_zfs(const char *const *argv, enum error_code code, int status, int64_t us)
+{
+	metric_count(&runs, argv[0], argv[1], outcome_of(code, status));
+	metric_time(&run_seconds, us, argv[0], argv[1]);
+}
+
+enum { USABLE, READ, AVAILABLE, VOLUMES, TRASHED, SNAPSHOTS, SIZE, USED, OMITTED };
+
+static const struct metric pool[] = {
+	[USABLE] = METRIC(GAUGE, "zcsi_pool_usable",
+			  "1: the pool and the parent dataset can be read.", "dataset"),
+	[READ] = METRIC(GAUGE, "zcsi_catalog_read_timestamp_seconds",
+			"When all of the pool was last read, in seconds since 1970; 0: never.",
+			"dataset"),
+	[AVAILABLE] = METRIC(GAUGE, "zcsi_pool_available_bytes", "What a new volume could use.",
+			     "dataset"),
+	[VOLUMES] = METRIC(GAUGE, "zcsi_volumes", "Volumes, without deleted ones.", "dataset"),
+	[TRASHED] =
+		METRIC(GAUGE, "zcsi_trashed_volumes", "Deleted volumes that are kept.", "dataset"),
+	[SNAPSHOTS] = METRIC(GAUGE, "zcsi_snapshots", "Snapshots of volumes, deleted ones' too.",
+			     "dataset"),
+	[SIZE] = METRIC(GAUGE, "zcsi_volumes_size_bytes", "The sizes of all volumes.", "dataset"),
+	[USED] = METRIC(GAUGE, "zcsi_volumes_used_bytes",
+			"What all volumes and their snapshots use.", "dataset"),
+	[OMITTED] = METRIC(GAUGE, "zcsi_volumes_omitted",
+			   "Volumes without series of their own: there are too many.", "dataset"),
+};
+
+static const struct {
+	struct metric metric;
+	size_t member; /* of struct dataset, int64_t */
+	bool read;     /* known once the volume was read */
+} volume[] = {
+	{METRIC(GAUGE, "zcsi_volume_size_bytes", "The size of a volume.", "volume"),
+	 offsetof(struct dataset, size), false},
+	{METRIC(GAUGE, "zcsi_volume_used_bytes", "What a volume and its snapshots use.", "volume"),
+	 offsetof(struct dataset, used), true},
+	{METRIC(GAUGE, "zcsi_volume_available_bytes",
+		"What can still be written to a volume: of its size, or of the pool.", "volume"),
+	 offsetof(struct dataset, available), true},
+};
+
+static void tell_pool(FILE *out, const char *dataset, const struct figures *figures)
+{
+	const double values[] = {
+		[USABLE] = figures->usable,
+		[READ] = (double)figures->read,
+		[AVAILABLE] = (double)figures->available,
+		[VOLUMES] = (double)figures->n_volumes,
+		[TRASHED] = (double)figures->n_trashed,
+		[SNAPSHOTS] = (double)figures->n_snapshots,
+		[SIZE] = (double)figures->size,
+		[USED] = (double)figures->used,
+		[OMITTED] = (double)(figures->n_volumes - figures->volumes.n),
+	};
+
+	/* what was never read is not told: a number that is not known is not zero */
+	for (size_t i = 0; i < (figures->read ? COUNT(pool) : READ + 1); i++) {
+		metric_head(&pool[i], out);
+		metric_sample(&pool[i], out, values[i], dataset);
+	}
+}
+
+static void tell_volumes(FILE *out, const struct dataset_list *list)
+{
+	for (size_t i = 0; i < COUNT(volume); i++) {
+		metric_head(&volume[i].metric, out);
+		for (size_t k = 0; k < list->n; k++) {
+			const struct dataset *row = list->rows[k];
+			const int64_t *value = (const void *)((const char *)row + volume[i].member);
+			if (row->guid || !volume[i].read)
+				metric_sample(&volume[i].metric, out, (double)*value, row->id);
+		}
+	}
+}
+
+void node_metrics(void *arg, FILE *out)
+{
+	const struct node *node = arg;
+	struct figures figures;
+	struct arena arena;
+
+	metric_write(&runs, out);
+	metric_write(&run_seconds, out);
+	if (!node->catalog)
+		return;
+	arena_init(&arena, SIZE_MAX);
+	catalog_figures(node->catalog, &arena, VOLUMES_MAX, &figures);
+	tell_pool(out, catalog_parent(node->catalog), &figures);
+	tell_volumes(out, &figures.volumes);
+	arena_fini(&arena);
+}
+
+int node_ready(void *arg, struct error *err)
+{
+	const struct node *node = arg;
+	struct catalog_pool state = {.problem = ""};
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	if (node->catalog)
+		catalog_pool(node->catalog, &arena, &state);
+	int result = *state.problem ? fail(err, ERR_UNAVAILABLE, "%s", state.problem) : 0;
+	arena_fini(&arena);
+	return result;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_MOUNT_CALL_H
+#define ZCSI_MOUNT_CALL_H
+
+/*
+ * System calls on mounts whose server or pool may be dead, as -1 with errno in bounded time:
+ * ETIMEDOUT when there was no answer within MOUNT_CALL_MS.
+ */
+
+#define MOUNT_CALL_MS 10000
+
+/* The mount at a path as a descriptor: itself, or with OPEN_TREE_CLONE a copy attached nowhere. */
+int mount_call_open(const char *path, unsigned flags);
+/* umount2(2). After ETIMEDOUT the mount may be gone and its server still be waited for. */
+int mount_call_unmount(const char *path, int flags);
+
+#endif
