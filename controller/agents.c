@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Connections to the agents. The list is fixed at start; whether an agent is there shows when it
- * is asked. Invariant: every call begun is finished before a function here returns.
+ * Asking the agents. Who they are is the roster's, whether they are there and to be trusted the
+ * roll call's, what an answer means hosts.c's and the handlers'.
  *
- * What an answer means is for hosts.c and the handlers.
+ * Invariant: every call begun is finished before a function here returns.
  */
 #include "controller/agents.h"
 
@@ -11,18 +11,20 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "transport/client.h"
+#include "controller/roster.h"
+#include "controller/recall.h"
+#include "controller/rollcall.h"
+#include "controller/watch.h"
 
 #define ASK_MS       120000 /* when the caller set no deadline */
 #define SLACK_MS_MAX 1000
-
-struct agent {
-	struct client *client;
-};
+#define DOWN_MS      1000 /* for one that did not answer the last roll call */
 
 struct agents {
-	size_t n;
-	struct agent list[];
+	struct agents_options options;
+	struct roster roster;
+	struct recall recall;
+	struct watch *watch; /* NULL before agents_start */
 };
 
 static int check_once(const struct option_list *endpoints, struct error *err)
@@ -37,36 +39,73 @@ static int check_once(const struct option_list *endpoints, struct error *err)
 	return 0;
 }
 
-int agents_new(struct agents **ret, struct loop *loop, const struct option_list *endpoints,
-	       bool allow_plaintext, struct error *err)
+int agents_new(struct agents **ret, struct loop *loop, const struct agents_options *options,
+	       struct error *err)
 {
-	if (check_once(endpoints, err) < 0)
+	const struct client_options client = {.tls = options->trust->tls,
+					      .allow_plaintext = options->trust->insecure};
+
+	if (check_once(options->named, err) < 0)
 		return -1;
-	struct agents *agents = mem_alloc(sizeof(*agents) + endpoints->n * sizeof(agents->list[0]));
-	for (; agents->n < endpoints->n; agents->n++) {
-		const char *endpoint = endpoints->values[agents->n];
-		if (client_new(&agents->list[agents->n].client, loop, endpoint, allow_plaintext,
-			       NULL, err) < 0) {
-			agents_free(agents);
-			return fail_context(err, "--agent '%s'", endpoint);
-		}
+	struct agents *agents = mem_alloc(sizeof(*agents));
+	agents->options = *options;
+	roster_init(&agents->roster, loop, &client);
+	if (roster_name(&agents->roster, options->named->values, options->named->n, err) < 0) {
+		agents_free(agents);
+		return fail_context(err, "--agent");
 	}
+	roster_open(&agents->roster);
 	*ret = agents;
 	return 0;
+}
+
+int agents_start(struct agents *agents, struct error *err)
+{
+	const struct agents_options *options = &agents->options;
+
+	agents->roster.closed = true;
+	return watch_start(&agents->watch, &agents->roster,
+			   &(struct watch_options){.agents = options->named,
+						   .file = options->file,
+						   .every_ms = options->every_ms,
+						   .lost_after_ms = options->lost_after_ms},
+			   err);
 }
 
 void agents_free(struct agents *agents)
 {
 	if (!agents)
 		return;
-	for (size_t i = 0; i < agents->n; i++)
-		client_free(agents->list[i].client);
+	watch_stop(agents->watch);
+	roster_fini(&agents->roster);
 	free(agents);
 }
 
 const char *agent_endpoint(const struct agent *agent)
 {
 	return client_endpoint(agent->client);
+}
+
+void agents_metrics(void *arg, FILE *out)
+{
+	struct agents *agents = arg;
+
+	roster_metrics(&agents->roster, out);
+}
+
+bool agents_partial_lists(const struct rpc_call *call)
+{
+	const struct agents *agents = call->app;
+
+	return agents->options.partial_lists;
+}
+
+int agent_recognise(const struct rpc_call *call, const struct agent *agent,
+		    const GetHostResponse *says, struct error *err)
+{
+	struct agents *agents = call->app;
+
+	return rollcall_recognise(&agents->roster, agent, says, err);
 }
 
 /* Before the server gives up on the call, so that the caller hears which agent was silent. */
@@ -84,31 +123,97 @@ static int64_t deadline_of_all(const struct rpc_call *call)
 	return now_ms() + time_left_ms(deadline_of(call)) / 2;
 }
 
+struct view {
+	bool down;
+	char *refusal; /* in the arena, or NULL */
+};
+
+static struct view look_at(struct rpc_call *call, const struct agent *agent)
+{
+	struct agents *agents = call->app;
+	auto_unlock pthread_mutex_t *held = lock_take(&agents->roster.lock);
+	const struct standing *standing = &agent->standing;
+
+	return (struct view){.down = standing->asked && !standing->up,
+			     .refusal = standing->refusal
+						? arena_strdup(&call->arena, standing->refusal)
+						: NULL};
+}
+
+static struct client_call *begin(struct rpc_call *call, const struct agent *agent,
+				 const char *method, const ProtobufCMessage *request,
+				 int64_t deadline)
+{
+	return client_begin(agent->client, &call->arena, &zcsi__v1__agent__descriptor, method,
+			    request, deadline);
+}
+
+static int ask(struct rpc_call *call, const struct agent *agent, const char *method,
+	       const ProtobufCMessage *request, int64_t deadline, void *ret_response,
+	       struct error *err)
+{
+	struct view view = look_at(call, agent);
+
+	if (view.refusal)
+		return fail(err, ERR_FAILED_PRECONDITION, "%s", view.refusal);
+	return client_finish(begin(call, agent, method, request, deadline), ret_response, err);
+}
+
 int agent_ask(struct rpc_call *call, const struct agent *agent, const char *method,
 	      const ProtobufCMessage *request, void *ret_response, struct error *err)
 {
-	struct client_call *asked =
-		client_begin(agent->client, &call->arena, &zcsi__v1__agent__descriptor, method,
-			     request, deadline_of(call));
+	return ask(call, agent, method, request, deadline_of(call), ret_response, err);
+}
 
-	return client_finish(asked, ret_response, err);
+int agent_try(struct rpc_call *call, const struct agent *agent, const char *method,
+	      const ProtobufCMessage *request, void *ret_response, struct error *err)
+{
+	if (look_at(call, agent).down)
+		return fail(err, ERR_UNAVAILABLE, "'%s' is down", agent_endpoint(agent));
+	return ask(call, agent, method, request, deadline_of_all(call), ret_response, err);
+}
+
+const struct agent *agents_recall(struct rpc_call *call, const char *id)
+{
+	struct agents *agents = call->app;
+	const struct pin *pin = roster_pin(&agents->roster, call);
+	const struct agent *guess = recall_get(&agents->recall, id, pin->epoch);
+
+	for (size_t i = 0; guess && i < pin->set->n; i++) {
+		if (pin->set->list[i] == guess)
+			return guess;
+	}
+	return NULL;
+}
+
+void agents_remember(struct rpc_call *call, const char *id, const struct agent *agent)
+{
+	struct agents *agents = call->app;
+
+	recall_put(&agents->recall, id, roster_pin(&agents->roster, call)->epoch, agent);
 }
 
 struct answers agents_ask_all(struct rpc_call *call, const char *method,
 			      const ProtobufCMessage *request)
 {
-	const struct agents *agents = call->app;
-	struct arena *arena = &call->arena;
-	struct client_call **asked = arena_alloc(arena, agents->n * sizeof(*asked));
-	struct answer *list = arena_alloc(arena, agents->n * sizeof(*list));
-	int64_t deadline = deadline_of_all(call);
+	struct agents *agents = call->app;
+	const struct agent_set *set = roster_pin(&agents->roster, call)->set;
+	struct client_call **asked = arena_alloc(&call->arena, (set->n + 1) * sizeof(*asked));
+	struct answer *list = arena_alloc(&call->arena, (set->n + 1) * sizeof(*list));
+	int64_t deadline = deadline_of_all(call), moment = now_ms() + DOWN_MS;
 
-	for (size_t i = 0; i < agents->n; i++)
-		asked[i] = client_begin(agents->list[i].client, arena, &zcsi__v1__agent__descriptor,
-					method, request, deadline);
-	for (size_t i = 0; i < agents->n; i++) {
-		list[i].agent = &agents->list[i];
-		client_finish(asked[i], &list[i].response, &list[i].error);
+	for (size_t i = 0; i < set->n; i++) {
+		const struct view view = look_at(call, set->list[i]);
+		list[i].agent = set->list[i];
+		if (view.refusal)
+			fail(&list[i].error, ERR_FAILED_PRECONDITION, "%s", view.refusal);
+		else
+			asked[i] = begin(call, set->list[i], method, request,
+					 view.down && moment < deadline ? moment : deadline);
 	}
-	return (struct answers){.list = list, .n = agents->n};
+	for (size_t i = 0; i < set->n; i++) {
+		if (asked[i])
+			client_finish(asked[i], &list[i].response, &list[i].error);
+	}
+	return (struct answers){.list = list, .n = set->n};
 }

@@ -3,13 +3,14 @@
 #define ZCSI_CONTROLLER_AGENTS_H
 
 /*
- * The agents: a connection to each, and how they are asked, one or all at once. Asking is for
- * handlers on workers: it blocks, until an answer or a moment before the caller's deadline.
- * Answers live in the call's arena.
+ * The agents, and how they are asked, one or all at once. Asking is for handlers on workers: it
+ * blocks, until an answer or a moment before the caller's deadline. Answers live in the call's
+ * arena.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <protobuf-c/protobuf-c.h>
 
 #include "common/error.h"
@@ -17,21 +18,47 @@
 #include "proto/agent.h"
 #include "transport/loop.h"
 #include "transport/rpc.h"
+#include "transport/trust.h"
 
 struct agents;
 struct agent;
 
+struct agents_options {
+	const struct option_list *named; /* --agent */
+	const char *file;                /* --agents-file; NULL: none */
+	const struct trust *trust;
+	int64_t every_ms;      /* between two roll calls (rollcall.h) */
+	int64_t lost_after_ms; /* --assume-lost; 0: never */
+	bool partial_lists;
+};
+
 /*
- * Nothing is connected before it is needed. *err names an endpoint of no form, or given twice.
- * allow_plaintext: agents beyond loopback too.
+ * Nothing is connected before agents_start. *err names an endpoint of no form, or given twice. What
+ * the options point to lasts as long.
  */
-int agents_new(struct agents **ret, struct loop *loop, const struct option_list *endpoints,
-	       bool allow_plaintext, struct error *err);
-/* On the loop's thread, with no call under way. */
+int agents_new(struct agents **ret, struct loop *loop, const struct agents_options *options,
+	       struct error *err);
+/* Introduce them, and keep watch. Calls that come meanwhile wait. */
+int agents_start(struct agents *agents, struct error *err);
+/* On the loop's thread, when no call is under way and the loop does not run. */
 void agents_free(struct agents *agents);
 const char *agent_endpoint(const struct agent *agent);
+bool agents_partial_lists(const struct rpc_call *call);
+/* For the monitor (transport/monitor.h). */
+void agents_metrics(void *agents, FILE *out);
+
+/* An agent is who it was (rollcall.h). */
+int agent_recognise(const struct rpc_call *call, const struct agent *agent,
+		    const GetHostResponse *says, struct error *err);
+
+/* Who had the volume when somebody found it, if no agent has come since; or NULL (recall.h). */
+const struct agent *agents_recall(struct rpc_call *call, const char *id);
+void agents_remember(struct rpc_call *call, const char *id, const struct agent *agent);
 
 int agent_ask(struct rpc_call *call, const struct agent *agent, const char *method,
+	      const ProtobufCMessage *request, void *ret_response, struct error *err);
+/* With half the time that is left, and not at all when it missed the last roll call. */
+int agent_try(struct rpc_call *call, const struct agent *agent, const char *method,
 	      const ProtobufCMessage *request, void *ret_response, struct error *err);
 
 struct answer {
@@ -41,36 +68,12 @@ struct answer {
 };
 
 struct answers {
-	struct answer *list; /* one for every agent, in the order they were given */
+	struct answer *list; /* one for every agent, in the same order throughout a call */
 	size_t n;
 };
 
-/* The same question to all, at once; they have half the time that is left to the call. */
+/* To all, at once; they have half the time too, those who missed the last roll call a moment. */
 struct answers agents_ask_all(struct rpc_call *call, const char *method,
 			      const ProtobufCMessage *request);
-
-/* agent_get_dataset(call, agent, request, &response, err), and the like */
-#define AGENT_METHOD_(Name, name)                                                                  \
-	static inline int agent_##name(struct rpc_call *call, const struct agent *agent,           \
-				       const Name##Request *request, Name##Response **ret,         \
-				       struct error *err)                                          \
-	{                                                                                          \
-		void *response;                                                                    \
-		if (agent_ask(call, agent, #Name, &request->base, &response, err) < 0)             \
-			return -1;                                                                 \
-		*ret = response;                                                                   \
-		return 0;                                                                          \
-	}
-
-AGENT_METHOD_(GetHost, get_host)
-AGENT_METHOD_(CreateDataset, create_dataset)
-AGENT_METHOD_(ResizeDataset, resize_dataset)
-AGENT_METHOD_(DestroyDataset, destroy_dataset)
-AGENT_METHOD_(ModifyDataset, modify_dataset)
-AGENT_METHOD_(PublishDataset, publish_dataset)
-AGENT_METHOD_(UnpublishDataset, unpublish_dataset)
-AGENT_METHOD_(SnapshotDataset, snapshot_dataset)
-AGENT_METHOD_(SnapshotGroup, snapshot_group)
-AGENT_METHOD_(DestroyDatasetSnapshot, destroy_dataset_snapshot)
 
 #endif

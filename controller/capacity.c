@@ -22,7 +22,7 @@ static Google__Protobuf__Int64Value *int64_value(struct arena *arena, int64_t nu
 }
 
 static int count_space(struct rpc_call *call, const GetCapacityRequest *req,
-		       GetCapacityResponse *rsp, struct error *err)
+		       const struct where *where, GetCapacityResponse *rsp, struct error *err)
 {
 	struct hosts hosts;
 	int64_t largest = 0;
@@ -31,7 +31,7 @@ static int count_space(struct rpc_call *call, const GetCapacityRequest *req,
 		return -1;
 	for (size_t i = 0; i < hosts.n; i++) {
 		const GetHostResponse *host = hosts.list[i].says;
-		if (!placement_usable(host) ||
+		if (!placement_usable(host) || !placement_pinned(host, where) ||
 		    !placement_reaches(&call->arena, host, req->accessible_topology))
 			continue;
 		rsp->available_capacity += host->available;
@@ -47,6 +47,7 @@ int get_capacity(struct rpc_call *call, const GetCapacityRequest *req, GetCapaci
 {
 	struct parameters parameters;
 	struct error unsupported;
+	const char *format;
 
 	if (req->n_volume_capabilities &&
 	    capabilities_check(req->n_volume_capabilities, req->volume_capabilities, err) < 0)
@@ -55,8 +56,9 @@ int get_capacity(struct rpc_call *call, const GetCapacityRequest *req, GetCapaci
 			     &parameters, err) < 0)
 		return -1;
 	/* A volume that cannot be made here has no room here; that is an answer, not an error. */
-	if (capabilities_support(req->n_volume_capabilities, req->volume_capabilities,
+	if (capabilities_support(req->n_volume_capabilities, req->volume_capabilities, &format,
 				 &unsupported) < 0)
 		return 0;
-	return count_space(call, req, rsp, err);
+	const struct where where = {.node = parameters.node, .pool = parameters.pool};
+	return count_space(call, req, &where, rsp, err);
 }

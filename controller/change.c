@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 
+#include "common/format.h"
 #include "common/map.h"
 #include "controller/capability.h"
 #include "controller/hosts.h"
@@ -30,6 +31,25 @@ static int parse_expansion(const ControllerExpandVolumeRequest *req, struct size
 	return size_range_parse(req->capacity_range, ret, err);
 }
 
+static int check_format(const ControllerExpandVolumeRequest *req, const Dataset *dataset,
+			struct size_range *range, struct error *err)
+{
+	const struct format *format = format_find(dataset->format);
+
+	if (req->volume_capability &&
+	    capability_fits(req->volume_capability, dataset, ERR_INVALID_ARGUMENT, err) < 0)
+		return -1;
+	return format ? size_range_take_format(range, format, err) : 0;
+}
+
+/* What is mounted has a file system of its own, which follows on the node. */
+static bool grows_on_node(const Dataset *dataset)
+{
+	const struct format *format = format_find(dataset->format);
+
+	return format && format->zvol && format->mounts;
+}
+
 int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolumeRequest *req,
 			     ControllerExpandVolumeResponse *rsp, struct error *err)
 {
@@ -39,13 +59,15 @@ int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolume
 	struct owner owner;
 
 	if (parse_expansion(req, &range, err) < 0 ||
-	    owner_get(call, req->volume_id, &owner, err) < 0)
+	    owner_get(call, req->volume_id, &owner, err) < 0 ||
+	    check_format(req, owner.dataset, &range, err) < 0)
 		return -1;
 	if (range.limit && owner.dataset->size > range.limit)
 		return fail(err, ERR_OUT_OF_RANGE,
 			    "volume '%s' has %" PRId64 " bytes, more than limit_bytes %" PRId64
 			    ": volumes never shrink",
 			    req->volume_id, owner.dataset->size, range.limit);
+	rsp->node_expansion_required = grows_on_node(owner.dataset);
 	/* Without a quota it is as large as anyone requires, and one would make it smaller. */
 	rsp->capacity_bytes = range.required;
 	if (!owner.dataset->size)
@@ -75,7 +97,9 @@ int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolume
 			    "mutable_parameters is missing: at least one is needed");
 	if (parameters_parse_mutable(&call->arena, map_of(&call->arena, req, mutable_parameters),
 				     &parameters, err) < 0 ||
-	    owner_get(call, req->volume_id, &owner, err) < 0)
+	    owner_get(call, req->volume_id, &owner, err) < 0 ||
+	    parameters_check_format(&call->arena, &parameters, format_find(owner.dataset->format),
+				    err) < 0)
 		return -1;
 	if (parameters.n_properties == 0)
 		return 0;

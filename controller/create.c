@@ -4,13 +4,18 @@
  * is made where its source is.
  *
  * Invariant: whatever way a dataset was come by, found or just made, it is compared with the
- * request before it is answered; so a repeat, a race of two controllers on one pool, and a name
- * taken by something else all end at the same comparison.
+ * request before it is answered; so a repeat, a race of two controllers, and a name taken by
+ * something else all end at the same comparison. And it is made only while every agent's promise
+ * holds that it makes none of that name for somebody who looked for it earlier.
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/format.h"
+#include "common/map.h"
+#include "common/plugin.h"
 #include "controller/capability.h"
+#include "controller/claim.h"
 #include "controller/hosts.h"
 #include "controller/parameters.h"
 #include "controller/placement.h"
@@ -22,11 +27,28 @@
 
 struct wanted {
 	const char *name;
+	const char *format; /* common/format.h; "" is any that mounts */
 	struct size_range range;
 	struct parameters parameters;
 	struct source source;
-	const TopologyRequirement *where;
+	struct where where;
+	const char *key; /* or NULL */
+	uint64_t claim;  /* once nobody was found to have it */
 };
+
+/* Where it can be used everywhere, a requirement is as good as a preference. */
+static const TopologyRequirement *wishes_of(struct arena *arena,
+					    const TopologyRequirement *requirement)
+{
+	TopologyRequirement *wishes = new_topology_requirement(arena);
+
+	if (!requirement)
+		return NULL;
+	bool preferred = requirement->n_preferred;
+	wishes->n_preferred = preferred ? requirement->n_preferred : requirement->n_requisite;
+	wishes->preferred = preferred ? requirement->preferred : requirement->requisite;
+	return wishes;
+}
 
 static int parse(struct rpc_call *call, const CreateVolumeRequest *req, struct wanted *ret,
 		 struct error *err)
@@ -34,16 +56,27 @@ static int parse(struct rpc_call *call, const CreateVolumeRequest *req, struct w
 	if (text_check_name("name", req->name, err) < 0)
 		return -1;
 	if (capabilities_check(req->n_volume_capabilities, req->volume_capabilities, err) < 0 ||
-	    capabilities_support(req->n_volume_capabilities, req->volume_capabilities, err) < 0)
+	    capabilities_support(req->n_volume_capabilities, req->volume_capabilities, &ret->format,
+				 err) < 0)
 		return -1;
 	if (source_parse(req->volume_content_source, &ret->source, err) < 0 ||
 	    size_range_parse(req->capacity_range, &ret->range, err) < 0)
 		return -1;
+	struct map secrets = map_of(&call->arena, req, secrets);
+	ret->key = map_get(&secrets, PLUGIN_KEY_SECRET);
 	ret->name = req->name;
-	ret->where = req->accessibility_requirements;
-	return parameters_parse(&call->arena, map_of(&call->arena, req, parameters),
-				map_of(&call->arena, req, mutable_parameters), &ret->parameters,
-				err);
+	if (parameters_parse(&call->arena, map_of(&call->arena, req, parameters),
+			     map_of(&call->arena, req, mutable_parameters), &ret->parameters,
+			     err) < 0)
+		return -1;
+	const char *attach = parameters_value(&call->arena, ret->parameters.text, ATTACH_KEY);
+	ret->where = (struct where){.topology = req->accessibility_requirements,
+				    .node = ret->parameters.node,
+				    .pool = ret->parameters.pool};
+	if (strcmp(attach, ATTACH_LOCAL) != 0)
+		ret->where.topology = wishes_of(&call->arena, req->accessibility_requirements);
+	return capabilities_reach(req->n_volume_capabilities, req->volume_capabilities, attach,
+				  err);
 }
 
 static int compare_source(struct arena *arena, const struct wanted *wanted, const Dataset *dataset,
@@ -59,9 +92,23 @@ static int compare_source(struct arena *arena, const struct wanted *wanted, cons
 		    wanted->name, source_name(arena, &source), source_name(arena, &wanted->source));
 }
 
+static int compare_format(const struct wanted *wanted, const Dataset *dataset, struct error *err)
+{
+	const struct format *is = format_find(dataset->format);
+
+	if (is && format_fits(wanted->format, is))
+		return 0;
+	return fail(err, ERR_ALREADY_EXISTS,
+		    "volume '%s' already exists and is %s: volume_capabilities ask for '%s'",
+		    wanted->name, is ? is->description : dataset->format,
+		    *wanted->format ? wanted->format : "a mount");
+}
+
 static int compare(struct arena *arena, const struct wanted *wanted, const Dataset *dataset,
 		   const GetHostResponse *owner, struct error *err)
 {
+	if (compare_format(wanted, dataset, err) < 0)
+		return -1;
 	if (!size_range_fits(&wanted->range, dataset->size))
 		return fail(err, ERR_ALREADY_EXISTS,
 			    "volume '%s' already exists and its capacity_bytes, %" PRId64
@@ -77,11 +124,11 @@ static int compare(struct arena *arena, const struct wanted *wanted, const Datas
 			    difference);
 	if (compare_source(arena, wanted, dataset, err) < 0)
 		return -1;
-	if (!placement_allowed(arena, owner, wanted->where))
+	if (!placement_allowed(arena, owner, &wanted->where))
 		return fail(err, ERR_ALREADY_EXISTS,
-			    "volume '%s' already exists on node '%s', which is in none of the "
-			    "topologies that accessibility_requirements asks for",
-			    wanted->name, owner->node_id);
+			    "volume '%s' already exists on node '%s', in '%s'; asked for is one%s",
+			    wanted->name, owner->node_id, owner->dataset,
+			    placement_asked(arena, &wanted->where));
 	return 0;
 }
 
@@ -103,6 +150,24 @@ static void set_properties(struct arena *arena, const struct parameters *paramet
 	request->n_properties = n;
 }
 
+/* What only the format can tell of what is wanted. */
+static int take_format(struct arena *arena, struct wanted *wanted, const char *name,
+		       struct error *err)
+{
+	const struct format *format = format_find(name);
+
+	if (!format || !format_fits(wanted->format, format))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "volume '%s' is to be '%s' and its source, %s, is '%s': a clone is "
+			    "what its source is",
+			    wanted->name, *wanted->format ? wanted->format : "a mount",
+			    source_name(arena, &wanted->source), name);
+	wanted->format = name;
+	if (parameters_check_format(arena, &wanted->parameters, format, err) < 0)
+		return -1;
+	return size_range_take_format(&wanted->range, format, err);
+}
+
 static int make(struct rpc_call *call, const struct wanted *wanted, const struct agent *agent,
 		int64_t size, Dataset **ret, struct error *err)
 {
@@ -111,9 +176,13 @@ static int make(struct rpc_call *call, const struct wanted *wanted, const struct
 
 	request->id = arena_strdup(&call->arena, wanted->name);
 	request->size = size;
+	request->format = arena_strdup(&call->arena, wanted->format);
 	request->parameters = wanted->parameters.text;
 	request->source_snapshot = arena_strdup(&call->arena, wanted->source.snapshot);
 	request->source_dataset = arena_strdup(&call->arena, wanted->source.volume);
+	request->claim = wanted->claim;
+	if (wanted->key && wanted->parameters.encrypted)
+		request->key = arena_strdup(&call->arena, wanted->key);
 	set_properties(&call->arena, &wanted->parameters, request);
 	if (agent_create_dataset(call, agent, request, &response, err) < 0)
 		return -1;
@@ -121,45 +190,50 @@ static int make(struct rpc_call *call, const struct wanted *wanted, const struct
 	return 0;
 }
 
-static int place_and_make(struct rpc_call *call, const struct wanted *wanted, struct host *ret_host,
+static int place_and_make(struct rpc_call *call, struct wanted *wanted, struct host *ret_host,
 			  Dataset **ret, struct error *err)
 {
 	const struct host *host;
 	struct hosts hosts;
 
-	if (hosts_all(call, &hosts, err) < 0)
+	if (take_format(&call->arena, wanted, *wanted->format ? wanted->format : FORMAT_ZFS, err) <
+		    0 ||
+	    hosts_all(call, &hosts, err) < 0)
 		return -1;
-	if (placement_choose(&call->arena, &hosts, wanted->name, wanted->where, &host, err) < 0)
+	if (placement_choose(&call->arena, &hosts, wanted->name, &wanted->where, &host, err) < 0)
 		return -1;
 	*ret_host = *host;
 	return make(call, wanted, host->agent, size_range_choose(&wanted->range), ret, err);
 }
 
 /* A clone shares its source's blocks, so it is in the same pool. */
-static int clone_source(struct rpc_call *call, const struct wanted *wanted, struct host *ret_host,
+static int clone_source(struct rpc_call *call, struct wanted *wanted, struct host *ret_host,
 			Dataset **ret, struct error *err)
 {
-	const struct agent *agent;
-	int64_t source_size, size;
+	struct source_found source;
+	int64_t size;
 
-	if (source_find(call, &wanted->source, &agent, &source_size, err) < 0 ||
-	    size_range_choose_from(&wanted->range, source_size, &size, err) < 0 ||
-	    host_of(call, agent, ret_host, err) < 0)
+	if (source_find(call, &wanted->source, &source, err) < 0 ||
+	    take_format(&call->arena, wanted, source.format, err) < 0 ||
+	    size_range_choose_from(&wanted->range, source.size, &size, err) < 0 ||
+	    host_of(call, source.agent, ret_host, err) < 0)
 		return -1;
-	if (!placement_allowed(&call->arena, ret_host->says, wanted->where))
+	if (!placement_allowed(&call->arena, ret_host->says, &wanted->where))
 		return fail(err, ERR_RESOURCE_EXHAUSTED,
-			    "volume '%s' can only be on node '%s', where its source is, and that "
-			    "is in none of the topologies that accessibility_requirements asks for",
-			    wanted->name, ret_host->says->node_id);
-	return make(call, wanted, agent, size, ret, err);
+			    "volume '%s' can only be on node '%s', where its source is; asked for "
+			    "is one%s",
+			    wanted->name, ret_host->says->node_id,
+			    placement_asked(&call->arena, &wanted->where));
+	return make(call, wanted, source.agent, size, ret, err);
 }
 
-static int find_or_make(struct rpc_call *call, const struct wanted *wanted, struct host *ret_host,
+/* -1 with ERR_ABORTED: another controller looks for it as well, or an agent was started anew. */
+static int find_or_make(struct rpc_call *call, struct wanted *wanted, struct host *ret_host,
 			Dataset **ret, struct error *err)
 {
 	struct owner owner;
 
-	if (owner_find(call, wanted->name, &owner, err) < 0)
+	if (owner_claim(call, wanted->name, &owner, &wanted->claim, err) < 0)
 		return -1;
 	if (!owner.dataset)
 		return source_given(&wanted->source)
@@ -178,8 +252,10 @@ int create_volume(struct rpc_call *call, const CreateVolumeRequest *req, CreateV
 
 	if (parse(call, req, &wanted, err) < 0)
 		return -1;
-	if (find_or_make(call, &wanted, &host, &dataset, err) < 0)
-		return -1;
+	while (find_or_make(call, &wanted, &host, &dataset, err) < 0) {
+		if (err->code != ERR_ABORTED || !claim_pause(call->deadline))
+			return -1;
+	}
 	if (!dataset)
 		return fail(err, ERR_INTERNAL,
 			    "agent '%s' made volume '%s' but did not describe it: repeat the call",

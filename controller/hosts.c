@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "controller/claim.h"
 
 #define HURRY_MS 500
 
@@ -20,10 +21,23 @@ static int fail_silent(const struct rpc_call *call, const struct answer *answer,
 {
 	bool hurried = answer->error.code == ERR_DEADLINE_EXCEEDED &&
 		       time_left_ms(call->deadline) < HURRY_MS;
+	const char *endpoint = agent_endpoint(answer->agent);
 
+	if (answer->error.code == ERR_FAILED_PRECONDITION)
+		return fail(err, ERR_FAILED_PRECONDITION, "agent '%s' cannot say %s: %s", endpoint,
+			    what, answer->error.text);
 	return fail(err, hurried ? ERR_DEADLINE_EXCEEDED : ERR_UNAVAILABLE,
-		    "agent '%s' did not say %s: %s; repeat when it is back, or take it off --agent",
-		    agent_endpoint(answer->agent), what, answer->error.text);
+		    "agent '%s' did not say %s: %s; repeat when it is back, or take it off the "
+		    "list of agents",
+		    endpoint, what, answer->error.text);
+}
+
+static int check_somebody(const struct answers *answers, struct error *err)
+{
+	if (answers->n)
+		return 0;
+	return fail(err, ERR_UNAVAILABLE,
+		    "no agent is known: name them with --agent or --agents-file");
 }
 
 /* The host has no pool at all, and therefore nothing in it. */
@@ -43,14 +57,32 @@ static int check_nobody(struct rpc_call *call, const char *what, const struct an
 		const struct answer *answer = &answers->list[i];
 		if (answer->error.code == ERR_NOT_FOUND || has_no_pool(call, answer))
 			continue;
-		if (answer->error.code == ERR_FAILED_PRECONDITION)
-			return fail(err, ERR_FAILED_PRECONDITION,
-				    "agent '%s' cannot say whether it has %s: %s",
-				    agent_endpoint(answer->agent), what, answer->error.text);
 		return fail_silent(call, answer,
 				   arena_printf(&call->arena, "whether it has %s", what), err);
 	}
-	return 0;
+	return check_somebody(answers, err);
+}
+
+/* The one that has it; NULL when nobody has. */
+static int judge(struct rpc_call *call, const char *what, const struct answers *answers,
+		 const struct answer **ret, struct error *err)
+{
+	*ret = NULL;
+	for (size_t i = 0; i < answers->n; i++) {
+		const struct answer *answer = &answers->list[i];
+		if (answer->error.code != ERR_OK)
+			continue;
+		if (*ret)
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "%s exists twice, at agents '%s' and '%s': nothing is done to "
+				    "it until you have kept one and moved the other out of the "
+				    "way, with 'zfs rename' to a name that is no volume's, or with "
+				    "'zfs destroy'",
+				    what, agent_endpoint((*ret)->agent),
+				    agent_endpoint(answer->agent));
+		*ret = answer;
+	}
+	return *ret ? 0 : check_nobody(call, what, answers, err);
 }
 
 int hosts_search(struct rpc_call *call, const struct search *search, const struct answer **ret,
@@ -58,44 +90,100 @@ int hosts_search(struct rpc_call *call, const struct search *search, const struc
 {
 	struct answers answers = agents_ask_all(call, search->method, search->request);
 
-	*ret = NULL;
-	for (size_t i = 0; i < answers.n; i++) {
-		const struct answer *answer = &answers.list[i];
-		if (answer->error.code != ERR_OK)
-			continue;
-		if (*ret)
-			return fail(err, ERR_FAILED_PRECONDITION,
-				    "%s exists twice, at agents '%s' and '%s': nothing is done to "
-				    "it until one of the two is renamed or destroyed",
-				    search->what, agent_endpoint((*ret)->agent),
-				    agent_endpoint(answer->agent));
-		*ret = answer;
-	}
-	return *ret ? 0 : check_nobody(call, search->what, &answers, err);
+	return judge(call, search->what, &answers, ret, err);
 }
 
-int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)
+/* Who has promised another claim has no volume. The highest of them; 0 when there is none. */
+static uint64_t take_promises(const struct answers *answers)
+{
+	uint64_t highest = 0;
+
+	for (size_t i = 0; i < answers->n; i++) {
+		struct answer *answer = &answers->list[i];
+		const GetDatasetResponse *response = answer->response;
+		if (answer->error.code != ERR_OK || response->dataset || !response->promised)
+			continue;
+		answer->error.code = ERR_NOT_FOUND;
+		if (response->promised > highest)
+			highest = response->promised;
+	}
+	return highest;
+}
+
+static int take_owner(const struct agent *agent, const GetDatasetResponse *response,
+		      const char *volume_id, struct owner *ret, struct error *err)
+{
+	if (!response->dataset || strcmp(response->dataset->id, volume_id) != 0)
+		return fail(err, ERR_INTERNAL,
+			    "agent '%s' was asked for volume '%s' and answered another",
+			    agent_endpoint(agent), volume_id);
+	*ret = (struct owner){.agent = agent, .dataset = response->dataset};
+	return 0;
+}
+
+static int look(struct rpc_call *call, const char *volume_id, uint64_t claim, struct owner *ret,
+		uint64_t *ret_promised, struct error *err)
 {
 	GetDatasetRequest *request = new_get_dataset_request(&call->arena);
-	const struct search search = {
-		.method = "GetDataset",
-		.request = &request->base,
-		.what = arena_printf(&call->arena, "volume '%s'", volume_id),
-	};
+	const char *what = arena_printf(&call->arena, "volume '%s'", volume_id);
 	const struct answer *answer;
 
 	*ret = (struct owner){0};
 	request->id = arena_strdup(&call->arena, volume_id);
-	if (hosts_search(call, &search, &answer, err) < 0)
+	request->claim = claim;
+	struct answers answers = agents_ask_all(call, "GetDataset", &request->base);
+	*ret_promised = take_promises(&answers);
+	if (judge(call, what, &answers, &answer, err) < 0)
 		return -1;
 	if (!answer)
 		return 0;
-	const GetDatasetResponse *response = answer->response;
-	if (!response->dataset || strcmp(response->dataset->id, volume_id) != 0)
-		return fail(err, ERR_INTERNAL, "agent '%s' was asked for %s and answered another",
-			    agent_endpoint(answer->agent), search.what);
-	*ret = (struct owner){.agent = answer->agent, .dataset = response->dataset};
+	if (take_owner(answer->agent, answer->response, volume_id, ret, err) < 0)
+		return -1;
+	agents_remember(call, volume_id, answer->agent);
 	return 0;
+}
+
+/* False: it has to be looked for. */
+static bool recall(struct rpc_call *call, const char *volume_id, struct owner *ret)
+{
+	GetDatasetRequest *request = new_get_dataset_request(&call->arena);
+	const struct agent *agent = agents_recall(call, volume_id);
+	struct error ignored;
+	void *response;
+
+	request->id = arena_strdup(&call->arena, volume_id);
+	return agent &&
+	       agent_try(call, agent, "GetDataset", &request->base, &response, &ignored) == 0 &&
+	       take_owner(agent, response, volume_id, ret, &ignored) == 0;
+}
+
+int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)
+{
+	return recall(call, volume_id, ret) ? 0 : owner_search(call, volume_id, ret, err);
+}
+
+int owner_search(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)
+{
+	uint64_t promised;
+
+	return look(call, volume_id, 0, ret, &promised, err);
+}
+
+int owner_claim(struct rpc_call *call, const char *volume_id, struct owner *ret,
+		uint64_t *ret_claim, struct error *err)
+{
+	uint64_t promised;
+
+	do {
+		*ret_claim = claim_next();
+		if (look(call, volume_id, *ret_claim, ret, &promised, err) < 0)
+			return -1;
+		if (ret->dataset || !promised)
+			return 0;
+		claim_heard(promised);
+	} while (claim_pause(call->deadline));
+	return fail(err, ERR_ABORTED, "volume '%s' is being made by another call: repeat",
+		    volume_id);
 }
 
 int owner_get(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)
@@ -112,15 +200,25 @@ int host_of(struct rpc_call *call, const struct agent *agent, struct host *ret, 
 	const GetHostRequest *request = new_get_host_request(&call->arena);
 
 	ret->agent = agent;
-	return agent_get_host(call, agent, request, &ret->says, err);
+	if (agent_get_host(call, agent, request, &ret->says, err) < 0)
+		return -1;
+	return agent_recognise(call, agent, ret->says, err);
 }
 
 static struct answers ask_hosts(struct rpc_call *call)
 {
-	return agents_ask_all(call, "GetHost", &new_get_host_request(&call->arena)->base);
+	struct answers answers =
+		agents_ask_all(call, "GetHost", &new_get_host_request(&call->arena)->base);
+
+	for (size_t i = 0; i < answers.n; i++) {
+		struct answer *answer = &answers.list[i];
+		if (answer->error.code == ERR_OK)
+			agent_recognise(call, answer->agent, answer->response, &answer->error);
+	}
+	return answers;
 }
 
-int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err)
+static int collect(struct rpc_call *call, bool partial, struct hosts *ret, struct error *err)
 {
 	struct answers answers = ask_hosts(call);
 
@@ -128,24 +226,38 @@ int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err)
 	ret->list = arena_alloc(&call->arena, answers.n * sizeof(*ret->list));
 	for (size_t i = 0; i < answers.n; i++) {
 		const struct answer *answer = &answers.list[i];
-		if (answer->error.code != ERR_OK)
+		bool silent = answer->error.code != ERR_OK;
+		if (silent && !partial)
 			return fail_silent(call, answer, "what its host is", err);
-		ret->list[i] = (struct host){.agent = answer->agent, .says = answer->response};
+		ret->list[i] = (struct host){.agent = answer->agent,
+					     .says = silent ? NULL : answer->response};
 	}
-	return 0;
+	return check_somebody(&answers, err);
 }
 
-int hosts_check_node(struct rpc_call *call, const char *node_id, struct error *err)
+int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err)
+{
+	return collect(call, false, ret, err);
+}
+
+int hosts_some(struct rpc_call *call, struct hosts *ret, struct error *err)
+{
+	return collect(call, true, ret, err);
+}
+
+int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret, struct error *err)
 {
 	struct answers answers = ask_hosts(call);
 	const struct answer *silent = NULL;
 
 	for (size_t i = 0; i < answers.n; i++) {
-		const GetHostResponse *says = answers.list[i].response;
-		if (answers.list[i].error.code != ERR_OK)
+		const struct host host = {answers.list[i].agent, answers.list[i].response};
+		if (answers.list[i].error.code != ERR_OK) {
 			silent = &answers.list[i];
-		else if (strcmp(says->node_id, node_id) == 0)
+		} else if (strcmp(host.says->node_id, node_id) == 0) {
+			*ret = host;
 			return 0;
+		}
 	}
 	if (silent)
 		return fail_silent(call, silent,

@@ -8,7 +8,7 @@
  */
 
 #include "common/error.h"
-#include "controller/agents.h"
+#include "controller/agent_methods.h"
 #include "proto/agent.h"
 #include "transport/rpc.h"
 
@@ -31,14 +31,24 @@ struct owner {
 	Dataset *dataset; /* NULL: nobody has the volume */
 };
 
-/* A search for a volume. */
+/* A search for a volume: everybody is asked, so one that exists twice is an error. */
+int owner_search(struct rpc_call *call, const char *volume_id, struct owner *ret,
+		 struct error *err);
+/* The same for what destroys nothing: who had it the last time is asked first, alone. */
 int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
 /* The same; ERR_NOT_FOUND when nobody has it. */
 int owner_get(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
 
+/*
+ * A search for a volume that is made when nobody has it: everybody has promised to make none for
+ * an earlier claim. ERR_ABORTED: till the deadline, another call was always later.
+ */
+int owner_claim(struct rpc_call *call, const char *volume_id, struct owner *ret,
+		uint64_t *ret_claim, struct error *err);
+
 struct host {
 	const struct agent *agent;
-	GetHostResponse *says;
+	GetHostResponse *says; /* NULL, of hosts_some alone: nothing */
 };
 
 struct hosts {
@@ -48,8 +58,11 @@ struct hosts {
 
 /* ERR_UNAVAILABLE names the first agent that did not answer. */
 int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err);
+/* One that does not answer is in the list too. */
+int hosts_some(struct rpc_call *call, struct hosts *ret, struct error *err);
 int host_of(struct rpc_call *call, const struct agent *agent, struct host *ret, struct error *err);
-/* 0 when an agent is the node's; ERR_NOT_FOUND; ERR_UNAVAILABLE when a silent one might be. */
-int hosts_check_node(struct rpc_call *call, const char *node_id, struct error *err);
+/* The node's. ERR_NOT_FOUND; ERR_UNAVAILABLE when a silent agent might be it. */
+int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret,
+		    struct error *err);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "controller/health.h"
 #include "controller/service.h"
 #include "controller/snapshot.h"
 #include "controller/volume.h"
@@ -40,7 +41,7 @@ static bool more_datasets(const void *response)
 	return page->more;
 }
 
-static const struct list_kind volumes = {
+const struct list_kind list_of_volumes = {
 	.method = "ListDatasets",
 	.what = "volumes",
 	.rpc = "ListVolumes",
@@ -103,10 +104,11 @@ static ListVolumesResponse_Entry *volume_entry(struct arena *arena, const struct
 int list_volumes(struct rpc_call *call, const ListVolumesRequest *req, ListVolumesResponse *rsp,
 		 struct error *err)
 {
-	const struct filter all = {0};
+	const struct filter all = {.partial = agents_partial_lists(call)};
 	struct page page;
 
-	if (merge_page(call, &volumes, &all, req->max_entries, req->starting_token, &page, err) < 0)
+	if (merge_page(call, &list_of_volumes, &all, req->max_entries, req->starting_token, &page,
+		       err) < 0)
 		return -1;
 	rsp->entries = arena_alloc(&call->arena, page.n * sizeof(*rsp->entries));
 	for (size_t i = 0; i < page.n; i++)
@@ -150,7 +152,8 @@ static int list_one(struct rpc_call *call, const ListSnapshotsRequest *req,
 int list_snapshots(struct rpc_call *call, const ListSnapshotsRequest *req,
 		   ListSnapshotsResponse *rsp, struct error *err)
 {
-	const struct filter filter = {.dataset_id = req->source_volume_id};
+	const struct filter filter = {.dataset_id = req->source_volume_id,
+				      .partial = agents_partial_lists(call)};
 	struct page page;
 
 	if (*req->snapshot_id)

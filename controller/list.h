@@ -4,7 +4,8 @@
 
 #include "controller/merge.h"
 
-/* The agents' lists of snapshots, for merge_page; an entry is a DatasetSnapshot. */
+/* The agents' lists, for merge_page. An entry is a Dataset, or a DatasetSnapshot. */
+extern const struct list_kind list_of_volumes;
 extern const struct list_kind list_of_snapshots;
 
 #endif

@@ -5,6 +5,7 @@
  * Invariant: everything it knows it asks the agents for; nothing is kept, so any number of it may
  * run, and it may be killed at any time.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,11 +16,16 @@
 #include "controller/service.h"
 #include "transport/daemon.h"
 
-#define N_WORKERS 16 /* they wait for agents; a call in turn behind another takes none */
+#define N_WORKERS   16 /* they wait for agents; a call in turn behind another takes none */
 
+#define SECONDS_MAX 1000000000
+
+static const char default_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list endpoints, agent_endpoints;
-static const char *log_level, *log_format;
-static bool insecure;
+static const char *agents_file, *roll_call, *assume_lost;
+static const char *log_level, *log_format, *metrics;
+static bool partial_lists;
+static struct trust trust;
 
 static const struct option_row options[] = {
 	{.name = "endpoint",
@@ -31,10 +37,33 @@ static const struct option_row options[] = {
 	{.name = "agent",
 	 .env = "ZCSI_AGENT",
 	 .metavar = "ENDPOINT",
-	 .fallback = "unix:///run/zcsi/agent.sock",
+	 .fallback = default_agent,
 	 .help = "An agent: the --agent-endpoint of a zcsi-node. Repeatable; name them all, for a "
 		 "volume is looked for at every one.",
 	 .ret_list = &agent_endpoints},
+	{.name = "agents-file",
+	 .env = "ZCSI_AGENTS_FILE",
+	 .metavar = "PATH",
+	 .help = "More agents, an endpoint a line; read again whenever it changes. With it, "
+		 "--agent has no default.",
+	 .ret_text = &agents_file},
+	{.name = "roll-call",
+	 .env = "ZCSI_ROLL_CALL",
+	 .metavar = "SECONDS",
+	 .fallback = "10",
+	 .help = "How often each agent is asked who it is; every second while one is down.",
+	 .ret_text = &roll_call},
+	{.name = "assume-lost",
+	 .env = "ZCSI_ASSUME_LOST",
+	 .metavar = "SECONDS",
+	 .fallback = "0",
+	 .help = "Do as if an agent that has not answered for so long had been taken off the list; "
+		 "0 is never.",
+	 .ret_text = &assume_lost},
+	{.name = "partial-lists",
+	 .env = "ZCSI_PARTIAL_LISTS",
+	 .help = "List what the agents that answer have, rather than fail when one does not.",
+	 .ret_flag = &partial_lists},
 	{.name = "log-level",
 	 .env = "ZCSI_LOG_LEVEL",
 	 .metavar = "LEVEL",
@@ -47,10 +76,8 @@ static const struct option_row options[] = {
 	 .fallback = "logfmt",
 	 .help = "logfmt or json.",
 	 .ret_text = &log_format},
-	{.name = "insecure",
-	 .env = "ZCSI_INSECURE",
-	 .help = "Serve, and call agents by, plaintext TCP beyond loopback.",
-	 .ret_flag = &insecure},
+	MONITOR_OPTION(metrics),
+	TRUST_OPTIONS(trust),
 };
 
 static char *trailer(void)
@@ -68,18 +95,54 @@ static char *trailer(void)
 	return text;
 }
 
+static int parse_seconds(const char *name, const char *text, int64_t min, int64_t *ret_ms,
+			 struct error *err)
+{
+	char *end;
+	long long seconds = strtoll(text, &end, 10);
+
+	if (*end || end == text || seconds < min || seconds > SECONDS_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "--%s '%s' is no number of seconds from %" PRId64 " to %d", name, text,
+			    min, SECONDS_MAX);
+	*ret_ms = seconds * 1000;
+	return 0;
+}
+
+static int parse_agents(struct agents_options *ret, struct error *err)
+{
+	static const struct option_list none;
+	bool by_default = agent_endpoints.n == 1 && agent_endpoints.values[0] == default_agent;
+
+	*ret = (struct agents_options){.named =
+					       by_default && agents_file ? &none : &agent_endpoints,
+				       .file = agents_file,
+				       .trust = &trust,
+				       .partial_lists = partial_lists};
+	return parse_seconds("roll-call", roll_call, 1, &ret->every_ms, err) < 0
+		       ? -1
+		       : parse_seconds("assume-lost", assume_lost, 0, &ret->lost_after_ms, err);
+}
+
 static int start(struct daemon *daemon, struct agents **ret_agents, struct error *err)
 {
-	if (daemon_init(daemon, N_WORKERS, err) < 0 ||
-	    agents_new(ret_agents, daemon->loop, &agent_endpoints, insecure, err) < 0)
+	struct agents_options agents;
+
+	if (daemon_init(daemon, N_WORKERS, err) < 0 || parse_agents(&agents, err) < 0 ||
+	    trust_open(&trust, err) < 0 || agents_new(ret_agents, daemon->loop, &agents, err) < 0)
 		return -1;
+	const struct server_offer offer = {
+		.services = controller_services, .app = *ret_agents, .trust = &trust};
 	for (size_t i = 0; i < endpoints.n; i++) {
-		if (server_listen(daemon->server, endpoints.values[i], controller_services,
-				  *ret_agents, insecure, err) < 0)
+		if (server_listen(daemon->server, endpoints.values[i], &offer, err) < 0)
 			return -1;
 		log_info("listening", log_str("endpoint", endpoints.values[i]));
 	}
-	return 0;
+	const struct monitor_app app = {.metrics = agents_metrics, .app = *ret_agents};
+	if (monitor_new(&daemon->monitor, daemon->loop, daemon->server, metrics, trust.insecure,
+			&app, err) < 0)
+		return -1;
+	return agents_start(*ret_agents, err);
 }
 
 static void free_agents(void *agents)
@@ -99,6 +162,7 @@ static int serve(void)
 	else
 		log_error("cannot start", log_str("error", err.text));
 	daemon_fini(&daemon, free_agents, agents);
+	trust_close(&trust);
 	return result == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/escape.h"
+#include "common/log.h"
 
 #define TOKEN_PREFIX "after:"
 #define PAGE_MAX     1000 /* of an agent's list */
@@ -61,13 +62,18 @@ static void open_answer(const struct merge *merge, struct source *source, const 
 	go_to(merge, source, 0);
 }
 
-/* A list without what one agent has would be a wrong one. */
-static int fail_page(const struct merge *merge, const struct agent *agent,
-		     const struct error *cause, struct error *err)
+/* A list without what one agent has would be a wrong one, unless it may be. */
+static int miss(const struct merge *merge, const struct agent *agent, const struct error *cause,
+		struct error *err)
 {
 	enum error_code code =
 		cause->code == ERR_FAILED_PRECONDITION ? ERR_FAILED_PRECONDITION : ERR_UNAVAILABLE;
 
+	if (merge->filter->partial) {
+		log_warn("a list is partial", log_str("rpc", merge->kind->rpc),
+			 log_str("without", agent_endpoint(agent)), log_str("error", cause->text));
+		return 0;
+	}
 	return fail(err, code, "agent '%s' did not list its %s: %s", agent_endpoint(agent),
 		    merge->kind->what, cause->text);
 }
@@ -85,8 +91,10 @@ static int read_page(const struct merge *merge, struct source *source, const cha
 	void *answer;
 
 	if (agent_ask(merge->call, agent, merge->kind->method, question(merge, after), &answer,
-		      &cause) < 0)
-		return fail_page(merge, agent, &cause, err);
+		      &cause) < 0) {
+		source->entry = NULL;
+		return miss(merge, agent, &cause, err);
+	}
 	open_answer(merge, source, answer);
 	return 0;
 }
@@ -100,14 +108,19 @@ static int read_first_pages(struct merge *merge, const struct hosts *hosts, cons
 
 	merge->sources = arena_alloc(&merge->call->arena, hosts->n * sizeof(*merge->sources));
 	for (size_t i = 0; i < answers.n; i++) {
+		const struct answer *answer = &answers.list[i];
+		const GetHostResponse *says = hosts->list[i].says;
 		/* A host without a pool has no list. */
-		if (!*hosts->list[i].says->dataset)
+		if (says && !*says->dataset)
 			continue;
-		if (answers.list[i].error.code != ERR_OK)
-			return fail_page(merge, answers.list[i].agent, &answers.list[i].error, err);
+		if (answer->error.code != ERR_OK || !says) {
+			if (miss(merge, answer->agent, &answer->error, err) < 0)
+				return -1;
+			continue;
+		}
 		struct source *source = &merge->sources[merge->n++];
 		source->host = &hosts->list[i];
-		open_answer(merge, source, answers.list[i].response);
+		open_answer(merge, source, answer->response);
 	}
 	return 0;
 }
@@ -193,7 +206,8 @@ int merge_page(struct rpc_call *call, const struct list_kind *kind, const struct
 			    (int)max_entries);
 	if (merge_token(&call->arena, kind, starting_token, &after, err) < 0)
 		return -1;
-	if (hosts_all(call, &hosts, err) < 0 || read_first_pages(&merge, &hosts, after, err) < 0)
+	int asked = filter->partial ? hosts_some(call, &hosts, err) : hosts_all(call, &hosts, err);
+	if (asked < 0 || read_first_pages(&merge, &hosts, after, err) < 0)
 		return -1;
 	return fill(&merge, (size_t)max_entries, ret, err);
 }

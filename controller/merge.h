@@ -15,6 +15,7 @@
 /* What to list; fields that do not apply are NULL. */
 struct filter {
 	const char *dataset_id, *group;
+	bool partial; /* who does not answer is left out, and logged */
 };
 
 /* A kind of list that agents have, each in order of id. */

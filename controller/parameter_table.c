@@ -11,6 +11,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "common/format.h"
 #include "common/mem.h"
 #include "controller/spelling.h"
 
@@ -19,46 +20,62 @@
 
 #define OURS(key, kind, words, fallback)                                                           \
 	{                                                                                          \
-		key, NULL, false, {kind, words, 0, 0}, fallback                                    \
+		key, NULL, false, ON_ANY, {kind, words, 0, 0}, fallback                            \
 	}
-#define NATIVE(name, words)                                                                        \
+#define NATIVE(on, name, words)                                                                    \
 	{                                                                                          \
-		"zfs." name, name, true, {VALUE_WORD, words, 0, 0}, NULL                           \
+		"zfs." name, name, true, on, {VALUE_WORD, words, 0, 0}, NULL                       \
 	}
-#define SIZED(name, words, lo, hi)                                                                 \
+#define ONCE(on, name, words)                                                                      \
 	{                                                                                          \
-		"zfs." name, name, true, {VALUE_SIZE, words, lo, hi}, NULL                         \
+		"zfs." name, name, false, on, {VALUE_WORD, words, 0, 0}, NULL                      \
+	}
+#define SIZED(on, name, words, lo, hi)                                                             \
+	{                                                                                          \
+		"zfs." name, name, true, on, {VALUE_SIZE, words, lo, hi}, NULL                     \
 	}
 #define FAMILY(prefix)                                                                             \
 	{                                                                                          \
-		prefix, "", true, {VALUE_TEXT, NULL, 0, 0}, NULL                                   \
+		prefix, "", true, ON_ANY, {VALUE_TEXT, NULL, 0, 0}, NULL                           \
 	}
 
 /* In order of key. What is not mutable is decided when the dataset is made or first mounted. */
 const struct parameter parameter_table[] = {
-	OURS("attach", VALUE_WORD, "local", "local"),
+	OURS("attach", VALUE_WORD, "local|nfs", "local"),
 	OURS("group", VALUE_ID, NULL, NULL),
 	OURS("mode", VALUE_MODE, NULL, NULL),
+	OURS("node", VALUE_TEXT, NULL, NULL),
 	OURS("owner", VALUE_ID, NULL, NULL),
+	OURS("pool", VALUE_TEXT, NULL, NULL),
 	OURS("provisioning", VALUE_WORD, "thin|thick", "thin"),
-	NATIVE("acltype", "off|noacl|nfsv4|posix|posixacl"),
-	NATIVE("atime", "on|off"),
+	NATIVE(ON_FILESYSTEM, "acltype", "off|noacl|nfsv4|posix|posixacl"),
+	NATIVE(ON_FILESYSTEM, "atime", "on|off"),
 	/* Not "off": nobody would learn that data has rotted. */
-	NATIVE("checksum", "on|fletcher2|fletcher4|sha256|sha512|skein|edonr|blake3"),
-	NATIVE("compression", "on|off|lz4|lzjb|zle|gzip|gzip-[1-9]|zstd|zstd-[1-9]|zstd-1[0-9]|"
-			      "zstd-fast|zstd-fast-[1-9]"),
-	NATIVE("copies", "1|2|3"),
-	SIZED("dnodesize", "legacy|auto", KIB, 16 * KIB),
-	NATIVE("logbias", "latency|throughput"),
-	NATIVE("primarycache", "all|metadata|none"),
-	SIZED("recordsize", NULL, 512, 16 * MIB),
-	NATIVE("relatime", "on|off"),
-	NATIVE("secondarycache", "all|metadata|none"),
-	NATIVE("snapdir", "hidden|visible"),
-	SIZED("special_small_blocks", "0", 512, MIB),
-	NATIVE("sync", "standard|always|disabled"),
+	NATIVE(ON_ANY, "checksum", "on|fletcher2|fletcher4|sha256|sha512|skein|edonr|blake3"),
+	NATIVE(ON_ANY, "compression",
+	       "on|off|lz4|lzjb|zle|gzip|gzip-[1-9]|zstd|zstd-[1-9]|zstd-1[0-9]|"
+	       "zstd-fast|zstd-fast-[1-9]"),
+	NATIVE(ON_ANY, "copies", "1|2|3"),
+	SIZED(ON_FILESYSTEM, "dnodesize", "legacy|auto", KIB, 16 * KIB),
+	ONCE(ON_ANY, "encryption",
+	     "on|aes-128-ccm|aes-192-ccm|aes-256-ccm|aes-128-gcm|aes-192-gcm|aes-256-gcm"),
+	NATIVE(ON_ANY, "logbias", "latency|throughput"),
+	NATIVE(ON_ANY, "primarycache", "all|metadata|none"),
+	SIZED(ON_FILESYSTEM, "recordsize", NULL, 512, 16 * MIB),
+	NATIVE(ON_FILESYSTEM, "relatime", "on|off"),
+	NATIVE(ON_ANY, "secondarycache", "all|metadata|none"),
+	NATIVE(ON_FILESYSTEM, "snapdir", "hidden|visible"),
+	SIZED(ON_FILESYSTEM, "special_small_blocks", "0", 512, MIB),
+	NATIVE(ON_ANY, "sync", "standard|always|disabled"),
 	FAMILY("zfs.user."),
-	NATIVE("xattr", "on|off|sa|dir"),
+	/* As large as every version takes; a volume's size is a multiple of it. */
+	{"zfs.volblocksize",
+	 "volblocksize",
+	 false,
+	 ON_ZVOL,
+	 {VALUE_SIZE, NULL, 512, FORMAT_GRAIN},
+	 NULL},
+	NATIVE(ON_FILESYSTEM, "xattr", "on|off|sa|dir"),
 };
 const size_t parameter_count = COUNT(parameter_table);
 
@@ -70,16 +87,16 @@ static const struct {
 	{"zfs.canmount", "zcsi mounts a volume where the orchestrator says"},
 	{"zfs.casesensitivity", "workloads take names for what they are"},
 	{"zfs.dedup", "its tables weigh on the whole pool, which is for its operator to decide"},
-	{"zfs.encryption", "set it on the parent dataset: volumes inherit it"},
-	{"zfs.key*", "set it on the parent dataset: volumes inherit it"},
+	{"zfs.key*", "the key is a secret, 'encryption_key', and says itself what it is"},
 	{"zfs.mountpoint", "zcsi mounts a volume where the orchestrator says"},
 	{"zfs.quota", "the size is capacity_range's; it leaves out snapshots, as refquota"},
 	{"zfs.readonly", "publish the volume read-only instead"},
 	{"zfs.refquota", "the size is capacity_range's"},
 	{"zfs.refreservation", "give provisioning=thick"},
 	{"zfs.reservation", "give provisioning=thick"},
-	{"zfs.share*", "a volume is for the node it is published to"},
-	{"zfs.vol*", "volumes are filesystems"},
+	{"zfs.share*", "give attach=nfs: a volume is for the nodes it is published to"},
+	{"zfs.volmode", "a node finds a volume's device by its name"},
+	{"zfs.volsize", "the size is capacity_range's"},
 	{"zfs.zoned", "zcsi could not mount the volume any more"},
 	{"zfs.user.zcsi:*", "properties that begin with zcsi: are zcsi's own"},
 };
@@ -103,6 +120,11 @@ const struct parameter *parameter_find(const char *key)
 const char *parameter_property(const struct parameter *row, const char *key)
 {
 	return row->property && !*row->property ? key + strlen(row->key) : row->property;
+}
+
+bool parameter_is_for(const struct parameter *row, const struct format *format)
+{
+	return row->on == ON_ANY || (row->on == ON_ZVOL) == format->zvol;
 }
 
 static void print_key(const struct parameter *row, FILE *out)

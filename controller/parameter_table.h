@@ -9,12 +9,17 @@
 #include <stdio.h>
 
 #include "common/error.h"
+#include "common/format.h"
 #include "controller/value.h"
+
+/* What a parameter can be given for: ZFS has other properties for a zvol than for a filesystem. */
+enum parameter_for { ON_ANY, ON_FILESYSTEM, ON_ZVOL };
 
 struct parameter {
 	const char *key;      /* one that ends in '.' stands for all that begin so */
 	const char *property; /* "": what follows such a key; NULL: it is no property of ZFS */
 	bool mutable;         /* may be changed while the volume lives */
+	enum parameter_for on;
 	struct value_rule takes;
 	const char *fallback; /* what it is when it is not given; NULL leaves it to ZFS */
 };
@@ -26,6 +31,8 @@ extern const size_t parameter_count;
 const struct parameter *parameter_find(const char *key);
 /* The ZFS property that a key of the row sets; NULL when it sets none. */
 const char *parameter_property(const struct parameter *row, const char *key);
+/* A volume of this format has what the row sets. */
+bool parameter_is_for(const struct parameter *row, const struct format *format);
 
 /*
  * There is such a parameter and it takes this value. ERR_INVALID_ARGUMENT says what was probably

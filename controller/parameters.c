@@ -26,6 +26,7 @@ static const struct {
 	const char *key, *value, *other, *other_value, *why;
 } conflicts[] = {
 	{"zfs.relatime", "on", "zfs.atime", "off", "without access times none is kept relative"},
+	{"attach", "nfs", "zfs.encryption", "*", "an export is to come back without a key"},
 	{"zfs.acltype", "posix*", "zfs.xattr", "off", "they are kept in extended attributes"},
 };
 
@@ -160,6 +161,9 @@ static void resolve(struct arena *arena, const struct map *map, struct parameter
 	*ret = (struct parameters){
 		.text = arena_strdup(arena, ""),
 		.thick = provisioning && strcmp(provisioning, "thick") == 0,
+		.encrypted = map_get(map, "zfs.encryption") != NULL,
+		.node = map_get(map, "node"),
+		.pool = map_get(map, "pool"),
 		.properties = arena_alloc(arena, (map->n + 1) * sizeof(Property *)),
 	};
 	for (size_t i = 0; i < map->n; i++) {
@@ -218,6 +222,28 @@ static struct map lines_of(struct arena *arena, const char *text)
 	return (struct map){.pairs = pairs, .n = n};
 }
 
+int parameters_check_format(struct arena *arena, const struct parameters *parameters,
+			    const struct format *format, struct error *err)
+{
+	struct map lines = lines_of(arena, parameters->text);
+	const char *attach = map_get(&lines, "attach");
+
+	if (format->zvol && attach && !strcmp(attach, "nfs"))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "parameter attach=nfs is refused: the volume is %s, which has no files "
+			    "that NFS could share",
+			    format->description);
+	for (size_t i = 0; i < lines.n; i++) {
+		const struct parameter *row = parameter_find(lines.pairs[i].key);
+		if (row && !parameter_is_for(row, format))
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "parameter %s is refused: the volume is %s, which has no such "
+				    "property",
+				    lines.pairs[i].key, format->description);
+	}
+	return 0;
+}
+
 /* What a text asks for by this key, said or not; NULL when that is left to ZFS. */
 static const char *asked_by(const struct map *lines, const char *key)
 {
@@ -225,6 +251,13 @@ static const char *asked_by(const struct map *lines, const char *key)
 	const struct parameter *row = value ? NULL : parameter_find(key);
 
 	return row ? row->fallback : value;
+}
+
+const char *parameters_value(struct arena *arena, const char *text, const char *key)
+{
+	struct map lines = lines_of(arena, text);
+
+	return asked_by(&lines, key);
 }
 
 char *parameters_difference(struct arena *arena, const char *is, const char *asked)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "common/error.h"
+#include "common/format.h"
 #include "common/map.h"
 #include "common/mem.h"
 #include "proto/agent.h"
@@ -17,7 +18,9 @@
 struct parameters {
 	size_t n_properties; /* for CreateDatasetRequest and ModifyDatasetRequest */
 	Property **properties;
-	bool thick; /* the size is reserved too */
+	bool encrypted;          /* it needs a key */
+	bool thick;              /* the size is reserved too */
+	const char *node, *pool; /* where it has to be; NULL: anywhere */
 	char *text; /* canonical: a line "key=value\n" for each, sorted, defaults included */
 };
 
@@ -27,9 +30,14 @@ int parameters_parse(struct arena *arena, struct map map, struct map mutable,
 /* ControllerModifyVolume's: what it names and nothing else. */
 int parameters_parse_mutable(struct arena *arena, struct map mutable, struct parameters *ret,
 			     struct error *err);
+/* They are such that a volume of this format has. */
+int parameters_check_format(struct arena *arena, const struct parameters *parameters,
+			    const struct format *format, struct error *err);
 /* Those of something that has none; what names it: "a snapshot". */
 int parameters_check_none(struct map map, const char *what, struct error *err);
 
+/* What a canonical text asks for by this key, said or not; NULL when that is left to ZFS. */
+const char *parameters_value(struct arena *arena, const char *text, const char *key);
 /*
  * The first difference of two canonical texts, in words ("zfs.sync is 'always', asked for is
  * 'standard'"); NULL when they ask for the same. In the arena.

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Placement: of the hosts that the requisite topologies allow, the one earliest in the preferred
- * list; among equals the one with the most space; among those, by the hash of name and host, so
- * that equal pools fill evenly and every controller chooses the same.
+ * Placement: of the hosts that the pins and the requisite topologies allow, the one earliest in
+ * the preferred list; among equals the one with the most space; among those, by the hash of name
+ * and host, so that equal pools fill evenly and every controller chooses the same.
  */
 #include "controller/placement.h"
 
 #include <string.h>
 #include <strings.h>
 
+#include "common/hash.h"
 #include "common/map.h"
 
 struct candidate {
@@ -44,9 +45,22 @@ bool placement_reaches(struct arena *arena, const GetHostResponse *host, const T
 	return true;
 }
 
-bool placement_allowed(struct arena *arena, const GetHostResponse *host,
-		       const TopologyRequirement *requirement)
+bool placement_pinned(const GetHostResponse *host, const struct where *where)
 {
+	size_t pool = strcspn(host->dataset, "/");
+
+	if (where->node && strcmp(where->node, host->node_id) != 0)
+		return false;
+	return !where->pool ||
+	       (strlen(where->pool) == pool && memcmp(where->pool, host->dataset, pool) == 0);
+}
+
+bool placement_allowed(struct arena *arena, const GetHostResponse *host, const struct where *where)
+{
+	const TopologyRequirement *requirement = where->topology;
+
+	if (!placement_pinned(host, where))
+		return false;
 	if (!requirement || requirement->n_requisite == 0)
 		return true;
 	for (size_t i = 0; i < requirement->n_requisite; i++) {
@@ -72,13 +86,10 @@ static size_t preference(struct arena *arena, const GetHostResponse *host,
 /* Rendezvous hashing: each host's weight for the name (FNV-1a, its bits then mixed). */
 static uint64_t weight(const char *name, const char *node_id)
 {
-	uint64_t hash = 0xcbf29ce484222325;
+	uint64_t hash = hash_text(HASH_START, name);
 
-	for (const char *at = name; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * 0x100000001b3;
-	hash = (hash ^ 0xff) * 0x100000001b3; /* no byte of UTF-8: "ab","c" is not "a","bc" */
-	for (const char *at = node_id; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * 0x100000001b3;
+	hash = hash_byte(hash, 0xff); /* no byte of UTF-8: "ab","c" is not "a","bc" */
+	hash = hash_text(hash, node_id);
 	hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccd;
 	return hash ^ (hash >> 33);
 }
@@ -92,7 +103,7 @@ static bool better(const struct candidate *a, const struct candidate *b)
 	return a->weight > b->weight;
 }
 
-static void print_asked(FILE *out, struct arena *arena, const TopologyRequirement *requirement)
+static void print_requisite(FILE *out, struct arena *arena, const TopologyRequirement *requirement)
 {
 	for (size_t i = 0; i < requirement->n_requisite; i++) {
 		struct map segments = map_of(arena, requirement->requisite[i], segments);
@@ -101,6 +112,25 @@ static void print_asked(FILE *out, struct arena *arena, const TopologyRequiremen
 			fprintf(out, "%s%s=%s", k ? "," : "", segments.pairs[k].key,
 				segments.pairs[k].value);
 	}
+}
+
+char *placement_asked(struct arena *arena, const struct where *where)
+{
+	auto_free char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (where->node)
+		fprintf(out, " on node '%s'", where->node);
+	if (where->pool)
+		fprintf(out, " in pool '%s'", where->pool);
+	if (where->topology && where->topology->n_requisite) {
+		fputs(" in accessibility_requirements (", out);
+		print_requisite(out, arena, where->topology);
+		fputc(')', out);
+	}
+	fclose(out);
+	return arena_strdup(arena, text);
 }
 
 static void print_pools(FILE *out, const struct hosts *hosts)
@@ -122,33 +152,28 @@ static void print_pools(FILE *out, const struct hosts *hosts)
 }
 
 static int fail_nowhere(struct arena *arena, const struct hosts *hosts, const char *name,
-			const TopologyRequirement *requirement, struct error *err)
+			const struct where *where, struct error *err)
 {
-	auto_free char *text = NULL;
+	auto_free char *pools = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = open_memstream(&pools, &size);
 
-	if (requirement && requirement->n_requisite) {
-		fputs(" in accessibility_requirements (", out);
-		print_asked(out, arena, requirement);
-		fputc(')', out);
-	}
-	fputs("; the pools are: ", out);
 	print_pools(out, hosts);
 	fclose(out);
-	return fail(err, ERR_RESOURCE_EXHAUSTED, "there is no pool for volume '%s'%s", name, text);
+	return fail(err, ERR_RESOURCE_EXHAUSTED,
+		    "there is no pool for volume '%s'%s; the pools are: %s", name,
+		    placement_asked(arena, where), pools);
 }
 
 int placement_choose(struct arena *arena, const struct hosts *hosts, const char *name,
-		     const TopologyRequirement *requirement, const struct host **ret,
-		     struct error *err)
+		     const struct where *where, const struct host **ret, struct error *err)
 {
 	struct candidate best = {0};
 	const GetHostResponse *troubled = NULL;
 
 	for (size_t i = 0; i < hosts->n; i++) {
 		const GetHostResponse *host = hosts->list[i].says;
-		if (!*host->dataset || !placement_allowed(arena, host, requirement))
+		if (!*host->dataset || !placement_allowed(arena, host, where))
 			continue;
 		if (*host->problem) {
 			troubled = host;
@@ -156,7 +181,7 @@ int placement_choose(struct arena *arena, const struct hosts *hosts, const char 
 		}
 		struct candidate candidate = {
 			.host = &hosts->list[i],
-			.preference = preference(arena, host, requirement),
+			.preference = preference(arena, host, where->topology),
 			.weight = weight(name, host->node_id),
 		};
 		if (!best.host || better(&candidate, &best))
@@ -169,5 +194,5 @@ int placement_choose(struct arena *arena, const struct hosts *hosts, const char 
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "the pool for volume '%s', on node '%s', cannot be used: %s", name,
 			    troubled->node_id, troubled->problem);
-	return fail_nowhere(arena, hosts, name, requirement, err);
+	return fail_nowhere(arena, hosts, name, where, err);
 }

@@ -10,20 +10,28 @@
 #include "controller/hosts.h"
 #include "proto/csi.h"
 
+/* Where a volume may be; each may be NULL, and asks for nothing then. */
+struct where {
+	const TopologyRequirement *topology;
+	const char *node, *pool; /* the parameters of that name */
+};
+
 /* The host has a pool, and it can be used. */
 bool placement_usable(const GetHostResponse *host);
 /* The host has every segment of the topology; NULL and no segments ask for nothing. */
 bool placement_reaches(struct arena *arena, const GetHostResponse *host, const Topology *topology);
-/* The host is in one of the requisite topologies; NULL and an empty requirement ask for nothing. */
-bool placement_allowed(struct arena *arena, const GetHostResponse *host,
-		       const TopologyRequirement *requirement);
+/* It is the node, and has the pool, that the parameters name. */
+bool placement_pinned(const GetHostResponse *host, const struct where *where);
+/* It is so, and in one of the requisite topologies; an empty requirement asks for nothing. */
+bool placement_allowed(struct arena *arena, const GetHostResponse *host, const struct where *where);
+/* What is asked, in words: " on node 'n' in accessibility_requirements (rack=1)". In the arena. */
+char *placement_asked(struct arena *arena, const struct where *where);
 
 /*
  * The host for a new volume of that name, one of hosts->list. ERR_RESOURCE_EXHAUSTED says what was
  * asked and what there is; ERR_FAILED_PRECONDITION what is wrong with the only pools that fit.
  */
 int placement_choose(struct arena *arena, const struct hosts *hosts, const char *name,
-		     const TopologyRequirement *requirement, const struct host **ret,
-		     struct error *err);
+		     const struct where *where, const struct host **ret, struct error *err);
 
 #endif

@@ -26,44 +26,85 @@ static int check_publish(const ControllerPublishVolumeRequest *req, struct error
 	return capability_support(req->volume_capability, err);
 }
 
-/* Attached locally, a volume is for the node that holds it. */
-static int check_node(struct rpc_call *call, const struct owner *owner, const char *node_id,
-		      struct error *err)
+/* Where another node than the owner's mounts it from; *ret is "" for the owner's own. */
+static int find_address(struct rpc_call *call, const struct owner *owner, const char *node_id,
+			char **ret, struct error *err)
 {
-	struct host host;
+	const char *attach = volume_attach(&call->arena, owner->dataset);
+	struct host host, other;
 
+	*ret = arena_strdup(&call->arena, "");
 	if (host_of(call, owner->agent, &host, err) < 0)
 		return -1;
 	if (strcmp(host.says->node_id, node_id) == 0)
 		return 0;
-	if (hosts_check_node(call, node_id, err) < 0)
+	if (hosts_find_node(call, node_id, &other, err) < 0)
 		return -1;
+	if (strcmp(attach, ATTACH_LOCAL) == 0)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' is on node '%s' and cannot be used on node '%s': its data "
+			    "is local; run the workload on '%s', or make a volume with the "
+			    "parameter %s=%s",
+			    owner->dataset->id, host.says->node_id, node_id, host.says->node_id,
+			    ATTACH_KEY, ATTACH_NFS);
+	*ret = other.says->address;
+	if (**ret)
+		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "volume '%s' is on node '%s' and cannot be used on node '%s': its data is "
-		    "local; run the workload on '%s'",
-		    owner->dataset->id, host.says->node_id, node_id, host.says->node_id);
+		    "node '%s' has no address to export volume '%s' to; start its zcsi-node with "
+		    "--address",
+		    node_id, owner->dataset->id);
 }
 
-int controller_publish_volume(struct rpc_call *call, const ControllerPublishVolumeRequest *req,
-			      ControllerPublishVolumeResponse *rsp, struct error *err)
+static void describe(struct arena *arena, const Dataset *dataset,
+		     const PublishDatasetResponse *published, ControllerPublishVolumeResponse *rsp)
+{
+	bool by_nfs = *published->share;
+
+	map_put(arena, rsp, publish_context, ATTACH_KEY, by_nfs ? ATTACH_NFS : ATTACH_LOCAL);
+	map_put(arena, rsp, publish_context, "dataset", dataset->name);
+	if (!by_nfs)
+		return;
+	map_put(arena, rsp, publish_context, "server", published->server);
+	map_put(arena, rsp, publish_context, "share", published->share);
+}
+
+static int publish(struct rpc_call *call, const ControllerPublishVolumeRequest *req,
+		   ControllerPublishVolumeResponse *rsp, struct error *err)
 {
 	PublishDatasetRequest *request = new_publish_dataset_request(&call->arena);
 	PublishDatasetResponse *response;
 	struct owner owner;
 
-	if (check_publish(req, err) < 0 || owner_get(call, req->volume_id, &owner, err) < 0 ||
-	    check_node(call, &owner, req->node_id, err) < 0)
+	request->publication = new_publication(&call->arena);
+	if (owner_get(call, req->volume_id, &owner, err) < 0 ||
+	    capability_reach(req->volume_capability, volume_attach(&call->arena, owner.dataset),
+			     err) < 0 ||
+	    find_address(call, &owner, req->node_id, &request->publication->address, err) < 0 ||
+	    capability_fits(req->volume_capability, owner.dataset, ERR_FAILED_PRECONDITION, err) <
+		    0)
 		return -1;
 	request->id = owner.dataset->id;
-	request->publication = new_publication(&call->arena);
 	request->publication->node_id = req->node_id;
 	request->publication->access_mode = (int32_t)req->volume_capability->access_mode->mode;
 	request->publication->readonly = req->readonly;
 	if (agent_publish_dataset(call, owner.agent, request, &response, err) < 0)
 		return -1;
-	map_put(&call->arena, rsp, publish_context, ATTACH_KEY, ATTACH_LOCAL);
-	map_put(&call->arena, rsp, publish_context, "dataset", owner.dataset->name);
+	describe(&call->arena, owner.dataset, response, rsp);
 	return 0;
+}
+
+int controller_publish_volume(struct rpc_call *call, const ControllerPublishVolumeRequest *req,
+			      ControllerPublishVolumeResponse *rsp, struct error *err)
+{
+	struct map context = map_of(&call->arena, req, volume_context);
+
+	if (check_publish(req, err) < 0)
+		return -1;
+	/* Another storage exports it, and the node finds all it needs in that context. */
+	if (volume_is_foreign(&context))
+		return 0;
+	return publish(call, req, rsp, err);
 }
 
 int controller_unpublish_volume(struct rpc_call *call, const ControllerUnpublishVolumeRequest *req,

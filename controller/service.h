@@ -11,12 +11,12 @@
 #include "proto/csi.h"
 #include "transport/service.h"
 
-#define IDENTITY_METHODS(INLINE, PLAIN, KEYED)                                                     \
+#define IDENTITY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                             \
 	INLINE(GetPluginInfo, get_plugin_info)                                                     \
 	INLINE(GetPluginCapabilities, get_plugin_capabilities)                                     \
 	INLINE(Probe, probe)
 
-#define CONTROLLER_METHODS(INLINE, PLAIN, KEYED)                                                   \
+#define CONTROLLER_METHODS(INLINE, PLAIN, KEYED, STREAM)                                           \
 	KEYED(CreateVolume, create_volume, name)                                                   \
 	KEYED(DeleteVolume, delete_volume, volume_id)                                              \
 	KEYED(ControllerPublishVolume, controller_publish_volume, volume_id)                       \
@@ -27,13 +27,15 @@
 	KEYED(CreateSnapshot, create_snapshot, name)                                               \
 	KEYED(DeleteSnapshot, delete_snapshot, snapshot_id)                                        \
 	PLAIN(ControllerGetVolume, controller_get_volume)                                          \
+	PLAIN(ControllerGetVolumeHealth, controller_get_volume_health)                             \
+	PLAIN(ControllerListVolumeHealth, controller_list_volume_health)                           \
 	PLAIN(GetSnapshot, get_snapshot)                                                           \
 	PLAIN(ListVolumes, list_volumes)                                                           \
 	PLAIN(ListSnapshots, list_snapshots)                                                       \
 	PLAIN(GetCapacity, get_capacity)                                                           \
 	INLINE(ControllerGetCapabilities, controller_get_capabilities)
 
-#define GROUP_METHODS(INLINE, PLAIN, KEYED)                                                        \
+#define GROUP_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                \
 	KEYED(CreateVolumeGroupSnapshot, create_volume_group_snapshot, name)                       \
 	KEYED(DeleteVolumeGroupSnapshot, delete_volume_group_snapshot, group_snapshot_id)          \
 	PLAIN(GetVolumeGroupSnapshot, get_volume_group_snapshot)                                   \
@@ -42,10 +44,11 @@
 #define SERVICE_DECLARE_(Name, handler, ...)                                                       \
 	int handler(struct rpc_call *call, const Name##Request *req, Name##Response *rsp,          \
 		    struct error *err);
+#define SERVICE_STREAM_(Name, handler) rpc_open_fn handler;
 
-IDENTITY_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_)
-CONTROLLER_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_)
-GROUP_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_)
+IDENTITY_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_STREAM_)
+CONTROLLER_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_STREAM_)
+GROUP_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_STREAM_)
 
 /* All services, for server_listen. */
 extern const struct rpc_service *const controller_services[];

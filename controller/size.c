@@ -39,6 +39,29 @@ int size_range_parse(const CapacityRange *range, struct size_range *ret, struct 
 	return 0;
 }
 
+int size_range_take_format(struct size_range *range, const struct format *format, struct error *err)
+{
+	const int64_t grain = format->zvol ? FORMAT_GRAIN : 1;
+	struct size_range fitting = {.required = (range->required + grain - 1) / grain * grain,
+				     .limit = range->limit / grain * grain};
+
+	if (range->limit && range->limit < format->size_min)
+		return fail(err, ERR_OUT_OF_RANGE,
+			    "capacity_range.limit_bytes %" PRId64 " is less than %s needs, %" PRId64
+			    " bytes",
+			    range->limit, format->description, format->size_min);
+	if (fitting.required < format->size_min)
+		fitting.required = range->required ? format->size_min : 0;
+	if (range->limit && fitting.limit < fitting.required)
+		return fail(err, ERR_OUT_OF_RANGE,
+			    "no multiple of %" PRId64 " bytes is within capacity_range "
+			    "(required_bytes=%" PRId64 ", limit_bytes=%" PRId64
+			    "), and %s has such a size",
+			    grain, range->required, range->limit, format->description);
+	*range = fitting;
+	return 0;
+}
+
 int64_t size_range_choose(const struct size_range *range)
 {
 	int64_t size = range->required ? range->required : VOLUME_SIZE_DEFAULT;

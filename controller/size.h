@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/format.h"
 #include "proto/csi.h"
 
 #define VOLUME_SIZE_MIN     ((int64_t)1 << 20)
@@ -21,6 +22,9 @@ struct size_range {
 
 /* range may be NULL: nothing is asked. ERR_INVALID_ARGUMENT, ERR_OUT_OF_RANGE. */
 int size_range_parse(const CapacityRange *range, struct size_range *ret, struct error *err);
+/* What is left of a range for the sizes that a format has; ERR_OUT_OF_RANGE: none. */
+int size_range_take_format(struct size_range *range, const struct format *format,
+			   struct error *err);
 /* The size of a volume made for a parsed range. */
 int64_t size_range_choose(const struct size_range *range);
 /* The same of one cloned from something of that size; ERR_OUT_OF_RANGE: it would not fit. */

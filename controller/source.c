@@ -38,36 +38,33 @@ bool source_given(const struct source *source)
 	return *source->snapshot || *source->volume;
 }
 
-static int find_snapshot(struct rpc_call *call, const char *id, const struct agent **ret_agent,
-			 int64_t *ret_size, struct error *err)
+static int find_snapshot(struct rpc_call *call, const char *id, struct source_found *ret,
+			 struct error *err)
 {
 	struct snapshot_owner owner;
 
 	if (snapshot_get(call, id, &owner, err) < 0)
 		return -1;
-	*ret_agent = owner.agent;
-	*ret_size = owner.snapshot->size;
+	*ret = (struct source_found){owner.agent, owner.snapshot->size, owner.snapshot->format};
 	return 0;
 }
 
-static int find_volume(struct rpc_call *call, const char *id, const struct agent **ret_agent,
-		       int64_t *ret_size, struct error *err)
+static int find_volume(struct rpc_call *call, const char *id, struct source_found *ret,
+		       struct error *err)
 {
 	struct owner owner;
 
 	if (owner_get(call, id, &owner, err) < 0)
 		return -1;
-	*ret_agent = owner.agent;
-	*ret_size = owner.dataset->size;
+	*ret = (struct source_found){owner.agent, owner.dataset->size, owner.dataset->format};
 	return 0;
 }
 
-int source_find(struct rpc_call *call, const struct source *source, const struct agent **ret_agent,
-		int64_t *ret_size, struct error *err)
+int source_find(struct rpc_call *call, const struct source *source, struct source_found *ret,
+		struct error *err)
 {
-	int result = *source->snapshot
-			     ? find_snapshot(call, source->snapshot, ret_agent, ret_size, err)
-			     : find_volume(call, source->volume, ret_agent, ret_size, err);
+	int result = *source->snapshot ? find_snapshot(call, source->snapshot, ret, err)
+				       : find_volume(call, source->volume, ret, err);
 
 	return result < 0 ? fail_context(err, "volume_content_source") : 0;
 }

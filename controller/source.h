@@ -16,9 +16,16 @@ struct source {
 /* message may be NULL: the volume is made empty. ERR_INVALID_ARGUMENT: it names nothing. */
 int source_parse(const VolumeContentSource *message, struct source *ret, struct error *err);
 bool source_given(const struct source *source);
-/* Who has it, and the size that a clone has at least. ERR_NOT_FOUND: it does not exist. */
-int source_find(struct rpc_call *call, const struct source *source, const struct agent **ret_agent,
-		int64_t *ret_size, struct error *err);
+
+struct source_found {
+	const struct agent *agent; /* who has it */
+	int64_t size;              /* that a clone has at least */
+	const char *format;        /* that a clone has too (common/format.h) */
+};
+
+/* ERR_NOT_FOUND: it does not exist. */
+int source_find(struct rpc_call *call, const struct source *source, struct source_found *ret,
+		struct error *err);
 
 struct source source_of(const Dataset *dataset);
 bool source_equal(const struct source *a, const struct source *b);

@@ -22,15 +22,24 @@ static int check_described(struct arena *arena, const ValidateVolumeCapabilities
 	struct map context = map_of(arena, req, volume_context);
 	const char *attach = map_get(&context, ATTACH_KEY);
 	struct parameters parameters;
+	const char *format;
 
-	if (capabilities_support(req->n_volume_capabilities, req->volume_capabilities, err) < 0)
+	if (capabilities_support(req->n_volume_capabilities, req->volume_capabilities, &format,
+				 err) < 0 ||
+	    capabilities_fit(req->n_volume_capabilities, req->volume_capabilities, dataset,
+			     ERR_INVALID_ARGUMENT, err) < 0)
 		return -1;
-	if (attach && strcmp(attach, ATTACH_LOCAL) != 0)
+	const char *is = volume_attach(arena, dataset);
+	if (attach && strcmp(attach, is) != 0)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "volume_context %s cannot be '%s': volume '%s' is attached '%s'",
-			    ATTACH_KEY, attach, dataset->id, ATTACH_LOCAL);
-	return parameters_parse(arena, map_of(arena, req, parameters),
-				map_of(arena, req, mutable_parameters), &parameters, err);
+			    ATTACH_KEY, attach, dataset->id, is);
+	if (capabilities_reach(req->n_volume_capabilities, req->volume_capabilities, is, err) < 0)
+		return -1;
+	if (parameters_parse(arena, map_of(arena, req, parameters),
+			     map_of(arena, req, mutable_parameters), &parameters, err) < 0)
+		return -1;
+	return parameters_check_format(arena, &parameters, format_find(dataset->format), err);
 }
 
 static ValidateVolumeCapabilitiesResponse_Confirmed *
@@ -61,6 +70,7 @@ int validate_volume_capabilities(struct rpc_call *call,
 				 const ValidateVolumeCapabilitiesRequest *req,
 				 ValidateVolumeCapabilitiesResponse *rsp, struct error *err)
 {
+	struct map context = map_of(&call->arena, req, volume_context);
 	struct error unsupported;
 	struct owner owner;
 
@@ -68,6 +78,10 @@ int validate_volume_capabilities(struct rpc_call *call,
 		return -1;
 	if (capabilities_check(req->n_volume_capabilities, req->volume_capabilities, err) < 0)
 		return -1;
+	if (volume_is_foreign(&context)) {
+		rsp->confirmed = confirm(&call->arena, req);
+		return 0;
+	}
 	if (owner_get(call, req->volume_id, &owner, err) < 0)
 		return -1;
 	if (check_described(&call->arena, req, owner.dataset, &unsupported) < 0)

@@ -7,7 +7,10 @@
  */
 #include "controller/volume.h"
 
-#include "common/map.h"
+#include <string.h>
+
+#include "controller/health.h"
+#include "controller/parameters.h"
 #include "controller/service.h"
 #include "controller/source.h"
 #include "controller/text.h"
@@ -22,17 +25,31 @@ static Topology **topology_of(struct arena *arena, const GetHostResponse *host)
 	return list;
 }
 
+const char *volume_attach(struct arena *arena, const Dataset *dataset)
+{
+	return parameters_value(arena, dataset->parameters, ATTACH_KEY);
+}
+
+bool volume_is_foreign(const struct map *context)
+{
+	return map_get(context, "node_attach_driver");
+}
+
 Volume *volume_of(struct arena *arena, const Dataset *dataset, const GetHostResponse *owner)
 {
 	const struct source source = source_of(dataset);
+	const char *attach = volume_attach(arena, dataset);
 	Volume *volume = new_volume(arena);
 
 	volume->volume_id = arena_strdup(arena, dataset->id);
 	volume->capacity_bytes = dataset->size;
-	map_put(arena, volume, volume_context, ATTACH_KEY, ATTACH_LOCAL);
+	map_put(arena, volume, volume_context, ATTACH_KEY, attach);
 	volume->content_source = source_message(arena, &source);
-	volume->n_accessible_topology = 1;
-	volume->accessible_topology = topology_of(arena, owner);
+	/* Without one a volume can be used everywhere. */
+	if (strcmp(attach, ATTACH_LOCAL) == 0) {
+		volume->n_accessible_topology = 1;
+		volume->accessible_topology = topology_of(arena, owner);
+	}
 	return volume;
 }
 
@@ -45,26 +62,6 @@ char **volume_published_nodes(struct arena *arena, const Dataset *dataset)
 	return nodes;
 }
 
-VolumeCondition *volume_condition(struct arena *arena, const struct host *host,
-				  const struct host *twin)
-{
-	VolumeCondition *condition = new_volume_condition(arena);
-	const char *problem = host->says->problem;
-
-	condition->abnormal = twin || *problem;
-	if (twin)
-		condition->message = arena_printf(
-			arena,
-			"it exists twice, on nodes '%s' and '%s': nothing is done to it until one "
-			"of the two is renamed or destroyed",
-			host->says->node_id, twin->says->node_id);
-	else
-		condition->message = arena_strdup(
-			arena,
-			*problem ? problem : "the dataset is there and its pool can be used");
-	return condition;
-}
-
 int delete_volume(struct rpc_call *call, const DeleteVolumeRequest *req, DeleteVolumeResponse *rsp,
 		  struct error *err)
 {
@@ -75,7 +72,7 @@ int delete_volume(struct rpc_call *call, const DeleteVolumeRequest *req, DeleteV
 	(void)rsp;
 	if (text_check_present("volume_id", req->volume_id, err) < 0)
 		return -1;
-	if (owner_find(call, req->volume_id, &owner, err) < 0)
+	if (owner_search(call, req->volume_id, &owner, err) < 0)
 		return -1;
 	if (!owner.dataset)
 		return 0;

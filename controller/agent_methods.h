@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CONTROLLER_AGENT_METHODS_H
+#define ZCSI_CONTROLLER_AGENT_METHODS_H
+
+/* agent_ask, a function for each method of the agent. */
+
+#include "controller/agents.h"
+
+/* agent_get_dataset(call, agent, request, &response, err), and the like */
+#define AGENT_METHOD_(Name, name)                                                                  \
+	static inline int agent_##name(struct rpc_call *call, const struct agent *agent,           \
+				       const Name##Request *request, Name##Response **ret,         \
+				       struct error *err)                                          \
+	{                                                                                          \
+		void *response;                                                                    \
+		if (agent_ask(call, agent, #Name, &request->base, &response, err) < 0)             \
+			return -1;                                                                 \
+		*ret = response;                                                                   \
+		return 0;                                                                          \
+	}
+
+AGENT_METHOD_(GetHost, get_host)
+AGENT_METHOD_(CreateDataset, create_dataset)
+AGENT_METHOD_(ResizeDataset, resize_dataset)
+AGENT_METHOD_(DestroyDataset, destroy_dataset)
+AGENT_METHOD_(ModifyDataset, modify_dataset)
+AGENT_METHOD_(PublishDataset, publish_dataset)
+AGENT_METHOD_(UnpublishDataset, unpublish_dataset)
+AGENT_METHOD_(SnapshotDataset, snapshot_dataset)
+AGENT_METHOD_(SnapshotGroup, snapshot_group)
+AGENT_METHOD_(DestroyDatasetSnapshot, destroy_dataset_snapshot)
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CONTROLLER_HEALTH_H
+#define ZCSI_CONTROLLER_HEALTH_H
+
+/* What is known to be wrong with a volume that a host has. */
+
+#include "controller/hosts.h"
+#include "proto/csi.h"
+
+/* The one word for CSI 1.12; twin is another host that has the same volume, or NULL. */
+VolumeCondition *volume_condition(struct arena *arena, const struct host *host,
+				  const struct host *twin);
+
+#endif

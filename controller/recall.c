@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * A table of guesses: one place for each id, and the last one that came there has it.
+ *
+ * Invariant: an epoch that is over is never current again, so what was put in it is never told.
+ */
+#include "controller/recall.h"
+
+#include "common/hash.h"
+#include "common/mem.h"
+
+static uint64_t hash_of(const char *id)
+{
+	uint64_t hash = hash_text(HASH_START, id);
+
+	return hash ^ hash >> 32;
+}
+
+const struct agent *recall_get(struct recall *recall, const char *id, unsigned epoch)
+{
+	uint64_t hash = hash_of(id);
+	auto_unlock pthread_mutex_t *held = lock_take(&recall->lock);
+	const struct memory *memory = &recall->list[hash % RECALL_MAX];
+
+	return memory->id == hash && memory->epoch == epoch ? memory->agent : NULL;
+}
+
+void recall_put(struct recall *recall, const char *id, unsigned epoch, const struct agent *agent)
+{
+	uint64_t hash = hash_of(id);
+	auto_unlock pthread_mutex_t *held = lock_take(&recall->lock);
+
+	recall->list[hash % RECALL_MAX] = (struct memory){hash, epoch, agent};
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The roll call: GetHost of every agent, and what follows from the answers.
+ *
+ * Invariant: what an agent said first is what it is held to, as long as it is on the list. Whether
+ * it is refused is decided anew each time, so one that is mended is believed again.
+ */
+#include "controller/rollcall.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+
+#define ANSWER_MS   2000
+#define SKEW_MAX_US 5000000 /* a clock that is off by more is worth a line */
+
+/* Under the lock, all of these. */
+
+static void set_text(char **at, const char *text)
+{
+	free(*at);
+	*at = text ? mem_strdup(text) : NULL;
+}
+
+static bool is_same(const struct standing *known, const GetHostResponse *says)
+{
+	return !known->node_id ||
+	       (strcmp(known->node_id, says->node_id) == 0 &&
+		(!known->pool_guid || !says->pool_guid || known->pool_guid == says->pool_guid));
+}
+
+static void note_skew(struct agent *agent, int64_t skew_us)
+{
+	int64_t before = agent->standing.skew_us;
+	bool was_off = before > SKEW_MAX_US || before < -SKEW_MAX_US;
+	bool is_off = skew_us > SKEW_MAX_US || skew_us < -SKEW_MAX_US;
+
+	agent->standing.skew_us = skew_us;
+	if (is_off && !was_off)
+		log_warn("an agent's clock is not ours",
+			 log_str("agent", client_endpoint(agent->client)),
+			 log_int("ahead_ms", skew_us / 1000));
+}
+
+static void note_up(struct roster *roster, struct agent *agent, const GetHostResponse *says)
+{
+	struct standing *standing = &agent->standing;
+	const char *endpoint = client_endpoint(agent->client);
+
+	if (!standing->version || strcmp(standing->version, says->version) != 0) {
+		if (strcmp(says->version, ZCSI_VERSION) != 0)
+			log_warn("an agent is of another version", log_str("agent", endpoint),
+				 log_str("version", says->version), log_str("ours", ZCSI_VERSION));
+		set_text(&standing->version, says->version);
+	}
+	if (standing->up)
+		return;
+	log_info("agent is up", log_str("agent", endpoint), log_str("node", says->node_id),
+		 log_str("dataset", says->dataset), log_str("version", says->version));
+	standing->up = true;
+	standing->since = now_ms();
+	roster->epoch++;
+}
+
+static void note_answer(struct roster *roster, struct agent *agent, const GetHostResponse *says,
+			int64_t skew_us)
+{
+	struct standing *standing = &agent->standing;
+
+	note_up(roster, agent, says);
+	note_skew(agent, skew_us);
+	if (!is_same(standing, says))
+		return;
+	if (!standing->node_id)
+		standing->node_id = mem_strdup(says->node_id);
+	set_text(&standing->dataset, says->dataset);
+	if (says->pool_guid)
+		standing->pool_guid = says->pool_guid;
+}
+
+static void note_silence(struct agent *agent, const struct error *cause)
+{
+	struct standing *standing = &agent->standing;
+
+	if (standing->up || !standing->asked)
+		log_warn("agent is down", log_str("agent", client_endpoint(agent->client)),
+			 log_str("error", cause->text));
+	if (standing->up)
+		standing->since = now_ms();
+	standing->up = false;
+}
+
+static bool note_lost(struct agent *agent, int64_t after)
+{
+	struct standing *standing = &agent->standing;
+	bool lost = after && !standing->up && now_ms() - standing->since >= after;
+
+	if (lost == standing->lost)
+		return false;
+	log_warn(lost ? "agent is assumed lost" : "agent is not lost",
+		 log_str("agent", client_endpoint(agent->client)));
+	standing->lost = lost;
+	return true;
+}
+
+static void refuse(struct agent *agent, const char *why)
+{
+	struct standing *standing = &agent->standing;
+
+	if (why && !standing->refusal)
+		log_error("agent is refused", log_str("agent", client_endpoint(agent->client)),
+			  log_str("error", why));
+	if (!why && standing->refusal)
+		log_info("agent is not refused any more",
+			 log_str("agent", client_endpoint(agent->client)));
+	set_text(&standing->refusal, why);
+}
+
+static int fail_changed(const struct agent *agent, const GetHostResponse *says, struct error *err)
+{
+	const struct standing *known = &agent->standing;
+
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "agent '%s' was node '%s' with pool %" PRIu64 " and is node '%s' with pool "
+		    "%" PRIu64 " now: nothing is asked of it until it is again what it was; if it "
+		    "is meant to be another, restart the controller, or take it off --agents-file "
+		    "and put it there again",
+		    client_endpoint(agent->client), known->node_id, known->pool_guid, says->node_id,
+		    says->pool_guid);
+}
+
+int rollcall_recognise(struct roster *roster, const struct agent *agent,
+		       const GetHostResponse *says, struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+
+	return is_same(&agent->standing, says) ? 0 : fail_changed(agent, says, err);
+}
+
+/* Twins: neighbours, in either order, that are the same. */
+
+struct answered {
+	struct agent *agent;
+	const GetHostResponse *says; /* NULL: nothing */
+	struct error error;
+};
+
+static int by_node(const void *a, const void *b)
+{
+	const struct answered *left = a, *right = b;
+
+	return strcmp(left->says->node_id, right->says->node_id);
+}
+
+static int by_pool(const void *a, const void *b)
+{
+	const struct answered *left = a, *right = b;
+
+	if (left->says->pool_guid != right->says->pool_guid)
+		return left->says->pool_guid < right->says->pool_guid ? -1 : 1;
+	return strcmp(left->says->dataset, right->says->dataset);
+}
+
+static void mark_twins(struct answered *list, size_t n, int (*compare)(const void *, const void *),
+		       const char *what)
+{
+	struct error err;
+
+	qsort(list, n, sizeof(*list), compare);
+	for (size_t i = 1; i < n; i++) {
+		struct answered *a = &list[i - 1], *b = &list[i];
+		if (compare(a, b) != 0 || (compare == by_pool && !a->says->pool_guid))
+			continue;
+		fail(&err, ERR_FAILED_PRECONDITION,
+		     "agents '%s' and '%s' say both that they %s ('%s' with '%s'): neither is "
+		     "asked until one of the two is taken off the list or made another",
+		     client_endpoint(a->agent->client), client_endpoint(b->agent->client), what,
+		     a->says->node_id, a->says->dataset);
+		a->error = b->error = err;
+	}
+}
+
+static void judge(struct answered *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!is_same(&list[i].agent->standing, list[i].says))
+			fail_changed(list[i].agent, list[i].says, &list[i].error);
+	}
+	mark_twins(list, n, by_node, "are the same node");
+	mark_twins(list, n, by_pool, "hold the same dataset");
+	for (size_t i = 0; i < n; i++)
+		refuse(list[i].agent, list[i].error.code == ERR_OK ? NULL : list[i].error.text);
+}
+
+/* Without the lock. Those that answered come first; how many. */
+static size_t ask(struct arena *arena, const struct agent_set *set, struct answered *ret)
+{
+	struct client_call **asked = arena_alloc(arena, (set->n + 1) * sizeof(*asked));
+	const GetHostRequest *request = new_get_host_request(arena);
+	int64_t deadline = now_ms() + ANSWER_MS;
+	size_t n = 0, silent = set->n;
+
+	for (size_t i = 0; i < set->n; i++)
+		asked[i] = client_begin(set->list[i]->client, arena, &zcsi__v1__agent__descriptor,
+					"GetHost", &request->base, deadline);
+	for (size_t i = 0; i < set->n; i++) {
+		GetHostResponse *says;
+		struct error err = {.code = ERR_OK};
+		bool answers = client_finish(asked[i], &says, &err) == 0;
+		ret[answers ? n++ : --silent] = (struct answered){
+			.agent = set->list[i], .says = answers ? says : NULL, .error = err};
+	}
+	return n;
+}
+
+/* At least: an answer's time is one between the question and the last answer. */
+static int64_t skew_of(int64_t time, int64_t before, int64_t after)
+{
+	if (time < before)
+		return time - before;
+	return time > after ? time - after : 0;
+}
+
+bool rollcall(struct roster *roster, int64_t lost_after)
+{
+	struct agent_set *set = roster_take(roster);
+	bool changed = false;
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	struct answered *list = arena_alloc(&arena, (set->n + 1) * sizeof(*list));
+	int64_t before = wall_us();
+	size_t n = ask(&arena, set, list);
+	int64_t after = wall_us();
+	pthread_mutex_lock(&roster->lock);
+	for (size_t i = 0; i < set->n; i++) {
+		if (i < n)
+			note_answer(roster, list[i].agent, list[i].says,
+				    skew_of(list[i].says->time, before, after));
+		else
+			note_silence(list[i].agent, &list[i].error);
+		list[i].agent->standing.asked = true;
+		changed |= note_lost(list[i].agent, lost_after);
+	}
+	judge(list, n);
+	pthread_mutex_unlock(&roster->lock);
+	arena_fini(&arena);
+	roster_put(roster, set);
+	return changed;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Sets of agents: made whole, never changed, freed with their last user.
+ *
+ * Invariant: an agent's connection is closed on the loop, after the last set that has it is gone.
+ */
+#include "controller/roster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void roster_init(struct roster *roster, struct loop *loop, const struct client_options *options)
+{
+	*roster = (struct roster){.loop = loop, .options = *options};
+	pthread_mutex_init(&roster->lock, NULL);
+	pthread_cond_init(&roster->opened, NULL);
+	roster->named = mem_alloc(sizeof(*roster->named));
+	roster->asked = mem_alloc(sizeof(*roster->asked));
+	roster->named->n_users = roster->asked->n_users = 1;
+}
+
+/* Under the lock. */
+static void release(struct roster *roster, struct agent_set *set)
+{
+	if (--set->n_users)
+		return;
+	for (size_t i = 0; i < set->n; i++) {
+		struct agent *agent = set->list[i];
+		if (--agent->n_sets)
+			continue;
+		agent->next = roster->retired;
+		roster->retired = agent;
+	}
+	free(set);
+}
+
+static struct agent_set *new_set(size_t n)
+{
+	struct agent_set *set = mem_alloc(sizeof(*set) + n * sizeof(struct agent *));
+
+	set->n_users = 1;
+	return set;
+}
+
+static void add(struct agent_set *set, struct agent *agent)
+{
+	set->list[set->n++] = agent;
+	agent->n_sets++;
+}
+
+/* Under the lock. */
+static void replace(struct roster *roster, struct agent_set **at, struct agent_set *set)
+{
+	struct agent_set *old = *at;
+
+	*at = set;
+	release(roster, old);
+}
+
+static void agent_free(struct agent *agent)
+{
+	client_free(agent->client);
+	free(agent->standing.node_id);
+	free(agent->standing.dataset);
+	free(agent->standing.version);
+	free(agent->standing.refusal);
+	free(agent);
+}
+
+void roster_bury(struct roster *roster)
+{
+	struct agent *agent, *next;
+
+	pthread_mutex_lock(&roster->lock);
+	agent = roster->retired;
+	roster->retired = NULL;
+	pthread_mutex_unlock(&roster->lock);
+	for (; agent; agent = next) {
+		next = agent->next;
+		agent_free(agent);
+	}
+}
+
+void roster_fini(struct roster *roster)
+{
+	if (roster->named) {
+		release(roster, roster->named);
+		release(roster, roster->asked);
+	}
+	roster_bury(roster);
+	pthread_cond_destroy(&roster->opened);
+	pthread_mutex_destroy(&roster->lock);
+}
+
+static struct agent *find(const struct agent_set *set, const char *endpoint)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		if (strcmp(client_endpoint(set->list[i]->client), endpoint) == 0)
+			return set->list[i];
+	}
+	return NULL;
+}
+
+static struct agent *agent_new(const struct roster *roster, const char *endpoint, struct error *err)
+{
+	struct agent *agent = mem_alloc(sizeof(*agent));
+
+	if (client_new(&agent->client, roster->loop, endpoint, &roster->options, err) < 0) {
+		free(agent);
+		return NULL;
+	}
+	agent->standing.since = now_ms();
+	return agent;
+}
+
+int roster_name(struct roster *roster, const char *const *endpoints, size_t n, struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	struct agent_set *set = new_set(n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (find(set, endpoints[i]))
+			continue;
+		struct agent *agent = find(roster->named, endpoints[i]);
+		if (!agent && !(agent = agent_new(roster, endpoints[i], err))) {
+			release(roster, set);
+			return -1;
+		}
+		add(set, agent);
+	}
+	replace(roster, &roster->named, set);
+	return 0;
+}
+
+struct agent_set *roster_take(struct roster *roster)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+
+	roster->named->n_users++;
+	return roster->named;
+}
+
+void roster_put(struct roster *roster, struct agent_set *set)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+
+	release(roster, set);
+}
+
+void roster_open(struct roster *roster)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	struct agent_set *set = new_set(roster->named->n);
+
+	for (size_t i = 0; i < roster->named->n; i++) {
+		if (!roster->named->list[i]->standing.lost)
+			add(set, roster->named->list[i]);
+	}
+	replace(roster, &roster->asked, set);
+	roster->closed = false;
+	roster->epoch++;
+	pthread_cond_broadcast(&roster->opened);
+}
+
+static void unpin(void *what)
+{
+	struct pin *pin = what;
+
+	roster_put(pin->roster, pin->set);
+}
+
+/* Under the lock. Whoever has no time to wait finds nobody to ask. */
+static void wait_until_open(struct roster *roster, int64_t deadline)
+{
+	const struct timespec until = {.tv_sec = deadline / 1000,
+				       .tv_nsec = deadline % 1000 * 1000000};
+
+	while (roster->closed && time_left_ms(deadline) > 0)
+		pthread_cond_clockwait(&roster->opened, &roster->lock, CLOCK_MONOTONIC, &until);
+}
+
+const struct pin *roster_pin(struct roster *roster, struct rpc_call *call)
+{
+	struct pin *pin = call->state;
+
+	if (pin)
+		return pin;
+	pin = arena_alloc(&call->arena, sizeof(*pin));
+	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	wait_until_open(roster, call->deadline);
+	roster->asked->n_users++;
+	*pin = (struct pin){roster, roster->asked, roster->epoch};
+	arena_own(&call->arena, unpin, pin);
+	call->state = pin;
+	return pin;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What is known of the agents, as metrics.
+ *
+ * Invariant: a page is written from what the last roll call and the connections say; nobody is
+ * asked for it.
+ */
+#include "controller/roster.h"
+
+#include "common/metrics.h"
+#include "controller/agents.h"
+
+static const struct metric known = METRIC(GAUGE, "zcsi_agents", "Agents that were named.");
+static const struct metric reachable =
+	METRIC(GAUGE, "zcsi_agents_reachable", "Those of them that are up.");
+static const struct metric up =
+	METRIC(GAUGE, "zcsi_agent_up", "0: the agent did not answer the last time.", "endpoint");
+static const struct metric refused =
+	METRIC(GAUGE, "zcsi_agent_refused", "1: the agent is not who it should be.", "endpoint");
+static const struct metric lost = METRIC(GAUGE, "zcsi_agent_assumed_lost",
+					 "1: nobody waits for the agent any more.", "endpoint");
+static const struct metric skew =
+	METRIC(GAUGE, "zcsi_agent_clock_skew_seconds",
+	       "By how much the agent's clock is ahead of the controller's.", "endpoint");
+static const struct metric info =
+	METRIC(GAUGE, "zcsi_agent_info", "Always 1.", "endpoint", "node", "version");
+
+static bool is_up(const struct agent *agent)
+{
+	return client_is_up(agent->client) && (agent->standing.up || !agent->standing.asked);
+}
+
+struct column {
+	const struct metric *metric;
+	double (*value)(const struct agent *agent);
+};
+
+static double value_up(const struct agent *agent)
+{
+	return is_up(agent);
+}
+
+static double value_refused(const struct agent *agent)
+{
+	return agent->standing.refusal != NULL;
+}
+
+static double value_lost(const struct agent *agent)
+{
+	return agent->standing.lost;
+}
+
+static double value_skew(const struct agent *agent)
+{
+	return (double)agent->standing.skew_us / 1e6;
+}
+
+static const struct column columns[] = {
+	{&up, value_up}, {&refused, value_refused}, {&lost, value_lost}, {&skew, value_skew}};
+
+static void write_info(const struct agent_set *set, FILE *out)
+{
+	metric_head(&info, out);
+	for (size_t i = 0; i < set->n; i++) {
+		const struct standing *standing = &set->list[i]->standing;
+		if (standing->node_id)
+			metric_sample(&info, out, 1, agent_endpoint(set->list[i]),
+				      standing->node_id, standing->version);
+	}
+}
+
+void roster_metrics(struct roster *roster, FILE *out)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	const struct agent_set *set = roster->named;
+	size_t n_up = 0;
+
+	for (size_t c = 0; c < COUNT(columns); c++) {
+		metric_head(columns[c].metric, out);
+		for (size_t i = 0; i < set->n; i++)
+			metric_sample(columns[c].metric, out, columns[c].value(set->list[i]),
+				      agent_endpoint(set->list[i]));
+	}
+	for (size_t i = 0; i < set->n; i++)
+		n_up += is_up(set->list[i]);
+	write_info(set, out);
+	metric_head(&known, out);
+	metric_sample(&known, out, (double)set->n);
+	metric_head(&reachable, out);
+	metric_sample(&reachable, out, (double)n_up);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The watch: poll over the file, the clock and the order to stop.
+ *
+ * Invariant: a list that cannot be read, or names nobody, changes nothing: the one before it
+ * stays, for a volume whose agent is forgotten would be said not to exist.
+ */
+#include "controller/watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/thread.h"
+#include "controller/agents_file.h"
+#include "controller/rollcall.h"
+
+#define DOWN_MS 1000 /* between roll calls while somebody is down */
+
+struct watch {
+	struct roster *roster;
+	struct watch_options options;
+	struct agents_file *file; /* NULL: none */
+	int stop;                 /* can be read when the thread is to end */
+	pthread_t thread;
+	struct loop_task task;
+
+	/* what the loop is asked to do, and how it went */
+	struct option_list list;
+	struct error *err;
+	int named;
+	sem_t done;
+};
+
+static void name_on_loop(struct loop_task *task)
+{
+	struct watch *watch = container_of(task, struct watch, task);
+
+	watch->named = roster_name(watch->roster, watch->list.values, watch->list.n, watch->err);
+	sem_post(&watch->done);
+}
+
+static void bury_on_loop(struct loop_task *task)
+{
+	struct watch *watch = container_of(task, struct watch, task);
+
+	roster_bury(watch->roster);
+	sem_post(&watch->done);
+}
+
+static void stop_on_loop(struct loop_task *task)
+{
+	loop_stop(container_of(task, struct watch, task)->roster->loop);
+}
+
+static void on_loop(struct watch *watch, void (*fn)(struct loop_task *task))
+{
+	watch->task.fn = fn;
+	loop_post(watch->roster->loop, &watch->task);
+	while (sem_wait(&watch->done) < 0 && errno == EINTR)
+		;
+}
+
+/* --agent's, then the file's. */
+static void join(const struct option_list *fixed, struct option_list *list)
+{
+	list->values = mem_resize(list->values, (fixed->n + list->n + 1) * sizeof(*list->values));
+	memmove(list->values + fixed->n, list->values, list->n * sizeof(*list->values));
+	if (fixed->n)
+		memcpy(list->values, fixed->values, fixed->n * sizeof(*list->values));
+	list->n += fixed->n;
+}
+
+static int read_file(struct watch *watch, struct error *err)
+{
+	auto_free char *text = agents_file_read(watch->file, err);
+
+	if (!text)
+		return -1;
+	watch->list = agents_file_parse(text);
+	join(watch->options.agents, &watch->list);
+	watch->err = err;
+	watch->named = fail(err, ERR_INVALID_ARGUMENT, "it names nobody");
+	if (watch->list.n)
+		on_loop(watch, name_on_loop);
+	size_t n = watch->list.n;
+	free(watch->list.values);
+	if (watch->named < 0)
+		return -1;
+	log_info("agents-file was read", log_str("file", watch->options.file),
+		 log_int("agents", (long long)n));
+	return 0;
+}
+
+static bool renew(struct watch *watch)
+{
+	struct error err;
+
+	if (!watch->file || !agents_file_changed(watch->file))
+		return false;
+	if (read_file(watch, &err) == 0)
+		return true;
+	log_error("agents-file is not heeded: the agents are those of before",
+		  log_str("file", watch->options.file), log_str("error", err.text));
+	return false;
+}
+
+static bool everybody_is_up(struct roster *roster)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+
+	for (size_t i = 0; i < roster->named->n; i++) {
+		if (!roster->named->list[i]->standing.up)
+			return false;
+	}
+	return true;
+}
+
+/* Until the file has changed perhaps, or the time is over; false when the thread is to end. */
+static bool wait_for_news(const struct watch *watch, int64_t ms)
+{
+	struct pollfd fds[] = {{.fd = watch->stop, .events = POLLIN},
+			       {.fd = watch->file ? agents_file_fd(watch->file) : -1,
+				.events = POLLIN}};
+
+	return poll(fds, COUNT(fds), (int)ms) <= 0 || !fds[0].revents;
+}
+
+/* When the next one is due. */
+static int64_t call_roll(struct watch *watch, bool renewed)
+{
+	int64_t pause = watch->options.every_ms;
+
+	if (rollcall(watch->roster, watch->options.lost_after_ms) || renewed)
+		roster_open(watch->roster);
+	on_loop(watch, bury_on_loop);
+	if (pause > DOWN_MS && !everybody_is_up(watch->roster))
+		pause = DOWN_MS;
+	return now_ms() + pause;
+}
+
+static void *run(void *arg)
+{
+	struct watch *watch = arg;
+
+	renew(watch);
+	int64_t next = call_roll(watch, true);
+	while (wait_for_news(watch, time_left_ms(next))) {
+		bool renewed = renew(watch);
+		if (renewed || time_left_ms(next) == 0)
+			next = call_roll(watch, renewed);
+	}
+	watch->task.fn = stop_on_loop;
+	loop_post(watch->roster->loop, &watch->task);
+	return NULL;
+}
+
+static void watch_free(struct watch *watch)
+{
+	agents_file_free(watch->file);
+	mem_cleanup_close(&watch->stop);
+	sem_destroy(&watch->done);
+	free(watch);
+}
+
+int watch_start(struct watch **ret, struct roster *roster, const struct watch_options *options,
+		struct error *err)
+{
+	struct watch *watch = mem_alloc(sizeof(*watch));
+
+	*watch = (struct watch){.roster = roster, .options = *options, .stop = -1};
+	sem_init(&watch->done, 0, 0);
+	if (options->file && agents_file_watch(&watch->file, options->file, err) < 0) {
+		watch_free(watch);
+		return -1;
+	}
+	watch->stop = eventfd(0, EFD_CLOEXEC);
+	if (watch->stop < 0 || thread_start(&watch->thread, NULL, run, watch) < 0) {
+		fail_errno(err, "cannot start the thread that watches the agents");
+		watch_free(watch);
+		return -1;
+	}
+	*ret = watch;
+	return 0;
+}
+
+void watch_stop(struct watch *watch)
+{
+	if (!watch)
+		return;
+	eventfd_write(watch->stop, 1);
+	loop_run(watch->roster->loop);
+	pthread_join(watch->thread, NULL);
+	watch_free(watch);
+}
