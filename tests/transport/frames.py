@@ -3,6 +3,7 @@
 of the server's header blocks is left to python3-hpack."""
 import os
 import socket
+import ssl
 import struct
 import subprocess
 import time
@@ -22,6 +23,7 @@ NO_ERROR, PROTOCOL_ERROR, FLOW_CONTROL_ERROR, REFUSED_STREAM, CANCEL, COMPRESSIO
 INITIAL_WINDOW_SIZE = 4
 PROBE = "/csi.v1.Identity/Probe"
 EMPTY = bytes(5)  # a message of no bytes
+HUNG_UP = (ConnectionError, ssl.SSLError)
 
 
 def frame(kind, flags=0, stream=0, payload=b""):
@@ -81,6 +83,10 @@ def message(payload):
     return b"\0" + number(len(payload)) + payload
 
 
+def streams(first=1):
+    return range(first, 1 << 31, 2)
+
+
 class Answer:
     def __init__(self):
         self.fields = []  # one dict for each header block
@@ -101,12 +107,66 @@ class Answer:
         return self.fields[-1].get("grpc-message", "")
 
 
+class Unix:
+    """Where a controller serves: a unix socket."""
+    begun = PREFACE[:10]  # half of what a connection begins with
+
+    def __init__(self, folder, _certificates):
+        self.path = folder / "controller.sock"
+        self.target = f"unix:{self.path}"  # as gRPC's own clients have it
+        self.options = ["--endpoint", f"unix://{self.path}"]
+
+    def reach(self):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(str(self.path))
+        return connection
+
+    connect = reach
+
+
+class Tcp:
+    """... a port of loopback."""
+    begun = Unix.begun
+
+    def __init__(self, _folder, _certificates):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.target = f"127.0.0.1:{self.port}"
+        self.options = ["--endpoint", f"tcp://127.0.0.1:{self.port}"]
+
+    def reach(self):
+        connection = socket.socket()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # as much as a unix socket holds, so that it shows soon who does not read
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 17)
+        connection.connect(("127.0.0.1", self.port))
+        return connection
+
+    connect = reach
+
+
+class Tls(Tcp):
+    """... the same over TLS. Both ends show the same certificate, localhost's."""
+    begun = b"\x16\x03\x01\x02\x00\x01"
+
+    def __init__(self, folder, certificates):
+        super().__init__(folder, certificates)
+        files = [certificates / name for name in ("ca.pem", "localhost.pem", "localhost.key")]
+        self.options += ["--tls-ca", files[0], "--tls-cert", files[1], "--tls-key", files[2]]
+        self.context = ssl.create_default_context(cafile=files[0])
+        self.context.load_cert_chain(*files[1:])
+        self.context.set_alpn_protocols(["h2"])
+
+    def connect(self):
+        return self.context.wrap_socket(self.reach(), server_hostname="localhost")
+
+
 class Peer:
     """One connection. Reading stops after `patience` seconds with TimeoutError."""
 
-    def __init__(self, path, start=None, patience=5):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(str(path))
+    def __init__(self, place, start=None, patience=5):
+        self.socket = place.connect()
         self.socket.settimeout(patience)
         self.decoder = hpack.Decoder()
         self.received = b""
@@ -115,6 +175,9 @@ class Peer:
         self.pongs = 0
         self.pings = []
         self.settings = 0
+        self.said = {}  # by the server's SETTINGS
+        self.window = 65535  # of the connection, to the server: all that it ever gave
+        self.windows = {}  # and each stream, beyond the first
         self.acked = 0
         self.acking = True
         self.closed = False
@@ -131,14 +194,14 @@ class Peer:
         try:
             self.socket.sendall(bytes_)
             return True
-        except (BrokenPipeError, ConnectionResetError):
+        except HUNG_UP:
             return False
 
     def take(self):
         """Read once and sort out what came; False at the end of the connection."""
         try:
             part = self.socket.recv(1 << 16)
-        except ConnectionResetError:
+        except HUNG_UP:
             part = b""
         self.closed = not part
         self.received += part
@@ -170,8 +233,13 @@ class Peer:
             self.acked += 1
         elif kind == SETTINGS:
             self.settings += 1
+            self.said.update(struct.iter_unpack(">HI", payload))
             if self.acking:
                 self.send(frame(SETTINGS, ACK))
+        elif kind == WINDOW_UPDATE and stream == 0:
+            self.window += int.from_bytes(payload, "big")
+        elif kind == WINDOW_UPDATE:
+            self.windows[stream] = self.windows.get(stream, 0) + int.from_bytes(payload, "big")
         if answer and kind in (HEADERS, DATA) and flags & END_STREAM:
             answer.ended = True
 
@@ -181,6 +249,21 @@ class Peer:
             if not self.take():
                 return condition()
         return True
+
+    def upload(self, bytes_, stream=1):
+        """All of it as DATA, on a connection that has sent none, when the windows are open for it;
+        or until the answer is there."""
+        def may_go(end):
+            first = self.said.get(INITIAL_WINDOW_SIZE, 65535)
+            answer = self.answers.get(stream)
+            return end <= min(self.window, first + self.windows.get(stream, 0)) or \
+                answer and (answer.ended or answer.reset is not None)
+        for at in range(0, len(bytes_), 16384):
+            part = bytes_[at:at + 16384]
+            end = at + len(part)
+            if not self.until(lambda end=end: may_go(end)):
+                break
+            self.send(frame(DATA, END_STREAM if end == len(bytes_) else 0, stream, part))
 
     def answer(self, stream=1):
         """The whole answer, or how it was reset; None when the connection ended before."""
@@ -207,28 +290,57 @@ def wait_for(condition, what, seconds=20):
         time.sleep(0.005)
 
 
-class Controller:
-    """zcsi-controller on a unix socket in `folder`; nobody answers for its agent."""
+def reach(endpoint):
+    """A connection to unix://PATH or tcp://HOST:PORT."""
+    kind, _, rest = endpoint.partition("://")
+    host, _, port = rest.rpartition(":")
+    connection = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET)
+    connection.settimeout(30)
+    connection.connect(rest if kind == "unix" else (host, int(port)))
+    return connection
 
-    def __init__(self, folder):
-        self.path = folder / "controller.sock"
+
+class Controller:
+    """zcsi-controller at a place, or a unix socket in `folder`; nobody answers for its agent. What
+    it says of itself is at the endpoint `metrics`."""
+
+    def __init__(self, folder, *args, place=None, metrics=None, log_level="error"):
+        self.place = place or Unix(folder, None)
+        self.metrics = metrics or f"unix://{folder}/metrics.sock"
         self.agent = folder / "agent.sock"
         with open(folder / "log", "wb") as log:
             self.process = subprocess.Popen(
-                [BUILD / "zcsi-controller", "--endpoint", f"unix://{self.path}", "--agent",
-                 f"unix://{self.agent}", "--log-level", "error"], stderr=log)
+                [BUILD / "zcsi-controller", *self.place.options, "--agent", f"unix://{self.agent}",
+                 "--metrics", self.metrics, "--log-level", log_level, *args], stderr=log)
         wait_for(self.listens, "the controller listens")
 
     def listens(self):
         assert self.process.poll() is None, "the controller has ended"
         try:
-            Peer(self.path, b"").socket.close()
+            self.place.reach().close()
         except OSError:
             return False
         return True
 
     def fds(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/task"))
+
+    def cpu(self):
+        """Seconds."""
+        after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2]
+        return sum(map(int, after_name.split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+    def is_idle(self):
+        """No connection is open and no call under way, as it says itself."""
+        with reach(self.metrics) as connection:
+            connection.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+            lines = connection.makefile().read().splitlines()
+        names = "zcsi_rpc_in_flight ", "zcsi_connections_open{"
+        figures = [line.split()[-1] for line in lines if line.startswith(names)]
+        return figures == ["0", "0"]
 
     def rss(self):
         """Kilobytes."""
@@ -238,7 +350,7 @@ class Controller:
         raise AssertionError("no VmRSS")
 
     def probe(self):
-        with Peer(self.path) as peer:
+        with Peer(self.place) as peer:
             answer = peer.ask()
             assert answer and answer.code == 0
 

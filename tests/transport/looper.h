@@ -7,27 +7,32 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "transport/loop.h"
 
-#define PATIENCE 30 /* seconds for anything, only when something is broken */
+#define PATIENCE 120 /* seconds for anything, only when something is broken */
 
 struct looper {
 	struct loop *loop;
 	pthread_t thread;
 };
 
-static inline void wait_for(sem_t *semaphore)
+static inline void wait_for_what(sem_t *semaphore, const char *what, const char *file, int line)
 {
 	struct timespec end;
 
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec += PATIENCE;
-	if (sem_timedwait(semaphore, &end) < 0)
-		abort();
+	if (sem_timedwait(semaphore, &end) == 0)
+		return;
+	fprintf(stderr, "%s:%d: %s: not within %d s\n", file, line, what, PATIENCE);
+	abort();
 }
+
+#define wait_for(semaphore) wait_for_what(semaphore, #semaphore, __FILE__, __LINE__)
 
 static inline void *looper_run(void *loop)
 {

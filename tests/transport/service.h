@@ -65,7 +65,7 @@ HANDLER(resize_dataset, ResizeDataset)
 	return 0;
 }
 
-#define TEST_METHODS(INLINE, PLAIN, KEYED)                                                         \
+#define TEST_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                 \
 	INLINE(GetHost, get_host)                                                                  \
 	PLAIN(GetDataset, get_dataset)                                                             \
 	PLAIN(CreateDataset, create_dataset)                                                       \

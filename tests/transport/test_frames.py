@@ -2,6 +2,7 @@
 """gRPC over HTTP/2 as it looks on the wire, rule by rule (gRPC doc/PROTOCOL-HTTP2.md, RFC 9113)."""
 import socket
 import time
+from urllib.parse import unquote
 
 import pytest
 
@@ -9,7 +10,7 @@ from frames import (ACK, CANCEL, COMPRESSION_ERROR, CONTINUATION, DATA, EMPTY, E
                     END_STREAM, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, NO_ERROR,
                     PADDED, PING, PRIORITY, PROBE, PROTOCOL_ERROR, RST_STREAM, SETTINGS,
                     WINDOW_UPDATE, Peer, block, call, fields_of, frame, headers, message, number,
-                    setting)
+                    setting, wait_for)
 
 OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, EXHAUSTED, UNIMPLEMENTED, INTERNAL = 0, 3, 4, 8, 12, 13
 CREATE = "/csi.v1.Controller/CreateVolume"
@@ -22,11 +23,12 @@ def assert_ok(answer):
 
 
 def assert_error(answer, code, http="200"):
-    """Trailers-only: one HEADERS frame that ends the stream."""
-    assert len(answer.fields) == 1 and answer.ended and answer.body == b""
-    assert (answer.http, answer.code) == (http, code)
-    assert answer.fields[0]["content-type"] == "application/grpc"
-    assert answer.text
+    """Trailers-only, one HEADERS frame that ends the stream; or for HTTP a text to read."""
+    grpc = http == "200"
+    assert (answer.http, answer.code, answer.ended) == (http, code, True) and answer.text
+    assert len(answer.fields) == (1 if grpc else 2)
+    assert answer.body.decode() == ("" if grpc else unquote(answer.text) + "\n")
+    assert answer.fields[0]["content-type"].startswith("application/grpc" if grpc else "text/plain")
 
 
 def test_answer(peer):
@@ -99,6 +101,13 @@ def test_encodings_are_told(peer):
 def test_malformed_requests_are_reset(peer, fields):
     assert peer.ask(fields).reset == PROTOCOL_ERROR
     assert_ok(peer.ask(stream=3))
+
+
+def test_what_the_server_takes(peer):
+    """Streams, a stream's window, a frame, a header list; and the connection's window."""
+    assert peer.until(lambda: peer.settings and peer.window > 65535)
+    assert peer.said == {3: 100, 4: 256 << 10, 5: 16 << 10, 6: 16 << 10}
+    assert peer.window == 4 << 20
 
 
 def test_large_header_list(peer):
@@ -190,40 +199,9 @@ def test_largest_message(peer):
     """4 MiB of a field that Probe does not know; the windows must open for it."""
     payload = b"\x0a\xfa\xff\xff\x01" + bytes((4 << 20) - 6)
     assert len(payload) == (4 << 20) - 1
-    whole = message(payload)
-    stream_window = connection_window = 65535
     peer.send(headers(1))
-    sent = 0
-    while sent < len(whole):
-        part = whole[sent:sent + 16384]
-        updates = updates_of(peer)
-        while min(stream_window + updates[1], connection_window + updates[0]) < len(part):
-            peer.take()
-        stream_window -= len(part)
-        connection_window -= len(part)
-        sent += len(part)
-        peer.send(frame(DATA, END_STREAM if sent == len(whole) else 0, 1, part))
+    peer.upload(message(payload))
     assert_ok(peer.answer())
-
-
-def updates_of(peer):
-    """Counts the window that the server gives, by stream, from now on."""
-    updates = {0: 0, 1: 0}
-    on_frame = peer.on_frame
-
-    def counting(kind, flags, stream, payload):
-        if kind == WINDOW_UPDATE:
-            updates[stream] = updates.get(stream, 0) + int.from_bytes(payload, "big")
-        elif kind == SETTINGS and not flags & ACK:
-            for at in range(0, len(payload), 6):
-                if int.from_bytes(payload[at:at + 2], "big") == INITIAL_WINDOW_SIZE:
-                    updates[1] += int.from_bytes(payload[at + 2:at + 6], "big") - 65535
-        on_frame(kind, flags, stream, payload)
-
-    if not hasattr(peer, "updates"):
-        peer.updates = updates
-        peer.on_frame = counting
-    return peer.updates
 
 
 def test_trailers_of_a_request(peer):
@@ -278,10 +256,13 @@ def test_small_window(peer):
     (headers(1) + frame(DATA, PADDED, 1, b"\x08abc"), PROTOCOL_ERROR),
     (frame(HEADERS, 0, 1) + frame(PING, 0, 0, bytes(8)), PROTOCOL_ERROR),
     (frame(HEADERS, END_HEADERS, 1, b"\xff\xff\xff\xff\xff\xff"), COMPRESSION_ERROR),
+    (frame(HEADERS, END_HEADERS, 1, b"\xc6"), COMPRESSION_ERROR),  # field 70 of a table of 61
+    (frame(HEADERS, END_HEADERS, 1, b"\x7f\x07\x01v"), COMPRESSION_ERROR),  # as its name
     (frame(WINDOW_UPDATE, 0, 0, number((1 << 31) - 1)), FLOW_CONTROL_ERROR),
     (frame(WINDOW_UPDATE, 0, 0, number(0)), PROTOCOL_ERROR),
     (frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 1 << 31)), FLOW_CONTROL_ERROR),
-    (frame(SETTINGS, ACK, 0, setting(1, 1)), 6), (frame(PING, 0, 0, b"short"), 6)])
+    (frame(SETTINGS, ACK, 0, setting(1, 1)), 6), (frame(PING, 0, 0, b"short"), 6),
+    (frame(0xee, 0, 0, bytes((16 << 10) + 1)), 6)])
 def test_broken_connections_end(peer, bytes_, error):
     peer.until(lambda: peer.settings)
     peer.send(bytes_)
@@ -289,16 +270,32 @@ def test_broken_connections_end(peer, bytes_, error):
     assert [code for _, code in peer.goaways] == [error]
 
 
+def test_last_words_reach_a_peer_that_speaks_on(peer):
+    """A socket that is closed before all is read resets, and what it said may be lost."""
+    peer.until(lambda: peer.settings)
+    assert peer.send(frame(PING, 0, 1, bytes(8)) + frame(DATA, 0, 1, bytes(16000)) * 120)
+    assert peer.drained()
+    assert [code for _, code in peer.goaways] == [PROTOCOL_ERROR]
+
+
+def test_peer_that_does_not_hang_up_is_left(controller):
+    with Peer(controller.place) as peer:
+        assert peer.until(lambda: peer.settings)
+        peer.send(frame(PING, 0, 1, bytes(8)))
+        assert peer.drained()
+        wait_for(controller.is_idle, "the connection is over")
+
+
 @pytest.mark.parametrize("start", [
     b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", bytes(100), b"\xff" * 100])
 def test_other_protocols_are_hung_up_on(controller, start):
-    with Peer(controller.path, start) as peer:
+    with Peer(controller.place, start) as peer:
         assert peer.drained()
 
 
 def test_preface_without_settings(controller):
-    with Peer(controller.path, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + call(1)) as peer:
+    with Peer(controller.place, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + call(1)) as peer:
         assert peer.drained()
         assert 1 not in peer.answers
 
@@ -313,8 +310,8 @@ def test_second_message_after_goaway_of_the_client(peer):
 def test_graceful_stop(own_controller):
     """Two GOAWAYs; calls between them are served; what runs is finished; then exit 0."""
     with socket.socket(socket.AF_UNIX) as silent_agent, \
-            Peer(own_controller.path, patience=10) as peer, \
-            Peer(own_controller.path, patience=10) as deaf:
+            Peer(own_controller.place, patience=10) as peer, \
+            Peer(own_controller.place, patience=10) as deaf:
         silent_agent.bind(str(own_controller.agent))
         silent_agent.listen()
         assert_ok(deaf.ask())
@@ -325,7 +322,7 @@ def test_graceful_stop(own_controller):
         own_controller.process.terminate()
         assert peer.until(lambda: peer.goaways)
         assert peer.goaways == [((1 << 31) - 1, NO_ERROR)]
-        assert not own_controller.path.exists()
+        assert not own_controller.listens()
         assert_ok(peer.ask(stream=3))
         assert peer.until(lambda: peer.pings)
         peer.send(frame(PING, ACK, 0, peer.pings[0]))
@@ -341,10 +338,10 @@ def test_graceful_stop(own_controller):
 
 def test_slow_peers_are_given_up(controller):
     """All kinds at the same time: nothing sent, half a preface, no SETTINGS, half a request."""
-    with Peer(controller.path, b"", 20) as silent, \
-            Peer(controller.path, b"PRI * HTTP", 20) as half, \
-            Peer(controller.path, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 20) as bare, \
-            Peer(controller.path, patience=20) as slow:
+    with Peer(controller.place, b"", 20) as silent, \
+            Peer(controller.place, b"PRI * HTTP", 20) as half, \
+            Peer(controller.place, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 20) as bare, \
+            Peer(controller.place, patience=20) as slow:
         began = time.monotonic()
         slow.send(headers(1) + frame(DATA, 0, 1, b"\0\0") + headers(3))
         for peer in (silent, half, bare):

@@ -24,6 +24,7 @@
 #include "transport/server.h"
 
 #define SHORT_MS 100
+#define RESETS   5
 
 static struct {
 	struct limits limits;
@@ -45,7 +46,7 @@ static int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostRes
 	return 0;
 }
 
-#define TEST_METHODS(INLINE, PLAIN, KEYED) INLINE(GetHost, get_host)
+#define TEST_METHODS(INLINE, PLAIN, KEYED, STREAM) INLINE(GetHost, get_host)
 RPC_SERVICE(test_service, zcsi__v1__agent__descriptor, TEST_METHODS);
 static const struct rpc_service *const services[] = {&test_service, NULL};
 
@@ -56,7 +57,7 @@ static int connect_peer(void)
 	struct error err;
 
 	if (endpoint_parse(ends.endpoint, &endpoint, &err) < 0 ||
-	    endpoint_resolve(&endpoint, 0, &address, &err) < 0)
+	    endpoint_resolve(&endpoint, &address, 1, &err) < 0)
 		return -1;
 	return address_connect(&address, &err);
 }
@@ -70,6 +71,8 @@ static int start(void **state)
 	ends.limits = limits_default;
 	ends.limits.handshake_ms = ends.limits.settings_ack_ms = ends.limits.receive_ms =
 		ends.limits.write_ms = ends.limits.goaway_ms = SHORT_MS;
+	ends.limits.resets_received = RESETS;
+	ends.limits.resets_per_second = 1;
 	snprintf(ends.folder, sizeof(ends.folder), "/tmp/zcsi-limits-XXXXXX");
 	if (!mkdtemp(ends.folder))
 		return -1;
@@ -78,7 +81,8 @@ static int start(void **state)
 	    workers_new(&ends.workers, ends.looper.loop, 1, &err) < 0)
 		return -1;
 	ends.server = server_new(ends.looper.loop, ends.workers, &ends.limits);
-	if (server_listen(ends.server, ends.endpoint, services, NULL, false, &err) < 0)
+	if (server_listen(ends.server, ends.endpoint, &(struct server_offer){.services = services},
+			  &err) < 0)
 		return -1;
 	looper_start(&ends.looper);
 	ends.fd = connect_peer();
@@ -133,6 +137,9 @@ static int stop(void **state)
 	"\0\0\x8\6\1\0\0\0\0"                                                                      \
 	"abcdefgh"
 #define EMPTY_MESSAGE "\0\0\5\0\1\0\0\0\1\0\0\0\0\0"
+#define LONG_MESSAGE  "\0\0\5\0\0\0\0\0\1\0\0\0\xff\xff"
+#define ITS_BYTE      "\0\0\1\0\0\0\0\0\1\0"
+#define RESET         "\0\0\4\3\0\0\0\0\1\0\0\0\x8"
 
 #define SAY(text)     say(text, sizeof(text) - 1)
 
@@ -212,6 +219,49 @@ static void request_must_end(void **state)
 	await(PONG, sizeof(PONG) - 1);
 }
 
+/* A byte now and then does not help: all of it has so long. */
+static void trickling_request_must_end(void **state)
+{
+	(void)state;
+	struct pollfd wait = {.fd = ends.fd, .events = POLLIN};
+	int64_t began = now_ms();
+
+	SAY(PREFACE SETTINGS ACK REQUEST LONG_MESSAGE PING);
+	await(PONG, sizeof(PONG) - 1);
+	while (poll(&wait, 1, SHORT_MS / 10) == 0) {
+		SAY(ITS_BYTE);
+		assert_true(now_ms() - began < PATIENCE * 1000);
+	}
+	assert_true(now_ms() - began >= SHORT_MS / 2);
+}
+
+/* Calls that are given up at once; false when the server has hung up since. */
+static bool reset_some(unsigned first)
+{
+	char bytes[] = REQUEST RESET, answer[4096];
+	const size_t reset = sizeof(bytes) - sizeof(RESET);
+	struct pollfd wait = {.fd = ends.fd, .events = POLLIN};
+
+	for (unsigned id = first; id < first + 2 * RESETS; id += 2) {
+		bytes[8] = bytes[reset + 8] = (char)id;
+		say(bytes, sizeof(bytes) - 1);
+	}
+	while (poll(&wait, 1, 1100) > 0) {
+		if (recv(ends.fd, answer, sizeof(answer), 0) <= 0)
+			return false;
+	}
+	return true;
+}
+
+/* So many, and one more each second: as many again a second later are too many. */
+static void resets_are_spaced(void **state)
+{
+	(void)state;
+	SAY(PREFACE SETTINGS ACK);
+	assert_true(reset_some(1));
+	assert_false(reset_some(1 + 2 * RESETS));
+}
+
 static void window_must_open(void **state)
 {
 	(void)state;
@@ -254,6 +304,8 @@ int main(void)
 		TEST(half_a_preface_does_not_help),
 		TEST(settings_must_be_acknowledged),
 		TEST(request_must_end),
+		TEST(trickling_request_must_end),
+		TEST(resets_are_spaced),
 		TEST(window_must_open),
 		TEST(peer_must_read),
 		TEST(closed_window_does_not_hold_up_the_end),

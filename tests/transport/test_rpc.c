@@ -28,7 +28,7 @@
 #define AGENT (&zcsi__v1__agent__descriptor)
 
 static struct {
-	struct limits limits; /* the server's */
+	struct limits limits; /* of both */
 	struct looper server_loop, client_loop;
 	struct workers *workers;
 	struct server *server;
@@ -45,7 +45,9 @@ static void start_server(void)
 	assert_int_equal(loop_new(&ends.server_loop.loop, &err), 0);
 	assert_int_equal(workers_new(&ends.workers, ends.server_loop.loop, 8, &err), 0);
 	ends.server = server_new(ends.server_loop.loop, ends.workers, &ends.limits);
-	assert_int_equal(server_listen(ends.server, ends.endpoint, services, NULL, false, &err), 0);
+	assert_int_equal(server_listen(ends.server, ends.endpoint,
+				       &(struct server_offer){.services = services}, &err),
+			 0);
 	looper_start(&ends.server_loop);
 }
 
@@ -96,16 +98,18 @@ static int free_port(void)
 
 static int start_ends(const char *endpoint)
 {
+	const struct client_options options = {.limits = &ends.limits};
 	struct error err;
 
 	memset(&service, 0, sizeof(service));
 	sem_init(&service.begun, 0, 0);
 	sem_init(&service.may_end, 0, 0);
 	ends.limits = limits_default;
+	ends.limits.wait_ms = 1000;
 	snprintf(ends.endpoint, sizeof(ends.endpoint), "%s", endpoint);
 	arena_init(&ends.arena, SIZE_MAX);
 	if (loop_new(&ends.client_loop.loop, &err) < 0 ||
-	    client_new(&ends.client, ends.client_loop.loop, ends.endpoint, false, NULL, &err) < 0)
+	    client_new(&ends.client, ends.client_loop.loop, ends.endpoint, &options, &err) < 0)
 		return -1;
 	looper_start(&ends.client_loop);
 	start_server();
@@ -239,7 +243,10 @@ static void errors_come_back_as_they_were(void **state)
 		request->parameters = (char *)(uintptr_t)texts[code % 3];
 		assert_int_equal(finish(begin("CreateDataset", request, NO_DEADLINE), NULL, &err),
 				 code);
-		assert_string_equal(err.text, texts[code % 3]);
+		if (*texts[code % 3])
+			assert_string_equal(err.text, texts[code % 3]);
+		else
+			assert_non_null(strstr(err.text, error_name(code)));
 	}
 }
 
@@ -333,15 +340,15 @@ static void past_deadline_is_exceeded(void **state)
 	assert_int_equal(service.n_order, 0);
 }
 
-/* Two calls that nobody waits for any more hold two of the connection's places. */
-static void abandoned_work_is_counted(void **state)
+/* Two calls that nobody waits for any more hold two places. */
+static void abandon_two(unsigned *limit)
 {
-	(void)state;
 	struct error err;
 	struct client_call *first, *second;
+	unsigned before = *limit;
 
 	stop_server();
-	ends.limits.streams = 2;
+	*limit = 2;
 	start_server();
 	get_until(ERR_OK);
 	first = begin_resize("one", WAIT, in_ms(300));
@@ -352,7 +359,16 @@ static void abandoned_work_is_counted(void **state)
 	sem_post(&service.may_end);
 	sem_post(&service.may_end);
 	get_until(ERR_OK);
-	assert_int_equal(service.n_ran, 2);
+	stop_server();
+	*limit = before;
+}
+
+static void abandoned_work_is_counted(void **state)
+{
+	(void)state;
+	abandon_two(&ends.limits.streams);
+	abandon_two(&ends.limits.calls);
+	assert_int_equal(service.n_ran, 4);
 }
 
 static void call_whose_turn_does_not_come_is_aborted(void **state)
@@ -362,7 +378,7 @@ static void call_whose_turn_does_not_come_is_aborted(void **state)
 	struct client_call *runs = begin_resize("vol", WAIT, NO_DEADLINE);
 
 	wait_for(&service.begun);
-	assert_int_equal(finish(begin_resize("vol", 1, in_ms(300)), NULL, &err), ERR_ABORTED);
+	assert_int_equal(finish(begin_resize("vol", 1, in_ms(3000)), NULL, &err), ERR_ABORTED);
 	assert_non_null(strstr(err.text, "'vol'"));
 	assert_int_equal(finish(begin_resize("other", 2, in_ms(10000)), NULL, &err), ERR_OK);
 	sem_post(&service.may_end);
@@ -379,6 +395,7 @@ static void a_thousand_calls_at_once(void **state)
 	struct error err;
 	char id[8];
 
+	ends.limits.wait_ms = PATIENCE * 1000;
 	for (unsigned i = 0; i < COUNT(calls); i++) {
 		snprintf(id, sizeof(id), "%u", i);
 		calls[i] = begin_get(id, NO_DEADLINE);
@@ -422,21 +439,6 @@ static void server_finishes_what_runs(void **state)
 	assert_int_equal(finish(queued, NULL, &err), ERR_OK);
 }
 
-static void client_comes_back_after_a_restart(void **state)
-{
-	(void)state;
-	struct error err;
-
-	for (int i = 0; i < 3; i++) {
-		assert_int_equal(get("a", &err), ERR_OK);
-		stop_server();
-		assert_int_equal(get("a", &err), ERR_UNAVAILABLE);
-		assert_non_null(strstr(err.text, ends.endpoint));
-		start_server();
-		get_until(ERR_OK);
-	}
-}
-
 /* Two places: the oldest connection without a call makes room; one with a call does not. */
 static void connections_are_bounded(void **state)
 {
@@ -449,8 +451,8 @@ static void connections_are_bounded(void **state)
 	start_server();
 	get_until(ERR_OK);
 	for (unsigned i = 0; i < COUNT(clients); i++) {
-		assert_int_equal(client_new(&clients[i], ends.client_loop.loop, ends.endpoint,
-					    false, NULL, &err),
+		assert_int_equal(client_new(&clients[i], ends.client_loop.loop, ends.endpoint, NULL,
+					    &err),
 				 0);
 	}
 	struct client_call *first = begin_on(clients[0], "first", WAIT, NO_DEADLINE);
@@ -490,8 +492,6 @@ int main(void)
 		UNIX(calls_of_one_key_keep_their_order),
 		UNIX(server_finishes_what_runs),
 		TCP(server_finishes_what_runs),
-		UNIX(client_comes_back_after_a_restart),
-		TCP(client_comes_back_after_a_restart),
 		UNIX(connections_are_bounded),
 	};
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What `zpool events` prints. Whatever came before, and whatever a value holds, the next change is
+ * news; and what is news is the parent, a dataset right below it, or a snapshot.
+ */
+#include <string.h>
+
+#include "common/mem.h"
+#include "node/events.h"
+#include "tests/fuzz/fuzz.h"
+
+#define PARENT "tank/zcsi"
+#define CHANGE                                                                                     \
+	"Nov 20 2026 12:41:08.107211734\tsysevent.fs.zfs.history_event\n"                          \
+	"        pool = \"tank\"\n"                                                                \
+	"        history_dsname = \"tank/zcsi/v\"\n"                                               \
+	"        history_internal_str = \"\"\n"                                                    \
+	"        history_internal_name = \"create\"\n"                                             \
+	"        time = 0x6a1f 0x663f1d6\n\n"
+
+static bool is_ours(const char *name)
+{
+	size_t length = strlen(PARENT);
+
+	return !strncmp(name, PARENT, length) && (!name[length] || name[length] == '/');
+}
+
+/* All lines of a text, which is cut up. Was the last of them news of the change? */
+static bool told(struct events *events, char *text)
+{
+	struct news news;
+	bool of_change = false;
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		bool is_news = events_line(events, line, &news);
+		MUST(is_news == (news.all || news.n > 0));
+		MUST(news.n <= COUNT(news.names));
+		for (size_t i = 0; i < news.n; i++) {
+			MUST(memchr(news.names[i], '\0', sizeof(news.names[i])));
+			MUST(is_ours(news.names[i]));
+			of_change |= !strcmp(news.names[i], PARENT "/v");
+		}
+		of_change |= news.all;
+	}
+	return of_change;
+}
+
+void fuzz_one(const uint8_t *bytes, size_t n)
+{
+	struct events events = {.parent = PARENT};
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	char *text = arena_alloc(&arena, n + 1);
+	memcpy(text, bytes, n);
+	told(&events, text);
+	MUST(told(&events, arena_strdup(&arena, CHANGE)));
+	arena_fini(&arena);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What zfs(8) prints: `zfs get` on its standard output, complaints on the other. Every dataset and
+ * snapshot is told once; what is taken for ours bears the name that its id has; and a volume or a
+ * snapshot, printed as zfs would print it, reads back as what it is.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/escape.h"
+#include "node/reading.h"
+#include "node/zfs_run.h"
+#include "tests/fuzz/fuzz.h"
+
+#define PARENT "t/p"
+
+/* Of the lines with four columns: how often the name changes. */
+static size_t count_names(const char *text)
+{
+	const char *last = NULL;
+	size_t n = 0, length = 0;
+
+	for (const char *end; *text; text = *end ? end + 1 : end) {
+		size_t tabs = 0;
+		end = text + strcspn(text, "\n");
+		for (const char *c = text; c < end; c++)
+			tabs += *c == '\t';
+		if (tabs < 3)
+			continue;
+		n += !last || strncmp(last, text, length + 1) != 0;
+		last = text;
+		length = strcspn(text, "\t");
+	}
+	return n;
+}
+
+static bool same_dataset(const struct dataset *a, const struct dataset *b)
+{
+	return !strcmp(a->id, b->id) && !strcmp(a->name, b->name) &&
+	       !strcmp(a->parameters, b->parameters) && !strcmp(a->published, b->published) &&
+	       !strcmp(a->source, b->source) && !strcmp(a->root, b->root) &&
+	       !strcmp(a->origin, b->origin) && a->guid == b->guid && a->size == b->size &&
+	       a->reserved == b->reserved && a->used == b->used && a->creation == b->creation &&
+	       a->deleted == b->deleted;
+}
+
+static bool same_snapshot(const struct snapshot *a, const struct snapshot *b)
+{
+	return !strcmp(a->id, b->id) && !strcmp(a->name, b->name) &&
+	       !strcmp(a->dataset_id, b->dataset_id) && !strcmp(a->zfs_name, b->zfs_name) &&
+	       !strcmp(a->group, b->group) && a->guid == b->guid && a->creation == b->creation &&
+	       a->size == b->size;
+}
+
+/* As `zfs get` prints it. */
+struct printer {
+	struct arena *arena;
+	const char *name;
+	char *text;
+};
+
+static void print(struct printer *printer, const char *property, const char *value,
+		  const char *source)
+{
+	printer->text = arena_printf(printer->arena, "%s%s\t%s\t%s\t%s\n", printer->text,
+				     printer->name, property, value, source);
+}
+
+static void print_number(struct printer *printer, const char *property, uint64_t value)
+{
+	print(printer, property, arena_printf(printer->arena, "%" PRIu64, value), "-");
+}
+
+static void print_ours(struct printer *printer, const char *property, const char *value)
+{
+	if (*value)
+		print(printer, property, value, "local");
+}
+
+static void print_escaped(struct printer *printer, const char *property, const char *value)
+{
+	print_ours(printer, property, escape_text(printer->arena, value));
+}
+
+static struct reading read_back(struct printer *printer)
+{
+	struct reading reading;
+
+	reading_parse(printer->arena, PARENT, printer->text, &reading);
+	return reading;
+}
+
+static void check_dataset(struct arena *arena, const struct dataset *dataset, bool trashed)
+{
+	struct printer printer = {arena, dataset->name, arena_strdup(arena, "")};
+
+	MUST(dataset_is_trash(PARENT, dataset->name) == trashed);
+	MUST(trashed || !strcmp(dataset_name(arena, PARENT, dataset->id), dataset->name));
+	print(&printer, "type", "filesystem", "-");
+	print_number(&printer, "guid", dataset->guid);
+	print_number(&printer, "creation", (uint64_t)dataset->creation);
+	print_number(&printer, "used", (uint64_t)dataset->used);
+	print_number(&printer, "refquota", (uint64_t)dataset->size);
+	print_number(&printer, "refreservation", (uint64_t)dataset->reserved);
+	print(&printer, "origin", dataset->origin, "-");
+	print_ours(&printer, "zcsi:version", DATASET_VERSION);
+	print_escaped(&printer, "zcsi:volume", dataset->id);
+	print_escaped(&printer, "zcsi:parameters", dataset->parameters);
+	print_ours(&printer, "zcsi:published", dataset->published);
+	print_escaped(&printer, "zcsi:source", dataset->source);
+	print_ours(&printer, "zcsi:root", dataset->root);
+	print_ours(&printer, "zcsi:deleted", arena_printf(arena, "%" PRId64, dataset->deleted));
+	struct reading again = read_back(&printer);
+	MUST(again.n_datasets + again.n_trashed == 1);
+	MUST(same_dataset(again.n_trashed ? again.trashed[0] : again.datasets[0], dataset));
+}
+
+static void check_snapshot(struct arena *arena, const struct snapshot *snapshot)
+{
+	struct printer printer = {arena, snapshot->zfs_name, arena_strdup(arena, "")};
+	int owner = (int)strcspn(snapshot->zfs_name, "@");
+
+	MUST(snapshot->zfs_name[owner] == '@' && *snapshot->dataset_id);
+	MUST(!snapshot_leaf_is_hidden(snapshot_leaf(snapshot)));
+	print_number(&printer, "guid", snapshot->guid);
+	print_number(&printer, "creation", (uint64_t)snapshot->creation);
+	print(&printer, "zcsi:volume", escape_text(arena, snapshot->dataset_id),
+	      arena_printf(arena, "inherited from %.*s", owner, snapshot->zfs_name));
+	print_ours(&printer, "zcsi:version", DATASET_VERSION);
+	print_escaped(&printer, "zcsi:snapshot", snapshot->name);
+	print_escaped(&printer, "zcsi:group", snapshot->group);
+	print_ours(&printer, "zcsi:size", arena_printf(arena, "%" PRId64, snapshot->size));
+	struct reading again = read_back(&printer);
+	MUST(again.n_snapshots == 1);
+	MUST(same_snapshot(again.snapshots[0], snapshot));
+}
+
+static void check_get(struct arena *arena, char *text)
+{
+	size_t names = count_names(text);
+	struct reading reading;
+
+	reading_parse(arena, PARENT, text, &reading);
+	MUST(reading.n_datasets + reading.n_trashed + reading.n_snapshots + reading.n_others ==
+	     names);
+	MUST(reading.n_origins <= reading.n_others);
+	for (size_t i = 0; i < reading.n_datasets; i++)
+		check_dataset(arena, reading.datasets[i], false);
+	for (size_t i = 0; i < reading.n_trashed; i++)
+		check_dataset(arena, reading.trashed[i], true);
+	for (size_t i = 0; i < reading.n_snapshots; i++)
+		check_snapshot(arena, reading.snapshots[i]);
+}
+
+static void check_complaint(const char *said)
+{
+	struct error err = {0};
+
+	MUST(zfs_fail(said, &err) == -1);
+	fuzz_check_error(&err);
+	MUST(!strchr(err.text, '\n'));
+}
+
+void fuzz_one(const uint8_t *bytes, size_t n)
+{
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	char *text = arena_alloc(&arena, n + 1);
+	memcpy(text, bytes, n);
+	check_complaint(text);
+	check_get(&arena, text);
+	arena_fini(&arena);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* What handlers do is said by what they are asked for, so that the fuzzer finds all of it. */
+#include "tests/fuzz/service.h"
+
+#include <string.h>
+
+#include "proto/agent.h"
+#include "tests/fuzz/fuzz.h"
+
+/* Unary */
+
+#define UNUSED __attribute__((unused))
+#define HANDLER(name, Name)                                                                        \
+	static int name(UNUSED struct rpc_call *call, UNUSED const Name##Request *req,             \
+			UNUSED Name##Response *rsp, UNUSED struct error *err)
+
+HANDLER(get_host, GetHost)
+{
+	rsp->node_id = arena_strdup(&call->arena, "here");
+	return 0;
+}
+
+HANDLER(get_dataset, GetDataset)
+{
+	rsp->dataset = new_dataset(&call->arena);
+	rsp->dataset->id = req->id;
+	return 0;
+}
+
+/* Any error. */
+HANDLER(create_dataset, CreateDataset)
+{
+	return fail(err, (enum error_code)(1 + (uint64_t)req->size % 16), "%s", req->parameters);
+}
+
+/* An answer that takes many writes. */
+HANDLER(list_datasets, ListDatasets)
+{
+	size_t n = (size_t)req->max % 300000;
+	Dataset *dataset = new_dataset(&call->arena);
+
+	dataset->parameters = arena_alloc(&call->arena, n + 1);
+	memset(dataset->parameters, 'x', n);
+	rsp->datasets = arena_alloc(&call->arena, sizeof(dataset));
+	rsp->datasets[rsp->n_datasets++] = dataset;
+	return 0;
+}
+
+HANDLER(resize_dataset, ResizeDataset)
+{
+	return 0;
+}
+
+/* Streams */
+
+#define STREAMS 64 /* at a time */
+
+static struct open_stream {
+	struct rpc_stream *rpc; /* NULL: a free place */
+	bool held, ended;
+	bool full;     /* the last message was not taken */
+	unsigned left; /* messages to send */
+} streams[STREAMS];
+
+static void open_stream(struct rpc_stream *rpc, const struct rpc_stream_events *events)
+{
+	struct open_stream *stream = streams;
+
+	while (stream->rpc)
+		MUST(++stream < streams + STREAMS);
+	*stream = (struct open_stream){.rpc = rpc};
+	rpc->events = events;
+	rpc->arg = stream;
+}
+
+static void on_closed(struct rpc_stream *rpc, const struct error *outcome)
+{
+	struct open_stream *stream = rpc->arg;
+
+	MUST(stream->rpc == rpc);
+	MUST(outcome->code == ERR_OK || *outcome->text);
+	stream->rpc = NULL;
+}
+
+static bool send_text(struct rpc_stream *rpc, const char *text)
+{
+	GetHostResponse response = ZCSI__V1__GET_HOST_RESPONSE__INIT;
+
+	response.node_id = (char *)(uintptr_t)text;
+	return rpc_stream_send(rpc, &response.base);
+}
+
+/* What comes goes back; by how it begins, the stream holds, fails, or finishes before its end. */
+static void on_echo(struct rpc_stream *rpc, const void *message)
+{
+	const PublishDatasetRequest *req = message;
+	struct open_stream *stream = rpc->arg;
+	struct error error;
+
+	MUST(!stream->held && !stream->ended);
+	fail(&error, ERR_ABORTED, "%s", req->id);
+	stream->full = !send_text(rpc, req->id);
+	stream->held = stream->full || req->id[0] == 'h';
+	if (stream->held)
+		rpc_stream_hold(rpc);
+	if (req->id[0] == 'f' || req->id[0] == 'o')
+		rpc_stream_finish(rpc, req->id[0] == 'f' ? &error : NULL);
+}
+
+static void on_echo_writable(struct rpc_stream *rpc)
+{
+	struct open_stream *stream = rpc->arg;
+
+	MUST(stream->full);
+	stream->full = stream->held = false;
+	rpc_stream_resume(rpc);
+}
+
+static void on_echo_ended(struct rpc_stream *rpc)
+{
+	struct open_stream *stream = rpc->arg;
+
+	MUST(!stream->ended && !stream->held);
+	stream->ended = true;
+	rpc_stream_finish(rpc, NULL);
+}
+
+static int publish_dataset(struct rpc_stream *rpc, UNUSED struct error *err)
+{
+	static const struct rpc_stream_events events = {.message = on_echo,
+							.ended = on_echo_ended,
+							.writable = on_echo_writable,
+							.closed = on_closed};
+
+	open_stream(rpc, &events);
+	return 0;
+}
+
+/* As many messages as the request's id is long, each at once when there is room. */
+static void send_more(struct rpc_stream *rpc)
+{
+	struct open_stream *stream = rpc->arg;
+	char text[1000];
+
+	memset(text, 'y', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	while (stream->left > 0 && send_text(rpc, text))
+		stream->left--;
+	if (stream->left == 0)
+		rpc_stream_finish(rpc, NULL);
+}
+
+static void on_count(struct rpc_stream *rpc, const void *message)
+{
+	const UnpublishDatasetRequest *req = message;
+	struct open_stream *stream = rpc->arg;
+
+	MUST(!stream->ended);
+	stream->ended = true; /* of a single one there is no other */
+	stream->left = (unsigned)strlen(req->id);
+	send_more(rpc);
+}
+
+static int unpublish_dataset(struct rpc_stream *rpc, UNUSED struct error *err)
+{
+	static const struct rpc_stream_events events = {
+		.single = true, .message = on_count, .writable = send_more, .closed = on_closed};
+
+	open_stream(rpc, &events);
+	return 0;
+}
+
+void service_resume(void)
+{
+	for (size_t i = 0; i < STREAMS; i++) {
+		if (!streams[i].rpc || !streams[i].held)
+			continue;
+		streams[i].held = streams[i].full = false;
+		rpc_stream_resume(streams[i].rpc);
+	}
+}
+
+void service_end(void)
+{
+	for (size_t i = 0; i < STREAMS; i++)
+		MUST(!streams[i].rpc);
+}
+
+#define FUZZ_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                 \
+	INLINE(GetHost, get_host)                                                                  \
+	PLAIN(GetDataset, get_dataset)                                                             \
+	INLINE(CreateDataset, create_dataset)                                                      \
+	PLAIN(ListDatasets, list_datasets)                                                         \
+	KEYED(ResizeDataset, resize_dataset, id)                                                   \
+	STREAM(PublishDataset, publish_dataset)                                                    \
+	STREAM(UnpublishDataset, unpublish_dataset)
+
+RPC_SERVICE(fuzz_service, zcsi__v1__agent__descriptor, FUZZ_METHODS);
+
+const struct rpc_service *const services[] = {&fuzz_service, NULL};

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MPL-2.0
+"""What a hostile peer may hold: connections, streams, half of something, answers that it does not
+take."""
+import contextlib
+import resource
+
+import pytest
+
+from frames import (CANCEL, DATA, EMPTY, END_STREAM, INITIAL_WINDOW_SIZE, PING, PREFACE,
+                    REFUSED_STREAM, RST_STREAM, SETTINGS, WINDOW_UPDATE, Controller, Peer, Tls,
+                    call, fields_of, frame, headers, message, number, setting, streams, wait_for)
+from harmless import GROWTH_KB, harmless
+
+EXHAUSTED = 8
+REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+
+
+def test_slow_loris(controller):
+    """Thirty connections with a hundred half requests each: 2 KB a piece."""
+    with harmless(controller), contextlib.ExitStack() as stack:
+        rss = controller.rss()
+        peers = [stack.enter_context(Peer(controller.place)) for _ in range(30)]
+        for peer in peers:
+            assert peer.until(lambda peer=peer: peer.settings)
+            peer.send(b"".join(headers(stream) for stream, _ in zip(streams(), range(100))) +
+                      frame(PING, 0, 0, bytes(8)))
+        for peer in peers:
+            assert peer.until(lambda peer=peer: peer.pongs)
+        assert controller.rss() - rss < max(GROWTH_KB, 16 << 10)
+
+
+def test_connections_that_never_begin(controller):
+    """A hundred that stop within the TLS handshake, or within HTTP/2's preface."""
+    with harmless(controller), contextlib.ExitStack() as stack:
+        for _ in range(100):
+            stack.enter_context(controller.place.reach()).sendall(controller.place.begun)
+
+
+def test_strangers_push_nobody_out(controller):
+    """More connections than there is room for, none of which begins."""
+    with Peer(controller.place) as early, contextlib.ExitStack() as stack:
+        assert early.ask().code == 0
+        for _ in range(300):
+            stack.enter_context(controller.place.reach())
+        controller.probe()
+        assert early.ask(stream=3).code == 0
+    wait_for(controller.is_idle, "neither a connection nor a call")
+
+
+@pytest.mark.parametrize("path, question, flags", [
+    ("/grpc.health.v1.Health/Watch", EMPTY, END_STREAM), (REFLECTION, message(b"\x3a\0"), 0)],
+    ids=["health", "reflection"])
+def test_streams_held_open(controller, path, question, flags):
+    """A thousand, all answered and none ever ended."""
+    with harmless(controller), contextlib.ExitStack() as stack:
+        for _ in range(10):
+            peer = stack.enter_context(Peer(controller.place))
+            assert peer.until(lambda peer=peer: peer.settings)
+            peer.send(b"".join(
+                headers(stream, fields_of(path)) + frame(DATA, flags, stream, question)
+                for stream, _ in zip(streams(), range(100))))
+            assert peer.until(lambda peer=peer: len(peer.answers) == 100 and all(
+                answer.body for answer in peer.answers.values()))
+            assert not any(answer.ended for answer in peer.answers.values())
+
+
+def test_declared_but_not_sent(controller):
+    """A thousand messages that say they have 4 MiB and never come."""
+    with harmless(controller), contextlib.ExitStack() as stack:
+        for _ in range(10):
+            peer = stack.enter_context(Peer(controller.place))
+            peer.until(lambda peer=peer: peer.settings)
+            peer.send(b"".join(headers(stream) + frame(DATA, 0, stream, b"\0\0\x40\0\0x")
+                               for stream, _ in zip(streams(), range(100))))
+            peer.send(frame(PING, 0, 0, bytes(8)))
+            assert peer.until(lambda peer=peer: peer.pongs)
+
+
+def test_half_requests_are_bounded_together(controller):
+    """Twenty times 1.5 MB of requests that say they have 4 MiB: beyond 16 MiB they are refused."""
+    with harmless(controller), contextlib.ExitStack() as stack:
+        part = frame(DATA, 0, 1, bytes(15000)) * 4
+        peers = [stack.enter_context(Peer(controller.place)) for _ in range(20)]
+        for peer in peers:
+            assert peer.until(lambda peer=peer: peer.settings)
+            peer.send(headers(1) + frame(DATA, 0, 1, b"\0\0\x3f\xff\xff"))
+            for n in range(1, 26):
+                peer.send(part + frame(PING, 0, 0, bytes(8)))
+                assert peer.until(lambda peer=peer, n=n: peer.pongs == n)
+        codes = [peer.answers[1].code for peer in peers if peer.answers[1].fields]
+        assert 5 < len(codes) < 15 and set(codes) == {EXHAUSTED}
+
+
+def test_abandoned_calls(attack):
+    """A hundred that nobody waits for any more: as long as they run there is no room for others."""
+    fields = fields_of("/csi.v1.Controller/CreateVolume")
+    mount = b"\x1a\x06\x12\0\x1a\x02\x08\x01"
+    attack.send(b"".join(call(stream, fields, message(b"\x0a\x03v%02d" % n + mount)) +
+                         frame(RST_STREAM, 0, stream, number(CANCEL))
+                         for stream, n in zip(streams(), range(100))))
+    assert attack.ask(stream=201).reset == REFUSED_STREAM
+    attack.answers.clear()
+
+
+def test_large_answers_unread(controller):
+    """Each answer is a thousand times its question, the windows are wide, and nobody reads."""
+    with harmless(controller), Peer(controller.place) as peer:
+        assert peer.until(lambda: peer.settings)
+        rss = controller.rss()
+        peer.send(frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, (1 << 31) - 1)) +
+                  frame(WINDOW_UPDATE, 0, 0, number((1 << 31) - 1 - 65535)))
+        question = message(b"\x1a\x0fproto/csi.proto")
+        for stream, _ in zip(streams(), range(20)):
+            peer.send(headers(stream, fields_of(REFLECTION)) +
+                      frame(DATA, 0, stream, question * 100))
+        controller.probe()
+        assert controller.rss() - rss < GROWTH_KB
+
+
+def test_many_connections(controller):
+    """There are 256; the oldest that asks for nothing makes room, one with a call stays."""
+    controller.probe()
+    fds, threads, rss = controller.fds(), controller.threads(), controller.rss()
+    with Peer(controller.place) as busy, contextlib.ExitStack() as stack:
+        assert busy.until(lambda: busy.settings)
+        busy.send(headers(1))
+        peers = [stack.enter_context(Peer(controller.place)) for _ in range(300)]
+        assert peers[-1].ask().code == 0
+        for peer in peers[:300 - 255]:
+            assert peer.until(lambda peer=peer: peer.closed)
+        assert all(peer.ask().code == 0 for peer in peers[300 - 255:-1])
+        busy.send(frame(DATA, END_STREAM, 1, EMPTY))
+        assert busy.answer().code == 0
+    wait_for(controller.is_idle, "neither a connection nor a call")
+    wait_for(lambda: controller.fds() <= fds, "the descriptors again")
+    assert controller.threads() == threads
+    assert controller.rss() - rss < GROWTH_KB
+    controller.probe()
+
+
+def test_no_descriptor_left(own_controller):
+    """Who is connected is served; who comes is, when there are descriptors again."""
+    own_controller.probe()
+    with Peer(own_controller.place) as early, contextlib.ExitStack() as stack:
+        assert early.ask().code == 0
+        most = own_controller.fds() + 5
+        process = own_controller.process.pid
+        _, hard = before = resource.prlimit(process, resource.RLIMIT_NOFILE)
+        resource.prlimit(process, resource.RLIMIT_NOFILE, (most, hard))
+        for _ in range(50):
+            stack.enter_context(own_controller.place.reach())
+        wait_for(lambda: own_controller.fds() == most, "no descriptor is left")
+        assert [early.ask(stream=stream).code for stream in range(3, 203, 2)] == [0] * 100
+        resource.prlimit(process, resource.RLIMIT_NOFILE, before)
+        own_controller.probe()
+    wait_for(own_controller.is_idle, "neither a connection nor a call")
+
+
+def test_peers_that_vanish_are_found(tmp_path, certificates):
+    """The kernel asks whether a silent one is still there, after half a minute."""
+    controller = Controller(tmp_path, place=Tls(tmp_path, certificates))
+    with Peer(controller.place) as peer:
+        assert peer.ask().code == 0
+        ends = controller.place.port, peer.socket.getsockname()[1]
+
+        def timer():
+            """What for, as proc_pid_net(5) has it, and in how many hundredths of a second."""
+            for line in open("/proc/net/tcp"):
+                fields = line.split()
+                if [int(field[-4:], 16) for field in fields[1:3] if ":" in field] == list(ends):
+                    return [int(field, 16) for field in fields[5].split(":")]
+            raise AssertionError("no such connection")
+
+        wait_for(lambda: timer()[0] == 2, "the connection is watched")
+        assert timer()[1] <= 3000
+    assert controller.stop() == 0
+
+
+def test_connections_that_come_and_go(controller):
+    with harmless(controller):
+        for at in range(800):
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError, BlockingIOError):
+                with controller.place.connect() as connection:
+                    connection.send((PREFACE + frame(SETTINGS) + call(1))[:at % 200])

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MPL-2.0
+"""The monitoring pages: whoever asks for one gets it; whoever does something else gets little."""
+import contextlib
+import socket
+import stat
+import subprocess
+import time
+import urllib.request
+
+import pytest
+
+from frames import BUILD, PREFACE, Controller, reach, wait_for
+from harmless import harmless
+
+PAGES = {"/metrics": "text/plain; version=0.0.4; charset=utf-8",
+         "/health/live": "text/plain; charset=utf-8",
+         "/health/ready": "text/plain; charset=utf-8"}
+VISITS_MAX = 16
+LONGEST_S = 10
+MOST = 32 << 20  # the kernel's buffers, and more
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def monitored_controller(folder):
+    return Controller(folder, metrics=f"tcp://127.0.0.1:{free_port()}")
+
+
+@pytest.fixture(scope="module")
+def monitored(tmp_path_factory):
+    made = monitored_controller(tmp_path_factory.mktemp("http"))
+    yield made
+    assert made.stop() == 0
+
+
+def read(connection):
+    """Status, headers and body, or None when there is no answer; and then the connection ends."""
+    parts = []
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(1 << 16):
+            parts.append(part)
+    if not parts:
+        return None
+    head, _, body = b"".join(parts).partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    headers = dict(line.split(": ", 1) for line in lines)
+    assert status.startswith("HTTP/1.1 ") and headers["Connection"] == "close"
+    return int(status.split()[1]), headers, body
+
+
+def visit(controller, request):
+    with reach(controller.metrics) as connection:
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(request)
+        return read(connection)
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_every_page_is_there(monitored, page, version):
+    request = f"{page} HTTP/{version}\r\nHost: x\r\n\r\n".encode()
+    status, headers, body = visit(monitored, b"GET " + request)
+    assert (status, headers["Content-Type"]) == (200, PAGES[page])
+    assert body.endswith(b"\n") and len(body) == int(headers["Content-Length"])
+    status, of_head, nothing = visit(monitored, b"HEAD " + request)
+    assert (status, nothing) == (200, b"") and of_head.keys() == headers.keys()
+
+
+def test_a_visitor_may_say_that_it_says_no_more(monitored):
+    with reach(monitored.metrics) as connection:
+        connection.sendall(b"GET /health/live HTTP/1.1\r\n\r\n")
+        connection.shutdown(socket.SHUT_WR)
+        assert read(connection)[::2] == (200, b"live\n")
+
+
+def test_a_request_may_come_in_pieces(monitored):
+    with reach(monitored.metrics) as connection:
+        for byte in b"GET /health/live HTTP/1.1\r\nA: b\r\n\r\n":
+            connection.send(bytes([byte]))
+        assert read(connection)[0] == 200
+
+
+LINE = b"GET /metrics HTTP/1.1\r\n"
+REQUESTS = {
+    "another method": (b"POST /metrics HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi", 405),
+    "an unknown method": (b"BREW /metrics HTTP/1.1\r\n\r\n", 405),
+    "a method in small letters": (b"get /metrics HTTP/1.1\r\n\r\n", 405),
+    "another page": (b"GET / HTTP/1.1\r\n\r\n", 404),
+    "a page below": (b"GET /metrics/x HTTP/1.1\r\n\r\n", 404),
+    "an escaped path": (b"GET /%6detrics HTTP/1.1\r\n\r\n", 404),
+    "a path that climbs": (b"GET /health/../metrics HTTP/1.1\r\n\r\n", 404),
+    "a page with a query": (b"GET /metrics?name=x HTTP/1.1\r\n\r\n", 200),
+    "a body": (LINE + b"Content-Length: 3\r\n\r\nabc", 200),
+    "two requests": (2 * (LINE + b"\r\n"), 200),
+    "HTTP/2": (PREFACE + bytes(9) + b"\r\n\r\n", 400),
+    "HTTP/3": (b"GET /metrics HTTP/3\r\n\r\n", 400),
+    "no version": (b"GET /metrics\r\n\r\n", 400),
+    "nothing": (b"\r\n\r\n", 400),
+    "one word": (b"GET\r\n\r\n", 400),
+    "two spaces": (b"GET  /metrics HTTP/1.1\r\n\r\n", 400),
+    "a NUL": (b"GET /metrics\0 HTTP/1.1\r\n\r\n", 400),
+    "bytes": (bytes(range(256)) + b"\r\n\r\n", 400),
+    "a long path": (b"GET /" + 9000 * b"a" + b" HTTP/1.1\r\n\r\n", 431),
+    "a long header": (LINE + b"A: " + 100000 * b"a" + b"\r\n\r\n", 431),
+    "10,000 header lines": (LINE + 10000 * b"a: b\r\n" + b"\r\n", 431),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_other_requests_are_refused(monitored, name):
+    request, expected = REQUESTS[name]
+    status, headers, body = visit(monitored, request)
+    assert status == expected and body.endswith(b"\n")
+    assert len(body) == int(headers["Content-Length"])
+    assert (headers.get("Allow") == "GET, HEAD") == (status == 405)
+
+
+def test_a_header_without_an_end(monitored):
+    with harmless(monitored), reach(monitored.metrics) as connection:
+        sent = connection.send(LINE)
+        with contextlib.suppress(ConnectionError):
+            while sent < MOST:
+                sent += connection.send(1000 * b"a: b\r\n")
+        assert sent < MOST, "the server takes it all"
+
+
+def test_a_slow_request_ends(monitored):
+    """However steadily its bytes come."""
+    with harmless(monitored), reach(monitored.metrics) as connection:
+        connection.sendall(LINE)
+        connection.settimeout(0.01)
+        began = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - began < 3 * LONGEST_S:
+                connection.send(b"a")
+                with contextlib.suppress(TimeoutError):
+                    if not connection.recv(1):
+                        break
+        assert time.monotonic() - began < 2 * LONGEST_S
+
+
+def test_a_crowd_holds_few_descriptors(monitored):
+    with harmless(monitored), contextlib.ExitStack() as stack:
+        before = monitored.fds()
+        crowd = [stack.enter_context(reach(monitored.metrics)) for _ in range(200)]
+        for connection in crowd[-VISITS_MAX:]:
+            connection.sendall(LINE)
+        assert visit(monitored, LINE + b"\r\n")[0] == 200
+        assert monitored.fds() - before <= VISITS_MAX + 2  # and a bystander's
+        assert read(crowd[0]) is None  # the oldest gave way
+
+
+def test_visitors_who_do_not_read(monitored):
+    with harmless(monitored), contextlib.ExitStack() as stack:
+        for _ in range(3 * VISITS_MAX):
+            stack.enter_context(reach(monitored.metrics)).sendall(LINE + b"\r\n")
+        assert visit(monitored, LINE + b"\r\n")[0] == 200
+
+
+def test_by_an_http_client(monitored):
+    for page, kind in PAGES.items():
+        url = monitored.metrics.replace("tcp", "http") + page
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            assert answer.status == 200 and answer.headers["Content-Type"] == kind
+
+
+def test_on_a_unix_socket(tmp_path):
+    path = tmp_path / "http.sock"
+    controller = Controller(tmp_path, metrics=f"unix://{path}")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with reach(controller.metrics) as connection:
+        connection.sendall(LINE + b"\r\n")
+        assert read(connection)[0] == 200
+    assert controller.stop() == 0
+    assert not path.exists()
+
+
+def test_beyond_loopback_it_takes_insecure(tmp_path):
+    endpoint = f"tcp://0.0.0.0:{free_port()}"
+    done = subprocess.run([BUILD / "zcsi-controller", "--endpoint", f"unix://{tmp_path}/c.sock",
+                           "--metrics", endpoint], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1
+    assert endpoint in done.stderr and "--insecure" in done.stderr
+    controller = Controller(tmp_path, "--insecure", metrics=endpoint)
+    assert controller.stop() == 0
+
+
+def test_it_ends_with_the_daemon_though_somebody_is_there(tmp_path):
+    controller = monitored_controller(tmp_path)
+    with reach(controller.metrics) as connection:
+        connection.sendall(LINE)
+        wait_for(lambda: visit(controller, LINE + b"\r\n")[0] == 200, "it has seen the visitor")
+        assert controller.stop() == 0
+        assert read(connection) is None

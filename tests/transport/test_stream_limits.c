@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Streaming calls with a side that is slow, silent, greedy or in a hurry: what waits for it is
+ * bounded, in memory and in time, and nobody else waits with it.
+ */
+#include "tests/transport/stream_ends.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "transport/conn_session.h"
+#include "transport/exchange.h"
+
+#define MANY 10000
+#define SIZE ((size_t)1000)
+
+static struct side *const server = &ends.at_server, *const client = &ends.at_client;
+
+/* What a side holds, of its own messages and of the other's; and what it lets the other send. */
+static size_t waiting, unused;
+static int32_t window;
+
+static void measure(struct side *side)
+{
+	const struct exchange *exchange = (struct exchange *)side->stream;
+	const struct stream *wire = exchange->wire;
+
+	waiting = wire->out.size;
+	unused = wire->unused;
+	window = nghttp2_session_get_stream_local_window_size(wire->conn->session, wire->id);
+	assert_true(outbox_waiting(&exchange->behind) == unused);
+}
+
+static void wait_for_standstill(struct side *reader)
+{
+	int64_t end = now_ms() + PATIENCE * 1000;
+
+	do {
+		assert_true(now_ms() < end);
+		side_do(reader, measure);
+	} while (window > 0);
+	assert_true(unused <= limits_default.stream_window);
+}
+
+/* One side stops to read after its first message: the other can send a window and a queue. */
+static void standstill(struct side *reader, struct side *writer)
+{
+	const struct limits *limits = &limits_default;
+	size_t most = limits->stream_window + limits->queued + 2 * SIZE;
+
+	wait_for(&reader->held);
+	wait_for(&writer->full);
+	wait_for_standstill(reader);
+	assert_int_equal(reader->heard, 1);
+	side_do(writer, measure);
+	assert_true(waiting <= limits->queued + 2 * SIZE);
+	assert_true(writer->said * SIZE <= most);
+	side_do(reader, resume);
+	call_end(ERR_OK, ERR_OK);
+	assert_int_equal(reader->heard, MANY);
+}
+
+static void server_stops_reading(void **state)
+{
+	(void)state;
+	call_begin(&(struct side){.holds = 1, .ends = WHEN_HEARD},
+		   &(struct side){.says = MANY, .size = SIZE, .ends = WHEN_SAID}, NO_DEADLINE);
+	standstill(server, client);
+}
+
+static void client_stops_reading(void **state)
+{
+	(void)state;
+	call_begin(&(struct side){.says = MANY, .size = SIZE, .ends = WHEN_SAID},
+		   &(struct side){.holds = 1}, NO_DEADLINE);
+	standstill(client, server);
+}
+
+/* Beside one that stands still: others, of every kind. */
+
+static struct {
+	unsigned n_heard, n_open;
+	sem_t closed;
+} others;
+
+static void on_other(struct rpc_stream *stream, const void *message)
+{
+	(void)stream;
+	(void)message;
+	others.n_heard++;
+}
+
+static void on_other_closed(struct rpc_stream *stream, const struct error *outcome)
+{
+	(void)stream;
+	assert_int_equal(outcome->code, ERR_OK);
+	if (--others.n_open == 0)
+		sem_post(&others.closed);
+}
+
+static void begin_others(void *arg)
+{
+	static const struct rpc_stream_events events = {.message = on_other,
+							.closed = on_other_closed};
+	EchoRequest request = ZCSI__TEST__ECHO_REQUEST__INIT;
+
+	(void)arg;
+	request.count = 1000;
+	for (others.n_open = 0; others.n_open < 50; others.n_open++) {
+		struct rpc_stream *stream = client_stream_begin(ends.client, ECHO, "Repeat",
+								NO_DEADLINE, &events, NULL);
+		rpc_stream_send(stream, &request.base);
+		rpc_stream_finish(stream, NULL);
+	}
+}
+
+static void call_unary(void)
+{
+	EchoRequest request = ZCSI__TEST__ECHO_REQUEST__INIT;
+	EchoResponse *response;
+	struct arena arena;
+	struct error err;
+
+	arena_init(&arena, SIZE_MAX);
+	request.count = 7;
+	struct client_call *call =
+		client_begin(ends.client, &arena, ECHO, "Echo", &request.base, NO_DEADLINE);
+	assert_int_equal(client_finish(call, &response, &err), 0);
+	assert_int_equal(response->count, 7);
+	arena_fini(&arena);
+}
+
+static void others_go_on(void **state)
+{
+	(void)state;
+	sem_init(&others.closed, 0, 0);
+	others.n_heard = 0;
+	call_begin(&(struct side){.says = MANY, .size = SIZE, .ends = WHEN_SAID},
+		   &(struct side){.holds = 1}, NO_DEADLINE);
+	wait_for(&client->held);
+	wait_for_standstill(client);
+	looper_do(&ends.client_loop, begin_others, NULL);
+	call_unary();
+	wait_for(&others.closed);
+	assert_int_equal(others.n_heard, 50 * 1000);
+	assert_int_equal(client->heard, 1);
+	side_do(client, resume);
+	call_end(ERR_OK, ERR_OK);
+}
+
+/* More of them than the connection's window holds. */
+static void closed_streams_give_their_window_back(void **state)
+{
+	const struct limits *limits = &limits_default;
+
+	(void)state;
+	for (unsigned i = 0; i <= limits->connection_window / limits->stream_window; i++) {
+		call_begin(&(struct side){.holds = 1},
+			   &(struct side){.says = MANY, .size = SIZE, .code = ERR_CANCELLED},
+			   NO_DEADLINE);
+		wait_for(&server->held);
+		wait_for_standstill(server);
+		side_do(client, give_up);
+		call_end(ERR_CANCELLED, ERR_CANCELLED);
+	}
+	call_begin(&(struct side){.ends = WHEN_HEARD},
+		   &(struct side){.says = MANY, .size = SIZE, .ends = WHEN_SAID}, NO_DEADLINE);
+	call_end(ERR_OK, ERR_OK);
+	assert_int_equal(server->heard, MANY);
+}
+
+/* All that came is told first, though the stream is closed since. */
+static void end_waits_for_what_is_held(void **state)
+{
+	(void)state;
+	call_begin(&(struct side){.says = 50, .size = SIZE, .fails = 1, .code = ERR_ABORTED},
+		   &(struct side){.says = 1, .ends = WHEN_SAID, .holds = 1}, NO_DEADLINE);
+	wait_for(&client->held);
+	wait_for(&server->closed);
+	sem_post(&server->closed);
+	call_unary();
+	assert_int_equal(client->heard, 1);
+	side_do(client, resume);
+	call_end(ERR_ABORTED, ERR_ABORTED);
+	assert_int_equal(client->heard, 50);
+}
+
+/* Time */
+
+static void deadline_passes(void **state)
+{
+	(void)state;
+	call_begin(&(struct side){0}, &(struct side){0}, now_ms() + 200);
+	call_end(ERR_DEADLINE_EXCEEDED, ERR_DEADLINE_EXCEEDED);
+	/* with more to send than the other side takes */
+	call_begin(&(struct side){.says = MANY, .size = SIZE}, &(struct side){.holds = 1},
+		   now_ms() + 300);
+	call_end(ERR_DEADLINE_EXCEEDED, ERR_DEADLINE_EXCEEDED);
+	call_begin(&(struct side){.holds = 1}, &(struct side){.says = MANY, .size = SIZE},
+		   now_ms() + 300);
+	call_end(ERR_DEADLINE_EXCEEDED, ERR_DEADLINE_EXCEEDED);
+}
+
+static void peer_that_takes_nothing_is_given_up(void **state)
+{
+	(void)state;
+	ends.server_limits.write_ms = 200;
+	ends_restart();
+	call_begin(&(struct side){.says = MANY, .size = SIZE}, &(struct side){.holds = 1},
+		   NO_DEADLINE);
+	call_end(ERR_DEADLINE_EXCEEDED, ERR_CANCELLED);
+	assert_non_null(strstr(server->outcome.text, "took nothing for 200 ms"));
+}
+
+static void take_one(struct side *side)
+{
+	side->holds = side->heard + 1;
+	rpc_stream_resume(side->stream);
+}
+
+/* So little, that much waits all the time. */
+static void peer_that_takes_little_is_not(void **state)
+{
+	(void)state;
+	ends.server_limits.write_ms = 1000;
+	ends.server_limits.queued = 64 << 20;
+	ends.client_limits.stream_window = 64 << 10;
+	ends_restart();
+	call_begin(&(struct side){.says = UINT32_MAX, .size = SIZE},
+		   &(struct side){.holds = 1, .code = ERR_CANCELLED}, NO_DEADLINE);
+	for (int64_t end = now_ms() + 2500; now_ms() < end;) {
+		wait_for(&client->held);
+		call_unary();
+		side_do(client, take_one);
+	}
+	side_do(client, give_up);
+	call_end(ERR_CANCELLED, ERR_CANCELLED);
+}
+
+/* The first bytes of a message. */
+static void say_half(struct side *side)
+{
+	uint8_t *bytes;
+	struct chunk *chunk = chunk_new(3, &bytes);
+
+	memset(bytes, 0, 3);
+	exchange_send((struct exchange *)side->stream, chunk);
+}
+
+static void silence_is_no_fault_but_half_a_message_is(void **state)
+{
+	(void)state;
+	ends.server_limits.receive_ms = 200;
+	ends_restart();
+	call_begin(&(struct side){0}, &(struct side){0}, NO_DEADLINE);
+	wait_for(&server->begun);
+	for (int64_t end = now_ms() + 1000; now_ms() < end;)
+		call_unary();
+	assert_non_null(server->stream);
+	side_do(client, say_half);
+	call_end(ERR_DEADLINE_EXCEEDED, ERR_DEADLINE_EXCEEDED);
+	call_begin(&(struct side){.single = true}, &(struct side){.says = 1}, NO_DEADLINE);
+	call_end(ERR_DEADLINE_EXCEEDED, ERR_DEADLINE_EXCEEDED);
+	assert_non_null(strstr(client->outcome.text, "200 ms"));
+}
+
+/* Memory */
+
+static void say_too_much(struct side *side)
+{
+	side->size = 5 << 20;
+	side->says++;
+	say(side);
+}
+
+static void message_too_large(struct side *writer, const struct side *like_server,
+			      const struct side *like_client, enum error_code of_server)
+{
+	call_begin(like_server, like_client, NO_DEADLINE);
+	wait_for(&server->begun);
+	side_do(writer, say_too_much);
+	call_end(of_server, ERR_RESOURCE_EXHAUSTED);
+}
+
+static void large_message_ends_the_call(void **state)
+{
+	(void)state;
+	/* its sender knows */
+	message_too_large(server, &(struct side){.says = 2}, &(struct side){0},
+			  ERR_RESOURCE_EXHAUSTED);
+	assert_int_equal(client->heard, 2);
+	message_too_large(client, &(struct side){0}, &(struct side){.says = 2}, ERR_CANCELLED);
+	/* its reader does */
+	ends.client_limits.message = 8 << 20;
+	ends_restart();
+	message_too_large(client, &(struct side){0}, &(struct side){.says = 2},
+			  ERR_RESOURCE_EXHAUSTED);
+	assert_int_equal(server->heard, 2);
+	ends.client_limits.message = 4 << 20;
+	ends.server_limits.message = 8 << 20;
+	ends_restart();
+	message_too_large(server, &(struct side){.says = 2}, &(struct side){0}, ERR_CANCELLED);
+	assert_int_equal(client->heard, 2);
+}
+
+static void server_holds_no_more_than_it_may(void **state)
+{
+	(void)state;
+	ends.server_limits.messages = 100 << 10;
+	ends_restart();
+	call_begin(&(struct side){.holds = 1}, &(struct side){.says = MANY, .size = SIZE},
+		   NO_DEADLINE);
+	call_end(ERR_RESOURCE_EXHAUSTED, ERR_RESOURCE_EXHAUSTED);
+	call_unary();
+}
+
+/* The server stops */
+
+static void open_streams_are_ended(void **state)
+{
+	(void)state;
+	ends.server_limits.drain_ms = 200;
+	ends_restart();
+	call_begin(&(struct side){.says = 1}, &(struct side){.says = 1}, NO_DEADLINE);
+	wait_for(&server->begun);
+	ends_drain();
+	call_end(ERR_UNAVAILABLE, ERR_UNAVAILABLE);
+	assert_int_equal(server->heard, 1);
+}
+
+static void streams_may_end_by_themselves(void **state)
+{
+	(void)state;
+	call_begin(&(struct side){.ends = WHEN_HEARD}, &(struct side){0}, NO_DEADLINE);
+	wait_for(&server->begun);
+	ends_begin_drain();
+	side_do(client, finish);
+	call_end(ERR_OK, ERR_OK);
+	ends_drain();
+}
+
+static void streams_that_stand_still_do_not_keep_the_server(void **state)
+{
+	(void)state;
+	ends.server_limits.drain_ms = 200;
+	ends.server_limits.write_ms = INT32_MAX;
+	ends_restart();
+	call_begin(&(struct side){.says = MANY, .size = SIZE}, &(struct side){.holds = 1},
+		   NO_DEADLINE);
+	wait_for(&client->held);
+	ends_drain();
+	call_end(ERR_UNAVAILABLE, ERR_CANCELLED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, ends_start, ends_stop)
+		TEST(server_stops_reading),
+		TEST(client_stops_reading),
+		TEST(others_go_on),
+		TEST(closed_streams_give_their_window_back),
+		TEST(end_waits_for_what_is_held),
+		TEST(deadline_passes),
+		TEST(peer_that_takes_nothing_is_given_up),
+		TEST(peer_that_takes_little_is_not),
+		TEST(silence_is_no_fault_but_half_a_message_is),
+		TEST(large_message_ends_the_call),
+		TEST(server_holds_no_more_than_it_may),
+		TEST(open_streams_are_ended),
+		TEST(streams_may_end_by_themselves),
+		TEST(streams_that_stand_still_do_not_keep_the_server),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
