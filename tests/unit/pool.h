@@ -66,6 +66,14 @@ static inline int pool_destroy(struct pool *pool)
 	return shell("rm -rf %s", pool->directory) || failed;
 }
 
+/* How often what is left to chance is tried: less on a host that is slower by PATIENCE. */
+static inline int rounds(int many)
+{
+	const char *patience = getenv("PATIENCE");
+
+	return patience ? many / atoi(patience) : many;
+}
+
 #define need_pool(pool) assert_true((pool)->made)
 
 #endif

@@ -13,10 +13,10 @@
 struct client scripted[N_AGENTS];
 struct rpc_call call;
 
-int client_new(struct client **ret, struct loop *loop, const char *endpoint, bool allow_plaintext,
-	       const struct limits *limits, struct error *err)
+int client_new(struct client **ret, struct loop *loop, const char *endpoint,
+	       const struct client_options *options, struct error *err)
 {
-	(void)loop, (void)allow_plaintext, (void)limits;
+	(void)loop, (void)options;
 	for (size_t i = 0; i < N_AGENTS; i++) {
 		if (strcmp(scripted[i].endpoint, endpoint) == 0) {
 			*ret = &scripted[i];
@@ -29,6 +29,12 @@ int client_new(struct client **ret, struct loop *loop, const char *endpoint, boo
 void client_free(struct client *client)
 {
 	(void)client;
+}
+
+bool client_is_up(const struct client *client)
+{
+	(void)client;
+	return true;
 }
 
 const char *client_endpoint(const struct client *client)
@@ -71,6 +77,7 @@ Dataset *add_dataset(struct client *client, const char *id, int64_t size, const 
 	dataset->id = arena_strdup(&call.arena, id);
 	dataset->name = arena_printf(&call.arena, "%s/%s", client->pool, id);
 	dataset->size = size;
+	dataset->format = arena_strdup(&call.arena, "zfs");
 	dataset->guid = next_guid();
 	dataset->parameters = arena_strdup(&call.arena, parameters);
 	client->datasets[client->n_datasets++] = dataset;
@@ -103,11 +110,19 @@ int do_get_dataset(const struct client_call *begun, GetDatasetResponse **ret, st
 {
 	const GetDatasetRequest *request = begun->request;
 
+	begun->client->looked++;
 	if (begun->client->lookup != ERR_OK)
 		return fail(err, begun->client->lookup, "cannot look");
 	*ret = new_get_dataset_response(begun->arena);
 	(*ret)->dataset = dataset_of(begun->client, request->id);
-	return (*ret)->dataset ? 0 : fail(err, ERR_NOT_FOUND, "not here");
+	if ((*ret)->dataset)
+		return 0;
+	if (!request->claim || request->claim > begun->client->promised) {
+		begun->client->promised = request->claim;
+		return fail(err, ERR_NOT_FOUND, "not here");
+	}
+	(*ret)->promised = begun->client->promised;
+	return 0;
 }
 
 int do_create_dataset(const struct client_call *begun, CreateDatasetResponse **ret,
@@ -115,12 +130,17 @@ int do_create_dataset(const struct client_call *begun, CreateDatasetResponse **r
 {
 	const CreateDatasetRequest *request = begun->request;
 
-	(void)err;
+	assert_int_equal(request->claim, begun->client->promised);
+	if (begun->client->n_aborts) {
+		begun->client->n_aborts--;
+		return fail(err, ERR_ABORTED, "another call has looked for it since");
+	}
 	begun->client->created++;
 	begun->client->create_request = request;
 	*ret = new_create_dataset_response(begun->arena);
 	(*ret)->dataset =
 		add_dataset(begun->client, request->id, request->size, request->parameters);
+	(*ret)->dataset->format = request->format;
 	(*ret)->dataset->source_snapshot = request->source_snapshot;
 	(*ret)->dataset->source_dataset = request->source_dataset;
 	return 0;
@@ -246,6 +266,8 @@ int scripted_setup(void **state)
 {
 	const char *values[N_AGENTS] = {"unix:///a", "unix:///b", "unix:///c"};
 	const struct option_list endpoints = {.values = values, .n = N_AGENTS};
+	static const struct trust trust;
+	const struct agents_options options = {.named = &endpoints, .trust = &trust};
 	struct agents *agents;
 	struct error err;
 
@@ -268,7 +290,7 @@ int scripted_setup(void **state)
 				      .pool = "pool-c/csi",
 				      .problem = "",
 				      .available = 20};
-	assert_int_equal(agents_new(&agents, NULL, &endpoints, false, &err), 0);
+	assert_int_equal(agents_new(&agents, NULL, &options, &err), 0);
 	call = (struct rpc_call){.app = agents, .deadline = NO_DEADLINE};
 	arena_init(&call.arena, SIZE_MAX);
 	return 0;
@@ -277,7 +299,7 @@ int scripted_setup(void **state)
 int scripted_teardown(void **state)
 {
 	(void)state;
-	agents_free(call.app);
 	arena_fini(&call.arena);
+	agents_free(call.app);
 	return 0;
 }

@@ -28,13 +28,15 @@ struct client {
 	int64_t available;
 	enum error_code silent; /* not ERR_OK: how every call to it fails */
 	enum error_code lookup; /* not ERR_OK: how every question what it has fails */
+	uint64_t promised;      /* the highest claim of all */
+	unsigned n_aborts;      /* how many CreateDatasets it refuses still */
 	Dataset *datasets[DATASETS_MAX];
 	size_t n_datasets;
 	DatasetSnapshot *snapshots[DATASETS_MAX];
 	size_t n_snapshots;
 	const CreateDatasetRequest *create_request; /* the last ones */
 	const ModifyDatasetRequest *modify_request;
-	unsigned created, destroyed, published, unpublished, resized, listed; /* calls */
+	unsigned looked, created, destroyed, published, unpublished, resized, listed; /* calls */
 	unsigned modified, snapshotted, grouped, snapshots_destroyed;
 };
 

@@ -14,6 +14,7 @@ DatasetSnapshot *add_snapshot(struct client *client, const Dataset *of, const ch
 	snapshot->dataset_guid = of->guid;
 	snapshot->zfs_name = arena_printf(&call.arena, "%s@%s", of->name, name);
 	snapshot->size = of->size;
+	snapshot->format = of->format;
 	snapshot->guid = next_guid();
 	snapshot->creation = 1700000000 + (int64_t)snapshot->guid;
 	client->snapshots[client->n_snapshots++] = snapshot;

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #undef fail /* ours is in common/error.h */
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "controller/capability.h"
@@ -60,12 +61,14 @@ static void accepted(void **state)
 		mount("", VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_SINGLE_WRITER),
 		mount("", VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_MULTI_WRITER),
 	};
+	const char *format;
 	struct error err;
 
 	(void)state;
 	list[0]->mount->volume_mount_group = arena_strdup(&arena, "1000");
 	assert_int_equal(capabilities_check(COUNT(list), list, &err), 0);
-	assert_int_equal(capabilities_support(COUNT(list), list, &err), 0);
+	assert_int_equal(capabilities_support(COUNT(list), list, &format, &err), 0);
+	assert_string_equal(format, "zfs");
 }
 
 static void incomplete(void **state)
@@ -87,17 +90,83 @@ static void incomplete(void **state)
 	assert_refused(capabilities_check(COUNT(list), list, &err), &err, "access_mode");
 }
 
+static VolumeCapability *block(void)
+{
+	VolumeCapability *capability = usual();
+
+	capability->access_type_case = VOLUME_CAPABILITY_ACCESS_TYPE_BLOCK;
+	capability->block = new_volume_capability_block_volume(&arena);
+	return capability;
+}
+
+static VolumeCapability *with(const char *fs_type)
+{
+	return mount(fs_type, VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_WRITER);
+}
+
+/* What a list asks for; NULL: for several things. */
+static void formats_of_lists(void **state)
+{
+	const struct {
+		VolumeCapability *list[2];
+		const char *format;
+	} cases[] = {
+		{{with(""), with("")}, ""},          {{with("ext4"), with("")}, "ext4"},
+		{{with(""), with("xfs")}, "xfs"},    {{block(), block()}, "block"},
+		{{block(), with("")}, NULL},         {{with(""), block()}, NULL},
+		{{with("ext4"), with("xfs")}, NULL}, {{with("zfs"), with("ext4")}, NULL},
+		{{block(), with("ext4")}, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const char *format;
+		struct error err;
+		int result = capabilities_support(2, cases[i].list, &format, &err);
+		if (!cases[i].format) {
+			assert_refused(result, &err, "make two");
+			continue;
+		}
+		assert_int_equal(result, 0);
+		assert_string_equal(format, cases[i].format);
+	}
+}
+
+static void fits_what_the_volume_is(void **state)
+{
+	static const struct {
+		const char *asked, *is;
+		bool fits;
+	} cases[] = {
+		{"", "zfs", true},       {"", "ext4", true},       {"", "block", false},
+		{"zfs", "zfs", true},    {"zfs", "ext4", false},   {"ext4", "ext4", true},
+		{"ext4", "xfs", false},  {"xfs", "block", false},  {"block", "block", true},
+		{"block", "zfs", false}, {"block", "ext4", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		Dataset *dataset = new_dataset(&arena);
+		struct error err;
+		dataset->id = arena_strdup(&arena, "V");
+		dataset->format = arena_strdup(&arena, cases[i].is);
+		VolumeCapability *asked =
+			strcmp(cases[i].asked, "block") ? with(cases[i].asked) : block();
+		int result = capability_fits(asked, dataset, ERR_FAILED_PRECONDITION, &err);
+		assert_int_equal(result, cases[i].fits ? 0 : -1);
+		if (!cases[i].fits)
+			assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	}
+}
+
 static void unsupported(void **state)
 {
-	VolumeCapability *block = usual();
 	struct error err;
 
 	(void)state;
-	block->access_type_case = VOLUME_CAPABILITY_ACCESS_TYPE_BLOCK;
-	block->block = new_volume_capability_block_volume(&arena);
-	assert_int_equal(capability_check(block, &err), 0);
-	assert_refused(capability_support(block, &err), &err, "block");
-	static const char *const fs_types[] = {"ext4", "xfs", "ZFS", "nonsense"};
+	assert_int_equal(capability_check(block(), &err), 0);
+	assert_int_equal(capability_support(block(), &err), 0);
+	static const char *const fs_types[] = {"ext2", "block", "ZFS", "nonsense"};
 	for (size_t i = 0; i < COUNT(fs_types); i++)
 		assert_refused(capability_support(
 				       mount(fs_types[i],
@@ -108,7 +177,7 @@ static void unsupported(void **state)
 
 static void unsupported_modes(void **state)
 {
-	static const int modes[] = {3, 4, 5, 8, 1000, -1};
+	static const int modes[] = {8, 1000, -1};
 	struct error err;
 
 	(void)state;
@@ -117,6 +186,28 @@ static void unsupported_modes(void **state)
 		capability->access_mode->mode = (VolumeCapability_AccessMode_Mode)modes[i];
 		assert_int_equal(capability_check(capability, &err), 0);
 		assert_refused(capability_support(capability, &err), &err, "access mode");
+	}
+}
+
+/* Those for several nodes are for volumes that others can reach. */
+static void reach(void **state)
+{
+	static const int single[] = {1, 2, 6, 7}, multi[] = {3, 4, 5};
+	VolumeCapability *const list[] = {usual(), usual()};
+	const char *format;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(single); i++) {
+		list[1]->access_mode->mode = (VolumeCapability_AccessMode_Mode)single[i];
+		assert_int_equal(capabilities_reach(COUNT(list), list, "local", &err), 0);
+	}
+	for (size_t i = 0; i < COUNT(multi); i++) {
+		list[1]->access_mode->mode = (VolumeCapability_AccessMode_Mode)multi[i];
+		assert_int_equal(capabilities_support(COUNT(list), list, &format, &err), 0);
+		assert_int_equal(capabilities_reach(COUNT(list), list, "nfs", &err), 0);
+		assert_refused(capabilities_reach(COUNT(list), list, "local", &err), &err,
+			       "attach=nfs");
 	}
 }
 
@@ -152,8 +243,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(accepted, setup, teardown),
 		cmocka_unit_test_setup_teardown(incomplete, setup, teardown),
+		cmocka_unit_test_setup_teardown(formats_of_lists, setup, teardown),
+		cmocka_unit_test_setup_teardown(fits_what_the_volume_is, setup, teardown),
 		cmocka_unit_test_setup_teardown(unsupported, setup, teardown),
 		cmocka_unit_test_setup_teardown(unsupported_modes, setup, teardown),
+		cmocka_unit_test_setup_teardown(reach, setup, teardown),
 		cmocka_unit_test_setup_teardown(sizes, setup, teardown),
 	};
 

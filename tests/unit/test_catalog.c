@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -132,11 +133,11 @@ static void a_look_is_at_one_name(void **state)
 	assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "l1", &found, &err), -1);
 	assert_int_equal(create("l1") | create("l2"), 0);
 	char *name = dataset("l1")->name;
-	assert_int_equal(catalog_look(catalog, in_seconds(20), "l1", name, &err), 0);
+	assert_int_equal(catalog_look(catalog, in_seconds(20), name, &err), 0);
 	assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "l1", &found, &err), 0);
 	assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "l2", &found, &err), -1);
 	assert_int_equal(shell("zfs destroy %s && zfs destroy %s", name, dataset("l2")->name), 0);
-	assert_int_equal(catalog_look(catalog, in_seconds(20), "l1", name, &err), 0);
+	assert_int_equal(catalog_look(catalog, in_seconds(20), name, &err), 0);
 	assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "l1", &found, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	catalog_free(catalog);
@@ -166,6 +167,140 @@ static void own_changes_are_read_by_name(void **state)
 	catalog_free(catalog);
 	assert_int_equal(
 		shell("zfs destroy %s/own && zfs destroy %s/others", pool.parent, pool.parent), 0);
+}
+
+static bool knows(struct catalog *catalog, const char *id)
+{
+	struct dataset *found;
+	struct error err;
+
+	return !catalog_get(catalog, in_seconds(20), &arena, id, &found, &err);
+}
+
+static bool knows_snapshot(struct catalog *catalog, const char *id)
+{
+	struct snapshot *found;
+	struct error err;
+
+	return !catalog_snapshot(catalog, in_seconds(20), &arena, id, &found, &err);
+}
+
+#define until(condition)                                                                           \
+	do {                                                                                       \
+		int64_t deadline = in_seconds(20);                                                 \
+		while (!(condition) && now_ms() < deadline)                                        \
+			usleep(10000);                                                             \
+		assert_true(condition);                                                            \
+	} while (0)
+
+/* What is touched is read again with its snapshots, and nothing else is. */
+static void what_is_touched_is_read(void **state)
+{
+	char *name = dataset("t1")->name, *away = dataset("away")->name;
+
+	(void)state;
+	need_pool(&pool);
+	struct catalog *catalog = started(pool.parent);
+	assert_false(knows(catalog, "t1"));
+	assert_int_equal(create("t1") | create("untouched"), 0);
+	assert_int_equal(shell("zfs snapshot %s@s", name), 0);
+	catalog_touch(catalog, name);
+	until(knows(catalog, "t1"));
+	assert_true(knows_snapshot(catalog, "t1@s"));
+	assert_int_equal(shell("zfs snapshot %s@late && zfs destroy %s@s", name, name), 0);
+	catalog_touch(catalog, arena_printf(&arena, "%s@late", name));
+	until(knows_snapshot(catalog, "t1@late"));
+	assert_true(knows_snapshot(catalog, "t1@s"));
+	catalog_touch(catalog, arena_printf(&arena, "%s@s", name));
+	until(!knows_snapshot(catalog, "t1@s"));
+	assert_int_equal(shell("zfs rename %s %s", name, away), 0);
+	catalog_touch(catalog, name);
+	until(!knows(catalog, "t1"));
+	assert_false(knows_snapshot(catalog, "t1@late"));
+	assert_int_equal(shell("zfs rename %s %s", away, name), 0);
+	catalog_touch(catalog, name);
+	until(knows(catalog, "t1"));
+	assert_true(knows_snapshot(catalog, "t1@late"));
+	assert_false(knows(catalog, "untouched"));
+	catalog_free(catalog);
+	assert_int_equal(
+		shell("zfs destroy -r %s && zfs destroy %s", name, dataset("untouched")->name), 0);
+}
+
+/* A zfs first in PATH that leaves a line for each that is run. */
+static void count_runs(void)
+{
+	assert_int_equal(shell("printf '#!/bin/sh\necho >>%s/runs\nexec %%s \"$@\"\n' "
+			       "$(command -v zfs) >%s/zfs && chmod +x %s/zfs",
+			       pool.directory, pool.directory, pool.directory),
+			 0);
+	setenv("PATH", arena_printf(&arena, "%s:%s", pool.directory, getenv("PATH")), 1);
+}
+
+static size_t runs(void)
+{
+	auto_fclose FILE *file = fopen(arena_printf(&arena, "%s/runs", pool.directory), "re");
+	size_t n = 0;
+
+	for (int c = 0; file && c != EOF; c = fgetc(file))
+		n += c == '\n';
+	return n;
+}
+
+#define BURST 50
+
+/* Fifty changes of five volumes: one program, and one each for those that were not known. */
+static void a_burst_costs_one_program(void **state)
+{
+	static const char *const ids[] = {"b0", "b1", "b2", "b3", "b4"};
+	struct dataset *last;
+	struct error err;
+
+	(void)state;
+	need_pool(&pool);
+	count_runs();
+	struct catalog *catalog = started(pool.parent);
+	assert_false(knows(catalog, "b0"));
+	for (size_t i = 0; i < COUNT(ids); i++)
+		assert_int_equal(create(ids[i]), 0);
+	size_t before = runs();
+	for (size_t i = 0; i < BURST; i++)
+		catalog_touch(catalog, dataset(ids[i % COUNT(ids)])->name);
+	until(knows(catalog, "b4"));
+	assert_int_equal(runs() - before, 1 + COUNT(ids));
+	assert_int_equal(shell("zfs set refquota=16M %s", dataset("b4")->name), 0);
+	before = runs();
+	for (size_t i = 0; i < BURST; i++)
+		catalog_touch(catalog, dataset(ids[i % COUNT(ids)])->name);
+	until(!catalog_get(catalog, in_seconds(20), &arena, "b4", &last, &err) &&
+	      last->size == 16777216);
+	assert_int_equal(runs() - before, 1);
+	catalog_free(catalog);
+	for (size_t i = 0; i < COUNT(ids); i++)
+		assert_int_equal(zfs_destroy(dataset(ids[i])->name, &err), 0);
+}
+
+/* Told that something was lost, and told so much that it might as well have been. */
+static void what_was_lost_is_found(void **state)
+{
+	struct error err;
+
+	(void)state;
+	need_pool(&pool);
+	struct catalog *catalog = started(pool.parent);
+	assert_false(knows(catalog, "lost"));
+	assert_int_equal(create("lost"), 0);
+	catalog_lose(catalog);
+	until(knows(catalog, "lost"));
+	assert_int_equal(zfs_destroy(dataset("lost")->name, &err), 0);
+	for (size_t i = 0; i < 1100; i++)
+		catalog_touch(catalog, dataset(arena_printf(&arena, "none%zu", i))->name);
+	until(!knows(catalog, "lost"));
+	assert_int_equal(create("lost"), 0);
+	catalog_follow(catalog, true);
+	until(knows(catalog, "lost"));
+	catalog_free(catalog);
+	assert_int_equal(zfs_destroy(dataset("lost")->name, &err), 0);
 }
 
 struct claimer {
@@ -284,7 +419,7 @@ static void older_readings_lose(void **state)
 		assert_int_equal(create(arena_printf(&arena, "bulk%d", i)), 0);
 	struct catalog *catalog = started(pool.parent);
 	assert_int_equal(pthread_create(&reader, NULL, read_on_and_on, catalog), 0);
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < rounds(40); i++) {
 		assert_int_equal(create("flicker"), 0);
 		catalog_put(catalog, dataset("flicker"));
 		for (int k = 0; k < 20; k++) {
@@ -294,7 +429,7 @@ static void older_readings_lose(void **state)
 			usleep(500);
 		}
 		assert_int_equal(zfs_destroy(dataset("flicker")->name, &err), 0);
-		catalog_drop(catalog, "flicker", dataset("flicker")->name);
+		catalog_drop(catalog, dataset("flicker")->name);
 		for (int k = 0; k < 20; k++) {
 			assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "flicker",
 						     &found, &err),
@@ -329,6 +464,9 @@ int main(void)
 		cmocka_unit_test(others_changes_are_found),
 		cmocka_unit_test(a_look_is_at_one_name),
 		cmocka_unit_test(own_changes_are_read_by_name),
+		cmocka_unit_test(what_is_touched_is_read),
+		cmocka_unit_test(a_burst_costs_one_program),
+		cmocka_unit_test(what_was_lost_is_found),
 		cmocka_unit_test(a_key_is_one_callers),
 		cmocka_unit_test(missing_parent_heals),
 		cmocka_unit_test(missing_pool_is_a_problem),

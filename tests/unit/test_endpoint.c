@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static int listen_at(const char *endpoint, struct error *err)
 	struct address address;
 
 	if (endpoint_parse(endpoint, &parsed, err) < 0 ||
-	    endpoint_resolve(&parsed, 0, &address, err) < 0)
+	    endpoint_resolve(&parsed, &address, 1, err) < 0)
 		return -1;
 	return endpoint_listen(&parsed, &address, err);
 }
@@ -64,7 +65,7 @@ static int connect_to(const char *endpoint, struct error *err)
 	struct address address;
 
 	assert_int_equal(endpoint_parse(endpoint, &parsed, err), 0);
-	assert_int_equal(endpoint_resolve(&parsed, 0, &address, err), 0);
+	assert_int_equal(endpoint_resolve(&parsed, &address, 1, err), 1);
 	return address_connect(&address, err);
 }
 
@@ -171,7 +172,7 @@ static void only_loopback_is_local(void **state)
 		struct address address;
 		struct error err;
 		assert_int_equal(endpoint_parse(cases[i].text, &endpoint, &err), 0);
-		assert_int_equal(endpoint_resolve(&endpoint, 0, &address, &err), 0);
+		assert_int_equal(endpoint_resolve(&endpoint, &address, 1, &err), 1);
 		assert_int_equal(address_is_local(&address), cases[i].local);
 	}
 }
@@ -184,7 +185,7 @@ static void unknown_host_is_unavailable(void **state)
 	struct error err;
 
 	assert_int_equal(endpoint_parse("tcp://256.256.256.256:1", &endpoint, &err), 0);
-	assert_int_equal(endpoint_resolve(&endpoint, 0, &address, &err), -1);
+	assert_int_equal(endpoint_resolve(&endpoint, &address, 1, &err), -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
 }
 
@@ -325,6 +326,29 @@ static void tcp_connects(void **state)
 	assert_int_equal(listen_at(tcp, &err), -1);
 }
 
+static int option_of(int fd, int level, int name)
+{
+	socklen_t size = sizeof(int);
+	int value = -1;
+
+	assert_int_equal(getsockopt(fd, level, name, &value, &size), 0);
+	return value;
+}
+
+/* A minute after a peer has vanished, the kernel knows it, whether we speak or not. */
+static void vanished_peers_are_found(void **state)
+{
+	(void)state;
+	auto_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	socket_prepare(fd);
+	assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+	int silence = option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE);
+	int again = option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL);
+	assert_in_range(silence + again * option_of(fd, IPPROTO_TCP, TCP_KEEPCNT), 1, 60);
+	assert_in_range(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 1, 60000);
+}
+
 static void nobody_there_is_unavailable(void **state)
 {
 	(void)state;
@@ -351,6 +375,7 @@ int main(void)
 		cmocka_unit_test_teardown(file_in_the_way_is_left_alone, remove_socket),
 		cmocka_unit_test_teardown(link_in_the_way_is_left_alone, remove_socket),
 		cmocka_unit_test(tcp_connects),
+		cmocka_unit_test(vanished_peers_are_found),
 		cmocka_unit_test(nobody_there_is_unavailable),
 	};
 

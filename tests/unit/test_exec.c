@@ -135,6 +135,29 @@ static void input_is_given_whole(void **state)
 	assert_int_equal(result.status, 0);
 }
 
+/* One that stays behind keeps its input open, as 8, until 9 has no writer. */
+static void input_is_wiped_at_the_end(void **state)
+{
+	(void)state;
+	char text[64], read_back[6] = "before";
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(dup2(ends[0], 9), 9);
+	assert_int_equal(
+		run(shell("head -c 6; exec 8<&0; read x <&9 & echo $!"), .input = "secret"), 0);
+	assert_memory_equal(result.out, "secret", 6);
+	snprintf(text, sizeof(text), "/proc/%d/fd/8", atoi(result.out + 6));
+	int kept = open(text, O_RDONLY | O_CLOEXEC);
+	assert_true(kept >= 0);
+	assert_int_equal(pread(kept, read_back, 6, 0), 6);
+	assert_memory_equal(read_back, "\0\0\0\0\0\0", 6);
+	close(kept);
+	close(9);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void ten_megabytes_come_whole(void **state)
 {
 	(void)state;
@@ -313,6 +336,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(death_by_signal_is_128_and_more, begin, end),
 		cmocka_unit_test_setup_teardown(missing_program_is_named, begin, end),
 		cmocka_unit_test_setup_teardown(input_is_given_whole, begin, end),
+		cmocka_unit_test_setup_teardown(input_is_wiped_at_the_end, begin, end),
 		cmocka_unit_test_setup_teardown(ten_megabytes_come_whole, begin, end),
 		cmocka_unit_test_setup_teardown(stdout_beyond_its_bound_fails, begin, end),
 		cmocka_unit_test_setup_teardown(stderr_beyond_its_bound_is_dropped, begin, end),

@@ -258,6 +258,7 @@ static void responses_tell_their_outcome(void **state)
 		if (err.code != cases[i].code)
 			print_error("response %zu\n", i);
 		assert_int_equal(err.code, cases[i].code);
+		assert_true(result == 0 || *err.text);
 	}
 }
 

@@ -83,11 +83,45 @@ static void a_snapshot_needs_its_dataset(void **state)
 	struct snapshot *shown = holdings_show(&holdings, &arena, holdings_named(&holdings, "s"));
 	assert_int_equal(shown->dataset_guid, 7);
 	assert_int_equal(shown->size, 4096);
-	holdings_drop(&holdings, "a@s", "t/p/b@s");
+	holdings_drop(&holdings, "t/p/b@s");
 	assert_non_null(holdings_named(&holdings, "s"));
-	holdings_drop(&holdings, "a@s", "t/p/a@s");
+	holdings_drop(&holdings, "t/p/a@s");
 	assert_null(holdings_named(&holdings, "s"));
 	assert_int_equal(holdings.snapshots.n, 0);
+	holdings_fini(&holdings);
+}
+
+static void a_dataset_takes_its_snapshots_with_it(void **state)
+{
+	static const char *const ids[] = {"a", "a.b", "aa"};
+	struct dataset *gone = trashed("a", 11);
+	struct snapshot_list left;
+	struct holdings holdings;
+
+	(void)state;
+	holdings_init(&holdings);
+	holdings_put_dataset(&holdings, "t/p", gone);
+	holdings_put_snapshot(&holdings, "t/p", snapshot(gone, "deleted", "deleted"));
+	for (size_t i = 0; i < COUNT(ids); i++) {
+		holdings_put_dataset(&holdings, "t/p", dataset(ids[i]));
+		holdings_put_snapshot(&holdings, "t/p", snapshot(dataset(ids[i]), "1", ids[i]));
+		holdings_put_snapshot(&holdings, "t/p", snapshot(dataset(ids[i]), "2", ""));
+	}
+	holdings_snapshots_of(&holdings, &arena, "t/p/a", &left);
+	assert_int_equal(left.n, 2);
+	assert_string_equal(left.rows[0]->zfs_name, "t/p/a@1");
+	holdings_drop(&holdings, "t/p/a");
+	assert_null(holdings_dataset(&holdings, "t/p/a"));
+	assert_null(index_get(&holdings.datasets, "a"));
+	assert_null(holdings_named(&holdings, "a"));
+	assert_non_null(holdings_named(&holdings, "a.b"));
+	assert_non_null(holdings_named(&holdings, "deleted"));
+	assert_int_equal(holdings.snapshots.n, 5);
+	holdings_drop(&holdings, gone->name);
+	assert_int_equal(holdings.trashed.n, 0);
+	assert_int_equal(holdings.snapshots.n, 4);
+	holdings_snapshots_of(&holdings, &arena, "t/p/a", &left);
+	assert_int_equal(left.n, 0);
 	holdings_fini(&holdings);
 }
 
@@ -216,7 +250,7 @@ static void many_are_all_found(void **state)
 		holdings_put_snapshot(&holdings, "t/p", first);
 		assert_non_null(holdings_named(&holdings, "0"));
 		assert_non_null(index_get(&holdings.snapshots, "volume-9999@snapshot-9-9999"));
-		holdings_drop(&holdings, first->id, first->zfs_name);
+		holdings_drop(&holdings, first->zfs_name);
 		assert_null(holdings_named(&holdings, "0"));
 	}
 	assert_int_equal(holdings.snapshots.n, VOLUMES * EACH);
@@ -242,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(index_keeps_order),
 		cmocka_unit_test(a_snapshot_needs_its_dataset),
+		cmocka_unit_test(a_dataset_takes_its_snapshots_with_it),
 		cmocka_unit_test(the_living_have_the_id),
 		cmocka_unit_test(pages_are_of_what_was_asked_for),
 		cmocka_unit_test(many_are_all_found),

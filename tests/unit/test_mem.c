@@ -128,6 +128,32 @@ static void arena_holds_texts(void **state)
 	arena_fini(&arena);
 }
 
+static int released;
+
+static void release(void *what)
+{
+	const int *number = what;
+
+	released = released * 10 + *number;
+}
+
+static void arena_releases_what_it_owns(void **state)
+{
+	(void)state;
+	struct arena arena;
+	int numbers[2] = {1, 2};
+
+	released = 0;
+	arena_init(&arena, 0);
+	arena_own(&arena, release, &numbers[0]);
+	arena_own(&arena, release, &numbers[1]);
+	assert_int_equal(released, 0);
+	arena_fini(&arena);
+	assert_int_equal(released, 21);
+	arena_fini(&arena);
+	assert_int_equal(released, 21);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +163,7 @@ int main(void)
 		cmocka_unit_test(arena_gives_zeroed_aligned_and_separate_memory),
 		cmocka_unit_test(arena_cap_holds_for_try_only),
 		cmocka_unit_test(arena_holds_texts),
+		cmocka_unit_test(arena_releases_what_it_owns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -317,6 +317,39 @@ static void damaged_messages_do_no_harm(void **state)
 	}
 }
 
+static void bytes_of_a_field_are_found_in_place(void **state)
+{
+	static const struct {
+		const char *message;
+		size_t n;
+		int result;
+		const char *found;
+	} cases[] = {
+		{"", 0, 0, ""},
+		{"\012\003abc", 5, 0, "abc"},
+		{"\012\000", 2, 0, ""},
+		/* other fields around it, and a second one, which counts */
+		{"\020\005\012\001a\022\001x\012\002bc", 12, 0, "bc"},
+		{"\022\003abc", 5, 0, ""},
+		{"\010\005", 2, 0, ""},
+		{"\012\004abc", 5, -1, ""},
+		{"\012", 1, -1, ""},
+		{"\013", 1, -1, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const uint8_t *bytes = (const uint8_t *)cases[i].message, *found = NULL;
+		size_t n = 0;
+		assert_int_equal(message_bytes(bytes, cases[i].n, 1, &found, &n), cases[i].result);
+		if (cases[i].result < 0)
+			continue;
+		assert_int_equal(n, strlen(cases[i].found));
+		assert_memory_equal(found, cases[i].found, n);
+		assert_in_range((uintptr_t)found, (uintptr_t)bytes, (uintptr_t)bytes + cases[i].n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +363,7 @@ int main(void)
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(merging_is_bounded),
 		cmocka_unit_test(damaged_messages_do_no_harm),
+		cmocka_unit_test(bytes_of_a_field_are_found_in_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

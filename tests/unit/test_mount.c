@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "node/mount.h"
+#include "node/mount_kind.h"
 #include "node/path.h"
 
 #include <cmocka.h> /* last: its fail() is not ours */
@@ -91,6 +92,61 @@ static void finds_the_mounts_of_a_dataset(void **state)
 }
 
 /* The last was tucked below the first; a slave at the same path is no target. */
+/* A device is staged as a tmpfs and published as the node in it; the rest is as of any volume. */
+static void finds_the_mounts_of_a_zvol(void **state)
+{
+	char text[] = "11 1 0:40 / /s rw shared:1 - tmpfs /dev/zvol/t/p/a rw\n"
+		      "12 1 0:40 /device /t rw master:1 - tmpfs /dev/zvol/t/p/a rw\n"
+		      "13 1 0:40 /other /u rw master:1 - tmpfs /dev/zvol/t/p/a rw\n"
+		      "14 1 230:0 / /v rw shared:2 - ext4 /dev/zvol/t/p/b rw\n"
+		      "15 1 230:16 / /w rw shared:3 - xfs /dev/zvol/t/p/c rw\n"
+		      "16 1 230:32 / /x rw shared:4 - btrfs /dev/zvol/t/p/d rw\n"
+		      "17 1 0:41 / /y rw - tmpfs t/p/a rw\n"
+		      "18 1 230:0 /device /z rw master:2 - ext4 /dev/zvol/t/p/b rw\n";
+	struct mount_table table;
+
+	(void)state;
+	mount_table_parse(&arena, text, &table);
+	assert_int_equal(mount_of(&table, "t/p/a")->id, 11);
+	assert_int_equal(mount_of_at(&table, "t/p/a", "/t")->id, 12);
+	assert_null(mount_of_at(&table, "t/p/a", "/u"));
+	assert_null(mount_of_at(&table, "t/p/a", "/y"));
+	assert_int_equal(mount_of_beside(&table, "t/p/a", "/s")->id, 12);
+	assert_int_equal(mount_target_of(&table, mount_at(&table, "/s"))->id, 12);
+	assert_string_equal(mount_format(mount_at(&table, "/t"))->name, "block");
+	assert_string_equal(mount_part(mount_at(&table, "/s")), "/device");
+	assert_int_equal(mount_of(&table, "t/p/b")->id, 14);
+	assert_string_equal(mount_format(mount_of(&table, "t/p/b"))->name, "ext4");
+	assert_null(mount_of_at(&table, "t/p/b", "/z"));
+	assert_true(mount_is_on(mount_at(&table, "/z"), "t/p/b"));
+	assert_string_equal(mount_format(mount_of(&table, "t/p/c"))->name, "xfs");
+	assert_null(mount_of(&table, "t/p/d"));
+	assert_null(mount_format(mount_at(&table, "/x")));
+}
+
+/* What another host exports is known by its last component; what a stranger does, by its place. */
+static void finds_the_mounts_of_a_share(void **state)
+{
+	char text[] = "11 1 0:40 / /home rw - nfs4 nas:/home rw\n"
+		      "12 1 0:41 / /s rw shared:1 - nfs4 10.0.0.1:/run/zcsi-nfs/tank/zcsi/a rw\n"
+		      "13 1 0:41 / /t ro master:1 - nfs4 [fd00::1]:/run/zcsi-nfs/tank/zcsi/a rw\n"
+		      "14 1 0:42 / /u rw - nfs4 10.0.0.1:/run/zcsi-nfs/tank/zcsi/b rw\n"
+		      "15 1 0:43 / /v rw - nfs nas:/mnt/tank/vols/c rw\n";
+	struct mount_table table;
+
+	(void)state;
+	mount_table_parse(&arena, text, &table);
+	assert_int_equal(mount_of(&table, "pool/other/a")->id, 12);
+	assert_int_equal(mount_of(&table, "a")->id, 12);
+	assert_int_equal(mount_of_at(&table, "a", "/t")->id, 13);
+	assert_null(mount_of_at(&table, "a", "/u"));
+	assert_int_equal(mount_of_beside(&table, "a", "/x")->id, 13);
+	assert_null(mount_of(&table, "home"));
+	assert_null(mount_of(&table, "c"));
+	assert_int_equal(mount_of_at(&table, "a", "/v")->id, 15);
+	assert_null(mount_of_beside(&table, "c", "/x"));
+}
+
 static void parents_tell_which_mount_is_on_top(void **state)
 {
 	char text[] = "51 45 0:40 / /t rw,relatime shared:7 - zfs t/a rw\n"
@@ -163,13 +219,13 @@ static void last_component_is_not_followed(void **state)
 	assert_string_equal(canonical, "/etc");
 	assert_int_equal(path_kind(in_directory("link"), &kind, &err), 0);
 	assert_int_equal(kind, PATH_OTHER);
-	assert_int_equal(path_make_directory(in_directory("link"), &made, &err), -1);
+	assert_int_equal(path_make(in_directory("link"), PATH_DIRECTORY, &made, &err), -1);
 	assert_int_equal(err.code, ERR_INVALID_ARGUMENT);
-	assert_int_equal(path_make_directory(in_directory("real"), &made, &err), 0);
+	assert_int_equal(path_make(in_directory("real"), PATH_DIRECTORY, &made, &err), 0);
 	assert_false(made);
-	assert_int_equal(path_make_directory(in_directory("new"), &made, &err), 0);
+	assert_int_equal(path_make(in_directory("new"), PATH_DIRECTORY, &made, &err), 0);
 	assert_true(made);
-	assert_int_equal(path_make_directory(directory, &made, &err), -1);
+	assert_int_equal(path_make(directory, PATH_DIRECTORY, &made, &err), -1);
 	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
 	assert_non_null(strstr(err.text, "not empty"));
 }
@@ -199,7 +255,7 @@ static void roles_are_in_mountinfo(void **state)
 	(void)state;
 	need_root();
 	assert_int_equal(mkdir(one, 0700) | mkdir(two, 0700) | mkdir(target, 0700), 0);
-	assert_int_equal(mount("none", one, "tmpfs", 0, NULL), 0);
+	assert_int_equal(mount("none", one, "ramfs", 0, NULL), 0);
 	assert_int_equal(mount_make_staging(one, "none", MOUNT_ATTR_NOSUID, &err), 0);
 	assert_int_equal(now_at(one)->attrs, MOUNT_ATTR_NOSUID);
 	assert_int_equal(mount_attach(now_at(one), two, MOUNT_STAGING, 0, &err), 0);
@@ -229,10 +285,10 @@ static void roles_hold_below_a_shared_mount(void **state)
 	(void)state;
 	need_root();
 	assert_int_equal(mkdir(shared, 0700), 0);
-	assert_int_equal(mount("none", shared, "tmpfs", 0, NULL), 0);
+	assert_int_equal(mount("none", shared, "ramfs", 0, NULL), 0);
 	assert_int_equal(mount(NULL, shared, NULL, MS_SHARED, NULL), 0);
 	assert_int_equal(mkdir(one, 0700) | mkdir(two, 0700) | mkdir(target, 0700), 0);
-	assert_int_equal(mount("none", one, "tmpfs", 0, NULL), 0);
+	assert_int_equal(mount("none", one, "ramfs", 0, NULL), 0);
 	assert_int_equal(mount_make_staging(one, "none", 0, &err), 0);
 	assert_int_equal(mount_attach(now_at(one), two, MOUNT_STAGING, 0, &err), 0);
 	assert_int_equal(mount_attach(now_at(one), target, MOUNT_TARGET, 0, &err), 0);
@@ -254,7 +310,7 @@ static void busy_mount_names_its_holder(void **state)
 	(void)state;
 	need_root();
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(mount("none", path, "tmpfs", 0, NULL), 0);
+	assert_int_equal(mount("none", path, "ramfs", 0, NULL), 0);
 	int fd = open(in_directory("busy/file"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(mount_remove(path, &err), -1);
@@ -301,6 +357,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_mountinfo),
 		cmocka_unit_test(finds_the_mounts_of_a_dataset),
+		cmocka_unit_test(finds_the_mounts_of_a_zvol),
+		cmocka_unit_test(finds_the_mounts_of_a_share),
 		cmocka_unit_test(parents_tell_which_mount_is_on_top),
 		cmocka_unit_test(flags_come_from_one_table),
 		cmocka_unit_test(odd_paths_are_refused),

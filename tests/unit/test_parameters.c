@@ -123,7 +123,7 @@ static void reserved_key_says_why(void **state)
 		{"zfs.mountpoint", "orchestrator"},    {"zfs.canmount", "orchestrator"},
 		{"zfs.refquota", "capacity_range"},    {"zfs.quota", "capacity_range"},
 		{"zfs.refreservation", "thick"},       {"zfs.sharenfs", "published"},
-		{"zfs.volblocksize", "filesystems"},   {"zfs.keylocation", "parent"},
+		{"zfs.volsize", "capacity_range"},     {"zfs.keylocation", "secret"},
 		{"zfs.user.zcsi:volume", "zcsi's"},    {"zfs.readonly", "read-only"},
 		{"zfs.user.zcsi:published", "zcsi's"},
 	};
@@ -145,6 +145,7 @@ static void contradictions(void **state)
 	static const char *const cases[][5] = {
 		{"zfs.atime", "off", "zfs.relatime", "on", NULL},
 		{"zfs.xattr", "off", "zfs.acltype", "posixacl", NULL},
+		{"attach", "nfs", "zfs.encryption", "on", NULL},
 	};
 	struct parameters parameters;
 	struct error err;
@@ -270,7 +271,8 @@ static const struct {
 	{"zfs.user.", "x", -1},
 	{"zfs.user.:", "x", -1},
 	{"attach", "local", 0},
-	{"attach", "nfs", -1},
+	{"attach", "nfs", 0},
+	{"attach", "smb", -1},
 	{"attach", "", -1},
 	{"zfs.atime", "on", 0},
 	{"zfs.atime", "ON", -1},

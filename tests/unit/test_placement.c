@@ -17,12 +17,15 @@
 static struct arena arena;
 static struct host list[8];
 static struct hosts hosts;
+static const struct where anywhere;
+static const char *node_pin, *pool_pin;
 
 static int setup(void **state)
 {
 	(void)state;
 	arena_init(&arena, SIZE_MAX);
 	hosts = (struct hosts){.list = list};
+	node_pin = pool_pin = NULL;
 	return 0;
 }
 
@@ -77,9 +80,10 @@ static Topology **pair(Topology *a, Topology *b)
 /* The node that gets the volume; NULL when none does. */
 static const char *chosen(const TopologyRequirement *requirement, struct error *err)
 {
+	const struct where where = {.topology = requirement, .node = node_pin, .pool = pool_pin};
 	const struct host *host;
 
-	if (placement_choose(&arena, &hosts, "volume", requirement, &host, err) < 0)
+	if (placement_choose(&arena, &hosts, "volume", &where, &host, err) < 0)
 		return NULL;
 	return host->says->node_id;
 }
@@ -96,6 +100,36 @@ static void most_space(void **state)
 	assert_string_equal(chosen(NULL, &err), "b");
 	/* Nomad sends the message empty when nothing is asked. */
 	assert_string_equal(chosen(empty, &err), "b");
+}
+
+static void pins(void **state)
+{
+	TopologyRequirement *requirement = new_topology_requirement(&arena);
+	struct error err;
+
+	(void)state;
+	add_host("a", "1", 10);
+	add_host("b", "1", 30);
+	add_host("c", "2", 20);
+	node_pin = "a";
+	assert_string_equal(chosen(NULL, &err), "a");
+	pool_pin = "pool-c";
+	assert_null(chosen(NULL, &err));
+	assert_int_equal(err.code, ERR_RESOURCE_EXHAUSTED);
+	assert_non_null(strstr(err.text, "on node 'a' in pool 'pool-c'"));
+	node_pin = NULL;
+	assert_string_equal(chosen(NULL, &err), "c");
+	/* Not a beginning of its name, nor the parent in it. */
+	pool_pin = "pool";
+	assert_null(chosen(NULL, &err));
+	pool_pin = "pool-c/csi";
+	assert_null(chosen(NULL, &err));
+	/* And the topology still has to fit. */
+	pool_pin = "pool-c";
+	requirement->n_requisite = 1;
+	requirement->requisite = pair(topology("rack", "1"), NULL);
+	assert_null(chosen(requirement, &err));
+	assert_non_null(strstr(err.text, "rack=1"));
 }
 
 static void requisite(void **state)
@@ -198,8 +232,9 @@ static void ties(void **state)
 	const struct hosts mirror = {.list = reversed, .n = 3};
 	for (unsigned i = 0; i < 300; i++) {
 		const char *name = arena_printf(&arena, "volume-%u", i);
-		assert_int_equal(placement_choose(&arena, &hosts, name, NULL, &host, &err), 0);
-		assert_int_equal(placement_choose(&arena, &mirror, name, NULL, &again, &err), 0);
+		assert_int_equal(placement_choose(&arena, &hosts, name, &anywhere, &host, &err), 0);
+		assert_int_equal(placement_choose(&arena, &mirror, name, &anywhere, &again, &err),
+				 0);
 		assert_ptr_equal(host->says, again->says);
 		count[host - list]++;
 	}
@@ -211,6 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(most_space, setup, teardown),
+		cmocka_unit_test_setup_teardown(pins, setup, teardown),
 		cmocka_unit_test_setup_teardown(requisite, setup, teardown),
 		cmocka_unit_test_setup_teardown(preferred_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(nowhere, setup, teardown),

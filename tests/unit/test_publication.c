@@ -38,7 +38,8 @@ static struct publication_list parse(const char *text)
 
 static void text_goes_there_and_back(void **state)
 {
-	static const char *const texts[] = {"-", "n1:1:rw", "n1:5:rw,n2:3:ro", "a_3Ab_2Cc:1:ro"};
+	static const char *const texts[] = {"-", "n1:1:rw", "n1:5:rw,n2:3:ro", "a_3Ab_2Cc:1:ro",
+					    "n1:5:rw:10.0.0.1,n2:5:rw:fd00_3A_3A1"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(texts); i++) {
@@ -64,7 +65,7 @@ static void unreadable_text_keeps_the_volume(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(texts); i++) {
 		struct publication_list list = parse(texts[i]), after;
-		struct publication want = {.node_id = "n1", .access_mode = MNMW};
+		struct publication want = {.node_id = "n1", .access_mode = MNMW, .address = ""};
 		struct error err;
 		assert_int_equal(list.n, 1);
 		assert_string_equal(list.rows[0].node_id, PUBLICATION_UNREADABLE);
@@ -83,29 +84,34 @@ static const struct {
 	const char *becomes; /* NULL: as it was, or an error */
 	enum error_code code;
 } cases[] = {
-	{"-", {"n1", SNW, false}, "n1:1:rw", ERR_OK},
-	{"n1:1:rw", {"n1", SNW, false}, NULL, ERR_OK},
-	{"n1:1:rw", {"n1", SNW, true}, NULL, ERR_ALREADY_EXISTS},
-	{"n1:1:rw", {"n1", SNRO, false}, NULL, ERR_ALREADY_EXISTS},
-	{"n1:1:rw", {"n1", MNMW, false}, NULL, ERR_ALREADY_EXISTS},
-	{"n1:1:rw", {"n2", SNW, false}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:2:ro", {"n2", SNRO, true}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:6:rw", {"n2", SNSW, false}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:7:rw", {"n2", SNMW, false}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:5:rw", {"n2", SNW, false}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:1:rw", {"n2", MNMW, false}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:5:rw", {"n2", MNMW, false}, "n1:5:rw,n2:5:rw", ERR_OK},
-	{"n1:3:rw", {"n2", MNRO, false}, "n1:3:rw,n2:3:rw", ERR_OK},
-	{"n1:5:rw", {"n2", MNRO, true}, "n1:5:rw,n2:3:ro", ERR_OK},
-	{"n1:4:rw", {"n2", MNSW, true}, "n1:4:rw,n2:4:ro", ERR_OK},
-	{"n1:4:rw", {"n2", MNSW, false}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:4:ro", {"n2", MNSW, false}, "n1:4:ro,n2:4:rw", ERR_OK},
-	{"n1:5:rw", {"n2", MNSW, false}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:4:rw", {"n2", MNRO, false}, "n1:4:rw,n2:3:rw", ERR_OK},
+	{"-", {"n1", SNW, false, ""}, "n1:1:rw", ERR_OK},
+	{"n1:1:rw", {"n1", SNW, false, ""}, NULL, ERR_OK},
+	{"n1:1:rw", {"n1", SNW, true, ""}, NULL, ERR_ALREADY_EXISTS},
+	{"n1:1:rw", {"n1", SNRO, false, ""}, NULL, ERR_ALREADY_EXISTS},
+	{"n1:1:rw", {"n1", MNMW, false, ""}, NULL, ERR_ALREADY_EXISTS},
+	{"n1:1:rw", {"n2", SNW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:2:ro", {"n2", SNRO, true, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:6:rw", {"n2", SNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:7:rw", {"n2", SNMW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:5:rw", {"n2", SNW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:1:rw", {"n2", MNMW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:5:rw", {"n2", MNMW, false, ""}, "n1:5:rw,n2:5:rw", ERR_OK},
+	{"n1:3:rw", {"n2", MNRO, false, ""}, "n1:3:rw,n2:3:rw", ERR_OK},
+	{"n1:5:rw", {"n2", MNRO, true, ""}, "n1:5:rw,n2:3:ro", ERR_OK},
+	{"n1:4:rw", {"n2", MNSW, true, ""}, "n1:4:rw,n2:4:ro", ERR_OK},
+	{"n1:4:rw", {"n2", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:4:ro", {"n2", MNSW, false, ""}, "n1:4:ro,n2:4:rw", ERR_OK},
+	{"n1:5:rw", {"n2", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:4:rw", {"n2", MNRO, false, ""}, "n1:4:rw,n2:3:rw", ERR_OK},
 	/* One record a node: the most that its workloads may do. */
-	{"n1:3:ro", {"n1", MNMW, false}, "n1:5:rw", ERR_OK},
-	{"n1:5:rw", {"n1", MNRO, true}, NULL, ERR_OK},
-	{"n1:4:ro,n2:4:rw", {"n1", MNSW, false}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:3:ro", {"n1", MNMW, false, ""}, "n1:5:rw", ERR_OK},
+	{"n1:5:rw", {"n1", MNRO, true, ""}, NULL, ERR_OK},
+	{"n1:4:ro,n2:4:rw", {"n1", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	/* A node may come back with another address. */
+	{"n1:1:rw:10.0.0.1", {"n1", SNW, false, "10.0.0.1"}, NULL, ERR_OK},
+	{"n1:1:rw:10.0.0.1", {"n1", SNW, false, "fd00::1"}, "n1:1:rw:fd00_3A_3A1", ERR_OK},
+	{"n1:5:rw:10.0.0.1", {"n2", MNRO, false, ""}, "n1:5:rw:10.0.0.1,n2:3:rw", ERR_OK},
+	{"n1:1:rw:10.0.0.1", {"n2", SNW, false, "10.0.0.1"}, NULL, ERR_FAILED_PRECONDITION},
 };
 
 static void access_modes_are_enforced(void **state)
@@ -125,7 +131,7 @@ static void access_modes_are_enforced(void **state)
 static void refusal_names_the_node(void **state)
 {
 	struct publication_list list = parse("rack_5F1:1:rw"), after;
-	struct publication want = {.node_id = "n2", .access_mode = SNW};
+	struct publication want = {.node_id = "n2", .access_mode = SNW, .address = ""};
 	struct error err;
 
 	(void)state;

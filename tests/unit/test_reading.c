@@ -79,6 +79,33 @@ static void only_ours_are_volumes(void **state)
 	assert_string_equal(reading.datasets[1]->published, "");
 }
 
+#define ZVOL(name, id, more)                                                                       \
+	name "\ttype\tvolume\t-\n" name "\tvolsize\t1048576\tlocal\n" name                         \
+	     "\trefquota\t-\t-\n" name "\tzcsi:version\t1\tlocal\n" name "\tzcsi:volume\t" id      \
+	     "\tlocal\n" more
+
+/* A zvol without a format that may be on one is nobody's. */
+static void zvols_have_a_format(void **state)
+{
+	struct reading reading = parse(
+		ZVOL("t/p/a", "a", "t/p/a\tzcsi:format\tblock\tlocal\n") ZVOL(
+			"t/p/b", "b",
+			"t/p/b\tzcsi:format\text4\tlocal\n"
+			"t/p/b\tzcsi:formatted\text4\tlocal\n") ZVOL("t/p/c", "c", "")
+			ZVOL("t/p/d", "d", "t/p/d\tzcsi:format\tzfs\tlocal\n")
+				ZVOL("t/p/e", "e", "t/p/e\tzcsi:format\txfs\tinherited from t/p\n")
+					ZVOL("t/p/f", "f", "t/p/f\tzcsi:format\tntfs\tlocal\n"));
+
+	(void)state;
+	assert_int_equal(reading.n_datasets, 2);
+	assert_int_equal(reading.n_others, 4);
+	assert_string_equal(reading.datasets[0]->format->name, "block");
+	assert_false(reading.datasets[0]->formatted);
+	assert_int_equal(reading.datasets[0]->size, 1 << 20);
+	assert_string_equal(reading.datasets[1]->format->name, "ext4");
+	assert_true(reading.datasets[1]->formatted);
+}
+
 #define VOLUME(name, id, guid)                                                                     \
 	name "\ttype\tfilesystem\t-\n" name "\tguid\t" guid "\t-\n" name                           \
 	     "\tzcsi:version\t1\tlocal\n" name "\tzcsi:volume\t" id "\tlocal\n"
@@ -88,6 +115,26 @@ static void only_ours_are_volumes(void **state)
 	of "@" leaf "\ttype\tsnapshot\t-\n" of "@" leaf "\tzcsi:volume\t" id                       \
 	   "\tinherited from " of "\n" more
 #define LINE(name, property, value, source) name "\t" property "\t" value "\t" source "\n"
+
+/* Its own, its source's, the parent's, one from above, none. */
+static void a_volume_with_a_key_is_known(void **state)
+{
+	struct reading reading = parse(
+		VOLUME("t/p/a", "a", "1") LINE("t/p/a", "encryptionroot", "t/p/a", "-") SNAPSHOT(
+			"t/p/a", "s", "a", LINE("t/p/a@s", "encryptionroot", "t/p/a", "-"))
+			VOLUME("t/p/b", "b", "2") LINE("t/p/b", "encryptionroot", "t/p/_trash/a-1",
+						       "-") VOLUME("t/p/c", "c", "3")
+				LINE("t/p/c", "encryptionroot", "t/p", "-") VOLUME(
+					"t/p/d", "d", "4") LINE("t/p/d", "encryptionroot", "t", "-")
+					VOLUME("t/p/e", "e", "5")
+						LINE("t/p/e", "encryptionroot", "-", "-"));
+
+	(void)state;
+	assert_int_equal(reading.n_datasets, 5);
+	for (size_t i = 0; i < reading.n_datasets; i++)
+		assert_int_equal(reading.datasets[i]->has_key, i < 2);
+	assert_true(reading.snapshots[0]->has_key);
+}
 
 static void snapshots_say_who_made_them(void **state)
 {
@@ -180,6 +227,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_ours_are_volumes),
+		cmocka_unit_test(a_volume_with_a_key_is_known),
+		cmocka_unit_test(zvols_have_a_format),
 		cmocka_unit_test(snapshots_say_who_made_them),
 		cmocka_unit_test(hidden_snapshots_are_not_shown),
 		cmocka_unit_test(the_trash_is_told_by_its_names),

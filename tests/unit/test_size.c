@@ -86,6 +86,44 @@ static void nothing_asked(void **state)
 	assert_true(size_range_fits(&range, INT64_MAX));
 }
 
+static void of_a_format(void **state)
+{
+	static const struct {
+		const char *format;
+		int64_t required, limit, size; /* size -1: refused */
+	} cases[] = {
+		{"zfs", 5 * MIB + 1, 5 * MIB + 2, 5 * MIB + 1},
+		{"block", 5 * MIB + 1, 0, 5 * MIB + FORMAT_GRAIN},
+		{"block", 5 * MIB + 1, 5 * MIB + FORMAT_GRAIN, 5 * MIB + FORMAT_GRAIN},
+		{"block", 5 * MIB + 1, 5 * MIB + FORMAT_GRAIN - 1, -1},
+		{"block", 5 * MIB, 5 * MIB, 5 * MIB},
+		{"block", 0, 5 * MIB + 1, 5 * MIB},
+		{"block", 0, 0, GIB},
+		{"ext4", 1, 0, 2 * MIB},
+		{"ext4", 0, MIB, -1},
+		{"xfs", MIB, 0, 300 * MIB},
+		{"xfs", 0, 300 * MIB, 300 * MIB},
+		{"xfs", 0, 299 * MIB, -1},
+		{"xfs", 0, 0, GIB},
+		{"block", VOLUME_SIZE_MAX, INT64_MAX, VOLUME_SIZE_MAX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct size_range range;
+		struct error err;
+		assert_int_equal(parse(cases[i].required, cases[i].limit, &range, &err), 0);
+		const struct size_range asked = range;
+		if (size_range_take_format(&range, format_find(cases[i].format), &err) < 0) {
+			assert_int_equal(err.code, ERR_OUT_OF_RANGE);
+			assert_int_equal(cases[i].size, -1);
+			continue;
+		}
+		assert_int_equal(size_range_choose(&range), cases[i].size);
+		assert_true(size_range_fits(&asked, cases[i].size));
+	}
+}
+
 static void of_a_source(void **state)
 {
 	static const struct {
@@ -134,7 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refused),       cmocka_unit_test(chosen),
 		cmocka_unit_test(nothing_asked), cmocka_unit_test(of_a_source),
-		cmocka_unit_test(fits),
+		cmocka_unit_test(of_a_format),   cmocka_unit_test(fits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

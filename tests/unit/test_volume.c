@@ -2,6 +2,8 @@
 /* Volumes over several agents: who is asked, what silence means, what a repeat answers. */
 #include "tests/unit/scripted_agents.c" /* NOLINT(bugprone-suspicious-include): see there */
 
+#include <limits.h>
+
 #define GIB ((int64_t)1 << 30)
 
 static struct error err;
@@ -75,6 +77,37 @@ static void create_places_and_repeats(void **state)
 	assert_int_equal(created(), 1);
 	assert_int_equal(protobuf_c_message_get_packed_size(&again->base),
 			 protobuf_c_message_get_packed_size(&volume->base));
+}
+
+/* An agent has promised somebody else a claim of the future: the next one is later still. */
+static void create_claims_after_what_was_promised(void **state)
+{
+	uint64_t promised = UINT64_MAX / 4;
+	Volume *volume;
+
+	(void)state;
+	scripted[2].promised = promised;
+	assert_int_equal(create(create_request("v", GIB), &volume), 0);
+	assert_int_equal(created(), 1);
+	for (size_t i = 0; i < N_AGENTS; i++)
+		assert_true(scripted[i].promised > promised);
+}
+
+static void create_looks_again_when_another_call_has(void **state)
+{
+	Volume *volume;
+
+	(void)state;
+	scripted[1].n_aborts = 2;
+	assert_int_equal(create(create_request("v", GIB), &volume), 0);
+	assert_int_equal(scripted[1].n_aborts, 0);
+	assert_int_equal(created(), 1);
+	/* At the deadline it ends, with the agent's words. */
+	scripted[1].n_aborts = UINT_MAX;
+	call.deadline = now_ms() + 150;
+	assert_int_equal(create(create_request("w", GIB), &volume), -1);
+	assert_true(err.code == ERR_ABORTED);
+	assert_int_equal(created(), 1);
 }
 
 static void create_compares(void **state)
@@ -326,10 +359,58 @@ static void validate(void **state)
 	assert_non_null(strstr(response->message, "MULTI_NODE_MULTI_WRITER"));
 }
 
+static void assert_looked(unsigned a, unsigned b, unsigned c)
+{
+	assert_int_equal(scripted[0].looked, a);
+	assert_int_equal(scripted[1].looked, b);
+	assert_int_equal(scripted[2].looked, c);
+}
+
+static int get_volume(const char *id)
+{
+	ControllerGetVolumeRequest *request = new_controller_get_volume_request(&call.arena);
+
+	request->volume_id = arena_strdup(&call.arena, id);
+	return controller_get_volume(&call, request,
+				     new_controller_get_volume_response(&call.arena), &err);
+}
+
+static void who_had_it_is_asked_first(void **state)
+{
+	DeleteVolumeRequest *request = new_delete_volume_request(&call.arena);
+
+	(void)state;
+	add_dataset(&scripted[1], "v", GIB, "");
+	assert_int_equal(get_volume("v"), 0);
+	assert_looked(1, 1, 1);
+	assert_int_equal(get_volume("v"), 0);
+	assert_looked(1, 2, 1);
+	/* It was a guess: elsewhere it is found as well, */
+	scripted[1].n_datasets = 0;
+	add_dataset(&scripted[2], "v", GIB, "");
+	assert_int_equal(get_volume("v"), 0);
+	assert_looked(2, 4, 2);
+	/* also when the one that is asked first says nothing. */
+	assert_int_equal(get_volume("v"), 0);
+	assert_looked(2, 4, 3);
+	scripted[2].lookup = ERR_UNAVAILABLE;
+	assert_failed(get_volume("v"), ERR_UNAVAILABLE, "unix:///c");
+	scripted[2].lookup = ERR_OK;
+	/* Before it is destroyed, everybody is asked: there may be two. */
+	add_dataset(&scripted[0], "v", GIB, "");
+	request->volume_id = arena_strdup(&call.arena, "v");
+	assert_failed(delete_volume(&call, request, new_delete_volume_response(&call.arena), &err),
+		      ERR_FAILED_PRECONDITION, "twice");
+	assert_int_equal(scripted[0].destroyed + scripted[2].destroyed, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRIPTED_TEST(create_places_and_repeats),
+		SCRIPTED_TEST(create_claims_after_what_was_promised),
+		SCRIPTED_TEST(create_looks_again_when_another_call_has),
+		SCRIPTED_TEST(who_had_it_is_asked_first),
 		SCRIPTED_TEST(create_compares),
 		SCRIPTED_TEST(create_needs_every_agent),
 		SCRIPTED_TEST(create_without_pool),

@@ -39,10 +39,24 @@ struct job {
 	char key[16];
 };
 
-static void wait_for(sem_t *semaphore)
+struct turn {
+	struct loop_task task;
+	struct loop *loop;
+};
+
+static void end_turn(struct loop_task *task)
 {
+	loop_stop(((struct turn *)task)->loop);
+}
+
+/* What was submitted is handed to the threads at the end of a turn. */
+static void wait_for(struct fixture *fixture, sem_t *semaphore)
+{
+	struct turn turn = {.task.fn = end_turn, .loop = fixture->loop};
 	struct timespec end;
 
+	loop_post(fixture->loop, &turn.task);
+	loop_run(fixture->loop);
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec += PATIENCE;
 	assert_int_equal(sem_timedwait(semaphore, &end), 0);
@@ -145,7 +159,7 @@ static void different_keys_run_at_the_same_time(void **state)
 		submit(fixture, &jobs[i], i, i % 2 ? key : NULL);
 	}
 	for (unsigned i = 0; i < N_THREADS; i++)
-		wait_for(&begun);
+		wait_for(fixture, &begun);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		sem_post(&may_end);
 	run_all(fixture);
@@ -166,7 +180,7 @@ static void waiting_occupies_no_thread(void **state)
 		submit(fixture, &slow[i], i, "slow");
 	other.begun = &begun;
 	submit(fixture, &other, 1000, "other");
-	wait_for(&begun);
+	wait_for(fixture, &begun);
 	sem_post(&may_end);
 	run_all(fixture);
 }
@@ -183,7 +197,7 @@ static void waiting_work_can_be_withdrawn(void **state)
 	jobs[0].may_end = &may_end;
 	for (unsigned i = 0; i < COUNT(jobs); i++)
 		submit(fixture, &jobs[i], i, "vol");
-	wait_for(&begun);
+	wait_for(fixture, &begun);
 	assert_false(workers_withdraw(&jobs[0].work));
 	assert_true(workers_withdraw(&jobs[1].work)); /* in the middle */
 	assert_true(workers_withdraw(&jobs[3].work)); /* the last */

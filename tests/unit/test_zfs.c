@@ -8,6 +8,7 @@
 
 #include "node/mount.h"
 #include "node/zfs.h"
+#include "node/zfs_read.h"
 #include "node/zfs_run.h"
 
 #include <cmocka.h> /* last: its fail() is not ours */
@@ -39,6 +40,12 @@ static void words_become_codes(void **state)
 		{"cannot unmount 'M': pool or dataset is busy", ERR_FAILED_PRECONDITION},
 		{"cannot destroy 'D': dataset is busy", ERR_FAILED_PRECONDITION},
 		{"cannot destroy 'D': permission denied", ERR_INTERNAL},
+		{"Key load error: Incorrect key provided for 'D'.", ERR_UNAUTHENTICATED},
+		{"Key load error: Hex key too short (expected 64).", ERR_UNAUTHENTICATED},
+		{"Key load error: Key already loaded for 'D'.", ERR_ALREADY_EXISTS},
+		{"Key unload error: Key already unloaded for 'D'.", ERR_ALREADY_EXISTS},
+		{"Key unload error: 'D' is busy.", ERR_FAILED_PRECONDITION},
+		{"cannot create 'D': Encryption feature not enabled.", ERR_FAILED_PRECONDITION},
 		{"something never seen", ERR_INTERNAL},
 	};
 	struct error err;

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Errands whose call waits for a pipe of the test's, so that it returns when the test says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/errand.h"
+#include "common/mem.h"
+
+#include <cmocka.h> /* last: its fail() is not ours */
+
+#define LONG_MS  10000
+#define SHORT_MS 50
+
+static int gate[2];
+static atomic_int ran, discarded;
+
+struct work {
+	bool waits;
+	bool done;
+};
+
+static void run(void *arg)
+{
+	struct work *work = arg;
+	char byte;
+
+	atomic_fetch_add(&ran, 1);
+	work->done = !work->waits || read(gate[0], &byte, 1) == 1;
+}
+
+static void discard(void *arg)
+{
+	free(arg);
+	atomic_fetch_add(&discarded, 1);
+}
+
+static int send(const char *key, bool waits, int64_t ms, struct work **ret)
+{
+	struct work *work = mem_alloc(sizeof(*work));
+
+	work->waits = waits;
+	*ret = work;
+	return errand_run(&(struct errand){"errand", key, run, discard, work}, now_ms() + ms);
+}
+
+static void until(const atomic_int *value, int wanted)
+{
+	for (int64_t end = now_ms() + LONG_MS; atomic_load(value) != wanted; sched_yield())
+		assert_true(now_ms() < end);
+}
+
+static void one_that_returns_gives_the_work_back(void **state)
+{
+	struct work *work;
+
+	(void)state;
+	assert_int_equal(send("a", false, LONG_MS, &work), 0);
+	assert_true(work->done);
+	free(work);
+	assert_int_equal(discarded, 0);
+}
+
+/* While it is out, nobody else goes with its key, and others with theirs do. */
+static void one_that_does_not_is_discarded_when_it_does(void **state)
+{
+	struct work *work;
+
+	(void)state;
+	ran = 0;
+	assert_int_equal(send("a", true, SHORT_MS, &work), ETIMEDOUT);
+	assert_int_equal(discarded, 0);
+	assert_int_equal(send("a", false, SHORT_MS, &work), ETIMEDOUT);
+	assert_int_equal(ran, 1);
+	until(&discarded, 1);
+	assert_int_equal(send("b", false, LONG_MS, &work), 0);
+	free(work);
+
+	assert_int_equal(write(gate[1], "x", 1), 1);
+	assert_int_equal(send("a", false, LONG_MS, &work), 0);
+	assert_int_equal(discarded, 2);
+	assert_true(work->done);
+	free(work);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return pipe(gate);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_that_returns_gives_the_work_back),
+		cmocka_unit_test(one_that_does_not_is_discarded_when_it_does),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
