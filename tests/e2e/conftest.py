@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MPL-2.0
 """One real pool for the session, a host of its own for each test. What is missing is an error,
-never a skip."""
+never a skip.
+
+The tests here run on whatever ZFS the host has. Those in openzfs/ need the kernel's, and take the
+machine for theirs (devices, NFS exports, network namespaces): they run in the lab alone, where
+OPENZFS is the version. They share this file's fixtures and the modules beside it; so no module's
+name is in both folders."""
 import contextlib
 import fcntl
 import os
@@ -17,6 +22,7 @@ from host import Host, run, Volume
 from pool import Pools
 
 sys.dont_write_bytecode = True
+collect_ignore = [] if "OPENZFS" in os.environ else ["openzfs"]
 
 
 def pytest_configure(config):

@@ -2,26 +2,28 @@
 """The two daemons as processes, and the waiting that tests need: always for a condition."""
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import time
 from pathlib import Path
 
-from client import ROOT, Client
+from client import PATIENCE, ROOT, Client
 
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 
 
 def wait_for(condition, what, seconds=20):
     """The first true value of condition(); fails with `what` when there is none in time."""
+    seconds *= PATIENCE
     end = time.monotonic() + seconds
     while True:
         value = condition()
         if value:
             return value
         assert time.monotonic() < end, f"not within {seconds} s: {what}"
-        time.sleep(0.002)
+        time.sleep(0.002 * PATIENCE)
 
 
 def accepts(path):
@@ -34,15 +36,16 @@ def accepts(path):
 
 
 class Daemon:
-    """One zcsi program with its first --endpoint on a unix socket in `folder`."""
+    """One zcsi program with its first --endpoint on a unix socket in `folder`. `prefix` is words of
+    a program that becomes it."""
 
     started = []  # in this session
 
-    def __init__(self, program, folder, *args, name=None, env=None):
+    def __init__(self, program, folder, *args, name=None, env=None, prefix=()):
         self.name = name or program
         self.socket = Path(folder, f"{self.name}.sock")
         self.log_path = Path(folder, f"{self.name}.log")
-        self.argv = [str(BUILD / program), "--endpoint", f"unix://{self.socket}",
+        self.argv = [*prefix, str(BUILD / program), "--endpoint", f"unix://{self.socket}",
                      "--log-level", "debug", "--log-format", "json", *map(str, args)]
         self.env = {**os.environ, **(env or {})}
         self.process = None
@@ -77,7 +80,7 @@ class Daemon:
         self.process.send_signal(number)
 
     def wait(self, seconds=20):
-        return self.process.wait(seconds)
+        return self.process.wait(seconds * PATIENCE)
 
     def running(self):
         return self.process is not None and self.process.poll() is None
@@ -94,6 +97,17 @@ class Daemon:
     def kill(self):
         self.process.kill()
         self.wait()
+
+    def kill_and_wait(self):
+        """Until the programs that it ran have ended too, as who supervises it waits for them. It
+        starts none meanwhile."""
+        self.signal(signal.SIGSTOP)
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        children = [os.pidfd_open(int(pid)) for task in tasks for pid in task.read_text().split()]
+        self.kill()
+        for child in children:
+            select.select([child], [], [])
+            os.close(child)
 
     def close(self):
         for client in self.clients:

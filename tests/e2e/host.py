@@ -70,16 +70,19 @@ def fill(path):
 
 
 class Host:
-    def __init__(self, pool, node_id="n1", node_args=(), env=None, controller_args=(), agents=()):
+    def __init__(self, pool, node_id="n1", node_args=(), env=None, controller_args=(), agents=(),
+                 namespaces=None):
         self.temporary = tempfile.TemporaryDirectory(prefix="zcsi-e2e-")
         self.folder = self.temporary.name
         self.node_id = node_id
+        self.namespaces = namespaces
         self.parent = f"{pool}/h{next(COUNTER)}"
-        run("zfs", "create", "-o", "mountpoint=none", self.parent)
+        run("zfs", "create", "-p", "-o", "mountpoint=none", self.parent)
         self.agent_socket = f"{self.folder}/agent.sock"
         self.node_daemon = Daemon(
             "zcsi-node", self.folder, "--agent-endpoint", f"unix://{self.agent_socket}",
-            "--node-id", node_id, "--dataset", self.parent, *node_args, env=env)
+            "--node-id", node_id, "--dataset", self.parent, *node_args, env=env,
+            prefix=namespaces.prefix if namespaces else ())
         agents = [f"unix://{self.agent_socket}", *agents]
         self.controller_daemon = Daemon(
             "zcsi-controller", self.folder,
@@ -102,9 +105,12 @@ class Host:
         self.controller = self.controller_daemon.client()
 
     def restart(self, daemon):
-        """After a kill -9."""
+        """After a kill -9; until the controller has found the agent again, for it pauses between
+        attempts."""
         daemon.close()
         self.start_node() if daemon is self.node_daemon else self.start_controller()
+        wait_for(lambda: "cannot reach" not in self.controller.ListVolumes.future().details(),
+                 "the controller finds the agent")
 
     def dataset(self, name):
         return f"{self.parent}/{name}"
@@ -142,15 +148,17 @@ class Volume:
     """A volume by name. Each method is one RPC as an orchestrator sends it; repeats are allowed."""
 
     def __init__(self, host, name, size=SIZE, mode="SINGLE_NODE_WRITER"):
-        self.host, self.id, self.size = host, name, size
+        self.host, self.id, self.size, self.mode = host, name, size, mode
         self.capability = capability(mode)
+        self.secrets = {}
+        self.context = {}
         number = next(COUNTER)
         self.staging = f"{host.folder}/staging-{number}"
         self.target = f"{host.folder}/target-{number}"
 
     def request(self, **fields):
         return {"name": self.id, "capacity_range": size_of(self.size),
-                "volume_capabilities": [self.capability], **fields}
+                "volume_capabilities": [self.capability], "secrets": self.secrets, **fields}
 
     def create(self, **fields):
         return self.host.controller.CreateVolume(**self.request(**fields))
@@ -162,14 +170,18 @@ class Volume:
         return self.host.controller.DeleteVolume.future(volume_id=self.id)
 
     def attach(self, **fields):
-        return self.host.controller.ControllerPublishVolume(**{
+        answer = self.host.controller.ControllerPublishVolume(**{
             "volume_id": self.id, "node_id": self.host.node_id,
             "volume_capability": self.capability, **fields})
+        self.context = dict(answer.publish_context)
+        return answer
 
-    def stage(self):
+    def stage(self, **fields):
         os.makedirs(self.staging, mode=0o700, exist_ok=True)
-        return self.host.node.NodeStageVolume(
-            volume_id=self.id, staging_target_path=self.staging, volume_capability=self.capability)
+        return self.host.node.NodeStageVolume(**{
+            "volume_id": self.id, "staging_target_path": self.staging,
+            "volume_capability": self.capability, "publish_context": self.context,
+            "secrets": self.secrets, **fields})
 
     def publish(self, target=None, **fields):
         return self.host.node.NodePublishVolume(**{

@@ -31,6 +31,19 @@ def test_a_volume_is_made_where_the_topology_says(pair):
         assert host.leaves() == [f"on-{host.node_id}"]
 
 
+def test_parameters_pin_a_volume(pair):
+    for host in pair:
+        pool = host.parent.split("/", maxsplit=1)[0]
+        made = Volume(pair[0], host.node_id).create(
+            parameters={"node": host.node_id, "pool": pool})
+        assert made.volume.accessible_topology[0].segments["zcsi.zfs/node"] == host.node_id
+        for wrong in {"node": "c"}, {"pool": "other"}:
+            with refused(CODE.RESOURCE_EXHAUSTED, naming=tuple(wrong.values())):
+                Volume(pair[0], "nowhere").create(parameters=wrong)
+            assert pair[0].controller.GetCapacity(parameters=wrong).available_capacity == 0
+        assert pair[0].controller.GetCapacity(parameters={"node": "a"}).available_capacity > 0
+
+
 def test_the_first_preferred_one_that_fits_is_taken(pair):
     a, b = pair
     wanted = topology("b", "a")

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from client import capability, csi, METHODS, MIB, refused
-from host import Host, run, tree, Volume
+from host import Host, KERNEL_ZFS, run, tree, Volume
 from snapshots import take
 
 CODE = grpc.StatusCode
@@ -22,7 +22,7 @@ MODE_99 = csi.VolumeCapability(mount=GOOD.mount)
 MODE_99.access_mode.MergeFromString(b"\x08\x63")
 BLOCK = csi.VolumeCapability(block={}, access_mode=GOOD.access_mode)
 MANY_NODES = capability("MULTI_NODE_MULTI_WRITER")
-EXT4 = capability(fs_type="ext4")
+EXT2, EXT4, XFS = (capability(fs_type=name) for name in ("ext2", "ext4", "xfs"))
 FLAGS = capability(mount_flags=["x" * 128] * 40)
 GROUP = capability(volume_mount_group="g" * 129)
 LONG, CONTROL = "x" * 129, ("a\x01b", "a\x7fb", "a\u0085b")
@@ -72,9 +72,15 @@ REQUESTS = {  # the good request of each RPC; the volume V and its snapshot V@s 
 
 def rows_of_capability(rpc, field, wrap):
     for wrong, word in ((NO_TYPE, "access"), (NO_MODE, "access_mode"), (MODE_0, "access_mode"),
-                        (MODE_99, "99"), (BLOCK, "block"), (EXT4, "ext4"), (FLAGS, "mount"),
+                        (MODE_99, "99"), (EXT2, "ext2"), (FLAGS, "mount"),
                         (GROUP, "volume_mount_group")):
         yield rpc, {field: wrap(wrong)}, BAD, word
+
+
+def rows_of_format(rpc, code):
+    """The volume V is a ZFS filesystem."""
+    for wrong, word in ((BLOCK, "'block'"), (EXT4, "'ext4'")):
+        yield rpc, {"volume_capability": wrong}, code, word
 
 
 def rows_of_path(rpc, field):
@@ -121,6 +127,21 @@ ROWS = [
     ("CreateVolume", {"volume_capabilities": []}, BAD, "volume_capabilities"),
     *rows_of_capability("CreateVolume", "volume_capabilities", lambda wrong: [wrong]),
     *rows_of_capability("CreateVolume", "volume_capabilities", lambda wrong: [GOOD, wrong]),
+    *(("CreateVolume", {"volume_capabilities": several}, BAD, "make two")
+      for several in ([GOOD, BLOCK], [BLOCK, GOOD], [EXT4, BLOCK], [XFS, EXT4])),
+    *(("CreateVolume", {"volume_capabilities": [other], **fields}, code, "V")
+      for other in (BLOCK, EXT4) for fields, code in (
+          ({"name": "V"}, CODE.ALREADY_EXISTS),
+          ({"volume_content_source": {"volume": {"volume_id": "V"}}}, BAD),
+          ({"volume_content_source": {"snapshot": {"snapshot_id": "V@s"}}}, BAD))),
+    *(("CreateVolume", {"volume_capabilities": [EXT4], "parameters": {key: value}}, BAD, key)
+      for key, value in (("zfs.recordsize", "8K"), ("zfs.atime", "off"), ("zfs.snapdir", "hidden"),
+                         ("zfs.volsize", "1M"), ("zfs.volblocksize", "256K"))),
+    ("CreateVolume", {"parameters": {"zfs.volblocksize": "8K"}}, BAD, "zfs.volblocksize"),
+    ("CreateVolume", {"volume_capabilities": [EXT4], "capacity_range": {
+        "required_bytes": 9 << 20 | 1, "limit_bytes": 9 << 20 | 2}}, RANGE, str(9 << 20 | 1)),
+    ("CreateVolume", {"volume_capabilities": [XFS],
+                      "capacity_range": {"limit_bytes": 200 << 20}}, RANGE, "XFS"),
     ("CreateVolume", {"capacity_range": {"required_bytes": -1}}, BAD, "-1"),
     ("CreateVolume", {"capacity_range": {"limit_bytes": -1}}, BAD, "-1"),
     ("CreateVolume", {"capacity_range": {"required_bytes": 9 << 20, "limit_bytes": 8 << 20}}, BAD,
@@ -133,11 +154,16 @@ ROWS = [
     ("CreateVolume", {"parameters": {"zfs.compression": "on -o x=y"}}, BAD, "zfs.compression"),
     ("CreateVolume", {"parameters": {"zfs.recordsize": "1000"}}, BAD, "zfs.recordsize"),
     ("CreateVolume", {"parameters": {"": "x"}}, BAD, "parameter"),
+    ("CreateVolume", {"parameters": {"zfs.encryption": "rot13"}}, BAD, "rot13"),
+    ("CreateVolume", {"parameters": {"zfs.keylocation": "prompt"}}, BAD, "encryption_key"),
+    ("CreateVolume", {"parameters": {"zfs.encryption": "on"}},
+     *((CODE.UNAUTHENTICATED, "encryption_key") if KERNEL_ZFS else
+       (CODE.FAILED_PRECONDITION, "zfs-fuse cannot encrypt"))),
     ("CreateVolume", {"parameters": LARGE_MAP}, BAD, "4096"),
     *(("CreateVolume", {"parameters": {key: value}}, BAD, key) for key, value in (
         ("owner", "root"), ("owner", "-1"), ("owner", "4294967295"), ("group", "staff"),
         ("group", ""), ("mode", "rwx"), ("mode", "99"), ("mode", "07777777"), ("mode", "0888"),
-        ("provisioning", "fat"), ("attach", "nfs"), ("zfs.refreservation", "1"),
+        ("provisioning", "fat"), ("attach", "smb"), ("zfs.refreservation", "1"),
         ("zfs.user.zcsi:deleted", "1"), ("zfs.user.-r:x", "y"), ("zfs.user.a:b", ""))),
     *rows_of_mutable("CreateVolume"),
     ("CreateVolume", {"volume_content_source": {}}, BAD, "volume_content_source"),
@@ -156,6 +182,7 @@ ROWS = [
     ("ControllerPublishVolume", {"volume_capability": None}, BAD, "volume_capability"),
     ("ControllerPublishVolume", {"volume_capability": MANY_NODES}, BAD, "MULTI_NODE_MULTI_WRITER"),
     *rows_of_capability("ControllerPublishVolume", "volume_capability", lambda wrong: wrong),
+    *rows_of_format("ControllerPublishVolume", UNMET),
     ("ControllerUnpublishVolume", {"volume_id": ""}, BAD, "volume_id"),
     ("ValidateVolumeCapabilities", {"volume_id": ""}, BAD, "volume_id"),
     ("ValidateVolumeCapabilities", {"volume_id": "made-up"}, ABSENT, "made-up"),
@@ -171,6 +198,7 @@ ROWS = [
      "limit_bytes"),
     ("ControllerExpandVolume", {"capacity_range": {"limit_bytes": 1 << 20}}, RANGE, "limit_bytes"),
     *rows_of_capability("ControllerExpandVolume", "volume_capability", lambda wrong: wrong),
+    *rows_of_format("ControllerExpandVolume", BAD),
     *((rpc, fields, code, word) for rpc in ("ListVolumes", "ListSnapshots")
       for fields, code, word in (
           ({"max_entries": -1}, BAD, "max_entries"),
@@ -221,6 +249,7 @@ ROWS = [
     ("NodeStageVolume", {"volume_id": "made-up"}, ABSENT, "made-up"),
     ("NodeStageVolume", {"volume_capability": None}, BAD, "volume_capability"),
     *rows_of_capability("NodeStageVolume", "volume_capability", lambda wrong: wrong),
+    *rows_of_format("NodeStageVolume", UNMET),
     *rows_of_path("NodeStageVolume", "staging_target_path"),
     *rows_of_place("NodeStageVolume", "staging_target_path"),
     ("NodeUnstageVolume", {"volume_id": ""}, BAD, "volume_id"),
@@ -229,6 +258,7 @@ ROWS = [
     ("NodePublishVolume", {"volume_id": "made-up"}, (ABSENT, UNMET), "made-up"),
     ("NodePublishVolume", {"volume_capability": None}, BAD, "volume_capability"),
     *rows_of_capability("NodePublishVolume", "volume_capability", lambda wrong: wrong),
+    *rows_of_format("NodePublishVolume", UNMET),
     *rows_of_path("NodePublishVolume", "target_path"),
     *rows_of_place("NodePublishVolume", "target_path"),
     ("NodePublishVolume", {"staging_target_path": ""}, UNMET, "staging_target_path"),
@@ -247,6 +277,10 @@ ROWS = [
           ({"volume_path": "{f}/unstaged"}, ABSENT, "{f}/unstaged"))),
     ("CreateDataset", {"id": ""}, BAD, "id"),
     ("CreateDataset", {"size": -1}, BAD, "size"),
+    ("CreateDataset", {"format": "ext2"}, BAD, "ext2"),
+    ("CreateDataset", {"format": "block", "size": MIB + 1}, BAD, str(MIB + 1)),
+    *(("CreateDataset", {"format": "block", "size": 1 << 24, **source}, BAD, "source")
+      for source in ({"source_snapshot": "V@s"}, {"source_dataset": "V"})),
     ("CreateDataset", {"properties": [{"name": "", "value": "x"}]}, BAD, "propert"),
     ("CreateDataset", {"properties": [{"name": "mountpoint", "value": "/"}]}, BAD, "mountpoint"),
     ("CreateDataset", {"properties": [{"name": "-r", "value": "x"}]}, BAD, "-r"),

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What an administrator does to the pool by hand is seen, and taken for what it is. The timer sees
-it too; the tests do not wait for that but send SIGHUP."""
+"""What an administrator does to the pool by hand is seen, and taken for what it is: OpenZFS tells
+of it, and zfs-fuse does not. There the timer sees it; the tests do not wait for that but send
+SIGHUP."""
+import contextlib
+import os
 import signal
+from pathlib import Path
 
 import grpc
 import pytest
@@ -9,9 +13,16 @@ import pytest
 from client import refused
 from crash.state import names
 from daemon import wait_for
-from host import get, run, SIZE, Volume
+from host import get, Host, KERNEL_ZFS, run, SIZE, Volume
 
 CODE = grpc.StatusCode
+OURS = {"zcsi:version": "1", "zcsi:volume": "data", "refquota": str(SIZE)}
+
+
+@pytest.fixture
+def host(new_host):
+    """One whose timer has no part in what is seen."""
+    return new_host(node_args=["--rescan", "3600"]).start()
 
 
 def snapshots(host):
@@ -34,15 +45,38 @@ def restore(host, snapshot, name="copy"):
 
 
 def seen(host, condition):
-    """After a SIGHUP the condition becomes true."""
-    host.node_daemon.signal(signal.SIGHUP)
-    wait_for(condition, f"seen: {names(host.parent)}")
+    """Without a word from us where ZFS tells, else after a SIGHUP, the condition becomes true."""
+    if not KERNEL_ZFS:
+        host.node_daemon.signal(signal.SIGHUP)
+    wait_for(condition, "seen")
 
 
 def read_again(host):
     """A reading of the pool that began after this call has ended."""
     before = host.node_daemon.mark()
-    seen(host, lambda: any(argv.startswith("zfs get -r") for argv in host.node_daemon.runs(before)))
+    host.node_daemon.signal(signal.SIGHUP)
+    wait_for(lambda: any(argv.startswith("zfs get -r") for argv in host.node_daemon.runs(before)),
+             "read again")
+
+
+def feeds(host):
+    """The processes that tell the daemon of changes."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = (path / "stat").read_text().rpartition(")")[2].split()[1]
+            verb = (path / "cmdline").read_text().split("\0")[1:2]
+            if int(parent) == host.node_daemon.process.pid and verb == ["events"]:
+                found.append(int(path.name))
+    return found
+
+
+@contextlib.contextmanager
+def frozen(host):
+    """The daemon sees nothing of what is done meanwhile before all of it is done."""
+    host.node_daemon.signal(signal.SIGSTOP)
+    yield
+    host.node_daemon.signal(signal.SIGCONT)
 
 
 def test_the_timer_sees_what_nobody_announces(new_host):
@@ -51,6 +85,159 @@ def test_the_timer_sees_what_nobody_announces(new_host):
     wait_for(lambda: host.ids() == ["data"], "the timer sees a new volume")
     run("zfs", "destroy", host.dataset("data"))
     wait_for(lambda: host.ids() == [], "the timer sees that it is gone")
+
+
+def test_a_volume_made_by_hand_is_one_until_it_is_destroyed(host, by_hand):
+    dataset = by_hand("data", OURS)
+    run("zfs", "snapshot", f"{dataset}@s")
+    seen(host, lambda: host.ids() == ["data"] and snapshots(host) == ["data@s"])
+    assert Volume(host, "data").record().size == SIZE
+    run("zfs", "destroy", "-r", dataset)
+    seen(host, lambda: host.ids() == [])
+    assert snapshots(host) == []
+
+
+def test_what_is_set_by_hand_is_so(host, volume):
+    volume.create()
+    run("zfs", "set", f"refquota={2 * SIZE}", host.dataset("data"))
+    seen(host, lambda: volume.record().size == 2 * SIZE)
+    assert volume.create().volume.capacity_bytes == 2 * SIZE
+
+
+def test_without_its_property_a_volume_is_nobodys_until_it_is_set_again(host, volume):
+    volume.create()
+    take(volume)
+    run("zfs", "inherit", "zcsi:volume", host.dataset("data"))
+    seen(host, lambda: host.ids() == [])
+    assert snapshots(host) == []
+    run("zfs", "set", "zcsi:volume=data", host.dataset("data"))
+    seen(host, lambda: host.ids() == ["data"])
+    assert snapshots(host) == ["data@s"]
+
+
+def test_a_volume_moved_elsewhere_is_gone_until_it_comes_back(host, volume):
+    volume.create()
+    take(volume)
+    elsewhere = f"{host.parent}-elsewhere"
+    run("zfs", "rename", host.dataset("data"), elsewhere)
+    seen(host, lambda: host.ids() == [])
+    assert snapshots(host) == []
+    run("zfs", "rename", elsewhere, host.dataset("data"))
+    seen(host, lambda: host.ids() == ["data"])
+    assert snapshots(host) == ["data@s"]
+
+
+def test_a_snapshot_renamed_by_hand_is_another_tools(host, volume):
+    volume.create()
+    take(volume)
+    run("zfs", "rename", host.dataset("data") + "@s", host.dataset("data") + "@t")
+    seen(host, lambda: snapshots(host) == ["data@t"])
+    with refused(CODE.FAILED_PRECONDITION, naming="data@t"):
+        delete_snapshot(host, "data@t")
+
+
+def test_a_rollback_takes_the_later_snapshots_with_it(host, volume):
+    volume.create()
+    for name in ("early", "late", "latest"):
+        take(volume, name)
+    run("zfs", "rollback", "-r", host.dataset("data") + "@early")
+    seen(host, lambda: snapshots(host) == ["data@early"])
+    assert host.ids() == ["data"]
+
+
+def receive(stream, *argv):
+    run("sh", "-c", f"zfs send {stream} | zfs receive {' '.join(argv)}")
+
+
+def test_what_is_received_is_seen(host, volume):
+    volume.create()
+    source, target = host.dataset("data"), host.dataset("copy")
+    take(volume, "s")
+    receive(f"{source}@s", target)
+    run("zfs", "set", "zcsi:volume=copy", target)
+    run("zfs", "set", "zcsi:version=1", target)
+    seen(host, lambda: host.ids() == ["copy", "data"])
+    assert snapshots(host) == ["copy@s", "data@s"]
+    take(volume, "t")
+    receive(f"-i @s {source}@t", "-F", target)
+    seen(host, lambda: snapshots(host) == ["copy@s", "copy@t", "data@s", "data@t"])
+
+
+def test_a_parent_destroyed_and_made_again_is_empty(host, volume):
+    volume.create()
+    run("zfs", "destroy", "-r", host.parent)
+    seen(host, lambda: host.agent.GetHost().problem)
+    with refused(CODE.FAILED_PRECONDITION, CODE.UNAVAILABLE, naming=host.parent):
+        volume.create()
+    run("zfs", "create", "-o", "mountpoint=none", host.parent)
+    wait_for(lambda: not host.agent.GetHost().problem, "the parent is there")
+    assert host.ids() == []
+    volume.create()
+
+
+def test_a_pool_exported_is_a_problem_until_it_is_imported(pools):
+    pool = pools.create(f"away{os.getpid()}", megabytes=128)
+    with contextlib.closing(Host(pool, node_args=["--rescan", "3600"]).start()) as host:
+        Volume(host, "data").create()
+        run("zpool", "export", pool)
+        seen(host, lambda: host.agent.GetHost().problem)
+        run("zpool", "import", "-d", pools.folder, pool)
+        seen(host, lambda: not host.agent.GetHost().problem)
+        assert host.ids() == ["data"]
+
+
+def test_many_changes_at_once_are_read_at_once(host):
+    volumes = [Volume(host, f"v{n}") for n in range(20)]
+    for volume in volumes:
+        volume.create()
+    wait_for(lambda: all(volume.record().guid for volume in volumes), "all are read by name")
+    before = host.node_daemon.mark()
+    run("zfs", "snapshot", "-r", f"{host.parent}@daily")
+    seen(host, lambda: snapshots(host) == sorted(f"{volume.id}@daily" for volume in volumes))
+    assert len(host.node_daemon.runs(before)) <= 2
+
+
+def test_a_feed_that_ends_is_started_again(host, by_hand):
+    found = feeds(host)
+    assert len(found) == KERNEL_ZFS
+    for process in found:
+        os.kill(process, signal.SIGKILL)
+    by_hand("data", OURS)
+    seen(host, lambda: host.ids() == ["data"])
+    wait_for(lambda: len(feeds(host)) == KERNEL_ZFS, "a feed runs")
+    run("zfs", "destroy", host.dataset("data"))
+    seen(host, lambda: host.ids() == [])
+
+
+def test_no_feed_outlives_its_daemon(host):
+    found = feeds(host)
+    assert len(found) == KERNEL_ZFS
+    host.node_daemon.kill()
+    wait_for(lambda: not any(Path(f"/proc/{process}").exists() for process in found),
+             "the feed has ended")
+
+
+def change_often(dataset):
+    """More changes than the kernel remembers, and more than fit into a pipe."""
+    for turn in range(16 if KERNEL_ZFS else 1):
+        # zfs-fuse sets one property at a time.
+        run("zfs", "set", *(f"test:p{n}={turn}" for n in range(50 if KERNEL_ZFS else 1)), dataset)
+
+
+def test_events_that_the_kernel_forgot_are_made_up_for(host, by_hand):
+    gone, other = (by_hand(name, {**OURS, "zcsi:volume": name}) for name in ("gone", "other"))
+    seen(host, lambda: host.ids() == ["gone", "other"])
+    found = feeds(host)
+    with frozen(host):
+        change_often(other)
+        run("zfs", "destroy", gone)
+        change_often(other)
+    seen(host, lambda: host.ids() == ["other"])
+    if KERNEL_ZFS:
+        run("zpool", "events", "-c")
+    run("zfs", "destroy", other)
+    seen(host, lambda: host.ids() == [])
+    assert feeds(host) == found
 
 
 def test_a_renamed_volume_is_nobodys_until_it_is_renamed_back(host, volume):
@@ -112,8 +299,9 @@ def test_a_snapshot_destroyed_by_hand_and_not_noticed_is_not_restored(host, volu
 def test_a_snapshot_made_again_by_hand_is_not_the_one_that_is_deleted(host, volume):
     volume.create()
     take(volume)
-    for verb in ("destroy", "snapshot"):
-        run("zfs", verb, host.dataset("data") + "@s")
+    with frozen(host):
+        for verb in ("destroy", "snapshot"):
+            run("zfs", verb, host.dataset("data") + "@s")
     with refused(CODE.FAILED_PRECONDITION, CODE.ABORTED, naming="data@s"):
         delete_snapshot(host, "data@s")
     assert names(host.parent) == ["data", "data@s"]

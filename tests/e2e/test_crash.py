@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
 """kill -9 at any moment, restart, repeat the call: the same end state."""
+import math
 import os
 import random
 import time
@@ -7,11 +8,12 @@ import time
 import grpc
 import pytest
 
+from client import PATIENCE
 from daemon import wait_for
 from host import SIZE, Volume
 
 CODE = grpc.StatusCode
-ROUNDS = 8
+ROUNDS = math.ceil(8 / PATIENCE)
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ def moments():
     seed = int(os.environ.get("SEED", random.randrange(1 << 32)))
     print(f"SEED={seed}")
     choice = random.Random(seed)
-    return lambda longest: choice.uniform(0, longest)
+    return lambda longest: choice.uniform(0, longest * PATIENCE)
 
 
 def killed_in(daemon, call, moment):

@@ -26,7 +26,7 @@ def stage(volume):
     """Without making the directory first, as Volume.stage does."""
     return volume.host.node.NodeStageVolume(
         volume_id=volume.id, staging_target_path=volume.staging,
-        volume_capability=volume.capability)
+        volume_capability=volume.capability, secrets=volume.secrets)
 
 
 def stage_again(volume):
@@ -46,6 +46,11 @@ def node_expand(volume):
 
 def create_owned(volume):
     return volume.create(parameters={"owner": "1000", "group": "1001", "mode": "0770"})
+
+
+def create_encrypted(volume):
+    volume.secrets = {"encryption_key": "0f" * 32}
+    return volume.create(parameters={"zfs.encryption": "on"})
 
 
 def create_thick(volume):
@@ -90,6 +95,7 @@ def delete_group_snapshot(volume):
 
 
 MOUNT = ["mount"] if KERNEL_ZFS else ["zfs set", "zfs mount"]
+STAGE = [*MOUNT, "open_tree", "mount_setattr"]
 TWO_SETTINGS = ["zfs get", "zfs set"] if KERNEL_ZFS else ["zfs get", "zfs set", "zfs set"]
 ATTACH = ["open_tree", "mount_setattr", "move_mount"]
 DESTROY = ["zfs get", "zfs destroy"]
@@ -103,10 +109,10 @@ Case = namedtuple("Case", "before call operations names node_args", defaults=[()
 CASES = {
     "create": Case([], Volume.create, ["zfs create"], ["data"]),
     "attach": Case([Volume.create], Volume.attach, ["zfs set"], ["data"]),
-    "stage": Case([Volume.create], stage, ["mkdir", *MOUNT, "mount_setattr"], ["data"]),
+    "stage": Case([Volume.create], stage, ["mkdir", *STAGE], ["data"]),
     "stage with an owner": Case(
         [create_owned], stage,
-        ["mkdir", *MOUNT, "mount_setattr", "open_tree", "mount_setattr", "fchmod", "fchown"],
+        ["mkdir", *STAGE, "open_tree", "mount_setattr", "fchmod", "fchown"],
         ["data"]),
     "stage in a second place": Case(
         [Volume.up], stage_again,
@@ -156,6 +162,18 @@ CASES = {
         [Volume.create], Volume.delete, ["zfs get", "zfs set", *TRASH, "zfs destroy"], ["_trash"],
         ["--trash-ttl", "1", "--rescan", "1"]),
 }
+
+if KERNEL_ZFS:
+    CASES |= {
+        "create an encrypted one": Case(
+            [], create_encrypted, ["zfs create", "zfs get", "zfs unload-key"], ["data"]),
+        "stage an encrypted one": Case(
+            [create_encrypted], stage,
+            ["mkdir", "mount", "zfs get", "zfs load-key", *STAGE], ["data"]),
+        "unstage an encrypted one": Case(
+            [create_encrypted, stage], Volume.unstage,
+            ["umount2", "zfs get", "zfs unload-key"], ["data"]),
+    }
 
 
 @pytest.fixture(scope="module")

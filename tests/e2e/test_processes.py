@@ -3,16 +3,13 @@
 import pytest
 
 from host import SIZE
+from processes import during
 
 
 @pytest.fixture
 def runs(host):
     """runs(step): the processes that the agent ran for one step."""
-    def count(step):
-        before = host.node_daemon.mark()
-        step()
-        return host.node_daemon.runs(before)
-    return count
+    return lambda step: during(host.node_daemon, step)
 
 
 def test_create_runs_one_process_and_its_repeat_none(volume, runs):

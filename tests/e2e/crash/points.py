@@ -9,8 +9,9 @@ from pathlib import Path
 
 Point = namedtuple("Point", "operation when detail")
 # Of what a program imports, the names that the shim has to know.
-CHANGES = re.compile(r"u?mount|open_tree|move_mount|fsopen|pivot_root|mk(dir|nod|fifo)|rmdir|rename"
-                     r"|(sym)?link|[fl]?chown|f?chmod|[lf]?setxattr|posix_spawnp?$|v?fork|exec")
+CHANGES = re.compile(r"u?mount|open_tree|move_mount|fsopen|pivot_root|mk(dir|nod|fifo)|rmdir"
+                     r"|remove$|rename|(sym|un)?link|[fl]?chown|f?chmod|[lf]?setxattr"
+                     r"|posix_spawnp?$|v?fork|exec")
 SHIM = Path(__file__).with_name("shim.c")
 
 

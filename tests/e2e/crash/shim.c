@@ -67,16 +67,17 @@ static void point(const char *operation, const char *when, const char *detail)
 }
 
 /*
- * The catalog's thread begins with `zpool get`. From then on it reads when it likes, but what it
- * destroys belongs to a call.
+ * The feed runs `zpool events`. The catalog's thread begins with `zpool get`. From then on it reads
+ * when it likes, but what it destroys belongs to a call.
  */
 static bool is_background(char *const *argv)
 {
 	static _Thread_local bool is_catalog;
+	const char *verb = argv[1] ? argv[1] : "";
 
-	if (!strcmp(argv[0], "zpool"))
+	if (!strcmp(argv[0], "zpool") && !strcmp(verb, "get"))
 		is_catalog = true;
-	return is_catalog && argv[1] && !strcmp(argv[1], "get");
+	return !strcmp(verb, "events") || (is_catalog && !strcmp(verb, "get"));
 }
 
 static const char *last_of(char *const *argv)
@@ -143,10 +144,14 @@ OPERATION(mount_setattr, path,
 OPERATION(move_mount, path,
 	  (int from_dir, const char *from, int dir, const char *path, unsigned flags),
 	  (from_dir, from, dir, path, flags))
+OPERATION(fsopen, "", (const char *type, unsigned flags), (type, flags))
 OPERATION(fsmount, "", (int fs, unsigned flags, unsigned attributes), (fs, flags, attributes))
 OPERATION(mkdir, path, (const char *path, mode_t mode), (path, mode))
 OPERATION(mkdirat, path, (int dir, const char *path, mode_t mode), (dir, path, mode))
+OPERATION(mknodat, path, (int dir, const char *path, mode_t mode, dev_t device),
+	  (dir, path, mode, device))
 OPERATION(rmdir, path, (const char *path), (path))
+OPERATION(unlink, path, (const char *path), (path))
 OPERATION(unlinkat, path, (int dir, const char *path, int flags), (dir, path, flags))
 OPERATION(rename, to, (const char *from, const char *to), (from, to))
 OPERATION(symlink, path, (const char *to, const char *path), (to, path))

@@ -8,7 +8,7 @@ from pathlib import Path
 from host import run, tree
 
 # Of the native properties that nobody set, those that tell what became of a snapshot or a clone.
-TELLING = ("type", "origin", "defer_destroy", "userrefs")
+TELLING = ("type", "origin", "defer_destroy", "userrefs", "keystatus")
 # Written by the clock.
 TIMES = "zcsi:deleted"
 

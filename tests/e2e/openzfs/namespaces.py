@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Several hosts in one machine. Each has a network and a mount table of its own: the others reach
+it by its address, and a mount of its is seen by them, and by the tests, only below /tmp, where the
+tests have their folders."""
+import subprocess
+from pathlib import Path
+
+from daemon import wait_for
+from host import run
+
+NETWORK = "10.77.0"
+BRIDGE = "zcsi0"
+
+
+def ip(*words):
+    return run("ip", *words)
+
+
+class Site:
+    """The switch that hosts are plugged into. The machine itself has the address .254 there."""
+
+    def __init__(self):
+        run("mount", "--bind", "/tmp", "/tmp")
+        run("mount", "--make-shared", "/tmp")
+        ip("link", "add", BRIDGE, "type", "bridge")
+        ip("address", "add", f"{NETWORK}.254/24", "dev", BRIDGE)
+        ip("link", "set", BRIDGE, "up")
+
+    def close(self):
+        ip("link", "delete", BRIDGE)
+        run("umount", "--lazy", "/tmp")
+
+
+class Namespaces:
+    """A host's own network and mount table, for as long as close() is not called."""
+
+    def __init__(self, number):
+        self.address = f"{NETWORK}.{number}"
+        self.port = f"zcsi{number}"
+        self.holder = subprocess.Popen(
+            ["unshare", "--net", "--uts", "--mount", "--propagation", "unchanged",
+             "sleep", "infinity"])
+        pid = self.holder.pid
+        wait_for(lambda: Path(f"/proc/{pid}/comm").read_text() == "sleep\n", "the namespaces")
+        self.prefix = ("nsenter", f"--target={pid}", "--net", "--uts", "--mount")
+        # By its name an NFS client tells a server who it is.
+        self.run("hostname", f"n{number}")
+        ip("link", "add", self.port, "master", BRIDGE, "type", "veth",
+           "peer", "name", "eth0", "netns", str(pid))
+        self.run("ip", "address", "add", f"{self.address}/24", "dev", "eth0")
+        self.run("ip", "link", "set", "eth0", "up")
+        self.run("ip", "link", "set", "lo", "up")
+        self.plug()
+
+    def run(self, *argv):
+        return run(*self.prefix, *argv)
+
+    def mounts(self):
+        """The mount table as text."""
+        return Path(f"/proc/{self.holder.pid}/mountinfo").read_text()
+
+    def plug(self):
+        ip("link", "set", self.port, "up")
+
+    def unplug(self):
+        """Nothing that is sent to the host arrives, and nobody is told."""
+        ip("link", "set", self.port, "down")
+
+    def close(self):
+        ip("link", "delete", self.port)
+        self.holder.kill()
+        self.holder.wait()

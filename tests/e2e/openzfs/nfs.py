@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MPL-2.0
+"""The kernel's NFS server on a host with namespaces of its own, for NFS 4 alone: no statd, no
+rpcbind. Its files are the host's own too."""
+import subprocess
+from pathlib import Path
+
+from daemon import wait_for
+
+EXPORTS = "/etc/exports.d"
+ETAB = "/var/lib/nfs/etab"
+OWN = (EXPORTS, "/var/lib/nfs", "/run/zcsi-nfs")
+KNOBS = {"nfsv4leasetime": 10, "nfsv4gracetime": 10}
+
+
+class Server:
+    def __init__(self, host):
+        self.host = host
+        self.run = host.namespaces.run
+        self.root = Path(f"/proc/{host.namespaces.holder.pid}/root")
+        self.mountd = None
+        for folder in OWN:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            self.run("mount", "-t", "tmpfs", "-o", "mode=711", "own", folder)
+        self.run("mount", "-t", "nfsd", "nfsd", "/proc/fs/nfsd")
+
+    def file(self, path):
+        return self.root / path.lstrip("/")
+
+    def start(self):
+        self.run("exportfs", "-r")
+        self.mountd = subprocess.Popen(
+            [*self.host.namespaces.prefix, "rpc.mountd", "--foreground", "--no-nfs-version", "3"],
+            stderr=subprocess.DEVNULL)  # it asks for the rpcbind that is not there
+        for name, value in KNOBS.items():
+            self.run("sh", "-c", f"echo {value} > /proc/fs/nfsd/{name}")
+        self.run("rpc.nfsd", "--no-nfs-version", "3", "4")
+        wait_for(lambda: self.run("cat", "/proc/fs/nfsd/threads") == "4\n", "the NFS server")
+        return self
+
+    def stop(self):
+        if self.mountd:
+            self.run("rpc.nfsd", "0")
+            self.mountd.kill()
+            self.mountd.wait()
+            self.mountd = None
+
+    def close(self):
+        """What a test that failed left mounted would keep its dataset busy."""
+        self.stop()
+        self.run("umount", "--recursive", "--lazy", "/run/zcsi-nfs")
+
+    def exports(self):
+        """{(path, client): ro or rw} as exportfs has told the kernel."""
+        found = {}
+        for line in self.file(ETAB).read_text().splitlines():
+            path, client = line.split("\t")
+            address, options = client.rstrip(")").split("(")
+            found[path, address] = options.split(",")[0]
+        return found
+
+    def recorded(self):
+        """The text of our files in /etc/exports.d."""
+        return "".join(path.read_text() for path in self.file(EXPORTS).glob("*.exports"))

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Encrypted volumes: the key comes with the calls, is loaded while the volume is staged, and is
+nowhere else."""
+import contextlib
+import os
+import subprocess
+from pathlib import Path
+
+import grpc
+import pytest
+
+from client import refused
+from host import fill, get, Host, run, SIZE, Volume
+from staged import sibling
+
+CODE = grpc.StatusCode
+KEY, WRONG, PHRASE = "0123456789abcdef" * 4, "f123456789abcdef" * 4, "correct horse battery"
+ENCRYPTED = {"parameters": {"zfs.encryption": "aes-256-gcm"}}
+
+
+def is_open(volume):
+    return get(volume.host.dataset(volume.id), "keystatus") == "available"
+
+
+def keyed(host, name, key=KEY):
+    volume = Volume(host, name)
+    volume.secrets = {"encryption_key": key, "other": "ignored"}
+    return volume
+
+
+def load_by_hand(dataset, key=KEY):
+    run("zfs", "load-key", dataset, input=key)
+
+
+@pytest.fixture
+def secret(host):
+    """A volume that is made, and closed."""
+    volume = keyed(host, "data")
+    volume.create(**ENCRYPTED)
+    return volume
+
+
+@pytest.fixture
+def copy(host, secret):
+    """A clone of it."""
+    snapshot = host.controller.CreateSnapshot(source_volume_id=secret.id, name="s").snapshot
+    clone = keyed(host, "copy")
+    clone.create(volume_content_source={"snapshot": {"snapshot_id": snapshot.snapshot_id}},
+                 **ENCRYPTED)
+    return clone
+
+
+def steps_up(volume):
+    for step in (volume.attach, volume.stage, volume.publish):
+        step()
+
+
+def test_it_is_open_while_it_is_staged_and_keeps_its_data(host, secret):
+    dataset = host.dataset("data")
+    assert get(dataset, "encryption") == "aes-256-gcm" and get(dataset, "keyformat") == "hex"
+    assert not is_open(secret)
+    steps_up(secret)
+    assert is_open(secret)
+    Path(secret.target, "note").write_text("kept")
+    secret.unpublish()
+    assert is_open(secret)
+    secret.unstage()
+    assert not is_open(secret)
+    steps_up(secret)
+    assert Path(secret.target, "note").read_text() == "kept"
+    secret.down().delete()
+    assert (host.leaves(), host.mounts()) == ([], [])
+
+
+def test_the_key_is_nowhere_but_in_the_calls(host, secret, tmp_path):
+    trace = tmp_path / "argv"
+    secret.create(**ENCRYPTED)
+    steps_up(secret)
+    secret.stage()
+    secret.down()
+    secret.secrets["encryption_key"] = WRONG
+    with refused(CODE.UNAUTHENTICATED) as refusal:
+        secret.stage()
+    written = [host.node_daemon.text(), host.controller_daemon.text(), refusal.text,
+               run("zfs", "get", "-r", "all", host.parent),
+               run("zpool", "history", "-il", host.parent.split("/")[0])]
+    trace.write_text("\n".join(host.node_daemon.runs()))
+    assert "zfs load-key" in trace.read_text(), "the log tells what was run"
+    assert not [text for text in written if KEY in text or WRONG in text]
+
+
+def test_nothing_of_the_key_is_left_in_the_memory_of_the_daemons(host, secret):
+    """But in buffers that are used again and again: there the next call's key is over it."""
+    for volume in (secret, keyed(host, "dat2", WRONG)):
+        volume.create(**ENCRYPTED)
+        steps_up(volume)
+        volume.down()
+    for daemon in (host.node_daemon, host.controller_daemon):
+        assert KEY.encode() not in heap(daemon.process.pid), daemon.name
+
+
+def heap(pid):
+    found = b""
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            span, rights = line.split()[:2]
+            start, end = (int(number, 16) for number in span.split("-"))
+            if rights.startswith("rw"):
+                memory.seek(start)
+                with contextlib.suppress(OSError):
+                    found += memory.read(end - start)
+    return found
+
+
+def test_a_wrong_key_or_none_opens_nothing_and_the_right_one_does(host, secret):
+    secret.attach()
+    before = host.state()
+    for secrets in ({"encryption_key": WRONG}, {"encryption_key": "short"}, {"other": KEY}, {}):
+        secret.secrets = secrets
+        os.makedirs(secret.staging, exist_ok=True)
+        with refused(CODE.UNAUTHENTICATED, naming=("'data'", "encryption_key")):
+            secret.stage()
+        os.rmdir(secret.staging)
+        assert host.state() == before and not is_open(secret)
+    secret.secrets = {"encryption_key": KEY}
+    steps_up(secret)
+    assert fill(f"{secret.target}/file") > SIZE / 2
+
+
+def test_none_is_made_without_a_key_or_with_one_that_is_none(host):
+    for key, code in {"": CODE.UNAUTHENTICATED, "seven..": CODE.INVALID_ARGUMENT,
+                      "x" * 513: CODE.INVALID_ARGUMENT,
+                      "two\nlines": CODE.INVALID_ARGUMENT}.items():
+        with refused(code, naming=("'data'", "encryption_key")):
+            keyed(host, "data", key).create(**ENCRYPTED)
+    assert host.leaves() == []
+
+
+def test_a_passphrase_is_a_key_too(host):
+    volume = keyed(host, "data", PHRASE)
+    volume.create(parameters={"zfs.encryption": "on"})
+    assert get(host.dataset("data"), "keyformat") == "passphrase"
+    steps_up(volume)
+    assert is_open(volume)
+
+
+def test_other_parameters_or_none_are_another_volume(host, secret):
+    with refused(CODE.ALREADY_EXISTS, naming="zfs.encryption"):
+        secret.create(parameters={"zfs.encryption": "aes-128-gcm"})
+    with refused(CODE.ALREADY_EXISTS, naming="zfs.encryption"):
+        secret.create()
+    with refused(CODE.INVALID_ARGUMENT, naming="zfs.encryption"):
+        host.controller.ControllerModifyVolume(
+            volume_id="data", mutable_parameters={"zfs.encryption": "aes-128-gcm"})
+
+
+def test_a_clone_has_the_key_of_its_source_and_the_last_of_them_unloads_it(host, secret, copy):
+    assert not is_open(copy) and not is_open(secret)
+    steps_up(copy)
+    secret.stage()
+    copy.down()
+    assert is_open(secret) and is_open(copy)
+    Path(secret.staging, "note").write_text("the mount works on")
+    secret.unstage()
+    assert not is_open(secret) and not is_open(copy)
+
+
+def test_a_clone_outlives_the_volume_whose_key_it_has(host, secret, copy):
+    secret.delete()
+    steps_up(copy)
+    assert is_open(copy)
+    copy.down()
+    assert not is_open(copy)
+    copy.delete()
+
+
+def test_a_clone_of_what_is_not_encrypted_is_not(host):
+    Volume(host, "plain").create()
+    with refused(CODE.INVALID_ARGUMENT, naming=("'copy'", "'plain'")):
+        keyed(host, "copy").create(volume_content_source={"volume": {"volume_id": "plain"}},
+                                   **ENCRYPTED)
+    assert host.leaves() == ["plain"]
+
+
+def test_a_volume_of_an_encrypted_volume(host, secret):
+    clone = keyed(host, "copy")
+    clone.create(volume_content_source={"volume": {"volume_id": "data"}})
+    steps_up(clone)
+    assert is_open(clone)
+    clone.down()
+    assert not is_open(secret)
+
+
+def test_a_key_loaded_by_hand_serves_and_goes_with_the_last_staging(host, secret):
+    load_by_hand(host.dataset("data"))
+    secret.secrets = {}
+    steps_up(secret)
+    secret.down()
+    assert not is_open(secret)
+
+
+def test_unstage_unloads_what_a_killed_daemon_left_loaded(host, secret):
+    load_by_hand(host.dataset("data"))
+    os.makedirs(secret.staging)
+    secret.unstage()
+    assert not is_open(secret)
+
+
+def test_the_last_of_two_stagings_unloads_it(secret):
+    steps_up(secret)
+    other = sibling(secret)
+    other.stage()
+    secret.unpublish()
+    secret.unstage()
+    assert is_open(secret)
+    other.unstage()
+    assert not is_open(secret)
+
+
+def test_a_mount_in_another_namespace_keeps_it_and_unstage_is_done(secret):
+    secret.attach()
+    secret.stage()
+    with subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                           "echo; read end"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as elsewhere:
+        elsewhere.stdout.readline()
+        secret.unstage()
+        assert is_open(secret)
+        elsewhere.communicate(b"\n")
+    secret.unstage()
+    assert not is_open(secret)
+
+
+def test_it_grows_and_is_measured_while_it_is_used(host, secret):
+    steps_up(secret)
+    secret.expand(2 * SIZE)
+    usage, _ = host.node.NodeGetVolumeStats(volume_id="data", volume_path=secret.target).usage
+    assert usage.total == 2 * SIZE
+
+
+@pytest.fixture
+def vault(pool):
+    """A dataset that an operator has encrypted, with a host whose volumes are below it."""
+    dataset = f"{pool}/vault"
+    run("zfs", "create", "-o", "mountpoint=none", "-o", "encryption=on", "-o", "keyformat=hex",
+        "-o", "keylocation=prompt", dataset, input=KEY)
+    with contextlib.closing(Host(dataset)) as host:
+        yield host.start()
+    run("zfs", "destroy", dataset)
+
+
+def test_the_key_of_the_parent_is_its_operators(vault):
+    volume = Volume(vault, "data").up()
+    assert get(vault.dataset("data"), "encryptionroot") == vault.parent.rsplit("/", 1)[0]
+    volume.down()
+    assert is_open(volume)
+    root = vault.parent.rsplit("/", 1)[0]
+    run("zfs", "unload-key", root)
+    with refused(CODE.FAILED_PRECONDITION, naming=f"zfs load-key {root}"):
+        volume.stage()
+    load_by_hand(root)
+    volume.stage()

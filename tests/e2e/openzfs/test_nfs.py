@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A volume with attach=nfs on the nodes that it is published to, and on no other."""
+import contextlib
+import errno
+import os
+from pathlib import Path
+
+import grpc
+import pytest
+
+from client import capability, refused, topology
+from daemon import wait_for
+from host import Volume
+from nfs import Server
+
+CODE = grpc.StatusCode
+NFS = {"attach": "nfs"}
+MANY = "MULTI_NODE_MULTI_WRITER"
+SOON = 6  # seconds that an RPC may take which a dead server has a part in, on a host that is fast
+
+
+@pytest.fixture
+def cluster(new_hosts):
+    """cluster(2): hosts of which the first has an NFS server and the volumes."""
+    with contextlib.ExitStack() as stack:
+        def make(count):
+            one, *others = new_hosts(count)
+            one.server = stack.enter_context(contextlib.closing(Server(one)))
+            one.server.start()
+            for host in others:
+                host.start_node()
+            one.start()
+            for host in others:
+                host.controller = one.controller
+            return [one, *others]
+        yield make
+
+
+@pytest.fixture
+def pair(cluster):
+    return cluster(2)
+
+
+def made(host, name="data", **kwargs):
+    volume = Volume(host, name, **kwargs)
+    volume.create(parameters=NFS, accessibility_requirements=topology(host.node_id))
+    return volume
+
+
+def seen_by(volume, host):
+    """The same volume where another node uses it."""
+    return Volume(host, volume.id, mode=volume.mode)
+
+
+def up(volume, **fields):
+    volume.attach(**fields)
+    volume.stage()
+    volume.publish(**fields)
+    return Path(volume.target)
+
+
+def share(host, volume):
+    return f"/run/zcsi-nfs/{host.dataset(volume.id)}"
+
+
+def nothing_is_exported(host):
+    assert host.server.exports() == {}
+    assert host.server.recorded() == ""
+    assert "/run/zcsi-nfs/" not in host.namespaces.mounts()
+
+
+def test_another_node_reads_and_writes_what_the_owner_has(pair):
+    one, two = pair
+    volume = seen_by(made(one), two)
+    path = up(volume)
+    assert volume.context == {"attach": "nfs", "server": one.namespaces.address,
+                              "share": share(one, volume), "dataset": one.dataset("data")}
+    assert one.server.exports() == {(share(one, volume), two.namespaces.address): "rw"}
+    (path / "file").write_text("there and back")
+    there = one.server.file(share(one, volume)) / "file"
+    assert there.read_text() == "there and back"
+    assert there.stat().st_uid == 0
+    stats = two.node.NodeGetVolumeStats(volume_id="data", volume_path=volume.target)
+    assert not stats.volume_condition.abnormal, stats.volume_condition.message
+    assert stats.usage[0].total > 0
+    volume.down()
+    assert not Path(volume.target).exists()
+    nothing_is_exported(one)
+    Volume(one, "data").delete()
+    assert one.leaves() == []
+
+
+def test_a_publish_runs_exportfs_once_and_a_repeat_nothing(pair):
+    one, two = pair
+    volume = seen_by(made(one), two)
+    for expected in (["zfs set", "exportfs -o"], []):
+        mark = one.node_daemon.mark()
+        volume.attach()
+        # That it reads what has just been made is none of this call's doing.
+        runs = [run for run in one.node_daemon.runs(mark) if not run.startswith("zfs get")]
+        assert [" ".join(run.split()[:2]) for run in runs] == expected
+    volume.detach()
+
+
+def test_several_nodes_and_the_owner_share_a_volume(cluster):
+    one, two, three = cluster(3)
+    volume = made(one, mode=MANY)
+    second, third = seen_by(volume, two), seen_by(volume, three)
+    path = up(second)
+    to_two, to_three = ((share(one, volume), host.namespaces.address) for host in (two, three))
+    assert one.server.exports() == {to_two: "rw"}
+    third.attach()
+    assert one.server.exports() == {to_two: "rw", to_three: "rw"}
+    (up(volume) / "first").write_text("1")
+    assert volume.context["attach"] == "local"
+    (path / "second").write_text("2")
+    for each in (volume, second):
+        wait_for(lambda: sorted(os.listdir(each.target)) == ["first", "second"],
+                 f"both files on {each.host.node_id}")
+    second.down()
+    assert one.server.exports() == {to_three: "rw"}
+    volume.down()
+    with refused(CODE.FAILED_PRECONDITION, naming="n3"):
+        volume.delete()
+    third.detach()
+    nothing_is_exported(one)
+
+
+def test_a_reader_is_given_no_more(pair):
+    one, two = pair
+    volume = made(one, mode="MULTI_NODE_SINGLE_WRITER")
+    reader = seen_by(volume, two)
+    (up(volume) / "file").write_text("read me")
+    path = up(reader, readonly=True)
+    assert set(one.server.exports().values()) == {"ro"}
+    assert (path / "file").read_text() == "read me"
+    with pytest.raises(OSError) as seen:
+        (path / "file").write_text("written")
+    assert seen.value.errno == errno.EROFS
+    with pytest.raises(OSError) as seen:
+        (Path(reader.staging) / "file").write_text("past the mount's flag")
+    assert seen.value.errno == errno.EROFS
+    reader.down()
+    volume.down()
+
+
+def test_a_volume_that_is_local_stays_where_it_is(pair):
+    one, two = pair
+    volume = Volume(one, "data")
+    volume.create(accessibility_requirements=topology("n1"))
+    with refused(CODE.FAILED_PRECONDITION, naming=("n1", "attach=nfs")):
+        seen_by(volume, two).attach()
+    with refused(CODE.INVALID_ARGUMENT, naming="attach=nfs"):
+        Volume(one, "other", mode=MANY).create()
+    nothing_is_exported(one)
+
+
+def test_without_an_nfs_server_the_refusal_says_so(pair):
+    one, two = pair
+    volume = seen_by(made(one), two)
+    one.server.stop()
+    with refused(CODE.FAILED_PRECONDITION, naming=("NFS server", "n1")):
+        volume.attach()
+    assert not Volume(one, "data").record().published
+
+
+def test_exports_are_healed_at_the_start(pair):
+    one, two = pair
+    volume = seen_by(made(one), two)
+    path = up(volume)
+    exports, recorded = one.server.exports(), one.server.recorded()
+    one.node_daemon.kill()
+    # As after a reboot: nothing told, nothing mounted. And a crash in the middle of an unpublish.
+    one.server.run("exportfs", "-ua")
+    one.server.run("umount", "--lazy", share(one, volume))
+    stray = share(one, volume) + "-stray"
+    one.server.file(stray).mkdir()
+    one.server.run("exportfs", "-o", "rw", f"{two.namespaces.address}:{stray}")
+    one.restart(one.node_daemon)
+    wait_for(lambda: one.server.exports() == exports, "the exports are healed")
+    assert one.server.recorded() == recorded
+    (path / "file").write_text("still mine")
+    one.server.run("exportfs", "-r")
+    assert one.server.exports() == exports
+    volume.down()
+    nothing_is_exported(one)
+
+
+def test_what_another_storage_exports_is_staged_as_it_is(pair):
+    one, two = pair
+    folder = one.server.file("/run/zcsi-nfs") / "films"
+    folder.mkdir()
+    (folder / "file").write_text("by hand")
+    one.server.run("exportfs", "-o", "rw,no_root_squash,fsid=7",
+                   f"{two.namespaces.address}:/run/zcsi-nfs/films")
+    volume = Volume(two, "films")
+    volume.capability = capability(MANY, mount_flags=["nolock", "noatime"])
+    context = {"node_attach_driver": "nfs", "server": one.namespaces.address,
+               "share": "/run/zcsi-nfs/films"}
+    answer = two.controller.ValidateVolumeCapabilities(
+        volume_id="films", volume_context=context, volume_capabilities=[volume.capability])
+    assert answer.HasField("confirmed")
+    volume.attach(volume_context=context)
+    for _ in range(2):
+        volume.stage(volume_context=context)
+        volume.publish()
+    assert (Path(volume.target) / "file").read_text() == "by hand"
+    volume.down()
+    assert two.mounts() == []
+
+
+def test_a_dead_server_holds_no_call_up(pair):
+    one, two = pair
+    volume, other = (seen_by(made(one, name, mode=MANY), two) for name in ("data", "other"))
+    path = up(volume)
+    other.attach()
+    (path / "file").write_text("before")
+    one.namespaces.unplug()
+    stats = two.node.NodeGetVolumeStats(volume_id="data", volume_path=str(path), timeout=SOON)
+    assert stats.volume_condition.abnormal
+    assert one.namespaces.address in stats.volume_condition.message
+    with refused(CODE.UNAVAILABLE, naming=one.namespaces.address):
+        other.stage(timeout=SOON)
+    volume.publish(volume.target + "-2", timeout=SOON)
+    for target in (volume.target, volume.target + "-2"):
+        two.node.NodeUnpublishVolume(volume_id="data", target_path=target, timeout=SOON)
+    two.node.NodeUnstageVolume(volume_id="data", staging_target_path=volume.staging, timeout=SOON)
+    assert two.mounts() == []
+
+    one.namespaces.plug()
+    wait_for(lambda: staged(other), "the server is back", 60)
+    assert len(two.mounts()) == 1
+    wait_for(lambda: staged(volume), "nothing is in the way of the next mount", 60)
+    volume.publish()
+    assert (path / "file").read_text() == "before"
+    volume.down()
+    other.unstage()
+    other.detach()
+    nothing_is_exported(one)
+
+
+def staged(volume):
+    try:
+        volume.stage()
+    except grpc.RpcError as error:
+        assert error.code() == CODE.UNAVAILABLE, error.details()
+        return False
+    return True

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Volumes with attach=nfs where nobody can export them: on the node that has them, and refused on
+others; and contexts in the words of another driver."""
+from types import SimpleNamespace
+
+import grpc
+import pytest
+
+from client import capability, refused, topology
+from host import KERNEL_ZFS, Volume
+
+CODE = grpc.StatusCode
+NFS = {"attach": "nfs"}
+MANY = "MULTI_NODE_MULTI_WRITER"
+FOREIGN = {"node_attach_driver": "nfs", "server": "127.0.0.1", "share": "/mnt/tank/films"}
+
+
+@pytest.fixture
+def pair(new_host):
+    """Hosts a and b; the controller of a knows both. Only a has an address."""
+    b = new_host(node_id="b")
+    a = new_host(node_id="a", agents=[f"unix://{b.agent_socket}"],
+                 node_args=("--address", "127.0.0.1"))
+    b.start_node()
+    b.controller = a.start().controller
+    return a, b
+
+
+def made(host):
+    volume = Volume(host, "data", mode=MANY)
+    volume.answer = volume.create(parameters=NFS,
+                                  accessibility_requirements=topology(host.node_id))
+    return volume
+
+
+def test_on_its_own_node_it_is_local(pair):
+    a, _ = pair
+    volume = made(a)
+    assert dict(volume.answer.volume.volume_context) == NFS
+    assert not volume.answer.volume.accessible_topology
+    volume.attach()
+    assert volume.context == {"attach": "local", "dataset": a.dataset("data")}
+    volume.stage()
+    volume.publish()
+    assert [one.address for one in volume.record().published] == [""]
+    volume.down()
+
+
+def test_where_nobody_can_export_it_the_refusal_says_why(pair):
+    a, b = pair
+    made(b)
+    with refused(CODE.FAILED_PRECONDITION, naming="NFS server" if KERNEL_ZFS else "zfs-fuse"):
+        Volume(a, "data", mode=MANY).attach()
+    assert not Volume(b, "data").record().published
+
+
+def test_a_node_without_an_address_is_named(new_host):
+    a = new_host(node_id="a", namespaces=SimpleNamespace(prefix=("unshare", "--net")))
+    b = new_host(node_id="b", agents=[f"unix://{a.agent_socket}"],
+                 node_args=("--address", "127.0.0.1"))
+    a.start_node()
+    b.start()
+    made(b)
+    with refused(CODE.FAILED_PRECONDITION, naming=("'a'", "--address")):
+        b.controller.ControllerPublishVolume(volume_id="data", node_id="a",
+                                             volume_capability=capability(MANY))
+
+
+def test_it_is_made_wherever_there_is_a_pool(pair):
+    a, b = pair
+    wanted = topology("b")
+    wanted.requisite[0].segments["zcsi.zfs/node"] = "elsewhere"
+    volume = Volume(a, "data")
+    volume.create(parameters=NFS, accessibility_requirements=wanted)
+    assert (a.leaves(), b.leaves()) == ([], ["data"])
+    volume.create(parameters=NFS, accessibility_requirements=topology("a"))
+    with refused(CODE.ALREADY_EXISTS, naming="attach"):
+        volume.create()
+
+
+def test_what_another_storage_exports_needs_nothing_of_the_controller(pair):
+    a, _ = pair
+    volume = Volume(a, "films", mode=MANY)
+    answer = a.controller.ValidateVolumeCapabilities(
+        volume_id="films", volume_context=FOREIGN, volume_capabilities=[volume.capability])
+    assert dict(answer.confirmed.volume_context) == FOREIGN
+    assert not volume.attach(volume_context=FOREIGN).publish_context
+    volume.detach()
+
+
+def test_a_share_that_is_not_there_is_not_staged(pair):
+    a, _ = pair
+    volume = Volume(a, "films", mode=MANY)
+    # No server there, or no NFS in the kernel here.
+    with refused(CODE.UNAVAILABLE, CODE.FAILED_PRECONDITION, naming="127.0.0.1:/mnt/tank/films"):
+        volume.stage(volume_context=FOREIGN)
+    for wrong in ({"share": "films"}, {"server": ""}):
+        with refused(CODE.INVALID_ARGUMENT, naming="'share'"):
+            volume.stage(volume_context={**FOREIGN, **wrong})
+    with refused(CODE.FAILED_PRECONDITION, naming="iscsi"):
+        volume.stage(volume_context={**FOREIGN, "node_attach_driver": "iscsi"})
+    assert a.mounts() == []
+
+
+def test_mount_flags_of_nfs_are_nothing_to_a_local_volume(pair):
+    a, _ = pair
+    volume = made(a)
+    volume.capability = capability(MANY, mount_flags=["nolock", "vers=4.1", "noatime"])
+    for step in (volume.attach, volume.stage, volume.publish, volume.down):
+        step()
+    volume.capability = capability(MANY, mount_flags=["vers"])
+    with refused(CODE.INVALID_ARGUMENT, naming=("'vers'", "noatime")):
+        volume.stage()

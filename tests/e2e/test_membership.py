@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Which agents there are: the list changes, agents come, go, hang and lie."""
+import contextlib
+import os
+import signal
+
+import grpc
+import pytest
+
+from client import refused, topology
+from cluster import Cluster
+from daemon import wait_for
+from host import run, Volume
+
+CODE = grpc.StatusCode
+QUICK = ("--roll-call", "1")
+
+
+@pytest.fixture
+def new_cluster(pool):
+    with contextlib.ExitStack() as stack:
+        def make(n=2, **kwargs):
+            return stack.enter_context(contextlib.closing(Cluster([pool] * n, **kwargs)))
+        yield make
+
+
+@pytest.fixture
+def listed(new_cluster):
+    return new_cluster(listed=True)
+
+
+def on(cluster, host, name):
+    """A volume on that host."""
+    volume = Volume(cluster.hosts[0], name)
+    volume.create(accessibility_requirements=topology(host.node_id))
+    return volume
+
+
+def said(cluster, message, since=0, **fields):
+    """The controller has logged it."""
+    def seen():
+        return any(line["msg"] == message and all(line.get(k) == v for k, v in fields.items())
+                   for line in cluster.daemons[0].log()[since:])
+    wait_for(seen, f"the controller logs '{message}' {fields}")
+
+
+def rename(path, text):
+    path.with_suffix(".new").write_text(text)
+    path.with_suffix(".new").rename(path)
+
+
+def rewrite(path, text):
+    path.write_text(text)
+
+
+def switch(path, text):
+    """As a kubelet does it: the path is a link through a link that is switched."""
+    version = path.with_name(f"version-{len(os.listdir(path.parent))}")
+    version.mkdir()
+    (version / "agents").write_text(text)
+    for name, target in ((".data", version.name), (path.name, ".data/agents")):
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(name + ".new").unlink()
+        path.with_name(name + ".new").symlink_to(target)
+        path.with_name(name + ".new").rename(path.with_name(name))
+
+
+@pytest.mark.parametrize("change", [rename, rewrite, switch])
+def test_the_list_is_what_the_file_says(listed, change):
+    a, b = listed.hosts
+    on(listed, b, "data")
+    assert a.ids() == ["data"]
+    change(listed.list, "# only one\n\n" + listed.lines(a))
+    wait_for(lambda: a.ids() == [], "b is off the list")
+    change(listed.list, listed.lines(a, b))
+    wait_for(lambda: a.ids() == ["data"], "b is on the list again")
+    on(listed, a, "other")
+    change(listed.list, listed.lines(b))
+    wait_for(lambda: a.ids() == ["data"], "a is off the list")
+
+
+@pytest.mark.parametrize("text", ["", "# nobody\n", "unix:///x\nhttp://what\n"])
+def test_a_list_that_is_none_changes_nothing(listed, text):
+    a, b = listed.hosts
+    on(listed, b, "data")
+    rename(listed.list, text)
+    said(listed, "agents-file is not heeded: the agents are those of before")
+    assert a.ids() == ["data"]
+    listed.list.unlink()
+    assert a.ids() == ["data"]
+
+
+def test_a_file_that_is_not_there_yet(new_cluster, tmp_path):
+    cluster = new_cluster()
+    a = cluster.hosts[0]
+    later = tmp_path / "agents"
+    argv = cluster.daemons[0].argv
+    argv[argv.index("--agent"):] = ["--agents-file", str(later)]
+    cluster.daemons[0].stop()
+    cluster.daemons[0].start()
+    a.controller = cluster.daemons[0].client()
+    with refused(CODE.UNAVAILABLE, naming=("no agent is known", "--agents-file")):
+        Volume(a, "data").delete()
+    rename(later, cluster.lines())
+    wait_for(lambda: a.controller.ListVolumes.future().code() == CODE.OK, "it is read")
+    Volume(a, "data").create()
+
+
+def test_two_agents_of_one_name_are_refused(new_host, new_cluster):
+    cluster = new_cluster(n=1, controller_args=QUICK)
+    a = cluster.hosts[0]
+    on(cluster, a, "data")
+    twin = new_host(node_id="a")
+    twin.start_node()
+    daemon = cluster.daemons[0]
+    daemon.stop()
+    daemon.argv += ["--agent", f"unix://{twin.agent_socket}"]
+    daemon.start()
+    a.controller = daemon.client()
+    both = (a.agent_socket, twin.agent_socket, "the same node", "'a'")
+    for call in (Volume(a, "data").create, Volume(a, "new").create, Volume(a, "data").delete,
+                 a.controller.ListVolumes, a.controller.GetCapacity):
+        with refused(CODE.FAILED_PRECONDITION, naming=both):
+            call()
+    twin.node_daemon.argv[twin.node_daemon.argv.index("--node-id") + 1] = "b"
+    twin.node_daemon.stop()
+    twin.node_daemon.start()
+    # who it was first it was never believed to be, but it is held to it
+    daemon.close()
+    daemon.stop()
+    daemon.start()
+    a.controller = daemon.client()
+    assert a.ids() == ["data"]
+
+
+def test_an_agent_that_becomes_another_is_refused(new_cluster):
+    cluster = new_cluster(controller_args=QUICK)
+    a, b = cluster.hosts
+    on(cluster, b, "data")
+    argv = b.node_daemon.argv
+    argv[argv.index("--node-id") + 1] = "z"
+    b.node_daemon.stop()
+    b.node_daemon.start()
+    said(cluster, "agent is refused", agent=f"unix://{b.agent_socket}")
+    naming = (b.agent_socket, "was node 'b'", "is node 'z'")
+    with refused(CODE.FAILED_PRECONDITION, naming=naming):
+        Volume(a, "data").delete()
+    with refused(CODE.FAILED_PRECONDITION, naming=naming):
+        a.ids()
+    assert b.leaves() == ["data"]
+    argv[argv.index("--node-id") + 1] = "b"
+    b.node_daemon.stop()
+    b.node_daemon.start()
+    said(cluster, "agent is not refused any more", agent=f"unix://{b.agent_socket}")
+    Volume(a, "data").delete()
+
+
+def test_what_stays_away_for_long_is_assumed_lost(new_cluster):
+    cluster = new_cluster(controller_args=(*QUICK, "--assume-lost", "2"))
+    a, b = cluster.hosts
+    on(cluster, b, "data")
+    b.node_daemon.kill()
+    with refused(CODE.UNAVAILABLE, naming=b.agent_socket):
+        Volume(a, "data").create()
+    said(cluster, "agent is assumed lost", agent=f"unix://{b.agent_socket}")
+    wait_for(lambda: Volume(a, "data").start_create().code() == CODE.OK, "it is made again")
+    assert a.leaves() == ["data"]
+    b.restart(b.node_daemon)
+    b.controller = a.controller
+    said(cluster, "agent is not lost", agent=f"unix://{b.agent_socket}")
+    # now there are two, and nobody but a person knows which is which
+    how = ("exists twice", a.agent_socket, b.agent_socket, "zfs rename")
+    wait_for(lambda: Volume(a, "data").start_create().code() == CODE.FAILED_PRECONDITION,
+             "the other is seen")
+    for call in (Volume(a, "data").create, Volume(a, "data").delete, Volume(b, "data").attach,
+                 lambda: Volume(a, "data").expand(1 << 30)):
+        with refused(CODE.FAILED_PRECONDITION, naming=how):
+            call()
+    health = a.controller.ControllerListVolumeHealth().entries
+    assert [entry.health_statuses[0].reason for entry in health] == ["ExistsTwice"]
+    assert (a.leaves(), b.leaves()) == (["data"], ["data"])
+    run("zfs", "rename", b.dataset("data"), b.dataset("data-of-b"))
+    b.node_daemon.signal(signal.SIGHUP)
+    wait_for(lambda: Volume(a, "data").start_delete().code() == CODE.OK, "a person has decided")
+    assert (a.leaves(), b.leaves()) == ([], ["data-of-b"])
+
+
+def test_a_list_is_whole_unless_it_need_not_be(new_cluster):
+    for args, code in ((), CODE.UNAVAILABLE), (("--partial-lists",), CODE.OK):
+        cluster = new_cluster(controller_args=args)
+        a, b = cluster.hosts
+        on(cluster, a, "on-a")
+        on(cluster, b, "on-b")
+        assert a.ids() == ["on-a", "on-b"]
+        b.node_daemon.kill()
+        if code is CODE.OK:
+            assert a.ids() == ["on-a"]
+            said(cluster, "a list is partial", without=f"unix://{b.agent_socket}")
+        else:
+            with refused(code, naming=b.agent_socket):
+                a.ids()
+        # what is not a list is never partial
+        with refused(CODE.UNAVAILABLE, naming=b.agent_socket):
+            Volume(a, "on-b").delete()
+        with refused(CODE.UNAVAILABLE, naming=b.agent_socket):
+            a.controller.GetCapacity()
+
+
+def test_one_that_hangs_costs_the_others_a_moment_only(new_cluster):
+    cluster = new_cluster(controller_args=QUICK)
+    a, b = cluster.hosts
+    volume = on(cluster, a, "data")
+    b.node_daemon.signal(signal.SIGSTOP)
+    try:
+        said(cluster, "agent is down", agent=f"unix://{b.agent_socket}")
+        a.controller.ControllerGetVolume(volume_id=volume.id, timeout=5)
+        volume.attach(timeout=5)
+        with refused(CODE.UNAVAILABLE, naming=b.agent_socket):
+            a.controller.CreateVolume(**Volume(a, "new").request(), timeout=5)
+    finally:
+        b.node_daemon.signal(signal.SIGCONT)
+    wait_for(lambda: Volume(a, "new").start_create().code() == CODE.OK, "b is back")
+
+
+def test_agents_are_named_in_the_log(new_cluster):
+    cluster = new_cluster(controller_args=QUICK)
+    b = cluster.hosts[1]
+    endpoint = f"unix://{b.agent_socket}"
+    said(cluster, "agent is up", agent=endpoint, node="b", dataset=b.parent)
+    b.node_daemon.kill()
+    said(cluster, "agent is down", agent=endpoint)
+    mark = cluster.daemons[0].mark()
+    b.restart(b.node_daemon)
+    said(cluster, "agent is up", since=mark, agent=endpoint)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Mutual TLS between a controller and an agent on loopback, by certificates of jobs/local/certs."""
+import socket
+import subprocess
+
+import grpc
+import pytest
+
+from client import Client, ROOT, refused
+from daemon import Daemon
+from host import Volume, run
+
+CODE = grpc.StatusCode
+ALLOWED = "zcsi.v1.Agent=controller.example"
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    run(str(ROOT / "jobs/local/certs"), str(folder), "controller.example,127.0.0.1",
+        "node.example,127.0.0.1", "stranger.example", "by-uri,spiffe://site/controller")
+    return folder
+
+
+def files(folder, name):
+    return ("--tls-ca", folder / "ca.pem", "--tls-cert", folder / f"{name}.pem",
+            "--tls-key", folder / f"{name}.key")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def start(new_host, certificates):
+    """start(controller=..., node=...): a host whose controller reaches its agent over TLS only."""
+    def make(controller="controller.example", node="node.example", allow=(ALLOWED,)):
+        endpoint = f"tcp://127.0.0.1:{free_port()}"
+        allowed = [word for name in allow for word in ("--allow", name)]
+        made = new_host(
+            node_args=("--agent-endpoint", endpoint, *files(certificates, node), *allowed),
+            controller_args=files(certificates, controller) if controller else ())
+        argv = made.controller_daemon.argv
+        argv[argv.index("--agent") + 1] = endpoint
+        made.endpoint = endpoint
+        return made.start()
+    return make
+
+
+def test_a_volume_lives_over_tls(start):
+    volume = Volume(start(), "data").up()
+    assert volume.record().id == "data"
+    volume.down().delete()
+
+
+def test_whoever_the_ca_vouches_for_may_call_where_nobody_is_named(start):
+    Volume(start(controller="stranger.example", allow=()), "data").create()
+
+
+def test_a_name_may_be_a_uri(start):
+    host = start(controller="by-uri", allow=("a.example", "spiffe://site/controller"))
+    Volume(host, "data").create()
+
+
+def test_a_controller_that_is_not_allowed_is_refused_by_name(start):
+    host = start(controller="stranger.example")
+    with refused(CODE.UNAVAILABLE, naming=(
+            f"agent '{host.endpoint}' did not say whether it has volume 'data'",
+            "certificate is for 'stranger.example', and no --allow lets that call zcsi.v1.Agent")):
+        Volume(host, "data").create()
+    assert host.leaves() == []
+
+
+def test_an_agent_at_another_name_is_refused(start):
+    host = start(node="stranger.example")
+    with refused(CODE.UNAVAILABLE, naming=(
+            host.endpoint, "its certificate is for 'stranger.example', not for '127.0.0.1'")):
+        Volume(host, "data").create()
+
+
+def test_a_controller_without_certificates_learns_what_it_lacks(start):
+    host = start(controller=None)
+    with refused(CODE.UNAVAILABLE, naming=(host.endpoint, "it speaks TLS: give --tls-ca")):
+        Volume(host, "data").create()
+
+
+def test_another_grpc_speaks_the_same_tls(new_host, certificates):
+    port = free_port()
+    host = new_host(controller_args=(
+        "--endpoint", f"tcp://127.0.0.1:{port}", *files(certificates, "controller.example"),
+        "--allow", "stranger.example")).start()
+    ca, cert, key = [path.read_bytes() for path in files(certificates, "stranger.example")[1::2]]
+    other = [path.read_bytes() for path in files(certificates, "node.example")[3::2]]
+    good = Client(f"127.0.0.1:{port}", grpc.ssl_channel_credentials(ca, key, cert))
+    assert good.GetPluginInfo().name and host.ids() == []
+    good.close()
+    denied = Client(f"127.0.0.1:{port}", grpc.ssl_channel_credentials(ca, other[1], other[0]))
+    with refused(CODE.PERMISSION_DENIED, naming=("'node.example'", "csi.v1.Identity")):
+        denied.GetPluginInfo()
+    denied.close()
+
+
+PRIVATE = {"zcsi-node": "--agent-endpoint", "zcsi-controller": "--agent"}
+
+
+def ends(program, folder, *args):
+    daemon = Daemon(program, folder, PRIVATE[program], f"unix://{folder}/agent.sock", *args)
+    daemon.spawn()
+    assert daemon.wait() == 1
+    return daemon.text()
+
+
+@pytest.mark.parametrize("program", PRIVATE)
+def test_a_daemon_that_cannot_protect_itself_does_not_start(program, tmp_path, certificates):
+    good = files(certificates, "node.example")
+    for at in range(0, 6, 2):
+        assert f"{good[at]} is missing" in ends(program, tmp_path, *good[:at], *good[at + 2:])
+    assert "--allow" in ends(program, tmp_path, "--allow", "a.example")
+    for at in range(1, 6, 2):
+        wrong = (*good[:at], tmp_path / "none", *good[at + 1:])
+        assert f"'{tmp_path}/none': No such file" in ends(program, tmp_path, *wrong)
+
+
+def test_the_recipe_keeps_keys_to_itself(certificates):
+    for path in certificates.iterdir():
+        assert path.stat().st_mode & 0o777 == (0o600 if path.suffix == ".key" else 0o644)
+    done = subprocess.run([ROOT / "jobs/local/certs", certificates], capture_output=True, text=True)
+    assert done.returncode == 2 and "certs FOLDER NAMES" in done.stderr

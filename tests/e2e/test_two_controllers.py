@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Two controllers that know nothing of each other, and agents that stop and die."""
+import contextlib
+import os
+import random
+import signal
+import threading
+
+import grpc
+import pytest
+
+from client import capability, PATIENCE, size_of
+from cluster import Cluster
+from host import SIZE
+
+CODE = grpc.StatusCode
+TIMES = int(os.environ.get("TIMES", 1000 // PATIENCE))
+AT_ONCE = 8
+# What a caller may hear while agents come and go; anything else is wrong.
+PASSING = {CODE.UNAVAILABLE, CODE.DEADLINE_EXCEEDED, CODE.ABORTED}
+
+
+@pytest.fixture(scope="module")
+def three(pools):
+    return [pools.create(f"two{n}x{os.getpid()}") for n in range(3)]
+
+
+@pytest.fixture
+def cluster(three):
+    with contextlib.closing(Cluster(three, controllers=2)) as made:
+        yield made
+
+
+class Trouble(threading.Thread):
+    """Until it is ended: one agent after the other is stopped for a while, or killed and started
+    again."""
+
+    def __init__(self, hosts, seed):
+        super().__init__()
+        self.hosts, self.random = hosts, random.Random(seed)
+        self.over = threading.Event()
+        self.done = {"stopped": 0, "killed": 0}
+
+    def run(self):
+        while not self.over.wait(self.random.uniform(0, 0.2)):
+            daemon = self.random.choice(self.hosts).node_daemon
+            if self.random.random() < 0.3:
+                daemon.kill_and_wait()
+                daemon.start()
+                self.done["killed"] += 1
+            else:
+                daemon.signal(signal.SIGSTOP)
+                self.over.wait(self.random.uniform(0, 0.4))
+                daemon.signal(signal.SIGCONT)
+                self.done["stopped"] += 1
+
+    def end(self):
+        self.over.set()
+        self.join()
+
+
+def create(controller, name, timeout=10):
+    return controller.CreateVolume.future(
+        timeout=timeout, name=name, capacity_range=size_of(SIZE),
+        volume_capabilities=[capability()])
+
+
+def place(call):
+    return call.result().volume.accessible_topology[0].segments["zcsi.zfs/node"]
+
+
+def race(cluster, names):
+    """Each name through both controllers at once: where each call that was answered says it is."""
+    calls = [(name, create(controller, name)) for name in names
+             for controller in cluster.controllers]
+    answered = {name: set() for name in names}
+    for name, call in calls:
+        assert call.code() in {CODE.OK} | PASSING, call.details()
+        if call.code() is CODE.OK:
+            answered[name].add(place(call))
+    return answered
+
+
+def settle(cluster, answered):
+    """Repeated in peace, each call is answered, and by the one dataset there is."""
+    cluster.settled()
+    for name in answered:
+        for controller in cluster.controllers:
+            answered[name].add(place(create(controller, name, 60)))
+    assert cluster.where() == {name: list(places) for name, places in answered.items()}
+
+
+def test_one_name_is_one_volume(cluster):
+    names = [f"v{n}" for n in range(100)]
+    answered = {}
+    for at in range(0, len(names), AT_ONCE):
+        answered.update(race(cluster, names[at:at + AT_ONCE]))
+    assert all(len(places) == 1 for places in answered.values())
+    settle(cluster, answered)
+
+
+def test_one_name_is_one_volume_whatever_becomes_of_the_agents(cluster):
+    trouble = Trouble(cluster.hosts, seed=7)
+    answered = {}
+    trouble.start()
+    try:
+        for at in range(0, TIMES, AT_ONCE):
+            names = [f"v{n}" for n in range(at, min(at + AT_ONCE, TIMES))]
+            answered.update(race(cluster, names))
+    finally:
+        trouble.end()
+    assert min(trouble.done.values()) > 0
+    settle(cluster, answered)
