@@ -3,46 +3,9 @@
 #
 # What an operator types, and what csc says to it. Sourced by run, which sets node, controller,
 # socket, run and tools.
-#
-#	says REGEX COMMAND...         it succeeds, and its output matches
-#	fails CODE REGEX COMMAND...   it exits with this gRPC code, and its error matches
 
 csc() {
-	"$tools/csc" -t 20s "$@"
-}
-
-# As one would type it: quoted only where the shell needs it.
-typed() {
-	local word
-	printf '$'
-	for word; do
-		[[ $word =~ ^[A-Za-z0-9_@%+=:,./-]+$ ]] || word=${word@Q}
-		printf ' %s' "$word"
-	done
-	printf '\n'
-}
-
-# expect STATUS REGEX COMMAND...
-expect() {
-	local want=$1 regex=$2 status=0 output
-	shift 2
-	typed "$@"
-	output=$("$@" 2>&1) || status=$?
-	output=${output%$'\n\nPlease use -h,--help for more information'}
-	[ -z "$output" ] || printf '%s\n' "$output"
-	if ((status == want)) && [[ $output =~ $regex ]]; then
-		pass
-	else
-		failure "exit $status, not $want, or no match for: $regex"
-	fi
-}
-
-says() {
-	expect 0 "$@"
-}
-
-fails() {
-	expect "$@"
+	"$tools/csc" -t "${HOST_DEADLINE}s" "$@"
 }
 
 INVALID_ARGUMENT=3
@@ -108,7 +71,7 @@ check_questions() {
 		validate-volume-capabilities nobody --cap $writer
 	says '^[1-9][0-9]{6,}$' csc -e "$controller" controller get-capacity
 	says 'CREATE_DELETE_VOLUME.*EXPAND_VOLUME' csc -e "$controller" controller get-capabilities
-	says "^conformance${TAB}0$TAB.*zcsi\.zfs/node" csc -e "$node" node get-info
+	says "^conformance${TAB}20$TAB.*zcsi\.zfs/node" csc -e "$node" node get-info
 	says '^&\{type:STAGE_UNSTAGE_VOLUME \}' csc -e "$node" node get-capabilities
 }
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MPL-2.0
 """Run csi-sanity against a split plugin and judge every spec of it.
 
-    sanity.py CSI_SANITY NODE_ENDPOINT CONTROLLER_ENDPOINT DIRECTORY
+    sanity.py CSI_SANITY mount|block NODE_ENDPOINT CONTROLLER_ENDPOINT DIRECTORY
 
 csi-sanity leaves out, silently, what the plugin does not advertise, so a capability lost by
-accident would look like success. Here a spec that was left out must be named in the file skip, and
-a name in skip must be a spec that was left out: what has come to run is taken off the list.
+accident would look like success. Here a spec that is skipped is a failure, unless no plugin can
+pass it. One that csi-sanity's own authors marked as pending cannot run; it is named, not counted.
 The last line counts: N passed, M failed.
 """
 
@@ -17,27 +17,23 @@ import random
 import subprocess
 import sys
 
-SKIP = pathlib.Path(__file__).with_name("skip")
-LEFT_OUT = ("skipped", "pending")
+# It compares two messages in memory, what the one that was sent has cached included, so
+# that a plugin fails it by saying where the snapshot is. Of CSI 1.13, alpha: not advertised.
+IMPOSSIBLE = ("CreateSnapshot [Controller Server] should succeed when creating a snapshot with "
+              "accessibility requirements")
 # csi-sanity calls without a deadline: a call that hangs would hang it for ever.
-TIMEOUT = 300
+TIMEOUT = 300 * int(os.environ.get("PATIENCE", 1))
 # Without any, csi-sanity sends ControllerModifyVolume requests that lack a required field.
-MUTABLE = 'zfs.atime: "off"\n'
+MUTABLE = {"mount": 'zfs.atime: "off"\n', "block": 'zfs.compression: "off"\n'}
 
 
-def expected():
-    """The names in skip; what follows ' # ' is the reason."""
-    lines = (line.partition(" # ")[0].strip() for line in SKIP.read_text().splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-def run(tool, node, controller, directory):
+def run(tool, access, node, controller, directory):
     report = pathlib.Path(directory, "sanity.json")
     report.unlink(missing_ok=True)
     seed = os.environ.get("SEED") or str(random.randrange(1, 1 << 31))
     print(f"seed {seed}", flush=True)
     mutable = pathlib.Path(directory, "mutable.yaml")
-    mutable.write_text(MUTABLE)
+    mutable.write_text(MUTABLE[access])
     log = pathlib.Path(tool).with_name("sanity.log")
     with log.open("w") as out:
         status = subprocess.run(
@@ -45,9 +41,11 @@ def run(tool, node, controller, directory):
                 tool,
                 f"--csi.endpoint={node}",
                 f"--csi.controllerendpoint={controller}",
+                f"--csi.testvolumeaccesstype={access}",
                 f"--csi.mountdir={directory}/csi-mount",
                 f"--csi.stagingdir={directory}/csi-staging",
                 f"--csi.testvolumemutableparameters={mutable}",
+                "--csi.testnodevolumeattachlimit",
                 "--csi.testvolumesize=16777216",
                 "--csi.testvolumeexpandsize=33554432",
                 f"--ginkgo.seed={seed}",
@@ -73,30 +71,21 @@ def specs(suites):
             yield name.strip(), spec["State"], spec.get("Failure", {}).get("Message", "")
 
 
-def judge(found, names):
-    """Failures, as text."""
-    left_out = {name for name, state, _ in found if state in LEFT_OUT}
-    for name, state, message in found:
-        if state not in LEFT_OUT and state != "passed":
-            yield f"{name} ({state})\n{message}"
-    for name in sorted(left_out - set(names)):
-        yield f"{name}: left out, and not named in {SKIP.name}"
-    for name in names:
-        if name not in left_out:
-            yield f"{name}: named in {SKIP.name}, but it is no spec that is left out"
-
-
 def main():
     status, suites = run(*sys.argv[1:])
     found = list(specs(suites))
+    pending = [name for name, state, _ in found if state == "pending"]
     passed = sum(state == "passed" for _, state, _ in found)
-    left_out = sum(state in LEFT_OUT for _, state, _ in found)
-    failures = list(judge(found, expected()))
+    failures = [f"{name} ({state})\n{message}" for name, state, message in found
+                if state not in ("passed", "pending")
+                and (name, state) != (IMPOSSIBLE, "skipped")]
     if status != 0 and not failures:
         failures.append(f"csi-sanity exited {status}")
     for failure in failures:
         print("FAILED:", failure)
-    print(f"{len(found)} specs, {left_out} left out as {SKIP.name} says")
+    for name in pending:
+        print("pending in csi-sanity:", name)
+    print(f"{len(found)} specs")
     print(f"{passed} passed, {len(failures)} failed")
 
 
