@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Identity/Probe served by Debian's python3-grpcio, on the unix socket that is the argument."""
+"""Identity/Probe served by Debian's python3-grpcio, at the address that is the argument."""
 import sys
 from concurrent import futures
 
@@ -11,6 +11,6 @@ server = grpc.server(futures.ThreadPoolExecutor(4))
 server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(
     "csi.v1.Identity",
     {"Probe": grpc.unary_unary_rpc_method_handler(lambda request, context: READY)})])
-server.add_insecure_port(f"unix:{sys.argv[1]}")
+server.add_insecure_port(sys.argv[1])
 server.start()
 server.wait_for_termination()

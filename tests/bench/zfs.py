@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MPL-2.0
+"""What CSI adds to zfs: each call beside the one command that does its work, given the same
+properties, in turns and in one run; many creations at once beside as many commands at once; and how
+many processes each call runs, beside what other drivers run. Figures, not tests: nothing here fails
+for being slow."""
+import contextlib
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+
+from host import Host, run, SIZE, Volume  # noqa: E402
+from pool import Pools  # noqa: E402
+from processes import during  # noqa: E402
+
+ROUNDS = int(os.environ.get("ROUNDS", 15))
+MANY, WIDTH = 200, 8  # the width is that of zcsi-node's workers
+BAR = 1.2
+ZFS = shutil.which("zfs")
+
+# By call: what others run, counted in their sources; a shell runs each command of democratic-csi.
+OTHERS = {
+    "create": ("8 + 4 shells", "2"), "snapshot": ("5", "2"), "expand": ("1-2", "1"),
+    "delete": ("2-4", "3"), "stage": ("2 + mount", "1 + mount"),
+}
+
+
+def zfs(*argv):
+    """As cheap as a child can be had here, so that nothing but zfs is on the other side."""
+    subprocess.run([ZFS, *argv], check=True, close_fds=False)
+
+
+def as_options(properties):
+    return [word for name, value in properties.items() for word in ("-o", f"{name}={value}")]
+
+
+def properties(leaf):
+    """What a volume is made with."""
+    parameters = "_61ttach_3Dlocal_0Aprovisioning_3Dthin_0A"
+    return as_options({"canmount": "noauto", "mountpoint": "legacy", "refquota": SIZE,
+                       "zcsi:version": 1, "zcsi:volume": leaf, "zcsi:parameters": parameters})
+
+
+class Pair:
+    """A volume through CSI, and a dataset that zfs(8) alone makes the same of; each has a clone."""
+
+    def __init__(self, host, bare, n):
+        self.host = host
+        self.volume, self.copy = Volume(host, f"v{n}"), Volume(host, f"c{n}")
+        self.bare, self.bare_copy = f"{bare}/v{n}", f"{bare}/c{n}"
+
+    def steps(self):
+        """(name, through CSI, the bare command), in an order in which each can be."""
+        name = self.volume.id
+        source = {"snapshot": {"snapshot_id": f"{name}@s-{name}"}}
+        yield ("create", self.volume.create,
+               lambda: zfs("create", *properties(name), self.bare))
+        yield ("snapshot",
+               lambda: self.host.controller.CreateSnapshot(source_volume_id=name,
+                                                           name=f"s-{name}"),
+               lambda: zfs("snapshot", *as_options({"zcsi:version": 1, "zcsi:size": SIZE,
+                                                    "zcsi:snapshot": f"s-{name}"}),
+                           f"{self.bare}@s"))
+        yield ("clone",
+               lambda: self.copy.create(volume_content_source=source),
+               lambda: zfs("clone", *properties(self.copy.id), f"{self.bare}@s", self.bare_copy))
+        yield ("expand",
+               lambda: self.volume.expand(2 * SIZE),
+               lambda: zfs("set", f"refquota={2 * SIZE}", self.bare))
+        yield ("delete", self.copy.delete, lambda: zfs("destroy", self.bare_copy))
+
+
+def timed(step):
+    start = time.monotonic()
+    step()
+    return (time.monotonic() - start) * 1000
+
+
+def print_row(name, ours, bare):
+    ratio = ours / bare
+    print(f"{name:16} {ours:9.1f} ms {bare:8.1f} ms {ratio:7.2f}{'' if ratio <= BAR else '  *'}",
+          flush=True)
+
+
+def compare_calls(host, bare):
+    rows = {}
+    for n in range(ROUNDS):
+        for name, ours, alone in Pair(host, bare, n).steps():
+            both = rows.setdefault(name, ([], []))
+            # in turns, so that neither always runs on what the other has left warm
+            for side in (0, 1) if n % 2 else (1, 0):
+                both[side].append(timed((ours, alone)[side]))
+    print(f"{'':16} {'through CSI':>12} {'bare zfs':>11} {'ratio':>7}   * more than {BAR}")
+    for name, (ours, alone) in rows.items():
+        print_row(name, statistics.median(ours), statistics.median(alone))
+
+
+def compare_many(host, bare):
+    volumes = [Volume(host, f"m{n}") for n in range(MANY)]
+    leaves = "\n".join(f"{bare}/m{n}" for n in range(MANY))
+
+    def through_csi():
+        for call in [volume.start_create(timeout=600) for volume in volumes]:
+            call.result()
+
+    def by_xargs():
+        run("xargs", "-P", str(WIDTH), "-n", "1", ZFS, "create", *properties("m"), input=leaves)
+
+    print_row(f"{MANY} at once", timed(through_csi), timed(by_xargs))
+
+
+def count_processes(host):
+    volume, copy = Volume(host, "counted"), Volume(host, "copied", 2 * SIZE)
+    source = {"volume": {"volume_id": volume.id}}
+    steps = {
+        "create": volume.create, "attach": volume.attach, "stage": volume.stage,
+        "publish": volume.publish, "expand": lambda: volume.expand(2 * SIZE),
+        "unpublish": volume.unpublish, "unstage": volume.unstage, "detach": volume.detach,
+        "snapshot": lambda: host.controller.CreateSnapshot(source_volume_id=volume.id, name="s"),
+        "clone": lambda: copy.create(volume_content_source={"snapshot": {
+            "snapshot_id": f"{volume.id}@s"}}),
+        "delete": copy.delete,
+        "clone a volume":
+            lambda: Volume(host, "other", 2 * SIZE).create(volume_content_source=source),
+    }
+    print(f"\n{'processes':16} {'zcsi':>5} {'democratic-csi':>15} {'zfs-localpv':>12}")
+    for name, step in steps.items():
+        theirs = OTHERS.get(name, ("", ""))
+        print(f"{name:16} {len(during(host.node_daemon, step)):5} {theirs[0]:>15} {theirs[1]:>12}")
+
+
+@contextlib.contextmanager
+def a_host():
+    """With a dataset beside its parent for what is made by hand."""
+    with tempfile.TemporaryDirectory(prefix="zcsi-bench-") as folder, \
+            contextlib.closing(Pools(folder)) as pools:
+        pool = pools.create(f"bench{os.getpid()}")
+        bare = f"{pool}/bare"
+        run("zfs", "create", "-o", "mountpoint=none", bare)
+        with contextlib.closing(Host(pool)) as host:
+            yield host.start(), bare
+
+
+def compare_with_zfs():
+    with a_host() as (host, bare):
+        compare_calls(host, bare)
+        compare_many(host, bare)
+        count_processes(host)
+
+
+if __name__ == "__main__":
+    compare_with_zfs()
