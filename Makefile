@@ -13,29 +13,46 @@ HARDEN   := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-prote
             $(if $(filter x86_64,$(shell uname -m)),-fcf-protection) -fPIE
 CFLAGS   ?= $(HARDEN) -g
 LDFLAGS  ?= -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
-PACKAGES := libnghttp2 libevent_core libprotobuf-c libmd
+PACKAGES := libnghttp2 libevent_core libssl libcrypto libprotobuf-c libmd blkid
 CPPFLAGS += -D_GNU_SOURCE -DZCSI_VERSION='"$(VERSION)"' -I. -I$(BUILD)
 # make V=1 shows the commands
 Q        := $(if $(V),,@)
 say       = @echo "  $(1)	$(patsubst $(BUILD)/%,%,$@)"
 compile   = $(CC) -std=gnu17 $(CPPFLAGS) $(CFLAGS) -pthread -MMD -MP
 
-PROTO    := csi agent
-WELL     := timestamp wrappers
+PROTO    := csi agent health reflection reflection_v1alpha
+WELL     := timestamp wrappers descriptor
 DEBUG    := -O1 -g -fno-omit-frame-pointer
 ASAN     := -fsanitize=address,undefined -fno-sanitize-recover=all
+SECONDS  ?= 60
+CALLS    ?= 1000000
 ASAN_KEEPS := 400000 # kB of freed memory, so that the attacks' bound on growth is not 8 MB there
 TSAN     := -fsanitize=thread
-PYTEST   := jobs/local/with-zfs /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout 180
+# What hangs may be deaf to a signal: it ends the whole run, and says where every thread was.
+PYTEST   := jobs/local/with-zfs /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout 180 \
+            --timeout-method thread
 DAEMONS  := zcsi-controller zcsi-node
 LIBRARY  := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard common/*.c transport/*.c)))
 MESSAGES := $(PROTO:%=$(BUILD)/proto/%.pb-c.o) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.o)
-NAMES    := $(PROTO:%=$(BUILD)/proto/%.h) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.h)
+NAMES    := $(PROTO:%=$(BUILD)/proto/%.h) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.h) \
+            $(BUILD)/proto/descriptors.inc
 objects   = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard $(1)/*.c)))
 UNITS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/test_*.c \
             tests/transport/test_*.c)))
+# The units that make a pool.
+LAB_TOOLS := conformance/csc conformance/csi-sanity
+LAB_UNITS  = $(patsubst %.c,$(BUILD)/%,$(shell grep -l need_pool tests/unit/test_*.c))
+FUZZERS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+# Empty where libFuzzer has the main (make fuzz).
+REPLAY   := $(BUILD)/tests/fuzz/replay.o
+WORLD    := $(addprefix $(BUILD)/tests/fuzz/,world_events.o world_sockets.o world_threads.o \
+            frames.o)
 FLOORS   := node controller zcsi
 LIBS      = $(shell pkg-config --libs $(PACKAGES))
+# A test that has a function __wrap_x gets it wherever x is called.
+comma    := ,
+wraps     = $(patsubst %,-Wl$(comma)--wrap=%,$(shell nm $(filter %.o,$^) | \
+            sed -n 's/.* T __wrap_//p'))
 
 all: $(DAEMONS:%=$(BUILD)/%) ## build both daemons into build/
 
@@ -50,7 +67,7 @@ $(BUILD)/libzcsi.a: $(LIBRARY) $(MESSAGES)
 	$(Q)rm -f $@ && ar rcs $@ $^
 # A unit test may call anything but a main.
 .SECONDEXPANSION:
-$(BUILD)/lib%.a: $$(filter-out %/main.o,$$(call objects,$$*))
+$(BUILD)/lib%.a: $$(filter-out $(BUILD)/$$*/main.o,$$(call objects,$$*))
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
@@ -62,9 +79,25 @@ $(BUILD)/google/protobuf/%.pb-c.c $(BUILD)/google/protobuf/%.pb-c.h: \
 		/usr/include/google/protobuf/%.proto
 	@mkdir -p $(BUILD)
 	$(Q)protoc-c -I/usr/include --c_out=$(BUILD) $<
+# The older name of server reflection is the same protocol.
+$(BUILD)/proto/reflection_v1alpha.proto: proto/reflection.proto
+	@mkdir -p $(@D)
+	$(Q)sed 's/grpc\.reflection\.v1/&alpha/' $< > $@
+$(BUILD)/proto/%.pb-c.c $(BUILD)/proto/%.pb-c.h: $(BUILD)/proto/%.proto
+	$(Q)protoc-c -I$(BUILD) --c_out=$(BUILD) $<
+# What server reflection hands out, as the inside of a C array.
+$(BUILD)/proto/descriptors.inc: $(PROTO:%=proto/%.proto)
+	$(Q)protoc -I$(BUILD) -I. -I/usr/include --include_imports \
+		--descriptor_set_out=$(@:inc=pb) $^
+	$(Q)od -An -v -tx1 $(@:inc=pb) | sed 's/[0-9a-f][0-9a-f]/0x&,/g' > $@
+vpath proto/reflection_v1alpha.proto $(BUILD)
 $(BUILD)/proto/csi.h: package := csi.v1
 $(BUILD)/proto/agent.h: package := zcsi.v1
-$(BUILD)/proto/%.h: $(BUILD)/proto/%.pb-c.h proto/names.awk
+$(BUILD)/tests/transport/echo.h: package := zcsi.test
+$(BUILD)/proto/health.h: package := grpc.health.v1
+$(BUILD)/proto/reflection.h: package := grpc.reflection.v1
+$(BUILD)/proto/reflection_v1alpha.h: package := grpc.reflection.v1alpha
+$(BUILD)/%.h: $(BUILD)/%.pb-c.h proto/names.awk
 	$(Q)awk -v package=$(package) -v file=$* -f proto/names.awk $< > $@
 $(BUILD)/%.pb-c.o: $(BUILD)/%.pb-c.c $(NAMES)
 	$(call say,CC)
@@ -74,15 +107,35 @@ $(BUILD)/%.o: %.c | $(NAMES)
 	$(call say,CC)
 	$(Q)$(compile) $(WARN) -c -o $@ $<
 
-$(BUILD)/tests/%: tests/%.c $(FLOORS:%=$(BUILD)/lib%.a) | $(NAMES)
-	@mkdir -p $(@D)
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(FLOORS:%=$(BUILD)/lib%.a)
 	$(call say,LD)
-	$(Q)$(compile) $(WARN) $(LDFLAGS) -o $@ $< $(filter %.a,$^) $(LIBS) -lcmocka
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread $(wraps) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
+		$(LIBS) -lcmocka
+ECHO     := $(BUILD)/tests/transport/echo
+ENDS     := $(BUILD)/tests/transport/stream_ends.o
+STREAMS  := $(addprefix $(BUILD)/tests/transport/,test_stream test_stream_limits test_pump)
+$(ECHO)_server $(ECHO)_client $(STREAMS): $(ECHO).pb-c.o
+$(ECHO)_server $(STREAMS): $(ECHO)_service.o
+$(ECHO)_server.o $(ECHO)_service.o $(ECHO)_client.o $(ENDS) $(STREAMS:%=%.o): | $(ECHO).h
+$(STREAMS): $(ENDS)
+BULK     := $(BUILD)/tests/bench/bulk.pb-c
+$(BUILD)/tests/bench/server $(BUILD)/tests/bench/client: $(BULK).o
+$(BUILD)/tests/bench/server.o $(BUILD)/tests/bench/client.o: | $(BULK).h
+$(FUZZERS): $(BUILD)/tests/fuzz/fuzz.o $(REPLAY)
+$(addprefix $(BUILD)/tests/fuzz/fuzz_,server client http handshake): $(WORLD)
+$(addprefix $(BUILD)/tests/fuzz/fuzz_,server handshake): $(BUILD)/tests/fuzz/service.o
+$(BUILD)/tests/fuzz/fuzz_client: $(BUILD)/tests/fuzz/asking.o
+$(BUILD)/tests/transport/test_fault_cuts: $(BUILD)/tests/transport/middle.o
+$(BUILD)/tests/transport/test_fault_memory: $(BUILD)/tests/transport/scarcity.o
+$(addprefix $(BUILD)/tests/transport/test_,fault_cuts fault_io fault_memory soak): \
+		$(BUILD)/tests/transport/all_kinds.o
+$(addprefix $(BUILD)/tests/fuzz/fuzz_,tls handshake): $(BUILD)/tests/fuzz/credentials.o
 
-names: $(NAMES)
+names: $(NAMES) $(ECHO).h $(BULK).h
 
-units: $(UNITS)
+units: $(UNITS) $(FUZZERS)
 	@jobs/local/with-zfs tests/unit/run $(UNITS)
+	@tests/fuzz/replay $(FUZZERS)
 
 demo: ## both daemons give a workload a dataset, step by step; leaves nothing behind
 	@jobs/local/demo
@@ -97,10 +150,29 @@ check: ## all tests but those of other people's suites: units, transport, end to
 	@. jobs/local/host.sh && host_packages build pool check
 	@$(MAKE) --no-print-directory all units
 	@BUILD=$(BUILD) $(PYTEST) tests/transport tests/e2e
-conformance: ## the wire schema, csc and csi-sanity (needs Go)
+conformance: ## csc, csi-sanity, h2spec, grpcurl and gRPC's own stacks judge it (needs Go, node)
 	@. jobs/local/host.sh && host_packages build pool check
 	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tests/conformance/build
 	@BUILD=$(BUILD) tests/conformance/run
+lab: ## what has to do with ZFS, on OpenZFS 2.1 and 2.3, in two machines; ZFS=2.3, T=FILE: less
+	@. jobs/local/host.sh && host_packages build check lab
+	@$(MAKE) --no-print-directory all $(if $(T),,$(LAB_UNITS))
+ifdef T
+	@BUILD=$(BUILD) tests/lab/run env BUILD=build $(PYTEST) --timeout 1800 $(T)
+else
+	@BUILD=$(BUILD) tests/conformance/build csc csi-sanity
+	@BUILD=$(BUILD) LAB_FILES='$(LAB_TOOLS) $(LAB_UNITS:$(BUILD)/%=%)' \
+		tests/lab/check $(or $(ZFS),2.1 2.3)
+endif
+lab-shell: ## a prompt in such a machine
+	@. jobs/local/host.sh && host_packages build lab
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tests/lab/run
+reboot: ## a machine with OpenZFS loses its power while volumes are in use, and boots again
+	@. jobs/local/host.sh && host_packages build lab
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tests/lab/reboot
 lint: ## what the house rules let a machine check
 	@. jobs/local/host.sh && host_packages build lint
 	@$(MAKE) --no-print-directory names
@@ -110,15 +182,43 @@ format: ## lay out the C as .clang-format says
 sanitize: ## the tests again under ASan and UBSan, the threads' under TSan
 	@. jobs/local/host.sh && host_packages build pool check
 	@$(MAKE) --no-print-directory BUILD=build/asan CFLAGS='$(DEBUG) $(ASAN)' all units
-	@BUILD=build/asan GROWTH_KB=$(ASAN_KEEPS) $(PYTEST) tests/transport tests/e2e
+	@BUILD=build/asan GROWTH_KB=$(ASAN_KEEPS) README_CFLAGS='$(ASAN)' TIMES=200 \
+		$(PYTEST) tests/transport tests/e2e
 	@$(MAKE) --no-print-directory BUILD=build/tsan CFLAGS='$(DEBUG) $(TSAN)' all units
-	@BUILD=build/tsan $(PYTEST) tests/e2e/test_lifecycle.py tests/e2e/test_concurrency.py
-bench: all ## memory, start, and latencies beside gRPC's own servers and bare zfs
+	@BUILD=build/tsan $(PYTEST) tests/e2e/test_lifecycle.py tests/e2e/test_concurrency.py \
+		tests/e2e/test_metrics.py
+limits: ## takes each limit of the transport away, and sees that its test notices; L=LIMIT
+	@. jobs/local/host.sh && host_packages build check
+	@BUILD=$(BUILD) tests/limits $(L)
+fuzz: ## each fuzzer for SECONDS=60; says how to repeat what it found
+	@. jobs/local/host.sh && host_packages build check fuzz
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang REPLAY= \
+		CFLAGS='$(DEBUG) $(ASAN) -fsanitize=fuzzer-no-link' \
+		LDFLAGS=-fsanitize=fuzzer fuzzers
+	@BUILD=$(BUILD)/fuzz tests/fuzz/run $(SECONDS) $(notdir $(FUZZERS))
+fuzzers: $(FUZZERS)
+soak: ## CALLS=1000000, over connections that come and go: nothing grows
+	@. jobs/local/host.sh && host_packages build check
+	@$(MAKE) --no-print-directory $(BUILD)/tests/transport/test_soak
+	@CALLS=$(CALLS) $(BUILD)/tests/transport/test_soak
+bench: all ## beside gRPC's own servers and bare zfs; then SCALE=10000 volumes beside ten
 	@. jobs/local/host.sh && host_packages build pool check
 	@BUILD=$(BUILD) jobs/local/with-zfs /usr/bin/python3 tests/bench/bench.py
-bench-scale: all ## ten volumes beside SCALE=10000 with SNAPSHOTS=10 each; keeps that pool
-	@. jobs/local/host.sh && host_packages build pool check
 	@BUILD=$(BUILD) jobs/local/with-zfs /usr/bin/python3 tests/bench/scale.py
+bench-zfs: ## each call beside the bare zfs command, and its processes, on OpenZFS 2.1, or ZFS=2.3
+	@. jobs/local/host.sh && host_packages build lab
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tests/lab/run env BUILD=build jobs/local/with-zfs /usr/bin/python3 \
+		tests/bench/zfs.py
+bench-transport: ## what a call, a byte and an idle process cost beside gRPC's own servers
+	@. jobs/local/host.sh && host_packages build check bench
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/server $(BUILD)/tests/bench/client
+	@BUILD=$(BUILD) /usr/bin/python3 tests/bench/transport.py
+
+bench-hosts: ## what HOSTS=1000 agents cost a controller, and what a tenth of them dead
+	@. jobs/local/host.sh && host_packages build check
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/agents
+	@BUILD=$(BUILD) /usr/bin/python3 tests/bench/hosts.py
 
 install: all ## DESTDIR= PREFIX=
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(DAEMONS:%=$(BUILD)/%)
@@ -128,7 +228,8 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: all names units demo run run-clean packages check conformance lint format sanitize \
-	bench bench-scale install clean help
+.PHONY: all names units demo run run-clean packages check conformance lab lab-shell \
+	reboot lint format sanitize limits fuzz fuzzers soak bench bench-zfs bench-transport \
+	bench-hosts install clean help
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)

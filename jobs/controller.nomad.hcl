@@ -20,6 +20,11 @@ job "zcsi-controller" {
 
       config {
         command = "/usr/local/sbin/zcsi-controller"
+        args = [
+          "--tls-ca", "/etc/zcsi/ca.pem",
+          "--tls-cert", "/etc/zcsi/controller.zcsi.pem",
+          "--tls-key", "/etc/zcsi/controller.zcsi.key",
+        ]
       }
 
       # Every agent that zcsi-node registered. The task restarts when one comes or goes.

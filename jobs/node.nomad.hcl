@@ -40,9 +40,12 @@ job "zcsi-node" {
           "--dataset", "tank/zcsi",
           "--agent-endpoint", "tcp://${NOMAD_ADDR_agent}",
 
-          # The agent speaks plaintext for now: whoever reaches this port can create and destroy
-          # volumes. Only on a network that is yours alone.
-          "--insecure",
+          # Whoever calls the agent can create and destroy volumes: that is the controller alone,
+          # by its certificate. jobs/local/certs makes them.
+          "--tls-ca", "/etc/zcsi/ca.pem",
+          "--tls-cert", "/etc/zcsi/${node.unique.name}.pem",
+          "--tls-key", "/etc/zcsi/${node.unique.name}.key",
+          "--allow", "zcsi.v1.Agent=controller.zcsi",
         ]
       }
 

@@ -8,17 +8,23 @@
 #
 # zfs-fuse is in Debian's main section; zfsutils-linux, for a kernel with the module, in contrib.
 
-HOST_DEADLINE=${HOST_DEADLINE:-20} # seconds until a condition that does not come is a failure
+# seconds until a condition that does not come is a failure; PATIENCE is a slow host's
+HOST_DEADLINE=${HOST_DEADLINE:-$((20 * ${PATIENCE:-1}))}
 HOST_FUSE_PID=/run/zcsi-zfs-fuse.pid
 HOST_CONTRIB=/etc/apt/sources.list.d/zcsi-contrib
 
 declare -A HOST_GROUPS=(
-	[build]="gcc libc6-dev make pkg-config libnghttp2-dev libevent-dev libmd-dev libprotobuf-c-dev
-		protobuf-c-compiler libprotobuf-dev protobuf-compiler"
+	[build]="gcc libc6-dev make pkg-config libnghttp2-dev libevent-dev libssl-dev libmd-dev
+		libblkid-dev libprotobuf-c-dev protobuf-c-compiler libprotobuf-dev protobuf-compiler"
 	[client]="python3-grpcio python3-protobuf protobuf-compiler libprotobuf-dev"
 	[check]="libcmocka-dev python3-pytest python3-grpcio python3-grpc-tools python3-protobuf
-		python3-hpack python3-pytest-timeout"
+		python3-hpack python3-prometheus-client python3-pytest-timeout openssl e2fsprogs"
+	[certs]="openssl"
+	[lab]="qemu-system-x86 qemu-utils mmdebstrap e2fsprogs"
+	[fuzz]="clang libclang-rt-dev"
 	[lint]="clang clang-tidy clang-format cppcheck shellcheck"
+	[bench]="nghttp2-client g++ libgrpc++-dev protobuf-compiler-grpc protobuf-compiler
+		libprotobuf-dev pkg-config"
 )
 
 # A root shell that came by su has no /usr/sbin, where zfs and zpool are.
@@ -160,7 +166,7 @@ host_find_zfs() {
 		"linux-headers-$(uname -r), zfs-dkms and zfsutils-linux, then try again"
 }
 
-# host_packages [GROUP...]: of build, pool, client, check and lint. Without one: build and pool.
+# host_packages [GROUP...]: of HOST_GROUPS, and pool. Without one: build and pool.
 host_packages() {
 	local missing zfs
 	(($# > 0)) || set -- build pool
