@@ -80,6 +80,21 @@ static bool is_background(char *const *argv)
 	return !strcmp(verb, "events") || (is_catalog && !strcmp(verb, "get"));
 }
 
+/* zfs answers "dataset is busy" now and then, and is asked the same again: that is one point. */
+static bool is_repeated(char *const *argv)
+{
+	static _Thread_local char last[1024];
+	char now[sizeof(last)] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; argv[i] && n < sizeof(now); i++)
+		n += (size_t)snprintf(now + n, sizeof(now) - n, "%s ", argv[i]);
+	if (!strcmp(now, last))
+		return true;
+	memcpy(last, now, sizeof(last));
+	return false;
+}
+
 static const char *last_of(char *const *argv)
 {
 	size_t n = 1;
@@ -96,7 +111,7 @@ int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t 
 
 	if (!real)
 		real = dlsym(RTLD_NEXT, "posix_spawnp");
-	if (!is_background(argv)) {
+	if (!is_background(argv) && !is_repeated(argv)) {
 		snprintf(child, sizeof(child), "%s %s", argv[0], argv[1] ? argv[1] : "");
 		point(child, "before", last_of(argv));
 	}
