@@ -16,14 +16,17 @@
 #define MIB ((int64_t)1 << 20)
 
 static const struct format formats[] = {
-	{FORMAT_ZFS, false, true, MIB, "a ZFS filesystem",
+	{FORMAT_ZFS, NULL, true, false, true, MIB, "a ZFS filesystem",
 	 "ask for a mount with fs_type empty or 'zfs'"},
-	{FORMAT_BLOCK, true, false, MIB, "a block device",
+	{FORMAT_BLOCK, NULL, true, true, false, MIB, "a block device",
 	 "ask for block (in Nomad: attachment_mode = \"block-device\")"},
-	{"ext4", true, true, 2 * MIB, "an ext4 file system",
+	{"ext4", NULL, true, true, true, 2 * MIB, "an ext4 file system",
 	 "ask for a mount with fs_type empty or 'ext4'"},
-	{"xfs", true, true, 300 * MIB, "an XFS file system",
+	{"xfs", NULL, true, true, true, 300 * MIB, "an XFS file system",
 	 "ask for a mount with fs_type empty or 'xfs'"},
+	/* A volume of ours is 'zfs' on every node, one that democratic-csi registered 'nfs'. */
+	{FORMAT_NFS, FORMAT_ZFS, false, false, true, 0, "an NFS share",
+	 "ask for a mount with fs_type empty or 'nfs'"},
 };
 
 const struct format *format_find(const char *name)
@@ -36,5 +39,7 @@ const struct format *format_find(const char *name)
 
 bool format_fits(const char *asked, const struct format *is)
 {
-	return *asked ? !strcmp(asked, is->name) : is->mounts;
+	if (!*asked)
+		return is->mounts;
+	return !strcmp(asked, is->name) || (is->also && !strcmp(asked, is->also));
 }

@@ -5,7 +5,7 @@
 /*
  * What a volume's bytes are. A ZFS filesystem is one format; all others are on a zvol: a device as
  * it is, or a file system that is made on it when it is first staged. A volume keeps its format for
- * life, and so does what is cloned of it.
+ * life, and so does what is cloned of it. What is mounted by NFS is a share, whatever made it.
  */
 
 #include <stdbool.h>
@@ -13,12 +13,15 @@
 
 #define FORMAT_ZFS   "zfs"
 #define FORMAT_BLOCK "block"
+#define FORMAT_NFS   "nfs"
 
 /* A multiple of every volblocksize there is, so that a zvol has the size it was asked for. */
 #define FORMAT_GRAIN ((int64_t)128 << 10)
 
 struct format {
 	const char *name;        /* of a file system: CSI's fs_type */
+	const char *also;        /* another name that asks for it, or NULL */
+	bool made;               /* volumes are made so; else they are only mounted so */
 	bool zvol;               /* on one; else a ZFS filesystem */
 	bool mounts;             /* else it is a device */
 	int64_t size_min;        /* bytes */

@@ -86,7 +86,7 @@ static int support_fs_type(const char *fs_type, struct error *err)
 {
 	const struct format *format = format_find(fs_type);
 
-	if (!*fs_type || (format && format->mounts))
+	if (!*fs_type || (format && format->mounts && format->made))
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
 		    "fs_type '%s' is not supported: leave it empty, or give 'zfs', 'ext4' or 'xfs'",

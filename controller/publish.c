@@ -21,9 +21,7 @@ static int check_publish(const ControllerPublishVolumeRequest *req, struct error
 		return -1;
 	if (!req->volume_capability)
 		return fail(err, ERR_INVALID_ARGUMENT, "volume_capability is missing");
-	if (capability_check(req->volume_capability, err) < 0)
-		return -1;
-	return capability_support(req->volume_capability, err);
+	return capability_check(req->volume_capability, err);
 }
 
 /* Where another node than the owner's mounts it from; *ret is "" for the owner's own. */
@@ -77,7 +75,8 @@ static int publish(struct rpc_call *call, const ControllerPublishVolumeRequest *
 	struct owner owner;
 
 	request->publication = new_publication(&call->arena);
-	if (owner_get(call, req->volume_id, &owner, err) < 0 ||
+	if (capability_support(req->volume_capability, err) < 0 ||
+	    owner_get(call, req->volume_id, &owner, err) < 0 ||
 	    capability_reach(req->volume_capability, volume_attach(&call->arena, owner.dataset),
 			     err) < 0 ||
 	    find_address(call, &owner, req->node_id, &request->publication->address, err) < 0 ||
@@ -101,7 +100,7 @@ int controller_publish_volume(struct rpc_call *call, const ControllerPublishVolu
 
 	if (check_publish(req, err) < 0)
 		return -1;
-	/* Another storage exports it, and the node finds all it needs in that context. */
+	/* Another storage exports it; the node has all it needs in that context, and judges it. */
 	if (volume_is_foreign(&context))
 		return 0;
 	return publish(call, req, rsp, err);

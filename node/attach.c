@@ -68,7 +68,7 @@ static int find_share(struct rpc_call *call, const char *id, const struct contex
 			    "no absolute path as 'share'",
 			    id);
 	ret->source = nfs_source(&call->arena, server, share);
-	ret->format = format_find(FORMAT_ZFS);
+	ret->format = format_find(FORMAT_NFS);
 	ret->root = "";
 	ret->mount = nfs_mount;
 	return 0;

@@ -30,7 +30,7 @@ static int check(const CreateDatasetRequest *req, struct error *err)
 			    "size of volume '%s' is %" PRId64 "; give a positive number of bytes",
 			    req->id, req->size);
 	const struct format *format = agent_format(req);
-	if (!format)
+	if (!format || !format->made)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "format of volume '%s' is '%.64s'; use zfs, block, ext4 or xfs",
 			    req->id, req->format);

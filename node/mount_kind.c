@@ -36,8 +36,8 @@ static const struct kind {
 } kinds[] = {
 	{"zfs", FORMAT_ZFS, is_dataset, ""},
 	{"fuse.zfs", FORMAT_ZFS, is_dataset, ""},
-	{"nfs4", FORMAT_ZFS, is_share, ""},
-	{"nfs", FORMAT_ZFS, is_share, ""},
+	{"nfs4", FORMAT_NFS, is_share, ""},
+	{"nfs", FORMAT_NFS, is_share, ""},
 	{"ext4", "ext4", is_device, ""},
 	{"xfs", "xfs", is_device, ""},
 	{"tmpfs", FORMAT_BLOCK, is_device, DEVICE_NODE},

@@ -46,8 +46,8 @@ static int take_mount(const VolumeCapability_MountVolume *mount, struct mount_re
 
 	if (*mount->fs_type && (!format || !format->mounts))
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "fs_type '%s' is not supported; leave it empty or use 'zfs', 'ext4' or "
-			    "'xfs'",
+			    "fs_type '%s' is not supported; leave it empty or use 'zfs', 'ext4', "
+			    "'xfs' or, of what another storage exports, 'nfs'",
 			    mount->fs_type);
 	ret->format = mount->fs_type;
 	ret->group = mount->volume_mount_group;

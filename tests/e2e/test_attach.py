@@ -78,9 +78,11 @@ def test_it_is_made_wherever_there_is_a_pool(pair):
         volume.create()
 
 
-def test_what_another_storage_exports_needs_nothing_of_the_controller(pair):
+@pytest.mark.parametrize("fs_type", ["", "nfs"])
+def test_what_another_storage_exports_needs_nothing_of_the_controller(pair, fs_type):
     a, _ = pair
     volume = Volume(a, "films", mode=MANY)
+    volume.capability = capability(MANY, fs_type=fs_type)
     answer = a.controller.ValidateVolumeCapabilities(
         volume_id="films", volume_context=FOREIGN, volume_capabilities=[volume.capability])
     assert dict(answer.confirmed.volume_context) == FOREIGN
@@ -92,13 +94,32 @@ def test_a_share_that_is_not_there_is_not_staged(pair):
     a, _ = pair
     volume = Volume(a, "films", mode=MANY)
     # No server there, or no NFS in the kernel here.
-    with refused(CODE.UNAVAILABLE, CODE.FAILED_PRECONDITION, naming="127.0.0.1:/mnt/tank/films"):
-        volume.stage(volume_context=FOREIGN)
+    for fs_type in ("", "nfs"):
+        volume.capability = capability(MANY, fs_type=fs_type)
+        with refused(CODE.UNAVAILABLE, CODE.FAILED_PRECONDITION,
+                     naming="127.0.0.1:/mnt/tank/films"):
+            volume.stage(volume_context=FOREIGN)
+    with refused(CODE.FAILED_PRECONDITION, naming="an NFS share"):
+        volume.stage(volume_context=FOREIGN, volume_capability=capability(MANY, fs_type="ext4"))
     for wrong in ({"share": "films"}, {"server": ""}):
         with refused(CODE.INVALID_ARGUMENT, naming="'share'"):
             volume.stage(volume_context={**FOREIGN, **wrong})
     with refused(CODE.FAILED_PRECONDITION, naming="iscsi"):
         volume.stage(volume_context={**FOREIGN, "node_attach_driver": "iscsi"})
+    assert a.mounts() == []
+
+
+def test_a_volume_of_ours_is_no_nfs_share_by_its_type(pair):
+    a, _ = pair
+    volume = made(a)
+    volume.capability = capability(MANY, fs_type="nfs")
+    for refuse in (volume.create, volume.attach):
+        with refused(CODE.INVALID_ARGUMENT, naming=("'nfs'", "'zfs'")):
+            refuse()
+    volume.capability = capability(MANY, fs_type="zfs")
+    volume.attach()
+    with refused(CODE.FAILED_PRECONDITION, naming=("a ZFS filesystem", "'nfs'")):
+        volume.stage(volume_capability=capability(MANY, fs_type="nfs"))
     assert a.mounts() == []
 
 

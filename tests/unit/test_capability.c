@@ -166,7 +166,7 @@ static void unsupported(void **state)
 	(void)state;
 	assert_int_equal(capability_check(block(), &err), 0);
 	assert_int_equal(capability_support(block(), &err), 0);
-	static const char *const fs_types[] = {"ext2", "block", "ZFS", "nonsense"};
+	static const char *const fs_types[] = {"ext2", "block", "nfs", "ZFS", "nonsense"};
 	for (size_t i = 0; i < COUNT(fs_types); i++)
 		assert_refused(capability_support(
 				       mount(fs_types[i],

@@ -194,7 +194,7 @@ def test_what_another_storage_exports_is_staged_as_it_is(pair):
     one.server.run("exportfs", "-o", "rw,no_root_squash,fsid=7",
                    f"{two.namespaces.address}:/run/zcsi-nfs/films")
     volume = Volume(two, "films")
-    volume.capability = capability(MANY, mount_flags=["nolock", "noatime"])
+    volume.capability = capability(MANY, fs_type="nfs", mount_flags=["nolock", "noatime"])
     context = {"node_attach_driver": "nfs", "server": one.namespaces.address,
                "share": "/run/zcsi-nfs/films"}
     answer = two.controller.ValidateVolumeCapabilities(
