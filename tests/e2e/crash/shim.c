@@ -26,6 +26,7 @@ static int folder = -1;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* What this thread's child is called, until it is waited for. */
 static _Thread_local char child[64];
+static _Thread_local bool is_catalog;
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -49,35 +50,54 @@ static int armed(void)
 	return atoi(text);
 }
 
-static void point(const char *operation, const char *when, const char *detail)
+/* What is busy is unmounted again, by another thread perhaps: that is one point. */
+static bool is_unmounted_again(const char *operation, const char *when, const char *detail)
+{
+	static char last[4096];
+	bool unmounts = !strcmp(operation, "umount2");
+
+	if (unmounts && !strcmp(detail, last))
+		return true;
+	snprintf(last, sizeof(last), "%s", unmounts && !strcmp(when, "after") ? detail : "");
+	return false;
+}
+
+/* With the mutex. */
+static void pass(const char *operation, const char *when, const char *detail)
 {
 	static int count;
+	int points = openat(folder, "points", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+	if (points < 0)
+		return;
+	dprintf(points, "%d\t%s\t%s\t%s\n", ++count, operation, when, detail);
+	close(points);
+	if (armed() == count)
+		kill(getpid(), SIGKILL);
+}
+
+static void point(const char *operation, const char *when, const char *detail)
+{
 	int number = errno;
 
 	pthread_mutex_lock(&mutex);
-	int points = openat(folder, "points", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	if (points >= 0) {
-		dprintf(points, "%d\t%s\t%s\t%s\n", ++count, operation, when, detail);
-		close(points);
-		if (armed() == count)
-			kill(getpid(), SIGKILL);
-	}
+	if (!is_unmounted_again(operation, when, detail))
+		pass(operation, when, detail);
 	pthread_mutex_unlock(&mutex);
 	errno = number;
 }
 
 /*
  * The feed runs `zpool events`. The catalog's thread begins with `zpool get`. From then on it reads
- * when it likes, but what it destroys belongs to a call.
+ * and heals exports when it likes, but what it destroys belongs to a call.
  */
 static bool is_background(char *const *argv)
 {
-	static _Thread_local bool is_catalog;
 	const char *verb = argv[1] ? argv[1] : "";
 
 	if (!strcmp(argv[0], "zpool") && !strcmp(verb, "get"))
 		is_catalog = true;
-	return !strcmp(verb, "events") || (is_catalog && !strcmp(verb, "get"));
+	return !strcmp(verb, "events") || (is_catalog && strcmp(verb, "destroy") != 0);
 }
 
 /* zfs answers "dataset is busy" now and then, and is asked the same again: that is one point. */
@@ -139,9 +159,11 @@ int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
                                                                                                    \
 		if (!real)                                                                         \
 			real = dlsym(RTLD_NEXT, #name);                                            \
-		point(#name, "before", detail);                                                    \
+		if (!is_catalog)                                                                   \
+			point(#name, "before", detail);                                            \
 		int result = real arguments;                                                       \
-		point(#name, "after", detail);                                                     \
+		if (!is_catalog)                                                                   \
+			point(#name, "after", detail);                                             \
 		return result;                                                                     \
 	}
 

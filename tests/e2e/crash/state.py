@@ -15,7 +15,7 @@ TIMES = "zcsi:deleted"
 
 def names(parent):
     """Datasets and snapshots below the parent; a guid in a name is masked."""
-    listed = run("zfs", "list", "-rH", "-t", "filesystem,snapshot", "-o", "name", parent)
+    listed = run("zfs", "list", "-rH", "-t", "filesystem,volume,snapshot", "-o", "name", parent)
     found = [mask(name, parent)[1:] for name in listed.splitlines()]
     return sorted(name for name in found if name)
 
@@ -33,11 +33,14 @@ def properties(parent):
             yield f"{name} {prop}={'TIME' if prop == TIMES else value}"
 
 
-def mounts(parent):
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+def mounts(host):
+    """Of its volumes: the source of each ends with the name of its dataset."""
+    table = host.namespaces.mounts() if host.namespaces else \
+        Path("/proc/self/mountinfo").read_text()
+    for line in table.splitlines():
         before, after = line.split(" - ")
         fields, (kind, source, _) = before.split(" "), after.split(" ")
-        if source.startswith(f"{parent}/"):
+        if f"{host.parent}/" in source:
             roles = re.sub(r":\d+", "", " ".join(fields[6:]))
             yield f"{source} at {fields[4]} {fields[5]} {roles} {kind}"
 
@@ -59,6 +62,6 @@ def zfs_runs_on(parent):
 
 
 def state(host):
-    lines = [*properties(host.parent), *mounts(host.parent), *directories(host.folder),
+    lines = [*properties(host.parent), *mounts(host), *directories(host.folder),
              *(f"volume {name}" for name in host.ids())]
     return sorted(mask(line.replace(host.folder, "FOLDER"), host.parent) for line in lines)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MPL-2.0
+"""The calls that change anything, as test_crash_points has them die: CASES names every one of
+them, and what it does to the host."""
+from crash.trial import Case
+from host import KERNEL_ZFS, SIZE, Volume
+
+
+# What a call does beyond Volume's own methods. `copy` is the volume that comes of `data`.
+
+def stage(volume):
+    """Without making the directory first, as Volume.stage does."""
+    return volume.host.node.NodeStageVolume(
+        volume_id=volume.id, staging_target_path=volume.staging,
+        volume_capability=volume.capability, secrets=volume.secrets)
+
+
+def stage_again(volume):
+    return volume.host.node.NodeStageVolume(
+        volume_id=volume.id, staging_target_path=volume.staging + "-b",
+        volume_capability=volume.capability)
+
+
+def expand(volume):
+    return volume.expand(2 * SIZE)
+
+
+def node_expand(volume):
+    return volume.host.node.NodeExpandVolume(
+        volume_id=volume.id, volume_path=volume.target, capacity_range={"required_bytes": SIZE})
+
+
+def create_owned(volume):
+    return volume.create(parameters={"owner": "1000", "group": "1001", "mode": "0770"})
+
+
+def create_encrypted(volume):
+    volume.secrets = {"encryption_key": "0f" * 32}
+    return volume.create(parameters={"zfs.encryption": "on"})
+
+
+def create_thick(volume):
+    return volume.create(parameters={"provisioning": "thick"})
+
+
+def modify(volume):
+    return volume.host.controller.ControllerModifyVolume(
+        volume_id=volume.id, mutable_parameters={"zfs.compression": "gzip", "zfs.atime": "off"})
+
+
+def snapshot(volume):
+    return volume.host.controller.CreateSnapshot(source_volume_id=volume.id, name="s")
+
+
+def delete_snapshot(volume):
+    return volume.host.controller.DeleteSnapshot(snapshot_id="data@s")
+
+
+def restore(volume):
+    return Volume(volume.host, "copy").create(
+        volume_content_source={"snapshot": {"snapshot_id": "data@s"}})
+
+
+def clone(volume):
+    return Volume(volume.host, "copy").create(
+        volume_content_source={"volume": {"volume_id": "data"}})
+
+
+def delete_copy(volume):
+    return Volume(volume.host, "copy").delete()
+
+
+def group_snapshot(volume):
+    return volume.host.controller.CreateVolumeGroupSnapshot(
+        name="g", source_volume_ids=[volume.id])
+
+
+def delete_group_snapshot(volume):
+    return volume.host.controller.DeleteVolumeGroupSnapshot(
+        group_snapshot_id="g", snapshot_ids=["data@g_g"])
+
+
+MOUNT = ["mount"] if KERNEL_ZFS else ["zfs set", "zfs mount"]
+STAGE = [*MOUNT, "open_tree", "mount_setattr"]
+TWO_SETTINGS = ["zfs get", "zfs set"] if KERNEL_ZFS else ["zfs get", "zfs set", "zfs set"]
+ATTACH = ["open_tree", "mount_setattr", "move_mount"]
+DESTROY = ["zfs get", "zfs destroy"]
+DEFER = [*DESTROY, "zfs get", "zfs destroy"]
+TRASH = ["zfs rename", "zfs create", "zfs rename"]
+TRASHED = ["_trash", "_trash/data-GUID"]
+
+CASES = {
+    "create": Case([], Volume.create, ["zfs create"], ["data"]),
+    "attach": Case([Volume.create], Volume.attach, ["zfs set"], ["data"]),
+    "stage": Case([Volume.create], stage, ["mkdir", *STAGE], ["data"]),
+    "stage with an owner": Case(
+        [create_owned], stage,
+        ["mkdir", *STAGE, "open_tree", "mount_setattr", "fchmod", "fchown"],
+        ["data"]),
+    "stage in a second place": Case(
+        [Volume.up], stage_again,
+        ["mkdir", "open_tree", "mount_setattr", "mount_setattr", "move_mount"], ["data"]),
+    "publish": Case([Volume.create, stage], Volume.publish, ["mkdir", *ATTACH], ["data"]),
+    "expand": Case([Volume.create], expand, ["zfs set"], ["data"]),
+    "expand a thick one": Case([create_thick], expand, TWO_SETTINGS, ["data"]),
+    "expand on the node": Case([Volume.up], node_expand, [], ["data"]),
+    "modify": Case([Volume.create], modify, TWO_SETTINGS, ["data"]),
+    "unpublish": Case([Volume.up], Volume.unpublish, ["umount2", "rmdir"], ["data"]),
+    "unstage": Case([Volume.create, stage], Volume.unstage, ["umount2"], ["data"]),
+    "detach": Case([Volume.create, Volume.attach], Volume.detach, ["zfs set"], ["data"]),
+    "delete": Case([Volume.create], Volume.delete, DESTROY, []),
+    "snapshot": Case([Volume.create], snapshot, ["zfs snapshot"], ["data", "data@s"]),
+    "snapshot a group": Case(
+        [Volume.create], group_snapshot, ["zfs snapshot"], ["data", "data@g_g"]),
+    "restore": Case(
+        [Volume.create, snapshot], restore, ["zfs clone"], ["copy", "data", "data@s"]),
+    "clone": Case(
+        [Volume.create], clone,
+        ["zfs snapshot", "zfs clone", "zfs destroy"], ["copy", "data", "data@_clone-copy"]),
+    "delete a snapshot": Case(
+        [Volume.create, snapshot], delete_snapshot, DESTROY, ["data"]),
+    "delete a group": Case(
+        [Volume.create, group_snapshot], delete_group_snapshot, DESTROY, ["data"]),
+    "delete a snapshot with a clone": Case(
+        [Volume.create, snapshot, restore], delete_snapshot, DEFER, ["copy", "data", "data@s"]),
+    "delete the clone of a deleted snapshot": Case(
+        [Volume.create, snapshot, restore, delete_snapshot], delete_copy, DESTROY, ["data"]),
+    "delete a clone": Case([Volume.create, clone], delete_copy, DESTROY, ["data"]),
+    "delete what has a snapshot": Case(
+        [Volume.create, snapshot], Volume.delete,
+        ["zfs get", *TRASH], [*TRASHED, "_trash/data-GUID@s"]),
+    "delete what has a clone": Case(
+        [Volume.create, clone], Volume.delete,
+        ["zfs get", *TRASH], [*TRASHED, "_trash/data-GUID@_clone-copy", "copy"]),
+    "delete the last snapshot in the trash": Case(
+        [Volume.create, snapshot, Volume.delete], delete_snapshot,
+        [*DESTROY, "zfs destroy"], ["_trash"]),
+    "delete the last clone in the trash": Case(
+        [Volume.create, clone, Volume.delete], delete_copy, [*DESTROY, "zfs destroy"], ["_trash"],
+        ["--rescan", "1"]),
+    "delete with a time to undo it": Case(
+        [Volume.create], Volume.delete,
+        ["zfs get", "zfs set", *TRASH], TRASHED, ["--trash-ttl", "3600"]),
+    "delete when the time to undo it passes": Case(
+        [Volume.create], Volume.delete, ["zfs get", "zfs set", *TRASH, "zfs destroy"], ["_trash"],
+        ["--trash-ttl", "1", "--rescan", "1"]),
+}
+
+if KERNEL_ZFS:
+    CASES |= {
+        "create an encrypted one": Case(
+            [], create_encrypted, ["zfs create", "zfs get", "zfs unload-key"], ["data"]),
+        "stage an encrypted one": Case(
+            [create_encrypted], stage,
+            ["mkdir", "mount", "zfs get", "zfs load-key", *STAGE], ["data"]),
+        "unstage an encrypted one": Case(
+            [create_encrypted, stage], Volume.unstage,
+            ["umount2", "zfs get", "zfs unload-key"], ["data"]),
+    }
