@@ -7,12 +7,7 @@
  * our own server cannot be made to do: be silent, talk garbage, leave half way, refuse.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* ours is in common/error.h */
+#include "tests/cmocka.h"
 
 #include <stdatomic.h>
 #include <string.h>

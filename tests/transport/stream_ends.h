@@ -7,12 +7,7 @@
  * call does, a test says beforehand; what happens to it is written down.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* ours is in common/error.h */
+#include "tests/cmocka.h"
 
 #include <stdbool.h>
 

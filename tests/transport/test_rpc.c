@@ -4,12 +4,7 @@
  * the test as the one who calls. The service is zcsi.v1.Agent with methods that echo, fail, answer
  * much, or wait until the test lets them end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail
+#include "tests/cmocka.h"
 
 #include <stdio.h>
 #include <netinet/in.h>

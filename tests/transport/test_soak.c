@@ -4,12 +4,7 @@
  * workers, beside a stream, and drop it again. What the process holds after a tenth of them it
  * holds after all: memory, descriptors, threads. CALLS in the environment says how many.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail
+#include "tests/cmocka.h"
 
 #include <dirent.h>
 #include <sched.h>

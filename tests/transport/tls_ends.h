@@ -7,12 +7,7 @@
  * They are in FOLDER/NAME.pem with FOLDER/NAME.key, in a folder that a program makes once.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* ours is in common/error.h */
+#include "tests/cmocka.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Capabilities: what is incomplete, what is not served, and what is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* ours is in common/error.h */
+#include "tests/cmocka.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "controller/capability.h"
-
-static struct arena arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena_init(&arena, SIZE_MAX);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_fini(&arena);
-	return 0;
-}
+#include "tests/arena.h"
 
 static VolumeCapability *mount(const char *fs_type, VolumeCapability_AccessMode_Mode mode)
 {
@@ -241,14 +221,15 @@ static void sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(accepted, setup, teardown),
-		cmocka_unit_test_setup_teardown(incomplete, setup, teardown),
-		cmocka_unit_test_setup_teardown(formats_of_lists, setup, teardown),
-		cmocka_unit_test_setup_teardown(fits_what_the_volume_is, setup, teardown),
-		cmocka_unit_test_setup_teardown(unsupported, setup, teardown),
-		cmocka_unit_test_setup_teardown(unsupported_modes, setup, teardown),
-		cmocka_unit_test_setup_teardown(reach, setup, teardown),
-		cmocka_unit_test_setup_teardown(sizes, setup, teardown),
+		cmocka_unit_test_setup_teardown(accepted, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(incomplete, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(formats_of_lists, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(fits_what_the_volume_is, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(unsupported, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(unsupported_modes, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(reach, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(sizes, arena_setup, arena_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

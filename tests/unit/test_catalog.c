@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* The catalog over a real pool: waiting, healing, and two who change at once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,8 +10,6 @@
 #include "common/clock.h"
 #include "node/catalog_change.h"
 #include "node/zfs.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
 
 #include "tests/unit/pool.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/cmocka.h"
 
 #include <string.h>
 

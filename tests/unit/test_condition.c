@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* What is said of a volume, from what was found. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/mount.h>
 
 #include "node/condition.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
 
 static const struct mount target = {.target = "/t", .source = "p/a", .type = "zfs", .master = 7};
 static const struct mount reader = {

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* What is on a device: nothing is said only of what was read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* ours is in common/error.h */
+#include "tests/cmocka.h"
 
 #include <errno.h>
 #include <stdio.h>

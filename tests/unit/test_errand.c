@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Errands whose call waits for a pipe of the test's, so that it returns when the test says so. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -14,8 +12,6 @@
 #include "common/clock.h"
 #include "common/errand.h"
 #include "common/mem.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
 
 #define LONG_MS  10000
 #define SHORT_MS 50

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Errors: what fail and its kin leave in struct error, short and overlong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* ours is in common/error.h */
+#include "tests/cmocka.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Escapes: the promises of the header, over known texts and thousands of random ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* ours is in common/error.h */
+#include "tests/cmocka.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* What `zpool events -Hfv` prints, as OpenZFS 2.1 printed it, and what it must not be misled by. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* ours is in common/error.h */
+#include "tests/cmocka.h"
 
 #include <string.h>
 
 #include "common/mem.h"
 #include "node/events.h"
+#include "tests/arena.h"
 
 #define PARENT "tank/zcsi"
 #define HEAD   "Nov 20 2026 12:41:08.107211734\tsysevent.fs.zfs.history_event\n"
@@ -54,9 +50,7 @@ static const char *told_since(int64_t since, const char *lines)
 	return text;
 }
 
-#define tells(lines, expected) assert_string_equal(told_since(0, lines), expected)
-
-static struct arena arena;
+#define tells(lines, expected)  assert_string_equal(told_since(0, lines), expected)
 
 #define tells_of(expected, ...) tells(arena_printf(&arena, __VA_ARGS__), expected)
 
@@ -206,20 +200,6 @@ static void nothing_is_too_long(void **state)
 	tells_of(both, EVENT(PARENT "/%s", "-> " PARENT "/%s", "rename"), name, name);
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	arena_init(&arena, SIZE_MAX);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_fini(&arena);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,5 +214,5 @@ int main(void)
 		cmocka_unit_test(nothing_is_too_long),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
 }

@@ -3,12 +3,7 @@
  * Running programs, real ones. No descriptor may stay open after any of the tests. A child's
  * death is seen by the end of a pipe whose other end only it and its children hold.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* ours is in common/error.h */
+#include "tests/cmocka.h"
 
 #include <dirent.h>
 #include <fcntl.h>

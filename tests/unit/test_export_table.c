@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Exports as exportfs(8) and exports(5) have them, there and back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "node/export_table.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
+#include "tests/arena.h"
 
 /* The second is what exportfs makes of the first; the rest is not ours to understand. */
 static const char text[] = "/run/zcsi-nfs/tank/zcsi/a 10.0.0.2(rw,sync,no_subtree_check)\n"
@@ -21,22 +18,6 @@ static const char text[] = "/run/zcsi-nfs/tank/zcsi/a 10.0.0.2(rw,sync,no_subtre
 			   "/srv (rw)\n"
 			   "\n"
 			   "/run/zcsi-nfs/tank/zcsi/b 10.0.0.2(ro)";
-static struct arena arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena_init(&arena, SIZE_MAX);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_fini(&arena);
-	return 0;
-}
-
 static struct export_table parsed(const char *from)
 {
 	struct export_table table;
@@ -104,9 +85,10 @@ static void rows_are_told_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(rows_are_read, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_printed_is_read_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(rows_are_told_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(rows_are_read, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(what_is_printed_is_read_again, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(rows_are_told_apart, arena_setup, arena_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

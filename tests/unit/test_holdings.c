@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* The index and what is built of it; and that both stay fast with 100,000 snapshots. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "node/holdings.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
-
-static struct arena arena;
+#include "tests/arena.h"
 
 static struct dataset *dataset(const char *id)
 {
@@ -257,20 +252,6 @@ static void many_are_all_found(void **state)
 	holdings_fini(&holdings);
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	arena_init(&arena, SIZE_MAX);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_fini(&arena);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,5 +263,5 @@ int main(void)
 		cmocka_unit_test(many_are_all_found),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
 }

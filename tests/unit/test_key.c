@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Which text is a key, and of what kind. Whether zfs takes it is for the lab's tests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <string.h>
 
 #include "node/key.h"
 #include "node/zfs_run.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
 
 #define HEX  "0123456789abcdefABCDEF0000000000"
 #define LONG HEX HEX HEX HEX HEX HEX HEX HEX HEX HEX HEX HEX HEX HEX HEX HEX

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Memory: scopes that clean up, and the arena's promises. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/cmocka.h"
 
 #include <errno.h>
 #include <fcntl.h>

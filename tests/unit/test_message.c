@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Decoding: text that is text, messages that are whole, memory that is bounded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail
+#include "tests/cmocka.h"
 
 #include <stdlib.h>
 #include <string.h>

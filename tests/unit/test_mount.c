@@ -3,10 +3,8 @@
  * mountinfo, paths, and real mounts: those in a mount namespace of the test's own (root only), so
  * that nothing is left behind.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
@@ -20,8 +18,6 @@
 #include "node/mount.h"
 #include "node/mount_kind.h"
 #include "node/path.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
 
 static struct arena arena;
 static char *directory;

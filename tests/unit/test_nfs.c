@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Names of shares and servers, and which mount flags are NFS's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <string.h>
 
 #include "node/address.h"
 #include "node/nfs.h"
 #include "node/share.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
 
 static void sources_are_read_back(void **state)
 {

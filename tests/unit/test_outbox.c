@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Bytes leave an outbox as they came, in whatever parts they come and go. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/cmocka.h"
 
 #include "transport/outbox.h"
 

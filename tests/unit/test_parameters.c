@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Parameters: what each key takes, the canonical text, and how two texts differ. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* ours is in common/error.h */
+#include "tests/cmocka.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,22 +8,7 @@
 #include "controller/parameter_table.h"
 #include "controller/parameters.h"
 #include "proto/csi.h"
-
-static struct arena arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena_init(&arena, SIZE_MAX);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_fini(&arena);
-	return 0;
-}
+#include "tests/arena.h"
 
 /* pairs: key, value, key, value, NULL */
 static int parse(const char *const *pairs, struct parameters *ret, struct error *err)
@@ -403,22 +383,24 @@ static void help_lists_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(none_given, setup, teardown),
-		cmocka_unit_test_setup_teardown(properties_and_text, setup, teardown),
-		cmocka_unit_test_setup_teardown(unknown_key_is_named_with_the_known, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(misspelt_key_gets_the_nearest, setup, teardown),
-		cmocka_unit_test_setup_teardown(reserved_key_says_why, setup, teardown),
-		cmocka_unit_test_setup_teardown(contradictions, setup, teardown),
-		cmocka_unit_test_setup_teardown(root_directory, setup, teardown),
-		cmocka_unit_test_setup_teardown(user_property, setup, teardown),
-		cmocka_unit_test_setup_teardown(mutable_ones, setup, teardown),
-		cmocka_unit_test_setup_teardown(too_long_for_a_property, setup, teardown),
-		cmocka_unit_test_setup_teardown(values, setup, teardown),
-		cmocka_unit_test_setup_teardown(too_large, setup, teardown),
-		cmocka_unit_test_setup_teardown(differences, setup, teardown),
-		cmocka_unit_test_setup_teardown(odd_texts_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(help_lists_all, setup, teardown),
+		cmocka_unit_test_setup_teardown(none_given, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(properties_and_text, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(unknown_key_is_named_with_the_known, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(misspelt_key_gets_the_nearest, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(reserved_key_says_why, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(contradictions, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(root_directory, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(user_property, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(mutable_ones, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(too_long_for_a_property, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(values, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(too_large, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(differences, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(odd_texts_end, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(help_lists_all, arena_setup, arena_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

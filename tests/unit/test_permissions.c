@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Permissions: their texts, and what they make of a real root directory (root only). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +11,6 @@
 
 #include "common/mem.h"
 #include "node/permissions.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
 
 #define NONE UINT32_MAX
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Who may have a volume at the same time, and the text that remembers it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <string.h>
 
 #include "node/publication.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
 
 enum { SNW = 1, SNRO = 2, MNRO = 3, MNSW = 4, MNMW = 5, SNSW = 6, SNMW = 7 };
 

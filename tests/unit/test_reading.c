@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* What `zfs get` prints, and which of it is ours. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <string.h>
 
 #include "node/reading.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
-
-static struct arena arena;
+#include "tests/arena.h"
 
 static struct reading parse(const char *text)
 {
@@ -209,20 +204,6 @@ static void the_trash_is_told_by_its_names(void **state)
 	assert_string_equal(reading.snapshots[0]->zfs_name, "t/p/_trash/a-11@daily");
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	arena_init(&arena, SIZE_MAX);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_fini(&arena);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,5 +215,5 @@ int main(void)
 		cmocka_unit_test(the_trash_is_told_by_its_names),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
 }

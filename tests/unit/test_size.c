@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Sizes: what a CapacityRange makes, and which volumes it accepts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail /* ours is in common/error.h */
+#include "tests/cmocka.h"
 
 #include "controller/size.h"
 

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* What snapshots and deleted volumes are called, however long the names are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <string.h>
 
 #include "node/snapshot.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
-
-static struct arena arena;
+#include "tests/arena.h"
 
 static const char *leaf(const char *zfs_name)
 {
@@ -106,20 +101,6 @@ static void ids_are_cut_between_characters(void **state)
 	}
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	arena_init(&arena, SIZE_MAX);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_fini(&arena);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,5 +110,5 @@ int main(void)
 		cmocka_unit_test(ids_are_cut_between_characters),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
 }

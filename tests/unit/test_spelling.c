@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Spelling: how far words are apart, and which slips are believed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/cmocka.h"
 
 #include <string.h>
 

@@ -3,10 +3,8 @@
  * How full a mount is: of one that answers, and of one whose filesystem is a /dev/fuse that nobody
  * reads, in a mount namespace of the test's own (root only).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +18,6 @@
 
 #include "common/clock.h"
 #include "node/usage.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
 
 #define ASKERS 16
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* gRPC's small encodings: message prefix, timeouts, percent coding, codes, UTF-8. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail
+#include "tests/cmocka.h"
 
 #include <string.h>
 

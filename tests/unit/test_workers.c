@@ -3,12 +3,7 @@
  * Workers: one key in order and one at a time, everything else at the same time. What a test waits
  * for is a semaphore that a handler posts; the test itself plays the loop.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#undef fail
+#include "tests/cmocka.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* What zfs says and what we make of it; then the verbs, on a real pool. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/cmocka.h"
+
 #include <string.h>
 
 #include "node/mount.h"
 #include "node/zfs.h"
 #include "node/zfs_read.h"
 #include "node/zfs_run.h"
-
-#include <cmocka.h> /* last: its fail() is not ours */
 
 #include "tests/unit/pool.h"
 
