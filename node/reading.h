@@ -12,12 +12,6 @@
 #include "node/dataset.h"
 #include "node/snapshot.h"
 
-/*
- * The properties that reading_parse wants to see, and that OpenZFS, or zfs-fuse, has:
- * `zfs get -Hp -o name,property,value,source`.
- */
-const char *reading_properties(bool openzfs);
-
 struct reading {
 	char *text;        /* what the rows point into: freed by who asked for it */
 	bool parent;       /* was among what was read */
@@ -35,10 +29,10 @@ struct reading {
 };
 
 /*
- * text is cut up, and the rows point into it. A dataset counts when it is a filesystem, or a zvol
- * with a format, right under the parent or its trash whose local zcsi:version is ours and whose
- * local zcsi:volume names it; a snapshot when it inherits that from such a name. The rest is
- * someone else's, or hidden.
+ * text is what `zfs get` printed of entry_properties(); it is cut up, and the rows point into it.
+ * A dataset counts when it is a filesystem, or a zvol with a format, right under the parent or its
+ * trash whose local zcsi:version is ours and whose local zcsi:volume names it; a snapshot when it
+ * inherits that from such a name. The rest is someone else's, or hidden.
  */
 void reading_parse(struct arena *arena, const char *parent, char *text, struct reading *ret);
 

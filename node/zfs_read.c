@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node/entry.h"
 #include "node/zfs.h"
 #include "node/zfs_read.h"
 #include "node/zfs_run.h"
@@ -19,7 +20,7 @@
 
 static const char *wanted(void)
 {
-	return reading_properties(zfs_is_the_kernels());
+	return entry_properties(zfs_is_the_kernels());
 }
 
 /* The reading owns the text. */
