@@ -45,22 +45,11 @@ static void set_state(struct catalog *catalog, enum catalog_state state, const c
 static int read_pool(struct arena *arena, const char *parent, uint64_t *ret_guid,
 		     struct reading *ret, struct error *err)
 {
-	if (zfs_pool_guid(parent, ret_guid, err)) {
-		if (err->code == ERR_UNAVAILABLE)
-			return fail(err, ERR_UNAVAILABLE,
-				    "there is no pool '%.*s' on this host; import it with 'zpool "
-				    "import', or make one with 'zpool create'",
-				    (int)strcspn(parent, "/"), parent);
+	if (zfs_pool_guid(parent, ret_guid, err))
 		return -1;
-	}
 	if (!zfs_list(arena, parent, ret, err))
 		return 0;
-	if (err->code == ERR_NOT_FOUND)
-		return fail(err, ERR_UNAVAILABLE,
-			    "there is no dataset '%s' on this host; make it with 'zfs create -p "
-			    "-o mountpoint=none %s'",
-			    parent, parent);
-	return -1;
+	return err->code == ERR_NOT_FOUND ? zfs_no_parent(parent, err) : -1;
 }
 
 static void keep_origins(struct catalog *catalog, const struct reading *reading)

@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "node/agent.h"
+#include "node/check.h"
 #include "node/exports.h"
 #include "node/feed.h"
 #include "node/metrics.h"
@@ -116,6 +117,8 @@ int main(int argc, char **argv)
 	if (done < 0) {
 		fprintf(stderr, "zcsi-node: %s\n", err.text);
 		status = EXIT_FAILURE;
+	} else if (!done && settings.check) {
+		status = check_host(&settings, stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
 	} else if (!done) {
 		status = serve(&settings);
 	}

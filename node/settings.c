@@ -29,6 +29,7 @@ static struct {
 	const char *node_id, *dataset, *rescan, *trash_ttl, *max_volumes, *log_level, *log_format,
 		*address;
 	const char *metrics;
+	bool check;
 	struct trust trust;
 } given;
 
@@ -74,6 +75,11 @@ static const struct option_row options[] = {
 	{"log-format", "ZCSI_LOG_FORMAT", "FORMAT", "logfmt", "logfmt or json.",
 	 .ret_text = &given.log_format},
 	MONITOR_OPTION(given.metrics),
+	{"check", "ZCSI_CHECK", NULL, NULL,
+	 "Do not serve: print what this host has of what its volumes need, with these options, a "
+	 "line each: ok, optional or MISSING, and what to do. Changes nothing; ends with 1 when "
+	 "something is MISSING.",
+	 .ret_flag = &given.check},
 	TRUST_OPTIONS(given.trust),
 };
 
@@ -210,6 +216,7 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 	ret->agent_endpoints = given.agent_endpoints;
 	ret->trust = &given.trust;
 	ret->metrics = given.metrics;
+	ret->check = given.check;
 	ret->dataset = given.dataset && *given.dataset ? given.dataset : NULL;
 	if (ret->dataset && check_dataset(ret->dataset, err))
 		return -1;

@@ -17,6 +17,7 @@ struct settings {
 	struct trust *trust;
 	const char *metrics; /* NULL: not served */
 	const char *dataset; /* NULL: a node without a pool */
+	bool check;          /* do not serve, only say what is missing */
 	unsigned rescan_seconds;
 	unsigned trash_ttl; /* seconds */
 	unsigned max_volumes;

@@ -41,12 +41,31 @@ static int get(struct arena *arena, const char *parent, const char *const *argv,
 	return 0;
 }
 
+int zfs_no_parent(const char *parent, struct error *err)
+{
+	return fail(err, ERR_UNAVAILABLE,
+		    "there is no dataset '%s' on this host; make it with 'zfs create -p "
+		    "-o mountpoint=none %s'",
+		    parent, parent);
+}
+
 int zfs_list(struct arena *arena, const char *parent, struct reading *ret, struct error *err)
 {
 	const char *argv[] = {"zfs",    "get",  "-rHp", "-o", "name,property,value,source",
 			      wanted(), parent, NULL};
 
 	return get(arena, parent, argv, true, ret, err);
+}
+
+int zfs_parent(const char *parent, char **ret, struct error *err)
+{
+	const char *properties = zfs_is_the_kernels()
+					 ? "type,canmount,mountpoint,readonly,keystatus"
+					 : "type,canmount,mountpoint,readonly";
+	const char *argv[] = {"zfs",      "get",  "-Hp", "-o", "property,value",
+			      properties, parent, NULL};
+
+	return zfs_run_once(&(struct exec){.argv = argv}, ret, err);
 }
 
 int zfs_read(struct arena *arena, const char *parent, const char *const *names, size_t n,
@@ -82,8 +101,14 @@ int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
 	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(parent, "/"), parent);
 	/* zfs-fuse's zpool knows neither -H nor -p: a headline, then "pool guid 123 default". */
 	const char *argv[] = {"zpool", "get", "guid", pool, NULL};
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err))
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err)) {
+		if (err->code == ERR_UNAVAILABLE)
+			fail(err, ERR_UNAVAILABLE,
+			     "there is no pool '%s' on this host; import it with 'zpool import', "
+			     "or make one with 'zpool create'",
+			     pool);
 		return -1;
+	}
 	const char *line = strchr(out, '\n');
 	if (!line || sscanf(line, "%*s guid %" SCNu64, ret) != 1)
 		return fail(err, ERR_INTERNAL, "zpool tells no guid of the pool '%s'", pool);

@@ -11,6 +11,10 @@
 #include "common/mem.h"
 #include "node/reading.h"
 
+/* The parent's own properties: "property\tvalue" a line. *ret is the caller's to free. */
+int zfs_parent(const char *parent, char **ret, struct error *err);
+/* Where the parent itself is what was not found. Always -1. */
+int zfs_no_parent(const char *parent, struct error *err);
 /* All below the parent. A reading's rows are in the arena; its text is the caller's to free. */
 int zfs_list(struct arena *arena, const char *parent, struct reading *ret, struct error *err);
 /* The parent and these of what is below it, as ZFS has them now; those not there are left out. */

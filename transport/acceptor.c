@@ -40,6 +40,20 @@ static void on_connection(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
+int acceptor_address(const char *endpoint, bool allow_plaintext, struct endpoint *ret_endpoint,
+		     struct address *ret_address, struct error *err)
+{
+	if (endpoint_parse(endpoint, ret_endpoint, err) < 0 ||
+	    endpoint_resolve(ret_endpoint, ret_address, 1, err) < 0)
+		return -1;
+	if (allow_plaintext || address_is_local(ret_address))
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "endpoint '%s' would be reachable in plain text from other hosts: use a "
+		    "loopback address, or say --insecure",
+		    endpoint);
+}
+
 int acceptor_open(struct acceptor *acceptor, struct loop *loop, const char *endpoint,
 		  void (*accepted)(struct acceptor *acceptor, int fd), bool allow_plaintext,
 		  struct error *err)
@@ -48,15 +62,8 @@ int acceptor_open(struct acceptor *acceptor, struct loop *loop, const char *endp
 	struct stat st = {0};
 
 	*acceptor = (struct acceptor){.accepted = accepted, .fd = -1};
-	if (endpoint_parse(endpoint, &acceptor->endpoint, err) < 0 ||
-	    endpoint_resolve(&acceptor->endpoint, &address, 1, err) < 0)
+	if (acceptor_address(endpoint, allow_plaintext, &acceptor->endpoint, &address, err) < 0)
 		return -1;
-	if (!allow_plaintext && !address_is_local(&address))
-		return fail(
-			err, ERR_FAILED_PRECONDITION,
-			"endpoint '%s' would be reachable in plain text from other hosts: use a "
-			"loopback address, or say --insecure",
-			endpoint);
 	acceptor->fd = endpoint_listen(&acceptor->endpoint, &address, err);
 	if (acceptor->fd < 0)
 		return -1;

@@ -28,6 +28,12 @@ struct acceptor {
 };
 
 /*
+ * Where it would listen, without doing so: -1 when it would be in plain text where it must not be,
+ * or the endpoint is none. Blocks as endpoint_resolve does.
+ */
+int acceptor_address(const char *endpoint, bool allow_plaintext, struct endpoint *ret_endpoint,
+		     struct address *ret_address, struct error *err);
+/*
  * Listen: endpoint.h has the forms. A stale unix socket is replaced, a live one is an error. TCP
  * beyond loopback needs allow_plaintext. -1: there is nothing to close.
  */

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+import certificates as made_certificates
 from daemon import BUILD, Daemon, wait_for
 from host import Host, run, Volume
 from pool import Pools
@@ -47,6 +48,11 @@ def pools():
 @pytest.fixture(scope="session")
 def pool(pools):
     return pools.create(f"e2e{os.getpid()}")
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    return made_certificates.make(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture(autouse=True)

@@ -6,25 +6,13 @@ import subprocess
 import grpc
 import pytest
 
+from certificates import files
 from client import Client, ROOT, refused
 from daemon import Daemon
-from host import Volume, run
+from host import Volume
 
 CODE = grpc.StatusCode
 ALLOWED = "zcsi.v1.Agent=controller.example"
-
-
-@pytest.fixture(scope="session")
-def certificates(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("certificates")
-    run(str(ROOT / "jobs/local/certs"), str(folder), "controller.example,127.0.0.1",
-        "node.example,127.0.0.1", "stranger.example", "by-uri,spiffe://site/controller")
-    return folder
-
-
-def files(folder, name):
-    return ("--tls-ca", folder / "ca.pem", "--tls-cert", folder / f"{name}.pem",
-            "--tls-key", folder / f"{name}.key")
 
 
 def free_port():

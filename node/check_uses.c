@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The programs and services that volumes of some kinds need, and others do not.
+ *
+ * Invariant: nothing is started to see whether it would. What zfs-fuse cannot do at all is not
+ * asked for.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/exec.h"
+#include "common/mem.h"
+#include "node/address.h"
+#include "node/check.h"
+#include "node/export_host.h"
+#include "node/zfs_run.h"
+
+#define THING_MAX 300
+
+static const struct {
+	const char *program, *package, *use;
+} programs[] = {
+	{"mkfs.ext4", "e2fsprogs", "fs_type ext4"},
+	{"e2fsck", "e2fsprogs", "clones of volumes with fs_type ext4"},
+	{"tune2fs", "e2fsprogs", "clones of volumes with fs_type ext4"},
+	{"mkfs.xfs", "xfsprogs", "fs_type xfs"},
+	{"xfs_admin", "xfsprogs", "clones of volumes with fs_type xfs"},
+	{"exportfs", "nfs-kernel-server", "attach=nfs"},
+};
+
+/* As posix_spawnp looks for it. */
+static bool is_installed(const char *program)
+{
+	const char *path = getenv("PATH");
+	char file[4096];
+
+	for (path = path ? path : "/bin:/usr/bin"; *path; path += *path == ':') {
+		int length = (int)strcspn(path, ":");
+		snprintf(file, sizeof(file), "%.*s/%s", length, path, program);
+		if (!access(file, X_OK))
+			return true;
+		path += length;
+	}
+	return false;
+}
+
+static void check_programs(struct check *check)
+{
+	char thing[THING_MAX];
+	struct error err;
+
+	for (size_t i = 0; i < COUNT(programs); i++) {
+		int failed = is_installed(programs[i].program)
+				     ? 0
+				     : fail(&err, ERR_FAILED_PRECONDITION, "install %s, for %s",
+					    programs[i].package, programs[i].use);
+		snprintf(thing, sizeof(thing), "program '%s'", programs[i].program);
+		check_say(check, OPTIONAL, thing, failed, &err);
+	}
+}
+
+static void check_services(struct check *check)
+{
+	struct error err;
+
+	int failed =
+		access("/run/udev/control", F_OK)
+			? fail(&err, ERR_FAILED_PRECONDITION,
+			       "start systemd-udevd, or give the container the host's /run/udev "
+			       "and /dev, for block volumes, ext4 and xfs")
+			: 0;
+	check_say(check, OPTIONAL, "names of devices, by udev", failed, &err);
+	failed = export_host_serves()
+			 ? 0
+			 : fail(&err, ERR_FAILED_PRECONDITION,
+				"run 'systemctl enable --now nfs-server', for attach=nfs");
+	check_say(check, OPTIONAL, "NFS server", failed, &err);
+}
+
+/* The kernel loads it when something is mounted. */
+static bool has_nfs(void)
+{
+	const char *const argv[] = {"modprobe", "--dry-run", "--quiet", "nfs", NULL};
+	struct exec_result result;
+	struct error err;
+
+	if (exec_run(&(struct exec){.argv = argv}, &result, &err))
+		return false;
+	int status = result.status;
+	exec_result_fini(&result);
+	return status == 0;
+}
+
+/* Of other hosts, whatever this one has itself. */
+static void check_remote(struct check *check)
+{
+	char address[ADDRESS_MAX];
+	struct error err;
+
+	int failed = has_nfs() ? 0
+			       : fail(&err, ERR_FAILED_PRECONDITION,
+				      "there is no module nfs of this kernel, for volumes of "
+				      "other hosts with attach=nfs");
+	check_say(check, OPTIONAL, "NFS client", failed, &err);
+	address_default(address);
+	failed = *address || *check->settings->address
+			 ? 0
+			 : fail(&err, ERR_FAILED_PRECONDITION,
+				"there is no default route: give --address, for attach=nfs");
+	check_say(check, OPTIONAL, "address", failed, &err);
+}
+
+void check_uses(struct check *check)
+{
+	if (check->settings->dataset && zfs_is_the_kernels()) {
+		check_programs(check);
+		check_services(check);
+	}
+	check_remote(check);
+}

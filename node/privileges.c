@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Linux capabilities: one list of those that are of use here.
+ *
+ * Invariant: whatever else root may do, volumes do not need. jobs/systemd has the same list, and a
+ * test compares them.
+ */
+#include "node/privileges.h"
+
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+#define ROW(capability, openzfs, use)                                                              \
+	{                                                                                          \
+		capability, #capability, use, openzfs                                              \
+	}
+
+const struct privilege privileges[] = {
+	ROW(CAP_SYS_ADMIN, false, "to mount, and to run zfs"),
+	ROW(CAP_CHOWN, false, "for the owner of a volume's root directory"),
+	ROW(CAP_FOWNER, false, "for the mode of a root directory that is somebody's"),
+	ROW(CAP_FSETID, false, "for a root directory whose group new files get"),
+	ROW(CAP_DAC_OVERRIDE, false, "for paths through the folders of others"),
+	ROW(CAP_SYS_PTRACE, false, "to say which process uses a volume"),
+	ROW(CAP_SYS_RESOURCE, true, "to grow ext4 while it is in use"),
+};
+
+const size_t n_privileges = COUNT(privileges);
+
+bool privilege_held(const struct privilege *privilege)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (syscall(SYS_capget, &header, data))
+		return false;
+	return data[CAP_TO_INDEX(privilege->number)].effective & CAP_TO_MASK(privilege->number);
+}

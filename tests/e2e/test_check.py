@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MPL-2.0
+"""zcsi-node --check on hosts that have all that volumes need, and on hosts that lack one thing.
+What a host lacks it really lacks: each runs in a mount namespace and with rights of its own."""
+import subprocess
+
+import pytest
+
+from certificates import files
+from daemon import BUILD
+from host import datasets, run, tree
+
+# Mounts that all mount namespaces see, whatever those of this host are.
+SHARED = "mount --make-rprivate / && mount --make-rshared /"
+NEEDED = ("CAP_SYS_ADMIN", "CAP_CHOWN", "CAP_FOWNER", "CAP_FSETID", "CAP_DAC_OVERRIDE",
+          "CAP_SYS_PTRACE")
+
+
+def in_namespace(mounts, propagation="private"):
+    """The words of a program that runs another one where mounts have been made so. It waits for
+    that one, so that the namespace lives as long."""
+    return ("unshare", "--mount", "--propagation", propagation, "sh", "-c",
+            f'{mounts} && "$@"; exit $?', "sh")
+
+
+class Answer:
+    """What it printed: the words that lines begin with, the things, and what is to be done."""
+
+    def __init__(self, done):
+        self.status, self.text = done.returncode, done.stdout
+        self.lines = [line.split(" ", 1) for line in done.stdout.splitlines()]
+        assert done.stderr == ""
+        assert {word for word, _ in self.lines} <= {"ok", "optional", "MISSING"}
+
+    def has(self, thing):
+        return ["ok", thing] in self.lines
+
+    def missing(self):
+        return [line for word, line in self.lines if word == "MISSING"]
+
+
+@pytest.fixture
+def parent(pool):
+    name = f"{pool}/checked"
+    run("zfs", "create", "-o", "canmount=off", "-o", "mountpoint=none", name)
+    yield name
+    run("zfs", "destroy", name)
+
+
+@pytest.fixture
+def check(parent, tmp_path):
+    """check(option...): of a host that lacks nothing but what the test takes away."""
+    def run_it(*args, mounts=SHARED, prefix=(), path=None, dataset=parent):
+        endpoints = [f"unix://{tmp_path}/{name}/{name}.sock" for name in ("node", "agent")]
+        program = ["env", f"PATH={path}"] if path else []
+        return Answer(subprocess.run(
+            [*in_namespace(mounts), *prefix, *program, str(BUILD / "zcsi-node"), "--check",
+             "--dataset", dataset, "--endpoint", endpoints[0], "--agent-endpoint", endpoints[1],
+             *map(str, args)], capture_output=True, text=True))
+    return run_it
+
+
+def test_a_host_that_lacks_nothing(check, parent, certificates):
+    answer = check(*files(certificates, "node.example"))
+    assert (answer.status, answer.missing()) == (0, []), answer.text
+    for thing in ("system call mount_setattr(2)", "mount propagation below '/'", "TLS",
+                  f"pool of '{parent}'", f"dataset '{parent}'"):
+        assert answer.has(thing), f"{thing}: {answer.text}"
+    for name in NEEDED:
+        assert answer.has(f"capability {name}")
+    assert sum(line.startswith("endpoint ") for _, line in answer.lines) == 2
+
+
+def test_nothing_is_changed(check, parent, tmp_path):
+    before = datasets(parent), run("zfs", "get", "all", parent), tree(tmp_path)
+    assert check().status == 0
+    assert (datasets(parent), run("zfs", "get", "all", parent), tree(tmp_path)) == before
+
+
+def lacks(answer, thing, *words):
+    """That and nothing else is missing, and what is to be done has the words."""
+    assert answer.status == 1
+    [line] = answer.missing()
+    assert line.startswith(f"{thing}: "), answer.text
+    for word in words:
+        assert word in line
+
+
+def test_without_the_programs(check, parent):
+    lacks(check(path="/nonexistent"), f"pool of '{parent}'", "'zpool' is not on this host",
+          "install zfsutils-linux")
+
+
+def test_without_the_pool(check):
+    lacks(check(dataset="no-such-pool/zcsi"), "pool of 'no-such-pool/zcsi'", "zpool import")
+
+
+def test_without_the_parent(check, pool):
+    lacks(check(dataset=f"{pool}/none"), f"dataset '{pool}/none'", f"none {pool}/none'")
+
+
+@pytest.mark.parametrize("changes, words", [
+    (("canmount=on", "mountpoint=/run/zcsi-check"), "run 'zfs set canmount=off "),
+    (("readonly=on",), "run 'zfs set readonly=off ")])
+def test_a_parent_that_is_not_as_it_should_be(check, parent, changes, words):
+    for change in changes:
+        run("zfs", "set", change, parent)
+    lacks(check(), f"dataset '{parent}'", words + parent)
+
+
+def test_a_host_without_a_pool_needs_none(check):
+    answer = check(dataset="")
+    assert answer.status == 0
+    assert not any(line.startswith(("pool", "dataset")) for _, line in answer.lines)
+
+
+def test_mounts_that_nobody_else_sees(check):
+    lacks(check(mounts="true"), "mount propagation", "--make-rshared /")
+
+
+def test_mounts_of_a_unit_with_a_file_system_of_its_own(check):
+    """systemd has them follow the host's, and then shares them with nobody."""
+    lacks(check(prefix=in_namespace("mount --make-rshared /", "slave")), "mount propagation",
+          "ProtectSystem")
+
+
+def test_mounts_that_are_seen_in_one_folder(check, tmp_path):
+    folder = tmp_path / "staging"
+    folder.mkdir()
+    answer = check(mounts=f"mount --bind {folder} {folder} && mount --make-shared {folder}")
+    assert answer.status == 0
+    assert answer.has(f"mount propagation below '{folder}'")
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_without_a_capability(check, name):
+    without = f"-{name[4:].lower()}"
+    answer = check(prefix=("setpriv", "--bounding-set", without, "--inh-caps", without))
+    lacks(answer, f"capability {name}", "run zcsi-node as root")
+
+
+def test_certificates_that_do_not_belong_together(check, certificates):
+    ca, cert, key = [(option, f"{certificates}/{name}") for option, name in (
+        ("--tls-ca", "ca.pem"), ("--tls-cert", "node.example.pem"),
+        ("--tls-key", "stranger.example.key"))]
+    lacks(check(*ca, *cert, *key), "TLS", key[1], "is not that of certificate")
+    lacks(check(*ca, *cert), "TLS", "--tls-key is missing")
+    lacks(check(*ca, *cert, key[0], "/nonexistent"), "TLS", "'/nonexistent'")
+
+
+@pytest.mark.parametrize("endpoint, words", [
+    ("unix:///nonexistent/folder/a.sock", "make its folder"),
+    ("tcp://0.0.0.0:1", "--insecure"), ("ftp://host", "tcp://HOST:PORT")])
+@pytest.mark.parametrize("option", ["--endpoint", "--agent-endpoint", "--metrics"])
+def test_an_endpoint_that_cannot_be(check, option, endpoint, words):
+    lacks(check(option, endpoint), f"endpoint '{endpoint}'", words)
+
+
+def test_every_capability_that_is_told_is_tested(check):
+    told = [line.split()[1].rstrip(":") for _, line in check().lines
+            if line.startswith("capability ")]
+    assert [name for name in told if name != "CAP_SYS_RESOURCE"] == list(NEEDED)
