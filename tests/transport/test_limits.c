@@ -18,7 +18,7 @@
 #include "transport/endpoint.h"
 #include "transport/server.h"
 
-#define SHORT_MS 100
+#define SHORT_MS 500
 #define RESETS   5
 
 static struct {
