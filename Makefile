@@ -146,9 +146,10 @@ run-clean: ## remove what make run made
 packages: ## install what building, testing and linting need (Debian 12, root)
 	@. jobs/local/host.sh && host_packages build pool check lint
 
-check: ## all tests but those of other people's suites: units, transport, end to end
+check: ## all tests but those of other people's suites: units, flags, transport, end to end
 	@. jobs/local/host.sh && host_packages build pool check
 	@$(MAKE) --no-print-directory all units
+	@CC=$(CC) tests/hardening $(DAEMONS:%=$(BUILD)/%)
 	@BUILD=$(BUILD) $(PYTEST) tests/transport tests/e2e
 conformance: ## csc, csi-sanity, h2spec, grpcurl and gRPC's own stacks judge it (needs Go, node)
 	@. jobs/local/host.sh && host_packages build pool check
