@@ -12,6 +12,7 @@ import pytest
 from client import refused
 from host import fill, get, Host, run, SIZE, Volume
 from staged import sibling
+from zvols import read, write, zvol
 
 CODE = grpc.StatusCode
 KEY, WRONG, PHRASE = "0123456789abcdef" * 4, "f123456789abcdef" * 4, "correct horse battery"
@@ -229,6 +230,34 @@ def test_a_mount_in_another_namespace_keeps_it_and_unstage_is_done(secret):
         elsewhere.communicate(b"\n")
     secret.unstage()
     assert not is_open(secret)
+
+
+@pytest.mark.parametrize("wanted", ["block", "ext4"])
+def test_a_zvol_is_open_while_it_is_staged_too(host, wanted):
+    volume = zvol(host, "data", wanted)
+    volume.secrets = {"encryption_key": KEY}
+    volume.create(**ENCRYPTED)
+    dataset = host.dataset("data")
+    assert get(dataset, "type") == "volume" and get(dataset, "encryption") == "aes-256-gcm"
+    assert not is_open(volume)
+    steps_up(volume)
+    assert is_open(volume)
+    path = volume.target if wanted == "block" else f"{volume.target}/note"
+    Path(path).touch()
+    write(path, b"kept")
+    volume.unpublish()
+    assert is_open(volume)
+    volume.unstage()
+    assert not is_open(volume)
+    volume.secrets = {"encryption_key": WRONG}
+    with refused(CODE.UNAUTHENTICATED, naming=("'data'", "encryption_key")):
+        volume.stage()
+    assert not is_open(volume) and host.mounts() == []
+    volume.secrets = {"encryption_key": KEY}
+    steps_up(volume)
+    assert read(path, 4) == b"kept"
+    volume.down().delete()
+    assert (host.leaves(), host.mounts()) == ([], [])
 
 
 def test_it_grows_and_is_measured_while_it_is_used(host, secret):
