@@ -71,7 +71,8 @@ static void set_attributes(posix_spawnattr_t *attributes)
 						     POSIX_SPAWN_SETPGROUP);
 }
 
-static int spawn(const char *const *argv, const int fds[3], pid_t *ret_pid, struct error *err)
+/* The first n descriptors of the child. */
+static int spawn(const char *const *argv, const int *fds, int n, pid_t *ret_pid, struct error *err)
 {
 	auto_free char **environment = child_environment();
 	posix_spawn_file_actions_t actions;
@@ -81,7 +82,7 @@ static int spawn(const char *const *argv, const int fds[3], pid_t *ret_pid, stru
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attributes);
 	set_attributes(&attributes);
-	for (int i = 0; i < 3 && number == 0; i++)
+	for (int i = 0; i < n && number == 0; i++)
 		number = posix_spawn_file_actions_adddup2(&actions, fds[i], i);
 	if (number == 0)
 		number = posix_spawnp(ret_pid, argv[0], &actions, &attributes, (char *const *)argv,
@@ -96,7 +97,7 @@ static int spawn(const char *const *argv, const int fds[3], pid_t *ret_pid, stru
 	return number == 0 ? 0 : fail_errno(err, "cannot run '%s'", argv[0]);
 }
 
-int child_start(struct child *child, const char *const *argv, int in, struct error *err)
+int child_start(struct child *child, const char *const *argv, int in, int keep, struct error *err)
 {
 	auto_close int out = -1;
 	auto_close int error = -1;
@@ -104,7 +105,7 @@ int child_start(struct child *child, const char *const *argv, int in, struct err
 	*child = (struct child)CHILD_NONE;
 	if (open_output(&child->out, &out, err) < 0 ||
 	    open_output(&child->error, &error, err) < 0 ||
-	    spawn(argv, (const int[]){in, out, error}, &child->pid, err) < 0) {
+	    spawn(argv, (const int[]){in, out, error, keep}, keep ? 4 : 3, &child->pid, err) < 0) {
 		child_fini(child);
 		return -1;
 	}

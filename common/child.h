@@ -4,7 +4,7 @@
 
 /*
  * A program beside us, for common/exec.c and common/follow.c: an argv, never a shell; LC_ALL=C; a
- * process group of its own. No descriptor of ours but the three it is given goes to it, and every
+ * process group of its own. No descriptor of ours but those it is given goes to it, and every
  * signal is at its default.
  */
 
@@ -23,8 +23,11 @@ struct child {
 		.pidfd = -1, .out = -1, .error = -1                                                \
 	}
 
-/* in: what it has as stdin. -1: nothing runs; ERR_FAILED_PRECONDITION names what is missing. */
-int child_start(struct child *child, const char *const *argv, int in, struct error *err);
+/*
+ * in: what it has as stdin. keep: what it has beside the three, until it ends; 0: nothing. -1:
+ * nothing runs; ERR_FAILED_PRECONDITION names what is missing.
+ */
+int child_start(struct child *child, const char *const *argv, int in, int keep, struct error *err);
 /* Waits for its end: the exit status, 128 + signal when one ended it; -1 with errno. */
 int child_reap(struct child *child);
 /* It must not go on: SIGKILL for its group. Waits a second at most. What child_reap would say. */

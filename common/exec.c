@@ -128,7 +128,7 @@ static int open_input(const char *text, struct error *err)
 static int start(const struct exec *exec, struct run *run, struct error *err)
 {
 	run->in = open_input(exec->input, err);
-	if (run->in < 0 || child_start(&run->child, exec->argv, run->in, err) < 0)
+	if (run->in < 0 || child_start(&run->child, exec->argv, run->in, exec->keep, err) < 0)
 		return -1;
 	run->out.fd = steal_fd(&run->child.out);
 	run->error.fd = steal_fd(&run->child.error);

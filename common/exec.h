@@ -4,8 +4,8 @@
 
 /*
  * Run a program and wait for it: an argv, never a shell; LC_ALL=C; stdin is /dev/null or a text;
- * stdout and stderr are collected. Every descriptor of ours is close-on-exec and every signal is
- * at its default in the child. One debug line in the log a run: the argv, the status, the
+ * stdout and stderr are collected. Every other descriptor is close-on-exec and every signal is at
+ * its default in the child. One debug line in the log a run: the argv, the status, the
  * milliseconds. Blocks: for worker threads only.
  */
 
@@ -19,6 +19,7 @@ struct exec {
 	const char *input;       /* what stdin gives, or NULL; wiped when it has ended */
 	int64_t timeout_ms;      /* then SIGKILL; 0 takes EXEC_TIMEOUT_MS */
 	size_t max_output;       /* of stdout; 0 takes EXEC_OUTPUT_MAX */
+	int keep;                /* a descriptor of ours that it has too, until it ends; 0: none */
 };
 
 #define EXEC_TIMEOUT_MS 120000

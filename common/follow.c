@@ -71,7 +71,7 @@ int follow_start(struct follow *follow, const char *const *argv, struct error *e
 		return fail_errno(err, "cannot make a pipe");
 	auto_close int theirs = ends[0];
 	auto_close int ours = ends[1];
-	if (child_start(&follow->child, argv, theirs, err))
+	if (child_start(&follow->child, argv, theirs, 0, err))
 		return -1;
 	/* O_ASYNC belongs to what the pipe's end and the child's stdin both are. */
 	if (fcntl(theirs, F_SETOWN, follow->child.pid) < 0 || fcntl(theirs, F_SETFL, O_ASYNC) < 0) {

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/thread.h"
 #include "node/catalog_inside.h"
+#include "node/lock_file.h"
 
 struct catalog *catalog_new(const char *parent, unsigned rescan_seconds)
 {
@@ -24,7 +25,8 @@ struct catalog *catalog_new(const char *parent, unsigned rescan_seconds)
 	catalog->parent = mem_strdup(parent);
 	catalog->rescan_ms = (int64_t)rescan_seconds * 1000;
 	catalog->retry_ms = 1000;
-	catalog->problem = mem_strdup("");
+	if (asprintf(&catalog->problem, "'%s' is still being read; try again", parent) < 0)
+		abort();
 	holdings_init(&catalog->holdings);
 	pthread_mutex_init(&catalog->mutex, NULL);
 	pthread_condattr_init(&monotonic);
@@ -55,6 +57,8 @@ bool catalog_wait(struct catalog *catalog, int64_t deadline)
 
 int catalog_start(struct catalog *catalog, struct error *err)
 {
+	if (lock_file_open(catalog->parent, err))
+		return -1;
 	if (thread_start(&catalog->thread, NULL, catalog_run, catalog))
 		return fail_errno(err, "cannot start the catalog's thread");
 	catalog->started = true;
@@ -71,6 +75,7 @@ void catalog_free(struct catalog *catalog)
 	pthread_mutex_unlock(&catalog->mutex);
 	if (catalog->started)
 		pthread_join(catalog->thread, NULL);
+	lock_file_close();
 	holdings_fini(&catalog->holdings);
 	change_fini(catalog);
 	for (size_t i = 0; i < catalog->n_origins; i++)
@@ -118,8 +123,7 @@ int catalog_ready(struct catalog *catalog, int64_t deadline, struct error *err)
 	case CATALOG_PROBLEM:
 		return fail(err, ERR_FAILED_PRECONDITION, "%s", catalog->problem);
 	default:
-		return fail(err, ERR_UNAVAILABLE, "'%s' is still being read; try again",
-			    catalog->parent);
+		return fail(err, ERR_UNAVAILABLE, "%s", catalog->problem);
 	}
 }
 
@@ -241,11 +245,8 @@ size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char *
 void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_pool *ret)
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
-	const char *problem = catalog->problem;
 
-	if (catalog->state == CATALOG_LOADING)
-		problem = arena_printf(arena, "'%s' is still being read", catalog->parent);
 	*ret = (struct catalog_pool){.guid = catalog->pool_guid,
 				     .available = catalog->available,
-				     .problem = arena_strdup(arena, problem)};
+				     .problem = arena_strdup(arena, catalog->problem)};
 }

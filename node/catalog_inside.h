@@ -23,7 +23,7 @@ struct catalog {
 	pthread_cond_t changed;
 	bool stopping;
 	enum catalog_state state;
-	char *problem;
+	char *problem; /* why it is not ready; "" when it is */
 	struct holdings holdings;
 	int64_t available, read; /* bytes; when all was read last, in seconds since 1970 */
 	uint64_t pool_guid;

@@ -12,12 +12,14 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "node/catalog_inside.h"
+#include "node/lock_file.h"
 #include "node/zfs.h"
 #include "node/zfs_read.h"
 
 #define RETRY_MS       1000 /* while there is a problem; doubles up to the rescan time */
 #define PAUSE_READINGS 10   /* as long as the last reading took, so often it rests */
 #define TOLD_RESCANS   10   /* to one, when others' changes are told */
+#define LOCK_MS        50   /* how often to ask whether the lock is free */
 
 static int64_t earlier(int64_t one, int64_t other)
 {
@@ -176,11 +178,32 @@ static void reap(struct catalog *catalog)
 	pthread_mutex_lock(&catalog->mutex);
 }
 
+/*
+ * A `zfs create` of a zcsi-node that was killed may come to its end after we have read the pool,
+ * and would make what we have said is not there. So nothing is said before: calls are UNAVAILABLE,
+ * however long that zfs takes. One that hangs in the kernel hangs at a pool that cannot be read.
+ */
+static void await_lock(struct catalog *catalog)
+{
+	auto_free char *problem = NULL;
+
+	if (asprintf(&problem,
+		     "'%s' is still worked on by a zfs of the zcsi-node before this one, or by "
+		     "another zcsi-node; 'fuser -v %s' names it",
+		     catalog->parent, lock_file_path()) < 0)
+		abort();
+	while (!catalog->stopping && !lock_file_take()) {
+		set_state(catalog, CATALOG_LOADING, problem);
+		catalog_wait(catalog, now_ms() + LOCK_MS);
+	}
+}
+
 void *catalog_run(void *arg)
 {
 	struct catalog *catalog = arg;
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 
+	await_lock(catalog);
 	while (!catalog->stopping) {
 		bool ready = catalog->state == CATALOG_READY;
 		int64_t now = now_ms();

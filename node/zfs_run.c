@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
+#include "node/lock_file.h"
 #include "node/metrics.h"
 
 /* The first row whose words zfs said decides, so the longer words come first. */
@@ -85,9 +86,11 @@ int zfs_fail(const char *said, struct error *err)
 int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 {
 	struct exec_result result = {0};
+	struct exec locked = *exec;
 	int64_t started = now_us();
 
-	int failed = exec_run(exec, &result, err);
+	locked.keep = lock_file_descriptor();
+	int failed = exec_run(&locked, &result, err);
 	metrics_zfs(exec->argv, failed ? err->code : ERR_OK, result.status, now_us() - started);
 	if (failed) {
 		if (err->code == ERR_FAILED_PRECONDITION)

@@ -288,6 +288,6 @@ host_pool_destroy() {
 		host_pool_unmount "$name"
 		host_wait_for zpool destroy "$name" || zpool destroy "$name"
 	fi
-	rm -f "$dir/$name.img"
+	rm -f "$dir/$name.img" "/run/zcsi/${name}_2F"*.lock
 	host_zfs_stop
 }

@@ -105,10 +105,13 @@ class Host:
         self.controller = self.controller_daemon.client()
 
     def restart(self, daemon):
-        """After a kill -9; until the controller has found the agent again, for it pauses between
-        attempts."""
+        """After a kill -9."""
         daemon.close()
         self.start_node() if daemon is self.node_daemon else self.start_controller()
+        self.wait_for_agent()
+
+    def wait_for_agent(self):
+        """Until the controller has found it again, for it pauses between attempts."""
         wait_for(lambda: "cannot reach" not in self.controller.ListVolumes.future().details(),
                  "the controller finds the agent")
 

@@ -103,6 +103,14 @@ def test_a_node_without_a_dataset_is_a_place_to_publish_to(new_host):
     assert (agent.GetHost().node_id, agent.GetHost().dataset) == ("n1", "")
 
 
+def test_two_nodes_never_work_on_one_dataset(start, host):
+    second = start(host.parent)
+    wait_for(lambda: "another zcsi-node" in second.agent.GetHost().problem, "it waits")
+    answers_without_zfs(second)
+    host.node_daemon.stop()
+    comes_to_life(second)
+
+
 def ends(daemon):
     daemon.spawn()
     status = daemon.wait()

@@ -300,6 +300,26 @@ static void child_inherits_no_descriptor_of_ours(void **state)
 	assert_string_equal(result.out, "0\n1\n2\n3\n");
 }
 
+/* It can be read to its end when nobody has the other one any more. */
+static void child_keeps_the_one_it_is_given_until_it_ends(void **state)
+{
+	(void)state;
+	int ends[2];
+
+	assert_int_equal(close_range(3, ~0U, CLOSE_RANGE_CLOEXEC), 0);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(run(shell("sleep 1000 >&- 2>&- & echo $! >&3"), .keep = ends[1]), 0);
+	char number[16] = "";
+	assert_true(read(ends[0], number, sizeof(number) - 1) > 0);
+	close(ends[1]);
+	struct pollfd hangup = {.fd = ends[0], .events = POLLIN};
+	assert_int_equal(poll(&hangup, 1, 0), 0);
+	assert_int_equal(kill(atoi(number), SIGKILL), 0);
+	assert_int_equal(poll(&hangup, 1, LONG_MS), 1);
+	assert_int_equal(read(ends[0], number, 1), 0);
+	close(ends[0]);
+}
+
 static void one_debug_line_a_run(void **state)
 {
 	(void)state;
@@ -345,6 +365,8 @@ int main(void)
 						begin, end),
 		cmocka_unit_test_setup_teardown(child_speaks_english, begin, end),
 		cmocka_unit_test_setup_teardown(child_inherits_no_descriptor_of_ours, begin, end),
+		cmocka_unit_test_setup_teardown(child_keeps_the_one_it_is_given_until_it_ends,
+						begin, end),
 		cmocka_unit_test_setup_teardown(one_debug_line_a_run, begin, end),
 	};
 

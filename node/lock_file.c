@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The lock of a parent dataset. See lock_file.h.
+ *
+ * Invariant: flock(2) locks what was opened, not who opened it, so a zfs that inherits the
+ * descriptor holds the lock after the zcsi-node that ran it has died. The file is never removed:
+ * another one in its place would be another lock.
+ */
+#include "node/lock_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/escape.h"
+
+#define FOLDER "/run/zcsi" /* empty after a boot, and only root's to write in */
+
+static int fd; /* 0: none */
+static char path[sizeof(FOLDER "/.lock") + ESCAPE_LEAF_MAX];
+
+int lock_file_open(const char *dataset, struct error *err)
+{
+	char leaf[ESCAPE_LEAF_MAX + 1];
+
+	escape_leaf(dataset, leaf);
+	snprintf(path, sizeof(path), FOLDER "/%s.lock", leaf);
+	if (mkdir(FOLDER, 0755) < 0 && errno != EEXIST)
+		return fail_errno(err, "cannot make the directory '" FOLDER "'");
+	int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (opened < 0)
+		return fail_errno(err, "cannot open '%s'", path);
+	fd = opened;
+	return 0;
+}
+
+void lock_file_close(void)
+{
+	if (fd)
+		close(fd);
+	fd = 0;
+}
+
+bool lock_file_take(void)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+int lock_file_descriptor(void)
+{
+	return fd;
+}
+
+const char *lock_file_path(void)
+{
+	return path;
+}
