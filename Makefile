@@ -224,6 +224,9 @@ bench-hosts: ## what HOSTS=1000 agents cost a controller, and what a tenth of th
 install: all ## DESTDIR= PREFIX=
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(DAEMONS:%=$(BUILD)/%)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/zcsi README.md LICENSE jobs/*.hcl
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system jobs/systemd/*.service
+	sed -i 's,^ExecStart=/usr/local,ExecStart=$(PREFIX),' \
+		$(DESTDIR)$(PREFIX)/lib/systemd/system/zcsi-*.service
 clean: ## remove build/
 	rm -rf build
 help: ## this list

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MPL-2.0
+"""The sandboxes of jobs/systemd without systemd. As a module: what a unit says, and the words of a
+program that runs another one in that sandbox. As a program, one of those words: it has the kernel
+filter system calls as the unit asks for, and becomes the next word.
+
+Each setting has its effect here, is one of NOT_SANDBOX, or is a mistake. Those of FOLDERS hide and
+protect folders from somebody to whom all of them are read-only anyway, and have none."""
+import errno
+import os
+import socket
+import sys
+from pathlib import Path
+
+UNITS = Path(__file__).resolve().parents[2] / "jobs/systemd"
+NOBODY = 65534
+NOT_SANDBOX = {"Type", "ExecStart", "Restart", "KillMode", "Environment", "EnvironmentFile",
+               "LoadCredential", "RuntimeDirectory"}
+FOLDERS = {"ProtectHome", "ProtectControlGroups", "ProtectKernelLogs", "ProtectKernelModules",
+           "ProtectKernelTunables", "PrivateDevices", "PrivateTmp"}
+NAMESPACES = (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
+WRITE, EXECUTE, SHM_EXEC = 2, 4, 0o100000
+
+
+def settings(program):
+    """Of [Service]: name -> words; what is said again is added."""
+    found, section = {}, None
+    for line in (UNITS / f"{program}.service").read_text().splitlines():
+        if line.startswith("["):
+            section = line
+        elif section == "[Service]" and "=" in line and not line.startswith("#"):
+            name, value = line.split("=", 1)
+            found.setdefault(name, []).extend(value.split())
+    return found
+
+
+def sandbox(program, writable=None):
+    """writable: the folder that stands for the unit's own in /run."""
+    said, words = settings(program), []
+    if said.pop("ProtectSystem", None) == ["strict"]:
+        words += ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                  'mount --bind "$1" "$1" && mount -o remount,bind,ro / && shift && exec "$@"',
+                  "sh", str(writable)]
+    words += [sys.executable, __file__, program, "setpriv", "--inh-caps=-all", "--bounding-set",
+              ",".join(["-all", *("+" + name[4:].lower()
+                                  for name in said.pop("CapabilityBoundingSet"))])]
+    if said.pop("NoNewPrivileges") == ["yes"]:
+        words.append("--no-new-privs")
+    if said.pop("DynamicUser", None) == ["yes"]:
+        words += [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    unknown = said.keys() - NOT_SANDBOX - FOLDERS - EFFECTS.keys()
+    assert not unknown, f"{program}.service says {unknown}, which no test applies"
+    return words
+
+
+def deny_calls(deny, _, words):
+    names = [word.lstrip("~") for word in words]
+    assert words[0].startswith("~"), "a list of what is allowed is not known here"
+    for name in names:
+        deny(errno.EPERM, name)
+
+
+def deny_families(deny, arg, words):
+    allowed = {getattr(socket, word) for word in words}
+    for family in set(range(64)) - allowed:
+        deny(errno.EAFNOSUPPORT, "socket", arg(0, "EQ", family))
+
+
+def deny_executable(deny, arg, _):
+    deny(errno.EPERM, "mmap", arg(2, "MASKED_EQ", WRITE | EXECUTE, WRITE | EXECUTE))
+    for call in ("mprotect", "pkey_mprotect"):
+        deny(errno.EPERM, call, arg(2, "MASKED_EQ", EXECUTE, EXECUTE))
+    deny(errno.EPERM, "shmat", arg(2, "MASKED_EQ", SHM_EXEC, SHM_EXEC))
+
+
+def deny_namespaces(deny, arg, _):
+    deny(errno.EPERM, "setns")
+    deny(errno.ENOSYS, "clone3")  # so that clone is called, whose flags can be seen
+    for flag in NAMESPACES:
+        for call in ("clone", "unshare"):
+            deny(errno.EPERM, call, arg(0, "MASKED_EQ", flag, flag))
+
+
+def deny_realtime(deny, arg, _):
+    for policy in (os.SCHED_FIFO, os.SCHED_RR):
+        deny(errno.EPERM, "sched_setscheduler", arg(1, "EQ", policy))
+
+
+EFFECTS = {
+    "SystemCallFilter": deny_calls,
+    "SystemCallErrorNumber": lambda deny, arg, words: words == ["EPERM"] or sys.exit(1),
+    "SystemCallArchitectures": lambda deny, arg, words: None,  # every filter of libseccomp's does
+    "RestrictAddressFamilies": deny_families,
+    "MemoryDenyWriteExecute": deny_executable,
+    "RestrictNamespaces": deny_namespaces,
+    "RestrictRealtime": deny_realtime,
+    "LockPersonality": lambda deny, arg, words: deny(errno.EPERM, "personality"),
+    "UMask": lambda deny, arg, words: os.umask(int(words[0], 8)),
+}
+
+
+def main(program, *words):
+    import seccomp
+
+    rules = seccomp.SyscallFilter(seccomp.ALLOW)
+
+    def deny(number, call, *conditions):
+        rules.add_rule(seccomp.ERRNO(number), call, *conditions)
+
+    def arg(position, comparison, *values):
+        return seccomp.Arg(position, getattr(seccomp, comparison), *values)
+
+    for name, value in settings(program).items():
+        if name in EFFECTS:
+            EFFECTS[name](deny, arg, value)
+    # A sanitizer would look for leaks by ptrace(2).
+    os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
+    rules.load()
+    os.execvp(words[0], words)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
