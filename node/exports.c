@@ -122,10 +122,11 @@ static int apply(struct arena *arena, const struct node *node, const struct data
 int exports_apply(struct arena *arena, const struct node *node, const struct dataset *dataset,
 		  struct error *err)
 {
-	/* Most volumes were never exported, and need no lock and no table of the host's. */
+	auto_unlock pthread_mutex_t *held = lock_take(&changing);
+
+	/* Most volumes were never exported, and need no table of the host's. */
 	if (!rows_of(arena, dataset).n && access(share_path(arena, dataset->name), F_OK) < 0)
 		return 0;
-	auto_unlock pthread_mutex_t *held = lock_take(&changing);
 	return apply(arena, node, dataset, err);
 }
 

@@ -84,24 +84,24 @@ def volume(host):
 
 
 GATE = """#!/bin/sh
-# A zfs whose arguments have the text of the file `match` waits for this folder's lock;
-# then the real one.
+# One whose arguments have the text of the file `match` waits for this folder's lock; then the real
+# program.
 case " $* " in
 *"$(cat {folder}/match)"*) flock --shared {folder} true ;;
 esac
-exec {zfs} "$@"
+exec {program} "$@"
 """
 
 
 class Gate:
-    """Stands before zfs in PATH, so that a test can have a slow one at the moment it needs it."""
+    """Stands before a program in PATH, so that a test can have a slow one when it needs it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, name):
         self.folder = Path(folder)
         self.match("(none)")
         self.lock = os.open(folder, os.O_RDONLY)
-        script = self.folder / "zfs"
-        script.write_text(GATE.format(folder=folder, zfs=shutil.which("zfs")))
+        script = self.folder / name
+        script.write_text(GATE.format(folder=folder, program=shutil.which(name)))
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
         self.env = {"PATH": f"{folder}:{os.environ['PATH']}"}
 
@@ -114,10 +114,10 @@ class Gate:
         self.match(text)
 
     def arrived(self):
-        """Until a zfs waits at the gate."""
+        """Until one waits at the gate."""
         inode = f":{os.fstat(self.lock).st_ino} "
         wait_for(lambda: any("->" in line and inode in line for line in open("/proc/locks")),
-                 "a zfs process at the gate")
+                 "a process at the gate")
 
     def open(self):
         """Let all that wait go, and those that come."""
@@ -125,11 +125,20 @@ class Gate:
 
 
 @pytest.fixture
-def gate():
-    with tempfile.TemporaryDirectory(prefix="zcsi-gate-") as folder:
-        made = Gate(folder)
-        yield made
-        os.close(made.lock)
+def new_gate():
+    """new_gate(program): before the one of that name."""
+    with contextlib.ExitStack() as stack:
+        def make(name):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zcsi-gate-"))
+            made = Gate(folder, name)
+            stack.callback(os.close, made.lock)
+            return made
+        yield make
+
+
+@pytest.fixture
+def gate(new_gate):
+    return new_gate("zfs")
 
 
 @pytest.fixture

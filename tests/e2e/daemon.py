@@ -36,7 +36,7 @@ def accepts(path):
 
 class Daemon:
     """One zcsi program with its first --endpoint on a unix socket in `folder`. `prefix` is words of
-    a program that becomes it."""
+    a program that becomes it, and has none of `env`."""
 
     started = []  # in this session
 
@@ -44,9 +44,12 @@ class Daemon:
         self.name = name or program
         self.socket = Path(folder, f"{self.name}.sock")
         self.log_path = Path(folder, f"{self.name}.log")
+        self.env = {**os.environ, **(env or {})}
+        if prefix and env:
+            prefix = [*prefix, "env", *map("=".join, env.items())]
+            self.env = os.environ
         self.argv = [*prefix, str(BUILD / program), "--endpoint", f"unix://{self.socket}",
                      "--log-level", "debug", "--log-format", "json", *map(str, args)]
-        self.env = {**os.environ, **(env or {})}
         self.process = None
         self.clients = []
 

@@ -27,19 +27,27 @@ def own_pool(pools):
     return get
 
 
-@pytest.fixture
-def new_hosts(site, own_pool):
-    """new_hosts(count): hosts n1, n2, … with namespaces and a pool of their own, not started. The
-    first one's controller knows them all."""
-    with contextlib.ExitStack() as stack:
-        def host(number, agents=()):
-            namespaces = stack.enter_context(contextlib.closing(Namespaces(number)))
-            made = Host(own_pool(number), node_id=f"n{number}", namespaces=namespaces,
-                        agents=agents, node_args=("--address", namespaces.address))
-            return stack.enter_context(contextlib.closing(made))
+@pytest.fixture(scope="session")
+def new_cluster(site, own_pool):
+    """new_cluster(count): a context of hosts n1, n2 and so on, not started, each with namespaces
+    and a pool of its own. The controller of the first knows all; what else is given is for it."""
+    @contextlib.contextmanager
+    def make(count, node_args=(), **kwargs):
+        with contextlib.ExitStack() as stack:
+            def host(number, node_args=(), **kwargs):
+                namespaces = stack.enter_context(contextlib.closing(Namespaces(number)))
+                made = Host(own_pool(number), node_id=f"n{number}", namespaces=namespaces,
+                            node_args=("--address", namespaces.address, *node_args), **kwargs)
+                return stack.enter_context(contextlib.closing(made))
 
-        def make(count):
             others = [host(number) for number in range(2, count + 1)]
             agents = [f"unix://{other.agent_socket}" for other in others]
-            return [host(1, agents), *others]
-        yield make
+            yield [host(1, node_args, agents=agents, **kwargs), *others]
+    return make
+
+
+@pytest.fixture
+def new_hosts(new_cluster):
+    """new_hosts(count): a cluster, for as long as the test runs."""
+    with contextlib.ExitStack() as stack:
+        yield lambda count: stack.enter_context(new_cluster(count))

@@ -20,11 +20,11 @@ SOON = 6  # seconds that an RPC may take which a dead server has a part in, on a
 
 
 @pytest.fixture
-def cluster(new_hosts):
+def cluster(new_cluster):
     """cluster(2): hosts of which the first has an NFS server and the volumes."""
     with contextlib.ExitStack() as stack:
-        def make(count):
-            one, *others = new_hosts(count)
+        def make(count, **kwargs):
+            one, *others = stack.enter_context(new_cluster(count, **kwargs))
             one.server = stack.enter_context(contextlib.closing(Server(one)))
             one.server.start()
             for host in others:
@@ -184,6 +184,37 @@ def test_exports_are_healed_at_the_start(pair):
     assert one.server.exports() == exports
     volume.down()
     nothing_is_exported(one)
+
+
+def test_what_is_detached_while_exports_are_healed_is_not_exported(cluster, new_gate):
+    """The healing has read the records before, and tells exportfs about them one by one."""
+    gate = new_gate("exportfs")
+    one, two = cluster(2, env=gate.env)
+    volumes = {name: seen_by(made(one, name), two) for name in "abc"}
+    for volume in volumes.values():
+        volume.attach()
+    one.node_daemon.kill()
+    # As after a reboot.
+    one.server.run("exportfs", "-ua")
+    for volume in volumes.values():
+        one.server.run("umount", share(one, volume))
+        one.server.file(share(one, volume)).rmdir()
+    gate.hold("/a ")
+    one.restart(one.node_daemon)
+    gate.arrived()
+    waiting = one.controller.ControllerUnpublishVolume.future(volume_id="b", node_id="n2")
+    wait_for(lambda: not Volume(one, "b").record().published, "b is published no more")
+    gate.open()
+    waiting.result()
+    wait_for(lambda: one.server.exports().keys() >= exports_of(one, two, "ac"), "all are healed")
+    assert one.server.exports().keys() == exports_of(one, two, "ac")
+    volumes["a"].detach()
+    volumes["c"].detach()
+    nothing_is_exported(one)
+
+
+def exports_of(one, two, names):
+    return {(f"/run/zcsi-nfs/{one.dataset(name)}", two.namespaces.address) for name in names}
 
 
 def test_what_another_storage_exports_is_staged_as_it_is(pair):
