@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MPL-2.0
+"""The points of test_crash_points.py where a volume is exported to another node, and no more."""
+import contextlib
+
+import pytest
+
+from client import topology
+from crash.points import build_shim
+from crash.state import mask, state
+from crash.trial import Case, points_of, Trial
+from daemon import wait_for
+from host import tree
+from nfs import Server
+
+
+def create(volume):
+    """Until the agent has read back what it made: it heals exports after that, of which there are
+    none yet."""
+    volume.create(parameters={"attach": "nfs"}, accessibility_requirements=topology("n1"))
+    wait_for(lambda: volume.record().guid, "the volume is read")
+
+
+def attach(volume):
+    return volume.host.controller.ControllerPublishVolume(
+        volume_id=volume.id, node_id="n2", volume_capability=volume.capability)
+
+
+def detach(volume):
+    return volume.host.controller.ControllerUnpublishVolume(volume_id=volume.id, node_id="n2")
+
+
+SHARE = [*["mkdir"] * 5, "mount", "open_tree", "mount_setattr"]
+CASES = {
+    "attach by NFS": Case([create], attach,
+                          ["zfs set", *SHARE, "mkdir", "rename", "exportfs -o"], ["data"],
+                          ["--rescan", "3600"]),
+    "detach by NFS": Case([create, attach], detach,
+                          ["zfs set", "unlink", "exportfs -u", "umount2", "rmdir"], ["data"],
+                          ["--rescan", "3600"]),
+}
+
+
+def state_with_exports(host):
+    exports = [f"{path} to {client} {access}"
+               for (path, client), access in host.server.exports().items()]
+    folder = host.server.file("/run/zcsi-nfs")
+    lines = [*exports, host.server.recorded(), *(path[len(str(folder)):] for path in tree(folder))]
+    return state(host) + sorted(mask(line, host.parent) for line in lines)
+
+
+@pytest.fixture(scope="module")
+def trial(new_cluster, tmp_path_factory):
+    @contextlib.contextmanager
+    def new_host(case, env):
+        with new_cluster(2, env=env, node_args=case.node_args) as (one, two), \
+                contextlib.closing(Server(one)) as one.server:
+            one.server.start()
+            two.start_node()
+            yield one.start()
+    return Trial(CASES, build_shim(tmp_path_factory.mktemp("shim")), new_host, state_with_exports)
+
+
+@pytest.mark.parametrize("call", CASES)
+def test_the_points_are_those_of_the_table(trial, call):
+    trial.check_points(call)
+
+
+@pytest.mark.parametrize("call, number", points_of(CASES))
+def test_a_crash_and_a_repeat_end_as_undisturbed(trial, call, number):
+    trial.check_crash(call, number)
