@@ -5,6 +5,7 @@ filter system calls as the unit asks for, and becomes the next word.
 
 Each setting has its effect here, is one of NOT_SANDBOX, or is a mistake. Those of FOLDERS hide and
 protect folders from somebody to whom all of them are read-only anyway, and have none."""
+import ctypes
 import errno
 import os
 import socket
@@ -98,20 +99,41 @@ EFFECTS = {
 }
 
 
+class Comparison(ctypes.Structure):
+    """libseccomp's struct scmp_arg_cmp."""
+    _fields_ = [("position", ctypes.c_uint), ("operator", ctypes.c_int),
+                ("first", ctypes.c_uint64), ("second", ctypes.c_uint64)]
+
+
+class Filter:
+    """Allows all but what is denied. libseccomp is there wherever apt is."""
+    ALLOW, ERRNO = 0x7fff0000, 0x50000
+    OPERATORS = {"EQ": 4, "MASKED_EQ": 7}
+
+    def __init__(self):
+        self.library = ctypes.CDLL("libseccomp.so.2")
+        self.library.seccomp_init.restype = ctypes.c_void_p
+        self.rules = ctypes.c_void_p(self.library.seccomp_init(self.ALLOW))
+
+    def arg(self, position, operator, first, second=0):
+        return Comparison(position, self.OPERATORS[operator], first, second)
+
+    def deny(self, number, call, *conditions):
+        result = self.library.seccomp_rule_add_array(
+            self.rules, self.ERRNO | number,
+            self.library.seccomp_syscall_resolve_name(call.encode()), len(conditions),
+            (Comparison * len(conditions))(*conditions))
+        assert result == 0, f"{call}: {os.strerror(-result)}"
+
+    def load(self):
+        assert self.library.seccomp_load(self.rules) == 0
+
+
 def main(program, *words):
-    import seccomp
-
-    rules = seccomp.SyscallFilter(seccomp.ALLOW)
-
-    def deny(number, call, *conditions):
-        rules.add_rule(seccomp.ERRNO(number), call, *conditions)
-
-    def arg(position, comparison, *values):
-        return seccomp.Arg(position, getattr(seccomp, comparison), *values)
-
+    rules = Filter()
     for name, value in settings(program).items():
         if name in EFFECTS:
-            EFFECTS[name](deny, arg, value)
+            EFFECTS[name](rules.deny, rules.arg, value)
     # A sanitizer would look for leaks by ptrace(2).
     os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
     rules.load()
