@@ -44,13 +44,17 @@ static struct client_seeker *take(struct client *client, struct client_seeker **
 	return seeker;
 }
 
+static bool is_hopeless(const struct client *client)
+{
+	return dial_pauses(&client->dial) &&
+	       now_ms() - client->dial.down_since >= client_limits(client)->wait_ms;
+}
+
 /* Somebody who has waited long enough, or has no reason to wait; or NULL. */
 static struct client_seeker *take_late(struct client *client)
 {
-	const struct dial *dial = &client->dial;
+	bool hopeless = is_hopeless(client);
 	int64_t now = now_ms();
-	bool hopeless =
-		dial_pauses(dial) && now - dial->down_since >= client_limits(client)->wait_ms;
 
 	for (struct client_seeker **at = &client->seekers; *at; at = &(*at)->next) {
 		if (hopeless || (*at)->until <= now)
@@ -115,6 +119,9 @@ static void serve_soon(struct dial *dial)
 
 void client_seek(struct client *client, struct client_seeker *seeker)
 {
+	/* nobody has waited for the end of the pause, so nobody has seen whether it is back */
+	if (is_hopeless(client))
+		dial_hasten(&client->dial);
 	put(client, seeker);
 	serve(client);
 }

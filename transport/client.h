@@ -7,8 +7,9 @@
  * it is lost; all addresses of a name are tried before a pause, which grows from 100 ms to 10 s.
  *
  * A call that finds no connection waits for one, two seconds at most (limits.h: wait_ms), so that
- * it survives a restart of the server. Once the endpoint has refused for that long, calls between
- * two attempts fail at once: a dead server costs those who ask many little.
+ * it survives a restart of the server. Once the endpoint has refused for that long, a call has it
+ * tried at once, or fails at once if that was done just before: a dead server costs those who ask
+ * many little, and one that is back is found by the first who asks.
  *
  * A call is begun again, within its deadline and three times at most (limits.h: repeats), when the
  * server is known to have done nothing about it: it refused the call, or the connection was lost

@@ -68,6 +68,14 @@ bool dial_pauses(const struct dial *dial)
 	return dial->n_coming == 0 && dial->next_attempt > now_ms();
 }
 
+void dial_hasten(struct dial *dial)
+{
+	int64_t now = now_ms();
+
+	if (dial_pauses(dial) && dial->rested + dial->options.limits->pause_ms <= now)
+		dial->next_attempt = now;
+}
+
 /* When the next address is due, if there is one. */
 static void try_next_in(struct dial *dial, int64_t ms)
 {
@@ -88,6 +96,8 @@ static void pause_attempts(struct dial *dial)
 	/* a fifth more or less, so that many controllers do not come back in step */
 	dial->next_attempt =
 		now + dial->pause_ms * 4 / 5 + arc4random_uniform((uint32_t)dial->pause_ms * 2 / 5);
+	/* a silent host is not asked all the time: those who call wait meanwhile */
+	dial->rested = now + 2 * (now - dial->began);
 	dial->n_tried = 0;
 	if (!dial->down_since)
 		dial->down_since = now;
@@ -140,6 +150,7 @@ static void attempt(struct dial *dial)
 	if (is_time(dial) && dial->n_tried == 0) {
 		auto_unlock pthread_mutex_t *held = lock_take(&dial->lock);
 		*addresses = dial->found;
+		dial->began = now_ms();
 	}
 	while (is_time(dial)) {
 		unsigned at = (dial->first + dial->n_tried++) % addresses->n;

@@ -41,6 +41,7 @@ struct dial {
 	struct addresses addresses;
 	unsigned first, n_tried; /* which one worked last; how many from there since */
 	int64_t pause_ms, next_attempt;
+	int64_t began, rested;        /* the last attempt; when one that is asked for may follow */
 	int64_t down_since;           /* the first attempt that failed; 0: the last one did not */
 	char problem[ERROR_TEXT_MAX]; /* why it failed */
 };
@@ -55,6 +56,8 @@ int dial_prepare(struct dial *dial, struct error *err);
 struct conn *dial_conn(struct dial *dial);
 /* All addresses have failed, and it is too early to try again. */
 bool dial_pauses(const struct dial *dial);
+/* Somebody asks now: the pause may end after the shortest one, but for what took long to fail. */
+void dial_hasten(struct dial *dial);
 
 /* For the role: owner of each connection is its dial_link. */
 void dial_on_ready(struct conn *conn);
