@@ -26,6 +26,12 @@ struct chunk *chunk_new(size_t size, uint8_t **ret_bytes)
 	return chunk;
 }
 
+void chunk_wipe(struct chunk *chunk)
+{
+	explicit_bzero(chunk + 1, chunk->size);
+	free(chunk);
+}
+
 void chunks_add(struct chunks *chunks, struct chunk *chunk)
 {
 	chunk->next = NULL;

@@ -28,6 +28,8 @@ struct chunks {
 
 /* One with memory of its own, which goes when it is gone; the caller fills bytes. */
 struct chunk *chunk_new(size_t size, uint8_t **ret_bytes);
+/* The gone of such a one that may hold a secret. */
+void chunk_wipe(struct chunk *chunk);
 
 void chunks_add(struct chunks *chunks, struct chunk *chunk);
 /* Copy up to n bytes out; how many. */

@@ -62,13 +62,6 @@ static void on_closed(struct rpc_stream *rpc, const struct error *outcome)
 	sem_post(&call->finished);
 }
 
-/* It may hold a secret. */
-static void wipe_chunk(struct chunk *chunk)
-{
-	explicit_bzero(chunk + 1, chunk->size);
-	free(chunk);
-}
-
 static struct client_stream *begin(struct client_call *call)
 {
 	static const struct rpc_stream_events events = {
@@ -80,7 +73,7 @@ static struct client_stream *begin(struct client_call *call)
 
 	/* a copy: the stream may outlive the call */
 	memcpy(bytes, call->request, call->request_size);
-	chunk->gone = wipe_chunk;
+	chunk->gone = chunk_wipe;
 	exchange_send(&stream->exchange, chunk);
 	rpc_stream_finish(&stream->exchange.rpc, NULL);
 	return stream;

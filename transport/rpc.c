@@ -2,7 +2,7 @@
 /*
  * A call between its bytes: find the method, decode, run the handler, encode.
  *
- * Invariant: everything of the call is in its arena, and call->error says how it stands.
+ * Invariant: everything of the call is in its arena but the reply, which may outlive it.
  */
 #include "transport/rpc_inside.h"
 
@@ -57,27 +57,26 @@ int rpc_find(const struct rpc_service *const *services, const char *path, struct
 	return 0;
 }
 
-int rpc_decode(struct rpc_call *call, const uint8_t *bytes, size_t n, const struct limits *limits)
+int rpc_decode(struct rpc_call *call, const uint8_t *bytes, size_t n, const struct limits *limits,
+	       struct error *err)
 {
-	call->arena.cap = message_decoded_max(n, limits);
-	return message_decode(&call->arena, call->target.input, bytes, n, &call->request,
-			      &call->error);
+	call->arena.cap = call->arena.used + message_decoded_max(n, limits);
+	return message_decode(&call->arena, call->target.input, bytes, n, &call->request, err);
 }
 
-void rpc_run(struct rpc_call *call, size_t message_max)
+int rpc_run(struct rpc_call *call, size_t message_max, struct error *err)
 {
 	void *response = message_new(&call->arena, call->target.output);
-	uint8_t *bytes;
-	size_t n;
 
-	if (call->target.method->run(call, call->request, response, &call->error) < 0)
-		return;
-	call->error.code = ERR_OK;
-	message_encode(&call->arena, response, &bytes, &n);
-	call->reply = (struct chunk){.bytes = bytes, .size = n};
-	if (n - WIRE_PREFIX_SIZE > message_max)
-		fail(&call->error, ERR_RESOURCE_EXHAUSTED,
-		     "the answer has %zu bytes, more than the %zu that clients accept: ask for "
-		     "fewer entries at a time",
-		     n - WIRE_PREFIX_SIZE, message_max);
+	if (call->target.method->run(call, call->request, response, err) < 0)
+		return -1;
+	call->reply = message_chunk(response);
+	call->reply->gone = chunk_wipe;
+	size_t n = call->reply->size - WIRE_PREFIX_SIZE;
+	if (n > message_max)
+		return fail(err, ERR_RESOURCE_EXHAUSTED,
+			    "the answer has %zu bytes, more than the %zu that clients accept: ask "
+			    "for fewer entries at a time",
+			    n, message_max);
+	return 0;
 }

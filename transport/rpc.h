@@ -10,7 +10,7 @@
  *			  CreateVolumeResponse *rsp, struct error *err);
  *
  * Both messages, and whatever the handler allocates from call->arena, live until the answer is
- * sent. Which thread it runs on is its service's table's to say (transport/service.h).
+ * encoded. Which thread it runs on is its service's table's to say (transport/service.h).
  */
 
 #include <stdatomic.h>
@@ -44,8 +44,8 @@ struct rpc_call {
 	/* the transport's own */
 	struct rpc_target target;
 	ProtobufCMessage *request;
-	struct error error; /* code ERR_OK, or why the call failed */
-	struct chunk reply; /* the response, encoded in the arena */
+	struct chunk *reply;        /* the response, encoded; NULL: none, or it is the stream's */
+	const struct error *failed; /* on a worker: why, or NULL */
 	struct work work;
 	struct peer *peer;
 	struct server_stream *stream; /* NULL once nobody waits for the answer */

@@ -13,9 +13,10 @@ const struct rpc_service *rpc_service_find(const struct rpc_service *const *serv
 /* Find a method by its path "/pkg.Service/Method"; -1: ERR_UNIMPLEMENTED. */
 int rpc_find(const struct rpc_service *const *services, const char *path, struct rpc_target *ret,
 	     struct error *err);
-/* Decode the request; call->error tells the outcome of both. On the loop. */
-int rpc_decode(struct rpc_call *call, const uint8_t *bytes, size_t n, const struct limits *limits);
+/* Decode the request. On the loop. */
+int rpc_decode(struct rpc_call *call, const uint8_t *bytes, size_t n, const struct limits *limits,
+	       struct error *err);
 /* Run the handler and encode its answer. Any thread. */
-void rpc_run(struct rpc_call *call, size_t message_max);
+int rpc_run(struct rpc_call *call, size_t message_max, struct error *err);
 
 #endif

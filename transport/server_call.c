@@ -4,17 +4,21 @@
  * may block.
  *
  * A stream belongs to its connection, a call to its peer; either may end first. A call whose stream
- * is gone (reset, deadline passed) runs to its end and counts against its peer until then.
+ * is gone (reset, deadline passed) runs to its end and counts against its peer until then. One that
+ * is answered is freed at once: its answer is the stream's.
  * Invariant: call->stream->call == call as long as somebody waits for the answer.
  */
 #include "transport/server_stream.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 static struct rpc_call *new_call(struct server_stream *stream)
 {
-	struct rpc_call *call = mem_alloc(sizeof(*call));
+	struct arena arena;
 
+	arena_init(&arena, 0);
+	struct rpc_call *call = arena_alloc(&arena, sizeof(*call));
+	call->arena = arena;
 	call->app = stream->peer->listener->offer.app;
 	call->deadline = stream->exchange.rpc.deadline;
 	call->target = stream->target;
@@ -28,9 +32,11 @@ static struct rpc_call *new_call(struct server_stream *stream)
 static void free_call(struct rpc_call *call)
 {
 	struct peer *peer = call->peer;
+	struct arena arena = call->arena;
 
-	arena_fini(&call->arena);
-	free(call);
+	if (call->reply)
+		call->reply->gone(call->reply);
+	arena_fini(&arena);
 	peer->n_calls--;
 	server_peer_release(peer);
 }
@@ -65,20 +71,26 @@ static void detach(struct rpc_call *call)
 	atomic_store(&call->cancelled, true);
 }
 
-static void answer(struct rpc_call *call)
+/* The call is over: failed is why, or NULL. */
+static void answer(struct rpc_call *call, const struct error *failed)
 {
-	struct exchange *exchange = &call->stream->exchange;
+	struct server_stream *stream = call->stream;
 
-	if (call->error.code == ERR_OK)
-		exchange_send(exchange, &call->reply);
-	rpc_stream_finish(&exchange->rpc, &call->error);
+	if (!failed)
+		exchange_send(&stream->exchange, steal_ptr(call->reply));
+	rpc_stream_finish(&stream->exchange.rpc, failed);
+	stream->call = NULL;
+	free_call(call);
 }
 
 static void run_work(struct work *work)
 {
 	struct rpc_call *call = container_of(work, struct rpc_call, work);
+	struct error error;
 
-	rpc_run(call, call->peer->server->limits->message);
+	if (rpc_run(call, call->peer->server->limits->message, &error) < 0)
+		call->failed =
+			memcpy(arena_alloc(&call->arena, sizeof(error)), &error, sizeof(error));
 }
 
 static void work_done(struct work *work)
@@ -92,7 +104,7 @@ static void work_done(struct work *work)
 	}
 	if (call->stream->timer)
 		loop_timer_stop(call->stream->timer);
-	answer(call);
+	answer(call, call->failed);
 }
 
 static void on_deadline(void *arg)
@@ -105,7 +117,7 @@ static void on_deadline(void *arg)
 		fail(&error, ERR_ABORTED,
 		     "another operation on '%s' was still running at the deadline: try again",
 		     call->work.key);
-		rpc_stream_finish(&stream->exchange.rpc, &error);
+		answer(call, &error);
 	} else {
 		fail(&error, ERR_DEADLINE_EXCEEDED,
 		     "the deadline passed while %s was running: repeat it to learn how it ended",
@@ -123,39 +135,45 @@ static int64_t patience_ms(const struct rpc_call *call)
 	return left - (left < 5000 ? left / 10 : 500);
 }
 
-static int submit(struct server_stream *stream)
+static int submit(struct rpc_call *call, struct error *err)
 {
-	struct rpc_call *call = stream->call;
-	struct server *server = stream->peer->server;
+	struct server *server = call->peer->server;
 
 	if (server->n_calls >= server->limits->calls)
-		return fail(&call->error, ERR_UNAVAILABLE,
-			    "too many calls are under way: try again");
+		return fail(err, ERR_UNAVAILABLE, "too many calls are under way: try again");
 	call->work = (struct work){.run = run_work, .done = work_done};
 	if (call->target.method->key)
 		call->work.key = call->target.method->key(call->request);
-	server_watch_deadline(stream, patience_ms(call), on_deadline);
+	server_watch_deadline(call->stream, patience_ms(call), on_deadline);
 	server->n_calls++;
 	workers_submit(server->workers, &call->work);
 	return 0;
 }
 
+/* Run it, or give it to the workers. */
+static int begin(struct rpc_call *call, const uint8_t *bytes, size_t n, struct error *err)
+{
+	const struct limits *limits = call->peer->server->limits;
+
+	if (time_left_ms(call->deadline) == 0)
+		return fail(err, ERR_DEADLINE_EXCEEDED,
+			    "the deadline passed before the call began");
+	if (rpc_decode(call, bytes, n, limits, err) < 0)
+		return -1;
+	if (!call->target.method->on_loop)
+		return submit(call, err);
+	return rpc_run(call, limits->message, err);
+}
+
 static void on_request(struct rpc_stream *rpc, const uint8_t *bytes, size_t n)
 {
-	struct server_stream *stream = server_stream_of((struct exchange *)rpc);
-	const struct limits *limits = stream->peer->server->limits;
-	struct rpc_call *call = new_call(stream);
+	struct rpc_call *call = new_call(server_stream_of((struct exchange *)rpc));
+	struct error error;
 
-	if (time_left_ms(call->deadline) == 0) {
-		fail(&call->error, ERR_DEADLINE_EXCEEDED,
-		     "the deadline passed before the call began");
-	} else if (rpc_decode(call, bytes, n, limits) == 0) {
-		if (!call->target.method->on_loop && submit(stream) == 0)
-			return;
-		if (call->target.method->on_loop)
-			rpc_run(call, limits->message);
-	}
-	answer(call);
+	if (begin(call, bytes, n, &error) < 0)
+		answer(call, &error);
+	else if (!is_running(call))
+		answer(call, NULL);
 }
 
 /* Free its call, or let it end unheard. */
