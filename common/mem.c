@@ -13,7 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BLOCK_MIN ((size_t)4096)
+/* What malloc(3) keeps at hand for each thread; calloc(3) looks elsewhere for any size. */
+#define AT_HAND   ((size_t)1032)
+#define BLOCK_MIN (AT_HAND - sizeof(struct arena_block))
 #define BLOCK_MAX ((size_t)256 * 1024)
 #define ALIGN     _Alignof(max_align_t)
 
@@ -35,7 +37,9 @@ static void *checked(void *memory)
 
 void *mem_alloc(size_t size)
 {
-	return checked(calloc(1, size ? size : 1));
+	if (size <= AT_HAND)
+		return memset(mem_resize(NULL, size), 0, size);
+	return checked(calloc(1, size));
 }
 
 void *mem_resize(void *memory, size_t size)
