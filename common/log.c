@@ -193,12 +193,17 @@ static void put_time(struct line *line)
 	put_field(line, log_str("time", text));
 }
 
+bool log_writes(enum log_level level)
+{
+	return level >= min_level;
+}
+
 void log_write(enum log_level level, const struct log_field *fields, unsigned n_fields)
 {
 	int saved_errno = errno;
 	struct line line;
 
-	if (level < min_level)
+	if (!log_writes(level))
 		return;
 	line.used = 0;
 	line.cut = false;

@@ -12,6 +12,8 @@
  * Log or return an error, never both. Never a request body, never a secret. Any thread.
  */
 
+#include <stdbool.h>
+
 #include "common/error.h"
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
@@ -39,6 +41,8 @@ static inline struct log_field log_int(const char *key, long long number)
  */
 int log_setup(const char *level, const char *format, struct error *err);
 
+/* Is what has this level written? */
+bool log_writes(enum log_level level);
 void log_write(enum log_level level, const struct log_field *fields, unsigned n_fields);
 
 #define log_at(level, message, ...)                                                                \

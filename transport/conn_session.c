@@ -38,7 +38,9 @@ void conn_say_goodbye(struct conn *conn)
 
 static struct stream *find(struct conn *conn, int32_t id)
 {
-	return nghttp2_session_get_stream_user_data(conn->session, id);
+	if (!conn->found || conn->found->id != id)
+		conn->found = nghttp2_session_get_stream_user_data(conn->session, id);
+	return conn->found;
 }
 
 /* What nghttp2 reports */
@@ -270,7 +272,7 @@ static nghttp2_option *options_new(const struct limits *limits)
 	return option;
 }
 
-static nghttp2_session_callbacks *callbacks_new(void)
+static nghttp2_session_callbacks *callbacks_new(const struct conn_role *role)
 {
 	nghttp2_session_callbacks *callbacks;
 
@@ -281,7 +283,9 @@ static nghttp2_session_callbacks *callbacks_new(void)
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
-	nghttp2_session_callbacks_set_before_frame_send_callback(callbacks, before_frame_send);
+	if (!role->is_server)
+		nghttp2_session_callbacks_set_before_frame_send_callback(callbacks,
+									 before_frame_send);
 	nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_send);
 	nghttp2_session_callbacks_set_data_source_read_length_callback(callbacks, frame_length);
 	return callbacks;
@@ -289,7 +293,7 @@ static nghttp2_session_callbacks *callbacks_new(void)
 
 nghttp2_session *conn_session_new(struct conn *conn)
 {
-	nghttp2_session_callbacks *callbacks = callbacks_new();
+	nghttp2_session_callbacks *callbacks = callbacks_new(conn->role);
 	nghttp2_option *option = options_new(conn->limits);
 	nghttp2_mem memory = conn_memory(conn);
 	nghttp2_session *session = NULL;

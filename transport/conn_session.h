@@ -33,6 +33,7 @@ struct conn {
 	char *problem; /* why, unless all is well */
 	nghttp2_session *session;
 	struct stream *streams;
+	struct stream *found; /* that nghttp2 spoke of last, often several times; or NULL */
 	struct event *readable, *writable;
 	struct loop_timer *timer;
 	int64_t deadlines[DEADLINES], scheduled;

@@ -29,6 +29,8 @@ void conn_close_stream(struct stream *stream, uint32_t http2_error)
 	struct conn *conn = stream->conn;
 
 	list_remove(stream);
+	if (conn->found == stream)
+		conn->found = NULL;
 	if (stream->unused > 0)
 		nghttp2_session_consume_connection(conn->session, stream->unused);
 	stream->done = true;

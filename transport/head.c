@@ -198,7 +198,9 @@ int head_field(struct head *head, const uint8_t *name, size_t name_size, const u
 			   !nghttp2_check_header_value_rfc9113(value, value_size) ||
 			   (pseudo && (head->regular || head->trailers));
 	head->regular |= !pseudo;
-	for (size_t i = 0; i < COUNT(fields) && !head->malformed; i++) {
+	if (head->malformed)
+		return 0;
+	for (size_t i = 0; i < COUNT(fields); i++) {
 		if (name_size != fields[i].size || memcmp(name, fields[i].name, name_size) != 0)
 			continue;
 		take(head, i, value, value_size);

@@ -50,18 +50,22 @@ static void log_call(const struct server_stream *stream, const struct error *err
 {
 	const struct rpc_method *method = stream->target.method;
 	const ProtobufCMessage *request = stream->call ? stream->call->request : NULL;
-	struct log_field fields[6] = {log_str("msg", "rpc")};
+	enum log_level level = error->code == ERR_OK && method->on_loop ? LOG_DEBUG : LOG_INFO;
+	struct log_field fields[6];
 	int64_t us = now_us() - stream->started;
-	unsigned n = 1;
+	unsigned n = 0;
 
 	metrics_call(stream->target.service, method->name, error->code, us);
+	if (error->code == ERR_OK && !log_writes(level))
+		return;
+	fields[n++] = log_str("msg", "rpc");
 	fields[n++] = log_str("method", stream->base.head.path + 1);
 	if (method->key && request)
 		fields[n++] = log_str("id", method->key(request));
 	fields[n++] = log_str("code", error_name(error->code));
 	fields[n++] = log_int("ms", us / 1000);
 	if (error->code == ERR_OK) {
-		log_write(method->on_loop ? LOG_DEBUG : LOG_INFO, fields, n);
+		log_write(level, fields, n);
 		return;
 	}
 	fields[n++] = log_str("error", error->text);
