@@ -30,7 +30,7 @@ static void weigh_tls(struct conn *conn)
 
 void conn_weigh(struct conn *conn, size_t n)
 {
-	int64_t now = now_ms();
+	int64_t now = loop_now_us(conn->loop) / 1000;
 
 	if (now - conn->counted_since > conn->limits->rate_ms) {
 		conn->counted_since = now;

@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/mem.h"
 
 #define SIGNALS_MAX 8
@@ -29,6 +30,7 @@ struct loop {
 		void *arg;
 	} signals[SIGNALS_MAX];
 	unsigned n_signals;
+	int64_t now_us;              /* of this turn; 0: nobody asked yet */
 	struct loop_buffers buffers; /* last: most of it is never touched */
 };
 
@@ -128,7 +130,17 @@ void loop_free(struct loop *loop)
 
 void loop_run(struct loop *loop)
 {
-	event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY);
+	do
+		loop->now_us = 0;
+	while (event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) == 0 &&
+	       !event_base_got_break(loop->base));
+}
+
+int64_t loop_now_us(struct loop *loop)
+{
+	if (!loop->now_us)
+		loop->now_us = now_us();
+	return loop->now_us;
 }
 
 void loop_stop(struct loop *loop)

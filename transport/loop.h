@@ -23,6 +23,8 @@ void loop_free(struct loop *loop);
 /* Run until loop_stop. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
+/* The time of this turn, of which the clock is asked once: for what is counted by the call. */
+int64_t loop_now_us(struct loop *loop);
 
 /* Work for the loop; embedded in what it is about. fn may free it. */
 struct loop_task {

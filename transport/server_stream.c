@@ -117,7 +117,8 @@ static void refuse(struct server_stream *stream, int http_status, const struct e
 static void begin(struct server_stream *stream)
 {
 	struct exchange *exchange = &stream->exchange;
-	int64_t started = now_us(), now = started / 1000, timeout = stream->base.head.timeout_ms;
+	int64_t started = loop_now_us(stream->peer->server->loop), now = started / 1000,
+		timeout = stream->base.head.timeout_ms;
 	const struct rpc_method *method = stream->target.method;
 	const struct rpc_stream_events *none = exchange->rpc.events;
 	struct error error;

@@ -32,6 +32,7 @@ void waitlist_init(struct waitlist *list, struct loop *loop, int64_t limit_ms,
 {
 	*list = (struct waitlist){.limit_ms = limit_ms, .expired = expired};
 	list->last = &list->first;
+	list->loop = loop;
 	list->timer = loop_timer_new(loop, on_timer, list);
 }
 
@@ -42,12 +43,13 @@ void waitlist_fini(struct waitlist *list)
 
 void waitlist_add(struct waitlist *list, struct waiter *waiter)
 {
-	*waiter = (struct waiter){
-		.list = list, .link = list->last, .until = now_ms() + list->limit_ms};
+	*waiter = (struct waiter){.list = list,
+				  .link = list->last,
+				  .until = loop_now_us(list->loop) / 1000 + list->limit_ms};
 	*list->last = waiter;
 	list->last = &waiter->next;
 	if (list->first == waiter)
-		start_timer(list);
+		loop_timer_start(list->timer, list->limit_ms);
 }
 
 void waitlist_remove(struct waiter *waiter)

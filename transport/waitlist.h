@@ -23,6 +23,7 @@ struct waiter {
 
 struct waitlist {
 	struct waiter *first, **last;
+	struct loop *loop;
 	struct loop_timer *timer; /* runs while somebody waits */
 	int64_t limit_ms;
 	void (*expired)(struct waiter *waiter); /* removed already */

@@ -12,6 +12,7 @@
 #include "common/mem.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/world.h"
+#include "transport/loop.h"
 
 #define FIRST_MS  1000000
 #define TURNS_MAX 10000 /* until nothing is ready any more */
@@ -42,6 +43,14 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
 	(void)clock;
 	*ret = (struct timespec){.tv_sec = now / 1000, .tv_nsec = now % 1000 * 1000000};
 	return 0;
+}
+
+/* A turn takes no time. */
+int64_t __wrap_loop_now_us(struct loop *loop);
+int64_t __wrap_loop_now_us(struct loop *loop)
+{
+	(void)loop;
+	return now * 1000;
 }
 
 int64_t world_now_ms(void)
@@ -99,6 +108,12 @@ int event_base_loopbreak(struct event_base *unused)
 {
 	(void)unused;
 	return 0;
+}
+
+int event_base_got_break(struct event_base *unused)
+{
+	(void)unused;
+	return 1;
 }
 
 struct event *event_new(struct event_base *of, evutil_socket_t fd, short what, event_callback_fn fn,
