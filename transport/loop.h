@@ -20,7 +20,7 @@ struct event_base;
 int loop_new(struct loop **ret, struct error *err);
 void loop_free(struct loop *loop);
 
-/* Run until loop_stop. */
+/* Run until loop_stop, which is for what it runs to call. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 /* The time of this turn, of which the clock is asked once: for what is counted by the call. */
