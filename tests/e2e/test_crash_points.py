@@ -9,8 +9,11 @@ import pytest
 from crash.cases import CASES
 from crash.points import build_shim, unknown_to
 from crash.trial import points_of, Trial
+from crash.zvol_cases import ZVOLS
 from daemon import BUILD
-from host import Host
+from host import Host, KERNEL_ZFS
+
+CASES |= ZVOLS if KERNEL_ZFS else {}
 
 
 @pytest.fixture(scope="module")
