@@ -120,7 +120,9 @@ static int64_t deadline_of(const struct rpc_call *call)
 /* A silent agent takes half the time that is left, not all: the rest is for acting on answers. */
 static int64_t deadline_of_all(const struct rpc_call *call)
 {
-	return now_ms() + time_left_ms(deadline_of(call)) / 2;
+	int64_t deadline = deadline_of(call);
+
+	return deadline - time_left_ms(deadline) / 2;
 }
 
 struct view {
