@@ -44,3 +44,8 @@ bool claim_pause(int64_t deadline)
 	nanosleep(&pause, NULL);
 	return true;
 }
+
+bool claim_again(const struct error *err, int64_t deadline)
+{
+	return err->code == ERR_ABORTED && claim_pause(deadline);
+}

@@ -7,10 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/error.h"
+
 /* Later than all that this process has made or heard of. Any thread. */
 uint64_t claim_next(void);
 void claim_heard(uint64_t claim);
 /* Before another attempt, so that two that hinder each other get out of step; false: no time. */
 bool claim_pause(int64_t deadline);
+/* The same after what was refused because another call has looked for the name since. */
+bool claim_again(const struct error *err, int64_t deadline);
 
 #endif

@@ -253,7 +253,7 @@ int create_volume(struct rpc_call *call, const CreateVolumeRequest *req, CreateV
 	if (parse(call, req, &wanted, err) < 0)
 		return -1;
 	while (find_or_make(call, &wanted, &host, &dataset, err) < 0) {
-		if (err->code != ERR_ABORTED || !claim_pause(call->deadline))
+		if (!claim_again(err, call->deadline))
 			return -1;
 	}
 	if (!dataset)

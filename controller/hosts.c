@@ -8,6 +8,7 @@
 #include "controller/hosts.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -93,21 +94,40 @@ int hosts_search(struct rpc_call *call, const struct search *search, const struc
 	return judge(call, search->what, &answers, ret, err);
 }
 
-/* Who has promised another claim has no volume. The highest of them; 0 when there is none. */
-static uint64_t take_promises(const struct answers *answers)
+/* Who has promised another claim has none. The highest of them; 0 when there is none. */
+static uint64_t take_promises(const struct answers *answers, size_t offset)
 {
 	uint64_t highest = 0;
 
 	for (size_t i = 0; i < answers->n; i++) {
 		struct answer *answer = &answers->list[i];
-		const GetDatasetResponse *response = answer->response;
-		if (answer->error.code != ERR_OK || response->dataset || !response->promised)
+		uint64_t promised = 0;
+		if (answer->error.code == ERR_OK)
+			memcpy(&promised, (const char *)answer->response + offset,
+			       sizeof(promised));
+		if (!promised)
 			continue;
 		answer->error.code = ERR_NOT_FOUND;
-		if (response->promised > highest)
-			highest = response->promised;
+		if (promised > highest)
+			highest = promised;
 	}
 	return highest;
+}
+
+int hosts_claim(struct rpc_call *call, const struct search *search, const struct answer **ret,
+		struct error *err)
+{
+	do {
+		*search->claim = claim_next();
+		struct answers answers = agents_ask_all(call, search->method, search->request);
+		uint64_t promised = take_promises(&answers, search->promised);
+		if (judge(call, search->what, &answers, ret, err) < 0)
+			return -1;
+		if (*ret || !promised)
+			return 0;
+		claim_heard(promised);
+	} while (claim_pause(call->deadline));
+	return fail(err, ERR_ABORTED, "%s is being made by another call: repeat", search->what);
 }
 
 static int take_owner(const struct agent *agent, const GetDatasetResponse *response,
@@ -121,20 +141,24 @@ static int take_owner(const struct agent *agent, const GetDatasetResponse *respo
 	return 0;
 }
 
-static int look(struct rpc_call *call, const char *volume_id, uint64_t claim, struct owner *ret,
-		uint64_t *ret_promised, struct error *err)
+static int look(struct rpc_call *call, const char *volume_id, search_fn *ask, struct owner *ret,
+		uint64_t *ret_claim, struct error *err)
 {
 	GetDatasetRequest *request = new_get_dataset_request(&call->arena);
-	const char *what = arena_printf(&call->arena, "volume '%s'", volume_id);
+	const struct search search = {
+		.method = "GetDataset",
+		.request = &request->base,
+		.what = arena_printf(&call->arena, "volume '%s'", volume_id),
+		.claim = &request->claim,
+		.promised = offsetof(GetDatasetResponse, promised),
+	};
 	const struct answer *answer;
 
 	*ret = (struct owner){0};
 	request->id = arena_strdup(&call->arena, volume_id);
-	request->claim = claim;
-	struct answers answers = agents_ask_all(call, "GetDataset", &request->base);
-	*ret_promised = take_promises(&answers);
-	if (judge(call, what, &answers, &answer, err) < 0)
+	if (ask(call, &search, &answer, err) < 0)
 		return -1;
+	*ret_claim = request->claim;
 	if (!answer)
 		return 0;
 	if (take_owner(answer->agent, answer->response, volume_id, ret, err) < 0)
@@ -164,26 +188,15 @@ int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, 
 
 int owner_search(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)
 {
-	uint64_t promised;
+	uint64_t claim;
 
-	return look(call, volume_id, 0, ret, &promised, err);
+	return look(call, volume_id, hosts_search, ret, &claim, err);
 }
 
 int owner_claim(struct rpc_call *call, const char *volume_id, struct owner *ret,
 		uint64_t *ret_claim, struct error *err)
 {
-	uint64_t promised;
-
-	do {
-		*ret_claim = claim_next();
-		if (look(call, volume_id, *ret_claim, ret, &promised, err) < 0)
-			return -1;
-		if (ret->dataset || !promised)
-			return 0;
-		claim_heard(promised);
-	} while (claim_pause(call->deadline));
-	return fail(err, ERR_ABORTED, "volume '%s' is being made by another call: repeat",
-		    volume_id);
+	return look(call, volume_id, hosts_claim, ret, ret_claim, err);
 }
 
 int owner_get(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)

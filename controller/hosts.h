@@ -17,14 +17,23 @@ struct search {
 	const char *method; /* GetDataset and the like */
 	const ProtobufCMessage *request;
 	const char *what; /* "volume 'v'", for the errors */
+	uint64_t *claim;  /* the request's, for hosts_claim; the response has its */
+	size_t promised;  /* at this offset */
 };
+
+typedef int search_fn(struct rpc_call *call, const struct search *search, const struct answer **ret,
+		      struct error *err);
 
 /*
  * *ret is NULL when nobody has it. ERR_UNAVAILABLE names an agent that did not say whether it has
  * it, ERR_FAILED_PRECONDITION one whose pool is missing, or two that both have it.
  */
-int hosts_search(struct rpc_call *call, const struct search *search, const struct answer **ret,
-		 struct error *err);
+search_fn hosts_search;
+/*
+ * A search for what is made when nobody has it: everybody has promised to make none for a claim
+ * that is earlier than this one. ERR_ABORTED: till the deadline, another call was always later.
+ */
+search_fn hosts_claim;
 
 struct owner {
 	const struct agent *agent;
@@ -39,10 +48,7 @@ int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, 
 /* The same; ERR_NOT_FOUND when nobody has it. */
 int owner_get(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
 
-/*
- * A search for a volume that is made when nobody has it: everybody has promised to make none for
- * an earlier claim. ERR_ABORTED: till the deadline, another call was always later.
- */
+/* A search for a volume by hosts_claim. */
 int owner_claim(struct rpc_call *call, const char *volume_id, struct owner *ret,
 		uint64_t *ret_claim, struct error *err);
 

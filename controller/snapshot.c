@@ -3,19 +3,22 @@
  * Snapshots of one volume: take, describe, delete.
  *
  * A name belongs to one snapshot of all volumes there are, so it is looked up everywhere before a
- * snapshot is taken. Invariant: whether one that exists is of the volume that has the id now, or
- * of an earlier one, is the agent's word, which compares the datasets themselves.
+ * snapshot is taken, and that only while every agent's promise holds to take none of that name for
+ * somebody who looked earlier. Invariant: whether one that exists is of the volume that has the id
+ * now, or of an earlier one, is the agent's word, which compares the datasets themselves.
  */
 #include "controller/snapshot.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "common/map.h"
+#include "controller/claim.h"
 #include "controller/parameters.h"
 #include "controller/service.h"
 #include "controller/text.h"
 
-static int find(struct rpc_call *call, const GetDatasetSnapshotRequest *request,
+static int find(struct rpc_call *call, GetDatasetSnapshotRequest *request, search_fn *ask,
 		struct snapshot_owner *ret, struct error *err)
 {
 	bool by_id = *request->id;
@@ -24,11 +27,13 @@ static int find(struct rpc_call *call, const GetDatasetSnapshotRequest *request,
 		.method = "GetDatasetSnapshot",
 		.request = &request->base,
 		.what = arena_printf(&call->arena, "snapshot '%s'", asked),
+		.claim = &request->claim,
+		.promised = offsetof(GetDatasetSnapshotResponse, promised),
 	};
 	const struct answer *answer;
 
 	*ret = (struct snapshot_owner){0};
-	if (hosts_search(call, &search, &answer, err) < 0)
+	if (ask(call, &search, &answer, err) < 0)
 		return -1;
 	if (!answer)
 		return 0;
@@ -47,7 +52,7 @@ int snapshot_find(struct rpc_call *call, const char *snapshot_id, struct snapsho
 	GetDatasetSnapshotRequest *request = new_get_dataset_snapshot_request(&call->arena);
 
 	request->id = arena_strdup(&call->arena, snapshot_id);
-	return find(call, request, ret, err);
+	return find(call, request, hosts_search, ret, err);
 }
 
 int snapshot_get(struct rpc_call *call, const char *snapshot_id, struct snapshot_owner *ret,
@@ -60,13 +65,15 @@ int snapshot_get(struct rpc_call *call, const char *snapshot_id, struct snapshot
 	return 0;
 }
 
-static int find_name(struct rpc_call *call, const char *name, struct snapshot_owner *ret,
-		     struct error *err)
+int snapshot_claim(struct rpc_call *call, const char *name, struct snapshot_owner *ret,
+		   uint64_t *ret_claim, struct error *err)
 {
 	GetDatasetSnapshotRequest *request = new_get_dataset_snapshot_request(&call->arena);
 
 	request->name = arena_strdup(&call->arena, name);
-	return find(call, request, ret, err);
+	int result = find(call, request, hosts_claim, ret, err);
+	*ret_claim = request->claim;
+	return result;
 }
 
 int snapshot_destroy(struct rpc_call *call, const struct agent *agent, const char *snapshot_id,
@@ -125,13 +132,14 @@ static int fail_taken(const DatasetSnapshot *snapshot, const char *volume_id, st
 }
 
 static int take(struct rpc_call *call, const CreateSnapshotRequest *req, const struct agent *agent,
-		DatasetSnapshot **ret, struct error *err)
+		uint64_t claim, DatasetSnapshot **ret, struct error *err)
 {
 	SnapshotDatasetRequest *request = new_snapshot_dataset_request(&call->arena);
 	SnapshotDatasetResponse *response;
 
 	request->id = req->source_volume_id;
 	request->name = req->name;
+	request->claim = claim;
 	if (agent_snapshot_dataset(call, agent, request, &response, err) < 0)
 		return -1;
 	if (!response->snapshot || strcmp(response->snapshot->dataset_id, req->source_volume_id))
@@ -148,8 +156,9 @@ static int find_or_take(struct rpc_call *call, const CreateSnapshotRequest *req,
 {
 	struct snapshot_owner found;
 	struct owner volume;
+	uint64_t claim;
 
-	if (find_name(call, req->name, &found, err) < 0)
+	if (snapshot_claim(call, req->name, &found, &claim, err) < 0)
 		return -1;
 	if (found.snapshot && (*found.snapshot->group ||
 			       strcmp(found.snapshot->dataset_id, req->source_volume_id) != 0))
@@ -166,7 +175,7 @@ static int find_or_take(struct rpc_call *call, const CreateSnapshotRequest *req,
 			    req->name, req->source_volume_id);
 	*ret = found.snapshot;
 	/* Of a volume that is gone there is nothing to compare: a repeat gets what it got. */
-	return volume.dataset ? take(call, req, volume.agent, ret, err) : 0;
+	return volume.dataset ? take(call, req, volume.agent, claim, ret, err) : 0;
 }
 
 int create_snapshot(struct rpc_call *call, const CreateSnapshotRequest *req,
@@ -178,8 +187,10 @@ int create_snapshot(struct rpc_call *call, const CreateSnapshotRequest *req,
 	    text_check_present("source_volume_id", req->source_volume_id, err) < 0 ||
 	    parameters_check_none(map_of(&call->arena, req, parameters), "a snapshot", err) < 0)
 		return -1;
-	if (find_or_take(call, req, &snapshot, err) < 0)
-		return -1;
+	while (find_or_take(call, req, &snapshot, err) < 0) {
+		if (!claim_again(err, call->deadline))
+			return -1;
+	}
 	rsp->snapshot = snapshot_of(&call->arena, snapshot);
 	return 0;
 }

@@ -19,6 +19,9 @@ int snapshot_find(struct rpc_call *call, const char *snapshot_id, struct snapsho
 /* The same; ERR_NOT_FOUND when nobody has it. */
 int snapshot_get(struct rpc_call *call, const char *snapshot_id, struct snapshot_owner *ret,
 		 struct error *err);
+/* By name, which all agents promise to this call when nobody has it; fails as hosts_claim does. */
+int snapshot_claim(struct rpc_call *call, const char *name, struct snapshot_owner *ret,
+		   uint64_t *ret_claim, struct error *err);
 /* Destroy one that the agent has. */
 int snapshot_destroy(struct rpc_call *call, const struct agent *agent, const char *snapshot_id,
 		     struct error *err);

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "node/mount.h"
 #include "node/mount_kind.h"
+#include "node/promise.h"
 #include "node/publication.h"
 #include "node/request.h"
 #include "node/service.h"
@@ -107,18 +108,13 @@ DatasetSnapshot *agent_snapshot(struct arena *arena, const struct snapshot *snap
 int get_dataset(struct rpc_call *call, const GetDatasetRequest *req, GetDatasetResponse *rsp,
 		struct error *err)
 {
-	const struct node *node = call->app;
 	struct dataset *dataset;
 
 	if (request_text(req->id, "id", err))
 		return -1;
-	if (node_find(call, req->id, &dataset, err) == 0) {
-		rsp->dataset = agent_dataset(&call->arena, dataset);
-		return 0;
-	}
-	if (err->code != ERR_NOT_FOUND || !req->claim ||
-	    claims_take(node->claims, req->id, req->claim, &rsp->promised))
-		return -1;
+	if (node_find(call, req->id, &dataset, err))
+		return promise_give(call, req->id, req->claim, &rsp->promised, err);
+	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
 }
 

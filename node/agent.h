@@ -52,6 +52,9 @@ int property_check(const Property *property, struct error *err);
 int clone_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 		  struct zfs_properties *properties, struct dataset *made, struct error *err);
 
+/* The catalog's claim on a snapshot's name. FAILED_PRECONDITION without a pool. */
+int agent_claim_name(struct rpc_call *call, const char *name, char **ret_key, struct error *err);
+
 /*
  * The catalog's claim on what a dataset and its snapshots are the origin of: nothing is cloned of
  * it, and neither it nor a snapshot of it is destroyed or moved, while somebody else has the claim.

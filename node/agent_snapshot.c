@@ -13,6 +13,7 @@
 
 #include "common/escape.h"
 #include "node/agent.h"
+#include "node/promise.h"
 #include "node/request.h"
 #include "node/service.h"
 
@@ -28,12 +29,13 @@ static int need_pool(const struct rpc_call *call, struct error *err)
 		    node->id);
 }
 
-static int claim_name(struct rpc_call *call, const char *name, char **ret_key, struct error *err)
+int agent_claim_name(struct rpc_call *call, const char *name, char **ret_key, struct error *err)
 {
 	struct node *node = call->app;
 
 	*ret_key = arena_printf(&call->arena, "name %s", name);
-	return catalog_claim(node->catalog, call->deadline, *ret_key, err);
+	return need_pool(call, err) ? -1
+				    : catalog_claim(node->catalog, call->deadline, *ret_key, err);
 }
 
 static int find_named(struct rpc_call *call, const char *name, struct snapshot **ret,
@@ -120,7 +122,7 @@ static int take(struct rpc_call *call, const struct dataset *dataset, const char
 	return 0;
 }
 
-static int find_or_take(struct rpc_call *call, const SnapshotDatasetRequest *req,
+static int find_or_take(struct rpc_call *call, const SnapshotDatasetRequest *req, const char *key,
 			struct snapshot **ret, struct error *err)
 {
 	struct dataset *dataset;
@@ -128,7 +130,8 @@ static int find_or_take(struct rpc_call *call, const SnapshotDatasetRequest *req
 	if (node_find(call, req->id, &dataset, err))
 		return -1;
 	if (find_named(call, req->name, ret, err)) {
-		if (err->code != ERR_NOT_FOUND || take(call, dataset, req->name, ret, err))
+		if (err->code != ERR_NOT_FOUND || promise_keep(call, key, req->claim, err) ||
+		    take(call, dataset, req->name, ret, err))
 			return -1;
 	}
 	return check_same(*ret, dataset, err);
@@ -142,12 +145,28 @@ int snapshot_dataset(struct rpc_call *call, const SnapshotDatasetRequest *req,
 	char *key;
 
 	if (agent_text(req->id, "id", err) || agent_text(req->name, "name", err) ||
-	    need_pool(call, err) || claim_name(call, req->name, &key, err))
+	    agent_claim_name(call, req->name, &key, err))
 		return -1;
-	int failed = find_or_take(call, req, &snapshot, err);
+	int failed = find_or_take(call, req, key, &snapshot, err);
 	catalog_release(node->catalog, key);
 	if (!failed)
 		rsp->snapshot = agent_snapshot(&call->arena, snapshot);
+	return failed;
+}
+
+/* One that is being taken has the name until it is there. */
+static int get_named(struct rpc_call *call, const GetDatasetSnapshotRequest *req,
+		     struct snapshot **ret, uint64_t *ret_promised, struct error *err)
+{
+	struct node *node = call->app;
+	char *key;
+
+	if (agent_claim_name(call, req->name, &key, err))
+		return -1;
+	int failed = find_named(call, req->name, ret, err);
+	if (failed)
+		failed = promise_give(call, key, req->claim, ret_promised, err);
+	catalog_release(node->catalog, key);
 	return failed;
 }
 
@@ -155,7 +174,7 @@ int get_dataset_snapshot(struct rpc_call *call, const GetDatasetSnapshotRequest 
 			 GetDatasetSnapshotResponse *rsp, struct error *err)
 {
 	struct node *node = call->app;
-	struct snapshot *snapshot;
+	struct snapshot *snapshot = NULL;
 
 	if (!*req->id == !*req->name)
 		return fail(err, ERR_INVALID_ARGUMENT, "give either id or name");
@@ -163,8 +182,8 @@ int get_dataset_snapshot(struct rpc_call *call, const GetDatasetSnapshotRequest 
 		return -1;
 	int failed = *req->id ? catalog_snapshot(node->catalog, call->deadline, &call->arena,
 						 req->id, &snapshot, err)
-			      : find_named(call, req->name, &snapshot, err);
-	if (!failed)
+			      : get_named(call, req, &snapshot, &rsp->promised, err);
+	if (snapshot)
 		rsp->snapshot = agent_snapshot(&call->arena, snapshot);
 	return failed;
 }
@@ -282,7 +301,7 @@ int destroy_dataset_snapshot(struct rpc_call *call, const DestroyDatasetSnapshot
 		return -1;
 	if (find_anew(call, req->id, &snapshot, err))
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
-	if (check_ours(snapshot, err) || claim_name(call, snapshot->name, &key, err))
+	if (check_ours(snapshot, err) || agent_claim_name(call, snapshot->name, &key, err))
 		return -1;
 	int failed = destroy(call, req->id, err);
 	catalog_release(node->catalog, key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Promises to those who look for a volume before they make it.
+ * Promises to those who look for something before they make it.
  *
  * Invariant: a promise that is forgotten, to make room or with the process, is covered by the
  * floor, below which nothing is granted. So nothing has to be written down.

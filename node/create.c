@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "node/agent.h"
 #include "node/key.h"
+#include "node/promise.h"
 #include "node/request.h"
 #include "node/service.h"
 
@@ -170,15 +171,6 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 	return 0;
 }
 
-static int check_claim(const struct node *node, const CreateDatasetRequest *req, struct error *err)
-{
-	if (!req->claim || claims_hold(node->claims, req->id, req->claim))
-		return 0;
-	return fail(err, ERR_ABORTED,
-		    "volume '%s' is not made: another call has looked for it since; repeat",
-		    req->id);
-}
-
 int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 		   CreateDatasetResponse *rsp, struct error *err)
 {
@@ -187,7 +179,7 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 	if (check(req, err))
 		return -1;
 	if (node_find(call, req->id, &dataset, err)) {
-		if (err->code != ERR_NOT_FOUND || check_claim(call->app, req, err) ||
+		if (err->code != ERR_NOT_FOUND || promise_keep(call, req->id, req->claim, err) ||
 		    create(call, req, &dataset, err))
 			return -1;
 	}

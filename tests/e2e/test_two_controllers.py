@@ -9,11 +9,12 @@ import threading
 import grpc
 import pytest
 
-from client import capability, PATIENCE, size_of
+from client import capability, PATIENCE, size_of, topology
 from cluster import Cluster
 from host import SIZE
 
 CODE = grpc.StatusCode
+SNAPSHOTS = 50 // PATIENCE
 TIMES = int(os.environ.get("TIMES", 1000 // PATIENCE))
 AT_ONCE = 8
 # What a caller may hear while agents come and go; anything else is wrong.
@@ -97,6 +98,29 @@ def test_one_name_is_one_volume(cluster):
         answered.update(race(cluster, names[at:at + AT_ONCE]))
     assert all(len(places) == 1 for places in answered.values())
     settle(cluster, answered)
+
+
+def takers(cluster, sources, name):
+    """A snapshot of each of two volumes, on two hosts, through both controllers at once: whose the
+    name is."""
+    calls = {source: controller.CreateSnapshot.future(source_volume_id=source, name=name)
+             for controller, source in zip(cluster.controllers, sources)}
+    for call in calls.values():
+        assert call.code() in {CODE.OK, CODE.ALREADY_EXISTS}, call.details()
+    return [source for source, call in calls.items() if call.code() is CODE.OK]
+
+
+def test_one_name_is_one_snapshot(cluster):
+    sources = ["on-a", "on-b"]
+    for source, node in zip(sources, "ab"):
+        cluster.hosts[0].controller.CreateVolume(
+            name=source, capacity_range=size_of(SIZE), volume_capabilities=[capability()],
+            accessibility_requirements=topology(node))
+    for n in range(SNAPSHOTS):
+        taken = takers(cluster, sources, f"s{n}")
+        assert len(taken) == 1
+        assert takers(cluster, sources, f"s{n}") == taken
+    assert len(cluster.controllers[0].ListSnapshots().entries) == SNAPSHOTS
 
 
 def test_one_name_is_one_volume_whatever_becomes_of_the_agents(cluster):

@@ -106,6 +106,26 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 	return 0;
 }
 
+int promise(struct client *client, uint64_t claim, uint64_t *ret_promised, struct error *err)
+{
+	if (claim && claim <= client->promised) {
+		*ret_promised = client->promised;
+		return 0;
+	}
+	if (claim)
+		client->promised = claim;
+	return fail(err, ERR_NOT_FOUND, "not here");
+}
+
+int keep(struct client *client, uint64_t claim, struct error *err)
+{
+	assert_int_equal(claim, client->promised);
+	if (!client->n_aborts)
+		return 0;
+	client->n_aborts--;
+	return fail(err, ERR_ABORTED, "another call has looked for it since");
+}
+
 int do_get_dataset(const struct client_call *begun, GetDatasetResponse **ret, struct error *err)
 {
 	const GetDatasetRequest *request = begun->request;
@@ -115,14 +135,7 @@ int do_get_dataset(const struct client_call *begun, GetDatasetResponse **ret, st
 		return fail(err, begun->client->lookup, "cannot look");
 	*ret = new_get_dataset_response(begun->arena);
 	(*ret)->dataset = dataset_of(begun->client, request->id);
-	if ((*ret)->dataset)
-		return 0;
-	if (!request->claim || request->claim > begun->client->promised) {
-		begun->client->promised = request->claim;
-		return fail(err, ERR_NOT_FOUND, "not here");
-	}
-	(*ret)->promised = begun->client->promised;
-	return 0;
+	return (*ret)->dataset ? 0 : promise(begun->client, request->claim, &(*ret)->promised, err);
 }
 
 int do_create_dataset(const struct client_call *begun, CreateDatasetResponse **ret,
@@ -130,11 +143,8 @@ int do_create_dataset(const struct client_call *begun, CreateDatasetResponse **r
 {
 	const CreateDatasetRequest *request = begun->request;
 
-	assert_int_equal(request->claim, begun->client->promised);
-	if (begun->client->n_aborts) {
-		begun->client->n_aborts--;
-		return fail(err, ERR_ABORTED, "another call has looked for it since");
-	}
+	if (keep(begun->client, request->claim, err) < 0)
+		return -1;
 	begun->client->created++;
 	begun->client->create_request = request;
 	*ret = new_create_dataset_response(begun->arena);

@@ -24,7 +24,7 @@ struct client {
 	enum error_code silent; /* not ERR_OK: how every call to it fails */
 	enum error_code lookup; /* not ERR_OK: how every question what it has fails */
 	uint64_t promised;      /* the highest claim of all */
-	unsigned n_aborts;      /* how many CreateDatasets it refuses still */
+	unsigned n_aborts;      /* how often it still refuses to make what it has promised */
 	Dataset *datasets[DATASETS_MAX];
 	size_t n_datasets;
 	DatasetSnapshot *snapshots[DATASETS_MAX];

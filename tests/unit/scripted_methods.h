@@ -13,6 +13,10 @@ struct client_call {
 	const void *request;
 };
 
+/* As the agent's: for what is not there, and before it is made. */
+int promise(struct client *client, uint64_t claim, uint64_t *ret_promised, struct error *err);
+int keep(struct client *client, uint64_t claim, struct error *err);
+
 #define SCRIPTED_METHODS(METHOD)                                                                   \
 	METHOD(GetHost, get_host)                                                                  \
 	METHOD(GetDataset, get_dataset)                                                            \

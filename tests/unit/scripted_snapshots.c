@@ -25,7 +25,7 @@ int do_get_dataset_snapshot(const struct client_call *begun, GetDatasetSnapshotR
 			    struct error *err)
 {
 	const GetDatasetSnapshotRequest *request = begun->request;
-	const struct client *client = begun->client;
+	struct client *client = begun->client;
 
 	assert_true(!*request->id != !*request->name);
 	if (client->lookup != ERR_OK)
@@ -38,7 +38,8 @@ int do_get_dataset_snapshot(const struct client_call *begun, GetDatasetSnapshotR
 			   *request->id ? request->id : request->name) == 0)
 			return 0;
 	}
-	return fail(err, ERR_NOT_FOUND, "not here");
+	(*ret)->snapshot = NULL;
+	return promise(client, request->claim, &(*ret)->promised, err);
 }
 
 /* As the agent's: the snapshot of that name, if it is of this very dataset. */
@@ -60,6 +61,8 @@ int do_snapshot_dataset(const struct client_call *begun, SnapshotDatasetResponse
 				       ? 0
 				       : fail(err, ERR_ALREADY_EXISTS, "of an earlier dataset");
 	}
+	if (keep(client, request->claim, err) < 0)
+		return -1;
 	(*ret)->snapshot = add_snapshot(client, dataset, request->name);
 	return 0;
 }

@@ -72,6 +72,22 @@ static void names_are_unique(void **state)
 	assert_int_equal(scripted[2].snapshotted, 0);
 }
 
+static void create_looks_again_when_another_call_has(void **state)
+{
+	uint64_t promised = UINT64_MAX / 4;
+	Snapshot *snapshot;
+
+	(void)state;
+	add_dataset(&scripted[1], "v", 7, "");
+	scripted[1].n_aborts = 2;
+	scripted[2].promised = promised;
+	assert_int_equal(create("s", "v", &snapshot), 0);
+	assert_int_equal(scripted[1].n_aborts, 0);
+	assert_int_equal(scripted[1].n_snapshots, 1);
+	for (size_t i = 0; i < N_AGENTS; i++)
+		assert_true(scripted[i].promised > promised);
+}
+
 /* A volume made again under the name of one that is gone is another. */
 static void an_earlier_volume_is_another(void **state)
 {
@@ -156,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCRIPTED_TEST(take_and_repeat),
 		SCRIPTED_TEST(names_are_unique),
+		SCRIPTED_TEST(create_looks_again_when_another_call_has),
 		SCRIPTED_TEST(an_earlier_volume_is_another),
 		SCRIPTED_TEST(create_refuses),
 		SCRIPTED_TEST(get_by_id),
