@@ -2,12 +2,42 @@
 #
 # Nomad sets CSI_ENDPOINT, and the daemon serves CSI there.
 
+variable "program" {
+  type    = string
+  default = "/usr/local/sbin/zcsi-controller"
+}
+
+variable "certificates" {
+  type        = string
+  default     = "/etc/zcsi"
+  description = "The folder with ca.pem, controller.zcsi.pem and controller.zcsi.key."
+}
+
+variable "count" {
+  type        = number
+  default     = 1
+  description = "At most one on a client: with two clients, two, and either may die."
+}
+
 job "zcsi-controller" {
   datacenters = ["*"]
   type        = "service"
 
   group "controller" {
-    count = 1
+    count = var.count
+
+    constraint {
+      operator = "distinct_hosts"
+      value    = "true"
+    }
+
+    # However often it ends, it starts again: left to itself Nomad gives up after two times.
+    restart {
+      attempts = 10
+      interval = "1m"
+      delay    = "2s"
+      mode     = "delay"
+    }
 
     task "zcsi-controller" {
       driver = "raw_exec"
@@ -19,21 +49,24 @@ job "zcsi-controller" {
       }
 
       config {
-        command = "/usr/local/sbin/zcsi-controller"
+        command = var.program
         args = [
-          "--tls-ca", "/etc/zcsi/ca.pem",
-          "--tls-cert", "/etc/zcsi/controller.zcsi.pem",
-          "--tls-key", "/etc/zcsi/controller.zcsi.key",
+          "--agents-file", "${NOMAD_TASK_DIR}/agents",
+          "--tls-ca", "${var.certificates}/ca.pem",
+          "--tls-cert", "${var.certificates}/controller.zcsi.pem",
+          "--tls-key", "${var.certificates}/controller.zcsi.key",
         ]
       }
 
-      # Every agent that zcsi-node registered. The task restarts when one comes or goes.
+      # Every agent that zcsi-node registered. The daemon sees when the file is another one.
       template {
         data        = <<-END
-          ZCSI_AGENT="{{ range nomadService "zcsi-agent" }}tcp://{{ .Address }}:{{ .Port }} {{ end }}"
+          {{- range nomadService "zcsi-agent" }}
+          tcp://{{ .Address }}:{{ .Port }}
+          {{- end }}
         END
-        destination = "local/agents.env"
-        env         = true
+        destination = "local/agents"
+        change_mode = "noop"
       }
 
       resources {
