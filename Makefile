@@ -157,6 +157,11 @@ conformance: ## csc, csi-sanity, h2spec, grpcurl and gRPC's own stacks judge it 
 	@$(MAKE) --no-print-directory all
 	@BUILD=$(BUILD) tests/conformance/build
 	@BUILD=$(BUILD) tests/conformance/run
+nomad: ## a real Nomad runs the files of jobs/, its allocations use volumes (needs Go); T=FILE: less
+	@. jobs/local/host.sh && host_packages build pool check nomad
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tests/nomad/build
+	@BUILD=$(BUILD) tests/nomad/alone $(PYTEST) --timeout 900 $(or $(T),tests/nomad)
 lab: ## what has to do with ZFS, on OpenZFS 2.1 and 2.3, in two machines; ZFS=2.3, T=FILE: less
 	@. jobs/local/host.sh && host_packages build check lab
 	@$(MAKE) --no-print-directory all $(if $(T),,$(LAB_UNITS))
@@ -233,7 +238,7 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: all names units demo run run-clean packages check conformance lab lab-shell \
+.PHONY: all names units demo run run-clean packages check conformance nomad lab lab-shell \
 	reboot lint format sanitize limits fuzz fuzzers soak bench bench-zfs bench-transport \
 	bench-hosts install clean help
 .SECONDARY:

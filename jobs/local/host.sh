@@ -20,6 +20,7 @@ declare -A HOST_GROUPS=(
 	[check]="libcmocka-dev python3-pytest python3-grpcio python3-grpc-tools python3-protobuf
 		python3-hpack python3-prometheus-client python3-pytest-timeout openssl e2fsprogs"
 	[certs]="openssl"
+	[nomad]="busybox-static iproute2 openssl redis-server"
 	[lab]="qemu-system-x86 qemu-utils mmdebstrap e2fsprogs"
 	[fuzz]="clang libclang-rt-dev"
 	[lint]="clang clang-tidy clang-format cppcheck shellcheck"

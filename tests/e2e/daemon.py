@@ -13,7 +13,7 @@ from client import PATIENCE, ROOT, Client
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 
 
-def wait_for(condition, what, seconds=20):
+def wait_for(condition, what, seconds=20, pause=0.002):
     """The first true value of condition(); fails with `what` when there is none in time."""
     seconds *= PATIENCE
     end = time.monotonic() + seconds
@@ -22,7 +22,7 @@ def wait_for(condition, what, seconds=20):
         if value:
             return value
         assert time.monotonic() < end, f"not within {seconds} s: {what}"
-        time.sleep(0.002 * PATIENCE)
+        time.sleep(pause * PATIENCE)
 
 
 def accepts(path):

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A real `nomad agent`, its command line as operators type it, and its HTTP API for what tests wait
+for."""
+import functools
+import json
+import os
+import re
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from client import PATIENCE
+from daemon import BUILD, wait_for
+
+HERE = Path(__file__).parent
+PROGRAM = BUILD / "nomad/nomad"
+ADDRESSES = {"n1": "10.74.0.1", "n2": "10.74.0.2"}  # tests/nomad/alone makes them
+SERVER = f"http://{ADDRESSES['n1']}:4646"
+os.environ["NOMAD_ADDR"] = SERVER
+NOBODY = 65534  # the user that the exec driver runs tasks as
+# All that a task of the exec driver sees of the host: these, and the programs' libraries.
+TOOLS = ("/bin/busybox", "/usr/bin/redis-server", "/usr/bin/redis-cli")
+FILES = ("/etc/passwd", "/etc/group")
+# Nomad's own pauses are of seconds: the deadline is for what never comes.
+until = functools.partial(wait_for, seconds=180, pause=0.1)
+
+SPEC = """
+id        = "{id}"
+name      = "{id}"
+type      = "csi"
+plugin_id = "zcsi"
+{fields}
+{capabilities}
+mount_options {{
+  fs_type = "zfs"
+}}
+parameters {{
+  owner = "{nobody}"
+  group = "{nobody}"
+{parameters}
+}}
+"""
+CAPABILITY = """
+capability {{
+  access_mode     = "{}"
+  attachment_mode = "file-system"
+}}"""
+
+
+def spec(id, *modes, parameters=None, **fields):
+    """The volume file; `fields` are those at its top, such as capacity_min."""
+    def lines(words):
+        return "\n".join(f'"{key}" = "{value}"' for key, value in (words or {}).items())
+    return SPEC.format(
+        id=id, nobody=NOBODY, fields=lines(fields), parameters=lines(parameters),
+        capabilities="".join(CAPABILITY.format(m) for m in modes or ["single-node-writer"]))
+
+
+class Refused(Exception):
+    """What the command printed, colours and line breaks taken out."""
+
+
+def chroot():
+    """For chroot_env: each file under the name by which it is looked for."""
+    needed = subprocess.run(["ldd", *TOOLS], capture_output=True, text=True).stdout
+    names = [*TOOLS, *FILES, *re.findall(r"(/\S+) \(0x", needed)]
+    return {os.path.realpath(name): name for name in names}
+
+
+class Agent:
+    """A client. Its name is also that of its network and its datacenter. Its tasks are not its
+    children: only Nomad's own stop, or the end of all processes around it, ends them."""
+
+    def __init__(self, folder, name, *args):
+        self.name = name
+        self.data = Path(folder, name)
+        self.log_path = BUILD / f"nomad/{name}.log"
+        seen = Path(folder, "chroot.json")
+        seen.write_text(json.dumps({"client": {"chroot_env": chroot()}}))
+        self.argv = [PROGRAM, "agent", "-config", HERE / "agent.hcl", "-config", seen,
+                     "-data-dir", self.data, "-node", name, "-network-interface", name,
+                     "-bind", ADDRESSES[name], "-dc", name, *args]
+        self.process = None
+
+    def start(self):
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(self.argv, stdout=log, stderr=log)
+        until(self.ready, f"the Nomad client {self.name} is ready")
+        return self
+
+    def ready(self):
+        assert self.process.poll() is None, f"the agent ended; see {self.log_path}"
+        return any(node["Name"] == self.name and node["Status"] == "ready"
+                   for node in api("nodes", []))
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60 * PATIENCE)
+
+
+def process(program):
+    """Its id, or None; no other runs of the same name here."""
+    return next((int(link.parent.name) for link in Path("/proc").glob("[0-9]*/exe")
+                 if os.path.exists(link) and os.readlink(link) == str(BUILD / program)), None)
+
+
+def api(path, otherwise=None):
+    """What the API answers; `otherwise` while it does not, and for what is not there."""
+    try:
+        with urllib.request.urlopen(f"{SERVER}/v1/{path}", timeout=60 * PATIENCE) as answer:
+            return json.load(answer)
+    except (urllib.error.URLError, ConnectionError):
+        return otherwise
+
+
+def nomad(*words, text=None):
+    """The output of a nomad command, or Refused with it."""
+    done = subprocess.run([PROGRAM, *map(str, words)], input=text, capture_output=True, text=True,
+                          timeout=180 * PATIENCE)
+    if done.returncode == 0:
+        return done.stdout
+    raise Refused(" ".join(re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr).split()))
+
+
+def tried(call, *args, **kwargs):
+    """What it answers, or None when it is refused for now."""
+    try:
+        return call(*args, **kwargs)
+    except Refused:
+        return None
+
+
+def spoken(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def job_run(file, *options, **variables):
+    words = [word for item in variables.items() for word in ("-var", "=".join(map(spoken, item)))]
+    return nomad("job", "run", *options, *words, file)
+
+
+def volume_create(*args, command="create", **kwargs):
+    return nomad("volume", command, "-", text=spec(*args, **kwargs))
+
+
+def volume_delete(id, verb="delete"):
+    """Nomad lets go of a volume a moment after it has listed no claim; till then it is in use."""
+    return until(lambda: tried(nomad, "volume", verb, id), f"the {verb} of {id}")
+
+
+def plugin():
+    """The plugin, when it is healthy in both kinds of daemon."""
+    found = api("plugin/csi/zcsi", {})
+    return found if found.get("NodesHealthy") and found.get("ControllersHealthy") else None
+
+
+def volume(id):
+    return api(f"volume/csi/{id}")
+
+
+def allocations(job, status="running"):
+    return [found for found in api(f"job/{job}/allocations", [])
+            if found["ClientStatus"] == status and found["DesiredStatus"] == "run"]
+
+
+def blocked(job):
+    """Why the scheduler places nothing of it, in its words."""
+    return [reason for each in api(f"job/{job}/evaluations", [])
+            for metrics in (each.get("FailedTGAllocs") or {}).values()
+            for reason in metrics.get("ConstraintFiltered") or {}]
+
+
+def claims(allocs):
+    """The claims, of whatever volume, that these allocations have."""
+    return [claim for listed in api("volumes?type=csi", [])
+            for claim in (volume(listed["ID"]) or {}).get("Allocations") or []
+            if claim["ID"] in allocs]
+
+
+def job_stop(job):
+    """Until Nomad has given up the claims of its volumes. OK when there is no such job."""
+    allocs = {alloc["ID"] for alloc in api(f"job/{job}/allocations", [])}
+    if api(f"job/{job}"):
+        nomad("job", "stop", "-purge", job)
+    until(lambda: not claims(allocs), f"{job} claims nothing")
+
+
+class Consumer:
+    """A job that holds a volume, and its allocations."""
+
+    def __init__(self, job, volume, count=1, **variables):
+        self.job = job
+        self.count = count
+        self.allocs = []
+        job_run(HERE / "consumer.nomad.hcl", "-detach", job=job, volume=volume, count=count,
+                **variables)
+
+    def started(self):
+        """Until as many run as the job has; one that fails is not waited for."""
+        def running():
+            failed = allocations(self.job, "failed")
+            assert not failed, nomad("alloc", "status", failed[0]["ID"])
+            self.allocs = allocations(self.job)
+            return len(self.allocs) == self.count
+        until(running, f"{self.job} runs")
+        return self
+
+    def busybox(self, *words, text=None):
+        return nomad("alloc", "exec", "-i=false" if text is None else "-i=true", "-t=false",
+                     "-task", "task", self.allocs[0]["ID"], "/bin/busybox", *words, text=text)
+
+    def write(self, name, text):
+        self.busybox("tee", f"/data/{name}", text=text)
+
+    def read(self, name):
+        return self.busybox("cat", f"/data/{name}")
+
+    def stop(self):
+        job_stop(self.job)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A volume is made larger while an allocation uses it."""
+from client import MIB
+from nomad import volume, volume_create
+
+
+def size(consumer):
+    """In KiB, as the allocation sees it."""
+    return int(consumer.busybox("df", "-k", "/data").splitlines()[-1].split()[-5])
+
+
+def test_the_running_allocation_sees_it(create, consumer):
+    create("data", capacity_min="16MiB")
+    user = consumer("user", "data").started()
+    before = size(user)
+    volume_create("data", capacity_min="64MiB")
+    assert volume("data")["Capacity"] == 64 * MIB
+    assert size(user) - before >= 47 * 1024
+    user.busybox("dd", "if=/dev/urandom", "of=/data/much", "bs=1M", "count=32")

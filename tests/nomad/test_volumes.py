@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Volumes are created, registered, looked at, and deleted."""
+import os
+import signal
+import subprocess
+
+import pytest
+
+from client import MIB
+from host import datasets, get, run
+from nomad import Refused, nomad, process, tried, until, volume, volume_create, volume_delete
+
+
+def test_a_created_volume_is_a_dataset(zcsi, create):
+    text = create("new", capacity_min="16MiB", parameters={"zfs.compression": "on"})
+    assert "Created external volume new with ID new" in text
+    assert get(f"{zcsi}/new", "refquota") == str(16 * MIB)
+    assert get(f"{zcsi}/new", "compression") == "on"
+
+
+def test_its_status(create):
+    create("new", capacity_min="16MiB")
+    assert volume("new")["Capacity"] == 16 * MIB
+    assert volume("new")["Schedulable"]
+    assert "single-node-writer" in nomad("volume", "status", "-verbose", "new")
+
+
+def test_created_again_it_is_the_same(zcsi, create):
+    create("new", capacity_min="16MiB")
+    before = get(f"{zcsi}/new", "guid")
+    create("new", capacity_min="16MiB")
+    assert get(f"{zcsi}/new", "guid") == before
+
+
+def test_a_volume_that_nomad_forgot_is_registered(create, consumer):
+    create("known", capacity_min="16MiB")
+    writer = consumer("writer", "known").started()
+    writer.write("words", "kept")
+    writer.stop()
+    volume_delete("known", "deregister")
+    assert volume("known") is None
+    create("known", command="register", external_id="known")
+    assert consumer("reader", "known").started().read("words") == "kept"
+
+
+def test_a_dataset_of_another_tool_becomes_a_volume(zcsi, create, consumer, tmp_path):
+    """As jobs/README.md says; a property at a time, for zfs-fuse."""
+    other = f"{zcsi.split('/')[0]}/acme"
+    run("zfs", "create", "-o", f"mountpoint={tmp_path}/acme", other)
+    (tmp_path / "acme/words").write_text("of old")
+    run("zfs", "unmount", other)
+    until(lambda: subprocess.run(["zfs", "rename", other, f"{zcsi}/acme"]).returncode == 0,
+          "zfs-fuse has let go of it")
+    for word in ("canmount=noauto", "mountpoint=legacy", "refquota=16M", "zcsi:version=1",
+                 "zcsi:volume=acme"):
+        run("zfs", "set", word, f"{zcsi}/acme")
+    os.kill(process("zcsi-node"), signal.SIGHUP)
+    until(lambda: tried(create, "acme", command="register", external_id="acme"),
+          "zcsi sees the dataset")
+    assert consumer("reader", "acme").started().read("words") == "of old"
+
+
+def test_what_is_not_there_is_not_registered(zcsi):
+    with pytest.raises(Refused, match="volume 'nothing' does not exist"):
+        volume_create("nothing", command="register", external_id="nothing")
+    assert volume("nothing") is None
+
+
+def test_a_volume_in_use_is_not_deleted(zcsi, create, consumer):
+    create("busy", capacity_min="16MiB")
+    user = consumer("user", "busy").started()
+    user.write("words", "kept")
+    with pytest.raises(Refused, match="it is published to node 'n1'"):
+        nomad("volume", "delete", "busy")
+    assert user.read("words") == "kept"
+    user.stop()
+    volume_delete("busy")
+    assert f"{zcsi}/busy" not in datasets(zcsi)
+    assert volume("busy") is None
