@@ -2,6 +2,7 @@
 """The two daemons as processes, and the waiting that tests need: always for a condition."""
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -99,6 +100,17 @@ class Daemon:
     def kill(self):
         self.process.kill()
         self.wait()
+
+    def kill_and_wait(self):
+        """Until the programs that it ran have ended too: one that was just being started still has
+        its sockets, where the next daemon would find somebody. It starts none meanwhile."""
+        self.signal(signal.SIGSTOP)
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        children = [os.pidfd_open(int(pid)) for task in tasks for pid in task.read_text().split()]
+        self.kill()
+        for child in children:
+            select.select([child], [], [])
+            os.close(child)
 
     def close(self):
         for client in self.clients:
