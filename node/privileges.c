@@ -25,6 +25,7 @@ const struct privilege privileges[] = {
 	ROW(CAP_FSETID, false, "for a root directory whose group new files get"),
 	ROW(CAP_DAC_OVERRIDE, false, "for paths through the folders of others"),
 	ROW(CAP_SYS_PTRACE, false, "to say which process uses a volume"),
+	ROW(CAP_MKNOD, true, "to make the devices of block volumes"),
 	ROW(CAP_SYS_RESOURCE, true, "to grow ext4 while it is in use"),
 };
 
