@@ -3,10 +3,10 @@
 #define ZCSI_NODE_CLAIMS_H
 
 /*
- * Who may make a volume, or a snapshot, here. A controller looks for its id at every agent, and each
- * of them promises that it will make none of that id for an earlier claim; then one of them is asked
- * to make it. So of two controllers that place one name in two pools at the same time, at least one
- * is refused, and looks again (agent.proto: claim).
+ * Who may make a volume, or a snapshot, here. A controller looks for its id at every agent, and
+ * each of them promises that it will make none of that id for an earlier claim; then one of them is
+ * asked to make it. So of two controllers that place one name in two pools at the same time, at
+ * least one is refused, and looks again (agent.proto: claim).
  *
  * Any thread. Zeroed memory promises nothing.
  */
