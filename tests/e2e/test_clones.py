@@ -267,8 +267,8 @@ def test_a_clone_cut_short_is_made_by_the_repeat(gated, gate):
     gate.match("(none)")
     with refused(CODE.UNAVAILABLE):
         call.result()
-    host.restart(host.node_daemon)
     gate.open()
+    host.restart(host.node_daemon)
     copy.create(**of_volume("data"))
     copy.delete()
     wait_for(lambda: in_zfs(host) == [], "what the crash left is gone")

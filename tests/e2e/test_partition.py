@@ -100,7 +100,7 @@ def test_an_agent_that_dies_in_the_middle_of_each_call(new_cluster, gate):
             pending = begin(b, call)
             gate.arrived()
             b.node_daemon.kill()
-            wait_for(pending.done, f"{name} is answered", 5)
+            wait_for(pending.done, f"{name} is answered")
             assert pending.code() is CODE.UNAVAILABLE, f"{name}: {pending.details()}"
             assert b.agent_socket in pending.details()
             gate.open()

@@ -46,7 +46,7 @@ def test_a_second_sigterm_does_not_wait(gated, gate, which):
     wait_for(lambda: not daemon.socket.exists(), "it stops to listen")
     assert daemon.running()
     daemon.signal(signal.SIGTERM)
-    assert daemon.wait(seconds=2) != 0
+    assert daemon.wait() != 0
     assert call.code() != grpc.StatusCode.OK
 
 
@@ -54,7 +54,7 @@ def test_a_second_sigterm_does_not_wait(gated, gate, which):
 def test_idle_daemons_leave_at_once(host, number):
     for daemon in (host.controller_daemon, host.node_daemon):
         daemon.signal(number)
-        assert daemon.wait(seconds=5) == 0
+        assert daemon.wait() == 0
         assert not daemon.socket.exists()
     assert not os.path.exists(host.agent_socket)
 
