@@ -8,6 +8,7 @@ from host import Volume
 EXT4 = capability(fs_type="ext4")
 BLOCK = capability()
 BLOCK.block.SetInParent()
+KEY = "0f" * 32
 
 
 def create(volume, wanted, **parameters):
@@ -29,6 +30,11 @@ def create_ext4(volume):
 
 def create_owned(volume):
     return create(volume, EXT4, owner="1000", group="1001", mode="0770")
+
+
+def create_encrypted(volume):
+    volume.secrets = {"encryption_key": KEY}
+    return create(volume, EXT4, **{"zfs.encryption": "on"})
 
 
 def unmount(volume):
@@ -87,4 +93,12 @@ ZVOLS = {
                                     ["open_tree", "mount_setattr"], ["data"]),
     "unpublish ext4": Case([create_ext4, stage, Volume.publish], Volume.unpublish,
                            ["umount2", "rmdir"], ["data"]),
+    "unstage ext4": Case([create_ext4, stage], Volume.unstage, ["umount2"], ["data"]),
+    "delete ext4": Case([create_ext4, unmount], Volume.delete, DESTROY, []),
+    "stage an encrypted ext4": Case(
+        [create_encrypted], stage,
+        ["mkdir", "zfs get", "zfs load-key", *FORMAT, *PLACE], ["data"]),
+    "unstage an encrypted ext4": Case(
+        [create_encrypted, stage], Volume.unstage,
+        ["umount2", "zfs get", "zfs unload-key"], ["data"]),
 }

@@ -242,8 +242,12 @@ def test_staged_before_its_device_has_a_name(host, device):
 
 
 def test_no_device_is_an_error_in_time(host, device):
+    """The kernel makes and takes devices when it likes, after the command has ended."""
     device.create()
+    link = f"/dev/zvol/{host.dataset('data')}"
+    wait_for(lambda: os.path.exists(link), "the device appears")
     run("zfs", "set", "volmode=none", host.dataset("data"))
+    wait_for(lambda: not os.path.lexists(link), "the device has gone")
     with refused(CODE.UNAVAILABLE, CODE.DEADLINE_EXCEEDED, naming="volmode"):
         os.makedirs(device.staging)
         host.node.NodeStageVolume(
