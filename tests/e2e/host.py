@@ -20,7 +20,11 @@ SIZE = 8 * MIB
 
 
 def run(*argv, **kwargs):
-    done = subprocess.run(argv, capture_output=True, text=True, **kwargs)
+    """zfs-fuse calls a dataset busy for a moment after a change, and is asked again, as by zcsi."""
+    def attempt():
+        done = subprocess.run(argv, capture_output=True, text=True, **kwargs)
+        return None if "dataset is busy" in done.stderr else done
+    done = wait_for(attempt, f"{' '.join(argv)}: not busy", pause=0.1)
     assert done.returncode == 0, f"{' '.join(argv)}: {done.stderr}"
     return done.stdout
 
