@@ -97,8 +97,9 @@ def test_abandoned_calls(attack):
     mount = b"\x1a\x06\x12\0\x1a\x02\x08\x01"
     attack.send(b"".join(call(stream, fields, message(b"\x0a\x03v%02d" % n + mount)) +
                          frame(RST_STREAM, 0, stream, number(CANCEL))
-                         for stream, n in zip(streams(), range(100))))
-    assert attack.ask(stream=201).reset == REFUSED_STREAM
+                         for stream, n in zip(streams(), range(100))) +
+                headers(201) + frame(DATA, END_STREAM, 201, EMPTY))
+    assert attack.answer(201).reset == REFUSED_STREAM
     attack.answers.clear()
 
 
