@@ -8,30 +8,49 @@
 #include "node/check.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "common/mem.h"
-#include "node/privileges.h"
 #include "node/mountinfo.h"
+#include "node/privileges.h"
 #include "node/zfs_run.h"
 #include "transport/acceptor.h"
 
 #define THING_MAX 600
 
-void check_say(struct check *check, enum need need, const char *thing, int failed,
-	       const struct error *err)
+/* remedy: NULL when it is there. */
+static void put_line(struct check *check, enum need need, const char *thing, const char *remedy)
 {
-	if (!failed)
+	if (!remedy)
 		fprintf(check->out, "ok %s\n", thing);
 	else
 		fprintf(check->out, "%s %s: %s\n", need == NEEDED ? "MISSING" : "optional", thing,
-			err->text);
-	check->missing |= failed && need == NEEDED;
+			remedy);
+	check->missing |= remedy && need == NEEDED;
+}
+
+void check_say(struct check *check, enum need need, const char *thing, int failed,
+	       const struct error *err)
+{
+	put_line(check, need, thing, failed ? err->text : NULL);
+}
+
+void check_has(struct check *check, enum need need, const char *thing, bool has, const char *remedy,
+	       ...)
+{
+	char text[ERROR_TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, remedy);
+	vsnprintf(text, sizeof(text), remedy, ap);
+	va_end(ap);
+	put_line(check, need, thing, has ? NULL : text);
 }
 
 /* A size of 0 is refused by every kernel that has it, before it looks at anything else. */
@@ -56,19 +75,16 @@ static void check_capabilities(struct check *check)
 {
 	bool openzfs = zfs_is_the_kernels();
 	char thing[THING_MAX];
-	struct error err;
 
 	for (size_t i = 0; i < n_privileges; i++) {
 		const struct privilege *row = &privileges[i];
 		if (row->openzfs && !openzfs)
 			continue;
-		int failed = privilege_held(row) ? 0
-						 : fail(&err, ERR_FAILED_PRECONDITION,
-							"needed %s; run zcsi-node as root, in a "
-							"container or unit that leaves it this",
-							row->use);
 		snprintf(thing, sizeof(thing), "capability %s", row->name);
-		check_say(check, row->openzfs ? OPTIONAL : NEEDED, thing, failed, &err);
+		check_has(check, row->openzfs ? OPTIONAL : NEEDED, thing, privilege_held(row),
+			  "needed %s; run zcsi-node as root, in a container or unit that leaves it "
+			  "this",
+			  row->use);
 	}
 }
 

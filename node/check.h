@@ -31,5 +31,9 @@ void check_uses(struct check *check);
 /* The line of one thing: it is there, or failed is not 0 and err says what to do about it. */
 void check_say(struct check *check, enum need need, const char *thing, int failed,
 	       const struct error *err);
+/* The same where nothing failed but the thing is there or is not. */
+__attribute__((format(printf, 5, 6))) void check_has(struct check *check, enum need need,
+						     const char *thing, bool has,
+						     const char *remedy, ...);
 
 #endif

@@ -48,34 +48,21 @@ static bool is_installed(const char *program)
 static void check_programs(struct check *check)
 {
 	char thing[THING_MAX];
-	struct error err;
 
 	for (size_t i = 0; i < COUNT(programs); i++) {
-		int failed = is_installed(programs[i].program)
-				     ? 0
-				     : fail(&err, ERR_FAILED_PRECONDITION, "install %s, for %s",
-					    programs[i].package, programs[i].use);
 		snprintf(thing, sizeof(thing), "program '%s'", programs[i].program);
-		check_say(check, OPTIONAL, thing, failed, &err);
+		check_has(check, OPTIONAL, thing, is_installed(programs[i].program),
+			  "install %s, for %s", programs[i].package, programs[i].use);
 	}
 }
 
 static void check_services(struct check *check)
 {
-	struct error err;
-
-	int failed =
-		access("/run/udev/control", F_OK)
-			? fail(&err, ERR_FAILED_PRECONDITION,
-			       "start systemd-udevd, or give the container the host's /run/udev "
-			       "and /dev, for block volumes, ext4 and xfs")
-			: 0;
-	check_say(check, OPTIONAL, "names of devices, by udev", failed, &err);
-	failed = export_host_serves()
-			 ? 0
-			 : fail(&err, ERR_FAILED_PRECONDITION,
-				"run 'systemctl enable --now nfs-server', for attach=nfs");
-	check_say(check, OPTIONAL, "NFS server", failed, &err);
+	check_has(check, OPTIONAL, "names of devices, by udev", !access("/run/udev/control", F_OK),
+		  "start systemd-udevd, or give the container the host's /run/udev and /dev, for "
+		  "block volumes, ext4 and xfs");
+	check_has(check, OPTIONAL, "NFS server", export_host_serves(),
+		  "run 'systemctl enable --now nfs-server', for attach=nfs");
 }
 
 /* The kernel loads it when something is mounted. */
@@ -96,19 +83,13 @@ static bool has_nfs(void)
 static void check_remote(struct check *check)
 {
 	char address[ADDRESS_MAX];
-	struct error err;
 
-	int failed = has_nfs() ? 0
-			       : fail(&err, ERR_FAILED_PRECONDITION,
-				      "there is no module nfs of this kernel, for volumes of "
-				      "other hosts with attach=nfs");
-	check_say(check, OPTIONAL, "NFS client", failed, &err);
+	check_has(check, OPTIONAL, "NFS client", has_nfs(),
+		  "there is no module nfs of this kernel, for volumes of other hosts with "
+		  "attach=nfs");
 	address_default(address);
-	failed = *address || *check->settings->address
-			 ? 0
-			 : fail(&err, ERR_FAILED_PRECONDITION,
-				"there is no default route: give --address, for attach=nfs");
-	check_say(check, OPTIONAL, "address", failed, &err);
+	check_has(check, OPTIONAL, "address", *address || *check->settings->address,
+		  "there is no default route: give --address, for attach=nfs");
 }
 
 void check_uses(struct check *check)

@@ -70,10 +70,10 @@ static int read_parent(const char *name, struct error *err)
 static void check_version(struct check *check)
 {
 	auto_fclose FILE *file = fopen("/sys/module/zfs/version", "re");
-	char thing[THING_MAX], version[64] = "of the kernel";
+	char thing[THING_MAX], version[64];
 
-	if (file && !fscanf(file, "%63s", version))
-		version[0] = '\0';
+	if (!file || fscanf(file, "%63s", version) != 1)
+		strcpy(version, "of the kernel");
 	if (zfs_is_the_kernels())
 		snprintf(thing, sizeof(thing), "OpenZFS %s", version);
 	else
