@@ -283,6 +283,7 @@ static nghttp2_session_callbacks *callbacks_new(const struct conn_role *role)
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
+	/* what conn_may_have_sent counts is requests: a server sends none */
 	if (!role->is_server)
 		nghttp2_session_callbacks_set_before_frame_send_callback(callbacks,
 									 before_frame_send);

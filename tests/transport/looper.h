@@ -46,6 +46,12 @@ static inline void looper_start(struct looper *looper)
 		abort();
 }
 
+/* For looper_do and server_drain: the loop's thread ends. */
+static inline void looper_stop(void *loop)
+{
+	loop_stop(loop);
+}
+
 struct looper_task {
 	struct loop_task task;
 	void (*fn)(void *arg);

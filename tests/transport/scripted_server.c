@@ -204,11 +204,6 @@ int scripted_start(void **state)
 	return 0;
 }
 
-static void stop_loop(void *loop)
-{
-	loop_stop(loop);
-}
-
 static void stop_server(void)
 {
 	shutdown(server.listener, SHUT_RDWR);
@@ -225,7 +220,7 @@ static void stop_server(void)
 int scripted_stop(void **state)
 {
 	(void)state;
-	looper_do(&ends.looper, stop_loop, ends.looper.loop);
+	looper_do(&ends.looper, looper_stop, ends.looper.loop);
 	pthread_join(ends.looper.thread, NULL);
 	client_free(ends.client);
 	loop_free(ends.looper.loop);

@@ -156,11 +156,6 @@ RPC_SERVICE(service, zcsi__test__echo__descriptor, METHODS);
 
 /* Both ends */
 
-static void stop_loop(void *loop)
-{
-	loop_stop(loop);
-}
-
 static void start_server(void)
 {
 	static const struct rpc_service *const services[] = {&service, NULL};
@@ -178,7 +173,7 @@ static void start_server(void)
 static void drain(void *arg)
 {
 	(void)arg;
-	server_drain(ends.server, stop_loop, ends.server_loop.loop);
+	server_drain(ends.server, looper_stop, ends.server_loop.loop);
 }
 
 void ends_begin_drain(void)
@@ -211,7 +206,7 @@ void ends_drain(void)
 
 void ends_kill(void)
 {
-	looper_do(&ends.server_loop, stop_loop, ends.server_loop.loop);
+	looper_do(&ends.server_loop, looper_stop, ends.server_loop.loop);
 	join_server();
 }
 
@@ -237,7 +232,7 @@ static void free_client(void *arg)
 static void stop_client(void)
 {
 	looper_do(&ends.client_loop, free_client, NULL);
-	looper_do(&ends.client_loop, stop_loop, ends.client_loop.loop);
+	looper_do(&ends.client_loop, looper_stop, ends.client_loop.loop);
 	pthread_join(ends.client_loop.thread, NULL);
 	loop_free(ends.client_loop.loop);
 }

@@ -198,7 +198,7 @@ static void live(struct end *one, const char *endpoint, struct error *err)
 	finish(client_begin(one->client, &client.arena, &zcsi__v1__agent__descriptor, "GetHost",
 			    &new_get_host_request(&client.arena)->base, now_ms() + PATIENCE * 1000),
 	       err);
-	looper_do(&one->looper, stop_loop, one->looper.loop);
+	looper_do(&one->looper, looper_stop, one->looper.loop);
 	pthread_join(one->looper.thread, NULL);
 }
 

@@ -84,15 +84,10 @@ static int start(void **state)
 	return ends.fd < 0 ? -1 : 0;
 }
 
-static void stop_loop(void *loop)
-{
-	loop_stop(loop);
-}
-
 static void drain(void *arg)
 {
 	(void)arg;
-	server_drain(ends.server, stop_loop, ends.looper.loop);
+	server_drain(ends.server, looper_stop, ends.looper.loop);
 }
 
 static void drain_to_the_end(void)

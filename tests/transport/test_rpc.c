@@ -46,15 +46,10 @@ static void start_server(void)
 	looper_start(&ends.server_loop);
 }
 
-static void stop_loop(void *loop)
-{
-	loop_stop(loop);
-}
-
 static void drain(void *arg)
 {
 	(void)arg;
-	server_drain(ends.server, stop_loop, ends.server_loop.loop);
+	server_drain(ends.server, looper_stop, ends.server_loop.loop);
 }
 
 static void begin_drain(void)
@@ -137,7 +132,7 @@ static int stop_ends(void **state)
 {
 	(void)state;
 	stop_server();
-	looper_do(&ends.client_loop, stop_loop, ends.client_loop.loop);
+	looper_do(&ends.client_loop, looper_stop, ends.client_loop.loop);
 	pthread_join(ends.client_loop.thread, NULL);
 	client_free(ends.client);
 	loop_free(ends.client_loop.loop);

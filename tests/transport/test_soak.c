@@ -34,11 +34,6 @@ static struct {
 	struct server *server;
 } ends;
 
-static void stop_loop(void *loop)
-{
-	loop_stop(loop);
-}
-
 static int start(void **state)
 {
 	static const struct server_offer offer = {.services = services};
@@ -64,13 +59,13 @@ static int start(void **state)
 static void drain(void *arg)
 {
 	(void)arg;
-	server_drain(ends.server, stop_loop, ends.server_loop.loop);
+	server_drain(ends.server, looper_stop, ends.server_loop.loop);
 }
 
 static int stop(void **state)
 {
 	(void)state;
-	looper_do(&ends.client_loop, stop_loop, ends.client_loop.loop);
+	looper_do(&ends.client_loop, looper_stop, ends.client_loop.loop);
 	pthread_join(ends.client_loop.thread, NULL);
 	looper_do(&ends.server_loop, drain, NULL);
 	pthread_join(ends.server_loop.thread, NULL);

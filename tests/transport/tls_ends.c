@@ -172,16 +172,11 @@ void server_start(struct end *server)
 	looper_start(&server->looper);
 }
 
-static void stop_loop(void *loop)
-{
-	loop_stop(loop);
-}
-
 static void drain(void *arg)
 {
 	struct end *server = arg;
 
-	server_drain(server->server, stop_loop, server->looper.loop);
+	server_drain(server->server, looper_stop, server->looper.loop);
 }
 
 void server_stop(struct end *server)
@@ -211,7 +206,7 @@ void client_start(struct end *client, const char *host, int port)
 
 void client_stop(struct end *client)
 {
-	looper_do(&client->looper, stop_loop, client->looper.loop);
+	looper_do(&client->looper, looper_stop, client->looper.loop);
 	pthread_join(client->looper.thread, NULL);
 	client_free(client->client);
 	loop_free(client->looper.loop);
