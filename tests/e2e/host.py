@@ -53,12 +53,6 @@ def tree(folder):
     return sorted(str(path) for path in Path(folder).rglob("*") if not path.name.endswith(".log"))
 
 
-def destroy(dataset):
-    """zfs-fuse calls a dataset busy for a moment after its last unmount."""
-    wait_for(lambda: subprocess.run(["zfs", "destroy", "-r", dataset], capture_output=True)
-             .returncode == 0, f"zfs destroy -r {dataset}")
-
-
 def fill(path):
     """Append until the volume is full; the bytes that fitted."""
     block = os.urandom(MIB // 4)
@@ -147,7 +141,7 @@ class Host:
                     daemon.kill()
             for point, _ in reversed(self.mounts()):
                 subprocess.run(["umount", "-l", point], check=True)
-            destroy(self.parent)
+            run("zfs", "destroy", "-r", self.parent)
             self.temporary.cleanup()
 
 
