@@ -3,28 +3,69 @@
  * csi.v1.GroupController: snapshots of several volumes, taken at one moment.
  *
  * A group is its members: snapshots that bear its name, which is its id. Invariant: members are
- * taken in one transaction of one pool or not at all, so a group that exists was whole.
+ * taken in one transaction of one pool or not at all, so a group that exists was whole; and only
+ * while every agent's promise holds to take none of that name for somebody who looked earlier.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "common/map.h"
-#include "controller/list.h"
+#include "controller/claim.h"
 #include "controller/parameters.h"
 #include "controller/service.h"
 #include "controller/snapshot.h"
 #include "controller/text.h"
 
-static int find_members(struct rpc_call *call, const char *group, struct page *ret,
-			struct error *err)
-{
-	const struct filter filter = {.group = group};
+/* None: there is no such group. */
+struct members {
+	const struct agent *agent;
+	DatasetSnapshot *const *list;
+	size_t n;
+};
 
-	return merge_page(call, &list_of_snapshots, &filter, 0, "", ret, err);
+static int ask(struct rpc_call *call, GetSnapshotGroupRequest *request, search_fn *search_by,
+	       struct members *ret, struct error *err)
+{
+	const struct search search = {
+		.method = "GetSnapshotGroup",
+		.request = &request->base,
+		.what = arena_printf(&call->arena, "group snapshot '%s'", request->group),
+		.claim = &request->claim,
+		.promised = offsetof(GetSnapshotGroupResponse, promised),
+	};
+	const struct answer *answer;
+
+	*ret = (struct members){0};
+	if (search_by(call, &search, &answer, err) < 0)
+		return -1;
+	if (!answer)
+		return 0;
+	const GetSnapshotGroupResponse *response = answer->response;
+	*ret = (struct members){answer->agent, response->snapshots, response->n_snapshots};
+	if (!ret->n || strcmp(ret->list[0]->group, request->group) != 0)
+		return fail(err, ERR_INTERNAL, "agent '%s' was asked for %s and answered another",
+			    agent_endpoint(answer->agent), search.what);
+	return 0;
 }
 
-static const DatasetSnapshot *member(const struct page *members, size_t i)
+static int find_members(struct rpc_call *call, const char *group, struct members *ret,
+			struct error *err)
 {
-	return members->list[i].entry;
+	GetSnapshotGroupRequest *request = new_get_snapshot_group_request(&call->arena);
+
+	request->group = arena_strdup(&call->arena, group);
+	return ask(call, request, hosts_search, ret, err);
+}
+
+static int claim_group(struct rpc_call *call, const char *group, struct members *ret,
+		       uint64_t *ret_claim, struct error *err)
+{
+	GetSnapshotGroupRequest *request = new_get_snapshot_group_request(&call->arena);
+
+	request->group = arena_strdup(&call->arena, group);
+	int result = ask(call, request, hosts_claim, ret, err);
+	*ret_claim = request->claim;
+	return result;
 }
 
 static bool contains(char *const *list, size_t n, const char *id)
@@ -37,7 +78,7 @@ static bool contains(char *const *list, size_t n, const char *id)
 }
 
 static VolumeGroupSnapshot *group_of(struct arena *arena, const char *id,
-				     const DatasetSnapshot *const *members, size_t n)
+				     DatasetSnapshot *const *members, size_t n)
 {
 	VolumeGroupSnapshot *group = new_volume_group_snapshot(arena);
 	int64_t creation = 0;
@@ -52,16 +93,6 @@ static VolumeGroupSnapshot *group_of(struct arena *arena, const char *id,
 	group->creation_time = snapshot_time(arena, creation);
 	group->ready_to_use = true;
 	return group;
-}
-
-static VolumeGroupSnapshot *group_of_page(struct arena *arena, const char *id,
-					  const struct page *page)
-{
-	const DatasetSnapshot **members = arena_alloc(arena, page->n * sizeof(*members));
-
-	for (size_t i = 0; i < page->n; i++)
-		members[i] = member(page, i);
-	return group_of(arena, id, members, page->n);
 }
 
 static int check_create(struct arena *arena, const CreateVolumeGroupSnapshotRequest *req,
@@ -85,12 +116,12 @@ static int check_create(struct arena *arena, const CreateVolumeGroupSnapshotRequ
 
 /* Members of other volumes make it another group; so does one of an earlier volume of that id. */
 static int check_same(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
-		      const struct page *members, struct error *err)
+		      const struct members *members, struct error *err)
 {
 	bool same = members->n == req->n_source_volume_ids;
 
 	for (size_t i = 0; i < members->n; i++) {
-		const DatasetSnapshot *snapshot = member(members, i);
+		const DatasetSnapshot *snapshot = members->list[i];
 		struct owner owner = {0};
 		same = same && contains(req->source_volume_ids, req->n_source_volume_ids,
 					snapshot->dataset_id);
@@ -128,7 +159,7 @@ static int find_owner(struct rpc_call *call, const CreateVolumeGroupSnapshotRequ
 	return 0;
 }
 
-static int take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
+static int take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req, uint64_t claim,
 		VolumeGroupSnapshot **ret, struct error *err)
 {
 	SnapshotGroupRequest *request = new_snapshot_group_request(&call->arena);
@@ -138,6 +169,7 @@ static int take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *r
 	if (find_owner(call, req, &agent, err) < 0)
 		return -1;
 	request->group = req->name;
+	request->claim = claim;
 	request->n_ids = req->n_source_volume_ids;
 	request->ids = req->source_volume_ids;
 	if (agent_snapshot_group(call, agent, request, &response, err) < 0)
@@ -147,24 +179,35 @@ static int take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *r
 			    "agent '%s' took group snapshot '%s' but did not describe it: repeat "
 			    "the call",
 			    agent_endpoint(agent), req->name);
-	*ret = group_of(&call->arena, req->name,
-			(const DatasetSnapshot *const *)response->snapshots, response->n_snapshots);
+	*ret = group_of(&call->arena, req->name, response->snapshots, response->n_snapshots);
+	return 0;
+}
+
+static int find_or_take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
+			VolumeGroupSnapshot **ret, struct error *err)
+{
+	struct members members;
+	uint64_t claim;
+
+	if (claim_group(call, req->name, &members, &claim, err) < 0)
+		return -1;
+	if (members.n == 0)
+		return take(call, req, claim, ret, err);
+	if (check_same(call, req, &members, err) < 0)
+		return -1;
+	*ret = group_of(&call->arena, req->name, members.list, members.n);
 	return 0;
 }
 
 int create_volume_group_snapshot(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
 				 CreateVolumeGroupSnapshotResponse *rsp, struct error *err)
 {
-	struct page members;
-
-	if (check_create(&call->arena, req, err) < 0 ||
-	    find_members(call, req->name, &members, err) < 0)
+	if (check_create(&call->arena, req, err) < 0)
 		return -1;
-	if (members.n == 0)
-		return take(call, req, &rsp->group_snapshot, err);
-	if (check_same(call, req, &members, err) < 0)
-		return -1;
-	rsp->group_snapshot = group_of_page(&call->arena, req->name, &members);
+	while (find_or_take(call, req, &rsp->group_snapshot, err) < 0) {
+		if (!claim_again(err, call->deadline))
+			return -1;
+	}
 	return 0;
 }
 
@@ -176,21 +219,21 @@ static int fail_mismatch(const char *group, const char *id, const char *what, st
 }
 
 /* The list names every member. */
-static int check_all_named(const char *group, const struct page *members, char *const *ids,
+static int check_all_named(const char *group, const struct members *members, char *const *ids,
 			   size_t n, struct error *err)
 {
 	for (size_t i = 0; i < members->n; i++) {
-		if (!contains(ids, n, member(members, i)->id))
-			return fail_mismatch(group, member(members, i)->id,
+		if (!contains(ids, n, members->list[i]->id))
+			return fail_mismatch(group, members->list[i]->id,
 					     "a member and not among them", err);
 	}
 	return 0;
 }
 
-static bool is_member(const struct page *members, const char *id)
+static bool is_member(const struct members *members, const char *id)
 {
 	for (size_t i = 0; i < members->n; i++) {
-		if (strcmp(member(members, i)->id, id) == 0)
+		if (strcmp(members->list[i]->id, id) == 0)
 			return true;
 	}
 	return false;
@@ -198,7 +241,7 @@ static bool is_member(const struct page *members, const char *id)
 
 /* What a deletion that was cut short has deleted may still be named; what else exists may not. */
 static int check_deletion(struct rpc_call *call, const DeleteVolumeGroupSnapshotRequest *req,
-			  const struct page *members, struct error *err)
+			  const struct members *members, struct error *err)
 {
 	for (size_t i = 0; i < req->n_snapshot_ids; i++) {
 		struct snapshot_owner owner;
@@ -217,7 +260,7 @@ static int check_deletion(struct rpc_call *call, const DeleteVolumeGroupSnapshot
 int delete_volume_group_snapshot(struct rpc_call *call, const DeleteVolumeGroupSnapshotRequest *req,
 				 DeleteVolumeGroupSnapshotResponse *rsp, struct error *err)
 {
-	struct page members;
+	struct members members;
 
 	(void)rsp;
 	if (text_check_present("group_snapshot_id", req->group_snapshot_id, err) < 0 ||
@@ -228,8 +271,7 @@ int delete_volume_group_snapshot(struct rpc_call *call, const DeleteVolumeGroupS
 	if (check_deletion(call, req, &members, err) < 0)
 		return -1;
 	for (size_t i = 0; i < members.n; i++) {
-		const struct listed *snapshot = &members.list[i];
-		if (snapshot_destroy(call, snapshot->host->agent, snapshot->id, err) < 0)
+		if (snapshot_destroy(call, members.agent, members.list[i]->id, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -239,7 +281,7 @@ int get_volume_group_snapshot(struct rpc_call *call, const GetVolumeGroupSnapsho
 			      GetVolumeGroupSnapshotResponse *rsp, struct error *err)
 {
 	const char *group = req->group_snapshot_id;
-	struct page members;
+	struct members members;
 
 	if (text_check_present("group_snapshot_id", group, err) < 0 ||
 	    find_members(call, group, &members, err) < 0)
@@ -252,6 +294,6 @@ int get_volume_group_snapshot(struct rpc_call *call, const GetVolumeGroupSnapsho
 	}
 	if (check_all_named(group, &members, req->snapshot_ids, req->n_snapshot_ids, err) < 0)
 		return -1;
-	rsp->group_snapshot = group_of_page(&call->arena, group, &members);
+	rsp->group_snapshot = group_of(&call->arena, group, members.list, members.n);
 	return 0;
 }

@@ -58,7 +58,6 @@ static const ProtobufCMessage *ask_snapshots(struct arena *arena, const struct f
 	request->after = arena_strdup(arena, after);
 	request->max = max;
 	request->dataset_id = arena_strdup(arena, filter->dataset_id ? filter->dataset_id : "");
-	request->group = arena_strdup(arena, filter->group ? filter->group : "");
 	return &request->base;
 }
 

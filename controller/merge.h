@@ -12,10 +12,10 @@
 #include "common/error.h"
 #include "controller/hosts.h"
 
-/* What to list; fields that do not apply are NULL. */
+/* What to list. */
 struct filter {
-	const char *dataset_id, *group;
-	bool partial; /* who does not answer is left out, and logged */
+	const char *dataset_id; /* NULL: of all volumes */
+	bool partial;           /* who does not answer is left out, and logged */
 };
 
 /* A kind of list that agents have, each in order of id. */

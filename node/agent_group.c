@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi.v1.Agent: SnapshotGroup.
+ * zcsi.v1.Agent: SnapshotGroup, GetSnapshotGroup.
  *
  * Invariant: the members of a group are of one instant, because one `zfs snapshot` took them. So a
  * group that is partly there (a member was destroyed) is not completed, which would lie about the
@@ -12,6 +12,7 @@
 
 #include "common/escape.h"
 #include "node/agent.h"
+#include "node/promise.h"
 #include "node/request.h"
 #include "node/service.h"
 
@@ -54,12 +55,14 @@ static int find_group(struct rpc_call *call, const char *group, struct snapshot_
 		      struct error *err)
 {
 	struct node *node = call->app;
-	const struct snapshot_query query = {
-		.after = "", .dataset_id = "", .group = group, .max = AGENT_PAGE_MAX};
-	bool more;
 
-	return catalog_snapshots(node->catalog, call->deadline, &call->arena, &query, ret, &more,
-				 err);
+	return catalog_group(node->catalog, call->deadline, &call->arena, group, ret, err);
+}
+
+/* Of its promises. */
+static const char *group_key(struct rpc_call *call, const char *group)
+{
+	return arena_printf(&call->arena, "group %s", group);
 }
 
 static bool has_member(const struct members *members, const struct snapshot *snapshot)
@@ -70,7 +73,7 @@ static bool has_member(const struct members *members, const struct snapshot *sna
 	return false;
 }
 
-/* The group is what was asked for; *list is not empty. */
+/* The group is what was asked for. */
 static int check_same(const char *group, const struct members *members,
 		      const struct snapshot_list *list, struct error *err)
 {
@@ -163,7 +166,7 @@ static int take(struct rpc_call *call, const char *group, const struct members *
 			*err = problem;
 			return -1;
 		}
-		if (!find_group(call, group, &found, &problem) && found.n)
+		if (!find_group(call, group, &found, &problem))
 			return 0;
 	}
 	return fail_context(err, "group '%s' is not taken", group);
@@ -174,12 +177,24 @@ static int find_or_take(struct rpc_call *call, const SnapshotGroupRequest *req,
 {
 	struct members members;
 
-	if (find_members(call, req, &members, err) || find_group(call, req->group, ret, err))
+	if (find_members(call, req, &members, err))
 		return -1;
-	if (!ret->n &&
-	    (take(call, req->group, &members, err) || find_group(call, req->group, ret, err)))
-		return -1;
+	if (find_group(call, req->group, ret, err)) {
+		if (err->code != ERR_NOT_FOUND ||
+		    promise_keep(call, group_key(call, req->group), req->claim, err) ||
+		    take(call, req->group, &members, err) || find_group(call, req->group, ret, err))
+			return -1;
+	}
 	return check_same(req->group, &members, ret, err);
+}
+
+static DatasetSnapshot **messages(struct arena *arena, const struct snapshot_list *list)
+{
+	DatasetSnapshot **rows = arena_alloc(arena, list->n * sizeof(*rows));
+
+	for (size_t i = 0; i < list->n; i++)
+		rows[i] = agent_snapshot(arena, list->rows[i]);
+	return rows;
 }
 
 int snapshot_group(struct rpc_call *call, const SnapshotGroupRequest *req,
@@ -189,8 +204,23 @@ int snapshot_group(struct rpc_call *call, const SnapshotGroupRequest *req,
 
 	if (check(req, err) || find_or_take(call, req, &list, err))
 		return -1;
-	rsp->snapshots = arena_alloc(&call->arena, list.n * sizeof(*rsp->snapshots));
-	for (size_t i = 0; i < list.n; i++)
-		rsp->snapshots[rsp->n_snapshots++] = agent_snapshot(&call->arena, list.rows[i]);
+	rsp->n_snapshots = list.n;
+	rsp->snapshots = messages(&call->arena, &list);
+	return 0;
+}
+
+int get_snapshot_group(struct rpc_call *call, const GetSnapshotGroupRequest *req,
+		       GetSnapshotGroupResponse *rsp, struct error *err)
+{
+	struct snapshot_list list;
+
+	if (request_text(req->group, "group", err) ||
+	    node_need_pool(call, "group", req->group, err))
+		return -1;
+	if (find_group(call, req->group, &list, err))
+		return promise_give(call, group_key(call, req->group), req->claim, &rsp->promised,
+				    err);
+	rsp->n_snapshots = list.n;
+	rsp->snapshots = messages(&call->arena, &list);
 	return 0;
 }

@@ -17,25 +17,14 @@
 #include "node/request.h"
 #include "node/service.h"
 
-static int need_pool(const struct rpc_call *call, struct error *err)
-{
-	const struct node *node = call->app;
-
-	if (node->catalog)
-		return 0;
-	return fail(err, ERR_FAILED_PRECONDITION,
-		    "node '%s' has no pool, so it has no snapshots; start its zcsi-node with "
-		    "--dataset POOL/PARENT",
-		    node->id);
-}
-
 int agent_claim_name(struct rpc_call *call, const char *name, char **ret_key, struct error *err)
 {
 	struct node *node = call->app;
 
 	*ret_key = arena_printf(&call->arena, "name %s", name);
-	return need_pool(call, err) ? -1
-				    : catalog_claim(node->catalog, call->deadline, *ret_key, err);
+	if (node_need_pool(call, "snapshot", name, err))
+		return -1;
+	return catalog_claim(node->catalog, call->deadline, *ret_key, err);
 }
 
 static int find_named(struct rpc_call *call, const char *name, struct snapshot **ret,
@@ -178,7 +167,7 @@ int get_dataset_snapshot(struct rpc_call *call, const GetDatasetSnapshotRequest 
 
 	if (!*req->id == !*req->name)
 		return fail(err, ERR_INVALID_ARGUMENT, "give either id or name");
-	if (need_pool(call, err))
+	if (node_need_pool(call, "snapshot", *req->id ? req->id : req->name, err))
 		return -1;
 	int failed = *req->id ? catalog_snapshot(node->catalog, call->deadline, &call->arena,
 						 req->id, &snapshot, err)
@@ -192,8 +181,7 @@ int list_dataset_snapshots(struct rpc_call *call, const ListDatasetSnapshotsRequ
 			   ListDatasetSnapshotsResponse *rsp, struct error *err)
 {
 	struct node *node = call->app;
-	struct snapshot_query query = {
-		.after = req->after, .dataset_id = req->dataset_id, .group = req->group};
+	struct snapshot_query query = {.after = req->after, .dataset_id = req->dataset_id};
 	struct snapshot_list page;
 	bool more;
 
@@ -297,7 +285,7 @@ int destroy_dataset_snapshot(struct rpc_call *call, const DestroyDatasetSnapshot
 	char *key;
 
 	(void)rsp;
-	if (request_text(req->id, "id", err) || need_pool(call, err))
+	if (request_text(req->id, "id", err) || node_need_pool(call, "snapshot", req->id, err))
 		return -1;
 	if (find_anew(call, req->id, &snapshot, err))
 		return err->code == ERR_NOT_FOUND ? 0 : -1;

@@ -187,6 +187,20 @@ int catalog_snapshot_named(struct catalog *catalog, int64_t deadline, struct are
 	return 0;
 }
 
+int catalog_group(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *group,
+		  struct snapshot_list *ret, struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	if (catalog_ready(catalog, deadline, err))
+		return -1;
+	holdings_group(&catalog->holdings, arena, group, ret);
+	if (!ret->n)
+		return fail(err, ERR_NOT_FOUND, "no snapshot under '%s' is of group '%s'",
+			    catalog->parent, group);
+	return 0;
+}
+
 int catalog_page(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *after,
 		 size_t max, struct dataset_list *ret, bool *ret_more, struct error *err)
 {

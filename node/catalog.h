@@ -55,6 +55,9 @@ int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *ar
 		     struct snapshot **ret, struct error *err);
 int catalog_snapshot_named(struct catalog *catalog, int64_t deadline, struct arena *arena,
 			   const char *name, struct snapshot **ret, struct error *err);
+/* All of a group; ERR_NOT_FOUND when there is none. */
+int catalog_group(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *group,
+		  struct snapshot_list *ret, struct error *err);
 /* At most max, from the first id after `after`. */
 int catalog_page(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *after,
 		 size_t max, struct dataset_list *ret, bool *ret_more, struct error *err);

@@ -256,6 +256,20 @@ const struct snapshot *holdings_named(const struct holdings *holdings, const cha
 	return found && !strcmp(found->name, name) ? found : NULL;
 }
 
+void holdings_group(const struct holdings *holdings, struct arena *arena, const char *group,
+		    struct snapshot_list *ret)
+{
+	const struct index *groups = &holdings->groups;
+	size_t from = index_from(groups, group, ""), end = from;
+
+	while (end < groups->n && !strcmp(((struct snapshot *)groups->rows[end])->group, group))
+		end++;
+	*ret = (struct snapshot_list){.n = end - from};
+	ret->rows = arena_alloc(arena, (ret->n + 1) * sizeof(*ret->rows));
+	for (size_t i = 0; i < ret->n; i++)
+		ret->rows[i] = holdings_show(holdings, arena, groups->rows[from + i]);
+}
+
 const struct dataset *holdings_owner(const struct holdings *holdings,
 				     const struct snapshot *snapshot)
 {

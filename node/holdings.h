@@ -43,6 +43,9 @@ void holdings_snapshots_of(const struct holdings *holdings, struct arena *arena,
 			   const char *zfs_name, struct snapshot_list *ret);
 /* The one that CSI called so; NULL when there is none. */
 const struct snapshot *holdings_named(const struct holdings *holdings, const char *name);
+/* All snapshots of a group, as holdings_show has them. */
+void holdings_group(const struct holdings *holdings, struct arena *arena, const char *group,
+		    struct snapshot_list *ret);
 /* The dataset that a snapshot is of, deleted or not; NULL when there is none. */
 const struct dataset *holdings_owner(const struct holdings *holdings,
 				     const struct snapshot *snapshot);
@@ -52,7 +55,7 @@ struct snapshot *holdings_show(const struct holdings *holdings, struct arena *ar
 
 /* Which snapshots; at most max from the first id after `after`. Empty texts leave it open. */
 struct snapshot_query {
-	const char *after, *dataset_id, *group;
+	const char *after, *dataset_id;
 	size_t max;
 };
 

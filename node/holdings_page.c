@@ -12,8 +12,6 @@
 /* The ids of a volume's snapshots begin alike, cut ones too: they stand together. */
 static bool in_range(const struct snapshot_query *query, const struct snapshot *snapshot)
 {
-	if (*query->group)
-		return !strcmp(snapshot->group, query->group);
 	if (!*query->dataset_id)
 		return true;
 	char beginning[DATASET_ID_MAX + 2];
@@ -25,8 +23,6 @@ static size_t range_start(const struct holdings *holdings, const struct snapshot
 {
 	char beginning[DATASET_ID_MAX + 2];
 
-	if (*query->group)
-		return index_from(&holdings->groups, query->group, query->after);
 	stpcpy(stpcpy(beginning, query->dataset_id), *query->dataset_id ? "@" : "");
 	if (*query->dataset_id)
 		beginning[snapshot_id_prefix(query->dataset_id)] = '\0';
@@ -37,7 +33,7 @@ static size_t range_start(const struct holdings *holdings, const struct snapshot
 void holdings_page(const struct holdings *holdings, struct arena *arena,
 		   const struct snapshot_query *query, struct snapshot_list *ret, bool *ret_more)
 {
-	const struct index *index = *query->group ? &holdings->groups : &holdings->snapshots;
+	const struct index *index = &holdings->snapshots;
 
 	*ret = (struct snapshot_list){.rows = arena_alloc(arena, query->max * sizeof(*ret->rows))};
 	*ret_more = false;

@@ -20,15 +20,25 @@ char *node_address(const struct node *node, struct arena *arena)
 	return arena_strdup(arena, own);
 }
 
+int node_need_pool(const struct rpc_call *call, const char *kind, const char *name,
+		   struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (node->catalog)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "node '%s' has no pool, so it has no %s '%s'; start its zcsi-node with "
+		    "--dataset POOL/PARENT",
+		    node->id, kind, name);
+}
+
 int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
 {
 	struct node *node = call->app;
 
-	if (!node->catalog)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "node '%s' has no pool, so it has no volume '%s'; start its zcsi-node "
-			    "with --dataset POOL/PARENT",
-			    node->id, id);
+	if (node_need_pool(call, "volume", id, err))
+		return -1;
 	return catalog_get(node->catalog, call->deadline, &call->arena, id, ret, err);
 }
 

@@ -4,8 +4,8 @@
 
 /*
  * What the agent promises a controller that looks for something before it makes it (agent.proto:
- * claim), by the key of what it looks for: a volume's id, or what agent_claim_name says. For calls
- * that run one at a time for a key.
+ * claim), by the key of what it looks for: a volume's id, what agent_claim_name says, or a group's
+ * key. For calls that run one at a time for a key.
  */
 
 #include "transport/rpc.h"

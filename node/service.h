@@ -53,6 +53,7 @@
 	KEYED(UnpublishDataset, unpublish_dataset, id)                                             \
 	KEYED(SnapshotDataset, snapshot_dataset, id)                                               \
 	KEYED(SnapshotGroup, snapshot_group, group)                                                \
+	KEYED(GetSnapshotGroup, get_snapshot_group, group)                                         \
 	KEYED(DestroyDatasetSnapshot, destroy_dataset_snapshot, id)
 
 #define HANDLER_(Name, handler, ...)                                                               \

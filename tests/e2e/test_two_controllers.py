@@ -100,26 +100,35 @@ def test_one_name_is_one_volume(cluster):
     settle(cluster, answered)
 
 
-def takers(cluster, sources, name):
+def snapshot_of(controller, source, name):
+    return controller.CreateSnapshot.future(source_volume_id=source, name=name)
+
+
+def group_of(controller, source, name):
+    return controller.CreateVolumeGroupSnapshot.future(source_volume_ids=[source], name=name)
+
+
+def takers(cluster, sources, take, name):
     """A snapshot of each of two volumes, on two hosts, through both controllers at once: whose the
     name is."""
-    calls = {source: controller.CreateSnapshot.future(source_volume_id=source, name=name)
+    calls = {source: take(controller, source, name)
              for controller, source in zip(cluster.controllers, sources)}
     for call in calls.values():
         assert call.code() in {CODE.OK, CODE.ALREADY_EXISTS}, call.details()
     return [source for source, call in calls.items() if call.code() is CODE.OK]
 
 
-def test_one_name_is_one_snapshot(cluster):
+@pytest.mark.parametrize("take", [snapshot_of, group_of])
+def test_one_name_is_one_snapshot(cluster, take):
     sources = ["on-a", "on-b"]
     for source, node in zip(sources, "ab"):
         cluster.hosts[0].controller.CreateVolume(
             name=source, capacity_range=size_of(SIZE), volume_capabilities=[capability()],
             accessibility_requirements=topology(node))
     for n in range(SNAPSHOTS):
-        taken = takers(cluster, sources, f"s{n}")
+        taken = takers(cluster, sources, take, f"s{n}")
         assert len(taken) == 1
-        assert takers(cluster, sources, f"s{n}") == taken
+        assert takers(cluster, sources, take, f"s{n}") == taken
     assert len(cluster.controllers[0].ListSnapshots().entries) == SNAPSHOTS
 
 

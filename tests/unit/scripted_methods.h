@@ -30,6 +30,7 @@ int keep(struct client *client, uint64_t claim, struct error *err);
 	METHOD(GetDatasetSnapshot, get_dataset_snapshot)                                           \
 	METHOD(SnapshotDataset, snapshot_dataset)                                                  \
 	METHOD(SnapshotGroup, snapshot_group)                                                      \
+	METHOD(GetSnapshotGroup, get_snapshot_group)                                               \
 	METHOD(ListDatasetSnapshots, list_dataset_snapshots)                                       \
 	METHOD(DestroyDatasetSnapshot, destroy_dataset_snapshot)
 

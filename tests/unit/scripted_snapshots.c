@@ -72,7 +72,8 @@ int do_snapshot_group(const struct client_call *begun, SnapshotGroupResponse **r
 {
 	const SnapshotGroupRequest *request = begun->request;
 
-	(void)err;
+	if (keep(begun->client, request->claim, err) < 0)
+		return -1;
 	begun->client->grouped++;
 	*ret = new_snapshot_group_response(begun->arena);
 	(*ret)->snapshots = arena_alloc(begun->arena, request->n_ids * sizeof(DatasetSnapshot *));
@@ -84,6 +85,23 @@ int do_snapshot_group(const struct client_call *begun, SnapshotGroupResponse **r
 		(*ret)->n_snapshots++;
 	}
 	return 0;
+}
+
+int do_get_snapshot_group(const struct client_call *begun, GetSnapshotGroupResponse **ret,
+			  struct error *err)
+{
+	const GetSnapshotGroupRequest *request = begun->request;
+	struct client *client = begun->client;
+
+	if (client->lookup != ERR_OK)
+		return fail(err, client->lookup, "cannot look");
+	*ret = new_get_snapshot_group_response(begun->arena);
+	(*ret)->snapshots = arena_alloc(begun->arena, DATASETS_MAX * sizeof(DatasetSnapshot *));
+	for (size_t i = 0; i < client->n_snapshots; i++) {
+		if (strcmp(client->snapshots[i]->group, request->group) == 0)
+			(*ret)->snapshots[(*ret)->n_snapshots++] = client->snapshots[i];
+	}
+	return (*ret)->n_snapshots ? 0 : promise(client, request->claim, &(*ret)->promised, err);
 }
 
 static int snapshots_by_id(const void *a, const void *b)
@@ -98,8 +116,7 @@ static int snapshots_by_id(const void *a, const void *b)
 static bool is_listed(const DatasetSnapshot *snapshot, const ListDatasetSnapshotsRequest *request)
 {
 	return strcmp(snapshot->id, request->after) > 0 &&
-	       (!*request->dataset_id || !strcmp(snapshot->dataset_id, request->dataset_id)) &&
-	       (!*request->group || !strcmp(snapshot->group, request->group));
+	       (!*request->dataset_id || !strcmp(snapshot->dataset_id, request->dataset_id));
 }
 
 int do_list_dataset_snapshots(const struct client_call *begun, ListDatasetSnapshotsResponse **ret,

@@ -102,6 +102,37 @@ static void other_volumes_are_another_group(void **state)
 	assert_int_equal(scripted[0].grouped, 1);
 }
 
+static void create_looks_again_when_another_call_has(void **state)
+{
+	uint64_t promised = UINT64_MAX / 4;
+	VolumeGroupSnapshot *group;
+
+	(void)state;
+	add_volumes();
+	scripted[0].n_aborts = 2;
+	scripted[2].promised = promised;
+	assert_int_equal(create("g", IDS("v", "w"), &group), 0);
+	assert_int_equal(scripted[0].n_aborts, 0);
+	assert_int_equal(scripted[0].grouped, 1);
+	for (size_t i = 0; i < N_AGENTS; i++)
+		assert_true(scripted[i].promised > promised);
+}
+
+/* Nobody took it in this way: it is not for us to say which of the two is meant. */
+static void a_group_that_exists_twice_is_left_alone(void **state)
+{
+	VolumeGroupSnapshot *group;
+
+	(void)state;
+	add_volumes();
+	for (size_t i = 0; i < 2; i++)
+		add_snapshot(&scripted[i], scripted[i].datasets[0], "g")->group =
+			arena_strdup(&call.arena, "g");
+	assert_failed(create("g", IDS("v"), &group), ERR_FAILED_PRECONDITION, "twice");
+	assert_failed(delete ("g", IDS("v@g", "x@g")), ERR_FAILED_PRECONDITION, "twice");
+	assert_int_equal(scripted[0].snapshots_destroyed + scripted[1].snapshots_destroyed, 0);
+}
+
 static void create_refuses(void **state)
 {
 	VolumeGroupSnapshot *group;
@@ -170,6 +201,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCRIPTED_TEST(take_and_repeat),
 		SCRIPTED_TEST(other_volumes_are_another_group),
+		SCRIPTED_TEST(create_looks_again_when_another_call_has),
+		SCRIPTED_TEST(a_group_that_exists_twice_is_left_alone),
 		SCRIPTED_TEST(create_refuses),
 		SCRIPTED_TEST(get_checks_the_list),
 		SCRIPTED_TEST(delete_checks_the_list),

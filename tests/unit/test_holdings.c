@@ -180,6 +180,7 @@ static void pages_are_of_what_was_asked_for(void **state)
 	char *longest = arena_printf(&arena, "x%0*d", 91, 0);
 	struct dataset *datasets[] = {dataset("a"), dataset("a-b"), dataset("a@"),
 				      dataset(arena_printf(&arena, "%s\xc3\xbc\xc3\xbc", longest))};
+	struct snapshot_list group;
 	struct holdings holdings;
 
 	(void)state;
@@ -194,18 +195,18 @@ static void pages_are_of_what_was_asked_for(void **state)
 			holdings_put_snapshot(&holdings, "t/p", made);
 		}
 	}
-	assert_int_equal(count(&holdings, (struct snapshot_query){.dataset_id = "", .group = ""}),
-			 20);
-	for (size_t i = 0; i < COUNT(datasets); i++) {
-		struct snapshot_query query = {.dataset_id = datasets[i]->id, .group = ""};
-		assert_int_equal(count(&holdings, query), 5);
-		query.group = "g";
-		assert_int_equal(count(&holdings, query), 1);
-	}
-	assert_int_equal(count(&holdings, (struct snapshot_query){.dataset_id = "", .group = "g"}),
-			 4);
-	assert_int_equal(count(&holdings, (struct snapshot_query){.dataset_id = "b", .group = ""}),
-			 0);
+	assert_int_equal(count(&holdings, (struct snapshot_query){.dataset_id = ""}), 20);
+	for (size_t i = 0; i < COUNT(datasets); i++)
+		assert_int_equal(count(&holdings,
+				       (struct snapshot_query){.dataset_id = datasets[i]->id}),
+				 5);
+	assert_int_equal(count(&holdings, (struct snapshot_query){.dataset_id = "b"}), 0);
+	holdings_group(&holdings, &arena, "g", &group);
+	assert_int_equal(group.n, 4);
+	for (size_t i = 0; i < group.n; i++)
+		assert_string_equal(group.rows[i]->group, "g");
+	holdings_group(&holdings, &arena, "f", &group);
+	assert_int_equal(group.n, 0);
 	holdings_fini(&holdings);
 }
 
