@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "common/options.h"
+#include "common/privilege.h"
 #include "controller/agents.h"
 #include "controller/parameter_table.h"
 #include "controller/service.h"
@@ -183,7 +184,8 @@ int main(int argc, char **argv)
 	struct error err;
 
 	int parsed = options_parse(&program, argc, argv, &err);
-	if (parsed < 0 || (parsed == 0 && log_setup(log_level, log_format, &err) < 0)) {
+	if (parsed < 0 || (parsed == 0 && (log_setup(log_level, log_format, &err) < 0 ||
+					   privilege_keep(0, &err) < 0))) {
 		fprintf(stderr, "zcsi-controller: %s\n", err.text);
 		status = EXIT_FAILURE;
 	} else if (parsed == 0) {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/mem.h"
+#include "common/privilege.h"
 #include "node/mountinfo.h"
 #include "node/privileges.h"
 #include "node/zfs_run.h"
@@ -81,7 +82,8 @@ static void check_capabilities(struct check *check)
 		if (row->openzfs && !openzfs)
 			continue;
 		snprintf(thing, sizeof(thing), "capability %s", row->name);
-		check_has(check, row->openzfs ? OPTIONAL : NEEDED, thing, privilege_held(row),
+		check_has(check, row->openzfs ? OPTIONAL : NEEDED, thing,
+			  privilege_held(row->number),
 			  "needed %s; run zcsi-node as root, in a container or unit that leaves it "
 			  "this",
 			  row->use);

@@ -16,6 +16,7 @@
 #include "node/feed.h"
 #include "node/metrics.h"
 #include "node/node.h"
+#include "node/privileges.h"
 #include "node/service.h"
 #include "node/settings.h"
 #include "transport/daemon.h"
@@ -114,6 +115,8 @@ int main(int argc, char **argv)
 	int status = EXIT_SUCCESS;
 
 	int done = settings_parse(argc, argv, &settings, &err);
+	if (!done)
+		done = privileges_keep(&err);
 	if (done < 0) {
 		fprintf(stderr, "zcsi-node: %s\n", err.text);
 		status = EXIT_FAILURE;

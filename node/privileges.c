@@ -2,16 +2,15 @@
 /*
  * Linux capabilities: one list of those that are of use here.
  *
- * Invariant: whatever else root may do, volumes do not need. jobs/systemd has the same list, and a
- * test compares them.
+ * Invariant: whatever else root may do, volumes do not need, and zcsi-node cannot. jobs/systemd has
+ * the same list, and a test compares them.
  */
 #include "node/privileges.h"
 
 #include <linux/capability.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "common/mem.h"
+#include "common/privilege.h"
 
 #define ROW(capability, openzfs, use)                                                              \
 	{                                                                                          \
@@ -31,12 +30,11 @@ const struct privilege privileges[] = {
 
 const size_t n_privileges = COUNT(privileges);
 
-bool privilege_held(const struct privilege *privilege)
+int privileges_keep(struct error *err)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+	uint64_t kept = 0;
 
-	if (syscall(SYS_capget, &header, data))
-		return false;
-	return data[CAP_TO_INDEX(privilege->number)].effective & CAP_TO_MASK(privilege->number);
+	for (size_t i = 0; i < n_privileges; i++)
+		kept |= PRIVILEGE_BIT(privileges[i].number);
+	return privilege_keep(kept, err);
 }

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/error.h"
+
 struct privilege {
 	int number;       /* CAP_SYS_ADMIN of linux/capability.h */
 	const char *name; /* "CAP_SYS_ADMIN" */
@@ -17,7 +19,7 @@ struct privilege {
 extern const struct privilege privileges[];
 extern const size_t n_privileges;
 
-/* The calling thread may use it now. */
-bool privilege_held(const struct privilege *privilege);
+/* Give up all others (common/privilege.h). */
+int privileges_keep(struct error *err);
 
 #endif

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from client import PATIENCE, ROOT, Client
+from processes import children
 
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 
@@ -105,12 +106,11 @@ class Daemon:
         """Until the programs that it ran have ended too: one that was just being started still has
         its sockets, where the next daemon would find somebody. It starts none meanwhile."""
         self.signal(signal.SIGSTOP)
-        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        children = [os.pidfd_open(int(pid)) for task in tasks for pid in task.read_text().split()]
+        ends = [os.pidfd_open(pid) for pid in children(self.process.pid)]
         self.kill()
-        for child in children:
-            select.select([child], [], [])
-            os.close(child)
+        for end in ends:
+            select.select([end], [], [])
+            os.close(end)
 
     def close(self):
         for client in self.clients:

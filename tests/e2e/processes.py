@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Which processes a daemon has run, by its own log."""
+"""Which processes a daemon has run, by its own log; and what the kernel says of one."""
+from pathlib import Path
 
 READS_NAMES = "zfs get -Hp -o name,"
 
@@ -21,3 +22,19 @@ def during(daemon, step):
     before = len(list(of_calls(daemon.log())))
     step()
     return list(of_calls(daemon.log()))[before:]
+
+
+def status(pid):
+    """/proc/PID/status as a dict."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return dict(line.split(":\t", 1) for line in lines)
+
+
+def capabilities(pid):
+    """Its sets: name -> number."""
+    return {name: int(value, 16) for name, value in status(pid).items() if name.startswith("Cap")}
+
+
+def children(pid):
+    return [int(child) for task in Path(f"/proc/{pid}/task").glob("*/children")
+            for child in task.read_text().split()]

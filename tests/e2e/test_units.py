@@ -13,6 +13,7 @@ import pytest
 from certificates import files
 from daemon import BUILD
 from host import mounts, Volume
+from processes import status
 from units import NOBODY, sandbox, settings
 from test_tls import free_port
 
@@ -43,12 +44,6 @@ def host(new_host, certificates):
     argv += map(str, files(Path(made.folder), "controller.example"))
     argv[:0] = sandbox("zcsi-controller", made.folder)
     return made.start()
-
-
-def status(daemon):
-    """/proc/PID/status as a dict."""
-    lines = Path(f"/proc/{daemon.process.pid}/status").read_text().splitlines()
-    return dict(line.split(":\t", 1) for line in lines)
 
 
 def test_a_volume_lives(host):
@@ -84,14 +79,14 @@ def test_a_process_of_somebody_else_that_uses_a_volume_is_named(host):
 
 
 def test_the_controller_is_nobody_and_may_nothing(host):
-    is_now = status(host.controller_daemon)
+    is_now = status(host.controller_daemon.process.pid)
     assert is_now["Uid"].split() == is_now["Gid"].split() == [str(NOBODY)] * 4
     assert [int(is_now[name], 16) for name in ("CapPrm", "CapEff", "CapInh", "CapBnd")] == [0] * 4
     assert (is_now["NoNewPrivs"], is_now["Seccomp"]) == ("1", "2")
 
 
 def test_the_node_has_no_other_capabilities(host):
-    is_now = status(host.node_daemon)
+    is_now = status(host.node_daemon.process.pid)
     # that of a host may be without some
     assert 0 < int(is_now["CapBnd"], 16).bit_count() <= len(CAPABILITIES)
     assert is_now["CapEff"] == is_now["CapPrm"] == is_now["CapBnd"]

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Capabilities, by the system calls themselves.
+ *
+ * Invariant: no_new_privs makes what is given up final. The bounding set says the same once more
+ * to whoever looks at it; taking something from it is itself a privilege, which a process that is
+ * not root, or is in a container, does not have and does not need.
+ */
+#include "common/privilege.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+#define SETS _LINUX_CAPABILITY_U32S_3
+
+static struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+
+static int bound(uint64_t kept)
+{
+	for (int number = 0; prctl(PR_CAPBSET_READ, number) >= 0; number++)
+		if (!(kept & PRIVILEGE_BIT(number)) && prctl(PR_CAPBSET_DROP, number) &&
+		    errno != EPERM)
+			return -1;
+	return 0;
+}
+
+static int reduce(uint64_t kept)
+{
+	struct __user_cap_data_struct sets[SETS] = {0};
+
+	if (syscall(SYS_capget, &header, sets))
+		return -1;
+	for (size_t i = 0; i < COUNT(sets); i++) {
+		sets[i].permitted &= (uint32_t)(kept >> (32 * i));
+		sets[i].effective &= sets[i].permitted;
+		sets[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &header, sets) ? -1 : 0;
+}
+
+int privilege_keep(uint64_t kept, struct error *err)
+{
+	if (bound(kept) || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) ||
+	    reduce(kept) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return fail_errno(err, "cannot give up capabilities: allow prctl(2) and capset(2)");
+	return 0;
+}
+
+bool privilege_held(int number)
+{
+	struct __user_cap_data_struct sets[SETS] = {0};
+
+	if (syscall(SYS_capget, &header, sets))
+		return false;
+	return sets[CAP_TO_INDEX(number)].effective & CAP_TO_MASK(number);
+}

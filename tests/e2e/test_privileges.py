@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MPL-2.0
+"""What each daemon may do, whoever starts it, and what the programs that it runs may."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from daemon import BUILD
+from host import Volume
+from processes import capabilities, children, status
+from units import NOBODY, settings
+
+NAMES = settings("zcsi-node")["CapabilityBoundingSet"]
+NUMBERS = {line.split()[1]: int(line.split()[2])
+           for line in Path("/usr/include/linux/capability.h").read_text().splitlines()
+           if line.startswith("#define CAP_") and line.split()[-1].isdigit()}
+KEPT = sum(1 << NUMBERS[name] for name in NAMES) & capabilities("self")["CapPrm"]
+NODE = {"CapInh": 0, "CapPrm": KEPT, "CapEff": KEPT, "CapBnd": KEPT, "CapAmb": 0}
+
+
+def test_the_node_keeps_what_it_has_use_for(host):
+    pid = host.node_daemon.process.pid
+    assert capabilities(pid) == NODE
+    assert status(pid)["NoNewPrivs"] == "1"
+
+
+def test_what_the_node_runs_may_no_more(gated, gate):
+    gate.hold("create")
+    call = Volume(gated, "data").start_create()
+    gate.arrived()
+    [child] = children(gated.node_daemon.process.pid)
+    assert capabilities(child) == NODE
+    assert status(child)["NoNewPrivs"] == "1"
+    gate.open()
+    call.result()
+
+
+def test_the_controller_may_nothing(host):
+    pid = host.controller_daemon.process.pid
+    assert set(capabilities(pid).values()) == {0}
+    assert status(pid)["NoNewPrivs"] == "1"
+
+
+@pytest.mark.parametrize("program", ["zcsi-node", "zcsi-controller"])
+def test_who_is_not_root_has_nothing_to_give_up(tmp_path, program):
+    """It cannot change what bounds it, and goes on."""
+    os.chmod(tmp_path, 0o755)
+    path = shutil.copy(BUILD / program, tmp_path)
+    done = subprocess.run(
+        ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", path,
+         "--endpoint", "unix:///nonexistent/a.sock"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "/nonexistent" in done.stderr and "capabilities" not in done.stderr
