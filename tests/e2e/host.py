@@ -24,8 +24,9 @@ def run(*argv, **kwargs):
     def attempt():
         done = subprocess.run(argv, capture_output=True, text=True, **kwargs)
         return None if "dataset is busy" in done.stderr else done
-    done = wait_for(attempt, f"{' '.join(argv)}: not busy", pause=0.1)
-    assert done.returncode == 0, f"{' '.join(argv)}: {done.stderr}"
+    command = " ".join(map(str, argv))
+    done = wait_for(attempt, f"{command}: not busy", pause=0.1)
+    assert done.returncode == 0, f"{command}: {done.stderr}"
     return done.stdout
 
 
