@@ -44,6 +44,8 @@ int agent_check_unmounted(struct arena *arena, const char *name, struct error *e
 
 /* A property that a volume may have, and nothing of ours or the host's but what CSI asks for. */
 int property_check(const Property *property, struct error *err);
+/* The native ones of these, by number; NULL after the last. */
+const char *property_native(size_t number);
 
 /*
  * Make the dataset of a request as a clone, with these properties besides its own, and complete

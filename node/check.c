@@ -74,15 +74,15 @@ static void check_kernel(struct check *check)
 
 static void check_capabilities(struct check *check)
 {
-	bool openzfs = zfs_is_the_kernels();
+	bool openzfs = zfs_is_the_kernels(), zfs_user = check->settings->zfs_user;
 	char thing[THING_MAX];
 
 	for (size_t i = 0; i < n_privileges; i++) {
 		const struct privilege *row = &privileges[i];
-		if (row->openzfs && !openzfs)
+		if ((row->when == OPENZFS && !openzfs) || (row->when == ZFS_USER && !zfs_user))
 			continue;
 		snprintf(thing, sizeof(thing), "capability %s", row->name);
-		check_has(check, row->openzfs ? OPTIONAL : NEEDED, thing,
+		check_has(check, row->when == OPENZFS ? OPTIONAL : NEEDED, thing,
 			  privilege_held(row->number),
 			  "needed %s; run zcsi-node as root, in a container or unit that leaves it "
 			  "this",

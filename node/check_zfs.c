@@ -101,4 +101,6 @@ void check_zfs(struct check *check)
 	snprintf(thing, sizeof(thing), "dataset '%s'", dataset);
 	failed = read_parent(dataset, &err);
 	check_say(check, NEEDED, thing, failed, &err);
+	if (!failed && check->settings->zfs_user && zfs_is_the_kernels())
+		check_allow(check);
 }

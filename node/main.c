@@ -14,6 +14,7 @@
 #include "node/check.h"
 #include "node/exports.h"
 #include "node/feed.h"
+#include "node/launch.h"
 #include "node/metrics.h"
 #include "node/node.h"
 #include "node/privileges.h"
@@ -108,6 +109,14 @@ static int serve(const struct settings *settings)
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* What we run, and then ourselves. */
+static int restrain(const struct settings *settings, struct error *err)
+{
+	return launch_as(settings->zfs_user, err)
+		       ? -1
+		       : privileges_keep(settings->zfs_user != NULL, err);
+}
+
 int main(int argc, char **argv)
 {
 	struct settings settings;
@@ -116,7 +125,7 @@ int main(int argc, char **argv)
 
 	int done = settings_parse(argc, argv, &settings, &err);
 	if (!done)
-		done = privileges_keep(&err);
+		done = restrain(&settings, &err);
 	if (done < 0) {
 		fprintf(stderr, "zcsi-node: %s\n", err.text);
 		status = EXIT_FAILURE;

@@ -9,17 +9,20 @@
 
 #include "common/error.h"
 
+enum privilege_when { ALWAYS, OPENZFS, ZFS_USER };
+
 struct privilege {
 	int number;       /* CAP_SYS_ADMIN of linux/capability.h */
 	const char *name; /* "CAP_SYS_ADMIN" */
 	const char *use;  /* "to mount, and to run zfs" */
-	bool openzfs;     /* of no use where there is zfs-fuse */
+	/* of no use where there is zfs-fuse; or without --zfs-user */
+	enum privilege_when when;
 };
 
 extern const struct privilege privileges[];
 extern const size_t n_privileges;
 
-/* Give up all others (common/privilege.h). */
-int privileges_keep(struct error *err);
+/* Give up all others (common/privilege.h); those of --zfs-user too, unless there is one. */
+int privileges_keep(bool zfs_user, struct error *err);
 
 #endif

@@ -72,6 +72,12 @@ static const struct {
 	{"zcsi:root", is_root},
 };
 
+const char *property_native(size_t number)
+{
+	return number < COUNT(table) && !strchr(table[number].name, ':') ? table[number].name
+									 : NULL;
+}
+
 /* Other tools' own: com.sun:auto-snapshot. */
 static int check_user(const Property *property, struct error *err)
 {

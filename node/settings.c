@@ -27,7 +27,7 @@
 static struct {
 	struct option_list endpoints, agent_endpoints, topology;
 	const char *node_id, *dataset, *rescan, *trash_ttl, *max_volumes, *log_level, *log_format,
-		*address;
+		*address, *zfs_user;
 	const char *metrics;
 	bool check;
 	struct trust trust;
@@ -58,6 +58,10 @@ static const struct option_row options[] = {
 	 "The IP address that this host's volumes are mounted from and that its own mounts come "
 	 "from, for attach=nfs. Without it, the one where the default route leads.",
 	 .ret_text = &given.address},
+	{"zfs-user", "ZCSI_ZFS_USER", "NAME", NULL,
+	 "Run every zfs and zpool as this user, to whom 'zfs allow' gives what --check names. "
+	 "Without it, as zcsi-node itself runs. Mounting, devices and NFS stay zcsi-node's own.",
+	 .ret_text = &given.zfs_user},
 	{"rescan", "ZCSI_RESCAN", "SECONDS", "30",
 	 "How often to look for what others changed in the pool; after a look, it rests ten times "
 	 "as long as that took at least. Where OpenZFS tells of changes it looks every tenth time "
@@ -217,6 +221,7 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 	ret->trust = &given.trust;
 	ret->metrics = given.metrics;
 	ret->check = given.check;
+	ret->zfs_user = given.zfs_user && *given.zfs_user ? given.zfs_user : NULL;
 	ret->dataset = given.dataset && *given.dataset ? given.dataset : NULL;
 	if (ret->dataset && check_dataset(ret->dataset, err))
 		return -1;

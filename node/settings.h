@@ -15,9 +15,10 @@ struct settings {
 	struct option_list endpoints;
 	struct option_list agent_endpoints;
 	struct trust *trust;
-	const char *metrics; /* NULL: not served */
-	const char *dataset; /* NULL: a node without a pool */
-	bool check;          /* do not serve, only say what is missing */
+	const char *metrics;  /* NULL: not served */
+	const char *dataset;  /* NULL: a node without a pool */
+	const char *zfs_user; /* NULL: as we are */
+	bool check;           /* do not serve, only say what is missing */
 	unsigned rescan_seconds;
 	unsigned trash_ttl; /* seconds */
 	unsigned max_volumes;

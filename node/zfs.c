@@ -16,11 +16,12 @@
 #include <string.h>
 #include <sys/mount.h>
 
+#include "node/launch.h"
 #include "node/zfs_run.h"
 
 bool zfs_tells_events(void)
 {
-	return zfs_is_the_kernels();
+	return zfs_is_the_kernels() && !launch_user();
 }
 
 void zfs_property(struct zfs_properties *properties, const char *name, const char *value)

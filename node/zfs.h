@@ -64,7 +64,7 @@ int zfs_destroy_origin(const char *name, struct error *err);
 
 /* ERR_FAILED_PRECONDITION where zvols are no devices: with zfs-fuse. */
 int zfs_check_devices(struct error *err);
-/* `zpool events` tells of changes here; not with zfs-fuse. */
+/* `zpool events` tells of changes here; not with zfs-fuse, and to root alone. */
 bool zfs_tells_events(void);
 
 /* Mount it at an empty directory. ERR_UNAUTHENTICATED: its key is not loaded (node/key.h). */

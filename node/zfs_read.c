@@ -68,6 +68,13 @@ int zfs_parent(const char *parent, char **ret, struct error *err)
 	return zfs_run_once(&(struct exec){.argv = argv}, ret, err);
 }
 
+int zfs_allow(const char *parent, char **ret, struct error *err)
+{
+	const char *argv[] = {"zfs", "allow", parent, NULL};
+
+	return zfs_run_once(&(struct exec){.argv = argv}, ret, err);
+}
+
 int zfs_read(struct arena *arena, const char *parent, const char *const *names, size_t n,
 	     struct reading *ret, struct error *err)
 {

@@ -13,6 +13,8 @@
 
 /* The parent's own properties: "property\tvalue" a line. *ret is the caller's to free. */
 int zfs_parent(const char *parent, char **ret, struct error *err);
+/* Who may do what with it. *ret is the caller's to free. */
+int zfs_allow(const char *parent, char **ret, struct error *err);
 /* Where the parent itself is what was not found. Always -1. */
 int zfs_no_parent(const char *parent, struct error *err);
 /* All below the parent. A reading's rows are in the arena; its text is the caller's to free. */

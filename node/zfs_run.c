@@ -14,8 +14,11 @@
 
 #include "common/clock.h"
 #include "common/mem.h"
+#include "node/launch.h"
 #include "node/lock_file.h"
 #include "node/metrics.h"
+
+#define NO_PROGRAM "install zfsutils-linux, or zfs-fuse where there is no kernel ZFS"
 
 /* The first row whose words zfs said decides, so the longer words come first. */
 static const struct {
@@ -51,7 +54,11 @@ static const struct {
 	{"has dependent clones", ERR_FAILED_PRECONDITION, "destroy the clones first"},
 	{"is busy", ERR_FAILED_PRECONDITION, "find who uses it with 'fuser -vm' and stop it"},
 	{"directory is not empty", ERR_FAILED_PRECONDITION, "move away what the directory holds"},
-	{"permission denied", ERR_INTERNAL, "run zcsi-node as root"},
+	{"permission denied", ERR_INTERNAL, "'zcsi-node --check' says what is missing"},
+	{"setpriv: failed to execute", ERR_FAILED_PRECONDITION, NO_PROGRAM},
+	{"connect: Permission denied", ERR_FAILED_PRECONDITION,
+	 "give the user of --zfs-user the socket of zfs-fuse: 'chown NAME /run/zfs/zfs_socket'"},
+	{"modules cannot be auto-loaded", ERR_FAILED_PRECONDITION, "run 'modprobe zfs'"},
 	{"modules are not loaded", ERR_FAILED_PRECONDITION, "run 'modprobe zfs'"},
 	{"Failed to load ZFS", ERR_FAILED_PRECONDITION, "run 'modprobe zfs'"},
 	{"failed to initialize ZFS", ERR_FAILED_PRECONDITION,
@@ -86,18 +93,20 @@ int zfs_fail(const char *said, struct error *err)
 int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 {
 	struct exec_result result = {0};
-	struct exec locked = *exec;
+	struct exec launched = *exec;
 	int64_t started = now_us();
+	struct arena arena;
 
-	locked.keep = lock_file_descriptor();
-	int failed = exec_run(&locked, &result, err);
+	arena_init(&arena, SIZE_MAX);
+	launched.argv = launch_argv(&arena, exec->argv);
+	launched.keep = lock_file_descriptor();
+	int failed = exec_run(&launched, &result, err);
+	arena_fini(&arena);
 	metrics_zfs(exec->argv, failed ? err->code : ERR_OK, result.status, now_us() - started);
 	if (failed) {
-		if (err->code == ERR_FAILED_PRECONDITION)
+		if (err->code == ERR_FAILED_PRECONDITION && !launch_user())
 			fail(err, ERR_FAILED_PRECONDITION,
-			     "the program '%s' is not on this host; install zfsutils-linux, or "
-			     "zfs-fuse where there is no kernel ZFS",
-			     exec->argv[0]);
+			     "the program '%s' is not on this host; " NO_PROGRAM, exec->argv[0]);
 		return -1;
 	}
 	if (result.status)

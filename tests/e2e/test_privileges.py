@@ -12,7 +12,8 @@ from host import Volume
 from processes import capabilities, children, status
 from units import NOBODY, settings
 
-NAMES = settings("zcsi-node")["CapabilityBoundingSet"]
+DELEGATION = {"CAP_SETUID", "CAP_SETGID", "CAP_KILL"}
+NAMES = set(settings("zcsi-node")["CapabilityBoundingSet"]) - DELEGATION
 NUMBERS = {line.split()[1]: int(line.split()[2])
            for line in Path("/usr/include/linux/capability.h").read_text().splitlines()
            if line.startswith("#define CAP_") and line.split()[-1].isdigit()}

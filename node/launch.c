@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What stands before zfs and zpool on their command lines.
+ *
+ * Invariant: node/zfs_run.c asks here for each of them, so none runs as anybody else, but for what
+ * mounts, which is zcsi-node's own. setpriv(1) becomes the program, so that is still our child, has
+ * the descriptors that we gave it and can be killed. Without root it has no capability, and gets
+ * none.
+ */
+#include "node/launch.h"
+
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static char uid[32], gid[32];
+static const char *const as_user[] = {"setpriv", uid, gid, "--init-groups", "--"};
+static const char *name;
+
+int launch_as(const char *user, struct error *err)
+{
+	if (!user)
+		return 0;
+	const struct passwd *entry = getpwnam(user);
+	if (!entry)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "--zfs-user '%.64s' is no user of this host; make it with 'useradd "
+			    "--system %.64s'",
+			    user, user);
+	snprintf(uid, sizeof(uid), "--reuid=%u", entry->pw_uid);
+	snprintf(gid, sizeof(gid), "--regid=%u", entry->pw_gid);
+	name = user;
+	return 0;
+}
+
+const char *launch_user(void)
+{
+	return name;
+}
+
+/* zfs-fuse's zfs looks at where it mounts. With the kernel's we mount without it. */
+static bool is_ours(const char *const *argv)
+{
+	return !strcmp(argv[1], "mount");
+}
+
+const char *const *launch_argv(struct arena *arena, const char *const *argv)
+{
+	size_t n = 0, before = name && !is_ours(argv) ? COUNT(as_user) : 0;
+
+	while (argv[n])
+		n++;
+	const char **all = arena_alloc(arena, (before + n + 1) * sizeof(*all));
+	for (size_t i = 0; i < before; i++)
+		all[i] = as_user[i];
+	for (size_t i = 0; i < n; i++)
+		all[before + i] = argv[i];
+	return all;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* What is given up is given up: each test does it in a process of its own. */
+#include "tests/cmocka.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/exec.h"
+#include "common/mem.h"
+#include "common/privilege.h"
+
+#define SEEN_MS    500
+#define LONG_MS    20000 /* what the test may not come near to */
+
+#define DELEGATION (PRIVILEGE_BIT(CAP_SETUID) | PRIVILEGE_BIT(CAP_SETGID) | PRIVILEGE_BIT(CAP_KILL))
+
+static struct error err;
+static struct exec_result result;
+
+static void in_child(bool (*holds)(void))
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	if (!pid)
+		_exit(holds() ? EXIT_SUCCESS : EXIT_FAILURE);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static bool only_what_is_kept_is_held(void)
+{
+	return privilege_held(CAP_CHOWN) && privilege_held(CAP_SYS_ADMIN) &&
+	       !privilege_keep(PRIVILEGE_BIT(CAP_CHOWN), &err) && privilege_held(CAP_CHOWN) &&
+	       !privilege_held(CAP_SYS_ADMIN) && !privilege_keep(UINT64_MAX, &err) &&
+	       !privilege_held(CAP_SYS_ADMIN);
+}
+
+static void test_only_what_is_kept_is_held(void **state)
+{
+	(void)state;
+	in_child(only_what_is_kept_is_held);
+}
+
+/* Root's programs have all that bounds them. */
+static bool programs_get_no_more(void)
+{
+	const char *const argv[] = {"awk", "$1 ~ /Cap(Prm|Eff|Bnd)/ { print $2 }",
+				    "/proc/self/status", NULL};
+	const char *one = "0000000000000001\n";
+	size_t length = strlen(one);
+
+	if (privilege_keep(PRIVILEGE_BIT(CAP_CHOWN), &err) ||
+	    exec_run(&(struct exec){.argv = argv}, &result, &err))
+		return false;
+	bool same = strlen(result.out) == 3 * length;
+	for (size_t i = 0; same && i < 3; i++)
+		same = !strncmp(result.out + i * length, one, length);
+	exec_result_fini(&result);
+	return same;
+}
+
+static void test_programs_get_no_more(void **state)
+{
+	(void)state;
+	in_child(programs_get_no_more);
+}
+
+/* It is gone when nobody has the other end of the pipe any more. */
+static bool what_hangs_as_another_user_is_ended(void)
+{
+	const char *const argv[] = {
+		"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "1000",
+		NULL};
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) || privilege_keep(DELEGATION, &err))
+		return false;
+	const struct exec exec = {.argv = argv, .timeout_ms = SEEN_MS, .keep = ends[1]};
+	if (!exec_run(&exec, &result, &err) || err.code != ERR_UNAVAILABLE)
+		return false;
+	close(ends[1]);
+	return poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, LONG_MS) == 1;
+}
+
+static void test_what_hangs_as_another_user_is_ended(void **state)
+{
+	(void)state;
+	in_child(what_hangs_as_another_user_is_ended);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_only_what_is_kept_is_held),
+		cmocka_unit_test(test_programs_get_no_more),
+		cmocka_unit_test(test_what_hangs_as_another_user_is_ended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
