@@ -227,6 +227,16 @@ static int clone_source(struct rpc_call *call, struct wanted *wanted, struct hos
 	return make(call, wanted, source.agent, size, ret, err);
 }
 
+/* Who died while it was made has left its key loaded; the agent that is asked again unloads it. */
+static int finish(struct rpc_call *call, const struct wanted *wanted, const struct agent *agent,
+		  Dataset **ret, struct error *err)
+{
+	struct wanted same = *wanted;
+
+	same.format = (*ret)->format;
+	return make(call, &same, agent, (*ret)->size, ret, err);
+}
+
 /* -1 with ERR_ABORTED: another controller looks for it as well, or an agent was started anew. */
 static int find_or_make(struct rpc_call *call, struct wanted *wanted, struct host *ret_host,
 			Dataset **ret, struct error *err)
@@ -240,7 +250,9 @@ static int find_or_make(struct rpc_call *call, struct wanted *wanted, struct hos
 			       ? clone_source(call, wanted, ret_host, ret, err)
 			       : place_and_make(call, wanted, ret_host, ret, err);
 	*ret = owner.dataset;
-	return host_of(call, owner.agent, ret_host, err);
+	if (host_of(call, owner.agent, ret_host, err) < 0)
+		return -1;
+	return wanted->parameters.encrypted ? finish(call, wanted, owner.agent, ret, err) : 0;
 }
 
 int create_volume(struct rpc_call *call, const CreateVolumeRequest *req, CreateVolumeResponse *rsp,

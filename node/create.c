@@ -101,11 +101,12 @@ static void add_properties(struct arena *arena, const CreateDatasetRequest *req,
 }
 
 /* `zfs create` leaves a key loaded, which is for staging to do. */
-static void lock(const struct dataset *dataset)
+static void lock(struct arena *arena, const struct dataset *dataset)
 {
 	struct error err;
 
-	if (!dataset->has_key || *dataset->source || !key_unload(dataset->name, &err))
+	if (!dataset->has_key || *dataset->source ||
+	    agent_check_unmounted(arena, dataset->name, &err) || !key_unload(dataset->name, &err))
 		return;
 	log_warn("the key of a new volume stays loaded until it is staged and unstaged",
 		 log_str("volume", dataset->id), log_str("error", err.text));
@@ -183,7 +184,7 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 		    create(call, req, &dataset, err))
 			return -1;
 	}
-	lock(dataset);
+	lock(&call->arena, dataset);
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
 }

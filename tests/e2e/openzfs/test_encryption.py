@@ -246,6 +246,7 @@ def test_a_zvol_is_open_while_it_is_staged_too(host, wanted):
     Path(path).touch()
     write(path, b"kept")
     volume.unpublish()
+    volume.create(**ENCRYPTED)
     assert is_open(volume)
     volume.unstage()
     assert not is_open(volume)
