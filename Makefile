@@ -42,6 +42,7 @@ UNITS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/test_*.c \
             tests/transport/test_*.c)))
 # The units that make a pool.
 LAB_TOOLS := conformance/csc conformance/csi-sanity
+LAB_ZFS   := $(or $(ZFS),$(if $(T),2.1,2.1 2.3))
 LAB_UNITS  = $(patsubst %.c,$(BUILD)/%,$(shell grep -l need_pool tests/unit/test_*.c))
 FUZZERS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 # Empty where libFuzzer has the main (make fuzz).
@@ -164,14 +165,18 @@ nomad: ## a real Nomad runs the files of jobs/, its allocations use volumes (nee
 	@BUILD=$(BUILD) tests/nomad/alone $(PYTEST) --timeout 900 $(or $(T),tests/nomad)
 lab: ## what has to do with ZFS, on OpenZFS 2.1 and 2.3, in two machines; ZFS=2.3, T=FILE: less
 	@. jobs/local/host.sh && host_packages build check lab
-	@$(MAKE) --no-print-directory all $(if $(T),,$(LAB_UNITS))
+	@$(MAKE) --no-print-directory -j4 $(LAB_ZFS:%=guest-%) all \
+		$(if $(T),,$(LAB_UNITS) lab-tools)
 ifdef T
 	@BUILD=$(BUILD) tests/lab/run env BUILD=build $(PYTEST) --timeout 1800 $(T)
 else
-	@BUILD=$(BUILD) tests/conformance/build csc csi-sanity
 	@BUILD=$(BUILD) LAB_FILES='$(LAB_TOOLS) $(LAB_UNITS:$(BUILD)/%=%)' \
-		tests/lab/check $(or $(ZFS),2.1 2.3)
+		tests/lab/check $(LAB_ZFS)
 endif
+guest-%:
+	@ZFS=$* LAB=$(BUILD)/lab tests/lab/guest >/dev/null
+lab-tools:
+	@BUILD=$(BUILD) tests/conformance/build csc csi-sanity
 lab-shell: ## a prompt in such a machine
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory all
@@ -238,8 +243,8 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: all names units demo run run-clean packages check conformance nomad lab lab-shell \
-	reboot lint format sanitize limits fuzz fuzzers soak bench bench-zfs bench-transport \
-	bench-hosts install clean help
+.PHONY: all names units demo run run-clean packages check conformance nomad lab lab-tools \
+	lab-shell reboot lint format sanitize limits fuzz fuzzers soak bench bench-zfs \
+	bench-transport bench-hosts install clean help
 .SECONDARY:
--include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)

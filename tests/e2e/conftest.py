@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 
 import certificates as made_certificates
+from crash.points import build_shim
+from crash.trial import Trial
 from daemon import BUILD, Daemon, wait_for
 from host import Host, run, Volume
 from pool import Pools
@@ -81,6 +83,21 @@ def host(new_host):
 @pytest.fixture
 def volume(host):
     return Volume(host, "data")
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory):
+    return build_shim(tmp_path_factory.mktemp("shim"))
+
+
+@pytest.fixture(scope="session")
+def new_trial(pool, shim):
+    """new_trial(cases): of calls that a host is enough for."""
+    @contextlib.contextmanager
+    def new_host(case, env):
+        with contextlib.closing(Host(pool, node_args=case.node_args, env=env)) as host:
+            yield host.start()
+    return lambda cases: Trial(cases, shim, new_host)
 
 
 GATE = """#!/bin/sh

@@ -1,34 +1,17 @@
 # SPDX-License-Identifier: MPL-2.0
 """kill -9 before and after each zfs process and each mount of every call that changes anything;
 restart, repeat the call: the same end state as undisturbed."""
-import contextlib
-import tempfile
-
 import pytest
 
 from crash.cases import CASES
-from crash.points import build_shim, unknown_to
-from crash.trial import points_of, Trial
-from crash.zvol_cases import ZVOLS
+from crash.points import unknown_to
+from crash.trial import points_of
 from daemon import BUILD
-from host import Host, KERNEL_ZFS
-
-CASES |= ZVOLS if KERNEL_ZFS else {}
 
 
 @pytest.fixture(scope="module")
-def shim():
-    with tempfile.TemporaryDirectory(prefix="zcsi-shim-") as folder:
-        yield build_shim(folder)
-
-
-@pytest.fixture(scope="module")
-def trial(pool, shim):
-    @contextlib.contextmanager
-    def new_host(case, env):
-        with contextlib.closing(Host(pool, node_args=case.node_args, env=env)) as host:
-            yield host.start()
-    return Trial(CASES, shim, new_host)
+def trial(new_trial):
+    return new_trial(CASES)
 
 
 @pytest.fixture(scope="module")

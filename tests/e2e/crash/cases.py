@@ -33,11 +33,6 @@ def create_owned(volume):
     return volume.create(parameters={"owner": "1000", "group": "1001", "mode": "0770"})
 
 
-def create_encrypted(volume):
-    volume.secrets = {"encryption_key": "0f" * 32}
-    return volume.create(parameters={"zfs.encryption": "on"})
-
-
 def create_thick(volume):
     return volume.create(parameters={"provisioning": "thick"})
 
@@ -144,15 +139,3 @@ CASES = {
         [Volume.create], Volume.delete, ["zfs get", "zfs set", *TRASH, "zfs destroy"], ["_trash"],
         ["--trash-ttl", "1", "--rescan", "1"]),
 }
-
-if KERNEL_ZFS:
-    CASES |= {
-        "create an encrypted one": Case(
-            [], create_encrypted, ["zfs create", "zfs get", "zfs unload-key"], ["data"]),
-        "stage an encrypted one": Case(
-            [create_encrypted], stage,
-            ["mkdir", "mount", "zfs get", "zfs load-key", *STAGE], ["data"]),
-        "unstage an encrypted one": Case(
-            [create_encrypted, stage], Volume.unstage,
-            ["umount2", "zfs get", "zfs unload-key"], ["data"]),
-    }

@@ -106,7 +106,17 @@ class Trial:
             assert point[:2] == expected.points[number][:2]
             restart(volume.host, points)
             assert mask_answer(volume, case.call(volume)) == expected.answer
-            with contextlib.suppress(AssertionError):
-                wait_for(lambda: self.state(volume.host) == expected.state, "the same end", 10)
-            assert self.state(volume.host) == expected.state, f"died {point.when} {point.operation}"
+            assert self.end(volume.host, expected.state) == expected.state, \
+                f"died {point.when} {point.operation}"
         return point
+
+    def end(self, host, expected):
+        """The state when it is as expected, or when the time for that is over."""
+        seen = []
+
+        def is_expected():
+            seen[:] = self.state(host)
+            return seen == expected
+        with contextlib.suppress(AssertionError):
+            wait_for(is_expected, "the same end", 10)
+        return seen

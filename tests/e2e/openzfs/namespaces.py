@@ -32,7 +32,8 @@ class Site:
 
 
 class Namespaces:
-    """A host's own network and mount table, for as long as close() is not called."""
+    """A host's own network and mount table, for as long as close() is not called. It is plugged in
+    by plug()."""
 
     def __init__(self, number):
         self.address = f"{NETWORK}.{number}"
@@ -50,7 +51,6 @@ class Namespaces:
         self.run("ip", "address", "add", f"{self.address}/24", "dev", "eth0")
         self.run("ip", "link", "set", "eth0", "up")
         self.run("ip", "link", "set", "lo", "up")
-        self.plug()
 
     def run(self, *argv):
         return run(*self.prefix, *argv)

@@ -8,28 +8,34 @@ from daemon import wait_for
 
 EXPORTS = "/etc/exports.d"
 ETAB = "/var/lib/nfs/etab"
-OWN = (EXPORTS, "/var/lib/nfs", "/run/zcsi-nfs")
+SHARES = "/run/zcsi-nfs"
 KNOBS = {"nfsv4leasetime": 10, "nfsv4gracetime": 10}
 
 
 class Server:
-    def __init__(self, host):
-        self.host = host
-        self.run = host.namespaces.run
-        self.root = Path(f"/proc/{host.namespaces.holder.pid}/root")
+    def __init__(self, namespaces):
+        self.namespaces = namespaces
+        self.run = namespaces.run
+        self.root = Path(f"/proc/{namespaces.holder.pid}/root")
         self.mountd = None
-        for folder in OWN:
+        for folder in (EXPORTS, "/var/lib/nfs", SHARES):
             Path(folder).mkdir(parents=True, exist_ok=True)
-            self.run("mount", "-t", "tmpfs", "-o", "mode=711", "own", folder)
+            self.mount_own(folder)
         self.run("mount", "-t", "nfsd", "nfsd", "/proc/fs/nfsd")
+
+    def mount_own(self, folder):
+        self.run("mount", "-t", "tmpfs", "-o", "mode=711", "own", folder)
 
     def file(self, path):
         return self.root / path.lstrip("/")
 
     def start(self):
+        """Unless it runs."""
+        if self.mountd:
+            return self
         self.run("exportfs", "-r")
         self.mountd = subprocess.Popen(
-            [*self.host.namespaces.prefix, "rpc.mountd", "--foreground", "--no-nfs-version", "3"],
+            [*self.namespaces.prefix, "rpc.mountd", "--foreground", "--no-nfs-version", "3"],
             stderr=subprocess.DEVNULL)  # it asks for the rpcbind that is not there
         for name, value in KNOBS.items():
             self.run("sh", "-c", f"echo {value} > /proc/fs/nfsd/{name}")
@@ -44,10 +50,16 @@ class Server:
             self.mountd.wait()
             self.mountd = None
 
+    def clear(self):
+        """What a test has left exported or mounted would keep its dataset busy."""
+        self.run("exportfs", "-ua")
+        for record in self.file(EXPORTS).iterdir():
+            record.unlink()
+        self.run("umount", "--recursive", "--lazy", SHARES)
+        self.mount_own(SHARES)
+
     def close(self):
-        """What a test that failed left mounted would keep its dataset busy."""
         self.stop()
-        self.run("umount", "--recursive", "--lazy", "/run/zcsi-nfs")
 
     def exports(self):
         """{(path, client): ro or rw} as exportfs has told the kernel."""

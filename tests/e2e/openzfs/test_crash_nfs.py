@@ -5,12 +5,10 @@ import contextlib
 import pytest
 
 from client import topology
-from crash.points import build_shim
 from crash.state import mask, state
 from crash.trial import Case, points_of, Trial
 from daemon import wait_for
 from host import tree
-from nfs import Server
 
 
 def create(volume):
@@ -49,15 +47,19 @@ def state_with_exports(host):
 
 
 @pytest.fixture(scope="module")
-def trial(new_cluster, tmp_path_factory):
-    @contextlib.contextmanager
-    def new_host(case, env):
-        with new_cluster(2, env=env, node_args=case.node_args) as (one, two), \
-                contextlib.closing(Server(one)) as one.server:
-            one.server.start()
-            two.start_node()
-            yield one.start()
-    return Trial(CASES, build_shim(tmp_path_factory.mktemp("shim")), new_host, state_with_exports)
+def trial(new_member, server, shim):
+    with new_member(2) as two:
+        two.start_node()
+
+        @contextlib.contextmanager
+        def new_host(case, env):
+            with contextlib.ExitStack() as stack:
+                one = stack.enter_context(new_member(1, case.node_args, env=env,
+                                                     agents=[f"unix://{two.agent_socket}"]))
+                one.server = server.start()
+                stack.callback(server.clear)
+                yield one.start()
+        yield Trial(CASES, shim, new_host, state_with_exports)
 
 
 @pytest.mark.parametrize("call", CASES)

@@ -11,7 +11,6 @@ import pytest
 from client import capability, refused, topology
 from daemon import wait_for
 from host import Volume
-from nfs import Server
 
 CODE = grpc.StatusCode
 NFS = {"attach": "nfs"}
@@ -20,13 +19,13 @@ SOON = 6  # seconds that an RPC may take which a dead server has a part in, on a
 
 
 @pytest.fixture
-def cluster(new_cluster):
-    """cluster(2): hosts of which the first has an NFS server and the volumes."""
+def cluster(new_cluster, server):
+    """cluster(2): hosts of which the first has the NFS server and the volumes."""
     with contextlib.ExitStack() as stack:
         def make(count, **kwargs):
             one, *others = stack.enter_context(new_cluster(count, **kwargs))
-            one.server = stack.enter_context(contextlib.closing(Server(one)))
-            one.server.start()
+            one.server = server.start()
+            stack.callback(server.clear)
             for host in others:
                 host.start_node()
             one.start()
