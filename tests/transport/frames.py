@@ -318,6 +318,7 @@ class Controller:
         assert self.process.poll() is None, "the controller has ended"
         try:
             self.place.reach().close()
+            reach(self.metrics).close()
         except OSError:
             return False
         return True
