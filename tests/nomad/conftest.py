@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MPL-2.0
 """One Nomad for the session, on it the jobs of jobs/ as they are, over a real pool. What is missing
 is an error, never a skip. All of it runs in a place of its own (tests/nomad/alone), which ends with
-it."""
+it.."""
 import socket
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,14 +15,15 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 from client import ROOT  # noqa: E402
-from daemon import BUILD  # noqa: E402
+from daemon import BUILD, wait_for  # noqa: E402
 from host import mounts, run  # noqa: E402
 from nomad import (  # noqa: E402
-    ADDRESSES, PROGRAM, Agent, Consumer, api, job_run, job_stop, plugin, until, volume,
-    volume_create, volume_delete)
+    ADDRESSES, PROGRAM, SOON, Agent, Consumer, api, healthy, job_run, job_stop, tried, until,
+    volume, volume_create, volume_delete)
 from pool import Pools  # noqa: E402
 
 POOL_MB = 512
+SECOND_POOL_MB = 256
 
 
 def pytest_configure(config):
@@ -68,15 +70,41 @@ def agent(folder, pools):
 
 
 @pytest.fixture(scope="session")
-def zcsi(agent, pools, certificates):
+def controllers(certificates):
+    """controllers(count): the job with that many."""
+    def run_them(count):
+        job_run(ROOT / "jobs/controller.nomad.hcl", "-detach", certificates=certificates,
+                program=BUILD / "zcsi-controller", count=count)
+    return run_them
+
+
+@pytest.fixture(scope="session")
+def zcsi(agent, controllers, pools, certificates):
     """Both jobs, and their plugin healthy. The dataset below which the volumes are."""
     dataset = f"{pools.create('zcsi-nomad', POOL_MB)}/zcsi"
     job_run(ROOT / "jobs/node.nomad.hcl", "-detach", datacenters='["n1"]', dataset=dataset,
             certificates=certificates, data_dir=agent.data, program=BUILD / "zcsi-node")
-    job_run(ROOT / "jobs/controller.nomad.hcl", "-detach", certificates=certificates,
-            program=BUILD / "zcsi-controller")
-    until(plugin, "the plugin is healthy")
+    controllers(1)
+    wait_for(lambda: healthy("Nodes", 1) and healthy("Controllers", 1), "the plugin is healthy",
+             seconds=SOON)
     return dataset
+
+
+@pytest.fixture(scope="module")
+def second(folder, pools, certificates, zcsi):
+    """The client n2: its agent, its id, the dataset of its volumes in a pool of its own."""
+    dataset = f"{pools.create('zcsi-nomad-2', SECOND_POOL_MB)}/zcsi"
+    agent = Agent(folder, "n2", "-servers", f"{ADDRESSES['n1']}:4647").start()
+    job_run(ROOT / "jobs/node.nomad.hcl", "-detach", job="zcsi-node-2", datacenters='["n2"]',
+            dataset=dataset, certificates=certificates, data_dir=agent.data,
+            program=BUILD / "zcsi-node")
+    until(lambda: healthy("Nodes", 2), "both clients are healthy")
+    id = next(node["ID"] for node in api("nodes") if node["Name"] == "n2")
+    yield SimpleNamespace(agent=agent, id=id, dataset=dataset)
+    job_stop("zcsi-node-2")
+    agent.stop()
+    until(lambda: tried(volume_create, "after"), "the controller has forgotten n2")
+    volume_delete("after")
 
 
 @pytest.fixture

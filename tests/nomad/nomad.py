@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """A real `nomad agent`, its command line as operators type it, and its HTTP API for what tests wait
 for."""
+import contextlib
 import functools
 import json
 import os
@@ -23,6 +24,7 @@ NOBODY = 65534  # the user that the exec driver runs tasks as
 # All that a task of the exec driver sees of the host: these, and the programs' libraries.
 TOOLS = ("/bin/busybox", "/usr/bin/redis-server", "/usr/bin/redis-cli")
 FILES = ("/etc/passwd", "/etc/group")
+SOON = 15  # seconds in which a daemon is in use that was started
 # Nomad's own pauses are of seconds: the deadline is for what never comes.
 until = functools.partial(wait_for, seconds=180, pause=0.1)
 
@@ -62,6 +64,15 @@ class Refused(Exception):
     """What the command printed, colours and line breaks taken out."""
 
 
+def command(*words, text=None):
+    """Its output, or Refused with it."""
+    done = subprocess.run([str(word) for word in words], input=text, capture_output=True,
+                          text=True, timeout=180 * PATIENCE)
+    if done.returncode == 0:
+        return done.stdout
+    raise Refused(" ".join(re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr).split()))
+
+
 def chroot():
     """For chroot_env: each file under the name by which it is looked for."""
     needed = subprocess.run(["ldd", *TOOLS], capture_output=True, text=True).stdout
@@ -79,7 +90,9 @@ class Agent:
         self.log_path = BUILD / f"nomad/{name}.log"
         seen = Path(folder, "chroot.json")
         seen.write_text(json.dumps({"client": {"chroot_env": chroot()}}))
-        self.argv = [PROGRAM, "agent", "-config", HERE / "agent.hcl", "-config", seen,
+        network = Path("/run/netns", name)
+        self.argv = [*(["nsenter", f"--net={network}"] if network.exists() else []),
+                     PROGRAM, "agent", "-config", HERE / "agent.hcl", "-config", seen,
                      "-data-dir", self.data, "-node", name, "-network-interface", name,
                      "-bind", ADDRESSES[name], "-dc", name, *args]
         self.process = None
@@ -104,10 +117,31 @@ class Agent:
         self.process.wait(60 * PATIENCE)
 
 
-def process(program):
-    """Its id, or None; no other runs of the same name here."""
-    return next((int(link.parent.name) for link in Path("/proc").glob("[0-9]*/exe")
-                 if os.path.exists(link) and os.readlink(link) == str(BUILD / program)), None)
+def read(path):
+    """Of a process; nothing when it has ended."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def processes(program):
+    """Their ids; none of another Nomad is to be seen here."""
+    return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline")
+            if read(path).split("\0", 1)[0] == str(BUILD / program)]
+
+
+@contextlib.contextmanager
+def paused(program):
+    """All of them, so that what is asked of them does not end."""
+    pids = processes(program)
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
 
 
 def api(path, otherwise=None):
@@ -120,12 +154,7 @@ def api(path, otherwise=None):
 
 
 def nomad(*words, text=None):
-    """The output of a nomad command, or Refused with it."""
-    done = subprocess.run([PROGRAM, *map(str, words)], input=text, capture_output=True, text=True,
-                          timeout=180 * PATIENCE)
-    if done.returncode == 0:
-        return done.stdout
-    raise Refused(" ".join(re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr).split()))
+    return command(PROGRAM, *words, text=text)
 
 
 def tried(call, *args, **kwargs):
@@ -154,10 +183,10 @@ def volume_delete(id, verb="delete"):
     return until(lambda: tried(nomad, "volume", verb, id), f"the {verb} of {id}")
 
 
-def plugin():
-    """The plugin, when it is healthy in both kinds of daemon."""
+def healthy(kind, count):
+    """Whether the plugin has that many Nodes, or Controllers, and all of them are healthy."""
     found = api("plugin/csi/zcsi", {})
-    return found if found.get("NodesHealthy") and found.get("ControllersHealthy") else None
+    return found.get(f"{kind}Healthy") == found.get(f"{kind}Expected") == count
 
 
 def volume(id):
@@ -183,8 +212,19 @@ def claims(allocs):
             if claim["ID"] in allocs]
 
 
+@contextlib.contextmanager
+def drained(node):
+    """The client of that id has no allocations but those of system jobs."""
+    nomad("node", "drain", "-enable", "-yes", "-ignore-system", "-deadline", "10s", node)
+    try:
+        yield
+    finally:
+        nomad("node", "drain", "-disable", "-yes", node)
+
+
 def job_stop(job):
-    """Until Nomad has given up the claims of its volumes. OK when there is no such job."""
+    """Until Nomad has given up the claims of its volumes. OK when there is no such job. While
+    zcsi-node is gone, who purges a job has Nomad give up the unmounting, too."""
     allocs = {alloc["ID"] for alloc in api(f"job/{job}/allocations", [])}
     if api(f"job/{job}"):
         nomad("job", "stop", "-purge", job)
@@ -205,15 +245,28 @@ class Consumer:
         """Until as many run as the job has; one that fails is not waited for."""
         def running():
             failed = allocations(self.job, "failed")
-            assert not failed, nomad("alloc", "status", failed[0]["ID"])
+            assert not failed, self.failure()
             self.allocs = allocations(self.job)
             return len(self.allocs) == self.count
         until(running, f"{self.job} runs")
         return self
 
+    def failure(self):
+        """Until an allocation has failed; what its status says."""
+        failed = until(lambda: allocations(self.job, "failed"), f"{self.job} fails")
+        return " ".join(nomad("alloc", "status", failed[0]["ID"]).split())
+
+    def task(self):
+        """The process id of the first allocation's task."""
+        mine = f"{self.allocs[0]['ID']}.task"
+        return next(path.parent.name for path in Path("/proc").glob("[0-9]*/cgroup")
+                    if mine in read(path))
+
     def busybox(self, *words, text=None):
-        return nomad("alloc", "exec", "-i=false" if text is None else "-i=true", "-t=false",
-                     "-task", "task", self.allocs[0]["ID"], "/bin/busybox", *words, text=text)
+        """In the task's namespaces, as its user. By `nomad alloc exec` it would be a child of
+        Nomad's executor, which does not always live to see its end."""
+        return command("nsenter", "--target", self.task(), "--mount", "--root", "--wd",
+                       "--setuid", NOBODY, "--setgid", NOBODY, "/bin/busybox", *words, text=text)
 
     def write(self, name, text):
         self.busybox("tee", f"/data/{name}", text=text)

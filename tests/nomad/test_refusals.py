@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: MPL-2.0
 """What is wrong is in what the operator sees."""
+import contextlib
 import os
 import signal
 
 import pytest
 
-from nomad import Refused, process, volume, volume_create
+from host import run
+from nomad import (
+    Refused, allocations, nomad, paused, processes, tried, until, volume, volume_create,
+    volume_delete)
+
+AGENT = "tcp://10.74.0.1:9740"
 
 
 def refused(*args, **kwargs):
@@ -29,10 +35,53 @@ def test_a_full_pool(zcsi):
     assert "zcsi-nomad" in text and "space" in text
 
 
+@pytest.fixture
+def no_pool(zcsi, folder):
+    """A context in which the pool is exported; what is said of that."""
+    pool = zcsi.split("/", 1)[0]
+
+    @contextlib.contextmanager
+    def exported():
+        run("zpool", "export", pool)
+        try:
+            yield f"there is no pool '{pool}' on this host; import it"
+        finally:
+            run("zpool", "import", "-o", "cachefile=none", "-d", folder, pool)
+            os.kill(*processes("zcsi-node"), signal.SIGHUP)
+    yield exported()
+    until(lambda: tried(volume_create, "again"), "zcsi sees the pool again")
+    volume_delete("again")
+
+
+def test_a_missing_pool(no_pool):
+    with no_pool as problem:
+        assert problem in refused("lost")
+
+
+def test_an_allocation_waits_for_a_missing_pool(create, consumer, no_pool):
+    """Nomad claims again what was a failed precondition, and says nothing of it."""
+    create("data")
+    with no_pool as problem:
+        user = consumer("user", "data")
+        controller = allocations("zcsi-controller")[0]["ID"]
+        until(lambda: problem in nomad("alloc", "logs", "-stderr", controller),
+              "the controller says why it waits")
+    user.started()
+
+
 def test_an_agent_that_does_not_answer(zcsi):
-    agent = process("zcsi-node")
-    os.kill(agent, signal.SIGSTOP)
-    try:
-        assert "tcp://10.74.0.1:9740" in refused("lost")
-    finally:
-        os.kill(agent, signal.SIGCONT)
+    with paused("zcsi-node"):
+        assert f"agent '{AGENT}' did not say" in refused("lost")
+
+
+def test_an_allocation_whose_agent_does_not_answer(create, consumer):
+    create("data")
+    with paused("zcsi-node"):
+        user = consumer("user", "data")
+        assert f"agent '{AGENT}' did not say" in user.failure()
+
+
+def test_an_allocation_whose_dataset_is_gone(zcsi, create, consumer):
+    create("data")
+    run("zfs", "destroy", f"{zcsi}/data")
+    assert "does not exist" in consumer("user", "data").failure()

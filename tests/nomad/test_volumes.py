@@ -3,12 +3,14 @@
 import os
 import signal
 import subprocess
+from urllib.parse import quote
 
 import pytest
 
 from client import MIB
 from host import datasets, get, run
-from nomad import Refused, nomad, process, tried, until, volume, volume_create, volume_delete
+from nomad import (
+    Refused, api, nomad, processes, tried, until, volume, volume_create, volume_delete)
 
 
 def test_a_created_volume_is_a_dataset(zcsi, create):
@@ -23,6 +25,24 @@ def test_its_status(create):
     assert volume("new")["Capacity"] == 16 * MIB
     assert volume("new")["Schedulable"]
     assert "single-node-writer" in nomad("volume", "status", "-verbose", "new")
+
+
+def page(token=""):
+    """The ids of two volumes as the controller lists them, and the token for what follows."""
+    found = api(f"volumes/external?plugin_id=zcsi&per_page=2&next_token={quote(token)}")
+    return [each["ExternalID"] for each in found["Volumes"]], found["NextToken"]
+
+
+def test_listed_by_two(create):
+    names = ["one", "three", "two"]
+    for name in names:
+        create(name)
+    first, token = page()
+    rest, end = page(token)
+    assert sorted(first + rest) == names
+    assert len(first) == 2 and not end
+    listed = nomad("volume", "status", "-type", "csi", "-verbose").split("External ID")[1]
+    assert sorted(line.split()[0] for line in listed.splitlines()[1:]) == names
 
 
 def test_created_again_it_is_the_same(zcsi, create):
@@ -54,7 +74,7 @@ def test_a_dataset_of_another_tool_becomes_a_volume(zcsi, create, consumer, tmp_
     for word in ("canmount=noauto", "mountpoint=legacy", "refquota=16M", "zcsi:version=1",
                  "zcsi:volume=acme"):
         run("zfs", "set", word, f"{zcsi}/acme")
-    os.kill(process("zcsi-node"), signal.SIGHUP)
+    os.kill(*processes("zcsi-node"), signal.SIGHUP)
     until(lambda: tried(create, "acme", command="register", external_id="acme"),
           "zcsi sees the dataset")
     assert consumer("reader", "acme").started().read("words") == "of old"
