@@ -2,8 +2,8 @@
 /*
  * Endpoints: from text to a socket that listens or connects.
  *
- * Invariant: a unix socket's file is removed only when nobody answers there, and every descriptor
- * is close-on-exec and does not block. What travels over a connection is conn.c's.
+ * Invariant: a unix socket's file is removed only when who listened there is dead, and every
+ * descriptor is close-on-exec and does not block. What travels over a connection is conn.c's.
  */
 #include "transport/endpoint.h"
 
@@ -12,6 +12,7 @@
 #include <libgen.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,7 +194,20 @@ static int make_directory_of(const struct endpoint *endpoint, struct error *err)
 	return 0;
 }
 
-/* A socket file that refuses connections was left by a daemon that died. */
+/*
+ * Who called listen(2) lives. A program that it was just starting when it was killed still has the
+ * socket until its exec, and lets us connect.
+ */
+static bool listener_lives(int connected)
+{
+	struct ucred listener;
+	socklen_t size = sizeof(listener);
+
+	return getsockopt(connected, SOL_SOCKET, SO_PEERCRED, &listener, &size) < 0 ||
+	       kill(listener.pid, 0) == 0 || errno != ESRCH;
+}
+
+/* A socket file where nobody lives was left by a daemon that died. */
 static int remove_stale(const struct endpoint *endpoint, const struct address *address,
 			struct error *err)
 {
@@ -207,13 +221,14 @@ static int remove_stale(const struct endpoint *endpoint, const struct address *a
 	auto_close int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (probe < 0)
 		return fail_errno(err, "cannot make a socket");
+	bool connected =
+		connect(probe, (const struct sockaddr *)&address->storage, address->size) == 0;
 	/* EAGAIN: its owner lives, but has a full backlog */
-	if (connect(probe, (const struct sockaddr *)&address->storage, address->size) == 0 ||
-	    errno == EAGAIN)
+	if (connected ? listener_lives(probe) : errno == EAGAIN)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "another process listens at '%s': stop it or choose another endpoint",
 			    endpoint->text);
-	if (errno != ECONNREFUSED)
+	if (!connected && errno != ECONNREFUSED)
 		return fail_errno(err, "cannot tell whether '%s' is in use", endpoint->path);
 	if (unlink(endpoint->path) < 0 && errno != ENOENT)
 		return fail_errno(err, "cannot remove the stale socket '%s'", endpoint->path);

@@ -2,15 +2,15 @@
 """The two daemons as processes, and the waiting that tests need: always for a condition."""
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
 import time
 from pathlib import Path
 
+import grpc
+
 from client import PATIENCE, ROOT, Client
-from processes import children
 
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 
@@ -71,7 +71,8 @@ class Daemon:
         if not accepts(self.socket):
             return False
         client = Client(f"unix:{self.socket}")
-        ready = client.Probe(timeout=5).ready.value
+        call = client.Probe.future(timeout=5)
+        ready = call.code() is grpc.StatusCode.OK and call.result().ready.value
         client.close()
         return ready
 
@@ -101,16 +102,6 @@ class Daemon:
     def kill(self):
         self.process.kill()
         self.wait()
-
-    def kill_and_wait(self):
-        """Until the programs that it ran have ended too: one that was just being started still has
-        its sockets, where the next daemon would find somebody. It starts none meanwhile."""
-        self.signal(signal.SIGSTOP)
-        ends = [os.pidfd_open(pid) for pid in children(self.process.pid)]
-        self.kill()
-        for end in ends:
-            select.select([end], [], [])
-            os.close(end)
 
     def close(self):
         for client in self.clients:

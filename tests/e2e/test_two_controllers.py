@@ -46,7 +46,7 @@ class Trouble(threading.Thread):
         while not self.over.wait(self.random.uniform(0, 0.2)):
             daemon = self.random.choice(self.hosts).node_daemon
             if self.random.random() < 0.3:
-                daemon.kill_and_wait()
+                daemon.kill()
                 daemon.start()
                 self.done["killed"] += 1
             else:

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/mem.h"
@@ -226,6 +227,34 @@ static void deeply_missing_folder_is_an_error(void **state)
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
+/* As a program that was just being started when its daemon was killed. */
+static void what_a_dead_ones_child_holds_is_replaced(void **state)
+{
+	struct error err;
+	int gate[2], status;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+	pid_t listener = fork();
+	if (listener == 0) {
+		int fd = listen_at(text, &err);
+		if (fork() == 0) {
+			close(gate[1]);
+			_exit(read(gate[0], &byte, 1) != 0);
+		}
+		_exit(fd < 0);
+	}
+	assert_int_equal(waitpid(listener, &status, 0), listener);
+	assert_int_equal(status, 0);
+	auto_close int held = connect_to(text, &err);
+	assert_true(held >= 0);
+	auto_close int second = listen_at(text, &err);
+	assert_true(second >= 0);
+	close(gate[1]);
+	close(gate[0]);
+}
+
 static void stale_socket_is_replaced(void **state)
 {
 	(void)state;
@@ -365,6 +394,7 @@ int main(void)
 		cmocka_unit_test(missing_folder_is_made),
 		cmocka_unit_test(deeply_missing_folder_is_an_error),
 		cmocka_unit_test_teardown(stale_socket_is_replaced, remove_socket),
+		cmocka_unit_test_teardown(what_a_dead_ones_child_holds_is_replaced, remove_socket),
 		cmocka_unit_test_teardown(live_socket_is_left_alone, remove_socket),
 		cmocka_unit_test_teardown(busy_socket_is_left_alone, remove_socket),
 		cmocka_unit_test_teardown(file_in_the_way_is_left_alone, remove_socket),
