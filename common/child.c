@@ -129,6 +129,18 @@ static int reap(int pidfd)
 	return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 }
 
+static bool ends_within(const struct child *child, int ms)
+{
+	struct pollfd end = {.fd = child->pidfd, .events = POLLIN};
+
+	return poll(&end, 1, ms) == 1;
+}
+
+bool child_has_ended(const struct child *child)
+{
+	return ends_within(child, 0);
+}
+
 int child_reap(struct child *child)
 {
 	return reap(child->pidfd);
@@ -145,11 +157,10 @@ static void *reap_late(void *pidfd)
 /* A zfs that waits for a suspended pool does not even die of SIGKILL: a thread waits for it. */
 int child_kill(struct child *child)
 {
-	struct pollfd end = {.fd = child->pidfd, .events = POLLIN};
 	pthread_t thread;
 
 	kill(-child->pid, SIGKILL);
-	if (poll(&end, 1, KILL_GRACE_MS) == 1) {
+	if (ends_within(child, KILL_GRACE_MS)) {
 		reap(child->pidfd);
 	} else if (pthread_create(&thread, NULL, reap_late, (void *)(intptr_t)child->pidfd) == 0) {
 		child->pidfd = -1;

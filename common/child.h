@@ -8,6 +8,7 @@
  * signal is at its default.
  */
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/error.h"
@@ -28,6 +29,7 @@ struct child {
  * nothing runs; ERR_FAILED_PRECONDITION names what is missing.
  */
 int child_start(struct child *child, const char *const *argv, int in, int keep, struct error *err);
+bool child_has_ended(const struct child *child);
 /* Waits for its end: the exit status, 128 + signal when one ended it; -1 with errno. */
 int child_reap(struct child *child);
 /* It must not go on: SIGKILL for its group. Waits a second at most. What child_reap would say. */

@@ -4,7 +4,8 @@
  *
  * Invariant: the child's end ends the run. A grandchild that inherited a pipe cannot hold us:
  * what is in the pipes when the child has ended is read, the rest is not waited for. A child that
- * must not go on is killed with its process group. What a status means is for the caller.
+ * must not go on is killed with its process group; one that is left has a caller who waits for it.
+ * What a status means is for the caller.
  */
 #include "common/exec.h"
 
@@ -170,6 +171,15 @@ static int watch(struct run *run, const char *name, int64_t timeout_ms, struct e
 	return 0;
 }
 
+/* It must not go on, or is left to somebody who waits. */
+static int give_up(const struct exec *exec, struct run *run, const struct error *err)
+{
+	if (!exec->ret_left || err->code != ERR_UNAVAILABLE)
+		return child_kill(&run->child);
+	*exec->ret_left = steal_fd(&run->child.pidfd);
+	return -1;
+}
+
 static void log_run(const char *const *argv, int status, int64_t milliseconds)
 {
 	char line[1024] = "";
@@ -204,7 +214,7 @@ int exec_run(const struct exec *exec, struct exec_result *ret, struct error *err
 	if (start(exec, &run, err) < 0)
 		return -1;
 	bool ended = watch(&run, exec->argv[0], timeout_ms, err) == 0;
-	int status = ended ? child_reap(&run.child) : child_kill(&run.child);
+	int status = ended ? child_reap(&run.child) : give_up(exec, &run, err);
 	log_run(exec->argv, status, now_ms() - started);
 	if (!ended)
 		return -1;

@@ -19,6 +19,7 @@ struct exec {
 	const char *input;       /* what stdin gives, or NULL; wiped when it has ended */
 	int64_t timeout_ms;      /* then SIGKILL; 0 takes EXEC_TIMEOUT_MS */
 	size_t max_output;       /* of stdout; 0 takes EXEC_OUTPUT_MAX */
+	int *ret_left;           /* NULL; else it is not killed at its timeout: see exec_run */
 	int keep;                /* a descriptor of ours that it has too, until it ends; 0: none */
 };
 
@@ -35,6 +36,8 @@ struct exec_result {
  * 0 when the program ran to its end, whatever its status; *ret is then the caller's to
  * exec_result_fini. -1: it could not be started (ERR_FAILED_PRECONDITION names what is not
  * installed), was killed at its timeout (ERR_UNAVAILABLE) or printed too much (ERR_INTERNAL).
+ * One that goes on after its timeout is left to the caller: its pidfd is in *ret_left, which is as
+ * it was when there is none.
  */
 int exec_run(const struct exec *exec, struct exec_result *ret, struct error *err);
 void exec_result_fini(struct exec_result *result);

@@ -16,6 +16,7 @@
 #include "common/thread.h"
 #include "node/catalog_inside.h"
 #include "node/lock_file.h"
+#include "node/unfinished.h"
 
 struct catalog *catalog_new(const char *parent, unsigned rescan_seconds)
 {
@@ -59,6 +60,7 @@ int catalog_start(struct catalog *catalog, struct error *err)
 {
 	if (lock_file_open(catalog->parent, err))
 		return -1;
+	unfinished_watch(catalog_doubt, catalog);
 	if (thread_start(&catalog->thread, NULL, catalog_run, catalog))
 		return fail_errno(err, "cannot start the catalog's thread");
 	catalog->started = true;
@@ -135,7 +137,7 @@ int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err
 	deadline = bounded(deadline);
 	catalog->due = 0;
 	pthread_cond_broadcast(&catalog->changed);
-	while (catalog->readings_done < wanted && !catalog->stopping)
+	while (catalog->readings_done < wanted && !catalog->stopping && !catalog->unfinished)
 		if (!catalog_wait(catalog, deadline))
 			return fail(err, ERR_UNAVAILABLE, "'%s' cannot be read in time; try again",
 				    catalog->parent);

@@ -9,7 +9,8 @@
 #include "node/catalog_change.h"
 #include "node/catalog_journal.h"
 
-enum catalog_state { CATALOG_LOADING, CATALOG_READY, CATALOG_PROBLEM };
+/* SILENT: ZFS does not answer, or a zfs is unfinished, which may yet change what was read. */
+enum catalog_state { CATALOG_LOADING, CATALOG_READY, CATALOG_PROBLEM, CATALOG_SILENT };
 
 struct catalog {
 	char *parent;
@@ -23,7 +24,8 @@ struct catalog {
 	pthread_cond_t changed;
 	bool stopping;
 	enum catalog_state state;
-	char *problem; /* why it is not ready; "" when it is */
+	bool unfinished; /* SILENT, until none is and all was read after that */
+	char *problem;   /* why it is not ready; "" when it is */
 	struct holdings holdings;
 	int64_t available, read; /* bytes; when all was read last, in seconds since 1970 */
 	uint64_t pool_guid;
@@ -49,7 +51,10 @@ struct catalog {
 	size_t n_claims;
 };
 
-/* All with the mutex. */
+/* A zfs is unfinished: nothing is said of the pool before it has ended and all was read again. */
+void catalog_doubt(void *catalog, const char *problem);
+
+/* All that follow, with the mutex. */
 
 /* False when the deadline has passed. */
 bool catalog_wait(struct catalog *catalog, int64_t deadline);

@@ -187,7 +187,7 @@ int catalog_look(struct catalog *catalog, int64_t deadline, const char *zfs_name
 	struct error said;
 
 	pthread_mutex_lock(&catalog->mutex);
-	int failed = read_names(catalog, &target, 1, &said);
+	int failed = catalog->unfinished || read_names(catalog, &target, 1, &said);
 	pthread_mutex_unlock(&catalog->mutex);
 	return failed ? catalog_refresh(catalog, deadline, err) : 0;
 }

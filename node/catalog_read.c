@@ -13,13 +13,14 @@
 #include "common/log.h"
 #include "node/catalog_inside.h"
 #include "node/lock_file.h"
+#include "node/unfinished.h"
 #include "node/zfs.h"
 #include "node/zfs_read.h"
 
 #define RETRY_MS       1000 /* while there is a problem; doubles up to the rescan time */
 #define PAUSE_READINGS 10   /* as long as the last reading took, so often it rests */
 #define TOLD_RESCANS   10   /* to one, when others' changes are told */
-#define LOCK_MS        50   /* how often to ask whether the lock is free */
+#define LOCK_MS        50   /* how often to ask whether another has ended */
 
 static int64_t earlier(int64_t one, int64_t other)
 {
@@ -108,6 +109,19 @@ static void begin(struct catalog *catalog)
 	change_forget(catalog);
 }
 
+/* What a reading says of the pool; NULL: nothing is wrong. */
+static void judge(struct catalog *catalog, const struct error *problem)
+{
+	if (catalog->unfinished)
+		return;
+	if (!problem)
+		set_state(catalog, CATALOG_READY, "");
+	else if (problem->code == ERR_UNAVAILABLE)
+		set_state(catalog, CATALOG_SILENT, problem->text);
+	else
+		set_state(catalog, CATALOG_PROBLEM, problem->text);
+}
+
 /* With the mutex, which it gives up while zfs runs. */
 static void read_all(struct catalog *catalog)
 {
@@ -127,15 +141,13 @@ static void read_all(struct catalog *catalog)
 	if (!failed)
 		holdings_fill(&fresh, catalog->parent, &reading);
 	pthread_mutex_lock(&catalog->mutex);
-	if (failed) {
-		set_state(catalog, CATALOG_PROBLEM, err.text);
-	} else {
+	if (!failed) {
 		catalog->pool_guid = guid;
 		catalog->read = time(NULL);
 		take_over(catalog, mark, &reading, &fresh);
-		set_state(catalog, CATALOG_READY, "");
 		catalog->reap_due = true;
 	}
+	judge(catalog, failed ? &err : NULL);
 	change_unmark(catalog);
 	catalog->readings_done++;
 	plan(catalog, failed, now_ms() - begun);
@@ -198,6 +210,30 @@ static void await_lock(struct catalog *catalog)
 	}
 }
 
+void catalog_doubt(void *arg, const char *problem)
+{
+	struct catalog *catalog = arg;
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	catalog->unfinished = true;
+	set_state(catalog, CATALOG_SILENT, problem);
+	pthread_cond_broadcast(&catalog->changed);
+}
+
+/* What was read before their end may have changed with it. */
+static void await_unfinished(struct catalog *catalog)
+{
+	char *text;
+
+	while (!catalog->stopping && (text = unfinished_text())) {
+		set_state(catalog, CATALOG_SILENT, text);
+		free(text);
+		catalog_wait(catalog, now_ms() + LOCK_MS);
+	}
+	catalog->unfinished = false;
+	catalog->due = 0;
+}
+
 void *catalog_run(void *arg)
 {
 	struct catalog *catalog = arg;
@@ -209,7 +245,9 @@ void *catalog_run(void *arg)
 		int64_t now = now_ms();
 		int64_t all = catalog->lost ? earlier(catalog->due, catalog->rested) : catalog->due;
 		int64_t some = ready ? catalog->stale_due : INT64_MAX;
-		if (all <= now)
+		if (catalog->unfinished)
+			await_unfinished(catalog);
+		else if (all <= now)
 			read_all(catalog);
 		else if (some <= now)
 			read_stale(catalog);

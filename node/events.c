@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLASS "sysevent.fs.zfs."
-#define TIME  "time = "
+#define CLASS     "sysevent.fs.zfs."
+#define TIME      "time = "
+/* Its devices are gone, and it waits for them. */
+#define SUSPENDED "ereport.fs.zfs.io_failure"
 
 static bool begins(const char *text, const char *with)
 {
@@ -119,7 +121,7 @@ static bool start(struct events *events, const char *class, struct news *ret)
 		.open = true,
 		.time = INT64_MAX,
 		.history = !strcmp(class, CLASS "history_event"),
-		.whole = begins(class, CLASS "pool_"),
+		.whole = begins(class, CLASS "pool_") || !strcmp(class, SUSPENDED),
 	};
 	return ret->all;
 }

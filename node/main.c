@@ -20,6 +20,7 @@
 #include "node/privileges.h"
 #include "node/service.h"
 #include "node/settings.h"
+#include "node/zfs_run.h"
 #include "transport/daemon.h"
 
 #define WORKERS 8
@@ -94,6 +95,7 @@ static int serve(const struct settings *settings)
 	struct error err;
 
 	claims_init(&claims);
+	zfs_run_timeout((int64_t)settings->zfs_timeout_seconds * 1000);
 	if (settings->dataset) {
 		node.catalog = catalog_new(settings->dataset, settings->rescan_seconds);
 		catalog_on_read(node.catalog, on_read, &node);

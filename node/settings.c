@@ -26,8 +26,8 @@
 /* Values as text, before they are checked. */
 static struct {
 	struct option_list endpoints, agent_endpoints, topology;
-	const char *node_id, *dataset, *rescan, *trash_ttl, *max_volumes, *log_level, *log_format,
-		*address, *zfs_user;
+	const char *node_id, *dataset, *rescan, *zfs_timeout, *trash_ttl, *max_volumes, *log_level,
+		*log_format, *address, *zfs_user;
 	const char *metrics;
 	bool check;
 	struct trust trust;
@@ -67,6 +67,11 @@ static const struct option_row options[] = {
 	 "as long as that took at least. Where OpenZFS tells of changes it looks every tenth time "
 	 "only.",
 	 .ret_text = &given.rescan},
+	{"zfs-timeout", "ZCSI_ZFS_TIMEOUT", "SECONDS", "120",
+	 "How long a zfs may take before the call that it is for fails. It is not killed, for ZFS "
+	 "may yet do what it was asked for, and until it has ended all calls for the pool are "
+	 "UNAVAILABLE.",
+	 .ret_text = &given.zfs_timeout},
 	{"trash-ttl", "ZCSI_TRASH_TTL", "SECONDS", "0",
 	 "How long a deleted volume is kept below POOL/PARENT/_trash. One that has snapshots is "
 	 "kept as long as they are, in any case.",
@@ -227,6 +232,8 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 		return -1;
 	if (log_setup(given.log_level, given.log_format, err) ||
 	    parse_number("rescan", given.rescan, 1, 86400, &ret->rescan_seconds, err) ||
+	    parse_number("zfs-timeout", given.zfs_timeout, 1, 86400, &ret->zfs_timeout_seconds,
+			 err) ||
 	    parse_number("trash-ttl", given.trash_ttl, 0, TRASH_TTL_MAX, &ret->trash_ttl, err) ||
 	    parse_number("max-volumes", given.max_volumes, 0, MAX_VOLUMES_MAX, &ret->max_volumes,
 			 err) ||

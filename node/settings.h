@@ -19,7 +19,7 @@ struct settings {
 	const char *dataset;  /* NULL: a node without a pool */
 	const char *zfs_user; /* NULL: as we are */
 	bool check;           /* do not serve, only say what is missing */
-	unsigned rescan_seconds;
+	unsigned rescan_seconds, zfs_timeout_seconds;
 	unsigned trash_ttl; /* seconds */
 	unsigned max_volumes;
 	const char *address; /* "": not given */

@@ -43,7 +43,7 @@ static int get(struct arena *arena, const char *parent, const char *const *argv,
 
 int zfs_no_parent(const char *parent, struct error *err)
 {
-	return fail(err, ERR_UNAVAILABLE,
+	return fail(err, ERR_FAILED_PRECONDITION,
 		    "there is no dataset '%s' on this host; make it with 'zfs create -p "
 		    "-o mountpoint=none %s'",
 		    parent, parent);
@@ -102,23 +102,29 @@ int zfs_read_family(struct arena *arena, const char *parent, const char *name, s
 
 int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
 {
-	char pool[DATASET_NAME_MAX + 1];
+	char pool[DATASET_NAME_MAX + 1], health[16];
 	auto_free char *out = NULL;
 
 	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(parent, "/"), parent);
 	/* zfs-fuse's zpool knows neither -H nor -p: a headline, then "pool guid 123 default". */
-	const char *argv[] = {"zpool", "get", "guid", pool, NULL};
+	const char *argv[] = {"zpool", "get", "guid,health", pool, NULL};
 	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err)) {
-		if (err->code == ERR_UNAVAILABLE)
-			fail(err, ERR_UNAVAILABLE,
+		if (strstr(err->text, "no such pool"))
+			fail(err, ERR_FAILED_PRECONDITION,
 			     "there is no pool '%s' on this host; import it with 'zpool import', "
 			     "or make one with 'zpool create'",
 			     pool);
 		return -1;
 	}
 	const char *line = strchr(out, '\n');
-	if (!line || sscanf(line, "%*s guid %" SCNu64, ret) != 1)
-		return fail(err, ERR_INTERNAL, "zpool tells no guid of the pool '%s'", pool);
+	if (!line || sscanf(line, "%*s guid %" SCNu64 " %*s %*s health %15s", ret, health) != 2)
+		return fail(err, ERR_INTERNAL, "zpool tells no guid and health of the pool '%s'",
+			    pool);
+	if (!strcmp(health, "SUSPENDED"))
+		return fail(err, ERR_UNAVAILABLE,
+			    "the pool '%s' is suspended; mend the devices that 'zpool status %s' "
+			    "shows to fail and run 'zpool clear %s'",
+			    pool, pool, pool);
 	return 0;
 }
 

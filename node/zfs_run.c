@@ -3,7 +3,8 @@
  * Runs of zfs(8) and zpool(8), and what their words mean.
  *
  * Invariant: what zfs says becomes a code in one table, and here alone. Its first line is quoted;
- * what it goes on to advise (-r, -R, -f) is not.
+ * what it goes on to advise (-r, -R, -f) is not. One that does not end in time is not killed, but
+ * among the unfinished, and none is run beside it.
  */
 #include "node/zfs_run.h"
 
@@ -17,6 +18,7 @@
 #include "node/launch.h"
 #include "node/lock_file.h"
 #include "node/metrics.h"
+#include "node/unfinished.h"
 
 #define NO_PROGRAM "install zfsutils-linux, or zfs-fuse where there is no kernel ZFS"
 
@@ -31,6 +33,8 @@ static const struct {
 	{"dataset does not exist", ERR_NOT_FOUND, NULL},
 	{"parent does not exist", ERR_UNAVAILABLE, "make it with 'zfs create -o mountpoint=none'"},
 	{"no such pool", ERR_UNAVAILABLE, "bring it back with 'zpool import'"},
+	{"is currently suspended", ERR_UNAVAILABLE,
+	 "mend the devices that 'zpool status' shows to fail and run 'zpool clear'"},
 	{"name is too long", ERR_FAILED_PRECONDITION,
 	 "rename the snapshots with the longest names"},
 	{"greater than available space", ERR_RESOURCE_EXHAUSTED,
@@ -90,19 +94,35 @@ int zfs_fail(const char *said, struct error *err)
 	return fail(err, ERR_INTERNAL, "zfs says \"%.*s\"", length, said);
 }
 
+static int64_t timeout_ms; /* 0: exec's own */
+
+void zfs_run_timeout(int64_t ms)
+{
+	timeout_ms = ms;
+}
+
 int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 {
 	struct exec_result result = {0};
 	struct exec launched = *exec;
+	auto_free char *unfinished = unfinished_text();
 	int64_t started = now_us();
 	struct arena arena;
+	int left = -1;
 
+	if (unfinished)
+		return fail(err, ERR_UNAVAILABLE, "%s", unfinished);
 	arena_init(&arena, SIZE_MAX);
 	launched.argv = launch_argv(&arena, exec->argv);
 	launched.keep = lock_file_descriptor();
+	launched.ret_left = &left;
+	if (!launched.timeout_ms)
+		launched.timeout_ms = timeout_ms;
 	int failed = exec_run(&launched, &result, err);
 	arena_fini(&arena);
 	metrics_zfs(exec->argv, failed ? err->code : ERR_OK, result.status, now_us() - started);
+	if (left >= 0)
+		return unfinished_add(left, exec->argv, err);
 	if (failed) {
 		if (err->code == ERR_FAILED_PRECONDITION && !launch_user())
 			fail(err, ERR_FAILED_PRECONDITION,

@@ -5,12 +5,16 @@
 /* Running zfs(8) and zpool(8), for node/zfs.c and node/zfs_read.c. Blocks. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/error.h"
 #include "common/exec.h"
 
 /* The code and the advice for what zfs said. Always -1. */
 int zfs_fail(const char *said, struct error *err);
+
+/* How long one may take: then its call fails, and it is unfinished. Before the first. */
+void zfs_run_timeout(int64_t ms);
 
 /* *ret_out, the caller's to free, is what it printed, also when it failed; ret_out may be NULL. */
 int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);

@@ -2,7 +2,6 @@
 """What the daemons tell Prometheus, against what was done: the log, zfs itself, and arithmetic.
 Prometheus' own parser for Python reads each page."""
 import collections
-import http.client
 import math
 import os
 import re
@@ -18,26 +17,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from client import MIB, ROOT, refused
 from daemon import Daemon, wait_for
 from host import get, SIZE, Volume
+from pages import page
 
 CODE = grpc.StatusCode
-
-
-class Connection(http.client.HTTPConnection):
-    """Over a unix socket."""
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.host)
-
-
-def page(daemon, path):
-    connection = Connection(str(daemon.metrics), timeout=20)
-    connection.request("GET", path)
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    connection.close()
-    return answer.status, text
 
 
 def check_heads(text):

@@ -110,6 +110,7 @@ static void what_is_not_ours_is_no_news(void **state)
 static void what_holds_many_is_all(void **state)
 {
 	(void)state;
+	tells("Nov 20 2026 12:41:08.107211734\tereport.fs.zfs.io_failure\n" FIELDS "\n", "all ");
 	tells(EVENT(PARENT, " ", "create"), "all ");
 	tells(EVENT(PARENT, " ", "destroy"), "all ");
 	tells(EVENT("tank", "-> x", "rename"), "all ");

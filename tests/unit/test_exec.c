@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <linux/close_range.h>
 
+#include "common/child.h"
 #include "common/clock.h"
 #include "common/exec.h"
 #include "common/log.h"
@@ -225,6 +226,38 @@ static void timeout_holds_for_one_who_never_stops_talking(void **state)
 	assert_all_dead(witness);
 }
 
+/* Who waits for it is told how it ended. */
+static void one_that_is_left_goes_on(void **state)
+{
+	(void)state;
+	struct child left = CHILD_NONE;
+	int gate[2];
+
+	assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+	assert_int_equal(run(shell("read line <&3; exit 7"), .keep = gate[0], .timeout_ms = 100,
+			     .ret_left = &left.pidfd),
+			 -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_false(child_has_ended(&left));
+	assert_int_equal(write(gate[1], "\n", 1), 1);
+	assert_int_equal(child_reap(&left), 7);
+	child_fini(&left);
+	close(gate[0]);
+	close(gate[1]);
+}
+
+/* It is not its time that was up. */
+static void one_that_prints_too_much_is_not_left(void **state)
+{
+	(void)state;
+	int left = -1;
+
+	assert_int_equal(
+		run(shell("while :; do echo e; done"), .max_output = 10, .ret_left = &left), -1);
+	assert_int_equal(err.code, ERR_INTERNAL);
+	assert_int_equal(left, -1);
+}
+
 static void closed_outputs_are_not_the_end(void **state)
 {
 	(void)state;
@@ -356,6 +389,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stdout_beyond_its_bound_fails, begin, end),
 		cmocka_unit_test_setup_teardown(stderr_beyond_its_bound_is_dropped, begin, end),
 		cmocka_unit_test_setup_teardown(timeout_kills_the_whole_group, begin, end),
+		cmocka_unit_test_setup_teardown(one_that_is_left_goes_on, begin, end),
+		cmocka_unit_test_setup_teardown(one_that_prints_too_much_is_not_left, begin, end),
 		cmocka_unit_test_setup_teardown(timeout_holds_for_one_who_never_stops_talking,
 						begin, end),
 		cmocka_unit_test_setup_teardown(closed_outputs_are_not_the_end, begin, end),

@@ -42,6 +42,7 @@ static void words_become_codes(void **state)
 		{"Key unload error: Key already unloaded for 'D'.", ERR_ALREADY_EXISTS},
 		{"Key unload error: 'D' is busy.", ERR_FAILED_PRECONDITION},
 		{"cannot create 'D': Encryption feature not enabled.", ERR_FAILED_PRECONDITION},
+		{"cannot create 'D': pool I/O is currently suspended", ERR_UNAVAILABLE},
 		{"something never seen", ERR_INTERNAL},
 	};
 	struct error err;
@@ -191,7 +192,7 @@ static void missing_is_told_apart(void **state)
 	assert_int_equal(zfs_pool_guid(pool.parent, &guid, &err), 0);
 	assert_true(guid != 0);
 	assert_int_equal(zfs_pool_guid("node-unit-none/p", &guid, &err), -1);
-	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
 	assert_int_equal(zfs_list(&arena, "node-unit-none/p", &list, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	const struct zfs_properties quota = {.rows = {{"refquota", "1M"}}, .n = 1};

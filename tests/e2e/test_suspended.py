@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A pool whose devices fail: ZFS waits for them, for ever if need be. Its disk is a file on a tmpfs
+that has no room for more, until it is made larger."""
+import contextlib
+import itertools
+import os
+import tempfile
+from pathlib import Path
+
+import grpc
+import pytest
+
+from client import capability, PATIENCE, refused, size_of, topology
+from cluster import Cluster
+from daemon import wait_for
+from host import Host, run, SIZE, Volume
+from pages import page
+from pool import Pools
+
+CODE = grpc.StatusCode
+TIMEOUT = 2 * PATIENCE  # of a zfs, in seconds
+ROOM = "1g"
+WORKERS = 8  # that zcsi-node has
+
+
+class Scarce:
+    """A pool on a tmpfs."""
+
+    def __init__(self, name):
+        self.name = name
+        self.folder = tempfile.mkdtemp(prefix="zcsi-scarce-")
+        run("mount", "-t", "tmpfs", "-o", f"size={ROOM}", "zcsi-scarce", self.folder)
+        self.pools = Pools(self.folder)
+        self.pools.create(name)
+
+    def room(self, size):
+        run("mount", "-o", f"remount,size={size}", self.folder)
+
+    def fail(self):
+        """What ZFS writes from now on finds no room."""
+        run("sync", "-f", self.folder)
+        self.room(Path(self.folder, f"{self.name}.img").stat().st_blocks * 512)
+
+    def heal(self):
+        self.room(ROOM)
+        run("zpool", "clear", self.name)
+
+    def close(self):
+        self.heal()
+        self.pools.close()
+        run("umount", self.folder)
+        os.rmdir(self.folder)
+
+
+@pytest.fixture
+def scarce():
+    with contextlib.closing(Scarce(f"scarce{os.getpid()}")) as made:
+        yield made
+
+
+@pytest.fixture
+def cluster(scarce, pool):
+    """Host a is on the pool that fails, b is not."""
+    words = ["--zfs-timeout", str(TIMEOUT)]
+    with contextlib.closing(Cluster([scarce.name, pool], controllers=2, node_args=words)) as made:
+        yield made
+
+
+def create(controller, name, *nodes):
+    return controller.CreateVolume.future(
+        name=name, capacity_range=size_of(SIZE), volume_capabilities=[capability()],
+        accessibility_requirements=topology(*nodes))
+
+
+def first_that_hangs(controller, *nodes):
+    """Volumes there, until ZFS does not answer; the last one's name and call."""
+    for name in (f"v{n}" for n in itertools.count()):
+        call = create(controller, name, *nodes)
+        if call.code() is not CODE.OK:
+            return name, call
+
+
+def test_what_hangs_is_unknown_until_it_has_ended(cluster, scarce):
+    a, b = cluster.hosts
+    scarce.fail()
+    name, call = first_that_hangs(cluster.controllers[0], "a")
+    assert call.code() is CODE.UNAVAILABLE
+    assert f"zpool clear {scarce.name}" in call.details()
+    processes = len(a.node_daemon.runs())
+    for controller, other in zip(cluster.controllers, [name, "w"]):
+        again = create(controller, other, "b")
+        assert again.code() is CODE.UNAVAILABLE
+        assert f"zpool clear {scarce.name}" in again.details()
+    assert len(a.node_daemon.runs()) == processes
+    assert b.leaves() == []
+    scarce.heal()
+    for controller in cluster.controllers:
+        wait_for(lambda: create(controller, name, "a").code() is CODE.OK, "the pool is back")
+    assert set(map(tuple, cluster.where().values())) == {("a",)}
+    assert create(cluster.controllers[1], "w", "b").code() is CODE.OK
+
+
+@pytest.fixture
+def alone(scarce):
+    with contextlib.closing(Host(scarce.name, node_args=["--zfs-timeout", str(TIMEOUT)])) as made:
+        made.node_daemon.metrics = f"{made.folder}/metrics"
+        made.node_daemon.argv += ["--metrics", f"unix://{made.node_daemon.metrics}"]
+        yield made.start()
+
+
+def usable(host):
+    text = page(host.node_daemon, "/metrics")[1]
+    return f'zcsi_pool_usable{{dataset="{host.parent}"}} 1' in text.splitlines()
+
+
+def test_who_needs_no_zfs_is_served_while_it_hangs(alone, scarce):
+    volume = Volume(alone, "data").up()
+    assert usable(alone)
+    scarce.fail()
+    name, _ = first_that_hangs(alone.controller)
+    for call in [create(alone.controller, f"w{n}") for n in range(3 * WORKERS)]:
+        assert call.code() is CODE.UNAVAILABLE
+    with refused(CODE.UNAVAILABLE, naming=f"zpool clear {scarce.name}"):
+        volume.delete()
+    volume.unpublish()
+    volume.unstage()
+    assert not usable(alone)
+    assert scarce.name in page(alone.node_daemon, "/health/ready")[1]
+    assert alone.node.NodeGetStorageHealth().backend_health[0].reason == "PoolUnavailable"
+    scarce.heal()
+    wait_for(lambda: usable(alone), "the pool is back")
+    assert create(alone.controller, name).code() is CODE.OK
+    volume.up().down().delete()
+    assert "data" not in alone.leaves()
+
+
+def test_a_node_that_is_killed_leaves_it_to_the_next(alone, scarce):
+    scarce.fail()
+    name, _ = first_that_hangs(alone.controller)
+    alone.node_daemon.kill()
+    alone.node_daemon.close()
+    alone.node_daemon.start()
+    agent = alone.node_daemon.client(f"unix:{alone.agent_socket}")
+    assert "fuser" in agent.GetHost().problem
+    scarce.heal()
+    wait_for(lambda: not agent.GetHost().problem, "the pool is back")
+    alone.wait_for_agent()
+    assert create(alone.controller, name).code() is CODE.OK
+    assert alone.leaves() == alone.ids()
