@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "transport/client.h"
 
 struct client scripted[N_AGENTS];
@@ -96,6 +97,8 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 	(*ret)->dataset = arena_strdup(arena, begun->client->pool);
 	(*ret)->problem = arena_strdup(arena, begun->client->problem);
 	(*ret)->available = begun->client->available;
+	(*ret)->pool_guid = begun->client->pool_guid;
+	(*ret)->time = wall_us() + begun->client->ahead_us;
 	(*ret)->n_topology = COUNT(keys);
 	(*ret)->topology = arena_alloc(arena, sizeof(Segment *) * COUNT(keys));
 	for (size_t i = 0; i < COUNT(keys); i++) {

@@ -20,7 +20,8 @@
 
 struct client {
 	const char *endpoint, *node, *rack, *pool, *problem;
-	int64_t available;
+	int64_t available, ahead_us; /* ahead_us: its clock, of ours */
+	uint64_t pool_guid;
 	enum error_code silent; /* not ERR_OK: how every call to it fails */
 	enum error_code lookup; /* not ERR_OK: how every question what it has fails */
 	uint64_t promised;      /* the highest claim of all */
