@@ -3,9 +3,8 @@
  * What stands before zfs and zpool on their command lines.
  *
  * Invariant: node/zfs_run.c asks here for each of them, so none runs as anybody else, but for what
- * mounts, which is zcsi-node's own. setpriv(1) becomes the program, so that is still our child, has
- * the descriptors that we gave it and can be killed. Without root it has no capability, and gets
- * none.
+ * mounts, which is zcsi-node's own. setpriv(1) becomes the program, so that is still our child and
+ * has the descriptors that we gave it. Without root it has no capability, and gets none.
  */
 #include "node/launch.h"
 

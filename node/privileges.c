@@ -28,7 +28,6 @@ const struct privilege privileges[] = {
 	ROW(CAP_SYS_RESOURCE, OPENZFS, "to grow ext4 while it is in use"),
 	ROW(CAP_SETUID, ZFS_USER, "to run zfs as the user of --zfs-user"),
 	ROW(CAP_SETGID, ZFS_USER, "to run zfs in the groups of that user"),
-	ROW(CAP_KILL, ZFS_USER, "to end a zfs of that user that hangs"),
 };
 
 const size_t n_privileges = COUNT(privileges);

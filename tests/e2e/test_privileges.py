@@ -12,7 +12,7 @@ from host import Volume
 from processes import capabilities, children, status
 from units import NOBODY, settings
 
-DELEGATION = {"CAP_SETUID", "CAP_SETGID", "CAP_KILL"}
+DELEGATION = {"CAP_SETUID", "CAP_SETGID"}
 NAMES = set(settings("zcsi-node")["CapabilityBoundingSet"]) - DELEGATION
 NUMBERS = {line.split()[1]: int(line.split()[2])
            for line in Path("/usr/include/linux/capability.h").read_text().splitlines()
