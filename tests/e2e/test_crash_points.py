@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""kill -9 before and after each zfs process and each mount of every call that changes anything;
-restart, repeat the call: the same end state as undisturbed."""
+"""kill -9 before, between and after the zfs processes and the mounts of every call that changes
+anything; restart, repeat the call: the same end state as undisturbed."""
 import pytest
 
 from crash.cases import CASES

@@ -22,9 +22,10 @@ Run = namedtuple("Run", "points answer state")
 
 
 def points_of(cases):
-    """(call, number) of each of their points."""
-    return [(call, number) for call, case in cases.items()
-            for number in range(2 * len(case.operations))]
+    """(call, number) of the points that leave different things behind: before the first operation,
+    and after each. From there to the next one nothing happens to the host."""
+    return [(call, number) for call, case in cases.items() if case.operations
+            for number in (0, *range(1, 2 * len(case.operations), 2))]
 
 
 def mask_answer(volume, answer):
