@@ -7,39 +7,47 @@ import signal
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "e2e"))
+E2E = Path(__file__).resolve().parent.parent / "e2e"
+sys.path[:0] = [str(E2E), str(E2E / "openzfs")]
 
 from daemon import wait_for  # noqa: E402
 from host import datasets, get, Host, mounts, run, Volume  # noqa: E402
+from zvols import is_device, read, write, zvol  # noqa: E402
 
 POOL, DISK, PLACE = "power", "/dev/vdd", Path("/srv/power")
 KEY = "0123456789abcdef" * 4
 READY = "everything is published and synced"
-# What each is made of: parameters, or the volume of which it is a clone.
+ENCRYPTED = {"parameters": {"zfs.encryption": "on"}}
+# What each is made of: what a zvol is asked for as, and parameters, or the volume that it clones.
 KINDS = {
-    "plain": {},
-    "thick": {"parameters": {"provisioning": "thick"}},
-    "encrypted": {"parameters": {"zfs.encryption": "on"}},
-    "clone": "plain",
-    "encrypted-clone": "encrypted",
+    "plain": (None, {}),
+    "thick": (None, {"parameters": {"provisioning": "thick"}}),
+    "encrypted": (None, ENCRYPTED),
+    "device": ("block", {}),
+    "ext4": ("ext4", {}),
+    "encrypted-ext4": ("ext4", ENCRYPTED),
+    "clone": (None, "plain"),
+    "encrypted-clone": (None, "encrypted"),
+    "ext4-clone": ("ext4", "ext4"),
 }
+CLONED = [source for _, source in KINDS.values() if isinstance(source, str)]
 
 
 def volumes(host, place):
     """Each with the paths that an orchestrator has for it."""
-    for name in KINDS:
-        volume = Volume(host, name)
+    for name, (wanted, _) in KINDS.items():
+        volume = zvol(host, name, wanted) if wanted else Volume(host, name)
         volume.secrets = {"encryption_key": KEY}
         volume.staging, volume.target = f"{place}/{name}/staging", f"{place}/{name}/target"
         yield volume
 
 
 def create(volume):
-    kind = KINDS[volume.id]
-    if isinstance(kind, dict):
-        volume.create(**kind)
+    _, made_of = KINDS[volume.id]
+    if isinstance(made_of, dict):
+        volume.create(**made_of)
         return
-    snapshot = volume.host.controller.CreateSnapshot(source_volume_id=kind, name=f"s-{kind}")
+    snapshot = volume.host.controller.CreateSnapshot(source_volume_id=made_of, name=f"s-{made_of}")
     volume.create(volume_content_source={
         "snapshot": {"snapshot_id": snapshot.snapshot.snapshot_id}})
 
@@ -50,16 +58,20 @@ def publish(volume):
         step()
 
 
+def note(volume):
+    """Where it is written, and what."""
+    path = volume.target if is_device(volume.target) else f"{volume.target}/note"
+    Path(path).touch()
+    return path, f"synced in {volume.id}".encode()
+
+
 def before():
     run("zpool", "create", "-f", "-O", "mountpoint=none", POOL, DISK)
     host = Host(POOL).start()
     for volume in volumes(host, PLACE):
         create(volume)
         publish(volume)
-        with open(f"{volume.target}/note", "w", encoding="utf-8") as note:
-            note.write(f"synced in {volume.id}")
-            note.flush()
-            os.fsync(note.fileno())
+        write(*note(volume))
     os.sync()
     print(READY, flush=True)
     signal.pause()
@@ -68,9 +80,9 @@ def before():
 def is_back(volume):
     """With its data."""
     publish(volume)
-    note = Path(volume.target, "note")
-    assert note.read_text(encoding="utf-8") == f"synced in {volume.id}"
-    note.write_text(f"synced in {volume.id}", encoding="utf-8")
+    path, text = note(volume)
+    assert read(path, len(text)) == text
+    write(path, text)
 
 
 def is_closed(host):
@@ -92,7 +104,7 @@ def after():
         assert is_closed(host)
     for volume in reversed(list(volumes(host, PLACE))):
         volume.delete()
-    for name in ("plain", "encrypted"):
+    for name in CLONED:
         host.controller.DeleteSnapshot(snapshot_id=f"{name}@s-{name}")
     wait_for(lambda: set(datasets(host.parent)) <= {f"{host.parent}/_trash"}, "the trash is empty")
     assert mounts("/srv") == []
