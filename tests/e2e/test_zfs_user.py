@@ -5,8 +5,10 @@ import os
 import subprocess
 from pathlib import Path
 
+import grpc
 import pytest
 
+from client import PATIENCE, refused
 from daemon import BUILD, Daemon, wait_for
 from host import KERNEL_ZFS, run, Volume
 from processes import capabilities, children, status
@@ -66,6 +68,19 @@ def test_every_zfs_is_that_user_without_a_privilege(delegated, new_host, new_gat
     assert is_now["Groups"].split() == [str(NOBODY)]
     gates[0].open()
     call.result()
+
+
+def test_one_that_hangs_is_waited_for(delegated, new_host, gate):
+    """We could not kill it."""
+    os.chmod(gate.folder, 0o755)
+    host = new_host(node_args=(*USER, "--zfs-timeout", str(3 * PATIENCE)), env=gate.env).start()
+    gate.hold("create")
+    volume = Volume(host, "data")
+    with refused(grpc.StatusCode.UNAVAILABLE, naming="'zfs create'"):
+        volume.create()
+    gate.open()
+    wait_for(lambda: not volume.start_create().exception(), "it has ended")
+    assert host.leaves() == ["data"]
 
 
 def test_in_the_sandbox_of_its_unit(delegated, new_host):
