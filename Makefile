@@ -163,6 +163,11 @@ nomad: ## a real Nomad runs the files of jobs/, its allocations use volumes (nee
 	@$(MAKE) --no-print-directory all
 	@BUILD=$(BUILD) tests/nomad/build
 	@BUILD=$(BUILD) tests/nomad/alone $(PYTEST) --timeout 900 $(or $(T),tests/nomad)
+image: ## the container image of jobs/Containerfile, its size, and containers of it put to the test
+	@. jobs/local/host.sh && host_packages build pool check image
+	@$(MAKE) --no-print-directory all
+	@jobs/local/image zcsi:$(VERSION)
+	@BUILD=$(BUILD) tests/nomad/alone unshare --mount --propagation shared $(PYTEST) tests/image
 lab: ## what has to do with ZFS, on OpenZFS 2.1 and 2.3, in two machines; ZFS=2.3, T=FILE: less
 	@. jobs/local/host.sh && host_packages build check lab
 	@$(MAKE) --no-print-directory -j4 $(LAB_ZFS:%=guest-%) all \
@@ -243,8 +248,8 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: all names units demo run run-clean packages check conformance nomad lab lab-tools \
-	lab-shell reboot lint format sanitize limits fuzz fuzzers soak bench bench-zfs \
+.PHONY: all names units demo run run-clean packages check conformance nomad image lab \
+	lab-tools lab-shell reboot lint format sanitize limits fuzz fuzzers soak bench bench-zfs \
 	bench-transport bench-hosts install clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)

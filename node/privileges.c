@@ -24,6 +24,7 @@ const struct privilege privileges[] = {
 	ROW(CAP_FSETID, ALWAYS, "for a root directory whose group new files get"),
 	ROW(CAP_DAC_OVERRIDE, ALWAYS, "for paths through the folders of others"),
 	ROW(CAP_SYS_PTRACE, ALWAYS, "to say which process uses a volume"),
+	ROW(CAP_SYS_CHROOT, ALWAYS, "to run the host's programs from a container"),
 	ROW(CAP_MKNOD, OPENZFS, "to make the devices of block volumes"),
 	ROW(CAP_SYS_RESOURCE, OPENZFS, "to grow ext4 while it is in use"),
 	ROW(CAP_SETUID, ZFS_USER, "to run zfs as the user of --zfs-user"),

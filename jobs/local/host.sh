@@ -21,6 +21,7 @@ declare -A HOST_GROUPS=(
 		python3-hpack python3-prometheus-client python3-pytest-timeout openssl e2fsprogs"
 	[certs]="openssl"
 	[nomad]="busybox-static iproute2 openssl redis-server"
+	[image]="podman runc mmdebstrap iproute2"
 	[lab]="qemu-system-x86 qemu-utils mmdebstrap e2fsprogs"
 	[fuzz]="clang libclang-rt-dev"
 	[lint]="clang clang-tidy clang-format cppcheck shellcheck"

@@ -12,7 +12,7 @@ from host import datasets, run, tree
 # Mounts that all mount namespaces see, whatever those of this host are.
 SHARED = "mount --make-rprivate / && mount --make-rshared /"
 NEEDED = ("CAP_SYS_ADMIN", "CAP_CHOWN", "CAP_FOWNER", "CAP_FSETID", "CAP_DAC_OVERRIDE",
-          "CAP_SYS_PTRACE")
+          "CAP_SYS_PTRACE", "CAP_SYS_CHROOT")
 
 
 def in_namespace(mounts, propagation="private"):
