@@ -1,6 +1,19 @@
-# zcsi-controller: anywhere, once or more often. It holds no state and needs no privilege.
+# zcsi-controller: anywhere, twice so that either may die. It holds no state and needs no privilege.
 #
-# Nomad sets CSI_ENDPOINT, and the daemon serves CSI there.
+# Nomad sets CSI_ENDPOINT, and the daemon serves CSI there. It runs under raw_exec and exec as the
+# program of `make install`, under docker and podman in a container of jobs/Containerfile.
+
+variable "driver" {
+  type        = string
+  default     = "raw_exec"
+  description = "raw_exec, exec, docker or podman."
+}
+
+variable "image" {
+  type        = string
+  default     = "zcsi:0.1.0"
+  description = "For docker and podman, of jobs/Containerfile."
+}
 
 variable "program" {
   type    = string
@@ -13,10 +26,44 @@ variable "certificates" {
   description = "The folder with ca.pem, controller.zcsi.pem and controller.zcsi.key."
 }
 
+variable "vault" {
+  type        = string
+  default     = ""
+  description = "Where Vault has its PKI, such as pki: certificates are of the role zcsi there."
+}
+
+variable "discovery" {
+  type        = string
+  default     = "nomad"
+  description = "Who tells of the agents: nomad, or consul, by whose DNS they are called then."
+}
+
 variable "count" {
   type        = number
-  default     = 1
-  description = "At most one on a client: with two clients, two, and either may die."
+  default     = 2
+  description = "At most one on a client."
+}
+
+locals {
+  contained = contains(["docker", "podman"], var.driver)
+
+  # Vault's key is in one file with its certificate.
+  folder = var.vault == "" ? var.certificates : "$${NOMAD_SECRETS_DIR}"
+  key    = var.vault == "" ? "key" : "pem"
+
+  # Every agent that zcsi-node registered. Consul's are those of hosts that do not answer, too.
+  agents = {
+    nomad  = <<-END
+      {{- range nomadService "zcsi-agent" }}
+      tcp://{{ .Address }}:{{ .Port }}
+      {{- end }}
+    END
+    consul = <<-END
+      {{- range service "zcsi-agent|any" }}
+      tcp://{{ .Node }}.node.consul:{{ .Port }}
+      {{- end }}
+    END
+  }
 }
 
 job "zcsi-controller" {
@@ -40,7 +87,8 @@ job "zcsi-controller" {
     }
 
     task "zcsi-controller" {
-      driver = "raw_exec"
+      driver = var.driver
+      user   = "root" # whose the folder of CSI_ENDPOINT is
 
       csi_plugin {
         id        = "zcsi"
@@ -52,21 +100,54 @@ job "zcsi-controller" {
         command = var.program
         args = [
           "--agents-file", "${NOMAD_TASK_DIR}/agents",
-          "--tls-ca", "${var.certificates}/ca.pem",
-          "--tls-cert", "${var.certificates}/controller.zcsi.pem",
-          "--tls-key", "${var.certificates}/controller.zcsi.key",
+          "--tls-ca", "${local.folder}/ca.pem",
+          "--tls-cert", "${local.folder}/controller.zcsi.pem",
+          "--tls-key", "${local.folder}/controller.zcsi.${local.key}",
         ]
+
+        image        = local.contained ? var.image : null
+        network_mode = local.contained ? "host" : null
+        volumes      = local.contained ? ["${var.certificates}:${var.certificates}:ro"] : null
       }
 
-      # Every agent that zcsi-node registered. The daemon sees when the file is another one.
+      # The daemon sees when the file is another one.
       template {
-        data        = <<-END
-          {{- range nomadService "zcsi-agent" }}
-          tcp://{{ .Address }}:{{ .Port }}
-          {{- end }}
-        END
+        data        = local.agents[var.discovery]
         destination = "local/agents"
         change_mode = "noop"
+      }
+
+      # A certificate, and another one before it expires.
+      dynamic "vault" {
+        for_each = var.vault == "" ? [] : [var.vault]
+        content {
+          role        = "zcsi"
+          change_mode = "noop"
+        }
+      }
+      dynamic "template" {
+        for_each = var.vault == "" ? [] : [var.vault]
+        content {
+          data        = <<-END
+            {{- with secret "${var.vault}/cert/ca" }}{{ .Data.certificate }}{{ end }}
+          END
+          destination = "secrets/ca.pem"
+          change_mode = "noop"
+        }
+      }
+      dynamic "template" {
+        for_each = var.vault == "" ? [] : [var.vault]
+        content {
+          data        = <<-END
+            {{- with pkiCert "${var.vault}/issue/zcsi" "common_name=controller.zcsi" }}
+            {{ .Cert }}
+            {{ .Key }}
+            {{- end }}
+          END
+          destination = "secrets/controller.zcsi.pem"
+          change_mode = "noop"
+          perms       = "600"
+        }
       }
 
       resources {

@@ -4,21 +4,37 @@
 # Redis, as Debian's redis-server brings it, without a network: who shares the group reaches it by
 # the socket in /alloc.
 
+variable "job" {
+  type    = string
+  default = "database"
+}
+
 variable "volume" {
   type    = string
   default = "database"
 }
 
+variable "count" {
+  type        = number
+  default     = 1
+  description = "With more than one each has a volume of its own: VOLUME[0], VOLUME[1], ..."
+}
+
 job "database" {
+  id          = var.job
+  name        = var.job
   datacenters = ["*"]
   type        = "service"
 
   group "database" {
+    count = var.count
+
     volume "data" {
       type            = "csi"
       source          = var.volume
       access_mode     = "single-node-writer"
       attachment_mode = "file-system"
+      per_alloc       = var.count > 1
     }
 
     task "redis" {

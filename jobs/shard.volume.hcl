@@ -1,0 +1,24 @@
+# For an allocation of its own, by its index: [0] of a job that has per_alloc. The next one is
+#
+#   sed 's/\[0\]/[1]/' jobs/shard.volume.hcl | nomad volume create -
+
+id        = "shard[0]"
+name      = "shard[0]"
+type      = "csi"
+plugin_id = "zcsi"
+
+capacity_min = "64MiB"
+
+capability {
+  access_mode     = "single-node-writer"
+  attachment_mode = "file-system"
+}
+
+mount_options {
+  fs_type = "zfs"
+}
+
+parameters {
+  "owner" = "65534"
+  "group" = "65534"
+}
