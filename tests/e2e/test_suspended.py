@@ -18,7 +18,7 @@ from pages import page
 from pool import Pools
 
 CODE = grpc.StatusCode
-TIMEOUT = 2 * PATIENCE  # of a zfs, in seconds
+TIMEOUT = 3 * PATIENCE  # of a zfs, in seconds
 ROOM = "1g"
 WORKERS = 8  # that zcsi-node has
 
