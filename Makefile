@@ -32,6 +32,8 @@ TSAN     := -fsanitize=thread
 # What hangs may be deaf to a signal: it ends the whole run, and says where every thread was.
 PYTEST   := jobs/local/with-zfs /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout 180 \
             --timeout-method thread
+# What an older Nomad may do otherwise.
+NOMAD_OLDER := $(addprefix tests/nomad/test_,plugin.py volumes.py snapshots.py)
 DAEMONS  := zcsi-controller zcsi-node
 LIBRARY  := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard common/*.c transport/*.c)))
 MESSAGES := $(PROTO:%=$(BUILD)/proto/%.pb-c.o) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.o)
@@ -158,11 +160,13 @@ conformance: ## csc, csi-sanity, h2spec, grpcurl and gRPC's own stacks judge it 
 	@$(MAKE) --no-print-directory all
 	@BUILD=$(BUILD) tests/conformance/build
 	@BUILD=$(BUILD) tests/conformance/run
-nomad: ## a real Nomad runs the files of jobs/, its allocations use volumes (needs Go); T=FILE: less
+nomad: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes (needs Go); T=FILE: less
 	@. jobs/local/host.sh && host_packages build pool check nomad
 	@$(MAKE) --no-print-directory all
 	@BUILD=$(BUILD) tests/nomad/build
 	@BUILD=$(BUILD) tests/nomad/alone $(PYTEST) --timeout 900 $(or $(T),tests/nomad)
+	@BUILD=$(BUILD) tests/nomad/alone env NOMAD=1.6 $(PYTEST) --timeout 900 \
+		$(or $(T),$(NOMAD_OLDER))
 image: ## the container image of jobs/Containerfile, its size, and containers of it put to the test
 	@. jobs/local/host.sh && host_packages build pool check image
 	@$(MAKE) --no-print-directory all

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MPL-2.0
 """One Nomad for the session, on it the jobs of jobs/ as they are, over a real pool. What is missing
 is an error, never a skip. All of it runs in a place of its own (tests/nomad/alone), which ends with
-it.."""
+it."""
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,11 +16,11 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 from client import ROOT  # noqa: E402
-from daemon import BUILD, wait_for  # noqa: E402
+from daemon import BUILD  # noqa: E402
 from host import mounts, run  # noqa: E402
 from nomad import (  # noqa: E402
-    ADDRESSES, PROGRAM, SOON, Agent, Consumer, api, healthy, job_run, job_stop, tried, until,
-    volume, volume_create, volume_delete)
+    ADDRESSES, PROGRAM, Agent, Consumer, api, healthy, job_run, job_stop, tried, until, volume,
+    volume_create, volume_delete)
 from pool import Pools  # noqa: E402
 
 POOL_MB = 512
@@ -79,15 +80,21 @@ def controllers(certificates):
 
 
 @pytest.fixture(scope="session")
-def zcsi(agent, controllers, pools, certificates):
-    """Both jobs, and their plugin healthy. The dataset below which the volumes are."""
+def started(agent, controllers, pools, certificates):
+    """Both jobs, and their plugin healthy: after how many seconds, and the dataset."""
     dataset = f"{pools.create('zcsi-nomad', POOL_MB)}/zcsi"
+    begin = time.monotonic()
     job_run(ROOT / "jobs/node.nomad.hcl", "-detach", datacenters='["n1"]', dataset=dataset,
             certificates=certificates, data_dir=agent.data, program=BUILD / "zcsi-node")
     controllers(1)
-    wait_for(lambda: healthy("Nodes", 1) and healthy("Controllers", 1), "the plugin is healthy",
-             seconds=SOON)
-    return dataset
+    until(lambda: healthy("Nodes", 1) and healthy("Controllers", 1), "the plugin is healthy")
+    return SimpleNamespace(dataset=dataset, seconds=time.monotonic() - begin)
+
+
+@pytest.fixture(scope="session")
+def zcsi(started):
+    """The dataset below which the volumes are."""
+    return started.dataset
 
 
 @pytest.fixture(scope="module")

@@ -65,7 +65,7 @@ job "consumer" {
       }
       resources {
         cpu    = 20
-        memory = 16
+        memory = 64 # the container begins as the nomad program
       }
     }
   }

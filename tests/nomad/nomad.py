@@ -16,7 +16,7 @@ from client import PATIENCE
 from daemon import BUILD, wait_for
 
 HERE = Path(__file__).parent
-PROGRAM = BUILD / "nomad/nomad"
+PROGRAM = BUILD / f"nomad/nomad-{os.environ.get('NOMAD', '1.11')}"
 ADDRESSES = {"n1": "10.74.0.1", "n2": "10.74.0.2"}  # tests/nomad/alone makes them
 SERVER = f"http://{ADDRESSES['n1']}:4646"
 os.environ["NOMAD_ADDR"] = SERVER
@@ -52,7 +52,11 @@ capability {{
 
 
 def spec(id, *modes, parameters=None, **fields):
-    """The volume file; `fields` are those at its top, such as capacity_min."""
+    """The volume file; `fields` are those at its top, such as capacity_min. Nomad 1.6 takes the
+    capacity_max that is not there for 0."""
+    if "capacity_min" in fields:
+        fields = {"capacity_max": fields["capacity_min"], **fields}
+
     def lines(words):
         return "\n".join(f'"{key}" = "{value}"' for key, value in (words or {}).items())
     return SPEC.format(
@@ -227,7 +231,7 @@ def job_stop(job):
     zcsi-node is gone, who purges a job has Nomad give up the unmounting, too."""
     allocs = {alloc["ID"] for alloc in api(f"job/{job}/allocations", [])}
     if api(f"job/{job}"):
-        nomad("job", "stop", "-purge", job)
+        nomad("job", "stop", "-detach", "-purge", job)
     until(lambda: not claims(allocs), f"{job} claims nothing")
 
 
@@ -257,15 +261,15 @@ class Consumer:
         return " ".join(nomad("alloc", "status", failed[0]["ID"]).split())
 
     def task(self):
-        """The process id of the first allocation's task."""
-        mine = f"{self.allocs[0]['ID']}.task"
-        return next(path.parent.name for path in Path("/proc").glob("[0-9]*/cgroup")
-                    if mine in read(path))
+        """The process id of the first allocation's task, which may run before it is there."""
+        mine = f"NOMAD_ALLOC_ID={self.allocs[0]['ID']}"
+        return until(lambda: next((path.parent.name for path in Path("/proc").glob("[0-9]*/environ")
+                                   if mine in read(path)), None), "the task's process")
 
     def busybox(self, *words, text=None):
         """In the task's namespaces, as its user. By `nomad alloc exec` it would be a child of
         Nomad's executor, which does not always live to see its end."""
-        return command("nsenter", "--target", self.task(), "--mount", "--root", "--wd",
+        return command("nsenter", "--target", self.task(), "--mount", "--pid", "--root", "--wd",
                        "--setuid", NOBODY, "--setgid", NOBODY, "/bin/busybox", *words, text=text)
 
     def write(self, name, text):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A daemon is killed: it is back soon, and no allocation loses its volume."""
+"""A daemon is in use soon after its job has begun, and after it was killed; and no allocation loses
+its volume."""
 import os
 import signal
 
 import pytest
 
+from client import PATIENCE
 from daemon import wait_for
 from nomad import SOON, api, healthy, nomad, processes, tried, until, volume
 
@@ -17,6 +19,12 @@ def user(create, consumer):
     made = consumer("user", "data").started()
     made.write("words", "kept")
     return made
+
+
+def test_the_plugin_is_healthy(started):
+    """Nomad looks when the process begins. Before it listens that is in vain, and the next look 10
+    seconds later."""
+    assert started.seconds < (SOON + 10) * PATIENCE
 
 
 def kill(program):

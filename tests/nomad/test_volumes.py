@@ -24,7 +24,7 @@ def test_its_status(create):
     create("new", capacity_min="16MiB")
     assert volume("new")["Capacity"] == 16 * MIB
     assert volume("new")["Schedulable"]
-    assert "single-node-writer" in nomad("volume", "status", "-verbose", "new")
+    assert "zcsi.zfs/node=n1" in nomad("volume", "status", "-verbose", "new")
 
 
 def page(token=""):
