@@ -117,6 +117,7 @@ job "zcsi-node" {
           "--node-id", "${node.unique.name}",
           "--dataset", var.dataset,
           "--agent-endpoint", "tcp://${NOMAD_ADDR_agent}",
+          "--address", "${NOMAD_IP_agent}",
 
           # Whoever calls the agent can create and destroy volumes: that is the controller alone,
           # by its certificate. jobs/local/certs makes them.
