@@ -78,7 +78,7 @@ void address_default(char ret[ADDRESS_MAX])
 	struct error ignored;
 
 	for (size_t i = 0; i < COUNT(anybody); i++)
-		if (!address_towards(anybody[i], ret, &ignored))
+		if (address_towards(anybody[i], ret, &ignored) == 0)
 			return;
 	*ret = '\0';
 }

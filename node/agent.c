@@ -110,9 +110,9 @@ int get_dataset(struct rpc_call *call, const GetDatasetRequest *req, GetDatasetR
 {
 	struct dataset *dataset;
 
-	if (request_text(req->id, "id", err))
+	if (request_text(req->id, "id", err) < 0)
 		return -1;
-	if (node_find(call, req->id, &dataset, err))
+	if (node_find(call, req->id, &dataset, err) < 0)
 		return promise_give(call, req->id, req->claim, &rsp->promised, err);
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
@@ -129,7 +129,7 @@ int agent_page(int32_t max, size_t *ret, struct error *err)
 
 int agent_text(const char *text, const char *field, struct error *err)
 {
-	if (request_text(text, field, err))
+	if (request_text(text, field, err) < 0)
 		return -1;
 	if (strlen(text) > DATASET_ID_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT, "%s '%s' is longer than %d bytes", field,
@@ -145,12 +145,12 @@ int list_datasets(struct rpc_call *call, const ListDatasetsRequest *req, ListDat
 	size_t max;
 	bool more;
 
-	if (agent_page(req->max, &max, err))
+	if (agent_page(req->max, &max, err) < 0)
 		return -1;
 	if (!node->catalog)
 		return 0;
 	if (catalog_page(node->catalog, call->deadline, &call->arena, req->after, max, &page, &more,
-			 err))
+			 err) < 0)
 		return -1;
 	rsp->more = more;
 	rsp->datasets = arena_alloc(&call->arena, (page.n + 1) * sizeof(*rsp->datasets));
@@ -164,7 +164,7 @@ int agent_look(struct rpc_call *call, const char *zfs_name, struct error *err)
 	struct node *node = call->app;
 	struct error problem;
 
-	if (catalog_look(node->catalog, call->deadline, zfs_name, &problem)) {
+	if (catalog_look(node->catalog, call->deadline, zfs_name, &problem) < 0) {
 		*err = problem;
 		return -1;
 	}
@@ -201,7 +201,7 @@ struct dataset *agent_prove(struct arena *arena, const char *parent, const struc
 {
 	struct reading reading;
 
-	if (zfs_read_family(arena, parent, known->name, &reading, err))
+	if (zfs_read_family(arena, parent, known->name, &reading, err) < 0)
 		return NULL;
 	const struct dataset *found = recognise(&reading, known, err);
 	struct dataset *proven = found ? dataset_copy(arena, found) : NULL;
@@ -217,7 +217,7 @@ int agent_check_unmounted(struct arena *arena, const char *name, struct error *e
 {
 	struct mount_table table;
 
-	if (mount_table_read(arena, &table, err))
+	if (mount_table_read(arena, &table, err) < 0)
 		return -1;
 	for (size_t i = 0; i < table.n; i++)
 		if (!mount_is_network(&table.rows[i]) && mount_is_on(&table.rows[i], name))

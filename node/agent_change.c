@@ -25,7 +25,7 @@ static int set(struct rpc_call *call, struct dataset *dataset,
 {
 	struct node *node = call->app;
 
-	if (!zfs_set(dataset->name, properties, err)) {
+	if (zfs_set(dataset->name, properties, err) == 0) {
 		catalog_put(node->catalog, dataset);
 		return 0;
 	}
@@ -54,7 +54,7 @@ static int admit(struct rpc_call *call, struct dataset *dataset,
 	if (!node->max_volumes)
 		return set_published(call, dataset, list, err);
 	auto_unlock pthread_mutex_t *held = lock_take(&counting);
-	if (attach_limit_check(call, node_id, err))
+	if (attach_limit_check(call, node_id, err) < 0)
 		return -1;
 	return set_published(call, dataset, list, err);
 }
@@ -78,7 +78,7 @@ static int grow_zvol(struct rpc_call *call, struct dataset *dataset, int64_t siz
 {
 	struct zfs_properties properties = {.n = 0};
 
-	if (zfs_volsize(dataset->name, &dataset->size, err))
+	if (zfs_volsize(dataset->name, &dataset->size, err) < 0)
 		return -1;
 	if (size <= dataset->size)
 		return 0;
@@ -101,7 +101,7 @@ static int grow_reserved(struct rpc_call *call, struct dataset *dataset, int64_t
 	zfs_property(&properties, "refquota", decimal(&call->arena, size));
 	zfs_property(&properties, "refreservation", decimal(&call->arena, size));
 	grown.size = grown.reserved = size;
-	if (!set(call, &grown, &properties, err)) {
+	if (set(call, &grown, &properties, err) == 0) {
 		*dataset = grown;
 		return 0;
 	}
@@ -135,13 +135,13 @@ int resize_dataset(struct rpc_call *call, const ResizeDatasetRequest *req,
 {
 	struct dataset *dataset;
 
-	if (request_text(req->id, "id", err))
+	if (request_text(req->id, "id", err) < 0)
 		return -1;
 	if (req->size <= 0)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "size of volume '%s' is %" PRId64 "; give a positive number of bytes",
 			    req->id, req->size);
-	if (node_find(call, req->id, &dataset, err) || grow(call, dataset, req->size, err))
+	if (node_find(call, req->id, &dataset, err) < 0 || grow(call, dataset, req->size, err) < 0)
 		return -1;
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
@@ -149,11 +149,11 @@ int resize_dataset(struct rpc_call *call, const ResizeDatasetRequest *req,
 
 static int check_modify(const ModifyDatasetRequest *req, struct error *err)
 {
-	if (request_text(req->id, "id", err))
+	if (request_text(req->id, "id", err) < 0)
 		return -1;
 	for (size_t i = 0; i < req->n_properties; i++) {
 		const Property *property = req->properties[i];
-		if (property_check(property, err))
+		if (property_check(property, err) < 0)
 			return -1;
 		if (!strcmp(property->name, "zcsi:root"))
 			return fail(err, ERR_INVALID_ARGUMENT,
@@ -182,11 +182,11 @@ int modify_dataset(struct rpc_call *call, const ModifyDatasetRequest *req,
 	struct zfs_properties properties = {.n = 0};
 	struct dataset *dataset;
 
-	if (check_modify(req, err) || node_find(call, req->id, &dataset, err))
+	if (check_modify(req, err) < 0 || node_find(call, req->id, &dataset, err) < 0)
 		return -1;
 	for (size_t i = 0; i < req->n_properties; i++)
 		take_property(&call->arena, req->properties[i], dataset, &properties);
-	if (properties.n && set(call, dataset, &properties, err))
+	if (properties.n && set(call, dataset, &properties, err) < 0)
 		return -1;
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
@@ -194,7 +194,7 @@ int modify_dataset(struct rpc_call *call, const ModifyDatasetRequest *req,
 
 static int check_publication(const PublishDatasetRequest *req, struct error *err)
 {
-	if (request_text(req->id, "id", err))
+	if (request_text(req->id, "id", err) < 0)
 		return -1;
 	if (!req->publication || !*req->publication->node_id)
 		return fail(err, ERR_INVALID_ARGUMENT, "publication.node_id is missing");
@@ -228,7 +228,7 @@ static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
 
 static int export(struct rpc_call *call, const struct dataset *dataset, struct error *err)
 {
-	if (exports_apply(&call->arena, call->app, dataset, err))
+	if (exports_apply(&call->arena, call->app, dataset, err) < 0)
 		return fail_context(err, "the exports of volume '%s' are not changed", dataset->id);
 	return 0;
 }
@@ -239,8 +239,8 @@ int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 	struct publication_list published, wanted;
 	struct dataset *dataset;
 
-	if (check_publication(req, err) || node_find(call, req->id, &dataset, err) ||
-	    check_export(call, req, rsp, err))
+	if (check_publication(req, err) < 0 || node_find(call, req->id, &dataset, err) < 0 ||
+	    check_export(call, req, rsp, err) < 0)
 		return -1;
 	struct publication want = {.node_id = req->publication->node_id,
 				   .access_mode = req->publication->access_mode,
@@ -250,8 +250,8 @@ int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 	int admitted = publication_admit(&call->arena, req->id, &published, &want, &wanted, err);
 	if (admitted < 0)
 		return -1;
-	if ((admitted && admit(call, dataset, &wanted, want.node_id, err)) ||
-	    (*want.address && export(call, dataset, err)))
+	if ((admitted && admit(call, dataset, &wanted, want.node_id, err) < 0) ||
+	    (*want.address && export(call, dataset, err) < 0))
 		return -1;
 	if (*want.address)
 		rsp->share = share_path(&call->arena, dataset->name);
@@ -266,13 +266,13 @@ int unpublish_dataset(struct rpc_call *call, const UnpublishDatasetRequest *req,
 	struct dataset *dataset;
 
 	(void)rsp;
-	if (request_text(req->id, "id", err))
+	if (request_text(req->id, "id", err) < 0)
 		return -1;
-	if (node_find(call, req->id, &dataset, err))
+	if (node_find(call, req->id, &dataset, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	publication_parse(&call->arena, dataset->published, &published);
 	if (publication_withdraw(&call->arena, &published, req->node_id, &left) &&
-	    set_published(call, dataset, &left, err))
+	    set_published(call, dataset, &left, err) < 0)
 		return -1;
 	/* Each time: what an earlier call has recorded may not have been done. */
 	return export(call, dataset, err);

@@ -23,13 +23,13 @@ struct members {
 
 static int check(const SnapshotGroupRequest *req, struct error *err)
 {
-	if (agent_text(req->group, "group", err))
+	if (agent_text(req->group, "group", err) < 0)
 		return -1;
 	if (!req->n_ids || req->n_ids > AGENT_PAGE_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT, "group '%s' has %zu volumes; give 1 to %d",
 			    req->group, req->n_ids, AGENT_PAGE_MAX);
 	for (size_t i = 0; i < req->n_ids; i++) {
-		if (agent_text(req->ids[i], "ids", err))
+		if (agent_text(req->ids[i], "ids", err) < 0)
 			return -1;
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(req->ids[k], req->ids[i]))
@@ -46,7 +46,7 @@ static int find_members(struct rpc_call *call, const SnapshotGroupRequest *req, 
 	ret->n = req->n_ids;
 	ret->rows = arena_alloc(&call->arena, req->n_ids * sizeof(*ret->rows));
 	for (size_t i = 0; i < req->n_ids; i++)
-		if (node_find(call, req->ids[i], &ret->rows[i], err))
+		if (node_find(call, req->ids[i], &ret->rows[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -141,8 +141,8 @@ static int look_at_all(struct rpc_call *call, const struct members *members,
 		       const char *const *names, struct error *err)
 {
 	for (size_t i = 0; i < members->n; i++)
-		if (agent_look(call, members->rows[i]->name, err) ||
-		    agent_look(call, names[i], err))
+		if (agent_look(call, members->rows[i]->name, err) < 0 ||
+		    agent_look(call, names[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -156,17 +156,17 @@ static int take(struct rpc_call *call, const char *group, const struct members *
 
 	for (size_t i = 0; i < members->n; i++)
 		names[i] = snapshot_group_zfs_name(&call->arena, members->rows[i]->name, group);
-	if (!run_snapshot(call, group, members, names, err)) {
+	if (run_snapshot(call, group, members, names, err) == 0) {
 		note(call, group, members, names);
 		return 0;
 	}
 	if (err->code == ERR_ALREADY_EXISTS || err->code == ERR_NOT_FOUND ||
 	    err->code == ERR_UNAVAILABLE) {
-		if (look_at_all(call, members, names, &problem)) {
+		if (look_at_all(call, members, names, &problem) < 0) {
 			*err = problem;
 			return -1;
 		}
-		if (!find_group(call, group, &found, &problem))
+		if (find_group(call, group, &found, &problem) == 0)
 			return 0;
 	}
 	return fail_context(err, "group '%s' is not taken", group);
@@ -177,12 +177,13 @@ static int find_or_take(struct rpc_call *call, const SnapshotGroupRequest *req,
 {
 	struct members members;
 
-	if (find_members(call, req, &members, err))
+	if (find_members(call, req, &members, err) < 0)
 		return -1;
-	if (find_group(call, req->group, ret, err)) {
+	if (find_group(call, req->group, ret, err) < 0) {
 		if (err->code != ERR_NOT_FOUND ||
-		    promise_keep(call, group_key(call, req->group), req->claim, err) ||
-		    take(call, req->group, &members, err) || find_group(call, req->group, ret, err))
+		    promise_keep(call, group_key(call, req->group), req->claim, err) < 0 ||
+		    take(call, req->group, &members, err) < 0 ||
+		    find_group(call, req->group, ret, err) < 0)
 			return -1;
 	}
 	return check_same(req->group, &members, ret, err);
@@ -202,7 +203,7 @@ int snapshot_group(struct rpc_call *call, const SnapshotGroupRequest *req,
 {
 	struct snapshot_list list;
 
-	if (check(req, err) || find_or_take(call, req, &list, err))
+	if (check(req, err) < 0 || find_or_take(call, req, &list, err) < 0)
 		return -1;
 	rsp->n_snapshots = list.n;
 	rsp->snapshots = messages(&call->arena, &list);
@@ -214,10 +215,10 @@ int get_snapshot_group(struct rpc_call *call, const GetSnapshotGroupRequest *req
 {
 	struct snapshot_list list;
 
-	if (request_text(req->group, "group", err) ||
-	    node_need_pool(call, "group", req->group, err))
+	if (request_text(req->group, "group", err) < 0 ||
+	    node_need_pool(call, "group", req->group, err) < 0)
 		return -1;
-	if (find_group(call, req->group, &list, err))
+	if (find_group(call, req->group, &list, err) < 0)
 		return promise_give(call, group_key(call, req->group), req->claim, &rsp->promised,
 				    err);
 	rsp->n_snapshots = list.n;

@@ -22,7 +22,7 @@ int agent_claim_name(struct rpc_call *call, const char *name, char **ret_key, st
 	struct node *node = call->app;
 
 	*ret_key = arena_printf(&call->arena, "name %s", name);
-	if (node_need_pool(call, "snapshot", name, err))
+	if (node_need_pool(call, "snapshot", name, err) < 0)
 		return -1;
 	return catalog_claim(node->catalog, call->deadline, *ret_key, err);
 }
@@ -68,9 +68,9 @@ static int run_snapshot(struct rpc_call *call, const struct dataset *dataset,
 static int adopt(struct rpc_call *call, const struct snapshot *wanted, struct snapshot **ret,
 		 struct error *err)
 {
-	if (agent_look(call, wanted->zfs_name, err))
+	if (agent_look(call, wanted->zfs_name, err) < 0)
 		return -1;
-	if (!find_named(call, wanted->name, ret, err))
+	if (find_named(call, wanted->name, ret, err) == 0)
 		return 0;
 	if (err->code != ERR_NOT_FOUND)
 		return -1;
@@ -97,7 +97,7 @@ static int take(struct rpc_call *call, const struct dataset *dataset, const char
 		.has_key = dataset->has_key,
 	};
 
-	if (run_snapshot(call, dataset, &made, err)) {
+	if (run_snapshot(call, dataset, &made, err) < 0) {
 		if (err->code == ERR_ALREADY_EXISTS)
 			return adopt(call, &made, ret, err);
 		if (err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE)
@@ -116,11 +116,11 @@ static int find_or_take(struct rpc_call *call, const SnapshotDatasetRequest *req
 {
 	struct dataset *dataset;
 
-	if (node_find(call, req->id, &dataset, err))
+	if (node_find(call, req->id, &dataset, err) < 0)
 		return -1;
-	if (find_named(call, req->name, ret, err)) {
-		if (err->code != ERR_NOT_FOUND || promise_keep(call, key, req->claim, err) ||
-		    take(call, dataset, req->name, ret, err))
+	if (find_named(call, req->name, ret, err) < 0) {
+		if (err->code != ERR_NOT_FOUND || promise_keep(call, key, req->claim, err) < 0 ||
+		    take(call, dataset, req->name, ret, err) < 0)
 			return -1;
 	}
 	return check_same(*ret, dataset, err);
@@ -133,8 +133,8 @@ int snapshot_dataset(struct rpc_call *call, const SnapshotDatasetRequest *req,
 	struct snapshot *snapshot;
 	char *key;
 
-	if (agent_text(req->id, "id", err) || agent_text(req->name, "name", err) ||
-	    agent_claim_name(call, req->name, &key, err))
+	if (agent_text(req->id, "id", err) < 0 || agent_text(req->name, "name", err) < 0 ||
+	    agent_claim_name(call, req->name, &key, err) < 0)
 		return -1;
 	int failed = find_or_take(call, req, key, &snapshot, err);
 	catalog_release(node->catalog, key);
@@ -150,7 +150,7 @@ static int get_named(struct rpc_call *call, const GetDatasetSnapshotRequest *req
 	struct node *node = call->app;
 	char *key;
 
-	if (agent_claim_name(call, req->name, &key, err))
+	if (agent_claim_name(call, req->name, &key, err) < 0)
 		return -1;
 	int failed = find_named(call, req->name, ret, err);
 	if (failed)
@@ -167,7 +167,7 @@ int get_dataset_snapshot(struct rpc_call *call, const GetDatasetSnapshotRequest 
 
 	if (!*req->id == !*req->name)
 		return fail(err, ERR_INVALID_ARGUMENT, "give either id or name");
-	if (node_need_pool(call, "snapshot", *req->id ? req->id : req->name, err))
+	if (node_need_pool(call, "snapshot", *req->id ? req->id : req->name, err) < 0)
 		return -1;
 	int failed = *req->id ? catalog_snapshot(node->catalog, call->deadline, &call->arena,
 						 req->id, &snapshot, err)
@@ -185,12 +185,12 @@ int list_dataset_snapshots(struct rpc_call *call, const ListDatasetSnapshotsRequ
 	struct snapshot_list page;
 	bool more;
 
-	if (agent_page(req->max, &query.max, err))
+	if (agent_page(req->max, &query.max, err) < 0)
 		return -1;
 	if (!node->catalog)
 		return 0;
 	if (catalog_snapshots(node->catalog, call->deadline, &call->arena, &query, &page, &more,
-			      err))
+			      err) < 0)
 		return -1;
 	rsp->more = more;
 	rsp->snapshots = arena_alloc(&call->arena, (page.n + 1) * sizeof(*rsp->snapshots));
@@ -215,18 +215,18 @@ static int find_anew(struct rpc_call *call, const char *id, struct snapshot **re
 	const char *at = strrchr(id, '@');
 	struct dataset *dataset;
 
-	if (!find(call, id, ret, err))
+	if (find(call, id, ret, err) == 0)
 		return 0;
 	if (err->code != ERR_NOT_FOUND || !at || !at[1] || at[1 + strspn(at + 1, legal)])
 		return -1;
 	char *owner = arena_printf(&call->arena, "%.*s", (int)(at - id), id);
-	if (node_find(call, owner, &dataset, err))
+	if (node_find(call, owner, &dataset, err) < 0)
 		return -1;
 	char *zfs_name = arena_printf(&call->arena, "%s%s", dataset->name, at);
 	if (strlen(zfs_name) > DATASET_NAME_MAX)
 		return fail(err, ERR_NOT_FOUND, "ZFS has no snapshot with so long a name as '%s'",
 			    zfs_name);
-	return agent_look(call, zfs_name, err) ? -1 : find(call, id, ret, err);
+	return agent_look(call, zfs_name, err) < 0 ? -1 : find(call, id, ret, err);
 }
 
 static int check_ours(const struct snapshot *snapshot, struct error *err)
@@ -246,13 +246,13 @@ static int destroy_claimed(struct rpc_call *call, const char *zfs_name, const ch
 	struct node *node = call->app;
 	struct snapshot *snapshot;
 
-	if (agent_look(call, zfs_name, err))
+	if (agent_look(call, zfs_name, err) < 0)
 		return -1;
-	if (find(call, id, &snapshot, err))
+	if (find(call, id, &snapshot, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
-	if (check_ours(snapshot, err))
+	if (check_ours(snapshot, err) < 0)
 		return -1;
-	if (zfs_destroy_snapshot(zfs_name, err)) {
+	if (zfs_destroy_snapshot(zfs_name, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return -1;
 		/* Somebody else has destroyed it, if the pool is there. */
@@ -270,7 +270,7 @@ static int destroy(struct rpc_call *call, const char *id, struct error *err)
 	struct snapshot *snapshot;
 	char *key;
 
-	if (origin_claim(call, id, &snapshot, &key, err))
+	if (origin_claim(call, id, &snapshot, &key, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	int failed = destroy_claimed(call, snapshot->zfs_name, id, err);
 	catalog_release(node->catalog, key);
@@ -285,11 +285,12 @@ int destroy_dataset_snapshot(struct rpc_call *call, const DestroyDatasetSnapshot
 	char *key;
 
 	(void)rsp;
-	if (request_text(req->id, "id", err) || node_need_pool(call, "snapshot", req->id, err))
+	if (request_text(req->id, "id", err) < 0 ||
+	    node_need_pool(call, "snapshot", req->id, err) < 0)
 		return -1;
-	if (find_anew(call, req->id, &snapshot, err))
+	if (find_anew(call, req->id, &snapshot, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
-	if (check_ours(snapshot, err) || agent_claim_name(call, snapshot->name, &key, err))
+	if (check_ours(snapshot, err) < 0 || agent_claim_name(call, snapshot->name, &key, err) < 0)
 		return -1;
 	int failed = destroy(call, req->id, err);
 	catalog_release(node->catalog, key);

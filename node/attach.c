@@ -33,7 +33,7 @@ static const char *said(const struct context *context, const char *key)
 /* Without its key it has no device. */
 static int mount_zvol(const struct staging *staging, struct error *err)
 {
-	if (staging->dataset->has_key && key_load(staging->dataset->name, staging->key, err))
+	if (staging->dataset->has_key && key_load(staging->dataset->name, staging->key, err) < 0)
 		return -1;
 	return staging->format->mounts ? zvol_stage(staging, err) : block_stage(staging, err);
 }
@@ -44,7 +44,7 @@ static int find_dataset(struct rpc_call *call, const char *id, const struct cont
 	struct dataset *dataset;
 
 	(void)context;
-	if (node_find(call, id, &dataset, err))
+	if (node_find(call, id, &dataset, err) < 0)
 		return -1;
 	ret->dataset = dataset;
 	ret->format = dataset->format;

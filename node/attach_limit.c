@@ -52,7 +52,7 @@ int attach_limit_check(struct rpc_call *call, const char *node_id, struct error 
 	bool more = true;
 
 	while (more) {
-		if (count_page(call, after, node_id, &count, &more, err))
+		if (count_page(call, after, node_id, &count, &more, err) < 0)
 			return -1;
 	}
 	if (count < node->max_volumes)

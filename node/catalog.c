@@ -58,7 +58,7 @@ bool catalog_wait(struct catalog *catalog, int64_t deadline)
 
 int catalog_start(struct catalog *catalog, struct error *err)
 {
-	if (lock_file_open(catalog->parent, err))
+	if (lock_file_open(catalog->parent, err) < 0)
 		return -1;
 	unfinished_watch(catalog_doubt, catalog);
 	if (thread_start(&catalog->thread, NULL, catalog_run, catalog))
@@ -149,7 +149,7 @@ int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, 
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 
-	if (catalog_ready(catalog, deadline, err))
+	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
 	const struct dataset *found = index_get(&catalog->holdings.datasets, id);
 	if (!found)
@@ -164,7 +164,7 @@ int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *ar
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 
-	if (catalog_ready(catalog, deadline, err))
+	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
 	const struct snapshot *found = index_get(&catalog->holdings.snapshots, id);
 	if (!found)
@@ -179,7 +179,7 @@ int catalog_snapshot_named(struct catalog *catalog, int64_t deadline, struct are
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 
-	if (catalog_ready(catalog, deadline, err))
+	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
 	const struct snapshot *found = holdings_named(&catalog->holdings, name);
 	if (!found)
@@ -194,7 +194,7 @@ int catalog_group(struct catalog *catalog, int64_t deadline, struct arena *arena
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 
-	if (catalog_ready(catalog, deadline, err))
+	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
 	holdings_group(&catalog->holdings, arena, group, ret);
 	if (!ret->n)
@@ -209,7 +209,7 @@ int catalog_page(struct catalog *catalog, int64_t deadline, struct arena *arena,
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 	const struct index *index = &catalog->holdings.datasets;
 
-	if (catalog_ready(catalog, deadline, err))
+	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
 	size_t at = index_after(index, after);
 	size_t left = index->n - at;
@@ -227,7 +227,7 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 
-	if (catalog_ready(catalog, deadline, err))
+	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
 	holdings_page(&catalog->holdings, arena, query, ret, ret_more);
 	return 0;

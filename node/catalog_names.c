@@ -174,7 +174,7 @@ int read_names(struct catalog *catalog, struct target *targets, size_t n, struct
 
 	do {
 		size_t batch = n - at < BATCH_MAX ? n - at : BATCH_MAX;
-		if (read_batch(catalog, targets + at, batch, err))
+		if (read_batch(catalog, targets + at, batch, err) < 0)
 			return -1;
 		at += batch;
 	} while (at < n && !catalog->stopping);
@@ -187,7 +187,7 @@ int catalog_look(struct catalog *catalog, int64_t deadline, const char *zfs_name
 	struct error said;
 
 	pthread_mutex_lock(&catalog->mutex);
-	int failed = catalog->unfinished || read_names(catalog, &target, 1, &said);
+	int failed = catalog->unfinished || read_names(catalog, &target, 1, &said) < 0;
 	pthread_mutex_unlock(&catalog->mutex);
 	return failed ? catalog_refresh(catalog, deadline, err) : 0;
 }

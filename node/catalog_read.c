@@ -48,9 +48,9 @@ static void set_state(struct catalog *catalog, enum catalog_state state, const c
 static int read_pool(struct arena *arena, const char *parent, uint64_t *ret_guid,
 		     struct reading *ret, struct error *err)
 {
-	if (zfs_pool_guid(parent, ret_guid, err))
+	if (zfs_pool_guid(parent, ret_guid, err) < 0)
 		return -1;
-	if (!zfs_list(arena, parent, ret, err))
+	if (zfs_list(arena, parent, ret, err) == 0)
 		return 0;
 	return err->code == ERR_NOT_FOUND ? zfs_no_parent(parent, err) : -1;
 }
@@ -170,7 +170,7 @@ static void read_stale(struct catalog *catalog)
 	catalog->n_stale = 0;
 	catalog->stale_due = now_ms() + catalog->rescan_ms;
 	log_debug("what was changed is read again", log_int("names", (long long)n));
-	if (read_names(catalog, targets, n, &err))
+	if (read_names(catalog, targets, n, &err) < 0)
 		catalog->due = 0;
 	catalog->reap_due |= !n;
 	for (size_t i = 0; i < n; i++) {

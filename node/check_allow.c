@@ -98,7 +98,7 @@ void check_allow(struct check *check)
 	arena_init(&arena, SIZE_MAX);
 	delegation.who.groups = groups;
 	delegation.who.n_groups = groups_of(&arena, user, groups);
-	if (!zfs_allow(dataset, &delegation.text, &err)) {
+	if (zfs_allow(dataset, &delegation.text, &err) == 0) {
 		check_permissions(&delegation);
 	} else {
 		snprintf(thing, sizeof(thing), "zfs allow of '%s'", dataset);

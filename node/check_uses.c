@@ -72,7 +72,7 @@ static bool has_nfs(void)
 	struct exec_result result;
 	struct error err;
 
-	if (exec_run(&(struct exec){.argv = argv}, &result, &err))
+	if (exec_run(&(struct exec){.argv = argv}, &result, &err) < 0)
 		return false;
 	int status = result.status;
 	exec_result_fini(&result);

@@ -53,7 +53,7 @@ static int read_parent(const char *name, struct error *err)
 	auto_free char *out = NULL;
 	char *state;
 
-	if (zfs_parent(name, &out, err))
+	if (zfs_parent(name, &out, err) < 0)
 		return err->code == ERR_NOT_FOUND ? zfs_no_parent(name, err) : -1;
 	for (char *line = strtok_r(out, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
 		char *value = strchr(line, '\t');

@@ -34,7 +34,7 @@ int origin_claim(struct rpc_call *call, const char *id, struct snapshot **ret, c
 			return 0;
 		if (claimed)
 			catalog_release(catalog, claimed);
-		if (failed || catalog_claim(catalog, call->deadline, *ret_key, err))
+		if (failed || catalog_claim(catalog, call->deadline, *ret_key, err) < 0)
 			return -1;
 		claimed = *ret_key;
 	}
@@ -94,13 +94,13 @@ static int clone_snapshot(struct rpc_call *call, const CreateDatasetRequest *req
 			  const struct snapshot *source, struct zfs_properties *properties,
 			  struct dataset *made, struct error *err)
 {
-	if (check_format(req, "snapshot", source->id, source->format, err) ||
-	    check_size(req, "snapshot", source->id, source->size, err) ||
-	    check_encryption(req, "snapshot", source->id, source->has_key, err))
+	if (check_format(req, "snapshot", source->id, source->format, err) < 0 ||
+	    check_size(req, "snapshot", source->id, source->size, err) < 0 ||
+	    check_encryption(req, "snapshot", source->id, source->has_key, err) < 0)
 		return -1;
 	add_source(call, "snapshot", source->id, properties, &made->source);
 	made->has_key = source->has_key;
-	if (zfs_clone(source->zfs_name, made->name, properties, err))
+	if (zfs_clone(source->zfs_name, made->name, properties, err) < 0)
 		return fail_source(call, source->zfs_name, err);
 	return 0;
 }
@@ -112,7 +112,7 @@ static int from_snapshot(struct rpc_call *call, const CreateDatasetRequest *req,
 	struct snapshot *source;
 	char *key;
 
-	if (origin_claim(call, req->source_snapshot, &source, &key, err))
+	if (origin_claim(call, req->source_snapshot, &source, &key, err) < 0)
 		return -1;
 	int failed = clone_snapshot(call, req, source, properties, made, err);
 	catalog_release(node->catalog, key);
@@ -130,12 +130,12 @@ static int take_origin(struct rpc_call *call, const char *source, const char *id
 	struct error ignored;
 
 	*ret = snapshot_clone_zfs_name(&call->arena, source, id);
-	if (!zfs_snapshot((const char *const *)ret, 1, &none, err))
+	if (zfs_snapshot((const char *const *)ret, 1, &none, err) == 0)
 		return 0;
 	if (err->code != ERR_ALREADY_EXISTS)
 		return -1;
 	zfs_destroy_origin(*ret, &ignored);
-	if (!zfs_snapshot((const char *const *)ret, 1, &none, err))
+	if (zfs_snapshot((const char *const *)ret, 1, &none, err) == 0)
 		return 0;
 	if (err->code != ERR_ALREADY_EXISTS)
 		return -1;
@@ -150,7 +150,7 @@ static void give_up_origin(struct rpc_call *call, const char *origin)
 	struct node *node = call->app;
 	struct error err;
 
-	if (!zfs_destroy_origin(origin, &err))
+	if (zfs_destroy_origin(origin, &err) == 0)
 		return;
 	log_warn("a snapshot made for a clone stays until the pool is read again",
 		 log_str("snapshot", origin), log_str("error", err.text));
@@ -162,7 +162,7 @@ static int clone_by(struct rpc_call *call, const struct dataset *source, const c
 {
 	char *origin;
 
-	if (take_origin(call, source->name, id, &origin, err))
+	if (take_origin(call, source->name, id, &origin, err) < 0)
 		return fail_source(call, source->name, err);
 	int failed = zfs_clone(origin, name, properties, err);
 	give_up_origin(call, origin);
@@ -175,15 +175,15 @@ static int from_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 	struct node *node = call->app;
 	struct dataset *source;
 
-	if (node_find(call, req->source_dataset, &source, err) ||
-	    check_format(req, "volume", source->id, source->format, err) ||
-	    check_size(req, "volume", source->id, source->size, err) ||
-	    check_encryption(req, "volume", source->id, source->has_key, err))
+	if (node_find(call, req->source_dataset, &source, err) < 0 ||
+	    check_format(req, "volume", source->id, source->format, err) < 0 ||
+	    check_size(req, "volume", source->id, source->size, err) < 0 ||
+	    check_encryption(req, "volume", source->id, source->has_key, err) < 0)
 		return -1;
 	add_source(call, "volume", source->id, properties, &made->source);
 	made->has_key = source->has_key;
 	char *key = origin_key(&call->arena, source->name);
-	if (catalog_claim(node->catalog, call->deadline, key, err))
+	if (catalog_claim(node->catalog, call->deadline, key, err) < 0)
 		return -1;
 	int failed = clone_by(call, source, req->id, made->name, properties, err);
 	catalog_release(node->catalog, key);

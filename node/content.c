@@ -43,7 +43,7 @@ static int check_readable(int device, struct error *err)
 
 	if (size < 0)
 		return fail_errno(err, "cannot tell the size of its device");
-	if (read_end(device, 0, err))
+	if (read_end(device, 0, err) < 0)
 		return -1;
 	return read_end(device, size > (off_t)END_BYTES ? size - (off_t)END_BYTES : 0, err);
 }
@@ -85,7 +85,7 @@ static int probe_device(blkid_probe probe, int device, struct content *ret, stru
 int content_read(int device, struct content *ret, struct error *err)
 {
 	*ret = (struct content){.type = ""};
-	if (check_readable(device, err))
+	if (check_readable(device, err) < 0)
 		return -1;
 	blkid_probe probe = blkid_new_probe();
 	if (!probe)

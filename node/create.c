@@ -24,7 +24,7 @@ const struct format *agent_format(const CreateDatasetRequest *req)
 
 static int check(const CreateDatasetRequest *req, struct error *err)
 {
-	if (agent_text(req->id, "id", err))
+	if (agent_text(req->id, "id", err) < 0)
 		return -1;
 	if (req->size <= 0)
 		return fail(err, ERR_INVALID_ARGUMENT,
@@ -44,7 +44,7 @@ static int check(const CreateDatasetRequest *req, struct error *err)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "volume '%s' cannot come from both a snapshot and a volume", req->id);
 	for (size_t i = 0; i < req->n_properties; i++)
-		if (property_check(req->properties[i], err))
+		if (property_check(req->properties[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -106,7 +106,8 @@ static void lock(struct arena *arena, const struct dataset *dataset)
 	struct error err;
 
 	if (!dataset->has_key || *dataset->source ||
-	    agent_check_unmounted(arena, dataset->name, &err) || !key_unload(dataset->name, &err))
+	    agent_check_unmounted(arena, dataset->name, &err) < 0 ||
+	    key_unload(dataset->name, &err) == 0)
 		return;
 	log_warn("the key of a new volume stays loaded until it is staged and unstaged",
 		 log_str("volume", dataset->id), log_str("error", err.text));
@@ -116,9 +117,9 @@ static void lock(struct arena *arena, const struct dataset *dataset)
 static int adopt(struct rpc_call *call, const char *id, const char *name, struct dataset **ret,
 		 struct error *err)
 {
-	if (agent_look(call, name, err))
+	if (agent_look(call, name, err) < 0)
 		return -1;
-	if (!node_find(call, id, ret, err))
+	if (node_find(call, id, ret, err) == 0)
 		return 0;
 	if (err->code != ERR_NOT_FOUND)
 		return -1;
@@ -133,7 +134,7 @@ static int create_new(const CreateDatasetRequest *req, struct zfs_properties *pr
 {
 	for (size_t i = 0; i < req->n_properties; i++)
 		made->has_key |= !strcmp(req->properties[i]->name, "encryption");
-	if (made->has_key && key_describe(req->key, properties, err))
+	if (made->has_key && key_describe(req->key, properties, err) < 0)
 		return -1;
 	if (made->format->zvol)
 		return zfs_create_zvol(made->name, made->size, !made->reserved, properties, err);
@@ -177,11 +178,12 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 {
 	struct dataset *dataset;
 
-	if (check(req, err))
+	if (check(req, err) < 0)
 		return -1;
-	if (node_find(call, req->id, &dataset, err)) {
-		if (err->code != ERR_NOT_FOUND || promise_keep(call, req->id, req->claim, err) ||
-		    create(call, req, &dataset, err))
+	if (node_find(call, req->id, &dataset, err) < 0) {
+		if (err->code != ERR_NOT_FOUND ||
+		    promise_keep(call, req->id, req->claim, err) < 0 ||
+		    create(call, req, &dataset, err) < 0)
 			return -1;
 	}
 	lock(&call->arena, dataset);

@@ -118,7 +118,7 @@ int device_open(const char *dataset, int flags, int64_t deadline, struct error *
 {
 	char path[PATH_MAX];
 
-	if (zfs_check_devices(err))
+	if (zfs_check_devices(err) < 0)
 		return -1;
 	snprintf(path, sizeof(path), DEVICE_FOLDER "%s", dataset);
 	int fd = try_open(path, dataset, flags);

@@ -38,9 +38,9 @@ static int check_capability(const NodeExpandVolumeRequest *req, const struct for
 
 	if (!req->volume_capability)
 		return 0;
-	if (request_capability(req->volume_capability, &want, err))
+	if (request_capability(req->volume_capability, &want, err) < 0)
 		return -1;
-	if (!request_fits(&want, is, err))
+	if (request_fits(&want, is, err) == 0)
 		return 0;
 	err->code = ERR_INVALID_ARGUMENT;
 	return -1;
@@ -54,16 +54,16 @@ int node_expand_volume(struct rpc_call *call, const NodeExpandVolumeRequest *req
 	struct mount_table table;
 	struct dataset *dataset;
 
-	if ((range && check_range(range, err)) ||
-	    mounted_find(call, req->volume_id, req->volume_path, &table, &mount, err))
+	if ((range && check_range(range, err) < 0) ||
+	    mounted_find(call, req->volume_id, req->volume_path, &table, &mount, err) < 0)
 		return -1;
 	/* Its owner's quota has grown, and its server holds us to it. */
 	if (mount_is_network(mount)) {
 		rsp->capacity_bytes = range ? range->required_bytes : 0;
 		return 0;
 	}
-	if (node_find(call, req->volume_id, &dataset, err) ||
-	    check_capability(req, dataset->format, err))
+	if (node_find(call, req->volume_id, &dataset, err) < 0 ||
+	    check_capability(req, dataset->format, err) < 0)
 		return -1;
 	/* A size of 0 is no quota: room for whatever was asked. */
 	if (range && dataset->size && range->required_bytes > dataset->size)
@@ -72,7 +72,7 @@ int node_expand_volume(struct rpc_call *call, const NodeExpandVolumeRequest *req
 			    "; call ControllerExpandVolume first (in Nomad: raise capacity_min and "
 			    "run 'nomad volume create')",
 			    req->volume_id, dataset->size, range->required_bytes);
-	if (grows(dataset->format) && zvol_grow(dataset->format, mount->target, err))
+	if (grows(dataset->format) && zvol_grow(dataset->format, mount->target, err) < 0)
 		return fail_context(err, "volume '%s' is not expanded", req->volume_id);
 	rsp->capacity_bytes = dataset->size;
 	return 0;

@@ -54,7 +54,7 @@ static int run(const char *const *argv, struct error *err)
 	const struct exec exec = {.argv = argv, .timeout_ms = EXPORTFS_MS};
 	struct exec_result result = {0};
 
-	if (exec_run(&exec, &result, err))
+	if (exec_run(&exec, &result, err) < 0)
 		return fail_context(err, "nfs-kernel-server is needed to export a volume");
 	int failed = result.status ? fail(err, ERR_FAILED_PRECONDITION,
 					  "exportfs says \"%.*s\"; look at /etc/exports",
@@ -69,7 +69,7 @@ static int give(struct arena *arena, const struct export_row *row, struct error 
 	const char *argv[] = {"exportfs", "-o", export_options(row), export_operand(arena, row),
 			      NULL};
 
-	if (run(argv, err))
+	if (run(argv, err) < 0)
 		return -1;
 	struct export_table told = export_host_told(arena);
 	if (export_table_has(&told, row))
@@ -94,11 +94,11 @@ static int tell(struct arena *arena, const char *path, const struct export_table
 
 	for (size_t i = 0; i < told.n; i++)
 		if (!export_table_names(wanted, &told.rows[i]) &&
-		    withdraw(arena, &told.rows[i], err))
+		    withdraw(arena, &told.rows[i], err) < 0)
 			return -1;
 	for (size_t i = 0; i < wanted->n; i++)
 		if (!export_table_has(&told, &wanted->rows[i]) &&
-		    give(arena, &wanted->rows[i], err))
+		    give(arena, &wanted->rows[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -156,7 +156,7 @@ static int record(struct arena *arena, const char *file, const char *path,
 int export_host_set(struct arena *arena, const char *parent, const char *path,
 		    const struct export_table *wanted, struct error *err)
 {
-	if (record(arena, file_of(arena, parent), path, wanted, err))
+	if (record(arena, file_of(arena, parent), path, wanted, err) < 0)
 		return -1;
 	return tell(arena, path, wanted, err);
 }

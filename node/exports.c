@@ -63,8 +63,8 @@ static int mount_share(struct arena *arena, const struct dataset *dataset, const
 	struct permissions permissions;
 
 	make_folders(arena, path);
-	if (permissions_parse(dataset->root, "", &permissions, err) ||
-	    staging_mount(arena, &staging, err))
+	if (permissions_parse(dataset->root, "", &permissions, err) < 0 ||
+	    staging_mount(arena, &staging, err) < 0)
 		return -1;
 	return permissions_apply(path, &permissions, err);
 }
@@ -77,7 +77,7 @@ static void unmount_share(struct arena *arena, const char *dataset, const char *
 {
 	struct error busy;
 
-	for (long ms = 10; staging_unmount(arena, dataset, path, &busy); ms *= 2) {
+	for (long ms = 10; staging_unmount(arena, dataset, path, &busy) < 0; ms *= 2) {
 		if (ms > RELEASE_MS)
 			return;
 		nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
@@ -111,8 +111,8 @@ static int apply(struct arena *arena, const struct node *node, const struct data
 	const struct export_table wanted = rows_of(arena, dataset);
 	const char *path = share_path(arena, dataset->name);
 
-	if ((wanted.n && mount_share(arena, dataset, path, err)) ||
-	    export_host_set(arena, catalog_parent(node->catalog), path, &wanted, err))
+	if ((wanted.n && mount_share(arena, dataset, path, err) < 0) ||
+	    export_host_set(arena, catalog_parent(node->catalog), path, &wanted, err) < 0)
 		return -1;
 	if (!wanted.n)
 		unmount_share(arena, dataset->name, path);
@@ -137,7 +137,7 @@ static void heal(const struct node *node, const struct dataset *dataset)
 	struct error err;
 
 	arena_init(&arena, SIZE_MAX);
-	if (apply(&arena, node, dataset, &err))
+	if (apply(&arena, node, dataset, &err) < 0)
 		log_warn("an export is not as recorded", log_str("dataset", dataset->name),
 			 log_str("error", err.text));
 	arena_fini(&arena);
@@ -193,7 +193,7 @@ static void heal_strays(struct arena *arena, const struct node *node,
 	for (size_t i = 0; i < COUNT(tables); i++)
 		for (size_t k = 0; k < tables[i].n; k++)
 			heal_stray(arena, node, all, tables[i].rows[k].path);
-	if (mount_table_read(arena, &mounts, &err))
+	if (mount_table_read(arena, &mounts, &err) < 0)
 		return;
 	for (size_t i = 0; i < mounts.n; i++)
 		heal_stray(arena, node, all, mounts.rows[i].target);

@@ -56,7 +56,7 @@ static void begin(struct feed *feed)
 
 	feed->began = now_ms();
 	feed->events = (struct events){.parent = catalog_parent(feed->catalog)};
-	if (follow_start(&feed->follow, argv, &err)) {
+	if (follow_start(&feed->follow, argv, &err) < 0) {
 		log_warn("changes of the pool are not told", log_str("error", err.text));
 		return;
 	}

@@ -57,7 +57,7 @@ static int run(const struct command *command, const char *device, struct error *
 		argv[n] = command->words[n];
 	argv[n] = device;
 	argv[n + 1] = NULL;
-	if (exec_run(&(struct exec){.argv = argv, .timeout_ms = TIMEOUT_MS}, &result, err))
+	if (exec_run(&(struct exec){.argv = argv, .timeout_ms = TIMEOUT_MS}, &result, err) < 0)
 		return -1;
 	int status = result.status;
 	if (status > command->worst)
@@ -132,10 +132,10 @@ int filesystem_renew(const struct format *format, const char *device, struct err
 {
 	const struct filesystem *filesystem = find(format);
 
-	if (replay(filesystem, device, err))
+	if (replay(filesystem, device, err) < 0)
 		return -1;
 	for (size_t i = 0; i < COUNT(filesystem->renew) && *filesystem->renew[i].words; i++)
-		if (run(&filesystem->renew[i], device, err))
+		if (run(&filesystem->renew[i], device, err) < 0)
 			return -1;
 	return 0;
 }
@@ -148,7 +148,7 @@ int filesystem_grow(const struct format *format, int mount, struct error *err)
 	auto_close int root = openat(mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0 || fstat(root, &st))
 		return fail_errno(err, "cannot open its root directory");
-	if (device_size(st.st_dev, &bytes, err))
+	if (device_size(st.st_dev, &bytes, err) < 0)
 		return -1;
 	if (find(format)->grow(root, bytes))
 		return fail_errno(err, "%s does not grow to %lld bytes", format->name,

@@ -18,13 +18,13 @@ static int find_mount(struct rpc_call *call, const NodeGetVolumeHealthRequest *r
 	const char *dataset = node_dataset_name(call, req->volume_id);
 
 	*ret = NULL;
-	if (mount_table_read(&call->arena, ret_table, err))
+	if (mount_table_read(&call->arena, ret_table, err) < 0)
 		return -1;
 	for (size_t i = 0; i < COUNT(paths) && !*ret; i++) {
 		char *canonical;
 		struct error ignored;
-		if (*paths[i] && !path_check(paths[i], "path", &ignored) &&
-		    !path_canonical(&call->arena, paths[i], &canonical, &ignored))
+		if (*paths[i] && path_check(paths[i], "path", &ignored) == 0 &&
+		    path_canonical(&call->arena, paths[i], &canonical, &ignored) == 0)
 			*ret = mount_of_at(ret_table, dataset, canonical);
 	}
 	if (!*ret)
@@ -59,8 +59,8 @@ int node_get_volume_health(struct rpc_call *call, const NodeGetVolumeHealthReque
 	struct mount_table table;
 	struct statvfs fs;
 
-	if (request_text(req->volume_id, "volume_id", err) ||
-	    find_mount(call, req, &table, &mount, err))
+	if (request_text(req->volume_id, "volume_id", err) < 0 ||
+	    find_mount(call, req, &table, &mount, err) < 0)
 		return -1;
 	examine(call, req->volume_id, &table, mount, &facts, &fs);
 	if (!mount && !facts.has_dataset && !*facts.pool_problem)

@@ -70,7 +70,7 @@ static int look(const char *dataset, struct key *ret, struct error *err)
 	auto_free char *out = NULL;
 	size_t folder = (size_t)(strrchr(dataset, '/') + 1 - dataset);
 
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err))
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
 		return -1;
 	size_t first = strcspn(out, "\n");
 	snprintf(ret->root, sizeof(ret->root), "%.*s", (int)first, out);
@@ -84,7 +84,7 @@ static int load(const struct key *key, const char *secret, struct error *err)
 {
 	const char *argv[] = {"zfs", "load-key", "-L", "prompt", key->root, NULL};
 
-	if (!zfs_run_with(argv, secret, err) || err->code == ERR_ALREADY_EXISTS)
+	if (zfs_run_with(argv, secret, err) == 0 || err->code == ERR_ALREADY_EXISTS)
 		return 0;
 	return fail_context(err, "the secret '" PLUGIN_KEY_SECRET "' does not open it");
 }
@@ -93,7 +93,7 @@ int key_load(const char *dataset, const char *secret, struct error *err)
 {
 	struct key key;
 
-	if (look(dataset, &key, err))
+	if (look(dataset, &key, err) < 0)
 		return -1;
 	if (key.loaded)
 		return 0;
@@ -116,11 +116,11 @@ int key_unload(const char *dataset, struct error *err)
 {
 	struct key key;
 
-	if (look(dataset, &key, err))
+	if (look(dataset, &key, err) < 0)
 		return -1;
 	if (!key.loaded || !key.ours)
 		return 0;
-	if (!zfs_run((const char *const[]){"zfs", "unload-key", key.root, NULL}, err) ||
+	if (zfs_run((const char *const[]){"zfs", "unload-key", key.root, NULL}, err) == 0 ||
 	    err->code == ERR_ALREADY_EXISTS)
 		return 0;
 	if (!strstr(err->text, "is busy"))

@@ -47,7 +47,7 @@ static int listen_at(struct server *server, const struct option_list *endpoints,
 		     const struct server_offer *offer, struct error *err)
 {
 	for (size_t i = 0; i < endpoints->n; i++) {
-		if (server_listen(server, endpoints->values[i], offer, err))
+		if (server_listen(server, endpoints->values[i], offer, err) < 0)
 			return -1;
 		log_info("listening", log_str("endpoint", endpoints->values[i]));
 	}
@@ -60,14 +60,14 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	const struct server_offer csi = {csi_services, node, settings->trust};
 	const struct server_offer agent = {agent_services, node, settings->trust};
 
-	if (daemon_init(daemon, WORKERS, err) || trust_open(settings->trust, err) ||
-	    loop_on_signal(daemon->loop, SIGHUP, on_hangup, node, err) ||
-	    listen_at(daemon->server, &settings->endpoints, &csi, err) ||
-	    listen_at(daemon->server, &settings->agent_endpoints, &agent, err))
+	if (daemon_init(daemon, WORKERS, err) < 0 || trust_open(settings->trust, err) < 0 ||
+	    loop_on_signal(daemon->loop, SIGHUP, on_hangup, node, err) < 0 ||
+	    listen_at(daemon->server, &settings->endpoints, &csi, err) < 0 ||
+	    listen_at(daemon->server, &settings->agent_endpoints, &agent, err) < 0)
 		return -1;
 	const struct monitor_app app = {node_metrics, node_ready, node};
 	if (monitor_new(&daemon->monitor, daemon->loop, daemon->server, settings->metrics,
-			settings->trust->insecure, &app, err))
+			settings->trust->insecure, &app, err) < 0)
 		return -1;
 	if (!node->catalog)
 		return 0;
@@ -114,7 +114,7 @@ static int serve(const struct settings *settings)
 /* What we run, and then ourselves. */
 static int restrain(const struct settings *settings, struct error *err)
 {
-	return launch_as(settings->zfs_user, err)
+	return launch_as(settings->zfs_user, err) < 0
 		       ? -1
 		       : privileges_keep(settings->zfs_user != NULL, err);
 }

@@ -148,7 +148,7 @@ int mount_place(int mount, const char *source, const char *path, enum mount_role
 		return fail_errno(err, "cannot set the mount flags for '%s'", path);
 	if (move_mount(mount, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH))
 		return fail_errno(err, "cannot mount '%s' at '%s'", source, path);
-	if (verify(path, source, role, attrs, err)) {
+	if (verify(path, source, role, attrs, err) < 0) {
 		umount2(path, UMOUNT_NOFOLLOW);
 		return -1;
 	}
@@ -226,7 +226,7 @@ static bool is_silent(const char *path)
 
 	arena_init(&arena, SIZE_MAX);
 	const struct mount *top =
-		mount_table_read(&arena, &table, &err) ? NULL : mount_at(&table, path);
+		mount_table_read(&arena, &table, &err) < 0 ? NULL : mount_at(&table, path);
 	bool silent = top && mount_is_network(top) &&
 		      usage_ask(top, now_ms() + SILENT_MS, &ignored) == ETIMEDOUT;
 	arena_fini(&arena);
@@ -249,14 +249,14 @@ int mount_remove(const char *path, struct error *err)
 {
 	size_t before, after;
 
-	if (count_at(path, &before, err))
+	if (count_at(path, &before, err) < 0)
 		return -1;
 	int error = errno = unmount(path);
 	if (error == EBUSY)
 		return busy(path, err);
 	if (error && error != ETIMEDOUT)
 		return fail_errno(err, "cannot unmount '%s'", path);
-	if (count_at(path, &after, err))
+	if (count_at(path, &after, err) < 0)
 		return -1;
 	if (after < before)
 		return 0;

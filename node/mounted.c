@@ -15,13 +15,13 @@ int mounted_find(struct rpc_call *call, const char *id, const char *path,
 {
 	char *canonical = NULL;
 
-	if (request_text(id, "volume_id", err) || request_text(path, "volume_path", err))
+	if (request_text(id, "volume_id", err) < 0 || request_text(path, "volume_path", err) < 0)
 		return -1;
 	const char *dataset = node_dataset_name(call, id);
-	if (!path_check(path, "volume_path", err) &&
-	    path_canonical(&call->arena, path, &canonical, err))
+	if (path_check(path, "volume_path", err) == 0 &&
+	    path_canonical(&call->arena, path, &canonical, err) < 0)
 		return -1;
-	if (mount_table_read(&call->arena, ret_table, err))
+	if (mount_table_read(&call->arena, ret_table, err) < 0)
 		return -1;
 	*ret = canonical ? mount_of_at(ret_table, dataset, canonical) : NULL;
 	if (!*ret)

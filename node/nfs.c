@@ -141,7 +141,7 @@ static int set_addresses(int context, const char *source, struct error *err)
 {
 	char server[ADDRESS_MAX], own[ADDRESS_MAX];
 
-	if (address_of_server(source, server, err) || address_towards(server, own, err))
+	if (address_of_server(source, server, err) < 0 || address_towards(server, own, err) < 0)
 		return -1;
 	if (fsconfig(context, FSCONFIG_SET_STRING, "addr", server, 0) ||
 	    fsconfig(context, FSCONFIG_SET_STRING, "clientaddr", own, 0))
@@ -158,7 +158,7 @@ static void mount_share(void *work)
 		fail_mount(-1, mounting->source, &mounting->error);
 		return;
 	}
-	if (set_addresses(context, mounting->source, &mounting->error))
+	if (set_addresses(context, mounting->source, &mounting->error) < 0)
 		return;
 	if (!set_all(context, mounting) && !fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
 		mounting->mount = fsmount(context, FSMOUNT_CLOEXEC, 0);

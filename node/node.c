@@ -37,7 +37,7 @@ int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struc
 {
 	struct node *node = call->app;
 
-	if (node_need_pool(call, "volume", id, err))
+	if (node_need_pool(call, "volume", id, err) < 0)
 		return -1;
 	return catalog_get(node->catalog, call->deadline, &call->arena, id, ret, err);
 }

@@ -128,7 +128,7 @@ int path_make(const char *path, enum path_kind kind, bool *ret_made, struct erro
 		return 0;
 	if (errno != EEXIST)
 		return fail_errno(err, "cannot make the %s '%s'", what, path);
-	if (look(path, &st, &found, err))
+	if (look(path, &st, &found, err) < 0)
 		return -1;
 	if (found != kind)
 		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is %s; a %s is mounted on a %s", path,
@@ -144,7 +144,7 @@ int path_remove(const char *path, struct error *err)
 	enum path_kind kind;
 	struct stat st;
 
-	if (look(path, &st, &kind, err))
+	if (look(path, &st, &kind, err) < 0)
 		return -1;
 	if (kind == PATH_ABSENT)
 		return 0;

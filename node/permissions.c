@@ -91,7 +91,8 @@ int permissions_group(const char *name, gid_t *ret, struct error *err)
 int permissions_parse(const char *root, const char *mount_group, struct permissions *ret,
 		      struct error *err)
 {
-	return parse_root(root, ret, err) || permissions_group(mount_group, &ret->mount_group, err)
+	return parse_root(root, ret, err) < 0 ||
+			       permissions_group(mount_group, &ret->mount_group, err) < 0
 		       ? -1
 		       : 0;
 }

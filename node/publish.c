@@ -32,7 +32,7 @@ static const struct mount *find_staging(struct rpc_call *call, const struct moun
 
 	if (top && mount_is_of(top, node_dataset_name(call, id)) && mount_is_staging(top))
 		return top;
-	if (!node_find(call, id, &dataset, err))
+	if (node_find(call, id, &dataset, err) == 0)
 		fail(err, ERR_FAILED_PRECONDITION,
 		     "it is not staged at its staging_target_path; call NodeStageVolume first");
 	return NULL;
@@ -88,9 +88,9 @@ static int attach(const struct mount *staging, const char *path, uint64_t attrs,
 	struct error ignored;
 	bool made;
 
-	if (path_make(path, device ? PATH_FILE : PATH_DIRECTORY, &made, err))
+	if (path_make(path, device ? PATH_FILE : PATH_DIRECTORY, &made, err) < 0)
 		return -1;
-	if (mount_attach(staging, path, MOUNT_TARGET, attrs, err)) {
+	if (mount_attach(staging, path, MOUNT_TARGET, attrs, err) < 0) {
 		if (made)
 			path_remove(path, &ignored);
 		return -1;
@@ -103,23 +103,24 @@ static int publish(struct rpc_call *call, const char *id, const char *staging_pa
 {
 	struct mount_table table;
 
-	if (mount_table_read(&call->arena, &table, err))
+	if (mount_table_read(&call->arena, &table, err) < 0)
 		return -1;
 	const struct mount *staging = find_staging(call, &table, id, staging_path, err);
 	if (!staging)
 		return -1;
 	const char *name = node_dataset_name(call, id);
-	if (request_fits(want, mount_format(staging), err))
+	if (request_fits(want, mount_format(staging), err) < 0)
 		return -1;
 	const struct mount *top = mount_at(&table, path);
 	bool leftover = top && is_leftover(top, name);
 	if (top && !leftover)
 		return already_there(top, staging, want->attrs, err);
-	if (want->one_target && check_one_target(&table, name, path, err))
+	if (want->one_target && check_one_target(&table, name, path, err) < 0)
 		return -1;
-	if (leftover && mount_remove(path, err))
+	if (leftover && mount_remove(path, err) < 0)
 		return -1;
-	if (!mount_format(staging)->mounts && block_set_access(&table, staging, want->attrs, err))
+	if (!mount_format(staging)->mounts &&
+	    block_set_access(&table, staging, want->attrs, err) < 0)
 		return -1;
 	return attach(staging, path, want->attrs, err);
 }
@@ -132,18 +133,18 @@ int node_publish_volume(struct rpc_call *call, const NodePublishVolumeRequest *r
 	gid_t group; /* staging has set it; here it is only to be one */
 
 	(void)rsp;
-	if (request_text(req->volume_id, "volume_id", err) ||
-	    path_check(req->target_path, "target_path", err) ||
-	    request_capability(req->volume_capability, &want, err) ||
-	    permissions_group(want.group, &group, err))
+	if (request_text(req->volume_id, "volume_id", err) < 0 ||
+	    path_check(req->target_path, "target_path", err) < 0 ||
+	    request_capability(req->volume_capability, &want, err) < 0 ||
+	    permissions_group(want.group, &group, err) < 0)
 		return -1;
 	if (!*req->staging_target_path)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "staging_target_path is missing; stage volume '%s' first",
 			    req->volume_id);
-	if (path_check(req->staging_target_path, "staging_target_path", err) ||
-	    path_canonical(&call->arena, req->staging_target_path, &staging_path, err) ||
-	    path_canonical(&call->arena, req->target_path, &path, err))
+	if (path_check(req->staging_target_path, "staging_target_path", err) < 0 ||
+	    path_canonical(&call->arena, req->staging_target_path, &staging_path, err) < 0 ||
+	    path_canonical(&call->arena, req->target_path, &path, err) < 0)
 		return -1;
 	if (!path)
 		return fail(err, ERR_FAILED_PRECONDITION,
@@ -151,7 +152,7 @@ int node_publish_volume(struct rpc_call *call, const NodePublishVolumeRequest *r
 			    req->target_path);
 	if (req->readonly)
 		want.attrs |= MOUNT_ATTR_RDONLY;
-	if (publish(call, req->volume_id, staging_path, path, &want, err))
+	if (publish(call, req->volume_id, staging_path, path, &want, err) < 0)
 		return fail_context(err, "volume '%s' is not published", req->volume_id);
 	return 0;
 }
@@ -162,7 +163,7 @@ static int unpublish(struct arena *arena, const char *dataset, const char *path,
 	struct mount_table table;
 
 	for (;;) {
-		if (mount_table_read(arena, &table, err))
+		if (mount_table_read(arena, &table, err) < 0)
 			return -1;
 		const struct mount *top = mount_at(&table, path);
 		if (!top)
@@ -177,7 +178,7 @@ static int unpublish(struct arena *arena, const char *dataset, const char *path,
 				    "'%s' is a staging that is published from; unpublish its "
 				    "targets",
 				    path);
-		if (mount_remove(path, err))
+		if (mount_remove(path, err) < 0)
 			return -1;
 	}
 }
@@ -188,12 +189,12 @@ int node_unpublish_volume(struct rpc_call *call, const NodeUnpublishVolumeReques
 	char *path;
 
 	(void)rsp;
-	if (request_text(req->volume_id, "volume_id", err) ||
-	    path_check(req->target_path, "target_path", err) ||
-	    path_canonical(&call->arena, req->target_path, &path, err))
+	if (request_text(req->volume_id, "volume_id", err) < 0 ||
+	    path_check(req->target_path, "target_path", err) < 0 ||
+	    path_canonical(&call->arena, req->target_path, &path, err) < 0)
 		return -1;
 	const char *dataset = node_dataset_name(call, req->volume_id);
-	if (path && unpublish(&call->arena, dataset, path, err))
+	if (path && unpublish(&call->arena, dataset, path, err) < 0)
 		return fail_context(err, "volume '%s' is not unpublished", req->volume_id);
 	return 0;
 }

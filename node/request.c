@@ -61,7 +61,7 @@ int request_capability(const VolumeCapability *capability, struct mount_request 
 {
 	if (!capability)
 		return fail(err, ERR_INVALID_ARGUMENT, "volume_capability is missing");
-	if (check_access_mode(capability, err))
+	if (check_access_mode(capability, err) < 0)
 		return -1;
 	int mode = capability->access_mode->mode;
 	*ret = (struct mount_request){
@@ -70,7 +70,7 @@ int request_capability(const VolumeCapability *capability, struct mount_request 
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "volume_capability has no access type; ask for mount or block");
 	if (capability->access_type_case == VOLUME_CAPABILITY_ACCESS_TYPE_MOUNT &&
-	    take_mount(capability->mount, ret, err))
+	    take_mount(capability->mount, ret, err) < 0)
 		return -1;
 	if (access_mode_readonly(mode))
 		ret->attrs |= MOUNT_ATTR_RDONLY;

@@ -204,7 +204,7 @@ static int parse_topology(struct settings *settings, struct error *err)
 
 	settings->topology = mem_alloc((given.topology.n + 1) * sizeof(*settings->topology));
 	for (size_t i = 0; i < given.topology.n; i++)
-		if (add_segment(settings, given.topology.values[i], err))
+		if (add_segment(settings, given.topology.values[i], err) < 0)
 			return -1;
 	for (size_t i = 0; i < settings->n_topology; i++)
 		if (!strcasecmp(settings->topology[i].key, PLUGIN_TOPOLOGY_KEY))
@@ -228,16 +228,17 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 	ret->check = given.check;
 	ret->zfs_user = given.zfs_user && *given.zfs_user ? given.zfs_user : NULL;
 	ret->dataset = given.dataset && *given.dataset ? given.dataset : NULL;
-	if (ret->dataset && check_dataset(ret->dataset, err))
+	if (ret->dataset && check_dataset(ret->dataset, err) < 0)
 		return -1;
-	if (log_setup(given.log_level, given.log_format, err) ||
-	    parse_number("rescan", given.rescan, 1, 86400, &ret->rescan_seconds, err) ||
+	if (log_setup(given.log_level, given.log_format, err) < 0 ||
+	    parse_number("rescan", given.rescan, 1, 86400, &ret->rescan_seconds, err) < 0 ||
 	    parse_number("zfs-timeout", given.zfs_timeout, 1, 86400, &ret->zfs_timeout_seconds,
-			 err) ||
-	    parse_number("trash-ttl", given.trash_ttl, 0, TRASH_TTL_MAX, &ret->trash_ttl, err) ||
+			 err) < 0 ||
+	    parse_number("trash-ttl", given.trash_ttl, 0, TRASH_TTL_MAX, &ret->trash_ttl, err) <
+		    0 ||
 	    parse_number("max-volumes", given.max_volumes, 0, MAX_VOLUMES_MAX, &ret->max_volumes,
-			 err) ||
-	    parse_address(ret, err) || parse_node_id(ret, err))
+			 err) < 0 ||
+	    parse_address(ret, err) < 0 || parse_node_id(ret, err) < 0)
 		return -1;
 	return parse_topology(ret, err);
 }

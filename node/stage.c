@@ -19,8 +19,8 @@ static int stage(struct rpc_call *call, const struct staging *staging, const cha
 {
 	struct permissions permissions;
 
-	if (permissions_parse(staging->root, group, &permissions, err) ||
-	    staging_mount(&call->arena, staging, err))
+	if (permissions_parse(staging->root, group, &permissions, err) < 0 ||
+	    staging_mount(&call->arena, staging, err) < 0)
 		return -1;
 	return permissions_apply(staging->path, &permissions, err);
 }
@@ -34,11 +34,11 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 	char *path;
 
 	(void)rsp;
-	if (request_text(req->volume_id, "volume_id", err) ||
-	    path_check(req->staging_target_path, "staging_target_path", err) ||
-	    request_capability(req->volume_capability, &want, err) ||
-	    attach_find(call, req, &staging, err) ||
-	    path_canonical(&call->arena, req->staging_target_path, &path, err))
+	if (request_text(req->volume_id, "volume_id", err) < 0 ||
+	    path_check(req->staging_target_path, "staging_target_path", err) < 0 ||
+	    request_capability(req->volume_capability, &want, err) < 0 ||
+	    attach_find(call, req, &staging, err) < 0 ||
+	    path_canonical(&call->arena, req->staging_target_path, &path, err) < 0)
 		return -1;
 	if (!path)
 		return fail(err, ERR_FAILED_PRECONDITION,
@@ -49,7 +49,8 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 	staging.attrs = want.attrs;
 	staging.options = want.flags;
 	staging.n_options = want.n_flags;
-	if (request_fits(&want, staging.format, err) || stage(call, &staging, want.group, err))
+	if (request_fits(&want, staging.format, err) < 0 ||
+	    stage(call, &staging, want.group, err) < 0)
 		return fail_context(err, "volume '%s' is not staged", req->volume_id);
 	return 0;
 }
@@ -60,7 +61,7 @@ static int lock(struct rpc_call *call, const char *id, struct error *err)
 	struct dataset *dataset;
 	struct error gone;
 
-	if (node_find(call, id, &dataset, &gone) || !dataset->has_key)
+	if (node_find(call, id, &dataset, &gone) < 0 || !dataset->has_key)
 		return 0;
 	return key_unload(dataset->name, err);
 }
@@ -69,7 +70,7 @@ static int unstage(struct rpc_call *call, const char *id, const char *path, stru
 {
 	const char *dataset = node_dataset_name(call, id);
 
-	if (staging_unmount(&call->arena, dataset, path, err))
+	if (staging_unmount(&call->arena, dataset, path, err) < 0)
 		return -1;
 	return dataset ? lock(call, id, err) : 0;
 }
@@ -80,11 +81,11 @@ int node_unstage_volume(struct rpc_call *call, const NodeUnstageVolumeRequest *r
 	char *path;
 
 	(void)rsp;
-	if (request_text(req->volume_id, "volume_id", err) ||
-	    path_check(req->staging_target_path, "staging_target_path", err) ||
-	    path_canonical(&call->arena, req->staging_target_path, &path, err))
+	if (request_text(req->volume_id, "volume_id", err) < 0 ||
+	    path_check(req->staging_target_path, "staging_target_path", err) < 0 ||
+	    path_canonical(&call->arena, req->staging_target_path, &path, err) < 0)
 		return -1;
-	if (path && unstage(call, req->volume_id, path, err))
+	if (path && unstage(call, req->volume_id, path, err) < 0)
 		return fail_context(err, "volume '%s' is not unstaged", req->volume_id);
 	return 0;
 }

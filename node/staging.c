@@ -25,7 +25,7 @@ static int mount_opened(const struct staging *staging, struct error *err)
 
 	for (int tries = 0; failed && err->code == ERR_UNAUTHENTICATED && tries < LOAD_TRIES;
 	     tries++) {
-		if (key_load(staging->source, staging->key, err))
+		if (key_load(staging->source, staging->key, err) < 0)
 			return -1;
 		failed = zfs_mount(staging->source, staging->path, err);
 	}
@@ -34,7 +34,7 @@ static int mount_opened(const struct staging *staging, struct error *err)
 
 int staging_mount_dataset(const struct staging *staging, struct error *err)
 {
-	if (mount_opened(staging, err))
+	if (mount_opened(staging, err) < 0)
 		return -1;
 	return mount_make_staging(staging->path, staging->source, staging->attrs, err);
 }
@@ -48,7 +48,7 @@ static int stage_again(const struct mount_table *table, const struct mount *top,
 {
 	const uint64_t attrs = staging->attrs;
 
-	if (staging->check && staging->check(staging, err))
+	if (staging->check && staging->check(staging, err) < 0)
 		return -1;
 	if (mount_is_staging(top) && top->attrs == attrs)
 		return 0;
@@ -66,7 +66,7 @@ int staging_mount(struct arena *arena, const struct staging *staging, struct err
 	struct mount_table table;
 	bool made;
 
-	if (mount_table_read(arena, &table, err))
+	if (mount_table_read(arena, &table, err) < 0)
 		return -1;
 	const struct mount *top = mount_at(&table, staging->path);
 	if (top && (strcmp(top->source, staging->source) != 0 || top->master))
@@ -75,7 +75,7 @@ int staging_mount(struct arena *arena, const struct staging *staging, struct err
 			    staging->source, staging->path, top->source);
 	if (top)
 		return stage_again(&table, top, staging, err);
-	if (path_make(staging->path, PATH_DIRECTORY, &made, err))
+	if (path_make(staging->path, PATH_DIRECTORY, &made, err) < 0)
 		return -1;
 	const struct mount *other = mount_of_source(&table, staging->source);
 	int failed = other ? mount_attach(other, staging->path, MOUNT_STAGING, staging->attrs, err)
@@ -90,7 +90,7 @@ int staging_unmount(struct arena *arena, const char *dataset, const char *path, 
 	struct mount_table table;
 
 	for (;;) {
-		if (mount_table_read(arena, &table, err))
+		if (mount_table_read(arena, &table, err) < 0)
 			return -1;
 		const struct mount *top = mount_at(&table, path);
 		/* Another volume's, or a target: not staged here. */
@@ -101,7 +101,7 @@ int staging_unmount(struct arena *arena, const char *dataset, const char *path, 
 			return fail(err, ERR_FAILED_PRECONDITION,
 				    "'%s' is published from it at '%s'; unpublish that first", path,
 				    target->target);
-		if (mount_remove(path, err))
+		if (mount_remove(path, err) < 0)
 			return -1;
 	}
 }

@@ -41,7 +41,7 @@ static int fill_device(struct arena *arena, const struct mount *mount,
 	VolumeUsage *row = new_volume_usage(arena);
 
 	row->unit = VOLUME_USAGE_UNIT_BYTES;
-	if (block_size(mount, &row->total, err))
+	if (block_size(mount, &row->total, err) < 0)
 		return -1;
 	rsp->usage = arena_alloc(arena, sizeof(*rsp->usage));
 	rsp->usage[rsp->n_usage++] = row;
@@ -57,13 +57,13 @@ int node_get_volume_stats(struct rpc_call *call, const NodeGetVolumeStatsRequest
 	struct mount_table table;
 	struct statvfs fs;
 
-	if (mounted_find(call, req->volume_id, req->volume_path, &table, &mount, err))
+	if (mounted_find(call, req->volume_id, req->volume_path, &table, &mount, err) < 0)
 		return -1;
 	examine(call, req->volume_id, &table, mount, &facts, &fs);
 	bool answers = facts.top == mount && !facts.error;
 	if (answers && mount_format(mount)->mounts)
 		fill_usage(&call->arena, &fs, rsp);
-	else if (answers && fill_device(&call->arena, mount, rsp, err))
+	else if (answers && fill_device(&call->arena, mount, rsp, err) < 0)
 		return -1;
 	rsp->volume_condition = new_volume_condition(&call->arena);
 	rsp->volume_condition->abnormal = condition_judge(&call->arena, &facts, &condition);

@@ -57,7 +57,7 @@ static int make_trash(struct arena *arena, const char *parent, struct error *err
 
 	zfs_property(&properties, "canmount", "off");
 	zfs_property(&properties, "mountpoint", "none");
-	if (!zfs_create(dataset_trash(arena, parent), &properties, err))
+	if (zfs_create(dataset_trash(arena, parent), &properties, err) == 0)
 		return 0;
 	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
 }
@@ -70,12 +70,12 @@ static int throw_away(struct rpc_call *call, struct dataset *dataset, struct err
 	struct snapshot_list snapshots;
 
 	catalog_snapshots_of(node->catalog, &call->arena, dataset, &snapshots);
-	if (node->trash_ttl && stamp(&call->arena, dataset, err))
+	if (node->trash_ttl && stamp(&call->arena, dataset, err) < 0)
 		return -1;
-	if (zfs_rename(dataset->name, name, err)) {
+	if (zfs_rename(dataset->name, name, err) < 0) {
 		/* What the trash misses is itself: it is made when first needed. */
-		if (err->code != ERR_UNAVAILABLE || make_trash(&call->arena, parent, err) ||
-		    zfs_rename(dataset->name, name, err))
+		if (err->code != ERR_UNAVAILABLE || make_trash(&call->arena, parent, err) < 0 ||
+		    zfs_rename(dataset->name, name, err) < 0)
 			return -1;
 	}
 	catalog_move(node->catalog, dataset, name, &snapshots);
@@ -87,18 +87,18 @@ static int destroy_once(struct rpc_call *call, const struct dataset *known, stru
 	struct node *node = call->app;
 	size_t children;
 
-	if (check_unpublished(&call->arena, known, err))
+	if (check_unpublished(&call->arena, known, err) < 0)
 		return -1;
 	struct dataset *dataset =
 		agent_prove(&call->arena, catalog_parent(node->catalog), known, &children, err);
-	if (!dataset || check_unpublished(&call->arena, dataset, err) ||
-	    exports_apply(&call->arena, node, dataset, err) ||
-	    agent_check_unmounted(&call->arena, dataset->name, err) ||
-	    check_childless(dataset->name, children, err))
+	if (!dataset || check_unpublished(&call->arena, dataset, err) < 0 ||
+	    exports_apply(&call->arena, node, dataset, err) < 0 ||
+	    agent_check_unmounted(&call->arena, dataset->name, err) < 0 ||
+	    check_childless(dataset->name, children, err) < 0)
 		return -1;
 	if (dataset->snapshots || node->trash_ttl)
 		return throw_away(call, dataset, err);
-	if (zfs_destroy(dataset->name, err))
+	if (zfs_destroy(dataset->name, err) < 0)
 		return -1;
 	catalog_drop(node->catalog, dataset->name);
 	return 0;
@@ -110,7 +110,7 @@ static int destroy(struct rpc_call *call, const struct dataset *known, struct er
 	struct node *node = call->app;
 	const char *key = origin_key(&call->arena, known->name);
 
-	if (catalog_claim(node->catalog, call->deadline, key, err))
+	if (catalog_claim(node->catalog, call->deadline, key, err) < 0)
 		return -1;
 	int failed = destroy_once(call, known, err);
 	if (failed && err->code == ERR_ALREADY_EXISTS)
@@ -122,7 +122,7 @@ static int destroy(struct rpc_call *call, const struct dataset *known, struct er
 /* Not in the catalog: it is gone only if ZFS does not have it either. */
 static int find_anew(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
 {
-	if (agent_look(call, node_dataset_name(call, id), err))
+	if (agent_look(call, node_dataset_name(call, id), err) < 0)
 		return -1;
 	return node_find(call, id, ret, err);
 }
@@ -133,17 +133,17 @@ int destroy_dataset(struct rpc_call *call, const DestroyDatasetRequest *req,
 	struct dataset *dataset;
 
 	(void)rsp;
-	if (request_text(req->id, "id", err))
+	if (request_text(req->id, "id", err) < 0)
 		return -1;
-	if (node_find(call, req->id, &dataset, err)) {
+	if (node_find(call, req->id, &dataset, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return -1;
-		if (find_anew(call, req->id, &dataset, err))
+		if (find_anew(call, req->id, &dataset, err) < 0)
 			return err->code == ERR_NOT_FOUND ? 0 : -1;
 	}
-	if (!destroy(call, dataset, err))
+	if (destroy(call, dataset, err) == 0)
 		return 0;
-	if (err->code == ERR_NOT_FOUND && find_anew(call, req->id, &dataset, err) &&
+	if (err->code == ERR_NOT_FOUND && find_anew(call, req->id, &dataset, err) < 0 &&
 	    err->code == ERR_NOT_FOUND)
 		return 0;
 	return fail_context(err, "volume '%s' is not destroyed", req->id);
@@ -157,7 +157,7 @@ static void reap_origin(struct catalog *catalog, struct arena *arena, const char
 	struct error err;
 
 	/* Who clones this dataset has the claim; what the snapshot is for is known afterwards. */
-	if (catalog_claim(catalog, now_ms() + CATALOG_WAIT_MS, key, &err))
+	if (catalog_claim(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
 		return;
 	int failed = zfs_destroy_origin(snapshot, &err);
 	catalog_release(catalog, key);
@@ -180,8 +180,8 @@ static void reap_claimed(struct catalog *catalog, struct arena *arena, const str
 	if (dataset && (dataset->snapshots || children ||
 			(dataset->deleted && time(NULL) < dataset->deleted + ttl)))
 		return;
-	if (dataset && !agent_check_unmounted(arena, dataset->name, &err) &&
-	    !zfs_destroy(dataset->name, &err)) {
+	if (dataset && agent_check_unmounted(arena, dataset->name, &err) == 0 &&
+	    zfs_destroy(dataset->name, &err) == 0) {
 		log_info("a deleted volume is destroyed", log_str("volume", dataset->id),
 			 log_str("dataset", dataset->name));
 		catalog_drop(catalog, dataset->name);
@@ -197,7 +197,7 @@ static void reap_dataset(struct catalog *catalog, struct arena *arena, const str
 	const char *key = origin_key(arena, known->name);
 	struct error err;
 
-	if (catalog_claim(catalog, now_ms() + CATALOG_WAIT_MS, key, &err))
+	if (catalog_claim(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
 		return;
 	reap_claimed(catalog, arena, known, ttl);
 	catalog_release(catalog, key);

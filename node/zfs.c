@@ -79,7 +79,7 @@ int zfs_create_zvol(const char *name, int64_t size, bool thin,
 	const char *const operands[] = {"-s", "-V", bytes, name};
 	size_t skipped = thin ? 0 : 1;
 
-	if (zfs_check_devices(err))
+	if (zfs_check_devices(err) < 0)
 		return -1;
 	snprintf(bytes, sizeof(bytes), "%" PRId64, size);
 	return make("create", properties, operands + skipped, COUNT(operands) - skipped, err);
@@ -150,10 +150,10 @@ static int set_several(struct arena *arena, const char *name,
 		names = arena_printf(arena, "%s,%s", names, properties->rows[i].name);
 	const char *argv[] = {"zfs", "get", "-Hp", "-o", "property,value,source",
 			      names, name,  NULL};
-	if (zfs_run_once(&(struct exec){.argv = argv}, &before, err))
+	if (zfs_run_once(&(struct exec){.argv = argv}, &before, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i += step) {
-		if (set_rows(arena, name, &properties->rows[i], step, err)) {
+		if (set_rows(arena, name, &properties->rows[i], step, err) < 0) {
 			put_back(arena, name, properties->rows, n, before);
 			return -1;
 		}
@@ -196,7 +196,7 @@ static int check_unheld(const char *name, struct error *err)
 {
 	uint64_t holds;
 
-	if (zfs_userrefs(name, &holds, err))
+	if (zfs_userrefs(name, &holds, err) < 0)
 		return -1;
 	if (holds)
 		return fail(err, ERR_FAILED_PRECONDITION,
@@ -209,13 +209,13 @@ int zfs_destroy_snapshot(const char *name, struct error *err)
 {
 	const char *argv[] = {"zfs", "destroy", name, NULL};
 
-	if (!zfs_run_once(&(struct exec){.argv = argv}, NULL, err))
+	if (zfs_run_once(&(struct exec){.argv = argv}, NULL, err) == 0)
 		return 0;
 	/* The second is what a clone that is being made looks like. */
 	bool cloned = strstr(err->text, "has dependent clones") || err->code == ERR_ALREADY_EXISTS;
 	if (!cloned && !strstr(err->text, "is busy") && !strstr(err->text, "being held"))
 		return -1;
-	if (check_unheld(name, err))
+	if (check_unheld(name, err) < 0)
 		return -1;
 	return cloned ? zfs_destroy_origin(name, err) : zfs_destroy(name, err);
 }
@@ -232,7 +232,7 @@ int zfs_mount(const char *name, const char *path, struct error *err)
 	}
 	struct zfs_properties mountpoint = {.n = 0};
 	zfs_property(&mountpoint, "mountpoint", path);
-	if (zfs_set(name, &mountpoint, err))
+	if (zfs_set(name, &mountpoint, err) < 0)
 		return -1;
 	return zfs_run((const char *const[]){"zfs", "mount", name, NULL}, err);
 }

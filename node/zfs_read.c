@@ -108,7 +108,7 @@ int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
 	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(parent, "/"), parent);
 	/* zfs-fuse's zpool knows neither -H nor -p: a headline, then "pool guid 123 default". */
 	const char *argv[] = {"zpool", "get", "guid,health", pool, NULL};
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err)) {
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0) {
 		if (strstr(err->text, "no such pool"))
 			fail(err, ERR_FAILED_PRECONDITION,
 			     "there is no pool '%s' on this host; import it with 'zpool import', "
@@ -133,7 +133,7 @@ int zfs_userrefs(const char *name, uint64_t *ret, struct error *err)
 	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", "userrefs", name, NULL};
 	auto_free char *out = NULL;
 
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err))
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
 		return -1;
 	*ret = strtoull(out, NULL, 10);
 	return 0;
@@ -144,7 +144,7 @@ int zfs_volsize(const char *name, int64_t *ret, struct error *err)
 	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", "volsize", name, NULL};
 	auto_free char *out = NULL;
 
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err))
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
 		return -1;
 	*ret = (int64_t)strtoull(out, NULL, 10);
 	if (*ret <= 0)

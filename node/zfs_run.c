@@ -147,7 +147,7 @@ int zfs_run(const char *const *argv, struct error *err)
 int zfs_run_with(const char *const *argv, const char *input, struct error *err)
 {
 	for (long ms = 10;; ms *= 2) {
-		if (!zfs_run_once(&(struct exec){.argv = argv, .input = input}, NULL, err))
+		if (zfs_run_once(&(struct exec){.argv = argv, .input = input}, NULL, err) == 0)
 			return 0;
 		if (ms > 1280 || !strstr(err->text, "dataset is busy"))
 			return -1;

@@ -54,7 +54,7 @@ static int verify(const struct dataset *dataset, int64_t deadline, const struct 
 {
 	struct content now;
 
-	if (look(dataset->name, deadline, &now, err))
+	if (look(dataset->name, deadline, &now, err) < 0)
 		return -1;
 	if (!strcmp(now.type, dataset->format->name) && strcmp(now.uuid, before->uuid) != 0)
 		return 0;
@@ -71,7 +71,7 @@ static int record(struct rpc_call *call, const struct dataset *dataset, struct e
 	struct dataset formatted = *dataset;
 
 	zfs_property(&properties, "zcsi:formatted", dataset->format->name);
-	if (zfs_set(dataset->name, &properties, err))
+	if (zfs_set(dataset->name, &properties, err) < 0)
 		return -1;
 	formatted.formatted = true;
 	catalog_put(node->catalog, &formatted);
@@ -85,7 +85,8 @@ static int prepare(const struct staging *staging, struct error *err)
 	const int64_t deadline = staging->call->deadline;
 	struct content content;
 
-	if (look(dataset->name, deadline, &content, err) || check_content(dataset, &content, err))
+	if (look(dataset->name, deadline, &content, err) < 0 ||
+	    check_content(dataset, &content, err) < 0)
 		return -1;
 	if (dataset->formatted)
 		return 0;
@@ -93,17 +94,17 @@ static int prepare(const struct staging *staging, struct error *err)
 		 log_str("volume", dataset->id), log_str("type", dataset->format->name));
 	int failed = *content.type ? filesystem_renew(dataset->format, staging->source, err)
 				   : filesystem_make(dataset->format, staging->source, err);
-	if (failed || verify(dataset, deadline, &content, err))
+	if (failed || verify(dataset, deadline, &content, err) < 0)
 		return -1;
 	return record(staging->call, dataset, err);
 }
 
 int zvol_stage(const struct staging *staging, struct error *err)
 {
-	if (prepare(staging, err))
+	if (prepare(staging, err) < 0)
 		return -1;
 	auto_close int mount = mount_create(staging->format->name, staging->source, NULL, err);
-	if (mount < 0 || filesystem_grow(staging->format, mount, err))
+	if (mount < 0 || filesystem_grow(staging->format, mount, err) < 0)
 		return -1;
 	return mount_place(mount, staging->source, staging->path, MOUNT_STAGING, staging->attrs,
 			   err);

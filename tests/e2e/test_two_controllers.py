@@ -132,6 +132,8 @@ def test_one_name_is_one_snapshot(cluster, take):
     assert len(cluster.controllers[0].ListSnapshots().entries) == SNAPSHOTS
 
 
+# A thousand volumes, and what is left of them is destroyed.
+@pytest.mark.timeout(900)
 def test_one_name_is_one_volume_whatever_becomes_of_the_agents(cluster):
     trouble = Trouble(cluster.hosts, seed=7)
     answered = {}
