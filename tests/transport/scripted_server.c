@@ -128,7 +128,7 @@ static void *play_script(void *arg)
 		if (!it->gone)
 			say(it, turn->bytes, turn->size);
 	}
-	if (script->then == FLOOD)
+	if (script->then == FLOOD && !it->gone)
 		flood(it, turn - 1);
 	while (script->then == STAY && take(it))
 		;
@@ -189,7 +189,6 @@ int scripted_start(void **state)
 	memset(&ends, 0, sizeof(ends));
 	memset(&server, 0, sizeof(server));
 	ends.limits = limits_default;
-	ends.limits.wait_ms = 300;
 	ends.limits.ping_ms = 100;
 	snprintf(server.folder, sizeof(server.folder), "/tmp/zcsi-client-XXXXXX");
 	if (!mkdtemp(server.folder))
