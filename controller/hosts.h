@@ -26,7 +26,8 @@ typedef int search_fn(struct rpc_call *call, const struct search *search, const 
 
 /*
  * *ret is NULL when nobody has it. ERR_UNAVAILABLE names an agent that did not say whether it has
- * it, ERR_FAILED_PRECONDITION one whose pool is missing, or two that both have it.
+ * it, or could not, without its pool; ERR_FAILED_PRECONDITION one that is not what it was, or two
+ * that both have it.
  */
 search_fn hosts_search;
 /*

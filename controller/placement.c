@@ -191,7 +191,7 @@ int placement_choose(struct arena *arena, const struct hosts *hosts, const char 
 	if (best.host)
 		return 0;
 	if (troubled)
-		return fail(err, ERR_FAILED_PRECONDITION,
+		return fail(err, ERR_UNAVAILABLE,
 			    "the pool for volume '%s', on node '%s', cannot be used: %s", name,
 			    troubled->node_id, troubled->problem);
 	return fail_nowhere(arena, hosts, name, where, err);

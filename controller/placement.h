@@ -29,7 +29,7 @@ char *placement_asked(struct arena *arena, const struct where *where);
 
 /*
  * The host for a new volume of that name, one of hosts->list. ERR_RESOURCE_EXHAUSTED says what was
- * asked and what there is; ERR_FAILED_PRECONDITION what is wrong with the only pools that fit.
+ * asked and what there is; ERR_UNAVAILABLE what is wrong with the only pools that fit.
  */
 int placement_choose(struct arena *arena, const struct hosts *hosts, const char *name,
 		     const struct where *where, const struct host **ret, struct error *err);

@@ -119,14 +119,9 @@ int catalog_ready(struct catalog *catalog, int64_t deadline, struct error *err)
 	while (catalog->state == CATALOG_LOADING && !catalog->stopping)
 		if (!catalog_wait(catalog, deadline))
 			break;
-	switch (catalog->state) {
-	case CATALOG_READY:
+	if (catalog->state == CATALOG_READY)
 		return 0;
-	case CATALOG_PROBLEM:
-		return fail(err, ERR_FAILED_PRECONDITION, "%s", catalog->problem);
-	default:
-		return fail(err, ERR_UNAVAILABLE, "%s", catalog->problem);
-	}
+	return fail(err, ERR_UNAVAILABLE, "%s", catalog->problem);
 }
 
 int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err)
@@ -264,5 +259,6 @@ void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_p
 
 	*ret = (struct catalog_pool){.guid = catalog->pool_guid,
 				     .available = catalog->available,
+				     .loading = catalog->state == CATALOG_LOADING,
 				     .problem = arena_strdup(arena, catalog->problem)};
 }

@@ -48,7 +48,7 @@ int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err
 int catalog_look(struct catalog *catalog, int64_t deadline, const char *zfs_name,
 		 struct error *err);
 
-/* ERR_FAILED_PRECONDITION with the problem; ERR_NOT_FOUND only when there is none. */
+/* ERR_UNAVAILABLE with the problem; ERR_NOT_FOUND only when there is none. */
 int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,
 		struct dataset **ret, struct error *err);
 int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,
@@ -68,6 +68,7 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 struct catalog_pool {
 	uint64_t guid;
 	int64_t available;
+	bool loading;        /* not read since the start: that is the problem */
 	const char *problem; /* "" when there is none; in the arena */
 };
 

@@ -9,8 +9,8 @@
 #include "node/catalog_change.h"
 #include "node/catalog_journal.h"
 
-/* SILENT: ZFS does not answer, or a zfs is unfinished, which may yet change what was read. */
-enum catalog_state { CATALOG_LOADING, CATALOG_READY, CATALOG_PROBLEM, CATALOG_SILENT };
+/* PROBLEM: it cannot be read, or a zfs is unfinished, which may yet change what was read. */
+enum catalog_state { CATALOG_LOADING, CATALOG_READY, CATALOG_PROBLEM };
 
 struct catalog {
 	char *parent;
@@ -24,7 +24,7 @@ struct catalog {
 	pthread_cond_t changed;
 	bool stopping;
 	enum catalog_state state;
-	bool unfinished; /* SILENT, until none is and all was read after that */
+	bool unfinished; /* a PROBLEM, until none is and all was read after that */
 	char *problem;   /* why it is not ready; "" when it is */
 	struct holdings holdings;
 	int64_t available, read; /* bytes; when all was read last, in seconds since 1970 */

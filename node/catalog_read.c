@@ -109,19 +109,6 @@ static void begin(struct catalog *catalog)
 	change_forget(catalog);
 }
 
-/* What a reading says of the pool; NULL: nothing is wrong. */
-static void judge(struct catalog *catalog, const struct error *problem)
-{
-	if (catalog->unfinished)
-		return;
-	if (!problem)
-		set_state(catalog, CATALOG_READY, "");
-	else if (problem->code == ERR_UNAVAILABLE)
-		set_state(catalog, CATALOG_SILENT, problem->text);
-	else
-		set_state(catalog, CATALOG_PROBLEM, problem->text);
-}
-
 /* With the mutex, which it gives up while zfs runs. */
 static void read_all(struct catalog *catalog)
 {
@@ -147,7 +134,9 @@ static void read_all(struct catalog *catalog)
 		take_over(catalog, mark, &reading, &fresh);
 		catalog->reap_due = true;
 	}
-	judge(catalog, failed ? &err : NULL);
+	if (!catalog->unfinished)
+		set_state(catalog, failed ? CATALOG_PROBLEM : CATALOG_READY,
+			  failed ? err.text : "");
 	change_unmark(catalog);
 	catalog->readings_done++;
 	plan(catalog, failed, now_ms() - begun);
@@ -216,7 +205,7 @@ void catalog_doubt(void *arg, const char *problem)
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 
 	catalog->unfinished = true;
-	set_state(catalog, CATALOG_SILENT, problem);
+	set_state(catalog, CATALOG_PROBLEM, problem);
 	pthread_cond_broadcast(&catalog->changed);
 }
 
@@ -226,7 +215,7 @@ static void await_unfinished(struct catalog *catalog)
 	char *text;
 
 	while (!catalog->stopping && (text = unfinished_text())) {
-		set_state(catalog, CATALOG_SILENT, text);
+		set_state(catalog, CATALOG_PROBLEM, text);
 		free(text);
 		catalog_wait(catalog, now_ms() + LOCK_MS);
 	}

@@ -26,14 +26,16 @@ static void ask_catalog(struct rpc_call *call, const char *id, struct condition_
 {
 	struct node *node = call->app;
 	struct dataset *dataset;
+	struct catalog_pool pool;
 	struct error err = {.code = ERR_OK};
 
 	if (!node->catalog)
 		return;
 	catalog_get(node->catalog, now_ms(), &call->arena, id, &dataset, &err);
 	facts->has_dataset = err.code != ERR_NOT_FOUND;
-	if (err.code == ERR_FAILED_PRECONDITION)
-		facts->pool_problem = arena_strdup(&call->arena, err.text);
+	catalog_pool(node->catalog, &call->arena, &pool);
+	if (!pool.loading)
+		facts->pool_problem = pool.problem;
 }
 
 void examine(struct rpc_call *call, const char *id, const struct mount_table *table,

@@ -167,7 +167,7 @@ def test_a_parent_destroyed_and_made_again_is_empty(host, volume):
     volume.create()
     run("zfs", "destroy", "-r", host.parent)
     seen(host, lambda: host.agent.GetHost().problem)
-    with refused(CODE.FAILED_PRECONDITION, CODE.UNAVAILABLE, naming=host.parent):
+    with refused(CODE.UNAVAILABLE, naming=host.parent):
         volume.create()
     run("zfs", "create", "-o", "mountpoint=none", host.parent)
     wait_for(lambda: not host.agent.GetHost().problem, "the parent is there")

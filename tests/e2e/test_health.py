@@ -72,7 +72,7 @@ def test_a_pool_that_cannot_be_read(new_host):
              "the pool is read again")
     assert of_node(mounted) == [(csi.DEGRADED, "PoolUnavailable")]
     assert of_node(made) == [(csi.INACCESSIBLE, "PoolUnavailable")]
-    with refused(CODE.FAILED_PRECONDITION, naming="agent"):
+    with refused(CODE.UNAVAILABLE, naming="agent"):
         host.controller.ControllerListVolumeHealth()
     Path(broken, "zfs").unlink()
 

@@ -44,7 +44,7 @@ def calls_that_need_the_pool(host):
 
 def says_what_is_missing(host, *words):
     for name, call in calls_that_need_the_pool(host).items():
-        with refused(CODE.FAILED_PRECONDITION, naming=words) as refusal:
+        with refused(CODE.UNAVAILABLE, naming=words) as refusal:
             call()
         print(f"{name}: {refusal.text}")
     assert all(word in host.agent.GetHost().problem for word in words)
@@ -86,7 +86,7 @@ def test_a_parent_that_goes_away_is_not_an_empty_one(start, pool):
     comes_to_life(host)
     run("zfs", "destroy", f"{pool}/passing")
     wait_for(lambda: host.agent.GetHost().problem, "the node misses its parent")
-    with refused(CODE.FAILED_PRECONDITION, CODE.UNAVAILABLE, naming="passing"):
+    with refused(CODE.UNAVAILABLE, naming="passing"):
         Volume(host, "data").delete()
     run("zfs", "create", f"{pool}/passing")
     host.node_daemon.signal(signal.SIGHUP)

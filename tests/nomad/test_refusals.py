@@ -8,8 +8,7 @@ import pytest
 
 from host import run
 from nomad import (
-    Refused, allocations, nomad, paused, processes, tried, until, volume, volume_create,
-    volume_delete)
+    Refused, paused, processes, tried, until, volume, volume_create, volume_delete)
 
 AGENT = "tcp://10.74.0.1:9740"
 
@@ -58,15 +57,10 @@ def test_a_missing_pool(no_pool):
         assert problem in refused("lost")
 
 
-def test_an_allocation_waits_for_a_missing_pool(create, consumer, no_pool):
-    """Nomad claims again what was a failed precondition, and says nothing of it."""
+def test_an_allocation_whose_pool_is_missing(create, consumer, no_pool):
     create("data")
     with no_pool as problem:
-        user = consumer("user", "data")
-        controller = allocations("zcsi-controller")[0]["ID"]
-        until(lambda: problem in nomad("alloc", "logs", "-stderr", controller),
-              "the controller says why it waits")
-    user.started()
+        assert problem in consumer("user", "data").failure()
 
 
 def test_an_agent_that_does_not_answer(zcsi):

@@ -356,7 +356,7 @@ static void missing_parent_heals(void **state)
 	need_pool(&pool);
 	struct catalog *catalog = started(parent);
 	assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "x", &found, &err), -1);
-	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "zfs create"));
 	assert_non_null(strstr(err.text, parent));
 	assert_int_equal(shell("zfs create -o mountpoint=none %s", parent), 0);
@@ -382,11 +382,11 @@ static void missing_pool_is_a_problem(void **state)
 	need_pool(&pool);
 	struct catalog *catalog = started("node-unit-none/p");
 	assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "x", &found, &err), -1);
-	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "'node-unit-none'"));
 	assert_non_null(strstr(err.text, "zpool import"));
 	assert_int_equal(catalog_refresh(catalog, in_seconds(20), &err), -1);
-	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	catalog_free(catalog);
 }
 

@@ -206,7 +206,7 @@ static void no_pool_and_problem(void **state)
 	add_host("a", "1", 100)->dataset = none;
 	add_host("b", "1", 50)->problem = problem;
 	assert_null(chosen(NULL, &err));
-	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, problem));
 	add_host("c", "1", 1);
 	assert_string_equal(chosen(NULL, &err), "c");
