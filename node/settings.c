@@ -115,6 +115,26 @@ static int parse_number(const char *option, const char *text, long min, long max
 	return 0;
 }
 
+static int parse_numbers(struct settings *settings, struct error *err)
+{
+	const struct {
+		const char *option, *text;
+		long min, max;
+		unsigned *ret;
+	} rows[] = {
+		{"rescan", given.rescan, 1, 86400, &settings->rescan_seconds},
+		{"zfs-timeout", given.zfs_timeout, 1, 86400, &settings->zfs_timeout_seconds},
+		{"trash-ttl", given.trash_ttl, 0, TRASH_TTL_MAX, &settings->trash_ttl},
+		{"max-volumes", given.max_volumes, 0, MAX_VOLUMES_MAX, &settings->max_volumes},
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (parse_number(rows[i].option, rows[i].text, rows[i].min, rows[i].max,
+				 rows[i].ret, err) < 0)
+			return -1;
+	return 0;
+}
+
 /* pool/parent, in letters that no shell and no zfs reads as anything else. */
 static int check_dataset(const char *name, struct error *err)
 {
@@ -230,14 +250,7 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 	ret->dataset = given.dataset && *given.dataset ? given.dataset : NULL;
 	if (ret->dataset && check_dataset(ret->dataset, err) < 0)
 		return -1;
-	if (log_setup(given.log_level, given.log_format, err) < 0 ||
-	    parse_number("rescan", given.rescan, 1, 86400, &ret->rescan_seconds, err) < 0 ||
-	    parse_number("zfs-timeout", given.zfs_timeout, 1, 86400, &ret->zfs_timeout_seconds,
-			 err) < 0 ||
-	    parse_number("trash-ttl", given.trash_ttl, 0, TRASH_TTL_MAX, &ret->trash_ttl, err) <
-		    0 ||
-	    parse_number("max-volumes", given.max_volumes, 0, MAX_VOLUMES_MAX, &ret->max_volumes,
-			 err) < 0 ||
+	if (log_setup(given.log_level, given.log_format, err) < 0 || parse_numbers(ret, err) < 0 ||
 	    parse_address(ret, err) < 0 || parse_node_id(ret, err) < 0)
 		return -1;
 	return parse_topology(ret, err);
