@@ -43,7 +43,7 @@ static int get(struct arena *arena, const char *parent, const char *const *argv,
 
 int zfs_no_parent(const char *parent, struct error *err)
 {
-	return fail(err, ERR_FAILED_PRECONDITION,
+	return fail(err, ERR_UNAVAILABLE,
 		    "there is no dataset '%s' on this host; make it with 'zfs create -p "
 		    "-o mountpoint=none %s'",
 		    parent, parent);
@@ -110,7 +110,7 @@ int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
 	const char *argv[] = {"zpool", "get", "guid,health", pool, NULL};
 	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0) {
 		if (strstr(err->text, "no such pool"))
-			fail(err, ERR_FAILED_PRECONDITION,
+			fail(err, ERR_UNAVAILABLE,
 			     "there is no pool '%s' on this host; import it with 'zpool import', "
 			     "or make one with 'zpool create'",
 			     pool);
