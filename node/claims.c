@@ -7,21 +7,21 @@
  */
 #include "node/claims.h"
 
-#include <time.h>
-
+#include "common/clock.h"
 #include "common/hash.h"
 #include "common/mem.h"
 
 /*
  * Claims begin with the microsecond in which they were made, by the controller's clock, which may
- * be ahead of ours by as much as this. A controller whose clock is behind hears of the floor.
+ * be ahead of ours by as much as this. A controller whose clock is behind hears of the floor, and
+ * goes on from there: so the next start's must be higher, however soon it comes.
  */
-#define AHEAD_MAX_SECONDS 60
-#define CLAIM_OF_SECONDS  ((uint64_t)1000000 << 12)
+#define AHEAD_MAX_US (60 * (uint64_t)1000000)
+#define RANDOM_BITS  12
 
 void claims_init(struct claims *claims)
 {
-	claims->floor = ((uint64_t)time(NULL) + AHEAD_MAX_SECONDS) * CLAIM_OF_SECONDS;
+	claims->floor = ((uint64_t)wall_us() + AHEAD_MAX_US) << RANDOM_BITS;
 }
 
 static uint64_t hash_of(const char *id)

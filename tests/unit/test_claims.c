@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "node/claims.h"
 
 #define SECOND ((uint64_t)1000000 << 12)
@@ -58,6 +59,23 @@ static void a_start_covers_what_was_promised_before(void **state)
 	assert_true(claims_take(&claims, "v", promised + 1, &promised));
 }
 
+/* Claims follow what a start has refused, and another start comes within the same second. */
+static void each_start_covers_what_was_promised_since_the_last(void **state)
+{
+	uint64_t claim = 0, again;
+
+	(void)state;
+	claims_init(&claims);
+	assert_false(claims_take(&claims, "v", claim, &claim));
+	claim += 1 << 12;
+	assert_true(claims_take(&claims, "v", claim, &again));
+	for (int64_t us = wall_us(); wall_us() <= us + 1;)
+		;
+	claims = (struct claims){.next = 0};
+	claims_init(&claims);
+	assert_false(claims_take(&claims, "v", claim, &again));
+}
+
 static void what_is_forgotten_is_covered(void **state)
 {
 	uint64_t promised;
@@ -80,6 +98,7 @@ int main(void)
 		cmocka_unit_test_setup(the_latest_is_held, setup),
 		cmocka_unit_test_setup(an_earlier_one_hears_of_the_later, setup),
 		cmocka_unit_test_setup(a_start_covers_what_was_promised_before, setup),
+		cmocka_unit_test_setup(each_start_covers_what_was_promised_since_the_last, setup),
 		cmocka_unit_test_setup(what_is_forgotten_is_covered, setup),
 	};
 
