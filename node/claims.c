@@ -3,25 +3,39 @@
  * Promises to those who look for something before they make it.
  *
  * Invariant: a promise that is forgotten, to make room or with the process, is covered by the
- * floor, below which nothing is granted. So nothing has to be written down.
+ * floor, below which nothing is granted. So the highest is all that is kept for the next process,
+ * and it is kept before it is given.
  */
 #include "node/claims.h"
 
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/mem.h"
+#include "node/lock_file.h"
 
 /*
- * Claims begin with the microsecond in which they were made, by the controller's clock, which may
- * be ahead of ours by as much as this. A controller whose clock is behind hears of the floor, and
- * goes on from there: so the next start's must be higher, however soon it comes.
+ * After a boot nothing is kept. Claims begin with the microsecond in which they were made, by the
+ * controller's clock, which may be ahead of ours by as much as this. A controller whose clock is
+ * behind hears of the floor.
  */
 #define AHEAD_MAX_US (60 * (uint64_t)1000000)
 #define RANDOM_BITS  12
 
-void claims_init(struct claims *claims)
+/* Not before the first question: then we have the lock, and nobody else promises. */
+static void begin(struct claims *claims)
 {
-	claims->floor = ((uint64_t)wall_us() + AHEAD_MAX_US) << RANDOM_BITS;
+	uint64_t kept = lock_file_number();
+
+	claims->floor = kept ? kept : ((uint64_t)wall_us() + AHEAD_MAX_US) << RANDOM_BITS;
+	claims->highest = claims->floor;
+}
+
+static int keep(struct claims *claims, uint64_t claim)
+{
+	if (claim <= claims->highest)
+		return 0;
+	claims->highest = claim;
+	return lock_file_keep(claim);
 }
 
 static uint64_t hash_of(const char *id)
@@ -57,8 +71,10 @@ bool claims_take(struct claims *claims, const char *id, uint64_t claim, uint64_t
 	uint64_t hash = hash_of(id);
 	struct promise *promise = find(claims, hash);
 
+	if (!claims->floor)
+		begin(claims);
 	*ret_promised = promise ? promise->claim : claims->floor;
-	if (claim <= *ret_promised)
+	if (claim <= *ret_promised || keep(claims, claim) < 0)
 		return false;
 	if (!promise)
 		promise = put(claims, hash);

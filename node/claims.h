@@ -8,7 +8,8 @@
  * asked to make it. So of two controllers that place one name in two pools at the same time, at
  * least one is refused, and looks again (agent.proto: claim).
  *
- * Any thread. Zeroed memory promises nothing.
+ * Zeroed memory is a process that starts: whatever an earlier one has promised is kept. Any thread,
+ * once the lock file is ours.
  */
 
 #include <pthread.h>
@@ -24,13 +25,13 @@ struct claims {
 		uint64_t id; /* its hash: two ids that share one are the more careful */
 		uint64_t claim;
 	} list[CLAIMS_MAX];
-	size_t next;    /* the oldest promise, which the next one replaces */
-	uint64_t floor; /* what is forgotten was no higher */
+	size_t next;      /* the oldest promise, which the next one replaces */
+	uint64_t floor;   /* what is forgotten was no higher; 0 before the first question */
+	uint64_t highest; /* ever promised */
 };
 
-/* After a start: whatever an earlier process has promised is kept. */
-void claims_init(struct claims *claims);
-/* Promise; or false and *ret_promised, when a later claim, or an equal one, was there before. */
+/* Promise; or false and *ret_promised, when a later claim, or an equal one, was there before. Also
+ * false when it cannot be kept. */
 bool claims_take(struct claims *claims, const char *id, uint64_t claim, uint64_t *ret_promised);
 /* Nobody has taken a later one since, and nothing was forgotten. */
 bool claims_hold(struct claims *claims, const char *id, uint64_t claim);

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "common/escape.h"
+#include "common/log.h"
+#include "common/mem.h"
 
 #define FOLDER "/run/zcsi" /* empty after a boot, and only root's to write in */
 
@@ -30,10 +32,14 @@ int lock_file_open(const char *dataset, struct error *err)
 	snprintf(path, sizeof(path), FOLDER "/%s.lock", leaf);
 	if (mkdir(FOLDER, 0755) < 0 && errno != EEXIST)
 		return fail_errno(err, "cannot make the directory '" FOLDER "'");
-	int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	auto_close int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (opened < 0)
 		return fail_errno(err, "cannot open '%s'", path);
-	fd = opened;
+	/* so that no number is refused for want of space */
+	errno = posix_fallocate(opened, 0, sizeof(uint64_t));
+	if (errno)
+		return fail_errno(err, "cannot write '%s'", path);
+	fd = steal_fd(&opened);
 	return 0;
 }
 
@@ -47,6 +53,24 @@ void lock_file_close(void)
 bool lock_file_take(void)
 {
 	return flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+uint64_t lock_file_number(void)
+{
+	uint64_t number;
+
+	return fd && pread(fd, &number, sizeof(number), 0) == sizeof(number) ? number : 0;
+}
+
+int lock_file_keep(uint64_t number)
+{
+	struct error err;
+
+	if (!fd || pwrite(fd, &number, sizeof(number), 0) == sizeof(number))
+		return 0;
+	fail_errno(&err, "cannot write '%s'", path);
+	log_error("a promise is not made", log_str("error", err.text));
+	return -1;
 }
 
 int lock_file_descriptor(void)

@@ -94,7 +94,6 @@ static int serve(const struct settings *settings)
 	struct daemon daemon;
 	struct error err;
 
-	claims_init(&claims);
 	zfs_run_timeout((int64_t)settings->zfs_timeout_seconds * 1000);
 	if (settings->dataset) {
 		node.catalog = catalog_new(settings->dataset, settings->rescan_seconds);

@@ -5,17 +5,25 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "common/clock.h"
 #include "node/claims.h"
+#include "node/lock_file.h"
 
-#define SECOND ((uint64_t)1000000 << 12)
+#define SECOND  ((uint64_t)1000000 << 12)
+#define DATASET "tests/claims"
 
 static struct claims claims;
+static uint64_t first; /* what a start has promised */
+
+static void start(void)
+{
+	claims = (struct claims){.next = 0};
+	assert_false(claims_take(&claims, "", 0, &first));
+}
 
 static int setup(void **state)
 {
 	(void)state;
-	claims = (struct claims){.next = 0};
+	start();
 	return 0;
 }
 
@@ -24,13 +32,13 @@ static void the_latest_is_held(void **state)
 	uint64_t promised;
 
 	(void)state;
-	assert_false(claims_hold(&claims, "v", 5));
-	assert_true(claims_take(&claims, "v", 5, &promised));
-	assert_true(claims_hold(&claims, "v", 5));
-	assert_true(claims_take(&claims, "v", 7, &promised));
-	assert_false(claims_hold(&claims, "v", 5));
-	assert_true(claims_hold(&claims, "v", 7));
-	assert_false(claims_hold(&claims, "w", 7));
+	assert_false(claims_hold(&claims, "v", first + 5));
+	assert_true(claims_take(&claims, "v", first + 5, &promised));
+	assert_true(claims_hold(&claims, "v", first + 5));
+	assert_true(claims_take(&claims, "v", first + 7, &promised));
+	assert_false(claims_hold(&claims, "v", first + 5));
+	assert_true(claims_hold(&claims, "v", first + 7));
+	assert_false(claims_hold(&claims, "w", first + 7));
 }
 
 static void an_earlier_one_hears_of_the_later(void **state)
@@ -38,42 +46,43 @@ static void an_earlier_one_hears_of_the_later(void **state)
 	uint64_t promised = 0;
 
 	(void)state;
-	assert_true(claims_take(&claims, "v", 7, &promised));
-	assert_false(claims_take(&claims, "v", 6, &promised));
-	assert_int_equal(promised, 7);
-	assert_false(claims_take(&claims, "v", 7, &promised));
-	assert_true(claims_take(&claims, "w", 6, &promised));
-	assert_true(claims_hold(&claims, "v", 7));
+	assert_true(claims_take(&claims, "v", first + 7, &promised));
+	assert_false(claims_take(&claims, "v", first + 6, &promised));
+	assert_int_equal(promised, first + 7);
+	assert_false(claims_take(&claims, "v", first + 7, &promised));
+	assert_true(claims_take(&claims, "w", first + 6, &promised));
+	assert_true(claims_hold(&claims, "v", first + 7));
 }
 
-/* Another start knows nothing, and grants nothing that an earlier process can have refused. */
-static void a_start_covers_what_was_promised_before(void **state)
+/* Nothing is kept, and nothing is granted that an earlier process can have refused. */
+static void a_boot_covers_what_was_promised_before(void **state)
 {
 	uint64_t now = (uint64_t)time(NULL) * SECOND, promised = 0;
 
 	(void)state;
-	claims_init(&claims);
 	assert_false(claims_take(&claims, "v", now, &promised));
 	assert_false(claims_take(&claims, "v", now + 30 * SECOND, &promised));
 	assert_true(promised >= now + 30 * SECOND);
 	assert_true(claims_take(&claims, "v", promised + 1, &promised));
 }
 
-/* Claims follow what a start has refused, and another start comes within the same second. */
-static void each_start_covers_what_was_promised_since_the_last(void **state)
+/* However far ahead a claim was, and however soon the next process comes. */
+static void a_start_covers_what_was_promised_before(void **state)
 {
-	uint64_t claim = 0, again;
+	uint64_t ahead = first + 3600 * SECOND, promised;
+	struct error err;
 
 	(void)state;
-	claims_init(&claims);
-	assert_false(claims_take(&claims, "v", claim, &claim));
-	claim += 1 << 12;
-	assert_true(claims_take(&claims, "v", claim, &again));
-	for (int64_t us = wall_us(); wall_us() <= us + 1;)
-		;
-	claims = (struct claims){.next = 0};
-	claims_init(&claims);
-	assert_false(claims_take(&claims, "v", claim, &again));
+	assert_int_equal(lock_file_open(DATASET, &err), 0);
+	assert_int_equal(lock_file_keep(0), 0);
+	start();
+	assert_true(claims_take(&claims, "v", ahead, &promised));
+	assert_true(claims_take(&claims, "w", ahead - 1, &promised));
+	lock_file_close();
+	assert_int_equal(lock_file_open(DATASET, &err), 0);
+	start();
+	assert_int_equal(first, ahead);
+	lock_file_close();
 }
 
 static void what_is_forgotten_is_covered(void **state)
@@ -84,12 +93,12 @@ static void what_is_forgotten_is_covered(void **state)
 	(void)state;
 	for (uint64_t i = 1; i <= CLAIMS_MAX + 10; i++) {
 		snprintf(id, sizeof(id), "v%d", (int)i);
-		assert_true(claims_take(&claims, id, i, &promised));
+		assert_true(claims_take(&claims, id, first + i, &promised));
 	}
-	assert_false(claims_hold(&claims, "v10", 10));
-	assert_true(claims_hold(&claims, "v11", 11));
-	assert_false(claims_take(&claims, "v10", 9, &promised));
-	assert_int_equal(promised, 10);
+	assert_false(claims_hold(&claims, "v10", first + 10));
+	assert_true(claims_hold(&claims, "v11", first + 11));
+	assert_false(claims_take(&claims, "v10", first + 9, &promised));
+	assert_int_equal(promised, first + 10);
 }
 
 int main(void)
@@ -97,8 +106,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(the_latest_is_held, setup),
 		cmocka_unit_test_setup(an_earlier_one_hears_of_the_later, setup),
+		cmocka_unit_test_setup(a_boot_covers_what_was_promised_before, setup),
 		cmocka_unit_test_setup(a_start_covers_what_was_promised_before, setup),
-		cmocka_unit_test_setup(each_start_covers_what_was_promised_since_the_last, setup),
 		cmocka_unit_test_setup(what_is_forgotten_is_covered, setup),
 	};
 
