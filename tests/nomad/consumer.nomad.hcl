@@ -1,4 +1,4 @@
-# Holds a volume. What it does with it, a test tells it by `nomad alloc exec`.
+# Holds a volume. A test uses it, in the namespaces of the task.
 
 variable "job" {
   type = string

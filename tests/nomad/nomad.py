@@ -182,6 +182,17 @@ def volume_create(*args, command="create", **kwargs):
     return nomad("volume", command, "-", text=spec(*args, **kwargs))
 
 
+def snapshots(*options):
+    """The ids of all, or of a page, and the token that asks for what follows them."""
+    text = nomad("volume", "snapshot", "list", "-plugin", "zcsi", *options)
+    token = re.search(r"-page-token\s+(\S+)", text)
+    return re.findall(r"^\S+@\S+", text, re.MULTILINE), token and token[1]
+
+
+def snapshot_delete(id):
+    nomad("volume", "snapshot", "delete", "zcsi", id)
+
+
 def volume_delete(id, verb="delete"):
     """Nomad lets go of a volume a moment after it has listed no claim; till then it is in use."""
     return until(lambda: tried(nomad, "volume", verb, id), f"the {verb} of {id}")

@@ -1,40 +1,62 @@
 # SPDX-License-Identifier: MPL-2.0
 """What jobs/README.md tells an operator to type, with the files of jobs/."""
+import time
+
 import pytest
 
 from client import MIB, ROOT
 from host import get
-from nomad import allocations, job_run, job_stop, nomad, tried, until, volume, volume_delete
+from nomad import (
+    PROGRAM, allocations, api, command, job_run, job_stop, nomad, snapshot_delete, snapshots, tried,
+    until, volume_create, volume_delete)
 
 JOBS = ROOT / "jobs"
 
 
-def redis(*words):
-    """redis-cli in the allocation that runs; None when it cannot connect."""
-    found = until(lambda: allocations("database"), "the database runs")
-    said = tried(nomad, "alloc", "exec", "-i=false", "-t=false", found[0]["ID"],
-                 "/usr/bin/redis-cli", "-s", "/alloc/redis.sock", *words)
-    return said and said.strip()
+class Redis:
+    """Of an allocation. Its client's redis-cli asks it, by the socket that its tasks share."""
 
+    def __init__(self, agent, alloc):
+        self.socket = agent.data / "alloc" / alloc["ID"] / "alloc/redis.sock"
 
-def database_run(**variables):
-    """An allocation runs before its database listens."""
-    job_run(JOBS / "database.nomad.hcl", **variables)
-    until(lambda: redis("PING") == "PONG", "the database answers")
+    def __call__(self, *words):
+        return command("redis-cli", "-s", self.socket, *words).strip()
+
+    def answers(self):
+        return tried(self, "PING") == "PONG"
 
 
 @pytest.fixture
-def database(zcsi):
-    nomad("volume", "create", JOBS / "database.volume.hcl")
-    database_run()
+def databases(zcsi, agent):
+    """databases(...): runs the job with these variables; a Redis for each allocation, by its name.
+    An allocation runs before its database listens."""
+    def run(job="database", count=1, **variables):
+        job_run(JOBS / "database.nomad.hcl", job=job, count=count, **variables)
+        found = {alloc["Name"]: Redis(agent, alloc) for alloc in allocations(job)}
+        assert len(found) == count
+        until(lambda: all(redis.answers() for redis in found.values()), f"{job} answers")
+        return found
+    return run
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(zcsi):
     yield
-    job_stop("database")
-    for name in ("restored", "database"):
-        if volume(name):
-            volume_delete(name)
+    for job in api("jobs"):
+        if not job["ID"].startswith("zcsi-"):
+            job_stop(job["ID"])
+    for each in api("volumes?type=csi"):
+        volume_delete(each["ID"])
+    for id in snapshots()[0]:
+        snapshot_delete(id)
 
 
-def test_a_database_is_resized_and_restored(zcsi, database, tmp_path):
+def test_a_database_is_resized_and_restored(zcsi, databases, tmp_path):
+    def database(**variables):
+        redis, = databases(**variables).values()
+        return redis
+    nomad("volume", "create", JOBS / "database.volume.hcl")
+    redis = database()
     assert redis("SET", "day", "monday") == "OK"
 
     larger = tmp_path / "larger.hcl"
@@ -45,11 +67,56 @@ def test_a_database_is_resized_and_restored(zcsi, database, tmp_path):
     nomad("volume", "snapshot", "create", "database", "monday")
     assert redis("SET", "day", "tuesday") == "OK"
     nomad("volume", "create", JOBS / "restored.volume.hcl")
-    database_run(volume="restored")
-    assert redis("GET", "day") == "monday"
-
-    database_run()
-    assert redis("GET", "day") == "tuesday"
+    assert database(volume="restored")("GET", "day") == "monday"
+    assert database()("GET", "day") == "tuesday"
 
     volume_delete("restored")
     nomad("volume", "snapshot", "delete", "zcsi", "database@monday")
+
+
+def test_each_allocation_finds_its_shard_again(databases):
+    shard = (JOBS / "shard.volume.hcl").read_text()
+    nomad("volume", "create", JOBS / "shard.volume.hcl")
+    nomad("volume", "create", "-", text=shard.replace("[0]", "[1]"))
+    shards = {"job": "shards", "volume": "shard", "count": 2}
+    for name, redis in databases(**shards).items():
+        assert redis("SET", "mine", name) == "OK"
+    job_stop("shards")
+    for name, redis in databases(**shards).items():
+        assert redis("GET", "mine") == name
+
+
+def runs(job):
+    return {each["ID"] for each in api(f"jobs?prefix={job}/")}
+
+
+def forced(job):
+    """It runs at once, and ends well. Nomad names the run by the second, and the job its
+    snapshots."""
+    before = runs(job)
+    nomad("job", "periodic", "force", job)
+    run, = runs(job) - before
+
+    def complete():
+        assert not allocations(run, "failed")
+        return allocations(run, "complete")
+    until(complete, f"{run} is complete")
+    ended = int(time.time())
+    until(lambda: int(time.time()) > ended, "the next second")
+
+
+def test_the_newest_snapshots_are_kept():
+    nomad("volume", "create", JOBS / "database.volume.hcl")
+    volume_create("acme")
+    others = {"database@monday", "acme@acme-daily-20260131T000000Z"}
+    for each in others:
+        nomad("volume", "snapshot", "create", *each.split("@"))
+    job_run(JOBS / "snapshots.nomad.hcl", job="daily", cron="@yearly", keep=2, program=PROGRAM)
+    taken = []
+    for _ in range(3):
+        before = set(snapshots()[0])
+        forced("daily")
+        new, = set(snapshots()[0]) - before
+        assert new.startswith("database@database-daily-")
+        taken.append(new)
+    assert set(snapshots()[0]) == {*others, *taken[1:]}
