@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -80,21 +79,14 @@ def controllers(certificates):
 
 
 @pytest.fixture(scope="session")
-def started(agent, controllers, pools, certificates):
-    """Both jobs, and their plugin healthy: after how many seconds, and the dataset."""
+def zcsi(agent, controllers, pools, certificates):
+    """Both jobs run, and their plugin is healthy: the dataset below which the volumes are."""
     dataset = f"{pools.create('zcsi-nomad', POOL_MB)}/zcsi"
-    begin = time.monotonic()
     job_run(ROOT / "jobs/node.nomad.hcl", "-detach", datacenters='["n1"]', dataset=dataset,
             certificates=certificates, data_dir=agent.data, program=BUILD / "zcsi-node")
     controllers(1)
     until(lambda: healthy("Nodes", 1) and healthy("Controllers", 1), "the plugin is healthy")
-    return SimpleNamespace(dataset=dataset, seconds=time.monotonic() - begin)
-
-
-@pytest.fixture(scope="session")
-def zcsi(started):
-    """The dataset below which the volumes are."""
-    return started.dataset
+    return dataset
 
 
 @pytest.fixture(scope="module")
