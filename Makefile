@@ -164,6 +164,7 @@ nomad: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes (needs
 	@. jobs/local/host.sh && host_packages build pool check nomad
 	@$(MAKE) --no-print-directory all
 	@BUILD=$(BUILD) tests/nomad/build
+	@BUILD=$(BUILD) tests/conformance/build csc
 	@tests/jobs $(BUILD)/nomad/nomad-1.11
 	@BUILD=$(BUILD) tests/nomad/alone $(PYTEST) --timeout 900 $(or $(T),tests/nomad)
 	@BUILD=$(BUILD) tests/nomad/alone env NOMAD=1.6 $(PYTEST) --timeout 900 \

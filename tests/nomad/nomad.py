@@ -36,8 +36,10 @@ plugin_id = "zcsi"
 {fields}
 {capabilities}
 mount_options {{
-  fs_type = "zfs"
+  fs_type     = "zfs"
+  mount_flags = {flags}
 }}
+{topology}
 parameters {{
   owner = "{nobody}"
   group = "{nobody}"
@@ -50,8 +52,19 @@ capability {{
   attachment_mode = "file-system"
 }}"""
 
+TOPOLOGY = """
+topology_request {{
+  required {{
+    topology {{
+      segments {{
+        "zcsi.zfs/node" = "{}"
+      }}
+    }}
+  }}
+}}"""
 
-def spec(id, *modes, parameters=None, **fields):
+
+def spec(id, *modes, flags=(), node=None, parameters=None, **fields):
     """The volume file; `fields` are those at its top, such as capacity_min. Nomad 1.6 takes the
     capacity_max that is not there for 0."""
     if "capacity_min" in fields:
@@ -61,6 +74,7 @@ def spec(id, *modes, parameters=None, **fields):
         return "\n".join(f'"{key}" = "{value}"' for key, value in (words or {}).items())
     return SPEC.format(
         id=id, nobody=NOBODY, fields=lines(fields), parameters=lines(parameters),
+        flags=json.dumps(flags), topology=TOPOLOGY.format(node) if node else "",
         capabilities="".join(CAPABILITY.format(m) for m in modes or ["single-node-writer"]))
 
 
@@ -133,6 +147,11 @@ def processes(program):
     """Their ids; none of another Nomad is to be seen here."""
     return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline")
             if read(path).split("\0", 1)[0] == str(BUILD / program)]
+
+
+def endpoint(pid):
+    """Where that daemon serves CSI to Nomad."""
+    return re.search(r"CSI_ENDPOINT=([^\0]+)", read(Path("/proc", str(pid), "environ")))[1]
 
 
 @contextlib.contextmanager

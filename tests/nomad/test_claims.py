@@ -38,6 +38,19 @@ def test_a_reader_only_reads(create, consumer):
         reader.write("words", "no")
 
 
+def test_one_is_read_while_another_is_written(create, consumer):
+    """On one client: Nomad has a place of its own for each way of use."""
+    for name in ("data", "more"):
+        create(name, "single-node-writer", READER)
+    reader = consumer("reader", "data", access_mode=READER, read_only=True).started()
+    writer = consumer("writer", "more").started()
+    writer.write("words", "its own")
+    assert writer.read("words") == "its own"
+    with pytest.raises(Refused, match="Read-only file system"):
+        reader.write("words", "no")
+    assert reader.busybox("ls", "/data") == ""
+
+
 def test_a_volume_for_each_allocation(create, consumer):
     create("data[0]")
     create("data[1]")

@@ -6,7 +6,8 @@ import signal
 
 import pytest
 
-from host import run
+from client import MIB
+from host import get, run
 from nomad import (
     Refused, paused, processes, tried, until, volume, volume_create, volume_delete)
 
@@ -29,7 +30,14 @@ def test_a_bad_value(zcsi):
     assert "zfs.recordsize cannot be '12345'; it takes: a power of two from 512" in text
 
 
-def test_a_full_pool(zcsi):
+def test_a_full_pool(zcsi, create):
+    thick = {"provisioning": "thick"}
+    create("most", capacity_min=int(get(zcsi, "available")) - 8 * MIB, parameters=thick)
+    text = refused("late", capacity_min="16MiB", parameters=thick)
+    assert "free space in the pool or add a device" in text
+
+
+def test_more_than_the_pool_has(zcsi):
     text = refused("large", capacity_min="900GiB", parameters={"provisioning": "thick"})
     assert "zcsi-nomad" in text and "space" in text
 

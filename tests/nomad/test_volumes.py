@@ -8,9 +8,11 @@ from urllib.parse import quote
 import pytest
 
 from client import MIB
+from daemon import BUILD
 from host import datasets, get, run
 from nomad import (
-    Refused, api, nomad, processes, tried, until, volume, volume_create, volume_delete)
+    NOBODY, Refused, api, command, endpoint, nomad, processes, tried, until, volume, volume_create,
+    volume_delete)
 
 
 def test_a_created_volume_is_a_dataset(zcsi, create):
@@ -18,6 +20,14 @@ def test_a_created_volume_is_a_dataset(zcsi, create):
     assert "Created external volume new with ID new" in text
     assert get(f"{zcsi}/new", "refquota") == str(16 * MIB)
     assert get(f"{zcsi}/new", "compression") == "on"
+
+
+def test_it_is_mounted_with_its_flags(create, consumer):
+    create("new", flags=["noatime", "noexec"])
+    user = consumer("user", "new").started()
+    options = next(line.split()[3] for line in user.busybox("cat", "/proc/mounts").splitlines()
+                   if line.split()[1] == "/data")
+    assert {"noatime", "noexec"} <= set(options.split(","))
 
 
 def test_its_status(create):
@@ -61,6 +71,16 @@ def test_a_volume_that_nomad_forgot_is_registered(create, consumer):
     assert volume("known") is None
     create("known", command="register", external_id="known")
     assert consumer("reader", "known").started().read("words") == "kept"
+
+
+def test_a_volume_made_with_csc_is_registered(create, consumer):
+    controller, = processes("zcsi-controller")
+    command(BUILD / "conformance/csc", "-e", endpoint(controller), "controller", "create-volume",
+            "made", "--req-bytes", 16 * MIB, "--cap", "SINGLE_NODE_WRITER,mount,zfs",
+            "--params", f"owner={NOBODY}")
+    create("made", command="register", external_id="made")
+    assert volume("made")["Schedulable"]
+    consumer("user", "made").started().write("words", "new")
 
 
 def test_a_dataset_of_another_tool_becomes_a_volume(zcsi, create, consumer, tmp_path):
