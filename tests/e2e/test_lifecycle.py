@@ -21,7 +21,7 @@ def test_a_workload_fills_its_quota_grows_and_writes_on(host, volume):
     assert 0.9 * SIZE < fill(file) <= SIZE
     with open(file, "ab", buffering=0) as held:
         assert volume.expand(2 * SIZE).capacity_bytes == 2 * SIZE
-        assert held.write(b"x" * MIB) == MIB
+        assert held.write(os.urandom(MIB)) == MIB
     fill(file)
     assert 1.9 * SIZE < os.path.getsize(file) <= 2 * SIZE
     volume.down().delete()
