@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MPL-2.0
 """The two halves of a power cut, in a machine whose disks outlive it: `before` publishes volumes
-of every kind, writes to them and waits for the end; `after`, the orchestrator repeats its calls, at
-the same paths and at fresh ones, and nothing that was synced is lost, and nothing is left over."""
+of every kind, one of them to a second host, writes to them and waits for the end; `after`, the
+orchestrator repeats its calls, at the same paths and at fresh ones, and nothing that was synced is
+lost, and nothing is left over."""
+import contextlib
 import os
 import signal
 import sys
@@ -10,13 +12,19 @@ from pathlib import Path
 E2E = Path(__file__).resolve().parent.parent / "e2e"
 sys.path[:0] = [str(E2E), str(E2E / "openzfs")]
 
+from client import topology  # noqa: E402
 from daemon import wait_for  # noqa: E402
 from host import datasets, get, Host, mounts, run, Volume  # noqa: E402
+from namespaces import Namespaces, Site  # noqa: E402
+from nfs import Server, SHARES  # noqa: E402
 from zvols import is_device, read, write, zvol  # noqa: E402
 
-POOL, DISK, PLACE = "power", "/dev/vdd", Path("/srv/power")
+POOL, DISK = "power", "/dev/vdd"
+# What the hosts mount below /tmp is seen here, and its folders outlive a boot.
+PLACE, ELSEWHERE = "/tmp/power", "/tmp/elsewhere"
 KEY = "0123456789abcdef" * 4
 READY = "everything is published and synced"
+SHARED = "shared"
 ENCRYPTED = {"parameters": {"zfs.encryption": "on"}}
 # What each is made of: what a zvol is asked for as, and parameters, or the volume that it clones.
 KINDS = {
@@ -29,13 +37,37 @@ KINDS = {
     "clone": (None, "plain"),
     "encrypted-clone": (None, "encrypted"),
     "ext4-clone": ("ext4", "ext4"),
+    SHARED: (None, {"parameters": {"attach": "nfs"}}),
 }
 CLONED = [source for _, source in KINDS.values() if isinstance(source, str)]
 
 
-def volumes(host, place):
+@contextlib.contextmanager
+def hosts():
+    """One that has the volumes and an NFS server, and one that is given the shared volume."""
+    with contextlib.ExitStack() as stack:
+        def closing(made):
+            return stack.enter_context(contextlib.closing(made))
+        closing(Site())
+        first, second = (closing(Namespaces(number)) for number in (1, 2))
+        for each in (first, second):
+            each.plug()
+        server = closing(Server(first)).start()
+        two = closing(Host(POOL, node_id="n2", namespaces=second,
+                           node_args=("--address", second.address)))
+        one = closing(Host(POOL, node_id="n1", namespaces=first,
+                           node_args=("--address", first.address),
+                           agents=[f"unix://{two.agent_socket}"]))
+        two.start_node()
+        one.start()
+        two.controller, one.server = one.controller, server
+        yield one, two
+
+
+def volumes(one, two, place):
     """Each with the paths that an orchestrator has for it."""
     for name, (wanted, _) in KINDS.items():
+        host = two if name == SHARED else one
         volume = zvol(host, name, wanted) if wanted else Volume(host, name)
         volume.secrets = {"encryption_key": KEY}
         volume.staging, volume.target = f"{place}/{name}/staging", f"{place}/{name}/target"
@@ -45,7 +77,7 @@ def volumes(host, place):
 def create(volume):
     _, made_of = KINDS[volume.id]
     if isinstance(made_of, dict):
-        volume.create(**made_of)
+        volume.create(accessibility_requirements=topology("n1"), **made_of)
         return
     snapshot = volume.host.controller.CreateSnapshot(source_volume_id=made_of, name=f"s-{made_of}")
     volume.create(volume_content_source={
@@ -67,14 +99,14 @@ def note(volume):
 
 def before():
     run("zpool", "create", "-f", "-O", "mountpoint=none", POOL, DISK)
-    host = Host(POOL).start()
-    for volume in volumes(host, PLACE):
-        create(volume)
-        publish(volume)
-        write(*note(volume))
-    os.sync()
-    print(READY, flush=True)
-    signal.pause()
+    with hosts() as both:
+        for volume in volumes(*both, PLACE):
+            create(volume)
+            publish(volume)
+            write(*note(volume))
+        os.sync()
+        print(READY, flush=True)
+        signal.pause()
 
 
 def is_back(volume):
@@ -90,25 +122,34 @@ def is_closed(host):
         "unavailable"}
 
 
+def is_exported(one, two):
+    return list(one.server.exports().items()) == [
+        ((f"{SHARES}/{one.dataset(SHARED)}", two.namespaces.address), "rw")]
+
+
+def all_come_back(one, two):
+    assert one.ids() == sorted(KINDS)
+    assert is_closed(one)
+    wait_for(lambda: is_exported(one, two), "what was exported is exported again")
+    for place in (PLACE, ELSEWHERE):
+        for volume in volumes(one, two, place):
+            is_back(volume)
+        for volume in volumes(one, two, place):
+            volume.down()
+        assert is_closed(one)
+    for volume in reversed(list(volumes(one, two, PLACE))):
+        volume.delete()
+    for name in CLONED:
+        one.controller.DeleteSnapshot(snapshot_id=f"{name}@s-{name}")
+    wait_for(lambda: set(datasets(one.parent)) <= {f"{one.parent}/_trash"}, "the trash is empty")
+    assert mounts(PLACE) == mounts(ELSEWHERE) == []
+
+
 def after():
     run("udevadm", "settle")
     run("zpool", "import", "-f", "-d", "/dev", POOL)
-    host = Host(POOL).start()
-    assert host.ids() == sorted(KINDS)
-    assert is_closed(host)
-    for place in (PLACE, "/srv/elsewhere"):
-        for volume in volumes(host, place):
-            is_back(volume)
-        for volume in volumes(host, place):
-            volume.down()
-        assert is_closed(host)
-    for volume in reversed(list(volumes(host, PLACE))):
-        volume.delete()
-    for name in CLONED:
-        host.controller.DeleteSnapshot(snapshot_id=f"{name}@s-{name}")
-    wait_for(lambda: set(datasets(host.parent)) <= {f"{host.parent}/_trash"}, "the trash is empty")
-    assert mounts("/srv") == []
-    host.close()
+    with hosts() as both:
+        all_come_back(*both)
     print("all came back")
 
 
