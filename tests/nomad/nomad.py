@@ -20,6 +20,7 @@ PROGRAM = BUILD / f"nomad/nomad-{os.environ.get('NOMAD', '1.11')}"
 ADDRESSES = {"n1": "10.74.0.1", "n2": "10.74.0.2"}  # tests/nomad/alone makes them
 SERVER = f"http://{ADDRESSES['n1']}:4646"
 os.environ["NOMAD_ADDR"] = SERVER
+os.environ["ZCSI_LOG_LEVEL"] = "debug"  # of the daemons, to which raw_exec hands it on
 NOBODY = 65534  # the user that the exec driver runs tasks as
 # All that a task of the exec driver sees of the host: these, and the programs' libraries.
 TOOLS = ("/bin/busybox", "/usr/bin/redis-server", "/usr/bin/redis-cli")
@@ -149,9 +150,9 @@ def processes(program):
             if read(path).split("\0", 1)[0] == str(BUILD / program)]
 
 
-def endpoint(pid):
-    """Where that daemon serves CSI to Nomad."""
-    return re.search(r"CSI_ENDPOINT=([^\0]+)", read(Path("/proc", str(pid), "environ")))[1]
+def told(pid, name):
+    """What that daemon was told in its environment, such as CSI_ENDPOINT."""
+    return re.search(rf"(?:^|\0){name}=([^\0]+)", read(Path("/proc", str(pid), "environ")))[1]
 
 
 @contextlib.contextmanager
@@ -217,10 +218,27 @@ def volume_delete(id, verb="delete"):
     return until(lambda: tried(nomad, "volume", verb, id), f"the {verb} of {id}")
 
 
-def healthy(kind, count):
+def healthy(kind, count=None):
     """Whether the plugin has that many Nodes, or Controllers, and all of them are healthy."""
     found = api("plugin/csi/zcsi", {})
-    return found.get(f"{kind}Healthy") == found.get(f"{kind}Expected") == count
+    expected = found.get(f"{kind}Expected")
+    return found.get(f"{kind}Healthy") == expected and count in (None, expected)
+
+
+def kill(pid):
+    """A daemon, by SIGKILL. What it returns waits until Nomad has looked at its successor. It looks
+    every 30 seconds, and whom it finds gone is unhealthy until it looks again."""
+    alloc, task = told(pid, "NOMAD_ALLOC_ID"), told(pid, "NOMAD_TASK_NAME")
+
+    def looks():
+        return nomad("alloc", "logs", "-stderr", alloc, task).count("GetCapabilities")
+
+    def settle():
+        until(lambda: looks() > before, f"Nomad looks at {task}")
+        until(lambda: all(healthy(kind) for kind in ("Nodes", "Controllers")), "all are healthy")
+    before = looks()
+    os.kill(pid, signal.SIGKILL)
+    return settle
 
 
 def volume(id):

@@ -13,8 +13,8 @@ import pytest
 from client import PATIENCE
 from host import datasets
 from nomad import (
-    PROGRAM, SOON, Refused, api, blocked, drained, endpoint, healthy, paused, processes, read, spec,
-    tried, until, volume_create, volume_delete)
+    PROGRAM, SOON, Refused, api, blocked, drained, healthy, kill, paused, processes, read, spec,
+    told, tried, until, volume_create, volume_delete)
 
 
 @pytest.fixture
@@ -96,12 +96,12 @@ def test_its_host_is_dead(second, user):
 
 def callers(controller):
     """How many connections it has: Nomad makes one for each call."""
-    place = endpoint(controller).removeprefix("unix://")
+    place = told(controller, "CSI_ENDPOINT").removeprefix("unix://")
     return read(Path("/proc", str(controller), "net/unix")).count(place)
 
 
 def create_cut_short(id):
-    """The controller that Nomad asks to create the volume is killed meanwhile."""
+    """The controller that Nomad asks to create the volume is killed meanwhile, as by kill()."""
     before = {pid: callers(pid) for pid in processes("zcsi-controller")}
     with paused("zcsi-node"):  # so that the call is under way for as long as is needed
         asking = subprocess.Popen([PROGRAM, "volume", "create", "-"], stdin=subprocess.PIPE,
@@ -110,9 +110,10 @@ def create_cut_short(id):
         asking.stdin.close()
         asked = until(lambda: next((pid for pid in before if callers(pid) > before[pid]), None),
                       "Nomad's call reaches a controller")
-        os.kill(asked, signal.SIGKILL)
+        settle = kill(asked)
         text = asking.stdout.read()
         assert asking.wait() != 0, text
+    return settle
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -120,10 +121,11 @@ def test_the_controller_dies_while_it_makes_a_volume(zcsi, second, controllers, 
     controllers(count)
     try:
         until(lambda: healthy("Controllers", count), f"{count} controllers")
-        create_cut_short("once")
+        settle = create_cut_short("once")
         until(lambda: tried(create, "once", capacity_min="16MiB"), "the volume is created")
         made = [name for parent in (zcsi, second.dataset) for name in datasets(parent)]
         assert [name.rsplit("/", 1)[1] for name in made] == ["once"]
+        settle()
     finally:
         controllers(1)
         until(lambda: healthy("Controllers", 1), "one controller")

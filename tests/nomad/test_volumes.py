@@ -11,7 +11,7 @@ from client import MIB
 from daemon import BUILD
 from host import datasets, get, run
 from nomad import (
-    NOBODY, Refused, api, command, endpoint, nomad, processes, tried, until, volume, volume_create,
+    NOBODY, Refused, api, command, nomad, processes, told, tried, until, volume, volume_create,
     volume_delete)
 
 
@@ -75,9 +75,9 @@ def test_a_volume_that_nomad_forgot_is_registered(create, consumer):
 
 def test_a_volume_made_with_csc_is_registered(create, consumer):
     controller, = processes("zcsi-controller")
-    command(BUILD / "conformance/csc", "-e", endpoint(controller), "controller", "create-volume",
-            "made", "--req-bytes", 16 * MIB, "--cap", "SINGLE_NODE_WRITER,mount,zfs",
-            "--params", f"owner={NOBODY}")
+    command(BUILD / "conformance/csc", "-e", told(controller, "CSI_ENDPOINT"), "controller",
+            "create-volume", "made", "--req-bytes", 16 * MIB,
+            "--cap", "SINGLE_NODE_WRITER,mount,zfs", "--params", f"owner={NOBODY}")
     create("made", command="register", external_id="made")
     assert volume("made")["Schedulable"]
     consumer("user", "made").started().write("words", "new")
