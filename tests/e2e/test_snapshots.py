@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MPL-2.0
 """Snapshots: a name is one snapshot's, an id leads to one, and what is listed is what there is."""
+import os
 import time
 
 import grpc
 import pytest
 
-from client import refused
+from client import MIB, refused
 from host import get, run, SIZE, Volume
 from snapshots import drop, in_zfs, listed, pages, restore, take
 from test_safety import rescan
@@ -293,7 +294,7 @@ def test_a_pool_without_room_takes_no_snapshot(host, made):
     run("zfs", "set", f"refreservation={SIZE}", host.dataset("data"))
     made.attach(), made.stage(), made.publish()
     with open(f"{made.target}/file", "wb") as file:
-        file.write(bytes(range(256)) * 4096 * 4)
+        file.write(os.urandom(4 * MIB))
     run("sync", "-f", made.target)
     with refused(CODE.RESOURCE_EXHAUSTED, naming="data"):
         take(made)
