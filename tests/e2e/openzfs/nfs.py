@@ -16,7 +16,7 @@ class Server:
     def __init__(self, namespaces):
         self.namespaces = namespaces
         self.run = namespaces.run
-        self.root = Path(f"/proc/{namespaces.holder.pid}/root")
+        self.root = namespaces.root
         self.mountd = None
         for folder in (EXPORTS, "/var/lib/nfs", SHARES):
             Path(folder).mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Two clients, and a volume of the first that the second has by NFS: it goes where its job goes."""
+from pathlib import Path
+
+import pytest
+
+from nomad import drained, healthy, read, tried, until
+
+FILESYSTEM = {"n1": "zfs", "n2": "nfs4"}  # as which each has it
+
+
+@pytest.fixture
+def user(second, server, controllers, create, consumer):
+    """Of a volume that is on n1."""
+    controllers(2)
+    until(lambda: tried(create, "films", parameters={"node": "n1", "attach": "nfs"}),
+          "a volume on n1")
+    return consumer("user", "films").started()
+
+
+def client(user):
+    return user.allocs[0]["NodeName"]
+
+
+def filesystem(user):
+    """That of /data, as the task sees it."""
+    lines = read(Path("/proc", user.task(), "mountinfo")).splitlines()
+    return next(line.split(" - ")[1].split()[0] for line in lines if line.split()[4] == "/data")
+
+
+def test_a_volume_follows_its_job_when_a_client_is_drained(user):
+    for words in "there", "and back":
+        before = client(user)
+        user.write(words, f"on {before}")
+        until(lambda: healthy("Controllers", 2), "a controller on each client")
+        with drained(user.allocs[0]["NodeID"]):
+            assert client(user.started()) != before
+            assert user.read(words) == f"on {before}"
+            assert filesystem(user) == FILESYSTEM[client(user)]
