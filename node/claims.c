@@ -34,8 +34,10 @@ static int keep(struct claims *claims, uint64_t claim)
 {
 	if (claim <= claims->highest)
 		return 0;
+	if (lock_file_keep(claim) < 0)
+		return -1;
 	claims->highest = claim;
-	return lock_file_keep(claim);
+	return 0;
 }
 
 static uint64_t hash_of(const char *id)

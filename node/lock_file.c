@@ -69,7 +69,8 @@ int lock_file_keep(uint64_t number)
 	if (!fd || pwrite(fd, &number, sizeof(number), 0) == sizeof(number))
 		return 0;
 	fail_errno(&err, "cannot write '%s'", path);
-	log_error("a promise is not made", log_str("error", err.text));
+	log_error("nothing new is made before its promise can be kept: make room in " FOLDER,
+		  log_str("error", err.text));
 	return -1;
 }
 
