@@ -193,6 +193,9 @@ else
 	@BUILD=$(BUILD) LAB_FILES='$(LAB_TOOLS) $(LAB_UNITS:$(BUILD)/%=%)' \
 		tests/lab/check $(LAB_ZFS)
 endif
+guests: ## the machines of lab and nomad-lab, that would be made when first needed
+	@. jobs/local/host.sh && host_packages lab
+	@$(MAKE) --no-print-directory $(LAB_ZFS:%=guest-%)
 guest-%:
 	@ZFS=$* LAB=$(BUILD)/lab tests/lab/guest >/dev/null
 lab-tools:
@@ -264,7 +267,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: all names units demo run run-clean packages check conformance nomad nomad-lab image \
-	lab lab-tools lab-shell reboot lint format sanitize limits fuzz fuzzers soak bench \
+	lab lab-tools lab-shell guests reboot lint format sanitize limits fuzz fuzzers soak bench \
 	bench-zfs bench-transport bench-hosts install clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)
