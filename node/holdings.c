@@ -200,6 +200,24 @@ static void fill_others(struct holdings *holdings)
 		index_sort(others[i]);
 }
 
+/* Those of one id follow one another. */
+static void append_snapshot(struct holdings *holdings, const char *parent,
+			    const struct snapshot *snapshot)
+{
+	struct index *all = &holdings->snapshots;
+	struct snapshot *last = all->n ? all->rows[all->n - 1] : NULL;
+
+	if (!holdings_owner(holdings, snapshot))
+		return;
+	if (last && !strcmp(last->id, snapshot->id)) {
+		if (yields(parent, snapshot, last))
+			return;
+		free(last);
+		all->n--;
+	}
+	index_append(all, snapshot_dup(snapshot));
+}
+
 /* Rows come in ZFS's order, which is no order of ids: sorted once here, and then put at the end. */
 void holdings_fill(struct holdings *holdings, const char *parent, struct reading *reading)
 {
@@ -211,21 +229,8 @@ void holdings_fill(struct holdings *holdings, const char *parent, struct reading
 	for (size_t i = 0; i < reading->n_snapshots; i++)
 		index_append(&sorted, reading->snapshots[i]);
 	index_sort(&sorted);
-	for (size_t i = 0; i < sorted.n; i++) {
-		struct snapshot *snapshot = sorted.rows[i];
-		struct snapshot *last =
-			holdings->snapshots.n ? holdings->snapshots.rows[holdings->snapshots.n - 1]
-					      : NULL;
-		if (!holdings_owner(holdings, snapshot))
-			continue;
-		if (last && !strcmp(last->id, snapshot->id)) {
-			if (yields(parent, snapshot, last))
-				continue;
-			free(last);
-			holdings->snapshots.n--;
-		}
-		index_append(&holdings->snapshots, snapshot_dup(snapshot));
-	}
+	for (size_t i = 0; i < sorted.n; i++)
+		append_snapshot(holdings, parent, sorted.rows[i]);
 	index_fini(&sorted);
 	fill_others(holdings);
 }
