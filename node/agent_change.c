@@ -17,6 +17,7 @@
 #include "node/request.h"
 #include "node/service.h"
 #include "node/share.h"
+#include "node/ssh.h"
 #include "node/zfs_read.h"
 
 /* A dataset that has gone is looked for again before it is said to be missing. */
@@ -215,6 +216,10 @@ static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
 {
 	const struct node *node = call->app;
 
+	if (ssh_server())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' is on the server '%s', which shares nothing yet", req->id,
+			    ssh_server());
 	if (!*req->publication->address)
 		return 0;
 	rsp->server = node_address(node, &call->arena);

@@ -16,6 +16,7 @@
 #include "node/device.h"
 #include "node/key.h"
 #include "node/nfs.h"
+#include "node/ssh.h"
 #include "node/zvol.h"
 
 struct context {
@@ -44,6 +45,11 @@ static int find_dataset(struct rpc_call *call, const char *id, const struct cont
 	struct dataset *dataset;
 
 	(void)context;
+	if (ssh_server())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' is on the server '%s' and cannot be used by the node that "
+			    "works on it; publish it to another",
+			    id, ssh_server());
 	if (node_find(call, id, &dataset, err) < 0)
 		return -1;
 	ret->dataset = dataset;

@@ -14,6 +14,7 @@
 #include "node/address.h"
 #include "node/check.h"
 #include "node/export_host.h"
+#include "node/ssh.h"
 #include "node/zfs_run.h"
 
 #define THING_MAX 300
@@ -94,7 +95,7 @@ static void check_remote(struct check *check)
 
 void check_uses(struct check *check)
 {
-	if (check->settings->dataset && zfs_is_the_kernels()) {
+	if (check->settings->dataset && !ssh_server() && zfs_is_the_kernels()) {
 		check_programs(check);
 		check_services(check);
 	}

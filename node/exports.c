@@ -20,6 +20,7 @@
 #include "node/permissions.h"
 #include "node/publication.h"
 #include "node/share.h"
+#include "node/ssh.h"
 #include "node/staging.h"
 #include "node/zfs_run.h"
 
@@ -124,6 +125,8 @@ int exports_apply(struct arena *arena, const struct node *node, const struct dat
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&changing);
 
+	if (ssh_server())
+		return 0;
 	/* Most volumes were never exported, and need no table of the host's. */
 	if (!rows_of(arena, dataset).n && access(share_path(arena, dataset->name), F_OK) < 0)
 		return 0;
@@ -205,12 +208,12 @@ void exports_heal(struct node *node)
 	struct export_table all = {.n = 0};
 	char after[DATASET_ID_MAX + 1] = "";
 	struct arena arena;
-	bool more = true;
+	bool more = !ssh_server();
 
 	arena_init(&arena, SIZE_MAX);
 	while (more && !heal_page(&arena, node, after, &all, &more))
 		continue;
-	if (!more)
+	if (!more && !ssh_server())
 		heal_strays(&arena, node, &all);
 	arena_fini(&arena);
 }

@@ -2,20 +2,22 @@
 /*
  * What stands before zfs and zpool on their command lines.
  *
- * Invariant: node/zfs_run.c asks here for each of them, so none runs as anybody else, but for what
- * mounts, which is zcsi-node's own. setpriv(1) becomes the program, so that is still our child and
- * has the descriptors that we gave it. Without root it has no capability, and gets none.
+ * Invariant: node/zfs_run.c asks here for each of them, so none runs as anybody else or elsewhere,
+ * but for what mounts here, which is zcsi-node's own. setpriv(1) becomes the program, so that is
+ * still our child and has the descriptors that we gave it. Without root it has no capability, and
+ * gets none.
  */
 #include "node/launch.h"
 
 #include <pwd.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "node/ssh.h"
+
 static char uid[32], gid[32];
 static const char *const as_user[] = {"setpriv", uid, gid, "--init-groups", "--"};
-static const char *name;
+static bool delegated;
 
 int launch_as(const char *user, struct error *err)
 {
@@ -29,13 +31,13 @@ int launch_as(const char *user, struct error *err)
 			    user, user);
 	snprintf(uid, sizeof(uid), "--reuid=%u", entry->pw_uid);
 	snprintf(gid, sizeof(gid), "--regid=%u", entry->pw_gid);
-	name = user;
+	delegated = true;
 	return 0;
 }
 
-const char *launch_user(void)
+bool launch_is_plain(void)
 {
-	return name;
+	return !delegated && !ssh_server();
 }
 
 /* zfs-fuse's zfs looks at where it mounts. With the kernel's we mount without it. */
@@ -46,7 +48,9 @@ static bool is_ours(const char *const *argv)
 
 const char *const *launch_argv(struct arena *arena, const char *const *argv)
 {
-	size_t n = 0, before = name && !is_ours(argv) ? COUNT(as_user) : 0;
+	if (ssh_server())
+		return ssh_argv(arena, argv);
+	size_t n = 0, before = delegated && !is_ours(argv) ? COUNT(as_user) : 0;
 
 	while (argv[n])
 		n++;

@@ -2,15 +2,20 @@
 #ifndef ZCSI_LAUNCH_H
 #define ZCSI_LAUNCH_H
 
-/* As whom zfs(8) and zpool(8) run: as we do, or as a user to whom `zfs allow` has given rights. */
+/*
+ * As whom, and where, zfs(8) and zpool(8) run: as we do, as a user to whom `zfs allow` has given
+ * rights, or on another host (node/ssh.h).
+ */
+
+#include <stdbool.h>
 
 #include "common/error.h"
 #include "common/mem.h"
 
 /* All that run from now on run as this user; NULL: as we do. Once, before the first thread. */
 int launch_as(const char *user, struct error *err);
-/* NULL: nobody else. */
-const char *launch_user(void);
+/* As we do, and here. */
+bool launch_is_plain(void);
 /* A command line of one of them, with what is to stand before it; both in the arena. */
 const char *const *launch_argv(struct arena *arena, const char *const *argv);
 

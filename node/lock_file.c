@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "common/escape.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "node/ssh.h"
 
 #define FOLDER "/run/zcsi" /* empty after a boot, and only root's to write in */
 
@@ -27,8 +29,12 @@ static char path[sizeof(FOLDER "/.lock") + ESCAPE_LEAF_MAX];
 int lock_file_open(const char *dataset, struct error *err)
 {
 	char leaf[ESCAPE_LEAF_MAX + 1];
+	auto_free char *name = NULL;
 
-	escape_leaf(dataset, leaf);
+	if (asprintf(&name, "%s%s%s", ssh_server() ? ssh_server() : "", ssh_server() ? ":" : "",
+		     dataset) < 0)
+		abort();
+	escape_leaf(name, leaf);
 	snprintf(path, sizeof(path), FOLDER "/%s.lock", leaf);
 	if (mkdir(FOLDER, 0755) < 0 && errno != EEXIST)
 		return fail_errno(err, "cannot make the directory '" FOLDER "'");

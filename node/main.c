@@ -20,6 +20,7 @@
 #include "node/privileges.h"
 #include "node/service.h"
 #include "node/settings.h"
+#include "node/ssh.h"
 #include "node/zfs_run.h"
 #include "transport/daemon.h"
 
@@ -113,9 +114,9 @@ static int serve(const struct settings *settings)
 /* What we run, and then ourselves. */
 static int restrain(const struct settings *settings, struct error *err)
 {
-	return launch_as(settings->zfs_user, err) < 0
-		       ? -1
-		       : privileges_keep(settings->zfs_user != NULL, err);
+	if (launch_as(settings->zfs_user, err) < 0 || ssh_to(settings->zfs_over_ssh, err) < 0)
+		return -1;
+	return privileges_keep(settings->zfs_user != NULL, err);
 }
 
 int main(int argc, char **argv)

@@ -27,7 +27,7 @@
 static struct {
 	struct option_list endpoints, agent_endpoints, topology;
 	const char *node_id, *dataset, *rescan, *zfs_timeout, *trash_ttl, *max_volumes, *log_level,
-		*log_format, *address, *zfs_user;
+		*log_format, *address, *zfs_user, *zfs_over_ssh;
 	const char *metrics;
 	bool check;
 	struct trust trust;
@@ -62,6 +62,11 @@ static const struct option_row options[] = {
 	 "Run every zfs and zpool as this user, to whom 'zfs allow' gives what --check names. "
 	 "Without it, as zcsi-node itself runs. Mounting, devices and NFS stay zcsi-node's own.",
 	 .ret_text = &given.zfs_user},
+	{"zfs-over-ssh", "ZCSI_ZFS_OVER_SSH", "USER@HOST", NULL,
+	 "Run every zfs and zpool on this server, which has the pool and nothing of zcsi, by ssh, "
+	 "with the keys and known_hosts of who runs zcsi-node. Its volumes are used by NFS alone. "
+	 "Without it, here.",
+	 .ret_text = &given.zfs_over_ssh},
 	{"rescan", "ZCSI_RESCAN", "SECONDS", "30",
 	 "How often to look for what others changed in the pool; after a look, it rests ten times "
 	 "as long as that took at least. Where OpenZFS tells of changes it looks every tenth time "
@@ -155,8 +160,10 @@ static int check_dataset(const char *name, struct error *err)
 
 static int parse_address(struct settings *settings, struct error *err)
 {
-	settings->address = given.address ? given.address : "";
-	if (!*settings->address || address_is(settings->address))
+	const char *at = settings->zfs_over_ssh ? strchr(settings->zfs_over_ssh, '@') : NULL;
+
+	settings->address = given.address ? given.address : at ? at + 1 : "";
+	if (!given.address || !*given.address || address_is(given.address))
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
 		    "--address '%.128s' is not an IP address; use one of this host's, like "
@@ -234,6 +241,23 @@ static int parse_topology(struct settings *settings, struct error *err)
 	return add_segment(settings, own, err);
 }
 
+static const char *given_or_null(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+static int check_place(const struct settings *settings, struct error *err)
+{
+	if (settings->zfs_over_ssh && settings->zfs_user)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "--zfs-over-ssh and --zfs-user exclude each other; zfs runs on the "
+			    "server as the USER of USER@HOST");
+	if (settings->zfs_over_ssh && !settings->dataset)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "--zfs-over-ssh needs --dataset, the parent of the volumes there");
+	return 0;
+}
+
 int settings_parse(int argc, char **argv, struct settings *ret, struct error *err)
 {
 	int done = options_parse(&program, argc, argv, err);
@@ -246,12 +270,13 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 	ret->trust = &given.trust;
 	ret->metrics = given.metrics;
 	ret->check = given.check;
-	ret->zfs_user = given.zfs_user && *given.zfs_user ? given.zfs_user : NULL;
-	ret->dataset = given.dataset && *given.dataset ? given.dataset : NULL;
+	ret->zfs_user = given_or_null(given.zfs_user);
+	ret->zfs_over_ssh = given_or_null(given.zfs_over_ssh);
+	ret->dataset = given_or_null(given.dataset);
 	if (ret->dataset && check_dataset(ret->dataset, err) < 0)
 		return -1;
 	if (log_setup(given.log_level, given.log_format, err) < 0 || parse_numbers(ret, err) < 0 ||
-	    parse_address(ret, err) < 0 || parse_node_id(ret, err) < 0)
+	    check_place(ret, err) < 0 || parse_address(ret, err) < 0 || parse_node_id(ret, err) < 0)
 		return -1;
 	return parse_topology(ret, err);
 }

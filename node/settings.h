@@ -15,14 +15,15 @@ struct settings {
 	struct option_list endpoints;
 	struct option_list agent_endpoints;
 	struct trust *trust;
-	const char *metrics;  /* NULL: not served */
-	const char *dataset;  /* NULL: a node without a pool */
-	const char *zfs_user; /* NULL: as we are */
-	bool check;           /* do not serve, only say what is missing */
+	const char *metrics;      /* NULL: not served */
+	const char *dataset;      /* NULL: a node without a pool */
+	const char *zfs_user;     /* NULL: as we are */
+	const char *zfs_over_ssh; /* USER@HOST; NULL: the pool is this host's */
+	bool check;               /* do not serve, only say what is missing */
 	unsigned rescan_seconds, zfs_timeout_seconds;
 	unsigned trash_ttl; /* seconds */
 	unsigned max_volumes;
-	const char *address; /* "": not given */
+	const char *address; /* "": not given; of a server its name */
 	const char *node_id;
 	struct topology_segment *topology;
 	size_t n_topology;

@@ -52,6 +52,12 @@ static char *describe(const char *const *argv)
 	return text;
 }
 
+void unfinished_tell(const char *text)
+{
+	if (tell)
+		tell(tell_arg, text);
+}
+
 int unfinished_add(int pidfd, const char *const *argv, struct error *err)
 {
 	struct unfinished *added = mem_alloc(sizeof(*added));
@@ -63,8 +69,7 @@ int unfinished_add(int pidfd, const char *const *argv, struct error *err)
 	added->next = list;
 	list = added;
 	pthread_mutex_unlock(&mutex);
-	if (tell)
-		tell(tell_arg, err->text);
+	unfinished_tell(err->text);
 	return -1;
 }
 

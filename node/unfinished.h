@@ -16,6 +16,8 @@
 void unfinished_watch(void (*tell)(void *arg, const char *text), void *arg);
 /* Takes the pidfd. Always -1 with ERR_UNAVAILABLE: which one, and what may be done about it. */
 int unfinished_add(int pidfd, const char *const *argv, struct error *err);
+/* The same is told of one whose end nobody will see. */
+void unfinished_tell(const char *text);
 /* The same text for one that still runs, the caller's to free; NULL: all have ended. */
 char *unfinished_text(void);
 

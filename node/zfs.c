@@ -17,11 +17,12 @@
 #include <sys/mount.h>
 
 #include "node/launch.h"
+#include "node/ssh.h"
 #include "node/zfs_run.h"
 
 bool zfs_tells_events(void)
 {
-	return zfs_is_the_kernels() && !launch_user();
+	return zfs_is_the_kernels() && launch_is_plain();
 }
 
 void zfs_property(struct zfs_properties *properties, const char *name, const char *value)
@@ -65,6 +66,11 @@ int zfs_create(const char *name, const struct zfs_properties *properties, struct
 
 int zfs_check_devices(struct error *err)
 {
+	if (ssh_server())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "the pool is on the server '%s', whose block devices are not here: "
+			    "block, ext4 and xfs need a zcsi-node there",
+			    ssh_server());
 	if (zfs_is_the_kernels())
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,

@@ -18,6 +18,7 @@
 #include "node/launch.h"
 #include "node/lock_file.h"
 #include "node/metrics.h"
+#include "node/ssh.h"
 #include "node/unfinished.h"
 
 #define NO_PROGRAM "install zfsutils-linux, or zfs-fuse where there is no kernel ZFS"
@@ -59,6 +60,7 @@ static const struct {
 	{"is busy", ERR_FAILED_PRECONDITION, "find who uses it with 'fuser -vm' and stop it"},
 	{"directory is not empty", ERR_FAILED_PRECONDITION, "move away what the directory holds"},
 	{"permission denied", ERR_INTERNAL, "'zcsi-node --check' says what is missing"},
+	{"flock: failed to execute", ERR_FAILED_PRECONDITION, NO_PROGRAM " on the server"},
 	{"setpriv: failed to execute", ERR_FAILED_PRECONDITION, NO_PROGRAM},
 	{"connect: Permission denied", ERR_FAILED_PRECONDITION,
 	 "give the user of --zfs-user the socket of zfs-fuse: 'chown NAME /run/zfs/zfs_socket'"},
@@ -71,6 +73,8 @@ static const struct {
 
 bool zfs_is_the_kernels(void)
 {
+	if (ssh_server())
+		return ssh_server_is_the_kernels();
 	auto_fclose FILE *file = fopen("/proc/filesystems", "re");
 	char line[64];
 
@@ -101,6 +105,25 @@ void zfs_run_timeout(int64_t ms)
 	timeout_ms = ms;
 }
 
+/* What goes on there when ssh has ended nobody sees. */
+static int fail_lost(const char *const *argv, const char *said, struct error *err)
+{
+	ssh_doubt();
+	ssh_fail(said, err);
+	fail_context(err, "how '%s %s' ended is not known", argv[0], argv[1]);
+	unfinished_tell(err->text);
+	return -1;
+}
+
+static int judge(const char *const *argv, const struct exec_result *result, struct error *err)
+{
+	if (ssh_server() && result->status > SSH_LOST)
+		return fail_lost(argv, result->error, err);
+	if (result->status)
+		return zfs_fail(*result->error ? result->error : "nothing, and failed", err);
+	return 0;
+}
+
 int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 {
 	struct exec_result result = {0};
@@ -112,6 +135,8 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 
 	if (unfinished)
 		return fail(err, ERR_UNAVAILABLE, "%s", unfinished);
+	if (ssh_settle(err) < 0)
+		return -1;
 	arena_init(&arena, SIZE_MAX);
 	launched.argv = launch_argv(&arena, exec->argv);
 	launched.keep = lock_file_descriptor();
@@ -121,16 +146,17 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 	int failed = exec_run(&launched, &result, err);
 	arena_fini(&arena);
 	metrics_zfs(exec->argv, failed ? err->code : ERR_OK, result.status, now_us() - started);
-	if (left >= 0)
+	if (left >= 0) {
+		ssh_doubt();
 		return unfinished_add(left, exec->argv, err);
+	}
 	if (failed) {
-		if (err->code == ERR_FAILED_PRECONDITION && !launch_user())
+		if (err->code == ERR_FAILED_PRECONDITION && launch_is_plain())
 			fail(err, ERR_FAILED_PRECONDITION,
 			     "the program '%s' is not on this host; " NO_PROGRAM, exec->argv[0]);
 		return -1;
 	}
-	if (result.status)
-		failed = zfs_fail(*result.error ? result.error : "nothing, and failed", err);
+	failed = judge(exec->argv, &result, err);
 	if (ret_out) {
 		free(*ret_out);
 		*ret_out = steal_ptr(result.out);

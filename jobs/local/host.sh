@@ -18,7 +18,8 @@ declare -A HOST_GROUPS=(
 		libblkid-dev libprotobuf-c-dev protobuf-c-compiler libprotobuf-dev protobuf-compiler"
 	[client]="python3-grpcio python3-protobuf protobuf-compiler libprotobuf-dev"
 	[check]="libcmocka-dev python3-pytest python3-grpcio python3-grpc-tools python3-protobuf
-		python3-hpack python3-prometheus-client python3-pytest-timeout openssl e2fsprogs"
+		python3-hpack python3-prometheus-client python3-pytest-timeout openssl e2fsprogs
+		openssh-server"
 	[certs]="openssl"
 	[nomad]="busybox-static iproute2 openssl redis-server"
 	[image]="podman runc mmdebstrap iproute2"

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zfs on a server that has nothing of ours, by OpenSSH's client. The first ssh stays as the master
+ * of one connection, which the others share; keys and known_hosts are those of who runs zcsi-node.
+ *
+ * Invariant: a zfs there goes on when the connection is lost, or we are. Each holds a lock shared,
+ * the home directory of its user, until it ends. After an end that was not seen, and at the start,
+ * nothing runs before that lock was had alone; so what was begun earlier is done or will not be.
+ */
+#include "node/ssh.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/exec.h"
+#include "common/quote.h"
+
+#define FOLDER      "/run/zcsi"
+#define SETTLE_MS   20000
+
+/* A delegated user's PATH has no zfs. */
+#define SHELL_WORDS "PATH=$PATH:/usr/sbin:/sbin LC_ALL=C flock"
+#define SHARED      "--shared"
+#define ALONE       "--exclusive --wait 2"
+
+static const char *const options[] = {
+	"ssh", "-T",
+	"-o",  "BatchMode=yes",
+	"-o",  "StrictHostKeyChecking=yes",
+	"-o",  "ControlMaster=auto",
+	"-o",  "ControlPath=/run/zcsi/ssh-%C",
+	"-o",  "ControlPersist=60",
+	"-o",  "ConnectTimeout=10",
+	"-o",  "ServerAliveInterval=5",
+	"-o",  "ServerAliveCountMax=3",
+	"-o",  "LogLevel=ERROR",
+	"--",
+};
+
+static const struct {
+	const char *words, *advice;
+} sayings[] = {
+	{"Host key verification failed",
+	 "if the key that it shows is the server's own, write it into known_hosts"},
+	{"Permission denied", "give that user there our public key, in ~/.ssh/authorized_keys"},
+	{"", "look whether its sshd runs and can be reached from here"},
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static bool doubtful = true;
+static bool kernels;
+
+static const char *server;
+
+static bool is_name(const char *text, size_t length)
+{
+	bool good = length && *text != '-';
+
+	for (size_t i = 0; good && i < length; i++)
+		good = isalnum((unsigned char)text[i]) || strchr("-_.:", text[i]);
+	return good;
+}
+
+int ssh_to(const char *user_at_host, struct error *err)
+{
+	if (!user_at_host)
+		return 0;
+	const char *at = strchr(user_at_host, '@');
+	if (!at || !is_name(user_at_host, (size_t)(at - user_at_host)) ||
+	    !is_name(at + 1, strlen(at + 1)))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "--zfs-over-ssh '%.128s' is not USER@HOST; use a user of the server "
+			    "and its name, like zcsi@nas",
+			    user_at_host);
+	if (mkdir(FOLDER, 0755) < 0 && errno != EEXIST)
+		return fail_errno(err, "cannot make the directory '" FOLDER "'");
+	server = user_at_host;
+	return 0;
+}
+
+const char *ssh_server(void)
+{
+	return server;
+}
+
+bool ssh_server_is_the_kernels(void)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+
+	return kernels;
+}
+
+static const char *const *command(struct arena *arena, const char *lock, const char *const *argv)
+{
+	const char **all = arena_alloc(arena, (COUNT(options) + 3) * sizeof(*all));
+
+	memcpy(all, options, sizeof(options));
+	all[COUNT(options)] = server;
+	all[COUNT(options) + 1] =
+		arena_printf(arena, SHELL_WORDS " %s . %s", lock, quote_words(arena, argv));
+	return all;
+}
+
+const char *const *ssh_argv(struct arena *arena, const char *const *argv)
+{
+	return command(arena, SHARED, argv);
+}
+
+/* With the mutex. */
+static int look(struct arena *arena, struct error *err)
+{
+	static const char *const cat[] = {"cat", "/proc/filesystems", NULL};
+	const struct exec exec = {.argv = command(arena, ALONE, cat), .timeout_ms = SETTLE_MS};
+	struct exec_result result;
+	int failed = 0;
+
+	if (exec_run(&exec, &result, err) < 0)
+		return -1;
+	if (result.status > SSH_LOST)
+		failed = ssh_fail(result.error, err);
+	else if (result.status && *result.error)
+		failed = fail(err, ERR_UNAVAILABLE, "the server '%s' says \"%.*s\"", server,
+			      (int)strcspn(result.error, "\r\n"), result.error);
+	else if (result.status)
+		failed = fail(err, ERR_UNAVAILABLE,
+			      "a zfs that was begun on the server '%s' has not ended and may yet "
+			      "be done; look at 'zpool status' there",
+			      server);
+	doubtful = failed;
+	if (!failed)
+		kernels = strstr(result.out, "nodev\tzfs\n");
+	exec_result_fini(&result);
+	return failed;
+}
+
+int ssh_settle(struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+	struct arena arena;
+
+	if (!server || !doubtful)
+		return 0;
+	arena_init(&arena, SIZE_MAX);
+	int failed = look(&arena, err);
+	arena_fini(&arena);
+	return failed;
+}
+
+void ssh_doubt(void)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+
+	doubtful = true;
+}
+
+int ssh_fail(const char *said, struct error *err)
+{
+	const char *newline = strrchr(said, '\n');
+	const char *line = newline ? newline + 1 : *said ? said : "nothing";
+	size_t row = 0;
+
+	while (!strstr(line, sayings[row].words))
+		row++;
+	return fail(err, ERR_UNAVAILABLE, "the server '%s' is not reached: ssh says \"%.*s\"; %s",
+		    server, (int)strcspn(line, "\r"), line, sayings[row].advice);
+}

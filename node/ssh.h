@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_SSH_H
+#define ZCSI_SSH_H
+
+/*
+ * The server whose pool is ours to work on, where nothing of ours is installed (--zfs-over-ssh):
+ * zfs and zpool run there. One a process; any thread.
+ */
+
+#include <stdbool.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+
+/* What ssh ends with when it is not the command there that has failed, and more than that. */
+#define SSH_LOST 128
+
+/* USER@HOST; NULL: none. Once, before the first thread. */
+int ssh_to(const char *server, struct error *err);
+/* NULL: the pool is this host's. */
+const char *ssh_server(void);
+/* Its ZFS is the kernel's; once ssh_settle has succeeded. */
+bool ssh_server_is_the_kernels(void);
+
+/* A command line there as one of ours, in the arena. */
+const char *const *ssh_argv(struct arena *arena, const char *const *argv);
+/*
+ * Before each of them: -1, ERR_UNAVAILABLE, while something may yet be done there that we have not
+ * seen the end of. Blocks.
+ */
+int ssh_settle(struct error *err);
+/* One of them has an end that we did not see. */
+void ssh_doubt(void);
+/* From what ssh said last: always -1 with ERR_UNAVAILABLE, and what to do. */
+int ssh_fail(const char *said, struct error *err);
+
+#endif

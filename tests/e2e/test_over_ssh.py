@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A pool that zcsi-node reaches by ssh alone: the same zfs-fuse behind an sshd of ours. What is
+shared from there is in openzfs/test_over_ssh_nfs.py."""
+import contextlib
+import os
+
+import grpc
+import pytest
+
+from client import MIB, refused
+from daemon import Daemon, wait_for
+from host import get, Volume
+from sshd import Sshd
+
+CODE = grpc.StatusCode
+SERVER = "root@127.0.0.1"
+OVER_SSH = ("--zfs-over-ssh", SERVER, "--rescan", "1")
+HOSTILE = "it's \"$HOME\" $(touch /tmp/zcsi-hostile) `id`; \\ ! * ~ ü -rf"
+
+
+@pytest.fixture
+def sshd(tmp_path, gate):
+    """Its zfs goes through the gate."""
+    with contextlib.ExitStack() as stack:
+        server = Sshd(tmp_path, path=gate.env["PATH"])
+        stack.callback(server.kill)
+        yield server.start()
+
+
+@pytest.fixture
+def host(sshd, new_host):
+    return new_host(node_args=OVER_SSH, env=sshd.env).start()
+
+
+def test_a_volume_lives(host):
+    volume = Volume(host, "data")
+    volume.create()
+    snapshot = host.controller.CreateSnapshot(source_volume_id=volume.id, name="s").snapshot
+    copy = Volume(host, "copy")
+    copy.create(volume_content_source={"snapshot": {"snapshot_id": snapshot.snapshot_id}})
+    volume.expand(2 * volume.size)
+    assert get(host.dataset("data"), "refquota") == str(2 * volume.size)
+    assert host.ids() == ["copy", "data"]
+    copy.delete()
+    volume.delete()
+    host.controller.DeleteSnapshot(snapshot_id=snapshot.snapshot_id)
+    wait_for(lambda: host.leaves() == ["_trash"], "the volume leaves the trash")
+    assert all(argv.startswith("ssh ") for argv in host.node_daemon.runs())
+
+
+def test_names_and_values_arrive_as_they_are(host):
+    volume = Volume(host, HOSTILE)
+    volume.create(parameters={"zfs.user.com.example:note": HOSTILE})
+    assert host.ids() == [HOSTILE]
+    [leaf] = host.leaves()
+    assert get(host.dataset(leaf), "com.example:note") == HOSTILE
+    assert not os.path.exists("/tmp/zcsi-hostile")
+    volume.delete()
+    assert host.leaves() == []
+
+
+def test_many_calls_share_one_connection(host, sshd):
+    for number in range(8):
+        Volume(host, f"data-{number}").create()
+    assert len(host.node_daemon.runs()) > 10
+    assert sshd.count("Accepted publickey") == 1
+
+
+def test_another_host_key_is_refused_and_named(host, sshd):
+    volume = Volume(host, "data")
+    sshd.kill()
+    sshd.new_host_key()
+    sshd.start()
+    host.node_daemon.signal(1)
+    wait_for(lambda: "Host key verification failed" in host.agent.GetHost().problem,
+             "it is seen")
+    with refused(CODE.UNAVAILABLE, naming=(SERVER, "Host key verification failed", "known_hosts")):
+        volume.create()
+    sshd.trust()
+    wait_for(lambda: not host.agent.GetHost().problem, "it is trusted")
+    volume.create()
+
+
+def test_a_key_that_is_not_let_in_is_named(sshd, new_host):
+    sshd.make_key("client_key")
+    (sshd.folder / "client_key.pub").write_text("")
+    host = new_host(node_args=OVER_SSH, env=sshd.env)
+    host.node_daemon.start()
+    agent = host.node_daemon.client(f"unix:{host.agent_socket}")
+    wait_for(lambda: "authorized_keys" in agent.GetHost().problem, "it is said")
+
+
+def test_a_connection_that_is_lost_is_no_answer(host, sshd, gate):
+    """What was begun goes on without us, and nothing is said of the pool before it has ended."""
+    volume = Volume(host, "data")
+    gate.hold(" create ")
+    call = volume.start_create()
+    gate.arrived()
+    sshd.kill()
+    assert call.code() is CODE.UNAVAILABLE
+    assert SERVER in call.details() and "is not known" in call.details()
+    sshd.start()
+    wait_for(lambda: "has not ended" in host.agent.GetHost().problem, "it is waited for")
+    with refused(CODE.UNAVAILABLE, naming="has not ended"):
+        volume.create()
+    gate.open()
+    wait_for(lambda: not host.agent.GetHost().problem, "it has ended")
+    assert host.ids() == host.leaves() == ["data"]
+    volume.create()
+
+
+def test_what_a_killed_daemon_began_is_waited_for(host, gate):
+    gate.hold(" create ")
+    call = Volume(host, "data").start_create()
+    gate.arrived()
+    host.node_daemon.kill()
+    assert call.code() is CODE.UNAVAILABLE
+    host.node_daemon.close()
+    host.node_daemon.start()
+    agent = host.node_daemon.client(f"unix:{host.agent_socket}")
+    wait_for(lambda: "has not ended" in agent.GetHost().problem, "it is waited for")
+    gate.open()
+    wait_for(lambda: not agent.GetHost().problem, "it has ended")
+    assert [row.id for row in agent.ListDatasets().datasets] == ["data"]
+
+
+def test_it_is_not_used_on_this_host(host):
+    volume = Volume(host, "data")
+    volume.create()
+    with refused(CODE.FAILED_PRECONDITION, naming=SERVER):
+        volume.attach()
+    with refused(CODE.FAILED_PRECONDITION, naming=SERVER):
+        volume.stage()
+    with refused(CODE.FAILED_PRECONDITION, naming=SERVER):
+        host.agent.CreateDataset(id="device", size=32 * MIB, format="block")
+    volume.delete()
+    assert host.leaves() == []
+
+
+@pytest.mark.parametrize("args, words", [
+    (("--zfs-over-ssh", "nas"), "is not USER@HOST"),
+    (("--zfs-over-ssh", "-oProxyCommand=id@nas"), "is not USER@HOST"),
+    (("--zfs-over-ssh", "zcsi@-nas"), "is not USER@HOST"),
+    (("--zfs-over-ssh", "zcsi@a b"), "is not USER@HOST"),
+    (("--zfs-over-ssh", "zcsi@nas", "--zfs-user", "nobody"), "exclude each other"),
+])
+def test_what_makes_no_sense_is_refused(tmp_path, args, words):
+    daemon = Daemon("zcsi-node", tmp_path, "--dataset", "tank/zcsi", *args).spawn()
+    assert daemon.wait() == 1
+    assert words in daemon.text()

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Quoted words: as they are written, and as a shell takes them. */
+#include "tests/cmocka.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/exec.h"
+#include "common/quote.h"
+
+static struct arena arena;
+
+static const char *const hostile[] = {
+	"",         " ",
+	"'",        "''",
+	"it's",     "\"",
+	"\\",       "\\'",
+	"a\nb",     "\n",
+	"$HOME",    "$(id)",
+	"`id`",     "-rf",
+	"--",       "!",
+	"!!",       ";",
+	"&& id",    "| id",
+	"> x",      "*",
+	"~",        "#",
+	"{a,b}",    "a=b",
+	"\t",       "\xc3\xbc\xe2\x82\xac",
+	"\x01\x7f", "zcsi:note='; touch x; '",
+	NULL,
+};
+
+static void known_words(void **state)
+{
+	static const struct {
+		const char *words[4], *text;
+	} cases[] = {
+		{{NULL}, ""},
+		{{"zfs", "get", NULL}, "'zfs' 'get'"},
+		{{"", "", NULL}, "'' ''"},
+		{{"it's", NULL}, "'it'\\''s'"},
+		{{"'", "b", NULL}, "''\\''' 'b'"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(quote_words(&arena, cases[i].words), cases[i].text);
+}
+
+/* The shell that a server would have. Each word comes back with a newline and a mark behind it. */
+static void a_shell_takes_them_as_they_are(void **state)
+{
+	const char *script =
+		arena_printf(&arena, "printf '%%s|\\n' %s", quote_words(&arena, hostile));
+	const char *const argv[] = {"sh", "-c", script, NULL};
+	struct exec_result result;
+	struct error err;
+	char *expected = arena_strdup(&arena, "");
+
+	(void)state;
+	for (size_t i = 0; hostile[i]; i++)
+		expected = arena_printf(&arena, "%s%s|\n", expected, hostile[i]);
+	assert_int_equal(exec_run(&(struct exec){.argv = argv}, &result, &err), 0);
+	assert_string_equal(result.out, expected);
+	assert_string_equal(result.error, "");
+	exec_result_fini(&result);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	arena_init(&arena, SIZE_MAX);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	arena_fini(&arena);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(known_words),
+		cmocka_unit_test(a_shell_takes_them_as_they_are),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
