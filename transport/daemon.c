@@ -9,9 +9,13 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/mem.h"
 
 static void on_drained(void *arg)
 {
@@ -44,8 +48,24 @@ int daemon_init(struct daemon *daemon, unsigned n_workers, struct error *err)
 	return loop_on_signal(daemon->loop, SIGINT, on_stop, daemon, err);
 }
 
+/* sd_notify(3): systemd says in $NOTIFY_SOCKET where it waits for this. */
+static void say_ready(void)
+{
+	static const char state[] = "READY=1";
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+
+	if (!path || strlen(path) >= sizeof(to.sun_path))
+		return;
+	strcpy(to.sun_path, path);
+	auto_close int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (sendto(fd, state, strlen(state), 0, (const struct sockaddr *)&to, sizeof(to)) < 0)
+		log_warn("systemd does not hear that this is ready", log_str("socket", path));
+}
+
 void daemon_run(struct daemon *daemon)
 {
+	say_ready();
 	loop_run(daemon->loop);
 }
 

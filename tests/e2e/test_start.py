@@ -2,12 +2,13 @@
 """A node answers before and without ZFS, says what is missing, and recovers when it is there."""
 import os
 import signal
+import socket
 import subprocess
 
 import grpc
 import pytest
 
-from client import refused
+from client import PATIENCE, refused
 from daemon import accepts, BUILD, Daemon, wait_for
 from host import run, Volume
 
@@ -199,3 +200,15 @@ def test_help_is_no_longer_than_a_page_of_width():
     for program in PRIVATE:
         done = subprocess.run([BUILD / program, "--help"], capture_output=True, text=True)
         assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("program", PRIVATE)
+def test_systemd_is_told_when_it_listens(program, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(f"{tmp_path}/notify")
+        systemd.settimeout(20 * PATIENCE)
+        daemon = Daemon(program, tmp_path, *PRIVATE[program](tmp_path),
+                        env={"NOTIFY_SOCKET": f"{tmp_path}/notify"}).spawn()
+        assert systemd.recv(64) == b"READY=1"
+        assert accepts(daemon.socket)
+        daemon.stop()
