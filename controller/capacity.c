@@ -5,12 +5,15 @@
  *
  * Invariant: what is counted here is what CreateVolume with the same fields could choose from.
  */
+#include <string.h>
+
 #include "common/map.h"
 #include "controller/capability.h"
 #include "controller/hosts.h"
 #include "controller/parameters.h"
 #include "controller/placement.h"
 #include "controller/service.h"
+#include "controller/volume.h"
 
 static Google__Protobuf__Int64Value *int64_value(struct arena *arena, int64_t number)
 {
@@ -59,6 +62,9 @@ int get_capacity(struct rpc_call *call, const GetCapacityRequest *req, GetCapaci
 	if (capabilities_support(req->n_volume_capabilities, req->volume_capabilities, &format,
 				 &unsupported) < 0)
 		return 0;
-	const struct where where = {.node = parameters.node, .pool = parameters.pool};
+	const char *attach = parameters_value(&call->arena, parameters.text, ATTACH_KEY);
+	const struct where where = {.node = parameters.node,
+				    .pool = parameters.pool,
+				    .local = !strcmp(attach, ATTACH_LOCAL)};
 	return count_space(call, req, &where, rsp, err);
 }

@@ -72,8 +72,9 @@ static int parse(struct rpc_call *call, const CreateVolumeRequest *req, struct w
 	const char *attach = parameters_value(&call->arena, ret->parameters.text, ATTACH_KEY);
 	ret->where = (struct where){.topology = req->accessibility_requirements,
 				    .node = ret->parameters.node,
-				    .pool = ret->parameters.pool};
-	if (strcmp(attach, ATTACH_LOCAL) != 0)
+				    .pool = ret->parameters.pool,
+				    .local = !strcmp(attach, ATTACH_LOCAL)};
+	if (!ret->where.local)
 		ret->where.topology = wishes_of(&call->arena, req->accessibility_requirements);
 	return capabilities_reach(req->n_volume_capabilities, req->volume_capabilities, attach,
 				  err);

@@ -51,6 +51,8 @@ bool placement_pinned(const GetHostResponse *host, const struct where *where)
 
 	if (where->node && strcmp(where->node, host->node_id) != 0)
 		return false;
+	if (where->local && host->by_nfs)
+		return false;
 	return !where->pool ||
 	       (strlen(where->pool) == pool && memcmp(where->pool, host->dataset, pool) == 0);
 }
@@ -145,6 +147,7 @@ static void print_pools(FILE *out, const struct hosts *hosts)
 		for (size_t k = 0; k < host->n_topology; k++)
 			fprintf(out, "%s%s=%s", k ? "," : "", host->topology[k]->key,
 				host->topology[k]->value);
+		fputs(host->by_nfs ? ", with attach=nfs" : "", out);
 		between = ", ";
 	}
 	if (!*between)

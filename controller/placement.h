@@ -14,13 +14,14 @@
 struct where {
 	const TopologyRequirement *topology;
 	const char *node, *pool; /* the parameters of that name */
+	bool local;              /* it is used where it is */
 };
 
 /* The host has a pool, and it can be used. */
 bool placement_usable(const GetHostResponse *host);
 /* The host has every segment of the topology; NULL and no segments ask for nothing. */
 bool placement_reaches(struct arena *arena, const GetHostResponse *host, const Topology *topology);
-/* It is the node, and has the pool, that the parameters name. */
+/* It is the node, and has the pool, that the parameters name, and its volumes are used so. */
 bool placement_pinned(const GetHostResponse *host, const struct where *where);
 /* It is so, and in one of the requisite topologies; an empty requirement asks for nothing. */
 bool placement_allowed(struct arena *arena, const GetHostResponse *host, const struct where *where);

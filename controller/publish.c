@@ -65,6 +65,11 @@ static void describe(struct arena *arena, const Dataset *dataset,
 		return;
 	map_put(arena, rsp, publish_context, "server", published->server);
 	map_put(arena, rsp, publish_context, "share", published->share);
+	if (*published->root)
+		map_put(arena, rsp, publish_context, "root", published->root);
+	if (published->maker)
+		map_put(arena, rsp, publish_context, "maker",
+			arena_printf(arena, "%u", published->maker));
 }
 
 static int publish(struct rpc_call *call, const ControllerPublishVolumeRequest *req,

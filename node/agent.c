@@ -42,6 +42,7 @@ int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *
 		return 0;
 	catalog_pool(node->catalog, &call->arena, &pool);
 	rsp->dataset = arena_strdup(&call->arena, catalog_parent(node->catalog));
+	rsp->by_nfs = ssh_server() != NULL;
 	rsp->pool_guid = pool.guid;
 	rsp->available = pool.available;
 	rsp->problem = arena_strdup(&call->arena, pool.problem);

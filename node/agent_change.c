@@ -13,6 +13,7 @@
 #include "node/agent.h"
 #include "node/attach_limit.h"
 #include "node/exports.h"
+#include "node/launch.h"
 #include "node/publication.h"
 #include "node/request.h"
 #include "node/service.h"
@@ -216,10 +217,11 @@ static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
 {
 	const struct node *node = call->app;
 
-	if (ssh_server())
+	if (!*req->publication->address && ssh_server())
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "volume '%s' is on the server '%s', which shares nothing yet", req->id,
-			    ssh_server());
+			    "volume '%s' is on the server '%s' and cannot be used by node '%s', "
+			    "which works on it; publish it to another",
+			    req->id, ssh_server(), node->id);
 	if (!*req->publication->address)
 		return 0;
 	rsp->server = node_address(node, &call->arena);
@@ -260,6 +262,10 @@ int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 		return -1;
 	if (*want.address)
 		rsp->share = share_path(&call->arena, dataset->name);
+	if (publication_writes(&want)) {
+		rsp->root = dataset->root;
+		rsp->maker = launch_uid();
+	}
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
 }

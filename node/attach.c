@@ -9,12 +9,14 @@
  */
 #include "node/attach.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/map.h"
 #include "node/block.h"
 #include "node/device.h"
 #include "node/key.h"
+#include "node/launch.h"
 #include "node/nfs.h"
 #include "node/ssh.h"
 #include "node/zvol.h"
@@ -57,16 +59,19 @@ static int find_dataset(struct rpc_call *call, const char *id, const struct cont
 	ret->source =
 		dataset->format->zvol ? device_path(&call->arena, dataset->name) : dataset->name;
 	ret->root = dataset->format->mounts ? dataset->root : "";
+	ret->maker = dataset->format->zvol ? 0 : launch_uid();
 	ret->mount = dataset->format->zvol ? mount_zvol : staging_mount_dataset;
 	ret->check = dataset->format->mounts ? NULL : block_check;
 	return 0;
 }
 
-/* Its root directory is as its owner has made it. */
+/* Its root directory is as its owner has made it, or is told to be made. */
 static int find_share(struct rpc_call *call, const char *id, const struct context *context,
 		      struct staging *ret, struct error *err)
 {
 	const char *server = said(context, "server"), *share = said(context, "share");
+	const char *root = map_get(&context->publish, "root");
+	const char *maker = map_get(&context->publish, "maker");
 
 	if (!server || !*server || !share || *share != '/')
 		return fail(err, ERR_INVALID_ARGUMENT,
@@ -75,7 +80,8 @@ static int find_share(struct rpc_call *call, const char *id, const struct contex
 			    id);
 	ret->source = nfs_source(&call->arena, server, share);
 	ret->format = format_find(FORMAT_NFS);
-	ret->root = "";
+	ret->root = root ? root : "";
+	ret->maker = maker ? (uid_t)atol(maker) : 0;
 	ret->mount = nfs_mount;
 	return 0;
 }

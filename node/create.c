@@ -12,6 +12,7 @@
 #include "common/escape.h"
 #include "common/log.h"
 #include "node/agent.h"
+#include "node/exports.h"
 #include "node/key.h"
 #include "node/promise.h"
 #include "node/request.h"
@@ -57,7 +58,7 @@ static void add_native(struct arena *arena, const struct dataset *made, bool clo
 
 	if (!made->format->zvol) {
 		zfs_property(properties, "canmount", "noauto");
-		zfs_property(properties, "mountpoint", "legacy");
+		zfs_property(properties, "mountpoint", exports_mountpoint(arena, made->name));
 		zfs_property(properties, "refquota", size);
 	} else if (clone) {
 		zfs_property(properties, "volsize", size);

@@ -3,12 +3,15 @@
 #define ZCSI_EXPORTS_H
 
 /*
- * What the host's NFS server gives of our pool, and to whom: of each volume what its zcsi:published
- * says. A volume that is given is mounted at its share's path (node/share.h). Any thread.
+ * What the NFS server of the pool's host gives of it, and to whom: of each volume what its
+ * zcsi:published says. A volume that is given is mounted at its share's path (node/share.h). Any
+ * thread.
  */
 
 #include "node/node.h"
 
+/* What a new volume has as its property mountpoint; in the arena. */
+const char *exports_mountpoint(struct arena *arena, const char *dataset);
 /* ERR_FAILED_PRECONDITION: this host cannot export, and what to do about it. */
 int exports_check(const struct node *node, struct error *err);
 /* Make it so for one volume, of which *dataset is what the catalog has. */

@@ -17,7 +17,7 @@
 
 static char uid[32], gid[32];
 static const char *const as_user[] = {"setpriv", uid, gid, "--init-groups", "--"};
-static bool delegated;
+static uid_t delegate; /* 0: as we do */
 
 int launch_as(const char *user, struct error *err)
 {
@@ -31,13 +31,18 @@ int launch_as(const char *user, struct error *err)
 			    user, user);
 	snprintf(uid, sizeof(uid), "--reuid=%u", entry->pw_uid);
 	snprintf(gid, sizeof(gid), "--regid=%u", entry->pw_gid);
-	delegated = true;
+	delegate = entry->pw_uid;
 	return 0;
+}
+
+uid_t launch_uid(void)
+{
+	return ssh_server() ? ssh_server_uid() : delegate;
 }
 
 bool launch_is_plain(void)
 {
-	return !delegated && !ssh_server();
+	return !delegate && !ssh_server();
 }
 
 /* zfs-fuse's zfs looks at where it mounts. With the kernel's we mount without it. */
@@ -50,7 +55,7 @@ const char *const *launch_argv(struct arena *arena, const char *const *argv)
 {
 	if (ssh_server())
 		return ssh_argv(arena, argv);
-	size_t n = 0, before = delegated && !is_ours(argv) ? COUNT(as_user) : 0;
+	size_t n = 0, before = delegate && !is_ours(argv) ? COUNT(as_user) : 0;
 
 	while (argv[n])
 		n++;

@@ -8,12 +8,15 @@
  */
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "common/error.h"
 #include "common/mem.h"
 
 /* All that run from now on run as this user; NULL: as we do. Once, before the first thread. */
 int launch_as(const char *user, struct error *err);
+/* Whose the root directory of a filesystem is that one of them makes. */
+uid_t launch_uid(void);
 /* As we do, and here. */
 bool launch_is_plain(void);
 /* A command line of one of them, with what is to stand before it; both in the arena. */

@@ -91,6 +91,7 @@ int permissions_group(const char *name, gid_t *ret, struct error *err)
 int permissions_parse(const char *root, const char *mount_group, struct permissions *ret,
 		      struct error *err)
 {
+	ret->maker = 0;
 	return parse_root(root, ret, err) < 0 ||
 			       permissions_group(mount_group, &ret->mount_group, err) < 0
 		       ? -1
@@ -99,8 +100,8 @@ int permissions_parse(const char *root, const char *mount_group, struct permissi
 
 static bool asks_nothing(const struct permissions *want)
 {
-	return want->owner == NOT_ASKED && want->group == NOT_ASKED && want->mode == NOT_ASKED &&
-	       want->mount_group == NOT_ASKED;
+	return !want->maker && want->owner == NOT_ASKED && want->group == NOT_ASKED &&
+	       want->mode == NOT_ASKED && want->mount_group == NOT_ASKED;
 }
 
 struct directory {
@@ -127,8 +128,8 @@ static struct directory planned(const struct directory *now, const struct permis
 
 	give_to_group(&kept, want->mount_group);
 	give_to_group(&fresh, want->mount_group);
-	bool as_made =
-		!now->owner && !now->group && (now->mode == MODE_OF_ZFS || now->mode == fresh.mode);
+	bool makers = (!now->owner && !now->group) || (want->maker && now->owner == want->maker);
+	bool as_made = makers && (now->mode == MODE_OF_ZFS || now->mode == fresh.mode);
 	return as_made ? fresh : kept;
 }
 

@@ -17,12 +17,13 @@ struct permissions {
 	gid_t group;
 	mode_t mode;
 	gid_t mount_group;
+	uid_t maker; /* whom ZFS gave it to, if not to root: who ran zfs create */
 };
 
 /*
  * root: "<uid>:<gid>:<octal mode>", each part may be empty, or ""; damage is
  * ERR_FAILED_PRECONDITION. mount_group: a number, a group of this host, or ""; anything else is
- * ERR_INVALID_ARGUMENT.
+ * ERR_INVALID_ARGUMENT. The maker is the caller's to say.
  */
 int permissions_parse(const char *root, const char *mount_group, struct permissions *ret,
 		      struct error *err);

@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,8 +23,8 @@
 
 /* A delegated user's PATH has no zfs. */
 #define SHELL_WORDS "PATH=$PATH:/usr/sbin:/sbin LC_ALL=C flock"
-#define SHARED      "--shared"
-#define ALONE       "--exclusive --wait 2"
+#define SHARED      "--shared ."
+#define ALONE       "--exclusive --wait 2 ."
 
 static const char *const options[] = {
 	"ssh", "-T",
@@ -51,6 +52,7 @@ static const struct {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static bool doubtful = true;
 static bool kernels;
+static uid_t uid;
 
 static const char *server;
 
@@ -92,26 +94,48 @@ bool ssh_server_is_the_kernels(void)
 	return kernels;
 }
 
-static const char *const *command(struct arena *arena, const char *lock, const char *const *argv)
+uid_t ssh_server_uid(void)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+
+	return uid;
+}
+
+static const char *const *command(struct arena *arena, const char *before, const char *const *argv)
 {
 	const char **all = arena_alloc(arena, (COUNT(options) + 3) * sizeof(*all));
 
 	memcpy(all, options, sizeof(options));
 	all[COUNT(options)] = server;
 	all[COUNT(options) + 1] =
-		arena_printf(arena, SHELL_WORDS " %s . %s", lock, quote_words(arena, argv));
+		arena_printf(arena, SHELL_WORDS " %s %s", before, quote_words(arena, argv));
 	return all;
+}
+
+/* On Linux root alone mounts and shares, whatever `zfs allow` has given. */
+static bool is_roots(const char *const *argv)
+{
+	return !strcmp(argv[1], "mount") || !strcmp(argv[1], "unmount") ||
+	       (!strcmp(argv[1], "set") && !strncmp(argv[2], "sharenfs=", strlen("sharenfs=")));
 }
 
 const char *const *ssh_argv(struct arena *arena, const char *const *argv)
 {
-	return command(arena, SHARED, argv);
+	return command(arena, is_roots(argv) ? SHARED " sudo -n" : SHARED, argv);
+}
+
+static void take(const char *text)
+{
+	const char *line = strstr(text, "\nUid:\t");
+
+	kernels = strstr(text, "nodev\tzfs\n");
+	uid = line ? (uid_t)atol(line + strlen("\nUid:\t")) : 0;
 }
 
 /* With the mutex. */
 static int look(struct arena *arena, struct error *err)
 {
-	static const char *const cat[] = {"cat", "/proc/filesystems", NULL};
+	static const char *const cat[] = {"cat", "/proc/filesystems", "/proc/self/status", NULL};
 	const struct exec exec = {.argv = command(arena, ALONE, cat), .timeout_ms = SETTLE_MS};
 	struct exec_result result;
 	int failed = 0;
@@ -130,7 +154,7 @@ static int look(struct arena *arena, struct error *err)
 			      server);
 	doubtful = failed;
 	if (!failed)
-		kernels = strstr(result.out, "nodev\tzfs\n");
+		take(result.out);
 	exec_result_fini(&result);
 	return failed;
 }

@@ -8,6 +8,7 @@
  */
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "common/error.h"
 #include "common/mem.h"
@@ -21,6 +22,8 @@ int ssh_to(const char *server, struct error *err);
 const char *ssh_server(void);
 /* Its ZFS is the kernel's; once ssh_settle has succeeded. */
 bool ssh_server_is_the_kernels(void);
+/* The USER's there; likewise. */
+uid_t ssh_server_uid(void);
 
 /* A command line there as one of ours, in the arena. */
 const char *const *ssh_argv(struct arena *arena, const char *const *argv);

@@ -22,6 +22,7 @@ static int stage(struct rpc_call *call, const struct staging *staging, const cha
 	if (permissions_parse(staging->root, group, &permissions, err) < 0 ||
 	    staging_mount(&call->arena, staging, err) < 0)
 		return -1;
+	permissions.maker = staging->maker;
 	return permissions_apply(staging->path, &permissions, err);
 }
 

@@ -4,6 +4,8 @@
 
 /* A volume mounted once at a path of this host, from where it is bound to others; and off it. */
 
+#include <sys/types.h>
+
 #include "common/format.h"
 #include "node/dataset.h"
 #include "node/mount.h"
@@ -17,6 +19,7 @@ struct staging {
 	const char *path;
 	uint64_t attrs;       /* node/mountinfo.h */
 	const char *root;     /* the property zcsi:root, when that is to be applied here, or "" */
+	uid_t maker;          /* of that directory (node/permissions.h) */
 	char *const *options; /* the mount flags, among which are those of NFS */
 	size_t n_options;
 	const char *key; /* the secret that opens it, or NULL */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """An sshd of a test's own on this host, whose only key is made for it; and an ssh that asks it: the
 real one, with a configuration that knows both, as ~/.ssh has it elsewhere."""
+import contextlib
 import os
 import shutil
 import signal
@@ -38,7 +39,15 @@ def free_port(address):
 
 
 def tree(pid):
-    return [pid, *(below for child in children(pid) for below in tree(child))]
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+        return [pid, *(below for child in children(pid) for below in tree(child))]
+    return []
+
+
+def kill_sshd(pid):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        if Path(f"/proc/{pid}/comm").read_text() == "sshd\n":
+            os.kill(pid, signal.SIGKILL)
 
 
 class Sshd:
@@ -92,9 +101,9 @@ class Sshd:
     def kill(self):
         """It and all its connections; what was run for them goes on."""
         if self.process:
+            self.process.send_signal(signal.SIGSTOP)  # no more come
             for pid in tree(self.process.pid):
-                if Path(f"/proc/{pid}/comm").read_text() == "sshd\n":
-                    os.kill(pid, signal.SIGKILL)
+                kill_sshd(pid)
             self.process.wait()
             self.process = None
             self.ends = self.count("Server listening")

@@ -11,10 +11,12 @@ from client import MIB, refused
 from daemon import Daemon, wait_for
 from host import get, Volume
 from sshd import Sshd
+from units import sandbox
 
 CODE = grpc.StatusCode
 SERVER = "root@127.0.0.1"
 OVER_SSH = ("--zfs-over-ssh", SERVER, "--rescan", "1")
+NFS = {"attach": "nfs"}
 HOSTILE = "it's \"$HOME\" $(touch /tmp/zcsi-hostile) `id`; \\ ! * ~ ü -rf"
 
 
@@ -34,23 +36,25 @@ def host(sshd, new_host):
 
 def test_a_volume_lives(host):
     volume = Volume(host, "data")
-    volume.create()
+    volume.create(parameters=NFS)
     snapshot = host.controller.CreateSnapshot(source_volume_id=volume.id, name="s").snapshot
     copy = Volume(host, "copy")
-    copy.create(volume_content_source={"snapshot": {"snapshot_id": snapshot.snapshot_id}})
+    copy.create(parameters=NFS,
+                volume_content_source={"snapshot": {"snapshot_id": snapshot.snapshot_id}})
     volume.expand(2 * volume.size)
+    assert get(host.dataset("data"), "mountpoint") == f"/run/zcsi-nfs/{host.dataset('data')}"
     assert get(host.dataset("data"), "refquota") == str(2 * volume.size)
     assert host.ids() == ["copy", "data"]
     copy.delete()
-    volume.delete()
     host.controller.DeleteSnapshot(snapshot_id=snapshot.snapshot_id)
-    wait_for(lambda: host.leaves() == ["_trash"], "the volume leaves the trash")
+    volume.delete()
+    assert host.leaves() == []
     assert all(argv.startswith("ssh ") for argv in host.node_daemon.runs())
 
 
 def test_names_and_values_arrive_as_they_are(host):
     volume = Volume(host, HOSTILE)
-    volume.create(parameters={"zfs.user.com.example:note": HOSTILE})
+    volume.create(parameters={**NFS, "zfs.user.com.example:note": HOSTILE})
     assert host.ids() == [HOSTILE]
     [leaf] = host.leaves()
     assert get(host.dataset(leaf), "com.example:note") == HOSTILE
@@ -61,7 +65,7 @@ def test_names_and_values_arrive_as_they_are(host):
 
 def test_many_calls_share_one_connection(host, sshd):
     for number in range(8):
-        Volume(host, f"data-{number}").create()
+        Volume(host, f"data-{number}").create(parameters=NFS)
     assert len(host.node_daemon.runs()) > 10
     assert sshd.count("Accepted publickey") == 1
 
@@ -75,10 +79,10 @@ def test_another_host_key_is_refused_and_named(host, sshd):
     wait_for(lambda: "Host key verification failed" in host.agent.GetHost().problem,
              "it is seen")
     with refused(CODE.UNAVAILABLE, naming=(SERVER, "Host key verification failed", "known_hosts")):
-        volume.create()
+        volume.create(parameters=NFS)
     sshd.trust()
     wait_for(lambda: not host.agent.GetHost().problem, "it is trusted")
-    volume.create()
+    volume.create(parameters=NFS)
 
 
 def test_a_key_that_is_not_let_in_is_named(sshd, new_host):
@@ -94,7 +98,7 @@ def test_a_connection_that_is_lost_is_no_answer(host, sshd, gate):
     """What was begun goes on without us, and nothing is said of the pool before it has ended."""
     volume = Volume(host, "data")
     gate.hold(" create ")
-    call = volume.start_create()
+    call = volume.start_create(parameters=NFS)
     gate.arrived()
     sshd.kill()
     assert call.code() is CODE.UNAVAILABLE
@@ -102,16 +106,16 @@ def test_a_connection_that_is_lost_is_no_answer(host, sshd, gate):
     sshd.start()
     wait_for(lambda: "has not ended" in host.agent.GetHost().problem, "it is waited for")
     with refused(CODE.UNAVAILABLE, naming="has not ended"):
-        volume.create()
+        volume.create(parameters=NFS)
     gate.open()
     wait_for(lambda: not host.agent.GetHost().problem, "it has ended")
     assert host.ids() == host.leaves() == ["data"]
-    volume.create()
+    volume.create(parameters=NFS)
 
 
 def test_what_a_killed_daemon_began_is_waited_for(host, gate):
     gate.hold(" create ")
-    call = Volume(host, "data").start_create()
+    call = Volume(host, "data").start_create(parameters=NFS)
     gate.arrived()
     host.node_daemon.kill()
     assert call.code() is CODE.UNAVAILABLE
@@ -126,15 +130,24 @@ def test_what_a_killed_daemon_began_is_waited_for(host, gate):
 
 def test_it_is_not_used_on_this_host(host):
     volume = Volume(host, "data")
-    volume.create()
+    volume.create(parameters=NFS)
     with refused(CODE.FAILED_PRECONDITION, naming=SERVER):
         volume.attach()
     with refused(CODE.FAILED_PRECONDITION, naming=SERVER):
         volume.stage()
+    with refused(CODE.RESOURCE_EXHAUSTED, naming="attach=nfs"):
+        Volume(host, "local").create()
     with refused(CODE.FAILED_PRECONDITION, naming=SERVER):
         host.agent.CreateDataset(id="device", size=32 * MIB, format="block")
     volume.delete()
     assert host.leaves() == []
+
+
+def test_in_the_sandbox_of_its_unit(sshd, new_host):
+    host = new_host(node_args=OVER_SSH, env=sshd.env)
+    host.node_daemon.argv[:0] = sandbox("zcsi-node")
+    Volume(host.start(), "data").create(parameters=NFS)
+    assert host.leaves() == ["data"]
 
 
 @pytest.mark.parametrize("args, words", [

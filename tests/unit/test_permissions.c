@@ -22,11 +22,11 @@ static void texts_become_numbers(void **state)
 		const char *root, *group;
 		struct permissions expected;
 	} rows[] = {
-		{"", "", {NONE, NONE, NONE, NONE}},
-		{"::", "0", {NONE, NONE, NONE, 0}},
-		{"1000:1001:2750", "root", {1000, 1001, 02750, 0}},
-		{":4294967294:", "4294967294", {NONE, 4294967294, NONE, 4294967294}},
-		{"0::0", "", {0, NONE, 0, NONE}},
+		{"", "", {NONE, NONE, NONE, NONE, 0}},
+		{"::", "0", {NONE, NONE, NONE, 0, 0}},
+		{"1000:1001:2750", "root", {1000, 1001, 02750, 0, 0}},
+		{":4294967294:", "4294967294", {NONE, 4294967294, NONE, 4294967294, 0}},
+		{"0::0", "", {0, NONE, 0, NONE, 0}},
 	};
 	struct permissions got;
 	struct error err;
@@ -73,6 +73,8 @@ struct root {
 	mode_t mode;
 };
 
+static uid_t maker;
+
 /* A root directory like `from`, under a mount that is read-only, after the permissions. */
 static void expect(struct root from, const char *root, const char *group, struct root to)
 {
@@ -84,6 +86,7 @@ static void expect(struct root from, const char *root, const char *group, struct
 	assert_int_equal(chown(directory, from.owner, from.group) | chmod(directory, from.mode), 0);
 	assert_int_equal(mount(NULL, directory, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL), 0);
 	assert_int_equal(permissions_parse(root, group, &want, &err), 0);
+	want.maker = maker;
 	assert_int_equal(permissions_apply(directory, &want, &err), 0);
 	assert_int_equal(stat(directory, &st), 0);
 	assert_int_equal(st.st_uid, to.owner);
@@ -103,6 +106,20 @@ static void only_a_new_directory_becomes_the_creators(void **state)
 	expect((struct root){5, 6, 0755}, "5:6:2750", "", (struct root){5, 6, 0755});
 	expect((struct root){0, 8, 0755}, "5:6:0700", "", (struct root){0, 8, 0755});
 	expect((struct root){0, 0, 0755}, "", "", (struct root){0, 0, 0755});
+}
+
+static void one_that_zfs_gave_its_user_is_new(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	maker = 998;
+	expect((struct root){998, 998, 0755}, "5:6:2750", "", (struct root){5, 6, 02750});
+	expect((struct root){998, 998, 02750}, "5:6:2750", "", (struct root){5, 6, 02750});
+	expect((struct root){998, 998, 0755}, "", "", (struct root){0, 0, 0755});
+	expect((struct root){998, 998, 0700}, "5:6:2750", "", (struct root){998, 998, 0700});
+	expect((struct root){7, 998, 0755}, "5:6:2750", "", (struct root){7, 998, 0755});
+	maker = 0;
 }
 
 static void the_group_is_added_to_any(void **state)
@@ -139,6 +156,7 @@ int main(void)
 		cmocka_unit_test(texts_become_numbers),
 		cmocka_unit_test(damage_is_named),
 		cmocka_unit_test(only_a_new_directory_becomes_the_creators),
+		cmocka_unit_test(one_that_zfs_gave_its_user_is_new),
 		cmocka_unit_test(the_group_is_added_to_any),
 	};
 

@@ -127,6 +127,23 @@ static void pins(void **state)
 	assert_non_null(strstr(err.text, "rack=1"));
 }
 
+static void what_is_local_is_not_where_only_nfs_reaches(void **state)
+{
+	const struct where local = {.local = true};
+	const struct host *host;
+	struct error err;
+
+	(void)state;
+	add_host("a", "1", 30)->by_nfs = true;
+	assert_int_equal(placement_choose(&arena, &hosts, "volume", &local, &host, &err), -1);
+	assert_int_equal(err.code, ERR_RESOURCE_EXHAUSTED);
+	assert_non_null(strstr(err.text, "with attach=nfs"));
+	assert_string_equal(chosen(NULL, &err), "a");
+	add_host("b", "1", 10);
+	assert_int_equal(placement_choose(&arena, &hosts, "volume", &local, &host, &err), 0);
+	assert_string_equal(host->says->node_id, "b");
+}
+
 static void requisite(void **state)
 {
 	TopologyRequirement *requirement = new_topology_requirement(&arena);
@@ -242,6 +259,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(most_space, setup, teardown),
 		cmocka_unit_test_setup_teardown(pins, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_local_is_not_where_only_nfs_reaches, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(requisite, setup, teardown),
 		cmocka_unit_test_setup_teardown(preferred_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(nowhere, setup, teardown),

@@ -53,6 +53,7 @@ def test_a_filesystem_lives(host):
                               "zfs.user.com.example:tool": "yes", "zfs.recordsize": "16K"})
     for step in (volume.attach, volume.stage, volume.publish):
         step()
+    assert Path(volume.target).stat().st_uid == 1000
     Path(volume.target, "file").write_text("kept")
     volume.expand(2 * volume.size)
     assert get(host.dataset("data"), "refreservation") == str(2 * volume.size)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A pool on a server that has sshd, sudo, ZFS and NFS, and nothing of zcsi: a zcsi-node elsewhere
+works on it as a delegated user, and another node uses its volumes by NFS."""
+import contextlib
+import tempfile
+from pathlib import Path
+
+import grpc
+import pytest
+
+from client import refused
+from daemon import wait_for
+from host import Host, run, Volume
+from nfs import SHARES
+from sshd import Sshd
+
+CODE = grpc.StatusCode
+USER = "zcsi"
+SUDOERS = Path("/etc/sudoers.d/zcsi")
+PERMISSIONS = "create,destroy,rename,mount,snapshot,clone,canmount,mountpoint,refquota,userprop"
+MANY = 5  # CSI's MULTI_NODE_MULTI_WRITER
+ON_NAS = {"attach": "nfs", "node": "nas"}
+
+
+@pytest.fixture(scope="module")
+def user():
+    """With a password that is none: an account that is locked sshd lets in by PAM alone."""
+    run("useradd", "--system", "--create-home", "--password", "*", USER)
+    yield USER
+    SUDOERS.unlink(missing_ok=True)
+    run("userdel", "--remove", USER)
+
+
+@pytest.fixture
+def sshd(namespaces, user):
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zcsi-ssh-"))
+        own = namespaces(1)
+        own.plug()
+        made = Sshd(folder, address=own.address, prefix=own.prefix)
+        stack.callback(made.kill)
+        yield made.start()
+
+
+@pytest.fixture
+def nas(new_member, own_pool, server, sshd):
+    """The host that works on it, which has two, an ordinary node, beside it."""
+    with contextlib.ExitStack() as stack:
+        two = stack.enter_context(new_member(2))
+        nas = stack.enter_context(contextlib.closing(
+            Host(own_pool(1), node_id="nas", env=sshd.env, agents=[f"unix://{two.agent_socket}"],
+                 node_args=("--zfs-over-ssh", f"{USER}@{sshd.address}", "--rescan", "1"))))
+        nas.server, nas.two, nas.over = server.start(), two, f"{USER}@{sshd.address}"
+        stack.callback(server.clear)
+        run("zfs", "allow", "-u", USER, PERMISSIONS, nas.parent)
+        SUDOERS.write_text(
+            f"{USER} ALL=(root) NOPASSWD: /usr/sbin/zfs "
+            f"^(mount|unmount|set sharenfs=[^ ]+) {nas.parent}/[^ /]+$\n")
+        two.start_node()
+        nas.start()
+        two.controller = nas.controller
+        yield nas
+
+
+def state(nas, name="data"):
+    """What the server has: whether it is mounted, and the property sharenfs."""
+    return nas.server.run("zfs", "get", "-H", "-o", "value", "mounted,sharenfs",
+                          nas.dataset(name)).split()
+
+
+def exports(nas):
+    """{client: ro or rw} of the volume."""
+    return {client: access for (path, client), access in nas.server.exports().items()
+            if path == f"{SHARES}/{nas.dataset('data')}"}
+
+
+def made(nas, **parameters):
+    volume = Volume(nas.two, "data")
+    volume.create(parameters={**ON_NAS, **parameters})
+    return volume
+
+
+def up(volume):
+    for step in (volume.attach, volume.stage, volume.publish):
+        step()
+    return Path(volume.target, "file")
+
+
+def test_a_volume_lives_there_and_is_used_elsewhere(nas, sshd):
+    volume = made(nas, owner="1000", mode="0750")
+    client = nas.two.namespaces.address
+    assert state(nas) == ["no", "off"]
+    file = up(volume)
+    assert volume.context["server"] == sshd.address
+    assert state(nas) == ["yes", f"rw={client},sync,no_root_squash"]
+    assert exports(nas) == {client: "rw"}
+    root = Path(volume.target).stat()
+    assert (root.st_uid, root.st_mode & 0o7777) == (1000, 0o750)
+    file.write_text("there and back")
+    assert (nas.server.file(f"{SHARES}/{nas.dataset('data')}") / "file").read_text() == \
+        "there and back"
+    volume.expand(2 * volume.size)
+    assert nas.server.run("zfs", "get", "-Hp", "-o", "value", "refquota",
+                          nas.dataset("data")).strip() == str(2 * volume.size)
+    snapshot = nas.controller.CreateSnapshot(source_volume_id="data", name="s").snapshot
+    with refused(CODE.FAILED_PRECONDITION, naming="n2"):
+        volume.delete()
+    volume.down()
+    wait_for(lambda: state(nas) == ["no", "off"], "it is not mounted")
+    assert exports(nas) == {}
+    volume.delete()
+    copy = Volume(nas.two, "copy", 2 * volume.size)
+    copy.create(parameters=ON_NAS,
+                volume_content_source={"snapshot": {"snapshot_id": snapshot.snapshot_id}})
+    assert up(copy).read_text() == "there and back"
+    copy.down().delete()
+    nas.controller.DeleteSnapshot(snapshot_id=snapshot.snapshot_id)
+    wait_for(lambda: nas.leaves() in ([], ["_trash"]), "nothing is left")
+
+
+def test_each_node_is_given_what_it_may(nas):
+    made(nas)
+    for number, readonly in ((2, False), (3, False), (4, True)):
+        nas.agent.PublishDataset(id="data", publication={
+            "node_id": f"n{number}", "access_mode": MANY, "readonly": readonly,
+            "address": f"10.77.0.{number}"})
+    assert state(nas) == ["yes", "rw=10.77.0.2:10.77.0.3,ro=10.77.0.4,sync,no_root_squash"]
+    assert exports(nas) == {"10.77.0.2": "rw", "10.77.0.3": "rw", "10.77.0.4": "ro"}
+    nas.agent.UnpublishDataset(id="data", node_id="n2")
+    assert exports(nas) == {"10.77.0.3": "rw", "10.77.0.4": "ro"}
+    nas.agent.UnpublishDataset(id="data")
+    assert state(nas) == ["no", "off"]
+    assert exports(nas) == {}
+    nas.controller.DeleteVolume(volume_id="data")
+
+
+def test_a_server_that_was_booted_exports_again(nas, sshd):
+    volume = made(nas)
+    file = up(volume)
+    was = exports(nas)
+    sshd.kill()
+    nas.server.run("exportfs", "-ua")
+    nas.server.run("umount", "--lazy", f"{SHARES}/{nas.dataset('data')}")
+    sshd.start()
+    wait_for(lambda: exports(nas) == was, "it is exported again")
+    assert state(nas)[0] == "yes"
+    file.write_text("still mine")
+    volume.down()
+    wait_for(lambda: state(nas) == ["no", "off"], "it is not mounted")
+    volume.delete()
+
+
+def test_what_is_not_by_nfs_is_not_made_there(nas):
+    with refused(CODE.RESOURCE_EXHAUSTED, naming=("nas", "attach=nfs")):
+        Volume(nas, "data").create(parameters={"node": "nas"})
+    volume = made(nas)
+    with refused(CODE.FAILED_PRECONDITION, naming=USER):
+        Volume(nas, "data").attach()
+    volume.delete()
+
+
+def test_without_the_line_in_sudoers_the_refusal_says_so(nas):
+    SUDOERS.unlink()
+    volume = made(nas)
+    with refused(CODE.FAILED_PRECONDITION, naming=("sudo", "sudoers")):
+        volume.attach()
+    assert exports(nas) == {}
+    volume.detach()
+    volume.delete()
