@@ -10,6 +10,7 @@
 
 #include "common/mem.h"
 #include "node/check.h"
+#include "node/ssh.h"
 #include "node/zfs_read.h"
 #include "node/zfs_run.h"
 
@@ -72,7 +73,7 @@ static void check_version(struct check *check)
 	auto_fclose FILE *file = fopen("/sys/module/zfs/version", "re");
 	char thing[THING_MAX], version[64];
 
-	if (!file || fscanf(file, "%63s", version) != 1)
+	if (ssh_server() || !file || fscanf(file, "%63s", version) != 1)
 		strcpy(version, "of the kernel");
 	if (zfs_is_the_kernels())
 		snprintf(thing, sizeof(thing), "OpenZFS %s", version);
@@ -101,6 +102,6 @@ void check_zfs(struct check *check)
 	snprintf(thing, sizeof(thing), "dataset '%s'", dataset);
 	failed = read_parent(dataset, &err);
 	check_say(check, NEEDED, thing, failed, &err);
-	if (!failed && check->settings->zfs_user && zfs_is_the_kernels())
+	if (!failed && zfs_is_the_kernels())
 		check_allow(check);
 }

@@ -3,12 +3,13 @@
 shared from there is in openzfs/test_over_ssh_nfs.py."""
 import contextlib
 import os
+import subprocess
 
 import grpc
 import pytest
 
 from client import MIB, refused
-from daemon import Daemon, wait_for
+from daemon import BUILD, Daemon, wait_for
 from host import get, Volume
 from sshd import Sshd
 from units import sandbox
@@ -148,6 +149,18 @@ def test_in_the_sandbox_of_its_unit(sshd, new_host):
     host.node_daemon.argv[:0] = sandbox("zcsi-node")
     Volume(host.start(), "data").create(parameters=NFS)
     assert host.leaves() == ["data"]
+
+
+def test_check_says_why_a_server_is_not_reached(sshd, host):
+    def check():
+        done = subprocess.run([BUILD / "zcsi-node", "--check", "--dataset", host.parent, *OVER_SSH],
+                              capture_output=True, text=True, env={**os.environ, **sshd.env})
+        return [line for line in done.stdout.splitlines() if f"pool of '{host.parent}'" in line]
+    assert check() == [f"ok pool of '{host.parent}'"]
+    sshd.kill()
+    [line] = check()
+    assert line.startswith("MISSING") and "Connection refused" in line and "sshd runs" in line
+    sshd.start()
 
 
 @pytest.mark.parametrize("args, words", [

@@ -2,6 +2,8 @@
 """A pool on a server that has sshd, sudo, ZFS and NFS, and nothing of zcsi: a zcsi-node elsewhere
 works on it as a delegated user, and another node uses its volumes by NFS."""
 import contextlib
+import os
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import grpc
 import pytest
 
 from client import refused
-from daemon import wait_for
+from daemon import BUILD, wait_for
 from host import Host, run, Volume
 from nfs import SHARES
 from sshd import Sshd
@@ -167,3 +169,26 @@ def test_without_the_line_in_sudoers_the_refusal_says_so(nas):
     assert exports(nas) == {}
     volume.detach()
     volume.delete()
+
+
+def check(nas, words):
+    """The lines of --check that have these words."""
+    done = subprocess.run(
+        [BUILD / "zcsi-node", "--check", "--dataset", nas.parent, "--zfs-over-ssh", nas.over],
+        capture_output=True, text=True, env={**os.environ, **nas.node_daemon.env})
+    return [line for line in done.stdout.splitlines() if words in line]
+
+
+def test_check_says_what_the_user_lacks(nas):
+    assert check(nas, "OpenZFS") == ["ok OpenZFS of the kernel"]
+    assert {line.split()[0] for line in check(nas, "sudo 'zfs")} == {"ok"}
+    assert check(nas, f"zfs allow 'create' to '{USER}'")[0].startswith("ok ")
+    run("zfs", "unallow", "-u", USER, "create", nas.parent)
+    [line] = check(nas, f"zfs allow 'create' to '{USER}'")
+    assert line.startswith("MISSING ") and f"'zfs allow -u {USER} create {nas.parent}'" in line
+    SUDOERS.unlink()
+    lines = check(nas, "sudo 'zfs")
+    assert len(lines) == 3 and all(line.startswith("MISSING ") for line in lines)
+    [remedy] = {line.split("'")[-2] for line in lines}
+    SUDOERS.write_text(remedy + "\n")
+    assert {line.split()[0] for line in check(nas, "sudo 'zfs")} == {"ok"}
