@@ -3,9 +3,9 @@
 never a skip.
 
 The tests here run on whatever ZFS the host has. Those in openzfs/ need the kernel's, and take the
-machine for theirs (devices, NFS exports, network namespaces): they run in the lab alone, where
-OPENZFS is the version. They share this file's fixtures and the modules beside it; so no module's
-name is in both folders."""
+machine for theirs (devices, NFS exports, network namespaces, systemd): they run in the lab alone,
+where OPENZFS is the version. They share this file's fixtures and the modules beside it; so no
+module's name is in both folders."""
 import contextlib
 import fcntl
 import os

@@ -24,9 +24,9 @@ def during(daemon, step):
     return list(of_calls(daemon.log()))[before:]
 
 
-def status(pid):
+def status(pid, proc="/proc"):
     """/proc/PID/status as a dict."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    lines = Path(proc, str(pid), "status").read_text().splitlines()
     return dict(line.split(":\t", 1) for line in lines)
 
 

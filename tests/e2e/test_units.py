@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
 """Both daemons in the sandboxes that the units of jobs/systemd give them: they work, and the
-sandboxes are real."""
+sandboxes are real. What systemd makes of the units is in openzfs/test_systemd.py."""
 import os
 import shutil
 import subprocess
