@@ -23,6 +23,8 @@
 
 /* A delegated user's PATH has no zfs. */
 #define SHELL_WORDS "PATH=$PATH:/usr/sbin:/sbin LC_ALL=C flock"
+/* Some zfs end with 255, as ssh does when it is itself what has failed. */
+#define SHELL_TAIL  "|| exit $(($? > 127 ? 127 : $?))"
 #define SHARED      "--shared ."
 #define ALONE       "--exclusive --wait 2 ."
 
@@ -107,8 +109,8 @@ static const char *const *command(struct arena *arena, const char *before, const
 
 	memcpy(all, options, sizeof(options));
 	all[COUNT(options)] = server;
-	all[COUNT(options) + 1] =
-		arena_printf(arena, SHELL_WORDS " %s %s", before, quote_words(arena, argv));
+	all[COUNT(options) + 1] = arena_printf(arena, SHELL_WORDS " %s %s " SHELL_TAIL, before,
+					       quote_words(arena, argv));
 	return all;
 }
 

@@ -171,6 +171,15 @@ def test_without_the_line_in_sudoers_the_refusal_says_so(nas):
     volume.delete()
 
 
+def test_what_zfs_refuses_there_is_its_own_answer(nas):
+    """And no lost connection, for which 255 stands: OpenZFS 2.3 ends with that, too."""
+    volume = made(nas)
+    run("zfs", "unallow", "-u", USER, "refquota", nas.parent)
+    with refused(CODE.INTERNAL, naming=("permission denied", "--check")):
+        volume.expand(2 * volume.size)
+    volume.delete()
+
+
 def check(nas, words):
     """The lines of --check that have these words."""
     done = subprocess.run(
