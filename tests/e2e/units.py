@@ -15,8 +15,8 @@ from pathlib import Path
 UNITS = Path(__file__).resolve().parents[2] / "jobs/systemd"
 NOBODY = 65534
 NOT_SANDBOX = {"Type", "ExecStart", "ExecReload", "Restart", "RestartSec", "KillMode",
-               "Environment", "EnvironmentFile", "LoadCredential", "LimitNOFILE",
-               "RuntimeDirectory", "RuntimeDirectoryPreserve"}
+               "TimeoutStopSec", "Environment", "EnvironmentFile", "LoadCredential",
+               "LimitNOFILE", "RuntimeDirectory", "RuntimeDirectoryPreserve"}
 FOLDERS = {"ProtectHome", "ProtectControlGroups", "ProtectKernelLogs", "ProtectKernelModules",
            "ProtectKernelTunables", "PrivateDevices", "PrivateTmp"}
 NAMESPACES = (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
