@@ -130,10 +130,15 @@ static int give(struct arena *arena, struct share *share, const struct export_ta
 		struct error *err)
 {
 	const char *argv[] = {"zfs", "mount", share->dataset, NULL};
+	struct error ignored;
 
 	if (!share->mounted && (set(arena, share, OFF, err) < 0 || zfs_run(argv, err) < 0))
 		return -1;
-	return set(arena, share, sharenfs_of(arena, wanted), err);
+	if (set(arena, share, sharenfs_of(arena, wanted), err) == 0)
+		return 0;
+	/* ZFS sets it before it finds that it cannot export, and leaves it set. */
+	set(arena, share, OFF, &ignored);
+	return -1;
 }
 
 /* What a client that died has open is unmounted by a later healing. */

@@ -56,7 +56,8 @@ static const struct option_row options[] = {
 	 .ret_text = &given.dataset},
 	{"address", "ZCSI_ADDRESS", "ADDRESS", NULL,
 	 "The IP address that this host's volumes are mounted from and that its own mounts come "
-	 "from, for attach=nfs. Without it, the one where the default route leads.",
+	 "from, for attach=nfs. Without it, the one where the default route leads, or the HOST of "
+	 "--zfs-over-ssh.",
 	 .ret_text = &given.address},
 	{"zfs-user", "ZCSI_ZFS_USER", "NAME", NULL,
 	 "Run every zfs and zpool as this user, to whom 'zfs allow' gives what --check names. "

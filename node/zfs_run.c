@@ -59,6 +59,8 @@ static const struct {
 	{"has dependent clones", ERR_FAILED_PRECONDITION, "destroy the clones first"},
 	{"is busy", ERR_FAILED_PRECONDITION, "find who uses it with 'fuser -vm' and stop it"},
 	{"directory is not empty", ERR_FAILED_PRECONDITION, "move away what the directory holds"},
+	{"legacy mountpoint", ERR_FAILED_PRECONDITION,
+	 "set its property mountpoint to /run/zcsi-nfs/POOL/PARENT/NAME"},
 	{"permission denied", ERR_INTERNAL, "'zcsi-node --check' says what is missing"},
 	{"flock: failed to execute sudo", ERR_FAILED_PRECONDITION, "install sudo on the server"},
 	{"flock: failed to execute", ERR_FAILED_PRECONDITION, NO_PROGRAM " on the server"},

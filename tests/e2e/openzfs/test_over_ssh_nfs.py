@@ -136,17 +136,27 @@ def test_each_node_is_given_what_it_may(nas):
     nas.controller.DeleteVolume(volume_id="data")
 
 
+def forget_exports(nas):
+    """As after a boot."""
+    nas.server.run("exportfs", "-ua")
+    nas.server.run("umount", "--lazy", f"{SHARES}/{nas.dataset('data')}")
+
+
 def test_a_server_that_was_booted_exports_again(nas, sshd):
     volume = made(nas)
     file = up(volume)
     was = exports(nas)
     sshd.kill()
-    nas.server.run("exportfs", "-ua")
-    nas.server.run("umount", "--lazy", f"{SHARES}/{nas.dataset('data')}")
+    forget_exports(nas)
     sshd.start()
     wait_for(lambda: exports(nas) == was, "it is exported again")
     assert state(nas)[0] == "yes"
     file.write_text("still mine")
+    nas.node_daemon.kill()
+    forget_exports(nas)
+    nas.restart(nas.node_daemon)
+    wait_for(lambda: exports(nas) == was, "a zcsi-node that starts sees it")
+    assert file.read_text() == "still mine"
     volume.down()
     wait_for(lambda: state(nas) == ["no", "off"], "it is not mounted")
     volume.delete()
