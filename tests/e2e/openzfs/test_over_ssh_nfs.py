@@ -13,7 +13,7 @@ import pytest
 from client import refused
 from daemon import BUILD, wait_for
 from host import Host, run, Volume
-from nfs import SHARES
+from nfs import EXPORTS, SHARES
 from sshd import Sshd
 
 CODE = grpc.StatusCode
@@ -134,6 +134,19 @@ def test_each_node_is_given_what_it_may(nas):
     assert state(nas) == ["no", "off"]
     assert exports(nas) == {}
     nas.controller.DeleteVolume(volume_id="data")
+
+
+def test_what_zfs_cannot_export_is_not_taken_for_exported(nas):
+    volume = made(nas)
+    nas.server.run("mount", "-o", "remount,ro", EXPORTS)
+    with refused(CODE.INTERNAL, naming="zfs says"):
+        volume.attach()
+    assert state(nas)[1] == "off"
+    nas.server.run("mount", "-o", "remount,rw", EXPORTS)
+    volume.attach()
+    assert exports(nas) == {nas.two.namespaces.address: "rw"}
+    volume.detach()
+    volume.delete()
 
 
 def forget_exports(nas):
