@@ -2,9 +2,9 @@
 /*
  * Runs of zfs(8) and zpool(8), and what their words mean.
  *
- * Invariant: what zfs says becomes a code in one table, and here alone. Its first line is quoted;
- * what it goes on to advise (-r, -R, -f) is not. One that does not end in time is not killed, but
- * among the unfinished, and none is run beside it.
+ * Invariant: what zfs says becomes a code in one table, and here alone. The line that it is known
+ * by is quoted; what zfs goes on to advise (-r, -R, -f) is not, nor what sudo warns of before. One
+ * that does not end in time is not killed, but among the unfinished, and none is run beside it.
  */
 #include "node/zfs_run.h"
 
@@ -89,18 +89,25 @@ bool zfs_is_the_kernels(void)
 	return false;
 }
 
+/* The beginning of the line of the text that has what is at `at`. */
+static const char *line_of(const char *text, const char *at)
+{
+	while (at > text && at[-1] != '\n')
+		at--;
+	return at;
+}
+
 int zfs_fail(const char *said, struct error *err)
 {
-	int length = (int)strcspn(said, "\n");
-
 	for (size_t i = 0; i < COUNT(sayings); i++) {
-		if (!strstr(said, sayings[i].words))
+		const char *words = strstr(said, sayings[i].words), *advice = sayings[i].advice;
+		if (!words)
 			continue;
-		return fail(err, sayings[i].code, "zfs says \"%.*s\"%s%s", length, said,
-			    sayings[i].advice ? "; " : "",
-			    sayings[i].advice ? sayings[i].advice : "");
+		const char *line = line_of(said, words);
+		return fail(err, sayings[i].code, "zfs says \"%.*s\"%s%s", (int)strcspn(line, "\n"),
+			    line, advice ? "; " : "", advice ? advice : "");
 	}
-	return fail(err, ERR_INTERNAL, "zfs says \"%.*s\"", length, said);
+	return fail(err, ERR_INTERNAL, "zfs says \"%.*s\"", (int)strcspn(said, "\n"), said);
 }
 
 static int64_t timeout_ms; /* 0: exec's own */

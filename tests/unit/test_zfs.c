@@ -51,10 +51,24 @@ static void words_become_codes(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		assert_int_equal(zfs_fail(cases[i].said, &err), -1);
 		assert_int_equal(err.code, cases[i].code);
-		/* zfs's first line is quoted; its advice to use force is not. */
+		/* its advice to use force is not quoted */
 		assert_null(strstr(err.text, "-r' to"));
 		assert_non_null(strstr(err.text, "zfs says \""));
 	}
+}
+
+static void the_line_that_says_it_is_quoted(void **state)
+{
+	struct error err;
+
+	(void)state;
+	zfs_fail(
+		"sudo: unable to resolve host H\ncannot unmount 'M': pool or dataset is busy\nmore",
+		&err);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_ptr_equal(strstr(err.text,
+				"zfs says \"cannot unmount 'M': pool or dataset is busy\";"),
+			 err.text);
 }
 
 static int create(const char *id, struct error *err)
@@ -238,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_become_codes),
+		cmocka_unit_test(the_line_that_says_it_is_quoted),
 		cmocka_unit_test(create_set_list_destroy),
 		cmocka_unit_test(snapshots_keep_their_dataset),
 		cmocka_unit_test(snapshots_go_when_nobody_needs_them),
