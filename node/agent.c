@@ -214,14 +214,28 @@ struct dataset *agent_prove(struct arena *arena, const char *parent, const struc
 	return proven;
 }
 
+/* The kernel forgets an export when it next cleans up, and holds the mount until then. */
+static int check_unmounted_there(const char *name, struct error *err)
+{
+	bool mounted;
+
+	if (zfs_mounted(name, &mounted, err) < 0)
+		return -1;
+	if (!mounted)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "it is still mounted on '%s', whose NFS server lets go of what it exported "
+		    "within a minute; try again",
+		    ssh_server());
+}
+
 /* `zfs destroy` and `zfs rename` would unmount an idle mount and go on. */
 int agent_check_unmounted(struct arena *arena, const char *name, struct error *err)
 {
 	struct mount_table table;
 
-	/* It is not here that it could be mounted, and there zfs may not unmount it. */
 	if (ssh_server())
-		return 0;
+		return check_unmounted_there(name, err);
 	if (mount_table_read(arena, &table, err) < 0)
 		return -1;
 	for (size_t i = 0; i < table.n; i++)

@@ -136,7 +136,8 @@ static int give(struct arena *arena, struct share *share, const struct export_ta
 		return -1;
 	if (set(arena, share, sharenfs_of(arena, wanted), err) == 0)
 		return 0;
-	/* ZFS sets it before it finds that it cannot export, and leaves it set. */
+	/* ZFS sets it before it finds that it cannot export, and leaves it set. (2.3 says nothing
+	 * then: the node does, which cannot mount it.) */
 	set(arena, share, OFF, &ignored);
 	return -1;
 }

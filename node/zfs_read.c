@@ -139,6 +139,17 @@ int zfs_userrefs(const char *name, uint64_t *ret, struct error *err)
 	return 0;
 }
 
+int zfs_mounted(const char *name, bool *ret, struct error *err)
+{
+	const char *argv[] = {"zfs", "get", "-H", "-o", "value", "mounted", name, NULL};
+	auto_free char *out = NULL;
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return -1;
+	*ret = !strncmp(out, "yes", 3);
+	return 0;
+}
+
 int zfs_volsize(const char *name, int64_t *ret, struct error *err)
 {
 	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", "volsize", name, NULL};

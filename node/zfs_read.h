@@ -27,6 +27,8 @@ int zfs_read_family(struct arena *arena, const char *parent, const char *name, s
 		    struct error *err);
 /* How many hold a snapshot. */
 int zfs_userrefs(const char *name, uint64_t *ret, struct error *err);
+/* As the host sees it that zfs runs on. */
+int zfs_mounted(const char *name, bool *ret, struct error *err);
 int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err);
 /* The size of a zvol, as ZFS has it now. */
 int zfs_volsize(const char *name, int64_t *ret, struct error *err);

@@ -64,7 +64,7 @@ static const struct {
 	{"permission denied", ERR_INTERNAL, "'zcsi-node --check' says what is missing"},
 	{"flock: failed to execute sudo", ERR_FAILED_PRECONDITION, "install sudo on the server"},
 	{"flock: failed to execute", ERR_FAILED_PRECONDITION, NO_PROGRAM " on the server"},
-	{"sudo: ", ERR_FAILED_PRECONDITION,
+	{"a password is required", ERR_FAILED_PRECONDITION,
 	 "give the user of --zfs-over-ssh its line in the server's sudoers"},
 	{"setpriv: failed to execute", ERR_FAILED_PRECONDITION, NO_PROGRAM},
 	{"connect: Permission denied", ERR_FAILED_PRECONDITION,
@@ -127,21 +127,12 @@ static int fail_lost(const char *const *argv, const char *said, struct error *er
 	return -1;
 }
 
-/* On a server that cannot resolve its own name sudo begins with a word on that. */
-static const char *past_warning(const char *said)
-{
-	const char *newline = strchr(said, '\n');
-
-	return newline && !strncmp(said, "sudo: unable to resolve", 23) ? newline + 1 : said;
-}
-
 static int judge(const char *const *argv, const struct exec_result *result, struct error *err)
 {
 	if (ssh_server() && result->status > SSH_LOST)
 		return fail_lost(argv, result->error, err);
-	const char *said = past_warning(result->error);
 	if (result->status)
-		return zfs_fail(*said ? said : "nothing, and failed", err);
+		return zfs_fail(*result->error ? result->error : "nothing, and failed", err);
 	return 0;
 }
 
