@@ -142,7 +142,11 @@ static int give(struct arena *arena, struct share *share, const struct export_ta
 	return -1;
 }
 
-/* What a client that died has open is unmounted by a later healing. */
+/*
+ * What is busy is left to a later healing, and not tried again at once. A client that died may have
+ * it open; or the kernel has not forgotten the export: told to forget twice in a second, as each
+ * `zfs unmount` of OpenZFS 2.3 tells it, it puts that off by a second, each time.
+ */
 static int withdraw(struct arena *arena, struct share *share, struct error *err)
 {
 	const char *argv[] = {"zfs", "unmount", share->dataset, NULL};
@@ -150,7 +154,8 @@ static int withdraw(struct arena *arena, struct share *share, struct error *err)
 
 	if (set(arena, share, OFF, err) < 0)
 		return -1;
-	if (!share->mounted || zfs_run(argv, &busy) == 0 || strstr(busy.text, "is busy"))
+	if (!share->mounted || zfs_run_once(&(struct exec){.argv = argv}, NULL, &busy) == 0 ||
+	    strstr(busy.text, "is busy"))
 		return 0;
 	*err = busy;
 	return -1;

@@ -51,7 +51,7 @@ def nas(new_member, own_pool, server, sshd):
         two = stack.enter_context(new_member(2))
         nas = stack.enter_context(contextlib.closing(
             Host(own_pool(1), node_id="nas", env=sshd.env, agents=[f"unix://{two.agent_socket}"],
-                 node_args=("--zfs-over-ssh", f"{USER}@{sshd.address}", "--rescan", "1"))))
+                 node_args=("--zfs-over-ssh", f"{USER}@{sshd.address}", "--rescan", "10"))))
         nas.server, nas.two, nas.over = server.start(), two, f"{USER}@{sshd.address}"
         stack.callback(server.clear)
         run("zfs", "allow", "-u", USER, PERMISSIONS, nas.parent)
