@@ -2,15 +2,15 @@
 /*
  * Programs beside us: pipes, posix_spawn, a pidfd.
  *
- * Invariant: what child_start has started is watched by a pidfd or dead. Every descriptor of ours
- * is close-on-exec, so a child has what dup2 gave it. What comes through the pipes and how long a
- * child may run is for others.
+ * Invariant: what child_start has started is watched by a pidfd or dead, and has of our descriptors
+ * what dup2 gave it. What comes through the pipes and how long a child may run is for others.
  */
 #include "common/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -23,6 +23,12 @@
 #include "common/mem.h"
 
 #define KILL_GRACE_MS 1000
+
+/*
+ * Held for reading while a child may have copies of what we have open. It closes them itself:
+ * posix_spawn can return before exec has closed what is close-on-exec.
+ */
+static pthread_rwlock_t starting = PTHREAD_RWLOCK_INITIALIZER;
 
 void child_fini(struct child *child)
 {
@@ -85,8 +91,12 @@ static int spawn(const char *const *argv, const int *fds, int n, pid_t *ret_pid,
 	for (int i = 0; i < n && number == 0; i++)
 		number = posix_spawn_file_actions_adddup2(&actions, fds[i], i);
 	if (number == 0)
+		number = posix_spawn_file_actions_addclosefrom_np(&actions, n);
+	pthread_rwlock_rdlock(&starting);
+	if (number == 0)
 		number = posix_spawnp(ret_pid, argv[0], &actions, &attributes, (char *const *)argv,
 				      environment);
+	pthread_rwlock_unlock(&starting);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	if (number == ENOENT)
@@ -117,6 +127,12 @@ int child_start(struct child *child, const char *const *argv, int in, int keep, 
 	waitpid(child->pid, NULL, 0);
 	child_fini(child);
 	return -1;
+}
+
+void child_settle(void)
+{
+	pthread_rwlock_wrlock(&starting);
+	pthread_rwlock_unlock(&starting);
 }
 
 static int reap(int pidfd)

@@ -34,6 +34,11 @@ bool child_has_ended(const struct child *child);
 int child_reap(struct child *child);
 /* It must not go on: SIGKILL for its group. Waits a second at most. What child_reap would say. */
 int child_kill(struct child *child);
+/*
+ * Returns when no child that starts has a copy of a descriptor that was closed before: one has all
+ * of ours until its program is run.
+ */
+void child_settle(void);
 /* Closes what is open. It is for child_reap or child_kill to end it. */
 void child_fini(struct child *child);
 

@@ -4,9 +4,9 @@
 
 /*
  * Run a program and wait for it: an argv, never a shell; LC_ALL=C; stdin is /dev/null or a text;
- * stdout and stderr are collected. Every other descriptor is close-on-exec and every signal is at
- * its default in the child. One debug line in the log a run: the argv, the status, the
- * milliseconds. Blocks: for worker threads only.
+ * stdout and stderr are collected. The child has no other descriptor of ours and every signal at
+ * its default. One debug line in the log a run: the argv, the status, the milliseconds. Blocks: for
+ * worker threads only.
  */
 
 #include <stddef.h>

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mount.h>
 
+#include "common/child.h"
 #include "common/log.h"
 #include "node/catalog_change.h"
 #include "node/content.h"
@@ -24,12 +25,21 @@
 #include "node/node.h"
 #include "node/zfs.h"
 
-static int look(const char *dataset, int flags, int64_t deadline, struct content *ret,
-		struct error *err)
+static int read_device(const char *dataset, int64_t deadline, struct content *ret,
+		       struct error *err)
 {
-	auto_close int device = device_open(dataset, flags, deadline, err);
+	auto_close int device = device_open(dataset, O_EXCL, deadline, err);
 
 	return device < 0 ? -1 : content_read(device, ret, err);
+}
+
+/* Nobody else has it open for himself, nor do we when this returns. */
+static int look(const char *dataset, int64_t deadline, struct content *ret, struct error *err)
+{
+	int failed = read_device(dataset, deadline, ret, err);
+
+	child_settle();
+	return failed;
 }
 
 static int check_content(const struct dataset *dataset, const struct content *content,
@@ -55,7 +65,7 @@ static int verify(const struct dataset *dataset, int64_t deadline, const struct 
 {
 	struct content now;
 
-	if (look(dataset->name, 0, deadline, &now, err) < 0)
+	if (look(dataset->name, deadline, &now, err) < 0)
 		return -1;
 	if (!strcmp(now.type, dataset->format->name) && strcmp(now.uuid, before->uuid) != 0)
 		return 0;
@@ -79,19 +89,13 @@ static int record(struct rpc_call *call, const struct dataset *dataset, struct e
 	return 0;
 }
 
-/*
- * The first time nobody has mounted it yet, and who writes to it asks for it alone. Later only the
- * mount does: a child that another thread starts has for a moment what we have open, and a mount
- * right after would find the device in use.
- */
 static int prepare(const struct staging *staging, struct error *err)
 {
 	const struct dataset *dataset = staging->dataset;
 	const int64_t deadline = staging->call->deadline;
-	const int flags = dataset->formatted ? 0 : O_EXCL;
 	struct content content;
 
-	if (look(dataset->name, flags, deadline, &content, err) < 0 ||
+	if (look(dataset->name, deadline, &content, err) < 0 ||
 	    check_content(dataset, &content, err) < 0)
 		return -1;
 	if (dataset->formatted)
