@@ -142,8 +142,13 @@ class Host:
                     daemon.kill()
             for point, _ in reversed(self.mounts()):
                 subprocess.run(["umount", "-l", point], check=True)
-            run("zfs", "destroy", "-r", self.parent)
+            self.destroy()
             self.temporary.cleanup()
+
+    def destroy(self):
+        """A zfs that a killed daemon left may make a dataset while they go."""
+        command = ["zfs", "destroy", "-r", self.parent]
+        wait_for(lambda: not subprocess.run(command, check=False).returncode, " ".join(command))
 
 
 class Volume:

@@ -4,6 +4,7 @@ that has no room for more, until it is made larger."""
 import contextlib
 import itertools
 import os
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -42,8 +43,10 @@ class Scarce:
         self.room(Path(self.folder, f"{self.name}.img").stat().st_blocks * 512)
 
     def heal(self):
+        """zfs-fuse hangs up on some who come while all its threads wait for the disk."""
         self.room(ROOM)
-        run("zpool", "clear", self.name)
+        clear = ["zpool", "clear", self.name]
+        wait_for(lambda: not subprocess.run(clear, check=False).returncode, "the pool is cleared")
 
     def close(self):
         self.heal()
