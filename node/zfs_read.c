@@ -128,36 +128,41 @@ int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
 	return 0;
 }
 
+/* The value of one property, the caller's to free. */
+static int get_value(const char *name, const char *property, char **ret, struct error *err)
+{
+	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", property, name, NULL};
+
+	return zfs_run_once(&(struct exec){.argv = argv}, ret, err);
+}
+
 int zfs_userrefs(const char *name, uint64_t *ret, struct error *err)
 {
-	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", "userrefs", name, NULL};
-	auto_free char *out = NULL;
+	auto_free char *value = NULL;
 
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+	if (get_value(name, "userrefs", &value, err) < 0)
 		return -1;
-	*ret = strtoull(out, NULL, 10);
+	*ret = strtoull(value, NULL, 10);
 	return 0;
 }
 
 int zfs_mounted(const char *name, bool *ret, struct error *err)
 {
-	const char *argv[] = {"zfs", "get", "-H", "-o", "value", "mounted", name, NULL};
-	auto_free char *out = NULL;
+	auto_free char *value = NULL;
 
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+	if (get_value(name, "mounted", &value, err) < 0)
 		return -1;
-	*ret = !strncmp(out, "yes", 3);
+	*ret = !strncmp(value, "yes", 3);
 	return 0;
 }
 
 int zfs_volsize(const char *name, int64_t *ret, struct error *err)
 {
-	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", "volsize", name, NULL};
-	auto_free char *out = NULL;
+	auto_free char *value = NULL;
 
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+	if (get_value(name, "volsize", &value, err) < 0)
 		return -1;
-	*ret = (int64_t)strtoull(out, NULL, 10);
+	*ret = (int64_t)strtoull(value, NULL, 10);
 	if (*ret <= 0)
 		return fail(err, ERR_INTERNAL, "zfs tells no volsize of '%s'", name);
 	return 0;

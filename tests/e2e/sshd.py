@@ -5,13 +5,13 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
 from daemon import wait_for
 from host import run
 from processes import children
+from test_tls import free_port
 
 SERVER = """
 ListenAddress {address}
@@ -32,12 +32,6 @@ Port {port}
 """
 
 
-def free_port(address):
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        return probe.getsockname()[1]
-
-
 def tree(pid):
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
         return [pid, *(below for child in children(pid) for below in tree(child))]
@@ -53,7 +47,7 @@ def kill_sshd(pid):
 class Sshd:
     def __init__(self, folder, path=os.environ["PATH"], address="127.0.0.1", prefix=()):
         self.folder, self.address, self.prefix = Path(folder), address, prefix
-        self.port = free_port(address) if not prefix else 2222
+        self.port = free_port() if not prefix else 2222
         self.process = None
         self.log = self.folder / "sshd.log"
         for name, text in (("sshd_config", SERVER), ("ssh_config", CLIENT)):

@@ -7,8 +7,7 @@
 
 #include "common/exec.h"
 #include "common/quote.h"
-
-static struct arena arena;
+#include "tests/arena.h"
 
 static const char *const hostile[] = {
 	"",         " ",
@@ -65,20 +64,6 @@ static void a_shell_takes_them_as_they_are(void **state)
 	exec_result_fini(&result);
 }
 
-static int set_up(void **state)
-{
-	(void)state;
-	arena_init(&arena, SIZE_MAX);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	arena_fini(&arena);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -86,5 +71,5 @@ int main(void)
 		cmocka_unit_test(a_shell_takes_them_as_they_are),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
 }
