@@ -26,9 +26,10 @@
 
 /*
  * Held for reading while a child may have copies of what we have open. It closes them itself:
- * posix_spawn can return before exec has closed what is close-on-exec.
+ * posix_spawn can return before exec has closed what is close-on-exec. Who settles has to wait only
+ * for those that have begun.
  */
-static pthread_rwlock_t starting = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t starting = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
 void child_fini(struct child *child)
 {

@@ -17,7 +17,9 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
+#include "common/child.h"
 #include "common/exec.h"
 #include "common/mem.h"
 #include "node/device.h"
@@ -123,9 +125,13 @@ int filesystem_make(const struct format *format, const char *device, struct erro
 
 static int replay(const struct filesystem *filesystem, const char *device, struct error *err)
 {
-	auto_close int mount = mount_create(filesystem->name, device, filesystem->replay, err);
+	int mount = mount_create(filesystem->name, device, filesystem->replay, err);
 
-	return mount < 0 ? -1 : 0;
+	if (mount < 0)
+		return -1;
+	close(mount);
+	child_settle();
+	return 0;
 }
 
 int filesystem_renew(const struct format *format, const char *device, struct error *err)

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mount.h>
 
+#include "common/child.h"
 #include "common/clock.h"
 #include "node/mount_call.h"
 #include "node/nfs.h"
@@ -233,9 +234,13 @@ static bool is_silent(const char *path)
 	return silent;
 }
 
-/* Who holds the mount of a silent server would wait for it for ever. 0 or an errno. */
+/*
+ * A child that starts may have what we had open there. Who holds the mount of a silent server would
+ * wait for it for ever. 0 or an errno.
+ */
 static int unmount(const char *path)
 {
+	child_settle();
 	if (!mount_call_unmount(path, UMOUNT_NOFOLLOW))
 		return 0;
 	int error = errno;

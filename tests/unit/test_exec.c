@@ -8,9 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +20,7 @@
 #include "common/exec.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "tests/unit/starter.h"
 
 #define TRIES   2000
 #define LONG_MS 20000 /* what none of the tests may come near to */
@@ -358,27 +357,14 @@ static void child_keeps_the_one_it_is_given_until_it_ends(void **state)
 	close(ends[0]);
 }
 
-static void *run_on_and_on(void *stop)
-{
-	const struct exec nothing = {program("true")};
-	struct exec_result each;
-	struct error problem;
-
-	while (!atomic_load((atomic_bool *)stop))
-		if (!exec_run(&nothing, &each, &problem))
-			exec_result_fini(&each);
-	return NULL;
-}
-
 /* A child that another thread starts has it until its program runs. */
 static void nobody_has_what_was_closed_once_children_settled(void **state)
 {
 	(void)state;
-	atomic_bool stop = false;
-	pthread_t other;
+	struct starter starter;
 	int had = 0;
 
-	assert_int_equal(pthread_create(&other, NULL, run_on_and_on, &stop), 0);
+	starter_start(&starter);
 	for (int i = 0; i < TRIES; i++) {
 		int ends[2];
 		assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -387,8 +373,7 @@ static void nobody_has_what_was_closed_once_children_settled(void **state)
 		had += poll(&(struct pollfd){.fd = ends[0]}, 1, 0) != 1;
 		close(ends[0]);
 	}
-	atomic_store(&stop, true);
-	pthread_join(other, NULL);
+	starter_stop(&starter);
 	assert_int_equal(had, 0);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "tests/cmocka.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
@@ -18,6 +19,10 @@
 #include "node/mount.h"
 #include "node/mount_kind.h"
 #include "node/path.h"
+#include "tests/unit/starter.h"
+
+#define TRIES    500
+#define STARTERS 8
 
 static struct arena arena;
 static char *directory;
@@ -319,6 +324,31 @@ static void busy_mount_names_its_holder(void **state)
 	assert_int_equal(mount_remove(path, &err), 0);
 }
 
+/* A child that another thread starts has it open until its program runs. */
+static void what_was_closed_does_not_make_it_busy(void **state)
+{
+	char *path = in_directory("busy"), *file = in_directory("busy/file");
+	struct starter starters[STARTERS];
+	struct error err;
+	int busy = 0;
+
+	(void)state;
+	need_root();
+	assert_true(!mkdir(path, 0700) || errno == EEXIST);
+	for (size_t i = 0; i < STARTERS; i++)
+		starter_start(&starters[i]);
+	for (int i = 0; i < TRIES; i++) {
+		assert_int_equal(mount("none", path, "ramfs", 0, NULL), 0);
+		close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+		while (mount_remove(path, &err) && err.code == ERR_FAILED_PRECONDITION)
+			busy++;
+		assert_null(now_at(path));
+	}
+	for (size_t i = 0; i < STARTERS; i++)
+		starter_stop(&starters[i]);
+	assert_int_equal(busy, 0);
+}
+
 static int setup(void **state)
 {
 	char template[] = "/tmp/zcsi-mount-XXXXXX";
@@ -362,6 +392,7 @@ int main(void)
 		cmocka_unit_test(roles_are_in_mountinfo),
 		cmocka_unit_test(roles_hold_below_a_shared_mount),
 		cmocka_unit_test(busy_mount_names_its_holder),
+		cmocka_unit_test(what_was_closed_does_not_make_it_busy),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
