@@ -21,10 +21,16 @@
 #include "common/mem.h"
 #include "node/ssh.h"
 
-#define FOLDER "/run/zcsi" /* empty after a boot, and only root's to write in */
-
 static int fd; /* 0: none */
-static char path[sizeof(FOLDER "/.lock") + ESCAPE_LEAF_MAX];
+static char path[sizeof(LOCK_FOLDER "/.lock") + ESCAPE_LEAF_MAX];
+
+int lock_file_named(const char *file, struct error *err)
+{
+	if (mkdir(LOCK_FOLDER, 0755) < 0 && errno != EEXIST)
+		return fail_errno(err, "cannot make the directory '" LOCK_FOLDER "'");
+	int opened = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return opened < 0 ? fail_errno(err, "cannot open '%s'", file) : opened;
+}
 
 int lock_file_open(const char *dataset, struct error *err)
 {
@@ -35,12 +41,10 @@ int lock_file_open(const char *dataset, struct error *err)
 		     dataset) < 0)
 		abort();
 	escape_leaf(name, leaf);
-	snprintf(path, sizeof(path), FOLDER "/%s.lock", leaf);
-	if (mkdir(FOLDER, 0755) < 0 && errno != EEXIST)
-		return fail_errno(err, "cannot make the directory '" FOLDER "'");
-	auto_close int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	snprintf(path, sizeof(path), LOCK_FOLDER "/%s.lock", leaf);
+	auto_close int opened = lock_file_named(path, err);
 	if (opened < 0)
-		return fail_errno(err, "cannot open '%s'", path);
+		return -1;
 	/* so that no number is refused for want of space */
 	errno = posix_fallocate(opened, 0, sizeof(uint64_t));
 	if (errno)
@@ -75,7 +79,7 @@ int lock_file_keep(uint64_t number)
 	if (!fd || pwrite(fd, &number, sizeof(number), 0) == sizeof(number))
 		return 0;
 	fail_errno(&err, "cannot write '%s'", path);
-	log_error("nothing new is made before its promise can be kept: make room in " FOLDER,
+	log_error("nothing new is made before its promise can be kept: make room in " LOCK_FOLDER,
 		  log_str("error", err.text));
 	return -1;
 }

@@ -16,7 +16,9 @@
 #include <string.h>
 #include <sys/mount.h>
 
+#include "common/mem.h"
 #include "node/launch.h"
+#include "node/mount_turn.h"
 #include "node/ssh.h"
 #include "node/zfs_run.h"
 
@@ -94,6 +96,10 @@ int zfs_create_zvol(const char *name, int64_t size, bool thin,
 int zfs_clone(const char *snapshot, const char *name, const struct zfs_properties *properties,
 	      struct error *err)
 {
+	auto_close int turn = -1; /* zfs-fuse mounts it at once */
+
+	if (mount_turn_take(&turn, err) < 0)
+		return -1;
 	return make("clone", properties, (const char *const[]){snapshot, name}, 2, err);
 }
 
@@ -237,8 +243,9 @@ int zfs_mount(const char *name, const char *path, struct error *err)
 		return fail_errno(err, "cannot mount '%s' at '%s'", name, path);
 	}
 	struct zfs_properties mountpoint = {.n = 0};
+	auto_close int turn = -1;
 	zfs_property(&mountpoint, "mountpoint", path);
-	if (zfs_set(name, &mountpoint, err) < 0)
+	if (zfs_set(name, &mountpoint, err) < 0 || mount_turn_take(&turn, err) < 0)
 		return -1;
 	return zfs_run((const char *const[]){"zfs", "mount", name, NULL}, err);
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#include "node/mount_turn.h"
+
+#include <errno.h>
+#include <sys/file.h>
+
+#include "common/mem.h"
+#include "node/lock_file.h"
+#include "node/zfs_run.h"
+
+int mount_turn_take(int *ret, struct error *err)
+{
+	*ret = -1;
+	if (zfs_is_the_kernels())
+		return 0;
+	auto_close int turn = lock_file_named(LOCK_FOLDER "/mounting", err);
+	if (turn < 0)
+		return -1;
+	while (flock(turn, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return fail_errno(err, "cannot lock '" LOCK_FOLDER "/mounting'");
+	*ret = steal_fd(&turn);
+	return 0;
+}
