@@ -26,7 +26,7 @@ static char path[sizeof(LOCK_FOLDER "/.lock") + ESCAPE_LEAF_MAX];
 
 int lock_file_named(const char *file, struct error *err)
 {
-	if (mkdir(LOCK_FOLDER, 0755) < 0 && errno != EEXIST)
+	if (access(LOCK_FOLDER, F_OK) < 0 && mkdir(LOCK_FOLDER, 0755) < 0 && errno != EEXIST)
 		return fail_errno(err, "cannot make the directory '" LOCK_FOLDER "'");
 	int opened = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	return opened < 0 ? fail_errno(err, "cannot open '%s'", file) : opened;
