@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Turns of mounting. See mount_turn.h.
+ *
+ * Invariant: a turn is the lock of one file, so all zcsi-nodes of a host take part, and one that
+ * dies has had its turn.
+ */
 #include "node/mount_turn.h"
 
 #include <errno.h>
