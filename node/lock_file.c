@@ -13,24 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/escape.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "node/run_folder.h"
 #include "node/ssh.h"
 
 static int fd; /* 0: none */
-static char path[sizeof(LOCK_FOLDER "/.lock") + ESCAPE_LEAF_MAX];
-
-int lock_file_named(const char *file, struct error *err)
-{
-	if (access(LOCK_FOLDER, F_OK) < 0 && mkdir(LOCK_FOLDER, 0755) < 0 && errno != EEXIST)
-		return fail_errno(err, "cannot make the directory '" LOCK_FOLDER "'");
-	int opened = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	return opened < 0 ? fail_errno(err, "cannot open '%s'", file) : opened;
-}
+static char path[sizeof(RUN_FOLDER "/.lock") + ESCAPE_LEAF_MAX];
 
 int lock_file_open(const char *dataset, struct error *err)
 {
@@ -41,8 +33,8 @@ int lock_file_open(const char *dataset, struct error *err)
 		     dataset) < 0)
 		abort();
 	escape_leaf(name, leaf);
-	snprintf(path, sizeof(path), LOCK_FOLDER "/%s.lock", leaf);
-	auto_close int opened = lock_file_named(path, err);
+	snprintf(path, sizeof(path), RUN_FOLDER "/%s.lock", leaf);
+	auto_close int opened = run_folder_open(path, err);
 	if (opened < 0)
 		return -1;
 	/* so that no number is refused for want of space */
@@ -79,7 +71,7 @@ int lock_file_keep(uint64_t number)
 	if (!fd || pwrite(fd, &number, sizeof(number), 0) == sizeof(number))
 		return 0;
 	fail_errno(&err, "cannot write '%s'", path);
-	log_error("nothing new is made before its promise can be kept: make room in " LOCK_FOLDER,
+	log_error("nothing new is made before its promise can be kept: make room in " RUN_FOLDER,
 		  log_str("error", err.text));
 	return -1;
 }

@@ -16,11 +16,6 @@
 
 #include "common/error.h"
 
-#define LOCK_FOLDER "/run/zcsi" /* empty after a boot, and only root's to write in */
-
-/* A file there by its path, made when it is missing: its descriptor; -1. */
-int lock_file_named(const char *file, struct error *err);
-
 /* dataset: pool/parent. Nothing is locked yet. */
 int lock_file_open(const char *dataset, struct error *err);
 void lock_file_close(void);

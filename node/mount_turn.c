@@ -11,7 +11,7 @@
 #include <sys/file.h>
 
 #include "common/mem.h"
-#include "node/lock_file.h"
+#include "node/run_folder.h"
 #include "node/zfs_run.h"
 
 int mount_turn_take(int *ret, struct error *err)
@@ -19,12 +19,12 @@ int mount_turn_take(int *ret, struct error *err)
 	*ret = -1;
 	if (zfs_is_the_kernels())
 		return 0;
-	auto_close int turn = lock_file_named(LOCK_FOLDER "/mounting", err);
+	auto_close int turn = run_folder_open(RUN_FOLDER "/mounting", err);
 	if (turn < 0)
 		return -1;
 	while (flock(turn, LOCK_EX) < 0)
 		if (errno != EINTR)
-			return fail_errno(err, "cannot lock '" LOCK_FOLDER "/mounting'");
+			return fail_errno(err, "cannot lock '" RUN_FOLDER "/mounting'");
 	*ret = steal_fd(&turn);
 	return 0;
 }

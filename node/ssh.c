@@ -10,15 +10,13 @@
 #include "node/ssh.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/exec.h"
 #include "common/quote.h"
+#include "node/run_folder.h"
 
-#define FOLDER      "/run/zcsi"
 #define SETTLE_MS   20000
 
 /* A delegated user's PATH has no zfs. */
@@ -28,12 +26,13 @@
 #define SHARED      "--shared ."
 #define ALONE       "--exclusive --wait 2 ."
 
+static const char control_path[] = "ControlPath=" RUN_FOLDER "/ssh-%C";
 static const char *const options[] = {
 	"ssh", "-T",
 	"-o",  "BatchMode=yes",
 	"-o",  "StrictHostKeyChecking=yes",
 	"-o",  "ControlMaster=auto",
-	"-o",  "ControlPath=/run/zcsi/ssh-%C",
+	"-o",  control_path,
 	"-o",  "ControlPersist=60",
 	"-o",  "ConnectTimeout=10",
 	"-o",  "ServerAliveInterval=5",
@@ -78,8 +77,8 @@ int ssh_to(const char *user_at_host, struct error *err)
 			    "--zfs-over-ssh '%.128s' is not USER@HOST; use a user of the server "
 			    "and its name, like zcsi@nas",
 			    user_at_host);
-	if (mkdir(FOLDER, 0755) < 0 && errno != EEXIST)
-		return fail_errno(err, "cannot make the directory '" FOLDER "'");
+	if (run_folder_make(err) < 0)
+		return -1;
 	server = user_at_host;
 	return 0;
 }
