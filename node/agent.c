@@ -174,6 +174,12 @@ int agent_look(struct rpc_call *call, const char *zfs_name, struct error *err)
 	return 0;
 }
 
+void agent_doubt(struct rpc_call *call, const char *zfs_name, struct error *err)
+{
+	if (err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE)
+		agent_look(call, zfs_name, err);
+}
+
 /* The one dataset that was read is the one that is meant. */
 static const struct dataset *recognise(const struct reading *reading, const struct dataset *known,
 				       struct error *err)

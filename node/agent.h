@@ -30,6 +30,11 @@ int agent_text(const char *text, const char *field, struct error *err);
  * the pool is in *err instead; 0: the pool is there, and *err as it was.
  */
 int agent_look(struct rpc_call *call, const char *zfs_name, struct error *err);
+/*
+ * A change of what has this name has failed with *err: the same, when that says that it is missing
+ * or that zfs could not say.
+ */
+void agent_doubt(struct rpc_call *call, const char *zfs_name, struct error *err);
 
 /*
  * The one gate of every destructive verb on volumes: what ZFS has under this name now is under

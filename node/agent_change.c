@@ -31,8 +31,7 @@ static int set(struct rpc_call *call, struct dataset *dataset,
 		catalog_put(node->catalog, dataset);
 		return 0;
 	}
-	if (err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE)
-		agent_look(call, dataset->name, err);
+	agent_doubt(call, dataset->name, err);
 	return fail_context(err, "volume '%s' is not changed", dataset->id);
 }
 

@@ -100,8 +100,7 @@ static int take(struct rpc_call *call, const struct dataset *dataset, const char
 	if (run_snapshot(call, dataset, &made, err) < 0) {
 		if (err->code == ERR_ALREADY_EXISTS)
 			return adopt(call, &made, ret, err);
-		if (err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE)
-			agent_look(call, dataset->name, err);
+		agent_doubt(call, dataset->name, err);
 		return fail_context(err, "snapshot '%s' of volume '%s' is not taken", name,
 				    dataset->id);
 	}

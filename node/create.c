@@ -164,8 +164,8 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 	if (failed) {
 		if (err->code == ERR_ALREADY_EXISTS)
 			return adopt(call, req->id, name, ret, err);
-		if (!clone && (err->code == ERR_UNAVAILABLE || err->code == ERR_NOT_FOUND))
-			agent_look(call, name, err);
+		if (!clone)
+			agent_doubt(call, name, err);
 		return fail_context(err, "volume '%s' is not made", req->id);
 	}
 	made.creation = time(NULL);

@@ -10,6 +10,7 @@
 #include "node/ssh.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,7 @@ static const struct {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static bool doubtful = true;
+static char doubt[64]; /* the last of what is not known of them; or "" */
 static bool kernels;
 static uid_t uid;
 
@@ -133,6 +135,18 @@ static void take(const char *text)
 	uid = line ? (uid_t)atol(line + strlen("\nUid:\t")) : 0;
 }
 
+static int fail_lost(const char *said, struct error *err)
+{
+	const char *newline = strrchr(said, '\n');
+	const char *line = newline ? newline + 1 : *said ? said : "nothing";
+	size_t row = 0;
+
+	while (!strstr(line, sayings[row].words))
+		row++;
+	return fail(err, ERR_UNAVAILABLE, "the server '%s' is not reached: ssh says \"%.*s\"; %s",
+		    server, (int)strcspn(line, "\r"), line, sayings[row].advice);
+}
+
 /* With the mutex. */
 static int look(struct arena *arena, struct error *err)
 {
@@ -144,7 +158,7 @@ static int look(struct arena *arena, struct error *err)
 	if (exec_run(&exec, &result, err) < 0)
 		return -1;
 	if (result.status > SSH_LOST)
-		failed = ssh_fail(result.error, err);
+		failed = fail_lost(result.error, err);
 	else if (result.status && *result.error)
 		failed = fail(err, ERR_UNAVAILABLE, "the server '%s' says \"%.*s\"", server,
 			      (int)strcspn(result.error, "\r\n"), result.error);
@@ -170,24 +184,32 @@ int ssh_settle(struct error *err)
 	arena_init(&arena, SIZE_MAX);
 	int failed = look(&arena, err);
 	arena_fini(&arena);
+	if (!failed)
+		*doubt = '\0';
+	else if (*doubt)
+		fail_context(err, "%s", doubt);
 	return failed;
 }
 
-void ssh_doubt(void)
+/* With the mutex. */
+static void take_doubt(const char *const *argv)
+{
+	doubtful = true;
+	snprintf(doubt, sizeof(doubt), "how '%s %s' ended is not known", argv[0], argv[1]);
+}
+
+void ssh_doubt(const char *const *argv)
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
 
-	doubtful = true;
+	take_doubt(argv);
 }
 
-int ssh_fail(const char *said, struct error *err)
+int ssh_lose(const char *const *argv, const char *said, struct error *err)
 {
-	const char *newline = strrchr(said, '\n');
-	const char *line = newline ? newline + 1 : *said ? said : "nothing";
-	size_t row = 0;
+	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
 
-	while (!strstr(line, sayings[row].words))
-		row++;
-	return fail(err, ERR_UNAVAILABLE, "the server '%s' is not reached: ssh says \"%.*s\"; %s",
-		    server, (int)strcspn(line, "\r"), line, sayings[row].advice);
+	take_doubt(argv);
+	fail_lost(said, err);
+	return fail_context(err, "%s", doubt);
 }

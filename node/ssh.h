@@ -32,9 +32,9 @@ const char *const *ssh_argv(struct arena *arena, const char *const *argv);
  * seen the end of. Blocks.
  */
 int ssh_settle(struct error *err);
-/* One of them has an end that we did not see. */
-void ssh_doubt(void);
-/* From what ssh said last: always -1 with ERR_UNAVAILABLE, and what to do. */
-int ssh_fail(const char *said, struct error *err);
+/* This one has an end that we did not see: every error of ssh_settle says so until it succeeds. */
+void ssh_doubt(const char *const *argv);
+/* The same, when ssh was lost: always -1 with ERR_UNAVAILABLE, what ssh said last, what to do. */
+int ssh_lose(const char *const *argv, const char *said, struct error *err);
 
 #endif

@@ -120,9 +120,7 @@ void zfs_run_timeout(int64_t ms)
 /* What goes on there when ssh has ended nobody sees. */
 static int fail_lost(const char *const *argv, const char *said, struct error *err)
 {
-	ssh_doubt();
-	ssh_fail(said, err);
-	fail_context(err, "how '%s %s' ended is not known", argv[0], argv[1]);
+	ssh_lose(argv, said, err);
 	unfinished_tell(err->text);
 	return -1;
 }
@@ -159,7 +157,7 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 	arena_fini(&arena);
 	metrics_zfs(exec->argv, failed ? err->code : ERR_OK, result.status, now_us() - started);
 	if (left >= 0) {
-		ssh_doubt();
+		ssh_doubt(exec->argv);
 		return unfinished_add(left, exec->argv, err);
 	}
 	if (failed) {

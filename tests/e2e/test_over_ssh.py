@@ -104,6 +104,8 @@ def test_a_connection_that_is_lost_is_no_answer(host, sshd, gate):
     sshd.kill()
     assert call.code() is CODE.UNAVAILABLE
     assert SERVER in call.details() and "is not known" in call.details()
+    wait_for(lambda: "Connection refused" in host.agent.GetHost().problem, "it is asked again")
+    assert "is not known" in host.agent.GetHost().problem
     sshd.start()
     wait_for(lambda: "has not ended" in host.agent.GetHost().problem, "it is waited for")
     with refused(CODE.UNAVAILABLE, naming="has not ended"):
