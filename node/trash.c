@@ -2,15 +2,16 @@
 /*
  * The end of volumes: DestroyDataset, the trash, and the reaper.
  *
- * Invariant: a dataset that is published, mounted on this host, or not proven, by ZFS itself and
- * right before, to be this volume is neither destroyed nor moved. One that snapshots depend on is
- * moved, so they stay; it is destroyed when none is left and its time has come. Never with -r, -R
- * or -f: what we did not see, ZFS does.
+ * Invariant: a dataset that is published, mounted on this host, or not proven by ZFS itself to be
+ * this volume, right before or at that instant, is neither destroyed nor moved. One that snapshots
+ * depend on is moved, so they stay; it is destroyed when none is left and its time has come. Never
+ * with -r, -R or -f: what we did not see, ZFS does.
  */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
+#include "common/escape.h"
 #include "common/log.h"
 #include "node/agent.h"
 #include "node/exports.h"
@@ -82,13 +83,27 @@ static int throw_away(struct rpc_call *call, struct dataset *dataset, struct err
 	return 0;
 }
 
-static int destroy_once(struct rpc_call *call, const struct dataset *known, struct error *err)
+/* What is exported is mounted. Of a device that is, the kernel minds only whether it is open. */
+static bool destroy_at_once(struct rpc_call *call, const struct dataset *known)
+{
+	const struct node *node = call->app;
+	const char *volume = escape_text(&call->arena, known->id);
+	struct snapshot_list snapshots;
+	struct error ignored;
+
+	catalog_snapshots_of(node->catalog, &call->arena, known, &snapshots);
+	if (snapshots.n || node->trash_ttl ||
+	    agent_check_unmounted(&call->arena, known->name, &ignored) < 0 ||
+	    !zfs_destroy_proven(known->name, known->guid, volume))
+		return false;
+	catalog_drop(node->catalog, known->name);
+	return true;
+}
+
+static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, struct error *err)
 {
 	struct node *node = call->app;
 	size_t children;
-
-	if (check_unpublished(&call->arena, known, err) < 0)
-		return -1;
 	struct dataset *dataset =
 		agent_prove(&call->arena, catalog_parent(node->catalog), known, &children, err);
 	if (!dataset || check_unpublished(&call->arena, dataset, err) < 0 ||
@@ -102,6 +117,14 @@ static int destroy_once(struct rpc_call *call, const struct dataset *known, stru
 		return -1;
 	catalog_drop(node->catalog, dataset->name);
 	return 0;
+}
+
+/* Whatever keeps it from going at once, the steps find and tell. */
+static int destroy_once(struct rpc_call *call, const struct dataset *known, struct error *err)
+{
+	if (check_unpublished(&call->arena, known, err) < 0)
+		return -1;
+	return destroy_at_once(call, known) ? 0 : destroy_in_steps(call, known, err);
 }
 
 /* A snapshot may come after the gate was passed: the gate sees it the second time. */

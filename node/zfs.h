@@ -47,6 +47,12 @@ int zfs_rename(const char *name, const char *other, struct error *err);
  * something that does came at that very moment.
  */
 int zfs_destroy(const char *name, struct error *err);
+/*
+ * The same at the instant at which ZFS itself proves it to be this volume, which nobody has: where
+ * the kernel's runs programs of ours. False: it was not destroyed, or nobody knows; prove it, and
+ * destroy it then. volume: as zcsi:volume has it; guid: 0 is not asked.
+ */
+bool zfs_destroy_proven(const char *name, uint64_t guid, const char *volume);
 
 /*
  * Snapshots of one instant, all or none. Of more than one zfs-fuse cannot:

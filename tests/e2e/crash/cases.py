@@ -79,6 +79,8 @@ STAGE = [*MOUNT, "open_tree", "mount_setattr"]
 TWO_SETTINGS = ["zfs get", "zfs set"] if KERNEL_ZFS else ["zfs get", "zfs set", "zfs set"]
 ATTACH = ["open_tree", "mount_setattr", "move_mount"]
 DESTROY = ["zfs get", "zfs destroy"]
+AT_ONCE = ["zfs program"] if KERNEL_ZFS else []
+DELETE = AT_ONCE or DESTROY
 DEFER = [*DESTROY, "zfs get", "zfs destroy"]
 TRASH = ["zfs rename", "zfs create", "zfs rename"]
 TRASHED = ["_trash", "_trash/data-GUID"]
@@ -102,7 +104,7 @@ CASES = {
     "unpublish": Case([Volume.up], Volume.unpublish, ["umount2", "rmdir"], ["data"]),
     "unstage": Case([Volume.create, stage], Volume.unstage, ["umount2"], ["data"]),
     "detach": Case([Volume.create, Volume.attach], Volume.detach, ["zfs set"], ["data"]),
-    "delete": Case([Volume.create], Volume.delete, DESTROY, []),
+    "delete": Case([Volume.create], Volume.delete, DELETE, []),
     "snapshot": Case([Volume.create], snapshot, ["zfs snapshot"], ["data", "data@s"]),
     "snapshot a group": Case(
         [Volume.create], group_snapshot, ["zfs snapshot"], ["data", "data@g_g"]),
@@ -118,19 +120,19 @@ CASES = {
     "delete a snapshot with a clone": Case(
         [Volume.create, snapshot, restore], delete_snapshot, DEFER, ["copy", "data", "data@s"]),
     "delete the clone of a deleted snapshot": Case(
-        [Volume.create, snapshot, restore, delete_snapshot], delete_copy, DESTROY, ["data"]),
-    "delete a clone": Case([Volume.create, clone], delete_copy, DESTROY, ["data"]),
+        [Volume.create, snapshot, restore, delete_snapshot], delete_copy, DELETE, ["data"]),
+    "delete a clone": Case([Volume.create, clone], delete_copy, DELETE, ["data"]),
     "delete what has a snapshot": Case(
         [Volume.create, snapshot], Volume.delete,
         ["zfs get", *TRASH], [*TRASHED, "_trash/data-GUID@s"]),
     "delete what has a clone": Case(
         [Volume.create, clone], Volume.delete,
-        ["zfs get", *TRASH], [*TRASHED, "_trash/data-GUID@_clone-copy", "copy"]),
+        [*AT_ONCE, "zfs get", *TRASH], [*TRASHED, "_trash/data-GUID@_clone-copy", "copy"]),
     "delete the last snapshot in the trash": Case(
         [Volume.create, snapshot, Volume.delete], delete_snapshot,
         [*DESTROY, "zfs destroy"], ["_trash"]),
     "delete the last clone in the trash": Case(
-        [Volume.create, clone, Volume.delete], delete_copy, [*DESTROY, "zfs destroy"], ["_trash"],
+        [Volume.create, clone, Volume.delete], delete_copy, [*DELETE, "zfs destroy"], ["_trash"],
         ["--rescan", "1"]),
     "delete with a time to undo it": Case(
         [Volume.create], Volume.delete,

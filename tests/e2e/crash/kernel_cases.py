@@ -10,7 +10,8 @@ EXT4 = capability(fs_type="ext4")
 BLOCK = capability()
 BLOCK.block.SetInParent()
 KEY, ENCRYPTED = {"encryption_key": "0f" * 32}, {"zfs.encryption": "on"}
-OTHERWISE = ("stage", "stage with an owner", "expand a thick one", "modify", "snapshot a group")
+OTHERWISE = ("stage", "stage with an owner", "expand a thick one", "modify", "snapshot a group",
+             "delete", "delete a clone")
 
 
 def create_encrypted(volume):
@@ -81,6 +82,7 @@ KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
     "unpublish a device": Case([create_block, stage, Volume.publish], Volume.unpublish,
                                ["umount2", "unlink"], ["data"]),
     "unstage a device": Case([create_block, stage], Volume.unstage, ["umount2"], ["data"]),
+    "delete a device": Case([create_block], Volume.delete, ["zfs program"], []),
     "clone a device": Case([create_ext4], clone_ext4,
                            ["zfs snapshot", "zfs clone", "zfs destroy"], KEPT),
     "stage ext4": Case([create_ext4], stage, ["mkdir", *FORMAT, *PLACE], ["data"]),

@@ -110,7 +110,7 @@ class Trial:
         case, expected = self.cases[call], self.undisturbed(call)
         with self.scene(case) as (volume, points):
             point = dies(volume, case, points, number)
-            assert point[:2] == expected.points[number][:2]
+            assert point[:2] == expected.points[number][:2], points.passed()
             restart(volume.host, points)
             assert mask_answer(volume, case.call(volume)) == expected.answer
             assert self.end(volume.host, expected.state) == expected.state, \

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MPL-2.0
+"""The end of a volume as one step of the kernel's, at which ZFS itself says what it is: the daemon
+is told nothing of what is done by hand here."""
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import grpc
+import pytest
+
+from client import refused
+from daemon import wait_for
+from host import get, run, Volume
+from processes import during
+from test_behind_our_back import feeds
+from zvols import zvol
+
+OURS = ("-o", "zcsi:version=1", "-o", "zcsi:volume=data", "-o", "canmount=noauto")
+
+
+@pytest.fixture
+def unaware(host, volume):
+    """A host that knows a volume well, and hears nothing more of it."""
+    volume.create()
+    wait_for(lambda: volume.record().guid, "it is read again")
+    told = feeds(host)
+    for process in told:
+        os.kill(process, signal.SIGSTOP)
+    yield host
+    for process in told:
+        os.kill(process, signal.SIGCONT)
+
+
+def verbs(argvs):
+    return [" ".join(argv.split()[:2]) for argv in argvs]
+
+
+@pytest.mark.parametrize("wanted", ["zfs", "block", "ext4"])
+def test_it_is_one_process(host, wanted):
+    made = Volume(host, "data") if wanted == "zfs" else zvol(host, "data", wanted)
+    made.up()
+    device = Path("/dev/zvol", host.dataset("data"))
+    assert device.exists() == (wanted != "zfs")
+    made.down()
+    assert verbs(during(host.node_daemon, made.delete)) == ["zfs program"]
+    assert host.leaves() == []
+    wait_for(lambda: not device.is_symlink(), "its device is gone")
+
+
+def make_again(dataset):
+    run("zfs", "destroy", dataset)
+    run("zfs", "create", *OURS, dataset)
+
+
+BY_HAND = {
+    "of another version": lambda dataset: run("zfs", "set", "zcsi:version=2", dataset),
+    "of another volume": lambda dataset: run("zfs", "set", "zcsi:volume=other", dataset),
+    "nobody's": lambda dataset: run("zfs", "inherit", "zcsi:volume", dataset),
+    "published": lambda dataset: run("zfs", "set", "zcsi:published=n2:1:rw", dataset),
+    "another one": make_again,
+    "a parent": lambda dataset: run("zfs", "create", dataset + "/child"),
+}
+
+
+@pytest.mark.parametrize("change", BY_HAND.values(), ids=BY_HAND)
+def test_what_was_changed_stays(unaware, volume, change):
+    change(unaware.dataset("data"))
+    guid = get(unaware.dataset("data"), "guid")
+
+    def delete():
+        with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="data"):
+            volume.delete()
+    assert verbs(during(unaware.node_daemon, delete)) == ["zfs program", "zfs get"]
+    assert get(unaware.dataset("data"), "guid") == guid
+
+
+def test_what_the_parent_says_of_a_volume_is_not_its_own(unaware, volume):
+    run("zfs", "set", "zcsi:published=n2:1:rw", unaware.parent)
+    assert verbs(during(unaware.node_daemon, volume.delete)) == ["zfs program"]
+    assert unaware.leaves() == []
+
+
+def test_what_is_mounted_by_hand_stays(unaware, volume, tmp_path):
+    subprocess.run(["mount", "-t", "zfs", unaware.dataset("data"), tmp_path], check=True)
+    try:
+        with refused(grpc.StatusCode.FAILED_PRECONDITION, naming=("data", str(tmp_path))):
+            volume.delete()
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+    volume.delete()
+    assert unaware.leaves() == []
+
+
+def test_what_has_got_a_snapshot_is_kept_for_it(unaware, volume):
+    run("zfs", "snapshot", unaware.dataset("data") + "@by-hand")
+    guid = get(unaware.dataset("data"), "guid")
+    volume.delete()
+    assert unaware.leaves() == ["_trash", f"_trash/data-{guid}"]
