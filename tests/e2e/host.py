@@ -4,6 +4,7 @@ it, with the steps of its life as methods; and what a test may ask of ZFS and th
 import errno
 import itertools
 import os
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -122,6 +123,20 @@ class Host:
 
     def mounts(self):
         return mounts(self.folder + "/")
+
+    def rescan(self, until):
+        """SIGHUP, and wait for what it must bring."""
+        self.node_daemon.signal(signal.SIGHUP)
+        wait_for(until, "the rescan has happened")
+
+    def read_again(self):
+        """Until a reading of the pool that began after this call is taken over. What the log tells
+        is that zfs has ended: that of the first may have begun before, and that of the last is not
+        taken over yet."""
+        for _ in range(3):
+            before = self.node_daemon.mark()
+            self.rescan(lambda: any("zfs get -r" in argv
+                                    for argv in self.node_daemon.runs(before)))
 
     def ids(self):
         return sorted(e.volume.volume_id for e in self.controller.ListVolumes().entries)

@@ -51,16 +51,6 @@ def seen(host, condition):
     wait_for(condition, "seen")
 
 
-def read_again(host):
-    """A reading of the pool that began after this call has been taken over. The log tells when zfs
-    has ended, which is a moment earlier: so the next reading is waited for, too."""
-    for _ in range(2):
-        before = host.node_daemon.mark()
-        host.node_daemon.signal(signal.SIGHUP)
-        wait_for(lambda: any(argv.startswith("zfs get -r")
-                             for argv in host.node_daemon.runs(before)), "read again")
-
-
 def feeds(host):
     """The processes that tell the daemon of changes."""
     found = []
@@ -373,7 +363,7 @@ def test_what_somebody_else_put_into_the_trash_stays(host, volume):
     delete_snapshot(host, "data@s")
     foreign = ["_trash", "_trash/a-1", "_trash/z-1"]
     wait_for(lambda: host.leaves() == foreign, "the volume is reaped")
-    read_again(host)
+    host.read_again()
     assert host.leaves() == foreign
 
 
@@ -392,11 +382,11 @@ def test_an_inherited_property_says_nothing(host, name):
     take(data)
     run("zfs", "snapshot", host.dataset("data") + "@by-hand")
     run("zfs", "create", "-o", "canmount=noauto", host.dataset("foreign"))
-    read_again(host)
+    host.read_again()
     before = str(host.controller.ListVolumes()), str(host.controller.ListSnapshots())
     run("zfs", "set", f"{name}={INHERITED[name]}", host.parent)
     assert get(host.dataset("foreign"), name) == INHERITED[name]
-    read_again(host)
+    host.read_again()
     assert (str(host.controller.ListVolumes()), str(host.controller.ListSnapshots())) == before
     with refused(CODE.FAILED_PRECONDITION, naming="data@by-hand"):
         delete_snapshot(host, "data@by-hand")

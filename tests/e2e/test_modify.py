@@ -5,7 +5,6 @@ import pytest
 
 from client import MIB, refused, size_of
 from host import get, KERNEL_ZFS, run, SIZE, Volume
-from test_safety import rescan
 
 CODE = grpc.StatusCode
 
@@ -251,7 +250,7 @@ def test_attached_read_only_or_not_is_compared(volume, readonly):
 def test_an_inherited_reservation_of_ours_does_not_exist(host, made, dataset):
     run("zfs", "set", "zcsi:root=1000:1000:0700", host.parent)
     run("zfs", "set", "zcsi:parameters=provisioning=3Dthick", host.parent)
-    rescan(host, lambda: host.ids() == ["data"])
+    host.rescan(lambda: host.ids() == ["data"])
     assert made.create().volume.capacity_bytes == SIZE
     assert made.expand(2 * SIZE).capacity_bytes == 2 * SIZE
     assert get(dataset, "refreservation") == "0"

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
 """What is not ours, in use or depended on is left alone; nothing ever shrinks."""
-import signal
-
 import grpc
 import pytest
 
@@ -11,18 +9,6 @@ from host import get, KERNEL_ZFS, run, SIZE, Volume
 
 CODE = grpc.StatusCode
 OURS = {"zcsi:version": "1", "zcsi:volume": "data"}
-
-
-def rescan(host, until):
-    """SIGHUP, and wait for what it must bring."""
-    host.node_daemon.signal(signal.SIGHUP)
-    wait_for(until, "the rescan has happened")
-
-
-def rescanned(host):
-    """SIGHUP, and wait for the processes that read the pool."""
-    before = host.node_daemon.mark()
-    rescan(host, lambda: any("zfs " in argv for argv in host.node_daemon.runs(before)))
 
 
 def test_an_attached_volume_is_not_deleted(host, volume):
@@ -53,7 +39,7 @@ def test_a_volume_with_a_snapshot_is_deleted_and_not_destroyed(host, volume):
     trashed = host.dataset(f"_trash/data-{guid}")
     assert get(trashed + "@kept", "type") == "snapshot" and get(trashed, "guid") == guid
     run("zfs", "destroy", trashed + "@kept")
-    rescan(host, lambda: host.leaves() == ["_trash"])
+    host.rescan(lambda: host.leaves() == ["_trash"])
 
 
 FOREIGN = {
@@ -68,7 +54,7 @@ FOREIGN = {
 def test_a_foreign_dataset_is_left_alone(host, volume, by_hand, properties, seen):
     by_hand("data", properties)
     if seen:
-        rescanned(host)
+        host.read_again()
     assert "data" not in host.ids()
     with refused(CODE.ALREADY_EXISTS, naming="data"):
         volume.create()
@@ -80,7 +66,7 @@ def test_an_inherited_property_makes_nothing_ours(host, volume, by_hand):
     run("zfs", "set", "zcsi:volume=data", host.parent)
     run("zfs", "set", "zcsi:version=1", host.parent)
     by_hand("data", {})
-    rescanned(host)
+    host.read_again()
     assert host.ids() == []
     with refused(CODE.ALREADY_EXISTS, naming="data"):
         volume.create()
@@ -105,7 +91,7 @@ def test_expand_never_shrinks(host, volume):
 
 def test_a_dataset_made_by_hand_with_our_properties_is_ours(host, volume, by_hand):
     by_hand("data", {**OURS, "refquota": str(SIZE)})
-    rescan(host, lambda: host.ids() == ["data"])
+    host.rescan(lambda: host.ids() == ["data"])
     volume.delete()
     assert host.leaves() == []
 
@@ -113,7 +99,7 @@ def test_a_dataset_made_by_hand_with_our_properties_is_ours(host, volume, by_han
 def test_a_dataset_destroyed_by_hand_is_gone(host, volume):
     volume.create()
     run("zfs", "destroy", host.dataset("data"))
-    rescan(host, lambda: host.ids() == [])
+    host.rescan(lambda: host.ids() == [])
     volume.create()
     assert host.leaves() == ["data"]
 
@@ -128,7 +114,7 @@ def test_a_volume_destroyed_by_hand_and_not_noticed_is_still_deleted(host, volum
 def test_a_size_set_by_hand_is_seen(host, volume):
     volume.create()
     run("zfs", "set", f"refquota={4 * SIZE}", host.dataset("data"))
-    rescan(host, lambda: volume.record().size == 4 * SIZE)
+    host.rescan(lambda: volume.record().size == 4 * SIZE)
     assert volume.expand(2 * SIZE).capacity_bytes == 4 * SIZE
 
 

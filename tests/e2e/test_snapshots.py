@@ -9,7 +9,6 @@ import pytest
 from client import MIB, refused
 from host import get, run, SIZE, Volume
 from snapshots import drop, in_zfs, listed, pages, restore, take
-from test_safety import rescan
 
 CODE = grpc.StatusCode
 
@@ -31,7 +30,7 @@ def by_hand(volume, name="hand"):
     """A snapshot of another tool, which the daemon has noticed."""
     host = volume.host
     run("zfs", "snapshot", f"{host.dataset(volume.id)}@{name}")
-    rescan(host, lambda: f"{volume.id}@{name}" in listed(host))
+    host.rescan(lambda: f"{volume.id}@{name}" in listed(host))
     return f"{volume.id}@{name}"
 
 
@@ -251,7 +250,7 @@ def test_another_tools_snapshot_has_the_size_its_volume_has_now(host, made):
 def test_another_tools_snapshot_is_in_the_way_and_stays(host, made, seen):
     run("zfs", "snapshot", host.dataset("data@s"))
     if seen:
-        rescan(host, lambda: listed(host) == ["data@s"])
+        host.rescan(lambda: listed(host) == ["data@s"])
     with refused(CODE.ALREADY_EXISTS, naming="s"):
         take(made)
     with refused(CODE.FAILED_PRECONDITION, naming=("data@s", "zfs destroy")):
@@ -272,7 +271,7 @@ def test_another_tools_snapshot_of_a_deleted_volume_stays(host, made):
 def test_a_snapshot_of_no_volume_is_not_listed(host, made):
     run("zfs", "create", "-o", "mountpoint=none", host.dataset("foreign"))
     run("zfs", "snapshot", "-r", f"{host.parent}@all")
-    rescan(host, lambda: listed(host) == ["data@all"])
+    host.rescan(lambda: listed(host) == ["data@all"])
 
 
 def test_snapshots_are_taken_of_a_volume_in_use(host, volume):

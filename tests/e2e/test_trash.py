@@ -11,7 +11,6 @@ from client import refused
 from daemon import wait_for
 from host import get, run, SIZE, Volume
 from snapshots import clone, drop, in_zfs, listed, restore, take, trashed
-from test_safety import rescan
 
 CODE = grpc.StatusCode
 LONG = 100000
@@ -41,16 +40,10 @@ def age(host, leaf, seconds):
     run("zfs", "set", f"zcsi:deleted={int(time.time()) - seconds}", host.dataset(f"_trash/{leaf}"))
 
 
-def read_again(host):
-    """A reading of the whole pool, begun and ended after this call."""
-    before = host.node_daemon.mark()
-    rescan(host, lambda: any("zfs get -r" in argv for argv in host.node_daemon.runs(before)))
-
-
 def undelete(host, leaf, name):
     run("zfs", "rename", host.dataset(f"_trash/{leaf}"), host.dataset(name))
     run("zfs", "inherit", "zcsi:deleted", host.dataset(name))
-    rescan(host, lambda: name in host.ids())
+    host.rescan(lambda: name in host.ids())
 
 
 def test_a_volume_that_nothing_depends_on_is_destroyed(host, volume):
@@ -113,7 +106,7 @@ def test_it_is_reaped_with_its_last_snapshot(host, volume):
 def test_it_is_not_reaped_under_a_clone(host, deleted):
     copy = restore(host, "data@s")
     drop(host, "data@s")
-    rescan(host, lambda: listed(host) == [])
+    host.rescan(lambda: listed(host) == [])
     assert len(trashed(host)) == 1
     copy.delete()
     host.node_daemon.signal(signal.SIGHUP)
@@ -172,8 +165,7 @@ def test_a_ttl_that_has_passed_ends_the_volume(keeping):
     new, old = trashed(keeping)
     age(keeping, old, LONG + 1)
     age(keeping, new, LONG - 1000)
-    keeping.node_daemon.signal(signal.SIGHUP)
-    wait_for(lambda: trashed(keeping) == [new], "the old one is reaped, the new one stays")
+    keeping.rescan(lambda: trashed(keeping) == [new])
 
 
 def test_a_ttl_ends_by_itself(new_host):
@@ -191,7 +183,7 @@ def test_a_ttl_that_has_passed_ends_no_volume_with_snapshots(keeping):
     volume.delete()
     leaf, = trashed(keeping)
     age(keeping, leaf, 2 * LONG)
-    read_again(keeping)
+    keeping.read_again()
     assert listed(keeping) == ["data@s"] and trashed(keeping) == [leaf]
     drop(keeping, "data@s")
     reaped(keeping)
@@ -225,7 +217,7 @@ def test_a_volume_that_was_undeleted_is_not_reaped(keeping):
     age(keeping, leaf, 2 * LONG)
     run("zfs", "rename", keeping.dataset(f"_trash/{leaf}"), keeping.dataset("data"))
     run("zfs", "inherit", "zcsi:deleted", keeping.dataset("data"))
-    read_again(keeping)
+    keeping.read_again()
     assert keeping.leaves() == ["_trash", "data"] and keeping.ids() == ["data"]
 
 
@@ -263,8 +255,7 @@ def test_an_origin_that_no_clone_needs_is_reaped(host, volume):
     clone(volume)
     run("zfs", "snapshot", host.dataset("data@_clone-crashed"))
     run("zfs", "snapshot", host.dataset("data@_hidden"))
-    host.node_daemon.signal(signal.SIGHUP)
-    wait_for(lambda: "data@_clone-crashed" not in in_zfs(host), "the leftover is reaped")
+    host.rescan(lambda: "data@_clone-crashed" not in in_zfs(host))
     assert in_zfs(host) == ["data@_clone-copy", "data@_hidden"] and listed(host) == []
 
 
@@ -272,7 +263,7 @@ def test_a_deletion_cut_short_before_the_rename_is_finished_by_the_repeat(keepin
     volume = Volume(keeping, "data")
     volume.create()
     run("zfs", "set", "zcsi:deleted=1", keeping.dataset("data"))
-    read_again(keeping)
+    keeping.read_again()
     assert keeping.leaves() == ["data"]
     before = int(time.time())
     volume.delete()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_TESTS_STARTER_H
-#define ZCSI_TESTS_STARTER_H
+#ifndef ZCSI_TEST_STARTER_H
+#define ZCSI_TEST_STARTER_H
 
 /* Another thread that starts children, one after the other, until it is stopped. */
 
