@@ -4,7 +4,8 @@ volumes on zvols. What is done to these in the steps of a dataset is not repeate
 from client import capability, MIB
 from crash.cases import ATTACH, CASES, stage, STAGE
 from crash.trial import Case
-from host import Volume
+from daemon import wait_for
+from host import get, Volume
 
 EXT4 = capability(fs_type="ext4")
 BLOCK = capability()
@@ -33,8 +34,14 @@ def create_ext4(volume):
 
 
 def create_encrypted_ext4(volume):
+    """Who looks at a new device has it open, now and then for longer than zcsi waits to unload its
+    key: a repeat does then."""
     volume.secrets = KEY
-    return create_on_zvol(volume, EXT4, parameters=ENCRYPTED)
+
+    def locked():
+        create_on_zvol(volume, EXT4, parameters=ENCRYPTED)
+        return get(volume.host.dataset("data"), "keystatus") == "unavailable"
+    wait_for(locked, "the key is unloaded")
 
 
 def unmount(volume):
