@@ -24,6 +24,11 @@ def during(daemon, step):
     return list(of_calls(daemon.log()))[before:]
 
 
+def verbs(argvs):
+    """The first two words of each, such as zfs get."""
+    return [" ".join(argv.split()[:2]) for argv in argvs]
+
+
 def status(pid, proc="/proc"):
     """/proc/PID/status as a dict."""
     lines = Path(proc, str(pid), "status").read_text().splitlines()

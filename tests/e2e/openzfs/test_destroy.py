@@ -12,7 +12,7 @@ import pytest
 from client import refused
 from daemon import wait_for
 from host import get, run, Volume
-from processes import during
+from processes import during, verbs
 from test_behind_our_back import feeds
 from zvols import zvol
 
@@ -30,10 +30,6 @@ def unaware(host, volume):
     yield host
     for process in told:
         os.kill(process, signal.SIGCONT)
-
-
-def verbs(argvs):
-    return [" ".join(argv.split()[:2]) for argv in argvs]
 
 
 @pytest.mark.parametrize("wanted", ["zfs", "block", "ext4"])
