@@ -152,17 +152,17 @@ packages: ## install what building, testing and linting need (Debian 12, root)
 
 check: ## all tests but those of other people's suites: units, flags, transport, end to end
 	@. jobs/local/host.sh && host_packages build pool check
-	@$(MAKE) --no-print-directory all units
+	@$(MAKE) --no-print-directory -j4 all units
 	@CC=$(CC) tests/hardening $(DAEMONS:%=$(BUILD)/%)
 	@BUILD=$(BUILD) $(PYTEST) tests/transport tests/e2e
 conformance: ## csc, csi-sanity, h2spec, grpcurl and gRPC's own stacks judge it (needs Go, node)
 	@. jobs/local/host.sh && host_packages build pool check
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/conformance/build
 	@BUILD=$(BUILD) tests/conformance/run
 nomad: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes (needs Go); T=FILE: less
 	@. jobs/local/host.sh && host_packages build pool check nomad
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/nomad/build
 	@BUILD=$(BUILD) tests/conformance/build csc
 	@tests/jobs $(BUILD)/nomad/nomad-1.11
@@ -180,7 +180,7 @@ nomad-lab: ## two clients in a machine with OpenZFS 2.1: by NFS a volume goes wh
 		tests/nomad/alone $(PYTEST) --timeout 1800 tests/nomad/openzfs
 image: ## the container image of jobs/Containerfile, its size, and containers of it put to the test
 	@. jobs/local/host.sh && host_packages build pool check image
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j4 all
 	@jobs/local/image zcsi:$(VERSION)
 	@BUILD=$(BUILD) tests/nomad/alone unshare --mount --propagation shared $(PYTEST) tests/image
 lab: ## what has to do with ZFS, on OpenZFS 2.1 and 2.3, in two machines; ZFS=2.3, T=FILE: less
@@ -202,11 +202,11 @@ lab-tools:
 	@BUILD=$(BUILD) tests/conformance/build csc csi-sanity
 lab-shell: ## a prompt in such a machine
 	@. jobs/local/host.sh && host_packages build lab
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/run
 reboot: ## a machine with OpenZFS loses its power while volumes are in use, and boots again
 	@. jobs/local/host.sh && host_packages build lab
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/reboot
 lint: ## what the house rules let a machine check
 	@. jobs/local/host.sh && host_packages build lint
@@ -216,10 +216,10 @@ format: ## lay out the C as .clang-format says
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 sanitize: ## the tests again under ASan and UBSan, the threads' under TSan
 	@. jobs/local/host.sh && host_packages build pool check
-	@$(MAKE) --no-print-directory BUILD=build/asan CFLAGS='$(DEBUG) $(ASAN)' all units
+	@$(MAKE) --no-print-directory -j4 BUILD=build/asan CFLAGS='$(DEBUG) $(ASAN)' all units
 	@BUILD=build/asan GROWTH_KB=$(ASAN_KEEPS) README_CFLAGS='$(ASAN)' TIMES=200 \
 		$(PYTEST) tests/transport tests/e2e
-	@$(MAKE) --no-print-directory BUILD=build/tsan CFLAGS='$(DEBUG) $(TSAN)' all units
+	@$(MAKE) --no-print-directory -j4 BUILD=build/tsan CFLAGS='$(DEBUG) $(TSAN)' all units
 	@BUILD=build/tsan $(PYTEST) tests/e2e/test_lifecycle.py tests/e2e/test_concurrency.py \
 		tests/e2e/test_metrics.py
 limits: ## takes each limit of the transport away, and sees that its test notices; L=LIMIT
@@ -227,7 +227,7 @@ limits: ## takes each limit of the transport away, and sees that its test notice
 	@BUILD=$(BUILD) tests/limits $(L)
 fuzz: ## each fuzzer for SECONDS=60; says how to repeat what it found
 	@. jobs/local/host.sh && host_packages build check fuzz
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang REPLAY= \
+	@$(MAKE) --no-print-directory -j4 BUILD=$(BUILD)/fuzz CC=clang REPLAY= \
 		CFLAGS='$(DEBUG) $(ASAN) -fsanitize=fuzzer-no-link' \
 		LDFLAGS=-fsanitize=fuzzer fuzzers
 	@BUILD=$(BUILD)/fuzz tests/fuzz/run $(SECONDS) $(notdir $(FUZZERS))
@@ -242,7 +242,7 @@ bench: all ## beside gRPC's own servers and bare zfs; then SCALE=10000 volumes b
 	@BUILD=$(BUILD) jobs/local/with-zfs /usr/bin/python3 tests/bench/scale.py
 bench-zfs: ## each call beside the bare zfs command, and its processes, on OpenZFS 2.1, or ZFS=2.3
 	@. jobs/local/host.sh && host_packages build lab
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/run env BUILD=build jobs/local/with-zfs /usr/bin/python3 \
 		tests/bench/zfs.py
 bench-transport: ## what a call, a byte and an idle process cost beside gRPC's own servers

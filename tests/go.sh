@@ -14,7 +14,8 @@ need_go() {
 			"project's archive and put its bin/ into PATH."
 }
 
-# go_build FOLDER PACKAGE OUTPUT [FLAG...]: of the module in FOLDER; OUTPUT is absolute
+# go_build FOLDER PACKAGE OUTPUT [FLAG...]: of the module in FOLDER; OUTPUT is absolute. Whoever wants
+# the same program meanwhile waits, and finds it made.
 go_build() {
-	GOFLAGS=-mod=readonly go build -C "$1" -buildvcs=false -o "$3" "${@:4}" "$2"
+	GOFLAGS=-mod=readonly flock "$1" go build -C "$1" -buildvcs=false -o "$3" "${@:4}" "$2"
 }
