@@ -266,6 +266,16 @@ host_pool_unmount() {
 	done
 }
 
+# In a mount namespace of one's own: what others have mounted of their pools is not held here, where
+# it would be busy for them as long as this lasts. Where mounts are shared nothing is.
+host_leave_mounts() {
+	local point
+	awk '{ split($0, half, " - ") } half[2] ~ /^(fuse\.)?zfs / { print $5 }' /proc/self/mountinfo |
+		tac | while read -r point; do
+		umount -l "$(printf '%b' "$point")" || true
+	done
+}
+
 # host_pool_create NAME SIZE_MB DIR: the pool NAME on DIR/NAME.img, in it the dataset NAME/zcsi.
 # One that is there already, imported or not, is taken as it is.
 host_pool_create() {
