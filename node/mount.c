@@ -20,6 +20,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "node/mount_call.h"
+#include "node/mount_settle.h"
 #include "node/nfs.h"
 #include "node/usage.h"
 
@@ -241,7 +242,7 @@ static bool is_silent(const char *path)
 static int unmount(const char *path)
 {
 	child_settle();
-	if (!mount_call_unmount(path, UMOUNT_NOFOLLOW))
+	if (!mount_settle(path) && !mount_call_unmount(path, UMOUNT_NOFOLLOW))
 		return 0;
 	int error = errno;
 	if (error != EBUSY || !is_silent(path))

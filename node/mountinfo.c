@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/sysmacros.h>
 
 #include "node/mount_kind.h"
 #include "node/share.h"
@@ -46,6 +47,15 @@ static uint64_t parse_options(char *text)
 	return attrs;
 }
 
+static dev_t parse_device(const char *text)
+{
+	char *rest;
+	unsigned long major = strtoul(text, &rest, 10);
+	unsigned long minor = *rest ? strtoul(rest + 1, NULL, 10) : 0;
+
+	return makedev(major, minor);
+}
+
 static bool parse_line(char *line, struct mount *ret)
 {
 	char *field[6], *tag;
@@ -55,6 +65,7 @@ static bool parse_line(char *line, struct mount *ret)
 			return false;
 	*ret = (struct mount){.id = atoi(field[0]),
 			      .parent = atoi(field[1]),
+			      .device = parse_device(field[2]),
 			      .root = unescape(field[3]),
 			      .target = unescape(field[4]),
 			      .attrs = parse_options(field[5])};

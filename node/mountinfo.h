@@ -13,13 +13,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/error.h"
 #include "common/mem.h"
 
 struct mount {
-	int id;     /* the kernel's, until it is unmounted */
-	int parent; /* the id of what it is mounted on */
+	int id;       /* the kernel's, until it is unmounted */
+	int parent;   /* the id of what it is mounted on */
+	dev_t device; /* of the file system: all its mounts have it */
 	const char *target;
 	const char *source; /* the dataset, "/dev/zvol/" before it, or "server:/path" */
 	const char

@@ -11,6 +11,7 @@
 # seconds until a condition that does not come is a failure; PATIENCE is a slow host's
 HOST_DEADLINE=${HOST_DEADLINE:-$((20 * ${PATIENCE:-1}))}
 HOST_FUSE_PID=/run/zcsi-zfs-fuse.pid
+HOST_FUSE_CONNECTIONS=/sys/fs/fuse/connections
 HOST_CONTRIB=/etc/apt/sources.list.d/zcsi-contrib
 
 declare -A HOST_GROUPS=(
@@ -198,6 +199,9 @@ host_fuse_start() {
 		host_die "zpool is installed and gets no answer: load the zfs module (modprobe zfs)"
 	[[ -c /dev/fuse ]] || modprobe -q fuse || host_die "zfs-fuse needs /dev/fuse; in a container," \
 		"--device /dev/fuse --cap-add SYS_ADMIN gives it"
+	# where zcsi-node sees whether zfs-fuse has answered all; systemd mounts it, a container does not
+	mountpoint -q $HOST_FUSE_CONNECTIONS ||
+		mount -t fusectl fusectl $HOST_FUSE_CONNECTIONS || true
 	mkdir -p /var/run/zfs
 	# it does not start where one that was killed has left its process id
 	[[ -n $(host_fuse_pid) ]] || rm -f $HOST_FUSE_PID

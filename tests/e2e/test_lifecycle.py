@@ -3,6 +3,8 @@
 import errno
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import grpc
@@ -25,6 +27,27 @@ def test_a_workload_fills_its_quota_grows_and_writes_on(host, volume):
     fill(file)
     assert 1.9 * SIZE < os.path.getsize(file) <= 2 * SIZE
     volume.down().delete()
+    assert (host.leaves(), host.mounts()) == ([], [])
+
+
+HOLDS = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (5000, 5000))
+held = [open(f"{sys.argv[1]}/file", "ab") for _ in range(4000)]
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_volume_goes_right_after_its_user_was_killed(host, volume):
+    """What it held open is still being closed then."""
+    for _ in range(3):
+        volume.up().unpublish()
+        with subprocess.Popen([sys.executable, "-c", HOLDS, volume.staging],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as user:
+            user.stdout.readline()
+            user.kill()
+        volume.down().delete()
     assert (host.leaves(), host.mounts()) == ([], [])
 
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "node/mount.h"
@@ -50,6 +51,7 @@ static void parses_mountinfo(void **state)
 	const struct mount *staging = mount_at(&table, "/st a\\b");
 	assert_non_null(staging);
 	assert_string_equal(staging->source, "tank/p/a b");
+	assert_int_equal(staging->device, makedev(0, 40));
 	assert_int_equal(staging->shared, 7);
 	assert_int_equal(staging->master, 3);
 	assert_int_equal(staging->attrs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOATIME);
