@@ -19,7 +19,7 @@ from client import ROOT  # noqa: E402
 from daemon import BUILD  # noqa: E402
 from host import mounts, run  # noqa: E402
 from nomad import (  # noqa: E402
-    ADDRESSES, PROGRAM, Agent, Consumer, api, healthy, job_run, job_stop, tried, until, volume,
+    ADDRESSES, PROGRAM, Agent, Consumer, accepted, api, healthy, job_run, job_stop, until, volume,
     volume_create, volume_delete)
 from pool import Pools  # noqa: E402
 
@@ -104,7 +104,7 @@ def second(folder, pools, certificates, zcsi):
     yield SimpleNamespace(agent=agent, id=id, dataset=dataset)
     job_stop("zcsi-node-2")
     agent.stop()
-    until(lambda: tried(volume_create, "after"), "the controller has forgotten n2")
+    accepted(volume_create, "after")  # the controller has forgotten n2
     volume_delete("after")
 
 

@@ -189,6 +189,19 @@ def tried(call, *args, **kwargs):
         return None
 
 
+def accepted(call, *args, **kwargs):
+    """What it answers when it is not refused any more; fails with the last refusal."""
+    refused = {}
+
+    def attempt():
+        try:
+            return call(*args, **kwargs)
+        except Refused as why:
+            refused["last"] = why
+            return None
+    return until(attempt, refused)
+
+
 def spoken(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -215,7 +228,7 @@ def snapshot_delete(id):
 
 def volume_delete(id, verb="delete"):
     """Nomad lets go of a volume a moment after it has listed no claim; till then it is in use."""
-    return until(lambda: tried(nomad, "volume", verb, id), f"the {verb} of {id}")
+    return accepted(nomad, "volume", verb, id)
 
 
 def healthy(kind, count=None):

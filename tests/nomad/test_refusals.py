@@ -8,8 +8,7 @@ import pytest
 
 from client import MIB
 from host import get, run
-from nomad import (
-    Refused, paused, processes, tried, until, volume, volume_create, volume_delete)
+from nomad import Refused, accepted, paused, processes, volume, volume_create, volume_delete
 
 AGENT = "tcp://10.74.0.1:9740"
 
@@ -56,7 +55,7 @@ def no_pool(zcsi, folder):
             run("zpool", "import", "-o", "cachefile=none", "-d", folder, pool)
             os.kill(*processes("zcsi-node"), signal.SIGHUP)
     yield exported()
-    until(lambda: tried(volume_create, "again"), "zcsi sees the pool again")
+    accepted(volume_create, "again")
     volume_delete("again")
 
 

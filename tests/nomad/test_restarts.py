@@ -3,7 +3,7 @@
 import pytest
 
 from daemon import wait_for
-from nomad import SOON, kill, nomad, processes, tried, until, volume
+from nomad import SOON, accepted, kill, nomad, processes, until, volume
 
 DAEMONS = ["zcsi-node", "zcsi-controller"]
 
@@ -21,7 +21,7 @@ def test_a_daemon_is_killed(user, create, consumer, program):
     before = processes(program)
     settle = kill(*before)
     wait_for(lambda: processes(program) not in ([], before), f"another {program}", seconds=SOON)
-    until(lambda: tried(create, "more"), "a volume is created")
+    accepted(create, "more")
     assert user.read("words") == "kept"
     settle()
     consumer("another", "more").started().write("words", "new")

@@ -13,14 +13,14 @@ import pytest
 from client import PATIENCE
 from host import datasets
 from nomad import (
-    PROGRAM, SOON, Refused, api, blocked, drained, healthy, kill, paused, processes, read, spec,
-    told, tried, until, volume_create, volume_delete)
+    PROGRAM, SOON, Refused, accepted, api, blocked, drained, healthy, kill, paused, processes, read,
+    spec, told, until, volume_create, volume_delete)
 
 
 @pytest.fixture
 def far(create, second):
     """A volume on n2, once the controller has been told of n2."""
-    until(lambda: tried(create, "far", node="n2"), "a volume on n2")
+    accepted(create, "far", node="n2")
     return "far"
 
 
@@ -89,7 +89,7 @@ def test_its_host_is_dead(second, user):
             volume_create("lost")
     finally:
         second.agent.start()
-    until(lambda: tried(volume_create, "found"), "its agent answers again")
+    accepted(volume_create, "found")
     volume_delete("found")
     assert user.started().read("words") == "on n2"
 
@@ -122,7 +122,7 @@ def test_the_controller_dies_while_it_makes_a_volume(zcsi, second, controllers, 
     try:
         until(lambda: healthy("Controllers", count), f"{count} controllers")
         settle = create_cut_short("once")
-        until(lambda: tried(create, "once", capacity_min="16MiB"), "the volume is created")
+        accepted(create, "once", capacity_min="16MiB")
         made = [name for parent in (zcsi, second.dataset) for name in datasets(parent)]
         assert [name.rsplit("/", 1)[1] for name in made] == ["once"]
         settle()

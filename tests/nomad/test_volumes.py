@@ -11,7 +11,7 @@ from client import MIB
 from daemon import BUILD
 from host import datasets, get, run
 from nomad import (
-    NOBODY, Refused, api, command, nomad, processes, told, tried, until, volume, volume_create,
+    NOBODY, Refused, accepted, api, command, nomad, processes, told, until, volume, volume_create,
     volume_delete)
 
 
@@ -95,8 +95,7 @@ def test_a_dataset_of_another_tool_becomes_a_volume(zcsi, create, consumer, tmp_
                  "zcsi:volume=acme"):
         run("zfs", "set", word, f"{zcsi}/acme")
     os.kill(*processes("zcsi-node"), signal.SIGHUP)
-    until(lambda: tried(create, "acme", command="register", external_id="acme"),
-          "zcsi sees the dataset")
+    accepted(create, "acme", command="register", external_id="acme")
     assert consumer("reader", "acme").started().read("words") == "of old"
 
 

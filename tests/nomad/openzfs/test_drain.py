@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nomad import drained, healthy, read, tried, until
+from nomad import accepted, drained, healthy, read, until
 
 FILESYSTEM = {"n1": "zfs", "n2": "nfs4"}  # as which each has it
 
@@ -13,8 +13,7 @@ FILESYSTEM = {"n1": "zfs", "n2": "nfs4"}  # as which each has it
 def user(second, server, controllers, create, consumer):
     """Of a volume that is on n1."""
     controllers(2)
-    until(lambda: tried(create, "films", parameters={"node": "n1", "attach": "nfs"}),
-          "a volume on n1")
+    accepted(create, "films", parameters={"node": "n1", "attach": "nfs"})
     return consumer("user", "films").started()
 
 
