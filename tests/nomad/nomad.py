@@ -287,11 +287,21 @@ def drained(node):
         nomad("node", "drain", "-disable", "-yes", node)
 
 
+def is_running(job):
+    """Whether a task of it may still run; of a client that is not ready nobody knows."""
+    ready = {node["ID"] for node in api("nodes", []) if node["Status"] == "ready"}
+    return any(alloc["ClientStatus"] == "running" and alloc["NodeID"] in ready
+               for alloc in api(f"job/{job}/allocations", []))
+
+
 def job_stop(job):
-    """Until Nomad has given up the claims of its volumes. OK when there is no such job. While
-    zcsi-node is gone, who purges a job has Nomad give up the unmounting, too."""
+    """Until Nomad has given up the claims of its volumes. OK when there is no such job. Who purges
+    a job that runs has Nomad unmount its volumes before its tasks have ended; and, while zcsi-node
+    is gone, give up the unmounting."""
     allocs = {alloc["ID"] for alloc in api(f"job/{job}/allocations", [])}
     if api(f"job/{job}"):
+        nomad("job", "stop", "-detach", job)
+        until(lambda: not is_running(job), f"the tasks of {job} end")
         nomad("job", "stop", "-detach", "-purge", job)
     until(lambda: not claims(allocs), f"{job} claims nothing")
 
