@@ -55,6 +55,7 @@ static bool is_waited_for(unsigned connection)
 	return waiting && fgets(number, sizeof(number), waiting) && atoi(number) > 0;
 }
 
+/* The kernel tells nobody when its count is 0, so it is asked every millisecond. */
 int mount_settle(const char *path)
 {
 	unsigned connection = last_of_connection(path);
