@@ -73,7 +73,7 @@ static void call_after_goaway_is_repeated(void **state)
 	PLAY(SCRIPT(STAY, HELLO, SAY(1, GOAWAY("\0", "\0"))), ONE_ANSWER);
 	assert_answered(begin(PATIENCE * 1000));
 	assert_asked(2, 2);
-	assert_int_equal(ends.n_hung_up, 1);
+	await_count(&ends.n_hung_up, 1);
 }
 
 static void goaway_of_every_connection_is_told(void **state)
