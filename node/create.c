@@ -2,8 +2,8 @@
 /*
  * zcsi.v1.Agent: CreateDataset.
  *
- * Invariant: a dataset is made by one `zfs create` or `zfs clone` that sets everything, so there
- * is no half-made volume. Calls for one id run one at a time.
+ * Invariant: a dataset is made by one `zfs create` or `zfs clone` that sets everything, and goes
+ * when ZFS could not, so there is no half-made volume. Calls for one id run one at a time.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -130,6 +130,21 @@ static int adopt(struct rpc_call *call, const char *id, const char *name, struct
 		    id, name);
 }
 
+/*
+ * ZFS makes it, finds no room for what it reserves, and takes it back. A reading in between has
+ * seen it, and zfs-fuse leaves what somebody reads.
+ */
+static void take_back(struct rpc_call *call, const char *id)
+{
+	const DestroyDatasetRequest req = {.id = (char *)id};
+	DestroyDatasetResponse rsp;
+	struct error err;
+
+	if (destroy_dataset(call, &req, &rsp, &err) < 0)
+		log_warn("a volume for which there was no room is left, and has none reserved",
+			 log_str("volume", id), log_str("error", err.text));
+}
+
 static int create_new(const CreateDatasetRequest *req, struct zfs_properties *properties,
 		      struct dataset *made, struct error *err)
 {
@@ -164,7 +179,9 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 	if (failed) {
 		if (err->code == ERR_ALREADY_EXISTS)
 			return adopt(call, req->id, name, ret, err);
-		if (!clone)
+		if (err->code == ERR_RESOURCE_EXHAUSTED)
+			take_back(call, req->id);
+		else if (!clone)
 			agent_doubt(call, name, err);
 		return fail_context(err, "volume '%s' is not made", req->id);
 	}

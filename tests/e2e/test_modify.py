@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
 """Parameters of a volume: what they set, what of them can be changed, what of them counts."""
+import contextlib
+import subprocess
+
 import grpc
 import pytest
 
@@ -186,6 +189,28 @@ def test_a_thick_volume_that_has_no_room_is_not_made(small):
     with refused(CODE.RESOURCE_EXHAUSTED, naming="c"):
         Volume(small, "c").create(parameters=THICK)
     assert small.leaves() == small.ids() == ["a", "b"]
+
+
+@contextlib.contextmanager
+def reader(host):
+    """zcsi-node reads the pool on and on."""
+    loop = 'while kill -HUP "$0"; do zfs list "$1"; done'
+    with subprocess.Popen(["sh", "-c", loop, str(host.node_daemon.process.pid), host.parent],
+                          stdout=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def test_a_thick_volume_that_has_no_room_is_not_left_to_who_reads_it(small, volume):
+    volume.create(parameters=THICK)
+    with reader(small):
+        for number in range(10):
+            with refused(CODE.RESOURCE_EXHAUSTED, naming=f"big{number}"):
+                Volume(small, f"big{number}", size=2 * SIZE).create(parameters=THICK)
+            assert small.ids() == ["data"]
+    assert small.leaves() == ["data"]
 
 
 def test_a_thick_volume_that_has_no_room_does_not_grow(small, volume, dataset):
