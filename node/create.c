@@ -132,14 +132,18 @@ static int adopt(struct rpc_call *call, const char *id, const char *name, struct
 
 /*
  * ZFS makes it, finds no room for what it reserves, and takes it back. A reading in between has
- * seen it, and zfs-fuse leaves what somebody reads.
+ * seen it, and zfs-fuse leaves what somebody reads. What was there before is not ours to take.
  */
-static void take_back(struct rpc_call *call, const char *id)
+static void take_back(struct rpc_call *call, const char *id, time_t begun)
 {
 	const DestroyDatasetRequest req = {.id = (char *)id};
 	DestroyDatasetResponse rsp;
+	struct dataset *half;
 	struct error err;
 
+	if (agent_look(call, node_dataset_name(call, id), &err) < 0 ||
+	    node_find(call, id, &half, &err) < 0 || half->creation < begun)
+		return;
 	if (destroy_dataset(call, &req, &rsp, &err) < 0)
 		log_warn("a volume for which there was no room is left, and has none reserved",
 			 log_str("volume", id), log_str("error", err.text));
@@ -171,6 +175,7 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 			       .size = req->size,
 			       .reserved = is_reserved(req) ? req->size : 0};
 	bool clone = *req->source_snapshot || *req->source_dataset;
+	time_t begun = time(NULL);
 
 	add_native(&call->arena, &made, clone, &properties);
 	add_properties(&call->arena, req, clone, &properties, &made);
@@ -180,7 +185,7 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 		if (err->code == ERR_ALREADY_EXISTS)
 			return adopt(call, req->id, name, ret, err);
 		if (err->code == ERR_RESOURCE_EXHAUSTED)
-			take_back(call, req->id);
+			take_back(call, req->id, begun);
 		else if (!clone)
 			agent_doubt(call, name, err);
 		return fail_context(err, "volume '%s' is not made", req->id);
