@@ -5,12 +5,13 @@ SIGHUP."""
 import contextlib
 import os
 import signal
+import time
 from pathlib import Path
 
 import grpc
 import pytest
 
-from client import refused
+from client import MIB, refused
 from crash.state import names
 from daemon import wait_for
 from host import get, Host, KERNEL_ZFS, run, SIZE, Volume
@@ -117,6 +118,24 @@ def test_a_volume_moved_elsewhere_is_gone_until_it_comes_back(host, volume):
     run("zfs", "rename", elsewhere, host.dataset("data"))
     seen(host, lambda: host.ids() == ["data"])
     assert snapshots(host) == ["data@s"]
+
+
+def test_what_was_brought_back_unseen_is_not_taken_for_half_a_clone(host, volume, by_hand):
+    away = by_hand("away", {**OURS, "zcsi:volume": "copy"})
+    guid, made = get(away, "guid"), int(get(away, "creation"))
+    volume.create(parameters={"provisioning": "thick"})
+    volume.attach(), volume.stage(), volume.publish()
+    with open(f"{volume.target}/file", "wb") as file:
+        file.write(os.urandom(4 * MIB))
+    run("sync", "-f", volume.target)
+    run("zfs", "set", f"quota={SIZE + MIB}", host.parent)
+    wait_for(lambda: time.time() >= made + 1, "it is older than the call")
+    run("zfs", "rename", away, host.dataset("copy"))
+    # OpenZFS may have told of it.
+    with refused(CODE.RESOURCE_EXHAUSTED, CODE.ALREADY_EXISTS, naming="copy"):
+        Volume(host, "copy").create(volume_content_source={"volume": {"volume_id": "data"}})
+    assert get(host.dataset("copy"), "guid") == guid
+    volume.down()
 
 
 def test_a_snapshot_renamed_by_hand_is_another_tools(host, volume):
