@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """A host: a parent dataset, a zcsi-node on it, a zcsi-controller that knows the node. A volume of
 it, with the steps of its life as methods; and what a test may ask of ZFS and the mount table."""
+import contextlib
 import errno
 import itertools
 import os
@@ -137,6 +138,15 @@ class Host:
             before = self.node_daemon.mark()
             self.rescan(lambda: any("zfs get -r" in argv
                                     for argv in self.node_daemon.runs(before)))
+
+    @contextlib.contextmanager
+    def frozen(self):
+        """zcsi-node sees nothing of what is done meanwhile before all of it is done."""
+        self.node_daemon.signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.node_daemon.signal(signal.SIGCONT)
 
     def ids(self):
         return sorted(e.volume.volume_id for e in self.controller.ListVolumes().entries)

@@ -64,14 +64,6 @@ def feeds(host):
     return found
 
 
-@contextlib.contextmanager
-def frozen(host):
-    """The daemon sees nothing of what is done meanwhile before all of it is done."""
-    host.node_daemon.signal(signal.SIGSTOP)
-    yield
-    host.node_daemon.signal(signal.SIGCONT)
-
-
 def test_the_timer_sees_what_nobody_announces(new_host):
     host = new_host(node_args=["--rescan", "1"]).start()
     run("zfs", "create", "-o", "zcsi:version=1", "-o", "zcsi:volume=data", host.dataset("data"))
@@ -239,7 +231,7 @@ def test_events_that_the_kernel_forgot_are_made_up_for(host, by_hand):
     gone, other = (by_hand(name, {**OURS, "zcsi:volume": name}) for name in ("gone", "other"))
     seen(host, lambda: host.ids() == ["gone", "other"])
     found = feeds(host)
-    with frozen(host):
+    with host.frozen():
         change_often(other)
         run("zfs", "destroy", gone)
         change_often(other)
@@ -310,7 +302,7 @@ def test_a_snapshot_destroyed_by_hand_and_not_noticed_is_not_restored(host, volu
 def test_a_snapshot_made_again_by_hand_is_not_the_one_that_is_deleted(host, volume):
     volume.create()
     take(volume)
-    with frozen(host):
+    with host.frozen():
         for verb in ("destroy", "snapshot"):
             run("zfs", verb, host.dataset("data") + "@s")
     with refused(CODE.FAILED_PRECONDITION, CODE.ABORTED, naming="data@s"):
