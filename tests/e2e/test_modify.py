@@ -206,7 +206,7 @@ def reader(host):
 def test_a_thick_volume_that_has_no_room_is_not_left_to_who_reads_it(small, volume):
     volume.create(parameters=THICK)
     with reader(small):
-        for number in range(4):
+        for number in range(10):
             with refused(CODE.RESOURCE_EXHAUSTED, naming=f"big{number}"):
                 Volume(small, f"big{number}", size=2 * SIZE).create(parameters=THICK)
             assert small.ids() == ["data"]
