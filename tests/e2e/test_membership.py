@@ -210,15 +210,12 @@ def test_one_that_hangs_costs_the_others_a_moment_only(new_cluster):
     cluster = new_cluster(controller_args=QUICK)
     a, b = cluster.hosts
     volume = on(cluster, a, "data")
-    b.node_daemon.signal(signal.SIGSTOP)
-    try:
+    with b.frozen():
         said(cluster, "agent is down", agent=f"unix://{b.agent_socket}")
         a.controller.ControllerGetVolume(volume_id=volume.id, timeout=5)
         volume.attach(timeout=5)
         with refused(CODE.UNAVAILABLE, naming=b.agent_socket):
             a.controller.CreateVolume(**Volume(a, "new").request(), timeout=5)
-    finally:
-        b.node_daemon.signal(signal.SIGCONT)
     wait_for(lambda: Volume(a, "new").start_create().code() == CODE.OK, "b is back")
 
 
