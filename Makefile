@@ -35,17 +35,19 @@ PYTEST   := jobs/local/with-zfs /usr/bin/python3 -m pytest -q -p no:cacheprovide
 # What an older Nomad may do otherwise.
 NOMAD_OLDER := $(addprefix tests/nomad/test_,plugin.py volumes.py snapshots.py)
 DAEMONS  := zcsi-controller zcsi-node
-LIBRARY  := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard common/*.c transport/*.c)))
+LIBRARY   = $(call objects,common) $(call objects,transport)
 MESSAGES := $(PROTO:%=$(BUILD)/proto/%.pb-c.o) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.o)
 NAMES    := $(PROTO:%=$(BUILD)/proto/%.h) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.h) \
             $(BUILD)/proto/descriptors.inc
-objects   = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard $(1)/*.c)))
-UNITS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/test_*.c \
+# A floor's folder and its rooms.
+sources   = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
+objects   = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
+UNITS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*/test_*.c \
             tests/transport/test_*.c)))
 # The units that make a pool.
 LAB_TOOLS := conformance/csc conformance/csi-sanity
 LAB_ZFS   := $(or $(ZFS),$(if $(T),2.1,2.1 2.3))
-LAB_UNITS  = $(patsubst %.c,$(BUILD)/%,$(shell grep -l need_pool tests/unit/test_*.c))
+LAB_UNITS  = $(patsubst %.c,$(BUILD)/%,$(shell grep -l need_pool tests/unit/*/test_*.c))
 FUZZERS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 # Empty where libFuzzer has the main (make fuzz).
 REPLAY   := $(BUILD)/tests/fuzz/replay.o
@@ -68,12 +70,12 @@ $(BUILD)/zcsi-node: $(call objects,node)
 
 $(BUILD)/libzcsi.a: $(LIBRARY) $(MESSAGES)
 	$(call say,AR)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar qcs $@ $^
 # A unit test may call anything but a main.
 .SECONDEXPANSION:
 $(BUILD)/lib%.a: $$(filter-out $(BUILD)/$$*/main.o,$$(call objects,$$*))
 	$(call say,AR)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar qcs $@ $^
 
 # What protoc-c writes is compiled as it comes; what we write has no warning.
 $(BUILD)/%.pb-c.c $(BUILD)/%.pb-c.h: %.proto

@@ -3,7 +3,7 @@
  * Errors: filling struct error, and the one place where errno becomes a code.
  *
  * Invariant: whoever returns -1 has filled *err; the text is always terminated. Texts of zfs(8)
- * become codes in node/zfs.c, HTTP/2 errors in transport/wire.c, nothing else does.
+ * become codes in node/zfs/zfs.c, HTTP/2 errors in transport/wire.c, nothing else does.
  */
 #include "common/error.h"
 

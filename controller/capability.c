@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What a volume can be asked to be. A volume has one format for life (common/format.h) and is used
+ * What a volume can be asked to be. A volume has one format for life (common/volume/format.h) and is used
  * on one node, so the access modes are one table and the rest is a few refusals.
  *
  * Invariant: every refusal says what would be accepted instead.
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/format.h"
+#include "common/volume/format.h"
 #include "controller/text.h"
 #include "controller/volume.h"
 

@@ -21,7 +21,7 @@ int capability_support(const VolumeCapability *capability, struct error *err);
 
 /* A supported one is for as many nodes as a volume that is attached so. */
 int capability_reach(const VolumeCapability *capability, const char *attach, struct error *err);
-/* What a supported one asks for, as common/format.h has it; "" is any that mounts. */
+/* What a supported one asks for, as common/volume/format.h has it; "" is any that mounts. */
 const char *capability_format(const VolumeCapability *capability);
 /* The dataset is of that format; fails with the code that the RPC has for it. */
 int capability_fits(const VolumeCapability *capability, const Dataset *dataset,

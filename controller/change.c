@@ -7,8 +7,8 @@
  */
 #include <inttypes.h>
 
-#include "common/format.h"
-#include "common/map.h"
+#include "common/volume/format.h"
+#include "common/volume/map.h"
 #include "controller/capability.h"
 #include "controller/hosts.h"
 #include "controller/parameters.h"

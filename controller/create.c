@@ -11,9 +11,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/format.h"
-#include "common/map.h"
-#include "common/plugin.h"
+#include "common/volume/format.h"
+#include "common/volume/map.h"
+#include "common/volume/plugin.h"
 #include "controller/capability.h"
 #include "controller/claim.h"
 #include "controller/hosts.h"
@@ -27,7 +27,7 @@
 
 struct wanted {
 	const char *name;
-	const char *format; /* common/format.h; "" is any that mounts */
+	const char *format; /* common/volume/format.h; "" is any that mounts */
 	struct size_range range;
 	struct parameters parameters;
 	struct source source;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "common/map.h"
+#include "common/volume/map.h"
 #include "controller/claim.h"
 #include "controller/parameters.h"
 #include "controller/service.h"

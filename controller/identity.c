@@ -4,7 +4,7 @@
  * Everything is answered on the loop and asks nobody: an agent that is away shows in the calls
  * that need it, and must not get the controller restarted.
  */
-#include "common/plugin.h"
+#include "common/volume/plugin.h"
 #include "controller/service.h"
 
 int get_plugin_info(struct rpc_call *call, const GetPluginInfoRequest *req,

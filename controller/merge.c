@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "common/escape.h"
+#include "common/volume/escape.h"
 #include "common/log.h"
 
 #define TOKEN_PREFIX "after:"

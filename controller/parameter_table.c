@@ -11,7 +11,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "common/format.h"
+#include "common/volume/format.h"
 #include "common/mem.h"
 #include "controller/spelling.h"
 

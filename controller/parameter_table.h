@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "common/error.h"
-#include "common/format.h"
+#include "common/volume/format.h"
 #include "controller/value.h"
 
 /* What a parameter can be given for: ZFS has other properties for a zvol than for a filesystem. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/escape.h"
+#include "common/volume/escape.h"
 #include "controller/parameter_table.h"
 
 /* Keys that Kubernetes' sidecars add of their own. */

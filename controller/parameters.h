@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 #include "common/error.h"
-#include "common/format.h"
-#include "common/map.h"
+#include "common/volume/format.h"
+#include "common/volume/map.h"
 #include "common/mem.h"
 #include "proto/agent.h"
 

@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "common/hash.h"
-#include "common/map.h"
+#include "common/volume/map.h"
 
 struct candidate {
 	const struct host *host;

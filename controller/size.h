@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "common/format.h"
+#include "common/volume/format.h"
 #include "proto/csi.h"
 
 #define VOLUME_SIZE_MIN     ((int64_t)1 << 20)

@@ -20,7 +20,7 @@ bool source_given(const struct source *source);
 struct source_found {
 	const struct agent *agent; /* who has it */
 	int64_t size;              /* that a clone has at least */
-	const char *format;        /* that a clone has too (common/format.h) */
+	const char *format;        /* that a clone has too (common/volume/format.h) */
 };
 
 /* ERR_NOT_FOUND: it does not exist. */

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "common/map.h"
+#include "common/volume/map.h"
 #include "controller/capability.h"
 #include "controller/hosts.h"
 #include "controller/parameters.h"

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "common/map.h"
+#include "common/volume/map.h"
 #include "controller/hosts.h"
 #include "proto/agent.h"
 #include "proto/csi.h"

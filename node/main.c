@@ -10,18 +10,18 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "node/agent.h"
-#include "node/check.h"
-#include "node/exports.h"
-#include "node/feed.h"
-#include "node/launch.h"
+#include "node/agent/agent.h"
+#include "node/check/check.h"
+#include "node/export/exports.h"
+#include "node/catalog/feed.h"
+#include "node/zfs/argv.h"
 #include "node/metrics.h"
-#include "node/node.h"
-#include "node/privileges.h"
+#include "node/host/node.h"
+#include "node/host/privileges.h"
 #include "node/service.h"
-#include "node/settings.h"
-#include "node/ssh.h"
-#include "node/zfs_run.h"
+#include "node/host/settings.h"
+#include "node/zfs/ssh.h"
+#include "node/zfs/zfs_run.h"
 #include "transport/daemon.h"
 
 #define WORKERS 8

@@ -9,8 +9,8 @@
 #include "node/metrics.h"
 
 #include "common/metrics.h"
-#include "node/figures.h"
-#include "node/node.h"
+#include "node/catalog/totals.h"
+#include "node/host/node.h"
 
 #define VOLUMES_MAX 1000
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "node/events.h"
+#include "node/zfs/events.h"
 #include "tests/fuzz/fuzz.h"
 
 #define PARENT "tank/zcsi"

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "node/mount.h"
+#include "node/mount/mount.h"
 #include "tests/fuzz/fuzz.h"
 
 /* As the kernel writes it; a byte that may be anything is always written as an escape. */

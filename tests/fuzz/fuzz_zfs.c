@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/escape.h"
-#include "node/reading.h"
-#include "node/zfs_run.h"
+#include "common/volume/escape.h"
+#include "node/record/listing.h"
+#include "node/zfs/zfs_run.h"
 #include "tests/fuzz/fuzz.h"
 
 #define PARENT "t/p"

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi.v1.Agent, the part that reads: GetHost, GetDataset, ListDatasets; and what all handlers
+ * share to answer and to doubt.
+ *
+ * Invariant: reads are the catalog's and run no program.
+ */
+#include "node/agent/agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "node/mount/mount.h"
+#include "node/mount/kind.h"
+#include "node/agent/promise.h"
+#include "node/record/publication.h"
+#include "node/csi/request.h"
+#include "node/service.h"
+#include "node/zfs/ssh.h"
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+
+int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *rsp,
+	     struct error *err)
+{
+	const struct node *node = call->app;
+	struct catalog_pool pool = {.problem = ""};
+
+	(void)req, (void)err;
+	rsp->version = arena_strdup(&call->arena, ZCSI_VERSION);
+	rsp->time = wall_us();
+	rsp->node_id = arena_strdup(&call->arena, node->id);
+	rsp->topology = arena_alloc(&call->arena, node->n_topology * sizeof(*rsp->topology));
+	for (size_t i = 0; i < node->n_topology; i++) {
+		Segment *segment = new_segment(&call->arena);
+		segment->key = arena_strdup(&call->arena, node->topology[i].key);
+		segment->value = arena_strdup(&call->arena, node->topology[i].value);
+		rsp->topology[rsp->n_topology++] = segment;
+	}
+	rsp->address = node_address(node, &call->arena);
+	if (!node->catalog)
+		return 0;
+	catalog_pool(node->catalog, &call->arena, &pool);
+	rsp->dataset = arena_strdup(&call->arena, catalog_parent(node->catalog));
+	rsp->by_nfs = ssh_server() != NULL;
+	rsp->pool_guid = pool.guid;
+	rsp->available = pool.available;
+	rsp->problem = arena_strdup(&call->arena, pool.problem);
+	return 0;
+}
+
+/* "snapshot:<id>" or "volume:<id>" */
+static void take_source(struct arena *arena, const char *source, Dataset *message)
+{
+	const char *colon = strchr(source, ':');
+
+	if (!colon)
+		return;
+	char *id = arena_strdup(arena, colon + 1);
+	if (*source == 's')
+		message->source_snapshot = id;
+	else
+		message->source_dataset = id;
+}
+
+Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset)
+{
+	struct publication_list published;
+	Dataset *message = new_dataset(arena);
+
+	message->id = dataset->id;
+	message->name = dataset->name;
+	message->guid = dataset->guid;
+	message->size = dataset->size;
+	message->used = dataset->used;
+	message->creation = dataset->creation;
+	message->parameters = dataset->parameters;
+	message->format = (char *)dataset->format->name;
+	take_source(arena, dataset->source, message);
+	publication_parse(arena, dataset->published, &published);
+	message->published = arena_alloc(arena, (published.n + 1) * sizeof(*message->published));
+	for (size_t i = 0; i < published.n; i++) {
+		Publication *publication = new_publication(arena);
+		publication->node_id = arena_strdup(arena, published.rows[i].node_id);
+		publication->access_mode = published.rows[i].access_mode;
+		publication->readonly = published.rows[i].readonly;
+		publication->address = arena_strdup(arena, published.rows[i].address);
+		message->published[message->n_published++] = publication;
+	}
+	return message;
+}
+
+DatasetSnapshot *agent_snapshot(struct arena *arena, const struct snapshot *snapshot)
+{
+	DatasetSnapshot *message = new_dataset_snapshot(arena);
+
+	message->id = snapshot->id;
+	message->name = snapshot->name;
+	message->dataset_id = snapshot->dataset_id;
+	message->dataset_guid = snapshot->dataset_guid;
+	message->zfs_name = snapshot->zfs_name;
+	message->guid = snapshot->guid;
+	message->creation = snapshot->creation;
+	message->size = snapshot->size;
+	message->group = snapshot->group;
+	message->format = (char *)(snapshot->format ? snapshot->format->name : "");
+	return message;
+}
+
+int get_dataset(struct rpc_call *call, const GetDatasetRequest *req, GetDatasetResponse *rsp,
+		struct error *err)
+{
+	struct dataset *dataset;
+
+	if (request_text(req->id, "id", err) < 0)
+		return -1;
+	if (node_find(call, req->id, &dataset, err) < 0)
+		return promise_give(call, req->id, req->claim, &rsp->promised, err);
+	rsp->dataset = agent_dataset(&call->arena, dataset);
+	return 0;
+}
+
+int agent_page(int32_t max, size_t *ret, struct error *err)
+{
+	if (max < 0 || max > AGENT_PAGE_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT, "max is %d; use 0 to %d", (int)max,
+			    AGENT_PAGE_MAX);
+	*ret = max ? (size_t)max : AGENT_PAGE_MAX;
+	return 0;
+}
+
+int agent_text(const char *text, const char *field, struct error *err)
+{
+	if (request_text(text, field, err) < 0)
+		return -1;
+	if (strlen(text) > DATASET_ID_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT, "%s '%s' is longer than %d bytes", field,
+			    text, DATASET_ID_MAX);
+	return 0;
+}
+
+int list_datasets(struct rpc_call *call, const ListDatasetsRequest *req, ListDatasetsResponse *rsp,
+		  struct error *err)
+{
+	struct node *node = call->app;
+	struct dataset_list page;
+	size_t max;
+	bool more;
+
+	if (agent_page(req->max, &max, err) < 0)
+		return -1;
+	if (!node->catalog)
+		return 0;
+	if (catalog_page(node->catalog, call->deadline, &call->arena, req->after, max, &page, &more,
+			 err) < 0)
+		return -1;
+	rsp->more = more;
+	rsp->datasets = arena_alloc(&call->arena, (page.n + 1) * sizeof(*rsp->datasets));
+	for (size_t i = 0; i < page.n; i++)
+		rsp->datasets[rsp->n_datasets++] = agent_dataset(&call->arena, page.rows[i]);
+	return 0;
+}
+
+int agent_look(struct rpc_call *call, const char *zfs_name, struct error *err)
+{
+	struct node *node = call->app;
+	struct error problem;
+
+	if (catalog_look(node->catalog, call->deadline, zfs_name, &problem) < 0) {
+		*err = problem;
+		return -1;
+	}
+	return 0;
+}
+
+void agent_doubt(struct rpc_call *call, const char *zfs_name, struct error *err)
+{
+	if (err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE)
+		agent_look(call, zfs_name, err);
+}
+
+/* The one dataset that was read is the one that is meant. */
+static const struct dataset *recognise(const struct reading *reading, const struct dataset *known,
+				       struct error *err)
+{
+	const struct dataset *found = reading->n_datasets  ? reading->datasets[0]
+				      : reading->n_trashed ? reading->trashed[0]
+							   : NULL;
+
+	if (!found || strcmp(found->id, known->id) || strcmp(found->name, known->name)) {
+		fail(err, ERR_FAILED_PRECONDITION,
+		     "the dataset '%s' is not volume '%s' any more: its zcsi: properties have "
+		     "changed; nothing was done",
+		     known->name, known->id);
+		return NULL;
+	}
+	if (known->guid && found->guid != known->guid) {
+		fail(err, ERR_FAILED_PRECONDITION,
+		     "the dataset '%s' was replaced by another of the same name; try again if "
+		     "that one is to go",
+		     known->name);
+		return NULL;
+	}
+	return found;
+}
+
+struct dataset *agent_prove(struct arena *arena, const char *parent, const struct dataset *known,
+			    size_t *ret_children, struct error *err)
+{
+	struct reading reading;
+
+	if (zfs_read_family(arena, parent, known->name, &reading, err) < 0)
+		return NULL;
+	const struct dataset *found = recognise(&reading, known, err);
+	struct dataset *proven = found ? dataset_copy(arena, found) : NULL;
+	*ret_children = 0;
+	for (size_t i = 0; i < reading.n_others; i++)
+		*ret_children += !strchr(reading.others[i], '@');
+	free(reading.text);
+	return proven;
+}
+
+/* The kernel forgets an export when it next cleans up, and holds the mount until then. */
+static int check_unmounted_there(const char *name, struct error *err)
+{
+	bool mounted = false;
+
+	/* zfs-fuse mounts a clone that nobody uses, and exports nothing. */
+	if (zfs_is_the_kernels() && zfs_mounted(name, &mounted, err) < 0)
+		return -1;
+	if (!mounted)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "it is still mounted on '%s', whose NFS server lets go of what it exported "
+		    "within a minute; try again",
+		    ssh_server());
+}
+
+/* `zfs destroy` and `zfs rename` would unmount an idle mount and go on. */
+int agent_check_unmounted(struct arena *arena, const char *name, struct error *err)
+{
+	struct mount_table table;
+
+	if (ssh_server())
+		return check_unmounted_there(name, err);
+	if (mount_table_read(arena, &table, err) < 0)
+		return -1;
+	for (size_t i = 0; i < table.n; i++)
+		if (!mount_is_network(&table.rows[i]) && mount_is_on(&table.rows[i], name))
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "it is mounted at '%s'; unpublish and unstage it first",
+				    table.rows[i].target);
+	return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_AGENT_H
+#define ZCSI_NODE_AGENT_H
+
+/* What the agent's handlers share. Everything they answer lives in the call's arena. */
+
+#include "node/catalog/change.h"
+#include "node/host/node.h"
+#include "node/zfs/zfs.h"
+#include "proto/agent.h"
+
+#define AGENT_PAGE_MAX 1000
+
+/* A dataset and a snapshot as the wire has them. */
+Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset);
+DatasetSnapshot *agent_snapshot(struct arena *arena, const struct snapshot *snapshot);
+
+/* What a request's new dataset is to be; NULL: there is no such format. */
+const struct format *agent_format(const CreateDatasetRequest *req);
+/* The refreservation that keeps all of a dataset's size for it. */
+const char *agent_reservation(struct arena *arena, const struct dataset *dataset);
+
+/* How many to list, of a request's max. */
+int agent_page(int32_t max, size_t *ret, struct error *err);
+/* An id or a name of at most DATASET_ID_MAX bytes, which is not empty. */
+int agent_text(const char *text, const char *field, struct error *err);
+
+/*
+ * zfs contradicts the catalog about a name, with *err: look at it again. -1: what is wrong with
+ * the pool is in *err instead; 0: the pool is there, and *err as it was.
+ */
+int agent_look(struct rpc_call *call, const char *zfs_name, struct error *err);
+/*
+ * A change of what has this name has failed with *err: the same, when that says that it is missing
+ * or that zfs could not say.
+ */
+void agent_doubt(struct rpc_call *call, const char *zfs_name, struct error *err);
+
+/*
+ * The one gate of every destructive verb on volumes: what ZFS has under this name now is under
+ * our parent, bears our local property and records this id, and is the very dataset that the
+ * catalog means. The answer is as fresh as the gate, and *ret_children says what else is below it.
+ * NULL when it stays shut.
+ */
+struct dataset *agent_prove(struct arena *arena, const char *parent, const struct dataset *known,
+			    size_t *ret_children, struct error *err);
+/* FAILED_PRECONDITION with the place when the dataset is mounted on this host. */
+int agent_check_unmounted(struct arena *arena, const char *name, struct error *err);
+
+/* A property that a volume may have, and nothing of ours or the host's but what CSI asks for. */
+int property_check(const Property *property, struct error *err);
+/* The native ones of these, by number; NULL after the last. */
+const char *property_native(size_t number);
+
+/*
+ * Make the dataset of a request as a clone, with these properties besides its own, and complete
+ * what is known of it. NOT_FOUND when the source is not there, OUT_OF_RANGE when it is larger.
+ */
+int clone_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
+		  struct zfs_properties *properties, struct dataset *made, struct error *err);
+
+/* The catalog's claim on a snapshot's name. FAILED_PRECONDITION without a pool. */
+int agent_claim_name(struct rpc_call *call, const char *name, char **ret_key, struct error *err);
+
+/*
+ * The catalog's claim on what a dataset and its snapshots are the origin of: nothing is cloned of
+ * it, and neither it nor a snapshot of it is destroyed or moved, while somebody else has the claim.
+ * zfs_name may be that of a snapshot.
+ */
+char *origin_key(struct arena *arena, const char *zfs_name);
+/* Find a snapshot by its id, and claim it; NOT_FOUND leaves nothing claimed. */
+int origin_claim(struct rpc_call *call, const char *id, struct snapshot **ret, char **ret_key,
+		 struct error *err);
+
+/* What the catalog's thread does after each reading: node/agent/trash.c. arg is the struct node. */
+void trash_reap(struct catalog *catalog, void *arg);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi.v1.Agent, the part that changes what is there: ResizeDataset, ModifyDataset,
+ * PublishDataset, UnpublishDataset.
+ *
+ * Invariant: a dataset never shrinks. All that is asked for is checked before the first of it is
+ * set, and what is set is in the catalog before the answer.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "node/host/address.h"
+#include "node/agent/agent.h"
+#include "node/agent/publish_limit.h"
+#include "node/export/exports.h"
+#include "node/zfs/argv.h"
+#include "node/record/publication.h"
+#include "node/csi/request.h"
+#include "node/service.h"
+#include "node/record/share.h"
+#include "node/zfs/ssh.h"
+#include "node/zfs/zfs_read.h"
+
+/* A dataset that has gone is looked for again before it is said to be missing. */
+static int set(struct rpc_call *call, struct dataset *dataset,
+	       const struct zfs_properties *properties, struct error *err)
+{
+	struct node *node = call->app;
+
+	if (zfs_set(dataset->name, properties, err) == 0) {
+		catalog_put(node->catalog, dataset);
+		return 0;
+	}
+	agent_doubt(call, dataset->name, err);
+	return fail_context(err, "volume '%s' is not changed", dataset->id);
+}
+
+static int set_published(struct rpc_call *call, struct dataset *dataset,
+			 const struct publication_list *list, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	dataset->published = publication_format(&call->arena, list);
+	zfs_property(&properties, "zcsi:published", dataset->published);
+	return set(call, dataset, &properties, err);
+}
+
+/* One more volume for a node, if it may have one. */
+static int admit(struct rpc_call *call, struct dataset *dataset,
+		 const struct publication_list *list, const char *node_id, struct error *err)
+{
+	static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+	const struct node *node = call->app;
+
+	if (!node->max_volumes)
+		return set_published(call, dataset, list, err);
+	auto_unlock pthread_mutex_t *held = lock_take(&counting);
+	if (attach_limit_check(call, node_id, err) < 0)
+		return -1;
+	return set_published(call, dataset, list, err);
+}
+
+static const char *decimal(struct arena *arena, int64_t n)
+{
+	return arena_printf(arena, "%" PRId64, n);
+}
+
+const char *agent_reservation(struct arena *arena, const struct dataset *dataset)
+{
+	return dataset->format->zvol ? "auto" : decimal(arena, dataset->size);
+}
+
+/*
+ * What the catalog says may be of a moment ago, and ZFS would cut off what is beyond. The
+ * reservation follows by itself.
+ */
+static int grow_zvol(struct rpc_call *call, struct dataset *dataset, int64_t size,
+		     struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	if (zfs_volsize(dataset->name, &dataset->size, err) < 0)
+		return -1;
+	if (size <= dataset->size)
+		return 0;
+	dataset->size = size;
+	zfs_property(&properties, "volsize", decimal(&call->arena, size));
+	return set(call, dataset, &properties, err);
+}
+
+/*
+ * The reservation follows the quota, which ZFS does not let it pass. When there is no room for
+ * it, the quota goes back: the volume is what it was.
+ */
+static int grow_reserved(struct rpc_call *call, struct dataset *dataset, int64_t size,
+			 struct error *err)
+{
+	struct zfs_properties properties = {.n = 0}, before = {.n = 0};
+	struct dataset grown = *dataset;
+	struct error ignored;
+
+	zfs_property(&properties, "refquota", decimal(&call->arena, size));
+	zfs_property(&properties, "refreservation", decimal(&call->arena, size));
+	grown.size = grown.reserved = size;
+	if (set(call, &grown, &properties, err) == 0) {
+		*dataset = grown;
+		return 0;
+	}
+	zfs_property(&before, "refquota", decimal(&call->arena, dataset->size));
+	set(call, dataset, &before, &ignored);
+	return -1;
+}
+
+static int grow(struct rpc_call *call, struct dataset *dataset, int64_t size, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	/* No quota is larger than any. */
+	if (!dataset->size)
+		return 0;
+	if (dataset->format->zvol)
+		return grow_zvol(call, dataset, size, err);
+	if (size < dataset->size)
+		size = dataset->size;
+	if (dataset->reserved && dataset->reserved < size)
+		return grow_reserved(call, dataset, size, err);
+	if (dataset->size == size)
+		return 0;
+	zfs_property(&properties, "refquota", decimal(&call->arena, size));
+	dataset->size = size;
+	return set(call, dataset, &properties, err);
+}
+
+int resize_dataset(struct rpc_call *call, const ResizeDatasetRequest *req,
+		   ResizeDatasetResponse *rsp, struct error *err)
+{
+	struct dataset *dataset;
+
+	if (request_text(req->id, "id", err) < 0)
+		return -1;
+	if (req->size <= 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "size of volume '%s' is %" PRId64 "; give a positive number of bytes",
+			    req->id, req->size);
+	if (node_find(call, req->id, &dataset, err) < 0 || grow(call, dataset, req->size, err) < 0)
+		return -1;
+	rsp->dataset = agent_dataset(&call->arena, dataset);
+	return 0;
+}
+
+static int check_modify(const ModifyDatasetRequest *req, struct error *err)
+{
+	if (request_text(req->id, "id", err) < 0)
+		return -1;
+	for (size_t i = 0; i < req->n_properties; i++) {
+		const Property *property = req->properties[i];
+		if (property_check(property, err) < 0)
+			return -1;
+		if (!strcmp(property->name, "zcsi:root"))
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "the root directory's permissions are set when the volume is "
+				    "made; change them with chown and chmod");
+	}
+	return 0;
+}
+
+/* A reservation is the size, whatever was asked for. */
+static void take_property(struct arena *arena, const Property *property, struct dataset *dataset,
+			  struct zfs_properties *properties)
+{
+	const char *value = property->value;
+
+	if (!strcmp(property->name, "refreservation")) {
+		dataset->reserved = strcmp(value, "none") ? dataset->size : 0;
+		value = dataset->reserved ? agent_reservation(arena, dataset) : "none";
+	}
+	zfs_property(properties, property->name, value);
+}
+
+int modify_dataset(struct rpc_call *call, const ModifyDatasetRequest *req,
+		   ModifyDatasetResponse *rsp, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+	struct dataset *dataset;
+
+	if (check_modify(req, err) < 0 || node_find(call, req->id, &dataset, err) < 0)
+		return -1;
+	for (size_t i = 0; i < req->n_properties; i++)
+		take_property(&call->arena, req->properties[i], dataset, &properties);
+	if (properties.n && set(call, dataset, &properties, err) < 0)
+		return -1;
+	rsp->dataset = agent_dataset(&call->arena, dataset);
+	return 0;
+}
+
+static int check_publication(const PublishDatasetRequest *req, struct error *err)
+{
+	if (request_text(req->id, "id", err) < 0)
+		return -1;
+	if (!req->publication || !*req->publication->node_id)
+		return fail(err, ERR_INVALID_ARGUMENT, "publication.node_id is missing");
+	if (!access_mode_known(req->publication->access_mode))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "publication.access_mode %d is not known; use one of CSI 1.13",
+			    (int)req->publication->access_mode);
+	if (*req->publication->address && !address_is(req->publication->address))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "publication.address '%.64s' is not an IP address",
+			    req->publication->address);
+	return 0;
+}
+
+/* To a node with an address: whether it can be, before it is recorded. */
+static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
+			PublishDatasetResponse *rsp, struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (!*req->publication->address && ssh_server())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' is on the server '%s' and cannot be used by node '%s', "
+			    "which works on it; publish it to another",
+			    req->id, ssh_server(), node->id);
+	if (!*req->publication->address)
+		return 0;
+	rsp->server = node_address(node, &call->arena);
+	if (*rsp->server)
+		return exports_check(node, err);
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "node '%s' has no address to export volume '%s' from; start its zcsi-node with "
+		    "--address",
+		    node->id, req->id);
+}
+
+static int export(struct rpc_call *call, const struct dataset *dataset, struct error *err)
+{
+	if (exports_apply(&call->arena, call->app, dataset, err) < 0)
+		return fail_context(err, "the exports of volume '%s' are not changed", dataset->id);
+	return 0;
+}
+
+int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
+		    PublishDatasetResponse *rsp, struct error *err)
+{
+	struct publication_list published, wanted;
+	struct dataset *dataset;
+
+	if (check_publication(req, err) < 0 || node_find(call, req->id, &dataset, err) < 0 ||
+	    check_export(call, req, rsp, err) < 0)
+		return -1;
+	struct publication want = {.node_id = req->publication->node_id,
+				   .access_mode = req->publication->access_mode,
+				   .readonly = req->publication->readonly,
+				   .address = req->publication->address};
+	publication_parse(&call->arena, dataset->published, &published);
+	int admitted = publication_admit(&call->arena, req->id, &published, &want, &wanted, err);
+	if (admitted < 0)
+		return -1;
+	if ((admitted && admit(call, dataset, &wanted, want.node_id, err) < 0) ||
+	    (*want.address && export(call, dataset, err) < 0))
+		return -1;
+	if (*want.address)
+		rsp->share = share_path(&call->arena, dataset->name);
+	if (publication_writes(&want)) {
+		rsp->root = dataset->root;
+		rsp->maker = launch_uid();
+	}
+	rsp->dataset = agent_dataset(&call->arena, dataset);
+	return 0;
+}
+
+int unpublish_dataset(struct rpc_call *call, const UnpublishDatasetRequest *req,
+		      UnpublishDatasetResponse *rsp, struct error *err)
+{
+	struct publication_list published, left;
+	struct dataset *dataset;
+
+	(void)rsp;
+	if (request_text(req->id, "id", err) < 0)
+		return -1;
+	if (node_find(call, req->id, &dataset, err) < 0)
+		return err->code == ERR_NOT_FOUND ? 0 : -1;
+	publication_parse(&call->arena, dataset->published, &published);
+	if (publication_withdraw(&call->arena, &published, req->node_id, &left) &&
+	    set_published(call, dataset, &left, err) < 0)
+		return -1;
+	/* Each time: what an earlier call has recorded may not have been done. */
+	return export(call, dataset, err);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Volumes made of what is there: of a snapshot, or of a volume by a snapshot of its own.
+ *
+ * Invariant: who clones has the claim on the origin, and so has who destroys it: the volume is
+ * there, with all its data, or its source is NOT_FOUND. (zfs-fuse lets a clone and the end of its
+ * snapshot both succeed, and the clone is gone.) The snapshot that a volume is cloned by goes with
+ * its last clone; what a crash leaves of it is not deferred yet, and goes by the reaper.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/volume/escape.h"
+#include "common/log.h"
+#include "node/agent/agent.h"
+
+char *origin_key(struct arena *arena, const char *zfs_name)
+{
+	return arena_printf(arena, "origin %.*s", (int)strcspn(zfs_name, "@"), zfs_name);
+}
+
+/* Its volume may be thrown away while we wait, and the snapshot has another name then. */
+int origin_claim(struct rpc_call *call, const char *id, struct snapshot **ret, char **ret_key,
+		 struct error *err)
+{
+	struct catalog *catalog = ((struct node *)call->app)->catalog;
+	char *claimed = NULL;
+
+	for (;;) {
+		int failed = catalog_snapshot(catalog, call->deadline, &call->arena, id, ret, err);
+		*ret_key = failed ? NULL : origin_key(&call->arena, (*ret)->zfs_name);
+		if (!failed && claimed && !strcmp(claimed, *ret_key))
+			return 0;
+		if (claimed)
+			catalog_release(catalog, claimed);
+		if (failed || catalog_claim(catalog, call->deadline, *ret_key, err) < 0)
+			return -1;
+		claimed = *ret_key;
+	}
+}
+
+static int check_format(const CreateDatasetRequest *req, const char *what, const char *id,
+			const struct format *format, struct error *err)
+{
+	if (agent_format(req) == format)
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "volume '%s' is to be %s, and %s '%s' is %s: a clone is what its source is",
+		    req->id, agent_format(req)->description, what, id,
+		    format ? format->description : "none");
+}
+
+static int check_size(const CreateDatasetRequest *req, const char *what, const char *id,
+		      int64_t size, struct error *err)
+{
+	if (req->size >= size)
+		return 0;
+	return fail(err, ERR_OUT_OF_RANGE,
+		    "volume '%s' of %" PRId64 " bytes is smaller than %s '%s', which has %" PRId64
+		    "; ask for that or more",
+		    req->id, req->size, what, id, size);
+}
+
+/* What is cloned stays as it is written, and under its key. */
+static int check_encryption(const CreateDatasetRequest *req, const char *what, const char *id,
+			    bool encrypted, struct error *err)
+{
+	for (size_t i = 0; !encrypted && i < req->n_properties; i++)
+		if (!strcmp(req->properties[i]->name, "encryption"))
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "volume '%s' cannot be encrypted: %s '%s' is not, and a clone "
+				    "is as its source",
+				    req->id, what, id);
+	return 0;
+}
+
+/* The source is not what the catalog said, or the new volume is in the way. */
+static int fail_source(struct rpc_call *call, const char *zfs_name, struct error *err)
+{
+	agent_doubt(call, zfs_name, err);
+	return -1;
+}
+
+static void add_source(struct rpc_call *call, const char *kind, const char *id,
+		       struct zfs_properties *properties, char **ret_source)
+{
+	*ret_source = arena_printf(&call->arena, "%s:%s", kind, id);
+	zfs_property(properties, "zcsi:source", escape_text(&call->arena, *ret_source));
+}
+
+static int clone_snapshot(struct rpc_call *call, const CreateDatasetRequest *req,
+			  const struct snapshot *source, struct zfs_properties *properties,
+			  struct dataset *made, struct error *err)
+{
+	if (check_format(req, "snapshot", source->id, source->format, err) < 0 ||
+	    check_size(req, "snapshot", source->id, source->size, err) < 0 ||
+	    check_encryption(req, "snapshot", source->id, source->has_key, err) < 0)
+		return -1;
+	add_source(call, "snapshot", source->id, properties, &made->source);
+	made->has_key = source->has_key;
+	if (zfs_clone(source->zfs_name, made->name, properties, err) < 0)
+		return fail_source(call, source->zfs_name, err);
+	return 0;
+}
+
+static int from_snapshot(struct rpc_call *call, const CreateDatasetRequest *req,
+			 struct zfs_properties *properties, struct dataset *made, struct error *err)
+{
+	struct node *node = call->app;
+	struct snapshot *source;
+	char *key;
+
+	if (origin_claim(call, req->source_snapshot, &source, &key, err) < 0)
+		return -1;
+	int failed = clone_snapshot(call, req, source, properties, made, err);
+	catalog_release(node->catalog, key);
+	return failed;
+}
+
+/*
+ * A name that is taken is a crash's, with data of then, or that of an earlier volume of this id,
+ * which lives on in the trash: the one goes here, the other keeps its name for itself.
+ */
+static int take_origin(struct rpc_call *call, const char *source, const char *id, char **ret,
+		       struct error *err)
+{
+	const struct zfs_properties none = {.n = 0};
+	struct error ignored;
+
+	*ret = snapshot_clone_zfs_name(&call->arena, source, id);
+	if (zfs_snapshot((const char *const *)ret, 1, &none, err) == 0)
+		return 0;
+	if (err->code != ERR_ALREADY_EXISTS)
+		return -1;
+	zfs_destroy_origin(*ret, &ignored);
+	if (zfs_snapshot((const char *const *)ret, 1, &none, err) == 0)
+		return 0;
+	if (err->code != ERR_ALREADY_EXISTS)
+		return -1;
+	id = arena_printf(&call->arena, "%s.%" PRId64, id, now_ms());
+	*ret = snapshot_clone_zfs_name(&call->arena, source, id);
+	return zfs_snapshot((const char *const *)ret, 1, &none, err);
+}
+
+/* The clone is there or not; the snapshot waits for its end, or goes at once. */
+static void give_up_origin(struct rpc_call *call, const char *origin)
+{
+	struct node *node = call->app;
+	struct error err;
+
+	if (zfs_destroy_origin(origin, &err) == 0)
+		return;
+	log_warn("a snapshot made for a clone stays until the pool is read again",
+		 log_str("snapshot", origin), log_str("error", err.text));
+	catalog_rescan(node->catalog);
+}
+
+static int clone_by(struct rpc_call *call, const struct dataset *source, const char *id,
+		    const char *name, const struct zfs_properties *properties, struct error *err)
+{
+	char *origin;
+
+	if (take_origin(call, source->name, id, &origin, err) < 0)
+		return fail_source(call, source->name, err);
+	int failed = zfs_clone(origin, name, properties, err);
+	give_up_origin(call, origin);
+	return failed;
+}
+
+static int from_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
+			struct zfs_properties *properties, struct dataset *made, struct error *err)
+{
+	struct node *node = call->app;
+	struct dataset *source;
+
+	if (node_find(call, req->source_dataset, &source, err) < 0 ||
+	    check_format(req, "volume", source->id, source->format, err) < 0 ||
+	    check_size(req, "volume", source->id, source->size, err) < 0 ||
+	    check_encryption(req, "volume", source->id, source->has_key, err) < 0)
+		return -1;
+	add_source(call, "volume", source->id, properties, &made->source);
+	made->has_key = source->has_key;
+	char *key = origin_key(&call->arena, source->name);
+	if (catalog_claim(node->catalog, call->deadline, key, err) < 0)
+		return -1;
+	int failed = clone_by(call, source, req->id, made->name, properties, err);
+	catalog_release(node->catalog, key);
+	return failed;
+}
+
+int clone_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
+		  struct zfs_properties *properties, struct dataset *made, struct error *err)
+{
+	if (*req->source_snapshot)
+		return from_snapshot(call, req, properties, made, err);
+	return from_dataset(call, req, properties, made, err);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi.v1.Agent: CreateDataset.
+ *
+ * Invariant: a dataset is made by one `zfs create` or `zfs clone` that sets everything, and goes
+ * when ZFS could not, so there is no half-made volume. Calls for one id run one at a time.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/volume/escape.h"
+#include "common/log.h"
+#include "node/agent/agent.h"
+#include "node/export/exports.h"
+#include "node/zfs/key.h"
+#include "node/agent/promise.h"
+#include "node/csi/request.h"
+#include "node/service.h"
+
+const struct format *agent_format(const CreateDatasetRequest *req)
+{
+	return format_find(*req->format ? req->format : FORMAT_ZFS);
+}
+
+static int check(const CreateDatasetRequest *req, struct error *err)
+{
+	if (agent_text(req->id, "id", err) < 0)
+		return -1;
+	if (req->size <= 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "size of volume '%s' is %" PRId64 "; give a positive number of bytes",
+			    req->id, req->size);
+	const struct format *format = agent_format(req);
+	if (!format || !format->made)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "format of volume '%s' is '%.64s'; use zfs, block, ext4 or xfs",
+			    req->id, req->format);
+	if (format->zvol && req->size % FORMAT_GRAIN)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "size of volume '%s' is %" PRId64 "; on a zvol it is a multiple of "
+			    "%" PRId64,
+			    req->id, req->size, FORMAT_GRAIN);
+	if (*req->source_snapshot && *req->source_dataset)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "volume '%s' cannot come from both a snapshot and a volume", req->id);
+	for (size_t i = 0; i < req->n_properties; i++)
+		if (property_check(req->properties[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Of a new zvol the size is no property, nor is its reservation; of a clone both are. */
+static void add_native(struct arena *arena, const struct dataset *made, bool clone,
+		       struct zfs_properties *properties)
+{
+	const char *size = arena_printf(arena, "%" PRId64, made->size);
+
+	if (!made->format->zvol) {
+		zfs_property(properties, "canmount", "noauto");
+		zfs_property(properties, "mountpoint", exports_mountpoint(arena, made->name));
+		zfs_property(properties, "refquota", size);
+	} else if (clone) {
+		zfs_property(properties, "volsize", size);
+	}
+	if (made->format->zvol)
+		zfs_property(properties, "zcsi:format", made->format->name);
+	if (made->reserved && (clone || !made->format->zvol))
+		zfs_property(properties, "refreservation", agent_reservation(arena, made));
+}
+
+static bool is_reserved(const CreateDatasetRequest *req)
+{
+	for (size_t i = 0; i < req->n_properties; i++)
+		if (!strcmp(req->properties[i]->name, "refreservation"))
+			return strcmp(req->properties[i]->value, "none") != 0;
+	return false;
+}
+
+/* The encryption of a clone is its source's, and zfs wants no word of it. */
+static bool is_told(const Property *property, bool clone)
+{
+	return strcmp(property->name, "refreservation") != 0 &&
+	       !(clone && !strcmp(property->name, "encryption"));
+}
+
+static void add_properties(struct arena *arena, const CreateDatasetRequest *req, bool clone,
+			   struct zfs_properties *properties, struct dataset *ret)
+{
+	zfs_property(properties, "zcsi:version", DATASET_VERSION);
+	zfs_property(properties, "zcsi:volume", escape_text(arena, req->id));
+	if (*req->parameters)
+		zfs_property(properties, "zcsi:parameters", escape_text(arena, req->parameters));
+	for (size_t i = 0; i < req->n_properties; i++) {
+		const Property *property = req->properties[i];
+		if (!is_told(property, clone))
+			continue;
+		if (!strcmp(property->name, "zcsi:root"))
+			ret->root = property->value;
+		zfs_property(properties, property->name, property->value);
+	}
+}
+
+/* `zfs create` leaves a key loaded, which is for staging to do. */
+static void lock(struct arena *arena, const struct dataset *dataset)
+{
+	struct error err;
+
+	if (!dataset->has_key || *dataset->source ||
+	    agent_check_unmounted(arena, dataset->name, &err) < 0 ||
+	    key_unload(dataset->name, &err) == 0)
+		return;
+	log_warn("the key of a new volume stays loaded until it is staged and unstaged",
+		 log_str("volume", dataset->id), log_str("error", err.text));
+}
+
+/* zfs says that it exists, but the catalog did not know it: ours, or in our way. */
+static int adopt(struct rpc_call *call, const char *id, const char *name, struct dataset **ret,
+		 struct error *err)
+{
+	if (agent_look(call, name, err) < 0)
+		return -1;
+	if (node_find(call, id, ret, err) == 0)
+		return 0;
+	if (err->code != ERR_NOT_FOUND)
+		return -1;
+	return fail(err, ERR_ALREADY_EXISTS,
+		    "volume '%s' cannot be made: the dataset '%s' exists and is not a zcsi volume; "
+		    "rename or destroy it",
+		    id, name);
+}
+
+/*
+ * ZFS makes it, finds no room for what it reserves, and takes it back. A reading in between has
+ * seen it, and zfs-fuse leaves what somebody reads. What was there before is not ours to take.
+ */
+static void take_back(struct rpc_call *call, const char *id, time_t begun)
+{
+	const DestroyDatasetRequest req = {.id = (char *)id};
+	DestroyDatasetResponse rsp;
+	struct dataset *half;
+	struct error err;
+
+	if (agent_look(call, node_dataset_name(call, id), &err) < 0 ||
+	    node_find(call, id, &half, &err) < 0 || half->creation < begun)
+		return;
+	if (destroy_dataset(call, &req, &rsp, &err) < 0)
+		log_warn("a volume for which there was no room is left, and has none reserved",
+			 log_str("volume", id), log_str("error", err.text));
+}
+
+static int create_new(const CreateDatasetRequest *req, struct zfs_properties *properties,
+		      struct dataset *made, struct error *err)
+{
+	for (size_t i = 0; i < req->n_properties; i++)
+		made->has_key |= !strcmp(req->properties[i]->name, "encryption");
+	if (made->has_key && key_describe(req->key, properties, err) < 0)
+		return -1;
+	if (made->format->zvol)
+		return zfs_create_zvol(made->name, made->size, !made->reserved, properties, err);
+	return zfs_create(made->name, properties, err);
+}
+
+static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct dataset **ret,
+		  struct error *err)
+{
+	struct node *node = call->app;
+	char *name = node_dataset_name(call, req->id);
+	struct zfs_properties properties = {.n = 0};
+	/* The guid, and the time to the second, come when the catalog has read it. */
+	struct dataset made = {.id = req->id,
+			       .name = name,
+			       .parameters = req->parameters,
+			       .format = agent_format(req),
+			       .size = req->size,
+			       .reserved = is_reserved(req) ? req->size : 0};
+	bool clone = *req->source_snapshot || *req->source_dataset;
+	time_t begun = time(NULL);
+
+	add_native(&call->arena, &made, clone, &properties);
+	add_properties(&call->arena, req, clone, &properties, &made);
+	int failed = clone ? clone_dataset(call, req, &properties, &made, err)
+			   : create_new(req, &properties, &made, err);
+	if (failed) {
+		if (err->code == ERR_ALREADY_EXISTS)
+			return adopt(call, req->id, name, ret, err);
+		if (err->code == ERR_RESOURCE_EXHAUSTED)
+			take_back(call, req->id, begun);
+		else if (!clone)
+			agent_doubt(call, name, err);
+		return fail_context(err, "volume '%s' is not made", req->id);
+	}
+	made.creation = time(NULL);
+	catalog_put(node->catalog, &made);
+	*ret = dataset_copy(&call->arena, &made);
+	return 0;
+}
+
+int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
+		   CreateDatasetResponse *rsp, struct error *err)
+{
+	struct dataset *dataset;
+
+	if (check(req, err) < 0)
+		return -1;
+	if (node_find(call, req->id, &dataset, err) < 0) {
+		if (err->code != ERR_NOT_FOUND ||
+		    promise_keep(call, req->id, req->claim, err) < 0 ||
+		    create(call, req, &dataset, err) < 0)
+			return -1;
+	}
+	lock(&call->arena, dataset);
+	rsp->dataset = agent_dataset(&call->arena, dataset);
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The count of a node's volumes.
+ *
+ * Invariant: it is made anew from the volumes' own records each time, so it cannot drift. That
+ * costs a walk over all of them, and only where a limit is set.
+ */
+#include "node/agent/publish_limit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "node/agent/agent.h"
+#include "node/record/publication.h"
+
+static bool is_published_to(struct arena *arena, const struct dataset *dataset, const char *node_id)
+{
+	struct publication_list published;
+
+	publication_parse(arena, dataset->published, &published);
+	for (size_t i = 0; i < published.n; i++) {
+		if (!strcmp(published.rows[i].node_id, node_id))
+			return true;
+	}
+	return false;
+}
+
+static int count_page(struct rpc_call *call, char after[DATASET_ID_MAX + 1], const char *node_id,
+		      unsigned *count, bool *ret_more, struct error *err)
+{
+	const struct node *node = call->app;
+	struct dataset_list page;
+	struct arena arena;
+	int result;
+
+	arena_init(&arena, SIZE_MAX);
+	result = catalog_page(node->catalog, call->deadline, &arena, after, AGENT_PAGE_MAX, &page,
+			      ret_more, err);
+	for (size_t i = 0; !result && i < page.n; i++) {
+		*count += is_published_to(&arena, page.rows[i], node_id);
+		snprintf(after, DATASET_ID_MAX + 1, "%s", page.rows[i]->id);
+	}
+	arena_fini(&arena);
+	return result;
+}
+
+int attach_limit_check(struct rpc_call *call, const char *node_id, struct error *err)
+{
+	const struct node *node = call->app;
+	char after[DATASET_ID_MAX + 1] = "";
+	unsigned count = 0;
+	bool more = true;
+
+	while (more) {
+		if (count_page(call, after, node_id, &count, &more, err) < 0)
+			return -1;
+	}
+	if (count < node->max_volumes)
+		return 0;
+	return fail(
+		err, ERR_RESOURCE_EXHAUSTED,
+		"node '%s' has %u volumes, as many as it may have (--max-volumes %u): unpublish "
+		"one of them first",
+		node_id, count, node->max_volumes);
+}

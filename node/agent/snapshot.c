@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi.v1.Agent, snapshots of one volume: SnapshotDataset, GetDatasetSnapshot,
+ * ListDatasetSnapshots, DestroyDatasetSnapshot.
+ *
+ * Invariant: who makes or destroys a snapshot that CSI named has the catalog's claim on the name,
+ * so a name is one snapshot's in the whole pool, whatever volume the calls are for. A snapshot that
+ * another tool made is never destroyed here.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/volume/escape.h"
+#include "node/agent/agent.h"
+#include "node/agent/promise.h"
+#include "node/csi/request.h"
+#include "node/service.h"
+
+int agent_claim_name(struct rpc_call *call, const char *name, char **ret_key, struct error *err)
+{
+	struct node *node = call->app;
+
+	*ret_key = arena_printf(&call->arena, "name %s", name);
+	if (node_need_pool(call, "snapshot", name, err) < 0)
+		return -1;
+	return catalog_claim(node->catalog, call->deadline, *ret_key, err);
+}
+
+static int find_named(struct rpc_call *call, const char *name, struct snapshot **ret,
+		      struct error *err)
+{
+	struct node *node = call->app;
+
+	return catalog_snapshot_named(node->catalog, call->deadline, &call->arena, name, ret, err);
+}
+
+/* The name is taken: by what the caller means, or by another. */
+static int check_same(const struct snapshot *snapshot, const struct dataset *dataset,
+		      struct error *err)
+{
+	if (snapshot_is_of(snapshot, dataset->name))
+		return 0;
+	if (!strcmp(snapshot->dataset_id, dataset->id))
+		return fail(err, ERR_ALREADY_EXISTS,
+			    "the name '%s' is that of a snapshot of an earlier volume '%s', which "
+			    "was deleted; delete that snapshot or use another name",
+			    snapshot->name, dataset->id);
+	return fail(err, ERR_ALREADY_EXISTS,
+		    "the name '%s' is that of a snapshot of volume '%s'; use another one",
+		    snapshot->name, snapshot->dataset_id);
+}
+
+static int run_snapshot(struct rpc_call *call, const struct dataset *dataset,
+			const struct snapshot *snapshot, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+	const char *zfs_name = snapshot->zfs_name;
+
+	zfs_property(&properties, "zcsi:version", DATASET_VERSION);
+	zfs_property(&properties, "zcsi:snapshot", escape_text(&call->arena, snapshot->name));
+	zfs_property(&properties, "zcsi:size",
+		     arena_printf(&call->arena, "%" PRId64, dataset->size));
+	return zfs_snapshot(&zfs_name, 1, &properties, err);
+}
+
+/* zfs says that it exists, but the catalog did not know it: ours, or in our way. */
+static int adopt(struct rpc_call *call, const struct snapshot *wanted, struct snapshot **ret,
+		 struct error *err)
+{
+	if (agent_look(call, wanted->zfs_name, err) < 0)
+		return -1;
+	if (find_named(call, wanted->name, ret, err) == 0)
+		return 0;
+	if (err->code != ERR_NOT_FOUND)
+		return -1;
+	return fail(
+		err, ERR_ALREADY_EXISTS,
+		"the snapshot '%s' exists and was not made for the name '%s'; use another name, "
+		"or rename or destroy it",
+		wanted->zfs_name, wanted->name);
+}
+
+static int take(struct rpc_call *call, const struct dataset *dataset, const char *name,
+		struct snapshot **ret, struct error *err)
+{
+	struct node *node = call->app;
+	char *zfs_name = snapshot_zfs_name(&call->arena, dataset->name, name);
+	/* The guid, and the time to the second, come when the catalog has read it. */
+	struct snapshot made = {
+		.id = snapshot_id(&call->arena, dataset->id, strchr(zfs_name, '@') + 1),
+		.name = (char *)name,
+		.dataset_id = dataset->id,
+		.zfs_name = zfs_name,
+		.dataset_guid = dataset->guid,
+		.size = dataset->size,
+		.has_key = dataset->has_key,
+	};
+
+	if (run_snapshot(call, dataset, &made, err) < 0) {
+		if (err->code == ERR_ALREADY_EXISTS)
+			return adopt(call, &made, ret, err);
+		agent_doubt(call, dataset->name, err);
+		return fail_context(err, "snapshot '%s' of volume '%s' is not taken", name,
+				    dataset->id);
+	}
+	made.creation = time(NULL);
+	catalog_put_snapshot(node->catalog, &made);
+	*ret = snapshot_copy(&call->arena, &made);
+	return 0;
+}
+
+static int find_or_take(struct rpc_call *call, const SnapshotDatasetRequest *req, const char *key,
+			struct snapshot **ret, struct error *err)
+{
+	struct dataset *dataset;
+
+	if (node_find(call, req->id, &dataset, err) < 0)
+		return -1;
+	if (find_named(call, req->name, ret, err) < 0) {
+		if (err->code != ERR_NOT_FOUND || promise_keep(call, key, req->claim, err) < 0 ||
+		    take(call, dataset, req->name, ret, err) < 0)
+			return -1;
+	}
+	return check_same(*ret, dataset, err);
+}
+
+int snapshot_dataset(struct rpc_call *call, const SnapshotDatasetRequest *req,
+		     SnapshotDatasetResponse *rsp, struct error *err)
+{
+	struct node *node = call->app;
+	struct snapshot *snapshot;
+	char *key;
+
+	if (agent_text(req->id, "id", err) < 0 || agent_text(req->name, "name", err) < 0 ||
+	    agent_claim_name(call, req->name, &key, err) < 0)
+		return -1;
+	int failed = find_or_take(call, req, key, &snapshot, err);
+	catalog_release(node->catalog, key);
+	if (!failed)
+		rsp->snapshot = agent_snapshot(&call->arena, snapshot);
+	return failed;
+}
+
+/* One that is being taken has the name until it is there. */
+static int get_named(struct rpc_call *call, const GetDatasetSnapshotRequest *req,
+		     struct snapshot **ret, uint64_t *ret_promised, struct error *err)
+{
+	struct node *node = call->app;
+	char *key;
+
+	if (agent_claim_name(call, req->name, &key, err) < 0)
+		return -1;
+	int failed = find_named(call, req->name, ret, err);
+	if (failed)
+		failed = promise_give(call, key, req->claim, ret_promised, err);
+	catalog_release(node->catalog, key);
+	return failed;
+}
+
+int get_dataset_snapshot(struct rpc_call *call, const GetDatasetSnapshotRequest *req,
+			 GetDatasetSnapshotResponse *rsp, struct error *err)
+{
+	struct node *node = call->app;
+	struct snapshot *snapshot = NULL;
+
+	if (!*req->id == !*req->name)
+		return fail(err, ERR_INVALID_ARGUMENT, "give either id or name");
+	if (node_need_pool(call, "snapshot", *req->id ? req->id : req->name, err) < 0)
+		return -1;
+	int failed = *req->id ? catalog_snapshot(node->catalog, call->deadline, &call->arena,
+						 req->id, &snapshot, err)
+			      : get_named(call, req, &snapshot, &rsp->promised, err);
+	if (snapshot)
+		rsp->snapshot = agent_snapshot(&call->arena, snapshot);
+	return failed;
+}
+
+int list_dataset_snapshots(struct rpc_call *call, const ListDatasetSnapshotsRequest *req,
+			   ListDatasetSnapshotsResponse *rsp, struct error *err)
+{
+	struct node *node = call->app;
+	struct snapshot_query query = {.after = req->after, .dataset_id = req->dataset_id};
+	struct snapshot_list page;
+	bool more;
+
+	if (agent_page(req->max, &query.max, err) < 0)
+		return -1;
+	if (!node->catalog)
+		return 0;
+	if (catalog_snapshots(node->catalog, call->deadline, &call->arena, &query, &page, &more,
+			      err) < 0)
+		return -1;
+	rsp->more = more;
+	rsp->snapshots = arena_alloc(&call->arena, (page.n + 1) * sizeof(*rsp->snapshots));
+	for (size_t i = 0; i < page.n; i++)
+		rsp->snapshots[rsp->n_snapshots++] = agent_snapshot(&call->arena, page.rows[i]);
+	return 0;
+}
+
+static int find(struct rpc_call *call, const char *id, struct snapshot **ret, struct error *err)
+{
+	struct node *node = call->app;
+
+	return catalog_snapshot(node->catalog, call->deadline, &call->arena, id, ret, err);
+}
+
+/* Not in the catalog: if the id says where it would be, it is looked for there. */
+static int find_anew(struct rpc_call *call, const char *id, struct snapshot **ret,
+		     struct error *err)
+{
+	static const char legal[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				    "-_.:";
+	const char *at = strrchr(id, '@');
+	struct dataset *dataset;
+
+	if (find(call, id, ret, err) == 0)
+		return 0;
+	if (err->code != ERR_NOT_FOUND || !at || !at[1] || at[1 + strspn(at + 1, legal)])
+		return -1;
+	char *owner = arena_printf(&call->arena, "%.*s", (int)(at - id), id);
+	if (node_find(call, owner, &dataset, err) < 0)
+		return -1;
+	char *zfs_name = arena_printf(&call->arena, "%s%s", dataset->name, at);
+	if (strlen(zfs_name) > DATASET_NAME_MAX)
+		return fail(err, ERR_NOT_FOUND, "ZFS has no snapshot with so long a name as '%s'",
+			    zfs_name);
+	return agent_look(call, zfs_name, err) < 0 ? -1 : find(call, id, ret, err);
+}
+
+static int check_ours(const struct snapshot *snapshot, struct error *err)
+{
+	if (*snapshot->name)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "snapshot '%s' was made by another tool, which may still want it; destroy it "
+		    "with 'zfs destroy %s'",
+		    snapshot->id, snapshot->zfs_name);
+}
+
+/* What ZFS has under this name now: another tool's may have come in its place. */
+static int destroy_claimed(struct rpc_call *call, const char *zfs_name, const char *id,
+			   struct error *err)
+{
+	struct node *node = call->app;
+	struct snapshot *snapshot;
+
+	if (agent_look(call, zfs_name, err) < 0)
+		return -1;
+	if (find(call, id, &snapshot, err) < 0)
+		return err->code == ERR_NOT_FOUND ? 0 : -1;
+	if (check_ours(snapshot, err) < 0)
+		return -1;
+	if (zfs_destroy_snapshot(zfs_name, err) < 0) {
+		if (err->code != ERR_NOT_FOUND)
+			return -1;
+		/* Somebody else has destroyed it, if the pool is there. */
+		return agent_look(call, zfs_name, err);
+	}
+	catalog_drop(node->catalog, zfs_name);
+	if (dataset_is_trash(catalog_parent(node->catalog), zfs_name))
+		catalog_reap(node->catalog);
+	return 0;
+}
+
+static int destroy(struct rpc_call *call, const char *id, struct error *err)
+{
+	struct node *node = call->app;
+	struct snapshot *snapshot;
+	char *key;
+
+	if (origin_claim(call, id, &snapshot, &key, err) < 0)
+		return err->code == ERR_NOT_FOUND ? 0 : -1;
+	int failed = destroy_claimed(call, snapshot->zfs_name, id, err);
+	catalog_release(node->catalog, key);
+	return failed;
+}
+
+int destroy_dataset_snapshot(struct rpc_call *call, const DestroyDatasetSnapshotRequest *req,
+			     DestroyDatasetSnapshotResponse *rsp, struct error *err)
+{
+	struct node *node = call->app;
+	struct snapshot *snapshot;
+	char *key;
+
+	(void)rsp;
+	if (request_text(req->id, "id", err) < 0 ||
+	    node_need_pool(call, "snapshot", req->id, err) < 0)
+		return -1;
+	if (find_anew(call, req->id, &snapshot, err) < 0)
+		return err->code == ERR_NOT_FOUND ? 0 : -1;
+	if (check_ours(snapshot, err) < 0 || agent_claim_name(call, snapshot->name, &key, err) < 0)
+		return -1;
+	int failed = destroy(call, req->id, err);
+	catalog_release(node->catalog, key);
+	return failed ? fail_context(err, "snapshot '%s' is not destroyed", req->id) : 0;
+}

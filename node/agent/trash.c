@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The end of volumes: DestroyDataset, the trash, and the reaper.
+ *
+ * Invariant: a dataset that is published, mounted on this host, or not proven by ZFS itself to be
+ * this volume, right before or at that instant, is neither destroyed nor moved. One that snapshots
+ * depend on is moved, so they stay; it is destroyed when none is left and its time has come. Never
+ * with -r, -R or -f: what we did not see, ZFS does.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/volume/escape.h"
+#include "common/log.h"
+#include "node/agent/agent.h"
+#include "node/export/exports.h"
+#include "node/record/publication.h"
+#include "node/csi/request.h"
+#include "node/service.h"
+
+static int check_unpublished(struct arena *arena, const struct dataset *dataset, struct error *err)
+{
+	struct publication_list published;
+
+	publication_parse(arena, dataset->published, &published);
+	if (published.n)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "it is published to %s; unpublish it first",
+			    publication_names(arena, &published));
+	return 0;
+}
+
+static int check_childless(const char *name, size_t children, struct error *err)
+{
+	if (!children)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "%zu datasets are below it; look at them with 'zfs list -r %s' and destroy or "
+		    "move them first",
+		    children, name);
+}
+
+/* The time first: a crash between the two leaves a volume whose deletion a repeat finishes. */
+static int stamp(struct arena *arena, struct dataset *dataset, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	dataset->deleted = time(NULL);
+	zfs_property(&properties, "zcsi:deleted",
+		     arena_printf(arena, "%" PRId64, dataset->deleted));
+	return zfs_set(dataset->name, &properties, err);
+}
+
+static int make_trash(struct arena *arena, const char *parent, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	zfs_property(&properties, "canmount", "off");
+	zfs_property(&properties, "mountpoint", "none");
+	if (zfs_create(dataset_trash(arena, parent), &properties, err) == 0)
+		return 0;
+	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
+}
+
+static int throw_away(struct rpc_call *call, struct dataset *dataset, struct error *err)
+{
+	struct node *node = call->app;
+	const char *parent = catalog_parent(node->catalog);
+	char *name = dataset_trash_name(&call->arena, parent, dataset->name, dataset->guid);
+	struct snapshot_list snapshots;
+
+	catalog_snapshots_of(node->catalog, &call->arena, dataset, &snapshots);
+	if (node->trash_ttl && stamp(&call->arena, dataset, err) < 0)
+		return -1;
+	if (zfs_rename(dataset->name, name, err) < 0) {
+		/* What the trash misses is itself: it is made when first needed. */
+		if (err->code != ERR_UNAVAILABLE || make_trash(&call->arena, parent, err) < 0 ||
+		    zfs_rename(dataset->name, name, err) < 0)
+			return -1;
+	}
+	catalog_move(node->catalog, dataset, name, &snapshots);
+	return 0;
+}
+
+/* What is exported is mounted. Of a device that is, the kernel minds only whether it is open. */
+static bool destroy_at_once(struct rpc_call *call, const struct dataset *known)
+{
+	const struct node *node = call->app;
+	const char *volume = escape_text(&call->arena, known->id);
+	struct snapshot_list snapshots;
+	struct error ignored;
+
+	catalog_snapshots_of(node->catalog, &call->arena, known, &snapshots);
+	if (snapshots.n || node->trash_ttl ||
+	    agent_check_unmounted(&call->arena, known->name, &ignored) < 0 ||
+	    !zfs_destroy_proven(known->name, known->guid, volume))
+		return false;
+	catalog_drop(node->catalog, known->name);
+	return true;
+}
+
+static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, struct error *err)
+{
+	struct node *node = call->app;
+	size_t children;
+	struct dataset *dataset =
+		agent_prove(&call->arena, catalog_parent(node->catalog), known, &children, err);
+	if (!dataset || check_unpublished(&call->arena, dataset, err) < 0 ||
+	    exports_apply(&call->arena, node, dataset, err) < 0 ||
+	    agent_check_unmounted(&call->arena, dataset->name, err) < 0 ||
+	    check_childless(dataset->name, children, err) < 0)
+		return -1;
+	if (dataset->snapshots || node->trash_ttl)
+		return throw_away(call, dataset, err);
+	if (zfs_destroy(dataset->name, err) < 0)
+		return -1;
+	catalog_drop(node->catalog, dataset->name);
+	return 0;
+}
+
+/* Whatever keeps it from going at once, the steps find and tell. */
+static int destroy_once(struct rpc_call *call, const struct dataset *known, struct error *err)
+{
+	if (check_unpublished(&call->arena, known, err) < 0)
+		return -1;
+	return destroy_at_once(call, known) ? 0 : destroy_in_steps(call, known, err);
+}
+
+/* A snapshot may come after the gate was passed: the gate sees it the second time. */
+static int destroy(struct rpc_call *call, const struct dataset *known, struct error *err)
+{
+	struct node *node = call->app;
+	const char *key = origin_key(&call->arena, known->name);
+
+	if (catalog_claim(node->catalog, call->deadline, key, err) < 0)
+		return -1;
+	int failed = destroy_once(call, known, err);
+	if (failed && err->code == ERR_ALREADY_EXISTS)
+		failed = destroy_once(call, known, err);
+	catalog_release(node->catalog, key);
+	return failed;
+}
+
+/* Not in the catalog: it is gone only if ZFS does not have it either. */
+static int find_anew(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
+{
+	if (agent_look(call, node_dataset_name(call, id), err) < 0)
+		return -1;
+	return node_find(call, id, ret, err);
+}
+
+int destroy_dataset(struct rpc_call *call, const DestroyDatasetRequest *req,
+		    DestroyDatasetResponse *rsp, struct error *err)
+{
+	struct dataset *dataset;
+
+	(void)rsp;
+	if (request_text(req->id, "id", err) < 0)
+		return -1;
+	if (node_find(call, req->id, &dataset, err) < 0) {
+		if (err->code != ERR_NOT_FOUND)
+			return -1;
+		if (find_anew(call, req->id, &dataset, err) < 0)
+			return err->code == ERR_NOT_FOUND ? 0 : -1;
+	}
+	if (destroy(call, dataset, err) == 0)
+		return 0;
+	if (err->code == ERR_NOT_FOUND && find_anew(call, req->id, &dataset, err) < 0 &&
+	    err->code == ERR_NOT_FOUND)
+		return 0;
+	return fail_context(err, "volume '%s' is not destroyed", req->id);
+}
+
+/* ---- the reaper ---- */
+
+static void reap_origin(struct catalog *catalog, struct arena *arena, const char *snapshot)
+{
+	const char *key = origin_key(arena, snapshot);
+	struct error err;
+
+	/* Who clones this dataset has the claim; what the snapshot is for is known afterwards. */
+	if (catalog_claim(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
+		return;
+	int failed = zfs_destroy_origin(snapshot, &err);
+	catalog_release(catalog, key);
+	if (!failed)
+		log_info("a snapshot that a clone left behind is destroyed",
+			 log_str("snapshot", snapshot));
+	else if (err.code != ERR_NOT_FOUND)
+		log_warn("a snapshot that a clone left behind stays", log_str("snapshot", snapshot),
+			 log_str("error", err.text));
+}
+
+static void reap_claimed(struct catalog *catalog, struct arena *arena, const struct dataset *known,
+			 int64_t ttl)
+{
+	size_t children;
+	struct error err;
+
+	struct dataset *dataset =
+		agent_prove(arena, catalog_parent(catalog), known, &children, &err);
+	if (dataset && (dataset->snapshots || children ||
+			(dataset->deleted && time(NULL) < dataset->deleted + ttl)))
+		return;
+	if (dataset && agent_check_unmounted(arena, dataset->name, &err) == 0 &&
+	    zfs_destroy(dataset->name, &err) == 0) {
+		log_info("a deleted volume is destroyed", log_str("volume", dataset->id),
+			 log_str("dataset", dataset->name));
+		catalog_drop(catalog, dataset->name);
+	} else if (err.code != ERR_NOT_FOUND) {
+		log_warn("a deleted volume stays", log_str("dataset", known->name),
+			 log_str("error", err.text));
+	}
+}
+
+static void reap_dataset(struct catalog *catalog, struct arena *arena, const struct dataset *known,
+			 int64_t ttl)
+{
+	const char *key = origin_key(arena, known->name);
+	struct error err;
+
+	if (catalog_claim(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
+		return;
+	reap_claimed(catalog, arena, known, ttl);
+	catalog_release(catalog, key);
+}
+
+void trash_reap(struct catalog *catalog, void *arg)
+{
+	const struct node *node = arg;
+	struct dataset_list trashed;
+	struct arena arena;
+	char **origins;
+
+	arena_init(&arena, SIZE_MAX);
+	size_t n = catalog_take_origins(catalog, &arena, &origins);
+	for (size_t i = 0; i < n; i++)
+		reap_origin(catalog, &arena, origins[i]);
+	catalog_trashed(catalog, &arena, &trashed);
+	for (size_t i = 0; i < trashed.n; i++) {
+		const struct dataset *row = trashed.rows[i];
+		if (!row->snapshots &&
+		    (!row->deleted || time(NULL) >= row->deleted + node->trash_ttl))
+			reap_dataset(catalog, &arena, row, node->trash_ttl);
+	}
+	arena_fini(&arena);
+}

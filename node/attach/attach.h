@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_ATTACH_H
+#define ZCSI_ATTACH_H
+
+/* The ways in which a volume comes to this host, of which a NodeStageVolume request names one. */
+
+#include "node/host/node.h"
+#include "node/attach/staging.h"
+#include "proto/csi.h"
+
+/*
+ * What is to be staged, all but the path and the attributes. ERR_NOT_FOUND when it is to be in our
+ * pool and is not; ERR_FAILED_PRECONDITION when this host has no such way.
+ */
+int attach_find(struct rpc_call *call, const NodeStageVolumeRequest *req, struct staging *ret,
+		struct error *err);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Mounting over NFS, by fsopen, fsconfig and fsmount (Linux 5.2) on an errand.
+ *
+ * Invariant: until the server has answered there is no mount, and then it is one that is attached
+ * nowhere, in the hands of whoever waits. An errand that comes back too late closes it and leaves
+ * nothing behind, on this host or in the way of the next one.
+ */
+#include "node/attach/nfs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/errand.h"
+#include "node/host/address.h"
+
+#define VERSION "vers=4.2"
+
+/* Which flags are NFS's; with a '=' when they have a value. */
+static const char *const flags[] = {
+	"vers=",        "nfsvers=",   "minorversion=", "proto=",       "port=",      "mountport=",
+	"mountproto=",  "mountvers=", "sec=",          "hard",         "soft",       "softerr",
+	"timeo=",       "retrans=",   "nconnect=",     "max_connect=", "rsize=",     "wsize=",
+	"acregmin=",    "acregmax=",  "acdirmin=",     "acdirmax=",    "actimeo=",   "ac",
+	"noac",         "cto",        "nocto",         "lock",         "nolock",     "local_lock=",
+	"lookupcache=", "rdirplus",   "nordirplus",    "resvport",     "noresvport", "sharecache",
+	"nosharecache", "acl",        "noacl",         "fsc",          "nofsc",      "xprtsec=",
+};
+
+/* The errand's. */
+struct mounting {
+	char *source;
+	char **options;
+	size_t n_options;
+	int mount; /* attached nowhere; -1: none, and why */
+	struct error error;
+};
+
+char *nfs_source(struct arena *arena, const char *server, const char *share)
+{
+	bool bare = strchr(server, ':') && *server != '[';
+
+	return arena_printf(arena, bare ? "[%s]:%s" : "%s:%s", server, share);
+}
+
+bool nfs_takes(const char *flag)
+{
+	size_t length = strcspn(flag, "=");
+
+	length += flag[length] == '=';
+	for (size_t i = 0; i < COUNT(flags); i++)
+		if (strlen(flags[i]) == length && !strncmp(flags[i], flag, length))
+			return true;
+	return false;
+}
+
+static bool names_version(const char *option)
+{
+	return !strncmp(option, "vers=", 5) || !strncmp(option, "nfsvers=", 8);
+}
+
+static int set(int context, const char *option)
+{
+	const char *equals = strchr(option, '=');
+
+	if (!equals)
+		return fsconfig(context, FSCONFIG_SET_FLAG, option, NULL, 0);
+	auto_free char *key = mem_strdup(option);
+	key[equals - option] = '\0';
+	return fsconfig(context, FSCONFIG_SET_STRING, key, equals + 1, 0);
+}
+
+/* The kernel's own words, "e nfs: ...", where it has any. */
+static void quote_kernel(int context, struct error *err)
+{
+	char said[256];
+	ssize_t length = read(context, said, sizeof(said) - 1);
+	size_t used = strlen(err->text);
+
+	if (length <= 0)
+		return;
+	said[length] = '\0';
+	said[strcspn(said, "\n")] = '\0';
+	snprintf(err->text + used, sizeof(err->text) - used, " (%s)",
+		 said[0] && said[1] == ' ' ? said + 2 : said);
+}
+
+static int fail_mount(int context, const char *source, struct error *err)
+{
+	static const struct {
+		int error;
+		enum error_code code;
+		const char *advice;
+	} causes[] = {
+		{EACCES, ERR_FAILED_PRECONDITION, "; the server does not export it to this host"},
+		{EPERM, ERR_FAILED_PRECONDITION, "; the server does not export it to this host"},
+		{ENOENT, ERR_FAILED_PRECONDITION, "; the server does not export it to this host"},
+		{EPROTONOSUPPORT, ERR_FAILED_PRECONDITION,
+		 "; give the mount flag vers= that the server has"},
+		{EINVAL, ERR_INVALID_ARGUMENT, "; look at the mount flags"},
+		{ENODEV, ERR_FAILED_PRECONDITION, "; run 'modprobe nfs' on this host"},
+		{EHOSTUNREACH, ERR_UNAVAILABLE, ""},
+		{ENETUNREACH, ERR_UNAVAILABLE, ""},
+		{ETIMEDOUT, ERR_UNAVAILABLE, ""},
+		{ECONNREFUSED, ERR_UNAVAILABLE, "; start its NFS server"},
+	};
+	int error = errno;
+
+	fail_errno(err, "cannot mount '%s'", source);
+	for (size_t i = 0; i < COUNT(causes); i++) {
+		if (causes[i].error != error)
+			continue;
+		size_t used = strlen(err->text);
+		snprintf(err->text + used, sizeof(err->text) - used, "%s", causes[i].advice);
+		err->code = causes[i].code;
+	}
+	if (context >= 0)
+		quote_kernel(context, err);
+	return -1;
+}
+
+static int set_all(int context, const struct mounting *mounting)
+{
+	if (fsconfig(context, FSCONFIG_SET_STRING, "source", mounting->source, 0))
+		return -1;
+	for (size_t i = 0; i < mounting->n_options; i++)
+		if (set(context, mounting->options[i]))
+			return -1;
+	return 0;
+}
+
+/* The kernel resolves no names, and wants to be told which of our addresses the server sees. */
+static int set_addresses(int context, const char *source, struct error *err)
+{
+	char server[ADDRESS_MAX], own[ADDRESS_MAX];
+
+	if (address_of_server(source, server, err) < 0 || address_towards(server, own, err) < 0)
+		return -1;
+	if (fsconfig(context, FSCONFIG_SET_STRING, "addr", server, 0) ||
+	    fsconfig(context, FSCONFIG_SET_STRING, "clientaddr", own, 0))
+		return fail_mount(context, source, err);
+	return 0;
+}
+
+static void mount_share(void *work)
+{
+	struct mounting *mounting = work;
+	auto_close int context = fsopen("nfs", FSOPEN_CLOEXEC);
+
+	if (context < 0) {
+		fail_mount(-1, mounting->source, &mounting->error);
+		return;
+	}
+	if (set_addresses(context, mounting->source, &mounting->error) < 0)
+		return;
+	if (!set_all(context, mounting) && !fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		mounting->mount = fsmount(context, FSMOUNT_CLOEXEC, 0);
+	if (mounting->mount < 0)
+		fail_mount(context, mounting->source, &mounting->error);
+}
+
+static void free_mounting(struct mounting *mounting)
+{
+	for (size_t i = 0; i < mounting->n_options; i++)
+		free(mounting->options[i]);
+	free(mounting->options);
+	free(mounting->source);
+	free(mounting);
+}
+
+static void discard(void *work)
+{
+	struct mounting *mounting = work;
+
+	if (mounting->mount >= 0)
+		close(mounting->mount);
+	free_mounting(mounting);
+}
+
+static struct mounting *new_mounting(const struct staging *staging)
+{
+	struct mounting *mounting = mem_alloc(sizeof(*mounting));
+	bool versioned = false;
+
+	*mounting = (struct mounting){
+		.source = mem_strdup(staging->source),
+		.options = mem_alloc((staging->n_options + 1) * sizeof(char *)),
+		.mount = -1,
+	};
+	for (size_t i = 0; i < staging->n_options; i++) {
+		if (!nfs_takes(staging->options[i]))
+			continue;
+		versioned |= names_version(staging->options[i]);
+		mounting->options[mounting->n_options++] = mem_strdup(staging->options[i]);
+	}
+	if (!versioned)
+		mounting->options[mounting->n_options++] = mem_strdup(VERSION);
+	return mounting;
+}
+
+static int open_share(const struct staging *staging, struct error *err)
+{
+	struct mounting *mounting = new_mounting(staging);
+	const struct errand errand = {"mount nfs", staging->path, mount_share, discard, mounting};
+	int error = errand_run(&errand, now_ms() + NFS_MOUNT_MS);
+
+	if (error == ETIMEDOUT)
+		return fail(err, ERR_UNAVAILABLE,
+			    "the server of '%s' did not answer within %d s; look whether it runs "
+			    "and can be reached from here",
+			    staging->source, NFS_MOUNT_MS / 1000);
+	if (error) {
+		errno = error;
+		return fail_errno(err, "cannot start a thread to mount '%s'", staging->source);
+	}
+	int mount = mounting->mount;
+	*err = mounting->error;
+	free_mounting(mounting);
+	return mount;
+}
+
+int nfs_mount(const struct staging *staging, struct error *err)
+{
+	auto_close int mount = open_share(staging, err);
+
+	if (mount < 0)
+		return -1;
+	return mount_place(mount, staging->source, staging->path, MOUNT_STAGING, staging->attrs,
+			   err);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NFS_H
+#define ZCSI_NFS_H
+
+/*
+ * Shares of other hosts, mounted without a helper: by NFS 4.2 unless a mount flag says otherwise,
+ * which needs neither statd nor rpcbind.
+ */
+
+#include <stdbool.h>
+
+#include "node/attach/staging.h"
+
+#define NFS_MOUNT_MS 30000 /* what a server that works needs at the very most */
+
+/* "server:/share", as the kernel is told and as mountinfo says it; [] around an IPv6 address. */
+char *nfs_source(struct arena *arena, const char *server, const char *share);
+/* "vers=4.1", "nolock": a mount flag that is for NFS; its value is for the kernel to judge. */
+bool nfs_takes(const char *flag);
+
+/* For struct staging. ERR_UNAVAILABLE: no answer in time, and nothing will be mounted later. */
+int nfs_mount(const struct staging *staging, struct error *err);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Zvols with file systems.
+ *
+ * Invariant: a device is formatted when libblkid, reading it, finds nothing and zcsi:formatted is
+ * unset, and never otherwise. The record is written after the file system and before its first
+ * mount. So a crash leaves a blank device, which is formatted; or one with a file system that was
+ * never mounted and is not recorded, which is taken over as a clone is; or a recorded one, which is
+ * mounted. A program that outlives its daemon has the device to itself (O_EXCL), and who comes
+ * then is refused.
+ */
+#include "node/attach/zvol.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "common/child.h"
+#include "common/log.h"
+#include "node/catalog/change.h"
+#include "node/attach/probe.h"
+#include "node/attach/device.h"
+#include "node/attach/mkfs.h"
+#include "node/mount/call.h"
+#include "node/host/node.h"
+#include "node/zfs/zfs.h"
+
+static int read_device(const char *dataset, int64_t deadline, struct content *ret,
+		       struct error *err)
+{
+	auto_close int device = device_open(dataset, O_EXCL, deadline, err);
+
+	return device < 0 ? -1 : content_read(device, ret, err);
+}
+
+/* Nobody else has it open for himself, nor do we when this returns. */
+static int look(const char *dataset, int64_t deadline, struct content *ret, struct error *err)
+{
+	int failed = read_device(dataset, deadline, ret, err);
+
+	child_settle();
+	return failed;
+}
+
+static int check_content(const struct dataset *dataset, const struct content *content,
+			 struct error *err)
+{
+	if (!strcmp(content->type, dataset->format->name) ||
+	    (!*content->type && !dataset->formatted))
+		return 0;
+	if (!*content->type)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "it was formatted once (its property zcsi:formatted says so) and "
+			    "libblkid finds nothing on its device now; restore it from a snapshot, "
+			    "or delete it");
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "it is %s, but its device has '%s' on it, which is not overwritten; move that "
+		    "away, or delete the volume",
+		    dataset->format->description, content->type);
+}
+
+/* What was made or taken over is there, and is no copy of what was there before. */
+static int verify(const struct dataset *dataset, int64_t deadline, const struct content *before,
+		  struct error *err)
+{
+	struct content now;
+
+	if (look(dataset->name, deadline, &now, err) < 0)
+		return -1;
+	if (!strcmp(now.type, dataset->format->name) && strcmp(now.uuid, before->uuid) != 0)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "its device was to have %s with a new UUID and has '%s' with '%s'; if the "
+		    "volume was never used, delete it",
+		    dataset->format->description, now.type, now.uuid);
+}
+
+static int record(struct rpc_call *call, const struct dataset *dataset, struct error *err)
+{
+	struct node *node = call->app;
+	struct zfs_properties properties = {.n = 0};
+	struct dataset formatted = *dataset;
+
+	zfs_property(&properties, "zcsi:formatted", dataset->format->name);
+	if (zfs_set(dataset->name, &properties, err) < 0)
+		return -1;
+	formatted.formatted = true;
+	catalog_put(node->catalog, &formatted);
+	return 0;
+}
+
+static int prepare(const struct staging *staging, struct error *err)
+{
+	const struct dataset *dataset = staging->dataset;
+	const int64_t deadline = staging->call->deadline;
+	struct content content;
+
+	if (look(dataset->name, deadline, &content, err) < 0 ||
+	    check_content(dataset, &content, err) < 0)
+		return -1;
+	if (dataset->formatted)
+		return 0;
+	log_info(*content.type ? "a file system is taken over" : "a file system is made",
+		 log_str("volume", dataset->id), log_str("type", dataset->format->name));
+	int failed = *content.type ? filesystem_renew(dataset->format, staging->source, err)
+				   : filesystem_make(dataset->format, staging->source, err);
+	if (failed || verify(dataset, deadline, &content, err) < 0)
+		return -1;
+	return record(staging->call, dataset, err);
+}
+
+int zvol_stage(const struct staging *staging, struct error *err)
+{
+	if (prepare(staging, err) < 0)
+		return -1;
+	auto_close int mount = mount_create(staging->format->name, staging->source, NULL, err);
+	if (mount < 0 || filesystem_grow(staging->format, mount, err) < 0)
+		return -1;
+	return mount_place(mount, staging->source, staging->path, MOUNT_STAGING, staging->attrs,
+			   err);
+}
+
+/* A staging may be read-only; a copy of its mount that is attached nowhere need not be. */
+int zvol_grow(const struct format *format, const char *path, struct error *err)
+{
+	struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
+	auto_close int mount = mount_call_open(path, OPEN_TREE_CLONE);
+
+	if (mount < 0 || mount_setattr(mount, "", AT_EMPTY_PATH, &writable, sizeof(writable)))
+		return fail_errno(err, "cannot take the mount '%s'", path);
+	return filesystem_grow(format, mount, err);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The catalog: holdings under one mutex, and the questions that they answer.
+ *
+ * Invariant: nothing is said to be missing before the whole pool was read, nor while it cannot
+ * be. How it comes to know is for catalog_read.c and catalog_names.c, and how it changes for
+ * catalog_change.c.
+ */
+#include "node/catalog/catalog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/thread.h"
+#include "node/catalog/catalog_inside.h"
+#include "node/zfs/lock_file.h"
+#include "node/zfs/hung.h"
+
+struct catalog *catalog_new(const char *parent, unsigned rescan_seconds)
+{
+	struct catalog *catalog = mem_alloc(sizeof(*catalog));
+	pthread_condattr_t monotonic;
+
+	catalog->parent = mem_strdup(parent);
+	catalog->rescan_ms = (int64_t)rescan_seconds * 1000;
+	catalog->retry_ms = 1000;
+	if (asprintf(&catalog->problem, "'%s' is still being read; try again", parent) < 0)
+		abort();
+	holdings_init(&catalog->holdings);
+	pthread_mutex_init(&catalog->mutex, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&catalog->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return catalog;
+}
+
+const char *catalog_parent(const struct catalog *catalog)
+{
+	return catalog->parent;
+}
+
+void catalog_on_read(struct catalog *catalog, void (*reap)(struct catalog *catalog, void *arg),
+		     void *arg)
+{
+	catalog->reap = reap;
+	catalog->reap_arg = arg;
+}
+
+bool catalog_wait(struct catalog *catalog, int64_t deadline)
+{
+	struct timespec until = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
+
+	return pthread_cond_timedwait(&catalog->changed, &catalog->mutex, &until) != ETIMEDOUT;
+}
+
+int catalog_start(struct catalog *catalog, struct error *err)
+{
+	if (lock_file_open(catalog->parent, err) < 0)
+		return -1;
+	unfinished_watch(catalog_doubt, catalog);
+	if (thread_start(&catalog->thread, NULL, catalog_run, catalog))
+		return fail_errno(err, "cannot start the catalog's thread");
+	catalog->started = true;
+	return 0;
+}
+
+void catalog_free(struct catalog *catalog)
+{
+	if (!catalog)
+		return;
+	pthread_mutex_lock(&catalog->mutex);
+	catalog->stopping = true;
+	pthread_cond_broadcast(&catalog->changed);
+	pthread_mutex_unlock(&catalog->mutex);
+	if (catalog->started)
+		pthread_join(catalog->thread, NULL);
+	lock_file_close();
+	holdings_fini(&catalog->holdings);
+	change_fini(catalog);
+	for (size_t i = 0; i < catalog->n_origins; i++)
+		free(catalog->origins[i]);
+	free(catalog->origins);
+	pthread_cond_destroy(&catalog->changed);
+	pthread_mutex_destroy(&catalog->mutex);
+	free(catalog->problem);
+	free(catalog->parent);
+	free(catalog);
+}
+
+void catalog_rescan(struct catalog *catalog)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	catalog->due = 0;
+	pthread_cond_broadcast(&catalog->changed);
+}
+
+void catalog_reap(struct catalog *catalog)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	catalog->reap_due = true;
+	pthread_cond_broadcast(&catalog->changed);
+}
+
+static int64_t bounded(int64_t deadline)
+{
+	int64_t limit = now_ms() + CATALOG_WAIT_MS;
+
+	return deadline < limit ? deadline : limit;
+}
+
+int catalog_ready(struct catalog *catalog, int64_t deadline, struct error *err)
+{
+	deadline = bounded(deadline);
+	while (catalog->state == CATALOG_LOADING && !catalog->stopping)
+		if (!catalog_wait(catalog, deadline))
+			break;
+	if (catalog->state == CATALOG_READY)
+		return 0;
+	return fail(err, ERR_UNAVAILABLE, "%s", catalog->problem);
+}
+
+int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	uint64_t wanted = catalog->readings_begun + 1;
+
+	deadline = bounded(deadline);
+	catalog->due = 0;
+	pthread_cond_broadcast(&catalog->changed);
+	while (catalog->readings_done < wanted && !catalog->stopping && !catalog->unfinished)
+		if (!catalog_wait(catalog, deadline))
+			return fail(err, ERR_UNAVAILABLE, "'%s' cannot be read in time; try again",
+				    catalog->parent);
+	return catalog_ready(catalog, deadline, err);
+}
+
+int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,
+		struct dataset **ret, struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	if (catalog_ready(catalog, deadline, err) < 0)
+		return -1;
+	const struct dataset *found = index_get(&catalog->holdings.datasets, id);
+	if (!found)
+		return fail(err, ERR_NOT_FOUND, "volume '%s' does not exist under '%s'", id,
+			    catalog->parent);
+	*ret = dataset_copy(arena, found);
+	return 0;
+}
+
+int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,
+		     struct snapshot **ret, struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	if (catalog_ready(catalog, deadline, err) < 0)
+		return -1;
+	const struct snapshot *found = index_get(&catalog->holdings.snapshots, id);
+	if (!found)
+		return fail(err, ERR_NOT_FOUND, "snapshot '%s' does not exist under '%s'", id,
+			    catalog->parent);
+	*ret = holdings_show(&catalog->holdings, arena, found);
+	return 0;
+}
+
+int catalog_snapshot_named(struct catalog *catalog, int64_t deadline, struct arena *arena,
+			   const char *name, struct snapshot **ret, struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	if (catalog_ready(catalog, deadline, err) < 0)
+		return -1;
+	const struct snapshot *found = holdings_named(&catalog->holdings, name);
+	if (!found)
+		return fail(err, ERR_NOT_FOUND, "no snapshot under '%s' has the name '%s'",
+			    catalog->parent, name);
+	*ret = holdings_show(&catalog->holdings, arena, found);
+	return 0;
+}
+
+int catalog_group(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *group,
+		  struct snapshot_list *ret, struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	if (catalog_ready(catalog, deadline, err) < 0)
+		return -1;
+	holdings_group(&catalog->holdings, arena, group, ret);
+	if (!ret->n)
+		return fail(err, ERR_NOT_FOUND, "no snapshot under '%s' is of group '%s'",
+			    catalog->parent, group);
+	return 0;
+}
+
+int catalog_page(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *after,
+		 size_t max, struct dataset_list *ret, bool *ret_more, struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	const struct index *index = &catalog->holdings.datasets;
+
+	if (catalog_ready(catalog, deadline, err) < 0)
+		return -1;
+	size_t at = index_after(index, after);
+	size_t left = index->n - at;
+	*ret = (struct dataset_list){.n = left < max ? left : max};
+	ret->rows = arena_alloc(arena, (ret->n + 1) * sizeof(*ret->rows));
+	for (size_t i = 0; i < ret->n; i++)
+		ret->rows[i] = dataset_copy(arena, index->rows[at + i]);
+	*ret_more = left > max;
+	return 0;
+}
+
+int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *arena,
+		      const struct snapshot_query *query, struct snapshot_list *ret, bool *ret_more,
+		      struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	if (catalog_ready(catalog, deadline, err) < 0)
+		return -1;
+	holdings_page(&catalog->holdings, arena, query, ret, ret_more);
+	return 0;
+}
+
+void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	const struct index *index = &catalog->holdings.trashed;
+
+	ret->n = index->n;
+	ret->rows = arena_alloc(arena, (index->n + 1) * sizeof(*ret->rows));
+	for (size_t i = 0; i < index->n; i++)
+		ret->rows[i] = dataset_copy(arena, index->rows[i]);
+}
+
+size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char ***ret)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	size_t n = catalog->n_origins;
+
+	*ret = arena_alloc(arena, (n + 1) * sizeof(**ret));
+	for (size_t i = 0; i < n; i++) {
+		(*ret)[i] = arena_strdup(arena, catalog->origins[i]);
+		free(catalog->origins[i]);
+	}
+	catalog->n_origins = 0;
+	return n;
+}
+
+void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_pool *ret)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	*ret = (struct catalog_pool){.guid = catalog->pool_guid,
+				     .available = catalog->available,
+				     .loading = catalog->state == CATALOG_LOADING,
+				     .problem = arena_strdup(arena, catalog->problem)};
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Changes of the catalog: those that the agent makes, and those that it is told of.
+ *
+ * Invariant: what the agent knows to be so is said at once, and what it does not (guids, sizes,
+ * others' doings) is read again soon, a burst of changes in one program.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/catalog/catalog_inside.h"
+
+void catalog_put(struct catalog *catalog, const struct dataset *dataset)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	change_make(catalog, (struct change){.dataset = dataset_dup(dataset)});
+	change_stale(catalog, dataset->name, false);
+}
+
+void catalog_put_snapshot(struct catalog *catalog, const struct snapshot *snapshot)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	change_make(catalog, (struct change){.snapshot = snapshot_dup(snapshot)});
+	change_stale(catalog, snapshot->zfs_name, false);
+}
+
+void catalog_drop(struct catalog *catalog, const char *zfs_name)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	change_make(catalog, (struct change){.zfs_name = mem_strdup(zfs_name)});
+	change_stale(catalog, zfs_name, false);
+}
+
+void catalog_snapshots_of(struct catalog *catalog, struct arena *arena,
+			  const struct dataset *dataset, struct snapshot_list *ret)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	holdings_snapshots_of(&catalog->holdings, arena, dataset->name, ret);
+}
+
+void catalog_move(struct catalog *catalog, const struct dataset *dataset, const char *name,
+		  const struct snapshot_list *snapshots)
+{
+	struct dataset moved = *dataset;
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	moved.name = (char *)name;
+	change_make(catalog, (struct change){.dataset = dataset_dup(&moved)});
+	for (size_t i = 0; i < snapshots->n; i++) {
+		struct snapshot row = *snapshots->rows[i];
+		auto_free char *zfs_name = NULL;
+		change_make(catalog, (struct change){.zfs_name = mem_strdup(row.zfs_name)});
+		if (asprintf(&zfs_name, "%s@%s", name, snapshot_leaf(&row)) < 0)
+			abort();
+		row.zfs_name = zfs_name;
+		change_make(catalog, (struct change){.snapshot = snapshot_dup(&row)});
+	}
+	change_make(catalog, (struct change){.zfs_name = mem_strdup(dataset->name)});
+	change_stale(catalog, dataset->name, false);
+	change_stale(catalog, name, false);
+}
+
+/* How many snapshots a deleted volume has, of any kind, decides when it is reaped. */
+void catalog_touch(struct catalog *catalog, const char *zfs_name)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	auto_free char *dataset = mem_strdup(zfs_name);
+	bool family = dataset_is_trash(catalog->parent, zfs_name) && strchr(zfs_name, '@');
+
+	if (family)
+		*strchr(dataset, '@') = '\0';
+	change_stale(catalog, dataset, family);
+}
+
+void catalog_lose(struct catalog *catalog)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	catalog->lost = true;
+	pthread_cond_broadcast(&catalog->changed);
+}
+
+void catalog_follow(struct catalog *catalog, bool told)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	catalog->told = told;
+	catalog->lost = true;
+	pthread_cond_broadcast(&catalog->changed);
+}
+
+static size_t claim_of(const struct catalog *catalog, const char *key)
+{
+	size_t i = 0;
+
+	while (i < catalog->n_claims && strcmp(catalog->claims[i], key) != 0)
+		i++;
+	return i;
+}
+
+int catalog_claim(struct catalog *catalog, int64_t deadline, const char *key, struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	while (claim_of(catalog, key) < catalog->n_claims)
+		if (!catalog_wait(catalog, deadline))
+			return fail(err, ERR_ABORTED, "another call for the same is still running");
+	catalog->claims =
+		mem_resize(catalog->claims, (catalog->n_claims + 1) * sizeof(*catalog->claims));
+	catalog->claims[catalog->n_claims++] = mem_strdup(key);
+	return 0;
+}
+
+void catalog_release(struct catalog *catalog, const char *key)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	size_t at = claim_of(catalog, key);
+
+	free(catalog->claims[at]);
+	catalog->claims[at] = catalog->claims[--catalog->n_claims];
+	pthread_cond_broadcast(&catalog->changed);
+}

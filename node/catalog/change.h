@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CATALOG_CHANGE_H
+#define ZCSI_CATALOG_CHANGE_H
+
+/* What those tell the catalog who change the pool, and how they keep out of each other's way. */
+
+#include "node/catalog/catalog.h"
+
+/* The agent has made or changed it; or what had this name is gone. */
+void catalog_put(struct catalog *catalog, const struct dataset *dataset);
+void catalog_put_snapshot(struct catalog *catalog, const struct snapshot *snapshot);
+void catalog_drop(struct catalog *catalog, const char *zfs_name);
+/*
+ * A dataset and these snapshots of it have this name now, in the trash. They are listed before ZFS
+ * renames it: a reading in between finds none of the old names and forgets them.
+ */
+void catalog_snapshots_of(struct catalog *catalog, struct arena *arena,
+			  const struct dataset *dataset, struct snapshot_list *ret);
+void catalog_move(struct catalog *catalog, const struct dataset *dataset, const char *name,
+		  const struct snapshot_list *snapshots);
+
+/*
+ * Somebody may have changed what has this name, and it is read again within a second: the parent,
+ * a volume, a deleted one, or a snapshot of one.
+ */
+void catalog_touch(struct catalog *catalog, const char *zfs_name);
+/* Somebody may have changed anything: all is read again, though not without a rest in between. */
+void catalog_lose(struct catalog *catalog);
+/* From now on catalog_touch tells every change, or does not: all is read now, and later seldom. */
+void catalog_follow(struct catalog *catalog, bool told);
+
+/*
+ * All deleted volumes; and the snapshots made for clones that would not go by themselves, each
+ * once in a reading of all.
+ */
+void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);
+size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char ***ret);
+
+/* Run soon what follows a reading; returns at once. */
+void catalog_reap(struct catalog *catalog);
+
+/* One caller at a time has a key; the others wait for it. -1: ERR_ABORTED at the deadline. */
+int catalog_claim(struct catalog *catalog, int64_t deadline, const char *key, struct error *err);
+void catalog_release(struct catalog *catalog, const char *key);
+
+#endif

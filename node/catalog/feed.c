@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The feed: from the lines of `zpool events` to what the catalog has to read again.
+ *
+ * Invariant: the catalog counts on being told only while the program runs, and reads all when it
+ * has begun or ended. The kernel first tells what it still remembers, which is no news when nothing
+ * was read yet. The program is not told which pool: of others' events it would tell nothing, not
+ * even, until the next of ours, that it has lost some.
+ */
+#include "node/catalog/feed.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/follow.h"
+#include "common/log.h"
+#include "common/thread.h"
+#include "node/zfs/events.h"
+#include "node/zfs/zfs.h"
+
+#define RETRY_MS     1000   /* after it has ended; doubles */
+#define RETRY_MAX_MS 300000 /* up to this; what ran longer has done well */
+#define LOOK_MS      60000  /* for a kernel that has got its ZFS meanwhile */
+#define OLD_NEWS_MS  10000  /* in which the kernel has told all that it remembered */
+#define TICK_MS      10     /* by so much an event's time may be behind */
+
+struct feed {
+	struct catalog *catalog;
+	struct events events;
+	struct follow follow;
+	bool runs;
+	int64_t began;
+	int stop; /* can be read when the thread is to end */
+	pthread_t thread;
+};
+
+static const char *const argv[] = {"zpool", "events", "-Hfv", NULL};
+
+static int64_t wall_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void begin(struct feed *feed)
+{
+	struct error err;
+
+	feed->began = now_ms();
+	feed->events = (struct events){.parent = catalog_parent(feed->catalog)};
+	if (follow_start(&feed->follow, argv, &err) < 0) {
+		log_warn("changes of the pool are not told", log_str("error", err.text));
+		return;
+	}
+	feed->runs = true;
+	log_info("changes of the pool are told");
+	catalog_follow(feed->catalog, true);
+}
+
+static void take_line(void *arg, const char *line)
+{
+	struct feed *feed = arg;
+	struct news news;
+
+	/* After that it does not matter what the clock was set to. */
+	if (now_ms() - feed->began > OLD_NEWS_MS)
+		feed->events.since = 0;
+	if (!events_line(&feed->events, line, &news))
+		return;
+	if (news.all)
+		catalog_lose(feed->catalog);
+	for (size_t i = 0; i < news.n; i++)
+		catalog_touch(feed->catalog, news.names[i]);
+}
+
+/* False when the thread is to end. */
+static bool follow(struct feed *feed)
+{
+	struct error err;
+
+	int ended = follow_lines(&feed->follow, feed->stop, take_line, feed, &err);
+	feed->runs = false;
+	if (!ended)
+		return false;
+	log_warn("changes of the pool are not told any more", log_str("error", err.text));
+	catalog_follow(feed->catalog, false);
+	return true;
+}
+
+/* False when the thread is to end. */
+static bool rest(const struct feed *feed, int64_t ms)
+{
+	struct pollfd stop = {.fd = feed->stop, .events = POLLIN};
+
+	return poll(&stop, 1, (int)ms) <= 0;
+}
+
+static int64_t pause_after(const struct feed *feed, int64_t pause)
+{
+	if (!zfs_tells_events())
+		return LOOK_MS;
+	if (now_ms() - feed->began > RETRY_MAX_MS)
+		return RETRY_MS;
+	return pause * 2 < RETRY_MAX_MS ? pause * 2 : RETRY_MAX_MS;
+}
+
+static void *run(void *arg)
+{
+	struct feed *feed = arg;
+	int64_t pause = RETRY_MS / 2;
+
+	do {
+		if (!feed->runs && zfs_tells_events())
+			begin(feed);
+		if (feed->runs && !follow(feed))
+			break;
+		pause = pause_after(feed, pause);
+	} while (rest(feed, pause));
+	return NULL;
+}
+
+static void feed_free(struct feed *feed)
+{
+	if (feed->runs)
+		follow_end(&feed->follow);
+	mem_cleanup_close(&feed->stop);
+	free(feed);
+}
+
+struct feed *feed_start(struct catalog *catalog, struct error *err)
+{
+	struct feed *feed = mem_alloc(sizeof(*feed));
+
+	feed->catalog = catalog;
+	feed->stop = eventfd(0, EFD_CLOEXEC);
+	if (feed->stop >= 0 && zfs_tells_events()) {
+		begin(feed);
+		feed->events.since = wall_ms() - TICK_MS;
+	}
+	if (feed->stop >= 0 && !thread_start(&feed->thread, NULL, run, feed))
+		return feed;
+	fail_errno(err, "cannot start the feed's thread");
+	feed_free(feed);
+	return NULL;
+}
+
+void feed_stop(struct feed *feed)
+{
+	if (!feed)
+		return;
+	eventfd_write(feed->stop, 1);
+	pthread_join(feed->thread, NULL);
+	feed_free(feed);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Lists of snapshots, a page at a time.
+ *
+ * Invariant: a page begins after an id, whether that still exists or not, so snapshots that come
+ * and go between two pages move no others.
+ */
+#include <string.h>
+
+#include "node/catalog/inventory.h"
+
+/* The ids of a volume's snapshots begin alike, cut ones too: they stand together. */
+static bool in_range(const struct snapshot_query *query, const struct snapshot *snapshot)
+{
+	if (!*query->dataset_id)
+		return true;
+	char beginning[DATASET_ID_MAX + 2];
+	stpcpy(stpcpy(beginning, query->dataset_id), "@");
+	return !strncmp(snapshot->id, beginning, snapshot_id_prefix(query->dataset_id));
+}
+
+static size_t range_start(const struct holdings *holdings, const struct snapshot_query *query)
+{
+	char beginning[DATASET_ID_MAX + 2];
+
+	stpcpy(stpcpy(beginning, query->dataset_id), *query->dataset_id ? "@" : "");
+	if (*query->dataset_id)
+		beginning[snapshot_id_prefix(query->dataset_id)] = '\0';
+	const char *from = strcmp(query->after, beginning) > 0 ? query->after : beginning;
+	return index_from(&holdings->snapshots, from, from);
+}
+
+void holdings_page(const struct holdings *holdings, struct arena *arena,
+		   const struct snapshot_query *query, struct snapshot_list *ret, bool *ret_more)
+{
+	const struct index *index = &holdings->snapshots;
+
+	*ret = (struct snapshot_list){.rows = arena_alloc(arena, query->max * sizeof(*ret->rows))};
+	*ret_more = false;
+	if (strlen(query->dataset_id) > DATASET_ID_MAX)
+		return;
+	for (size_t i = range_start(holdings, query); i < index->n; i++) {
+		const struct snapshot *snapshot = index->rows[i];
+		if (!in_range(query, snapshot))
+			break;
+		if (!strcmp(snapshot->id, query->after) ||
+		    (*query->dataset_id && strcmp(snapshot->dataset_id, query->dataset_id) != 0))
+			continue;
+		if (ret->n == query->max) {
+			*ret_more = true;
+			break;
+		}
+		ret->rows[ret->n++] = holdings_show(holdings, arena, snapshot);
+	}
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The journal that keeps older readings from undoing changes, and the list of what to read again.
+ *
+ * Invariant: while somebody reads the pool, every change is in the journal, in order. What was
+ * changed since a reading began may come out of it as it was before, so the reading's word on it
+ * is not taken: a reading of all is followed by the changes since, a reading of one name gives way.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "node/catalog/catalog_inside.h"
+
+#define SETTLE_MS 1000 /* after a change, so that a burst of them costs one program */
+#define STALE_MAX 1024 /* names; more than the kernel tells again when one begins to listen */
+
+static void apply(struct holdings *holdings, const char *parent, const struct change *change)
+{
+	if (change->dataset)
+		holdings_put_dataset(holdings, parent, change->dataset);
+	else if (change->snapshot)
+		holdings_put_snapshot(holdings, parent, change->snapshot);
+	else
+		holdings_drop(holdings, change->zfs_name);
+}
+
+static void change_free(struct change *change)
+{
+	free(change->dataset);
+	free(change->snapshot);
+	free(change->zfs_name);
+}
+
+static const char *name_of(const struct change *change)
+{
+	if (change->dataset)
+		return change->dataset->name;
+	return change->snapshot ? change->snapshot->zfs_name : change->zfs_name;
+}
+
+void change_make(struct catalog *catalog, struct change change)
+{
+	apply(&catalog->holdings, catalog->parent, &change);
+	if (!catalog->readers) {
+		change_free(&change);
+		return;
+	}
+	catalog->journal =
+		mem_resize(catalog->journal, (catalog->n_journal + 1) * sizeof(*catalog->journal));
+	catalog->journal[catalog->n_journal++] = change;
+}
+
+size_t change_mark(struct catalog *catalog)
+{
+	catalog->readers++;
+	return catalog->n_journal;
+}
+
+void change_unmark(struct catalog *catalog)
+{
+	if (--catalog->readers)
+		return;
+	for (size_t i = 0; i < catalog->n_journal; i++)
+		change_free(&catalog->journal[i]);
+	catalog->n_journal = 0;
+}
+
+bool change_between(const struct catalog *catalog, size_t mark, size_t until, const char *zfs_name)
+{
+	for (size_t i = mark; i < until; i++)
+		if (!strcmp(name_of(&catalog->journal[i]), zfs_name))
+			return true;
+	return false;
+}
+
+void change_replay(const struct catalog *catalog, size_t mark, struct holdings *holdings)
+{
+	for (size_t i = mark; i < catalog->n_journal; i++)
+		apply(holdings, catalog->parent, &catalog->journal[i]);
+}
+
+void change_stale(struct catalog *catalog, const char *zfs_name, bool family)
+{
+	for (size_t i = 0; i < catalog->n_stale; i++) {
+		if (strcmp(catalog->stale[i].zfs_name, zfs_name))
+			continue;
+		catalog->stale[i].family |= family;
+		return;
+	}
+	if (catalog->n_stale == STALE_MAX) {
+		change_forget(catalog);
+		catalog->lost = true;
+	}
+	if (!catalog->n_stale && catalog->stale_due > now_ms() + SETTLE_MS) {
+		catalog->stale_due = now_ms() + SETTLE_MS;
+		pthread_cond_broadcast(&catalog->changed);
+	}
+	catalog->stale =
+		mem_resize(catalog->stale, (catalog->n_stale + 1) * sizeof(*catalog->stale));
+	catalog->stale[catalog->n_stale++] = (struct target){mem_strdup(zfs_name), family};
+}
+
+void change_forget(struct catalog *catalog)
+{
+	for (size_t i = 0; i < catalog->n_stale; i++)
+		free(catalog->stale[i].zfs_name);
+	catalog->n_stale = 0;
+}
+
+void change_fini(struct catalog *catalog)
+{
+	change_forget(catalog);
+	for (size_t i = 0; i < catalog->n_claims; i++)
+		free(catalog->claims[i]);
+	free(catalog->stale);
+	free(catalog->journal);
+	free(catalog->claims);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CATALOG_JOURNAL_H
+#define ZCSI_CATALOG_JOURNAL_H
+
+/* What has changed: while somebody reads, and since it was read. All with the catalog's mutex. */
+
+#include "node/catalog/catalog.h"
+
+/* Something was put in, or what had this name went; one of the three. */
+struct change {
+	struct dataset *dataset;
+	struct snapshot *snapshot;
+	char *zfs_name;
+};
+
+/* To be read again; a family is a dataset and its snapshots. */
+struct target {
+	char *zfs_name;
+	bool family;
+};
+
+/* Make a change and, while somebody reads, remember it; the change is handed over. */
+void change_make(struct catalog *catalog, struct change change);
+/* Somebody begins to read: where the journal is; and has taken note of it. */
+size_t change_mark(struct catalog *catalog);
+void change_unmark(struct catalog *catalog);
+/* Between two marks, this name was changed; or make all changes since one in other holdings. */
+bool change_between(const struct catalog *catalog, size_t mark, size_t until, const char *zfs_name);
+void change_replay(const struct catalog *catalog, size_t mark, struct holdings *holdings);
+/* To be read again soon; and all that is, forgotten. */
+void change_stale(struct catalog *catalog, const char *zfs_name, bool family);
+void change_forget(struct catalog *catalog);
+void change_fini(struct catalog *catalog);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * How the catalog reads the pool, and its thread, which knows when to read what.
+ *
+ * Invariant: the mutex is never held while a program runs, and what is read is put in order
+ * before it is taken again: a pool of 100,000 snapshots takes a minute to read and a moment to
+ * take over.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "node/catalog/catalog_inside.h"
+#include "node/zfs/lock_file.h"
+#include "node/zfs/hung.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_read.h"
+
+#define RETRY_MS       1000 /* while there is a problem; doubles up to the rescan time */
+#define PAUSE_READINGS 10   /* as long as the last reading took, so often it rests */
+#define TOLD_RESCANS   10   /* to one, when others' changes are told */
+#define LOCK_MS        50   /* how often to ask whether another has ended */
+
+static int64_t earlier(int64_t one, int64_t other)
+{
+	return one < other ? one : other;
+}
+
+/* The pool can be read; or cannot, and why. Logged when it becomes so, not each time it is seen. */
+static void set_state(struct catalog *catalog, enum catalog_state state, const char *problem)
+{
+	if (catalog->state == state && !strcmp(catalog->problem, problem))
+		return;
+	catalog->state = state;
+	free(catalog->problem);
+	catalog->problem = mem_strdup(problem);
+	if (state == CATALOG_READY)
+		log_info("the pool can be used", log_str("dataset", catalog->parent),
+			 log_int("volumes", (long long)catalog->holdings.datasets.n),
+			 log_int("snapshots", (long long)catalog->holdings.snapshots.n));
+	else
+		log_warn("the pool cannot be used", log_str("dataset", catalog->parent),
+			 log_str("problem", problem));
+}
+
+/* Without the mutex. The guid is asked for first: it tells a missing pool from a missing parent. */
+static int read_pool(struct arena *arena, const char *parent, uint64_t *ret_guid,
+		     struct reading *ret, struct error *err)
+{
+	if (zfs_pool_guid(parent, ret_guid, err) < 0)
+		return -1;
+	if (zfs_list(arena, parent, ret, err) == 0)
+		return 0;
+	return err->code == ERR_NOT_FOUND ? zfs_no_parent(parent, err) : -1;
+}
+
+static void keep_origins(struct catalog *catalog, const struct reading *reading)
+{
+	for (size_t i = 0; i < catalog->n_origins; i++)
+		free(catalog->origins[i]);
+	catalog->n_origins = reading->n_origins;
+	catalog->origins =
+		mem_resize(catalog->origins, (reading->n_origins + 1) * sizeof(*catalog->origins));
+	for (size_t i = 0; i < reading->n_origins; i++)
+		catalog->origins[i] = mem_strdup(reading->origins[i]);
+}
+
+/* Take over what was read; *fresh is what was held before. */
+static void take_over(struct catalog *catalog, size_t mark, const struct reading *reading,
+		      struct holdings *fresh)
+{
+	struct holdings old = catalog->holdings;
+
+	change_replay(catalog, mark, fresh);
+	catalog->holdings = *fresh;
+	*fresh = old;
+	catalog->available = reading->available;
+	keep_origins(catalog, reading);
+}
+
+/* When to read next, after a reading that took this long, or failed. */
+static void plan(struct catalog *catalog, bool failed, int64_t took)
+{
+	int64_t now = now_ms(), next = now + catalog->rescan_ms;
+
+	catalog->rested = now + PAUSE_READINGS * took;
+	/* What was touched while it read waits already. */
+	if (!catalog->n_stale)
+		catalog->stale_due = next;
+	if (failed) {
+		next = earlier(next, now + catalog->retry_ms);
+		catalog->retry_ms = (next - now) * 2;
+	} else {
+		catalog->retry_ms = RETRY_MS;
+		next = now + catalog->rescan_ms * (catalog->told ? TOLD_RESCANS : 1);
+		if (next < catalog->rested)
+			next = catalog->rested;
+	}
+	/* Somebody may have asked for it while it read. */
+	catalog->due = earlier(catalog->due, next);
+}
+
+static void begin(struct catalog *catalog)
+{
+	catalog->readings_begun++;
+	catalog->due = INT64_MAX;
+	catalog->lost = false;
+	change_forget(catalog);
+}
+
+/* With the mutex, which it gives up while zfs runs. */
+static void read_all(struct catalog *catalog)
+{
+	uint64_t guid;
+	struct holdings fresh;
+	struct reading reading = {0};
+	struct arena arena;
+	struct error err;
+
+	arena_init(&arena, SIZE_MAX);
+	holdings_init(&fresh);
+	begin(catalog);
+	size_t mark = change_mark(catalog);
+	pthread_mutex_unlock(&catalog->mutex);
+	int64_t begun = now_ms();
+	bool failed = read_pool(&arena, catalog->parent, &guid, &reading, &err);
+	if (!failed)
+		holdings_fill(&fresh, catalog->parent, &reading);
+	pthread_mutex_lock(&catalog->mutex);
+	if (!failed) {
+		catalog->pool_guid = guid;
+		catalog->read = time(NULL);
+		take_over(catalog, mark, &reading, &fresh);
+		catalog->reap_due = true;
+	}
+	if (!catalog->unfinished)
+		set_state(catalog, failed ? CATALOG_PROBLEM : CATALOG_READY,
+			  failed ? err.text : "");
+	change_unmark(catalog);
+	catalog->readings_done++;
+	plan(catalog, failed, now_ms() - begun);
+	pthread_cond_broadcast(&catalog->changed);
+	pthread_mutex_unlock(&catalog->mutex);
+	holdings_fini(&fresh);
+	free(reading.text);
+	arena_fini(&arena);
+	pthread_mutex_lock(&catalog->mutex);
+}
+
+/* Without any names it is the parent that is read, for what is available. */
+static void read_stale(struct catalog *catalog)
+{
+	struct target *targets = catalog->stale;
+	size_t n = catalog->n_stale;
+	struct error err;
+
+	catalog->stale = NULL;
+	catalog->n_stale = 0;
+	catalog->stale_due = now_ms() + catalog->rescan_ms;
+	log_debug("what was changed is read again", log_int("names", (long long)n));
+	if (read_names(catalog, targets, n, &err) < 0)
+		catalog->due = 0;
+	catalog->reap_due |= !n;
+	for (size_t i = 0; i < n; i++) {
+		catalog->reap_due |= dataset_is_trash(catalog->parent, targets[i].zfs_name);
+		free(targets[i].zfs_name);
+	}
+	free(targets);
+}
+
+static void reap(struct catalog *catalog)
+{
+	catalog->reap_due = false;
+	if (!catalog->reap)
+		return;
+	pthread_mutex_unlock(&catalog->mutex);
+	catalog->reap(catalog, catalog->reap_arg);
+	pthread_mutex_lock(&catalog->mutex);
+}
+
+/*
+ * A `zfs create` of a zcsi-node that was killed may come to its end after we have read the pool,
+ * and would make what we have said is not there. So nothing is said before: calls are UNAVAILABLE,
+ * however long that zfs takes. One that hangs in the kernel hangs at a pool that cannot be read.
+ */
+static void await_lock(struct catalog *catalog)
+{
+	auto_free char *problem = NULL;
+
+	if (asprintf(&problem,
+		     "'%s' is still worked on by a zfs of the zcsi-node before this one, or by "
+		     "another zcsi-node; 'fuser -v %s' names it",
+		     catalog->parent, lock_file_path()) < 0)
+		abort();
+	while (!catalog->stopping && !lock_file_take()) {
+		set_state(catalog, CATALOG_LOADING, problem);
+		catalog_wait(catalog, now_ms() + LOCK_MS);
+	}
+}
+
+void catalog_doubt(void *arg, const char *problem)
+{
+	struct catalog *catalog = arg;
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	catalog->unfinished = true;
+	set_state(catalog, CATALOG_PROBLEM, problem);
+	pthread_cond_broadcast(&catalog->changed);
+}
+
+/* What was read before their end may have changed with it. */
+static void await_unfinished(struct catalog *catalog)
+{
+	char *text;
+
+	while (!catalog->stopping && (text = unfinished_text())) {
+		set_state(catalog, CATALOG_PROBLEM, text);
+		free(text);
+		catalog_wait(catalog, now_ms() + LOCK_MS);
+	}
+	catalog->unfinished = false;
+	catalog->due = 0;
+}
+
+void *catalog_run(void *arg)
+{
+	struct catalog *catalog = arg;
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	await_lock(catalog);
+	while (!catalog->stopping) {
+		bool ready = catalog->state == CATALOG_READY;
+		int64_t now = now_ms();
+		int64_t all = catalog->lost ? earlier(catalog->due, catalog->rested) : catalog->due;
+		int64_t some = ready ? catalog->stale_due : INT64_MAX;
+		if (catalog->unfinished)
+			await_unfinished(catalog);
+		else if (all <= now)
+			read_all(catalog);
+		else if (some <= now)
+			read_stale(catalog);
+		else if (ready && catalog->reap_due)
+			reap(catalog);
+		else
+			catalog_wait(catalog, earlier(all, some));
+	}
+	return NULL;
+}

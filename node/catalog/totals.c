@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The catalog in figures.
+ *
+ * Invariant: it takes what is in memory and waits for nothing but the mutex, so the loop may ask.
+ */
+#include "node/catalog/totals.h"
+
+#include "node/catalog/catalog_inside.h"
+
+static void copy_rows(const struct index *index, struct arena *arena, struct dataset_list *ret)
+{
+	ret->rows = arena_alloc(arena, (index->n + 1) * sizeof(*ret->rows));
+	for (; ret->n < index->n; ret->n++)
+		ret->rows[ret->n] = dataset_copy(arena, index->rows[ret->n]);
+}
+
+void catalog_figures(struct catalog *catalog, struct arena *arena, size_t max, struct figures *ret)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	const struct holdings *holdings = &catalog->holdings;
+	const struct index *volumes = &holdings->datasets;
+
+	*ret = (struct figures){.usable = catalog->state == CATALOG_READY,
+				.read = catalog->read,
+				.available = catalog->available,
+				.n_volumes = volumes->n,
+				.n_trashed = holdings->trashed.n,
+				.n_snapshots = holdings->snapshots.n};
+	for (size_t i = 0; i < volumes->n; i++) {
+		const struct dataset *dataset = volumes->rows[i];
+		ret->size += dataset->size;
+		ret->used += dataset->used;
+	}
+	if (volumes->n <= max)
+		copy_rows(volumes, arena, &ret->volumes);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What the user of --zfs-user, or of --zfs-over-ssh, may do with the parent dataset and below it.
+ *
+ * Invariant: one line for each permission, and the command that gives it. Whether zfs would be
+ * refused is concluded from what it and sudo list, for nothing is changed to find out.
+ */
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "node/agent/agent.h"
+#include "node/zfs/zfs_allow.h"
+#include "node/check/check.h"
+#include "node/zfs/ssh.h"
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+
+#define THING_MAX  700
+#define GROUPS_MAX 64
+
+static const struct {
+	const char *permission;
+	enum need need;
+	const char *use;
+} rows[] = {
+	{"create", NEEDED, "to make volumes"},
+	{"destroy", NEEDED, "to delete them"},
+	{"rename", NEEDED, "to put them into the trash"},
+	{"mount", NEEDED, "which zfs asks for with each of those"},
+	{"snapshot", NEEDED, "for snapshots"},
+	{"clone", NEEDED, "to make a volume of another"},
+	{"canmount", NEEDED, "for every volume"},
+	{"mountpoint", NEEDED, "for every volume"},
+	{"refquota", NEEDED, "for the size of a volume"},
+	{"userprop", NEEDED, "for what zcsi records"},
+	{"volsize", OPTIONAL, "for block volumes, ext4 and xfs"},
+	{"keyformat", OPTIONAL, "for encryption"},
+	{"keylocation", OPTIONAL, "for encryption"},
+	{"load-key", OPTIONAL, "for encryption"},
+};
+
+struct delegation {
+	struct check *check;
+	struct grantee who;
+	char *text; /* what zfs allow printed */
+};
+
+static void check_permission(const struct delegation *delegation, const char *permission,
+			     enum need need, const char *use)
+{
+	const char *dataset = delegation->check->settings->dataset, *user = delegation->who.user;
+	char thing[THING_MAX];
+
+	snprintf(thing, sizeof(thing), "zfs allow '%s' to '%s'", permission, user);
+	check_has(delegation->check, need, thing,
+		  allowed(delegation->text, &delegation->who, permission),
+		  "run 'zfs allow -u %s %s %s', %s", user, permission, dataset, use);
+}
+
+static void check_permissions(const struct delegation *delegation)
+{
+	const char *property;
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		check_permission(delegation, rows[i].permission, rows[i].need, rows[i].use);
+	for (size_t i = 0; (property = property_native(i)); i++)
+		check_permission(delegation, property, OPTIONAL, "for volumes that set it");
+}
+
+/* The names of the groups that sshd gives it. */
+static size_t groups_there(struct arena *arena, const char **ret)
+{
+	const char *argv[] = {"id", "-nG", NULL};
+	auto_free char *out = NULL;
+	struct error ignored;
+	size_t used = 0;
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, &ignored) < 0)
+		return 0;
+	char *rest = arena_strdup(arena, out), *name;
+	while (used < GROUPS_MAX && (name = strsep(&rest, " \n")) != NULL)
+		ret[used++] = name;
+	return used;
+}
+
+/* The names of the groups that setpriv gives it. */
+static size_t groups_here(struct arena *arena, const char *user, const char **ret)
+{
+	const struct passwd *entry = getpwnam(user);
+	gid_t numbers[GROUPS_MAX];
+	int n = GROUPS_MAX;
+	size_t used = 0;
+
+	if (!entry)
+		return 0;
+	getgrouplist(user, entry->pw_gid, numbers, &n);
+	for (int i = 0; i < n && i < GROUPS_MAX; i++) {
+		const struct group *group = getgrgid(numbers[i]);
+		if (group)
+			ret[used++] = arena_strdup(arena, group->gr_name);
+	}
+	return used;
+}
+
+/* What it has root do there. sudo -l says whether it would, and does nothing. */
+static void check_sudo(const struct delegation *delegation, struct arena *arena)
+{
+	static const struct {
+		const char *verb, *property;
+	} roots[] = {{"mount", NULL}, {"unmount", NULL}, {"set", "sharenfs=off"}};
+	const char *dataset = delegation->check->settings->dataset, *user = delegation->who.user;
+	const char *volume = arena_printf(arena, "%s/volume", dataset);
+	char thing[THING_MAX];
+	struct error ignored;
+
+	for (size_t i = 0; i < COUNT(roots); i++) {
+		const char *property = roots[i].property;
+		const char *argv[] = {"sudo",
+				      "-n",
+				      "-l",
+				      "zfs",
+				      roots[i].verb,
+				      property ? property : volume,
+				      property ? volume : NULL,
+				      NULL};
+		int failed = zfs_run_once(&(struct exec){.argv = argv}, NULL, &ignored);
+		snprintf(thing, sizeof(thing), "sudo 'zfs %s' to '%s'", roots[i].verb, user);
+		check_has(delegation->check, NEEDED, thing, !failed,
+			  "install sudo there, and write into /etc/sudoers.d/zcsi '%s ALL=(root) "
+			  "NOPASSWD: /usr/sbin/zfs ^(mount|unmount|set sharenfs=[^ ]+) "
+			  "%s/[^ /]+$'",
+			  user, dataset);
+	}
+}
+
+/* NULL: zfs runs as root, who may do all. */
+static const char *user_of(struct arena *arena, const struct settings *settings)
+{
+	if (!settings->zfs_over_ssh)
+		return settings->zfs_user;
+	const char *user = arena_printf(arena, "%.*s", (int)strcspn(settings->zfs_over_ssh, "@"),
+					settings->zfs_over_ssh);
+	return strcmp(user, "root") ? user : NULL;
+}
+
+static void check_zfs_allow(struct delegation *delegation, struct arena *arena)
+{
+	const char *dataset = delegation->check->settings->dataset;
+	char thing[THING_MAX];
+	struct error err;
+
+	if (zfs_allow(dataset, &delegation->text, &err) == 0) {
+		check_permissions(delegation);
+	} else {
+		snprintf(thing, sizeof(thing), "zfs allow of '%s'", dataset);
+		check_say(delegation->check, NEEDED, thing, -1, &err);
+	}
+	free(delegation->text);
+	if (ssh_server())
+		check_sudo(delegation, arena);
+}
+
+void check_allow(struct check *check)
+{
+	struct delegation delegation = {.check = check};
+	const char *groups[GROUPS_MAX];
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	delegation.who.user = user_of(&arena, check->settings);
+	delegation.who.groups = groups;
+	if (delegation.who.user) {
+		delegation.who.n_groups =
+			ssh_server() ? groups_there(&arena, groups)
+				     : groups_here(&arena, delegation.who.user, groups);
+		check_zfs_allow(&delegation, &arena);
+	}
+	arena_fini(&arena);
+}

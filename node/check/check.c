@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What the host itself has: kernel, capabilities, mounts that others see, certificates, endpoints.
+ *
+ * Invariant: each thing is looked at where the daemon will need it, in its own namespaces and with
+ * its own rights, rather than concluded from the kind of host this is.
+ */
+#include "node/check/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "common/privilege.h"
+#include "node/mount/mountinfo.h"
+#include "node/host/privileges.h"
+#include "node/zfs/zfs_run.h"
+#include "transport/acceptor.h"
+
+#define THING_MAX 600
+
+/* remedy: NULL when it is there. */
+static void put_line(struct check *check, enum need need, const char *thing, const char *remedy)
+{
+	if (!remedy)
+		fprintf(check->out, "ok %s\n", thing);
+	else
+		fprintf(check->out, "%s %s: %s\n", need == NEEDED ? "MISSING" : "optional", thing,
+			remedy);
+	check->missing |= remedy && need == NEEDED;
+}
+
+void check_say(struct check *check, enum need need, const char *thing, int failed,
+	       const struct error *err)
+{
+	put_line(check, need, thing, failed ? err->text : NULL);
+}
+
+void check_has(struct check *check, enum need need, const char *thing, bool has, const char *remedy,
+	       ...)
+{
+	char text[ERROR_TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, remedy);
+	vsnprintf(text, sizeof(text), remedy, ap);
+	va_end(ap);
+	put_line(check, need, thing, has ? NULL : text);
+}
+
+/* A size of 0 is refused by every kernel that has it, before it looks at anything else. */
+static void check_kernel(struct check *check)
+{
+	struct utsname kernel;
+	struct error err;
+	int failed = 0;
+
+	uname(&kernel);
+	mount_setattr(-1, "", 0, NULL, 0);
+	if (errno == ENOSYS)
+		failed = fail(&err, ERR_FAILED_PRECONDITION,
+			      "this is %s; zcsi-node needs Linux 5.12 or later", kernel.release);
+	else if (errno != EINVAL)
+		failed = fail_errno(&err, "something forbids it, such as a filter of system "
+					  "calls: allow those of mounting (systemd's @mount)");
+	check_say(check, NEEDED, "system call mount_setattr(2)", failed, &err);
+}
+
+static void check_capabilities(struct check *check)
+{
+	bool openzfs = zfs_is_the_kernels(), zfs_user = check->settings->zfs_user;
+	char thing[THING_MAX];
+
+	for (size_t i = 0; i < n_privileges; i++) {
+		const struct privilege *row = &privileges[i];
+		if ((row->when == OPENZFS && !openzfs) || (row->when == ZFS_USER && !zfs_user))
+			continue;
+		snprintf(thing, sizeof(thing), "capability %s", row->name);
+		check_has(check, row->when == OPENZFS ? OPTIONAL : NEEDED, thing,
+			  privilege_held(row->number),
+			  "needed %s; run zcsi-node as root, in a container or unit that leaves it "
+			  "this",
+			  row->use);
+	}
+}
+
+/* Stagings are shared too, with nobody but their targets. */
+static bool is_volume(const struct check *check, const struct mount *mount)
+{
+	const char *dataset = check->settings->dataset;
+
+	return (dataset && strstr(mount->source, dataset)) || !strncmp(mount->type, "nfs", 3);
+}
+
+/* What is mounted below such a mount, its peers in other mount namespaces get too. */
+static bool is_seen_by_others(const struct mount *mount)
+{
+	return mount->shared && !mount->master;
+}
+
+static const struct mount *find_shared(const struct check *check, const struct mount_table *table)
+{
+	const struct mount *root = mount_at(table, "/");
+
+	if (root && is_seen_by_others(root))
+		return root;
+	for (size_t i = 0; i < table->n; i++)
+		if (is_seen_by_others(&table->rows[i]) && !is_volume(check, &table->rows[i]))
+			return &table->rows[i];
+	return NULL;
+}
+
+static void check_propagation(struct check *check)
+{
+	struct mount_table table;
+	char thing[THING_MAX] = "mount propagation";
+	struct arena arena;
+	struct error err;
+
+	arena_init(&arena, SIZE_MAX);
+	int failed = mount_table_read(&arena, &table, &err);
+	const struct mount *shared = failed ? NULL : find_shared(check, &table);
+	if (shared)
+		snprintf(thing, sizeof(thing), "mount propagation below '%s'", shared->target);
+	else if (!failed)
+		failed = fail(&err, ERR_FAILED_PRECONDITION,
+			      "nobody else would see what is mounted here; run 'mount "
+			      "--make-rshared /' on the host, give a container the staging folder "
+			      "with rshared (Bidirectional), and a systemd unit no file system of "
+			      "its own (ProtectSystem, PrivateTmp, ...)");
+	check_say(check, NEEDED, thing, failed, &err);
+	arena_fini(&arena);
+}
+
+static void check_trust(struct check *check)
+{
+	struct trust *trust = check->settings->trust;
+	struct error err;
+
+	int failed = trust_open(trust, &err);
+	if (failed || trust->tls)
+		check_say(check, NEEDED, "TLS", failed, &err);
+}
+
+/* Its file can be made there, or the folder can be. */
+static int check_folder(const struct endpoint *endpoint, struct error *err)
+{
+	char path[sizeof(endpoint->path)];
+
+	strcpy(path, endpoint->path);
+	const char *folder = dirname(path);
+	int result = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS);
+	if (result && errno == ENOENT)
+		result = faccessat(AT_FDCWD, dirname(path), W_OK | X_OK, AT_EACCESS);
+	if (result)
+		return fail_errno(err, "its socket cannot be made; make its folder, or choose "
+				       "another endpoint");
+	return 0;
+}
+
+static void check_endpoints(struct check *check, const struct option_list *endpoints,
+			    bool allow_plaintext)
+{
+	char thing[THING_MAX];
+	struct error err;
+
+	for (size_t i = 0; i < endpoints->n; i++) {
+		struct endpoint endpoint;
+		struct address address;
+		int failed = acceptor_address(endpoints->values[i], allow_plaintext, &endpoint,
+					      &address, &err);
+		if (!failed && endpoint.is_unix)
+			failed = check_folder(&endpoint, &err);
+		snprintf(thing, sizeof(thing), "endpoint '%s'", endpoints->values[i]);
+		check_say(check, NEEDED, thing, failed, &err);
+	}
+}
+
+bool check_host(const struct settings *settings, FILE *out)
+{
+	const struct trust *trust = settings->trust;
+	const struct option_list metrics = {(const char *[]){settings->metrics},
+					    settings->metrics ? 1 : 0};
+	struct check check = {.settings = settings, .out = out};
+
+	check_kernel(&check);
+	check_capabilities(&check);
+	check_propagation(&check);
+	check_zfs(&check);
+	check_trust(&check);
+	check_endpoints(&check, &settings->endpoints, trust->tls || trust->insecure);
+	check_endpoints(&check, &settings->agent_endpoints, trust->tls || trust->insecure);
+	check_endpoints(&check, &metrics, trust->insecure);
+	check_uses(&check);
+	trust_close(settings->trust);
+	return !check.missing;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The programs and services that volumes of some kinds need, and others do not.
+ *
+ * Invariant: nothing is started to see whether it would. What zfs-fuse cannot do at all is not
+ * asked for.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/exec.h"
+#include "common/mem.h"
+#include "node/host/address.h"
+#include "node/check/check.h"
+#include "node/export/exportfs.h"
+#include "node/zfs/ssh.h"
+#include "node/zfs/zfs_run.h"
+
+#define THING_MAX 300
+
+static const struct {
+	const char *program, *package, *use;
+} programs[] = {
+	{"mkfs.ext4", "e2fsprogs", "fs_type ext4"},
+	{"e2fsck", "e2fsprogs", "clones of volumes with fs_type ext4"},
+	{"tune2fs", "e2fsprogs", "clones of volumes with fs_type ext4"},
+	{"mkfs.xfs", "xfsprogs", "fs_type xfs"},
+	{"xfs_admin", "xfsprogs", "clones of volumes with fs_type xfs"},
+	{"exportfs", "nfs-kernel-server", "attach=nfs"},
+};
+
+/* As posix_spawnp looks for it. */
+static bool is_installed(const char *program)
+{
+	const char *path = getenv("PATH");
+	char file[4096];
+
+	for (path = path ? path : "/bin:/usr/bin"; *path; path += *path == ':') {
+		int length = (int)strcspn(path, ":");
+		snprintf(file, sizeof(file), "%.*s/%s", length, path, program);
+		if (!access(file, X_OK))
+			return true;
+		path += length;
+	}
+	return false;
+}
+
+static void check_programs(struct check *check)
+{
+	char thing[THING_MAX];
+
+	for (size_t i = 0; i < COUNT(programs); i++) {
+		snprintf(thing, sizeof(thing), "program '%s'", programs[i].program);
+		check_has(check, OPTIONAL, thing, is_installed(programs[i].program),
+			  "install %s, for %s", programs[i].package, programs[i].use);
+	}
+}
+
+static void check_services(struct check *check)
+{
+	check_has(check, OPTIONAL, "names of devices, by udev", !access("/run/udev/control", F_OK),
+		  "start systemd-udevd, or give the container the host's /run/udev and /dev, for "
+		  "block volumes, ext4 and xfs");
+	check_has(check, OPTIONAL, "NFS server", export_host_serves(),
+		  "run 'systemctl enable --now nfs-server', for attach=nfs");
+}
+
+/* The kernel loads it when something is mounted. */
+static bool has_nfs(void)
+{
+	const char *const argv[] = {"modprobe", "--dry-run", "--quiet", "nfs", NULL};
+	struct exec_result result;
+	struct error err;
+
+	if (exec_run(&(struct exec){.argv = argv}, &result, &err) < 0)
+		return false;
+	int status = result.status;
+	exec_result_fini(&result);
+	return status == 0;
+}
+
+/* Of other hosts, whatever this one has itself. */
+static void check_remote(struct check *check)
+{
+	char address[ADDRESS_MAX];
+
+	check_has(check, OPTIONAL, "NFS client", has_nfs(),
+		  "there is no module nfs of this kernel, for volumes of other hosts with "
+		  "attach=nfs");
+	address_default(address);
+	check_has(check, OPTIONAL, "address", *address || *check->settings->address,
+		  "there is no default route: give --address, for attach=nfs");
+}
+
+void check_uses(struct check *check)
+{
+	if (check->settings->dataset && !ssh_server() && zfs_is_the_kernels()) {
+		check_programs(check);
+		check_services(check);
+	}
+	check_remote(check);
+}

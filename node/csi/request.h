@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_REQUEST_H
+#define ZCSI_REQUEST_H
+
+/* What the handlers ask of their requests; each failure says what to give instead. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/volume/format.h"
+#include "proto/csi.h"
+
+int request_text(const char *text, const char *field, struct error *err);
+
+struct mount_request {
+	uint64_t attrs;     /* node/mount/mount.h; an access mode that only reads has made it read-only */
+	bool one_target;    /* the access mode allows no second target on this node */
+	const char *format; /* common/volume/format.h; "" is any that mounts */
+	const char *group;  /* volume_mount_group, or "" */
+	char *const *flags; /* all mount flags, for the way in which it is attached */
+	size_t n_flags;
+};
+
+/*
+ * ERR_INVALID_ARGUMENT unless the capability is one we can serve: a block device, or a mount with
+ * an fs_type that there is and known mount flags; a known access mode. What it asks for is in *ret.
+ */
+int request_capability(const VolumeCapability *capability, struct mount_request *ret,
+		       struct error *err);
+/* ERR_FAILED_PRECONDITION when the volume is something else than what is asked for. */
+int request_fits(const struct mount_request *want, const struct format *is, struct error *err);
+
+#endif

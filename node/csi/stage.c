@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * NodeStageVolume and NodeUnstageVolume: the volume at a staging path, and off it.
+ *
+ * Invariant: nothing is remembered between the calls but what mountinfo says (node/attach/staging.h).
+ */
+#include "common/volume/map.h"
+#include "common/volume/plugin.h"
+#include "node/attach/attach.h"
+#include "node/zfs/key.h"
+#include "node/mount/path.h"
+#include "node/mount/permissions.h"
+#include "node/csi/request.h"
+#include "node/service.h"
+
+/* The permissions come last and each time: a daemon killed before them is asked again. */
+static int stage(struct rpc_call *call, const struct staging *staging, const char *group,
+		 struct error *err)
+{
+	struct permissions permissions;
+
+	if (permissions_parse(staging->root, group, &permissions, err) < 0 ||
+	    staging_mount(&call->arena, staging, err) < 0)
+		return -1;
+	permissions.maker = staging->maker;
+	return permissions_apply(staging->path, &permissions, err);
+}
+
+int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
+		      NodeStageVolumeResponse *rsp, struct error *err)
+{
+	const struct map secrets = map_of(&call->arena, req, secrets);
+	struct mount_request want;
+	struct staging staging;
+	char *path;
+
+	(void)rsp;
+	if (request_text(req->volume_id, "volume_id", err) < 0 ||
+	    path_check(req->staging_target_path, "staging_target_path", err) < 0 ||
+	    request_capability(req->volume_capability, &want, err) < 0 ||
+	    attach_find(call, req, &staging, err) < 0 ||
+	    path_canonical(&call->arena, req->staging_target_path, &path, err) < 0)
+		return -1;
+	if (!path)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "the directory of staging_target_path '%s' does not exist; make it",
+			    req->staging_target_path);
+	staging.path = path;
+	staging.key = map_get(&secrets, PLUGIN_KEY_SECRET);
+	staging.attrs = want.attrs;
+	staging.options = want.flags;
+	staging.n_options = want.n_flags;
+	if (request_fits(&want, staging.format, err) < 0 ||
+	    stage(call, &staging, want.group, err) < 0)
+		return fail_context(err, "volume '%s' is not staged", req->volume_id);
+	return 0;
+}
+
+/* Its key goes with its last mount. A volume that is gone, or its pool, has none. */
+static int lock(struct rpc_call *call, const char *id, struct error *err)
+{
+	struct dataset *dataset;
+	struct error gone;
+
+	if (node_find(call, id, &dataset, &gone) < 0 || !dataset->has_key)
+		return 0;
+	return key_unload(dataset->name, err);
+}
+
+static int unstage(struct rpc_call *call, const char *id, const char *path, struct error *err)
+{
+	const char *dataset = node_dataset_name(call, id);
+
+	if (staging_unmount(&call->arena, dataset, path, err) < 0)
+		return -1;
+	return dataset ? lock(call, id, err) : 0;
+}
+
+int node_unstage_volume(struct rpc_call *call, const NodeUnstageVolumeRequest *req,
+			NodeUnstageVolumeResponse *rsp, struct error *err)
+{
+	char *path;
+
+	(void)rsp;
+	if (request_text(req->volume_id, "volume_id", err) < 0 ||
+	    path_check(req->staging_target_path, "staging_target_path", err) < 0 ||
+	    path_canonical(&call->arena, req->staging_target_path, &path, err) < 0)
+		return -1;
+	if (path && unstage(call, req->volume_id, path, err) < 0)
+		return fail_context(err, "volume '%s' is not unstaged", req->volume_id);
+	return 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Exports by exportfs(8), and by a file in /etc/exports.d: whoever runs `exportfs -r`, as the start
+ * of the NFS server and `zfs share` do, drops what is in no file. ZFS's property sharenfs would not
+ * do: it exports by the mountpoint property, which volumes do not have, and each change of it tells
+ * exportfs all the shares of the host again.
+ *
+ * Invariant: the file is written before exportfs is asked, so what is exported for long is in it;
+ * other people's exports are neither read nor told again.
+ */
+#include "node/export/exportfs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/volume/escape.h"
+#include "common/exec.h"
+
+#define FOLDER      "/etc/exports.d"
+#define TOLD        "/var/lib/nfs/etab"
+#define THREADS     "/proc/fs/nfsd/threads"
+#define EXPORTFS_MS 20000
+
+/* "" when there is no such file. */
+static char *read_text(struct arena *arena, const char *path)
+{
+	auto_fclose FILE *file = fopen(path, "re");
+	auto_free char *text = NULL;
+	size_t size = 0;
+
+	if (!file || getdelim(&text, &size, '\0', file) < 0)
+		return arena_strdup(arena, "");
+	return arena_strdup(arena, text);
+}
+
+static struct export_table read_table(struct arena *arena, const char *path)
+{
+	struct export_table table;
+
+	export_table_parse(arena, read_text(arena, path), &table);
+	return table;
+}
+
+struct export_table export_host_told(struct arena *arena)
+{
+	return read_table(arena, TOLD);
+}
+
+static int run(const char *const *argv, struct error *err)
+{
+	const struct exec exec = {.argv = argv, .timeout_ms = EXPORTFS_MS};
+	struct exec_result result = {0};
+
+	if (exec_run(&exec, &result, err) < 0)
+		return fail_context(err, "nfs-kernel-server is needed to export a volume");
+	int failed = result.status ? fail(err, ERR_FAILED_PRECONDITION,
+					  "exportfs says \"%.*s\"; look at /etc/exports",
+					  (int)strcspn(result.error, "\n"), result.error)
+				   : 0;
+	exec_result_fini(&result);
+	return failed;
+}
+
+static int give(struct arena *arena, const struct export_row *row, struct error *err)
+{
+	const char *argv[] = {"exportfs", "-o", export_options(row), export_operand(arena, row),
+			      NULL};
+
+	if (run(argv, err) < 0)
+		return -1;
+	struct export_table told = export_host_told(arena);
+	if (export_table_has(&told, row))
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "exportfs was content, but " TOLD " does not show '%s'; look at /etc/exports",
+		    export_operand(arena, row));
+}
+
+static int withdraw(struct arena *arena, const struct export_row *row, struct error *err)
+{
+	const char *argv[] = {"exportfs", "-u", export_operand(arena, row), NULL};
+
+	return run(argv, err);
+}
+
+static int tell(struct arena *arena, const char *path, const struct export_table *wanted,
+		struct error *err)
+{
+	struct export_table all = export_host_told(arena);
+	struct export_table told = export_table_of(arena, &all, path, false);
+
+	for (size_t i = 0; i < told.n; i++)
+		if (!export_table_names(wanted, &told.rows[i]) &&
+		    withdraw(arena, &told.rows[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < wanted->n; i++)
+		if (!export_table_has(&told, &wanted->rows[i]) &&
+		    give(arena, &wanted->rows[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static char *file_of(struct arena *arena, const char *parent)
+{
+	return arena_printf(arena, FOLDER "/zcsi-%s.exports", escape_text(arena, parent));
+}
+
+struct export_table export_host_recorded(struct arena *arena, const char *parent)
+{
+	return read_table(arena, file_of(arena, parent));
+}
+
+static int replace(const char *path, const char *new, const char *text)
+{
+	auto_fclose FILE *file = fopen(new, "we");
+
+	if (!file || fputs(text, file) < 0 || fflush(file))
+		return -1;
+	return rename(new, path);
+}
+
+static int write_file(struct arena *arena, const char *path, const struct export_table *table,
+		      struct error *err)
+{
+	auto_free char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	export_table_print(table, out);
+	fclose(out);
+	if (!strcmp(text, read_text(arena, path)))
+		return 0;
+	if (table->n) {
+		mkdir(FOLDER, 0755);
+		if (replace(path, arena_printf(arena, "%s.new", path), text))
+			return fail_errno(err, "cannot write '%s'", path);
+	} else if (unlink(path) && errno != ENOENT) {
+		return fail_errno(err, "cannot remove '%s'", path);
+	}
+	return 0;
+}
+
+static int record(struct arena *arena, const char *file, const char *path,
+		  const struct export_table *wanted, struct error *err)
+{
+	struct export_table all = read_table(arena, file);
+	struct export_table others = export_table_of(arena, &all, path, true);
+	struct export_table joined = export_table_join(arena, &others, wanted);
+
+	return write_file(arena, file, &joined, err);
+}
+
+int export_host_set(struct arena *arena, const char *parent, const char *path,
+		    const struct export_table *wanted, struct error *err)
+{
+	if (record(arena, file_of(arena, parent), path, wanted, err) < 0)
+		return -1;
+	return tell(arena, path, wanted, err);
+}
+
+bool export_host_serves(void)
+{
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	int threads = atoi(read_text(&arena, THREADS));
+	arena_fini(&arena);
+	return threads > 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * From records to exports. See exports.h.
+ *
+ * Invariant: the records decide, and nothing is kept here but what follows from them. One change
+ * runs at a time, and a healing is one change: whoever changes a record applies it afterwards, so
+ * the last to come has seen all. How it is done is one of the ways of export_way.h.
+ */
+#include "node/export/exports.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "common/log.h"
+#include "node/export/backend.h"
+#include "node/record/publication.h"
+#include "node/record/share.h"
+#include "node/zfs/ssh.h"
+
+#define PAGE 1000
+
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+
+static const struct export_way *way(void)
+{
+	return ssh_server() ? &export_over_ssh : &export_here;
+}
+
+const char *exports_mountpoint(struct arena *arena, const char *dataset)
+{
+	return way()->mountpoint(arena, dataset);
+}
+
+int exports_check(const struct node *node, struct error *err)
+{
+	return way()->check(node, err);
+}
+
+static struct export_table rows_of(struct arena *arena, const struct dataset *dataset)
+{
+	struct publication_list published;
+
+	publication_parse(arena, dataset->published, &published);
+	struct export_table rows = {
+		.rows = arena_alloc(arena, (published.n + 1) * sizeof(*rows.rows))};
+	for (size_t i = 0; i < published.n; i++) {
+		const struct publication *one = &published.rows[i];
+		if (*one->address)
+			rows.rows[rows.n++] = (struct export_row){
+				.path = share_path(arena, dataset->name),
+				.client = one->address,
+				.readonly = !publication_writes(one),
+			};
+	}
+	return rows;
+}
+
+int exports_apply(struct arena *arena, const struct node *node, const struct dataset *dataset,
+		  struct error *err)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&changing);
+	const struct export_table rows = rows_of(arena, dataset);
+
+	return way()->apply(arena, node, dataset, &rows, err);
+}
+
+int exports_each(struct arena *arena, const struct node *node,
+		 void (*visit)(void *arg, const struct dataset *dataset,
+			       const struct export_table *rows),
+		 void *arg)
+{
+	char after[DATASET_ID_MAX + 1] = "";
+	struct dataset_list page;
+	struct arena own;
+	struct error err;
+	bool more = true;
+	int failed = 0;
+
+	while (more && !failed) {
+		arena_init(&own, SIZE_MAX);
+		failed = catalog_page(node->catalog, now_ms(), &own, after, PAGE, &page, &more,
+				      &err);
+		for (size_t i = 0; !failed && i < page.n; i++) {
+			const struct export_table rows = rows_of(arena, page.rows[i]);
+			snprintf(after, sizeof(after), "%s", page.rows[i]->id);
+			visit(arg, page.rows[i], &rows);
+		}
+		arena_fini(&own);
+	}
+	return failed;
+}
+
+void exports_warn(const char *dataset, const struct error *err)
+{
+	log_warn("an export is not as recorded", log_str("dataset", dataset),
+		 log_str("error", err->text));
+}
+
+void exports_heal(struct node *node)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&changing);
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	way()->heal(&arena, node);
+	arena_fini(&arena);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Volumes that this host exports: each is mounted at its share's path (node/record/share.h) and told to
+ * exportfs.
+ *
+ * Invariant: a path is mounted before it is exported and until it is not. What is below our folder
+ * and no volume's is taken away by the healing.
+ */
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "node/export/exportfs.h"
+#include "node/export/backend.h"
+#include "node/zfs/argv.h"
+#include "node/mount/permissions.h"
+#include "node/record/share.h"
+#include "node/attach/staging.h"
+#include "node/zfs/zfs_run.h"
+
+#define RELEASE_MS 1000 /* how long the kernel may hold a path that is exported no more */
+
+/* It is mounted where it is used, by mount(2). */
+static const char *mountpoint(struct arena *arena, const char *dataset)
+{
+	(void)arena, (void)dataset;
+	return "legacy";
+}
+
+static int check(const struct node *node, struct error *err)
+{
+	if (!zfs_is_the_kernels())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "zfs-fuse cannot be exported by NFS; run the workload on node '%s', or "
+			    "use a host with OpenZFS",
+			    node->id);
+	if (!export_host_serves())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "no NFS server runs on node '%s'; install nfs-kernel-server there and "
+			    "start it",
+			    node->id);
+	return 0;
+}
+
+/* A client is led through these as nobody. */
+static void make_folders(struct arena *arena, const char *path)
+{
+	char *folder = arena_strdup(arena, path);
+
+	for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(folder, 0711);
+		*slash = '/';
+	}
+}
+
+static int mount_share(struct arena *arena, const struct dataset *dataset, const char *path,
+		       struct error *err)
+{
+	const struct staging staging = {
+		.source = dataset->name, .path = path, .mount = staging_mount_dataset};
+	struct permissions permissions;
+
+	make_folders(arena, path);
+	if (permissions_parse(dataset->root, "", &permissions, err) < 0 ||
+	    staging_mount(arena, &staging, err) < 0)
+		return -1;
+	permissions.maker = launch_uid();
+	return permissions_apply(path, &permissions, err);
+}
+
+/*
+ * The kernel lets go of it a moment later. A client that died holds what it had open until its
+ * lease ends: that one is left for the next healing.
+ */
+static void unmount_share(struct arena *arena, const char *dataset, const char *path)
+{
+	struct error busy;
+
+	for (long ms = 10; staging_unmount(arena, dataset, path, &busy) < 0; ms *= 2) {
+		if (ms > RELEASE_MS)
+			return;
+		nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+	}
+	rmdir(path);
+}
+
+static int make_so(struct arena *arena, const struct node *node, const struct dataset *dataset,
+		   const struct export_table *wanted, struct error *err)
+{
+	const char *path = share_path(arena, dataset->name);
+
+	if ((wanted->n && mount_share(arena, dataset, path, err) < 0) ||
+	    export_host_set(arena, catalog_parent(node->catalog), path, wanted, err) < 0)
+		return -1;
+	if (!wanted->n)
+		unmount_share(arena, dataset->name, path);
+	return 0;
+}
+
+static int apply(struct arena *arena, const struct node *node, const struct dataset *dataset,
+		 const struct export_table *wanted, struct error *err)
+{
+	/* Most volumes were never exported, and need no table of the host's. */
+	if (!wanted->n && access(share_path(arena, dataset->name), F_OK) < 0)
+		return 0;
+	return make_so(arena, node, dataset, wanted, err);
+}
+
+struct healing {
+	struct arena *arena;
+	const struct node *node;
+	struct export_table all; /* what is to be exported */
+};
+
+static void heal_one(const struct node *node, const struct dataset *dataset,
+		     const struct export_table *wanted)
+{
+	struct arena arena;
+	struct error err;
+
+	arena_init(&arena, SIZE_MAX);
+	if (make_so(&arena, node, dataset, wanted, &err) < 0)
+		exports_warn(dataset->name, &err);
+	arena_fini(&arena);
+}
+
+static void heal_volume(void *arg, const struct dataset *dataset, const struct export_table *rows)
+{
+	struct healing *healing = arg;
+
+	if (!rows->n)
+		return;
+	heal_one(healing->node, dataset, rows);
+	healing->all = export_table_join(healing->arena, &healing->all, rows);
+}
+
+/* What is at a path below our folder that no volume is to be exported by. */
+static void heal_stray(const struct healing *healing, const char *path)
+{
+	const struct export_table none = {.n = 0};
+	struct arena *arena = healing->arena;
+	const char *folder = share_path(arena, catalog_parent(healing->node->catalog));
+	size_t length = strlen(folder);
+
+	if (strncmp(path, folder, length) != 0 || path[length] != '/' ||
+	    export_table_of(arena, &healing->all, path, false).n)
+		return;
+	heal_one(healing->node,
+		 &(struct dataset){.name = arena_strdup(arena, path + strlen(SHARE_FOLDER "/"))},
+		 &none);
+}
+
+static void heal_strays(const struct healing *healing)
+{
+	const char *parent = catalog_parent(healing->node->catalog);
+	const struct export_table tables[] = {export_host_told(healing->arena),
+					      export_host_recorded(healing->arena, parent)};
+	struct mount_table mounts;
+	struct error err;
+
+	for (size_t i = 0; i < COUNT(tables); i++)
+		for (size_t k = 0; k < tables[i].n; k++)
+			heal_stray(healing, tables[i].rows[k].path);
+	if (mount_table_read(healing->arena, &mounts, &err) < 0)
+		return;
+	for (size_t i = 0; i < mounts.n; i++)
+		heal_stray(healing, mounts.rows[i].target);
+}
+
+static void heal(struct arena *arena, const struct node *node)
+{
+	struct healing healing = {.arena = arena, .node = node, .all = {.n = 0}};
+
+	if (exports_each(arena, node, heal_volume, &healing) == 0)
+		heal_strays(&healing);
+}
+
+const struct export_way export_here = {mountpoint, check, apply, heal};

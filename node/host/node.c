@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What the handlers of both services share: from an id to its dataset.
+ *
+ * Invariant: a dataset's name comes from its id and the configured parent alone, so what has to
+ * work without the pool (unstage, unpublish) finds its mounts without the catalog.
+ */
+#include "node/host/node.h"
+
+#include "common/volume/escape.h"
+#include "node/host/address.h"
+
+char *node_address(const struct node *node, struct arena *arena)
+{
+	char own[ADDRESS_MAX];
+
+	if (*node->address)
+		return arena_strdup(arena, node->address);
+	address_default(own);
+	return arena_strdup(arena, own);
+}
+
+int node_need_pool(const struct rpc_call *call, const char *kind, const char *name,
+		   struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (node->catalog)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "node '%s' has no pool, so it has no %s '%s'; start its zcsi-node with "
+		    "--dataset POOL/PARENT",
+		    node->id, kind, name);
+}
+
+int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
+{
+	struct node *node = call->app;
+
+	if (node_need_pool(call, "volume", id, err) < 0)
+		return -1;
+	return catalog_get(node->catalog, call->deadline, &call->arena, id, ret, err);
+}
+
+char *node_dataset_name(struct rpc_call *call, const char *id)
+{
+	struct node *node = call->app;
+	char leaf[ESCAPE_LEAF_MAX + 1];
+
+	if (node->catalog)
+		return dataset_name(&call->arena, catalog_parent(node->catalog), id);
+	escape_leaf(id, leaf);
+	return arena_strdup(&call->arena, leaf);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * open_tree(2) and umount2(2) on errands: the first asks the server whether the root directory is
+ * still the same, the second writes back what is not yet written, once the mount is out of sight.
+ *
+ * Invariant: a descriptor that comes too late is closed, so nothing is held by a call that was
+ * given up.
+ */
+#include "node/mount/call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/errand.h"
+#include "common/mem.h"
+
+struct mount_call {
+	char *path;
+	unsigned flags;
+	int result; /* a descriptor, or 0 */
+	int error;
+};
+
+static void open_mount(void *work)
+{
+	struct mount_call *call = work;
+
+	call->result = open_tree(AT_FDCWD, call->path,
+				 call->flags | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	call->error = errno;
+}
+
+static void unmount(void *work)
+{
+	struct mount_call *call = work;
+
+	call->result = umount2(call->path, (int)call->flags);
+	call->error = errno;
+}
+
+static void discard(void *work)
+{
+	struct mount_call *call = work;
+
+	free(call->path);
+	free(call);
+}
+
+static void discard_open(void *work)
+{
+	const struct mount_call *call = work;
+
+	if (call->result >= 0)
+		close(call->result);
+	discard(work);
+}
+
+static int send(struct errand errand, const char *path, unsigned flags)
+{
+	struct mount_call *call = mem_alloc(sizeof(*call));
+	char key[PATH_MAX + 32];
+
+	*call = (struct mount_call){.path = mem_strdup(path), .flags = flags, .result = -1};
+	snprintf(key, sizeof(key), "%s %x %s", errand.thread, flags, path);
+	errand.key = key;
+	errand.work = call;
+	int error = errand_run(&errand, now_ms() + MOUNT_CALL_MS);
+	if (error) {
+		errno = error;
+		return -1;
+	}
+	int result = call->result;
+	error = call->error;
+	discard(call);
+	errno = error;
+	return result;
+}
+
+int mount_call_open(const char *path, unsigned flags)
+{
+	return send(
+		(struct errand){.thread = "open_tree", .run = open_mount, .discard = discard_open},
+		path, flags);
+}
+
+int mount_call_unmount(const char *path, int flags)
+{
+	return send((struct errand){.thread = "umount", .run = unmount, .discard = discard}, path,
+		    (unsigned)flags);
+}

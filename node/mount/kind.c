@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The kinds of mounts that volumes have.
+ *
+ * Invariant: the type of a mount decides how its source is read, so nothing of another type is ever
+ * taken for a volume, whatever its source says.
+ */
+#include "node/mount/kind.h"
+
+#include <string.h>
+
+#include "common/mem.h"
+#include "node/record/share.h"
+
+static bool is_dataset(const char *source, const char *dataset)
+{
+	return !strcmp(source, dataset);
+}
+
+static bool is_device(const char *source, const char *dataset)
+{
+	size_t before = strlen(DEVICE_FOLDER);
+
+	return !strncmp(source, DEVICE_FOLDER, before) && !strcmp(source + before, dataset);
+}
+
+static bool is_share(const char *source, const char *dataset)
+{
+	return share_kind(source, dataset) == SHARE_OF_IT;
+}
+
+static const struct kind {
+	const char *type, *format;
+	bool (*bears)(const char *source, const char *dataset);
+	const char *part; /* what a target has of a staging */
+} kinds[] = {
+	{"zfs", FORMAT_ZFS, is_dataset, ""},
+	{"fuse.zfs", FORMAT_ZFS, is_dataset, ""},
+	{"nfs4", FORMAT_NFS, is_share, ""},
+	{"nfs", FORMAT_NFS, is_share, ""},
+	{"ext4", "ext4", is_device, ""},
+	{"xfs", "xfs", is_device, ""},
+	{"tmpfs", FORMAT_BLOCK, is_device, DEVICE_NODE},
+};
+
+static const struct kind *kind_of(const struct mount *mount)
+{
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		if (!strcmp(kinds[i].type, mount->type))
+			return &kinds[i];
+	return NULL;
+}
+
+bool mount_is_network(const struct mount *mount)
+{
+	const struct kind *kind = kind_of(mount);
+
+	return kind && kind->bears == is_share;
+}
+
+bool mount_bears(const struct mount *mount, const char *dataset)
+{
+	const struct kind *kind = kind_of(mount);
+
+	return kind && kind->bears(mount->source, dataset) &&
+	       (!strcmp(mount->root, "/") || !strcmp(mount->root, kind->part));
+}
+
+bool mount_is_on(const struct mount *mount, const char *dataset)
+{
+	const struct kind *kind = kind_of(mount);
+
+	return kind && kind->bears(mount->source, dataset);
+}
+
+const struct format *mount_format(const struct mount *mount)
+{
+	const struct kind *kind = kind_of(mount);
+
+	return kind ? format_find(kind->format) : NULL;
+}
+
+const char *mount_part(const struct mount *mount)
+{
+	const struct kind *kind = kind_of(mount);
+
+	return kind ? kind->part : "";
+}

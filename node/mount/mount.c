@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Changing mounts, by open_tree, mount_setattr and move_mount (Linux 5.12).
+ *
+ * Invariant: a mount gets its attributes and its role before it is attached, so a daemon killed
+ * at any instruction leaves a finished mount or none. Nothing is removed by force or lazily, unless
+ * its server is silent; no symbolic link is followed to it, and what was done is seen in mountinfo
+ * before it is reported.
+ */
+#include "node/mount/mount.h"
+#include "node/mount/kind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+#include "node/mount/call.h"
+#include "node/mount/drain.h"
+#include "node/attach/nfs.h"
+#include "node/mount/usage.h"
+
+#define SILENT_MS 3000 /* a server that works answers sooner */
+
+#define ALL_ATTRS                                                                                  \
+	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |            \
+	 MOUNT_ATTR_NODIRATIME | MOUNT_ATTR__ATIME)
+
+/* What a volume may ask for, and what mountinfo says; each holds for one mount of the dataset. */
+static const struct {
+	const char *name;
+	uint64_t clear, set;
+} flags[] = {
+	{"ro", 0, MOUNT_ATTR_RDONLY},
+	{"rw", MOUNT_ATTR_RDONLY, 0},
+	{"noatime", MOUNT_ATTR__ATIME, MOUNT_ATTR_NOATIME},
+	{"relatime", MOUNT_ATTR__ATIME, MOUNT_ATTR_RELATIME},
+	{"strictatime", MOUNT_ATTR__ATIME, MOUNT_ATTR_STRICTATIME},
+	{"nodiratime", 0, MOUNT_ATTR_NODIRATIME},
+	{"diratime", MOUNT_ATTR_NODIRATIME, 0},
+	{"nodev", 0, MOUNT_ATTR_NODEV},
+	{"dev", MOUNT_ATTR_NODEV, 0},
+	{"nosuid", 0, MOUNT_ATTR_NOSUID},
+	{"suid", MOUNT_ATTR_NOSUID, 0},
+	{"noexec", 0, MOUNT_ATTR_NOEXEC},
+	{"exec", MOUNT_ATTR_NOEXEC, 0},
+	{"defaults", 0, 0},
+};
+
+bool mount_attr_apply(const char *name, uint64_t *attrs)
+{
+	for (size_t i = 0; i < COUNT(flags); i++) {
+		if (strcmp(flags[i].name, name))
+			continue;
+		*attrs = (*attrs & ~flags[i].clear) | flags[i].set;
+		return true;
+	}
+	return false;
+}
+
+static int unknown_flag(const char *name, struct error *err)
+{
+	char known[256] = "";
+
+	for (size_t i = 0; i < COUNT(flags); i++) {
+		size_t used = strlen(known);
+		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", flags[i].name);
+	}
+	return fail(
+		err, ERR_INVALID_ARGUMENT,
+		"mount flag '%.128s' is not known; use some of %s, and for NFS some like vers=4.1",
+		name, known);
+}
+
+int mount_attrs_parse(char *const *names, size_t n, uint64_t *attrs, struct error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!mount_attr_apply(names[i], attrs) && !nfs_takes(names[i]))
+			return unknown_flag(names[i], err);
+	return 0;
+}
+
+static int count_at(const char *path, size_t *ret, struct error *err)
+{
+	struct mount_table table;
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	int failed = mount_table_read(&arena, &table, err);
+	*ret = 0;
+	for (size_t i = 0; !failed && i < table.n; i++)
+		*ret += !strcmp(table.rows[i].target, path);
+	arena_fini(&arena);
+	return failed;
+}
+
+static int not_seen(const char *path, const char *what, struct error *err)
+{
+	return fail(err, ERR_INTERNAL,
+		    "'%s' was to be %s, the kernel agreed, but /proc/self/mountinfo does not show "
+		    "it; look there for what changed it",
+		    path, what);
+}
+
+static int verify(const char *path, const char *source, enum mount_role role, uint64_t attrs,
+		  struct error *err)
+{
+	struct mount_table table;
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	int failed = mount_table_read(&arena, &table, err);
+	const struct mount *top = failed ? NULL : mount_at(&table, path);
+	bool as_asked = top && !strcmp(top->source, source) && top->attrs == attrs &&
+			(role == MOUNT_STAGING ? top->shared : top->master);
+	arena_fini(&arena);
+	if (failed)
+		return -1;
+	return as_asked ? 0 : not_seen(path, "mounted as asked", err);
+}
+
+static int cannot_take(const char *path, struct error *err)
+{
+	if (errno == ETIMEDOUT)
+		return fail(err, ERR_UNAVAILABLE,
+			    "the mount '%s' did not answer within %d s; look at its server, or "
+			    "its pool",
+			    path, MOUNT_CALL_MS / 1000);
+	return fail_errno(err, "cannot take the mount '%s' (this needs Linux 5.12)", path);
+}
+
+static int set_attrs(int mount, uint64_t attrs, uint64_t propagation)
+{
+	struct mount_attr attr = {
+		.attr_set = attrs, .attr_clr = ALL_ATTRS, .propagation = propagation};
+
+	return mount_setattr(mount, "", AT_EMPTY_PATH, &attr, sizeof(attr));
+}
+
+/* A copy is a peer of its original; a staging leaves to found a group of its own. */
+int mount_place(int mount, const char *source, const char *path, enum mount_role role,
+		uint64_t attrs, struct error *err)
+{
+	if (set_attrs(mount, attrs, role == MOUNT_STAGING ? MS_PRIVATE : MS_SLAVE) ||
+	    (role == MOUNT_STAGING && set_attrs(mount, attrs, MS_SHARED)))
+		return fail_errno(err, "cannot set the mount flags for '%s'", path);
+	if (move_mount(mount, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH))
+		return fail_errno(err, "cannot mount '%s' at '%s'", source, path);
+	if (verify(path, source, role, attrs, err) < 0) {
+		umount2(path, UMOUNT_NOFOLLOW);
+		return -1;
+	}
+	return 0;
+}
+
+int mount_attach(const struct mount *from, const char *path, enum mount_role role, uint64_t attrs,
+		 struct error *err)
+{
+	char part[PATH_MAX];
+
+	snprintf(part, sizeof(part), "%s%s", from->target,
+		 role == MOUNT_TARGET ? mount_part(from) : "");
+	auto_close int copy = mount_call_open(part, OPEN_TREE_CLONE);
+	if (copy < 0)
+		return cannot_take(part, err);
+	return mount_place(copy, from->source, path, role, attrs, err);
+}
+
+static int set_option(int fs, const char *option)
+{
+	char key[64];
+	const char *value = strchr(option, '=');
+
+	if (!value)
+		return fsconfig(fs, FSCONFIG_SET_FLAG, option, NULL, 0);
+	snprintf(key, sizeof(key), "%.*s", (int)(value - option), option);
+	return fsconfig(fs, FSCONFIG_SET_STRING, key, value + 1, 0);
+}
+
+int mount_create(const char *type, const char *source, const char *option, struct error *err)
+{
+	auto_close int fs = fsopen(type, FSOPEN_CLOEXEC);
+
+	if (fs < 0)
+		return fail_errno(err, "this kernel mounts no %s", type);
+	if (fsconfig(fs, FSCONFIG_SET_STRING, "source", source, 0) ||
+	    (option && set_option(fs, option)) || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		return fail_errno(err, "cannot mount '%s' as %s", source, type);
+	int mount = fsmount(fs, FSMOUNT_CLOEXEC, 0);
+	if (mount < 0)
+		return fail_errno(err, "cannot mount '%s' as %s", source, type);
+	return mount;
+}
+
+int mount_make_staging(const char *path, const char *source, uint64_t attrs, struct error *err)
+{
+	auto_close int mount = mount_call_open(path, 0);
+
+	if (mount < 0)
+		return cannot_take(path, err);
+	if (set_attrs(mount, attrs, MS_SHARED))
+		return fail_errno(err, "cannot set the mount flags of '%s'", path);
+	return verify(path, source, MOUNT_STAGING, attrs, err);
+}
+
+static int busy(const char *path, struct error *err)
+{
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	char *holders = mount_holders(&arena, path);
+	fail(err, ERR_FAILED_PRECONDITION, "'%s' is in use by %s; stop it, then try again", path,
+	     *holders ? holders : "a mount below it or a process that cannot be seen from here");
+	arena_fini(&arena);
+	return -1;
+}
+
+static bool is_silent(const char *path)
+{
+	struct mount_table table;
+	struct statvfs ignored;
+	struct error err;
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	const struct mount *top =
+		mount_table_read(&arena, &table, &err) < 0 ? NULL : mount_at(&table, path);
+	bool silent = top && mount_is_network(top) &&
+		      usage_ask(top, now_ms() + SILENT_MS, &ignored) == ETIMEDOUT;
+	arena_fini(&arena);
+	return silent;
+}
+
+/*
+ * A child that starts may have what we had open there. Who holds the mount of a silent server would
+ * wait for it for ever. 0 or an errno.
+ */
+static int unmount(const char *path)
+{
+	child_settle();
+	if (!mount_settle(path) && !mount_call_unmount(path, UMOUNT_NOFOLLOW))
+		return 0;
+	int error = errno;
+	if (error != EBUSY || !is_silent(path))
+		return error;
+	return mount_call_unmount(path, UMOUNT_NOFOLLOW | MNT_FORCE | MNT_DETACH) ? errno : 0;
+}
+
+/* A server that is silent may be waited for after its mount has gone. */
+int mount_remove(const char *path, struct error *err)
+{
+	size_t before, after;
+
+	if (count_at(path, &before, err) < 0)
+		return -1;
+	int error = errno = unmount(path);
+	if (error == EBUSY)
+		return busy(path, err);
+	if (error && error != ETIMEDOUT)
+		return fail_errno(err, "cannot unmount '%s'", path);
+	if (count_at(path, &after, err) < 0)
+		return -1;
+	if (after < before)
+		return 0;
+	errno = error;
+	return error ? cannot_take(path, err) : not_seen(path, "unmounted", err);
+}

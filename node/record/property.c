@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Which properties a volume may be given.
+ *
+ * Invariant: what passes here does no harm to us or to others, and is no option to zfs: a name
+ * is one of the table, or has a colon; a value cannot end the argument it is part of.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/agent/agent.h"
+
+#define VALUE_MAX      64
+#define USER_VALUE_MAX 1024
+#define USER_NAME_MAX  255
+
+static bool consists_of(const char *text, const char *more, size_t max)
+{
+	size_t length = strlen(text);
+	bool good = length && length <= max;
+
+	for (; good && *text; text++)
+		good = isalnum((unsigned char)*text) || strchr(more, *text);
+	return good;
+}
+
+static bool is_word(const char *value)
+{
+	return consists_of(value, "-+._", VALUE_MAX);
+}
+
+/* What the size is does the agent know itself: see provision. */
+static bool is_reservation(const char *value)
+{
+	return !strcmp(value, "none") || (consists_of(value, "", 20) && atoll(value) > 0);
+}
+
+/* uid:gid:mode, as numbers; parts may be empty. */
+static bool is_root(const char *value)
+{
+	const char *group = strchr(value, ':'), *mode = group ? strchr(group + 1, ':') : NULL;
+
+	return mode && consists_of(value, ":", VALUE_MAX) &&
+	       strspn(value, "0123456789") == (size_t)(group - value) &&
+	       strspn(group + 1, "0123456789") == (size_t)(mode - group - 1) &&
+	       strspn(mode + 1, "01234567") == strlen(mode + 1);
+}
+
+static const struct {
+	const char *name;
+	bool (*takes)(const char *value);
+} table[] = {
+	{"acltype", is_word},
+	{"atime", is_word},
+	{"checksum", is_word},
+	{"compression", is_word},
+	{"copies", is_word},
+	{"dnodesize", is_word},
+	{"encryption", is_word},
+	{"logbias", is_word},
+	{"primarycache", is_word},
+	{"recordsize", is_word},
+	{"refreservation", is_reservation},
+	{"relatime", is_word},
+	{"secondarycache", is_word},
+	{"snapdir", is_word},
+	{"special_small_blocks", is_word},
+	{"sync", is_word},
+	{"volblocksize", is_word},
+	{"xattr", is_word},
+	{"zcsi:root", is_root},
+};
+
+const char *property_native(size_t number)
+{
+	return number < COUNT(table) && !strchr(table[number].name, ':') ? table[number].name
+									 : NULL;
+}
+
+/* Other tools' own: com.sun:auto-snapshot. */
+static int check_user(const Property *property, struct error *err)
+{
+	const char *name = property->name;
+	bool good = islower((unsigned char)*name) && strncmp(name, "zcsi:", strlen("zcsi:")) != 0 &&
+		    consists_of(name, ":._-+", USER_NAME_MAX);
+
+	for (const char *c = name; good && *c; c++)
+		good = !isupper((unsigned char)*c);
+	if (!good)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "property '%.64s' is not one that a volume may set", name);
+	good = *property->value && strlen(property->value) <= USER_VALUE_MAX;
+	for (const char *c = property->value; good && *c; c++)
+		good = !iscntrl((unsigned char)*c);
+	if (!good)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "property '%s' needs a value of 1 to %d bytes, without control "
+			    "characters",
+			    name, USER_VALUE_MAX);
+	return 0;
+}
+
+int property_check(const Property *property, struct error *err)
+{
+	for (size_t i = 0; i < COUNT(table); i++) {
+		if (strcmp(table[i].name, property->name) != 0)
+			continue;
+		if (table[i].takes(property->value))
+			return 0;
+		return fail(err, ERR_INVALID_ARGUMENT, "property '%s' cannot be '%.64s'",
+			    property->name, property->value);
+	}
+	if (!strchr(property->name, ':'))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "property '%.64s' is not one that a volume may set", property->name);
+	return check_user(property, err);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Keys of encrypted volumes. See key.h.
+ *
+ * Invariant: a key goes from the request to the stdin of zfs and nowhere else. Whose it is, ZFS is
+ * asked each time: the volume that a clone shares it with changes its name in the trash.
+ */
+#include "node/zfs/key.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/volume/plugin.h"
+#include "node/record/dataset.h"
+#include "node/zfs/zfs_run.h"
+
+#define HEX_DIGITS     64 /* zfsprops(7), keyformat */
+#define PASSPHRASE_MIN 8
+#define PASSPHRASE_MAX 512
+
+/* zfs reads a line. */
+static bool is_passphrase(const char *key)
+{
+	size_t length = strlen(key);
+
+	return length >= PASSPHRASE_MIN && length <= PASSPHRASE_MAX && !strpbrk(key, "\r\n");
+}
+
+static bool is_hex(const char *key)
+{
+	return strlen(key) == HEX_DIGITS && strspn(key, "0123456789abcdefABCDEF") == HEX_DIGITS;
+}
+
+int key_describe(const char *key, struct zfs_properties *properties, struct error *err)
+{
+	if (!zfs_is_the_kernels())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "zfs-fuse cannot encrypt; use a host with OpenZFS, or leave out the "
+			    "parameter zfs.encryption");
+	if (!*key)
+		return fail(
+			err, ERR_UNAUTHENTICATED,
+			"an encrypted volume needs a key; give it as the secret '" PLUGIN_KEY_SECRET
+			"'");
+	if (!is_passphrase(key))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "the secret '" PLUGIN_KEY_SECRET
+			    "' is no key; give %d hexadecimal digits, "
+			    "or a passphrase of %d to %d bytes in one line",
+			    HEX_DIGITS, PASSPHRASE_MIN, PASSPHRASE_MAX);
+	zfs_property(properties, "keyformat", is_hex(key) ? "hex" : "passphrase");
+	zfs_property(properties, "keylocation", "prompt");
+	properties->key = key;
+	return 0;
+}
+
+struct key {
+	/* the dataset that has it; "-" when nothing is encrypted */
+	char root[DATASET_NAME_MAX + 1];
+	bool loaded;
+	bool ours; /* that dataset is beside it, or in the trash there */
+};
+
+static int look(const char *dataset, struct key *ret, struct error *err)
+{
+	const char *argv[] = {"zfs",   "get", "-Hp", "-o", "value", "encryptionroot,keystatus",
+			      dataset, NULL};
+	auto_free char *out = NULL;
+	size_t folder = (size_t)(strrchr(dataset, '/') + 1 - dataset);
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return -1;
+	size_t first = strcspn(out, "\n");
+	snprintf(ret->root, sizeof(ret->root), "%.*s", (int)first, out);
+	ret->loaded = !strcmp(out + first, "\navailable\n");
+	ret->ours = !strncmp(ret->root, dataset, folder);
+	return 0;
+}
+
+/* Over what keylocation says: a volume made by hand may have a file there. */
+static int load(const struct key *key, const char *secret, struct error *err)
+{
+	const char *argv[] = {"zfs", "load-key", "-L", "prompt", key->root, NULL};
+
+	if (zfs_run_with(argv, secret, err) == 0 || err->code == ERR_ALREADY_EXISTS)
+		return 0;
+	return fail_context(err, "the secret '" PLUGIN_KEY_SECRET "' does not open it");
+}
+
+int key_load(const char *dataset, const char *secret, struct error *err)
+{
+	struct key key;
+
+	if (look(dataset, &key, err) < 0)
+		return -1;
+	if (key.loaded)
+		return 0;
+	if (!strcmp(key.root, "-"))
+		return fail(err, ERR_PERMISSION_DENIED,
+			    "the kernel does not let us open '%s', which is not encrypted",
+			    dataset);
+	if (!key.ours)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "the key of '%s' is not loaded; give 'zfs load-key %s'", key.root,
+			    key.root);
+	if (!secret || !*secret)
+		return fail(err, ERR_UNAUTHENTICATED,
+			    "it is encrypted and its key is not loaded; give the key as the "
+			    "secret '" PLUGIN_KEY_SECRET "'");
+	return load(&key, secret, err);
+}
+
+int key_unload(const char *dataset, struct error *err)
+{
+	struct key key;
+
+	if (look(dataset, &key, err) < 0)
+		return -1;
+	if (!key.loaded || !key.ours)
+		return 0;
+	if (zfs_run((const char *const[]){"zfs", "unload-key", key.root, NULL}, err) == 0 ||
+	    err->code == ERR_ALREADY_EXISTS)
+		return 0;
+	if (!strstr(err->text, "is busy"))
+		return -1;
+	log_debug("a key stays loaded for others that use it", log_str("dataset", key.root));
+	return 0;
+}

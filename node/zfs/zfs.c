@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zfs(8) as functions: what changes a pool.
+ *
+ * Invariant: argv arrays only; options are of our own tables, and a dataset's name starts with
+ * its pool's, so no argument of a caller is ever read as an option. Whether the pool is the
+ * kernel's or zfs-fuse's matters where zfs_is_the_kernels is asked and nowhere else.
+ */
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "common/mem.h"
+#include "node/zfs/argv.h"
+#include "node/zfs/fuse.h"
+#include "node/zfs/ssh.h"
+#include "node/zfs/zfs_run.h"
+
+bool zfs_tells_events(void)
+{
+	return zfs_is_the_kernels() && launch_is_plain();
+}
+
+void zfs_property(struct zfs_properties *properties, const char *name, const char *value)
+{
+	if (properties->n < ZFS_PROPERTIES_MAX)
+		properties->rows[properties->n] = (struct zfs_property){name, value};
+	properties->n++;
+}
+
+/* zfs VERB [-o name=value]... operand... */
+static int make(const char *verb, const struct zfs_properties *properties,
+		const char *const *operands, size_t n_operands, struct error *err)
+{
+	struct arena arena;
+	size_t used = 0;
+
+	if (properties->n > ZFS_PROPERTIES_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is given %zu properties; %d at most",
+			    operands[n_operands - 1], properties->n, ZFS_PROPERTIES_MAX);
+	arena_init(&arena, SIZE_MAX);
+	const char **argv =
+		arena_alloc(&arena, (3 + 2 * properties->n + n_operands) * sizeof(*argv));
+	argv[used++] = "zfs";
+	argv[used++] = verb;
+	for (size_t i = 0; i < properties->n; i++) {
+		argv[used++] = "-o";
+		argv[used++] = arena_printf(&arena, "%s=%s", properties->rows[i].name,
+					    properties->rows[i].value);
+	}
+	for (size_t i = 0; i < n_operands; i++)
+		argv[used++] = operands[i];
+	int failed = zfs_run_with(argv, properties->key, err);
+	arena_fini(&arena);
+	return failed;
+}
+
+int zfs_create(const char *name, const struct zfs_properties *properties, struct error *err)
+{
+	return make("create", properties, &name, 1, err);
+}
+
+int zfs_check_devices(struct error *err)
+{
+	if (ssh_server())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "the pool is on the server '%s', whose block devices are not here: "
+			    "block, ext4 and xfs need a zcsi-node there",
+			    ssh_server());
+	if (zfs_is_the_kernels())
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "this host has zfs-fuse, which has no block devices: block, ext4 and xfs "
+		    "need the kernel's OpenZFS (zfs-dkms)");
+}
+
+int zfs_create_zvol(const char *name, int64_t size, bool thin,
+		    const struct zfs_properties *properties, struct error *err)
+{
+	char bytes[32];
+	const char *const operands[] = {"-s", "-V", bytes, name};
+	size_t skipped = thin ? 0 : 1;
+
+	if (zfs_check_devices(err) < 0)
+		return -1;
+	snprintf(bytes, sizeof(bytes), "%" PRId64, size);
+	return make("create", properties, operands + skipped, COUNT(operands) - skipped, err);
+}
+
+int zfs_clone(const char *snapshot, const char *name, const struct zfs_properties *properties,
+	      struct error *err)
+{
+	auto_close int turn = -1; /* zfs-fuse mounts it at once */
+
+	if (mount_turn_take(&turn, err) < 0)
+		return -1;
+	return make("clone", properties, (const char *const[]){snapshot, name}, 2, err);
+}
+
+int zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
+		 struct error *err)
+{
+	if (n > 1 && !zfs_is_the_kernels())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "zfs-fuse cannot take snapshots of several datasets at one instant; "
+			    "take one at a time, or use a host with OpenZFS");
+	return make("snapshot", properties, names, n, err);
+}
+
+static int set_rows(struct arena *arena, const char *name, const struct zfs_property *rows,
+		    size_t n, struct error *err)
+{
+	const char *argv[ZFS_PROPERTIES_MAX + 4] = {"zfs", "set"};
+
+	for (size_t i = 0; i < n; i++)
+		argv[2 + i] = arena_printf(arena, "%s=%s", rows[i].name, rows[i].value);
+	argv[2 + n] = name;
+	return zfs_run(argv, err);
+}
+
+/* Lines of property, value, source, as they were before the rows were set. */
+static void put_back(struct arena *arena, const char *name, const struct zfs_property *rows,
+		     size_t n, char *before)
+{
+	struct error ignored;
+	char *state;
+
+	for (char *line = strtok_r(before, "\n", &state); line;
+	     line = strtok_r(NULL, "\n", &state)) {
+		struct zfs_property old;
+		old.name = strsep(&line, "\t");
+		old.value = strsep(&line, "\t");
+		bool changed = false;
+		for (size_t i = 0; i < n; i++)
+			changed |= !strcmp(rows[i].name, old.name);
+		if (changed && line && !strcmp(line, "local"))
+			set_rows(arena, name, &old, 1, &ignored);
+		else if (changed)
+			zfs_run((const char *const[]){"zfs", "inherit", old.name, name, NULL},
+				&ignored);
+	}
+}
+
+/*
+ * zfs-fuse sets one property at a time, and OpenZFS leaves the others set when the kernel refuses
+ * one: what was set beside it is put back.
+ */
+static int set_several(struct arena *arena, const char *name,
+		       const struct zfs_properties *properties, struct error *err)
+{
+	auto_free char *before = NULL;
+	char *names = arena_strdup(arena, properties->rows[0].name);
+	size_t n = properties->n, step = zfs_is_the_kernels() ? n : 1;
+
+	for (size_t i = 1; i < n; i++)
+		names = arena_printf(arena, "%s,%s", names, properties->rows[i].name);
+	const char *argv[] = {"zfs", "get", "-Hp", "-o", "property,value,source",
+			      names, name,  NULL};
+	if (zfs_run_once(&(struct exec){.argv = argv}, &before, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i += step) {
+		if (set_rows(arena, name, &properties->rows[i], step, err) < 0) {
+			put_back(arena, name, properties->rows, n, before);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int zfs_set(const char *name, const struct zfs_properties *properties, struct error *err)
+{
+	struct arena arena;
+
+	if (!properties->n)
+		return 0;
+	if (properties->n > ZFS_PROPERTIES_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is given %zu properties; %d at most",
+			    name, properties->n, ZFS_PROPERTIES_MAX);
+	arena_init(&arena, SIZE_MAX);
+	int failed = properties->n == 1 ? set_rows(&arena, name, properties->rows, 1, err)
+					: set_several(&arena, name, properties, err);
+	arena_fini(&arena);
+	return failed;
+}
+
+int zfs_rename(const char *name, const char *other, struct error *err)
+{
+	return zfs_run((const char *const[]){"zfs", "rename", name, other, NULL}, err);
+}
+
+int zfs_destroy(const char *name, struct error *err)
+{
+	return zfs_run((const char *const[]){"zfs", "destroy", name, NULL}, err);
+}
+
+int zfs_destroy_origin(const char *name, struct error *err)
+{
+	return zfs_run((const char *const[]){"zfs", "destroy", "-d", name, NULL}, err);
+}
+
+static int check_unheld(const char *name, struct error *err)
+{
+	uint64_t holds;
+
+	if (zfs_userrefs(name, &holds, err) < 0)
+		return -1;
+	if (holds)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "somebody holds it; 'zfs holds %s' says who", name);
+	return 0;
+}
+
+/* Without -d first: with it, one that is held would go as soon as it is released. */
+int zfs_destroy_snapshot(const char *name, struct error *err)
+{
+	const char *argv[] = {"zfs", "destroy", name, NULL};
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, NULL, err) == 0)
+		return 0;
+	/* The second is what a clone that is being made looks like. */
+	bool cloned = strstr(err->text, "has dependent clones") || err->code == ERR_ALREADY_EXISTS;
+	if (!cloned && !strstr(err->text, "is busy") && !strstr(err->text, "being held"))
+		return -1;
+	if (check_unheld(name, err) < 0)
+		return -1;
+	return cloned ? zfs_destroy_origin(name, err) : zfs_destroy(name, err);
+}
+
+int zfs_mount(const char *name, const char *path, struct error *err)
+{
+	if (zfs_is_the_kernels()) {
+		if (!mount(name, path, "zfs", 0, NULL))
+			return 0;
+		if (errno == EACCES)
+			return fail(err, ERR_UNAUTHENTICATED, "the key of '%s' is not loaded",
+				    name);
+		return fail_errno(err, "cannot mount '%s' at '%s'", name, path);
+	}
+	struct zfs_properties mountpoint = {.n = 0};
+	auto_close int turn = -1;
+	zfs_property(&mountpoint, "mountpoint", path);
+	if (zfs_set(name, &mountpoint, err) < 0 || mount_turn_take(&turn, err) < 0)
+		return -1;
+	return zfs_run((const char *const[]){"zfs", "mount", name, NULL}, err);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Delegated permissions, as zfs(8) lists them: a headline for each kind, and below it, indented, to
+ * whom and what. The lists of what is above the dataset follow its own.
+ *
+ * Invariant: only what holds for the dataset and for what is below it counts, of whichever of them
+ * it was given on. What somebody has by making a dataset does not: others make some, too.
+ */
+#include "node/zfs/zfs_allow.h"
+
+#include <string.h>
+
+#define COUNTS   "Local+Descendent permissions:"
+#define SETS_MAX 4 /* a set of sets of sets */
+
+static const char *next_line(const char *line)
+{
+	line += strcspn(line, "\n");
+	return line + (*line == '\n');
+}
+
+/* The word at `text` is this one. */
+static bool is_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	return !strncmp(text, word, length) && strchr(" ,\n", text[length]);
+}
+
+static const char *next_word(const char *text)
+{
+	text += strcspn(text, " ,\n");
+	return text + strspn(text, " ,");
+}
+
+/* "create,destroy,@more\n" */
+static bool holds(const char *all, const char *list, const char *permission, int depth)
+{
+	for (; *list && *list != '\n'; list = next_word(list)) {
+		if (is_word(list, permission))
+			return true;
+		if (*list != '@' || !depth)
+			continue;
+		size_t length = strcspn(list, " ,\n");
+		for (const char *line = all; *line; line = next_line(line))
+			if (*line == '\t' && !strncmp(line + 1, list, length) &&
+			    line[1 + length] == ' ' &&
+			    holds(all, line + 1 + length + 1, permission, depth - 1))
+				return true;
+	}
+	return false;
+}
+
+/* "user NAME LIST", "group NAME LIST" or "everyone LIST": the list, or NULL when it is others'. */
+static const char *list_for(const char *line, const struct grantee *who)
+{
+	const char *second = next_word(line);
+
+	if (is_word(line, "everyone"))
+		return second;
+	if (is_word(line, "user") && is_word(second, who->user))
+		return next_word(second);
+	for (size_t i = 0; is_word(line, "group") && i < who->n_groups; i++)
+		if (is_word(second, who->groups[i]))
+			return next_word(second);
+	return NULL;
+}
+
+bool allowed(const char *text, const struct grantee *who, const char *permission)
+{
+	bool counts = false;
+
+	for (const char *line = text; *line; line = next_line(line)) {
+		if (*line != '\t') {
+			counts = !strncmp(line, COUNTS, strlen(COUNTS));
+			continue;
+		}
+		const char *list = counts ? list_for(line + 1, who) : NULL;
+		if (list && holds(text, list, permission, SETS_MAX))
+			return true;
+	}
+	return false;
+}

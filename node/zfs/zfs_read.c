@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * What zfs(8) and zpool(8) tell.
+ *
+ * Invariant: nothing here changes anything. What does not exist is left out where that is asked
+ * for, and is a failure where it is not.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/record/zfs_row.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+
+#define LIST_TIMEOUT_MS 600000
+#define LIST_OUTPUT_MAX ((size_t)2 << 30) /* 110,000 datasets and snapshots print 160 MB */
+
+static const char *wanted(void)
+{
+	return entry_properties(zfs_is_the_kernels());
+}
+
+/* The reading owns the text. */
+static int get(struct arena *arena, const char *parent, const char *const *argv, bool all_there,
+	       struct reading *ret, struct error *err)
+{
+	const struct exec exec = {
+		.argv = argv, .timeout_ms = LIST_TIMEOUT_MS, .max_output = LIST_OUTPUT_MAX};
+	auto_free char *out = NULL;
+
+	int failed = zfs_run_once(&exec, &out, err);
+	if (failed && (all_there || !out || err->code != ERR_NOT_FOUND))
+		return -1;
+	reading_parse(arena, parent, out, ret);
+	if (failed && !ret->parent)
+		return -1;
+	ret->text = steal_ptr(out);
+	return 0;
+}
+
+int zfs_no_parent(const char *parent, struct error *err)
+{
+	return fail(err, ERR_UNAVAILABLE,
+		    "there is no dataset '%s' on this host; make it with 'zfs create -p "
+		    "-o mountpoint=none %s'",
+		    parent, parent);
+}
+
+int zfs_list(struct arena *arena, const char *parent, struct reading *ret, struct error *err)
+{
+	const char *argv[] = {"zfs",    "get",  "-rHp", "-o", "name,property,value,source",
+			      wanted(), parent, NULL};
+
+	return get(arena, parent, argv, true, ret, err);
+}
+
+int zfs_parent(const char *parent, char **ret, struct error *err)
+{
+	const char *properties = zfs_is_the_kernels()
+					 ? "type,canmount,mountpoint,readonly,keystatus"
+					 : "type,canmount,mountpoint,readonly";
+	const char *argv[] = {"zfs",      "get",  "-Hp", "-o", "property,value",
+			      properties, parent, NULL};
+
+	return zfs_run_once(&(struct exec){.argv = argv}, ret, err);
+}
+
+int zfs_allow(const char *parent, char **ret, struct error *err)
+{
+	const char *argv[] = {"zfs", "allow", parent, NULL};
+
+	return zfs_run_once(&(struct exec){.argv = argv}, ret, err);
+}
+
+int zfs_read(struct arena *arena, const char *parent, const char *const *names, size_t n,
+	     struct reading *ret, struct error *err)
+{
+	const char **argv = arena_alloc(arena, (n + 8) * sizeof(*argv));
+	size_t used = 0;
+
+	for (const char *const *word =
+		     (const char *const[]){"zfs", "get", "-Hp", "-o", "name,property,value,source",
+					   wanted(), parent, NULL};
+	     *word; word++)
+		argv[used++] = *word;
+	for (size_t i = 0; i < n; i++)
+		argv[used++] = names[i];
+	return get(arena, parent, argv, false, ret, err);
+}
+
+int zfs_read_family(struct arena *arena, const char *parent, const char *name, struct reading *ret,
+		    struct error *err)
+{
+	const char *argv[] = {"zfs",    "get", "-Hp", "-d", "1", "-o", "name,property,value,source",
+			      wanted(), name,  NULL};
+
+	return get(arena, parent, argv, true, ret, err);
+}
+
+int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
+{
+	char pool[DATASET_NAME_MAX + 1], health[16];
+	auto_free char *out = NULL;
+
+	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(parent, "/"), parent);
+	/* zfs-fuse's zpool knows neither -H nor -p: a headline, then "pool guid 123 default". */
+	const char *argv[] = {"zpool", "get", "guid,health", pool, NULL};
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0) {
+		if (strstr(err->text, "no such pool"))
+			fail(err, ERR_UNAVAILABLE,
+			     "there is no pool '%s' on this host; import it with 'zpool import', "
+			     "or make one with 'zpool create'",
+			     pool);
+		return -1;
+	}
+	const char *line = strchr(out, '\n');
+	if (!line || sscanf(line, "%*s guid %" SCNu64 " %*s %*s health %15s", ret, health) != 2)
+		return fail(err, ERR_INTERNAL, "zpool tells no guid and health of the pool '%s'",
+			    pool);
+	if (!strcmp(health, "SUSPENDED"))
+		return fail(err, ERR_UNAVAILABLE,
+			    "the pool '%s' is suspended; mend the devices that 'zpool status %s' "
+			    "shows to fail and run 'zpool clear %s'",
+			    pool, pool, pool);
+	return 0;
+}
+
+/* The value of one property, the caller's to free. */
+static int get_value(const char *name, const char *property, char **ret, struct error *err)
+{
+	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", property, name, NULL};
+
+	return zfs_run_once(&(struct exec){.argv = argv}, ret, err);
+}
+
+int zfs_userrefs(const char *name, uint64_t *ret, struct error *err)
+{
+	auto_free char *value = NULL;
+
+	if (get_value(name, "userrefs", &value, err) < 0)
+		return -1;
+	*ret = strtoull(value, NULL, 10);
+	return 0;
+}
+
+int zfs_mounted(const char *name, bool *ret, struct error *err)
+{
+	auto_free char *value = NULL;
+
+	if (get_value(name, "mounted", &value, err) < 0)
+		return -1;
+	*ret = !strncmp(value, "yes", 3);
+	return 0;
+}
+
+int zfs_volsize(const char *name, int64_t *ret, struct error *err)
+{
+	auto_free char *value = NULL;
+
+	if (get_value(name, "volsize", &value, err) < 0)
+		return -1;
+	*ret = (int64_t)strtoull(value, NULL, 10);
+	if (*ret <= 0)
+		return fail(err, ERR_INTERNAL, "zfs tells no volsize of '%s'", name);
+	return 0;
+}

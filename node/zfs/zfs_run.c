@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Runs of zfs(8) and zpool(8), and what their words mean.
+ *
+ * Invariant: what zfs says becomes a code in one table, and here alone. The line that it is known
+ * by is quoted; what zfs goes on to advise (-r, -R, -f) is not, nor what sudo warns of before. One
+ * that does not end in time is not killed, but among the unfinished, and none is run beside it.
+ */
+#include "node/zfs/zfs_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/mem.h"
+#include "node/zfs/argv.h"
+#include "node/zfs/lock_file.h"
+#include "node/metrics.h"
+#include "node/zfs/ssh.h"
+#include "node/zfs/hung.h"
+
+#define NO_PROGRAM "install zfsutils-linux, or zfs-fuse where there is no kernel ZFS"
+
+/* The first row whose words zfs said decides, so the longer words come first. */
+static const struct {
+	const char *words;
+	enum error_code code;
+	const char *advice;
+} sayings[] = {
+	{"dataset already exists", ERR_ALREADY_EXISTS, NULL},
+	{"filesystem already mounted", ERR_ALREADY_EXISTS, NULL},
+	{"dataset does not exist", ERR_NOT_FOUND, NULL},
+	{"parent does not exist", ERR_UNAVAILABLE, "make it with 'zfs create -o mountpoint=none'"},
+	{"no such pool", ERR_UNAVAILABLE, "bring it back with 'zpool import'"},
+	{"is currently suspended", ERR_UNAVAILABLE,
+	 "mend the devices that 'zpool status' shows to fail and run 'zpool clear'"},
+	{"name is too long", ERR_FAILED_PRECONDITION,
+	 "rename the snapshots with the longest names"},
+	{"greater than available space", ERR_RESOURCE_EXHAUSTED,
+	 "free space in the pool or add a device"},
+	{"could not find any snapshots", ERR_NOT_FOUND, NULL},
+	{"unsupported version or feature", ERR_INVALID_ARGUMENT, NULL},
+	{"out of space", ERR_RESOURCE_EXHAUSTED, "free space in the pool or add a device"},
+	{"bad numeric value", ERR_INVALID_ARGUMENT, NULL},
+	{"invalid property", ERR_INVALID_ARGUMENT, NULL},
+	{"already loaded for", ERR_ALREADY_EXISTS, NULL},
+	{"already unloaded for", ERR_ALREADY_EXISTS, NULL},
+	{"Key load error", ERR_UNAUTHENTICATED, "give the key that the volume was made with"},
+	{"feature not enabled", ERR_FAILED_PRECONDITION, "see 'zpool upgrade'"},
+	{"must be ", ERR_INVALID_ARGUMENT, NULL},
+	{"does not apply to datasets of this type", ERR_INVALID_ARGUMENT, NULL},
+	{"is readonly", ERR_INVALID_ARGUMENT, NULL},
+	{"property value too long", ERR_INVALID_ARGUMENT, NULL},
+	{"size is less than current", ERR_FAILED_PRECONDITION, NULL},
+	{"has children", ERR_FAILED_PRECONDITION,
+	 "destroy what 'zfs list -r -t all' shows below it first"},
+	{"has dependent clones", ERR_FAILED_PRECONDITION, "destroy the clones first"},
+	{"is busy", ERR_FAILED_PRECONDITION, "find who uses it with 'fuser -vm' and stop it"},
+	{"directory is not empty", ERR_FAILED_PRECONDITION, "move away what the directory holds"},
+	{"legacy mountpoint", ERR_FAILED_PRECONDITION,
+	 "set its property mountpoint to /run/zcsi-nfs/POOL/PARENT/NAME"},
+	{"permission denied", ERR_INTERNAL, "'zcsi-node --check' says what is missing"},
+	{"flock: failed to execute sudo", ERR_FAILED_PRECONDITION, "install sudo on the server"},
+	{"flock: failed to execute", ERR_FAILED_PRECONDITION, NO_PROGRAM " on the server"},
+	{"a password is required", ERR_FAILED_PRECONDITION,
+	 "give the user of --zfs-over-ssh its line in the server's sudoers"},
+	{"setpriv: failed to execute", ERR_FAILED_PRECONDITION, NO_PROGRAM},
+	{"connect: Permission denied", ERR_FAILED_PRECONDITION,
+	 "give the user of --zfs-user the socket of zfs-fuse: 'chown NAME /run/zfs/zfs_socket'"},
+	{"modules cannot be auto-loaded", ERR_FAILED_PRECONDITION, "run 'modprobe zfs'"},
+	{"modules are not loaded", ERR_FAILED_PRECONDITION, "run 'modprobe zfs'"},
+	{"Failed to load ZFS", ERR_FAILED_PRECONDITION, "run 'modprobe zfs'"},
+	{"failed to initialize ZFS", ERR_FAILED_PRECONDITION,
+	 "run 'modprobe zfs', or start the zfs-fuse service where there is no kernel ZFS"},
+};
+
+bool zfs_is_the_kernels(void)
+{
+	if (ssh_server())
+		return ssh_server_is_the_kernels();
+	auto_fclose FILE *file = fopen("/proc/filesystems", "re");
+	char line[64];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strcmp(line, "nodev\tzfs\n"))
+			return true;
+	return false;
+}
+
+/* The beginning of the line of the text that has what is at `at`. */
+static const char *line_of(const char *text, const char *at)
+{
+	while (at > text && at[-1] != '\n')
+		at--;
+	return at;
+}
+
+int zfs_fail(const char *said, struct error *err)
+{
+	for (size_t i = 0; i < COUNT(sayings); i++) {
+		const char *words = strstr(said, sayings[i].words), *advice = sayings[i].advice;
+		if (!words)
+			continue;
+		const char *line = line_of(said, words);
+		return fail(err, sayings[i].code, "zfs says \"%.*s\"%s%s", (int)strcspn(line, "\n"),
+			    line, advice ? "; " : "", advice ? advice : "");
+	}
+	return fail(err, ERR_INTERNAL, "zfs says \"%.*s\"", (int)strcspn(said, "\n"), said);
+}
+
+static int64_t timeout_ms; /* 0: exec's own */
+
+void zfs_run_timeout(int64_t ms)
+{
+	timeout_ms = ms;
+}
+
+/* What goes on there when ssh has ended nobody sees. */
+static int fail_lost(const char *const *argv, const char *said, struct error *err)
+{
+	ssh_lose(argv, said, err);
+	unfinished_tell(err->text);
+	return -1;
+}
+
+static int judge(const char *const *argv, const struct exec_result *result, struct error *err)
+{
+	if (ssh_server() && result->status > SSH_LOST)
+		return fail_lost(argv, result->error, err);
+	if (result->status)
+		return zfs_fail(*result->error ? result->error : "nothing, and failed", err);
+	return 0;
+}
+
+int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
+{
+	struct exec_result result = {0};
+	struct exec launched = *exec;
+	auto_free char *unfinished = unfinished_text();
+	int64_t started = now_us();
+	struct arena arena;
+	int left = -1;
+
+	if (unfinished)
+		return fail(err, ERR_UNAVAILABLE, "%s", unfinished);
+	if (ssh_settle(err) < 0)
+		return -1;
+	arena_init(&arena, SIZE_MAX);
+	launched.argv = launch_argv(&arena, exec->argv);
+	launched.keep = lock_file_descriptor();
+	launched.ret_left = &left;
+	if (!launched.timeout_ms)
+		launched.timeout_ms = timeout_ms;
+	int failed = exec_run(&launched, &result, err);
+	arena_fini(&arena);
+	metrics_zfs(exec->argv, failed ? err->code : ERR_OK, result.status, now_us() - started);
+	if (left >= 0) {
+		ssh_doubt(exec->argv);
+		return unfinished_add(left, exec->argv, err);
+	}
+	if (failed) {
+		if (err->code == ERR_FAILED_PRECONDITION && launch_is_plain())
+			fail(err, ERR_FAILED_PRECONDITION,
+			     "the program '%s' is not on this host; " NO_PROGRAM, exec->argv[0]);
+		return -1;
+	}
+	failed = judge(exec->argv, &result, err);
+	if (ret_out) {
+		free(*ret_out);
+		*ret_out = steal_ptr(result.out);
+	}
+	exec_result_fini(&result);
+	return failed;
+}
+
+int zfs_run(const char *const *argv, struct error *err)
+{
+	return zfs_run_with(argv, NULL, err);
+}
+
+int zfs_run_with(const char *const *argv, const char *input, struct error *err)
+{
+	for (long ms = 10;; ms *= 2) {
+		if (zfs_run_once(&(struct exec){.argv = argv, .input = input}, NULL, err) == 0)
+			return 0;
+		if (ms > 1280 || !strstr(err->text, "dataset is busy"))
+			return -1;
+		nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000},
+			  NULL);
+	}
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Stands in for transport/client.c, so that the handlers run as they are. A test program includes
+ * this file, once: programs of tests/unit are one source each.
+ */
+#include "tests/unit/controller/scripted_methods.h"
+#include "tests/unit/controller/scripted_snapshots.c" /* NOLINT(bugprone-suspicious-include): as this one */
+
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "transport/client.h"
+
+struct client scripted[N_AGENTS];
+struct rpc_call call;
+
+int client_new(struct client **ret, struct loop *loop, const char *endpoint,
+	       const struct client_options *options, struct error *err)
+{
+	(void)loop, (void)options;
+	for (size_t i = 0; i < N_AGENTS; i++) {
+		if (strcmp(scripted[i].endpoint, endpoint) == 0) {
+			*ret = &scripted[i];
+			return 0;
+		}
+	}
+	return fail(err, ERR_INVALID_ARGUMENT, "'%s' is no endpoint", endpoint);
+}
+
+void client_free(struct client *client)
+{
+	(void)client;
+}
+
+bool client_is_up(const struct client *client)
+{
+	(void)client;
+	return true;
+}
+
+const char *client_endpoint(const struct client *client)
+{
+	return client->endpoint;
+}
+
+struct client_call *client_begin(struct client *client, struct arena *arena,
+				 const ProtobufCServiceDescriptor *service, const char *method,
+				 const ProtobufCMessage *request, int64_t deadline)
+{
+	struct client_call *begun = arena_alloc(arena, sizeof(*begun));
+
+	assert_ptr_equal(service, &zcsi__v1__agent__descriptor);
+	assert_true(deadline <= call.deadline && deadline != NO_DEADLINE);
+	*begun = (struct client_call){client, arena, method, request};
+	return begun;
+}
+
+Dataset *dataset_of(struct client *client, const char *id)
+{
+	for (size_t i = 0; i < client->n_datasets; i++) {
+		if (strcmp(client->datasets[i]->id, id) == 0)
+			return client->datasets[i];
+	}
+	return NULL;
+}
+
+uint64_t next_guid(void)
+{
+	static uint64_t guids;
+
+	return ++guids;
+}
+
+Dataset *add_dataset(struct client *client, const char *id, int64_t size, const char *parameters)
+{
+	Dataset *dataset = new_dataset(&call.arena);
+
+	dataset->id = arena_strdup(&call.arena, id);
+	dataset->name = arena_printf(&call.arena, "%s/%s", client->pool, id);
+	dataset->size = size;
+	dataset->format = arena_strdup(&call.arena, "zfs");
+	dataset->guid = next_guid();
+	dataset->parameters = arena_strdup(&call.arena, parameters);
+	client->datasets[client->n_datasets++] = dataset;
+	return dataset;
+}
+
+int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct error *err)
+{
+	static const char *const keys[] = {"zcsi.zfs/node", "rack"};
+	const char *const values[] = {begun->client->node, begun->client->rack};
+	struct arena *arena = begun->arena;
+
+	(void)err;
+	*ret = new_get_host_response(arena);
+	(*ret)->node_id = arena_strdup(arena, begun->client->node);
+	(*ret)->dataset = arena_strdup(arena, begun->client->pool);
+	(*ret)->problem = arena_strdup(arena, begun->client->problem);
+	(*ret)->available = begun->client->available;
+	(*ret)->pool_guid = begun->client->pool_guid;
+	(*ret)->time = wall_us() + begun->client->ahead_us;
+	(*ret)->n_topology = COUNT(keys);
+	(*ret)->topology = arena_alloc(arena, sizeof(Segment *) * COUNT(keys));
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		(*ret)->topology[i] = new_segment(arena);
+		(*ret)->topology[i]->key = arena_strdup(arena, keys[i]);
+		(*ret)->topology[i]->value = arena_strdup(arena, values[i]);
+	}
+	return 0;
+}
+
+int promise(struct client *client, uint64_t claim, uint64_t *ret_promised, struct error *err)
+{
+	if (claim && claim <= client->promised) {
+		*ret_promised = client->promised;
+		return 0;
+	}
+	if (claim)
+		client->promised = claim;
+	return fail(err, ERR_NOT_FOUND, "not here");
+}
+
+int keep(struct client *client, uint64_t claim, struct error *err)
+{
+	assert_int_equal(claim, client->promised);
+	if (!client->n_aborts)
+		return 0;
+	client->n_aborts--;
+	return fail(err, ERR_ABORTED, "another call has looked for it since");
+}
+
+int do_get_dataset(const struct client_call *begun, GetDatasetResponse **ret, struct error *err)
+{
+	const GetDatasetRequest *request = begun->request;
+
+	begun->client->looked++;
+	if (begun->client->lookup != ERR_OK)
+		return fail(err, begun->client->lookup, "cannot look");
+	*ret = new_get_dataset_response(begun->arena);
+	(*ret)->dataset = dataset_of(begun->client, request->id);
+	return (*ret)->dataset ? 0 : promise(begun->client, request->claim, &(*ret)->promised, err);
+}
+
+int do_create_dataset(const struct client_call *begun, CreateDatasetResponse **ret,
+		      struct error *err)
+{
+	const CreateDatasetRequest *request = begun->request;
+
+	if (keep(begun->client, request->claim, err) < 0)
+		return -1;
+	begun->client->created++;
+	begun->client->create_request = request;
+	*ret = new_create_dataset_response(begun->arena);
+	(*ret)->dataset =
+		add_dataset(begun->client, request->id, request->size, request->parameters);
+	(*ret)->dataset->format = request->format;
+	(*ret)->dataset->source_snapshot = request->source_snapshot;
+	(*ret)->dataset->source_dataset = request->source_dataset;
+	return 0;
+}
+
+int do_resize_dataset(const struct client_call *begun, ResizeDatasetResponse **ret,
+		      struct error *err)
+{
+	const ResizeDatasetRequest *request = begun->request;
+	Dataset *dataset = dataset_of(begun->client, request->id);
+
+	if (!dataset)
+		return fail(err, ERR_NOT_FOUND, "not here");
+	assert_true(request->size >= dataset->size); /* volumes never shrink */
+	begun->client->resized++;
+	dataset->size = request->size;
+	*ret = new_resize_dataset_response(begun->arena);
+	(*ret)->dataset = dataset;
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const Dataset *left, *right;
+
+	memcpy(&left, a, sizeof(left));
+	memcpy(&right, b, sizeof(right));
+	return strcmp(left->id, right->id);
+}
+
+int do_list_datasets(const struct client_call *begun, ListDatasetsResponse **ret, struct error *err)
+{
+	const ListDatasetsRequest *request = begun->request;
+	struct client *client = begun->client;
+	size_t max = request->max ? (size_t)request->max : 1000;
+
+	assert_in_range(request->max, 0, 1000);
+	client->listed++;
+	if (client->lookup != ERR_OK)
+		return fail(err, client->lookup, "cannot look");
+	qsort(client->datasets, client->n_datasets, sizeof(client->datasets[0]), by_id);
+	*ret = new_list_datasets_response(begun->arena);
+	(*ret)->datasets = arena_alloc(begun->arena, max * sizeof(Dataset *));
+	for (size_t i = 0; i < client->n_datasets; i++) {
+		if (strcmp(client->datasets[i]->id, request->after) <= 0)
+			continue;
+		if ((*ret)->n_datasets == max) {
+			(*ret)->more = true;
+			break;
+		}
+		(*ret)->datasets[(*ret)->n_datasets++] = client->datasets[i];
+	}
+	return 0;
+}
+
+int do_publish_dataset(const struct client_call *begun, PublishDatasetResponse **ret,
+		       struct error *err)
+{
+	(void)err;
+	begun->client->published++;
+	*ret = new_publish_dataset_response(begun->arena);
+	return 0;
+}
+
+int do_unpublish_dataset(const struct client_call *begun, UnpublishDatasetResponse **ret,
+			 struct error *err)
+{
+	(void)err;
+	begun->client->unpublished++;
+	*ret = new_unpublish_dataset_response(begun->arena);
+	return 0;
+}
+
+int do_destroy_dataset(const struct client_call *begun, DestroyDatasetResponse **ret,
+		       struct error *err)
+{
+	(void)err;
+	begun->client->destroyed++;
+	*ret = new_destroy_dataset_response(begun->arena);
+	return 0;
+}
+
+int do_modify_dataset(const struct client_call *begun, ModifyDatasetResponse **ret,
+		      struct error *err)
+{
+	(void)err;
+	begun->client->modified++;
+	begun->client->modify_request = begun->request;
+	*ret = new_modify_dataset_response(begun->arena);
+	return 0;
+}
+
+#define RUN(Name, name)                                                                            \
+	static int run_##name(const struct client_call *begun, void *ret, struct error *err)       \
+	{                                                                                          \
+		Name##Response *response = NULL;                                                   \
+		if (do_##name(begun, &response, err) < 0)                                          \
+			return -1;                                                                 \
+		memcpy(ret, &response, sizeof(response));                                          \
+		return 0;                                                                          \
+	}
+SCRIPTED_METHODS(RUN)
+
+#define ROW(Name, name) {#Name, run_##name},
+static const struct {
+	const char *name;
+	int (*run)(const struct client_call *begun, void *ret, struct error *err);
+} methods[] = {SCRIPTED_METHODS(ROW)};
+
+int client_finish(struct client_call *begun, void *ret_response, struct error *err)
+{
+	if (begun->client->silent != ERR_OK)
+		return fail(err, begun->client->silent, "no answer from '%s'",
+			    begun->client->endpoint);
+	for (size_t i = 0; i < COUNT(methods); i++) {
+		if (strcmp(methods[i].name, begun->method) == 0)
+			return methods[i].run(begun, ret_response, err);
+	}
+	return fail(err, ERR_UNIMPLEMENTED, "%s", begun->method);
+}
+
+int scripted_setup(void **state)
+{
+	const char *values[N_AGENTS] = {"unix:///a", "unix:///b", "unix:///c"};
+	const struct option_list endpoints = {.values = values, .n = N_AGENTS};
+	static const struct trust trust;
+	const struct agents_options options = {.named = &endpoints, .trust = &trust};
+	struct agents *agents;
+	struct error err;
+
+	(void)state;
+	scripted[0] = (struct client){.endpoint = values[0],
+				      .node = "a",
+				      .rack = "1",
+				      .pool = "pool-a/csi",
+				      .problem = "",
+				      .available = 10};
+	scripted[1] = (struct client){.endpoint = values[1],
+				      .node = "b",
+				      .rack = "1",
+				      .pool = "pool-b/csi",
+				      .problem = "",
+				      .available = 30};
+	scripted[2] = (struct client){.endpoint = values[2],
+				      .node = "c",
+				      .rack = "2",
+				      .pool = "pool-c/csi",
+				      .problem = "",
+				      .available = 20};
+	assert_int_equal(agents_new(&agents, NULL, &options, &err), 0);
+	call = (struct rpc_call){.app = agents, .deadline = NO_DEADLINE};
+	arena_init(&call.arena, SIZE_MAX);
+	return 0;
+}
+
+int scripted_teardown(void **state)
+{
+	(void)state;
+	arena_fini(&call.arena);
+	agents_free(call.app);
+	return 0;
+}

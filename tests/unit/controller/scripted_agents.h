@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_SCRIPTED_AGENTS_H
+#define ZCSI_SCRIPTED_AGENTS_H
+
+/*
+ * Agents in memory, for what the controller makes of their answers: an agent can be silent, be
+ * without a pool, or hold the same volume as another, at will.
+ */
+
+#include "tests/cmocka.h"
+
+#include <string.h>
+
+#include "common/volume/map.h"
+#include "controller/agents.h"
+#include "controller/service.h"
+
+#define N_AGENTS     3
+#define DATASETS_MAX 2000
+
+struct client {
+	const char *endpoint, *node, *rack, *pool, *problem;
+	int64_t available, ahead_us; /* ahead_us: its clock, of ours */
+	uint64_t pool_guid;
+	enum error_code silent; /* not ERR_OK: how every call to it fails */
+	enum error_code lookup; /* not ERR_OK: how every question what it has fails */
+	uint64_t promised;      /* the highest claim of all */
+	unsigned n_aborts;      /* how often it still refuses to make what it has promised */
+	Dataset *datasets[DATASETS_MAX];
+	size_t n_datasets;
+	DatasetSnapshot *snapshots[DATASETS_MAX];
+	size_t n_snapshots;
+	const CreateDatasetRequest *create_request; /* the last ones */
+	const ModifyDatasetRequest *modify_request;
+	unsigned looked, created, destroyed, published, unpublished, resized, listed; /* calls */
+	unsigned modified, snapshotted, grouped, snapshots_destroyed;
+};
+
+extern struct client scripted[N_AGENTS];
+extern struct rpc_call call; /* for the handlers; its arena is new for each test */
+
+/* Three hosts with a pool each, a and b in rack 1, c in rack 2; b has the most space. */
+int scripted_setup(void **state);
+int scripted_teardown(void **state);
+Dataset *add_dataset(struct client *client, const char *id, int64_t size, const char *parameters);
+/* Of the dataset's guid; its id is "<dataset>@<name>". */
+DatasetSnapshot *add_snapshot(struct client *client, const Dataset *of, const char *name);
+
+#define SCRIPTED_TEST(name) cmocka_unit_test_setup_teardown(name, scripted_setup, scripted_teardown)
+
+/* Failed with that code, and the text has the word. */
+#define assert_failed(result, expected_code, word)                                                 \
+	do {                                                                                       \
+		assert_int_equal(result, -1);                                                      \
+		assert_int_equal(err.code, expected_code);                                         \
+		if (!strstr(err.text, word))                                                       \
+			print_error("%s\n", err.text);                                             \
+		assert_non_null(strstr(err.text, word));                                           \
+	} while (0)
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Placement: topology, space, ties, and the words when there is no place. */
+#include "tests/cmocka.h"
+
+#include <string.h>
+
+#include "common/volume/map.h"
+#include "controller/placement.h"
+
+#define NODE "zcsi.zfs/node"
+
+static struct arena arena;
+static struct host list[8];
+static struct hosts hosts;
+static const struct where anywhere;
+static const char *node_pin, *pool_pin;
+
+static int setup(void **state)
+{
+	(void)state;
+	arena_init(&arena, SIZE_MAX);
+	hosts = (struct hosts){.list = list};
+	node_pin = pool_pin = NULL;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_fini(&arena);
+	return 0;
+}
+
+static Segment *segment(const char *key, const char *value)
+{
+	Segment *message = new_segment(&arena);
+
+	message->key = arena_strdup(&arena, key);
+	message->value = arena_strdup(&arena, value);
+	return message;
+}
+
+static GetHostResponse *add_host(const char *node, const char *rack, int64_t available)
+{
+	GetHostResponse *says = new_get_host_response(&arena);
+
+	says->node_id = arena_strdup(&arena, node);
+	says->dataset = arena_printf(&arena, "pool-%s/csi", node);
+	says->available = available;
+	says->n_topology = 2;
+	says->topology = arena_alloc(&arena, 2 * sizeof(*says->topology));
+	says->topology[0] = segment(NODE, node);
+	says->topology[1] = segment("rack", rack);
+	hosts.list[hosts.n++] = (struct host){.says = says};
+	return says;
+}
+
+static Topology *topology(const char *key, const char *value)
+{
+	Topology *message = new_topology(&arena);
+
+	map_put(&arena, message, segments, key, value);
+	return message;
+}
+
+static Topology **pair(Topology *a, Topology *b)
+{
+	Topology **both = arena_alloc(&arena, 2 * sizeof(*both));
+
+	both[0] = a;
+	both[1] = b;
+	return both;
+}
+
+/* The node that gets the volume; NULL when none does. */
+static const char *chosen(const TopologyRequirement *requirement, struct error *err)
+{
+	const struct where where = {.topology = requirement, .node = node_pin, .pool = pool_pin};
+	const struct host *host;
+
+	if (placement_choose(&arena, &hosts, "volume", &where, &host, err) < 0)
+		return NULL;
+	return host->says->node_id;
+}
+
+static void most_space(void **state)
+{
+	TopologyRequirement *empty = new_topology_requirement(&arena);
+	struct error err;
+
+	(void)state;
+	add_host("a", "1", 10);
+	add_host("b", "1", 30);
+	add_host("c", "2", 20);
+	assert_string_equal(chosen(NULL, &err), "b");
+	/* Nomad sends the message empty when nothing is asked. */
+	assert_string_equal(chosen(empty, &err), "b");
+}
+
+static void pins(void **state)
+{
+	TopologyRequirement *requirement = new_topology_requirement(&arena);
+	struct error err;
+
+	(void)state;
+	add_host("a", "1", 10);
+	add_host("b", "1", 30);
+	add_host("c", "2", 20);
+	node_pin = "a";
+	assert_string_equal(chosen(NULL, &err), "a");
+	pool_pin = "pool-c";
+	assert_null(chosen(NULL, &err));
+	assert_int_equal(err.code, ERR_RESOURCE_EXHAUSTED);
+	assert_non_null(strstr(err.text, "on node 'a' in pool 'pool-c'"));
+	node_pin = NULL;
+	assert_string_equal(chosen(NULL, &err), "c");
+	/* Not a beginning of its name, nor the parent in it. */
+	pool_pin = "pool";
+	assert_null(chosen(NULL, &err));
+	pool_pin = "pool-c/csi";
+	assert_null(chosen(NULL, &err));
+	/* And the topology still has to fit. */
+	pool_pin = "pool-c";
+	requirement->n_requisite = 1;
+	requirement->requisite = pair(topology("rack", "1"), NULL);
+	assert_null(chosen(requirement, &err));
+	assert_non_null(strstr(err.text, "rack=1"));
+}
+
+static void what_is_local_is_not_where_only_nfs_reaches(void **state)
+{
+	const struct where local = {.local = true};
+	const struct host *host;
+	struct error err;
+
+	(void)state;
+	add_host("a", "1", 30)->by_nfs = true;
+	assert_int_equal(placement_choose(&arena, &hosts, "volume", &local, &host, &err), -1);
+	assert_int_equal(err.code, ERR_RESOURCE_EXHAUSTED);
+	assert_non_null(strstr(err.text, "with attach=nfs"));
+	assert_string_equal(chosen(NULL, &err), "a");
+	add_host("b", "1", 10);
+	assert_int_equal(placement_choose(&arena, &hosts, "volume", &local, &host, &err), 0);
+	assert_string_equal(host->says->node_id, "b");
+}
+
+static void requisite(void **state)
+{
+	TopologyRequirement *requirement = new_topology_requirement(&arena);
+	struct error err;
+
+	(void)state;
+	add_host("a", "1", 10);
+	add_host("b", "1", 30);
+	add_host("c", "2", 20);
+	requirement->n_requisite = 1;
+	requirement->requisite = pair(topology("rack", "2"), topology(NODE, "a"));
+	assert_string_equal(chosen(requirement, &err), "c");
+	requirement->requisite[0] = topology("RACK", "2");
+	assert_string_equal(chosen(requirement, &err), "c");
+	/* The list is an OR, */
+	requirement->n_requisite = 2;
+	assert_string_equal(chosen(requirement, &err), "c");
+	/* each topology an AND, */
+	requirement->n_requisite = 1;
+	requirement->requisite[0] = topology("rack", "1");
+	map_put(&arena, requirement->requisite[0], segments, NODE, "a");
+	assert_string_equal(chosen(requirement, &err), "a");
+	/* and one without segments is anywhere. */
+	requirement->requisite[0] = new_topology(&arena);
+	assert_string_equal(chosen(requirement, &err), "b");
+}
+
+static void preferred_in_order(void **state)
+{
+	TopologyRequirement *requirement = new_topology_requirement(&arena);
+	struct error err;
+
+	(void)state;
+	add_host("a", "1", 10);
+	add_host("b", "1", 30);
+	add_host("c", "2", 20);
+	requirement->n_preferred = 2;
+	requirement->preferred = pair(topology(NODE, "a"), topology(NODE, "c"));
+	assert_string_equal(chosen(requirement, &err), "a");
+	/* A preferred host that cannot be had is passed over, without requisite for any other. */
+	requirement->preferred = pair(topology(NODE, "x"), topology(NODE, "c"));
+	assert_string_equal(chosen(requirement, &err), "c");
+	requirement->n_preferred = 1;
+	assert_string_equal(chosen(requirement, &err), "b");
+	/* Requisite goes before preferred. */
+	requirement->preferred[0] = topology(NODE, "a");
+	requirement->n_requisite = 1;
+	requirement->requisite = pair(topology("rack", "2"), NULL);
+	assert_string_equal(chosen(requirement, &err), "c");
+}
+
+static void nowhere(void **state)
+{
+	TopologyRequirement *requirement = new_topology_requirement(&arena);
+	struct error err;
+
+	(void)state;
+	add_host("a", "1", 10);
+	requirement->n_requisite = 1;
+	requirement->requisite = pair(topology("rack", "9"), NULL);
+	assert_null(chosen(requirement, &err));
+	assert_int_equal(err.code, ERR_RESOURCE_EXHAUSTED);
+	assert_non_null(strstr(err.text, "rack=9"));
+	assert_non_null(strstr(err.text, "rack=1"));
+	assert_non_null(strstr(err.text, "pool-a/csi"));
+	hosts.n = 0;
+	assert_null(chosen(NULL, &err));
+	assert_int_equal(err.code, ERR_RESOURCE_EXHAUSTED);
+}
+
+static void no_pool_and_problem(void **state)
+{
+	char none[] = "", problem[] = "pool 'pool-b' is not imported: zpool import pool-b";
+	struct error err;
+
+	(void)state;
+	add_host("a", "1", 100)->dataset = none;
+	add_host("b", "1", 50)->problem = problem;
+	assert_null(chosen(NULL, &err));
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, problem));
+	add_host("c", "1", 1);
+	assert_string_equal(chosen(NULL, &err), "c");
+}
+
+/* Equal hosts share names, and the choice for a name does not depend on the order of the list. */
+static void ties(void **state)
+{
+	unsigned count[3] = {0};
+	const struct host *host, *again;
+	struct error err;
+
+	(void)state;
+	add_host("a", "1", 10);
+	add_host("b", "1", 10);
+	add_host("c", "1", 10);
+	struct host reversed[] = {list[2], list[1], list[0]};
+	const struct hosts mirror = {.list = reversed, .n = 3};
+	for (unsigned i = 0; i < 300; i++) {
+		const char *name = arena_printf(&arena, "volume-%u", i);
+		assert_int_equal(placement_choose(&arena, &hosts, name, &anywhere, &host, &err), 0);
+		assert_int_equal(placement_choose(&arena, &mirror, name, &anywhere, &again, &err),
+				 0);
+		assert_ptr_equal(host->says, again->says);
+		count[host - list]++;
+	}
+	for (size_t i = 0; i < COUNT(count); i++)
+		assert_in_range(count[i], 60, 140);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(most_space, setup, teardown),
+		cmocka_unit_test_setup_teardown(pins, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_local_is_not_where_only_nfs_reaches, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(requisite, setup, teardown),
+		cmocka_unit_test_setup_teardown(preferred_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(nowhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_pool_and_problem, setup, teardown),
+		cmocka_unit_test_setup_teardown(ties, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

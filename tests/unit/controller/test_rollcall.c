@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* What follows from what agents say of themselves: clocks, twins, and pools that are others now. */
+#include "tests/unit/controller/scripted_agents.c" /* NOLINT(bugprone-suspicious-include): see there */
+
+#include "controller/rollcall.h"
+
+#define SECOND INT64_C(1000000)
+
+static struct roster roster;
+
+static int setup(void **state)
+{
+	static const struct client_options options;
+	const char *endpoints[N_AGENTS];
+	struct error err;
+
+	assert_int_equal(scripted_setup(state), 0);
+	for (size_t i = 0; i < N_AGENTS; i++) {
+		endpoints[i] = scripted[i].endpoint;
+		scripted[i].pool_guid = i + 1;
+	}
+	roster_init(&roster, NULL, &options);
+	assert_int_equal(roster_name(&roster, endpoints, N_AGENTS, &err), 0);
+	roster_open(&roster);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	roster_fini(&roster);
+	return scripted_teardown(state);
+}
+
+static const struct standing *standing(size_t i)
+{
+	return &roster.named->list[i]->standing;
+}
+
+static void assert_refused(size_t i, const char *word, const char *other)
+{
+	assert_non_null(standing(i)->refusal);
+	assert_non_null(strstr(standing(i)->refusal, word));
+	assert_non_null(strstr(standing(i)->refusal, other));
+}
+
+static double skew_told(const char *endpoint)
+{
+	auto_free char *line = NULL, *text = NULL;
+	size_t size;
+	double skew;
+
+	FILE *out = open_memstream(&text, &size);
+	roster_metrics(&roster, out);
+	fclose(out);
+	assert_true(asprintf(&line, "zcsi_agent_clock_skew_seconds{endpoint=\"%s\"} ", endpoint) >
+		    0);
+	const char *found = strstr(text, line);
+	assert_non_null(found);
+	assert_int_equal(sscanf(found + strlen(line), "%lf", &skew), 1);
+	return skew;
+}
+
+static void a_clock_that_is_not_ours_is_told(void **state)
+{
+	(void)state;
+	scripted[1].ahead_us = 90 * SECOND;
+	scripted[2].ahead_us = -90 * SECOND;
+	rollcall(&roster, 0);
+	assert_true(standing(0)->skew_us == 0);
+	/* At least that much: less the time that the answers took. */
+	assert_true(skew_told("unix:///b") > 80 && skew_told("unix:///b") <= 90);
+	assert_true(skew_told("unix:///c") < -80 && skew_told("unix:///c") >= -90);
+	scripted[1].ahead_us = 0;
+	rollcall(&roster, 0);
+	assert_true(skew_told("unix:///b") == 0);
+}
+
+static void two_that_hold_one_dataset_are_refused(void **state)
+{
+	(void)state;
+	scripted[0].pool = scripted[2].pool = "tank/zcsi";
+	rollcall(&roster, 0);
+	assert_null(standing(0)->refusal);
+	scripted[2].pool_guid = scripted[0].pool_guid;
+	rollcall(&roster, 0);
+	assert_refused(0, "unix:///c", "same dataset");
+	assert_refused(2, "unix:///a", "same dataset");
+	scripted[2].pool_guid = 3;
+	rollcall(&roster, 0);
+	assert_null(standing(0)->refusal);
+	assert_null(standing(2)->refusal);
+}
+
+static void a_pool_that_is_another_now_is_refused(void **state)
+{
+	(void)state;
+	rollcall(&roster, 0);
+	scripted[1].pool_guid = 0; /* it is not imported */
+	rollcall(&roster, 0);
+	assert_null(standing(1)->refusal);
+	scripted[1].pool_guid = 77;
+	rollcall(&roster, 0);
+	assert_refused(1, "pool 2 ", "pool 77 ");
+	assert_null(standing(0)->refusal);
+	scripted[1].pool_guid = 2;
+	rollcall(&roster, 0);
+	assert_null(standing(1)->refusal);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_clock_that_is_not_ours_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(two_that_hold_one_dataset_are_refused, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_pool_that_is_another_now_is_refused, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Who has been allowed what, in the words of `zfs allow`. */
+#include "node/zfs/zfs_allow.h"
+
+#include "common/mem.h"
+#include "tests/cmocka.h"
+
+static const char text[] = "---- Permissions on t/p ------------------------------\n"
+			   "Permission sets:\n"
+			   "\t@all @some,destroy\n"
+			   "\t@round @round,rename\n"
+			   "\t@some clone,create\n"
+			   "Create time permissions:\n"
+			   "\tsync\n"
+			   "Local permissions:\n"
+			   "\tuser here canmount\n"
+			   "Descendent permissions:\n"
+			   "\tuser here userprop\n"
+			   "Local+Descendent permissions:\n"
+			   "\tuser here @all,mount\n"
+			   "\tuser other @round\n"
+			   "\tgroup staff refquota\n"
+			   "\teveryone volsize\n"
+			   "---- Permissions on t --------------------------------\n"
+			   "Local+Descendent permissions:\n"
+			   "\tuser here snapshot\n";
+
+static const struct {
+	const char *user, *permission;
+	bool allowed;
+} cases[] = {
+	{"here", "mount", true},      {"here", "clone", true},      {"here", "create", true},
+	{"here", "destroy", true},    {"here", "snapshot", true},   {"here", "refquota", true},
+	{"here", "volsize", true},    {"here", "canmount", false},  {"here", "userprop", false},
+	{"here", "sync", false},      {"here", "rename", false},    {"here", "moun", false},
+	{"here", "@all", true},       {"her", "mount", false},      {"here2", "mount", false},
+	{"other", "rename", true},    {"other", "mount", false},    {"other", "", false},
+	{"nobody", "refquota", true}, {"everyone", "mount", false},
+};
+
+static void test_what_holds_below_counts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct grantee who = {cases[i].user, (const char *[]){"wheel", "staff"}, 2};
+		if (allowed(text, &who, cases[i].permission) != cases[i].allowed)
+			fail_msg("%s: %s", cases[i].user, cases[i].permission);
+	}
+}
+
+static void test_a_list_that_ends_early_holds_nothing(void **state)
+{
+	const struct grantee who = {"here", NULL, 0};
+	char start[sizeof(text)];
+
+	(void)state;
+	for (size_t length = 0; length < sizeof(text); length++) {
+		snprintf(start, length + 1, "%s", text);
+		assert_false(allowed(start, &who, "rename"));
+	}
+	assert_false(allowed("", &who, "mount"));
+	assert_false(allowed("\n\t\n\tuser", &who, "mount"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_holds_below_counts),
+		cmocka_unit_test(test_a_list_that_ends_early_holds_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* What is said of a volume, from what was found. */
+#include "tests/cmocka.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "node/csi/condition.h"
+
+static const struct mount target = {.target = "/t", .source = "p/a", .type = "zfs", .master = 7};
+static const struct mount reader = {
+	.target = "/t", .source = "p/a", .type = "zfs", .master = 7, .attrs = MOUNT_ATTR_RDONLY};
+static const struct mount orphan = {.target = "/t", .source = "p/a", .type = "zfs"};
+static const struct mount remote = {
+	.target = "/t", .source = "10.0.0.1:/s", .type = "nfs4", .master = 7};
+static const struct mount cover = {.target = "/t", .source = "none"};
+
+/* words NULL: nothing is wrong */
+static void expect(struct condition_facts facts, const char *reason, const char *words)
+{
+	struct condition condition;
+	struct arena arena;
+
+	arena_init(&arena, SIZE_MAX);
+	if (!facts.top)
+		facts.top = facts.mount;
+	if (!facts.pool_problem)
+		facts.pool_problem = "";
+	assert_int_equal(condition_judge(&arena, &facts, &condition), words != NULL);
+	if (words) {
+		assert_string_equal(condition.reason, reason);
+		assert_non_null(strstr(condition.text, words));
+	}
+	arena_fini(&arena);
+}
+
+static void what_is_in_order_has_no_problem(void **state)
+{
+	(void)state;
+	expect((struct condition_facts){.mount = &target, .has_dataset = true}, NULL, NULL);
+	expect((struct condition_facts){.mount = &reader, .has_dataset = true, .frozen = true},
+	       NULL, NULL);
+}
+
+static void each_problem_has_its_words(void **state)
+{
+	(void)state;
+	expect((struct condition_facts){.mount = &target, .has_dataset = true, .top = &cover},
+	       "MountedOver", "'none' is mounted over it");
+	expect((struct condition_facts){.mount = &target, .has_dataset = true, .error = ETIMEDOUT},
+	       "NoAnswer", "'zpool status'");
+	expect((struct condition_facts){.mount = &remote, .has_dataset = true, .error = ETIMEDOUT},
+	       "NoAnswer", "'10.0.0.1:/s', whose server");
+	expect((struct condition_facts){.mount = &target, .has_dataset = true, .error = EIO},
+	       "FilesystemError", "Input/output error");
+	expect((struct condition_facts){.mount = &target, .pool_problem = "no pool 'p'"},
+	       "PoolUnavailable", "no pool 'p'");
+	expect((struct condition_facts){.mount = &target}, "DatasetGone", "no volume any more");
+	expect((struct condition_facts){.mount = &target, .has_dataset = true, .frozen = true},
+	       "ReadOnly", "read-only");
+	expect((struct condition_facts){.mount = &orphan, .has_dataset = true}, "NotStaged",
+	       "not staged");
+}
+
+static void the_worst_is_said(void **state)
+{
+	(void)state;
+	expect((struct condition_facts){.mount = &orphan,
+					.error = EIO,
+					.frozen = true,
+					.pool_problem = "no pool 'p'"},
+	       "FilesystemError", "Input/output error");
+	expect((struct condition_facts){.mount = &orphan,
+					.frozen = true,
+					.pool_problem = "no pool 'p'"},
+	       "PoolUnavailable", "no pool 'p'");
+}
+
+/* A volume that is not mounted is judged by its pool alone. */
+static void without_a_mount(void **state)
+{
+	(void)state;
+	expect((struct condition_facts){.has_dataset = true}, NULL, NULL);
+	expect((struct condition_facts){.pool_problem = "no pool 'p'"}, "PoolUnavailable",
+	       "no pool 'p'");
+}
+
+/* What the workload still gets at is not called inaccessible. */
+static void how_bad_it_is(void **state)
+{
+	const struct condition_facts mounted = {
+		.mount = &target, .top = &target, .pool_problem = "no pool 'p'"};
+	const struct condition_facts silent = {
+		.mount = &target, .top = &target, .error = EIO, .pool_problem = ""};
+	const struct condition_facts absent = {.pool_problem = "no pool 'p'"};
+	struct condition condition;
+	struct arena arena;
+
+	(void)state;
+	arena_init(&arena, SIZE_MAX);
+	assert_true(condition_judge(&arena, &mounted, &condition));
+	assert_int_equal(condition.status, VOLUME_HEALTH_ERROR_TYPE_DEGRADED);
+	assert_true(condition_judge(&arena, &silent, &condition));
+	assert_int_equal(condition.status, VOLUME_HEALTH_ERROR_TYPE_INACCESSIBLE);
+	assert_true(condition_judge(&arena, &absent, &condition));
+	assert_int_equal(condition.status, VOLUME_HEALTH_ERROR_TYPE_INACCESSIBLE);
+	arena_fini(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_in_order_has_no_problem),
+		cmocka_unit_test(each_problem_has_its_words),
+		cmocka_unit_test(the_worst_is_said),
+		cmocka_unit_test(without_a_mount),
+		cmocka_unit_test(how_bad_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* What is on a device: nothing is said only of what was read. */
+#include "tests/cmocka.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "node/attach/probe.h"
+
+#define SIZE ((off_t)8 << 20)
+
+ssize_t __real_pread(int fd, void *buffer, size_t size, off_t offset);
+ssize_t __wrap_pread(int fd, void *buffer, size_t size, off_t offset);
+
+/* The first byte that cannot be read; -1: all can. */
+static off_t damaged = -1;
+
+ssize_t __wrap_pread(int fd, void *buffer, size_t size, off_t offset)
+{
+	if (damaged < offset || damaged >= offset + (off_t)size)
+		return __real_pread(fd, buffer, size, offset);
+	errno = EIO;
+	return -1;
+}
+
+static int image(const char *program)
+{
+	char path[] = "/tmp/zcsi-content-XXXXXX", command[256];
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, SIZE), 0);
+	snprintf(command, sizeof(command), "%s %s >/dev/null 2>&1", program, path);
+	assert_int_equal(*program ? system(command) : 0, 0); /* NOLINT: of a test, to the test */
+	unlink(path);
+	return fd;
+}
+
+static void assert_content(int fd, const char *type)
+{
+	struct content content;
+	struct error err;
+
+	assert_int_equal(content_read(fd, &content, &err), 0);
+	assert_string_equal(content.type, type);
+}
+
+static void tells_what_is_there(void **state)
+{
+	static const struct {
+		const char *program, *type;
+	} cases[] = {{"", ""}, {"mkfs.ext4 -q", "ext4"}, {"mkswap", "swap"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_close int fd = image(cases[i].program);
+		assert_content(fd, cases[i].type);
+	}
+}
+
+static void tells_the_identity(void **state)
+{
+	auto_close int fd = image("mkfs.ext4 -q -U 11111111-2222-3333-4444-555555555555");
+	struct content content;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(content_read(fd, &content, &err), 0);
+	assert_string_equal(content.uuid, "11111111-2222-3333-4444-555555555555");
+}
+
+static void wrong_checksum_is_something(void **state)
+{
+	auto_close int fd = image("mkfs.ext4 -q -O metadata_csum");
+
+	(void)state;
+	assert_int_equal(pwrite(fd, "spoilt", 6, 1024 + 0x78), 6);
+	assert_content(fd, "ext4");
+}
+
+static void what_cannot_be_read_is_not_blank(void **state)
+{
+	static const off_t places[] = {0, 1024, (1 << 20) - 1, SIZE - (1 << 20), SIZE - 1};
+	auto_close int fd = image("");
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(places); i++) {
+		struct content content;
+		struct error err;
+		damaged = places[i];
+		assert_int_equal(content_read(fd, &content, &err), -1);
+		assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+		damaged = -1;
+	}
+	assert_content(fd, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_what_is_there),
+		cmocka_unit_test(tells_the_identity),
+		cmocka_unit_test(wrong_checksum_is_something),
+		cmocka_unit_test(what_cannot_be_read_is_not_blank),
+	};
+
+	setenv("PATH", "/usr/sbin:/sbin:/usr/bin:/bin", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Who may have a volume at the same time, and the text that remembers it. */
+#include "tests/cmocka.h"
+
+#include <string.h>
+
+#include "node/record/publication.h"
+
+enum { SNW = 1, SNRO = 2, MNRO = 3, MNSW = 4, MNMW = 5, SNSW = 6, SNMW = 7 };
+
+static struct arena arena;
+
+static int setup(void **state)
+{
+	(void)state;
+	arena_init(&arena, 1 << 20);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_fini(&arena);
+	return 0;
+}
+
+static struct publication_list parse(const char *text)
+{
+	struct publication_list list;
+
+	publication_parse(&arena, text, &list);
+	return list;
+}
+
+static void text_goes_there_and_back(void **state)
+{
+	static const char *const texts[] = {"-", "n1:1:rw", "n1:5:rw,n2:3:ro", "a_3Ab_2Cc:1:ro",
+					    "n1:5:rw:10.0.0.1,n2:5:rw:fd00_3A_3A1"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		struct publication_list list = parse(texts[i]);
+		assert_string_equal(publication_format(&arena, &list), texts[i]);
+	}
+	assert_int_equal(parse("").n, 0);
+	assert_int_equal(parse("-").n, 0);
+	struct publication_list odd = parse("a_3Ab_2Cc:1:ro");
+	assert_string_equal(odd.rows[0].node_id, "a:b,c");
+	assert_int_equal(odd.rows[0].access_mode, SNW);
+	assert_true(odd.rows[0].readonly);
+}
+
+static void unreadable_text_keeps_the_volume(void **state)
+{
+	static const char *const texts[] = {
+		"x",         "n1",       "n1:1",     "n1:1:",    "n1:1:rx",  "n1:0:rw",
+		"n1:8:rw",   "n1:11:rw", ":1:rw",    ",",        "n1:1:rw,", "n_zz:1:rw",
+		"n1:1:rw,x", "::",       "n1:1:rw:", "n1:-1:rw",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		struct publication_list list = parse(texts[i]), after;
+		struct publication want = {.node_id = "n1", .access_mode = MNMW, .address = ""};
+		struct error err;
+		assert_int_equal(list.n, 1);
+		assert_string_equal(list.rows[0].node_id, PUBLICATION_UNREADABLE);
+		assert_int_equal(publication_admit(&arena, "v", &list, &want, &after, &err), -1);
+		assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+		assert_false(publication_withdraw(&arena, &list, "n1", &after));
+		assert_true(publication_withdraw(&arena, &list, "", &after));
+		assert_int_equal(after.n, 0);
+	}
+}
+
+/* Records, a request, and what comes of it: the new text, or why not. */
+static const struct {
+	const char *has;
+	struct publication want;
+	const char *becomes; /* NULL: as it was, or an error */
+	enum error_code code;
+} cases[] = {
+	{"-", {"n1", SNW, false, ""}, "n1:1:rw", ERR_OK},
+	{"n1:1:rw", {"n1", SNW, false, ""}, NULL, ERR_OK},
+	{"n1:1:rw", {"n1", SNW, true, ""}, NULL, ERR_ALREADY_EXISTS},
+	{"n1:1:rw", {"n1", SNRO, false, ""}, NULL, ERR_ALREADY_EXISTS},
+	{"n1:1:rw", {"n1", MNMW, false, ""}, NULL, ERR_ALREADY_EXISTS},
+	{"n1:1:rw", {"n2", SNW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:2:ro", {"n2", SNRO, true, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:6:rw", {"n2", SNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:7:rw", {"n2", SNMW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:5:rw", {"n2", SNW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:1:rw", {"n2", MNMW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:5:rw", {"n2", MNMW, false, ""}, "n1:5:rw,n2:5:rw", ERR_OK},
+	{"n1:3:rw", {"n2", MNRO, false, ""}, "n1:3:rw,n2:3:rw", ERR_OK},
+	{"n1:5:rw", {"n2", MNRO, true, ""}, "n1:5:rw,n2:3:ro", ERR_OK},
+	{"n1:4:rw", {"n2", MNSW, true, ""}, "n1:4:rw,n2:4:ro", ERR_OK},
+	{"n1:4:rw", {"n2", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:4:ro", {"n2", MNSW, false, ""}, "n1:4:ro,n2:4:rw", ERR_OK},
+	{"n1:5:rw", {"n2", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:4:rw", {"n2", MNRO, false, ""}, "n1:4:rw,n2:3:rw", ERR_OK},
+	/* One record a node: the most that its workloads may do. */
+	{"n1:3:ro", {"n1", MNMW, false, ""}, "n1:5:rw", ERR_OK},
+	{"n1:5:rw", {"n1", MNRO, true, ""}, NULL, ERR_OK},
+	{"n1:4:ro,n2:4:rw", {"n1", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	/* A node may come back with another address. */
+	{"n1:1:rw:10.0.0.1", {"n1", SNW, false, "10.0.0.1"}, NULL, ERR_OK},
+	{"n1:1:rw:10.0.0.1", {"n1", SNW, false, "fd00::1"}, "n1:1:rw:fd00_3A_3A1", ERR_OK},
+	{"n1:5:rw:10.0.0.1", {"n2", MNRO, false, ""}, "n1:5:rw:10.0.0.1,n2:3:rw", ERR_OK},
+	{"n1:1:rw:10.0.0.1", {"n2", SNW, false, "10.0.0.1"}, NULL, ERR_FAILED_PRECONDITION},
+};
+
+static void access_modes_are_enforced(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct publication_list list = parse(cases[i].has), after;
+		struct error err = {0};
+		int admitted = publication_admit(&arena, "v", &list, &cases[i].want, &after, &err);
+		assert_int_equal(err.code, cases[i].code);
+		assert_int_equal(admitted, cases[i].code ? -1 : cases[i].becomes != NULL);
+		if (cases[i].becomes)
+			assert_string_equal(publication_format(&arena, &after), cases[i].becomes);
+	}
+}
+
+static void refusal_names_the_node(void **state)
+{
+	struct publication_list list = parse("rack_5F1:1:rw"), after;
+	struct publication want = {.node_id = "n2", .access_mode = SNW, .address = ""};
+	struct error err;
+
+	(void)state;
+	assert_int_equal(publication_admit(&arena, "v", &list, &want, &after, &err), -1);
+	assert_non_null(strstr(err.text, "'rack_1'"));
+	assert_non_null(strstr(err.text, "'v'"));
+	assert_non_null(strstr(err.text, "SINGLE_NODE_WRITER"));
+}
+
+static void one_node_or_all_are_withdrawn(void **state)
+{
+	struct publication_list list = parse("n1:5:rw,n2:5:rw"), after;
+
+	(void)state;
+	assert_false(publication_withdraw(&arena, &list, "n3", &after));
+	assert_true(publication_withdraw(&arena, &list, "n1", &after));
+	assert_string_equal(publication_format(&arena, &after), "n2:5:rw");
+	assert_true(publication_withdraw(&arena, &list, "", &after));
+	assert_string_equal(publication_format(&arena, &after), "-");
+	assert_string_equal(publication_names(&arena, &list), "node 'n1', node 'n2'");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(text_goes_there_and_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(unreadable_text_keeps_the_volume, setup, teardown),
+		cmocka_unit_test_setup_teardown(access_modes_are_enforced, setup, teardown),
+		cmocka_unit_test_setup_teardown(refusal_names_the_node, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_node_or_all_are_withdrawn, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

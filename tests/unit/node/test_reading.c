@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* What `zfs get` prints, and which of it is ours. */
+#include "tests/cmocka.h"
+
+#include <string.h>
+
+#include "node/record/listing.h"
+#include "tests/arena.h"
+
+static struct reading parse(const char *text)
+{
+	struct reading reading;
+
+	reading_parse(&arena, "t/p", arena_strdup(&arena, text), &reading);
+	return reading;
+}
+
+/* Inherited, other version, other name, zvol, a level deeper. */
+static const char *const foreign = "t/p/i\ttype\tfilesystem\t-\n"
+				   "t/p/i\tzcsi:version\t1\tlocal\n"
+				   "t/p/i\tzcsi:volume\ti\tinherited from t/p\n"
+				   "t/p/w\ttype\tfilesystem\t-\n"
+				   "t/p/w\tzcsi:version\t2\tlocal\n"
+				   "t/p/w\tzcsi:volume\tw\tlocal\n"
+				   "t/p/n\ttype\tfilesystem\t-\n"
+				   "t/p/n\tzcsi:version\t1\tlocal\n"
+				   "t/p/n\tzcsi:volume\tm\tlocal\n"
+				   "t/p/z\ttype\tvolume\t-\n"
+				   "t/p/z\tzcsi:version\t1\tlocal\n"
+				   "t/p/z\tzcsi:volume\tz\tlocal\n"
+				   "t/p/b/c\ttype\tfilesystem\t-\n"
+				   "t/p/b/c\tzcsi:version\t1\tlocal\n"
+				   "t/p/b/c\tzcsi:volume\tc\tlocal\n";
+
+static void only_ours_are_volumes(void **state)
+{
+	struct reading reading = parse(arena_printf(&arena, "%s%s",
+						    "t/p\ttype\tfilesystem\t-\n"
+						    "t/p\tavailable\t1000\t-\n"
+						    "t/p\tzcsi:volume\t-\t-\n"
+						    "t/p/b\ttype\tfilesystem\t-\n"
+						    "t/p/b\tguid\t18446744073709551615\t-\n"
+						    "t/p/b\trefquota\t20971520\tlocal\n"
+						    "t/p/b\trefreservation\t7\tlocal\n"
+						    "t/p/b\tavailable\t7\t-\n"
+						    "t/p/b\tzcsi:version\t1\tlocal\n"
+						    "t/p/b\tzcsi:parameters\ta_3Db\tlocal\n"
+						    "t/p/b\tzcsi:published\tn:1:rw\tlocal\n"
+						    "t/p/b\tzcsi:source\tvolume_3Ac\tlocal\n"
+						    "t/p/b\tzcsi:root\t1::0700\tlocal\n"
+						    "t/p/b\tzcsi:volume\tb\tlocal\n"
+						    "no tabs here\n"
+						    "t/p/_2E._2Fa\ttype\tfilesystem\t-\n"
+						    "t/p/_2E._2Fa\tzcsi:version\t1\tlocal\n"
+						    "t/p/_2E._2Fa\tzcsi:published\t-\tlocal\n"
+						    "t/p/_2E._2Fa\tzcsi:volume\t_2E._2Fa\tlocal\n",
+						    foreign));
+	const struct dataset *b = reading.datasets[0];
+
+	(void)state;
+	assert_int_equal(reading.n_datasets, 2);
+	assert_true(reading.parent);
+	assert_int_equal(reading.available, 1000);
+	assert_string_equal(b->id, "b");
+	assert_string_equal(b->name, "t/p/b");
+	assert_string_equal(b->parameters, "a=b");
+	assert_string_equal(b->published, "n:1:rw");
+	assert_string_equal(b->source, "volume:c");
+	assert_string_equal(b->root, "1::0700");
+	assert_true(b->guid == UINT64_MAX);
+	assert_int_equal(b->size, 20971520);
+	assert_int_equal(b->reserved, 7);
+	assert_string_equal(reading.datasets[1]->id, "../a");
+	assert_string_equal(reading.datasets[1]->published, "");
+}
+
+#define ZVOL(name, id, more)                                                                       \
+	name "\ttype\tvolume\t-\n" name "\tvolsize\t1048576\tlocal\n" name                         \
+	     "\trefquota\t-\t-\n" name "\tzcsi:version\t1\tlocal\n" name "\tzcsi:volume\t" id      \
+	     "\tlocal\n" more
+
+/* A zvol without a format that may be on one is nobody's. */
+static void zvols_have_a_format(void **state)
+{
+	struct reading reading = parse(
+		ZVOL("t/p/a", "a", "t/p/a\tzcsi:format\tblock\tlocal\n") ZVOL(
+			"t/p/b", "b",
+			"t/p/b\tzcsi:format\text4\tlocal\n"
+			"t/p/b\tzcsi:formatted\text4\tlocal\n") ZVOL("t/p/c", "c", "")
+			ZVOL("t/p/d", "d", "t/p/d\tzcsi:format\tzfs\tlocal\n")
+				ZVOL("t/p/e", "e", "t/p/e\tzcsi:format\txfs\tinherited from t/p\n")
+					ZVOL("t/p/f", "f", "t/p/f\tzcsi:format\tntfs\tlocal\n"));
+
+	(void)state;
+	assert_int_equal(reading.n_datasets, 2);
+	assert_int_equal(reading.n_others, 4);
+	assert_string_equal(reading.datasets[0]->format->name, "block");
+	assert_false(reading.datasets[0]->formatted);
+	assert_int_equal(reading.datasets[0]->size, 1 << 20);
+	assert_string_equal(reading.datasets[1]->format->name, "ext4");
+	assert_true(reading.datasets[1]->formatted);
+}
+
+#define VOLUME(name, id, guid)                                                                     \
+	name "\ttype\tfilesystem\t-\n" name "\tguid\t" guid "\t-\n" name                           \
+	     "\tzcsi:version\t1\tlocal\n" name "\tzcsi:volume\t" id "\tlocal\n"
+
+/* A snapshot inherits its volume's zcsi:volume and zcsi:version. */
+#define SNAPSHOT(of, leaf, id, more)                                                               \
+	of "@" leaf "\ttype\tsnapshot\t-\n" of "@" leaf "\tzcsi:volume\t" id                       \
+	   "\tinherited from " of "\n" more
+#define LINE(name, property, value, source) name "\t" property "\t" value "\t" source "\n"
+
+/* Its own, its source's, the parent's, one from above, none. */
+static void a_volume_with_a_key_is_known(void **state)
+{
+	struct reading reading = parse(
+		VOLUME("t/p/a", "a", "1") LINE("t/p/a", "encryptionroot", "t/p/a", "-") SNAPSHOT(
+			"t/p/a", "s", "a", LINE("t/p/a@s", "encryptionroot", "t/p/a", "-"))
+			VOLUME("t/p/b", "b", "2") LINE("t/p/b", "encryptionroot", "t/p/_trash/a-1",
+						       "-") VOLUME("t/p/c", "c", "3")
+				LINE("t/p/c", "encryptionroot", "t/p", "-") VOLUME(
+					"t/p/d", "d", "4") LINE("t/p/d", "encryptionroot", "t", "-")
+					VOLUME("t/p/e", "e", "5")
+						LINE("t/p/e", "encryptionroot", "-", "-"));
+
+	(void)state;
+	assert_int_equal(reading.n_datasets, 5);
+	for (size_t i = 0; i < reading.n_datasets; i++)
+		assert_int_equal(reading.datasets[i]->has_key, i < 2);
+	assert_true(reading.snapshots[0]->has_key);
+}
+
+static void snapshots_say_who_made_them(void **state)
+{
+	struct reading reading = parse(
+		VOLUME("t/p/a", "a", "11")
+			SNAPSHOT("t/p/a", "s_201", "a",
+				 LINE("t/p/a@s_201", "zcsi:version", "1", "local")
+					 LINE("t/p/a@s_201", "zcsi:snapshot", "s_201", "local")
+						 LINE("t/p/a@s_201", "zcsi:size", "4096", "local"))
+				SNAPSHOT("t/p/a", "g_g", "a",
+					 LINE("t/p/a@g_g", "zcsi:version", "1", "local") LINE(
+						 "t/p/a@g_g", "zcsi:snapshot", "g", "local")
+						 LINE("t/p/a@g_g", "zcsi:group", "g", "local"))
+		/* another tool's; one renamed by hand; an inherited name */
+		SNAPSHOT("t/p/a", "daily", "a", "") SNAPSHOT(
+			"t/p/a", "renamed", "a",
+			LINE("t/p/a@renamed", "zcsi:version", "1", "local")
+				LINE("t/p/a@renamed", "zcsi:snapshot", "s", "local"))
+			SNAPSHOT("t/p/a", "heir", "a",
+				 LINE("t/p/a@heir", "zcsi:version", "1", "inherited from t/p/a")
+					 LINE("t/p/a@heir", "zcsi:snapshot", "heir",
+					      "inherited from t/p/a")));
+	static const char *const ids[] = {"a@s_201", "a@g_g", "a@daily", "a@renamed", "a@heir"};
+	static const char *const names[] = {"s 1", "g", "", "", ""};
+
+	(void)state;
+	assert_int_equal(reading.n_snapshots, COUNT(ids));
+	assert_int_equal(reading.datasets[0]->snapshots, COUNT(ids));
+	for (size_t i = 0; i < COUNT(ids); i++) {
+		assert_string_equal(reading.snapshots[i]->id, ids[i]);
+		assert_string_equal(reading.snapshots[i]->dataset_id, "a");
+		assert_string_equal(reading.snapshots[i]->group, i == 1 ? "g" : "");
+		assert_string_equal(reading.snapshots[i]->name, names[i]);
+	}
+	assert_int_equal(reading.snapshots[0]->size, 4096);
+}
+
+static void hidden_snapshots_are_not_shown(void **state)
+{
+	struct reading reading = parse(
+		VOLUME("t/p/a", "a", "11") SNAPSHOT("t/p/a", "going", "a",
+						    LINE("t/p/a@going", "defer_destroy", "on", "-"))
+			SNAPSHOT("t/p/a", "_clone-x", "a",
+				 LINE("t/p/a@_clone-x", "defer_destroy", "off", "-"))
+				SNAPSHOT("t/p/a", "_clone-y", "a",
+					 LINE("t/p/a@_clone-y", "defer_destroy", "on", "-"))
+		/* of a dataset that is no volume */
+		SNAPSHOT("t/p/a/child", "s", "a", "")
+			LINE("t/p/o@s", "zcsi:volume", "o", "inherited from t/p"));
+
+	(void)state;
+	assert_int_equal(reading.n_snapshots, 0);
+	assert_int_equal(reading.datasets[0]->snapshots, 3);
+	assert_int_equal(reading.n_origins, 1);
+	assert_string_equal(reading.origins[0], "t/p/a@_clone-x");
+}
+
+static void the_trash_is_told_by_its_names(void **state)
+{
+	struct reading reading =
+		parse(VOLUME("t/p/_trash", "_trash", "1") VOLUME("t/p/_trash/a-11", "a", "11")
+			      SNAPSHOT("t/p/_trash/a-11", "daily", "a", "")
+				      VOLUME("t/p/_trash/a-12", "a", "13"));
+
+	(void)state;
+	assert_int_equal(reading.n_datasets, 0);
+	assert_int_equal(reading.n_trashed, 1);
+	assert_string_equal(reading.trashed[0]->id, "a");
+	assert_int_equal(reading.trashed[0]->snapshots, 1);
+	assert_int_equal(reading.n_snapshots, 1);
+	assert_string_equal(reading.snapshots[0]->id, "a@daily");
+	assert_string_equal(reading.snapshots[0]->zfs_name, "t/p/_trash/a-11@daily");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_ours_are_volumes),
+		cmocka_unit_test(a_volume_with_a_key_is_known),
+		cmocka_unit_test(zvols_have_a_format),
+		cmocka_unit_test(snapshots_say_who_made_them),
+		cmocka_unit_test(hidden_snapshots_are_not_shown),
+		cmocka_unit_test(the_trash_is_told_by_its_names),
+	};
+
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* What did not end in time: told of, known until it has ended, and reaped. */
+#include "tests/cmocka.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/mem.h"
+#include "node/zfs/hung.h"
+
+#define LONG_MS 20000
+
+static unsigned told;
+
+static void tell(void *arg, const char *text)
+{
+	assert_ptr_equal(arg, &told);
+	assert_non_null(strstr(text, "'zpool clear tank'"));
+	told++;
+}
+
+/* It ends when our end of its stdin is closed. */
+struct cat {
+	int input, pidfd;
+};
+
+static void start(struct cat *cat)
+{
+	struct child child;
+	struct error err;
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(child_start(&child, (const char *const[]){"cat", NULL}, ends[0], 0, &err),
+			 0);
+	close(ends[0]);
+	*cat = (struct cat){ends[1], child.pidfd};
+	child.pidfd = -1;
+	child_fini(&child);
+}
+
+static void add(const struct cat *cat, const char *verb, const char *name)
+{
+	struct error err;
+
+	assert_int_equal(unfinished_add(cat->pidfd,
+					(const char *const[]){"zfs", verb, "-o", name, NULL}, &err),
+			 -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, verb));
+	assert_non_null(strstr(err.text, name));
+	assert_non_null(strstr(err.text, "'zpool clear tank'"));
+}
+
+static void end(const struct cat *cat)
+{
+	struct pollfd ended = {.fd = cat->pidfd, .events = POLLIN};
+
+	close(cat->input);
+	assert_int_equal(poll(&ended, 1, LONG_MS), 1);
+}
+
+static void assert_says(const char *name)
+{
+	auto_free char *text = unfinished_text();
+
+	assert_non_null(text);
+	assert_non_null(strstr(text, name));
+}
+
+static void it_is_known_until_the_last_has_ended(void **state)
+{
+	struct cat first, second, third;
+
+	(void)state;
+	unfinished_watch(tell, &told);
+	assert_null(unfinished_text());
+	start(&first);
+	start(&second);
+	start(&third);
+	add(&first, "create", "tank/p/a");
+	add(&second, "snapshot", "tank/p/a@s");
+	add(&third, "get", "tank");
+	assert_int_equal(told, 3);
+	end(&third);
+	assert_says("tank/p/a@s");
+	end(&first);
+	assert_says("tank/p/a@s");
+	end(&second);
+	assert_null(unfinished_text());
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_known_until_the_last_has_ended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * How full a mount is: of one that answers, and of one whose filesystem is a /dev/fuse that nobody
+ * reads, in a mount namespace of the test's own (root only).
+ */
+#include "tests/cmocka.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "node/mount/usage.h"
+
+#define ASKERS 16
+
+static char directory[] = "/tmp/zcsi-usage-XXXXXX";
+
+static bool asks(const char *task)
+{
+	char path[64], name[32] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.20s/comm", task);
+	auto_fclose FILE *file = fopen(path, "re");
+	return file && fgets(name, sizeof(name), file) && !strcmp(name, USAGE_THREAD "\n");
+}
+
+static size_t threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	size_t n = 0;
+
+	assert_non_null(dir);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		n += asks(entry->d_name);
+	closedir(dir);
+	return n;
+}
+
+static void wait_for_threads(size_t n)
+{
+	for (int64_t end = now_ms() + 10000; threads() != n; sched_yield())
+		assert_true(now_ms() < end);
+}
+
+static void a_filesystem_that_answers(void **state)
+{
+	struct mount root = {.id = 1, .target = "/"}, none = {.id = 2, .target = "/none/such"};
+	struct statvfs fs = {0};
+
+	(void)state;
+	assert_int_equal(usage_ask(&root, now_ms() + 10000, &fs), 0);
+	assert_true(fs.f_blocks >= fs.f_bfree && fs.f_frsize);
+	assert_int_equal(usage_ask(&none, now_ms() + 10000, &fs), ENOENT);
+	wait_for_threads(0);
+}
+
+static void *ask_dead(void *arg)
+{
+	struct mount dead = {.id = 3, .target = directory};
+	struct statvfs fs;
+
+	(void)arg;
+	return (void *)(intptr_t)usage_ask(&dead, now_ms() + 100, &fs);
+}
+
+static void mount_dead(int *ret_fuse)
+{
+	char options[64];
+
+	*ret_fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (geteuid() || *ret_fuse < 0)
+		skip();
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", *ret_fuse);
+	assert_int_equal(mount("p/a", directory, "fuse.zfs", 0, options), 0);
+}
+
+static void one_that_does_not_costs_one_thread(void **state)
+{
+	pthread_t askers[ASKERS];
+	void *error;
+	int fuse;
+
+	(void)state;
+	mount_dead(&fuse);
+	for (size_t i = 0; i < ASKERS; i++)
+		assert_int_equal(pthread_create(&askers[i], NULL, ask_dead, NULL), 0);
+	for (size_t i = 0; i < ASKERS; i++) {
+		assert_int_equal(pthread_join(askers[i], &error), 0);
+		assert_int_equal((intptr_t)error, ETIMEDOUT);
+	}
+	assert_int_equal((intptr_t)ask_dead(NULL), ETIMEDOUT);
+	wait_for_threads(1);
+	close(fuse);
+	wait_for_threads(0);
+	assert_int_equal((intptr_t)ask_dead(NULL), ENOTCONN);
+	assert_int_equal(umount(directory), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	if (!geteuid() &&
+	    (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)))
+		return -1;
+	return mkdtemp(directory) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return rmdir(directory);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_filesystem_that_answers),
+		cmocka_unit_test(one_that_does_not_costs_one_thread),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* What zfs says and what we make of it; then the verbs, on a real pool. */
+#include "tests/cmocka.h"
+
+#include <string.h>
+
+#include "node/mount/mount.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+
+#include "tests/unit/node/pool.h"
+
+static struct arena arena;
+static struct pool pool;
+
+static void words_become_codes(void **state)
+{
+	static const struct {
+		const char *said;
+		enum error_code code;
+	} cases[] = {
+		{"cannot create 'D': dataset already exists", ERR_ALREADY_EXISTS},
+		{"cannot create 'D': parent does not exist", ERR_UNAVAILABLE},
+		{"cannot create 'D': no such pool 'P'", ERR_UNAVAILABLE},
+		{"cannot create 'D': out of space", ERR_RESOURCE_EXHAUSTED},
+		{"cannot create snapshot 'D@S': out of space", ERR_RESOURCE_EXHAUSTED},
+		{"cannot set property for 'D': size is greater than available space",
+		 ERR_RESOURCE_EXHAUSTED},
+		{"cannot destroy 'D@S': snapshot has dependent clones", ERR_FAILED_PRECONDITION},
+		{"bad numeric value 'x'", ERR_INVALID_ARGUMENT},
+		{"cannot open 'D': dataset does not exist", ERR_NOT_FOUND},
+		{"cannot destroy 'D': filesystem has children\nuse '-r' to ...",
+		 ERR_FAILED_PRECONDITION},
+		{"umount: M: target is busy.", ERR_FAILED_PRECONDITION},
+		{"cannot unmount 'M': pool or dataset is busy", ERR_FAILED_PRECONDITION},
+		{"cannot destroy 'D': dataset is busy", ERR_FAILED_PRECONDITION},
+		{"cannot destroy 'D': permission denied", ERR_INTERNAL},
+		{"Key load error: Incorrect key provided for 'D'.", ERR_UNAUTHENTICATED},
+		{"Key load error: Hex key too short (expected 64).", ERR_UNAUTHENTICATED},
+		{"Key load error: Key already loaded for 'D'.", ERR_ALREADY_EXISTS},
+		{"Key unload error: Key already unloaded for 'D'.", ERR_ALREADY_EXISTS},
+		{"Key unload error: 'D' is busy.", ERR_FAILED_PRECONDITION},
+		{"cannot create 'D': Encryption feature not enabled.", ERR_FAILED_PRECONDITION},
+		{"cannot create 'D': pool I/O is currently suspended", ERR_UNAVAILABLE},
+		{"something never seen", ERR_INTERNAL},
+	};
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_int_equal(zfs_fail(cases[i].said, &err), -1);
+		assert_int_equal(err.code, cases[i].code);
+		/* its advice to use force is not quoted */
+		assert_null(strstr(err.text, "-r' to"));
+		assert_non_null(strstr(err.text, "zfs says \""));
+	}
+}
+
+static void the_line_that_says_it_is_quoted(void **state)
+{
+	struct error err;
+
+	(void)state;
+	zfs_fail(
+		"sudo: unable to resolve host H\ncannot unmount 'M': pool or dataset is busy\nmore",
+		&err);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_ptr_equal(strstr(err.text,
+				"zfs says \"cannot unmount 'M': pool or dataset is busy\";"),
+			 err.text);
+}
+
+static int create(const char *id, struct error *err)
+{
+	const struct zfs_properties properties = {
+		.rows = {{"canmount", "noauto"},
+			 {"mountpoint", "legacy"},
+			 {"refquota", "8388608"},
+			 {"zcsi:version", "1"},
+			 {"zcsi:volume", id}},
+		.n = 5,
+	};
+
+	return zfs_create(dataset_name(&arena, pool.parent, id), &properties, err);
+}
+
+static struct dataset *read_back(const char *id)
+{
+	const char *name = dataset_name(&arena, pool.parent, id);
+	struct reading reading;
+	struct error err;
+
+	assert_int_equal(zfs_read(&arena, pool.parent, &name, 1, &reading, &err), 0);
+	struct dataset *found =
+		reading.n_datasets ? dataset_copy(&arena, reading.datasets[0]) : NULL;
+	free(reading.text);
+	return found;
+}
+
+static void create_set_list_destroy(void **state)
+{
+	const struct zfs_properties changes = {
+		.rows = {{"refquota", "16777216"}, {"zcsi:published", "-"}}, .n = 2};
+	struct reading list;
+	struct error err;
+
+	(void)state;
+	need_pool(&pool);
+	char *name = dataset_name(&arena, pool.parent, "vol");
+	assert_int_equal(create("vol", &err), 0);
+	assert_int_equal(create("vol", &err), -1);
+	assert_int_equal(err.code, ERR_ALREADY_EXISTS);
+	assert_int_equal(read_back("vol")->size, 8388608);
+	assert_true(read_back("vol")->guid != 0);
+	assert_int_equal(zfs_set(name, &changes, &err), 0);
+	assert_int_equal(zfs_list(&arena, pool.parent, &list, &err), 0);
+	assert_int_equal(list.n_datasets, 1);
+	assert_int_equal(list.datasets[0]->size, 16777216);
+	assert_true(list.available > 0);
+	free(list.text);
+	assert_int_equal(zfs_destroy(name, &err), 0);
+	assert_int_equal(zfs_destroy(name, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	assert_null(read_back("vol"));
+}
+
+static void snapshots_keep_their_dataset(void **state)
+{
+	struct error err;
+
+	(void)state;
+	need_pool(&pool);
+	char *name = dataset_name(&arena, pool.parent, "kept");
+	assert_int_equal(create("kept", &err), 0);
+	assert_int_equal(shell("zfs snapshot %s@s", name), 0);
+	assert_int_equal(zfs_destroy(name, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_non_null(read_back("kept"));
+	assert_int_equal(shell("zfs destroy %s@s", name), 0);
+	assert_int_equal(zfs_destroy(name, &err), 0);
+}
+
+static void snapshots_go_when_nobody_needs_them(void **state)
+{
+	const struct zfs_properties none = {.n = 0},
+				    mounted = {.rows = {{"canmount", "noauto"}}, .n = 1};
+	struct error err;
+
+	(void)state;
+	need_pool(&pool);
+	assert_int_equal(create("origin", &err), 0);
+	const char *snapshot = arena_printf(&arena, "%s/origin@s", pool.parent);
+	const char *clone = arena_printf(&arena, "%s/clone", pool.parent);
+	assert_int_equal(zfs_snapshot(&snapshot, 1, &none, &err), 0);
+	assert_int_equal(zfs_snapshot(&snapshot, 1, &none, &err), -1);
+	assert_int_equal(err.code, ERR_ALREADY_EXISTS);
+	assert_int_equal(shell("zfs hold tag %s", snapshot), 0);
+	assert_int_equal(zfs_destroy_snapshot(snapshot, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_non_null(strstr(err.text, "zfs holds"));
+	assert_int_equal(zfs_clone(snapshot, clone, &mounted, &err), 0);
+	assert_int_equal(zfs_destroy_snapshot(snapshot, &err), -1);
+	assert_non_null(strstr(err.text, "zfs holds"));
+	assert_int_equal(shell("zfs release tag %s", snapshot), 0);
+	assert_int_equal(zfs_destroy_snapshot(snapshot, &err), 0);
+	assert_int_equal(shell("zfs list %s >/dev/null", snapshot), 0);
+	assert_int_equal(zfs_destroy(clone, &err), 0);
+	assert_int_not_equal(shell("zfs list %s >/dev/null 2>&1", snapshot), 0);
+	assert_int_equal(zfs_destroy_snapshot(snapshot, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	assert_int_equal(zfs_clone(snapshot, clone, &none, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	assert_int_equal(zfs_destroy(read_back("origin")->name, &err), 0);
+}
+
+/* A reading of names says which are not there, and fails only without the parent. */
+static void missing_names_are_left_out(void **state)
+{
+	struct reading reading;
+	struct error err;
+
+	(void)state;
+	need_pool(&pool);
+	assert_int_equal(create("here", &err), 0);
+	const char *names[] = {dataset_name(&arena, pool.parent, "not"),
+			       dataset_name(&arena, pool.parent, "here")};
+	assert_int_equal(zfs_read(&arena, pool.parent, names, 2, &reading, &err), 0);
+	assert_true(reading.parent);
+	assert_true(reading.available > 0);
+	assert_int_equal(reading.n_datasets, 1);
+	assert_string_equal(reading.datasets[0]->id, "here");
+	free(reading.text);
+	assert_int_equal(zfs_read(&arena, "node-unit-none/p", names, 2, &reading, &err), -1);
+	assert_int_equal(zfs_destroy(names[1], &err), 0);
+}
+
+static void missing_is_told_apart(void **state)
+{
+	uint64_t guid = 0;
+	struct reading list;
+	struct error err;
+
+	(void)state;
+	need_pool(&pool);
+	assert_int_equal(zfs_pool_guid(pool.parent, &guid, &err), 0);
+	assert_true(guid != 0);
+	assert_int_equal(zfs_pool_guid("node-unit-none/p", &guid, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_int_equal(zfs_list(&arena, "node-unit-none/p", &list, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+	const struct zfs_properties quota = {.rows = {{"refquota", "1M"}}, .n = 1};
+	char *orphan = arena_printf(&arena, "%s/none/v", pool.parent);
+	assert_int_equal(zfs_create(orphan, &quota, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+}
+
+static void mounts_where_it_is_told(void **state)
+{
+	struct mount_table table;
+	struct error err;
+
+	(void)state;
+	need_pool(&pool);
+	char *name = dataset_name(&arena, pool.parent, "mounted");
+	char *path = arena_printf(&arena, "%s/a path", pool.directory);
+	assert_int_equal(create("mounted", &err), 0);
+	assert_int_equal(shell("mkdir '%s'", path), 0);
+	assert_int_equal(zfs_mount(name, path, &err), 0);
+	assert_int_equal(mount_table_read(&arena, &table, &err), 0);
+	assert_non_null(mount_at(&table, path));
+	assert_true(mount_is_of(mount_at(&table, path), name));
+	assert_int_equal(mount_remove(path, &err), 0);
+	assert_int_equal(zfs_destroy(name, &err), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	arena_init(&arena, SIZE_MAX);
+	return pool_make(&pool);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_fini(&arena);
+	return pool_destroy(&pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_become_codes),
+		cmocka_unit_test(the_line_that_says_it_is_quoted),
+		cmocka_unit_test(create_set_list_destroy),
+		cmocka_unit_test(snapshots_keep_their_dataset),
+		cmocka_unit_test(snapshots_go_when_nobody_needs_them),
+		cmocka_unit_test(missing_names_are_left_out),
+		cmocka_unit_test(missing_is_told_apart),
+		cmocka_unit_test(mounts_where_it_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
