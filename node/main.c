@@ -11,6 +11,8 @@
 
 #include "common/log.h"
 #include "node/agent/agent.h"
+#include "node/agent/claims.h"
+#include "node/agent/trash.h"
 #include "node/check/check.h"
 #include "node/export/exports.h"
 #include "node/catalog/feed.h"

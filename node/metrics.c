@@ -11,31 +11,9 @@
 #include "common/metrics.h"
 #include "node/catalog/totals.h"
 #include "node/host/node.h"
+#include "node/zfs/zfs_metrics.h"
 
 #define VOLUMES_MAX 1000
-
-static struct metric runs =
-	METRIC(COUNTER, "zcsi_zfs_processes_total",
-	       "Processes of zfs and zpool that have ended, or could not be run.", "command",
-	       "verb", "outcome");
-static struct metric run_seconds =
-	METRIC(HISTOGRAM, "zcsi_zfs_process_duration_seconds",
-	       "From the start of a zfs or zpool process to its end.", "command", "verb");
-
-static const char *outcome_of(enum error_code code, int status)
-{
-	if (code != ERR_OK)
-		return code == ERR_UNAVAILABLE ? "timeout" : "not_run";
-	if (status > 128)
-		return "killed";
-	return status == 0 ? "ok" : "refused";
-}
-
-void metrics_zfs(const char *const *argv, enum error_code code, int status, int64_t us)
-{
-	metric_count(&runs, argv[0], argv[1], outcome_of(code, status));
-	metric_time(&run_seconds, us, argv[0], argv[1]);
-}
 
 enum { USABLE, READ, AVAILABLE, VOLUMES, TRASHED, SNAPSHOTS, SIZE, USED, OMITTED };
 
@@ -113,8 +91,7 @@ void node_metrics(void *arg, FILE *out)
 	struct figures figures;
 	struct arena arena;
 
-	metric_write(&runs, out);
-	metric_write(&run_seconds, out);
+	zfs_metrics_write(out);
 	if (!node->catalog)
 		return;
 	arena_init(&arena, SIZE_MAX);

@@ -47,32 +47,7 @@ struct dataset *agent_prove(struct arena *arena, const char *parent, const struc
 /* FAILED_PRECONDITION with the place when the dataset is mounted on this host. */
 int agent_check_unmounted(struct arena *arena, const char *name, struct error *err);
 
-/* A property that a volume may have, and nothing of ours or the host's but what CSI asks for. */
-int property_check(const Property *property, struct error *err);
-/* The native ones of these, by number; NULL after the last. */
-const char *property_native(size_t number);
-
-/*
- * Make the dataset of a request as a clone, with these properties besides its own, and complete
- * what is known of it. NOT_FOUND when the source is not there, OUT_OF_RANGE when it is larger.
- */
-int clone_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
-		  struct zfs_properties *properties, struct dataset *made, struct error *err);
-
 /* The catalog's claim on a snapshot's name. FAILED_PRECONDITION without a pool. */
 int agent_claim_name(struct rpc_call *call, const char *name, char **ret_key, struct error *err);
-
-/*
- * The catalog's claim on what a dataset and its snapshots are the origin of: nothing is cloned of
- * it, and neither it nor a snapshot of it is destroyed or moved, while somebody else has the claim.
- * zfs_name may be that of a snapshot.
- */
-char *origin_key(struct arena *arena, const char *zfs_name);
-/* Find a snapshot by its id, and claim it; NOT_FOUND leaves nothing claimed. */
-int origin_claim(struct rpc_call *call, const char *id, struct snapshot **ret, char **ret_key,
-		 struct error *err);
-
-/* What the catalog's thread does after each reading: node/agent/trash.c. arg is the struct node. */
-void trash_reap(struct catalog *catalog, void *arg);
 
 #endif

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/mem.h"
+#include "node/host/node.h"
 #include "node/zfs/lock_file.h"
 
 /*
@@ -90,4 +91,25 @@ bool claims_hold(struct claims *claims, const char *id, uint64_t claim)
 	const struct promise *promise = find(claims, hash_of(id));
 
 	return promise && promise->claim == claim;
+}
+
+int promise_give(struct rpc_call *call, const char *key, uint64_t claim, uint64_t *ret_promised,
+		 const struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (err->code != ERR_NOT_FOUND || !claim ||
+	    claims_take(node->claims, key, claim, ret_promised))
+		return -1;
+	return 0;
+}
+
+int promise_keep(struct rpc_call *call, const char *key, uint64_t claim, struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (!claim || claims_hold(node->claims, key, claim))
+		return 0;
+	return fail(err, ERR_ABORTED,
+		    "'%s' is not made: another call has looked for it since; repeat", key);
 }

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "transport/rpc.h"
+
 #define CLAIMS_MAX 1024
 
 struct claims {
@@ -35,5 +37,20 @@ struct claims {
 bool claims_take(struct claims *claims, const char *id, uint64_t claim, uint64_t *ret_promised);
 /* Nobody has taken a later one since, and nothing was forgotten. */
 bool claims_hold(struct claims *claims, const char *id, uint64_t claim);
+
+/*
+ * What the agent promises a controller that looks for something before it makes it (agent.proto:
+ * claim), by the key of what it looks for: a volume's id, what agent_claim_name says, or a group's
+ * key. For calls that run one at a time for a key.
+ */
+
+/*
+ * It is not there, as *err says: promise. 0: another claim was promised before, and which; else -1,
+ * and *err is the answer.
+ */
+int promise_give(struct rpc_call *call, const char *key, uint64_t claim, uint64_t *ret_promised,
+		 const struct error *err);
+/* ERR_ABORTED: another call has looked for it since. Claim 0 asks for no promise. */
+int promise_keep(struct rpc_call *call, const char *key, uint64_t claim, struct error *err);
 
 #endif

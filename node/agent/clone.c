@@ -13,32 +13,8 @@
 #include "common/clock.h"
 #include "common/volume/escape.h"
 #include "common/log.h"
-#include "node/agent/agent.h"
-
-char *origin_key(struct arena *arena, const char *zfs_name)
-{
-	return arena_printf(arena, "origin %.*s", (int)strcspn(zfs_name, "@"), zfs_name);
-}
-
-/* Its volume may be thrown away while we wait, and the snapshot has another name then. */
-int origin_claim(struct rpc_call *call, const char *id, struct snapshot **ret, char **ret_key,
-		 struct error *err)
-{
-	struct catalog *catalog = ((struct node *)call->app)->catalog;
-	char *claimed = NULL;
-
-	for (;;) {
-		int failed = catalog_snapshot(catalog, call->deadline, &call->arena, id, ret, err);
-		*ret_key = failed ? NULL : origin_key(&call->arena, (*ret)->zfs_name);
-		if (!failed && claimed && !strcmp(claimed, *ret_key))
-			return 0;
-		if (claimed)
-			catalog_release(catalog, claimed);
-		if (failed || catalog_claim(catalog, call->deadline, *ret_key, err) < 0)
-			return -1;
-		claimed = *ret_key;
-	}
-}
+#include "node/agent/clone.h"
+#include "node/agent/origin.h"
 
 static int check_format(const CreateDatasetRequest *req, const char *what, const char *id,
 			const struct format *format, struct error *err)

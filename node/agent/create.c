@@ -14,8 +14,10 @@
 #include "node/agent/agent.h"
 #include "node/export/exports.h"
 #include "node/zfs/key.h"
-#include "node/agent/promise.h"
-#include "node/csi/request.h"
+#include "node/agent/claims.h"
+#include "node/agent/clone.h"
+#include "node/agent/trash.h"
+#include "node/record/property.h"
 #include "node/service.h"
 
 const struct format *agent_format(const CreateDatasetRequest *req)
@@ -136,15 +138,13 @@ static int adopt(struct rpc_call *call, const char *id, const char *name, struct
  */
 static void take_back(struct rpc_call *call, const char *id, time_t begun)
 {
-	const DestroyDatasetRequest req = {.id = (char *)id};
-	DestroyDatasetResponse rsp;
 	struct dataset *half;
 	struct error err;
 
 	if (agent_look(call, node_dataset_name(call, id), &err) < 0 ||
 	    node_find(call, id, &half, &err) < 0 || half->creation < begun)
 		return;
-	if (destroy_dataset(call, &req, &rsp, &err) < 0)
+	if (trash_destroy(call, id, &err) < 0)
 		log_warn("a volume for which there was no room is left, and has none reserved",
 			 log_str("volume", id), log_str("error", err.text));
 }

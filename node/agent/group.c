@@ -12,8 +12,7 @@
 
 #include "common/volume/escape.h"
 #include "node/agent/agent.h"
-#include "node/agent/promise.h"
-#include "node/csi/request.h"
+#include "node/agent/claims.h"
 #include "node/service.h"
 
 struct members {

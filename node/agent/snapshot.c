@@ -13,8 +13,8 @@
 
 #include "common/volume/escape.h"
 #include "node/agent/agent.h"
-#include "node/agent/promise.h"
-#include "node/csi/request.h"
+#include "node/agent/claims.h"
+#include "node/agent/origin.h"
 #include "node/service.h"
 
 int agent_claim_name(struct rpc_call *call, const char *name, char **ret_key, struct error *err)

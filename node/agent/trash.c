@@ -13,10 +13,10 @@
 
 #include "common/volume/escape.h"
 #include "common/log.h"
-#include "node/agent/agent.h"
+#include "node/agent/origin.h"
+#include "node/agent/trash.h"
 #include "node/export/exports.h"
 #include "node/record/publication.h"
-#include "node/csi/request.h"
 #include "node/service.h"
 
 static int check_unpublished(struct arena *arena, const struct dataset *dataset, struct error *err)
@@ -150,26 +150,31 @@ static int find_anew(struct rpc_call *call, const char *id, struct dataset **ret
 	return node_find(call, id, ret, err);
 }
 
-int destroy_dataset(struct rpc_call *call, const DestroyDatasetRequest *req,
-		    DestroyDatasetResponse *rsp, struct error *err)
+int trash_destroy(struct rpc_call *call, const char *id, struct error *err)
 {
 	struct dataset *dataset;
 
-	(void)rsp;
-	if (request_text(req->id, "id", err) < 0)
-		return -1;
-	if (node_find(call, req->id, &dataset, err) < 0) {
+	if (node_find(call, id, &dataset, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return -1;
-		if (find_anew(call, req->id, &dataset, err) < 0)
+		if (find_anew(call, id, &dataset, err) < 0)
 			return err->code == ERR_NOT_FOUND ? 0 : -1;
 	}
 	if (destroy(call, dataset, err) == 0)
 		return 0;
-	if (err->code == ERR_NOT_FOUND && find_anew(call, req->id, &dataset, err) < 0 &&
+	if (err->code == ERR_NOT_FOUND && find_anew(call, id, &dataset, err) < 0 &&
 	    err->code == ERR_NOT_FOUND)
 		return 0;
-	return fail_context(err, "volume '%s' is not destroyed", req->id);
+	return fail_context(err, "volume '%s' is not destroyed", id);
+}
+
+int destroy_dataset(struct rpc_call *call, const DestroyDatasetRequest *req,
+		    DestroyDatasetResponse *rsp, struct error *err)
+{
+	(void)rsp;
+	if (request_text(req->id, "id", err) < 0)
+		return -1;
+	return trash_destroy(call, req->id, err);
 }
 
 /* ---- the reaper ---- */

@@ -20,19 +20,9 @@
 #include "common/clock.h"
 #include "common/errand.h"
 #include "node/host/address.h"
+#include "node/mount/flags.h"
 
 #define VERSION "vers=4.2"
-
-/* Which flags are NFS's; with a '=' when they have a value. */
-static const char *const flags[] = {
-	"vers=",        "nfsvers=",   "minorversion=", "proto=",       "port=",      "mountport=",
-	"mountproto=",  "mountvers=", "sec=",          "hard",         "soft",       "softerr",
-	"timeo=",       "retrans=",   "nconnect=",     "max_connect=", "rsize=",     "wsize=",
-	"acregmin=",    "acregmax=",  "acdirmin=",     "acdirmax=",    "actimeo=",   "ac",
-	"noac",         "cto",        "nocto",         "lock",         "nolock",     "local_lock=",
-	"lookupcache=", "rdirplus",   "nordirplus",    "resvport",     "noresvport", "sharecache",
-	"nosharecache", "acl",        "noacl",         "fsc",          "nofsc",      "xprtsec=",
-};
 
 /* The errand's. */
 struct mounting {
@@ -48,17 +38,6 @@ char *nfs_source(struct arena *arena, const char *server, const char *share)
 	bool bare = strchr(server, ':') && *server != '[';
 
 	return arena_printf(arena, bare ? "[%s]:%s" : "%s:%s", server, share);
-}
-
-bool nfs_takes(const char *flag)
-{
-	size_t length = strcspn(flag, "=");
-
-	length += flag[length] == '=';
-	for (size_t i = 0; i < COUNT(flags); i++)
-		if (strlen(flags[i]) == length && !strncmp(flags[i], flag, length))
-			return true;
-	return false;
 }
 
 static bool names_version(const char *option)
@@ -195,7 +174,7 @@ static struct mounting *new_mounting(const struct staging *staging)
 		.mount = -1,
 	};
 	for (size_t i = 0; i < staging->n_options; i++) {
-		if (!nfs_takes(staging->options[i]))
+		if (!mount_flag_is_nfs(staging->options[i]))
 			continue;
 		versioned |= names_version(staging->options[i]);
 		mounting->options[mounting->n_options++] = mem_strdup(staging->options[i]);

@@ -15,8 +15,6 @@
 
 /* "server:/share", as the kernel is told and as mountinfo says it; [] around an IPv6 address. */
 char *nfs_source(struct arena *arena, const char *server, const char *share);
-/* "vers=4.1", "nolock": a mount flag that is for NFS; its value is for the kernel to judge. */
-bool nfs_takes(const char *flag);
 
 /* For struct staging. ERR_UNAVAILABLE: no answer in time, and nothing will be mounted later. */
 int nfs_mount(const struct staging *staging, struct error *err);

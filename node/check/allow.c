@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "node/agent/agent.h"
 #include "node/zfs/zfs_allow.h"
 #include "node/check/check.h"
+#include "node/record/property.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"

@@ -25,35 +25,6 @@
 
 #define THING_MAX 600
 
-/* remedy: NULL when it is there. */
-static void put_line(struct check *check, enum need need, const char *thing, const char *remedy)
-{
-	if (!remedy)
-		fprintf(check->out, "ok %s\n", thing);
-	else
-		fprintf(check->out, "%s %s: %s\n", need == NEEDED ? "MISSING" : "optional", thing,
-			remedy);
-	check->missing |= remedy && need == NEEDED;
-}
-
-void check_say(struct check *check, enum need need, const char *thing, int failed,
-	       const struct error *err)
-{
-	put_line(check, need, thing, failed ? err->text : NULL);
-}
-
-void check_has(struct check *check, enum need need, const char *thing, bool has, const char *remedy,
-	       ...)
-{
-	char text[ERROR_TEXT_MAX];
-	va_list ap;
-
-	va_start(ap, remedy);
-	vsnprintf(text, sizeof(text), remedy, ap);
-	va_end(ap);
-	put_line(check, need, thing, has ? NULL : text);
-}
-
 /* A size of 0 is refused by every kernel that has it, before it looks at anything else. */
 static void check_kernel(struct check *check)
 {

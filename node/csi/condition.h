@@ -8,6 +8,8 @@
 
 #include "node/mount/mount.h"
 #include "proto/csi.h"
+#include <sys/statvfs.h>
+#include "node/host/node.h"
 
 struct condition_facts {
 	const struct mount *mount; /* the volume's at the path that was asked about; NULL: none */
@@ -27,5 +29,12 @@ struct condition {
 /* The worst that is wrong; false when nothing is. */
 bool condition_judge(struct arena *arena, const struct condition_facts *facts,
 		     struct condition *ret);
+
+/*
+ * In bounded time, a moment before the caller's deadline at the latest. mount: the volume's, in the
+ * table, or NULL. *ret_fs is filled when there is a mount, nothing covers it and ret->error is 0.
+ */
+void examine(struct rpc_call *call, const char *id, const struct mount_table *table,
+	     const struct mount *mount, struct condition_facts *ret, struct statvfs *ret_fs);
 
 #endif

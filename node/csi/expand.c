@@ -8,7 +8,6 @@
 #include <inttypes.h>
 
 #include "node/mount/kind.h"
-#include "node/csi/mounted.h"
 #include "node/csi/request.h"
 #include "node/service.h"
 #include "node/attach/zvol.h"

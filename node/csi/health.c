@@ -5,9 +5,10 @@
  * Invariant: both judge as NodeGetVolumeStats does. A volume that is not mounted is healthy when
  * its dataset is there; one that is neither mounted nor known is not found.
  */
-#include "node/csi/examine.h"
+#include "node/csi/condition.h"
 #include "node/mount/path.h"
 #include "node/csi/request.h"
+#include "node/host/node.h"
 #include "node/service.h"
 
 /* Where it was asked about, or else anywhere; NULL when it is not mounted. */

@@ -11,13 +11,8 @@
 
 #include "node/mount/mount.h"
 #include "node/record/publication.h"
-
-int request_text(const char *text, const char *field, struct error *err)
-{
-	if (!*text)
-		return fail(err, ERR_INVALID_ARGUMENT, "%s is missing", field);
-	return 0;
-}
+#include "node/mount/flags.h"
+#include "node/mount/path.h"
 
 static int check_access_mode(const VolumeCapability *capability, struct error *err)
 {
@@ -85,4 +80,26 @@ int request_fits(const struct mount_request *want, const struct format *is, stru
 		    is ? is->description : "mounted by another tool",
 		    *want->format ? want->format : "a mount",
 		    is ? is->advice : "unmount it and stage it again");
+}
+
+int mounted_find(struct rpc_call *call, const char *id, const char *path,
+		 struct mount_table *ret_table, const struct mount **ret, struct error *err)
+{
+	char *canonical = NULL;
+
+	if (request_text(id, "volume_id", err) < 0 || request_text(path, "volume_path", err) < 0)
+		return -1;
+	const char *dataset = node_dataset_name(call, id);
+	if (path_check(path, "volume_path", err) == 0 &&
+	    path_canonical(&call->arena, path, &canonical, err) < 0)
+		return -1;
+	if (mount_table_read(&call->arena, ret_table, err) < 0)
+		return -1;
+	*ret = canonical ? mount_of_at(ret_table, dataset, canonical) : NULL;
+	if (!*ret)
+		return fail(err, ERR_NOT_FOUND,
+			    "volume '%s' is not mounted at '%s'; give a path where it is staged or "
+			    "published",
+			    id, path);
+	return 0;
 }

@@ -10,8 +10,8 @@
 #include "common/error.h"
 #include "common/volume/format.h"
 #include "proto/csi.h"
-
-int request_text(const char *text, const char *field, struct error *err);
+#include "node/mount/mount.h"
+#include "node/host/node.h"
 
 struct mount_request {
 	uint64_t attrs;     /* node/mount/mount.h; an access mode that only reads has made it read-only */
@@ -30,5 +30,12 @@ int request_capability(const VolumeCapability *capability, struct mount_request 
 		       struct error *err);
 /* ERR_FAILED_PRECONDITION when the volume is something else than what is asked for. */
 int request_fits(const struct mount_request *want, const struct format *is, struct error *err);
+
+/*
+ * The volume's mount at the path, staging or target, with the table it is in. ERR_INVALID_ARGUMENT
+ * when one of the two is missing, ERR_NOT_FOUND when the volume is not mounted there.
+ */
+int mounted_find(struct rpc_call *call, const char *id, const char *path,
+		 struct mount_table *ret_table, const struct mount **ret, struct error *err);
 
 #endif

@@ -11,6 +11,7 @@
 #include "node/mount/path.h"
 #include "node/mount/permissions.h"
 #include "node/csi/request.h"
+#include "node/host/node.h"
 #include "node/service.h"
 
 /* The permissions come last and each time: a daemon killed before them is asked again. */

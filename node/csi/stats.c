@@ -7,9 +7,9 @@
  * that is not known is not zero.
  */
 #include "node/attach/block.h"
-#include "node/csi/examine.h"
+#include "node/csi/condition.h"
 #include "node/mount/kind.h"
-#include "node/csi/mounted.h"
+#include "node/csi/request.h"
 #include "node/service.h"
 
 static VolumeUsage *usage(struct arena *arena, VolumeUsage_Unit unit, uint64_t total, uint64_t free,

@@ -20,6 +20,13 @@ char *node_address(const struct node *node, struct arena *arena)
 	return arena_strdup(arena, own);
 }
 
+int request_text(const char *text, const char *field, struct error *err)
+{
+	if (!*text)
+		return fail(err, ERR_INVALID_ARGUMENT, "%s is missing", field);
+	return 0;
+}
+
 int node_need_pool(const struct rpc_call *call, const char *kind, const char *name,
 		   struct error *err)
 {

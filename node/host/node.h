@@ -11,9 +11,10 @@
 
 #include "common/error.h"
 #include "node/catalog/catalog.h"
-#include "node/agent/claims.h"
 #include "node/record/dataset.h"
 #include "transport/rpc.h"
+
+struct claims; /* node/agent/claims.h */
 
 struct topology_segment {
 	const char *key;
@@ -31,6 +32,8 @@ struct node {
 	struct claims *claims;
 };
 
+/* ERR_INVALID_ARGUMENT when a field of a request is empty. */
+int request_text(const char *text, const char *field, struct error *err);
 /* Where other hosts reach this one; "" when it has no address. */
 char *node_address(const struct node *node, struct arena *arena);
 /* ERR_FAILED_PRECONDITION when the node has no pool, and so not this volume, say. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * open_tree(2) and umount2(2) on errands: the first asks the server whether the root directory is
- * still the same, the second writes back what is not yet written, once the mount is out of sight.
+ * open_tree(2), umount2(2) and statvfs(3) as bounded calls. open_tree asks the server whether the
+ * root directory is still the same; umount2 writes back dirty pages after the mount is out of sight.
  *
- * Invariant: a descriptor that comes too late is closed, so nothing is held by a call that was
- * given up.
+ * Invariant: a descriptor that comes too late is closed, so a call that timed out holds nothing. A
+ * dead mount costs one thread however often statvfs is called on it: the key has the kernel's id of
+ * the mount too, since another mount may have the path by now.
  */
 #include "node/mount/call.h"
 
@@ -93,4 +94,42 @@ int mount_call_unmount(const char *path, int flags)
 {
 	return send((struct errand){.thread = "umount", .run = unmount, .discard = discard}, path,
 		    (unsigned)flags);
+}
+
+struct statvfs_call {
+	char *path;
+	int error;
+	struct statvfs answer;
+};
+
+static void run_statvfs(void *work)
+{
+	struct statvfs_call *call = work;
+
+	call->error = statvfs(call->path, &call->answer) ? errno : 0;
+}
+
+static void discard_statvfs(void *work)
+{
+	struct statvfs_call *call = work;
+
+	free(call->path);
+	free(call);
+}
+
+int mount_call_statvfs(const struct mount *mount, int64_t deadline, struct statvfs *ret)
+{
+	char key[PATH_MAX + 32];
+	struct statvfs_call *call = mem_alloc(sizeof(*call));
+
+	call->path = mem_strdup(mount->target);
+	snprintf(key, sizeof(key), "statvfs %d %s", mount->id, mount->target);
+	int error =
+		errand_run(&(struct errand){MOUNT_CALL_STATVFS, key, run_statvfs, discard_statvfs, call}, deadline);
+	if (error)
+		return error;
+	error = call->error;
+	*ret = call->answer;
+	discard_statvfs(call);
+	return error;
 }

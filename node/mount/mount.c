@@ -21,68 +21,12 @@
 #include "common/clock.h"
 #include "node/mount/call.h"
 #include "node/mount/drain.h"
-#include "node/attach/nfs.h"
-#include "node/mount/usage.h"
 
 #define SILENT_MS 3000 /* a server that works answers sooner */
 
 #define ALL_ATTRS                                                                                  \
 	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |            \
 	 MOUNT_ATTR_NODIRATIME | MOUNT_ATTR__ATIME)
-
-/* What a volume may ask for, and what mountinfo says; each holds for one mount of the dataset. */
-static const struct {
-	const char *name;
-	uint64_t clear, set;
-} flags[] = {
-	{"ro", 0, MOUNT_ATTR_RDONLY},
-	{"rw", MOUNT_ATTR_RDONLY, 0},
-	{"noatime", MOUNT_ATTR__ATIME, MOUNT_ATTR_NOATIME},
-	{"relatime", MOUNT_ATTR__ATIME, MOUNT_ATTR_RELATIME},
-	{"strictatime", MOUNT_ATTR__ATIME, MOUNT_ATTR_STRICTATIME},
-	{"nodiratime", 0, MOUNT_ATTR_NODIRATIME},
-	{"diratime", MOUNT_ATTR_NODIRATIME, 0},
-	{"nodev", 0, MOUNT_ATTR_NODEV},
-	{"dev", MOUNT_ATTR_NODEV, 0},
-	{"nosuid", 0, MOUNT_ATTR_NOSUID},
-	{"suid", MOUNT_ATTR_NOSUID, 0},
-	{"noexec", 0, MOUNT_ATTR_NOEXEC},
-	{"exec", MOUNT_ATTR_NOEXEC, 0},
-	{"defaults", 0, 0},
-};
-
-bool mount_attr_apply(const char *name, uint64_t *attrs)
-{
-	for (size_t i = 0; i < COUNT(flags); i++) {
-		if (strcmp(flags[i].name, name))
-			continue;
-		*attrs = (*attrs & ~flags[i].clear) | flags[i].set;
-		return true;
-	}
-	return false;
-}
-
-static int unknown_flag(const char *name, struct error *err)
-{
-	char known[256] = "";
-
-	for (size_t i = 0; i < COUNT(flags); i++) {
-		size_t used = strlen(known);
-		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", flags[i].name);
-	}
-	return fail(
-		err, ERR_INVALID_ARGUMENT,
-		"mount flag '%.128s' is not known; use some of %s, and for NFS some like vers=4.1",
-		name, known);
-}
-
-int mount_attrs_parse(char *const *names, size_t n, uint64_t *attrs, struct error *err)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!mount_attr_apply(names[i], attrs) && !nfs_takes(names[i]))
-			return unknown_flag(names[i], err);
-	return 0;
-}
 
 static int count_at(const char *path, size_t *ret, struct error *err)
 {
@@ -230,7 +174,7 @@ static bool is_silent(const char *path)
 	const struct mount *top =
 		mount_table_read(&arena, &table, &err) < 0 ? NULL : mount_at(&table, path);
 	bool silent = top && mount_is_network(top) &&
-		      usage_ask(top, now_ms() + SILENT_MS, &ignored) == ETIMEDOUT;
+		      mount_call_statvfs(top, now_ms() + SILENT_MS, &ignored) == ETIMEDOUT;
 	arena_fini(&arena);
 	return silent;
 }

@@ -17,6 +17,7 @@
 
 #include "node/mount/kind.h"
 #include "node/record/share.h"
+#include "node/mount/flags.h"
 
 /* Spaces, tabs, newlines and backslashes come as \ and three octal digits. In place. */
 static const char *unescape(char *text)

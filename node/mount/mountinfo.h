@@ -66,9 +66,4 @@ const struct mount *mount_of_beside(const struct mount_table *table, const char 
 /* A target that came from this staging, or NULL. */
 const struct mount *mount_target_of(const struct mount_table *table, const struct mount *staging);
 
-/* Apply one flag ("noatime") to *attrs; false when there is none of that name. */
-bool mount_attr_apply(const char *name, uint64_t *attrs);
-/* Apply a volume's flags; ERR_INVALID_ARGUMENT names the known ones. */
-int mount_attrs_parse(char *const *names, size_t n, uint64_t *attrs, struct error *err);
-
 #endif

@@ -5,11 +5,14 @@
  * Invariant: what passes here does no harm to us or to others, and is no option to zfs: a name
  * is one of the table, or has a colon; a value cannot end the argument it is part of.
  */
+#include "node/record/property.h"
+
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/agent/agent.h"
+#include "common/mem.h"
 
 #define VALUE_MAX      64
 #define USER_VALUE_MAX 1024

@@ -17,9 +17,9 @@
 #include "common/mem.h"
 #include "node/zfs/argv.h"
 #include "node/zfs/lock_file.h"
-#include "node/metrics.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/hung.h"
+#include "node/zfs/zfs_metrics.h"
 
 #define NO_PROGRAM "install zfsutils-linux, or zfs-fuse where there is no kernel ZFS"
 
@@ -155,7 +155,7 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 		launched.timeout_ms = timeout_ms;
 	int failed = exec_run(&launched, &result, err);
 	arena_fini(&arena);
-	metrics_zfs(exec->argv, failed ? err->code : ERR_OK, result.status, now_us() - started);
+	zfs_metrics_count(exec->argv, failed ? err->code : ERR_OK, result.status, now_us() - started);
 	if (left >= 0) {
 		ssh_doubt(exec->argv);
 		return unfinished_add(left, exec->argv, err);

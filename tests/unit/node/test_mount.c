@@ -20,6 +20,7 @@
 #include "node/mount/mount.h"
 #include "node/mount/kind.h"
 #include "node/mount/path.h"
+#include "node/mount/flags.h"
 #include "tests/unit/starter.h"
 
 #define TRIES    500

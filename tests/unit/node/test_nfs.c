@@ -7,6 +7,7 @@
 #include "node/host/address.h"
 #include "node/attach/nfs.h"
 #include "node/record/share.h"
+#include "node/mount/flags.h"
 
 static void sources_are_read_back(void **state)
 {
@@ -58,9 +59,9 @@ static void flags_have_a_value_or_none(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(good); i++)
-		assert_true(nfs_takes(good[i]));
+		assert_true(mount_flag_is_nfs(good[i]));
 	for (size_t i = 0; i < COUNT(bad); i++)
-		assert_false(nfs_takes(bad[i]));
+		assert_false(mount_flag_is_nfs(bad[i]));
 }
 
 static void a_share_names_its_volume(void **state)

@@ -142,7 +142,7 @@ static void programs_are_counted_by_how_they_end(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(ends); i++)
-		metrics_zfs(argv, ends[i].code, ends[i].status, 20000);
+		zfs_metrics_count(argv, ends[i].code, ends[i].status, 20000);
 	auto_free char *text = tell();
 #define RUNS(outcome)                                                                              \
 	"\nzcsi_zfs_processes_total{command=\"zfs\",verb=\"create\",outcome=\"" outcome "\"} "

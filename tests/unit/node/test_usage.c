@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "node/mount/usage.h"
+#include "node/mount/call.h"
 
 #define ASKERS 16
 
@@ -29,7 +29,7 @@ static bool asks(const char *task)
 
 	snprintf(path, sizeof(path), "/proc/self/task/%.20s/comm", task);
 	auto_fclose FILE *file = fopen(path, "re");
-	return file && fgets(name, sizeof(name), file) && !strcmp(name, USAGE_THREAD "\n");
+	return file && fgets(name, sizeof(name), file) && !strcmp(name, MOUNT_CALL_STATVFS "\n");
 }
 
 static size_t threads(void)
@@ -56,9 +56,9 @@ static void a_filesystem_that_answers(void **state)
 	struct statvfs fs = {0};
 
 	(void)state;
-	assert_int_equal(usage_ask(&root, now_ms() + 10000, &fs), 0);
+	assert_int_equal(mount_call_statvfs(&root, now_ms() + 10000, &fs), 0);
 	assert_true(fs.f_blocks >= fs.f_bfree && fs.f_frsize);
-	assert_int_equal(usage_ask(&none, now_ms() + 10000, &fs), ENOENT);
+	assert_int_equal(mount_call_statvfs(&none, now_ms() + 10000, &fs), ENOENT);
 	wait_for_threads(0);
 }
 
@@ -68,7 +68,7 @@ static void *ask_dead(void *arg)
 	struct statvfs fs;
 
 	(void)arg;
-	return (void *)(intptr_t)usage_ask(&dead, now_ms() + 100, &fs);
+	return (void *)(intptr_t)mount_call_statvfs(&dead, now_ms() + 100, &fs);
 }
 
 static void mount_dead(int *ret_fuse)
