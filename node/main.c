@@ -116,7 +116,7 @@ static int serve(const struct settings *settings)
 /* What we run, and then ourselves. */
 static int restrain(const struct settings *settings, struct error *err)
 {
-	if (launch_as(settings->zfs_user, err) < 0 || ssh_to(settings->zfs_over_ssh, err) < 0)
+	if (argv_run_as(settings->zfs_user, err) < 0 || ssh_to(settings->zfs_over_ssh, err) < 0)
 		return -1;
 	return privileges_keep(settings->zfs_user != NULL, err);
 }

@@ -51,22 +51,22 @@ static const struct {
 	 offsetof(struct dataset, available), true},
 };
 
-static void tell_pool(FILE *out, const char *dataset, const struct figures *figures)
+static void tell_pool(FILE *out, const char *dataset, const struct catalog_totals *totals)
 {
 	const double values[] = {
-		[USABLE] = figures->usable,
-		[READ] = (double)figures->read,
-		[AVAILABLE] = (double)figures->available,
-		[VOLUMES] = (double)figures->n_volumes,
-		[TRASHED] = (double)figures->n_trashed,
-		[SNAPSHOTS] = (double)figures->n_snapshots,
-		[SIZE] = (double)figures->size,
-		[USED] = (double)figures->used,
-		[OMITTED] = (double)(figures->n_volumes - figures->volumes.n),
+		[USABLE] = totals->usable,
+		[READ] = (double)totals->read,
+		[AVAILABLE] = (double)totals->available,
+		[VOLUMES] = (double)totals->n_volumes,
+		[TRASHED] = (double)totals->n_trashed,
+		[SNAPSHOTS] = (double)totals->n_snapshots,
+		[SIZE] = (double)totals->size,
+		[USED] = (double)totals->used,
+		[OMITTED] = (double)(totals->n_volumes - totals->volumes.n),
 	};
 
 	/* what was never read is not told: a number that is not known is not zero */
-	for (size_t i = 0; i < (figures->read ? COUNT(pool) : READ + 1); i++) {
+	for (size_t i = 0; i < (totals->read ? COUNT(pool) : READ + 1); i++) {
 		metric_head(&pool[i], out);
 		metric_sample(&pool[i], out, values[i], dataset);
 	}
@@ -88,16 +88,16 @@ static void tell_volumes(FILE *out, const struct dataset_list *list)
 void node_metrics(void *arg, FILE *out)
 {
 	const struct node *node = arg;
-	struct figures figures;
+	struct catalog_totals totals;
 	struct arena arena;
 
 	zfs_metrics_write(out);
 	if (!node->catalog)
 		return;
 	arena_init(&arena, SIZE_MAX);
-	catalog_figures(node->catalog, &arena, VOLUMES_MAX, &figures);
-	tell_pool(out, catalog_parent(node->catalog), &figures);
-	tell_volumes(out, &figures.volumes);
+	catalog_totals(node->catalog, &arena, VOLUMES_MAX, &totals);
+	tell_pool(out, catalog_parent(node->catalog), &totals);
+	tell_volumes(out, &totals.volumes);
 	arena_fini(&arena);
 }
 

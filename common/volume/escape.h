@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_ESCAPE_H
-#define ZCSI_ESCAPE_H
+#ifndef ZCSI_VOLUME_ESCAPE_H
+#define ZCSI_VOLUME_ESCAPE_H
 
 /*
  * Volume ids and ZFS names. An id is any bytes; a dataset's last component takes few. Both

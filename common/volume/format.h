@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_FORMAT_H
-#define ZCSI_FORMAT_H
+#ifndef ZCSI_VOLUME_FORMAT_H
+#define ZCSI_VOLUME_FORMAT_H
 
 /*
  * What a volume's bytes are. A ZFS filesystem is one format; all others are on a zvol: a device as

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_MAP_H
-#define ZCSI_MAP_H
+#ifndef ZCSI_VOLUME_MAP_H
+#define ZCSI_VOLUME_MAP_H
 
 /*
  * map<string,string>: protoc-c makes another C type of every such field (forty in CSI), with the

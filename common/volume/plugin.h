@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_PLUGIN_H
-#define ZCSI_PLUGIN_H
+#ifndef ZCSI_VOLUME_PLUGIN_H
+#define ZCSI_VOLUME_PLUGIN_H
 
 /*
  * What both daemons say of the plugin as a whole. CSI has each instance give the "grand sum" of

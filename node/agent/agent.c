@@ -161,30 +161,30 @@ int list_datasets(struct rpc_call *call, const ListDatasetsRequest *req, ListDat
 	return 0;
 }
 
-int agent_look(struct rpc_call *call, const char *zfs_name, struct error *err)
+int agent_reread(struct rpc_call *call, const char *zfs_name, struct error *err)
 {
 	struct node *node = call->app;
 	struct error problem;
 
-	if (catalog_look(node->catalog, call->deadline, zfs_name, &problem) < 0) {
+	if (catalog_reread(node->catalog, call->deadline, zfs_name, &problem) < 0) {
 		*err = problem;
 		return -1;
 	}
 	return 0;
 }
 
-void agent_doubt(struct rpc_call *call, const char *zfs_name, struct error *err)
+void agent_reread_on_error(struct rpc_call *call, const char *zfs_name, struct error *err)
 {
 	if (err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE)
-		agent_look(call, zfs_name, err);
+		agent_reread(call, zfs_name, err);
 }
 
 /* The one dataset that was read is the one that is meant. */
-static const struct dataset *recognise(const struct reading *reading, const struct dataset *known,
+static const struct dataset *recognise(const struct listing *listing, const struct dataset *known,
 				       struct error *err)
 {
-	const struct dataset *found = reading->n_datasets  ? reading->datasets[0]
-				      : reading->n_trashed ? reading->trashed[0]
+	const struct dataset *found = listing->n_datasets  ? listing->datasets[0]
+				      : listing->n_trashed ? listing->trashed[0]
 							   : NULL;
 
 	if (!found || strcmp(found->id, known->id) || strcmp(found->name, known->name)) {
@@ -207,16 +207,16 @@ static const struct dataset *recognise(const struct reading *reading, const stru
 struct dataset *agent_prove(struct arena *arena, const char *parent, const struct dataset *known,
 			    size_t *ret_children, struct error *err)
 {
-	struct reading reading;
+	struct listing listing;
 
-	if (zfs_read_family(arena, parent, known->name, &reading, err) < 0)
+	if (zfs_read_family(arena, parent, known->name, &listing, err) < 0)
 		return NULL;
-	const struct dataset *found = recognise(&reading, known, err);
+	const struct dataset *found = recognise(&listing, known, err);
 	struct dataset *proven = found ? dataset_copy(arena, found) : NULL;
 	*ret_children = 0;
-	for (size_t i = 0; i < reading.n_others; i++)
-		*ret_children += !strchr(reading.others[i], '@');
-	free(reading.text);
+	for (size_t i = 0; i < listing.n_others; i++)
+		*ret_children += !strchr(listing.others[i], '@');
+	free(listing.text);
 	return proven;
 }
 

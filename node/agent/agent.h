@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_AGENT_H
-#define ZCSI_NODE_AGENT_H
+#ifndef ZCSI_NODE_AGENT_AGENT_H
+#define ZCSI_NODE_AGENT_AGENT_H
 
 /* What the agent's handlers share. Everything they answer lives in the call's arena. */
 
@@ -29,12 +29,12 @@ int agent_text(const char *text, const char *field, struct error *err);
  * zfs contradicts the catalog about a name, with *err: look at it again. -1: what is wrong with
  * the pool is in *err instead; 0: the pool is there, and *err as it was.
  */
-int agent_look(struct rpc_call *call, const char *zfs_name, struct error *err);
+int agent_reread(struct rpc_call *call, const char *zfs_name, struct error *err);
 /*
  * A change of what has this name has failed with *err: the same, when that says that it is missing
  * or that zfs could not say.
  */
-void agent_doubt(struct rpc_call *call, const char *zfs_name, struct error *err);
+void agent_reread_on_error(struct rpc_call *call, const char *zfs_name, struct error *err);
 
 /*
  * The one gate of every destructive verb on volumes: what ZFS has under this name now is under

@@ -31,7 +31,7 @@ static int set(struct rpc_call *call, struct dataset *dataset,
 		catalog_put(node->catalog, dataset);
 		return 0;
 	}
-	agent_doubt(call, dataset->name, err);
+	agent_reread_on_error(call, dataset->name, err);
 	return fail_context(err, "volume '%s' is not changed", dataset->id);
 }
 
@@ -55,7 +55,7 @@ static int admit(struct rpc_call *call, struct dataset *dataset,
 	if (!node->max_volumes)
 		return set_published(call, dataset, list, err);
 	auto_unlock pthread_mutex_t *held = lock_take(&counting);
-	if (attach_limit_check(call, node_id, err) < 0)
+	if (publish_limit_check(call, node_id, err) < 0)
 		return -1;
 	return set_published(call, dataset, list, err);
 }
@@ -263,7 +263,7 @@ int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 		rsp->share = share_path(&call->arena, dataset->name);
 	if (publication_writes(&want)) {
 		rsp->root = dataset->root;
-		rsp->maker = launch_uid();
+		rsp->maker = argv_uid();
 	}
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;

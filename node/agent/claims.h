@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_CLAIMS_H
-#define ZCSI_NODE_CLAIMS_H
+#ifndef ZCSI_NODE_AGENT_CLAIMS_H
+#define ZCSI_NODE_AGENT_CLAIMS_H
 
 /*
  * Who may make a volume, or a snapshot, here. A controller looks for its id at every agent, and

@@ -54,7 +54,7 @@ static int check_encryption(const CreateDatasetRequest *req, const char *what, c
 /* The source is not what the catalog said, or the new volume is in the way. */
 static int fail_source(struct rpc_call *call, const char *zfs_name, struct error *err)
 {
-	agent_doubt(call, zfs_name, err);
+	agent_reread_on_error(call, zfs_name, err);
 	return -1;
 }
 

@@ -104,7 +104,7 @@ static void add_properties(struct arena *arena, const CreateDatasetRequest *req,
 }
 
 /* `zfs create` leaves a key loaded, which is for staging to do. */
-static void lock(struct arena *arena, const struct dataset *dataset)
+static void unload_key(struct arena *arena, const struct dataset *dataset)
 {
 	struct error err;
 
@@ -120,7 +120,7 @@ static void lock(struct arena *arena, const struct dataset *dataset)
 static int adopt(struct rpc_call *call, const char *id, const char *name, struct dataset **ret,
 		 struct error *err)
 {
-	if (agent_look(call, name, err) < 0)
+	if (agent_reread(call, name, err) < 0)
 		return -1;
 	if (node_find(call, id, ret, err) == 0)
 		return 0;
@@ -141,7 +141,7 @@ static void take_back(struct rpc_call *call, const char *id, time_t begun)
 	struct dataset *half;
 	struct error err;
 
-	if (agent_look(call, node_dataset_name(call, id), &err) < 0 ||
+	if (agent_reread(call, node_dataset_name(call, id), &err) < 0 ||
 	    node_find(call, id, &half, &err) < 0 || half->creation < begun)
 		return;
 	if (trash_destroy(call, id, &err) < 0)
@@ -187,7 +187,7 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 		if (err->code == ERR_RESOURCE_EXHAUSTED)
 			take_back(call, req->id, begun);
 		else if (!clone)
-			agent_doubt(call, name, err);
+			agent_reread_on_error(call, name, err);
 		return fail_context(err, "volume '%s' is not made", req->id);
 	}
 	made.creation = time(NULL);
@@ -209,7 +209,7 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 		    create(call, req, &dataset, err) < 0)
 			return -1;
 	}
-	lock(&call->arena, dataset);
+	unload_key(&call->arena, dataset);
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
 }

@@ -140,8 +140,8 @@ static int look_at_all(struct rpc_call *call, const struct members *members,
 		       const char *const *names, struct error *err)
 {
 	for (size_t i = 0; i < members->n; i++)
-		if (agent_look(call, members->rows[i]->name, err) < 0 ||
-		    agent_look(call, names[i], err) < 0)
+		if (agent_reread(call, members->rows[i]->name, err) < 0 ||
+		    agent_reread(call, names[i], err) < 0)
 			return -1;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_ORIGIN_H
-#define ZCSI_NODE_ORIGIN_H
+#ifndef ZCSI_NODE_AGENT_ORIGIN_H
+#define ZCSI_NODE_AGENT_ORIGIN_H
 
 /* Keys that keep the origin of a clone in its place while the clone is made. */
 

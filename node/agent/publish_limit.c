@@ -44,7 +44,7 @@ static int count_page(struct rpc_call *call, char after[DATASET_ID_MAX + 1], con
 	return result;
 }
 
-int attach_limit_check(struct rpc_call *call, const char *node_id, struct error *err)
+int publish_limit_check(struct rpc_call *call, const char *node_id, struct error *err)
 {
 	const struct node *node = call->app;
 	char after[DATASET_ID_MAX + 1] = "";

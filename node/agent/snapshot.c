@@ -68,7 +68,7 @@ static int run_snapshot(struct rpc_call *call, const struct dataset *dataset,
 static int adopt(struct rpc_call *call, const struct snapshot *wanted, struct snapshot **ret,
 		 struct error *err)
 {
-	if (agent_look(call, wanted->zfs_name, err) < 0)
+	if (agent_reread(call, wanted->zfs_name, err) < 0)
 		return -1;
 	if (find_named(call, wanted->name, ret, err) == 0)
 		return 0;
@@ -100,7 +100,7 @@ static int take(struct rpc_call *call, const struct dataset *dataset, const char
 	if (run_snapshot(call, dataset, &made, err) < 0) {
 		if (err->code == ERR_ALREADY_EXISTS)
 			return adopt(call, &made, ret, err);
-		agent_doubt(call, dataset->name, err);
+		agent_reread_on_error(call, dataset->name, err);
 		return fail_context(err, "snapshot '%s' of volume '%s' is not taken", name,
 				    dataset->id);
 	}
@@ -225,7 +225,7 @@ static int find_anew(struct rpc_call *call, const char *id, struct snapshot **re
 	if (strlen(zfs_name) > DATASET_NAME_MAX)
 		return fail(err, ERR_NOT_FOUND, "ZFS has no snapshot with so long a name as '%s'",
 			    zfs_name);
-	return agent_look(call, zfs_name, err) < 0 ? -1 : find(call, id, ret, err);
+	return agent_reread(call, zfs_name, err) < 0 ? -1 : find(call, id, ret, err);
 }
 
 static int check_ours(const struct snapshot *snapshot, struct error *err)
@@ -245,7 +245,7 @@ static int destroy_claimed(struct rpc_call *call, const char *zfs_name, const ch
 	struct node *node = call->app;
 	struct snapshot *snapshot;
 
-	if (agent_look(call, zfs_name, err) < 0)
+	if (agent_reread(call, zfs_name, err) < 0)
 		return -1;
 	if (find(call, id, &snapshot, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
@@ -255,7 +255,7 @@ static int destroy_claimed(struct rpc_call *call, const char *zfs_name, const ch
 		if (err->code != ERR_NOT_FOUND)
 			return -1;
 		/* Somebody else has destroyed it, if the pool is there. */
-		return agent_look(call, zfs_name, err);
+		return agent_reread(call, zfs_name, err);
 	}
 	catalog_drop(node->catalog, zfs_name);
 	if (dataset_is_trash(catalog_parent(node->catalog), zfs_name))

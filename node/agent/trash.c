@@ -145,7 +145,7 @@ static int destroy(struct rpc_call *call, const struct dataset *known, struct er
 /* Not in the catalog: it is gone only if ZFS does not have it either. */
 static int find_anew(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
 {
-	if (agent_look(call, node_dataset_name(call, id), err) < 0)
+	if (agent_reread(call, node_dataset_name(call, id), err) < 0)
 		return -1;
 	return node_find(call, id, ret, err);
 }

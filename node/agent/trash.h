@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_TRASH_H
-#define ZCSI_NODE_TRASH_H
+#ifndef ZCSI_NODE_AGENT_TRASH_H
+#define ZCSI_NODE_AGENT_TRASH_H
 
 /* Volumes that are deleted, and those that wait in _trash until nothing depends on them. */
 

@@ -59,7 +59,7 @@ static int find_dataset(struct rpc_call *call, const char *id, const struct cont
 	ret->source =
 		dataset->format->zvol ? device_path(&call->arena, dataset->name) : dataset->name;
 	ret->root = dataset->format->mounts ? dataset->root : "";
-	ret->maker = dataset->format->zvol ? 0 : launch_uid();
+	ret->maker = dataset->format->zvol ? 0 : argv_uid();
 	ret->mount = dataset->format->zvol ? mount_zvol : staging_mount_dataset;
 	ret->check = dataset->format->mounts ? NULL : block_check;
 	return 0;

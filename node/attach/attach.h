@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_ATTACH_H
-#define ZCSI_ATTACH_H
+#ifndef ZCSI_NODE_ATTACH_ATTACH_H
+#define ZCSI_NODE_ATTACH_ATTACH_H
 
 /* The ways in which a volume comes to this host, of which a NodeStageVolume request names one. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_BLOCK_H
-#define ZCSI_BLOCK_H
+#ifndef ZCSI_NODE_ATTACH_BLOCK_H
+#define ZCSI_NODE_ATTACH_BLOCK_H
 
 /*
  * A zvol as a device. It is staged as a tmpfs that holds nothing but the device's node; a target is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_DEVICE_H
-#define ZCSI_DEVICE_H
+#ifndef ZCSI_NODE_ATTACH_DEVICE_H
+#define ZCSI_NODE_ATTACH_DEVICE_H
 
 /* The block device of a zvol. */
 

@@ -118,7 +118,7 @@ static const struct filesystem *find(const struct format *format)
 	return found;
 }
 
-int filesystem_make(const struct format *format, const char *device, struct error *err)
+int mkfs_make(const struct format *format, const char *device, struct error *err)
 {
 	return run(&find(format)->make, device, err);
 }
@@ -134,7 +134,7 @@ static int replay(const struct filesystem *filesystem, const char *device, struc
 	return 0;
 }
 
-int filesystem_renew(const struct format *format, const char *device, struct error *err)
+int mkfs_renew(const struct format *format, const char *device, struct error *err)
 {
 	const struct filesystem *filesystem = find(format);
 
@@ -146,7 +146,7 @@ int filesystem_renew(const struct format *format, const char *device, struct err
 	return 0;
 }
 
-int filesystem_grow(const struct format *format, int mount, struct error *err)
+int mkfs_grow(const struct format *format, int mount, struct error *err)
 {
 	struct stat st;
 	int64_t bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_FILESYSTEM_H
-#define ZCSI_FILESYSTEM_H
+#ifndef ZCSI_NODE_ATTACH_MKFS_H
+#define ZCSI_NODE_ATTACH_MKFS_H
 
 /* The file systems that zvols bear: what makes one, gives it another identity, grows it. */
 
@@ -8,13 +8,13 @@
 #include "common/volume/format.h"
 
 /* On a blank device. Runs a program, which refuses a device that is not blank or in use. */
-int filesystem_make(const struct format *format, const char *device, struct error *err);
+int mkfs_make(const struct format *format, const char *device, struct error *err);
 /*
  * A new UUID, for one that may be a copy of another: its journal is replayed, in a mount that
  * nobody sees, and programs do the rest. Some of them fail with status 0: look at the UUID.
  */
-int filesystem_renew(const struct format *format, const char *device, struct error *err);
+int mkfs_renew(const struct format *format, const char *device, struct error *err);
 /* To the end of its device, online; nothing when it is there. mount: one that can be written to. */
-int filesystem_grow(const struct format *format, int mount, struct error *err);
+int mkfs_grow(const struct format *format, int mount, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NFS_H
-#define ZCSI_NFS_H
+#ifndef ZCSI_NODE_ATTACH_NFS_H
+#define ZCSI_NODE_ATTACH_NFS_H
 
 /*
  * Shares of other hosts, mounted without a helper: by NFS 4.2 unless a mount flag says otherwise,

@@ -56,7 +56,7 @@ static void take(blkid_probe probe, const char *name, char *ret, size_t size)
 		snprintf(ret, size, "%s", value);
 }
 
-static int probe_device(blkid_probe probe, int device, struct content *ret, struct error *err)
+static int probe_device(blkid_probe probe, int device, struct probe *ret, struct error *err)
 {
 	if (blkid_probe_set_device(probe, device, 0, 0) ||
 	    blkid_probe_enable_superblocks(probe, 1) ||
@@ -82,9 +82,9 @@ static int probe_device(blkid_probe probe, int device, struct content *ret, stru
 	}
 }
 
-int content_read(int device, struct content *ret, struct error *err)
+int probe_read(int device, struct probe *ret, struct error *err)
 {
-	*ret = (struct content){.type = ""};
+	*ret = (struct probe){.type = ""};
 	if (check_readable(device, err) < 0)
 		return -1;
 	blkid_probe probe = blkid_new_probe();

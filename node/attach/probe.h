@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CONTENT_H
-#define ZCSI_CONTENT_H
+#ifndef ZCSI_NODE_ATTACH_PROBE_H
+#define ZCSI_NODE_ATTACH_PROBE_H
 
 /* What is on a block device, as libblkid reads it from the device itself. */
 
 #include "common/error.h"
 
-struct content {
+struct probe {
 	char type[32]; /* "ext4", "dos" of a partition table, …; "" is nothing that is known */
 	char uuid[40]; /* of a file system that has one, or "" */
 };
@@ -15,6 +15,6 @@ struct content {
  * Of a device that is open for reading. ERR_FAILED_PRECONDITION: it cannot be read, or has marks
  * of several things; such a one is never taken for blank.
  */
-int content_read(int device, struct content *ret, struct error *err);
+int probe_read(int device, struct probe *ret, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_STAGING_H
-#define ZCSI_STAGING_H
+#ifndef ZCSI_NODE_ATTACH_STAGING_H
+#define ZCSI_NODE_ATTACH_STAGING_H
 
 /* A volume mounted once at a path of this host, from where it is bound to others; and off it. */
 

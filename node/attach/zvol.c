@@ -25,16 +25,15 @@
 #include "node/host/node.h"
 #include "node/zfs/zfs.h"
 
-static int read_device(const char *dataset, int64_t deadline, struct content *ret,
-		       struct error *err)
+static int read_device(const char *dataset, int64_t deadline, struct probe *ret, struct error *err)
 {
 	auto_close int device = device_open(dataset, O_EXCL, deadline, err);
 
-	return device < 0 ? -1 : content_read(device, ret, err);
+	return device < 0 ? -1 : probe_read(device, ret, err);
 }
 
 /* Nobody else has it open for himself, nor do we when this returns. */
-static int look(const char *dataset, int64_t deadline, struct content *ret, struct error *err)
+static int look(const char *dataset, int64_t deadline, struct probe *ret, struct error *err)
 {
 	int failed = read_device(dataset, deadline, ret, err);
 
@@ -42,7 +41,7 @@ static int look(const char *dataset, int64_t deadline, struct content *ret, stru
 	return failed;
 }
 
-static int check_content(const struct dataset *dataset, const struct content *content,
+static int check_content(const struct dataset *dataset, const struct probe *content,
 			 struct error *err)
 {
 	if (!strcmp(content->type, dataset->format->name) ||
@@ -60,10 +59,10 @@ static int check_content(const struct dataset *dataset, const struct content *co
 }
 
 /* What was made or taken over is there, and is no copy of what was there before. */
-static int verify(const struct dataset *dataset, int64_t deadline, const struct content *before,
+static int verify(const struct dataset *dataset, int64_t deadline, const struct probe *before,
 		  struct error *err)
 {
-	struct content now;
+	struct probe now;
 
 	if (look(dataset->name, deadline, &now, err) < 0)
 		return -1;
@@ -93,7 +92,7 @@ static int prepare(const struct staging *staging, struct error *err)
 {
 	const struct dataset *dataset = staging->dataset;
 	const int64_t deadline = staging->call->deadline;
-	struct content content;
+	struct probe content;
 
 	if (look(dataset->name, deadline, &content, err) < 0 ||
 	    check_content(dataset, &content, err) < 0)
@@ -102,8 +101,8 @@ static int prepare(const struct staging *staging, struct error *err)
 		return 0;
 	log_info(*content.type ? "a file system is taken over" : "a file system is made",
 		 log_str("volume", dataset->id), log_str("type", dataset->format->name));
-	int failed = *content.type ? filesystem_renew(dataset->format, staging->source, err)
-				   : filesystem_make(dataset->format, staging->source, err);
+	int failed = *content.type ? mkfs_renew(dataset->format, staging->source, err)
+				   : mkfs_make(dataset->format, staging->source, err);
 	if (failed || verify(dataset, deadline, &content, err) < 0)
 		return -1;
 	return record(staging->call, dataset, err);
@@ -114,7 +113,7 @@ int zvol_stage(const struct staging *staging, struct error *err)
 	if (prepare(staging, err) < 0)
 		return -1;
 	auto_close int mount = mount_create(staging->format->name, staging->source, NULL, err);
-	if (mount < 0 || filesystem_grow(staging->format, mount, err) < 0)
+	if (mount < 0 || mkfs_grow(staging->format, mount, err) < 0)
 		return -1;
 	return mount_place(mount, staging->source, staging->path, MOUNT_STAGING, staging->attrs,
 			   err);
@@ -128,5 +127,5 @@ int zvol_grow(const struct format *format, const char *path, struct error *err)
 
 	if (mount < 0 || mount_setattr(mount, "", AT_EMPTY_PATH, &writable, sizeof(writable)))
 		return fail_errno(err, "cannot take the mount '%s'", path);
-	return filesystem_grow(format, mount, err);
+	return mkfs_grow(format, mount, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_ZVOL_H
-#define ZCSI_ZVOL_H
+#ifndef ZCSI_NODE_ATTACH_ZVOL_H
+#define ZCSI_NODE_ATTACH_ZVOL_H
 
 /* A zvol with a file system on it. */
 

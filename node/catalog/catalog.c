@@ -28,7 +28,7 @@ struct catalog *catalog_new(const char *parent, unsigned rescan_seconds)
 	catalog->retry_ms = 1000;
 	if (asprintf(&catalog->problem, "'%s' is still being read; try again", parent) < 0)
 		abort();
-	holdings_init(&catalog->holdings);
+	inventory_init(&catalog->inventory);
 	pthread_mutex_init(&catalog->mutex, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -60,7 +60,7 @@ int catalog_start(struct catalog *catalog, struct error *err)
 {
 	if (lock_file_open(catalog->parent, err) < 0)
 		return -1;
-	unfinished_watch(catalog_doubt, catalog);
+	hung_watch(catalog_suspend, catalog);
 	if (thread_start(&catalog->thread, NULL, catalog_run, catalog))
 		return fail_errno(err, "cannot start the catalog's thread");
 	catalog->started = true;
@@ -78,7 +78,7 @@ void catalog_free(struct catalog *catalog)
 	if (catalog->started)
 		pthread_join(catalog->thread, NULL);
 	lock_file_close();
-	holdings_fini(&catalog->holdings);
+	inventory_fini(&catalog->inventory);
 	change_fini(catalog);
 	for (size_t i = 0; i < catalog->n_origins; i++)
 		free(catalog->origins[i]);
@@ -132,7 +132,7 @@ int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err
 	deadline = bounded(deadline);
 	catalog->due = 0;
 	pthread_cond_broadcast(&catalog->changed);
-	while (catalog->readings_done < wanted && !catalog->stopping && !catalog->unfinished)
+	while (catalog->readings_done < wanted && !catalog->stopping && !catalog->hung)
 		if (!catalog_wait(catalog, deadline))
 			return fail(err, ERR_UNAVAILABLE, "'%s' cannot be read in time; try again",
 				    catalog->parent);
@@ -146,7 +146,7 @@ int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, 
 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
-	const struct dataset *found = index_get(&catalog->holdings.datasets, id);
+	const struct dataset *found = index_get(&catalog->inventory.datasets, id);
 	if (!found)
 		return fail(err, ERR_NOT_FOUND, "volume '%s' does not exist under '%s'", id,
 			    catalog->parent);
@@ -161,11 +161,11 @@ int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *ar
 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
-	const struct snapshot *found = index_get(&catalog->holdings.snapshots, id);
+	const struct snapshot *found = index_get(&catalog->inventory.snapshots, id);
 	if (!found)
 		return fail(err, ERR_NOT_FOUND, "snapshot '%s' does not exist under '%s'", id,
 			    catalog->parent);
-	*ret = holdings_show(&catalog->holdings, arena, found);
+	*ret = inventory_show(&catalog->inventory, arena, found);
 	return 0;
 }
 
@@ -176,11 +176,11 @@ int catalog_snapshot_named(struct catalog *catalog, int64_t deadline, struct are
 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
-	const struct snapshot *found = holdings_named(&catalog->holdings, name);
+	const struct snapshot *found = inventory_named(&catalog->inventory, name);
 	if (!found)
 		return fail(err, ERR_NOT_FOUND, "no snapshot under '%s' has the name '%s'",
 			    catalog->parent, name);
-	*ret = holdings_show(&catalog->holdings, arena, found);
+	*ret = inventory_show(&catalog->inventory, arena, found);
 	return 0;
 }
 
@@ -191,7 +191,7 @@ int catalog_group(struct catalog *catalog, int64_t deadline, struct arena *arena
 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
-	holdings_group(&catalog->holdings, arena, group, ret);
+	inventory_group(&catalog->inventory, arena, group, ret);
 	if (!ret->n)
 		return fail(err, ERR_NOT_FOUND, "no snapshot under '%s' is of group '%s'",
 			    catalog->parent, group);
@@ -202,7 +202,7 @@ int catalog_page(struct catalog *catalog, int64_t deadline, struct arena *arena,
 		 size_t max, struct dataset_list *ret, bool *ret_more, struct error *err)
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
-	const struct index *index = &catalog->holdings.datasets;
+	const struct index *index = &catalog->inventory.datasets;
 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
@@ -224,14 +224,14 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
-	holdings_page(&catalog->holdings, arena, query, ret, ret_more);
+	inventory_page(&catalog->inventory, arena, query, ret, ret_more);
 	return 0;
 }
 
 void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret)
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
-	const struct index *index = &catalog->holdings.trashed;
+	const struct index *index = &catalog->inventory.trashed;
 
 	ret->n = index->n;
 	ret->rows = arena_alloc(arena, (index->n + 1) * sizeof(*ret->rows));

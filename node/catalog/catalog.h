@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CATALOG_H
-#define ZCSI_CATALOG_H
+#ifndef ZCSI_NODE_CATALOG_CATALOG_H
+#define ZCSI_NODE_CATALOG_CATALOG_H
 
 /*
  * What the pool holds, in memory: reads are answered from here and run no program. A thread of
@@ -45,8 +45,8 @@ int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err
  * ZFS contradicts what the catalog says of one name: read it again now. 0: the pool is there, and
  * the catalog right about it; -1: what is wrong with the pool.
  */
-int catalog_look(struct catalog *catalog, int64_t deadline, const char *zfs_name,
-		 struct error *err);
+int catalog_reread(struct catalog *catalog, int64_t deadline, const char *zfs_name,
+		   struct error *err);
 
 /* ERR_UNAVAILABLE with the problem; ERR_NOT_FOUND only when there is none. */
 int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CATALOG_INSIDE_H
-#define ZCSI_CATALOG_INSIDE_H
+#ifndef ZCSI_NODE_CATALOG_CATALOG_INSIDE_H
+#define ZCSI_NODE_CATALOG_CATALOG_INSIDE_H
 
 /* The catalog as its own files see it: what it knows, what changes, how it reads. */
 
@@ -24,9 +24,9 @@ struct catalog {
 	pthread_cond_t changed;
 	bool stopping;
 	enum catalog_state state;
-	bool unfinished; /* a PROBLEM, until none is and all was read after that */
-	char *problem;   /* why it is not ready; "" when it is */
-	struct holdings holdings;
+	bool hung;     /* a PROBLEM, until none is and all was read after that */
+	char *problem; /* why it is not ready; "" when it is */
+	struct inventory inventory;
 	int64_t available, read; /* bytes; when all was read last, in seconds since 1970 */
 	uint64_t pool_guid;
 
@@ -52,7 +52,7 @@ struct catalog {
 };
 
 /* A zfs is unfinished: nothing is said of the pool before it has ended and all was read again. */
-void catalog_doubt(void *catalog, const char *problem);
+void catalog_suspend(void *catalog, const char *problem);
 
 /* All that follow, with the mutex. */
 

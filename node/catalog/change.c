@@ -40,7 +40,7 @@ void catalog_snapshots_of(struct catalog *catalog, struct arena *arena,
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 
-	holdings_snapshots_of(&catalog->holdings, arena, dataset->name, ret);
+	inventory_snapshots_of(&catalog->inventory, arena, dataset->name, ret);
 }
 
 void catalog_move(struct catalog *catalog, const struct dataset *dataset, const char *name,
@@ -66,7 +66,7 @@ void catalog_move(struct catalog *catalog, const struct dataset *dataset, const 
 }
 
 /* How many snapshots a deleted volume has, of any kind, decides when it is reaped. */
-void catalog_touch(struct catalog *catalog, const char *zfs_name)
+void catalog_mark_stale(struct catalog *catalog, const char *zfs_name)
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 	auto_free char *dataset = mem_strdup(zfs_name);
@@ -77,7 +77,7 @@ void catalog_touch(struct catalog *catalog, const char *zfs_name)
 	change_stale(catalog, dataset, family);
 }
 
-void catalog_lose(struct catalog *catalog)
+void catalog_rescan_soon(struct catalog *catalog)
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 

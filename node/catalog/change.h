@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CATALOG_CHANGE_H
-#define ZCSI_CATALOG_CHANGE_H
+#ifndef ZCSI_NODE_CATALOG_CHANGE_H
+#define ZCSI_NODE_CATALOG_CHANGE_H
 
 /* What those tell the catalog who change the pool, and how they keep out of each other's way. */
 
@@ -23,9 +23,9 @@ void catalog_move(struct catalog *catalog, const struct dataset *dataset, const 
  * Somebody may have changed what has this name, and it is read again within a second: the parent,
  * a volume, a deleted one, or a snapshot of one.
  */
-void catalog_touch(struct catalog *catalog, const char *zfs_name);
+void catalog_mark_stale(struct catalog *catalog, const char *zfs_name);
 /* Somebody may have changed anything: all is read again, though not without a rest in between. */
-void catalog_lose(struct catalog *catalog);
+void catalog_rescan_soon(struct catalog *catalog);
 /* From now on catalog_touch tells every change, or does not: all is read now, and later seldom. */
 void catalog_follow(struct catalog *catalog, bool told);
 

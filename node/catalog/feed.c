@@ -76,9 +76,9 @@ static void take_line(void *arg, const char *line)
 	if (!events_line(&feed->events, line, &news))
 		return;
 	if (news.all)
-		catalog_lose(feed->catalog);
+		catalog_rescan_soon(feed->catalog);
 	for (size_t i = 0; i < news.n; i++)
-		catalog_touch(feed->catalog, news.names[i]);
+		catalog_mark_stale(feed->catalog, news.names[i]);
 }
 
 /* False when the thread is to end. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_FEED_H
-#define ZCSI_FEED_H
+#ifndef ZCSI_NODE_CATALOG_FEED_H
+#define ZCSI_NODE_CATALOG_FEED_H
 
 /*
  * OpenZFS's own feed of changes, for the catalog: `zpool events` as long as we run, on a thread of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_INDEX_H
-#define ZCSI_INDEX_H
+#ifndef ZCSI_NODE_CATALOG_INDEX_H
+#define ZCSI_NODE_CATALOG_INDEX_H
 
 /*
  * Rows of any kind in the order of one of their texts, and of a second one where the first is

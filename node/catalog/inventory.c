@@ -12,65 +12,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-void holdings_init(struct holdings *holdings)
+void inventory_init(struct inventory *inventory)
 {
-	*holdings = (struct holdings){
+	*inventory = (struct inventory){
 		.datasets = INDEX_BY(struct dataset, id),
-		.living = INDEX_BY(struct dataset, name),
+		.datasets_by_name = INDEX_BY(struct dataset, name),
 		.trashed = INDEX_BY(struct dataset, name),
 		.snapshots = INDEX_BY(struct snapshot, id),
-		.taken = INDEX_BY(struct snapshot, zfs_name),
+		.snapshots_by_name = INDEX_BY(struct snapshot, zfs_name),
 		.names = INDEX_BY_BOTH(struct snapshot, name, id),
 		.groups = INDEX_BY_BOTH(struct snapshot, group, id),
 	};
 }
 
-void holdings_fini(struct holdings *holdings)
+void inventory_fini(struct inventory *inventory)
 {
-	struct index *owners[] = {&holdings->datasets, &holdings->trashed, &holdings->snapshots};
+	struct index *owners[] = {&inventory->datasets, &inventory->trashed, &inventory->snapshots};
 
 	for (size_t i = 0; i < COUNT(owners); i++) {
 		for (size_t k = 0; k < owners[i]->n; k++)
 			free(owners[i]->rows[k]);
 		index_fini(owners[i]);
 	}
-	index_fini(&holdings->living);
-	index_fini(&holdings->taken);
-	index_fini(&holdings->names);
-	index_fini(&holdings->groups);
+	index_fini(&inventory->datasets_by_name);
+	index_fini(&inventory->snapshots_by_name);
+	index_fini(&inventory->names);
+	index_fini(&inventory->groups);
 }
 
-void holdings_put_dataset(struct holdings *holdings, const char *parent,
-			  const struct dataset *dataset)
+void inventory_put_dataset(struct inventory *inventory, const char *parent,
+			   const struct dataset *dataset)
 {
 	struct dataset *row = dataset_dup(dataset);
 
 	if (dataset_is_trash(parent, dataset->name)) {
-		free(index_put(&holdings->trashed, row));
+		free(index_put(&inventory->trashed, row));
 		return;
 	}
-	struct dataset *old = index_put(&holdings->datasets, row);
+	struct dataset *old = index_put(&inventory->datasets, row);
 	if (old)
-		index_take(&holdings->living, old);
-	index_put(&holdings->living, row);
+		index_take(&inventory->datasets_by_name, old);
+	index_put(&inventory->datasets_by_name, row);
 	free(old);
 }
 
 /* A group's snapshots share its name, and CreateSnapshot may use it too. */
-static struct index *second_index(struct holdings *holdings, const struct snapshot *snapshot)
+static struct index *second_index(struct inventory *inventory, const struct snapshot *snapshot)
 {
 	if (*snapshot->group)
-		return &holdings->groups;
-	return *snapshot->name ? &holdings->names : NULL;
+		return &inventory->groups;
+	return *snapshot->name ? &inventory->names : NULL;
 }
 
-static void forget(struct holdings *holdings, struct snapshot *snapshot)
+static void forget(struct inventory *inventory, struct snapshot *snapshot)
 {
-	struct index *second = second_index(holdings, snapshot);
+	struct index *second = second_index(inventory, snapshot);
 
 	if (second)
 		index_take(second, snapshot);
-	index_take(&holdings->taken, snapshot);
+	index_take(&inventory->snapshots_by_name, snapshot);
 	free(snapshot);
 }
 
@@ -86,31 +86,31 @@ static bool yields(const char *parent, const struct snapshot *one, const struct 
 	return one->creation < other->creation;
 }
 
-void holdings_put_snapshot(struct holdings *holdings, const char *parent,
-			   const struct snapshot *snapshot)
+void inventory_put_snapshot(struct inventory *inventory, const char *parent,
+			    const struct snapshot *snapshot)
 {
-	struct snapshot *old = index_get(&holdings->snapshots, snapshot->id);
+	struct snapshot *old = index_get(&inventory->snapshots, snapshot->id);
 
-	if (!holdings_owner(holdings, snapshot) || (old && yields(parent, snapshot, old)))
+	if (!inventory_owner(inventory, snapshot) || (old && yields(parent, snapshot, old)))
 		return;
 	struct snapshot *row = snapshot_dup(snapshot);
-	index_put(&holdings->snapshots, row);
+	index_put(&inventory->snapshots, row);
 	if (old)
-		forget(holdings, old);
-	struct index *second = second_index(holdings, row);
+		forget(inventory, old);
+	struct index *second = second_index(inventory, row);
 	if (second)
 		index_put(second, row);
-	index_put(&holdings->taken, row);
+	index_put(&inventory->snapshots_by_name, row);
 }
 
-static struct dataset *dataset_at(const struct holdings *holdings, const char *zfs_name)
+static struct dataset *dataset_at(const struct inventory *inventory, const char *zfs_name)
 {
-	struct dataset *living = index_get(&holdings->living, zfs_name);
+	struct dataset *dataset = index_get(&inventory->datasets_by_name, zfs_name);
 
-	return living ? living : index_get(&holdings->trashed, zfs_name);
+	return dataset ? dataset : index_get(&inventory->trashed, zfs_name);
 }
 
-static struct dataset *owner_of(const struct holdings *holdings, const struct snapshot *snapshot)
+static struct dataset *owner_of(const struct inventory *inventory, const struct snapshot *snapshot)
 {
 	size_t length = strcspn(snapshot->zfs_name, "@");
 	char name[DATASET_NAME_MAX + 1];
@@ -118,55 +118,57 @@ static struct dataset *owner_of(const struct holdings *holdings, const struct sn
 	if (length >= sizeof(name))
 		return NULL;
 	*stpncpy(name, snapshot->zfs_name, length) = '\0';
-	return dataset_at(holdings, name);
+	return dataset_at(inventory, name);
 }
 
 /* A deleted volume is reaped when it has none left. */
-static void drop_snapshot(struct holdings *holdings, struct snapshot *snapshot)
+static void drop_snapshot(struct inventory *inventory, struct snapshot *snapshot)
 {
-	struct dataset *owner = owner_of(holdings, snapshot);
+	struct dataset *owner = owner_of(inventory, snapshot);
 
 	if (owner && owner->snapshots)
 		owner->snapshots--;
-	index_take(&holdings->snapshots, snapshot);
-	forget(holdings, snapshot);
+	index_take(&inventory->snapshots, snapshot);
+	forget(inventory, snapshot);
 }
 
 /* Where those of a dataset begin: they stand together. */
-static size_t taken_from(const struct holdings *holdings, const char *zfs_name)
+static size_t snapshots_from(const struct inventory *inventory, const char *zfs_name)
 {
 	char beginning[DATASET_NAME_MAX + 2] = "";
 
 	if (strlen(zfs_name) > DATASET_NAME_MAX)
-		return holdings->taken.n;
+		return inventory->snapshots_by_name.n;
 	stpcpy(stpcpy(beginning, zfs_name), "@");
-	return index_from(&holdings->taken, beginning, beginning);
+	return index_from(&inventory->snapshots_by_name, beginning, beginning);
 }
 
 /* The one at this place in `taken`, if it is of this dataset. */
-static struct snapshot *taken_at(const struct holdings *holdings, size_t at, const char *zfs_name)
+static struct snapshot *snapshot_at(const struct inventory *inventory, size_t at,
+				    const char *zfs_name)
 {
-	struct snapshot *row = at < holdings->taken.n ? holdings->taken.rows[at] : NULL;
+	struct snapshot *row =
+		at < inventory->snapshots_by_name.n ? inventory->snapshots_by_name.rows[at] : NULL;
 
 	return row && snapshot_is_of(row, zfs_name) ? row : NULL;
 }
 
-void holdings_drop(struct holdings *holdings, const char *zfs_name)
+void inventory_drop(struct inventory *inventory, const char *zfs_name)
 {
-	struct snapshot *snapshot = index_get(&holdings->taken, zfs_name);
-	struct dataset *dataset = dataset_at(holdings, zfs_name);
+	struct snapshot *snapshot = index_get(&inventory->snapshots_by_name, zfs_name);
+	struct dataset *dataset = dataset_at(inventory, zfs_name);
 
 	if (snapshot)
-		drop_snapshot(holdings, snapshot);
+		drop_snapshot(inventory, snapshot);
 	if (!dataset)
 		return;
-	size_t from = taken_from(holdings, zfs_name);
-	while ((snapshot = taken_at(holdings, from, zfs_name)))
-		drop_snapshot(holdings, snapshot);
-	if (index_take(&holdings->living, dataset))
-		index_take(&holdings->datasets, dataset);
+	size_t from = snapshots_from(inventory, zfs_name);
+	while ((snapshot = snapshot_at(inventory, from, zfs_name)))
+		drop_snapshot(inventory, snapshot);
+	if (index_take(&inventory->datasets_by_name, dataset))
+		index_take(&inventory->datasets, dataset);
 	else
-		index_take(&holdings->trashed, dataset);
+		index_take(&inventory->trashed, dataset);
 	free(dataset);
 }
 
@@ -177,37 +179,38 @@ static void fill(struct index *index, struct dataset **rows, size_t n)
 	index_sort(index);
 }
 
-static void fill_living(struct holdings *holdings)
+static void fill_by_name(struct inventory *inventory)
 {
-	for (size_t i = 0; i < holdings->datasets.n; i++)
-		index_append(&holdings->living, holdings->datasets.rows[i]);
-	index_sort(&holdings->living);
+	for (size_t i = 0; i < inventory->datasets.n; i++)
+		index_append(&inventory->datasets_by_name, inventory->datasets.rows[i]);
+	index_sort(&inventory->datasets_by_name);
 }
 
 /* The snapshots again, in other orders. */
-static void fill_others(struct holdings *holdings)
+static void fill_others(struct inventory *inventory)
 {
-	struct index *const others[] = {&holdings->taken, &holdings->names, &holdings->groups};
+	struct index *const others[] = {&inventory->snapshots_by_name, &inventory->names,
+					&inventory->groups};
 
-	for (size_t i = 0; i < holdings->snapshots.n; i++) {
-		struct snapshot *row = holdings->snapshots.rows[i];
-		struct index *second = second_index(holdings, row);
+	for (size_t i = 0; i < inventory->snapshots.n; i++) {
+		struct snapshot *row = inventory->snapshots.rows[i];
+		struct index *second = second_index(inventory, row);
 		if (second)
 			index_append(second, row);
-		index_append(&holdings->taken, row);
+		index_append(&inventory->snapshots_by_name, row);
 	}
 	for (size_t i = 0; i < COUNT(others); i++)
 		index_sort(others[i]);
 }
 
 /* Those of one id follow one another. */
-static void append_snapshot(struct holdings *holdings, const char *parent,
+static void append_snapshot(struct inventory *inventory, const char *parent,
 			    const struct snapshot *snapshot)
 {
-	struct index *all = &holdings->snapshots;
+	struct index *all = &inventory->snapshots;
 	struct snapshot *last = all->n ? all->rows[all->n - 1] : NULL;
 
-	if (!holdings_owner(holdings, snapshot))
+	if (!inventory_owner(inventory, snapshot))
 		return;
 	if (last && !strcmp(last->id, snapshot->id)) {
 		if (yields(parent, snapshot, last))
@@ -219,52 +222,52 @@ static void append_snapshot(struct holdings *holdings, const char *parent,
 }
 
 /* Rows come in ZFS's order, which is no order of ids: sorted once here, and then put at the end. */
-void holdings_fill(struct holdings *holdings, const char *parent, struct reading *reading)
+void inventory_fill(struct inventory *inventory, const char *parent, struct listing *listing)
 {
 	struct index sorted = INDEX_BY(struct snapshot, id);
 
-	fill(&holdings->datasets, reading->datasets, reading->n_datasets);
-	fill(&holdings->trashed, reading->trashed, reading->n_trashed);
-	fill_living(holdings);
-	for (size_t i = 0; i < reading->n_snapshots; i++)
-		index_append(&sorted, reading->snapshots[i]);
+	fill(&inventory->datasets, listing->datasets, listing->n_datasets);
+	fill(&inventory->trashed, listing->trashed, listing->n_trashed);
+	fill_by_name(inventory);
+	for (size_t i = 0; i < listing->n_snapshots; i++)
+		index_append(&sorted, listing->snapshots[i]);
 	index_sort(&sorted);
 	for (size_t i = 0; i < sorted.n; i++)
-		append_snapshot(holdings, parent, sorted.rows[i]);
+		append_snapshot(inventory, parent, sorted.rows[i]);
 	index_fini(&sorted);
-	fill_others(holdings);
+	fill_others(inventory);
 }
 
-const struct dataset *holdings_dataset(const struct holdings *holdings, const char *zfs_name)
+const struct dataset *inventory_dataset(const struct inventory *inventory, const char *zfs_name)
 {
-	return dataset_at(holdings, zfs_name);
+	return dataset_at(inventory, zfs_name);
 }
 
-void holdings_snapshots_of(const struct holdings *holdings, struct arena *arena,
-			   const char *zfs_name, struct snapshot_list *ret)
+void inventory_snapshots_of(const struct inventory *inventory, struct arena *arena,
+			    const char *zfs_name, struct snapshot_list *ret)
 {
-	size_t from = taken_from(holdings, zfs_name), n = 0;
+	size_t from = snapshots_from(inventory, zfs_name), n = 0;
 
-	while (taken_at(holdings, from + n, zfs_name))
+	while (snapshot_at(inventory, from + n, zfs_name))
 		n++;
 	*ret = (struct snapshot_list){.n = n};
 	ret->rows = arena_alloc(arena, (n + 1) * sizeof(*ret->rows));
 	for (size_t i = 0; i < n; i++)
-		ret->rows[i] = snapshot_copy(arena, holdings->taken.rows[from + i]);
+		ret->rows[i] = snapshot_copy(arena, inventory->snapshots_by_name.rows[from + i]);
 }
 
-const struct snapshot *holdings_named(const struct holdings *holdings, const char *name)
+const struct snapshot *inventory_named(const struct inventory *inventory, const char *name)
 {
-	size_t at = index_from(&holdings->names, name, "");
-	const struct snapshot *found = at < holdings->names.n ? holdings->names.rows[at] : NULL;
+	size_t at = index_from(&inventory->names, name, "");
+	const struct snapshot *found = at < inventory->names.n ? inventory->names.rows[at] : NULL;
 
 	return found && !strcmp(found->name, name) ? found : NULL;
 }
 
-void holdings_group(const struct holdings *holdings, struct arena *arena, const char *group,
-		    struct snapshot_list *ret)
+void inventory_group(const struct inventory *inventory, struct arena *arena, const char *group,
+		     struct snapshot_list *ret)
 {
-	const struct index *groups = &holdings->groups;
+	const struct index *groups = &inventory->groups;
 	size_t from = index_from(groups, group, ""), end = from;
 
 	while (end < groups->n && !strcmp(((struct snapshot *)groups->rows[end])->group, group))
@@ -272,20 +275,20 @@ void holdings_group(const struct holdings *holdings, struct arena *arena, const 
 	*ret = (struct snapshot_list){.n = end - from};
 	ret->rows = arena_alloc(arena, (ret->n + 1) * sizeof(*ret->rows));
 	for (size_t i = 0; i < ret->n; i++)
-		ret->rows[i] = holdings_show(holdings, arena, groups->rows[from + i]);
+		ret->rows[i] = inventory_show(inventory, arena, groups->rows[from + i]);
 }
 
-const struct dataset *holdings_owner(const struct holdings *holdings,
-				     const struct snapshot *snapshot)
+const struct dataset *inventory_owner(const struct inventory *inventory,
+				      const struct snapshot *snapshot)
 {
-	return owner_of(holdings, snapshot);
+	return owner_of(inventory, snapshot);
 }
 
-struct snapshot *holdings_show(const struct holdings *holdings, struct arena *arena,
-			       const struct snapshot *snapshot)
+struct snapshot *inventory_show(const struct inventory *inventory, struct arena *arena,
+				const struct snapshot *snapshot)
 {
 	struct snapshot *shown = snapshot_copy(arena, snapshot);
-	const struct dataset *owner = holdings_owner(holdings, snapshot);
+	const struct dataset *owner = inventory_owner(inventory, snapshot);
 
 	shown->dataset_guid = owner ? owner->guid : 0;
 	shown->format = owner ? owner->format : NULL;

@@ -19,7 +19,7 @@ static bool in_range(const struct snapshot_query *query, const struct snapshot *
 	return !strncmp(snapshot->id, beginning, snapshot_id_prefix(query->dataset_id));
 }
 
-static size_t range_start(const struct holdings *holdings, const struct snapshot_query *query)
+static size_t range_start(const struct inventory *inventory, const struct snapshot_query *query)
 {
 	char beginning[DATASET_ID_MAX + 2];
 
@@ -27,19 +27,19 @@ static size_t range_start(const struct holdings *holdings, const struct snapshot
 	if (*query->dataset_id)
 		beginning[snapshot_id_prefix(query->dataset_id)] = '\0';
 	const char *from = strcmp(query->after, beginning) > 0 ? query->after : beginning;
-	return index_from(&holdings->snapshots, from, from);
+	return index_from(&inventory->snapshots, from, from);
 }
 
-void holdings_page(const struct holdings *holdings, struct arena *arena,
-		   const struct snapshot_query *query, struct snapshot_list *ret, bool *ret_more)
+void inventory_page(const struct inventory *inventory, struct arena *arena,
+		    const struct snapshot_query *query, struct snapshot_list *ret, bool *ret_more)
 {
-	const struct index *index = &holdings->snapshots;
+	const struct index *index = &inventory->snapshots;
 
 	*ret = (struct snapshot_list){.rows = arena_alloc(arena, query->max * sizeof(*ret->rows))};
 	*ret_more = false;
 	if (strlen(query->dataset_id) > DATASET_ID_MAX)
 		return;
-	for (size_t i = range_start(holdings, query); i < index->n; i++) {
+	for (size_t i = range_start(inventory, query); i < index->n; i++) {
 		const struct snapshot *snapshot = index->rows[i];
 		if (!in_range(query, snapshot))
 			break;
@@ -50,6 +50,6 @@ void holdings_page(const struct holdings *holdings, struct arena *arena,
 			*ret_more = true;
 			break;
 		}
-		ret->rows[ret->n++] = holdings_show(holdings, arena, snapshot);
+		ret->rows[ret->n++] = inventory_show(inventory, arena, snapshot);
 	}
 }

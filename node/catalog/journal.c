@@ -15,14 +15,14 @@
 #define SETTLE_MS 1000 /* after a change, so that a burst of them costs one program */
 #define STALE_MAX 1024 /* names; more than the kernel tells again when one begins to listen */
 
-static void apply(struct holdings *holdings, const char *parent, const struct change *change)
+static void apply(struct inventory *inventory, const char *parent, const struct change *change)
 {
 	if (change->dataset)
-		holdings_put_dataset(holdings, parent, change->dataset);
+		inventory_put_dataset(inventory, parent, change->dataset);
 	else if (change->snapshot)
-		holdings_put_snapshot(holdings, parent, change->snapshot);
+		inventory_put_snapshot(inventory, parent, change->snapshot);
 	else
-		holdings_drop(holdings, change->zfs_name);
+		inventory_drop(inventory, change->zfs_name);
 }
 
 static void change_free(struct change *change)
@@ -41,7 +41,7 @@ static const char *name_of(const struct change *change)
 
 void change_make(struct catalog *catalog, struct change change)
 {
-	apply(&catalog->holdings, catalog->parent, &change);
+	apply(&catalog->inventory, catalog->parent, &change);
 	if (!catalog->readers) {
 		change_free(&change);
 		return;
@@ -74,10 +74,10 @@ bool change_between(const struct catalog *catalog, size_t mark, size_t until, co
 	return false;
 }
 
-void change_replay(const struct catalog *catalog, size_t mark, struct holdings *holdings)
+void change_replay(const struct catalog *catalog, size_t mark, struct inventory *inventory)
 {
 	for (size_t i = mark; i < catalog->n_journal; i++)
-		apply(holdings, catalog->parent, &catalog->journal[i]);
+		apply(inventory, catalog->parent, &catalog->journal[i]);
 }
 
 void change_stale(struct catalog *catalog, const char *zfs_name, bool family)

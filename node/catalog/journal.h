@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CATALOG_JOURNAL_H
-#define ZCSI_CATALOG_JOURNAL_H
+#ifndef ZCSI_NODE_CATALOG_JOURNAL_H
+#define ZCSI_NODE_CATALOG_JOURNAL_H
 
 /* What has changed: while somebody reads, and since it was read. All with the catalog's mutex. */
 
@@ -26,7 +26,7 @@ size_t change_mark(struct catalog *catalog);
 void change_unmark(struct catalog *catalog);
 /* Between two marks, this name was changed; or make all changes since one in other holdings. */
 bool change_between(const struct catalog *catalog, size_t mark, size_t until, const char *zfs_name);
-void change_replay(const struct catalog *catalog, size_t mark, struct holdings *holdings);
+void change_replay(const struct catalog *catalog, size_t mark, struct inventory *inventory);
 /* To be read again soon; and all that is, forgotten. */
 void change_stale(struct catalog *catalog, const char *zfs_name, bool family);
 void change_forget(struct catalog *catalog);

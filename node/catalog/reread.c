@@ -23,18 +23,18 @@ static struct dataset *dataset_among(struct dataset *const *rows, size_t n, cons
 	return NULL;
 }
 
-static struct dataset *dataset_in(const struct reading *reading, const char *name)
+static struct dataset *dataset_in(const struct listing *listing, const char *name)
 {
-	struct dataset *found = dataset_among(reading->datasets, reading->n_datasets, name);
+	struct dataset *found = dataset_among(listing->datasets, listing->n_datasets, name);
 
-	return found ? found : dataset_among(reading->trashed, reading->n_trashed, name);
+	return found ? found : dataset_among(listing->trashed, listing->n_trashed, name);
 }
 
-static struct snapshot *snapshot_in(const struct reading *reading, const char *name)
+static struct snapshot *snapshot_in(const struct listing *listing, const char *name)
 {
-	for (size_t i = 0; i < reading->n_snapshots; i++)
-		if (!strcmp(reading->snapshots[i]->zfs_name, name))
-			return reading->snapshots[i];
+	for (size_t i = 0; i < listing->n_snapshots; i++)
+		if (!strcmp(listing->snapshots[i]->zfs_name, name))
+			return listing->snapshots[i];
 	return NULL;
 }
 
@@ -42,7 +42,7 @@ static struct snapshot *snapshot_in(const struct reading *reading, const char *n
 struct word {
 	struct catalog *catalog;
 	size_t mark, until;
-	const struct reading *reading;
+	const struct listing *listing;
 };
 
 /* What has this name now; nothing, if the change has neither. */
@@ -59,19 +59,19 @@ static void say(const struct word *word, const char *zfs_name, struct change cha
 }
 
 /* It was not known, or not as this volume: its snapshots are to be asked for. */
-static bool is_new(const struct catalog *catalog, const struct reading *reading, const char *name)
+static bool is_new(const struct catalog *catalog, const struct listing *listing, const char *name)
 {
-	const struct dataset *dataset = dataset_in(reading, name);
-	const struct dataset *known = holdings_dataset(&catalog->holdings, name);
+	const struct dataset *dataset = dataset_in(listing, name);
+	const struct dataset *known = inventory_dataset(&catalog->inventory, name);
 
 	return dataset && (!known || strcmp(known->id, dataset->id) != 0);
 }
 
 static void take_name(const struct word *word, const char *name)
 {
-	const struct dataset *dataset = dataset_in(word->reading, name);
-	const struct dataset *known = holdings_dataset(&word->catalog->holdings, name);
-	const struct snapshot *snapshot = snapshot_in(word->reading, name);
+	const struct dataset *dataset = dataset_in(word->listing, name);
+	const struct dataset *known = inventory_dataset(&word->catalog->inventory, name);
+	const struct snapshot *snapshot = snapshot_in(word->listing, name);
 	struct change change = {0};
 
 	if (dataset) {
@@ -91,10 +91,10 @@ static void take_snapshots(const struct word *word, struct arena *arena,
 	struct index told = INDEX_BY(struct snapshot, zfs_name);
 	struct snapshot_list known;
 
-	for (size_t i = 0; i < word->reading->n_snapshots; i++)
-		index_append(&told, word->reading->snapshots[i]);
+	for (size_t i = 0; i < word->listing->n_snapshots; i++)
+		index_append(&told, word->listing->snapshots[i]);
 	index_sort(&told);
-	holdings_snapshots_of(&word->catalog->holdings, arena, dataset->name, &known);
+	inventory_snapshots_of(&word->catalog->inventory, arena, dataset->name, &known);
 	for (size_t i = 0; i < known.n; i++) {
 		const struct snapshot *now = index_get(&told, known.rows[i]->zfs_name);
 		if (!now || strcmp(now->id, known.rows[i]->id))
@@ -110,24 +110,24 @@ static void take_snapshots(const struct word *word, struct arena *arena,
 
 static int read_family(struct catalog *catalog, const char *name, struct error *err)
 {
-	struct reading reading = {0};
+	struct listing listing = {0};
 	struct arena arena;
 
 	arena_init(&arena, SIZE_MAX);
 	size_t mark = change_mark(catalog);
 	pthread_mutex_unlock(&catalog->mutex);
-	int failed = zfs_read_family(&arena, catalog->parent, name, &reading, err);
+	int failed = zfs_read_family(&arena, catalog->parent, name, &listing, err);
 	if (failed && err->code == ERR_NOT_FOUND)
 		failed = 0;
 	pthread_mutex_lock(&catalog->mutex);
-	const struct word word = {catalog, mark, catalog->n_journal, &reading};
-	const struct dataset *dataset = dataset_in(&reading, name);
+	const struct word word = {catalog, mark, catalog->n_journal, &listing};
+	const struct dataset *dataset = dataset_in(&listing, name);
 	if (!failed && dataset)
 		take_snapshots(&word, &arena, dataset);
 	else if (!failed)
 		say(&word, name, (struct change){0});
 	change_unmark(catalog);
-	free(reading.text);
+	free(listing.text);
 	arena_fini(&arena);
 	return failed;
 }
@@ -139,7 +139,7 @@ static int read_family(struct catalog *catalog, const char *name, struct error *
 static int read_batch(struct catalog *catalog, struct target *targets, size_t n, struct error *err)
 {
 	const char *names[BATCH_MAX];
-	struct reading reading = {0};
+	struct listing listing = {0};
 	struct arena arena;
 	size_t n_names = 0;
 
@@ -149,21 +149,21 @@ static int read_batch(struct catalog *catalog, struct target *targets, size_t n,
 	arena_init(&arena, SIZE_MAX);
 	size_t mark = change_mark(catalog);
 	pthread_mutex_unlock(&catalog->mutex);
-	int failed = zfs_read(&arena, catalog->parent, names, n_names, &reading, err);
+	int failed = zfs_read(&arena, catalog->parent, names, n_names, &listing, err);
 	pthread_mutex_lock(&catalog->mutex);
 	for (size_t i = 0; !failed && i < n; i++) {
-		targets[i].family |= is_new(catalog, &reading, targets[i].zfs_name);
+		targets[i].family |= is_new(catalog, &listing, targets[i].zfs_name);
 		if (targets[i].family)
 			failed = read_family(catalog, targets[i].zfs_name, err);
 	}
-	const struct word word = {catalog, mark, catalog->n_journal, &reading};
+	const struct word word = {catalog, mark, catalog->n_journal, &listing};
 	for (size_t i = 0; !failed && i < n; i++)
 		if (!targets[i].family)
 			take_name(&word, targets[i].zfs_name);
 	if (!failed)
-		catalog->available = reading.available;
+		catalog->available = listing.available;
 	change_unmark(catalog);
-	free(reading.text);
+	free(listing.text);
 	arena_fini(&arena);
 	return failed;
 }
@@ -181,13 +181,14 @@ int read_names(struct catalog *catalog, struct target *targets, size_t n, struct
 	return 0;
 }
 
-int catalog_look(struct catalog *catalog, int64_t deadline, const char *zfs_name, struct error *err)
+int catalog_reread(struct catalog *catalog, int64_t deadline, const char *zfs_name,
+		   struct error *err)
 {
 	struct target target = {.zfs_name = (char *)zfs_name};
 	struct error said;
 
 	pthread_mutex_lock(&catalog->mutex);
-	int failed = catalog->unfinished || read_names(catalog, &target, 1, &said) < 0;
+	int failed = catalog->hung || read_names(catalog, &target, 1, &said) < 0;
 	pthread_mutex_unlock(&catalog->mutex);
 	return failed ? catalog_refresh(catalog, deadline, err) : 0;
 }

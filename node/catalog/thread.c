@@ -37,8 +37,8 @@ static void set_state(struct catalog *catalog, enum catalog_state state, const c
 	catalog->problem = mem_strdup(problem);
 	if (state == CATALOG_READY)
 		log_info("the pool can be used", log_str("dataset", catalog->parent),
-			 log_int("volumes", (long long)catalog->holdings.datasets.n),
-			 log_int("snapshots", (long long)catalog->holdings.snapshots.n));
+			 log_int("volumes", (long long)catalog->inventory.datasets.n),
+			 log_int("snapshots", (long long)catalog->inventory.snapshots.n));
 	else
 		log_warn("the pool cannot be used", log_str("dataset", catalog->parent),
 			 log_str("problem", problem));
@@ -46,7 +46,7 @@ static void set_state(struct catalog *catalog, enum catalog_state state, const c
 
 /* Without the mutex. The guid is asked for first: it tells a missing pool from a missing parent. */
 static int read_pool(struct arena *arena, const char *parent, uint64_t *ret_guid,
-		     struct reading *ret, struct error *err)
+		     struct listing *ret, struct error *err)
 {
 	if (zfs_pool_guid(parent, ret_guid, err) < 0)
 		return -1;
@@ -55,28 +55,28 @@ static int read_pool(struct arena *arena, const char *parent, uint64_t *ret_guid
 	return err->code == ERR_NOT_FOUND ? zfs_no_parent(parent, err) : -1;
 }
 
-static void keep_origins(struct catalog *catalog, const struct reading *reading)
+static void keep_origins(struct catalog *catalog, const struct listing *listing)
 {
 	for (size_t i = 0; i < catalog->n_origins; i++)
 		free(catalog->origins[i]);
-	catalog->n_origins = reading->n_origins;
+	catalog->n_origins = listing->n_origins;
 	catalog->origins =
-		mem_resize(catalog->origins, (reading->n_origins + 1) * sizeof(*catalog->origins));
-	for (size_t i = 0; i < reading->n_origins; i++)
-		catalog->origins[i] = mem_strdup(reading->origins[i]);
+		mem_resize(catalog->origins, (listing->n_origins + 1) * sizeof(*catalog->origins));
+	for (size_t i = 0; i < listing->n_origins; i++)
+		catalog->origins[i] = mem_strdup(listing->origins[i]);
 }
 
 /* Take over what was read; *fresh is what was held before. */
-static void take_over(struct catalog *catalog, size_t mark, const struct reading *reading,
-		      struct holdings *fresh)
+static void take_over(struct catalog *catalog, size_t mark, const struct listing *listing,
+		      struct inventory *fresh)
 {
-	struct holdings old = catalog->holdings;
+	struct inventory old = catalog->inventory;
 
 	change_replay(catalog, mark, fresh);
-	catalog->holdings = *fresh;
+	catalog->inventory = *fresh;
 	*fresh = old;
-	catalog->available = reading->available;
-	keep_origins(catalog, reading);
+	catalog->available = listing->available;
+	keep_origins(catalog, listing);
 }
 
 /* When to read next, after a reading that took this long, or failed. */
@@ -113,28 +113,28 @@ static void begin(struct catalog *catalog)
 static void read_all(struct catalog *catalog)
 {
 	uint64_t guid;
-	struct holdings fresh;
-	struct reading reading = {0};
+	struct inventory fresh;
+	struct listing listing = {0};
 	struct arena arena;
 	struct error err;
 
 	arena_init(&arena, SIZE_MAX);
-	holdings_init(&fresh);
+	inventory_init(&fresh);
 	begin(catalog);
 	size_t mark = change_mark(catalog);
 	pthread_mutex_unlock(&catalog->mutex);
 	int64_t begun = now_ms();
-	bool failed = read_pool(&arena, catalog->parent, &guid, &reading, &err);
+	bool failed = read_pool(&arena, catalog->parent, &guid, &listing, &err);
 	if (!failed)
-		holdings_fill(&fresh, catalog->parent, &reading);
+		inventory_fill(&fresh, catalog->parent, &listing);
 	pthread_mutex_lock(&catalog->mutex);
 	if (!failed) {
 		catalog->pool_guid = guid;
 		catalog->read = time(NULL);
-		take_over(catalog, mark, &reading, &fresh);
+		take_over(catalog, mark, &listing, &fresh);
 		catalog->reap_due = true;
 	}
-	if (!catalog->unfinished)
+	if (!catalog->hung)
 		set_state(catalog, failed ? CATALOG_PROBLEM : CATALOG_READY,
 			  failed ? err.text : "");
 	change_unmark(catalog);
@@ -142,8 +142,8 @@ static void read_all(struct catalog *catalog)
 	plan(catalog, failed, now_ms() - begun);
 	pthread_cond_broadcast(&catalog->changed);
 	pthread_mutex_unlock(&catalog->mutex);
-	holdings_fini(&fresh);
-	free(reading.text);
+	inventory_fini(&fresh);
+	free(listing.text);
 	arena_fini(&arena);
 	pthread_mutex_lock(&catalog->mutex);
 }
@@ -199,12 +199,12 @@ static void await_lock(struct catalog *catalog)
 	}
 }
 
-void catalog_doubt(void *arg, const char *problem)
+void catalog_suspend(void *arg, const char *problem)
 {
 	struct catalog *catalog = arg;
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 
-	catalog->unfinished = true;
+	catalog->hung = true;
 	set_state(catalog, CATALOG_PROBLEM, problem);
 	pthread_cond_broadcast(&catalog->changed);
 }
@@ -214,12 +214,12 @@ static void await_unfinished(struct catalog *catalog)
 {
 	char *text;
 
-	while (!catalog->stopping && (text = unfinished_text())) {
+	while (!catalog->stopping && (text = hung_text())) {
 		set_state(catalog, CATALOG_PROBLEM, text);
 		free(text);
 		catalog_wait(catalog, now_ms() + LOCK_MS);
 	}
-	catalog->unfinished = false;
+	catalog->hung = false;
 	catalog->due = 0;
 }
 
@@ -234,7 +234,7 @@ void *catalog_run(void *arg)
 		int64_t now = now_ms();
 		int64_t all = catalog->lost ? earlier(catalog->due, catalog->rested) : catalog->due;
 		int64_t some = ready ? catalog->stale_due : INT64_MAX;
-		if (catalog->unfinished)
+		if (catalog->hung)
 			await_unfinished(catalog);
 		else if (all <= now)
 			read_all(catalog);

@@ -15,18 +15,19 @@ static void copy_rows(const struct index *index, struct arena *arena, struct dat
 		ret->rows[ret->n] = dataset_copy(arena, index->rows[ret->n]);
 }
 
-void catalog_figures(struct catalog *catalog, struct arena *arena, size_t max, struct figures *ret)
+void catalog_totals(struct catalog *catalog, struct arena *arena, size_t max,
+		    struct catalog_totals *ret)
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
-	const struct holdings *holdings = &catalog->holdings;
-	const struct index *volumes = &holdings->datasets;
+	const struct inventory *inventory = &catalog->inventory;
+	const struct index *volumes = &inventory->datasets;
 
-	*ret = (struct figures){.usable = catalog->state == CATALOG_READY,
-				.read = catalog->read,
-				.available = catalog->available,
-				.n_volumes = volumes->n,
-				.n_trashed = holdings->trashed.n,
-				.n_snapshots = holdings->snapshots.n};
+	*ret = (struct catalog_totals){.usable = catalog->state == CATALOG_READY,
+				       .read = catalog->read,
+				       .available = catalog->available,
+				       .n_volumes = volumes->n,
+				       .n_trashed = inventory->trashed.n,
+				       .n_snapshots = inventory->snapshots.n};
 	for (size_t i = 0; i < volumes->n; i++) {
 		const struct dataset *dataset = volumes->rows[i];
 		ret->size += dataset->size;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_FIGURES_H
-#define ZCSI_FIGURES_H
+#ifndef ZCSI_NODE_CATALOG_TOTALS_H
+#define ZCSI_NODE_CATALOG_TOTALS_H
 
 /* What the catalog holds, in figures: for metrics. Sizes are bytes. Any thread. */
 
 #include "node/catalog/catalog.h"
 
-struct figures {
+struct catalog_totals {
 	bool usable;       /* the pool can be read */
 	int64_t read;      /* when all of it was read last, in seconds since 1970; 0: never */
 	int64_t available; /* to a new volume */
@@ -15,6 +15,7 @@ struct figures {
 	struct dataset_list volumes; /* in the arena; none when there are more than max */
 };
 
-void catalog_figures(struct catalog *catalog, struct arena *arena, size_t max, struct figures *ret);
+void catalog_totals(struct catalog *catalog, struct arena *arena, size_t max,
+		    struct catalog_totals *ret);
 
 #endif

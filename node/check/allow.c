@@ -56,7 +56,7 @@ static void check_permission(const struct delegation *delegation, const char *pe
 
 	snprintf(thing, sizeof(thing), "zfs allow '%s' to '%s'", permission, user);
 	check_has(delegation->check, need, thing,
-		  allowed(delegation->text, &delegation->who, permission),
+		  zfs_allows(delegation->text, &delegation->who, permission),
 		  "run 'zfs allow -u %s %s %s', %s", user, permission, dataset, use);
 }
 

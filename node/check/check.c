@@ -168,7 +168,7 @@ bool check_host(const struct settings *settings, FILE *out)
 	check_endpoints(&check, &settings->endpoints, trust->tls || trust->insecure);
 	check_endpoints(&check, &settings->agent_endpoints, trust->tls || trust->insecure);
 	check_endpoints(&check, &metrics, trust->insecure);
-	check_uses(&check);
+	check_optional(&check);
 	trust_close(settings->trust);
 	return !check.missing;
 }

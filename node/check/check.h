@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CHECK_H
-#define ZCSI_CHECK_H
+#ifndef ZCSI_NODE_CHECK_CHECK_H
+#define ZCSI_NODE_CHECK_CHECK_H
 
 /*
  * zcsi-node --check: has this host what its volumes need? A line for each thing, "ok THING",
@@ -27,7 +27,7 @@ bool check_host(const struct settings *settings, FILE *out);
 
 /* Its parts: ZFS, the pool and the parent; then what only some kinds of volumes need. */
 void check_zfs(struct check *check);
-void check_uses(struct check *check);
+void check_optional(struct check *check);
 /* What the user of --zfs-user, or of --zfs-over-ssh, may; with the kernel's ZFS. */
 void check_allow(struct check *check);
 /* The line of one thing: it is there, or failed is not 0 and err says what to do about it. */

@@ -93,7 +93,7 @@ static void check_remote(struct check *check)
 		  "there is no default route: give --address, for attach=nfs");
 }
 
-void check_uses(struct check *check)
+void check_optional(struct check *check)
 {
 	if (check->settings->dataset && !ssh_server() && zfs_is_the_kernels()) {
 		check_programs(check);

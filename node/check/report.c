@@ -37,4 +37,3 @@ void check_has(struct check *check, enum need need, const char *thing, bool has,
 	va_end(ap);
 	put_line(check, need, thing, has ? NULL : text);
 }
-

@@ -128,8 +128,9 @@ static void ask_catalog(struct rpc_call *call, const char *id, struct condition_
 		facts->pool_problem = pool.problem;
 }
 
-void examine(struct rpc_call *call, const char *id, const struct mount_table *table,
-	     const struct mount *mount, struct condition_facts *ret, struct statvfs *ret_fs)
+void condition_gather(struct rpc_call *call, const char *id, const struct mount_table *table,
+		      const struct mount *mount, struct condition_facts *ret,
+		      struct statvfs *ret_fs)
 {
 	*ret = (struct condition_facts){.mount = mount, .pool_problem = ""};
 	*ret_fs = (struct statvfs){0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CONDITION_H
-#define ZCSI_CONDITION_H
+#ifndef ZCSI_NODE_CSI_CONDITION_H
+#define ZCSI_NODE_CSI_CONDITION_H
 
 /* Is a volume as it should be? Judged from what was found; nothing here looks at the host. */
 
@@ -34,7 +34,8 @@ bool condition_judge(struct arena *arena, const struct condition_facts *facts,
  * In bounded time, a moment before the caller's deadline at the latest. mount: the volume's, in the
  * table, or NULL. *ret_fs is filled when there is a mount, nothing covers it and ret->error is 0.
  */
-void examine(struct rpc_call *call, const char *id, const struct mount_table *table,
-	     const struct mount *mount, struct condition_facts *ret, struct statvfs *ret_fs);
+void condition_gather(struct rpc_call *call, const char *id, const struct mount_table *table,
+		      const struct mount *mount, struct condition_facts *ret,
+		      struct statvfs *ret_fs);
 
 #endif

@@ -63,7 +63,7 @@ int node_get_volume_health(struct rpc_call *call, const NodeGetVolumeHealthReque
 	if (request_text(req->volume_id, "volume_id", err) < 0 ||
 	    find_mount(call, req, &table, &mount, err) < 0)
 		return -1;
-	examine(call, req->volume_id, &table, mount, &facts, &fs);
+	condition_gather(call, req->volume_id, &table, mount, &facts, &fs);
 	if (!mount && !facts.has_dataset && !*facts.pool_problem)
 		return fail(err, ERR_NOT_FOUND,
 			    "volume '%s' is neither mounted on this node nor in its pool",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_REQUEST_H
-#define ZCSI_REQUEST_H
+#ifndef ZCSI_NODE_CSI_REQUEST_H
+#define ZCSI_NODE_CSI_REQUEST_H
 
 /* What the handlers ask of their requests; each failure says what to give instead. */
 
@@ -14,7 +14,8 @@
 #include "node/host/node.h"
 
 struct mount_request {
-	uint64_t attrs;     /* node/mount/mount.h; an access mode that only reads has made it read-only */
+	uint64_t
+		attrs; /* node/mount/mount.h; an access mode that only reads has made it read-only */
 	bool one_target;    /* the access mode allows no second target on this node */
 	const char *format; /* common/volume/format.h; "" is any that mounts */
 	const char *group;  /* volume_mount_group, or "" */

@@ -58,7 +58,7 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 }
 
 /* Its key goes with its last mount. A volume that is gone, or its pool, has none. */
-static int lock(struct rpc_call *call, const char *id, struct error *err)
+static int unload_key(struct rpc_call *call, const char *id, struct error *err)
 {
 	struct dataset *dataset;
 	struct error gone;
@@ -74,7 +74,7 @@ static int unstage(struct rpc_call *call, const char *id, const char *path, stru
 
 	if (staging_unmount(&call->arena, dataset, path, err) < 0)
 		return -1;
-	return dataset ? lock(call, id, err) : 0;
+	return dataset ? unload_key(call, id, err) : 0;
 }
 
 int node_unstage_volume(struct rpc_call *call, const NodeUnstageVolumeRequest *req,

@@ -59,7 +59,7 @@ int node_get_volume_stats(struct rpc_call *call, const NodeGetVolumeStatsRequest
 
 	if (mounted_find(call, req->volume_id, req->volume_path, &table, &mount, err) < 0)
 		return -1;
-	examine(call, req->volume_id, &table, mount, &facts, &fs);
+	condition_gather(call, req->volume_id, &table, mount, &facts, &fs);
 	bool answers = facts.top == mount && !facts.error;
 	if (answers && mount_format(mount)->mounts)
 		fill_usage(&call->arena, &fs, rsp);

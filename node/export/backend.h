@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_EXPORT_WAY_H
-#define ZCSI_EXPORT_WAY_H
+#ifndef ZCSI_NODE_EXPORT_BACKEND_H
+#define ZCSI_NODE_EXPORT_BACKEND_H
 
 /*
  * How a volume is mounted and given by NFS where its pool is: on this host, or on a server over

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_EXPORT_HOST_H
-#define ZCSI_EXPORT_HOST_H
+#ifndef ZCSI_NODE_EXPORT_EXPORTFS_H
+#define ZCSI_NODE_EXPORT_EXPORTFS_H
 
 /*
  * The host's NFS server, as exportfs(8) and its files have it. One change at a time is the caller's

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_EXPORTS_H
-#define ZCSI_EXPORTS_H
+#ifndef ZCSI_NODE_EXPORT_EXPORTS_H
+#define ZCSI_NODE_EXPORT_EXPORTS_H
 
 /*
  * What the NFS server of the pool's host gives of it, and to whom: of each volume what its

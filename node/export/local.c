@@ -66,7 +66,7 @@ static int mount_share(struct arena *arena, const struct dataset *dataset, const
 	if (permissions_parse(dataset->root, "", &permissions, err) < 0 ||
 	    staging_mount(arena, &staging, err) < 0)
 		return -1;
-	permissions.maker = launch_uid();
+	permissions.maker = argv_uid();
 	return permissions_apply(path, &permissions, err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_EXPORT_TABLE_H
-#define ZCSI_EXPORT_TABLE_H
+#ifndef ZCSI_NODE_EXPORT_TABLE_H
+#define ZCSI_NODE_EXPORT_TABLE_H
 
 /*
  * Exports as exports(5) writes them, in files of ours and in the table of what exportfs(8) has told

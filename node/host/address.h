@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_ADDRESS_H
-#define ZCSI_ADDRESS_H
+#ifndef ZCSI_NODE_HOST_ADDRESS_H
+#define ZCSI_NODE_HOST_ADDRESS_H
 
 /* IP addresses as text, of hosts that export and of hosts that mount. Nothing is sent to them. */
 

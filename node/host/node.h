@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_H
-#define ZCSI_NODE_H
+#ifndef ZCSI_NODE_HOST_NODE_H
+#define ZCSI_NODE_HOST_NODE_H
 
 /*
  * The daemon as its handlers see it: call->app. Nothing of it but the claims changes once calls

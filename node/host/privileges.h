@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_PRIVILEGES_H
-#define ZCSI_PRIVILEGES_H
+#ifndef ZCSI_NODE_HOST_PRIVILEGES_H
+#define ZCSI_NODE_HOST_PRIVILEGES_H
 
 /* The Linux capabilities (capabilities(7)) that zcsi-node and the programs it runs have use for. */
 

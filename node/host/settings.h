@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_SETTINGS_H
-#define ZCSI_NODE_SETTINGS_H
+#ifndef ZCSI_NODE_HOST_SETTINGS_H
+#define ZCSI_NODE_HOST_SETTINGS_H
 
 /* What zcsi-node was told on its command line and in its environment. */
 

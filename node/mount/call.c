@@ -124,8 +124,9 @@ int mount_call_statvfs(const struct mount *mount, int64_t deadline, struct statv
 
 	call->path = mem_strdup(mount->target);
 	snprintf(key, sizeof(key), "statvfs %d %s", mount->id, mount->target);
-	int error =
-		errand_run(&(struct errand){MOUNT_CALL_STATVFS, key, run_statvfs, discard_statvfs, call}, deadline);
+	int error = errand_run(&(struct errand){MOUNT_CALL_STATVFS, key, run_statvfs,
+						discard_statvfs, call},
+			       deadline);
 	if (error)
 		return error;
 	error = call->error;

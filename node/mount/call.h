@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_MOUNT_CALL_H
-#define ZCSI_MOUNT_CALL_H
+#ifndef ZCSI_NODE_MOUNT_CALL_H
+#define ZCSI_NODE_MOUNT_CALL_H
 
 /*
  * System calls on mounts whose server or pool may be dead, as -1 with errno in bounded time:

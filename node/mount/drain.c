@@ -56,7 +56,7 @@ static bool is_waited_for(unsigned connection)
 }
 
 /* The kernel tells nobody when its count is 0, so it is asked every millisecond. */
-int mount_settle(const char *path)
+int fuse_drain(const char *path)
 {
 	unsigned connection = last_of_connection(path);
 	int64_t deadline = now_ms() + MOUNT_CALL_MS;

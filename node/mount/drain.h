@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_MOUNT_SETTLE_H
-#define ZCSI_MOUNT_SETTLE_H
+#ifndef ZCSI_NODE_MOUNT_DRAIN_H
+#define ZCSI_NODE_MOUNT_DRAIN_H
 
 /*
  * What the kernel has not yet handed to a FUSE server is dropped when the file system's last mount
@@ -12,6 +12,6 @@
  * Before an unmount: waits until the server has answered all that it was asked, when the mount at
  * the path is the last of a file system of zfs-fuse. -1 and ETIMEDOUT after MOUNT_CALL_MS.
  */
-int mount_settle(const char *path);
+int fuse_drain(const char *path);
 
 #endif

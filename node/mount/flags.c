@@ -88,4 +88,3 @@ int mount_attrs_parse(char *const *names, size_t n, uint64_t *attrs, struct erro
 			return unknown_flag(names[i], err);
 	return 0;
 }
-

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_MOUNT_FLAGS_H
-#define ZCSI_MOUNT_FLAGS_H
+#ifndef ZCSI_NODE_MOUNT_FLAGS_H
+#define ZCSI_NODE_MOUNT_FLAGS_H
 
 /* The mount flags that a volume may ask for. attrs are MOUNT_ATTR_RDONLY and the like. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_MOUNT_KIND_H
-#define ZCSI_MOUNT_KIND_H
+#ifndef ZCSI_NODE_MOUNT_KIND_H
+#define ZCSI_NODE_MOUNT_KIND_H
 
 /* What a volume is mounted as, of each type of filesystem that one is mounted by. Pure. */
 
@@ -10,7 +10,7 @@
 #include "node/mount/mountinfo.h"
 
 #define DEVICE_FOLDER "/dev/zvol/" /* where udev makes the names of zvols */
-#define DEVICE_NODE   "/device"    /* in the tmpfs that a device is staged as (node/attach/block.h) */
+#define DEVICE_NODE   "/device" /* in the tmpfs that a device is staged as (node/attach/block.h) */
 
 /* Of a server that may be silent. */
 bool mount_is_network(const struct mount *mount);

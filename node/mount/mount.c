@@ -156,9 +156,9 @@ static int busy(const char *path, struct error *err)
 	struct arena arena;
 
 	arena_init(&arena, SIZE_MAX);
-	char *holders = mount_holders(&arena, path);
+	char *users = mount_users(&arena, path);
 	fail(err, ERR_FAILED_PRECONDITION, "'%s' is in use by %s; stop it, then try again", path,
-	     *holders ? holders : "a mount below it or a process that cannot be seen from here");
+	     *users ? users : "a mount below it or a process that cannot be seen from here");
 	arena_fini(&arena);
 	return -1;
 }
@@ -186,7 +186,7 @@ static bool is_silent(const char *path)
 static int unmount(const char *path)
 {
 	child_settle();
-	if (!mount_settle(path) && !mount_call_unmount(path, UMOUNT_NOFOLLOW))
+	if (!fuse_drain(path) && !mount_call_unmount(path, UMOUNT_NOFOLLOW))
 		return 0;
 	int error = errno;
 	if (error != EBUSY || !is_silent(path))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_MOUNT_H
-#define ZCSI_MOUNT_H
+#ifndef ZCSI_NODE_MOUNT_MOUNT_H
+#define ZCSI_NODE_MOUNT_MOUNT_H
 
 /* The few ways in which we change mounts. Every change is looked up in mountinfo afterwards. */
 
@@ -28,6 +28,6 @@ int mount_make_staging(const char *path, const char *source, uint64_t attrs, str
 int mount_remove(const char *path, struct error *err);
 
 /* "bash (pid 12), mariadbd (pid 40)": who has files below the path open; "" when unknown. */
-char *mount_holders(struct arena *arena, const char *path);
+char *mount_users(struct arena *arena, const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_MOUNTINFO_H
-#define ZCSI_MOUNTINFO_H
+#ifndef ZCSI_NODE_MOUNT_MOUNTINFO_H
+#define ZCSI_NODE_MOUNT_MOUNTINFO_H
 
 /*
  * The mounts of this host, as /proc/self/mountinfo has them.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_PATH_H
-#define ZCSI_PATH_H
+#ifndef ZCSI_NODE_MOUNT_PATH_H
+#define ZCSI_NODE_MOUNT_PATH_H
 
 /* Paths that an orchestrator gives: what they may look like, and what is there. */
 

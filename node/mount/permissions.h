@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_PERMISSIONS_H
-#define ZCSI_PERMISSIONS_H
+#ifndef ZCSI_NODE_MOUNT_PERMISSIONS_H
+#define ZCSI_NODE_MOUNT_PERMISSIONS_H
 
 /*
  * Who may use a volume's root directory: what its creator asked for (the property zcsi:root) and

@@ -81,7 +81,7 @@ static void read_name(int process, char *ret, size_t size)
 	ret[strcspn(ret, "\n")] = '\0';
 }
 
-char *mount_holders(struct arena *arena, const char *path)
+char *mount_users(struct arena *arena, const char *path)
 {
 	char *text = arena_strdup(arena, ""), name[32];
 	DIR *proc = opendir("/proc");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_DATASET_H
-#define ZCSI_DATASET_H
+#ifndef ZCSI_NODE_RECORD_DATASET_H
+#define ZCSI_NODE_RECORD_DATASET_H
 
 /*
  * What a volume is in ZFS, and what its dataset is called, alive or deleted. Nothing here runs a

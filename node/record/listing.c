@@ -13,10 +13,10 @@
 #include "node/record/volume_parse.h"
 
 /* All snapshots of a dataset come right after it. */
-static void count_snapshot(struct reading *reading, const char *name, const char *at)
+static void count_snapshot(struct listing *listing, const char *name, const char *at)
 {
-	struct dataset **lists[] = {reading->datasets, reading->trashed};
-	const size_t counts[] = {reading->n_datasets, reading->n_trashed};
+	struct dataset **lists[] = {listing->datasets, listing->trashed};
+	const size_t counts[] = {listing->n_datasets, listing->n_trashed};
 	size_t length = (size_t)(at - name);
 
 	for (size_t i = 0; i < COUNT(lists); i++) {
@@ -26,43 +26,43 @@ static void count_snapshot(struct reading *reading, const char *name, const char
 	}
 }
 
-static void finish_snapshot(struct arena *arena, const char *parent, const struct entry *entry,
-			    const char *at, struct reading *reading)
+static void finish_snapshot(struct arena *arena, const char *parent, const struct zfs_row *row,
+			    const char *at, struct listing *listing)
 {
-	bool deferred = entry->deferred && !strcmp(entry->deferred, "on");
-	struct snapshot *snapshot = recognise_snapshot(arena, parent, entry, at);
+	bool deferred = row->deferred && !strcmp(row->deferred, "on");
+	struct snapshot *snapshot = snapshot_parse(arena, parent, row, at);
 
-	count_snapshot(reading, entry->name, at);
+	count_snapshot(listing, row->name, at);
 	if (snapshot && !deferred && !snapshot_leaf_is_hidden(at + 1)) {
-		reading->snapshots[reading->n_snapshots++] = snapshot;
+		listing->snapshots[listing->n_snapshots++] = snapshot;
 		return;
 	}
-	reading->others[reading->n_others++] = (char *)entry->name;
+	listing->others[listing->n_others++] = (char *)row->name;
 	if (snapshot && !deferred && snapshot_leaf_is_clone(at + 1))
-		reading->origins[reading->n_origins++] = (char *)entry->name;
+		listing->origins[listing->n_origins++] = (char *)row->name;
 }
 
-static void finish(struct arena *arena, const char *parent, const struct entry *entry,
-		   struct reading *reading)
+static void finish(struct arena *arena, const char *parent, const struct zfs_row *row,
+		   struct listing *listing)
 {
-	const char *at = entry->name ? strchr(entry->name, '@') : NULL;
+	const char *at = row->name ? strchr(row->name, '@') : NULL;
 	bool trashed = false;
 
-	if (!entry->name)
+	if (!row->name)
 		return;
 	if (at)
-		return finish_snapshot(arena, parent, entry, at, reading);
-	if (!strcmp(entry->name, parent)) {
-		reading->parent = true;
-		reading->available = entry_number(entry->available);
+		return finish_snapshot(arena, parent, row, at, listing);
+	if (!strcmp(row->name, parent)) {
+		listing->parent = true;
+		listing->available = zfs_row_number(row->available);
 	}
-	struct dataset *dataset = recognise_dataset(arena, parent, entry, &trashed);
+	struct dataset *dataset = volume_parse(arena, parent, row, &trashed);
 	if (!dataset)
-		reading->others[reading->n_others++] = (char *)entry->name;
+		listing->others[listing->n_others++] = (char *)row->name;
 	else if (trashed)
-		reading->trashed[reading->n_trashed++] = dataset;
+		listing->trashed[listing->n_trashed++] = dataset;
 	else
-		reading->datasets[reading->n_datasets++] = dataset;
+		listing->datasets[listing->n_datasets++] = dataset;
 }
 
 /* How often the name changes from one line to the next. */
@@ -83,13 +83,13 @@ static size_t count_entries(const char *text)
 	return n;
 }
 
-void reading_parse(struct arena *arena, const char *parent, char *text, struct reading *ret)
+void listing_parse(struct arena *arena, const char *parent, char *text, struct listing *ret)
 {
 	size_t most = count_entries(text);
-	struct entry entry = {0};
+	struct zfs_row row = {0};
 	char *state, *property, *value, *source;
 
-	*ret = (struct reading){0};
+	*ret = (struct listing){0};
 	ret->datasets = arena_alloc(arena, most * sizeof(*ret->datasets));
 	ret->trashed = arena_alloc(arena, most * sizeof(*ret->trashed));
 	ret->snapshots = arena_alloc(arena, most * sizeof(*ret->snapshots));
@@ -97,13 +97,13 @@ void reading_parse(struct arena *arena, const char *parent, char *text, struct r
 	ret->others = arena_alloc(arena, most * sizeof(*ret->others));
 	/* All lines of one dataset come together. */
 	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		if (!entry_cut(line, &property, &value, &source))
+		if (!zfs_row_cut(line, &property, &value, &source))
 			continue;
-		if (!entry.name || strcmp(entry.name, line)) {
-			finish(arena, parent, &entry, ret);
-			entry = (struct entry){.name = line};
+		if (!row.name || strcmp(row.name, line)) {
+			finish(arena, parent, &row, ret);
+			row = (struct zfs_row){.name = line};
 		}
-		entry_take(&entry, property, value, source);
+		zfs_row_take(&row, property, value, source);
 	}
-	finish(arena, parent, &entry, ret);
+	finish(arena, parent, &row, ret);
 }

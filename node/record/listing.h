@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_READING_H
-#define ZCSI_READING_H
+#ifndef ZCSI_NODE_RECORD_LISTING_H
+#define ZCSI_NODE_RECORD_LISTING_H
 
 /* What a `zfs get` has told, as volumes and snapshots. Runs no program; all in the arena. */
 
@@ -12,7 +12,7 @@
 #include "node/record/dataset.h"
 #include "node/record/snapshot.h"
 
-struct reading {
+struct listing {
 	char *text;        /* what the rows point into: freed by who asked for it */
 	bool parent;       /* was among what was read */
 	int64_t available; /* bytes that a new dataset under the parent could use */
@@ -34,6 +34,6 @@ struct reading {
  * trash whose local zcsi:version is ours and whose local zcsi:volume names it; a snapshot when it
  * inherits that from such a name. The rest is someone else's, or hidden.
  */
-void reading_parse(struct arena *arena, const char *parent, char *text, struct reading *ret);
+void listing_parse(struct arena *arena, const char *parent, char *text, struct listing *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_PROPERTY_H
-#define ZCSI_PROPERTY_H
+#ifndef ZCSI_NODE_RECORD_PROPERTY_H
+#define ZCSI_NODE_RECORD_PROPERTY_H
 
 /* Properties that a CreateDataset or ModifyDataset request may set. */
 

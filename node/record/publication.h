@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_PUBLICATION_H
-#define ZCSI_PUBLICATION_H
+#ifndef ZCSI_NODE_RECORD_PUBLICATION_H
+#define ZCSI_NODE_RECORD_PUBLICATION_H
 
 /*
  * Which nodes may use a volume: the text of its zcsi:published property, and the access modes'

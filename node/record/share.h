@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_SHARE_H
-#define ZCSI_SHARE_H
+#ifndef ZCSI_NODE_RECORD_SHARE_H
+#define ZCSI_NODE_RECORD_SHARE_H
 
 /*
  * The path below which a host exports its volumes, each under its ZFS name. It says on every host

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_SNAPSHOT_H
-#define ZCSI_SNAPSHOT_H
+#ifndef ZCSI_NODE_RECORD_SNAPSHOT_H
+#define ZCSI_NODE_RECORD_SNAPSHOT_H
 
 /*
  * What a snapshot is in ZFS: its leaf (what follows the '@'), its id, and the names that zcsi

@@ -13,9 +13,9 @@
 
 #include "common/volume/escape.h"
 
-static uint64_t guid_of(const struct entry *entry)
+static uint64_t guid_of(const struct zfs_row *row)
 {
-	return entry->guid ? strtoull(entry->guid, NULL, 10) : 0;
+	return row->guid ? strtoull(row->guid, NULL, 10) : 0;
 }
 
 /* "-" is how nothing is written: zfs-fuse takes no empty value. */
@@ -32,17 +32,17 @@ static char *unescaped(struct arena *arena, const char *escaped)
 }
 
 /* A key below the parent is a volume's: its own, or that of what it was cloned from. */
-static bool has_key(const char *parent, const struct entry *entry)
+static bool has_key(const char *parent, const struct zfs_row *row)
 {
-	const char *root = entry->encryption_root ? entry->encryption_root : "";
+	const char *root = row->encryption_root ? row->encryption_root : "";
 	size_t length = strlen(parent);
 
 	return !strncmp(root, parent, length) && root[length] == '/';
 }
 
-static bool is_version(const struct entry *entry)
+static bool is_version(const struct zfs_row *row)
 {
-	return entry->version && !strcmp(entry->version, DATASET_VERSION);
+	return row->version && !strcmp(row->version, DATASET_VERSION);
 }
 
 /* The guid at the end says that it was thrown away, and not just put there. */
@@ -56,90 +56,90 @@ static bool is_trash_name(struct arena *arena, const char *parent, const char *n
 }
 
 /* NULL: no volume of ours. */
-static const struct format *format_of(const struct entry *entry)
+static const struct format *format_of(const struct zfs_row *row)
 {
 	const struct format *format = NULL;
 
-	if (!entry->type)
+	if (!row->type)
 		return NULL;
-	if (!strcmp(entry->type, "filesystem"))
+	if (!strcmp(row->type, "filesystem"))
 		return format_find(FORMAT_ZFS);
-	if (!strcmp(entry->type, "volume") && entry->format)
-		format = format_find(entry->format);
+	if (!strcmp(row->type, "volume") && row->format)
+		format = format_find(row->format);
 	return format && format->zvol ? format : NULL;
 }
 
-struct dataset *recognise_dataset(struct arena *arena, const char *parent,
-				  const struct entry *entry, bool *ret_trashed)
+struct dataset *volume_parse(struct arena *arena, const char *parent, const struct zfs_row *row,
+			     bool *ret_trashed)
 {
-	const struct format *format = format_of(entry);
+	const struct format *format = format_of(row);
 
-	if (!format || !is_version(entry))
+	if (!format || !is_version(row))
 		return NULL;
-	char *id = unescaped(arena, entry->volume);
-	*ret_trashed = is_trash_name(arena, parent, entry->name, guid_of(entry));
-	if (!*id || (!*ret_trashed && strcmp(dataset_name(arena, parent, id), entry->name)))
+	char *id = unescaped(arena, row->volume);
+	*ret_trashed = is_trash_name(arena, parent, row->name, guid_of(row));
+	if (!*id || (!*ret_trashed && strcmp(dataset_name(arena, parent, id), row->name)))
 		return NULL;
 
 	struct dataset *dataset = arena_alloc(arena, sizeof(*dataset));
 	*dataset = (struct dataset){
 		.id = id,
-		.name = (char *)entry->name,
-		.parameters = unescaped(arena, entry->parameters),
-		.published = text_of(entry->published),
-		.source = unescaped(arena, entry->source),
-		.root = text_of(entry->root),
-		.origin = text_of(entry->origin),
+		.name = (char *)row->name,
+		.parameters = unescaped(arena, row->parameters),
+		.published = text_of(row->published),
+		.source = unescaped(arena, row->source),
+		.root = text_of(row->root),
+		.origin = text_of(row->origin),
 		.format = format,
-		.formatted = *text_of(entry->formatted),
-		.guid = guid_of(entry),
-		.size = entry_number(format->zvol ? entry->volsize : entry->refquota),
-		.reserved = entry_number(entry->refreservation),
-		.used = entry_number(entry->used),
-		.available = entry_number(entry->available),
-		.creation = entry_number(entry->creation),
-		.deleted = entry_number(entry->deleted),
-		.has_key = has_key(parent, entry),
+		.formatted = *text_of(row->formatted),
+		.guid = guid_of(row),
+		.size = zfs_row_number(format->zvol ? row->volsize : row->refquota),
+		.reserved = zfs_row_number(row->refreservation),
+		.used = zfs_row_number(row->used),
+		.available = zfs_row_number(row->available),
+		.creation = zfs_row_number(row->creation),
+		.deleted = zfs_row_number(row->deleted),
+		.has_key = has_key(parent, row),
 	};
 	return dataset;
 }
 
 /* The name and the group that CSI gave it; both stay empty when another tool made it. */
-static void name_snapshot(struct arena *arena, const struct entry *entry, const char *leaf,
+static void name_snapshot(struct arena *arena, const struct zfs_row *row, const char *leaf,
 			  struct snapshot *snapshot)
 {
-	char *name = unescaped(arena, entry->snapshot), *group = unescaped(arena, entry->group);
+	char *name = unescaped(arena, row->snapshot), *group = unescaped(arena, row->group);
 
-	if (!is_version(entry) || !*name)
+	if (!is_version(row) || !*name)
 		return;
 	if (*group ? !snapshot_leaf_is_group(arena, leaf, group)
 		   : !snapshot_leaf_is(arena, leaf, name))
 		return;
 	snapshot->name = name;
 	snapshot->group = group;
-	if (entry->size)
-		snapshot->size = entry_number(entry->size);
+	if (row->size)
+		snapshot->size = zfs_row_number(row->size);
 }
 
 /* zfs-fuse cuts the source's column: of a longer dataset's name it tells the first bytes only. */
 #define SOURCE_NAME_MAX 112
 
-static bool is_inherited_from(const struct entry *entry, const char *owner)
+static bool is_inherited_from(const struct zfs_row *row, const char *owner)
 {
-	const char *told = entry->inherited_from;
+	const char *told = row->inherited_from;
 
 	return told && (!strcmp(told, owner) || (strlen(told) == SOURCE_NAME_MAX &&
 						 !strncmp(told, owner, SOURCE_NAME_MAX)));
 }
 
-struct snapshot *recognise_snapshot(struct arena *arena, const char *parent,
-				    const struct entry *entry, const char *at)
+struct snapshot *snapshot_parse(struct arena *arena, const char *parent, const struct zfs_row *row,
+				const char *at)
 {
-	const char *owner = arena_printf(arena, "%.*s", (int)(at - entry->name), entry->name);
+	const char *owner = arena_printf(arena, "%.*s", (int)(at - row->name), row->name);
 
-	if (!is_inherited_from(entry, owner))
+	if (!is_inherited_from(row, owner))
 		return NULL;
-	char *id = unescaped(arena, entry->volume_inherited);
+	char *id = unescaped(arena, row->volume_inherited);
 	if (!*id || (!dataset_is_trash(parent, owner) &&
 		     strcmp(dataset_name(arena, parent, id), owner) != 0))
 		return NULL;
@@ -150,12 +150,12 @@ struct snapshot *recognise_snapshot(struct arena *arena, const char *parent,
 		.name = arena_strdup(arena, ""),
 		.group = arena_strdup(arena, ""),
 		.dataset_id = id,
-		.zfs_name = (char *)entry->name,
-		.guid = guid_of(entry),
-		.creation = entry_number(entry->creation),
-		.has_key = has_key(parent, entry),
-		.size = entry_number(entry->volsize),
+		.zfs_name = (char *)row->name,
+		.guid = guid_of(row),
+		.creation = zfs_row_number(row->creation),
+		.has_key = has_key(parent, row),
+		.size = zfs_row_number(row->volsize),
 	};
-	name_snapshot(arena, entry, at + 1, snapshot);
+	name_snapshot(arena, row, at + 1, snapshot);
 	return snapshot;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_RECOGNISE_H
-#define ZCSI_RECOGNISE_H
+#ifndef ZCSI_NODE_RECORD_VOLUME_PARSE_H
+#define ZCSI_NODE_RECORD_VOLUME_PARSE_H
 
 /* Which entries are volumes and snapshots of ours. All in the arena, or pointing into the entry. */
 
@@ -9,11 +9,11 @@
 #include "node/record/snapshot.h"
 
 /* NULL: somebody else's. */
-struct dataset *recognise_dataset(struct arena *arena, const char *parent,
-				  const struct entry *entry, bool *ret_trashed);
+struct dataset *volume_parse(struct arena *arena, const char *parent, const struct zfs_row *row,
+			     bool *ret_trashed);
 
 /* at: of its name, the '@'. NULL: of a dataset that is no volume of ours. */
-struct snapshot *recognise_snapshot(struct arena *arena, const char *parent,
-				    const struct entry *entry, const char *at);
+struct snapshot *snapshot_parse(struct arena *arena, const char *parent, const struct zfs_row *row,
+				const char *at);
 
 #endif

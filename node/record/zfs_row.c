@@ -46,14 +46,14 @@
 #define LISTED(property, member) "," property
 /* The list opens with a name that needs no row: every dataset has it, nobody reads it. */
 #define LEFT_OUT(property, member)
-const char *entry_properties(bool openzfs)
+const char *zfs_row_properties(bool openzfs)
 {
 	return openzfs ? "referenced" PROPERTIES(LISTED, LISTED, LISTED)
 		       : "referenced" PROPERTIES(LISTED, LEFT_OUT, LISTED);
 }
 
-#define FIELD_ROW(property, member) {property, false, offsetof(struct entry, member)},
-#define OURS_ROW(property, member)  {property, true, offsetof(struct entry, member)},
+#define FIELD_ROW(property, member) {property, false, offsetof(struct zfs_row, member)},
+#define OURS_ROW(property, member)  {property, true, offsetof(struct zfs_row, member)},
 static const struct {
 	const char *property;
 	bool local_only;
@@ -62,23 +62,23 @@ static const struct {
 
 #define INHERITED "inherited from "
 
-void entry_take(struct entry *entry, const char *property, const char *value, const char *source)
+void zfs_row_take(struct zfs_row *row, const char *property, const char *value, const char *source)
 {
 	if (!strcmp(property, "zcsi:volume") && !strncmp(source, INHERITED, strlen(INHERITED))) {
-		entry->volume_inherited = value;
-		entry->inherited_from = source + strlen(INHERITED);
+		row->volume_inherited = value;
+		row->inherited_from = source + strlen(INHERITED);
 		return;
 	}
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		if (strcmp(rows[i].property, property))
 			continue;
 		if (!rows[i].local_only || !strcmp(source, "local"))
-			memcpy((char *)entry + rows[i].offset, &value, sizeof(value));
+			memcpy((char *)row + rows[i].offset, &value, sizeof(value));
 		return;
 	}
 }
 
-bool entry_cut(char *line, char **ret_property, char **ret_value, char **ret_source)
+bool zfs_row_cut(char *line, char **ret_property, char **ret_value, char **ret_source)
 {
 	char *property = strchr(line, '\t');
 	char *value = property ? strchr(property + 1, '\t') : NULL;
@@ -93,7 +93,7 @@ bool entry_cut(char *line, char **ret_property, char **ret_value, char **ret_sou
 	return true;
 }
 
-int64_t entry_number(const char *text)
+int64_t zfs_row_number(const char *text)
 {
 	return text ? (int64_t)strtoull(text, NULL, 10) : 0;
 }

@@ -19,7 +19,7 @@ static char uid[32], gid[32];
 static const char *const as_user[] = {"setpriv", uid, gid, "--init-groups", "--"};
 static uid_t delegate; /* 0: as we do */
 
-int launch_as(const char *user, struct error *err)
+int argv_run_as(const char *user, struct error *err)
 {
 	if (!user)
 		return 0;
@@ -35,12 +35,12 @@ int launch_as(const char *user, struct error *err)
 	return 0;
 }
 
-uid_t launch_uid(void)
+uid_t argv_uid(void)
 {
 	return ssh_server() ? ssh_server_uid() : delegate;
 }
 
-bool launch_is_plain(void)
+bool argv_is_plain(void)
 {
 	return !delegate && !ssh_server();
 }
@@ -51,7 +51,7 @@ static bool is_ours(const char *const *argv)
 	return !strcmp(argv[1], "mount");
 }
 
-const char *const *launch_argv(struct arena *arena, const char *const *argv)
+const char *const *argv_complete(struct arena *arena, const char *const *argv)
 {
 	if (ssh_server())
 		return ssh_argv(arena, argv);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_EVENTS_H
-#define ZCSI_EVENTS_H
+#ifndef ZCSI_NODE_ZFS_EVENTS_H
+#define ZCSI_NODE_ZFS_EVENTS_H
 
 /*
  * What `zpool events -Hfv` prints, as the names of what was changed below a parent. An event is a

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Turns of mounting. See mount_turn.h.
+ * Limits of zfs-fuse. See fuse.h.
  *
- * Invariant: a turn is the lock of one file, so all zcsi-nodes of a host take part, and one that
- * dies has had its turn.
+ * Invariant: the lock is a flock on one file of the host, so all its zcsi-nodes share it and the
+ * kernel releases it when its holder dies.
  */
 #include "node/zfs/fuse.h"
 
@@ -14,17 +14,22 @@
 #include "node/zfs/run_folder.h"
 #include "node/zfs/zfs_run.h"
 
-int mount_turn_take(int *ret, struct error *err)
+int fuse_lock(int *ret, struct error *err)
 {
 	*ret = -1;
 	if (zfs_is_the_kernels())
 		return 0;
-	auto_close int turn = run_folder_open(RUN_FOLDER "/mounting", err);
-	if (turn < 0)
+	auto_close int lock = run_folder_open(RUN_FOLDER "/mounting", err);
+	if (lock < 0)
 		return -1;
-	while (flock(turn, LOCK_EX) < 0)
+	while (flock(lock, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return fail_errno(err, "cannot lock '" RUN_FOLDER "/mounting'");
-	*ret = steal_fd(&turn);
+	*ret = steal_fd(&lock);
 	return 0;
+}
+
+size_t fuse_set_step(size_t n)
+{
+	return zfs_is_the_kernels() ? n : 1;
 }

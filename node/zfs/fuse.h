@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_MOUNT_TURN_H
-#define ZCSI_MOUNT_TURN_H
+#ifndef ZCSI_NODE_ZFS_FUSE_H
+#define ZCSI_NODE_ZFS_FUSE_H
 
 /*
- * zfs-fuse mounts one file system at a time. When it is asked for two at one moment, what one of
- * its threads writes of each to the other is mixed up, and no file system of the host answers any
- * more. So the zcsi-nodes of a host take turns with what makes it mount.
+ * Limits of zfs-fuse, the ZFS of a host whose kernel has none. With the kernel's ZFS each of these
+ * functions allows everything.
  */
+
+#include <stddef.h>
 
 #include "common/error.h"
 
-/* Waits for the turn, which is over when the descriptor is closed. The kernel's needs none: -1. */
-int mount_turn_take(int *ret, struct error *err);
+/*
+ * Wait for the lock that a command which mounts must hold: zfs-fuse mixes up the answers of two
+ * mounts at one moment, and then no filesystem of the host answers any more. *ret is a descriptor
+ * whose close releases the lock, or -1 with the kernel's ZFS, which needs none.
+ */
+int fuse_lock(int *ret, struct error *err);
+/* Returns how many of n properties one `zfs set` can set: all, or one with zfs-fuse. */
+size_t fuse_set_step(size_t n);
 
 #endif

@@ -14,19 +14,19 @@
 #include "common/child.h"
 #include "common/mem.h"
 
-struct unfinished {
-	struct unfinished *next;
+struct hung {
+	struct hung *next;
 	struct child child;
 	char *text;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct unfinished *list;
+static struct hung *list;
 
 static void (*tell)(void *arg, const char *text);
 static void *tell_arg;
 
-void unfinished_watch(void (*told)(void *arg, const char *text), void *arg)
+void hung_watch(void (*told)(void *arg, const char *text), void *arg)
 {
 	tell = told;
 	tell_arg = arg;
@@ -52,33 +52,33 @@ static char *describe(const char *const *argv)
 	return text;
 }
 
-void unfinished_tell(const char *text)
+void hung_tell(const char *text)
 {
 	if (tell)
 		tell(tell_arg, text);
 }
 
-int unfinished_add(int pidfd, const char *const *argv, struct error *err)
+int hung_add(int pidfd, const char *const *argv, struct error *err)
 {
-	struct unfinished *added = mem_alloc(sizeof(*added));
+	struct hung *added = mem_alloc(sizeof(*added));
 
-	*added = (struct unfinished){.child = CHILD_NONE, .text = describe(argv)};
+	*added = (struct hung){.child = CHILD_NONE, .text = describe(argv)};
 	added->child.pidfd = pidfd;
 	fail(err, ERR_UNAVAILABLE, "%s", added->text);
 	pthread_mutex_lock(&mutex);
 	added->next = list;
 	list = added;
 	pthread_mutex_unlock(&mutex);
-	unfinished_tell(err->text);
+	hung_tell(err->text);
 	return -1;
 }
 
-char *unfinished_text(void)
+char *hung_text(void)
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
 
 	while (list && child_has_ended(&list->child)) {
-		struct unfinished *ended = list;
+		struct hung *ended = list;
 		list = ended->next;
 		child_reap(&ended->child);
 		child_fini(&ended->child);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_UNFINISHED_H
-#define ZCSI_NODE_UNFINISHED_H
+#ifndef ZCSI_NODE_ZFS_HUNG_H
+#define ZCSI_NODE_ZFS_HUNG_H
 
 /*
  * The zfs and zpool that did not end in time, as where the pool's devices are gone. They are not
@@ -13,12 +13,12 @@
 #include "common/error.h"
 
 /* What is told of each that is added, by the thread that adds it. Before the first. */
-void unfinished_watch(void (*tell)(void *arg, const char *text), void *arg);
+void hung_watch(void (*tell)(void *arg, const char *text), void *arg);
 /* Takes the pidfd. Always -1 with ERR_UNAVAILABLE: which one, and what may be done about it. */
-int unfinished_add(int pidfd, const char *const *argv, struct error *err);
+int hung_add(int pidfd, const char *const *argv, struct error *err);
 /* The same is told of one whose end nobody will see. */
-void unfinished_tell(const char *text);
+void hung_tell(const char *text);
 /* The same text for one that still runs, the caller's to free; NULL: all have ended. */
-char *unfinished_text(void);
+char *hung_text(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_KEY_H
-#define ZCSI_KEY_H
+#ifndef ZCSI_NODE_ZFS_KEY_H
+#define ZCSI_NODE_ZFS_KEY_H
 
 /*
  * Keys of encrypted volumes. A volume has a key of its own, and its clones share it; one that has

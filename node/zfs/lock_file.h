@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_LOCK_FILE_H
-#define ZCSI_LOCK_FILE_H
+#ifndef ZCSI_NODE_ZFS_LOCK_FILE_H
+#define ZCSI_NODE_ZFS_LOCK_FILE_H
 
 /*
  * Who works below a parent dataset of this host: one zcsi-node, and every zfs that it has run, for

@@ -35,7 +35,7 @@ bool zfs_destroy_proven(const char *name, uint64_t guid, const char *volume)
 	const char *argv[] = {"zfs", "program", "--", pool, "-", number, volume, name, NULL};
 	struct error ignored;
 
-	if (!zfs_is_the_kernels() || !launch_is_plain())
+	if (!zfs_is_the_kernels() || !argv_is_plain())
 		return false;
 	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(name, "/"), name);
 	/* as the numbers of a program are */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_RUN_FOLDER_H
-#define ZCSI_RUN_FOLDER_H
+#ifndef ZCSI_NODE_ZFS_RUN_FOLDER_H
+#define ZCSI_NODE_ZFS_RUN_FOLDER_H
 
 /* Where zcsi-node has what is to be gone after a boot: sockets and locks. */
 

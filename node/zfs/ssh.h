@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_SSH_H
-#define ZCSI_SSH_H
+#ifndef ZCSI_NODE_ZFS_SSH_H
+#define ZCSI_NODE_ZFS_SSH_H
 
 /*
  * The server whose pool is ours to work on, where nothing of ours is installed (--zfs-over-ssh):

@@ -24,7 +24,7 @@
 
 bool zfs_tells_events(void)
 {
-	return zfs_is_the_kernels() && launch_is_plain();
+	return zfs_is_the_kernels() && argv_is_plain();
 }
 
 void zfs_property(struct zfs_properties *properties, const char *name, const char *value)
@@ -98,7 +98,7 @@ int zfs_clone(const char *snapshot, const char *name, const struct zfs_propertie
 {
 	auto_close int turn = -1; /* zfs-fuse mounts it at once */
 
-	if (mount_turn_take(&turn, err) < 0)
+	if (fuse_lock(&turn, err) < 0)
 		return -1;
 	return make("clone", properties, (const char *const[]){snapshot, name}, 2, err);
 }
@@ -156,7 +156,7 @@ static int set_several(struct arena *arena, const char *name,
 {
 	auto_free char *before = NULL;
 	char *names = arena_strdup(arena, properties->rows[0].name);
-	size_t n = properties->n, step = zfs_is_the_kernels() ? n : 1;
+	size_t n = properties->n, step = fuse_set_step(n);
 
 	for (size_t i = 1; i < n; i++)
 		names = arena_printf(arena, "%s,%s", names, properties->rows[i].name);
@@ -245,7 +245,7 @@ int zfs_mount(const char *name, const char *path, struct error *err)
 	struct zfs_properties mountpoint = {.n = 0};
 	auto_close int turn = -1;
 	zfs_property(&mountpoint, "mountpoint", path);
-	if (zfs_set(name, &mountpoint, err) < 0 || mount_turn_take(&turn, err) < 0)
+	if (zfs_set(name, &mountpoint, err) < 0 || fuse_lock(&turn, err) < 0)
 		return -1;
 	return zfs_run((const char *const[]){"zfs", "mount", name, NULL}, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_ZFS_H
-#define ZCSI_ZFS_H
+#ifndef ZCSI_NODE_ZFS_ZFS_H
+#define ZCSI_NODE_ZFS_ZFS_H
 
 /*
  * Verbs over zfs(8) and zpool(8). Each runs one program and blocks: for workers and the catalog's

@@ -66,7 +66,7 @@ static const char *list_for(const char *line, const struct grantee *who)
 	return NULL;
 }
 
-bool allowed(const char *text, const struct grantee *who, const char *permission)
+bool zfs_allows(const char *text, const struct grantee *who, const char *permission)
 {
 	bool counts = false;
 

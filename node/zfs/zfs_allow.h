@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_ALLOWED_H
-#define ZCSI_ALLOWED_H
+#ifndef ZCSI_NODE_ZFS_ZFS_ALLOW_H
+#define ZCSI_NODE_ZFS_ZFS_ALLOW_H
 
 /* What `zfs allow DATASET` prints, as the answer to a question. Runs no program. */
 
@@ -14,6 +14,6 @@ struct grantee {
 };
 
 /* May it, on the dataset and on all that is below it? */
-bool allowed(const char *text, const struct grantee *who, const char *permission);
+bool zfs_allows(const char *text, const struct grantee *who, const char *permission);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_ZFS_METRICS_H
-#define ZCSI_ZFS_METRICS_H
+#ifndef ZCSI_NODE_ZFS_ZFS_METRICS_H
+#define ZCSI_NODE_ZFS_ZFS_METRICS_H
 
 /* How many zfs(8) and zpool(8) processes ran, how they ended, and how long they took. */
 

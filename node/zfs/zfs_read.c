@@ -20,12 +20,12 @@
 
 static const char *wanted(void)
 {
-	return entry_properties(zfs_is_the_kernels());
+	return zfs_row_properties(zfs_is_the_kernels());
 }
 
 /* The reading owns the text. */
 static int get(struct arena *arena, const char *parent, const char *const *argv, bool all_there,
-	       struct reading *ret, struct error *err)
+	       struct listing *ret, struct error *err)
 {
 	const struct exec exec = {
 		.argv = argv, .timeout_ms = LIST_TIMEOUT_MS, .max_output = LIST_OUTPUT_MAX};
@@ -34,7 +34,7 @@ static int get(struct arena *arena, const char *parent, const char *const *argv,
 	int failed = zfs_run_once(&exec, &out, err);
 	if (failed && (all_there || !out || err->code != ERR_NOT_FOUND))
 		return -1;
-	reading_parse(arena, parent, out, ret);
+	listing_parse(arena, parent, out, ret);
 	if (failed && !ret->parent)
 		return -1;
 	ret->text = steal_ptr(out);
@@ -49,7 +49,7 @@ int zfs_no_parent(const char *parent, struct error *err)
 		    parent, parent);
 }
 
-int zfs_list(struct arena *arena, const char *parent, struct reading *ret, struct error *err)
+int zfs_list(struct arena *arena, const char *parent, struct listing *ret, struct error *err)
 {
 	const char *argv[] = {"zfs",    "get",  "-rHp", "-o", "name,property,value,source",
 			      wanted(), parent, NULL};
@@ -76,7 +76,7 @@ int zfs_allow(const char *parent, char **ret, struct error *err)
 }
 
 int zfs_read(struct arena *arena, const char *parent, const char *const *names, size_t n,
-	     struct reading *ret, struct error *err)
+	     struct listing *ret, struct error *err)
 {
 	const char **argv = arena_alloc(arena, (n + 8) * sizeof(*argv));
 	size_t used = 0;
@@ -91,7 +91,7 @@ int zfs_read(struct arena *arena, const char *parent, const char *const *names, 
 	return get(arena, parent, argv, false, ret, err);
 }
 
-int zfs_read_family(struct arena *arena, const char *parent, const char *name, struct reading *ret,
+int zfs_read_family(struct arena *arena, const char *parent, const char *name, struct listing *ret,
 		    struct error *err)
 {
 	const char *argv[] = {"zfs",    "get", "-Hp", "-d", "1", "-o", "name,property,value,source",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_ZFS_READ_H
-#define ZCSI_ZFS_READ_H
+#ifndef ZCSI_NODE_ZFS_ZFS_READ_H
+#define ZCSI_NODE_ZFS_ZFS_READ_H
 
 /* What zfs(8) and zpool(8) tell. Each runs one program and fails as those of node/zfs/zfs.h do. */
 
@@ -18,12 +18,12 @@ int zfs_allow(const char *parent, char **ret, struct error *err);
 /* Where the parent itself is what was not found. Always -1. */
 int zfs_no_parent(const char *parent, struct error *err);
 /* All below the parent. A reading's rows are in the arena; its text is the caller's to free. */
-int zfs_list(struct arena *arena, const char *parent, struct reading *ret, struct error *err);
+int zfs_list(struct arena *arena, const char *parent, struct listing *ret, struct error *err);
 /* The parent and these of what is below it, as ZFS has them now; those not there are left out. */
 int zfs_read(struct arena *arena, const char *parent, const char *const *names, size_t n,
-	     struct reading *ret, struct error *err);
+	     struct listing *ret, struct error *err);
 /* One dataset and all that is right below it, snapshots too. */
-int zfs_read_family(struct arena *arena, const char *parent, const char *name, struct reading *ret,
+int zfs_read_family(struct arena *arena, const char *parent, const char *name, struct listing *ret,
 		    struct error *err);
 /* How many hold a snapshot. */
 int zfs_userrefs(const char *name, uint64_t *ret, struct error *err);

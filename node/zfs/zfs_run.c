@@ -121,7 +121,7 @@ void zfs_run_timeout(int64_t ms)
 static int fail_lost(const char *const *argv, const char *said, struct error *err)
 {
 	ssh_lose(argv, said, err);
-	unfinished_tell(err->text);
+	hung_tell(err->text);
 	return -1;
 }
 
@@ -138,30 +138,31 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 {
 	struct exec_result result = {0};
 	struct exec launched = *exec;
-	auto_free char *unfinished = unfinished_text();
+	auto_free char *hung = hung_text();
 	int64_t started = now_us();
 	struct arena arena;
 	int left = -1;
 
-	if (unfinished)
-		return fail(err, ERR_UNAVAILABLE, "%s", unfinished);
+	if (hung)
+		return fail(err, ERR_UNAVAILABLE, "%s", hung);
 	if (ssh_settle(err) < 0)
 		return -1;
 	arena_init(&arena, SIZE_MAX);
-	launched.argv = launch_argv(&arena, exec->argv);
+	launched.argv = argv_complete(&arena, exec->argv);
 	launched.keep = lock_file_descriptor();
 	launched.ret_left = &left;
 	if (!launched.timeout_ms)
 		launched.timeout_ms = timeout_ms;
 	int failed = exec_run(&launched, &result, err);
 	arena_fini(&arena);
-	zfs_metrics_count(exec->argv, failed ? err->code : ERR_OK, result.status, now_us() - started);
+	zfs_metrics_count(exec->argv, failed ? err->code : ERR_OK, result.status,
+			  now_us() - started);
 	if (left >= 0) {
 		ssh_doubt(exec->argv);
-		return unfinished_add(left, exec->argv, err);
+		return hung_add(left, exec->argv, err);
 	}
 	if (failed) {
-		if (err->code == ERR_FAILED_PRECONDITION && launch_is_plain())
+		if (err->code == ERR_FAILED_PRECONDITION && argv_is_plain())
 			fail(err, ERR_FAILED_PRECONDITION,
 			     "the program '%s' is not on this host; " NO_PROGRAM, exec->argv[0]);
 		return -1;

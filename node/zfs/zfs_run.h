@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_ZFS_RUN_H
-#define ZCSI_ZFS_RUN_H
+#ifndef ZCSI_NODE_ZFS_ZFS_RUN_H
+#define ZCSI_NODE_ZFS_ZFS_RUN_H
 
 /* Running zfs(8) and zpool(8), for node/zfs/zfs.c and node/zfs/zfs_read.c. Blocks. */
 

@@ -82,12 +82,12 @@ static void print_escaped(struct printer *printer, const char *property, const c
 	print_ours(printer, property, escape_text(printer->arena, value));
 }
 
-static struct reading read_back(struct printer *printer)
+static struct listing read_back(struct printer *printer)
 {
-	struct reading reading;
+	struct listing listing;
 
-	reading_parse(printer->arena, PARENT, printer->text, &reading);
-	return reading;
+	listing_parse(printer->arena, PARENT, printer->text, &listing);
+	return listing;
 }
 
 static void check_dataset(struct arena *arena, const struct dataset *dataset, bool trashed)
@@ -110,7 +110,7 @@ static void check_dataset(struct arena *arena, const struct dataset *dataset, bo
 	print_escaped(&printer, "zcsi:source", dataset->source);
 	print_ours(&printer, "zcsi:root", dataset->root);
 	print_ours(&printer, "zcsi:deleted", arena_printf(arena, "%" PRId64, dataset->deleted));
-	struct reading again = read_back(&printer);
+	struct listing again = read_back(&printer);
 	MUST(again.n_datasets + again.n_trashed == 1);
 	MUST(same_dataset(again.n_trashed ? again.trashed[0] : again.datasets[0], dataset));
 }
@@ -130,7 +130,7 @@ static void check_snapshot(struct arena *arena, const struct snapshot *snapshot)
 	print_escaped(&printer, "zcsi:snapshot", snapshot->name);
 	print_escaped(&printer, "zcsi:group", snapshot->group);
 	print_ours(&printer, "zcsi:size", arena_printf(arena, "%" PRId64, snapshot->size));
-	struct reading again = read_back(&printer);
+	struct listing again = read_back(&printer);
 	MUST(again.n_snapshots == 1);
 	MUST(same_snapshot(again.snapshots[0], snapshot));
 }
@@ -138,18 +138,18 @@ static void check_snapshot(struct arena *arena, const struct snapshot *snapshot)
 static void check_get(struct arena *arena, char *text)
 {
 	size_t names = count_names(text);
-	struct reading reading;
+	struct listing listing;
 
-	reading_parse(arena, PARENT, text, &reading);
-	MUST(reading.n_datasets + reading.n_trashed + reading.n_snapshots + reading.n_others ==
+	listing_parse(arena, PARENT, text, &listing);
+	MUST(listing.n_datasets + listing.n_trashed + listing.n_snapshots + listing.n_others ==
 	     names);
-	MUST(reading.n_origins <= reading.n_others);
-	for (size_t i = 0; i < reading.n_datasets; i++)
-		check_dataset(arena, reading.datasets[i], false);
-	for (size_t i = 0; i < reading.n_trashed; i++)
-		check_dataset(arena, reading.trashed[i], true);
-	for (size_t i = 0; i < reading.n_snapshots; i++)
-		check_snapshot(arena, reading.snapshots[i]);
+	MUST(listing.n_origins <= listing.n_others);
+	for (size_t i = 0; i < listing.n_datasets; i++)
+		check_dataset(arena, listing.datasets[i], false);
+	for (size_t i = 0; i < listing.n_trashed; i++)
+		check_dataset(arena, listing.trashed[i], true);
+	for (size_t i = 0; i < listing.n_snapshots; i++)
+		check_snapshot(arena, listing.snapshots[i]);
 }
 
 static void check_complaint(const char *said)

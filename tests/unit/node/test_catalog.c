@@ -129,11 +129,11 @@ static void a_look_is_at_one_name(void **state)
 	assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "l1", &found, &err), -1);
 	assert_int_equal(create("l1") | create("l2"), 0);
 	char *name = dataset("l1")->name;
-	assert_int_equal(catalog_look(catalog, in_seconds(20), name, &err), 0);
+	assert_int_equal(catalog_reread(catalog, in_seconds(20), name, &err), 0);
 	assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "l1", &found, &err), 0);
 	assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "l2", &found, &err), -1);
 	assert_int_equal(shell("zfs destroy %s && zfs destroy %s", name, dataset("l2")->name), 0);
-	assert_int_equal(catalog_look(catalog, in_seconds(20), name, &err), 0);
+	assert_int_equal(catalog_reread(catalog, in_seconds(20), name, &err), 0);
 	assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "l1", &found, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	catalog_free(catalog);
@@ -200,21 +200,21 @@ static void what_is_touched_is_read(void **state)
 	assert_false(knows(catalog, "t1"));
 	assert_int_equal(create("t1") | create("untouched"), 0);
 	assert_int_equal(shell("zfs snapshot %s@s", name), 0);
-	catalog_touch(catalog, name);
+	catalog_mark_stale(catalog, name);
 	until(knows(catalog, "t1"));
 	assert_true(knows_snapshot(catalog, "t1@s"));
 	assert_int_equal(shell("zfs snapshot %s@late && zfs destroy %s@s", name, name), 0);
-	catalog_touch(catalog, arena_printf(&arena, "%s@late", name));
+	catalog_mark_stale(catalog, arena_printf(&arena, "%s@late", name));
 	until(knows_snapshot(catalog, "t1@late"));
 	assert_true(knows_snapshot(catalog, "t1@s"));
-	catalog_touch(catalog, arena_printf(&arena, "%s@s", name));
+	catalog_mark_stale(catalog, arena_printf(&arena, "%s@s", name));
 	until(!knows_snapshot(catalog, "t1@s"));
 	assert_int_equal(shell("zfs rename %s %s", name, away), 0);
-	catalog_touch(catalog, name);
+	catalog_mark_stale(catalog, name);
 	until(!knows(catalog, "t1"));
 	assert_false(knows_snapshot(catalog, "t1@late"));
 	assert_int_equal(shell("zfs rename %s %s", away, name), 0);
-	catalog_touch(catalog, name);
+	catalog_mark_stale(catalog, name);
 	until(knows(catalog, "t1"));
 	assert_true(knows_snapshot(catalog, "t1@late"));
 	assert_false(knows(catalog, "untouched"));
@@ -261,13 +261,13 @@ static void a_burst_costs_one_program(void **state)
 		assert_int_equal(create(ids[i]), 0);
 	size_t before = runs();
 	for (size_t i = 0; i < BURST; i++)
-		catalog_touch(catalog, dataset(ids[i % COUNT(ids)])->name);
+		catalog_mark_stale(catalog, dataset(ids[i % COUNT(ids)])->name);
 	until(knows(catalog, "b4"));
 	assert_int_equal(runs() - before, 1 + COUNT(ids));
 	assert_int_equal(shell("zfs set refquota=16M %s", dataset("b4")->name), 0);
 	before = runs();
 	for (size_t i = 0; i < BURST; i++)
-		catalog_touch(catalog, dataset(ids[i % COUNT(ids)])->name);
+		catalog_mark_stale(catalog, dataset(ids[i % COUNT(ids)])->name);
 	until(!catalog_get(catalog, in_seconds(20), &arena, "b4", &last, &err) &&
 	      last->size == 16777216);
 	assert_int_equal(runs() - before, 1);
@@ -286,11 +286,11 @@ static void what_was_lost_is_found(void **state)
 	struct catalog *catalog = started(pool.parent);
 	assert_false(knows(catalog, "lost"));
 	assert_int_equal(create("lost"), 0);
-	catalog_lose(catalog);
+	catalog_rescan_soon(catalog);
 	until(knows(catalog, "lost"));
 	assert_int_equal(zfs_destroy(dataset("lost")->name, &err), 0);
 	for (size_t i = 0; i < 1100; i++)
-		catalog_touch(catalog, dataset(arena_printf(&arena, "none%zu", i))->name);
+		catalog_mark_stale(catalog, dataset(arena_printf(&arena, "none%zu", i))->name);
 	until(!knows(catalog, "lost"));
 	assert_int_equal(create("lost"), 0);
 	catalog_follow(catalog, true);

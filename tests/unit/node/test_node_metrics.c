@@ -8,6 +8,7 @@
 #include "common/metrics.h"
 #include "node/catalog/catalog_inside.h"
 #include "node/metrics.h"
+#include "node/zfs/zfs_metrics.h"
 #include "node/host/node.h"
 
 #define PARENT "tank/zcsi"

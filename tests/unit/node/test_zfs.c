@@ -88,13 +88,13 @@ static int create(const char *id, struct error *err)
 static struct dataset *read_back(const char *id)
 {
 	const char *name = dataset_name(&arena, pool.parent, id);
-	struct reading reading;
+	struct listing listing;
 	struct error err;
 
-	assert_int_equal(zfs_read(&arena, pool.parent, &name, 1, &reading, &err), 0);
+	assert_int_equal(zfs_read(&arena, pool.parent, &name, 1, &listing, &err), 0);
 	struct dataset *found =
-		reading.n_datasets ? dataset_copy(&arena, reading.datasets[0]) : NULL;
-	free(reading.text);
+		listing.n_datasets ? dataset_copy(&arena, listing.datasets[0]) : NULL;
+	free(listing.text);
 	return found;
 }
 
@@ -102,7 +102,7 @@ static void create_set_list_destroy(void **state)
 {
 	const struct zfs_properties changes = {
 		.rows = {{"refquota", "16777216"}, {"zcsi:published", "-"}}, .n = 2};
-	struct reading list;
+	struct listing list;
 	struct error err;
 
 	(void)state;
@@ -177,7 +177,7 @@ static void snapshots_go_when_nobody_needs_them(void **state)
 /* A reading of names says which are not there, and fails only without the parent. */
 static void missing_names_are_left_out(void **state)
 {
-	struct reading reading;
+	struct listing listing;
 	struct error err;
 
 	(void)state;
@@ -185,20 +185,20 @@ static void missing_names_are_left_out(void **state)
 	assert_int_equal(create("here", &err), 0);
 	const char *names[] = {dataset_name(&arena, pool.parent, "not"),
 			       dataset_name(&arena, pool.parent, "here")};
-	assert_int_equal(zfs_read(&arena, pool.parent, names, 2, &reading, &err), 0);
-	assert_true(reading.parent);
-	assert_true(reading.available > 0);
-	assert_int_equal(reading.n_datasets, 1);
-	assert_string_equal(reading.datasets[0]->id, "here");
-	free(reading.text);
-	assert_int_equal(zfs_read(&arena, "node-unit-none/p", names, 2, &reading, &err), -1);
+	assert_int_equal(zfs_read(&arena, pool.parent, names, 2, &listing, &err), 0);
+	assert_true(listing.parent);
+	assert_true(listing.available > 0);
+	assert_int_equal(listing.n_datasets, 1);
+	assert_string_equal(listing.datasets[0]->id, "here");
+	free(listing.text);
+	assert_int_equal(zfs_read(&arena, "node-unit-none/p", names, 2, &listing, &err), -1);
 	assert_int_equal(zfs_destroy(names[1], &err), 0);
 }
 
 static void missing_is_told_apart(void **state)
 {
 	uint64_t guid = 0;
-	struct reading list;
+	struct listing list;
 	struct error err;
 
 	(void)state;

@@ -66,24 +66,25 @@ static void index_keeps_order(void **state)
 
 static void a_snapshot_needs_its_dataset(void **state)
 {
-	struct holdings holdings;
+	struct inventory inventory;
 
 	(void)state;
-	holdings_init(&holdings);
+	inventory_init(&inventory);
 	struct snapshot *s = snapshot(dataset("a"), "s", "s");
-	holdings_put_snapshot(&holdings, "t/p", s);
-	assert_null(holdings_named(&holdings, "s"));
-	holdings_put_dataset(&holdings, "t/p", dataset("a"));
-	holdings_put_snapshot(&holdings, "t/p", s);
-	struct snapshot *shown = holdings_show(&holdings, &arena, holdings_named(&holdings, "s"));
+	inventory_put_snapshot(&inventory, "t/p", s);
+	assert_null(inventory_named(&inventory, "s"));
+	inventory_put_dataset(&inventory, "t/p", dataset("a"));
+	inventory_put_snapshot(&inventory, "t/p", s);
+	struct snapshot *shown =
+		inventory_show(&inventory, &arena, inventory_named(&inventory, "s"));
 	assert_int_equal(shown->dataset_guid, 7);
 	assert_int_equal(shown->size, 4096);
-	holdings_drop(&holdings, "t/p/b@s");
-	assert_non_null(holdings_named(&holdings, "s"));
-	holdings_drop(&holdings, "t/p/a@s");
-	assert_null(holdings_named(&holdings, "s"));
-	assert_int_equal(holdings.snapshots.n, 0);
-	holdings_fini(&holdings);
+	inventory_drop(&inventory, "t/p/b@s");
+	assert_non_null(inventory_named(&inventory, "s"));
+	inventory_drop(&inventory, "t/p/a@s");
+	assert_null(inventory_named(&inventory, "s"));
+	assert_int_equal(inventory.snapshots.n, 0);
+	inventory_fini(&inventory);
 }
 
 static void a_dataset_takes_its_snapshots_with_it(void **state)
@@ -91,33 +92,33 @@ static void a_dataset_takes_its_snapshots_with_it(void **state)
 	static const char *const ids[] = {"a", "a.b", "aa"};
 	struct dataset *gone = trashed("a", 11);
 	struct snapshot_list left;
-	struct holdings holdings;
+	struct inventory inventory;
 
 	(void)state;
-	holdings_init(&holdings);
-	holdings_put_dataset(&holdings, "t/p", gone);
-	holdings_put_snapshot(&holdings, "t/p", snapshot(gone, "deleted", "deleted"));
+	inventory_init(&inventory);
+	inventory_put_dataset(&inventory, "t/p", gone);
+	inventory_put_snapshot(&inventory, "t/p", snapshot(gone, "deleted", "deleted"));
 	for (size_t i = 0; i < COUNT(ids); i++) {
-		holdings_put_dataset(&holdings, "t/p", dataset(ids[i]));
-		holdings_put_snapshot(&holdings, "t/p", snapshot(dataset(ids[i]), "1", ids[i]));
-		holdings_put_snapshot(&holdings, "t/p", snapshot(dataset(ids[i]), "2", ""));
+		inventory_put_dataset(&inventory, "t/p", dataset(ids[i]));
+		inventory_put_snapshot(&inventory, "t/p", snapshot(dataset(ids[i]), "1", ids[i]));
+		inventory_put_snapshot(&inventory, "t/p", snapshot(dataset(ids[i]), "2", ""));
 	}
-	holdings_snapshots_of(&holdings, &arena, "t/p/a", &left);
+	inventory_snapshots_of(&inventory, &arena, "t/p/a", &left);
 	assert_int_equal(left.n, 2);
 	assert_string_equal(left.rows[0]->zfs_name, "t/p/a@1");
-	holdings_drop(&holdings, "t/p/a");
-	assert_null(holdings_dataset(&holdings, "t/p/a"));
-	assert_null(index_get(&holdings.datasets, "a"));
-	assert_null(holdings_named(&holdings, "a"));
-	assert_non_null(holdings_named(&holdings, "a.b"));
-	assert_non_null(holdings_named(&holdings, "deleted"));
-	assert_int_equal(holdings.snapshots.n, 5);
-	holdings_drop(&holdings, gone->name);
-	assert_int_equal(holdings.trashed.n, 0);
-	assert_int_equal(holdings.snapshots.n, 4);
-	holdings_snapshots_of(&holdings, &arena, "t/p/a", &left);
+	inventory_drop(&inventory, "t/p/a");
+	assert_null(inventory_dataset(&inventory, "t/p/a"));
+	assert_null(index_get(&inventory.datasets, "a"));
+	assert_null(inventory_named(&inventory, "a"));
+	assert_non_null(inventory_named(&inventory, "a.b"));
+	assert_non_null(inventory_named(&inventory, "deleted"));
+	assert_int_equal(inventory.snapshots.n, 5);
+	inventory_drop(&inventory, gone->name);
+	assert_int_equal(inventory.trashed.n, 0);
+	assert_int_equal(inventory.snapshots.n, 4);
+	inventory_snapshots_of(&inventory, &arena, "t/p/a", &left);
 	assert_int_equal(left.n, 0);
-	holdings_fini(&holdings);
+	inventory_fini(&inventory);
 }
 
 /* A deleted volume and its successor, both snapshotted as "daily" by another tool. */
@@ -126,35 +127,35 @@ static void the_living_have_the_id(void **state)
 	struct dataset *rows[] = {dataset("a")}, *gone[] = {trashed("a", 11), trashed("a", 12)};
 	struct snapshot *twins[] = {snapshot(gone[0], "daily", ""), snapshot(rows[0], "daily", ""),
 				    snapshot(gone[1], "daily", "")};
-	struct reading reading = {.datasets = rows,
+	struct listing listing = {.datasets = rows,
 				  .n_datasets = 1,
 				  .trashed = gone,
 				  .n_trashed = 2,
 				  .snapshots = twins,
 				  .n_snapshots = COUNT(twins)};
-	struct holdings read, put;
+	struct inventory read, put;
 
 	(void)state;
-	holdings_init(&read);
-	holdings_init(&put);
-	holdings_fill(&read, "t/p", &reading);
-	holdings_put_dataset(&put, "t/p", rows[0]);
-	holdings_put_dataset(&put, "t/p", gone[0]);
-	holdings_put_dataset(&put, "t/p", gone[1]);
+	inventory_init(&read);
+	inventory_init(&put);
+	inventory_fill(&read, "t/p", &listing);
+	inventory_put_dataset(&put, "t/p", rows[0]);
+	inventory_put_dataset(&put, "t/p", gone[0]);
+	inventory_put_dataset(&put, "t/p", gone[1]);
 	for (size_t i = 0; i < COUNT(twins); i++)
-		holdings_put_snapshot(&put, "t/p", twins[i]);
-	const struct holdings *both[] = {&read, &put};
+		inventory_put_snapshot(&put, "t/p", twins[i]);
+	const struct inventory *both[] = {&read, &put};
 	for (size_t i = 0; i < COUNT(both); i++) {
 		assert_int_equal(both[i]->trashed.n, 2);
 		assert_int_equal(both[i]->snapshots.n, 1);
 		assert_string_equal(((struct snapshot *)both[i]->snapshots.rows[0])->zfs_name,
 				    "t/p/a@daily");
 	}
-	holdings_fini(&read);
-	holdings_fini(&put);
+	inventory_fini(&read);
+	inventory_fini(&put);
 }
 
-static size_t count(const struct holdings *holdings, struct snapshot_query query)
+static size_t count(const struct inventory *inventory, struct snapshot_query query)
 {
 	struct snapshot_list page;
 	size_t n = 0;
@@ -163,7 +164,7 @@ static size_t count(const struct holdings *holdings, struct snapshot_query query
 	query.after = "";
 	query.max = 3;
 	while (more) {
-		holdings_page(holdings, &arena, &query, &page, &more);
+		inventory_page(inventory, &arena, &query, &page, &more);
 		for (size_t i = 0; i < page.n; i++) {
 			assert_true(strcmp(page.rows[i]->id, query.after) > 0);
 			query.after = page.rows[i]->id;
@@ -181,76 +182,76 @@ static void pages_are_of_what_was_asked_for(void **state)
 	struct dataset *datasets[] = {dataset("a"), dataset("a-b"), dataset("a@"),
 				      dataset(arena_printf(&arena, "%s\xc3\xbc\xc3\xbc", longest))};
 	struct snapshot_list group;
-	struct holdings holdings;
+	struct inventory inventory;
 
 	(void)state;
-	holdings_init(&holdings);
+	inventory_init(&inventory);
 	for (size_t i = 0; i < COUNT(datasets); i++) {
-		holdings_put_dataset(&holdings, "t/p", datasets[i]);
+		inventory_put_dataset(&inventory, "t/p", datasets[i]);
 		for (int k = 0; k < 5; k++) {
 			char *name = arena_printf(&arena, "n%zu-%d-%030d", i, k, k);
 			struct snapshot *made = snapshot(datasets[i], name, name);
 			if (k == 4)
 				made->group = arena_strdup(&arena, "g");
-			holdings_put_snapshot(&holdings, "t/p", made);
+			inventory_put_snapshot(&inventory, "t/p", made);
 		}
 	}
-	assert_int_equal(count(&holdings, (struct snapshot_query){.dataset_id = ""}), 20);
+	assert_int_equal(count(&inventory, (struct snapshot_query){.dataset_id = ""}), 20);
 	for (size_t i = 0; i < COUNT(datasets); i++)
-		assert_int_equal(count(&holdings,
+		assert_int_equal(count(&inventory,
 				       (struct snapshot_query){.dataset_id = datasets[i]->id}),
 				 5);
-	assert_int_equal(count(&holdings, (struct snapshot_query){.dataset_id = "b"}), 0);
-	holdings_group(&holdings, &arena, "g", &group);
+	assert_int_equal(count(&inventory, (struct snapshot_query){.dataset_id = "b"}), 0);
+	inventory_group(&inventory, &arena, "g", &group);
 	assert_int_equal(group.n, 4);
 	for (size_t i = 0; i < group.n; i++)
 		assert_string_equal(group.rows[i]->group, "g");
-	holdings_group(&holdings, &arena, "f", &group);
+	inventory_group(&inventory, &arena, "f", &group);
 	assert_int_equal(group.n, 0);
-	holdings_fini(&holdings);
+	inventory_fini(&inventory);
 }
 
 #define VOLUMES 10000
 #define EACH    10
 
-static void fill_all(struct holdings *holdings)
+static void fill_all(struct inventory *inventory)
 {
-	struct reading reading = {
+	struct listing listing = {
 		.datasets = arena_alloc(&arena, VOLUMES * sizeof(void *)),
 		.snapshots = arena_alloc(&arena, VOLUMES * EACH * sizeof(void *)),
 	};
 
 	for (int i = 0; i < VOLUMES; i++) {
 		struct dataset *of = dataset(arena_printf(&arena, "volume-%d", i));
-		reading.datasets[reading.n_datasets++] = of;
+		listing.datasets[listing.n_datasets++] = of;
 		for (int k = 0; k < EACH; k++) {
 			char *name = arena_printf(&arena, "snapshot-%d-%d", k, i);
-			reading.snapshots[reading.n_snapshots++] = snapshot(of, name, name);
+			listing.snapshots[listing.n_snapshots++] = snapshot(of, name, name);
 		}
 	}
-	holdings_init(holdings);
-	holdings_fill(holdings, "t/p", &reading);
+	inventory_init(inventory);
+	inventory_fill(inventory, "t/p", &listing);
 }
 
 /* What it costs is for make bench to say; here, that nothing gets lost among many. */
 static void many_are_all_found(void **state)
 {
-	struct holdings holdings;
+	struct inventory inventory;
 
 	(void)state;
-	fill_all(&holdings);
-	assert_int_equal(holdings.snapshots.n, VOLUMES * EACH);
-	assert_int_equal(holdings.names.n, VOLUMES * EACH);
+	fill_all(&inventory);
+	assert_int_equal(inventory.snapshots.n, VOLUMES * EACH);
+	assert_int_equal(inventory.names.n, VOLUMES * EACH);
 	struct snapshot *first = snapshot(dataset("volume-0"), "0", "0");
 	for (int i = 0; i < 100; i++) {
-		holdings_put_snapshot(&holdings, "t/p", first);
-		assert_non_null(holdings_named(&holdings, "0"));
-		assert_non_null(index_get(&holdings.snapshots, "volume-9999@snapshot-9-9999"));
-		holdings_drop(&holdings, first->zfs_name);
-		assert_null(holdings_named(&holdings, "0"));
+		inventory_put_snapshot(&inventory, "t/p", first);
+		assert_non_null(inventory_named(&inventory, "0"));
+		assert_non_null(index_get(&inventory.snapshots, "volume-9999@snapshot-9-9999"));
+		inventory_drop(&inventory, first->zfs_name);
+		assert_null(inventory_named(&inventory, "0"));
 	}
-	assert_int_equal(holdings.snapshots.n, VOLUMES * EACH);
-	holdings_fini(&holdings);
+	assert_int_equal(inventory.snapshots.n, VOLUMES * EACH);
+	inventory_fini(&inventory);
 }
 
 int main(void)

@@ -49,8 +49,8 @@ static void add(const struct cat *cat, const char *verb, const char *name)
 {
 	struct error err;
 
-	assert_int_equal(unfinished_add(cat->pidfd,
-					(const char *const[]){"zfs", verb, "-o", name, NULL}, &err),
+	assert_int_equal(hung_add(cat->pidfd, (const char *const[]){"zfs", verb, "-o", name, NULL},
+				  &err),
 			 -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, verb));
@@ -68,7 +68,7 @@ static void end(const struct cat *cat)
 
 static void assert_says(const char *name)
 {
-	auto_free char *text = unfinished_text();
+	auto_free char *text = hung_text();
 
 	assert_non_null(text);
 	assert_non_null(strstr(text, name));
@@ -79,8 +79,8 @@ static void it_is_known_until_the_last_has_ended(void **state)
 	struct cat first, second, third;
 
 	(void)state;
-	unfinished_watch(tell, &told);
-	assert_null(unfinished_text());
+	hung_watch(tell, &told);
+	assert_null(hung_text());
 	start(&first);
 	start(&second);
 	start(&third);
@@ -93,7 +93,7 @@ static void it_is_known_until_the_last_has_ended(void **state)
 	end(&first);
 	assert_says("tank/p/a@s");
 	end(&second);
-	assert_null(unfinished_text());
+	assert_null(hung_text());
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }

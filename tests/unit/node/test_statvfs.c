@@ -38,8 +38,8 @@ static size_t threads(void)
 	size_t n = 0;
 
 	assert_non_null(dir);
-	for (struct dirent *entry; (entry = readdir(dir));)
-		n += asks(entry->d_name);
+	for (struct dirent *row; (row = readdir(dir));)
+		n += asks(row->d_name);
 	closedir(dir);
 	return n;
 }

@@ -7,12 +7,12 @@
 #include "node/record/listing.h"
 #include "tests/arena.h"
 
-static struct reading parse(const char *text)
+static struct listing parse(const char *text)
 {
-	struct reading reading;
+	struct listing listing;
 
-	reading_parse(&arena, "t/p", arena_strdup(&arena, text), &reading);
-	return reading;
+	listing_parse(&arena, "t/p", arena_strdup(&arena, text), &listing);
+	return listing;
 }
 
 /* Inherited, other version, other name, zvol, a level deeper. */
@@ -34,7 +34,7 @@ static const char *const foreign = "t/p/i\ttype\tfilesystem\t-\n"
 
 static void only_ours_are_volumes(void **state)
 {
-	struct reading reading = parse(arena_printf(&arena, "%s%s",
+	struct listing listing = parse(arena_printf(&arena, "%s%s",
 						    "t/p\ttype\tfilesystem\t-\n"
 						    "t/p\tavailable\t1000\t-\n"
 						    "t/p\tzcsi:volume\t-\t-\n"
@@ -55,12 +55,12 @@ static void only_ours_are_volumes(void **state)
 						    "t/p/_2E._2Fa\tzcsi:published\t-\tlocal\n"
 						    "t/p/_2E._2Fa\tzcsi:volume\t_2E._2Fa\tlocal\n",
 						    foreign));
-	const struct dataset *b = reading.datasets[0];
+	const struct dataset *b = listing.datasets[0];
 
 	(void)state;
-	assert_int_equal(reading.n_datasets, 2);
-	assert_true(reading.parent);
-	assert_int_equal(reading.available, 1000);
+	assert_int_equal(listing.n_datasets, 2);
+	assert_true(listing.parent);
+	assert_int_equal(listing.available, 1000);
 	assert_string_equal(b->id, "b");
 	assert_string_equal(b->name, "t/p/b");
 	assert_string_equal(b->parameters, "a=b");
@@ -70,8 +70,8 @@ static void only_ours_are_volumes(void **state)
 	assert_true(b->guid == UINT64_MAX);
 	assert_int_equal(b->size, 20971520);
 	assert_int_equal(b->reserved, 7);
-	assert_string_equal(reading.datasets[1]->id, "../a");
-	assert_string_equal(reading.datasets[1]->published, "");
+	assert_string_equal(listing.datasets[1]->id, "../a");
+	assert_string_equal(listing.datasets[1]->published, "");
 }
 
 #define ZVOL(name, id, more)                                                                       \
@@ -82,7 +82,7 @@ static void only_ours_are_volumes(void **state)
 /* A zvol without a format that may be on one is nobody's. */
 static void zvols_have_a_format(void **state)
 {
-	struct reading reading = parse(
+	struct listing listing = parse(
 		ZVOL("t/p/a", "a", "t/p/a\tzcsi:format\tblock\tlocal\n") ZVOL(
 			"t/p/b", "b",
 			"t/p/b\tzcsi:format\text4\tlocal\n"
@@ -92,13 +92,13 @@ static void zvols_have_a_format(void **state)
 					ZVOL("t/p/f", "f", "t/p/f\tzcsi:format\tntfs\tlocal\n"));
 
 	(void)state;
-	assert_int_equal(reading.n_datasets, 2);
-	assert_int_equal(reading.n_others, 4);
-	assert_string_equal(reading.datasets[0]->format->name, "block");
-	assert_false(reading.datasets[0]->formatted);
-	assert_int_equal(reading.datasets[0]->size, 1 << 20);
-	assert_string_equal(reading.datasets[1]->format->name, "ext4");
-	assert_true(reading.datasets[1]->formatted);
+	assert_int_equal(listing.n_datasets, 2);
+	assert_int_equal(listing.n_others, 4);
+	assert_string_equal(listing.datasets[0]->format->name, "block");
+	assert_false(listing.datasets[0]->formatted);
+	assert_int_equal(listing.datasets[0]->size, 1 << 20);
+	assert_string_equal(listing.datasets[1]->format->name, "ext4");
+	assert_true(listing.datasets[1]->formatted);
 }
 
 #define VOLUME(name, id, guid)                                                                     \
@@ -114,7 +114,7 @@ static void zvols_have_a_format(void **state)
 /* Its own, its source's, the parent's, one from above, none. */
 static void a_volume_with_a_key_is_known(void **state)
 {
-	struct reading reading = parse(
+	struct listing listing = parse(
 		VOLUME("t/p/a", "a", "1") LINE("t/p/a", "encryptionroot", "t/p/a", "-") SNAPSHOT(
 			"t/p/a", "s", "a", LINE("t/p/a@s", "encryptionroot", "t/p/a", "-"))
 			VOLUME("t/p/b", "b", "2") LINE("t/p/b", "encryptionroot", "t/p/_trash/a-1",
@@ -125,15 +125,15 @@ static void a_volume_with_a_key_is_known(void **state)
 						LINE("t/p/e", "encryptionroot", "-", "-"));
 
 	(void)state;
-	assert_int_equal(reading.n_datasets, 5);
-	for (size_t i = 0; i < reading.n_datasets; i++)
-		assert_int_equal(reading.datasets[i]->has_key, i < 2);
-	assert_true(reading.snapshots[0]->has_key);
+	assert_int_equal(listing.n_datasets, 5);
+	for (size_t i = 0; i < listing.n_datasets; i++)
+		assert_int_equal(listing.datasets[i]->has_key, i < 2);
+	assert_true(listing.snapshots[0]->has_key);
 }
 
 static void snapshots_say_who_made_them(void **state)
 {
-	struct reading reading = parse(
+	struct listing listing = parse(
 		VOLUME("t/p/a", "a", "11")
 			SNAPSHOT("t/p/a", "s_201", "a",
 				 LINE("t/p/a@s_201", "zcsi:version", "1", "local")
@@ -156,20 +156,20 @@ static void snapshots_say_who_made_them(void **state)
 	static const char *const names[] = {"s 1", "g", "", "", ""};
 
 	(void)state;
-	assert_int_equal(reading.n_snapshots, COUNT(ids));
-	assert_int_equal(reading.datasets[0]->snapshots, COUNT(ids));
+	assert_int_equal(listing.n_snapshots, COUNT(ids));
+	assert_int_equal(listing.datasets[0]->snapshots, COUNT(ids));
 	for (size_t i = 0; i < COUNT(ids); i++) {
-		assert_string_equal(reading.snapshots[i]->id, ids[i]);
-		assert_string_equal(reading.snapshots[i]->dataset_id, "a");
-		assert_string_equal(reading.snapshots[i]->group, i == 1 ? "g" : "");
-		assert_string_equal(reading.snapshots[i]->name, names[i]);
+		assert_string_equal(listing.snapshots[i]->id, ids[i]);
+		assert_string_equal(listing.snapshots[i]->dataset_id, "a");
+		assert_string_equal(listing.snapshots[i]->group, i == 1 ? "g" : "");
+		assert_string_equal(listing.snapshots[i]->name, names[i]);
 	}
-	assert_int_equal(reading.snapshots[0]->size, 4096);
+	assert_int_equal(listing.snapshots[0]->size, 4096);
 }
 
 static void hidden_snapshots_are_not_shown(void **state)
 {
-	struct reading reading = parse(
+	struct listing listing = parse(
 		VOLUME("t/p/a", "a", "11") SNAPSHOT("t/p/a", "going", "a",
 						    LINE("t/p/a@going", "defer_destroy", "on", "-"))
 			SNAPSHOT("t/p/a", "_clone-x", "a",
@@ -181,27 +181,27 @@ static void hidden_snapshots_are_not_shown(void **state)
 			LINE("t/p/o@s", "zcsi:volume", "o", "inherited from t/p"));
 
 	(void)state;
-	assert_int_equal(reading.n_snapshots, 0);
-	assert_int_equal(reading.datasets[0]->snapshots, 3);
-	assert_int_equal(reading.n_origins, 1);
-	assert_string_equal(reading.origins[0], "t/p/a@_clone-x");
+	assert_int_equal(listing.n_snapshots, 0);
+	assert_int_equal(listing.datasets[0]->snapshots, 3);
+	assert_int_equal(listing.n_origins, 1);
+	assert_string_equal(listing.origins[0], "t/p/a@_clone-x");
 }
 
 static void the_trash_is_told_by_its_names(void **state)
 {
-	struct reading reading =
+	struct listing listing =
 		parse(VOLUME("t/p/_trash", "_trash", "1") VOLUME("t/p/_trash/a-11", "a", "11")
 			      SNAPSHOT("t/p/_trash/a-11", "daily", "a", "")
 				      VOLUME("t/p/_trash/a-12", "a", "13"));
 
 	(void)state;
-	assert_int_equal(reading.n_datasets, 0);
-	assert_int_equal(reading.n_trashed, 1);
-	assert_string_equal(reading.trashed[0]->id, "a");
-	assert_int_equal(reading.trashed[0]->snapshots, 1);
-	assert_int_equal(reading.n_snapshots, 1);
-	assert_string_equal(reading.snapshots[0]->id, "a@daily");
-	assert_string_equal(reading.snapshots[0]->zfs_name, "t/p/_trash/a-11@daily");
+	assert_int_equal(listing.n_datasets, 0);
+	assert_int_equal(listing.n_trashed, 1);
+	assert_string_equal(listing.trashed[0]->id, "a");
+	assert_int_equal(listing.trashed[0]->snapshots, 1);
+	assert_int_equal(listing.n_snapshots, 1);
+	assert_string_equal(listing.snapshots[0]->id, "a@daily");
+	assert_string_equal(listing.snapshots[0]->zfs_name, "t/p/_trash/a-11@daily");
 }
 
 int main(void)

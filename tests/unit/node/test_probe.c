@@ -43,10 +43,10 @@ static int image(const char *program)
 
 static void assert_content(int fd, const char *type)
 {
-	struct content content;
+	struct probe content;
 	struct error err;
 
-	assert_int_equal(content_read(fd, &content, &err), 0);
+	assert_int_equal(probe_read(fd, &content, &err), 0);
 	assert_string_equal(content.type, type);
 }
 
@@ -66,11 +66,11 @@ static void tells_what_is_there(void **state)
 static void tells_the_identity(void **state)
 {
 	auto_close int fd = image("mkfs.ext4 -q -U 11111111-2222-3333-4444-555555555555");
-	struct content content;
+	struct probe content;
 	struct error err;
 
 	(void)state;
-	assert_int_equal(content_read(fd, &content, &err), 0);
+	assert_int_equal(probe_read(fd, &content, &err), 0);
 	assert_string_equal(content.uuid, "11111111-2222-3333-4444-555555555555");
 }
 
@@ -90,10 +90,10 @@ static void what_cannot_be_read_is_not_blank(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(places); i++) {
-		struct content content;
+		struct probe content;
 		struct error err;
 		damaged = places[i];
-		assert_int_equal(content_read(fd, &content, &err), -1);
+		assert_int_equal(probe_read(fd, &content, &err), -1);
 		assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
 		damaged = -1;
 	}

@@ -27,7 +27,7 @@ static const char text[] = "---- Permissions on t/p ----------------------------
 
 static const struct {
 	const char *user, *permission;
-	bool allowed;
+	bool zfs_allows;
 } cases[] = {
 	{"here", "mount", true},      {"here", "clone", true},      {"here", "create", true},
 	{"here", "destroy", true},    {"here", "snapshot", true},   {"here", "refquota", true},
@@ -43,7 +43,7 @@ static void test_what_holds_below_counts(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct grantee who = {cases[i].user, (const char *[]){"wheel", "staff"}, 2};
-		if (allowed(text, &who, cases[i].permission) != cases[i].allowed)
+		if (zfs_allows(text, &who, cases[i].permission) != cases[i].zfs_allows)
 			fail_msg("%s: %s", cases[i].user, cases[i].permission);
 	}
 }
@@ -56,10 +56,10 @@ static void test_a_list_that_ends_early_holds_nothing(void **state)
 	(void)state;
 	for (size_t length = 0; length < sizeof(text); length++) {
 		snprintf(start, length + 1, "%s", text);
-		assert_false(allowed(start, &who, "rename"));
+		assert_false(zfs_allows(start, &who, "rename"));
 	}
-	assert_false(allowed("", &who, "mount"));
-	assert_false(allowed("\n\t\n\tuser", &who, "mount"));
+	assert_false(zfs_allows("", &who, "mount"));
+	assert_false(zfs_allows("\n\t\n\tuser", &who, "mount"));
 }
 
 int main(void)
