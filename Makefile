@@ -30,8 +30,10 @@ CALLS    ?= 1000000
 ASAN_KEEPS := 400000 # kB of freed memory, so that the attacks' bound on growth is not 8 MB there
 TSAN     := -fsanitize=thread
 # What hangs may be deaf to a signal: it ends the whole run, and says where every thread was.
+# T=PART picks the tests whose file has PART in its path, K=WORDS those whose names match. SLICE=K/N
+# takes one of N parts of the tests of pytest (tests/conftest.py).
 PYTEST   := jobs/local/with-zfs /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout 180 \
-            --timeout-method thread
+            --timeout-method thread $(if $(K),-k '$(K)')
 # What an older Nomad may do otherwise.
 NOMAD_OLDER := $(addprefix tests/nomad/test_,plugin.py volumes.py snapshots.py)
 DAEMONS  := zcsi-controller zcsi-node
@@ -48,6 +50,9 @@ UNITS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*/test_*.c \
 LAB_TOOLS := conformance/csc conformance/csi-sanity
 LAB_ZFS   := $(or $(ZFS),$(if $(T),2.1,2.1 2.3))
 LAB_UNITS  = $(patsubst %.c,$(BUILD)/%,$(shell grep -l need_pool tests/unit/*/test_*.c))
+# With T=PART only those with PART in their path.
+PICKED    = $(strip $(if $(T),$(foreach unit,$(UNITS),$(if $(findstring $(T),$(unit)),$(unit))),\
+            $(UNITS)))
 FUZZERS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 # Empty where libFuzzer has the main (make fuzz).
 REPLAY   := $(BUILD)/tests/fuzz/replay.o
@@ -139,8 +144,11 @@ $(addprefix $(BUILD)/tests/fuzz/fuzz_,tls handshake): $(BUILD)/tests/fuzz/creden
 
 names: $(NAMES) $(ECHO).h $(BULK).h
 
-units: $(UNITS) $(FUZZERS)
-	@jobs/local/with-zfs tests/unit/run $(UNITS)
+test: all $(PICKED) $(if $(T),,$(FUZZERS)) ## units, transport, fuzz replay; no root, no pool; T=, K=
+	@ROOTLESS=1 tests/unit/run $(PICKED)
+	$(if $(T),,@tests/fuzz/replay $(FUZZERS))
+units: $(PICKED) $(FUZZERS)
+	@jobs/local/with-zfs tests/unit/run $(PICKED)
 	@tests/fuzz/replay $(FUZZERS)
 
 demo: ## both daemons give a workload a dataset, step by step; leaves nothing behind
@@ -152,11 +160,30 @@ run-clean: ## remove what make run made
 packages: ## install what building, testing and linting need (Debian 12, root)
 	@. jobs/local/host.sh && host_packages build pool check lint
 
-check: ## all tests but those of other people's suites: units, flags, transport, end to end
+check: ## make test as root, flags, end to end on a pool; T=FILE or T=PART, K=WORDS: less
 	@. jobs/local/host.sh && host_packages build pool check
+ifeq ($(suffix $(T)),.py)
+	@$(MAKE) --no-print-directory -j4 all
+	@BUILD=$(BUILD) $(PYTEST) $(T)
+else
 	@$(MAKE) --no-print-directory -j4 all units
+ifndef T
 	@CC=$(CC) tests/hardening $(DAEMONS:%=$(BUILD)/%)
 	@BUILD=$(BUILD) $(PYTEST) tests/transport tests/e2e
+endif
+endif
+everything: ## each matrix whole, one target after the other: hours
+	@for target in check conformance lint fuzz sanitize nomad image soak limits; do \
+		echo "== make $$target" && $(MAKE) --no-print-directory $$target || exit 1; done
+	@for version in $(LAB_ZFS); do \
+		echo "== make lab ZFS=$$version" && \
+		$(MAKE) --no-print-directory lab ZFS=$$version || exit 1; done
+CLANGD    = cc -std=gnu17 $(filter-out -DZCSI_VERSION%,$(CPPFLAGS)) $(WARN) \
+            -DZCSI_VERSION=\\\\\\"$(VERSION)\\\\\\" -c
+compile_commands.json: $(NAMES) ## for clangd: how each C file is compiled
+	@{ echo '['; git ls-files '*.c' | \
+		sed 's|.*|{"directory": "$(CURDIR)", "file": "&", "command": "$(CLANGD) &"},|' | \
+		sed '$$s/,$$//'; echo ']'; } > $@
 conformance: ## csc, csi-sanity, h2spec, grpcurl and gRPC's own stacks judge it (needs Go, node)
 	@. jobs/local/host.sh && host_packages build pool check
 	@$(MAKE) --no-print-directory -j4 all
@@ -216,7 +243,7 @@ lint: ## what the house rules let a machine check
 	@BUILD=$(BUILD) tests/lint
 format: ## lay out the C as .clang-format says
 	@clang-format -i $$(git ls-files '*.c' '*.h')
-sanitize: ## the tests again under ASan and UBSan, the threads' under TSan
+sanitize: ## make check under ASan and UBSan, the tests of threads under TSan; SLICE=K/N: a part
 	@. jobs/local/host.sh && host_packages build pool check
 	@$(MAKE) --no-print-directory -j4 BUILD=build/asan CFLAGS='$(DEBUG) $(ASAN)' all units
 	@BUILD=build/asan GROWTH_KB=$(ASAN_KEEPS) README_CFLAGS='$(ASAN)' TIMES=200 \
@@ -266,9 +293,9 @@ install: all ## DESTDIR= PREFIX=
 clean: ## remove build/
 	rm -rf build
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z_.-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: all names units demo run run-clean packages check conformance nomad nomad-lab image \
+.PHONY: compile_commands.json all names test units everything demo run run-clean packages check conformance nomad nomad-lab image \
 	lab lab-tools lab-shell guests reboot lint format sanitize limits fuzz fuzzers soak bench \
 	bench-zfs bench-transport bench-hosts install clean help
 .SECONDARY:

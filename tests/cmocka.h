@@ -12,4 +12,26 @@
 #include <cmocka.h>
 #undef fail
 
+#include <stdlib.h>
+#include <unistd.h>
+
+/*
+ * Skips the test without root, and in `make test`, which needs none. tests/unit/run says how many
+ * were skipped.
+ */
+#define need_root()                                                                                \
+	do {                                                                                       \
+		if (geteuid() || getenv("ROOTLESS"))                                               \
+			skip();                                                                    \
+	} while (0)
+
+/* K='*words*' runs only the tests whose names match. */
+__attribute__((constructor)) static void pick_tests(void)
+{
+	const char *pattern = getenv("K");
+
+	if (pattern && *pattern)
+		cmocka_set_test_filter(pattern);
+}
+
 #endif

@@ -178,6 +178,8 @@ host_packages() {
 	mapfile -t missing < <(host_wanted "$@" | sort -u)
 	mapfile -t missing < <(host_missing "${missing[@]}")
 	((${#missing[@]} > 0)) || return 0
+	command -v apt-get >/dev/null ||
+		host_die "this is not Debian: install what its packages ${missing[*]} hold"
 	if ((EUID != 0)); then
 		sudo bash -euo pipefail -c '. "$0" && host_packages "$@"' "${BASH_SOURCE[0]}" "$@"
 		return

@@ -24,8 +24,10 @@ static struct exec_result result;
 
 static void in_child(bool (*holds)(void))
 {
-	pid_t pid = fork();
 	int status = -1;
+
+	need_root();
+	pid_t pid = fork();
 
 	if (!pid)
 		_exit(holds() ? EXIT_SUCCESS : EXIT_FAILURE);

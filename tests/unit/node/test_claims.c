@@ -73,6 +73,7 @@ static void a_start_covers_what_was_promised_before(void **state)
 	struct error err;
 
 	(void)state;
+	need_root();
 	assert_int_equal(lock_file_open(DATASET, &err), 0);
 	assert_int_equal(lock_file_keep(0), 0);
 	start();

@@ -234,12 +234,6 @@ static void last_component_is_not_followed(void **state)
 	assert_non_null(strstr(err.text, "not empty"));
 }
 
-static void need_root(void)
-{
-	if (geteuid())
-		skip();
-}
-
 static const struct mount *now_at(const char *path)
 {
 	static struct mount_table table;

@@ -98,8 +98,7 @@ static void expect(struct root from, const char *root, const char *group, struct
 static void only_a_new_directory_becomes_the_creators(void **state)
 {
 	(void)state;
-	if (geteuid())
-		skip();
+	need_root();
 	expect((struct root){0, 0, 0755}, "5:6:2750", "", (struct root){5, 6, 02750});
 	expect((struct root){0, 0, 02750}, "5:6:2750", "", (struct root){5, 6, 02750});
 	expect((struct root){0, 0, 0700}, "5:6:2750", "", (struct root){0, 0, 0700});
@@ -111,8 +110,7 @@ static void only_a_new_directory_becomes_the_creators(void **state)
 static void one_that_zfs_gave_its_user_is_new(void **state)
 {
 	(void)state;
-	if (geteuid())
-		skip();
+	need_root();
 	maker = 998;
 	expect((struct root){998, 998, 0755}, "5:6:2750", "", (struct root){5, 6, 02750});
 	expect((struct root){998, 998, 02750}, "5:6:2750", "", (struct root){5, 6, 02750});
@@ -125,8 +123,7 @@ static void one_that_zfs_gave_its_user_is_new(void **state)
 static void the_group_is_added_to_any(void **state)
 {
 	(void)state;
-	if (geteuid())
-		skip();
+	need_root();
 	expect((struct root){0, 0, 0755}, "", "9", (struct root){0, 9, 02775});
 	expect((struct root){7, 8, 0701}, "", "9", (struct root){7, 9, 02771});
 	expect((struct root){0, 0, 0755}, "5:6:0700", "9", (struct root){5, 9, 02770});

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MPL-2.0
+"""SLICE=K/N runs every N-th test of what was collected, beginning with the K-th: CI has no time for
+an exhaustive matrix, and takes another slice with each commit. Without SLICE all tests run."""
+import os
+import zlib
+
+import pytest
+
+
+def slice_of(text):
+    """The K and the N of "K/N"."""
+    number, _, count = text.partition("/")
+    if not (number.isdigit() and count.isdigit() and int(number) < int(count)):
+        raise pytest.UsageError(f"SLICE is '{text}'; give K/N, such as 0/4, with K below N")
+    return int(number), int(count)
+
+
+def pytest_report_header():
+    chosen = os.environ.get("SLICE")
+    return f"slice {chosen} of these tests; SLICE={chosen} repeats it, SLICE= runs all" if chosen \
+        else None
+
+
+def pytest_collection_modifyitems(config, items):
+    """A test's slice depends on its name alone, so a new test moves no other one."""
+    if not os.environ.get("SLICE"):
+        return
+    number, count = slice_of(os.environ["SLICE"])
+    chosen = [item for item in items if zlib.crc32(item.nodeid.encode()) % count == number]
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen
