@@ -157,6 +157,16 @@ int node_publish_volume(struct rpc_call *call, const NodePublishVolumeRequest *r
 	return 0;
 }
 
+/* The volume's lowest mount at a path. What lies on it was mounted later, by hand. */
+static const struct mount *lowest_at(const struct mount_table *table, const char *dataset,
+				     const char *path)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (!strcmp(table->rows[i].target, path) && mount_is_of(&table->rows[i], dataset))
+			return &table->rows[i];
+	return NULL;
+}
+
 /* All of ours that lie on top of each other there, and then what was made for them. */
 static int unpublish(struct arena *arena, const char *dataset, const char *path, struct error *err)
 {
@@ -173,10 +183,10 @@ static int unpublish(struct arena *arena, const char *dataset, const char *path,
 				    "what is mounted at '%s' is '%s', not this volume", path,
 				    top->source);
 		/* A target whose staging was taken away is no slave any more, and goes too. */
-		if (mount_is_staging(top) && mount_target_of(&table, top))
+		if (mount_is_staging(lowest_at(&table, dataset, path)))
 			return fail(err, ERR_FAILED_PRECONDITION,
-				    "'%s' is a staging that is published from; unpublish its "
-				    "targets",
+				    "'%s' is where the volume is staged, not a target_path; give "
+				    "it to NodeUnstageVolume",
 				    path);
 		if (mount_remove(path, err) < 0)
 			return -1;

@@ -192,6 +192,16 @@ def test_a_target_whose_staging_has_gone_is_unpublished(host, volume):
     assert host.mounts() == [] and not os.path.lexists(volume.target)
 
 
+def test_a_staging_path_is_not_unpublished(volume):
+    """The targets are unpublished first, so that nothing but the path tells it from a target."""
+    used(volume)
+    for _ in range(2):
+        with refused(CODE.FAILED_PRECONDITION, naming=volume.staging):
+            volume.unpublish(volume.staging)
+        volume.unpublish()
+    assert os.path.ismount(volume.staging)
+
+
 def test_stacked_mounts_come_off_together(host, volume):
     used(volume)
     for _ in range(3):
