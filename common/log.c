@@ -4,11 +4,14 @@
  *
  * Invariant: whatever a field holds, the line is well-formed in its format and valid UTF-8. What
  * does not fit is left out: the line is closed properly and says cut=true. Both formats share one
- * quoting, JSON's. Who logs what is decided elsewhere.
+ * quoting, JSON's. A log that is not read holds nothing up: lines are dropped and counted, and the
+ * next line that can be written says how many.
  */
 #include "common/log.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +51,8 @@ static const char *const format_names[] = {
 	[LOG_JSON] = "json",
 };
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long long dropped; /* lines since the last one that was written; under the mutex */
 static enum log_level min_level = LOG_INFO;
 static enum log_format line_format = LOG_LOGFMT;
 
@@ -198,6 +203,48 @@ bool log_writes(enum log_level level)
 	return level >= min_level;
 }
 
+static void build(struct line *line, enum log_level level, const struct log_field *fields,
+		  unsigned n_fields)
+{
+	line->used = 0;
+	line->cut = false;
+	put_time(line);
+	put_field(line, log_str("level", level_names[level]));
+	for (unsigned i = 0; i < n_fields; i++)
+		put_field(line, fields[i]);
+	if (line->cut)
+		put_tail(line, punctuation[line_format].cut);
+	put_tail(line, punctuation[line_format].close);
+}
+
+/*
+ * False when the write would block. A pipe that polls writable has room for a line (pipe(7)), as long
+ * as one thread at a time writes to it. O_NONBLOCK would belong to all processes that share stderr.
+ */
+static bool write_line(const struct line *line)
+{
+	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	if (poll(&ready, 1, 0) == 0)
+		return false;
+	/* An error of the log itself can be reported nowhere. */
+	ssize_t written = write(STDERR_FILENO, line->bytes, line->used);
+	(void)written;
+	return true;
+}
+
+static void report_dropped(void)
+{
+	const struct log_field fields[] = {
+		log_str("msg", "the log could not be written, lines were dropped"),
+		log_int("dropped", (long long)dropped)};
+	struct line line;
+
+	build(&line, LOG_WARN, fields, COUNT(fields));
+	if (write_line(&line))
+		dropped = 0;
+}
+
 void log_write(enum log_level level, const struct log_field *fields, unsigned n_fields)
 {
 	int saved_errno = errno;
@@ -205,17 +252,12 @@ void log_write(enum log_level level, const struct log_field *fields, unsigned n_
 
 	if (!log_writes(level))
 		return;
-	line.used = 0;
-	line.cut = false;
-	put_time(&line);
-	put_field(&line, log_str("level", level_names[level]));
-	for (unsigned i = 0; i < n_fields; i++)
-		put_field(&line, fields[i]);
-	if (line.cut)
-		put_tail(&line, punctuation[line_format].cut);
-	put_tail(&line, punctuation[line_format].close);
-	/* A log that cannot be written has nobody to tell. */
-	ssize_t written = write(STDERR_FILENO, line.bytes, line.used);
-	(void)written;
+	build(&line, level, fields, n_fields);
+	pthread_mutex_lock(&mutex);
+	if (dropped)
+		report_dropped();
+	if (dropped || !write_line(&line))
+		dropped++;
+	pthread_mutex_unlock(&mutex);
 	errno = saved_errno;
 }

@@ -4,8 +4,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -230,6 +232,38 @@ static void names_of_levels_and_formats(void **state)
 	assert_int_equal(log_setup("error", "json", &err), 0);
 }
 
+/* An unread pipe holds 16 KiB of lines; without a bound of its own the test would hang. */
+static void an_unread_pipe_drops_lines_and_counts_them(void **state)
+{
+	int pipe_fds[2], saved = dup(STDERR_FILENO), lines = 0;
+
+	(void)state;
+	setup("info", "logfmt");
+	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+	assert_true(fcntl(pipe_fds[1], F_SETPIPE_SZ, 16384) > 0);
+	assert_int_equal(dup2(pipe_fds[1], STDERR_FILENO), STDERR_FILENO);
+	alarm(20);
+	for (int i = 0; i < 1000; i++)
+		log_info("line", log_int("number", i));
+	alarm(0);
+	ssize_t n = read(pipe_fds[0], captured, sizeof(captured) - 1);
+	log_info("after");
+	assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+	assert_true(n > 0);
+	for (ssize_t i = 0; i < n; i++)
+		lines += captured[i] == '\n';
+	n = read(pipe_fds[0], captured, sizeof(captured) - 1);
+	assert_true(n > 0);
+	captured[n] = '\0';
+	const char *found = strstr(captured, "dropped=");
+	assert_non_null(found);
+	assert_int_equal(atoi(found + strlen("dropped=")) + lines, 1000);
+	assert_non_null(strstr(found, "msg=after"));
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	close(saved);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +274,7 @@ int main(void)
 		cmocka_unit_test(time_is_utc_now),
 		cmocka_unit_test(level_filters_and_errno_survives),
 		cmocka_unit_test(names_of_levels_and_formats),
+		cmocka_unit_test(an_unread_pipe_drops_lines_and_counts_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
