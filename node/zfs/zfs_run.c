@@ -21,6 +21,7 @@
 #include "node/zfs/hung.h"
 #include "node/zfs/zfs_metrics.h"
 
+#define SIGNALLED  128 /* an exit status above it: the number of a signal (common/exec.h) */
 #define NO_PROGRAM "install zfsutils-linux, or zfs-fuse where there is no kernel ZFS"
 
 /* The first row whose words zfs said decides, so the longer words come first. */
@@ -129,6 +130,11 @@ static int judge(const char *const *argv, const struct exec_result *result, stru
 {
 	if (ssh_server() && result->status > SSH_LOST)
 		return fail_lost(argv, result->error, err);
+	/* Its output and its words may be those of a part of what it was asked. */
+	if (result->status > SIGNALLED)
+		return fail(err, ERR_UNAVAILABLE, "'%s %s' was ended by signal %d (%s); try again",
+			    argv[0], argv[1], result->status - SIGNALLED,
+			    strsignal(result->status - SIGNALLED));
 	if (result->status)
 		return zfs_fail(*result->error ? result->error : "nothing, and failed", err);
 	return 0;

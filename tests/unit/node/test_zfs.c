@@ -98,6 +98,21 @@ static struct dataset *read_back(const char *id)
 	return found;
 }
 
+/* What it said before is true of one name, and not of those that it had not come to. */
+static void a_killed_zfs_says_nothing_about_the_pool(void **state)
+{
+	const char *const argv[] = {
+		"sh", "-c", "echo \"cannot open 'p/a': dataset does not exist\" >&2; kill -9 $$",
+		NULL};
+	auto_free char *out = NULL;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(zfs_run_once(&(struct exec){.argv = argv}, &out, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "signal 9 (Killed)"));
+}
+
 static void create_set_list_destroy(void **state)
 {
 	const struct zfs_properties changes = {
@@ -253,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_become_codes),
 		cmocka_unit_test(the_line_that_says_it_is_quoted),
+		cmocka_unit_test(a_killed_zfs_says_nothing_about_the_pool),
 		cmocka_unit_test(create_set_list_destroy),
 		cmocka_unit_test(snapshots_keep_their_dataset),
 		cmocka_unit_test(snapshots_go_when_nobody_needs_them),
