@@ -184,7 +184,7 @@ def test_a_pool_exported_is_a_problem_until_it_is_imported(pools):
         Volume(host, "data").create()
         run("zpool", "export", pool)
         seen(host, lambda: host.agent.GetHost().problem)
-        run("zpool", "import", "-d", pools.folder, pool)
+        run("zpool", "import", "-o", "cachefile=none", "-d", pools.folder, pool)
         seen(host, lambda: not host.agent.GetHost().problem)
         assert host.ids() == ["data"]
 

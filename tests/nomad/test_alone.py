@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MPL-2.0
+"""The place that tests/nomad/alone makes: a developer's host must not notice what runs there."""
+import os
+import shutil
+
+from host import KERNEL_ZFS
+
+
+def test_the_pools_of_the_host_are_not_imported():
+    """zfs-fuse imports the pools in /var/lib/zfs/zpool.cache when it starts."""
+    assert KERNEL_ZFS or not shutil.which("zfs-fuse") or os.path.ismount("/var/lib/zfs")
