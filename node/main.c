@@ -97,7 +97,6 @@ static int serve(const struct settings *settings)
 	struct daemon daemon;
 	struct error err;
 
-	zfs_run_timeout((int64_t)settings->zfs_timeout_seconds * 1000);
 	if (settings->dataset) {
 		node.catalog = catalog_new(settings->dataset, settings->rescan_seconds);
 		catalog_on_read(node.catalog, on_read, &node);
@@ -118,6 +117,7 @@ static int restrain(const struct settings *settings, struct error *err)
 {
 	if (argv_run_as(settings->zfs_user, err) < 0 || ssh_to(settings->zfs_over_ssh, err) < 0)
 		return -1;
+	zfs_run_timeout((int64_t)settings->zfs_timeout_seconds * 1000);
 	return privileges_keep(settings->zfs_user != NULL, err);
 }
 

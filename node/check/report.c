@@ -17,6 +17,7 @@ static void put_line(struct check *check, enum need need, const char *thing, con
 	else
 		fprintf(check->out, "%s %s: %s\n", need == NEEDED ? "MISSING" : "optional", thing,
 			remedy);
+	fflush(check->out); /* what comes next may take as long as --zfs-timeout */
 	check->missing |= remedy && need == NEEDED;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """zcsi-node --check on hosts that have all that volumes need, and on hosts that lack one thing.
 What a host lacks it really lacks: each runs in a mount namespace and with rights of its own."""
+import os
 import subprocess
 
 import pytest
@@ -159,3 +160,22 @@ def test_every_capability_that_is_told_is_tested(check):
     told = [line.split()[1].rstrip(":") for _, line in check().lines
             if line.startswith("capability ")]
     assert [name for name in told if name not in ("CAP_MKNOD", "CAP_SYS_RESOURCE")] == list(NEEDED)
+
+
+def test_a_zfs_that_hangs_is_given_up_after_its_timeout(parent, new_gate):
+    """The default of --zfs-timeout is two minutes, in which its first line would not come."""
+    gate = new_gate("zpool")
+    gate.hold(" get ")
+    program = subprocess.Popen(
+        [BUILD / "zcsi-node", "--check", "--dataset", parent, "--zfs-timeout", "1"],
+        env={**os.environ, **gate.env}, stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout.readline().startswith(("ok ", "MISSING "))
+        gate.arrived()
+        lines = program.communicate(timeout=60)[0].splitlines()
+    finally:
+        gate.open()
+        program.kill()
+        program.wait()
+    assert any(line.startswith("MISSING pool of") and "has not ended" in line for line in lines)
+    assert program.returncode == 1
