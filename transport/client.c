@@ -18,30 +18,30 @@
 
 struct client {
 	struct dial dial;                      /* first */
-	struct client_seeker *seekers, **last; /* in order of arrival */
+	struct client_waiter *seekers, **last; /* in order of arrival */
 	struct loop_timer *timer;
 };
 
 /* The queue */
 
-static void put(struct client *client, struct client_seeker *seeker)
+static void put(struct client *client, struct client_waiter *waiter)
 {
 	int64_t until = now_ms() + client_limits(client)->wait_ms;
 
-	seeker->until = seeker->deadline < until ? seeker->deadline : until;
-	seeker->next = NULL;
-	*client->last = seeker;
-	client->last = &seeker->next;
+	waiter->until = waiter->deadline < until ? waiter->deadline : until;
+	waiter->next = NULL;
+	*client->last = waiter;
+	client->last = &waiter->next;
 }
 
-static struct client_seeker *take(struct client *client, struct client_seeker **at)
+static struct client_waiter *take(struct client *client, struct client_waiter **at)
 {
-	struct client_seeker *seeker = *at;
+	struct client_waiter *waiter = *at;
 
-	*at = seeker->next;
+	*at = waiter->next;
 	if (!*at)
 		client->last = at;
-	return seeker;
+	return waiter;
 }
 
 static bool is_hopeless(const struct client *client)
@@ -51,33 +51,33 @@ static bool is_hopeless(const struct client *client)
 }
 
 /* Somebody who has waited long enough, or has no reason to wait; or NULL. */
-static struct client_seeker *take_late(struct client *client)
+static struct client_waiter *take_late(struct client *client)
 {
 	bool hopeless = is_hopeless(client);
 	int64_t now = now_ms();
 
-	for (struct client_seeker **at = &client->seekers; *at; at = &(*at)->next) {
+	for (struct client_waiter **at = &client->seekers; *at; at = &(*at)->next) {
 		if (hopeless || (*at)->until <= now)
 			return take(client, at);
 	}
 	return NULL;
 }
 
-static void send_away(const struct client *client, struct client_seeker *seeker)
+static void send_away(const struct client *client, struct client_waiter *waiter)
 {
-	bool expired = time_left_ms(seeker->deadline) == 0;
+	bool expired = time_left_ms(waiter->deadline) == 0;
 	struct error err;
 
 	fail(&err, expired ? ERR_DEADLINE_EXCEEDED : ERR_UNAVAILABLE, "cannot reach '%s': %s",
 	     client_endpoint(client), client->dial.problem);
-	seeker->found(seeker, NULL, &err);
+	waiter->found(waiter, NULL, &err);
 }
 
 static void give(struct client *client, struct conn *conn)
 {
 	while (client->seekers && dial_conn(&client->dial) == conn) {
-		struct client_seeker *seeker = take(client, &client->seekers);
-		seeker->found(seeker, conn, NULL);
+		struct client_waiter *waiter = take(client, &client->seekers);
+		waiter->found(waiter, conn, NULL);
 	}
 	conn_pump(conn);
 }
@@ -86,9 +86,9 @@ static void schedule(struct client *client)
 {
 	int64_t next = client->dial.link ? NO_DEADLINE : client->dial.next_attempt;
 
-	for (struct client_seeker *seeker = client->seekers; seeker; seeker = seeker->next) {
-		if (seeker->until < next)
-			next = seeker->until;
+	for (struct client_waiter *waiter = client->seekers; waiter; waiter = waiter->next) {
+		if (waiter->until < next)
+			next = waiter->until;
 	}
 	if (client->seekers)
 		loop_timer_start(client->timer, time_left_ms(next));
@@ -100,7 +100,7 @@ static void serve(void *arg)
 {
 	struct client *client = arg;
 	struct conn *conn = dial_conn(&client->dial);
-	struct client_seeker *late;
+	struct client_waiter *late;
 
 	while ((late = take_late(client)))
 		send_away(client, late);
@@ -117,25 +117,25 @@ static void serve_soon(struct dial *dial)
 		loop_timer_start(client->timer, 0);
 }
 
-void client_seek(struct client *client, struct client_seeker *seeker)
+void client_wait(struct client *client, struct client_waiter *waiter)
 {
 	/* nobody has waited for the end of the pause, so nobody has seen whether it is back */
 	if (is_hopeless(client))
 		dial_hasten(&client->dial);
-	put(client, seeker);
+	put(client, waiter);
 	serve(client);
 }
 
-void client_seek_again(struct client *client, struct client_seeker *seeker)
+void client_wait_again(struct client *client, struct client_waiter *waiter)
 {
-	put(client, seeker);
+	put(client, waiter);
 	serve_soon(&client->dial);
 }
 
-void client_seek_no_more(struct client *client, struct client_seeker *seeker)
+void client_wait_end(struct client *client, struct client_waiter *waiter)
 {
-	for (struct client_seeker **at = &client->seekers; *at; at = &(*at)->next) {
-		if (*at == seeker) {
+	for (struct client_waiter **at = &client->seekers; *at; at = &(*at)->next) {
+		if (*at == waiter) {
 			take(client, at);
 			schedule(client);
 			return;

@@ -64,4 +64,10 @@ struct client_call *client_begin(struct client *client, struct arena *arena,
  */
 int client_finish(struct client_call *call, void *ret_response, struct error *err);
 
+/*
+ * Learn the endpoint's addresses, before the first call, on a thread that may wait for DNS. Returns
+ * -1 when they are unknown, or the endpoint is not to be called in plain text.
+ */
+int client_prepare(struct client *client, struct error *err);
+
 #endif

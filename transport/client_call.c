@@ -55,7 +55,7 @@ static void on_closed(struct rpc_stream *rpc, const struct error *outcome)
 	struct client_stream *stream = (struct client_stream *)((struct exchange *)rpc)->wire;
 
 	if (stream->may_repeat && call->n_repeated++ < client_limits(call->client)->repeats) {
-		client_seek_again(call->client, &begin(call)->seeker);
+		client_wait_again(call->client, &begin(call)->waiter);
 		return;
 	}
 	call->error = *outcome;
@@ -83,7 +83,7 @@ static void start_call(struct loop_task *task)
 {
 	struct client_call *call = container_of(task, struct client_call, task);
 
-	client_seek(call->client, &begin(call)->seeker);
+	client_wait(call->client, &begin(call)->waiter);
 }
 
 /* On the caller's thread */

@@ -2,32 +2,30 @@
 #ifndef ZCSI_CLIENT_INSIDE_H
 #define ZCSI_CLIENT_INSIDE_H
 
-/* What a client's kinds of calls share. Loop thread only, but for client_prepare. */
+/* What a client's kinds of calls share. Loop thread only. */
 
 #include "transport/client.h"
 #include "transport/exchange.h"
 
 /* Somebody who wants to open a stream; embedded in a call. */
-struct client_seeker {
+struct client_waiter {
 	/*
 	 * Once: open a stream on conn, which is pumped afterwards; or, when that is NULL, *err
 	 * says why there is none. It may seek again, but not by client_seek.
 	 */
-	void (*found)(struct client_seeker *seeker, struct conn *conn, const struct error *err);
+	void (*found)(struct client_waiter *waiter, struct conn *conn, const struct error *err);
 	int64_t deadline;
 
 	/* the client's own */
 	int64_t until;
-	struct client_seeker *next;
+	struct client_waiter *next;
 };
 
-/* Before seeking, on the caller's thread: learn the endpoint's addresses. May wait for DNS. */
-int client_prepare(struct client *client, struct error *err);
 /* At the top of the loop only: may call found() before it returns. */
-void client_seek(struct client *client, struct client_seeker *seeker);
+void client_wait(struct client *client, struct client_waiter *waiter);
 /* From anywhere on the loop: found() is called in the loop's next turn. */
-void client_seek_again(struct client *client, struct client_seeker *seeker);
-void client_seek_no_more(struct client *client, struct client_seeker *seeker);
+void client_wait_again(struct client *client, struct client_waiter *waiter);
+void client_wait_end(struct client *client, struct client_waiter *waiter);
 
 /*
  * A call on its way (client_stream.c): it seeks a connection, has a stream, or has lost it and
@@ -37,7 +35,7 @@ struct client_stream {
 	struct stream base;
 	struct exchange exchange;
 	struct client *client;
-	struct client_seeker seeker;
+	struct client_waiter waiter;
 	const ProtobufCMethodDescriptor *method;
 	char path[HEAD_PATH_MAX];
 	struct loop_timer *timer; /* of the deadline; or to tell the end in the loop's next turn */

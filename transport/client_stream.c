@@ -13,6 +13,7 @@
 
 #include "transport/client_inside.h"
 #include "transport/dial.h"
+#include "transport/pump_inside.h"
 
 static struct client_stream *of_base(struct stream *base)
 {
@@ -37,7 +38,7 @@ static void tell_closed(struct client_stream *stream)
 	loop_timer_free(stream->timer);
 	stream->timer = NULL;
 	/* a server that gave up at the same moment */
-	if (stream->outcome.code == ERR_CANCELLED && time_left_ms(stream->seeker.deadline) == 0)
+	if (stream->outcome.code == ERR_CANCELLED && time_left_ms(stream->waiter.deadline) == 0)
 		stream->outcome.code = ERR_DEADLINE_EXCEEDED;
 	exchange_fini(&stream->exchange, &stream->outcome);
 	release(stream);
@@ -55,11 +56,11 @@ static void conclude(struct client_stream *stream, const struct error *error)
 static void give_up(struct client_stream *stream, const struct error *error)
 {
 	conclude(stream, error);
-	stream->exchange.deaf = true;
+	stream->exchange.done_reading = true;
 	if (stream->base.conn && !stream->base.done)
 		conn_reset(&stream->base, NGHTTP2_CANCEL);
 	else
-		client_seek_no_more(stream->client, &stream->seeker);
+		client_wait_end(stream->client, &stream->waiter);
 	stream->base.done = true;
 	if (stream->timer)
 		loop_timer_start(stream->timer, 0);
@@ -160,7 +161,7 @@ static void on_ended(struct stream *base)
 
 	/* the text is there already: see client_stream_new */
 	stream->concluded = head_outcome(&base->head, outcome) < 0;
-	if (stream->concluded && !stream->exchange.held)
+	if (stream->concluded && !stream->exchange.paused)
 		tell_closed(stream);
 	else
 		exchange_end(&stream->exchange);
@@ -202,9 +203,9 @@ const struct conn_role client_role = {
 
 /* Beginning */
 
-static void on_found(struct client_seeker *seeker, struct conn *conn, const struct error *err)
+static void on_found(struct client_waiter *waiter, struct conn *conn, const struct error *err)
 {
-	struct client_stream *stream = container_of(seeker, struct client_stream, seeker);
+	struct client_stream *stream = container_of(waiter, struct client_stream, waiter);
 	struct client_head head;
 
 	if (!conn) {
@@ -212,11 +213,11 @@ static void on_found(struct client_seeker *seeker, struct conn *conn, const stru
 		tell_closed(stream);
 		return;
 	}
-	client_head_init(&head, stream->client, stream->path, seeker->deadline);
+	client_head_init(&head, stream->client, stream->path, waiter->deadline);
 	if (conn_request(conn, &stream->base, head.fields, COUNT(head.fields)) < 0)
-		client_seek_again(stream->client, seeker);
-	else if (seeker->deadline != NO_DEADLINE)
-		loop_timer_start(stream->timer, time_left_ms(seeker->deadline));
+		client_wait_again(stream->client, waiter);
+	else if (waiter->deadline != NO_DEADLINE)
+		loop_timer_start(stream->timer, time_left_ms(waiter->deadline));
 }
 
 struct client_stream *client_stream_new(struct client *client,
@@ -229,8 +230,8 @@ struct client_stream *client_stream_new(struct client *client,
 	stream->client = client;
 	stream->method = protobuf_c_service_descriptor_get_method_by_name(service, method);
 	snprintf(stream->path, sizeof(stream->path), "/%s/%s", service->name, method);
-	stream->seeker.found = on_found;
-	stream->seeker.deadline = deadline;
+	stream->waiter.found = on_found;
+	stream->waiter.deadline = deadline;
 	stream->timer = loop_timer_new(client_loop(client), on_timer, stream);
 	stream->base.head.message = stream->outcome.text;
 	stream->base.head.message_size = sizeof(stream->outcome.text);
@@ -251,6 +252,6 @@ struct rpc_stream *client_stream_begin(struct client *client,
 	struct client_stream *stream =
 		client_stream_new(client, service, method, deadline, events, arg);
 
-	client_seek_again(client, &stream->seeker);
+	client_wait_again(client, &stream->waiter);
 	return &stream->exchange.rpc;
 }

@@ -8,12 +8,6 @@
 #include "transport/stream.h"
 
 /*
- * Where the endpoint is: on a thread that may wait for DNS, before the first call. -1: unknown, or
- * not to be called in plain text.
- */
-int client_prepare(struct client *client, struct error *err);
-
-/*
  * Begin a call; loop thread only. method: "Watch" of the service, which the messages are of.
  * Nothing is told before this returns, and closed in any case. The call waits for a connection as
  * a unary one does (client.h), takes messages meanwhile, and is never repeated.

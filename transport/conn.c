@@ -16,7 +16,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "transport/conn_linger.h"
-#include "transport/conn_session.h"
+#include "transport/conn_inside.h"
 #include "transport/conn_stream.h"
 
 /* Time limits */
@@ -39,7 +39,7 @@ static void schedule(struct conn *conn)
 }
 
 /* Again and again, until the last stream has ended. */
-static void hurry(struct conn *conn)
+static void warn_overdue(struct conn *conn)
 {
 	conn->deadlines[DEADLINE_DRAIN] = now_ms() + conn->limits->drain_ms;
 	for (struct stream *stream = conn->streams; stream; stream = stream->next)
@@ -64,9 +64,9 @@ static void expire(struct conn *conn)
 			conn_fail(conn, problems[i]);
 	}
 	if (conn->deadlines[DEADLINE_GOAWAY] <= now)
-		conn_say_goodbye(conn);
+		conn_send_goaway(conn);
 	if (conn->deadlines[DEADLINE_DRAIN] <= now)
-		hurry(conn);
+		warn_overdue(conn);
 	conn->over |= conn->deadlines[DEADLINE_LINGER] <= now;
 }
 
@@ -102,7 +102,7 @@ static void close_streams(struct conn *conn)
 		conn_close_stream(conn->streams, conn->goodbye ? conn->goodbye : NGHTTP2_CANCEL);
 }
 
-static void part(struct conn *conn)
+static void finish(struct conn *conn)
 {
 	if (conn->streams || !conn_was_ready(conn))
 		conn_fail(conn, "the peer broke the rules of HTTP/2");
@@ -118,7 +118,7 @@ static void settle(struct conn *conn)
 	conn->in_turn = false;
 	watch_peer(conn);
 	if (!conn->over && !conn_lingers(conn) && is_all_said(conn))
-		part(conn);
+		finish(conn);
 	if (conn->over)
 		conn_free(conn);
 	else

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
-#include "transport/conn_session.h"
+#include "transport/conn_inside.h"
 
 void conn_linger(struct conn *conn)
 {

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "transport/conn_session.h"
+#include "transport/conn_inside.h"
 
 static void *given(void *memory, void *conn)
 {

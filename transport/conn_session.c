@@ -6,7 +6,7 @@
  * Invariant: a callback always returns 0; nghttp2 1.52 leaks when on_stream_close fails
  * (CVE-2023-35945).
  */
-#include "transport/conn_session.h"
+#include "transport/conn_inside.h"
 
 #include "common/mem.h"
 #include "transport/conn_stream.h"
@@ -26,7 +26,7 @@ void conn_leave(struct conn *conn)
 	conn->role->leaving(conn);
 }
 
-void conn_say_goodbye(struct conn *conn)
+void conn_send_goaway(struct conn *conn)
 {
 	conn->deadlines[DEADLINE_GOAWAY] = NO_DEADLINE;
 	nghttp2_submit_goaway(conn->session, NGHTTP2_FLAG_NONE,
@@ -123,7 +123,7 @@ static void on_ping(struct conn *conn, bool ack)
 	if (!ack)
 		conn_count(conn, &conn->pings, conn->limits->pings);
 	if (ack && conn->deadlines[DEADLINE_GOAWAY] != NO_DEADLINE)
-		conn_say_goodbye(conn);
+		conn_send_goaway(conn);
 }
 
 static void on_settings(struct conn *conn, bool ack)
@@ -306,4 +306,41 @@ nghttp2_session *conn_session_new(struct conn *conn)
 	nghttp2_session_callbacks_del(callbacks);
 	nghttp2_option_del(option);
 	return session;
+}
+
+static void send_goaway_calm(struct conn *conn)
+{
+	nghttp2_session_terminate_session(conn->session, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+void conn_count(struct conn *conn, struct rate *rate, unsigned most)
+{
+	if (rate_exceeds(rate, 1, most, conn->limits->rate_ms))
+		send_goaway_calm(conn);
+}
+
+static void weigh_tls(struct conn *conn)
+{
+	const struct limits *limits = conn->limits;
+
+	if (!tls_session_ready(conn->tls) && conn->bytes_in > limits->handshake)
+		conn_fail(conn, "too much before the TLS handshake was over");
+	if (rate_exceeds(&conn->key_updates, tls_session_key_updates(conn->tls),
+			 limits->key_updates, limits->rate_ms))
+		conn_fail(conn, "it changes its TLS keys too often");
+}
+
+void conn_weigh(struct conn *conn, size_t n)
+{
+	int64_t now = loop_now_us(conn->loop) / 1000;
+
+	if (now - conn->counted_since > conn->limits->rate_ms) {
+		conn->counted_since = now;
+		conn->received = conn->payload = 0;
+	}
+	conn->received += n;
+	if (conn->received / 8 > conn->payload + conn->limits->overhead)
+		send_goaway_calm(conn);
+	if (conn->tls)
+		weigh_tls(conn);
 }

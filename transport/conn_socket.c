@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "transport/conn_session.h"
+#include "transport/conn_inside.h"
 
 #define CALL_MAX ((size_t)8192)
 
@@ -49,7 +49,7 @@ static void open_records(struct conn *conn, const uint8_t *bytes, size_t n)
 		conn_fail(conn, err.text);
 }
 
-static void took(struct conn *conn, uint8_t *bytes, size_t n)
+static void received(struct conn *conn, uint8_t *bytes, size_t n)
 {
 	conn->bytes_in += n;
 	if (conn->tls)
@@ -76,7 +76,7 @@ void conn_receive(struct conn *conn)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n > 0)
-			took(conn, bytes, (size_t)n);
+			received(conn, bytes, (size_t)n);
 		else if (n == 0)
 			ended(conn);
 		else
@@ -147,7 +147,7 @@ static size_t gather(struct conn *conn, uint8_t *bytes)
 }
 
 /* What was gathered, to the socket; what it does not take, to the outbox. Is all of it gone? */
-static bool put(struct conn *conn, const uint8_t *bytes, size_t n)
+static bool write_chunk(struct conn *conn, const uint8_t *bytes, size_t n)
 {
 	struct error err;
 
@@ -171,7 +171,7 @@ static bool put_all(struct conn *conn)
 	size_t total = 0, n = 1;
 
 	while (total < conn->limits->written && (n = gather(conn, bytes)) > 0) {
-		bool gone = put(conn, bytes, n);
+		bool gone = write_chunk(conn, bytes, n);
 		wipe(bytes, n);
 		if (!gone)
 			return false;

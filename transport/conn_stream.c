@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "transport/conn_session.h"
+#include "transport/conn_inside.h"
 #include "transport/list.h"
 
 void conn_add_stream(struct conn *conn, struct stream *stream, int32_t id)
@@ -103,7 +103,7 @@ int conn_request(struct conn *conn, struct stream *stream, const nghttp2_nv *fie
 	int32_t id = nghttp2_submit_request(conn->session, NULL, fields, n, &data, stream);
 	if (id < 0) {
 		/* out of stream ids: another connection has them all again */
-		conn_say_goodbye(conn);
+		conn_send_goaway(conn);
 		conn_leave(conn);
 		return -1;
 	}

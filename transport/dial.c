@@ -154,7 +154,7 @@ static void attempt(struct dial *dial)
 	}
 	while (is_time(dial)) {
 		unsigned at = (dial->first + dial->n_tried++) % addresses->n;
-		try_next_in(dial, dial->options.limits->beside_ms);
+		try_next_in(dial, dial->options.limits->happy_eyeballs_ms);
 		metrics_dialed(dial->endpoint.text);
 		int fd = address_connect(&addresses->list[at], &err);
 		if (fd < 0 || add_link(dial, at, fd, &err) < 0)

@@ -155,8 +155,8 @@ void socket_prepare(int fd)
 		{IPPROTO_TCP, TCP_NODELAY, 1},
 		{SOL_SOCKET, SO_KEEPALIVE, 1},
 		{IPPROTO_TCP, TCP_KEEPIDLE, (int)(limits->silence_ms / 1000)},
-		{IPPROTO_TCP, TCP_KEEPINTVL, (int)(limits->asking_ms / 1000)},
-		{IPPROTO_TCP, TCP_KEEPCNT, (int)limits->questions},
+		{IPPROTO_TCP, TCP_KEEPINTVL, (int)(limits->keepalive_interval_ms / 1000)},
+		{IPPROTO_TCP, TCP_KEEPCNT, (int)limits->keepalive_probes},
 		{IPPROTO_TCP, TCP_USER_TIMEOUT, (int)limits->unacked_ms},
 	};
 

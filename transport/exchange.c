@@ -8,6 +8,7 @@
  * window closes. Invariant: a stream holds one message and one window at most.
  */
 #include "transport/exchange.h"
+#include "transport/pump_inside.h"
 
 #include <string.h>
 
@@ -30,7 +31,7 @@ void exchange_init(struct exchange *exchange, const struct exchange_side *side, 
 
 static void count(struct exchange *exchange)
 {
-	size_t now = exchange->message.capacity + exchange->behind.capacity;
+	size_t now = exchange->message.capacity + exchange->backlog.capacity;
 
 	*exchange->buffered += now - exchange->counted;
 	exchange->counted = now;
@@ -55,13 +56,13 @@ static void broken(struct exchange *exchange, enum error_code code, const char *
 static void settle(struct exchange *exchange)
 {
 	bool rest = is_single(exchange) ? !exchange->ended
-					: exchange->message.prefix_size > 0 && !exchange->held;
+					: exchange->message.prefix_size > 0 && !exchange->paused;
 
 	count(exchange);
-	if (*exchange->buffered > exchange->limits->messages && !exchange->deaf)
+	if (*exchange->buffered > exchange->limits->messages && !exchange->done_reading)
 		broken(exchange, ERR_RESOURCE_EXHAUSTED,
 		       "too many large messages at the same time: try again");
-	exchange->side->waits(exchange, rest && !exchange->deaf);
+	exchange->side->waits(exchange, rest && !exchange->done_reading);
 }
 
 /* That of a call of one may have brought a secret. */
@@ -76,7 +77,7 @@ static void used(struct exchange *exchange)
 {
 	drop_message(exchange);
 	arena_fini(&exchange->decoded);
-	exchange->told = is_single(exchange);
+	exchange->delivered = is_single(exchange);
 	count(exchange);
 }
 
@@ -88,7 +89,7 @@ static void tell_message(struct exchange *exchange)
 	struct error error;
 
 	exchange->side->waits(exchange, false);
-	exchange->told = true;
+	exchange->delivered = true;
 	exchange->decoded.cap = message_decoded_max(message->length, exchange->limits);
 	if (exchange->in)
 		pump_take(exchange->in, message->data, message->length);
@@ -99,7 +100,7 @@ static void tell_message(struct exchange *exchange)
 		exchange->side->broken(exchange, &error);
 	else if (events->message)
 		events->message(&exchange->rpc, decoded);
-	if (!exchange->held)
+	if (!exchange->paused)
 		used(exchange);
 }
 
@@ -109,8 +110,8 @@ static size_t tell(struct exchange *exchange, const uint8_t *bytes, size_t n)
 	size_t taken = 0;
 	struct error error;
 
-	exchange->telling = true;
-	while (taken < n && !exchange->held && !exchange->deaf) {
+	exchange->delivering = true;
+	while (taken < n && !exchange->paused && !exchange->done_reading) {
 		ssize_t part = wire_message_take(&exchange->message, bytes + taken, n - taken,
 						 exchange->limits->message, &error);
 		if (part < 0)
@@ -121,24 +122,24 @@ static size_t tell(struct exchange *exchange, const uint8_t *bytes, size_t n)
 			tell_message(exchange);
 		taken += part > 0 ? (size_t)part : 0;
 	}
-	exchange->telling = false;
-	return exchange->deaf ? n : taken;
+	exchange->delivering = false;
+	return exchange->done_reading ? n : taken;
 }
 
 static void tell_end(struct exchange *exchange)
 {
 	bool whole = wire_message_whole(&exchange->message);
 
-	if (!exchange->ended || exchange->held || exchange->deaf ||
-	    outbox_waiting(&exchange->behind) > 0)
+	if (!exchange->ended || exchange->paused || exchange->done_reading ||
+	    outbox_waiting(&exchange->backlog) > 0)
 		return;
-	if (is_single(exchange) && !exchange->told && whole)
+	if (is_single(exchange) && !exchange->delivered && whole)
 		tell_message(exchange);
-	else if (is_single(exchange) ? !exchange->told : exchange->message.prefix_size > 0)
+	else if (is_single(exchange) ? !exchange->delivered : exchange->message.prefix_size > 0)
 		broken(exchange, ERR_INTERNAL, "the stream ended without a complete message");
-	if (exchange->held || exchange->deaf)
+	if (exchange->paused || exchange->done_reading)
 		return;
-	exchange->deaf = true;
+	exchange->done_reading = true;
 	exchange->side->ended(exchange);
 }
 
@@ -149,10 +150,10 @@ void exchange_begin(struct exchange *exchange)
 
 void exchange_take(struct exchange *exchange, const uint8_t *bytes, size_t n)
 {
-	size_t taken = outbox_waiting(&exchange->behind) > 0 ? 0 : tell(exchange, bytes, n);
+	size_t taken = outbox_waiting(&exchange->backlog) > 0 ? 0 : tell(exchange, bytes, n);
 
 	if (taken < n)
-		outbox_add(&exchange->behind, bytes + taken, n - taken);
+		outbox_add(&exchange->backlog, bytes + taken, n - taken);
 	conn_consume(exchange->wire, taken);
 	settle(exchange);
 }
@@ -168,13 +169,13 @@ void rpc_stream_hold(struct rpc_stream *stream)
 {
 	struct exchange *exchange = (struct exchange *)stream;
 
-	exchange->held = true;
+	exchange->paused = true;
 	settle(exchange);
 }
 
 static void tell_behind(struct exchange *exchange)
 {
-	struct outbox *behind = &exchange->behind;
+	struct outbox *behind = &exchange->backlog;
 	size_t taken = tell(exchange, behind->bytes + behind->at, outbox_waiting(behind));
 
 	behind->at += taken;
@@ -190,14 +191,14 @@ void rpc_stream_resume(struct rpc_stream *stream)
 {
 	struct exchange *exchange = (struct exchange *)stream;
 
-	if (!exchange->held)
+	if (!exchange->paused)
 		return;
-	exchange->held = false;
-	if (exchange->telling)
+	exchange->paused = false;
+	if (exchange->delivering)
 		return;
-	if (exchange->told)
+	if (exchange->delivered)
 		used(exchange);
-	if (outbox_waiting(&exchange->behind) > 0)
+	if (outbox_waiting(&exchange->backlog) > 0)
 		tell_behind(exchange);
 	settle(exchange);
 	tell_end(exchange);
@@ -272,14 +273,14 @@ static void end_pumps(struct exchange *exchange, const struct error *outcome)
 
 void exchange_fini(struct exchange *exchange, const struct error *outcome)
 {
-	exchange->deaf = true;
+	exchange->done_reading = true;
 	chunks_drop(&exchange->wire->out);
 	if (exchange->in || exchange->out)
 		end_pumps(exchange, outcome);
 	if (exchange->rpc.events->closed)
 		exchange->rpc.events->closed(&exchange->rpc, outcome);
 	drop_message(exchange);
-	outbox_fini(&exchange->behind);
+	outbox_fini(&exchange->backlog);
 	count(exchange);
 	arena_fini(&exchange->decoded);
 	arena_fini(&exchange->rpc.arena);

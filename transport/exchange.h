@@ -39,14 +39,14 @@ struct exchange {
 	size_t counted;   /* of that, here */
 
 	struct wire_message message; /* arriving, or told and in use */
-	struct outbox behind;        /* what came behind a message that is held */
+	struct outbox backlog;       /* bytes that came after a message that is paused */
 	struct arena decoded;        /* the message */
 	struct pump *in, *out;       /* NULL: the messages are for the events */
-	bool told;                   /* the message is; of a single one for good */
-	bool telling, held;
-	bool ended; /* the other side sends no more */
-	bool deaf;  /* nothing more is told but room and the end */
-	bool full;  /* something was not taken for want of room */
+	bool delivered;              /* message was; a single message stays delivered */
+	bool delivering, paused;
+	bool ended;        /* the other side sends no more */
+	bool done_reading; /* no more messages are delivered, only room and the end */
+	bool full;         /* a message was refused because too much waits */
 };
 
 /* rpc.app, rpc.deadline and receives are its owner's to set. */
@@ -69,9 +69,5 @@ static inline bool exchange_is_finished(const struct exchange *exchange)
 
 /* Send what is encoded already, however much waits. */
 void exchange_send(struct exchange *exchange, struct chunk *chunk);
-
-/* Of pump.c: a message for it; there is no more to do, or cannot be. NULL is no pump. */
-void pump_take(struct pump *pump, const uint8_t *bytes, size_t n);
-void pump_end(struct pump *pump, const struct error *outcome);
 
 #endif

@@ -154,7 +154,7 @@ static void answer(struct visit *visit, bool complete)
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct visit *visit = arg;
-	const size_t most = limits_default.visit;
+	const size_t most = limits_default.http_request;
 	char *free_room = visit->request + visit->received;
 	ssize_t n = recv(fd, free_room, most - visit->received, 0);
 
@@ -177,9 +177,9 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 static void on_accepted(struct acceptor *acceptor, int fd)
 {
 	struct http *http = container_of(acceptor, struct http, acceptor);
-	struct visit *visit = mem_alloc(sizeof(*visit) + limits_default.visit + 1);
+	struct visit *visit = mem_alloc(sizeof(*visit) + limits_default.http_request + 1);
 
-	if (http->n_visits == limits_default.visits)
+	if (http->n_visits == limits_default.http_connections)
 		end(of_waiter(http->visits.first));
 	http->n_visits++;
 	visit->http = http;
@@ -203,7 +203,7 @@ int http_new(struct http **ret, struct loop *loop, const char *endpoint, bool al
 	http->loop = loop;
 	http->pages = pages;
 	http->arg = arg;
-	waitlist_init(&http->visits, loop, limits_default.visit_ms, on_expired);
+	waitlist_init(&http->visits, loop, limits_default.http_connection_ms, on_expired);
 	*ret = http;
 	return 0;
 }

@@ -3,70 +3,71 @@
 #define ZCSI_LIMITS_H
 
 /*
- * What a peer may make us hold, do or wait for: every bound of the transport in one table. Sizes
- * are bytes, times milliseconds. tests/limits has the attack that each of them stops, and the test
- * that fails without it.
+ * Every bound of the transport on the memory, work and time that a peer can cost, in one table.
+ * Sizes are bytes, times milliseconds; rate_ms is the period of all "per period" counts. tests/limits
+ * names the attack that each limit stops, and the test that fails without it.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct limits {
-	unsigned connections; /* at one server */
-	unsigned strangers;   /* of them, those that have not begun to speak HTTP/2 */
-	unsigned accepts;     /* of connections, reads of one, bytes written to it: */
-	unsigned reads;
-	size_t written;         /* before it is somebody else's turn */
-	unsigned streams;       /* open or still running, on one connection */
-	unsigned calls;         /* waiting or running, in one server */
-	uint32_t stream_window; /* HTTP/2 flow control, ours */
-	uint32_t connection_window;
-	uint32_t frame;           /* of DATA, at most, both ways */
-	size_t queued;            /* on one stream, until the peer takes it */
-	size_t header_list;       /* RFC 9113 6.5.2: names + values + 32 each */
-	size_t message;           /* one request or response, from its prefix */
-	size_t messages;          /* received and not used yet, in one server */
-	size_t decoded;           /* of one message in memory; and no more than */
-	size_t decoded_base;      /* this and */
-	size_t decoded_per_byte;  /* so much for each of its bytes */
-	unsigned nesting;         /* of messages in a message; CSI's deepest is 5 */
-	unsigned resets_received; /* burst, then */
-	unsigned resets_per_second;
-	unsigned resets_sent;   /* that a peer may provoke in rate_ms */
-	unsigned pings;         /* between two of our answers */
-	unsigned pending_acks;  /* PING and SETTINGS acknowledgements the peer does not read */
-	unsigned frames;        /* that wait for a peer to read */
-	unsigned continuations; /* frames of one header block */
-	size_t handshake;       /* bytes of TLS before it is over: certificates, mostly */
-	unsigned key_updates;   /* of TLS, in rate_ms */
-	size_t overhead; /* an eighth of what comes may pass the payload by this, in rate_ms */
-	unsigned lines;  /* of log about calls that failed, at one server in rate_ms */
-	int64_t rate_ms;
-	int64_t handshake_ms; /* connection preface and first SETTINGS */
-	int64_t settings_ack_ms;
-	int64_t receive_ms; /* a request of one message, to END_STREAM; one of many, to its end */
-	int64_t write_ms;   /* without the peer taking a byte */
-	int64_t drain_ms;   /* for streams to end by themselves when the server stops */
-	int64_t linger_ms;  /* for the peer to hang up, when all is said */
-	int64_t goaway_ms;  /* between the two GOAWAYs, unless the peer answers sooner */
-	int64_t connect_ms; /* a client's connect */
-	int64_t beside_ms;  /* before it tries the next address beside (RFC 8305 5) */
-	int64_t pause_ms;   /* before it connects again: the first time, then longer, up to */
-	int64_t pause_most_ms;
-	int64_t wait_ms;    /* a client's call for a connection */
-	int64_t ping_ms;    /* for the answer to a PING, from a peer that let a call time out */
-	unsigned repeats;   /* of a client's call that the server did nothing about */
-	int64_t call_ms;    /* a client's call whose caller set no deadline */
-	int64_t silence_ms; /* of a TCP peer, before the kernel asks whether it lives, */
-	int64_t asking_ms;  /* again after this, */
-	unsigned questions; /* and gives it up after so many without an answer */
-	int64_t unacked_ms; /* for a TCP peer to acknowledge what it was sent */
-	int64_t accept_ms;  /* of rest, when there is no descriptor to accept with */
-	unsigned visits;    /* open, of HTTP/1.1 */
-	size_t visit;       /* the request of one, its header included */
-	int64_t visit_ms;   /* from accept to close */
+	unsigned connections;       /* open at one server */
+	unsigned handshaking;       /* connections before their first HTTP/2 frame, at one server */
+	unsigned accepts;           /* connections accepted in one turn of the loop */
+	unsigned reads;             /* reads of one connection in one turn of the loop */
+	size_t written;             /* bytes written to one connection in one turn of the loop */
+	unsigned streams;           /* open or still running on one connection */
+	unsigned calls;             /* waiting or running in one server */
+	uint32_t stream_window;     /* our flow-control window of a stream (RFC 9113, 5.2) */
+	uint32_t connection_window; /* our flow-control window of a connection */
+	uint32_t frame;             /* payload of one DATA frame, in both directions */
+	size_t queued;              /* bytes of one stream that wait for the peer to read */
+	size_t header_list;         /* names + values + 32 each (RFC 9113, 6.5.2) */
+	size_t message;             /* one encoded request or response, without its prefix */
+	size_t messages;            /* bytes received and not used yet, in one server */
+	size_t decoded;             /* memory of one decoded message */
+	size_t decoded_base;        /* memory of one decoded message, and in addition */
+	size_t decoded_per_byte;    /* this for each byte of its encoding */
+	unsigned nesting;           /* depth of messages in a message; CSI's deepest is 5 */
+	unsigned resets_received;   /* RST_STREAM frames in a burst */
+	unsigned resets_per_second; /* RST_STREAM frames a second after the burst */
+	unsigned resets_sent;       /* RST_STREAM frames that a peer provokes per period */
+	unsigned pings;             /* PING frames received between two of our answers */
+	unsigned pending_acks;  /* PING and SETTINGS acknowledgements that the peer does not read */
+	unsigned frames;        /* frames that wait for the peer to read */
+	unsigned continuations; /* CONTINUATION frames of one header block */
+	size_t handshake;       /* bytes received before the TLS handshake is complete */
+	unsigned key_updates;   /* TLS key updates per period */
+	size_t overhead;        /* bytes per period beyond eight times the payload */
+	unsigned log_lines;     /* lines about failed calls, at one server per period */
+	int64_t rate_ms;        /* the period */
+	int64_t handshake_ms;   /* from connect to the first SETTINGS frame */
+	int64_t settings_ack_ms;   /* until our SETTINGS are acknowledged */
+	int64_t receive_ms;        /* until a request, or one message of a stream, is complete */
+	int64_t write_ms;          /* in which the peer takes no byte */
+	int64_t drain_ms;          /* until streams are reset when the server stops */
+	int64_t linger_ms;         /* until a finished connection is closed if the peer does not */
+	int64_t goaway_ms;         /* between the two GOAWAY frames if the peer does not answer */
+	int64_t connect_ms;        /* of a client's connect(2) */
+	int64_t happy_eyeballs_ms; /* until a client tries the next address too (RFC 8305, 5) */
+	int64_t pause_ms;          /* before a client's first reconnect; it doubles each time */
+	int64_t pause_most_ms;     /* before any reconnect */
+	int64_t wait_ms;           /* of a client's call for a connection */
+	int64_t ping_ms;           /* until a server that let a call time out answers a PING */
+	unsigned repeats;          /* of a client's call that the server did not begin */
+	int64_t call_ms;           /* of a client's call whose caller set no deadline */
+	int64_t silence_ms;        /* of a TCP peer until the first keepalive probe (tcp(7)) */
+	int64_t keepalive_interval_ms; /* between two keepalive probes */
+	unsigned keepalive_probes;     /* without an answer until the connection is closed */
+	int64_t unacked_ms;        /* until a TCP peer acknowledges sent bytes (TCP_USER_TIMEOUT) */
+	int64_t accept_ms;         /* of rest when no descriptor is left to accept with */
+	unsigned http_connections; /* open HTTP/1.1 connections of the monitor */
+	size_t http_request;       /* one HTTP/1.1 request with its header */
+	int64_t http_connection_ms; /* from accept to close of an HTTP/1.1 connection */
 };
 
+/* For CSI and other services of small messages. */
 extern const struct limits limits_default;
 /* For a connection that carries one stream of much data. */
 extern const struct limits limits_bulk;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "transport/exchange.h"
+#include "transport/pump_inside.h"
 #include "transport/message.h"
 
 #define FIELD     1

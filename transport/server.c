@@ -16,7 +16,7 @@
 #include "transport/list.h"
 #include "transport/metrics.h"
 #include "transport/reflection.h"
-#include "transport/server_call.h"
+#include "transport/server_inside.h"
 
 #define CROWD 32
 
@@ -119,7 +119,7 @@ static bool make_room(struct server *server)
 			n_strangers++;
 		}
 	}
-	if (n_strangers >= limits->strangers)
+	if (n_strangers >= limits->handshaking)
 		idle = stranger;
 	else if (server->n_peers < limits->connections)
 		return true;

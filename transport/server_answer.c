@@ -39,9 +39,9 @@ static void log_failure(struct server *server, const struct log_field *fields, u
 {
 	const struct limits *limits = server->limits;
 
-	if (!rate_exceeds(&server->failures, 1, limits->lines, limits->rate_ms))
+	if (!rate_exceeds(&server->failures, 1, limits->log_lines, limits->rate_ms))
 		log_write(LOG_INFO, fields, n);
-	else if (server->failures.count == limits->lines + 1)
+	else if (server->failures.count == limits->log_lines + 1)
 		log_warn("more calls fail than are logged");
 }
 
@@ -79,7 +79,7 @@ void server_conclude(struct server_stream *stream, const struct error *error)
 	log_call(stream, error);
 	waitlist_remove(&stream->receiving);
 	stream->base.done = true;
-	stream->exchange.deaf = true;
+	stream->exchange.done_reading = true;
 	stream->outcome = &exchange_ok;
 	if (error->code == ERR_OK)
 		return;

@@ -6,8 +6,8 @@
  * the rest is asked of those that are open.
  */
 #include "common/metrics.h"
-#include "transport/conn_figures.h"
-#include "transport/server_call.h"
+#include "transport/conn_stats.h"
+#include "transport/server_inside.h"
 
 static const struct metric in_flight =
 	METRIC(GAUGE, "zcsi_rpc_in_flight", "Calls that have begun and not ended.");

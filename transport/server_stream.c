@@ -13,8 +13,9 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "transport/conn_figures.h"
+#include "transport/conn_stats.h"
 #include "transport/metrics.h"
+#include "transport/pump_inside.h"
 
 /* Why a request is no call: its answer, for when all of it has come. */
 struct refusal {

@@ -9,7 +9,7 @@
 
 #include "transport/exchange.h"
 #include "transport/rpc_inside.h"
-#include "transport/server_call.h"
+#include "transport/server_inside.h"
 
 /* A call on the wire. */
 struct server_stream {
@@ -27,17 +27,8 @@ struct server_stream {
 	const struct error *outcome; /* NULL until there is one */
 };
 
-/* What is sent, and what is logged when nothing more will be: server_answer.c. */
-void server_send(struct exchange *exchange, struct chunk *chunk);
-void server_finish(struct exchange *exchange, const struct error *error);
-void server_conclude(struct server_stream *stream, const struct error *error);
-void server_refuse(struct server_stream *stream, int http_status, const struct error *error);
-
 /* Call passed(stream) in ms, unless the call has no deadline. */
 void server_watch_deadline(struct server_stream *stream, int64_t ms, void (*passed)(void *arg));
-/* Take it back from the workers, if it is with them; false: it is running. */
-bool server_call_withdraw(struct rpc_call *call);
-
 static inline struct server_stream *server_stream_of(struct exchange *exchange)
 {
 	return (struct server_stream *)exchange->wire;

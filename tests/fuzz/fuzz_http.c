@@ -24,7 +24,7 @@ static struct {
 	struct input input;
 	char reply[REPLY_MAX + 1];
 	size_t n_reply;
-	bool deaf; /* he did not take all at once, or hung up */
+	bool done_reading; /* he did not take all at once, or hung up */
 } ends;
 
 static int write_small(FILE *out, void *arg)
@@ -104,7 +104,7 @@ static void act(uint8_t decision)
 		world_pass(ms[amount % COUNT(ms)]);
 	if ((decision & 3) == 3)
 		ends.visitor->problem = ECONNRESET;
-	ends.deaf |= decision & 1;
+	ends.done_reading |= decision & 1;
 	world_turn();
 }
 
@@ -123,7 +123,7 @@ static void check_reply(void)
 	const char *line = strstr(ends.reply, "\r\nContent-Length: ");
 	MUST(line && sscanf(line, "\r\nContent-Length: %zu\r\n", &length) == 1);
 	MUST(strlen(body) <= length);
-	MUST(strlen(body) == length || strlen(body) == 0 || ends.deaf);
+	MUST(strlen(body) == length || strlen(body) == 0 || ends.done_reading);
 }
 
 void fuzz_one(const uint8_t *bytes, size_t n)

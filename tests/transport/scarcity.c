@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "transport/conn_session.h"
+#include "transport/conn_inside.h"
 
 static struct {
 	atomic_int whose; /* allocations fail */

@@ -76,7 +76,7 @@ static void assert_answered(void)
 static void next_address_is_tried_at_once(void **state)
 {
 	(void)state;
-	client.limits.beside_ms = NEVER;
+	client.limits.happy_eyeballs_ms = NEVER;
 	assert_answered();
 }
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "transport/conn_session.h"
+#include "transport/conn_inside.h"
 #include "transport/exchange.h"
 #include "transport/pump.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "transport/conn_session.h"
+#include "transport/conn_inside.h"
 #include "transport/exchange.h"
 
 #define MANY 10000
@@ -28,7 +28,7 @@ static void measure(struct side *side)
 	waiting = wire->out.size;
 	unused = wire->unused;
 	window = nghttp2_session_get_stream_local_window_size(wire->conn->session, wire->id);
-	assert_true(outbox_waiting(&exchange->behind) == unused);
+	assert_true(outbox_waiting(&exchange->backlog) == unused);
 }
 
 static void wait_for_standstill(struct side *reader)

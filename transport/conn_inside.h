@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CONN_SESSION_H
-#define ZCSI_CONN_SESSION_H
+#ifndef ZCSI_CONN_INSIDE_H
+#define ZCSI_CONN_INSIDE_H
 
 /* struct conn, shared by conn.c and the other conn_*.c, each of which has one side of it. */
 
@@ -69,7 +69,7 @@ void conn_count(struct conn *conn, struct rate *rate, unsigned most);
 /* The connection is over, for the first reason given. */
 void conn_fail(struct conn *conn, const char *problem);
 /* The second GOAWAY. */
-void conn_say_goodbye(struct conn *conn);
+void conn_send_goaway(struct conn *conn);
 /* Tell the role, once, that no new stream can be opened. */
 void conn_leave(struct conn *conn);
 /* conn_stream.c */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_SERVER_CALL_H
-#define ZCSI_SERVER_CALL_H
+#ifndef ZCSI_SERVER_INSIDE_H
+#define ZCSI_SERVER_INSIDE_H
 
 /* The server itself, shared by server.c and what looks after its calls (server_stream.h). */
 
 #include "transport/acceptor.h"
 #include "transport/conn.h"
+#include "transport/exchange.h"
 #include "transport/rate.h"
 #include "transport/server.h"
 #include "transport/waitlist.h"
@@ -48,6 +49,8 @@ struct peer {
 	struct tls_names *names; /* of its certificate; NULL without TLS, or before a call */
 };
 
+struct server_stream; /* server_stream.h */
+
 extern const struct conn_role server_role;
 
 /* May the peer call the service? */
@@ -57,5 +60,14 @@ void server_peer_release(struct peer *peer);
 /* What arrives, or is taken, too slowly. */
 void server_receive_expired(struct waiter *waiter);
 void server_send_expired(struct waiter *waiter);
+
+/* What is sent, and what is logged when nothing more will be: server_answer.c. */
+void server_send(struct exchange *exchange, struct chunk *chunk);
+void server_finish(struct exchange *exchange, const struct error *error);
+void server_conclude(struct server_stream *stream, const struct error *error);
+void server_refuse(struct server_stream *stream, int http_status, const struct error *error);
+
+/* Take it back from the workers, if it is with them; false: it is running. */
+bool server_call_withdraw(struct rpc_call *call);
 
 #endif

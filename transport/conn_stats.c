@@ -4,12 +4,12 @@
  *
  * Invariant: its words are few and its own, whatever the text of its problem says.
  */
-#include "transport/conn_figures.h"
+#include "transport/conn_stats.h"
 
 #include <sys/socket.h>
 
 #include "common/clock.h"
-#include "transport/conn_session.h"
+#include "transport/conn_inside.h"
 
 const char *conn_outcome(const struct conn *conn)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CONN_FIGURES_H
-#define ZCSI_CONN_FIGURES_H
+#ifndef ZCSI_CONN_STATS_H
+#define ZCSI_CONN_STATS_H
 
 /* What metrics and the log tell of a connection. Loop thread only. */
 
