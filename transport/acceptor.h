@@ -28,8 +28,9 @@ struct acceptor {
 };
 
 /*
- * Where it would listen, without doing so: -1 when it would be in plain text where it must not be,
- * or the endpoint is none. Blocks as endpoint_resolve does.
+ * Resolve where an acceptor would listen, without listening. Returns -1 when the endpoint is
+ * invalid, or would be in plain text beyond loopback without allow_plaintext. Blocks as
+ * endpoint_resolve does.
  */
 int acceptor_address(const char *endpoint, bool allow_plaintext, struct endpoint *ret_endpoint,
 		     struct address *ret_address, struct error *err);
@@ -40,7 +41,7 @@ int acceptor_address(const char *endpoint, bool allow_plaintext, struct endpoint
 int acceptor_open(struct acceptor *acceptor, struct loop *loop, const char *endpoint,
 		  void (*accepted)(struct acceptor *acceptor, int fd), bool allow_plaintext,
 		  struct error *err);
-/* Its unix socket is removed. Closed already is fine. */
+/* Stop listening and remove the unix socket. Does nothing when it is closed already. */
 void acceptor_close(struct acceptor *acceptor);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Who may call what: a list of names, compared one by one.
+ * The list of --allow: which names may call which services.
  *
- * Invariant: with a list, whoever is not in it is refused, for services that it does not mention
- * too.
+ * Invariant: with a list, a name that is not in it is refused, for services that the list does not
+ * mention too.
  */
 #include "transport/allow.h"
 
@@ -15,7 +15,9 @@
 
 #define SERVICE_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_."
 
-/* Where the name begins in "SERVICE=NAME", or in "NAME", be it a URI with an "=" in it. */
+/*
+ * Returns the beginning of the name in "SERVICE=NAME", or in "NAME", which may be a URI with a "=".
+ */
 static const char *name_in(const char *entry)
 {
 	size_t n = strspn(entry, SERVICE_LETTERS);

@@ -3,9 +3,9 @@
 #define ZCSI_ALLOW_H
 
 /*
- * Who may call what, as --allow says it: NAME may call every service, SERVICE=NAME that one. A name
- * is one of those in the caller's certificate, written as there; there are no wildcards. An empty
- * list lets everybody in whom the CA vouches for.
+ * The list of --allow: NAME may call every service, SERVICE=NAME that service alone. A name is one
+ * of those in the caller's certificate, written as there; there are no wildcards. With an empty
+ * list every certificate of the CA may call.
  */
 
 #include "common/error.h"

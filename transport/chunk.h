@@ -12,8 +12,9 @@ struct chunk {
 	const uint8_t *bytes;
 	size_t size; /* at least 1 */
 	/*
-	 * It is its owner's again: all of it was taken, and it may be added at once; or the queue
-	 * is dropped, which only a stream that is finished does. NULL: nobody asks.
+	 * Called when the chunk was sent or its queue was dropped. In the first case the owner may
+	 * queue it again from here. A queue is dropped only when its stream is finished. May be
+	 * NULL.
 	 */
 	void (*gone)(struct chunk *chunk);
 	struct chunk *next;
@@ -26,7 +27,10 @@ struct chunks {
 	size_t size; /* of all that waits */
 };
 
-/* One with memory of its own, which goes when it is gone; the caller fills bytes. */
+/*
+ * Returns a chunk with memory of its own, freed after it was sent or dropped. The caller fills
+ * *ret_bytes.
+ */
 struct chunk *chunk_new(size_t size, uint8_t **ret_bytes);
 /* The gone of such a one that may hold a secret. */
 void chunk_wipe(struct chunk *chunk);

@@ -2,7 +2,7 @@
 #ifndef ZCSI_CLIENT_INSIDE_H
 #define ZCSI_CLIENT_INSIDE_H
 
-/* What a client's kinds of calls share. Loop thread only. */
+/* Shared by a client's kinds of calls. Loop thread only. */
 
 #include "transport/client.h"
 #include "transport/exchange.h"

@@ -84,7 +84,7 @@ static void on_timer(void *arg)
 	tell_closed(stream);
 }
 
-/* What the call does */
+/* Callbacks of the exchange: the call sends */
 
 static void on_send(struct exchange *exchange, struct chunk *chunk)
 {
@@ -133,7 +133,7 @@ static const struct exchange_side client_side = {
 	.waits = on_waits,
 };
 
-/* What the connection reports */
+/* Callbacks of the connection: the server answers */
 
 static void on_headed(struct stream *base)
 {

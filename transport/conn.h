@@ -3,10 +3,10 @@
 #define ZCSI_CONN_H
 
 /*
- * One HTTP/2 connection, either side: it keeps the peer within the limits and carries streams
- * (conn_stream.h); what they mean is for its role (server_stream.c, client.c). Loop thread only.
- * Its own event handlers, conn_pump and conn_free free it; a role's functions call neither for the
- * connection they are called by.
+ * A HTTP/2 connection, either side. It keeps the peer within the limits and carries streams
+ * (conn_stream.h), which belong to its role (server_stream.c, client.c). Loop thread only. Only its
+ * own event handlers, conn_pump and conn_free free it; a role's callback calls neither for its own
+ * connection.
  */
 
 #include <nghttp2/nghttp2.h>
@@ -34,7 +34,10 @@ struct conn_role {
 	void (*ended)(struct stream *stream);
 	/* All that was given to conn_send is on its way, and conn_end has not been called. */
 	void (*emptied)(struct stream *stream);
-	/* It is still there some time after conn_drain; and after that time again. Server only. */
+	/*
+	 * The stream still exists drain_ms after conn_drain; called again after that time. Server
+	 * only.
+	 */
 	void (*overdue)(struct stream *stream);
 	/* Last; frees the stream. Why it was reset, or NO_ERROR; with its connection, what its
 	 * peer did wrong, or CANCEL. */
@@ -52,9 +55,15 @@ struct conn_role {
  */
 struct conn *conn_new(struct loop *loop, int fd, bool connecting, const struct conn_role *role,
 		      const struct limits *limits, void *owner);
-/* It speaks TLS: right after conn_new. host as in tls_session.h; both outlive it. */
+/*
+ * Speak TLS on the connection. Call right after conn_new. host: as in tls_session.h; tls and host
+ * outlive it.
+ */
 void conn_secure(struct conn *conn, struct tls *tls, const char *host);
-/* Of its certificate, the caller's to free; NULL without TLS. Once a stream is open. */
+/*
+ * Returns the names in the peer's certificate, to be freed by the caller; NULL without TLS. Valid
+ * once a stream is open.
+ */
 struct tls_names *conn_peer_names(const struct conn *conn);
 void *conn_owner(const struct conn *conn);
 bool conn_is_idle(const struct conn *conn); /* no streams */

@@ -55,7 +55,7 @@ struct conn {
 /* Bytes, both ways (conn_socket.c). */
 void conn_receive(struct conn *conn);
 void conn_flush(struct conn *conn);
-/* What is left to say to a peer that is about to be left: as much as the socket takes at once. */
+/* Write what is left before the connection is closed: as much as the socket takes at once. */
 void conn_last_words(struct conn *conn);
 
 /* NULL: out of memory. What nghttp2 has of it (conn_memory.c): the connection fails without. */
@@ -63,7 +63,10 @@ nghttp2_session *conn_session_new(struct conn *conn);
 nghttp2_mem conn_memory(struct conn *conn);
 /* Give nghttp2 what was read. */
 void conn_feed(struct conn *conn, const uint8_t *bytes, size_t n);
-/* That was n bytes on the wire: too many for so little? That was one more: too many of them? */
+/*
+ * Count n received bytes, or one event of a rate. A peer beyond its limit gets GOAWAY
+ * (ENHANCE_YOUR_CALM).
+ */
 void conn_weigh(struct conn *conn, size_t n);
 void conn_count(struct conn *conn, struct rate *rate, unsigned most);
 /* The connection is over, for the first reason given. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What nghttp2 reports of a connection: header fields, data, frames and closed streams become calls
- * of the role. What a peer overdoes is conn_budget.c's.
+ * Callbacks of nghttp2: header fields, data, frames and closed streams become calls of the role. At
+ * the end of the file, the rates that a peer may not exceed: PINGs, provoked resets, TLS key
+ * updates, frames that cost more than they carry.
  *
  * Invariant: a callback always returns 0; nghttp2 1.52 leaks when on_stream_close fails
  * (CVE-2023-35945).
@@ -43,7 +44,7 @@ static struct stream *find(struct conn *conn, int32_t id)
 	return conn->found;
 }
 
-/* What nghttp2 reports */
+/* Callbacks of nghttp2 */
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {

@@ -146,7 +146,10 @@ static size_t gather(struct conn *conn, uint8_t *bytes)
 	}
 }
 
-/* What was gathered, to the socket; what it does not take, to the outbox. Is all of it gone? */
+/*
+ * Write the gathered bytes to the socket, and queue the rest in the outbox. Returns true when all
+ * were written.
+ */
 static bool write_chunk(struct conn *conn, const uint8_t *bytes, size_t n)
 {
 	struct error err;

@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONN_STATS_H
 #define ZCSI_CONN_STATS_H
 
-/* What metrics and the log tell of a connection. Loop thread only. */
+/* Facts about a connection for metrics and the log. Loop thread only. */
 
 #include "transport/conn.h"
 #include "transport/endpoint.h"

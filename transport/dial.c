@@ -178,7 +178,7 @@ struct conn *dial_conn(struct dial *dial)
 	return dial->link->conn;
 }
 
-/* What becomes of a connection */
+/* Results of a connect */
 
 static void arrive(struct dial_link *link)
 {

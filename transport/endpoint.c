@@ -195,8 +195,8 @@ static int make_directory_of(const struct endpoint *endpoint, struct error *err)
 }
 
 /*
- * Who called listen(2) lives. A program that it was just starting when it was killed still has the
- * socket until its exec, and lets us connect.
+ * Returns true if the process that called listen(2) still runs. A child that it was spawning when
+ * it was killed keeps the socket open until its exec, and connect(2) succeeds.
  */
 static bool listener_lives(int connected)
 {

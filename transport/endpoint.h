@@ -30,8 +30,8 @@ struct address {
 int endpoint_parse(const char *text, struct endpoint *ret, struct error *err);
 
 /*
- * Its addresses, max at most: how many. Blocks on DNS for a host that is a name, for as long as
- * the resolver takes.
+ * Resolve an endpoint to at most max addresses. Returns their number. Blocks on DNS when the host
+ * is a name, for as long as the resolver takes.
  */
 int endpoint_resolve(const struct endpoint *endpoint, struct address *ret, unsigned max,
 		     struct error *err);

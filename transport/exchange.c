@@ -65,7 +65,7 @@ static void settle(struct exchange *exchange)
 	exchange->side->waits(exchange, rest && !exchange->done_reading);
 }
 
-/* That of a call of one may have brought a secret. */
+/* Wipe the message of a unary call: it may hold a secret. */
 static void drop_message(struct exchange *exchange)
 {
 	if (is_single(exchange) && exchange->message.data)
@@ -260,7 +260,7 @@ void exchange_emptied(struct exchange *exchange)
 
 /* The end */
 
-/* What they had still to do is lost, whatever the call has come to. */
+/* End both pumps with an error, also when the call succeeded: their remaining data is lost. */
 static void end_pumps(struct exchange *exchange, const struct error *outcome)
 {
 	struct error error = *outcome;

@@ -16,7 +16,7 @@ struct exchange;
 
 extern const struct error exchange_ok; /* an outcome */
 
-/* What a server and a client do each in its way. */
+/* The functions in which a server's exchange and a client's differ. */
 struct exchange_side {
 	void (*send)(struct exchange *exchange, struct chunk *chunk);
 	void (*finish)(struct exchange *exchange, const struct error *error);
@@ -55,9 +55,9 @@ void exchange_init(struct exchange *exchange, const struct exchange_side *side, 
 /* Tell closed, and free what it holds. */
 void exchange_fini(struct exchange *exchange, const struct error *outcome);
 
-/* Its events are known. */
+/* Start to deliver messages. Call when rpc.events is set. */
 void exchange_begin(struct exchange *exchange);
-/* What the connection reports. */
+/* Reports of the connection: n bytes came; the peer sends no more; all queued bytes were taken. */
 void exchange_take(struct exchange *exchange, const uint8_t *bytes, size_t n);
 void exchange_end(struct exchange *exchange);
 void exchange_emptied(struct exchange *exchange);

@@ -101,7 +101,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 	send_reply(arg);
 }
 
-/* What the first line asks for; it is cut up. */
+/* Find the page that the request line asks for. Cuts the line up. */
 static enum outcome find_page(const struct http_page *pages, char *line, bool *ret_head,
 			      const struct http_page **ret_page)
 {

@@ -74,7 +74,10 @@ void loop_post(struct loop *loop, struct loop_task *task)
 	loop->last = &task->next;
 }
 
-/* What the loop needs is ours to bound, and without it nothing goes on: it aborts as ours does. */
+/*
+ * Memory of libevent: bounded by our own limits, so when it is out the process aborts, as in
+ * common/mem.
+ */
 static void give_memory(void)
 {
 	event_set_mem_functions(mem_alloc, mem_resize, free);

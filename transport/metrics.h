@@ -2,7 +2,10 @@
 #ifndef ZCSI_TRANSPORT_METRICS_H
 #define ZCSI_TRANSPORT_METRICS_H
 
-/* What the transport counts: a function for each event, and one that tells them all. Any thread. */
+/*
+ * Counters of the transport: a function for each event, and transport_metrics, which writes them
+ * all. Any thread.
+ */
 
 #include <stdint.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #define ZCSI_MONITOR_H
 
 /*
- * What a daemon says of itself over HTTP: /metrics for Prometheus, /health/live and /health/ready
- * for who restarts it or sends it calls. Loop thread only.
+ * A daemon's HTTP pages: /metrics for Prometheus; /health/live and /health/ready for what restarts
+ * the daemon or routes calls to it. Loop thread only.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 struct monitor;
 
-/* What the application adds. Called on the loop, so neither may block; both may be NULL. */
+/* Callbacks of the application, on the loop: they must not block. Both may be NULL. */
 struct monitor_app {
 	void (*metrics)(void *app, FILE *out);
 	/* 0 when calls would be served; -1 says why they would not. */

@@ -13,7 +13,7 @@ struct rate {
 	unsigned count;
 };
 
-/* It happened n times more: is that more than most since they are counted, at most ms ago? */
+/* Count n more events. Returns true when there were more than most in the current period of ms. */
 static inline bool rate_exceeds(struct rate *rate, unsigned n, unsigned most, int64_t ms)
 {
 	int64_t now = now_ms();

@@ -24,7 +24,7 @@
 #include "transport/chunk.h"
 #include "transport/workers.h"
 
-/* What a path names. */
+/* The service and method that a path names. */
 struct rpc_target {
 	const char *service;
 	const struct rpc_method *method;

@@ -56,7 +56,10 @@ void server_free(struct server *server)
 
 /* Peers */
 
-/* What a crowd had goes back when half of it has left: one who stays keeps the heap large. */
+/*
+ * Return free memory to the kernel when half of the connections have gone: one that stays keeps the
+ * heap large.
+ */
 static void give_memory_back(struct server *server)
 {
 	if (server->most_peers < CROWD || server->n_peers >= server->most_peers / 2)
@@ -145,7 +148,10 @@ int server_check_allowed(const struct peer *peer, const char *service, struct er
 	return allow_check(&peer->listener->offer.trust->allow, peer->names, service, err);
 }
 
-/* What every endpoint has comes last, so that a program may serve its own instead. */
+/*
+ * Append the services of every endpoint. They come last, so that a program can serve its own
+ * instead.
+ */
 static const struct rpc_service **add_services(const struct rpc_service *const *services)
 {
 	static const struct rpc_service *const everywhere[] = {&health_service, &reflection_service,

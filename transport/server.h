@@ -24,7 +24,9 @@ struct server *server_new(struct loop *loop, struct workers *workers, const stru
 /* After loop_run has returned; closes what is open. */
 void server_free(struct server *server);
 
-/* What is served and to whom; what it points to outlives the server. */
+/*
+ * The services of an endpoint, and its callers. Everything that it points to outlives the server.
+ */
 struct server_offer {
 	const struct rpc_service *const *services; /* the last one NULL */
 	void *app;                                 /* call->app of every handler */
@@ -45,7 +47,9 @@ int server_listen(struct server *server, const char *endpoint, const struct serv
 void server_drain(struct server *server, void (*drained)(void *arg), void *arg);
 bool server_is_draining(const struct server *server);
 
-/* Its connections and calls at the moment, and the bytes that it moved (common/metrics.h). */
+/*
+ * Write the numbers of open connections and running calls, and the bytes moved (common/metrics.h).
+ */
 void server_metrics(const struct server *server, FILE *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What the gRPC server answers: a header list, messages, trailers with the outcome; or one header
- * list for all of it, when a call fails before its first message (gRPC doc/PROTOCOL-HTTP2.md,
+ * Answers of the gRPC server: a header list, messages, and trailers with the outcome; or a single
+ * header list when a call fails before its first message (gRPC doc/PROTOCOL-HTTP2.md,
  * "Trailers-Only").
  *
  * Invariant: a call has one outcome, and is logged when that is known.
@@ -45,7 +45,9 @@ static void log_failure(struct server *server, const struct log_field *fields, u
 		log_warn("more calls fail than are logged");
 }
 
-/* One line a call; an OK of what runs on the loop (Probe, every few seconds) only for debugging. */
+/*
+ * Log one line per call. OK calls of inline methods (Probe, every few seconds) are logged at debug.
+ */
 static void log_call(const struct server_stream *stream, const struct error *error)
 {
 	const struct rpc_method *method = stream->target.method;
@@ -137,7 +139,7 @@ static void answer_only(struct server_stream *stream, int http_status, const str
 	conn_respond_only(&stream->base, ending.fields, COUNT(ending.fields));
 }
 
-/* Who does not speak gRPC gets a text to read. */
+/* Answer a client that does not speak gRPC with a text. */
 static void answer_http(struct server_stream *stream, int http_status, const struct error *error)
 {
 	struct ending *ending = arena_alloc(&stream->exchange.rpc.arena, sizeof(*ending));

@@ -57,11 +57,11 @@ extern const struct conn_role server_role;
 int server_check_allowed(const struct peer *peer, const char *service, struct error *err);
 /* The connection or a call of the peer is gone: free what nothing refers to any more. */
 void server_peer_release(struct peer *peer);
-/* What arrives, or is taken, too slowly. */
+/* A message arrives too slowly; an answer is read too slowly. */
 void server_receive_expired(struct waiter *waiter);
 void server_send_expired(struct waiter *waiter);
 
-/* What is sent, and what is logged when nothing more will be: server_answer.c. */
+/* Send an answer, and log the call when its outcome is known (server_answer.c). */
 void server_send(struct exchange *exchange, struct chunk *chunk);
 void server_finish(struct exchange *exchange, const struct error *error);
 void server_conclude(struct server_stream *stream, const struct error *error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What a server is doing at the moment, and the bytes that it has moved.
+ * Metrics of a server: open connections and calls, bytes moved.
  *
- * Invariant: a sum never goes down: what a connection that has ended moved is its listener's, and
- * the rest is asked of those that are open.
+ * Invariant: a sum never goes down. Bytes of ended connections are in their listener; those of open
+ * connections are added at each request.
  */
 #include "common/metrics.h"
 #include "transport/conn_stats.h"

@@ -28,7 +28,7 @@ static struct server_stream *of_base(struct stream *base)
 	return (struct server_stream *)base;
 }
 
-/* What a call waits for */
+/* Timers of a call */
 
 static void on_waits(struct exchange *exchange, bool waits)
 {
@@ -78,7 +78,7 @@ void server_watch_deadline(struct server_stream *stream, int64_t ms, void (*pass
 	loop_timer_start(stream->timer, ms);
 }
 
-/* What the connection reports */
+/* Callbacks of the connection */
 
 static struct stream *on_open(struct conn *conn)
 {
@@ -98,8 +98,8 @@ static struct stream *on_open(struct conn *conn)
 }
 
 /*
- * What is not gRPC is answered by an HTTP status, which may wait for the request's end; a gRPC
- * client may itself wait for an answer before it ends its request.
+ * Refuse a request. One that is not gRPC is answered by an HTTP status at the request's end at the
+ * latest, since a gRPC client may wait for an answer before it ends its request.
  */
 static void refuse(struct server_stream *stream, int http_status, const struct error *error)
 {
@@ -186,7 +186,7 @@ static void on_emptied(struct stream *base)
 	exchange_emptied(&stream->exchange);
 }
 
-/* What runs is finished; the others have had the time to end by themselves. */
+/* Reset the stream unless its handler runs: a running handler is waited for. */
 static void on_overdue(struct stream *base)
 {
 	struct server_stream *stream = of_base(base);

@@ -34,7 +34,7 @@ static inline struct server_stream *server_stream_of(struct exchange *exchange)
 	return (struct server_stream *)exchange->wire;
 }
 
-/* Of a server's stream. */
+/* Returns the listener of a server's stream. */
 static inline const struct listener *server_listener(struct rpc_stream *stream)
 {
 	return server_stream_of((struct exchange *)stream)->peer->listener;

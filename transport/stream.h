@@ -30,7 +30,7 @@
 
 struct rpc_stream;
 
-/* What is NULL is not told. */
+/* Callbacks of a stream. Any of them may be NULL. */
 struct rpc_stream_events {
 	bool single; /* exactly one message comes, and is told when no second one can follow */
 	/*

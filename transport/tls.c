@@ -27,7 +27,7 @@
 
 enum { CA, CERT, KEY, FILES };
 
-/* What a file that has been replaced or written to does not keep. */
+/* The attributes of a file that change when it is replaced or written to. */
 struct stamp {
 	dev_t device;
 	ino_t inode;

@@ -3,10 +3,10 @@
 #define ZCSI_TLS_H
 
 /*
- * Who we are and whom we believe, from three PEM files: the certificates of the CAs, our own
- * certificate (with the chain below a CA, if there is one), its key. One for servers and clients.
- * The files may be replaced at any time: new connections are made with what they hold then. OpenSSL
- * is untouched in a process without one. For the loop's thread once it runs.
+ * Credentials from three PEM files: the certificates of the CAs, our certificate (with its chain,
+ * if any), its key. The same for servers and clients. The files may be replaced at any time: new
+ * connections use their new contents. OpenSSL is untouched in a process without credentials. Loop
+ * thread only once the loop runs.
  */
 
 #include "common/error.h"

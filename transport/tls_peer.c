@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What is required of a TLS peer, and the words for what it lacks.
+ * Requirements on a TLS peer, and the texts for a peer that fails them.
  *
  * Invariant: a handshake succeeds only with TLS 1.3, "h2" chosen by ALPN and a certificate that the
- * CA vouches for; a client's, besides, only with a certificate for the host it meant. What a
- * certificate says of itself is quoted only where it is printable.
+ * CA signed; on a client also only with a certificate for the host it called. Text from a
+ * certificate is quoted only where it is printable.
  */
 #include "transport/tls_peer.h"
 

@@ -2,7 +2,9 @@
 #ifndef ZCSI_TLS_PEER_H
 #define ZCSI_TLS_PEER_H
 
-/* What is required of a TLS peer, how it is said that it does not comply, and what it is called. */
+/*
+ * Requirements on a TLS peer, the error text when it fails them, and the names in its certificate.
+ */
 
 #include <openssl/ssl.h>
 #include <stdbool.h>

@@ -88,7 +88,7 @@ static BIO *new_bio(struct tls_session *session)
 	return bio;
 }
 
-/* What goes wrong */
+/* Error texts */
 
 struct words {
 	int reason;
@@ -106,7 +106,7 @@ static const struct words problems[] = {
 	{SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, "it does not speak HTTP/2"},
 };
 
-/* What the peer says of our certificate. */
+/* Alerts of the peer about our certificate. */
 static const struct words refusals[] = {
 	{SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, "it is not valid yet, or not for this host"},
 	{SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, "it is for another purpose"},
@@ -143,8 +143,8 @@ static int explain(const struct tls_session *session, struct error *err)
 }
 
 /*
- * Whoever speaks something else gets no alert from OpenSSL. Ours do: a client that has no
- * certificates configured learns that it needs them (conn_socket.c).
+ * Send an alert to a peer that does not speak TLS, since OpenSSL sends none. Our client without
+ * certificates learns from it that it needs them (conn_socket.c).
  */
 static void tell_plaintext(struct tls_session *session)
 {

@@ -28,7 +28,7 @@ void tls_session_free(struct tls_session *session);
 
 /* Is the handshake over? Nothing is to be written before. */
 bool tls_session_ready(const struct tls_session *session);
-/* What came. It stays where it is until tls_session_read has returned 0 or -1. */
+/* Hand over received bytes. They must stay in place until tls_session_read has returned 0 or -1. */
 void tls_session_take(struct tls_session *session, const uint8_t *bytes, size_t n);
 /* The next bytes that the peer meant for us; 0: more must come. -1: it is over, *err says why. */
 ssize_t tls_session_read(struct tls_session *session, uint8_t *bytes, size_t size,

@@ -146,7 +146,10 @@ static bool is_plain(uint8_t c)
 	return c >= 0x20 && c <= 0x7e && c != '%';
 }
 
-/* What is not UTF-8 becomes '?', and no character is cut in two: clients decode it as text. */
+/*
+ * Percent-encode a text. Bytes that are not UTF-8 become '?', and no character is cut in two, since
+ * clients decode it as text.
+ */
 size_t wire_percent_encode(const char *text, char *ret_text, size_t size)
 {
 	static const char hex[] = "0123456789ABCDEF";

@@ -17,7 +17,7 @@
 
 #define WIRE_PREFIX_SIZE 5 /* a flag byte, then the length in 32 bits, big endian */
 
-/* One message as it arrives: frame boundaries mean nothing to it. Zeroed is empty. */
+/* A gRPC message as it arrives, in pieces of any size. All zeros is the empty state. */
 struct wire_message {
 	uint8_t prefix[WIRE_PREFIX_SIZE];
 	uint8_t prefix_size; /* bytes of it seen */
