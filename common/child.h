@@ -32,7 +32,10 @@ int child_start(struct child *child, const char *const *argv, int in, int keep, 
 bool child_has_ended(const struct child *child);
 /* Waits for its end: the exit status, 128 + signal when one ended it; -1 with errno. */
 int child_reap(struct child *child);
-/* It must not go on: SIGKILL for its group. Waits a second at most. What child_reap would say. */
+/*
+ * Kill the child's process group with SIGKILL and wait for it, a second at most. Returns as
+ * child_reap does.
+ */
 int child_kill(struct child *child);
 /*
  * Returns when no child that starts has a copy of a descriptor that was closed before: one has all

@@ -26,7 +26,7 @@ static inline int64_t now_us(void)
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-/* What the wall says, to be compared with other hosts: microseconds since 1970. */
+/* Returns the wall clock, to be compared with other hosts: microseconds since 1970. */
 static inline int64_t wall_us(void)
 {
 	struct timespec ts;

@@ -3,7 +3,7 @@
 #define ZCSI_ERROR_H
 
 /*
- * One way to fail. A function that can fail returns 0 (or a descriptor, or a count) on success
+ * The error idiom. A function that can fail returns 0 (or a descriptor, or a count) on success
  * and -1 after filling *err; err is its last argument and is never NULL. Failing is one statement:
  *
  *	return fail(err, ERR_NOT_FOUND, "volume '%s' does not exist", id);

@@ -29,7 +29,7 @@
 #define STDERR_MAX ((size_t)4096)
 #define READ_MAX   ((size_t)16384)
 
-/* One output of the child: our end of its pipe and what came through. */
+/* An output of the child: our end of its pipe and the bytes that came through. */
 struct capture {
 	int fd; /* -1 once it is read to its end */
 	char *bytes;
@@ -43,7 +43,7 @@ struct run {
 	struct capture out, error;
 };
 
-/* It may be a secret, and the pages of a file that is closed keep what they held. */
+/* Overwrite the input: it may be a secret, and the pages of a closed file keep their contents. */
 static void wipe(int fd)
 {
 	static const char zeros[4096];
@@ -67,7 +67,7 @@ static void run_fini(struct run *run)
 	free(run->error.bytes);
 }
 
-/* What is beyond the bound is dropped and noted. */
+/* Append bytes. Beyond the bound they are dropped and noted. */
 static void capture_add(struct capture *capture, const char *bytes, size_t n)
 {
 	if (n > capture->max - capture->used) {
@@ -83,7 +83,7 @@ static void capture_add(struct capture *capture, const char *bytes, size_t n)
 	capture->bytes[capture->used] = '\0';
 }
 
-/* One read, which blocks unless poll or FIONREAD promised something. */
+/* Read once. Blocks unless poll or FIONREAD promised bytes. */
 static size_t capture_read(struct capture *capture, size_t max)
 {
 	char bytes[READ_MAX];
@@ -96,7 +96,7 @@ static size_t capture_read(struct capture *capture, size_t max)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* What is in the pipe now and no more: a grandchild may write to it for ever. */
+/* Read the bytes that are in the pipe now and no more: a grandchild may write to it for ever. */
 static void capture_drain(struct capture *capture)
 {
 	int present = 0;
@@ -171,7 +171,7 @@ static int watch(struct run *run, const char *name, int64_t timeout_ms, struct e
 	return 0;
 }
 
-/* It must not go on, or is left to somebody who waits. */
+/* Kill the child, or leave it to a caller that waits for it. */
 static int give_up(const struct exec *exec, struct run *run, const struct error *err)
 {
 	if (!exec->ret_left || err->code != ERR_UNAVAILABLE)

@@ -25,7 +25,7 @@ struct lines {
 	char text[FOLLOW_LINE_MAX + 1];
 };
 
-/* What follows a newline in these bytes is a line's beginning, and waits for its end. */
+/* Add bytes. The part after the last newline waits for the end of its line. */
 static void take(struct lines *lines, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -39,7 +39,7 @@ static void take(struct lines *lines, const char *bytes, size_t n)
 	}
 }
 
-/* One read of what poll promised; 0 at the end of the pipe, which is closed. */
+/* Read once after poll promised bytes. Returns 0 at the end of the pipe, which is closed then. */
 static size_t read_some(int *fd, char *ret, size_t max)
 {
 	ssize_t n = read(*fd, ret, max);
@@ -51,7 +51,7 @@ static size_t read_some(int *fd, char *ret, size_t max)
 	return 0;
 }
 
-/* Its last words: the first of them, as far as they fit. */
+/* Keep the first bytes of stderr, as far as they fit. */
 static void listen_to(int *fd, char *said, size_t *used)
 {
 	char bytes[SAID_MAX];

@@ -124,7 +124,7 @@ static bool is_control(char byte)
 	return (unsigned char)byte < ' ' || byte == 0x7f;
 }
 
-/* One character of a value, as it stands in quotes; returns the bytes of text it took. */
+/* Put one character of a value, as it stands in quotes. Returns the bytes of text that it took. */
 static size_t put_character(struct line *line, const char *text)
 {
 	size_t length = utf8_sequence(text, strnlen(text, UTF8_MAX));

@@ -3,7 +3,7 @@
 #define ZCSI_LOG_H
 
 /*
- * One line an event on stderr, logfmt or JSON, written by one write(2) so that lines of several
+ * The log: one line per event on stderr, logfmt or JSON, written by one write(2) so that lines of several
  * threads never mix:
  *
  *	log_info("listening", log_str("endpoint", "unix:///run/zcsi/node.sock"));

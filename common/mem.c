@@ -13,7 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What malloc(3) keeps at hand for each thread; calloc(3) looks elsewhere for any size. */
+/*
+ * The size up to which malloc(3) has a cache for each thread; calloc(3) searches elsewhere for any
+ * size.
+ */
 #define AT_HAND   ((size_t)1032)
 #define BLOCK_MIN (AT_HAND - sizeof(struct arena_block))
 #define BLOCK_MAX ((size_t)256 * 1024)

@@ -3,8 +3,8 @@
 #define ZCSI_METRICS_H
 
 /*
- * What a program counts, and how it tells it: Prometheus' text format, version 0.0.4. A metric is
- * a static object with a series for each combination of label values that was seen:
+ * Metrics in Prometheus' text format, version 0.0.4. A metric is a static object with a series for
+ * each combination of label values that was seen:
  *
  *	static struct metric runs = METRIC(COUNTER, "zcsi_runs_total", "Programs run.", "verb");
  *

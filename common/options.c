@@ -94,7 +94,7 @@ static int set_from_flag(const struct option_row *row, const char *value, bool a
 	return 0;
 }
 
-/* One option at argv[0], argv[1] being its value perhaps. Returns how many of them it took. */
+/* Parse the option at argv[0], whose value may be argv[1]. Returns how many of them it took. */
 static int parse_flag(const struct program *program, char **argv, bool *given, struct error *err)
 {
 	if (strncmp(argv[0], "--", 2) != 0 || argv[0][2] == '\0')

@@ -6,8 +6,8 @@
 #include <time.h>
 
 /*
- * What the kernel says of this process, under the names that every program uses for it, and which
- * version it is. started: when, in seconds since 1970.
+ * Write the metrics of this process that every program has under the same names, and its version.
+ * started: seconds since 1970.
  */
 void process_metrics(FILE *out, time_t started);
 

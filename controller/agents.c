@@ -12,9 +12,9 @@
 
 #include "common/clock.h"
 #include "controller/roster.h"
-#include "controller/recall.h"
+#include "controller/owner_cache.h"
 #include "controller/rollcall.h"
-#include "controller/watch.h"
+#include "controller/agent_watcher.h"
 
 #define ASK_MS       120000 /* when the caller set no deadline */
 #define SLACK_MS_MAX 1000
@@ -23,8 +23,8 @@
 struct agents {
 	struct agents_options options;
 	struct roster roster;
-	struct recall recall;
-	struct watch *watch; /* NULL before agents_start */
+	struct owner_cache owner_cache;
+	struct agent_watcher *watch; /* NULL before agents_start */
 };
 
 static int check_once(const struct option_list *endpoints, struct error *err)
@@ -64,19 +64,20 @@ int agents_start(struct agents *agents, struct error *err)
 	const struct agents_options *options = &agents->options;
 
 	agents->roster.closed = true;
-	return watch_start(&agents->watch, &agents->roster,
-			   &(struct watch_options){.agents = options->named,
-						   .file = options->file,
-						   .every_ms = options->every_ms,
-						   .lost_after_ms = options->lost_after_ms},
-			   err);
+	return agent_watcher_start(&agents->watch, &agents->roster,
+				   &(struct agent_watcher_options){.agents = options->named,
+								   .file = options->file,
+								   .every_ms = options->every_ms,
+								   .lost_after_ms =
+									   options->lost_after_ms},
+				   err);
 }
 
 void agents_free(struct agents *agents)
 {
 	if (!agents)
 		return;
-	watch_stop(agents->watch);
+	agent_watcher_stop(agents->watch);
 	roster_fini(&agents->roster);
 	free(agents);
 }
@@ -134,12 +135,11 @@ static struct view look_at(struct rpc_call *call, const struct agent *agent)
 {
 	struct agents *agents = call->app;
 	auto_unlock pthread_mutex_t *held = lock_take(&agents->roster.lock);
-	const struct standing *standing = &agent->standing;
+	const struct agent_state *state = &agent->state;
 
-	return (struct view){.down = standing->asked && !standing->up,
-			     .refusal = standing->refusal
-						? arena_strdup(&call->arena, standing->refusal)
-						: NULL};
+	return (struct view){.down = state->asked && !state->up,
+			     .refusal = state->refusal ? arena_strdup(&call->arena, state->refusal)
+						       : NULL};
 }
 
 static struct client_call *begin(struct rpc_call *call, const struct agent *agent,
@@ -175,11 +175,11 @@ int agent_try(struct rpc_call *call, const struct agent *agent, const char *meth
 	return ask(call, agent, method, request, deadline_of_all(call), ret_response, err);
 }
 
-const struct agent *agents_recall(struct rpc_call *call, const char *id)
+const struct agent *agents_cached_owner(struct rpc_call *call, const char *id)
 {
 	struct agents *agents = call->app;
 	const struct pin *pin = roster_pin(&agents->roster, call);
-	const struct agent *guess = recall_get(&agents->recall, id, pin->epoch);
+	const struct agent *guess = owner_cache_get(&agents->owner_cache, id, pin->epoch);
 
 	for (size_t i = 0; guess && i < pin->set->n; i++) {
 		if (pin->set->list[i] == guess)
@@ -192,7 +192,7 @@ void agents_remember(struct rpc_call *call, const char *id, const struct agent *
 {
 	struct agents *agents = call->app;
 
-	recall_put(&agents->recall, id, roster_pin(&agents->roster, call)->epoch, agent);
+	owner_cache_put(&agents->owner_cache, id, roster_pin(&agents->roster, call)->epoch, agent);
 }
 
 struct answers agents_ask_all(struct rpc_call *call, const char *method,

@@ -51,8 +51,11 @@ void agents_metrics(void *agents, FILE *out);
 int agent_recognise(const struct rpc_call *call, const struct agent *agent,
 		    const GetHostResponse *says, struct error *err);
 
-/* Who had the volume when somebody found it, if no agent has come since; or NULL (recall.h). */
-const struct agent *agents_recall(struct rpc_call *call, const char *id);
+/*
+ * Returns the agent that had the volume when it was last found, or NULL. Any agent that came since
+ * makes it NULL (owner_cache.h).
+ */
+const struct agent *agents_cached_owner(struct rpc_call *call, const char *id);
 void agents_remember(struct rpc_call *call, const char *id, const struct agent *agent);
 
 int agent_ask(struct rpc_call *call, const struct agent *agent, const char *method,

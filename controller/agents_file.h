@@ -14,7 +14,10 @@
 
 struct agents_file;
 
-/* What a text of that form names: words into text, which is cut. The array is for free(). */
+/*
+ * Parse a text of that form, which is cut up. Returns its endpoints, pointers into text; the array
+ * is to be freed.
+ */
 struct option_list agents_file_parse(char *text);
 
 /* The file need not be there yet. path outlives it. */
@@ -22,9 +25,12 @@ int agents_file_watch(struct agents_file **ret, const char *path, struct error *
 void agents_file_free(struct agents_file *file);
 /* Can be read when the file may have changed. */
 int agents_file_fd(const struct agents_file *file);
-/* It has, since it was read; forgets what made the descriptor readable. */
+/*
+ * Returns true if the file changed since it was read. Clears the event that made the descriptor
+ * readable.
+ */
 bool agents_file_changed(struct agents_file *file);
-/* Its text, for free(), or NULL and *err. */
+/* Returns the file's text, to be freed, or NULL with *err filled. */
 char *agents_file_read(struct agents_file *file, struct error *err);
 
 #endif

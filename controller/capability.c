@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What a volume can be asked to be. A volume has one format for life (common/volume/format.h) and is used
- * on one node, so the access modes are one table and the rest is a few refusals.
+ * Volume capabilities: checked, and compared with a volume. A volume has one format for life
+ * (common/volume/format.h) and is used on one node, so the access modes are one table and the rest
+ * is a few refusals.
  *
  * Invariant: every refusal says what would be accepted instead.
  */
@@ -11,7 +12,7 @@
 #include <string.h>
 
 #include "common/volume/format.h"
-#include "controller/text.h"
+#include "controller/field.h"
 #include "controller/volume.h"
 
 #define MOUNT_FLAGS_MAX 4096 /* bytes of all of them (spec.md, Size Limits) */
@@ -46,10 +47,10 @@ static int check_mount(const VolumeCapability_MountVolume *mount, struct error *
 			    "volume_capability.mount.mount_flags has %zu bytes; at most %d are "
 			    "accepted",
 			    size, MOUNT_FLAGS_MAX);
-	if (text_check_size("volume_capability.mount.fs_type", mount->fs_type, err) < 0)
+	if (field_check_size("volume_capability.mount.fs_type", mount->fs_type, err) < 0)
 		return -1;
-	return text_check_size("volume_capability.mount.volume_mount_group",
-			       mount->volume_mount_group, err);
+	return field_check_size("volume_capability.mount.volume_mount_group",
+				mount->volume_mount_group, err);
 }
 
 int capability_check(const VolumeCapability *capability, struct error *err)

@@ -21,7 +21,10 @@ int capability_support(const VolumeCapability *capability, struct error *err);
 
 /* A supported one is for as many nodes as a volume that is attached so. */
 int capability_reach(const VolumeCapability *capability, const char *attach, struct error *err);
-/* What a supported one asks for, as common/volume/format.h has it; "" is any that mounts. */
+/*
+ * Returns the format that a supported capability asks for (common/volume/format.h); "" is any that
+ * is mounted.
+ */
 const char *capability_format(const VolumeCapability *capability);
 /* The dataset is of that format; fails with the code that the RPC has for it. */
 int capability_fits(const VolumeCapability *capability, const Dataset *dataset,

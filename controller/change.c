@@ -13,13 +13,13 @@
 #include "controller/hosts.h"
 #include "controller/parameters.h"
 #include "controller/service.h"
-#include "controller/size.h"
-#include "controller/text.h"
+#include "controller/capacity_range.h"
+#include "controller/field.h"
 
-static int parse_expansion(const ControllerExpandVolumeRequest *req, struct size_range *ret,
+static int parse_expansion(const ControllerExpandVolumeRequest *req, struct capacity_range *ret,
 			   struct error *err)
 {
-	if (text_check_present("volume_id", req->volume_id, err) < 0)
+	if (field_check_present("volume_id", req->volume_id, err) < 0)
 		return -1;
 	if (!req->capacity_range ||
 	    (!req->capacity_range->required_bytes && !req->capacity_range->limit_bytes))
@@ -28,21 +28,21 @@ static int parse_expansion(const ControllerExpandVolumeRequest *req, struct size
 	if (req->volume_capability && (capability_check(req->volume_capability, err) < 0 ||
 				       capability_support(req->volume_capability, err) < 0))
 		return -1;
-	return size_range_parse(req->capacity_range, ret, err);
+	return capacity_range_parse(req->capacity_range, ret, err);
 }
 
 static int check_format(const ControllerExpandVolumeRequest *req, const Dataset *dataset,
-			struct size_range *range, struct error *err)
+			struct capacity_range *range, struct error *err)
 {
 	const struct format *format = format_find(dataset->format);
 
 	if (req->volume_capability &&
 	    capability_fits(req->volume_capability, dataset, ERR_INVALID_ARGUMENT, err) < 0)
 		return -1;
-	return format ? size_range_take_format(range, format, err) : 0;
+	return format ? capacity_range_take_format(range, format, err) : 0;
 }
 
-/* What is mounted has a file system of its own, which follows on the node. */
+/* Returns true if the node has to grow a filesystem on the volume's device. */
 static bool grows_on_node(const Dataset *dataset)
 {
 	const struct format *format = format_find(dataset->format);
@@ -55,7 +55,7 @@ int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolume
 {
 	ResizeDatasetRequest *request = new_resize_dataset_request(&call->arena);
 	ResizeDatasetResponse *response;
-	struct size_range range = {0};
+	struct capacity_range range = {0};
 	struct owner owner;
 
 	if (parse_expansion(req, &range, err) < 0 ||
@@ -72,7 +72,9 @@ int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolume
 	rsp->capacity_bytes = range.required;
 	if (!owner.dataset->size)
 		return 0;
-	/* One that is large enough may lack its reservation since a crash: the agent sees to it. */
+	/*
+	 * A volume that is large enough may lack its reservation since a crash; the agent adds it.
+	 */
 	request->id = owner.dataset->id;
 	request->size = range.required > owner.dataset->size ? range.required : owner.dataset->size;
 	if (agent_resize_dataset(call, owner.agent, request, &response, err) < 0)
@@ -90,7 +92,7 @@ int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolume
 	struct owner owner;
 
 	(void)rsp;
-	if (text_check_present("volume_id", req->volume_id, err) < 0)
+	if (field_check_present("volume_id", req->volume_id, err) < 0)
 		return -1;
 	if (req->n_mutable_parameters == 0)
 		return fail(err, ERR_INVALID_ARGUMENT,

@@ -20,15 +20,15 @@
 #include "controller/parameters.h"
 #include "controller/placement.h"
 #include "controller/service.h"
-#include "controller/size.h"
+#include "controller/capacity_range.h"
 #include "controller/source.h"
-#include "controller/text.h"
+#include "controller/field.h"
 #include "controller/volume.h"
 
 struct wanted {
 	const char *name;
 	const char *format; /* common/volume/format.h; "" is any that mounts */
-	struct size_range range;
+	struct capacity_range range;
 	struct parameters parameters;
 	struct source source;
 	struct where where;
@@ -36,7 +36,10 @@ struct wanted {
 	uint64_t claim;  /* once nobody was found to have it */
 };
 
-/* Where it can be used everywhere, a requirement is as good as a preference. */
+/*
+ * Returns the wanted topology. A requirement counts as a preference for a volume that every node
+ * can use.
+ */
 static const TopologyRequirement *wishes_of(struct arena *arena,
 					    const TopologyRequirement *requirement)
 {
@@ -53,14 +56,14 @@ static const TopologyRequirement *wishes_of(struct arena *arena,
 static int parse(struct rpc_call *call, const CreateVolumeRequest *req, struct wanted *ret,
 		 struct error *err)
 {
-	if (text_check_name("name", req->name, err) < 0)
+	if (field_check_name("name", req->name, err) < 0)
 		return -1;
 	if (capabilities_check(req->n_volume_capabilities, req->volume_capabilities, err) < 0 ||
 	    capabilities_support(req->n_volume_capabilities, req->volume_capabilities, &ret->format,
 				 err) < 0)
 		return -1;
 	if (source_parse(req->volume_content_source, &ret->source, err) < 0 ||
-	    size_range_parse(req->capacity_range, &ret->range, err) < 0)
+	    capacity_range_parse(req->capacity_range, &ret->range, err) < 0)
 		return -1;
 	struct map secrets = map_of(&call->arena, req, secrets);
 	ret->key = map_get(&secrets, PLUGIN_KEY_SECRET);
@@ -110,7 +113,7 @@ static int compare(struct arena *arena, const struct wanted *wanted, const Datas
 {
 	if (compare_format(wanted, dataset, err) < 0)
 		return -1;
-	if (!size_range_fits(&wanted->range, dataset->size))
+	if (!capacity_range_fits(&wanted->range, dataset->size))
 		return fail(err, ERR_ALREADY_EXISTS,
 			    "volume '%s' already exists and its capacity_bytes, %" PRId64
 			    ", is not within the capacity_range asked for (required_bytes=%" PRId64
@@ -133,7 +136,7 @@ static int compare(struct arena *arena, const struct wanted *wanted, const Datas
 	return 0;
 }
 
-/* Those asked for, and the reservation of a thick volume. */
+/* Set the requested properties, and the reservation of a thick volume. */
 static void set_properties(struct arena *arena, const struct parameters *parameters,
 			   CreateDatasetRequest *request)
 {
@@ -151,7 +154,7 @@ static void set_properties(struct arena *arena, const struct parameters *paramet
 	request->n_properties = n;
 }
 
-/* What only the format can tell of what is wanted. */
+/* Check the parts of the request that depend on the format. */
 static int take_format(struct arena *arena, struct wanted *wanted, const char *name,
 		       struct error *err)
 {
@@ -166,7 +169,7 @@ static int take_format(struct arena *arena, struct wanted *wanted, const char *n
 	wanted->format = name;
 	if (parameters_check_format(arena, &wanted->parameters, format, err) < 0)
 		return -1;
-	return size_range_take_format(&wanted->range, format, err);
+	return capacity_range_take_format(&wanted->range, format, err);
 }
 
 static int make(struct rpc_call *call, const struct wanted *wanted, const struct agent *agent,
@@ -204,7 +207,7 @@ static int place_and_make(struct rpc_call *call, struct wanted *wanted, struct h
 	if (placement_choose(&call->arena, &hosts, wanted->name, &wanted->where, &host, err) < 0)
 		return -1;
 	*ret_host = *host;
-	return make(call, wanted, host->agent, size_range_choose(&wanted->range), ret, err);
+	return make(call, wanted, host->agent, capacity_range_choose(&wanted->range), ret, err);
 }
 
 /* A clone shares its source's blocks, so it is in the same pool. */
@@ -216,7 +219,7 @@ static int clone_source(struct rpc_call *call, struct wanted *wanted, struct hos
 
 	if (source_find(call, &wanted->source, &source, err) < 0 ||
 	    take_format(&call->arena, wanted, source.format, err) < 0 ||
-	    size_range_choose_from(&wanted->range, source.size, &size, err) < 0 ||
+	    capacity_range_choose_from(&wanted->range, source.size, &size, err) < 0 ||
 	    host_of(call, source.agent, ret_host, err) < 0)
 		return -1;
 	if (!placement_allowed(&call->arena, ret_host->says, &wanted->where))
@@ -228,7 +231,10 @@ static int clone_source(struct rpc_call *call, struct wanted *wanted, struct hos
 	return make(call, wanted, source.agent, size, ret, err);
 }
 
-/* Who died while it was made has left its key loaded; the agent that is asked again unloads it. */
+/*
+ * If zcsi-node died while creating an encrypted volume, its key is still loaded. Asking the agent
+ * again unloads it.
+ */
 static int finish(struct rpc_call *call, const struct wanted *wanted, const struct agent *agent,
 		  Dataset **ret, struct error *err)
 {

@@ -14,7 +14,7 @@
 #include "controller/parameters.h"
 #include "controller/service.h"
 #include "controller/snapshot.h"
-#include "controller/text.h"
+#include "controller/field.h"
 
 /* None: there is no such group. */
 struct members {
@@ -98,14 +98,14 @@ static VolumeGroupSnapshot *group_of(struct arena *arena, const char *id,
 static int check_create(struct arena *arena, const CreateVolumeGroupSnapshotRequest *req,
 			struct error *err)
 {
-	if (text_check_name("name", req->name, err) < 0)
+	if (field_check_name("name", req->name, err) < 0)
 		return -1;
 	if (req->n_source_volume_ids == 0)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "source_volume_ids is missing: at least one is needed");
 	for (size_t i = 0; i < req->n_source_volume_ids; i++) {
 		const char *id = req->source_volume_ids[i];
-		if (text_check_present("source_volume_ids", id, err) < 0)
+		if (field_check_present("source_volume_ids", id, err) < 0)
 			return -1;
 		if (contains(req->source_volume_ids, i, id))
 			return fail(err, ERR_INVALID_ARGUMENT,
@@ -239,7 +239,10 @@ static bool is_member(const struct members *members, const char *id)
 	return false;
 }
 
-/* What a deletion that was cut short has deleted may still be named; what else exists may not. */
+/*
+ * Check the snapshots that a deletion names. Those that an interrupted deletion destroyed may be
+ * named still; all that exist must be of the group.
+ */
 static int check_deletion(struct rpc_call *call, const DeleteVolumeGroupSnapshotRequest *req,
 			  const struct members *members, struct error *err)
 {
@@ -263,7 +266,7 @@ int delete_volume_group_snapshot(struct rpc_call *call, const DeleteVolumeGroupS
 	struct members members;
 
 	(void)rsp;
-	if (text_check_present("group_snapshot_id", req->group_snapshot_id, err) < 0 ||
+	if (field_check_present("group_snapshot_id", req->group_snapshot_id, err) < 0 ||
 	    find_members(call, req->group_snapshot_id, &members, err) < 0)
 		return -1;
 	if (members.n == 0)
@@ -283,7 +286,7 @@ int get_volume_group_snapshot(struct rpc_call *call, const GetVolumeGroupSnapsho
 	const char *group = req->group_snapshot_id;
 	struct members members;
 
-	if (text_check_present("group_snapshot_id", group, err) < 0 ||
+	if (field_check_present("group_snapshot_id", group, err) < 0 ||
 	    find_members(call, group, &members, err) < 0)
 		return -1;
 	if (members.n == 0)

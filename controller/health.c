@@ -10,7 +10,7 @@
 
 #include "controller/list.h"
 #include "controller/service.h"
-#include "controller/text.h"
+#include "controller/field.h"
 
 struct ailment {
 	VolumeHealthErrorType status;
@@ -71,7 +71,7 @@ int controller_get_volume_health(struct rpc_call *call, const ControllerGetVolum
 	struct owner owner;
 	struct host host;
 
-	if (text_check_present("volume_id", req->volume_id, err) < 0 ||
+	if (field_check_present("volume_id", req->volume_id, err) < 0 ||
 	    owner_get(call, req->volume_id, &owner, err) < 0 ||
 	    host_of(call, owner.agent, &host, err) < 0)
 		return -1;

@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONTROLLER_HEALTH_H
 #define ZCSI_CONTROLLER_HEALTH_H
 
-/* What is known to be wrong with a volume that a host has. */
+/* The health of a volume and of its host's pool. */
 
 #include "controller/hosts.h"
 #include "proto/csi.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What the agents know together.
+ * Lookups over all agents.
  *
- * Invariant: a lookup says "not there" only when no agent could still have it. An agent that is
- * silent, or whose pool is missing, makes the answer an error, unless another one has the volume.
+ * Invariant: a lookup says "not there" only when no agent could still have the volume. An agent
+ * that is silent, or whose pool is missing, makes the answer an error, unless another one has the
+ * volume.
  */
 #include "controller/hosts.h"
 
@@ -94,7 +95,10 @@ int hosts_search(struct rpc_call *call, const struct search *search, const struc
 	return judge(call, search->what, &answers, ret, err);
 }
 
-/* Who has promised another claim has none. The highest of them; 0 when there is none. */
+/*
+ * Remove the agents that promised another claim. Returns the highest of these claims; 0 when there
+ * is none.
+ */
 static uint64_t take_promises(const struct answers *answers, size_t offset)
 {
 	uint64_t highest = 0;
@@ -168,10 +172,10 @@ static int look(struct rpc_call *call, const char *volume_id, search_fn *ask, st
 }
 
 /* False: it has to be looked for. */
-static bool recall(struct rpc_call *call, const char *volume_id, struct owner *ret)
+static bool owner_cache(struct rpc_call *call, const char *volume_id, struct owner *ret)
 {
 	GetDatasetRequest *request = new_get_dataset_request(&call->arena);
-	const struct agent *agent = agents_recall(call, volume_id);
+	const struct agent *agent = agents_cached_owner(call, volume_id);
 	struct error ignored;
 	void *response;
 
@@ -183,7 +187,7 @@ static bool recall(struct rpc_call *call, const char *volume_id, struct owner *r
 
 int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)
 {
-	return recall(call, volume_id, ret) ? 0 : owner_search(call, volume_id, ret, err);
+	return owner_cache(call, volume_id, ret) ? 0 : owner_search(call, volume_id, ret, err);
 }
 
 int owner_search(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)

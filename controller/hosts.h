@@ -65,7 +65,7 @@ struct hosts {
 
 /* ERR_UNAVAILABLE names the first agent that did not answer. */
 int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err);
-/* One that does not answer is in the list too. */
+/* List the hosts; an agent that does not answer is in the list too. */
 int hosts_some(struct rpc_call *call, struct hosts *ret, struct error *err);
 int host_of(struct rpc_call *call, const struct agent *agent, struct host *ret, struct error *err);
 /* The node's. ERR_NOT_FOUND; ERR_UNAVAILABLE when a silent agent might be it. */

@@ -15,7 +15,7 @@
 #define TOKEN_PREFIX "after:"
 #define PAGE_MAX     1000 /* of an agent's list */
 
-/* One agent's list. */
+/* The list of one agent. */
 struct source {
 	const struct host *host;
 	const void *answer;

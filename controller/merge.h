@@ -12,7 +12,7 @@
 #include "common/error.h"
 #include "controller/hosts.h"
 
-/* What to list. */
+/* The items to list. */
 struct filter {
 	const char *dataset_id; /* NULL: of all volumes */
 	bool partial;           /* who does not answer is left out, and logged */
@@ -23,7 +23,7 @@ struct list_kind {
 	const char *method;
 	const char *what; /* "volumes", for the errors */
 	const char *rpc;  /* whose tokens they are */
-	/* What follows an id, at most that many. */
+	/* Ask an agent for at most max items after an id. */
 	const ProtobufCMessage *(*ask)(struct arena *arena, const struct filter *filter,
 				       const char *after, int32_t max);
 	/* The entry of an answer, and its id; NULL past the end. */

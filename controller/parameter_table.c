@@ -13,7 +13,7 @@
 
 #include "common/volume/format.h"
 #include "common/mem.h"
-#include "controller/spelling.h"
+#include "controller/edit_distance.h"
 
 #define HELP_COLUMNS      79
 #define USER_PROPERTY_MAX 255 /* bytes of a property's name in ZFS */
@@ -140,12 +140,12 @@ static const char *meant(const char *key)
 
 	for (size_t i = 0; i < parameter_count; i++) {
 		const char *known = parameter_table[i].key;
-		size_t distance = spelling_distance(key, known);
+		size_t distance = edit_distance(key, known);
 		if (strncmp(known, "zfs.", 4) == 0) {
-			size_t bare = spelling_distance(key, known + 4);
+			size_t bare = edit_distance(key, known + 4);
 			distance = bare < distance ? bare : distance;
 		}
-		if (distance < least && spelling_close(known, distance)) {
+		if (distance < least && edit_close(known, distance)) {
 			least = distance;
 			found = known;
 		}
@@ -177,7 +177,7 @@ static int fail_value(const struct parameter *row, const char *key, const char *
 	size_t size;
 	FILE *out = open_memstream(&accepted, &size);
 
-	value_describe(&row->takes, out);
+	parameter_value_describe(&row->takes, out);
 	fclose(out);
 	return fail(err, ERR_INVALID_ARGUMENT, "parameter %.128s cannot be '%.128s'; it takes: %s",
 		    key, value, accepted);
@@ -189,7 +189,7 @@ static int check_user_property(const char *key, const char *property, struct err
 	static const char legal[] = "abcdefghijklmnopqrstuvwxyz0123456789:._-+";
 
 	if (strchr(property, ':') && *property >= 'a' && *property <= 'z' &&
-	    value_consists_of(legal, 2, USER_PROPERTY_MAX, property))
+	    parameter_value_consists_of(legal, 2, USER_PROPERTY_MAX, property))
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
 		    "parameter '%.128s' names no user property: that begins with a lower-case "
@@ -211,7 +211,7 @@ int parameter_check(const char *key, const char *value, struct error *err)
 		return fail_unknown(key, err);
 	if (is_family(row) && check_user_property(key, parameter_property(row, key), err) < 0)
 		return -1;
-	return value_fits(&row->takes, value) ? 0 : fail_value(row, key, value, err);
+	return parameter_value_fits(&row->takes, value) ? 0 : fail_value(row, key, value, err);
 }
 
 /* Words from the column on, in lines of at most 79. */
@@ -238,7 +238,7 @@ void parameters_help(FILE *out)
 		size_t size;
 		FILE *memory = open_memstream(&values, &size);
 
-		value_describe(&parameter_table[i].takes, memory);
+		parameter_value_describe(&parameter_table[i].takes, memory);
 		fclose(memory);
 		memory = open_memstream(&key, &size);
 		print_key(&parameter_table[i], memory);

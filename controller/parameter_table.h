@@ -10,9 +10,12 @@
 
 #include "common/error.h"
 #include "common/volume/format.h"
-#include "controller/value.h"
+#include "controller/parameter_value.h"
 
-/* What a parameter can be given for: ZFS has other properties for a zvol than for a filesystem. */
+/*
+ * The kinds of volume that take a parameter: ZFS has other properties for a zvol than for a
+ * filesystem.
+ */
 enum parameter_for { ON_ANY, ON_FILESYSTEM, ON_ZVOL };
 
 struct parameter {
@@ -20,7 +23,7 @@ struct parameter {
 	const char *property; /* "": what follows such a key; NULL: it is no property of ZFS */
 	bool mutable;         /* may be changed while the volume lives */
 	enum parameter_for on;
-	struct value_rule takes;
+	struct parameter_rule takes;
 	const char *fallback; /* what it is when it is not given; NULL leaves it to ZFS */
 };
 

@@ -142,7 +142,7 @@ static void add_property(struct arena *arena, struct parameters *to, const char 
 	to->properties[to->n_properties++] = property;
 }
 
-/* What the root directory is to be, for whoever mounts it first. */
+/* Add owner, group and mode of the root directory, applied by the node that mounts it first. */
 static void add_root(struct arena *arena, struct parameters *to, const struct map *map)
 {
 	const char *owner = map_get(map, "owner"), *group = map_get(map, "group");
@@ -244,7 +244,7 @@ int parameters_check_format(struct arena *arena, const struct parameters *parame
 	return 0;
 }
 
-/* What a text asks for by this key, said or not; NULL when that is left to ZFS. */
+/* Returns the value of this key in a text, or its default; NULL when that is left to ZFS. */
 static const char *asked_by(const struct map *lines, const char *key)
 {
 	const char *value = map_get(lines, key);

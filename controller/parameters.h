@@ -33,10 +33,12 @@ int parameters_parse_mutable(struct arena *arena, struct map mutable, struct par
 /* They are such that a volume of this format has. */
 int parameters_check_format(struct arena *arena, const struct parameters *parameters,
 			    const struct format *format, struct error *err);
-/* Those of something that has none; what names it: "a snapshot". */
+/* Check the parameters of an object that takes none; what names it: "a snapshot". */
 int parameters_check_none(struct map map, const char *what, struct error *err);
 
-/* What a canonical text asks for by this key, said or not; NULL when that is left to ZFS. */
+/*
+ * Returns the value of this key in a canonical text, or its default; NULL when that is left to ZFS.
+ */
 const char *parameters_value(struct arena *arena, const char *text, const char *key);
 /*
  * The first difference of two canonical texts, in words ("zfs.sync is 'always', asked for is

@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONTROLLER_PLACEMENT_H
 #define ZCSI_CONTROLLER_PLACEMENT_H
 
-/* Where a new volume goes. Pure: from what the hosts say and what the request asks. */
+/* Placement of a new volume. Pure: a function of the hosts' answers and the request. */
 
 #include <stdbool.h>
 
@@ -10,7 +10,7 @@
 #include "controller/hosts.h"
 #include "proto/csi.h"
 
-/* Where a volume may be; each may be NULL, and asks for nothing then. */
+/* The places that a request allows. A NULL member allows all. */
 struct where {
 	const TopologyRequirement *topology;
 	const char *node, *pool; /* the parameters of that name */
@@ -21,11 +21,20 @@ struct where {
 bool placement_usable(const GetHostResponse *host);
 /* The host has every segment of the topology; NULL and no segments ask for nothing. */
 bool placement_reaches(struct arena *arena, const GetHostResponse *host, const Topology *topology);
-/* It is the node, and has the pool, that the parameters name, and its volumes are used so. */
+/*
+ * Returns true if the host is the node, and has the pool and the attach mode, that the parameters
+ * name.
+ */
 bool placement_pinned(const GetHostResponse *host, const struct where *where);
-/* It is so, and in one of the requisite topologies; an empty requirement asks for nothing. */
+/*
+ * Returns true if a pinned host is also in one of the requisite topologies. An empty requirement
+ * allows all.
+ */
 bool placement_allowed(struct arena *arena, const GetHostResponse *host, const struct where *where);
-/* What is asked, in words: " on node 'n' in accessibility_requirements (rack=1)". In the arena. */
+/*
+ * Returns the request in words, in the arena: " on node 'n' in accessibility_requirements
+ * (rack=1)".
+ */
 char *placement_asked(struct arena *arena, const struct where *where);
 
 /*

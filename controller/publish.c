@@ -11,20 +11,23 @@
 #include "controller/capability.h"
 #include "controller/hosts.h"
 #include "controller/service.h"
-#include "controller/text.h"
+#include "controller/field.h"
 #include "controller/volume.h"
 
 static int check_publish(const ControllerPublishVolumeRequest *req, struct error *err)
 {
-	if (text_check_present("volume_id", req->volume_id, err) < 0 ||
-	    text_check_present("node_id", req->node_id, err) < 0)
+	if (field_check_present("volume_id", req->volume_id, err) < 0 ||
+	    field_check_present("node_id", req->node_id, err) < 0)
 		return -1;
 	if (!req->volume_capability)
 		return fail(err, ERR_INVALID_ARGUMENT, "volume_capability is missing");
 	return capability_check(req->volume_capability, err);
 }
 
-/* Where another node than the owner's mounts it from; *ret is "" for the owner's own. */
+/*
+ * Find the address from which a node other than the owner's mounts the volume; *ret is "" on the
+ * owner's.
+ */
 static int find_address(struct rpc_call *call, const struct owner *owner, const char *node_id,
 			char **ret, struct error *err)
 {
@@ -119,7 +122,7 @@ int controller_unpublish_volume(struct rpc_call *call, const ControllerUnpublish
 	struct owner owner;
 
 	(void)rsp;
-	if (text_check_present("volume_id", req->volume_id, err) < 0)
+	if (field_check_present("volume_id", req->volume_id, err) < 0)
 		return -1;
 	if (owner_find(call, req->volume_id, &owner, err) < 0)
 		return -1;

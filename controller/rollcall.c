@@ -25,7 +25,7 @@ static void set_text(char **at, const char *text)
 	*at = text ? mem_strdup(text) : NULL;
 }
 
-static bool is_same(const struct standing *known, const GetHostResponse *says)
+static bool is_same(const struct agent_state *known, const GetHostResponse *says)
 {
 	return !known->node_id ||
 	       (strcmp(known->node_id, says->node_id) == 0 &&
@@ -34,11 +34,11 @@ static bool is_same(const struct standing *known, const GetHostResponse *says)
 
 static void note_skew(struct agent *agent, int64_t skew_us)
 {
-	int64_t before = agent->standing.skew_us;
+	int64_t before = agent->state.skew_us;
 	bool was_off = before > SKEW_MAX_US || before < -SKEW_MAX_US;
 	bool is_off = skew_us > SKEW_MAX_US || skew_us < -SKEW_MAX_US;
 
-	agent->standing.skew_us = skew_us;
+	agent->state.skew_us = skew_us;
 	if (is_off && !was_off)
 		log_warn("an agent's clock is not ours",
 			 log_str("agent", client_endpoint(agent->client)),
@@ -47,81 +47,81 @@ static void note_skew(struct agent *agent, int64_t skew_us)
 
 static void note_up(struct roster *roster, struct agent *agent, const GetHostResponse *says)
 {
-	struct standing *standing = &agent->standing;
+	struct agent_state *state = &agent->state;
 	const char *endpoint = client_endpoint(agent->client);
 
-	if (!standing->version || strcmp(standing->version, says->version) != 0) {
+	if (!state->version || strcmp(state->version, says->version) != 0) {
 		if (strcmp(says->version, ZCSI_VERSION) != 0)
 			log_warn("an agent is of another version", log_str("agent", endpoint),
 				 log_str("version", says->version), log_str("ours", ZCSI_VERSION));
-		set_text(&standing->version, says->version);
+		set_text(&state->version, says->version);
 	}
-	if (standing->up)
+	if (state->up)
 		return;
 	log_info("agent is up", log_str("agent", endpoint), log_str("node", says->node_id),
 		 log_str("dataset", says->dataset), log_str("version", says->version));
-	standing->up = true;
-	standing->since = now_ms();
+	state->up = true;
+	state->since = now_ms();
 	roster->epoch++;
 }
 
 static void note_answer(struct roster *roster, struct agent *agent, const GetHostResponse *says,
 			int64_t skew_us)
 {
-	struct standing *standing = &agent->standing;
+	struct agent_state *state = &agent->state;
 
 	note_up(roster, agent, says);
 	note_skew(agent, skew_us);
-	if (!is_same(standing, says))
+	if (!is_same(state, says))
 		return;
-	if (!standing->node_id)
-		standing->node_id = mem_strdup(says->node_id);
-	set_text(&standing->dataset, says->dataset);
+	if (!state->node_id)
+		state->node_id = mem_strdup(says->node_id);
+	set_text(&state->dataset, says->dataset);
 	if (says->pool_guid)
-		standing->pool_guid = says->pool_guid;
+		state->pool_guid = says->pool_guid;
 }
 
 static void note_silence(struct agent *agent, const struct error *cause)
 {
-	struct standing *standing = &agent->standing;
+	struct agent_state *state = &agent->state;
 
-	if (standing->up || !standing->asked)
+	if (state->up || !state->asked)
 		log_warn("agent is down", log_str("agent", client_endpoint(agent->client)),
 			 log_str("error", cause->text));
-	if (standing->up)
-		standing->since = now_ms();
-	standing->up = false;
+	if (state->up)
+		state->since = now_ms();
+	state->up = false;
 }
 
 static bool note_lost(struct agent *agent, int64_t after)
 {
-	struct standing *standing = &agent->standing;
-	bool lost = after && !standing->up && now_ms() - standing->since >= after;
+	struct agent_state *state = &agent->state;
+	bool lost = after && !state->up && now_ms() - state->since >= after;
 
-	if (lost == standing->lost)
+	if (lost == state->lost)
 		return false;
 	log_warn(lost ? "agent is assumed lost" : "agent is not lost",
 		 log_str("agent", client_endpoint(agent->client)));
-	standing->lost = lost;
+	state->lost = lost;
 	return true;
 }
 
 static void refuse(struct agent *agent, const char *why)
 {
-	struct standing *standing = &agent->standing;
+	struct agent_state *state = &agent->state;
 
-	if (why && !standing->refusal)
+	if (why && !state->refusal)
 		log_error("agent is refused", log_str("agent", client_endpoint(agent->client)),
 			  log_str("error", why));
-	if (!why && standing->refusal)
+	if (!why && state->refusal)
 		log_info("agent is not refused any more",
 			 log_str("agent", client_endpoint(agent->client)));
-	set_text(&standing->refusal, why);
+	set_text(&state->refusal, why);
 }
 
 static int fail_changed(const struct agent *agent, const GetHostResponse *says, struct error *err)
 {
-	const struct standing *known = &agent->standing;
+	const struct agent_state *known = &agent->state;
 
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "agent '%s' was node '%s' with pool %" PRIu64 " and is node '%s' with pool "
@@ -137,7 +137,7 @@ int rollcall_recognise(struct roster *roster, const struct agent *agent,
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
 
-	return is_same(&agent->standing, says) ? 0 : fail_changed(agent, says, err);
+	return is_same(&agent->state, says) ? 0 : fail_changed(agent, says, err);
 }
 
 /* Twins: neighbours, in either order, that are the same. */
@@ -186,7 +186,7 @@ static void mark_twins(struct answered *list, size_t n, int (*compare)(const voi
 static void judge(struct answered *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!is_same(&list[i].agent->standing, list[i].says))
+		if (!is_same(&list[i].agent->state, list[i].says))
 			fail_changed(list[i].agent, list[i].says, &list[i].error);
 	}
 	mark_twins(list, n, by_node, "are the same node");
@@ -242,7 +242,7 @@ bool rollcall(struct roster *roster, int64_t lost_after)
 				    skew_of(list[i].says->time, before, after));
 		else
 			note_silence(list[i].agent, &list[i].error);
-		list[i].agent->standing.asked = true;
+		list[i].agent->state.asked = true;
 		changed |= note_lost(list[i].agent, lost_after);
 	}
 	judge(list, n);

@@ -3,9 +3,9 @@
 #define ZCSI_CONTROLLER_ROLLCALL_H
 
 /*
- * Who the agents are: each is asked now and then, so that what is wrong with one is known, logged
- * and told before a call needs it. One that is not who it was, or says that it is who another is,
- * is refused: nobody can tell any more which pool holds a volume.
+ * The roll call: each agent is asked at intervals for its identity, so that a problem is known and
+ * logged before a call meets it. An agent whose identity changed, or is another agent's, is
+ * refused: nothing says any more which pool holds a volume.
  */
 
 #include "controller/roster.h"
@@ -16,7 +16,10 @@
  * name is known. lost_after: milliseconds without an answer; 0 is never. True: who is lost changed.
  */
 bool rollcall(struct roster *roster, int64_t lost_after);
-/* What an agent says of itself is what it said before; else *err, ERR_FAILED_PRECONDITION. */
+/*
+ * Compare an agent's answer with its earlier ones. Returns -1 with ERR_FAILED_PRECONDITION when its
+ * identity changed.
+ */
 int rollcall_recognise(struct roster *roster, const struct agent *agent,
 		       const GetHostResponse *says, struct error *err);
 

@@ -60,14 +60,14 @@ static void replace(struct roster *roster, struct agent_set **at, struct agent_s
 static void agent_free(struct agent *agent)
 {
 	client_free(agent->client);
-	free(agent->standing.node_id);
-	free(agent->standing.dataset);
-	free(agent->standing.version);
-	free(agent->standing.refusal);
+	free(agent->state.node_id);
+	free(agent->state.dataset);
+	free(agent->state.version);
+	free(agent->state.refusal);
 	free(agent);
 }
 
-void roster_bury(struct roster *roster)
+void roster_reap(struct roster *roster)
 {
 	struct agent *agent, *next;
 
@@ -87,7 +87,7 @@ void roster_fini(struct roster *roster)
 		release(roster, roster->named);
 		release(roster, roster->asked);
 	}
-	roster_bury(roster);
+	roster_reap(roster);
 	pthread_cond_destroy(&roster->opened);
 	pthread_mutex_destroy(&roster->lock);
 }
@@ -109,7 +109,7 @@ static struct agent *agent_new(const struct roster *roster, const char *endpoint
 		free(agent);
 		return NULL;
 	}
-	agent->standing.since = now_ms();
+	agent->state.since = now_ms();
 	return agent;
 }
 
@@ -153,7 +153,7 @@ void roster_open(struct roster *roster)
 	struct agent_set *set = new_set(roster->named->n);
 
 	for (size_t i = 0; i < roster->named->n; i++) {
-		if (!roster->named->list[i]->standing.lost)
+		if (!roster->named->list[i]->state.lost)
 			add(set, roster->named->list[i]);
 	}
 	replace(roster, &roster->asked, set);

@@ -17,8 +17,8 @@
 #include "transport/client.h"
 #include "transport/rpc.h"
 
-/* What an agent has said of itself, and whether it still says anything. */
-struct standing {
+/* The last answer of an agent, and whether it still answers. */
+struct agent_state {
 	char *node_id, *dataset, *version; /* NULL before its first answer */
 	uint64_t pool_guid;                /* 0: it has not had a pool yet */
 	bool asked;                        /* once at least */
@@ -31,7 +31,7 @@ struct standing {
 
 struct agent {
 	struct client *client;
-	struct standing standing; /* under the roster's lock */
+	struct agent_state state; /* under the roster's lock */
 	unsigned n_sets;          /* that have it */
 	struct agent *next;       /* of those that none has */
 };
@@ -61,7 +61,7 @@ void roster_fini(struct roster *roster);
 int roster_name(struct roster *roster, const char *const *endpoints, size_t n, struct error *err);
 void roster_metrics(struct roster *roster, FILE *out);
 /* Close the connections of those who have left, and whom no call asks any more. */
-void roster_bury(struct roster *roster);
+void roster_reap(struct roster *roster);
 
 /* Any thread. */
 struct agent_set *

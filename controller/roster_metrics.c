@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What is known of the agents, as metrics.
+ * Metrics of the agents.
  *
- * Invariant: a page is written from what the last roll call and the connections say; nobody is
- * asked for it.
+ * Invariant: a page is written from the last roll call and the state of the connections; no agent
+ * is asked for it.
  */
 #include "controller/roster.h"
 
@@ -27,7 +27,7 @@ static const struct metric info =
 
 static bool is_up(const struct agent *agent)
 {
-	return client_is_up(agent->client) && (agent->standing.up || !agent->standing.asked);
+	return client_is_up(agent->client) && (agent->state.up || !agent->state.asked);
 }
 
 struct column {
@@ -42,17 +42,17 @@ static double value_up(const struct agent *agent)
 
 static double value_refused(const struct agent *agent)
 {
-	return agent->standing.refusal != NULL;
+	return agent->state.refusal != NULL;
 }
 
 static double value_lost(const struct agent *agent)
 {
-	return agent->standing.lost;
+	return agent->state.lost;
 }
 
 static double value_skew(const struct agent *agent)
 {
-	return (double)agent->standing.skew_us / 1e6;
+	return (double)agent->state.skew_us / 1e6;
 }
 
 static const struct column columns[] = {
@@ -62,10 +62,10 @@ static void write_info(const struct agent_set *set, FILE *out)
 {
 	metric_head(&info, out);
 	for (size_t i = 0; i < set->n; i++) {
-		const struct standing *standing = &set->list[i]->standing;
-		if (standing->node_id)
-			metric_sample(&info, out, 1, agent_endpoint(set->list[i]),
-				      standing->node_id, standing->version);
+		const struct agent_state *state = &set->list[i]->state;
+		if (state->node_id)
+			metric_sample(&info, out, 1, agent_endpoint(set->list[i]), state->node_id,
+				      state->version);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What the controller can do: its services and the capabilities that announce them.
+ * The controller's services, and the capabilities that announce them.
  *
  * Invariant: an RPC that is not in the lists of service.h answers UNIMPLEMENTED, so lists and
  * capabilities change together.

@@ -16,7 +16,7 @@
 #include "controller/claim.h"
 #include "controller/parameters.h"
 #include "controller/service.h"
-#include "controller/text.h"
+#include "controller/field.h"
 
 static int find(struct rpc_call *call, GetDatasetSnapshotRequest *request, search_fn *ask,
 		struct snapshot_owner *ret, struct error *err)
@@ -91,7 +91,10 @@ bool snapshot_taken_of(const DatasetSnapshot *snapshot, const Dataset *dataset)
 	size_t length = strlen(dataset->name);
 	bool known = snapshot->dataset_guid && dataset->guid;
 
-	/* One whose volume was deleted is in the trash, whoever bears that volume's id now. */
+	/*
+	 * A snapshot whose volume was deleted is in the trash, even if another volume has that
+	 * volume's id now.
+	 */
 	return strncmp(snapshot->zfs_name, dataset->name, length) == 0 &&
 	       snapshot->zfs_name[length] == '@' &&
 	       (!known || snapshot->dataset_guid == dataset->guid);
@@ -174,7 +177,10 @@ static int find_or_take(struct rpc_call *call, const CreateSnapshotRequest *req,
 			    "another node",
 			    req->name, req->source_volume_id);
 	*ret = found.snapshot;
-	/* Of a volume that is gone there is nothing to compare: a repeat gets what it got. */
+	/*
+	 * When the volume is gone there is nothing to compare: a repeated call gets the same
+	 * answer.
+	 */
 	return volume.dataset ? take(call, req, volume.agent, claim, ret, err) : 0;
 }
 
@@ -183,8 +189,8 @@ int create_snapshot(struct rpc_call *call, const CreateSnapshotRequest *req,
 {
 	DatasetSnapshot *snapshot = NULL;
 
-	if (text_check_name("name", req->name, err) < 0 ||
-	    text_check_present("source_volume_id", req->source_volume_id, err) < 0 ||
+	if (field_check_name("name", req->name, err) < 0 ||
+	    field_check_present("source_volume_id", req->source_volume_id, err) < 0 ||
 	    parameters_check_none(map_of(&call->arena, req, parameters), "a snapshot", err) < 0)
 		return -1;
 	while (find_or_take(call, req, &snapshot, err) < 0) {
@@ -201,7 +207,7 @@ int delete_snapshot(struct rpc_call *call, const DeleteSnapshotRequest *req,
 	struct snapshot_owner owner;
 
 	(void)rsp;
-	if (text_check_present("snapshot_id", req->snapshot_id, err) < 0 ||
+	if (field_check_present("snapshot_id", req->snapshot_id, err) < 0 ||
 	    snapshot_find(call, req->snapshot_id, &owner, err) < 0)
 		return -1;
 	return owner.snapshot ? snapshot_destroy(call, owner.agent, req->snapshot_id, err) : 0;
@@ -212,7 +218,7 @@ int get_snapshot(struct rpc_call *call, const GetSnapshotRequest *req, GetSnapsh
 {
 	struct snapshot_owner owner;
 
-	if (text_check_present("snapshot_id", req->snapshot_id, err) < 0 ||
+	if (field_check_present("snapshot_id", req->snapshot_id, err) < 0 ||
 	    snapshot_get(call, req->snapshot_id, &owner, err) < 0)
 		return -1;
 	rsp->snapshot = snapshot_of(&call->arena, owner.snapshot);

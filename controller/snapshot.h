@@ -25,7 +25,7 @@ int snapshot_claim(struct rpc_call *call, const char *name, struct snapshot_owne
 /* Destroy one that the agent has. */
 int snapshot_destroy(struct rpc_call *call, const struct agent *agent, const char *snapshot_id,
 		     struct error *err);
-/* It is of this dataset, and not of one that had its id before. */
+/* Returns true if the snapshot is of this dataset, and not of an earlier one with the same id. */
 bool snapshot_taken_of(const DatasetSnapshot *snapshot, const Dataset *dataset);
 
 Snapshot *snapshot_of(struct arena *arena, const DatasetSnapshot *snapshot);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Where a volume's first content comes from.
+ * The source of a volume's first content.
  *
- * Invariant: a source is written with the dataset when that is made, so what is compared and
- * answered later does not depend on whether the source still exists.
+ * Invariant: a source is recorded with the dataset when that is created, so later comparisons and
+ * answers do not depend on whether the source still exists.
  */
 #include "controller/source.h"
 
@@ -11,7 +11,7 @@
 
 #include "controller/hosts.h"
 #include "controller/snapshot.h"
-#include "controller/text.h"
+#include "controller/field.h"
 
 int source_parse(const VolumeContentSource *message, struct source *ret, struct error *err)
 {
@@ -21,12 +21,12 @@ int source_parse(const VolumeContentSource *message, struct source *ret, struct 
 	switch (message->type_case) {
 	case VOLUME_CONTENT_SOURCE_TYPE_SNAPSHOT:
 		ret->snapshot = message->snapshot->snapshot_id;
-		return text_check_present("volume_content_source.snapshot.snapshot_id",
-					  ret->snapshot, err);
+		return field_check_present("volume_content_source.snapshot.snapshot_id",
+					   ret->snapshot, err);
 	case VOLUME_CONTENT_SOURCE_TYPE_VOLUME:
 		ret->volume = message->volume->volume_id;
-		return text_check_present("volume_content_source.volume.volume_id", ret->volume,
-					  err);
+		return field_check_present("volume_content_source.volume.volume_id", ret->volume,
+					   err);
 	default:
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "volume_content_source has no type: give a snapshot or a volume");

@@ -12,7 +12,7 @@
 #include "controller/hosts.h"
 #include "controller/parameters.h"
 #include "controller/service.h"
-#include "controller/text.h"
+#include "controller/field.h"
 #include "controller/volume.h"
 
 /* Whether volumes of ours can be what the request describes; the text says why not. */
@@ -74,7 +74,7 @@ int validate_volume_capabilities(struct rpc_call *call,
 	struct error unsupported;
 	struct owner owner;
 
-	if (text_check_present("volume_id", req->volume_id, err) < 0)
+	if (field_check_present("volume_id", req->volume_id, err) < 0)
 		return -1;
 	if (capabilities_check(req->n_volume_capabilities, req->volume_capabilities, err) < 0)
 		return -1;

@@ -13,7 +13,7 @@
 #include "controller/parameters.h"
 #include "controller/service.h"
 #include "controller/source.h"
-#include "controller/text.h"
+#include "controller/field.h"
 
 static Topology **topology_of(struct arena *arena, const GetHostResponse *host)
 {
@@ -70,7 +70,7 @@ int delete_volume(struct rpc_call *call, const DeleteVolumeRequest *req, DeleteV
 	struct owner owner;
 
 	(void)rsp;
-	if (text_check_present("volume_id", req->volume_id, err) < 0)
+	if (field_check_present("volume_id", req->volume_id, err) < 0)
 		return -1;
 	if (owner_search(call, req->volume_id, &owner, err) < 0)
 		return -1;
@@ -87,7 +87,7 @@ int controller_get_volume(struct rpc_call *call, const ControllerGetVolumeReques
 	struct owner owner;
 	struct host host;
 
-	if (text_check_present("volume_id", req->volume_id, err) < 0 ||
+	if (field_check_present("volume_id", req->volume_id, err) < 0 ||
 	    owner_get(call, req->volume_id, &owner, err) < 0 ||
 	    host_of(call, owner.agent, &host, err) < 0)
 		return -1;

@@ -4,8 +4,8 @@
 
 /*
  * Every bound of the transport on the memory, work and time that a peer can cost, in one table.
- * Sizes are bytes, times milliseconds; rate_ms is the period of all "per period" counts. tests/limits
- * names the attack that each limit stops, and the test that fails without it.
+ * Sizes are bytes, times milliseconds; rate_ms is the period of all "per period" counts.
+ * tests/limits names the attack that each limit stops, and the test that fails without it.
  */
 
 #include <stddef.h>

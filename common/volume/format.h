@@ -3,9 +3,9 @@
 #define ZCSI_VOLUME_FORMAT_H
 
 /*
- * What a volume's bytes are. A ZFS filesystem is one format; all others are on a zvol: a device as
- * it is, or a file system that is made on it when it is first staged. A volume keeps its format for
- * life, and so does what is cloned of it. What is mounted by NFS is a share, whatever made it.
+ * The formats of a volume. A ZFS filesystem is one; all others are on a zvol: a bare device, or a
+ * filesystem that is made on it when it is first staged. A volume and its clones keep their format
+ * for life. A share that is mounted by NFS has the format NFS, whatever made it.
  */
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ struct format {
 
 /* Static; NULL when there is none of that name. */
 const struct format *format_find(const char *name);
-/* What is asked for by name is this one; "" asks for any that mounts. */
+/* Returns true if a request by name means this format; "" means any format that is mounted. */
 bool format_fits(const char *asked, const struct format *is);
 
 #endif

@@ -3,8 +3,8 @@
 #define ZCSI_VOLUME_PLUGIN_H
 
 /*
- * What both daemons say of the plugin as a whole. CSI has each instance give the "grand sum" of
- * all, so there is one list (spec.md, GetPluginCapabilities).
+ * The plugin's name and capabilities, which both daemons report. CSI has each instance give the
+ * "grand sum" of all, so there is one list (spec.md, GetPluginCapabilities).
  */
 
 #define PLUGIN_NAME "zcsi.zfs" /* domain notation; begins and ends with a letter */

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/errand.h"
+#include "common/bounded_call.h"
 #include "node/host/address.h"
 #include "node/mount/flags.h"
 
@@ -187,8 +187,9 @@ static struct mounting *new_mounting(const struct staging *staging)
 static int open_share(const struct staging *staging, struct error *err)
 {
 	struct mounting *mounting = new_mounting(staging);
-	const struct errand errand = {"mount nfs", staging->path, mount_share, discard, mounting};
-	int error = errand_run(&errand, now_ms() + NFS_MOUNT_MS);
+	const struct bounded_call errand = {"mount nfs", staging->path, mount_share, discard,
+					    mounting};
+	int error = bounded_call_run(&errand, now_ms() + NFS_MOUNT_MS);
 
 	if (error == ETIMEDOUT)
 		return fail(err, ERR_UNAVAILABLE,

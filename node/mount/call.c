@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/errand.h"
+#include "common/bounded_call.h"
 #include "common/mem.h"
 
 struct mount_call {
@@ -62,7 +62,7 @@ static void discard_open(void *work)
 	discard(work);
 }
 
-static int send(struct errand errand, const char *path, unsigned flags)
+static int send(struct bounded_call errand, const char *path, unsigned flags)
 {
 	struct mount_call *call = mem_alloc(sizeof(*call));
 	char key[PATH_MAX + 32];
@@ -71,7 +71,7 @@ static int send(struct errand errand, const char *path, unsigned flags)
 	snprintf(key, sizeof(key), "%s %x %s", errand.thread, flags, path);
 	errand.key = key;
 	errand.work = call;
-	int error = errand_run(&errand, now_ms() + MOUNT_CALL_MS);
+	int error = bounded_call_run(&errand, now_ms() + MOUNT_CALL_MS);
 	if (error) {
 		errno = error;
 		return -1;
@@ -85,15 +85,16 @@ static int send(struct errand errand, const char *path, unsigned flags)
 
 int mount_call_open(const char *path, unsigned flags)
 {
-	return send(
-		(struct errand){.thread = "open_tree", .run = open_mount, .discard = discard_open},
-		path, flags);
+	return send((struct bounded_call){.thread = "open_tree",
+					  .run = open_mount,
+					  .discard = discard_open},
+		    path, flags);
 }
 
 int mount_call_unmount(const char *path, int flags)
 {
-	return send((struct errand){.thread = "umount", .run = unmount, .discard = discard}, path,
-		    (unsigned)flags);
+	return send((struct bounded_call){.thread = "umount", .run = unmount, .discard = discard},
+		    path, (unsigned)flags);
 }
 
 struct statvfs_call {
@@ -124,9 +125,9 @@ int mount_call_statvfs(const struct mount *mount, int64_t deadline, struct statv
 
 	call->path = mem_strdup(mount->target);
 	snprintf(key, sizeof(key), "statvfs %d %s", mount->id, mount->target);
-	int error = errand_run(&(struct errand){MOUNT_CALL_STATVFS, key, run_statvfs,
-						discard_statvfs, call},
-			       deadline);
+	int error = bounded_call_run(&(struct bounded_call){MOUNT_CALL_STATVFS, key, run_statvfs,
+							    discard_statvfs, call},
+				     deadline);
 	if (error)
 		return error;
 	error = call->error;

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/errand.h"
+#include "common/bounded_call.h"
 #include "common/mem.h"
 #include "node/mount/call.h"
 
@@ -215,8 +215,9 @@ int permissions_apply(const char *path, const struct permissions *want, struct e
 	struct application *application = mem_alloc(sizeof(*application));
 	*application = (struct application){.path = mem_strdup(path), .want = *want};
 	snprintf(key, sizeof(key), "chown %s", path);
-	int error = errand_run(&(struct errand){"chown", key, run, discard, application},
-			       now_ms() + MOUNT_CALL_MS);
+	int error =
+		bounded_call_run(&(struct bounded_call){"chown", key, run, discard, application},
+				 now_ms() + MOUNT_CALL_MS);
 	if (error)
 		return fail(err, ERR_UNAVAILABLE,
 			    "the filesystem at '%s' did not take its owner and mode: %s", path,

@@ -31,16 +31,16 @@ static int teardown(void **state)
 	return scripted_teardown(state);
 }
 
-static const struct standing *standing(size_t i)
+static const struct agent_state *state_of(size_t i)
 {
-	return &roster.named->list[i]->standing;
+	return &roster.named->list[i]->state;
 }
 
 static void assert_refused(size_t i, const char *word, const char *other)
 {
-	assert_non_null(standing(i)->refusal);
-	assert_non_null(strstr(standing(i)->refusal, word));
-	assert_non_null(strstr(standing(i)->refusal, other));
+	assert_non_null(state_of(i)->refusal);
+	assert_non_null(strstr(state_of(i)->refusal, word));
+	assert_non_null(strstr(state_of(i)->refusal, other));
 }
 
 static double skew_told(const char *endpoint)
@@ -66,7 +66,7 @@ static void a_clock_that_is_not_ours_is_told(void **state)
 	scripted[1].ahead_us = 90 * SECOND;
 	scripted[2].ahead_us = -90 * SECOND;
 	rollcall(&roster, 0);
-	assert_true(standing(0)->skew_us == 0);
+	assert_true(state_of(0)->skew_us == 0);
 	/* At least that much: less the time that the answers took. */
 	assert_true(skew_told("unix:///b") > 80 && skew_told("unix:///b") <= 90);
 	assert_true(skew_told("unix:///c") < -80 && skew_told("unix:///c") >= -90);
@@ -80,15 +80,15 @@ static void two_that_hold_one_dataset_are_refused(void **state)
 	(void)state;
 	scripted[0].pool = scripted[2].pool = "tank/zcsi";
 	rollcall(&roster, 0);
-	assert_null(standing(0)->refusal);
+	assert_null(state_of(0)->refusal);
 	scripted[2].pool_guid = scripted[0].pool_guid;
 	rollcall(&roster, 0);
 	assert_refused(0, "unix:///c", "same dataset");
 	assert_refused(2, "unix:///a", "same dataset");
 	scripted[2].pool_guid = 3;
 	rollcall(&roster, 0);
-	assert_null(standing(0)->refusal);
-	assert_null(standing(2)->refusal);
+	assert_null(state_of(0)->refusal);
+	assert_null(state_of(2)->refusal);
 }
 
 static void a_pool_that_is_another_now_is_refused(void **state)
@@ -97,14 +97,14 @@ static void a_pool_that_is_another_now_is_refused(void **state)
 	rollcall(&roster, 0);
 	scripted[1].pool_guid = 0; /* it is not imported */
 	rollcall(&roster, 0);
-	assert_null(standing(1)->refusal);
+	assert_null(state_of(1)->refusal);
 	scripted[1].pool_guid = 77;
 	rollcall(&roster, 0);
 	assert_refused(1, "pool 2 ", "pool 77 ");
-	assert_null(standing(0)->refusal);
+	assert_null(state_of(0)->refusal);
 	scripted[1].pool_guid = 2;
 	rollcall(&roster, 0);
-	assert_null(standing(1)->refusal);
+	assert_null(state_of(1)->refusal);
 }
 
 int main(void)

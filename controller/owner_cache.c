@@ -4,7 +4,7 @@
  *
  * Invariant: an epoch that is over is never current again, so what was put in it is never told.
  */
-#include "controller/recall.h"
+#include "controller/owner_cache.h"
 
 #include "common/hash.h"
 #include "common/mem.h"
@@ -16,19 +16,20 @@ static uint64_t hash_of(const char *id)
 	return hash ^ hash >> 32;
 }
 
-const struct agent *recall_get(struct recall *recall, const char *id, unsigned epoch)
+const struct agent *owner_cache_get(struct owner_cache *owner_cache, const char *id, unsigned epoch)
 {
 	uint64_t hash = hash_of(id);
-	auto_unlock pthread_mutex_t *held = lock_take(&recall->lock);
-	const struct memory *memory = &recall->list[hash % RECALL_MAX];
+	auto_unlock pthread_mutex_t *held = lock_take(&owner_cache->lock);
+	const struct memory *memory = &owner_cache->list[hash % RECALL_MAX];
 
 	return memory->id == hash && memory->epoch == epoch ? memory->agent : NULL;
 }
 
-void recall_put(struct recall *recall, const char *id, unsigned epoch, const struct agent *agent)
+void owner_cache_put(struct owner_cache *owner_cache, const char *id, unsigned epoch,
+		     const struct agent *agent)
 {
 	uint64_t hash = hash_of(id);
-	auto_unlock pthread_mutex_t *held = lock_take(&recall->lock);
+	auto_unlock pthread_mutex_t *held = lock_take(&owner_cache->lock);
 
-	recall->list[hash % RECALL_MAX] = (struct memory){hash, epoch, agent};
+	owner_cache->list[hash % RECALL_MAX] = (struct memory){hash, epoch, agent};
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "controller/spelling.h"
+#include "controller/edit_distance.h"
 
 static void distances(void **state)
 {
@@ -20,8 +20,8 @@ static void distances(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		assert_int_equal(spelling_distance(cases[i].a, cases[i].b), cases[i].distance);
-		assert_int_equal(spelling_distance(cases[i].b, cases[i].a), cases[i].distance);
+		assert_int_equal(edit_distance(cases[i].a, cases[i].b), cases[i].distance);
+		assert_int_equal(edit_distance(cases[i].b, cases[i].a), cases[i].distance);
 	}
 }
 
@@ -33,17 +33,17 @@ static void long_words(void **state)
 	(void)state;
 	memset(word, 'x', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';
-	assert_int_equal(spelling_distance(word, ""), 63);
-	assert_int_equal(spelling_distance(word, word), 0);
+	assert_int_equal(edit_distance(word, ""), 63);
+	assert_int_equal(edit_distance(word, word), 0);
 }
 
 static void closeness(void **state)
 {
 	(void)state;
-	assert_true(spelling_close("zfs.compression", 2));
-	assert_false(spelling_close("zfs.compression", 4));
-	assert_true(spelling_close("mode", 1));
-	assert_false(spelling_close("mode", 2));
+	assert_true(edit_close("zfs.compression", 2));
+	assert_false(edit_close("zfs.compression", 4));
+	assert_true(edit_close("mode", 1));
+	assert_false(edit_close("mode", 2));
 }
 
 int main(void)

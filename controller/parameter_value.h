@@ -20,17 +20,17 @@ enum value_kind {
 	VALUE_TEXT, /* anything printable */
 };
 
-struct value_rule {
+struct parameter_rule {
 	enum value_kind kind;
 	const char *words; /* alternatives, each a glob; NULL: none */
 	uint64_t min, max;
 };
 
-bool value_fits(const struct value_rule *rule, const char *value);
+bool parameter_value_fits(const struct parameter_rule *rule, const char *value);
 /* In words: "on, off", "a power of two from 512 to 16M". */
-void value_describe(const struct value_rule *rule, FILE *out);
+void parameter_value_describe(const struct parameter_rule *rule, FILE *out);
 
 /* The text is of these characters only, and as long as that. */
-bool value_consists_of(const char *characters, size_t min, size_t max, const char *text);
+bool parameter_value_consists_of(const char *characters, size_t min, size_t max, const char *text);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONTROLLER_SPELLING_H
 #define ZCSI_CONTROLLER_SPELLING_H
 
-/* What somebody may have meant. Pure. */
+/* The name that a misspelt one may have meant. Pure. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,8 +11,8 @@
  * How many letters have to be added, dropped or changed to make one word of the other; case does
  * not count. Only the first 63 bytes of each are looked at.
  */
-size_t spelling_distance(const char *a, const char *b);
+size_t edit_distance(const char *a, const char *b);
 /* The distance is one that a slip of the fingers makes in a word as long as this. */
-bool spelling_close(const char *word, size_t distance);
+bool edit_close(const char *word, size_t distance);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * Invariant: a value that fits holds no control character, whatever its kind.
  */
-#include "controller/value.h"
+#include "controller/parameter_value.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -43,14 +43,14 @@ static uint64_t size_of(const char *value)
 	return errno || *end || number > UINT32_MAX ? 0 : number * unit;
 }
 
-static bool is_power(const struct value_rule *rule, const char *value)
+static bool is_power(const struct parameter_rule *rule, const char *value)
 {
 	uint64_t size = size_of(value);
 
 	return size && size >= rule->min && size <= rule->max && (size & (size - 1)) == 0;
 }
 
-bool value_consists_of(const char *digits, size_t min, size_t max, const char *value)
+bool parameter_value_consists_of(const char *digits, size_t min, size_t max, const char *value)
 {
 	size_t length = strlen(value);
 
@@ -66,7 +66,7 @@ static bool is_text(const char *value)
 	return *value && !*at && strlen(value) <= TEXT_MAX;
 }
 
-bool value_fits(const struct value_rule *rule, const char *value)
+bool parameter_value_fits(const struct parameter_rule *rule, const char *value)
 {
 	switch (rule->kind) {
 	case VALUE_WORD:
@@ -74,10 +74,10 @@ bool value_fits(const struct value_rule *rule, const char *value)
 	case VALUE_SIZE:
 		return is_word(rule->words, value) || is_power(rule, value);
 	case VALUE_ID:
-		return value_consists_of("0123456789", 1, 10, value) &&
+		return parameter_value_consists_of("0123456789", 1, 10, value) &&
 		       strtoull(value, NULL, 10) <= ID_MAX;
 	case VALUE_MODE:
-		return value_consists_of("01234567", 3, 4, value);
+		return parameter_value_consists_of("01234567", 3, 4, value);
 	case VALUE_TEXT:
 		return is_text(value);
 	}
@@ -94,13 +94,13 @@ static void print_size(uint64_t size, FILE *out)
 		fprintf(out, "%ju", (uintmax_t)size);
 }
 
-static void describe_words(const struct value_rule *rule, FILE *out)
+static void describe_words(const struct parameter_rule *rule, FILE *out)
 {
 	for (const char *at = rule->words; at && *at; at++)
 		fputs(*at == '|' ? ", " : (const char[]){*at, '\0'}, out);
 }
 
-void value_describe(const struct value_rule *rule, FILE *out)
+void parameter_value_describe(const struct parameter_rule *rule, FILE *out)
 {
 	describe_words(rule, out);
 	switch (rule->kind) {

@@ -10,9 +10,9 @@
 #include "controller/roster.h"
 #include "common/options.h"
 
-struct watch;
+struct agent_watcher;
 
-struct watch_options {
+struct agent_watcher_options {
 	const struct option_list *agents; /* --agent: always named */
 	const char *file;                 /* --agents-file; NULL: none */
 	int64_t every_ms;                 /* between two roll calls */
@@ -20,9 +20,9 @@ struct watch_options {
 };
 
 /* Loop thread. What the options point to lasts as long. *err names an endpoint of no form. */
-int watch_start(struct watch **ret, struct roster *roster, const struct watch_options *options,
-		struct error *err);
+int agent_watcher_start(struct agent_watcher **ret, struct roster *roster,
+			const struct agent_watcher_options *options, struct error *err);
 /* When nothing else runs any more: runs the loop until the thread has ended. */
-void watch_stop(struct watch *watch);
+void agent_watcher_stop(struct agent_watcher *watch);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * Invariant: whatever the words are, the work is bounded by WORD_MAX squared.
  */
-#include "controller/spelling.h"
+#include "controller/edit_distance.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool same_letter(char a, char b)
 	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-size_t spelling_distance(const char *a, const char *b)
+size_t edit_distance(const char *a, const char *b)
 {
 	size_t n_a = strnlen(a, WORD_MAX), n_b = strnlen(b, WORD_MAX);
 	size_t row[WORD_MAX + 1];
@@ -42,7 +42,7 @@ size_t spelling_distance(const char *a, const char *b)
 	return row[n_b];
 }
 
-bool spelling_close(const char *word, size_t distance)
+bool edit_close(const char *word, size_t distance)
 {
 	return distance <= 1 + strnlen(word, WORD_MAX) / 6;
 }

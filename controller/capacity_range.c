@@ -5,13 +5,13 @@
  *
  * Invariant: the size chosen for a range fits that range, so that a repeat finds its own volume.
  */
-#include "controller/size.h"
+#include "controller/capacity_range.h"
 
 #include <inttypes.h>
 
-int size_range_parse(const CapacityRange *range, struct size_range *ret, struct error *err)
+int capacity_range_parse(const CapacityRange *range, struct capacity_range *ret, struct error *err)
 {
-	*ret = (struct size_range){0};
+	*ret = (struct capacity_range){0};
 	if (!range)
 		return 0;
 	if (range->required_bytes < 0 || range->limit_bytes < 0)
@@ -39,11 +39,12 @@ int size_range_parse(const CapacityRange *range, struct size_range *ret, struct 
 	return 0;
 }
 
-int size_range_take_format(struct size_range *range, const struct format *format, struct error *err)
+int capacity_range_take_format(struct capacity_range *range, const struct format *format,
+			       struct error *err)
 {
 	const int64_t grain = format->zvol ? FORMAT_GRAIN : 1;
-	struct size_range fitting = {.required = (range->required + grain - 1) / grain * grain,
-				     .limit = range->limit / grain * grain};
+	struct capacity_range fitting = {.required = (range->required + grain - 1) / grain * grain,
+					 .limit = range->limit / grain * grain};
 
 	if (range->limit && range->limit < format->size_min)
 		return fail(err, ERR_OUT_OF_RANGE,
@@ -62,7 +63,7 @@ int size_range_take_format(struct size_range *range, const struct format *format
 	return 0;
 }
 
-int64_t size_range_choose(const struct size_range *range)
+int64_t capacity_range_choose(const struct capacity_range *range)
 {
 	int64_t size = range->required ? range->required : VOLUME_SIZE_DEFAULT;
 
@@ -71,8 +72,8 @@ int64_t size_range_choose(const struct size_range *range)
 	return range->limit && range->limit < size ? range->limit : size;
 }
 
-int size_range_choose_from(const struct size_range *range, int64_t source, int64_t *ret,
-			   struct error *err)
+int capacity_range_choose_from(const struct capacity_range *range, int64_t source, int64_t *ret,
+			       struct error *err)
 {
 	const bool nothing_asked = !range->required && source;
 
@@ -86,11 +87,11 @@ int size_range_choose_from(const struct size_range *range, int64_t source, int64
 			    "capacity_range.limit_bytes %" PRId64
 			    " is less than the source of the volume has, %" PRId64 " bytes",
 			    range->limit, source);
-	*ret = nothing_asked ? source : size_range_choose(range);
+	*ret = nothing_asked ? source : capacity_range_choose(range);
 	return 0;
 }
 
-bool size_range_fits(const struct size_range *range, int64_t size)
+bool capacity_range_fits(const struct capacity_range *range, int64_t size)
 {
 	if (size == 0)
 		return range->limit == 0;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/errand.h"
+#include "common/bounded_call.h"
 #include "common/mem.h"
 
 #define LONG_MS  10000
@@ -45,7 +45,8 @@ static int send(const char *key, bool waits, int64_t ms, struct work **ret)
 
 	work->waits = waits;
 	*ret = work;
-	return errand_run(&(struct errand){"errand", key, run, discard, work}, now_ms() + ms);
+	return bounded_call_run(&(struct bounded_call){"errand", key, run, discard, work},
+				now_ms() + ms);
 }
 
 static void until(const atomic_int *value, int wanted)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "controller/text.h"
+#include "controller/field.h"
 
 static void names_accepted(void **state)
 {
@@ -17,10 +17,10 @@ static void names_accepted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(names); i++)
-		assert_int_equal(text_check_name("name", names[i], &err), 0);
+		assert_int_equal(field_check_name("name", names[i], &err), 0);
 	memset(longest, 'x', TEXT_SIZE_MAX);
 	longest[TEXT_SIZE_MAX] = '\0';
-	assert_int_equal(text_check_name("name", longest, &err), 0);
+	assert_int_equal(field_check_name("name", longest, &err), 0);
 }
 
 static void names_refused(void **state)
@@ -32,13 +32,13 @@ static void names_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(names); i++) {
-		assert_int_equal(text_check_name("name", names[i], &err), -1);
+		assert_int_equal(field_check_name("name", names[i], &err), -1);
 		assert_int_equal(err.code, ERR_INVALID_ARGUMENT);
 		assert_memory_equal(err.text, "name", 4);
 	}
 	memset(long_name, 'x', sizeof(long_name));
 	long_name[TEXT_SIZE_MAX + 1] = '\0';
-	assert_int_equal(text_check_name("name", long_name, &err), -1);
+	assert_int_equal(field_check_name("name", long_name, &err), -1);
 	assert_non_null(strstr(err.text, "129 bytes"));
 }
 

@@ -4,19 +4,19 @@
  *
  * Invariant: the same mistake gets the same words everywhere, beginning with the field's name.
  */
-#include "controller/text.h"
+#include "controller/field.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-int text_check_present(const char *field, const char *text, struct error *err)
+int field_check_present(const char *field, const char *text, struct error *err)
 {
 	if (!*text)
 		return fail(err, ERR_INVALID_ARGUMENT, "%s is missing", field);
 	return 0;
 }
 
-int text_check_size(const char *field, const char *text, struct error *err)
+int field_check_size(const char *field, const char *text, struct error *err)
 {
 	size_t size = strlen(text);
 
@@ -34,9 +34,9 @@ static bool banned(const unsigned char *at)
 	return *at == 0x7f || (*at == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f);
 }
 
-int text_check_name(const char *field, const char *text, struct error *err)
+int field_check_name(const char *field, const char *text, struct error *err)
 {
-	if (text_check_present(field, text, err) < 0 || text_check_size(field, text, err) < 0)
+	if (field_check_present(field, text, err) < 0 || field_check_size(field, text, err) < 0)
 		return -1;
 	for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
 		if (banned(at))

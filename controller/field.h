@@ -11,9 +11,9 @@
 
 #define TEXT_SIZE_MAX 128 /* bytes (spec.md, Size Limits) */
 
-int text_check_present(const char *field, const char *text, struct error *err);
-int text_check_size(const char *field, const char *text, struct error *err);
+int field_check_present(const char *field, const char *text, struct error *err);
+int field_check_size(const char *field, const char *text, struct error *err);
 /* A name that a CO makes up: present, within the size, no control characters. */
-int text_check_name(const char *field, const char *text, struct error *err);
+int field_check_name(const char *field, const char *text, struct error *err);
 
 #endif

@@ -5,7 +5,7 @@
  * Invariant: a list that cannot be read, or names nobody, changes nothing: the one before it
  * stays, for a volume whose agent is forgotten would be said not to exist.
  */
-#include "controller/watch.h"
+#include "controller/agent_watcher.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,9 +23,9 @@
 
 #define DOWN_MS 1000 /* between roll calls while somebody is down */
 
-struct watch {
+struct agent_watcher {
 	struct roster *roster;
-	struct watch_options options;
+	struct agent_watcher_options options;
 	struct agents_file *file; /* NULL: none */
 	int stop;                 /* can be read when the thread is to end */
 	pthread_t thread;
@@ -40,7 +40,7 @@ struct watch {
 
 static void name_on_loop(struct loop_task *task)
 {
-	struct watch *watch = container_of(task, struct watch, task);
+	struct agent_watcher *watch = container_of(task, struct agent_watcher, task);
 
 	watch->named = roster_name(watch->roster, watch->list.values, watch->list.n, watch->err);
 	sem_post(&watch->done);
@@ -48,18 +48,18 @@ static void name_on_loop(struct loop_task *task)
 
 static void bury_on_loop(struct loop_task *task)
 {
-	struct watch *watch = container_of(task, struct watch, task);
+	struct agent_watcher *watch = container_of(task, struct agent_watcher, task);
 
-	roster_bury(watch->roster);
+	roster_reap(watch->roster);
 	sem_post(&watch->done);
 }
 
 static void stop_on_loop(struct loop_task *task)
 {
-	loop_stop(container_of(task, struct watch, task)->roster->loop);
+	loop_stop(container_of(task, struct agent_watcher, task)->roster->loop);
 }
 
-static void on_loop(struct watch *watch, void (*fn)(struct loop_task *task))
+static void on_loop(struct agent_watcher *watch, void (*fn)(struct loop_task *task))
 {
 	watch->task.fn = fn;
 	loop_post(watch->roster->loop, &watch->task);
@@ -77,7 +77,7 @@ static void join(const struct option_list *fixed, struct option_list *list)
 	list->n += fixed->n;
 }
 
-static int read_file(struct watch *watch, struct error *err)
+static int read_file(struct agent_watcher *watch, struct error *err)
 {
 	auto_free char *text = agents_file_read(watch->file, err);
 
@@ -98,7 +98,7 @@ static int read_file(struct watch *watch, struct error *err)
 	return 0;
 }
 
-static bool renew(struct watch *watch)
+static bool renew(struct agent_watcher *watch)
 {
 	struct error err;
 
@@ -116,14 +116,14 @@ static bool everybody_is_up(struct roster *roster)
 	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
 
 	for (size_t i = 0; i < roster->named->n; i++) {
-		if (!roster->named->list[i]->standing.up)
+		if (!roster->named->list[i]->state.up)
 			return false;
 	}
 	return true;
 }
 
 /* Until the file has changed perhaps, or the time is over; false when the thread is to end. */
-static bool wait_for_news(const struct watch *watch, int64_t ms)
+static bool wait_for_news(const struct agent_watcher *watch, int64_t ms)
 {
 	struct pollfd fds[] = {{.fd = watch->stop, .events = POLLIN},
 			       {.fd = watch->file ? agents_file_fd(watch->file) : -1,
@@ -133,7 +133,7 @@ static bool wait_for_news(const struct watch *watch, int64_t ms)
 }
 
 /* When the next one is due. */
-static int64_t call_roll(struct watch *watch, bool renewed)
+static int64_t call_roll(struct agent_watcher *watch, bool renewed)
 {
 	int64_t pause = watch->options.every_ms;
 
@@ -147,7 +147,7 @@ static int64_t call_roll(struct watch *watch, bool renewed)
 
 static void *run(void *arg)
 {
-	struct watch *watch = arg;
+	struct agent_watcher *watch = arg;
 
 	renew(watch);
 	int64_t next = call_roll(watch, true);
@@ -161,7 +161,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void watch_free(struct watch *watch)
+static void watch_free(struct agent_watcher *watch)
 {
 	agents_file_free(watch->file);
 	mem_cleanup_close(&watch->stop);
@@ -169,12 +169,12 @@ static void watch_free(struct watch *watch)
 	free(watch);
 }
 
-int watch_start(struct watch **ret, struct roster *roster, const struct watch_options *options,
-		struct error *err)
+int agent_watcher_start(struct agent_watcher **ret, struct roster *roster,
+			const struct agent_watcher_options *options, struct error *err)
 {
-	struct watch *watch = mem_alloc(sizeof(*watch));
+	struct agent_watcher *watch = mem_alloc(sizeof(*watch));
 
-	*watch = (struct watch){.roster = roster, .options = *options, .stop = -1};
+	*watch = (struct agent_watcher){.roster = roster, .options = *options, .stop = -1};
 	sem_init(&watch->done, 0, 0);
 	if (options->file && agents_file_watch(&watch->file, options->file, err) < 0) {
 		watch_free(watch);
@@ -190,7 +190,7 @@ int watch_start(struct watch **ret, struct roster *roster, const struct watch_op
 	return 0;
 }
 
-void watch_stop(struct watch *watch)
+void agent_watcher_stop(struct agent_watcher *watch)
 {
 	if (!watch)
 		return;

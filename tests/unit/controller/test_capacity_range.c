@@ -2,18 +2,18 @@
 /* Sizes: what a CapacityRange makes, and which volumes it accepts. */
 #include "tests/cmocka.h"
 
-#include "controller/size.h"
+#include "controller/capacity_range.h"
 
 #define MIB ((int64_t)1 << 20)
 #define GIB ((int64_t)1 << 30)
 
-static int parse(int64_t required, int64_t limit, struct size_range *ret, struct error *err)
+static int parse(int64_t required, int64_t limit, struct capacity_range *ret, struct error *err)
 {
 	CapacityRange range = CSI__V1__CAPACITY_RANGE__INIT;
 
 	range.required_bytes = required;
 	range.limit_bytes = limit;
-	return size_range_parse(&range, ret, err);
+	return capacity_range_parse(&range, ret, err);
 }
 
 static void refused(void **state)
@@ -34,7 +34,7 @@ static void refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct size_range range;
+		struct capacity_range range;
 		struct error err;
 		assert_int_equal(parse(cases[i].required, cases[i].limit, &range, &err), -1);
 		assert_int_equal(err.code, cases[i].code);
@@ -59,26 +59,26 @@ static void chosen(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct size_range range;
+		struct capacity_range range;
 		struct error err;
 		assert_int_equal(parse(cases[i].required, cases[i].limit, &range, &err), 0);
-		int64_t size = size_range_choose(&range);
+		int64_t size = capacity_range_choose(&range);
 		assert_int_equal(size, cases[i].size);
 		/* A repeat of the request that made a volume always fits it. */
-		assert_true(size_range_fits(&range, size));
+		assert_true(capacity_range_fits(&range, size));
 	}
 }
 
 static void nothing_asked(void **state)
 {
-	struct size_range range = {1, 1};
+	struct capacity_range range = {1, 1};
 	struct error err;
 
 	(void)state;
-	assert_int_equal(size_range_parse(NULL, &range, &err), 0);
-	assert_int_equal(size_range_choose(&range), GIB);
-	assert_true(size_range_fits(&range, 1));
-	assert_true(size_range_fits(&range, INT64_MAX));
+	assert_int_equal(capacity_range_parse(NULL, &range, &err), 0);
+	assert_int_equal(capacity_range_choose(&range), GIB);
+	assert_true(capacity_range_fits(&range, 1));
+	assert_true(capacity_range_fits(&range, INT64_MAX));
 }
 
 static void of_a_format(void **state)
@@ -105,17 +105,17 @@ static void of_a_format(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct size_range range;
+		struct capacity_range range;
 		struct error err;
 		assert_int_equal(parse(cases[i].required, cases[i].limit, &range, &err), 0);
-		const struct size_range asked = range;
-		if (size_range_take_format(&range, format_find(cases[i].format), &err) < 0) {
+		const struct capacity_range asked = range;
+		if (capacity_range_take_format(&range, format_find(cases[i].format), &err) < 0) {
 			assert_int_equal(err.code, ERR_OUT_OF_RANGE);
 			assert_int_equal(cases[i].size, -1);
 			continue;
 		}
-		assert_int_equal(size_range_choose(&range), cases[i].size);
-		assert_true(size_range_fits(&asked, cases[i].size));
+		assert_int_equal(capacity_range_choose(&range), cases[i].size);
+		assert_true(capacity_range_fits(&asked, cases[i].size));
 	}
 }
 
@@ -135,31 +135,31 @@ static void of_a_source(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct size_range range;
+		struct capacity_range range;
 		struct error err;
 		int64_t size = -1;
 		assert_int_equal(parse(cases[i].required, cases[i].limit, &range, &err), 0);
-		if (size_range_choose_from(&range, cases[i].source, &size, &err) < 0)
+		if (capacity_range_choose_from(&range, cases[i].source, &size, &err) < 0)
 			assert_int_equal(err.code, ERR_OUT_OF_RANGE);
 		assert_int_equal(size, cases[i].size);
-		assert_true(size < 0 || size_range_fits(&range, size));
+		assert_true(size < 0 || capacity_range_fits(&range, size));
 	}
 }
 
 static void fits(void **state)
 {
-	const struct size_range range = {.required = GIB, .limit = 2 * GIB};
-	const struct size_range open = {.required = GIB};
+	const struct capacity_range range = {.required = GIB, .limit = 2 * GIB};
+	const struct capacity_range open = {.required = GIB};
 
 	(void)state;
-	assert_false(size_range_fits(&range, GIB - 1));
-	assert_true(size_range_fits(&range, GIB));
-	assert_true(size_range_fits(&range, 2 * GIB));
-	assert_false(size_range_fits(&range, 2 * GIB + 1));
-	assert_true(size_range_fits(&open, INT64_MAX));
+	assert_false(capacity_range_fits(&range, GIB - 1));
+	assert_true(capacity_range_fits(&range, GIB));
+	assert_true(capacity_range_fits(&range, 2 * GIB));
+	assert_false(capacity_range_fits(&range, 2 * GIB + 1));
+	assert_true(capacity_range_fits(&open, INT64_MAX));
 	/* No quota: as much as anyone requires, but no limit holds. */
-	assert_true(size_range_fits(&open, 0));
-	assert_false(size_range_fits(&range, 0));
+	assert_true(capacity_range_fits(&open, 0));
+	assert_false(capacity_range_fits(&range, 0));
 }
 
 int main(void)

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Bounded calls. See bounded_call.h.
+ *
+ * Invariant: at most one thread per key, so a dead mount or server costs one thread however often it
+ * is asked. The work belongs to the thread until the caller takes it back, which happens only while
+ * the caller still waits.
+ */
+#include "common/bounded_call.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/mem.h"
+#include "common/thread.h"
+
+#define STACK_BYTES (256 << 10)
+
+struct running {
+	struct running *next; /* in the list while it runs */
+	struct bounded_call call;
+	char *key;
+	bool done;      /* the caller that waits frees it */
+	bool abandoned; /* the caller timed out: the thread frees it */
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* the list and its rows */
+static pthread_cond_t finished = PTHREAD_COND_INITIALIZER;
+static struct running *list;
+
+static void free_running(struct running *running)
+{
+	free(running->key);
+	free(running);
+}
+
+static bool is_running(const char *key)
+{
+	for (const struct running *running = list; running; running = running->next)
+		if (!strcmp(running->key, key))
+			return true;
+	return false;
+}
+
+static void unlink_running(const struct running *running)
+{
+	struct running **link = &list;
+
+	while (*link != running)
+		link = &(*link)->next;
+	*link = running->next;
+}
+
+/* Returns false when the caller has timed out. */
+static bool finish(struct running *running)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+
+	if (running->abandoned)
+		return false;
+	running->done = true;
+	unlink_running(running);
+	pthread_cond_broadcast(&finished);
+	return true;
+}
+
+/* Undo the work of a call that timed list, before its key is free for the next one. */
+static void finish_late(struct running *running)
+{
+	running->call.discard(running->call.work);
+	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+
+	unlink_running(running);
+	free_running(running);
+	pthread_cond_broadcast(&finished);
+}
+
+static void *run_thread(void *arg)
+{
+	struct running *running = arg;
+
+	pthread_setname_np(pthread_self(), running->call.thread);
+	running->call.run(running->call.work);
+	if (!finish(running))
+		finish_late(running);
+	return NULL;
+}
+
+static int start_thread(struct running *running)
+{
+	pthread_attr_t detached;
+	pthread_t thread;
+
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&detached, STACK_BYTES);
+	int error = thread_start(&thread, &detached, run_thread, running) < 0 ? errno : 0;
+	pthread_attr_destroy(&detached);
+	return error;
+}
+
+/* With the mutex; 0 or ETIMEDOUT. */
+static int wait_until(int64_t deadline)
+{
+	struct timespec until = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
+
+	return pthread_cond_clockwait(&finished, &mutex, CLOCK_MONOTONIC, &until);
+}
+
+/* With the mutex. */
+static int start(const struct bounded_call *call, int64_t deadline, struct running **ret)
+{
+	int error = 0;
+
+	while (is_running(call->key) && !error)
+		error = wait_until(deadline);
+	if (is_running(call->key))
+		return error;
+	struct running *running = mem_alloc(sizeof(*running));
+	*running = (struct running){.next = list, .call = *call, .key = mem_strdup(call->key)};
+	error = start_thread(running);
+	if (error) {
+		free_running(running);
+		return error;
+	}
+	*ret = list = running;
+	return 0;
+}
+
+/* With the mutex. */
+static int await(struct running *running, int64_t deadline)
+{
+	int error = 0;
+
+	while (!running->done && error != ETIMEDOUT)
+		error = wait_until(deadline);
+	if (!running->done) {
+		running->abandoned = true;
+		return ETIMEDOUT;
+	}
+	free_running(running);
+	return 0;
+}
+
+int bounded_call_run(const struct bounded_call *call, int64_t deadline)
+{
+	struct running *running = NULL;
+
+	pthread_mutex_lock(&mutex);
+	int error = start(call, deadline, &running);
+	bool started = running != NULL;
+	if (started)
+		error = await(running, deadline);
+	pthread_mutex_unlock(&mutex);
+	if (!started)
+		call->discard(call->work);
+	return error;
+}
