@@ -26,7 +26,7 @@ static bool is_device(const char *source, const char *dataset)
 
 static bool is_share(const char *source, const char *dataset)
 {
-	return share_kind(source, dataset) == SHARE_OF_IT;
+	return share_kind(source, dataset) == SHARE_OF_VOLUME;
 }
 
 static const struct kind {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Datasets: their names and their copies.
+ * Datasets: building their names, and copying their records.
  *
- * Invariant: a name that is made here leaves room for a snapshot. A volume's own name does with a
- * leaf that fits (node/record/snapshot.h), and what it is called in the trash is never so long that ZFS
- * would refuse the rename because of its snapshots' names.
+ * Invariant: every name built here leaves room for a snapshot's name. The name of a live volume
+ * leaves room because snapshot.c shortens leaves. The name in the trash is short enough that ZFS
+ * never refuses the rename because the names of the snapshots would become too long.
  */
 #include "node/record/dataset.h"
 
@@ -28,11 +28,11 @@ char *dataset_trash(struct arena *arena, const char *parent)
 }
 
 /*
- * A snapshot's leaf has at most ESCAPE_LEAF_MAX bytes, or what is left after the volume's name.
- * "/_trash/", "-", the guid's 20 digits and "@" are 30: with this many bytes of the volume's leaf
- * the sum stays at DATASET_NAME_MAX.
+ * Returns how many bytes of the volume's leaf the name in the trash keeps. "/_trash/", "-", the
+ * guid's 20 digits and "@" are 30 bytes, and a snapshot's leaf is at most ESCAPE_LEAF_MAX: with
+ * the parent, they add up to DATASET_NAME_MAX.
  */
-static int kept_of_leaf(const char *parent)
+static int trash_leaf_max(const char *parent)
 {
 	return DATASET_NAME_MAX - ESCAPE_LEAF_MAX - 30 - (int)strlen(parent);
 }
@@ -42,7 +42,7 @@ char *dataset_trash_name(struct arena *arena, const char *parent, const char *na
 	const char *leaf = strrchr(name, '/') + 1;
 
 	return arena_printf(arena, "%s/" DATASET_TRASH "/%.*s-%" PRIu64, parent,
-			    kept_of_leaf(parent), leaf, guid);
+			    trash_leaf_max(parent), leaf, guid);
 }
 
 bool dataset_is_trash(const char *parent, const char *name)
@@ -56,7 +56,7 @@ bool dataset_is_trash(const char *parent, const char *name)
 #define TEXTS(dataset)                                                                             \
 	{                                                                                          \
 		&(dataset)->id, &(dataset)->name, &(dataset)->parameters, &(dataset)->published,   \
-			&(dataset)->source, &(dataset)->root, &(dataset)->origin                   \
+			&(dataset)->source, &(dataset)->root                                       \
 	}
 
 static size_t packed_size(struct dataset dataset)
@@ -69,7 +69,7 @@ static size_t packed_size(struct dataset dataset)
 	return size;
 }
 
-/* A text that nobody set is empty. */
+/* Copy a record and its strings into one block. NULL strings become "". */
 static struct dataset *pack(void *memory, const struct dataset *from)
 {
 	struct dataset *dataset = memory;

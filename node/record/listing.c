@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * From the lines of `zfs get` to the volumes, the snapshots, and what is neither.
+ * Parsing the output of `zfs get` into a listing.
  *
- * Invariant: each name that was told is in exactly one of the lists, and the snapshots of a dataset
- * are counted whoever made them.
+ * Invariant: each name in the output is in exactly one list (origins are also among the others),
+ * and a dataset's count of snapshots includes those of other tools. Whether a row is a volume is
+ * decided in volume_parse.c.
  */
 #include "node/record/listing.h"
 
@@ -12,7 +13,7 @@
 #include "node/record/zfs_row.h"
 #include "node/record/volume_parse.h"
 
-/* All snapshots of a dataset come right after it. */
+/* Count a snapshot for its dataset, which is the last one parsed: zfs lists it first. */
 static void count_snapshot(struct listing *listing, const char *name, const char *at)
 {
 	struct dataset **lists[] = {listing->datasets, listing->trashed};
@@ -26,10 +27,10 @@ static void count_snapshot(struct listing *listing, const char *name, const char
 	}
 }
 
-static void finish_snapshot(struct arena *arena, const char *parent, const struct zfs_row *row,
-			    const char *at, struct listing *listing)
+static void add_snapshot(struct arena *arena, const char *parent, const struct zfs_row *row,
+			 const char *at, struct listing *listing)
 {
-	bool deferred = row->deferred && !strcmp(row->deferred, "on");
+	bool deferred = row->defer_destroy && !strcmp(row->defer_destroy, "on");
 	struct snapshot *snapshot = snapshot_parse(arena, parent, row, at);
 
 	count_snapshot(listing, row->name, at);
@@ -42,8 +43,8 @@ static void finish_snapshot(struct arena *arena, const char *parent, const struc
 		listing->origins[listing->n_origins++] = (char *)row->name;
 }
 
-static void finish(struct arena *arena, const char *parent, const struct zfs_row *row,
-		   struct listing *listing)
+static void add_row(struct arena *arena, const char *parent, const struct zfs_row *row,
+		    struct listing *listing)
 {
 	const char *at = row->name ? strchr(row->name, '@') : NULL;
 	bool trashed = false;
@@ -51,7 +52,7 @@ static void finish(struct arena *arena, const char *parent, const struct zfs_row
 	if (!row->name)
 		return;
 	if (at)
-		return finish_snapshot(arena, parent, row, at, listing);
+		return add_snapshot(arena, parent, row, at, listing);
 	if (!strcmp(row->name, parent)) {
 		listing->parent = true;
 		listing->available = zfs_row_number(row->available);
@@ -65,8 +66,8 @@ static void finish(struct arena *arena, const char *parent, const struct zfs_row
 		listing->datasets[listing->n_datasets++] = dataset;
 }
 
-/* How often the name changes from one line to the next. */
-static size_t count_entries(const char *text)
+/* Returns an upper bound of the rows: how often the name changes from line to line, plus one. */
+static size_t count_rows(const char *text)
 {
 	const char *name = NULL;
 	size_t n = 1, length = 0;
@@ -85,7 +86,7 @@ static size_t count_entries(const char *text)
 
 void listing_parse(struct arena *arena, const char *parent, char *text, struct listing *ret)
 {
-	size_t most = count_entries(text);
+	size_t most = count_rows(text);
 	struct zfs_row row = {0};
 	char *state, *property, *value, *source;
 
@@ -95,15 +96,14 @@ void listing_parse(struct arena *arena, const char *parent, char *text, struct l
 	ret->snapshots = arena_alloc(arena, most * sizeof(*ret->snapshots));
 	ret->origins = arena_alloc(arena, most * sizeof(*ret->origins));
 	ret->others = arena_alloc(arena, most * sizeof(*ret->others));
-	/* All lines of one dataset come together. */
 	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		if (!zfs_row_cut(line, &property, &value, &source))
+		if (!zfs_row_split(line, &property, &value, &source))
 			continue;
 		if (!row.name || strcmp(row.name, line)) {
-			finish(arena, parent, &row, ret);
+			add_row(arena, parent, &row, ret);
 			row = (struct zfs_row){.name = line};
 		}
-		zfs_row_take(&row, property, value, source);
+		zfs_row_set(&row, property, value, source);
 	}
-	finish(arena, parent, &row, ret);
+	add_row(arena, parent, &row, ret);
 }

@@ -2,7 +2,10 @@
 #ifndef ZCSI_NODE_RECORD_LISTING_H
 #define ZCSI_NODE_RECORD_LISTING_H
 
-/* What a `zfs get` has told, as volumes and snapshots. Runs no program; all in the arena. */
+/*
+ * The output of `zfs get`, sorted into volumes, deleted volumes and snapshots. Runs no program.
+ * Any thread.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,26 +16,30 @@
 #include "node/record/snapshot.h"
 
 struct listing {
-	char *text;        /* what the rows point into: freed by who asked for it */
-	bool parent;       /* was among what was read */
-	int64_t available; /* bytes that a new dataset under the parent could use */
+	char *text;        /* the output that the rows point into; the caller frees it */
+	bool parent;       /* the output contained the parent */
+	int64_t available; /* bytes that a new dataset below the parent could use */
 	struct dataset **datasets;
 	size_t n_datasets;
-	struct dataset **trashed;
+	struct dataset **trashed; /* deleted volumes */
 	size_t n_trashed;
 	struct snapshot **snapshots;
 	size_t n_snapshots;
-	char **origins; /* snapshots made for clones that would not go by themselves */
+	char **origins; /* ZFS names of snapshots made for clones and not destroyed with -d */
 	size_t n_origins;
-	char **others; /* datasets and snapshots that are nobody's, or are not shown */
+	char **others; /* ZFS names of all that is no volume and no visible snapshot */
 	size_t n_others;
 };
 
 /*
- * text is what `zfs get` printed of entry_properties(); it is cut up, and the rows point into it.
- * A dataset counts when it is a filesystem, or a zvol with a format, right under the parent or its
- * trash whose local zcsi:version is ours and whose local zcsi:volume names it; a snapshot when it
- * inherits that from such a name. The rest is someone else's, or hidden.
+ * Parse the output of `zfs get -Hp -o name,property,value,source` for zfs_row_properties(). The
+ * text is cut up in place, and rows of *ret point into it; the rest of *ret is in the arena, and
+ * ret->text is NULL.
+ *
+ * A dataset is a volume if it is a filesystem, or a zvol with a known format, directly below the
+ * parent or the trash, its local zcsi:version is DATASET_VERSION and its local zcsi:volume fits
+ * its name. A snapshot counts if it inherits zcsi:volume from such a dataset. All else, and the
+ * snapshots that zcsi keeps for itself, goes to `others`.
  */
 void listing_parse(struct arena *arena, const char *parent, char *text, struct listing *ret);
 

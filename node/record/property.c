@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Which properties a volume may be given.
+ * The table of properties that a request may set on a volume, and the checks of their values.
  *
- * Invariant: what passes here does no harm to us or to others, and is no option to zfs: a name
- * is one of the table, or has a colon; a value cannot end the argument it is part of.
+ * Invariant: a property that passes cannot harm zcsi or another volume, and zfs cannot read it as
+ * an option: the name is in the table or has a colon, and the value has no control characters.
  */
 #include "node/record/property.h"
 
@@ -18,6 +18,7 @@
 #define USER_VALUE_MAX 1024
 #define USER_NAME_MAX  255
 
+/* Returns true if text has 1 to max bytes, all of them alphanumeric or in `more`. */
 static bool consists_of(const char *text, const char *more, size_t max)
 {
 	size_t length = strlen(text);
@@ -33,13 +34,13 @@ static bool is_word(const char *value)
 	return consists_of(value, "-+._", VALUE_MAX);
 }
 
-/* What the size is does the agent know itself: see provision. */
+/* The agent sets the amount itself (agent_reservation); only "none" or a number is checked here. */
 static bool is_reservation(const char *value)
 {
 	return !strcmp(value, "none") || (consists_of(value, "", 20) && atoll(value) > 0);
 }
 
-/* uid:gid:mode, as numbers; parts may be empty. */
+/* uid:gid:mode; decimal, decimal, octal; each part may be empty. */
 static bool is_root(const char *value)
 {
 	const char *group = strchr(value, ':'), *mode = group ? strchr(group + 1, ':') : NULL;
@@ -52,7 +53,7 @@ static bool is_root(const char *value)
 
 static const struct {
 	const char *name;
-	bool (*takes)(const char *value);
+	bool (*allows)(const char *value);
 } table[] = {
 	{"acltype", is_word},
 	{"atime", is_word},
@@ -81,7 +82,7 @@ const char *property_native(size_t number)
 									 : NULL;
 }
 
-/* Other tools' own: com.sun:auto-snapshot. */
+/* Check a user property of another tool, like com.sun:auto-snapshot. */
 static int check_user(const Property *property, struct error *err)
 {
 	const char *name = property->name;
@@ -109,7 +110,7 @@ int property_check(const Property *property, struct error *err)
 	for (size_t i = 0; i < COUNT(table); i++) {
 		if (strcmp(table[i].name, property->name) != 0)
 			continue;
-		if (table[i].takes(property->value))
+		if (table[i].allows(property->value))
 			return 0;
 		return fail(err, ERR_INVALID_ARGUMENT, "property '%s' cannot be '%.64s'",
 			    property->name, property->value);

@@ -2,16 +2,19 @@
 #ifndef ZCSI_NODE_RECORD_PROPERTY_H
 #define ZCSI_NODE_RECORD_PROPERTY_H
 
-/* Properties that a CreateDataset or ModifyDataset request may set. */
+/* The ZFS properties that CreateDataset and ModifyDataset may set. Any thread. */
 
 #include <stddef.h>
 
 #include "common/error.h"
 #include "proto/agent.h"
 
-/* A property that a volume may have, and nothing of ours or the host's but what CSI asks for. */
+/*
+ * Check one property of a request: its name must be in the table or be a user property that is
+ * not zcsi's own, and its value must fit. Returns 0, or -1 with ERR_INVALID_ARGUMENT.
+ */
 int property_check(const Property *property, struct error *err);
-/* The native ones of these, by number; NULL after the last. */
+/* Returns the name of the native property with this number, counted from 0; NULL after the last. */
 const char *property_native(size_t number);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Publications: the text, and who may join whom.
+ * Publications: parsing and formatting zcsi:published, and which nodes may share a volume.
  *
- * Invariant: a text that cannot be read counts as one publication to a node that does not exist,
- * so a damaged property can only keep a volume from being destroyed or given away.
+ * Invariant: an unreadable text counts as one publication to a node that does not exist, so a
+ * damaged property can only keep a volume from being destroyed or published.
  */
 #include "node/record/publication.h"
 
@@ -29,7 +29,7 @@ static const struct {
 	{MODE(MULTI_NODE_MULTI_WRITER), "MULTI_NODE_MULTI_WRITER", true, false},
 };
 
-static size_t row_of(int mode)
+static size_t mode_row(int mode)
 {
 	size_t i = 0;
 
@@ -40,26 +40,26 @@ static size_t row_of(int mode)
 
 bool access_mode_known(int access_mode)
 {
-	return row_of(access_mode) < COUNT(modes);
+	return mode_row(access_mode) < COUNT(modes);
 }
 
 bool access_mode_readonly(int access_mode)
 {
-	size_t row = row_of(access_mode);
+	size_t row = mode_row(access_mode);
 
 	return row < COUNT(modes) && modes[row].readonly;
 }
 
 static bool many_nodes(int mode)
 {
-	size_t row = row_of(mode);
+	size_t row = mode_row(mode);
 
 	return row < COUNT(modes) && modes[row].many_nodes;
 }
 
 static const char *mode_name(int mode)
 {
-	size_t row = row_of(mode);
+	size_t row = mode_row(mode);
 
 	return row < COUNT(modes) ? modes[row].name : "an unknown access mode";
 }
@@ -70,7 +70,7 @@ static bool parse_record(struct arena *arena, char *record, struct publication *
 	char *access = mode ? strchr(mode + 1, ':') : NULL;
 	char *address = access ? strchr(access + 1, ':') : NULL;
 
-	/* The modes are one digit. */
+	/* All access modes have one digit. */
 	if (!access || access != mode + 2)
 		return false;
 	*mode = *access = '\0';
@@ -131,7 +131,7 @@ bool publication_writes(const struct publication *publication)
 	return !publication->readonly && !access_mode_readonly(publication->access_mode);
 }
 
-/* Both nodes may have it at once. */
+/* Returns true if both publications may exist at the same time. */
 static bool compatible(const struct publication *one, const struct publication *other)
 {
 	bool single_writer = one->access_mode == MODE(MULTI_NODE_SINGLE_WRITER) ||
@@ -168,8 +168,8 @@ static int refuse(const char *id, const struct publication *has, const struct pu
 }
 
 /*
- * Several workloads of one node share its record, which says the most any of them may do: the
- * modes with more writers have the higher numbers.
+ * Returns the union of both. Several workloads of one node share one record, which allows all that
+ * any of them may do: a mode with more writers has a higher number.
  */
 static struct publication widest(const struct publication *has, const struct publication *want)
 {
@@ -182,7 +182,7 @@ static struct publication widest(const struct publication *has, const struct pub
 	};
 }
 
-static bool allow_the_same(const struct publication *one, const struct publication *other)
+static bool same_access(const struct publication *one, const struct publication *other)
 {
 	return one->access_mode == other->access_mode && one->readonly == other->readonly;
 }
@@ -199,11 +199,11 @@ int publication_admit(struct arena *arena, const char *id, const struct publicat
 		if (strcmp(has->node_id, want->node_id))
 			continue;
 		own = i;
-		if (!allow_the_same(has, want) &&
+		if (!same_access(has, want) &&
 		    (!many_nodes(has->access_mode) || !many_nodes(want->access_mode)))
 			return refuse(id, has, want, err);
 		record = widest(has, want);
-		if (allow_the_same(has, &record) && !strcmp(has->address, record.address))
+		if (same_access(has, &record) && !strcmp(has->address, record.address))
 			return 0;
 	}
 	for (size_t i = 0; i < list->n; i++)

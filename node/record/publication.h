@@ -3,8 +3,8 @@
 #define ZCSI_NODE_RECORD_PUBLICATION_H
 
 /*
- * Which nodes may use a volume: the text of its zcsi:published property, and the access modes'
- * rules. Pure functions; what they make lives in the arena.
+ * The nodes that a volume is published to: the text of its property zcsi:published, and the rules
+ * of CSI's access modes. Results live in the arena. Any thread.
  *
  *	<escaped node id>:<access mode>:<rw|ro>[:<escaped address>], joined by ','
  */
@@ -19,7 +19,7 @@ struct publication {
 	const char *node_id;
 	int access_mode; /* CSI's VolumeCapability.AccessMode.Mode */
 	bool readonly;
-	const char *address; /* to which it is exported by NFS; "" on the node that has it */
+	const char *address; /* the address it is exported to by NFS; "" on the host of the pool */
 };
 
 struct publication_list {
@@ -27,29 +27,35 @@ struct publication_list {
 	size_t n;
 };
 
-/* The node of a text that cannot be read; nobody's id, so the volume stays published. */
+/* The node id that stands for an unreadable text. It is no valid id: the volume stays published. */
 #define PUBLICATION_UNREADABLE "?"
 
+/* Returns true if CSI defines this access mode. */
 bool access_mode_known(int access_mode);
+/* Returns true if this access mode forbids writing. */
 bool access_mode_readonly(int access_mode);
-/* By its readonly or by its mode. */
+/* Returns true if neither the flag readonly nor the access mode forbids writing. */
 bool publication_writes(const struct publication *publication);
 
+/* Parse the text of zcsi:published; an unreadable one gives one row, PUBLICATION_UNREADABLE. */
 void publication_parse(struct arena *arena, const char *text, struct publication_list *ret);
-/* "-" for an empty list: zfs-fuse takes no empty value. */
+/* Returns the text of the list; "-" if it is empty, because zfs-fuse refuses an empty value. */
 char *publication_format(struct arena *arena, const struct publication_list *list);
-/* "node 'a', node 'b'" */
+/* Returns "node 'a', node 'b'", for an error text. */
 char *publication_names(struct arena *arena, const struct publication_list *list);
 
 /*
- * Add a node to the list if the access modes allow it. 1: it is in *ret now, where it may have
- * been with another address; 0: it was there already, as asked; -1: ERR_ALREADY_EXISTS when the
- * same node has it otherwise, ERR_FAILED_PRECONDITION when another node does, which is named.
+ * Publish the volume `id` to one more node, if the access modes allow it. Returns 1 with the new
+ * list in *ret, 0 if the list has it already as wanted, or -1: ERR_ALREADY_EXISTS if the same node
+ * has it in another way, ERR_FAILED_PRECONDITION, naming the node, if another node excludes it.
  */
 int publication_admit(struct arena *arena, const char *id, const struct publication_list *list,
 		      const struct publication *want, struct publication_list *ret,
 		      struct error *err);
-/* Without one node, or without all when node_id is "". True when that is a change. */
+/*
+ * Remove one node from the list, or all if node_id is "". *ret is the new list. Returns true if
+ * it differs from the old one.
+ */
 bool publication_withdraw(struct arena *arena, const struct publication_list *list,
 			  const char *node_id, struct publication_list *ret);
 

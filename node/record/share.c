@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Paths of shares. See share.h.
+ * Paths of NFS exports.
  *
- * Invariant: pure functions of names; a volume's leaf names it in all pools, so a mount is known as
- * the volume's wherever it was exported.
+ * Invariant: a volume has the same last component in every pool, so its mount is recognised
+ * whichever host exported it.
  */
 #include "node/record/share.h"
 
@@ -27,5 +27,5 @@ enum share_kind share_kind(const char *source, const char *dataset)
 
 	if (!path)
 		return SHARE_FOREIGN;
-	return strcmp(leaf_of(path), leaf_of(dataset)) ? SHARE_OF_ANOTHER : SHARE_OF_IT;
+	return strcmp(leaf_of(path), leaf_of(dataset)) ? SHARE_OF_OTHER_VOLUME : SHARE_OF_VOLUME;
 }

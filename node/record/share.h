@@ -3,8 +3,8 @@
 #define ZCSI_NODE_RECORD_SHARE_H
 
 /*
- * The path below which a host exports its volumes, each under its ZFS name. It says on every host
- * which volume an NFS mount is of, and it is forgotten at the end of each boot.
+ * The paths that volumes are exported at by NFS: SHARE_FOLDER/<ZFS name>, on every host. So the
+ * source of an NFS mount names its volume. The folder does not survive a boot. Any thread.
  */
 
 #include <stdbool.h>
@@ -13,13 +13,16 @@
 
 #define SHARE_FOLDER "/run/zcsi-nfs"
 
-/* SHARE_FOLDER/pool/parent/leaf */
+/* Returns SHARE_FOLDER/pool/parent/leaf, in the arena. */
 char *share_path(struct arena *arena, const char *dataset);
 
-/* What a mount's source "server:/path" tells: a share of this volume, of another, of strangers. */
-enum share_kind { SHARE_OF_IT, SHARE_OF_ANOTHER, SHARE_FOREIGN };
+/* SHARE_FOREIGN: an export that zcsi did not make. */
+enum share_kind { SHARE_OF_VOLUME, SHARE_OF_OTHER_VOLUME, SHARE_FOREIGN };
 
-/* Of the dataset's name only the last component counts: it is the volume's on every host. */
+/*
+ * Returns what the source of an NFS mount, "server:/path", is to this volume. Only the last
+ * component of `dataset` is compared, because pool and parent differ between hosts.
+ */
 enum share_kind share_kind(const char *source, const char *dataset);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Snapshots: names, ids and copies.
+ * Snapshots: building and recognising names and ids, and copying records.
  *
- * Invariant: what is too long is cut and ends in "_h" and 32 hex digits of the SHA-256 of the
- * whole, so that two names never share a leaf and two snapshots never an id.
+ * Invariant: a leaf or id that is too long is cut and ends in "_h" and 32 hex digits of the SHA-256
+ * of the whole, so two names never have the same leaf and two snapshots never the same id.
  */
 #include "node/record/snapshot.h"
 
@@ -17,10 +17,10 @@
 
 #define DIGEST 32           /* hex digits */
 #define MARK   (2 + DIGEST) /* bytes of "_h" and the digits */
-#define GROUP  "_g"         /* part of no escape */
+#define GROUP  "_g"         /* occurs in no escaped text (common/volume/escape.h) */
 #define CLONE  "_clone-"
 
-/* The text in at most `room` bytes. */
+/* Returns the text, shortened to `room` bytes if needed, with the digest of `whole`. */
 static char *fit(struct arena *arena, const char *text, const char *whole, size_t room)
 {
 	char digest[SHA256_DIGEST_STRING_LENGTH];
@@ -28,13 +28,14 @@ static char *fit(struct arena *arena, const char *text, const char *whole, size_
 	if (strlen(text) <= room)
 		return arena_strdup(arena, text);
 	size_t head = room - MARK;
-	/* Not within a character of UTF-8: an id is text on the wire. */
+	/* Cut between characters of UTF-8: protobuf refuses half ones. */
 	while (head && ((unsigned char)text[head] & 0xc0) == 0x80)
 		head--;
 	SHA256Data((const uint8_t *)whole, strlen(whole), digest);
 	return arena_printf(arena, "%.*s_h%.*s", (int)head, text, DIGEST, digest);
 }
 
+/* Returns how many bytes a leaf after this dataset's name may have. */
 static size_t room_after(const char *dataset)
 {
 	size_t room = DATASET_NAME_MAX - strlen(dataset) - 1;
@@ -42,7 +43,7 @@ static size_t room_after(const char *dataset)
 	return room < ESCAPE_LEAF_MAX ? room : ESCAPE_LEAF_MAX;
 }
 
-/* The leaf of a name in at most `room` bytes. */
+/* Returns the leaf of a CSI name, in at most `room` bytes. */
 static char *leaf_of(struct arena *arena, const char *name, size_t room)
 {
 	char leaf[ESCAPE_LEAF_MAX + 1];
@@ -78,12 +79,15 @@ char *snapshot_id(struct arena *arena, const char *dataset_id, const char *leaf)
 size_t snapshot_id_prefix(const char *dataset_id)
 {
 	size_t length = strlen(dataset_id) + 1;
-	size_t kept = DATASET_ID_MAX - MARK - 3; /* a cut goes back three bytes at most */
+	size_t kept = DATASET_ID_MAX - MARK - 3; /* a cut moves back by 3 bytes at most */
 
 	return length < kept ? length : kept;
 }
 
-/* Where a snapshot was taken decides how far its leaf was cut, and it may have moved since. */
+/*
+ * The leaf was shortened to fit the name that the dataset had then. The dataset may have been
+ * renamed since, so the leaf's own length is tried.
+ */
 bool snapshot_leaf_is(struct arena *arena, const char *leaf, const char *name)
 {
 	size_t length = strlen(leaf);

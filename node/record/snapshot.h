@@ -3,13 +3,13 @@
 #define ZCSI_NODE_RECORD_SNAPSHOT_H
 
 /*
- * What a snapshot is in ZFS: its leaf (what follows the '@'), its id, and the names that zcsi
- * keeps to itself. Nothing here runs a program.
+ * The record of a snapshot, its id, and its leaf, which is the part of its ZFS name after the '@'.
+ * Runs no program. Any thread.
  *
- *	vol@s1            that CSI asked for as s1
- *	vol@nightly_g     taken with the group nightly; no escape ends so
- *	vol@daily         that another tool made
- *	vol@_clone-other  the origin of the volume other, and nobody's business
+ *	vol@s1            CreateSnapshot with the name "s1"
+ *	vol@nightly_g     CreateVolumeGroupSnapshot with the name "nightly"; no escape ends in _g
+ *	vol@daily         made by another tool
+ *	vol@_clone-other  the origin of the clone "other"; hidden
  */
 
 #include <stdbool.h>
@@ -19,47 +19,55 @@
 #include "common/mem.h"
 #include "node/record/dataset.h"
 
-/* One allocation, strings included: free() frees a snapshot_dup. */
+/* The catalog sets format and dataset_guid when it answers; elsewhere they are NULL and 0. */
 struct snapshot {
-	char *id;                    /* <volume id>@<leaf>, shortened past DATASET_ID_MAX bytes */
-	char *name;                  /* what it was asked for as; "" for another tool's */
-	char *dataset_id;            /* the volume's, deleted or not */
+	char *id;                    /* <volume id>@<leaf>; shortened past DATASET_ID_MAX bytes */
+	char *name;                  /* its name in CSI; "" if another tool made it */
+	char *dataset_id;            /* its volume's id; the volume may be deleted */
 	char *zfs_name;              /* dataset@leaf */
-	char *group;                 /* that it was taken with, or "" */
-	const struct format *format; /* what the catalog answers has its dataset's; else NULL */
+	char *group;                 /* the name of its group, or "" */
+	const struct format *format; /* its dataset's */
 	uint64_t guid;               /* 0: made since the pool was last read */
-	uint64_t dataset_guid;       /* what the catalog answers has it; else 0 */
+	uint64_t dataset_guid;       /* its dataset's */
 	int64_t creation;            /* seconds since 1970 */
-	bool has_key;                /* as its dataset has */
-	int64_t size;                /* the source's when it was taken; 0: what it is now */
+	bool has_key;                /* as in struct dataset */
+	int64_t size;                /* bytes, of the volume when it was made; 0: not recorded */
 };
 
 struct snapshot_list {
-	struct snapshot **rows; /* by id, in the arena */
+	struct snapshot **rows; /* in the order of their ids */
 	size_t n;
 };
 
-/* The ZFS names of a dataset's snapshots, shortened to fit: for CSI, of a group, of a clone. */
+/* Returns the ZFS name of the snapshot with this CSI name, shortened to fit. */
 char *snapshot_zfs_name(struct arena *arena, const char *dataset, const char *name);
+/* Returns the ZFS name of the dataset's snapshot in this group, shortened to fit. */
 char *snapshot_group_zfs_name(struct arena *arena, const char *dataset, const char *group);
+/* Returns the ZFS name of the origin of the clone with this id, shortened to fit. */
 char *snapshot_clone_zfs_name(struct arena *arena, const char *dataset, const char *clone_id);
 
-/* The id of a snapshot of a volume; it tells what the id of any of its snapshots begins with. */
+/* Returns the id of a snapshot. */
 char *snapshot_id(struct arena *arena, const char *dataset_id, const char *leaf);
+/* Returns how many leading bytes of "<dataset_id>@" all ids of its snapshots have in common. */
 size_t snapshot_id_prefix(const char *dataset_id);
 
-/* This leaf is the one, shortened or not, for a name or a group. */
+/* Returns true if the leaf is that of this CSI name, shortened or not. */
 bool snapshot_leaf_is(struct arena *arena, const char *leaf, const char *name);
+/* Returns true if the leaf is that of this group, shortened or not. */
 bool snapshot_leaf_is_group(struct arena *arena, const char *leaf, const char *group);
-/* A name of our own; and one that snapshot_clone_zfs_name makes. */
+/* Returns true if zcsi keeps a snapshot with this leaf for itself. */
 bool snapshot_leaf_is_hidden(const char *leaf);
+/* Returns true if snapshot_clone_zfs_name made the leaf. */
 bool snapshot_leaf_is_clone(const char *leaf);
 
-/* zfs_name is that of a snapshot of this dataset. */
+/* Returns true if it is a snapshot of the dataset with this ZFS name. */
 bool snapshot_is_of(const struct snapshot *snapshot, const char *dataset);
+/* Returns a pointer to the leaf in zfs_name. */
 const char *snapshot_leaf(const struct snapshot *snapshot);
 
+/* Returns a copy in one allocation, which free() releases. */
 struct snapshot *snapshot_dup(const struct snapshot *from);
+/* Returns a copy in the arena. */
 struct snapshot *snapshot_copy(struct arena *arena, const struct snapshot *from);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * From an entry to a volume or a snapshot.
+ * Turning rows into volumes and snapshots.
  *
- * Invariant: what comes out of here is ours. The id must lead back to the name, so a dataset that
- * was renamed by hand is nobody's volume.
+ * Invariant: the result is a volume or a snapshot of zcsi. The name of the dataset must be the one
+ * that its id gives, so a dataset that was renamed by hand is not a volume.
  */
 #include "node/record/volume_parse.h"
 
@@ -18,8 +18,8 @@ static uint64_t guid_of(const struct zfs_row *row)
 	return row->guid ? strtoull(row->guid, NULL, 10) : 0;
 }
 
-/* "-" is how nothing is written: zfs-fuse takes no empty value. */
-static char *text_of(const char *value)
+/* zcsi writes "-" for an empty value, which zfs-fuse refuses. */
+static char *unset_to_empty(const char *value)
 {
 	return (char *)(value && strcmp(value, "-") ? value : "");
 }
@@ -31,7 +31,7 @@ static char *unescaped(struct arena *arena, const char *escaped)
 	return text ? text : arena_strdup(arena, "");
 }
 
-/* A key below the parent is a volume's: its own, or that of what it was cloned from. */
+/* An encryption root below the parent is a volume: this one, or the one it was cloned from. */
 static bool has_key(const char *parent, const struct zfs_row *row)
 {
 	const char *root = row->encryption_root ? row->encryption_root : "";
@@ -45,7 +45,7 @@ static bool is_version(const struct zfs_row *row)
 	return row->version && !strcmp(row->version, DATASET_VERSION);
 }
 
-/* The guid at the end says that it was thrown away, and not just put there. */
+/* Only a name that ends in the guid was made by a deletion, and not by hand. */
 static bool is_trash_name(struct arena *arena, const char *parent, const char *name, uint64_t guid)
 {
 	const char *tail = arena_printf(arena, "-%" PRIu64, guid);
@@ -55,7 +55,7 @@ static bool is_trash_name(struct arena *arena, const char *parent, const char *n
 	       !strcmp(name + length - after, tail);
 }
 
-/* NULL: no volume of ours. */
+/* Returns NULL if the row is no filesystem and no zvol with a known format. */
 static const struct format *format_of(const struct zfs_row *row)
 {
 	const struct format *format = NULL;
@@ -86,12 +86,11 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 		.id = id,
 		.name = (char *)row->name,
 		.parameters = unescaped(arena, row->parameters),
-		.published = text_of(row->published),
+		.published = unset_to_empty(row->published),
 		.source = unescaped(arena, row->source),
-		.root = text_of(row->root),
-		.origin = text_of(row->origin),
+		.root = unset_to_empty(row->root),
 		.format = format,
-		.formatted = *text_of(row->formatted),
+		.formatted = *unset_to_empty(row->formatted),
 		.guid = guid_of(row),
 		.size = zfs_row_number(format->zvol ? row->volsize : row->refquota),
 		.reserved = zfs_row_number(row->refreservation),
@@ -104,7 +103,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 	return dataset;
 }
 
-/* The name and the group that CSI gave it; both stay empty when another tool made it. */
+/* Set the name and the group if CSI created the snapshot; another tool's have neither. */
 static void name_snapshot(struct arena *arena, const struct zfs_row *row, const char *leaf,
 			  struct snapshot *snapshot)
 {
@@ -121,15 +120,15 @@ static void name_snapshot(struct arena *arena, const struct zfs_row *row, const 
 		snapshot->size = zfs_row_number(row->size);
 }
 
-/* zfs-fuse cuts the source's column: of a longer dataset's name it tells the first bytes only. */
+/* zfs-fuse cuts the column `source`: a longer name of a dataset loses its end. */
 #define SOURCE_NAME_MAX 112
 
 static bool is_inherited_from(const struct zfs_row *row, const char *owner)
 {
-	const char *told = row->inherited_from;
+	const char *from = row->inherited_from;
 
-	return told && (!strcmp(told, owner) || (strlen(told) == SOURCE_NAME_MAX &&
-						 !strncmp(told, owner, SOURCE_NAME_MAX)));
+	return from && (!strcmp(from, owner) || (strlen(from) == SOURCE_NAME_MAX &&
+						 !strncmp(from, owner, SOURCE_NAME_MAX)));
 }
 
 struct snapshot *snapshot_parse(struct arena *arena, const char *parent, const struct zfs_row *row,

@@ -2,17 +2,26 @@
 #ifndef ZCSI_NODE_RECORD_VOLUME_PARSE_H
 #define ZCSI_NODE_RECORD_VOLUME_PARSE_H
 
-/* Which entries are volumes and snapshots of ours. All in the arena, or pointing into the entry. */
+/*
+ * Deciding which rows are zcsi's volumes and snapshots. Results live in the arena and point into
+ * the row. Any thread.
+ */
 
 #include "node/record/dataset.h"
 #include "node/record/zfs_row.h"
 #include "node/record/snapshot.h"
 
-/* NULL: somebody else's. */
+/*
+ * Returns the volume that the row describes, or NULL if it is not zcsi's. *ret_trashed is true if
+ * the volume was deleted; it is only set together with a result.
+ */
 struct dataset *volume_parse(struct arena *arena, const char *parent, const struct zfs_row *row,
 			     bool *ret_trashed);
 
-/* at: of its name, the '@'. NULL: of a dataset that is no volume of ours. */
+/*
+ * Returns the snapshot that the row describes, or NULL if its dataset is not a volume of zcsi. at
+ * points to the '@' in row->name.
+ */
 struct snapshot *snapshot_parse(struct arena *arena, const char *parent, const struct zfs_row *row,
 				const char *at);
 

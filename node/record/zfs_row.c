@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The lines of `zfs get`, put together to entries.
+ * Collecting the lines of `zfs get` into rows.
  *
- * Invariant: of our own properties only those count whose source is local, because an inherited one
- * says nothing about this dataset. The one exception tells whose a snapshot is: it inherits
- * zcsi:volume from its own dataset, and zfs names that.
+ * Invariant: a user property is stored only if its source is "local", because an inherited one
+ * describes another dataset. The exception is zcsi:volume of a snapshot: it is inherited from the
+ * snapshot's own dataset, and the source names that dataset.
  */
 #include "node/record/zfs_row.h"
 
@@ -14,11 +14,8 @@
 
 #include "common/mem.h"
 
-/*
- * FIELD(property, member); zfs-fuse has no OPENZFS; OURS are user properties, of which only local
- * ones count.
- */
-#define PROPERTIES(FIELD, OPENZFS, OURS)                                                           \
+/* FIELD(property, member): native ones, those that zfs-fuse lacks, and user properties of zcsi. */
+#define PROPERTIES(FIELD, OPENZFS, USER)                                                           \
 	FIELD("type", type)                                                                        \
 	FIELD("guid", guid)                                                                        \
 	FIELD("creation", creation)                                                                \
@@ -27,24 +24,23 @@
 	FIELD("refquota", refquota)                                                                \
 	FIELD("volsize", volsize)                                                                  \
 	FIELD("refreservation", refreservation)                                                    \
-	FIELD("origin", origin)                                                                    \
-	FIELD("defer_destroy", deferred)                                                           \
+	FIELD("defer_destroy", defer_destroy)                                                      \
 	OPENZFS("encryptionroot", encryption_root)                                                 \
-	OURS("zcsi:version", version)                                                              \
-	OURS("zcsi:volume", volume)                                                                \
-	OURS("zcsi:parameters", parameters)                                                        \
-	OURS("zcsi:published", published)                                                          \
-	OURS("zcsi:source", source)                                                                \
-	OURS("zcsi:root", root)                                                                    \
-	OURS("zcsi:deleted", deleted)                                                              \
-	OURS("zcsi:snapshot", snapshot)                                                            \
-	OURS("zcsi:size", size)                                                                    \
-	OURS("zcsi:group", group)                                                                  \
-	OURS("zcsi:format", format)                                                                \
-	OURS("zcsi:formatted", formatted)
+	USER("zcsi:version", version)                                                              \
+	USER("zcsi:volume", volume)                                                                \
+	USER("zcsi:parameters", parameters)                                                        \
+	USER("zcsi:published", published)                                                          \
+	USER("zcsi:source", source)                                                                \
+	USER("zcsi:root", root)                                                                    \
+	USER("zcsi:deleted", deleted)                                                              \
+	USER("zcsi:snapshot", snapshot)                                                            \
+	USER("zcsi:size", size)                                                                    \
+	USER("zcsi:group", group)                                                                  \
+	USER("zcsi:format", format)                                                                \
+	USER("zcsi:formatted", formatted)
 
 #define LISTED(property, member) "," property
-/* The list opens with a name that needs no row: every dataset has it, nobody reads it. */
+/* "referenced" is not read: it stands before the first comma. */
 #define LEFT_OUT(property, member)
 const char *zfs_row_properties(bool openzfs)
 {
@@ -53,16 +49,16 @@ const char *zfs_row_properties(bool openzfs)
 }
 
 #define FIELD_ROW(property, member) {property, false, offsetof(struct zfs_row, member)},
-#define OURS_ROW(property, member)  {property, true, offsetof(struct zfs_row, member)},
+#define USER_ROW(property, member)  {property, true, offsetof(struct zfs_row, member)},
 static const struct {
 	const char *property;
 	bool local_only;
 	size_t offset;
-} rows[] = {PROPERTIES(FIELD_ROW, FIELD_ROW, OURS_ROW)};
+} rows[] = {PROPERTIES(FIELD_ROW, FIELD_ROW, USER_ROW)};
 
 #define INHERITED "inherited from "
 
-void zfs_row_take(struct zfs_row *row, const char *property, const char *value, const char *source)
+void zfs_row_set(struct zfs_row *row, const char *property, const char *value, const char *source)
 {
 	if (!strcmp(property, "zcsi:volume") && !strncmp(source, INHERITED, strlen(INHERITED))) {
 		row->volume_inherited = value;
@@ -78,7 +74,7 @@ void zfs_row_take(struct zfs_row *row, const char *property, const char *value, 
 	}
 }
 
-bool zfs_row_cut(char *line, char **ret_property, char **ret_value, char **ret_source)
+bool zfs_row_split(char *line, char **ret_property, char **ret_value, char **ret_source)
 {
 	char *property = strchr(line, '\t');
 	char *value = property ? strchr(property + 1, '\t') : NULL;

@@ -2,33 +2,43 @@
 #ifndef ZCSI_NODE_RECORD_ZFS_ROW_H
 #define ZCSI_NODE_RECORD_ZFS_ROW_H
 
-/* What the lines of `zfs get -Hp -o name,property,value,source` say of one dataset or snapshot. */
+/*
+ * The raw properties of one dataset or snapshot, as `zfs get -Hp -o name,property,value,source`
+ * prints them. Any thread.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
- * Pointers into the lines; NULL is what they did not say. The second row and those after it are
- * user properties of ours (zcsi:*), and here only when set on the dataset itself.
+ * Pointers into the output; NULL if it did not contain the property. A user property (zcsi:*)
+ * counts only if it is set on the dataset itself.
  */
 struct zfs_row {
-	const char *name, *type, *guid, *creation, *available, *used;
-	const char *refquota, *volsize, *refreservation, *origin, *deferred, *encryption_root;
+	const char *name;
+	/* native properties */
+	const char *type, *guid, *creation, *available, *used, *refquota, *volsize;
+	const char *refreservation, *defer_destroy, *encryption_root;
+	/* user properties, without their prefix zcsi: */
 	const char *version, *volume, *parameters, *published, *source, *root, *deleted;
 	const char *snapshot, *size, *group, *format, *formatted;
-	/* zcsi:volume of a snapshot's dataset, and the name of that dataset. */
+	/* a snapshot's zcsi:volume, and the dataset that it is inherited from */
 	const char *volume_inherited, *inherited_from;
 };
 
-/* The properties that an entry has, as `zfs get` wants them: of OpenZFS, or of zfs-fuse. */
+/* Returns the list of properties for `zfs get`; openzfs: false for zfs-fuse, which has fewer. */
 const char *zfs_row_properties(bool openzfs);
 
-/* Cut "name\tproperty\tvalue\tsource" in place; a value may hold tabs, the others do not. */
-bool zfs_row_cut(char *line, char **ret_property, char **ret_value, char **ret_source);
+/*
+ * Split "name\tproperty\tvalue\tsource" in place; only a value may contain tabs. The name is the
+ * beginning of the line. Returns false if the line has another form.
+ */
+bool zfs_row_split(char *line, char **ret_property, char **ret_value, char **ret_source);
 
-void zfs_row_take(struct zfs_row *row, const char *property, const char *value, const char *source);
+/* Store one property in the row, or drop it if the row has no place for it. */
+void zfs_row_set(struct zfs_row *row, const char *property, const char *value, const char *source);
 
-/* A number of zfs -p. NULL, "-" and "none" are 0. */
+/* Returns the number that zfs -p printed; 0 for NULL, "-" and "none". */
 int64_t zfs_row_number(const char *text);
 
 #endif

@@ -38,10 +38,9 @@ static bool same_dataset(const struct dataset *a, const struct dataset *b)
 {
 	return !strcmp(a->id, b->id) && !strcmp(a->name, b->name) &&
 	       !strcmp(a->parameters, b->parameters) && !strcmp(a->published, b->published) &&
-	       !strcmp(a->source, b->source) && !strcmp(a->root, b->root) &&
-	       !strcmp(a->origin, b->origin) && a->guid == b->guid && a->size == b->size &&
-	       a->reserved == b->reserved && a->used == b->used && a->creation == b->creation &&
-	       a->deleted == b->deleted;
+	       !strcmp(a->source, b->source) && !strcmp(a->root, b->root) && a->guid == b->guid &&
+	       a->size == b->size && a->reserved == b->reserved && a->used == b->used &&
+	       a->creation == b->creation && a->deleted == b->deleted;
 }
 
 static bool same_snapshot(const struct snapshot *a, const struct snapshot *b)
@@ -102,7 +101,6 @@ static void check_dataset(struct arena *arena, const struct dataset *dataset, bo
 	print_number(&printer, "used", (uint64_t)dataset->used);
 	print_number(&printer, "refquota", (uint64_t)dataset->size);
 	print_number(&printer, "refreservation", (uint64_t)dataset->reserved);
-	print(&printer, "origin", dataset->origin, "-");
 	print_ours(&printer, "zcsi:version", DATASET_VERSION);
 	print_escaped(&printer, "zcsi:volume", dataset->id);
 	print_escaped(&printer, "zcsi:parameters", dataset->parameters);

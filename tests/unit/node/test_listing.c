@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What `zfs get` prints, and which of it is ours. */
+/* Parsing the output of `zfs get`: which datasets and snapshots are recognised as zcsi's. */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static struct listing parse(const char *text)
 	return listing;
 }
 
-/* Inherited, other version, other name, zvol, a level deeper. */
+/* Not volumes: zcsi:volume inherited, other version, other name, zvol, a level deeper. */
 static const char *const foreign = "t/p/i\ttype\tfilesystem\t-\n"
 				   "t/p/i\tzcsi:version\t1\tlocal\n"
 				   "t/p/i\tzcsi:volume\ti\tinherited from t/p\n"
@@ -32,7 +32,7 @@ static const char *const foreign = "t/p/i\ttype\tfilesystem\t-\n"
 				   "t/p/b/c\tzcsi:version\t1\tlocal\n"
 				   "t/p/b/c\tzcsi:volume\tc\tlocal\n";
 
-static void only_ours_are_volumes(void **state)
+static void only_zcsis_datasets_are_volumes(void **state)
 {
 	struct listing listing = parse(arena_printf(&arena, "%s%s",
 						    "t/p\ttype\tfilesystem\t-\n"
@@ -79,8 +79,8 @@ static void only_ours_are_volumes(void **state)
 	     "\trefquota\t-\t-\n" name "\tzcsi:version\t1\tlocal\n" name "\tzcsi:volume\t" id      \
 	     "\tlocal\n" more
 
-/* A zvol without a format that may be on one is nobody's. */
-static void zvols_have_a_format(void **state)
+/* A zvol without a known local format is not a volume. */
+static void only_zvols_with_a_known_format_are_volumes(void **state)
 {
 	struct listing listing = parse(
 		ZVOL("t/p/a", "a", "t/p/a\tzcsi:format\tblock\tlocal\n") ZVOL(
@@ -111,8 +111,8 @@ static void zvols_have_a_format(void **state)
 	   "\tinherited from " of "\n" more
 #define LINE(name, property, value, source) name "\t" property "\t" value "\t" source "\n"
 
-/* Its own, its source's, the parent's, one from above, none. */
-static void a_volume_with_a_key_is_known(void **state)
+/* The encryption root is: itself, its source, the parent, above the parent, none. */
+static void volumes_with_a_key_below_the_parent_have_a_key(void **state)
 {
 	struct listing listing = parse(
 		VOLUME("t/p/a", "a", "1") LINE("t/p/a", "encryptionroot", "t/p/a", "-") SNAPSHOT(
@@ -131,7 +131,7 @@ static void a_volume_with_a_key_is_known(void **state)
 	assert_true(listing.snapshots[0]->has_key);
 }
 
-static void snapshots_say_who_made_them(void **state)
+static void only_csis_snapshots_have_a_name(void **state)
 {
 	struct listing listing = parse(
 		VOLUME("t/p/a", "a", "11")
@@ -143,7 +143,7 @@ static void snapshots_say_who_made_them(void **state)
 					 LINE("t/p/a@g_g", "zcsi:version", "1", "local") LINE(
 						 "t/p/a@g_g", "zcsi:snapshot", "g", "local")
 						 LINE("t/p/a@g_g", "zcsi:group", "g", "local"))
-		/* another tool's; one renamed by hand; an inherited name */
+		/* made by another tool; renamed by hand; with an inherited name */
 		SNAPSHOT("t/p/a", "daily", "a", "") SNAPSHOT(
 			"t/p/a", "renamed", "a",
 			LINE("t/p/a@renamed", "zcsi:version", "1", "local")
@@ -167,7 +167,7 @@ static void snapshots_say_who_made_them(void **state)
 	assert_int_equal(listing.snapshots[0]->size, 4096);
 }
 
-static void hidden_snapshots_are_not_shown(void **state)
+static void hidden_snapshots_are_counted_but_not_listed(void **state)
 {
 	struct listing listing = parse(
 		VOLUME("t/p/a", "a", "11") SNAPSHOT("t/p/a", "going", "a",
@@ -187,7 +187,7 @@ static void hidden_snapshots_are_not_shown(void **state)
 	assert_string_equal(listing.origins[0], "t/p/a@_clone-x");
 }
 
-static void the_trash_is_told_by_its_names(void **state)
+static void deleted_volumes_are_recognised_by_their_names(void **state)
 {
 	struct listing listing =
 		parse(VOLUME("t/p/_trash", "_trash", "1") VOLUME("t/p/_trash/a-11", "a", "11")
@@ -207,12 +207,12 @@ static void the_trash_is_told_by_its_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_ours_are_volumes),
-		cmocka_unit_test(a_volume_with_a_key_is_known),
-		cmocka_unit_test(zvols_have_a_format),
-		cmocka_unit_test(snapshots_say_who_made_them),
-		cmocka_unit_test(hidden_snapshots_are_not_shown),
-		cmocka_unit_test(the_trash_is_told_by_its_names),
+		cmocka_unit_test(only_zcsis_datasets_are_volumes),
+		cmocka_unit_test(volumes_with_a_key_below_the_parent_have_a_key),
+		cmocka_unit_test(only_zvols_with_a_known_format_are_volumes),
+		cmocka_unit_test(only_csis_snapshots_have_a_name),
+		cmocka_unit_test(hidden_snapshots_are_counted_but_not_listed),
+		cmocka_unit_test(deleted_volumes_are_recognised_by_their_names),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

@@ -71,11 +71,11 @@ static void a_share_names_its_volume(void **state)
 	(void)state;
 	arena_init(&arena, SIZE_MAX);
 	char *source = nfs_source(&arena, "fd00::1", share_path(&arena, "tank/zcsi/a"));
-	assert_int_equal(share_kind(source, "tank/zcsi/a"), SHARE_OF_IT);
-	assert_int_equal(share_kind(source, "other/a"), SHARE_OF_IT);
-	assert_int_equal(share_kind(source, "a"), SHARE_OF_IT);
-	assert_int_equal(share_kind(source, "tank/zcsi/b"), SHARE_OF_ANOTHER);
-	assert_int_equal(share_kind(source, "zcsi/a/a2"), SHARE_OF_ANOTHER);
+	assert_int_equal(share_kind(source, "tank/zcsi/a"), SHARE_OF_VOLUME);
+	assert_int_equal(share_kind(source, "other/a"), SHARE_OF_VOLUME);
+	assert_int_equal(share_kind(source, "a"), SHARE_OF_VOLUME);
+	assert_int_equal(share_kind(source, "tank/zcsi/b"), SHARE_OF_OTHER_VOLUME);
+	assert_int_equal(share_kind(source, "zcsi/a/a2"), SHARE_OF_OTHER_VOLUME);
 	assert_int_equal(share_kind("nas:/mnt/tank/zcsi/a", "a"), SHARE_FOREIGN);
 	arena_fini(&arena);
 }

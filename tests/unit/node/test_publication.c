@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Who may have a volume at the same time, and the text that remembers it. */
+/* Which nodes may share a volume, and the text of zcsi:published. */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static struct publication_list parse(const char *text)
 	return list;
 }
 
-static void text_goes_there_and_back(void **state)
+static void text_survives_a_round_trip(void **state)
 {
 	static const char *const texts[] = {"-", "n1:1:rw", "n1:5:rw,n2:3:ro", "a_3Ab_2Cc:1:ro",
 					    "n1:5:rw:10.0.0.1,n2:5:rw:fd00_3A_3A1"};
@@ -50,7 +50,7 @@ static void text_goes_there_and_back(void **state)
 	assert_true(odd.rows[0].readonly);
 }
 
-static void unreadable_text_keeps_the_volume(void **state)
+static void unreadable_text_keeps_the_volume_published(void **state)
 {
 	static const char *const texts[] = {
 		"x",         "n1",       "n1:1",     "n1:1:",    "n1:1:rx",  "n1:0:rw",
@@ -73,11 +73,11 @@ static void unreadable_text_keeps_the_volume(void **state)
 	}
 }
 
-/* Records, a request, and what comes of it: the new text, or why not. */
+/* A list, a request, and the new list or the error. */
 static const struct {
 	const char *has;
 	struct publication want;
-	const char *becomes; /* NULL: as it was, or an error */
+	const char *becomes; /* NULL: unchanged, or an error */
 	enum error_code code;
 } cases[] = {
 	{"-", {"n1", SNW, false, ""}, "n1:1:rw", ERR_OK},
@@ -99,7 +99,7 @@ static const struct {
 	{"n1:4:ro", {"n2", MNSW, false, ""}, "n1:4:ro,n2:4:rw", ERR_OK},
 	{"n1:5:rw", {"n2", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
 	{"n1:4:rw", {"n2", MNRO, false, ""}, "n1:4:rw,n2:3:rw", ERR_OK},
-	/* One record a node: the most that its workloads may do. */
+	/* A node has one record, which allows all that any of its workloads may do. */
 	{"n1:3:ro", {"n1", MNMW, false, ""}, "n1:5:rw", ERR_OK},
 	{"n1:5:rw", {"n1", MNRO, true, ""}, NULL, ERR_OK},
 	{"n1:4:ro,n2:4:rw", {"n1", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
@@ -137,7 +137,7 @@ static void refusal_names_the_node(void **state)
 	assert_non_null(strstr(err.text, "SINGLE_NODE_WRITER"));
 }
 
-static void one_node_or_all_are_withdrawn(void **state)
+static void withdraws_one_node_or_all(void **state)
 {
 	struct publication_list list = parse("n1:5:rw,n2:5:rw"), after;
 
@@ -153,11 +153,12 @@ static void one_node_or_all_are_withdrawn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(text_goes_there_and_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(unreadable_text_keeps_the_volume, setup, teardown),
+		cmocka_unit_test_setup_teardown(text_survives_a_round_trip, setup, teardown),
+		cmocka_unit_test_setup_teardown(unreadable_text_keeps_the_volume_published, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(access_modes_are_enforced, setup, teardown),
 		cmocka_unit_test_setup_teardown(refusal_names_the_node, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_node_or_all_are_withdrawn, setup, teardown),
+		cmocka_unit_test_setup_teardown(withdraws_one_node_or_all, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What snapshots and deleted volumes are called, however long the names are. */
+/* Names and ids of snapshots and of deleted volumes, up to the longest. */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static char *repeat(char byte, size_t n)
 	return text;
 }
 
-static void names_are_leaves(void **state)
+static void leaves_are_built_and_recognised(void **state)
 {
 	(void)state;
 	assert_string_equal(snapshot_zfs_name(&arena, "t/p/a", "s 1"), "t/p/a@s_201");
@@ -38,8 +38,8 @@ static void names_are_leaves(void **state)
 	assert_false(snapshot_leaf_is_clone("_other"));
 }
 
-/* The longest parent, volume and name that are allowed; and all between. */
-static void all_names_fit(void **state)
+/* With the longest parent, for every length of the volume's id and of the name. */
+static void all_names_fit_zfss_limit(void **state)
 {
 	char *parent = arena_printf(&arena, "t/%s", repeat('p', DATASET_PARENT_MAX - 2));
 
@@ -64,7 +64,7 @@ static void all_names_fit(void **state)
 	}
 }
 
-static void cut_names_differ(void **state)
+static void shortened_names_differ(void **state)
 {
 	char *name = dataset_name(&arena, "t/p", repeat('v', 120));
 	char *one = arena_printf(&arena, "%s1", repeat('n', 127));
@@ -77,7 +77,7 @@ static void cut_names_differ(void **state)
 	assert_false(snapshot_leaf_is(&arena, leaf(snapshot_zfs_name(&arena, name, one)), two));
 }
 
-/* 128 bytes, and whole characters: protobuf takes no half ones. */
+/* At most 128 bytes, in whole characters of UTF-8: protobuf refuses half ones. */
 static void ids_are_cut_between_characters(void **state)
 {
 	(void)state;
@@ -104,9 +104,9 @@ static void ids_are_cut_between_characters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_leaves),
-		cmocka_unit_test(all_names_fit),
-		cmocka_unit_test(cut_names_differ),
+		cmocka_unit_test(leaves_are_built_and_recognised),
+		cmocka_unit_test(all_names_fit_zfss_limit),
+		cmocka_unit_test(shortened_names_differ),
 		cmocka_unit_test(ids_are_cut_between_characters),
 	};
 
