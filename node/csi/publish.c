@@ -72,7 +72,7 @@ static bool is_leftover(const struct mount *top, const char *dataset)
 static int check_one_target(const struct mount_table *table, const char *dataset, const char *path,
 			    struct error *err)
 {
-	const struct mount *other = mount_of_beside(table, dataset, path);
+	const struct mount *other = mount_of_elsewhere(table, dataset, path);
 
 	if (!other)
 		return 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * open_tree(2), umount2(2) and statvfs(3) as bounded calls. open_tree asks the server whether the
- * root directory is still the same; umount2 writes back dirty pages after the mount is out of sight.
+ * open_tree(2), umount2(2) and statvfs(3) as bounded calls. Each of them may block: open_tree asks
+ * the server to revalidate the root directory, and umount2 writes dirty pages back after the mount
+ * has left mountinfo.
  *
- * Invariant: a descriptor that comes too late is closed, so a call that timed out holds nothing. A
- * dead mount costs one thread however often statvfs is called on it: the key has the kernel's id of
- * the mount too, since another mount may have the path by now.
+ * Invariant: a descriptor that arrives after the timeout is closed, so a call that timed out holds
+ * no mount. A dead mount costs one thread, however often statvfs is called on it. The key contains
+ * the kernel's id of the mount, because a new mount may be at the path by then.
  */
 #include "node/mount/call.h"
 
@@ -18,7 +19,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/bounded_call.h"
+#include "common/bounded.h"
 #include "common/mem.h"
 
 struct mount_call {
@@ -62,16 +63,17 @@ static void discard_open(void *work)
 	discard(work);
 }
 
-static int send(struct bounded_call errand, const char *path, unsigned flags)
+/* Make the call with a timeout of MOUNT_CALL_MS. Returns its result, or -1 with errno. */
+static int run_bounded(struct bounded_call bounded, const char *path, unsigned flags)
 {
 	struct mount_call *call = mem_alloc(sizeof(*call));
 	char key[PATH_MAX + 32];
 
 	*call = (struct mount_call){.path = mem_strdup(path), .flags = flags, .result = -1};
-	snprintf(key, sizeof(key), "%s %x %s", errand.thread, flags, path);
-	errand.key = key;
-	errand.work = call;
-	int error = bounded_call_run(&errand, now_ms() + MOUNT_CALL_MS);
+	snprintf(key, sizeof(key), "%s %x %s", bounded.thread, flags, path);
+	bounded.key = key;
+	bounded.work = call;
+	int error = bounded_call_run(&bounded, now_ms() + MOUNT_CALL_MS);
 	if (error) {
 		errno = error;
 		return -1;
@@ -85,29 +87,30 @@ static int send(struct bounded_call errand, const char *path, unsigned flags)
 
 int mount_call_open(const char *path, unsigned flags)
 {
-	return send((struct bounded_call){.thread = "open_tree",
-					  .run = open_mount,
-					  .discard = discard_open},
-		    path, flags);
+	return run_bounded((struct bounded_call){.thread = "open_tree",
+						 .run = open_mount,
+						 .discard = discard_open},
+			   path, flags);
 }
 
 int mount_call_unmount(const char *path, int flags)
 {
-	return send((struct bounded_call){.thread = "umount", .run = unmount, .discard = discard},
-		    path, (unsigned)flags);
+	return run_bounded(
+		(struct bounded_call){.thread = "umount", .run = unmount, .discard = discard}, path,
+		(unsigned)flags);
 }
 
 struct statvfs_call {
 	char *path;
 	int error;
-	struct statvfs answer;
+	struct statvfs result;
 };
 
 static void run_statvfs(void *work)
 {
 	struct statvfs_call *call = work;
 
-	call->error = statvfs(call->path, &call->answer) ? errno : 0;
+	call->error = statvfs(call->path, &call->result) ? errno : 0;
 }
 
 static void discard_statvfs(void *work)
@@ -131,7 +134,7 @@ int mount_call_statvfs(const struct mount *mount, int64_t deadline, struct statv
 	if (error)
 		return error;
 	error = call->error;
-	*ret = call->answer;
+	*ret = call->result;
 	discard_statvfs(call);
 	return error;
 }

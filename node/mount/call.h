@@ -3,8 +3,8 @@
 #define ZCSI_NODE_MOUNT_CALL_H
 
 /*
- * System calls on mounts whose server or pool may be dead, as -1 with errno in bounded time:
- * ETIMEDOUT when there was no answer within MOUNT_CALL_MS.
+ * System calls on mounts whose server or pool may not answer, each bounded by a timeout. Any
+ * thread.
  */
 
 #include <stdint.h>
@@ -12,18 +12,24 @@
 
 #include "node/mount/mountinfo.h"
 
-#define MOUNT_CALL_MS 10000
-
-/* The mount at a path as a descriptor: itself, or with OPEN_TREE_CLONE a copy attached nowhere. */
-int mount_call_open(const char *path, unsigned flags);
-/* umount2(2). After ETIMEDOUT the mount may be gone and its server still be waited for. */
-int mount_call_unmount(const char *path, int flags);
-
-#define MOUNT_CALL_STATVFS "statvfs" /* the name of its thread, as in `ps -L` */
+#define MOUNT_CALL_MS 10000 /* the timeout of open and unmount */
 
 /*
- * statvfs(3) of a mount. Returns 0 with *ret filled, or an errno: ETIMEDOUT when there was no answer
- * by the deadline. Any thread.
+ * open_tree(2) of the mount at a path; flags: OPEN_TREE_CLONE for a copy that is attached nowhere,
+ * or 0. Returns a descriptor, or -1 with errno; ETIMEDOUT after MOUNT_CALL_MS.
+ */
+int mount_call_open(const char *path, unsigned flags);
+/*
+ * umount2(2). Returns 0, or -1 with errno. After ETIMEDOUT the mount may be gone already, while
+ * the kernel still waits for its server.
+ */
+int mount_call_unmount(const char *path, int flags);
+
+#define MOUNT_CALL_STATVFS "statvfs" /* the name of the helper thread, as in `ps -L` */
+
+/*
+ * statvfs(3) of a mount. Returns 0 with *ret filled, or an errno: ETIMEDOUT if there was no answer
+ * by the deadline.
  */
 int mount_call_statvfs(const struct mount *mount, int64_t deadline, struct statvfs *ret);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Waiting for a FUSE server, by the count of its requests in flight that the kernel has in the file
- * `waiting` of a connection's folder, named by the minor number of the file system's device
- * (Documentation/filesystems/fuse.rst).
+ * Waiting until a FUSE server has no requests in flight. The kernel shows their number in the file
+ * `waiting` in the directory of the connection, which is named by the minor number of the file
+ * system's device (Documentation/filesystems/fuse.rst).
  *
- * Invariant: the server is asked nothing, since it may be dead. Where the folder is not mounted
- * (fusectl), nothing is waited for.
+ * Invariant: no request goes to the server, because it may be dead. If fusectl, which contains
+ * these directories, is not mounted, nothing waits.
  */
 #include "node/mount/drain.h"
 
@@ -20,6 +20,7 @@
 #include "node/mount/call.h"
 #include "node/mount/mountinfo.h"
 
+/* Returns true if no other mount of its file system exists. */
 static bool is_last(const struct mount_table *table, const struct mount *mount)
 {
 	for (size_t i = 0; i < table->n; i++)
@@ -28,7 +29,7 @@ static bool is_last(const struct mount_table *table, const struct mount *mount)
 	return true;
 }
 
-/* The connection whose last mount is there; 0 when there is none. */
+/* Returns the FUSE connection if the mount at the path is the last one of zfs-fuse; else 0. */
 static unsigned last_of_connection(const char *path)
 {
 	struct mount_table table;
@@ -45,8 +46,8 @@ static unsigned last_of_connection(const char *path)
 	return connection;
 }
 
-/* It can be read once after it was opened. */
-static bool is_waited_for(unsigned connection)
+/* Open the file each time: it can be read only once. */
+static bool has_requests(unsigned connection)
 {
 	char file[64], number[32];
 
@@ -55,13 +56,13 @@ static bool is_waited_for(unsigned connection)
 	return waiting && fgets(number, sizeof(number), waiting) && atoi(number) > 0;
 }
 
-/* The kernel tells nobody when its count is 0, so it is asked every millisecond. */
+/* The kernel does not notify when the count becomes 0, so poll it every millisecond. */
 int fuse_drain(const char *path)
 {
 	unsigned connection = last_of_connection(path);
 	int64_t deadline = now_ms() + MOUNT_CALL_MS;
 
-	while (connection && is_waited_for(connection)) {
+	while (connection && has_requests(connection)) {
 		if (!time_left_ms(deadline)) {
 			errno = ETIMEDOUT;
 			return -1;

@@ -3,14 +3,15 @@
 #define ZCSI_NODE_MOUNT_DRAIN_H
 
 /*
- * What the kernel has not yet handed to a FUSE server is dropped when the file system's last mount
- * goes: the closing of files by a workload that was just killed, too. zfs-fuse waits for that for
- * ever then; the dataset is busy, and no file system of the host answers any more.
+ * Waiting for zfs-fuse before its file system is unmounted. With the last mount the kernel drops
+ * the requests that it has queued for the FUSE server, even the closing of files by a process that
+ * was just killed. zfs-fuse would wait for these for ever: the dataset would stay busy, and no file
+ * system of the host would answer any more.
  */
 
 /*
- * Before an unmount: waits until the server has answered all that it was asked, when the mount at
- * the path is the last of a file system of zfs-fuse. -1 and ETIMEDOUT after MOUNT_CALL_MS.
+ * If the mount at the path is the last one of a file system of zfs-fuse, wait until the server has
+ * answered all requests. Returns 0, or -1 with ETIMEDOUT after MOUNT_CALL_MS. Any thread.
  */
 int fuse_drain(const char *path);
 

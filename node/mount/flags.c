@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Mount flags: a table of those that any mount takes, and a list of those of NFS.
+ * Mount flags: a table of the flags of any mount, and a list of the flags of NFS.
  *
- * Invariant: a flag that is in neither is refused by name, before anything is mounted. The kernel
- * judges the values of NFS flags.
+ * Invariant: a flag that is in neither table is refused by name, before anything is mounted. The
+ * kernel checks the values of NFS flags.
  */
 #include "node/mount/flags.h"
 
@@ -13,7 +13,7 @@
 
 #include "common/mem.h"
 
-/* What a volume may ask for, and what mountinfo says; each holds for one mount of the dataset. */
+/* Flags of one mount, as volumes ask for them and as mountinfo shows them. */
 static const struct {
 	const char *name;
 	uint64_t clear, set;
@@ -34,7 +34,7 @@ static const struct {
 	{"defaults", 0, 0},
 };
 
-/* Which flags are NFS's; with a '=' when they have a value. */
+/* Flags of NFS (nfs(5)); with a '=' if they take a value. */
 static const char *const nfs_flags[] = {
 	"vers=",        "nfsvers=",   "minorversion=", "proto=",       "port=",      "mountport=",
 	"mountproto=",  "mountvers=", "sec=",          "hard",         "soft",       "softerr",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The kinds of mounts that volumes have.
+ * A table of the types of mounts that volumes have.
  *
- * Invariant: the type of a mount decides how its source is read, so nothing of another type is ever
- * taken for a volume, whatever its source says.
+ * Invariant: the type of a mount decides how its source is compared, so a mount of another type is
+ * never taken for a volume, whatever its source is.
  */
 #include "node/mount/kind.h"
 
@@ -31,8 +31,8 @@ static bool is_share(const char *source, const char *dataset)
 
 static const struct kind {
 	const char *type, *format;
-	bool (*bears)(const char *source, const char *dataset);
-	const char *part; /* what a target has of a staging */
+	bool (*names)(const char *source, const char *dataset);
+	const char *target_root; /* the path inside a staging that its targets show */
 } kinds[] = {
 	{"zfs", FORMAT_ZFS, is_dataset, ""},
 	{"fuse.zfs", FORMAT_ZFS, is_dataset, ""},
@@ -55,22 +55,22 @@ bool mount_is_network(const struct mount *mount)
 {
 	const struct kind *kind = kind_of(mount);
 
-	return kind && kind->bears == is_share;
+	return kind && kind->names == is_share;
 }
 
-bool mount_bears(const struct mount *mount, const char *dataset)
+bool mount_is_volume(const struct mount *mount, const char *dataset)
 {
 	const struct kind *kind = kind_of(mount);
 
-	return kind && kind->bears(mount->source, dataset) &&
-	       (!strcmp(mount->root, "/") || !strcmp(mount->root, kind->part));
+	return kind && kind->names(mount->source, dataset) &&
+	       (!strcmp(mount->root, "/") || !strcmp(mount->root, kind->target_root));
 }
 
 bool mount_is_on(const struct mount *mount, const char *dataset)
 {
 	const struct kind *kind = kind_of(mount);
 
-	return kind && kind->bears(mount->source, dataset);
+	return kind && kind->names(mount->source, dataset);
 }
 
 const struct format *mount_format(const struct mount *mount)
@@ -80,9 +80,9 @@ const struct format *mount_format(const struct mount *mount)
 	return kind ? format_find(kind->format) : NULL;
 }
 
-const char *mount_part(const struct mount *mount)
+const char *mount_target_root(const struct mount *mount)
 {
 	const struct kind *kind = kind_of(mount);
 
-	return kind ? kind->part : "";
+	return kind ? kind->target_root : "";
 }

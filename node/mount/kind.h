@@ -2,24 +2,31 @@
 #ifndef ZCSI_NODE_MOUNT_KIND_H
 #define ZCSI_NODE_MOUNT_KIND_H
 
-/* What a volume is mounted as, of each type of filesystem that one is mounted by. Pure. */
+/*
+ * The types of mounts that volumes have, and how the source of each names its volume. Pure
+ * functions. Any thread.
+ */
 
 #include <stdbool.h>
 
 #include "common/volume/format.h"
 #include "node/mount/mountinfo.h"
 
-#define DEVICE_FOLDER "/dev/zvol/" /* where udev makes the names of zvols */
-#define DEVICE_NODE   "/device" /* in the tmpfs that a device is staged as (node/attach/block.h) */
+#define DEVICE_FOLDER "/dev/zvol/" /* udev names the device of each zvol below it */
+#define DEVICE_NODE   "/device"    /* in the tmpfs that a block volume is staged as */
 
-/* Of a server that may be silent. */
+/* Returns true if the mount needs a server on the network, which may not answer. */
 bool mount_is_network(const struct mount *mount);
-/* It is of the dataset, by the name in its source; mounted as a volume is, or any part of it. */
-bool mount_bears(const struct mount *mount, const char *dataset);
+/*
+ * Returns true if the mount's source names the dataset, and its root is that of a staging or of a
+ * target of a volume.
+ */
+bool mount_is_volume(const struct mount *mount, const char *dataset);
+/* Returns true if the mount's source names the dataset, whatever part of it is mounted. */
 bool mount_is_on(const struct mount *mount, const char *dataset);
-/* What the volume is; NULL when no volume is mounted so. */
+/* Returns the format of a volume that is mounted like this; NULL if none is. */
 const struct format *mount_format(const struct mount *mount);
-/* The path within a staging of what its targets are: "", or the device. */
-const char *mount_part(const struct mount *mount);
+/* Returns the path inside a staging that its targets show: DEVICE_NODE of a block volume, or "". */
+const char *mount_target_root(const struct mount *mount);
 
 #endif

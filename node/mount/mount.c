@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Changing mounts, by open_tree, mount_setattr and move_mount (Linux 5.12).
+ * Changing mounts with open_tree, mount_setattr and move_mount (Linux 5.12).
  *
- * Invariant: a mount gets its attributes and its role before it is attached, so a daemon killed
- * at any instruction leaves a finished mount or none. Nothing is removed by force or lazily, unless
- * its server is silent; no symbolic link is followed to it, and what was done is seen in mountinfo
- * before it is reported.
+ * Invariant: a mount gets its attributes and its role before it is attached, so a daemon that is
+ * killed at any point leaves a complete mount or none. An unmount is forced or lazy only if the
+ * server does not answer. No symbolic link is followed. A change counts as done when mountinfo
+ * shows it.
  */
 #include "node/mount/mount.h"
-#include "node/mount/kind.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,32 +20,35 @@
 #include "common/clock.h"
 #include "node/mount/call.h"
 #include "node/mount/drain.h"
+#include "node/mount/kind.h"
 
-#define SILENT_MS 3000 /* a server that works answers sooner */
+#define PROBE_MS 3000 /* a server that works answers sooner */
 
 #define ALL_ATTRS                                                                                  \
 	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |            \
 	 MOUNT_ATTR_NODIRATIME | MOUNT_ATTR__ATIME)
 
+/* Count the mounts at a path, covered ones too. */
 static int count_at(const char *path, size_t *ret, struct error *err)
 {
 	struct mount_table table;
 	struct arena arena;
 
 	arena_init(&arena, SIZE_MAX);
-	int failed = mount_table_read(&arena, &table, err);
+	int result = mount_table_read(&arena, &table, err);
 	*ret = 0;
-	for (size_t i = 0; !failed && i < table.n; i++)
+	for (size_t i = 0; result == 0 && i < table.n; i++)
 		*ret += !strcmp(table.rows[i].target, path);
 	arena_fini(&arena);
-	return failed;
+	return result;
 }
 
-static int not_seen(const char *path, const char *what, struct error *err)
+/* what: "mounted as asked" or "unmounted". */
+static int fail_not_seen(const char *path, const char *what, struct error *err)
 {
 	return fail(err, ERR_INTERNAL,
-		    "'%s' was to be %s, the kernel agreed, but /proc/self/mountinfo does not show "
-		    "it; look there for what changed it",
+		    "'%s' was %s without an error, but /proc/self/mountinfo does not show it; "
+		    "another program may have changed it",
 		    path, what);
 }
 
@@ -57,24 +59,24 @@ static int verify(const char *path, const char *source, enum mount_role role, ui
 	struct arena arena;
 
 	arena_init(&arena, SIZE_MAX);
-	int failed = mount_table_read(&arena, &table, err);
+	bool failed = mount_table_read(&arena, &table, err) < 0;
 	const struct mount *top = failed ? NULL : mount_at(&table, path);
 	bool as_asked = top && !strcmp(top->source, source) && top->attrs == attrs &&
 			(role == MOUNT_STAGING ? top->shared : top->master);
 	arena_fini(&arena);
 	if (failed)
 		return -1;
-	return as_asked ? 0 : not_seen(path, "mounted as asked", err);
+	return as_asked ? 0 : fail_not_seen(path, "mounted as asked", err);
 }
 
-static int cannot_take(const char *path, struct error *err)
+static int fail_open(const char *path, struct error *err)
 {
 	if (errno == ETIMEDOUT)
 		return fail(err, ERR_UNAVAILABLE,
-			    "the mount '%s' did not answer within %d s; look at its server, or "
-			    "its pool",
+			    "the mount '%s' did not answer within %d s; check its server or its "
+			    "pool",
 			    path, MOUNT_CALL_MS / 1000);
-	return fail_errno(err, "cannot take the mount '%s' (this needs Linux 5.12)", path);
+	return fail_errno(err, "cannot open the mount '%s' (needs Linux 5.12)", path);
 }
 
 static int set_attrs(int mount, uint64_t attrs, uint64_t propagation)
@@ -85,7 +87,7 @@ static int set_attrs(int mount, uint64_t attrs, uint64_t propagation)
 	return mount_setattr(mount, "", AT_EMPTY_PATH, &attr, sizeof(attr));
 }
 
-/* A copy is a peer of its original; a staging leaves to found a group of its own. */
+/* A copy is a peer of its original. A staging leaves that group first, then gets a new one. */
 int mount_place(int mount, const char *source, const char *path, enum mount_role role,
 		uint64_t attrs, struct error *err)
 {
@@ -104,13 +106,13 @@ int mount_place(int mount, const char *source, const char *path, enum mount_role
 int mount_attach(const struct mount *from, const char *path, enum mount_role role, uint64_t attrs,
 		 struct error *err)
 {
-	char part[PATH_MAX];
+	char tree[PATH_MAX];
 
-	snprintf(part, sizeof(part), "%s%s", from->target,
-		 role == MOUNT_TARGET ? mount_part(from) : "");
-	auto_close int copy = mount_call_open(part, OPEN_TREE_CLONE);
+	snprintf(tree, sizeof(tree), "%s%s", from->target,
+		 role == MOUNT_TARGET ? mount_target_root(from) : "");
+	auto_close int copy = mount_call_open(tree, OPEN_TREE_CLONE);
 	if (copy < 0)
-		return cannot_take(part, err);
+		return fail_open(tree, err);
 	return mount_place(copy, from->source, path, role, attrs, err);
 }
 
@@ -130,7 +132,7 @@ int mount_create(const char *type, const char *source, const char *option, struc
 	auto_close int fs = fsopen(type, FSOPEN_CLOEXEC);
 
 	if (fs < 0)
-		return fail_errno(err, "this kernel mounts no %s", type);
+		return fail_errno(err, "cannot mount %s with this kernel", type);
 	if (fsconfig(fs, FSCONFIG_SET_STRING, "source", source, 0) ||
 	    (option && set_option(fs, option)) || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
 		return fail_errno(err, "cannot mount '%s' as %s", source, type);
@@ -145,25 +147,26 @@ int mount_make_staging(const char *path, const char *source, uint64_t attrs, str
 	auto_close int mount = mount_call_open(path, 0);
 
 	if (mount < 0)
-		return cannot_take(path, err);
+		return fail_open(path, err);
 	if (set_attrs(mount, attrs, MS_SHARED))
 		return fail_errno(err, "cannot set the mount flags of '%s'", path);
 	return verify(path, source, MOUNT_STAGING, attrs, err);
 }
 
-static int busy(const char *path, struct error *err)
+static int fail_busy(const char *path, struct error *err)
 {
 	struct arena arena;
 
 	arena_init(&arena, SIZE_MAX);
 	char *users = mount_users(&arena, path);
 	fail(err, ERR_FAILED_PRECONDITION, "'%s' is in use by %s; stop it, then try again", path,
-	     *users ? users : "a mount below it or a process that cannot be seen from here");
+	     *users ? users : "a mount below it or a process that is not visible in /proc");
 	arena_fini(&arena);
 	return -1;
 }
 
-static bool is_silent(const char *path)
+/* Returns true if the top mount at the path is a network mount whose server does not answer. */
+static bool is_dead(const char *path)
 {
 	struct mount_table table;
 	struct statvfs ignored;
@@ -173,28 +176,29 @@ static bool is_silent(const char *path)
 	arena_init(&arena, SIZE_MAX);
 	const struct mount *top =
 		mount_table_read(&arena, &table, &err) < 0 ? NULL : mount_at(&table, path);
-	bool silent = top && mount_is_network(top) &&
-		      mount_call_statvfs(top, now_ms() + SILENT_MS, &ignored) == ETIMEDOUT;
+	bool dead = top && mount_is_network(top) &&
+		    mount_call_statvfs(top, now_ms() + PROBE_MS, &ignored) == ETIMEDOUT;
 	arena_fini(&arena);
-	return silent;
+	return dead;
 }
 
 /*
- * A child that starts may have what we had open there. Who holds the mount of a silent server would
- * wait for it for ever. 0 or an errno.
+ * Returns 0 or an errno. A child that was just forked has copies of all descriptors, also of those
+ * on this mount, until it runs its program: wait for that first. The mount of a dead server is
+ * detached even if it is busy, because its users would wait for the server for ever.
  */
 static int unmount(const char *path)
 {
 	child_settle();
-	if (!fuse_drain(path) && !mount_call_unmount(path, UMOUNT_NOFOLLOW))
+	if (fuse_drain(path) == 0 && mount_call_unmount(path, UMOUNT_NOFOLLOW) == 0)
 		return 0;
 	int error = errno;
-	if (error != EBUSY || !is_silent(path))
+	if (error != EBUSY || !is_dead(path))
 		return error;
-	return mount_call_unmount(path, UMOUNT_NOFOLLOW | MNT_FORCE | MNT_DETACH) ? errno : 0;
+	return mount_call_unmount(path, UMOUNT_NOFOLLOW | MNT_FORCE | MNT_DETACH) < 0 ? errno : 0;
 }
 
-/* A server that is silent may be waited for after its mount has gone. */
+/* After ETIMEDOUT the mount may be gone, while the kernel still waits for its server. */
 int mount_remove(const char *path, struct error *err)
 {
 	size_t before, after;
@@ -203,7 +207,7 @@ int mount_remove(const char *path, struct error *err)
 		return -1;
 	int error = errno = unmount(path);
 	if (error == EBUSY)
-		return busy(path, err);
+		return fail_busy(path, err);
 	if (error && error != ETIMEDOUT)
 		return fail_errno(err, "cannot unmount '%s'", path);
 	if (count_at(path, &after, err) < 0)
@@ -211,5 +215,5 @@ int mount_remove(const char *path, struct error *err)
 	if (after < before)
 		return 0;
 	errno = error;
-	return error ? cannot_take(path, err) : not_seen(path, "unmounted", err);
+	return error ? fail_open(path, err) : fail_not_seen(path, "unmounted", err);
 }

@@ -2,32 +2,41 @@
 #ifndef ZCSI_NODE_MOUNT_MOUNT_H
 #define ZCSI_NODE_MOUNT_MOUNT_H
 
-/* The few ways in which we change mounts. Every change is looked up in mountinfo afterwards. */
+/*
+ * Changing mounts. Each function looks up its change in mountinfo before it returns 0; on failure
+ * it returns -1 with *err, which is ERR_UNAVAILABLE if the mount's server or pool did not answer.
+ * Blocks up to MOUNT_CALL_MS. Any thread.
+ *
+ * path: an existing directory, or a file for a device. attrs: MOUNT_ATTR_ bits, replacing all.
+ */
 
 #include "node/mount/mountinfo.h"
 
 enum mount_role { MOUNT_STAGING, MOUNT_TARGET };
 
 /*
- * Mount the same at `path` too, with its role and exactly these attributes, all in one
- * step: there is no instant at which it is there but writable, or there but of no role.
+ * Mount what `from` shows at `path` too. The role and the attributes are set before the mount
+ * becomes visible, so it is never writable or without a role for a moment.
  */
 int mount_attach(const struct mount *from, const char *path, enum mount_role role, uint64_t attrs,
 		 struct error *err);
 /*
- * A mount of a file system that is attached nowhere: a descriptor. option: "mode=0700", or NULL.
- * It goes when that is closed, or gets its place, role and attributes by mount_place.
+ * Create a mount of `source` that is attached nowhere; option: "mode=0700" or the like, or NULL.
+ * Returns its descriptor, for mount_place; closing it removes the mount.
  */
 int mount_create(const char *type, const char *source, const char *option, struct error *err);
-/* As mount_attach, with a mount that is attached nowhere yet, whose source is known. */
+/* Attach the mount of this descriptor, like mount_attach. source: its source in mountinfo. */
 int mount_place(int mount, const char *source, const char *path, enum mount_role role,
 		uint64_t attrs, struct error *err);
-/* Make the source's mount at a path a staging with exactly these attributes. */
+/* Turn the mount at the path, whose source is `source`, into a staging with these attributes. */
 int mount_make_staging(const char *path, const char *source, uint64_t attrs, struct error *err);
-/* Unmount what is on top. ERR_FAILED_PRECONDITION names the processes that use it. */
+/* Unmount the top mount at the path. ERR_FAILED_PRECONDITION names the processes that use it. */
 int mount_remove(const char *path, struct error *err);
 
-/* "bash (pid 12), mariadbd (pid 40)": who has files below the path open; "" when unknown. */
+/*
+ * Returns the processes with files below the path open, for an error text, in the arena:
+ * "bash (pid 12), mariadbd (pid 40)"; "" if none was found.
+ */
 char *mount_users(struct arena *arena, const char *path);
 
 #endif

@@ -4,8 +4,8 @@
  *
  *	36 35 98:0 /root /target rw,noatime shared:1 master:2 - zfs tank/p/a rw
  *
- * Invariant: a line that does not have this form is skipped, so a new kernel's new fields cannot
- * take from us the mounts we know.
+ * Invariant: a line of another form is skipped, so new fields of a new kernel cannot hide the
+ * mounts of volumes.
  */
 #include "node/mount/mountinfo.h"
 
@@ -19,7 +19,7 @@
 #include "node/record/share.h"
 #include "node/mount/flags.h"
 
-/* Spaces, tabs, newlines and backslashes come as \ and three octal digits. In place. */
+/* Decode \ and three octal digits, which stand for spaces, tabs, newlines and \, in place. */
 static const char *unescape(char *text)
 {
 	char *out = text;
@@ -37,7 +37,7 @@ static const char *unescape(char *text)
 	return text;
 }
 
-/* What is neither relatime nor noatime is strictatime: the kernel has no word for it here. */
+/* Without relatime and noatime the mount is strictatime, which mountinfo does not show. */
 static uint64_t parse_options(char *text)
 {
 	uint64_t attrs = MOUNT_ATTR_STRICTATIME;
@@ -98,7 +98,7 @@ void mount_table_parse(struct arena *arena, char *text, struct mount_table *ret)
 			ret->n++;
 }
 
-/* The kernel gives it page by page: read to the end, however long it is. */
+/* Read to the end of the file: one read(2) returns at most a page. */
 int mount_table_read(struct arena *arena, struct mount_table *ret, struct error *err)
 {
 	auto_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
@@ -113,7 +113,10 @@ int mount_table_read(struct arena *arena, struct mount_table *ret, struct error 
 	return 0;
 }
 
-/* Order does not tell: a mount that propagates is tucked below what is there (Linux 4.9). */
+/*
+ * Returns true if another mount is on top of it at the same path. The order of the list does not
+ * show that: a propagated mount is put below the existing one (Linux 4.9).
+ */
 static bool is_covered(const struct mount_table *table, const struct mount *mount)
 {
 	for (size_t i = 0; i < table->n; i++)
@@ -136,6 +139,7 @@ bool mount_is_staging(const struct mount *mount)
 	return mount->shared && !mount->master;
 }
 
+/* Returns true if the root of the file system is mounted, and not a part of it. */
 static bool is_whole(const struct mount *mount)
 {
 	return !strcmp(mount->root, "/");
@@ -143,14 +147,15 @@ static bool is_whole(const struct mount *mount)
 
 bool mount_is_of(const struct mount *mount, const char *dataset)
 {
-	return mount_bears(mount, dataset) || (mount_is_network(mount) && is_whole(mount) &&
-					       share_kind(mount->source, dataset) == SHARE_FOREIGN);
+	return mount_is_volume(mount, dataset) ||
+	       (mount_is_network(mount) && is_whole(mount) &&
+		share_kind(mount->source, dataset) == SHARE_FOREIGN);
 }
 
 const struct mount *mount_of(const struct mount_table *table, const char *dataset)
 {
 	for (size_t i = 0; i < table->n; i++)
-		if (mount_bears(&table->rows[i], dataset) && is_whole(&table->rows[i]) &&
+		if (mount_is_volume(&table->rows[i], dataset) && is_whole(&table->rows[i]) &&
 		    mount_at(table, table->rows[i].target) == &table->rows[i])
 			return &table->rows[i];
 	return NULL;
@@ -159,7 +164,7 @@ const struct mount *mount_of(const struct mount_table *table, const char *datase
 const struct mount *mount_of_source(const struct mount_table *table, const char *source)
 {
 	for (size_t i = 0; i < table->n; i++)
-		if (!strcmp(table->rows[i].source, source) && !strcmp(table->rows[i].root, "/") &&
+		if (!strcmp(table->rows[i].source, source) && is_whole(&table->rows[i]) &&
 		    mount_format(&table->rows[i]) &&
 		    mount_at(table, table->rows[i].target) == &table->rows[i])
 			return &table->rows[i];
@@ -175,12 +180,12 @@ const struct mount *mount_of_at(const struct mount_table *table, const char *dat
 	return NULL;
 }
 
-const struct mount *mount_of_beside(const struct mount_table *table, const char *dataset,
-				    const char *path)
+const struct mount *mount_of_elsewhere(const struct mount_table *table, const char *dataset,
+				       const char *path)
 {
 	for (size_t i = 0; i < table->n; i++)
-		if (mount_bears(&table->rows[i], dataset) && !mount_is_staging(&table->rows[i]) &&
-		    strcmp(table->rows[i].target, path))
+		if (mount_is_volume(&table->rows[i], dataset) &&
+		    !mount_is_staging(&table->rows[i]) && strcmp(table->rows[i].target, path))
 			return &table->rows[i];
 	return NULL;
 }

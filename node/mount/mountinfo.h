@@ -3,11 +3,11 @@
 #define ZCSI_NODE_MOUNT_MOUNTINFO_H
 
 /*
- * The mounts of this host, as /proc/self/mountinfo has them.
+ * The mounts of this host, from /proc/self/mountinfo. Any thread.
  *
  * A staging mount is shared, in a peer group of its own; a target is a slave of its staging's
- * group. So mountinfo itself says, to a daemon that has just been started, which mount is a
- * staging, which a target, and which target came from which staging.
+ * group. So a daemon that was just started reads from mountinfo which mount is a staging, which is
+ * a target, and which staging a target belongs to.
  */
 
 #include <stdbool.h>
@@ -19,51 +19,50 @@
 #include "common/mem.h"
 
 struct mount {
-	int id;       /* the kernel's, until it is unmounted */
-	int parent;   /* the id of what it is mounted on */
-	dev_t device; /* of the file system: all its mounts have it */
-	const char *target;
-	const char *source; /* the dataset, "/dev/zvol/" before it, or "server:/path" */
-	const char
-		*type; /* "zfs", "fuse.zfs", "nfs4", "ext4", "xfs", "tmpfs" (node/mount/kind.h) */
-	const char *root; /* what of it is mounted; "/" is all */
-	uint64_t attrs;   /* MOUNT_ATTR_RDONLY and the like; 0 is rw,relatime */
-	int shared;       /* its peer group; 0: none */
-	int master;       /* the peer group it is a slave of; 0: none */
+	int id;             /* the kernel's; another mount may get it after the unmount */
+	int parent;         /* the id of the mount that it is on */
+	dev_t device;       /* of the file system; the same for all its mounts */
+	const char *target; /* the path it is mounted at */
+	const char *source; /* "pool/parent/leaf", "/dev/zvol/...", or "server:/path" */
+	const char *type;   /* "zfs", "fuse.zfs", "nfs4", ... (kind.c has the table) */
+	const char *root;   /* the path in the file system that is mounted; "/" is all of it */
+	uint64_t attrs;     /* MOUNT_ATTR_ bits; 0 is rw,relatime */
+	int shared;         /* its peer group; 0: none */
+	int master;         /* the peer group that it is a slave of; 0: none */
 };
 
 struct mount_table {
-	struct mount *rows; /* in the order of the kernel's list; mount_at knows which is on top */
+	struct mount *rows; /* in the kernel's order, which is not the order of stacking */
 	size_t n;
 };
 
+/* Read the table of this process; *ret is in the arena. Returns 0, or -1 with *err. */
 int mount_table_read(struct arena *arena, struct mount_table *ret, struct error *err);
-/* The same from a text, which is cut up and kept. */
+/* Parse a text of mountinfo; the rows point into it, and it is cut up. For tests. */
 void mount_table_parse(struct arena *arena, char *text, struct mount_table *ret);
 
-/* What is on top at a path, or NULL. */
+/* Returns the mount on top at a path, or NULL. */
 const struct mount *mount_at(const struct mount_table *table, const char *path);
+/* Returns true if the mount has the role of a staging. */
 bool mount_is_staging(const struct mount *mount);
 /*
- * A mount of the whole of a dataset, or of the device of a zvol, ours or another host's, by the
- * name it has here (without a pool, its last component). What strangers export bears no name of a
- * volume: where one is looked for it is taken for it, so this is asked about the mounts at paths
- * that an orchestrator gives.
+ * Returns true if the mount is of the whole volume, by its source. An NFS export that zcsi did not
+ * make names no volume and counts as any volume's: ask only about mounts at a path that the
+ * orchestrator gave for this volume.
  */
 bool mount_is_of(const struct mount *mount, const char *dataset);
-/*
- * One that bears its name and that nothing is mounted over; the topmost of it at a path, which may
- * be covered.
- */
+
+/* Returns a mount whose source names the whole dataset, uncovered, anywhere; or NULL. */
 const struct mount *mount_of(const struct mount_table *table, const char *dataset);
-/* One of exactly this source, wherever it is. */
+/* Returns a mount with exactly this source, whole and uncovered, anywhere; or NULL. */
 const struct mount *mount_of_source(const struct mount_table *table, const char *source);
+/* Returns the topmost mount_is_of() mount at the path, which another may cover; or NULL. */
 const struct mount *mount_of_at(const struct mount_table *table, const char *dataset,
 				const char *path);
-/* One that bears it somewhere else than at the path, and is no staging; or NULL. */
-const struct mount *mount_of_beside(const struct mount_table *table, const char *dataset,
-				    const char *path);
-/* A target that came from this staging, or NULL. */
+/* Returns a mount of the dataset at another path than this, except stagings; or NULL. */
+const struct mount *mount_of_elsewhere(const struct mount_table *table, const char *dataset,
+				       const char *path);
+/* Returns a target of this staging, or NULL. */
 const struct mount *mount_target_of(const struct mount_table *table, const struct mount *staging);
 
 #endif

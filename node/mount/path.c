@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Paths. See path.h.
+ * Paths that an orchestrator passes.
  *
- * Invariant: the last component is never followed, so a link put there by a workload leads
- * nothing of ours elsewhere.
+ * Invariant: the last component is never followed, so a symbolic link that a workload puts there
+ * cannot redirect a mount.
  */
 #include "node/mount/path.h"
 
@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A component that is empty, "." or ".."; the one after a trailing slash does not count. */
-static bool is_odd(const char *component, size_t length)
+/* Returns true for ".", ".." and an empty component, except after one trailing slash. */
+static bool is_forbidden(const char *component, size_t length)
 {
 	if (length == 0)
 		return *component == '/';
@@ -37,7 +37,7 @@ int path_check(const char *path, const char *field, struct error *err)
 			    "%s '%s' is not an absolute path below /; give the whole path", field,
 			    path);
 	for (const char *slash = path; slash; slash = strchr(slash + 1, '/'))
-		if (is_odd(slash + 1, strcspn(slash + 1, "/")))
+		if (is_forbidden(slash + 1, strcspn(slash + 1, "/")))
 			return fail(err, ERR_INVALID_ARGUMENT,
 				    "%s '%s' has a component that is empty, '.' or '..'; give the "
 				    "path without it",
@@ -67,13 +67,13 @@ int path_canonical(struct arena *arena, const char *path, char **ret, struct err
 	return 0;
 }
 
-static int look(const char *path, struct stat *ret, enum path_kind *ret_kind, struct error *err)
+static int inspect(const char *path, struct stat *ret, enum path_kind *ret_kind, struct error *err)
 {
 	*ret_kind = PATH_ABSENT;
 	if (lstat(path, ret)) {
 		if (errno == ENOENT)
 			return 0;
-		return fail_errno(err, "cannot look at '%s'", path);
+		return fail_errno(err, "cannot inspect '%s'", path);
 	}
 	*ret_kind = S_ISDIR(ret->st_mode)   ? PATH_DIRECTORY
 		    : S_ISREG(ret->st_mode) ? PATH_FILE
@@ -81,17 +81,10 @@ static int look(const char *path, struct stat *ret, enum path_kind *ret_kind, st
 	return 0;
 }
 
-int path_kind(const char *path, enum path_kind *ret, struct error *err)
-{
-	struct stat st;
-
-	return look(path, &st, ret, err);
-}
-
-static int not_empty(const char *path, const char *what, struct error *err)
+static int fail_not_empty(const char *path, const char *what, struct error *err)
 {
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "nothing is mounted at '%s' but the %s is not empty; move away what it holds",
+		    "nothing is mounted at '%s', but the %s is not empty; move its content away",
 		    path, what);
 }
 
@@ -101,15 +94,15 @@ static int check_empty_directory(const char *path, struct error *err)
 	struct dirent *entry = NULL;
 
 	if (!dir)
-		return fail_errno(err, "cannot look into the directory '%s'", path);
-	while ((entry = readdir(dir)) && is_odd(entry->d_name, strlen(entry->d_name)))
+		return fail_errno(err, "cannot read the directory '%s'", path);
+	while ((entry = readdir(dir)) && is_forbidden(entry->d_name, strlen(entry->d_name)))
 		continue;
 	bool empty = !entry;
 	closedir(dir);
-	return empty ? 0 : not_empty(path, "directory", err);
+	return empty ? 0 : fail_not_empty(path, "directory", err);
 }
 
-static int make(const char *path, enum path_kind kind)
+static int create(const char *path, enum path_kind kind)
 {
 	if (kind == PATH_DIRECTORY)
 		return mkdir(path, 0750);
@@ -123,19 +116,19 @@ int path_make(const char *path, enum path_kind kind, bool *ret_made, struct erro
 	enum path_kind found;
 	struct stat st;
 
-	*ret_made = !make(path, kind);
+	*ret_made = create(path, kind) == 0;
 	if (*ret_made)
 		return 0;
 	if (errno != EEXIST)
-		return fail_errno(err, "cannot make the %s '%s'", what, path);
-	if (look(path, &st, &found, err) < 0)
+		return fail_errno(err, "cannot create the %s '%s'", what, path);
+	if (inspect(path, &st, &found, err) < 0)
 		return -1;
 	if (found != kind)
 		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is %s; a %s is mounted on a %s", path,
 			    found == PATH_DIRECTORY ? "a directory" : "a file or a symbolic link",
 			    kind == PATH_FILE ? "device" : "volume", what);
 	if (kind == PATH_FILE)
-		return st.st_size ? not_empty(path, what, err) : 0;
+		return st.st_size ? fail_not_empty(path, what, err) : 0;
 	return check_empty_directory(path, err);
 }
 
@@ -144,18 +137,18 @@ int path_remove(const char *path, struct error *err)
 	enum path_kind kind;
 	struct stat st;
 
-	if (look(path, &st, &kind, err) < 0)
+	if (inspect(path, &st, &kind, err) < 0)
 		return -1;
 	if (kind == PATH_ABSENT)
 		return 0;
 	if (kind == PATH_OTHER || (kind == PATH_FILE && st.st_size))
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "'%s' is a file that is not empty, or a symbolic link: no target of "
-			    "ours",
+			    "'%s' is a file with content, or a symbolic link: zcsi-node did not "
+			    "make it",
 			    path);
 	if (!(kind == PATH_FILE ? unlink(path) : rmdir(path)) || errno == ENOENT)
 		return 0;
 	if (errno == ENOTEMPTY || errno == EEXIST)
-		return not_empty(path, "directory", err);
+		return fail_not_empty(path, "directory", err);
 	return fail_errno(err, "cannot remove '%s'", path);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Permissions of a volume's root directory. See permissions.h.
+ * Owner, group and mode of a volume's root directory.
  *
- * Invariant: a directory that somebody changed since ZFS made it keeps its owner and mode. The
- * mode is set before the owner, so that a daemon killed between the two leaves a directory that
- * is still known as new (mode as wanted, but root's), and the next staging finishes it.
+ * Invariant: a directory that was changed since ZFS made it keeps its owner and mode. The mode is
+ * set before the owner: a daemon that is killed in between leaves a directory with the wanted mode
+ * that still belongs to its maker, which counts as new, so the next staging finishes the work.
  */
 #include "node/mount/permissions.h"
 
@@ -26,13 +26,13 @@
 #include "common/mem.h"
 #include "node/mount/call.h"
 
-#define NOT_ASKED     UINT32_MAX
+#define UNSET         UINT32_MAX
 #define MODE_MAX      07777
 #define MODE_OF_ZFS   0755
 #define MODE_OF_GROUP (S_ISGID | S_IRWXG)
-#define GROUP_BYTES   (1 << 20) /* of one group's record with all its members */
+#define GROUP_BYTES   (1 << 20) /* for one group's record with all its members */
 
-/* Decimal or octal digits up to a bound, and nothing else. */
+/* Returns true if the text is a number of digits only, at most max. */
 static bool parse_number(const char *text, int base, uint32_t max, uint32_t *ret)
 {
 	char *end;
@@ -47,11 +47,12 @@ static bool parse_number(const char *text, int base, uint32_t max, uint32_t *ret
 	return true;
 }
 
+/* Parse the next part of "uid:gid:mode"; an empty one is UNSET. */
 static bool parse_part(char **rest, int base, uint32_t max, uint32_t *ret)
 {
 	const char *part = strsep(rest, ":");
 
-	*ret = NOT_ASKED;
+	*ret = UNSET;
 	return part && (!*part || parse_number(part, base, max, ret));
 }
 
@@ -60,12 +61,12 @@ static int parse_root(const char *root, struct permissions *ret, struct error *e
 	auto_free char *copy = mem_strdup(*root ? root : "::");
 	char *rest = copy;
 
-	if (parse_part(&rest, 10, NOT_ASKED - 1, &ret->owner) &&
-	    parse_part(&rest, 10, NOT_ASKED - 1, &ret->group) &&
+	if (parse_part(&rest, 10, UNSET - 1, &ret->owner) &&
+	    parse_part(&rest, 10, UNSET - 1, &ret->group) &&
 	    parse_part(&rest, 8, MODE_MAX, &ret->mode) && !rest)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "its property zcsi:root is '%.64s', not '<uid>:<gid>:<octal mode>'; mend it "
+		    "its property zcsi:root is '%.64s', not '<uid>:<gid>:<octal mode>'; repair it "
 		    "with 'zfs set'",
 		    root);
 }
@@ -75,15 +76,15 @@ int permissions_group(const char *name, gid_t *ret, struct error *err)
 	auto_free char *memory = mem_alloc(GROUP_BYTES);
 	struct group group, *found = NULL;
 
-	*ret = NOT_ASKED;
-	if (!*name || parse_number(name, 10, NOT_ASKED - 1, ret))
+	*ret = UNSET;
+	if (!*name || parse_number(name, 10, UNSET - 1, ret))
 		return 0;
-	int failed = getgrnam_r(name, &group, memory, GROUP_BYTES, &found);
+	int error = getgrnam_r(name, &group, memory, GROUP_BYTES, &found);
 	if (!found)
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "volume_mount_group '%.64s' is no group of this host%s%s; give its "
-			    "number, or make it with groupadd",
-			    name, failed ? ": " : "", failed ? strerrordesc_np(failed) : "");
+			    "volume_mount_group '%.64s' is not a group of this host%s%s; use its "
+			    "number, or create it with groupadd",
+			    name, error ? ": " : "", error ? strerrordesc_np(error) : "");
 	*ret = found->gr_gid;
 	return 0;
 }
@@ -98,10 +99,10 @@ int permissions_parse(const char *root, const char *mount_group, struct permissi
 		       : 0;
 }
 
-static bool asks_nothing(const struct permissions *want)
+static bool is_empty(const struct permissions *want)
 {
-	return !want->maker && want->owner == NOT_ASKED && want->group == NOT_ASKED &&
-	       want->mode == NOT_ASKED && want->mount_group == NOT_ASKED;
+	return !want->maker && want->owner == UNSET && want->group == UNSET &&
+	       want->mode == UNSET && want->mount_group == UNSET;
 }
 
 struct directory {
@@ -112,28 +113,28 @@ struct directory {
 
 static void give_to_group(struct directory *directory, gid_t group)
 {
-	if (group == NOT_ASKED)
+	if (group == UNSET)
 		return;
 	directory->group = group;
 	directory->mode |= MODE_OF_GROUP;
 }
 
-/* What the directory is to be, from what it is. */
-static struct directory planned(const struct directory *now, const struct permissions *want)
+/* Returns the wanted state of the directory, given its present state. */
+static struct directory plan(const struct directory *now, const struct permissions *want)
 {
 	struct directory kept = *now;
-	struct directory fresh = {.owner = want->owner == NOT_ASKED ? 0 : want->owner,
-				  .group = want->group == NOT_ASKED ? 0 : want->group,
-				  .mode = want->mode == NOT_ASKED ? MODE_OF_ZFS : want->mode};
+	struct directory fresh = {.owner = want->owner == UNSET ? 0 : want->owner,
+				  .group = want->group == UNSET ? 0 : want->group,
+				  .mode = want->mode == UNSET ? MODE_OF_ZFS : want->mode};
 
 	give_to_group(&kept, want->mount_group);
 	give_to_group(&fresh, want->mount_group);
-	bool makers = (!now->owner && !now->group) || (want->maker && now->owner == want->maker);
-	bool as_made = makers && (now->mode == MODE_OF_ZFS || now->mode == fresh.mode);
+	bool by_maker = (!now->owner && !now->group) || (want->maker && now->owner == want->maker);
+	bool as_made = by_maker && (now->mode == MODE_OF_ZFS || now->mode == fresh.mode);
 	return as_made ? fresh : kept;
 }
 
-static int look(int fd, struct directory *ret)
+static int inspect(int fd, struct directory *ret)
 {
 	struct stat st;
 
@@ -147,7 +148,7 @@ static int set_mode(int fd, const struct directory *to)
 {
 	struct directory now;
 
-	if (look(fd, &now))
+	if (inspect(fd, &now) < 0)
 		return -1;
 	return now.mode == to->mode ? 0 : fchmod(fd, to->mode);
 }
@@ -156,18 +157,18 @@ static int change(int fd, const struct permissions *want)
 {
 	struct directory now;
 
-	if (look(fd, &now))
+	if (inspect(fd, &now) < 0)
 		return -1;
-	struct directory to = planned(&now, want);
-	if (set_mode(fd, &to))
+	struct directory to = plan(&now, want);
+	if (set_mode(fd, &to) < 0)
 		return -1;
 	if (now.owner == to.owner && now.group == to.group)
 		return 0;
-	/* ZFS drops setuid and setgid when the owner changes. */
-	return fchown(fd, to.owner, to.group) || set_mode(fd, &to) ? -1 : 0;
+	/* ZFS clears setuid and setgid when the owner changes, so set the mode again. */
+	return fchown(fd, to.owner, to.group) < 0 || set_mode(fd, &to) < 0 ? -1 : 0;
 }
 
-/* A staging may be read-only; a copy of its mount that is attached nowhere need not be. */
+/* The mount may be read-only: work on a writable copy that is attached nowhere. */
 static int apply(const char *path, const struct permissions *want, struct error *err)
 {
 	struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
@@ -175,11 +176,11 @@ static int apply(const char *path, const struct permissions *want, struct error 
 					 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 
 	if (mount < 0 || mount_setattr(mount, "", AT_EMPTY_PATH, &writable, sizeof(writable)))
-		return fail_errno(err, "cannot take the mount '%s'", path);
+		return fail_errno(err, "cannot open the mount '%s'", path);
 	auto_close int root = openat(mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return fail_errno(err, "cannot open the directory '%s'", path);
-	if (change(root, want))
+	if (change(root, want) < 0)
 		return fail_errno(err, "cannot change the owner and mode of '%s'", path);
 	return 0;
 }
@@ -210,7 +211,7 @@ int permissions_apply(const char *path, const struct permissions *want, struct e
 {
 	char key[PATH_MAX + 32];
 
-	if (asks_nothing(want))
+	if (is_empty(want))
 		return 0;
 	struct application *application = mem_alloc(sizeof(*application));
 	*application = (struct application){.path = mem_strdup(path), .want = *want};
@@ -219,9 +220,8 @@ int permissions_apply(const char *path, const struct permissions *want, struct e
 		bounded_call_run(&(struct bounded_call){"chown", key, run, discard, application},
 				 now_ms() + MOUNT_CALL_MS);
 	if (error)
-		return fail(err, ERR_UNAVAILABLE,
-			    "the filesystem at '%s' did not take its owner and mode: %s", path,
-			    strerrordesc_np(error));
+		return fail(err, ERR_UNAVAILABLE, "cannot change the owner and mode of '%s': %s",
+			    path, strerrordesc_np(error));
 	int result = application->result;
 	*err = application->error;
 	discard(application);

@@ -3,8 +3,9 @@
 #define ZCSI_NODE_MOUNT_PERMISSIONS_H
 
 /*
- * Who may use a volume's root directory: what its creator asked for (the property zcsi:root) and
- * what its user asks for (CSI's volume_mount_group). Nothing below that directory is touched.
+ * Owner, group and mode of a volume's root directory: as the volume's creator asked for (property
+ * zcsi:root), and as a workload asks for (CSI's volume_mount_group). Files below the root directory
+ * are never changed. Functions return 0, or -1 with *err. Any thread.
  */
 
 #include <sys/types.h>
@@ -16,25 +17,29 @@ struct permissions {
 	uid_t owner;
 	gid_t group;
 	mode_t mode;
-	gid_t mount_group;
-	uid_t maker; /* whom ZFS gave it to, if not to root: who ran zfs create */
+	gid_t mount_group; /* from volume_mount_group */
+	uid_t maker;       /* the user that ran zfs create and owns a new directory */
 };
 
 /*
- * root: "<uid>:<gid>:<octal mode>", each part may be empty, or ""; damage is
- * ERR_FAILED_PRECONDITION. mount_group: a number, a group of this host, or ""; anything else is
- * ERR_INVALID_ARGUMENT. The maker is the caller's to say.
+ * Parse both texts; ret->maker becomes 0, and the caller sets it.
+ * root: "<uid>:<gid>:<octal mode>", each part may be empty, or "". Otherwise
+ * ERR_FAILED_PRECONDITION, because the property is damaged.
+ * mount_group: as in permissions_group.
  */
 int permissions_parse(const char *root, const char *mount_group, struct permissions *ret,
 		      struct error *err);
 
-/* The group of a volume_mount_group as above; (gid_t)-1 for "". */
+/*
+ * *ret is the group of a volume_mount_group: a number, or the name of a group of this host;
+ * (gid_t)-1 for "". Otherwise ERR_INVALID_ARGUMENT.
+ */
 int permissions_group(const char *mount_group, gid_t *ret, struct error *err);
 
 /*
- * Apply them to the root directory of the mount at a path, read-only or not. The creator's wish
- * counts while the directory is as ZFS made it; the group becomes that of the directory, may do
- * everything in it, and is inherited.
+ * Apply them to the root directory of the mount at the path, even if that is read-only. owner,
+ * group and mode apply only if the directory is as ZFS made it. mount_group always applies: the
+ * directory gets that group, with all rights and setgid. ERR_UNAVAILABLE after MOUNT_CALL_MS.
  */
 int permissions_apply(const char *path, const struct permissions *want, struct error *err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Who keeps a mount busy: a walk over /proc.
+ * Finding the processes that keep a mount busy, in /proc.
  *
- * Invariant: it only helps a person to find the culprit. Processes come and go while it walks,
- * so nothing is decided by what it finds.
+ * Invariant: the result is only for error texts. Processes start and end during the search, so no
+ * decision may depend on it.
  */
 #include "node/mount/mount.h"
 
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HOLDERS_MAX 5 /* named in one message */
+#define USERS_MAX 5 /* in one error text */
 
 static bool is_below(const char *path, const char *mount)
 {
@@ -66,7 +66,8 @@ static bool has_mapped(int process, const char *mount)
 	return false;
 }
 
-static bool holds(int process, const char *mount)
+/* Returns true if the process, a descriptor of /proc/PID, uses a file below the mount. */
+static bool uses(int process, const char *mount)
 {
 	return link_is_below(process, "cwd", mount) || link_is_below(process, "root", mount) ||
 	       has_open(process, mount) || has_mapped(process, mount);
@@ -89,12 +90,12 @@ char *mount_users(struct arena *arena, const char *path)
 
 	if (!proc)
 		return text;
-	for (struct dirent *entry; n < HOLDERS_MAX && (entry = readdir(proc));) {
+	for (struct dirent *entry; n < USERS_MAX && (entry = readdir(proc));) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		auto_close int process =
 			openat(dirfd(proc), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (process < 0 || !holds(process, path))
+		if (process < 0 || !uses(process, path))
 			continue;
 		read_name(process, name, sizeof(name));
 		text = arena_printf(arena, "%s%s%s (pid %s)", text, n++ ? ", " : "", name,

@@ -49,7 +49,7 @@ static void check_lookups(const struct mount_table *table, const struct mount *r
 	const struct mount *at = mount_at(table, row->target);
 	const struct mount *of = mount_of(table, row->source);
 	const struct mount *of_at = mount_of_at(table, row->source, row->target);
-	const struct mount *beside = mount_of_beside(table, row->source, row->target);
+	const struct mount *beside = mount_of_elsewhere(table, row->source, row->target);
 	const struct mount *target = mount_target_of(table, row);
 
 	MUST(!at || !strcmp(at->target, row->target));

@@ -50,7 +50,7 @@ static void an_address_is_no_name(void **state)
 	assert_false(address_is(""));
 }
 
-static void flags_have_a_value_or_none(void **state)
+static void an_nfs_flag_has_a_value_or_none(void **state)
 {
 	static const char *const good[] = {"vers=4.1", "nolock", "nconnect=4", "soft", "vers="};
 	static const char *const bad[] = {"vers",       "nolock=1",     "addr=10.0.0.1",
@@ -64,7 +64,7 @@ static void flags_have_a_value_or_none(void **state)
 		assert_false(mount_flag_is_nfs(bad[i]));
 }
 
-static void a_share_names_its_volume(void **state)
+static void an_exports_path_names_its_volume(void **state)
 {
 	struct arena arena;
 
@@ -85,8 +85,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sources_are_read_back),
 		cmocka_unit_test(an_address_is_no_name),
-		cmocka_unit_test(flags_have_a_value_or_none),
-		cmocka_unit_test(a_share_names_its_volume),
+		cmocka_unit_test(an_nfs_flag_has_a_value_or_none),
+		cmocka_unit_test(an_exports_path_names_its_volume),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Permissions: their texts, and what they make of a real root directory (root only). */
+/* Parsing permissions, and applying them to a real root directory (root only). */
 #include "tests/cmocka.h"
 
 #include <sched.h>
@@ -16,7 +16,7 @@
 
 static char directory[] = "/tmp/zcsi-permissions-XXXXXX";
 
-static void texts_become_numbers(void **state)
+static void texts_are_parsed(void **state)
 {
 	static const struct {
 		const char *root, *group;
@@ -41,7 +41,7 @@ static void texts_become_numbers(void **state)
 	}
 }
 
-static void damage_is_named(void **state)
+static void damaged_texts_are_quoted(void **state)
 {
 	static const char *const roots[] = {"1000",         ":",
 					    "1:2:3:4",      "a::",
@@ -75,8 +75,8 @@ struct root {
 
 static uid_t maker;
 
-/* A root directory like `from`, under a mount that is read-only, after the permissions. */
-static void expect(struct root from, const char *root, const char *group, struct root to)
+/* Apply permissions to a root directory in state `from`, on a read-only mount; expect `to`. */
+static void check_apply(struct root from, const char *root, const char *group, struct root to)
 {
 	struct permissions want;
 	struct error err;
@@ -95,41 +95,41 @@ static void expect(struct root from, const char *root, const char *group, struct
 	assert_int_equal(umount(directory), 0);
 }
 
-static void only_a_new_directory_becomes_the_creators(void **state)
+static void only_a_new_directory_gets_owner_and_mode(void **state)
 {
 	(void)state;
 	need_root();
-	expect((struct root){0, 0, 0755}, "5:6:2750", "", (struct root){5, 6, 02750});
-	expect((struct root){0, 0, 02750}, "5:6:2750", "", (struct root){5, 6, 02750});
-	expect((struct root){0, 0, 0700}, "5:6:2750", "", (struct root){0, 0, 0700});
-	expect((struct root){5, 6, 0755}, "5:6:2750", "", (struct root){5, 6, 0755});
-	expect((struct root){0, 8, 0755}, "5:6:0700", "", (struct root){0, 8, 0755});
-	expect((struct root){0, 0, 0755}, "", "", (struct root){0, 0, 0755});
+	check_apply((struct root){0, 0, 0755}, "5:6:2750", "", (struct root){5, 6, 02750});
+	check_apply((struct root){0, 0, 02750}, "5:6:2750", "", (struct root){5, 6, 02750});
+	check_apply((struct root){0, 0, 0700}, "5:6:2750", "", (struct root){0, 0, 0700});
+	check_apply((struct root){5, 6, 0755}, "5:6:2750", "", (struct root){5, 6, 0755});
+	check_apply((struct root){0, 8, 0755}, "5:6:0700", "", (struct root){0, 8, 0755});
+	check_apply((struct root){0, 0, 0755}, "", "", (struct root){0, 0, 0755});
 }
 
-static void one_that_zfs_gave_its_user_is_new(void **state)
+static void a_directory_of_its_maker_counts_as_new(void **state)
 {
 	(void)state;
 	need_root();
 	maker = 998;
-	expect((struct root){998, 998, 0755}, "5:6:2750", "", (struct root){5, 6, 02750});
-	expect((struct root){998, 998, 02750}, "5:6:2750", "", (struct root){5, 6, 02750});
-	expect((struct root){998, 998, 0755}, "", "", (struct root){0, 0, 0755});
-	expect((struct root){998, 998, 0700}, "5:6:2750", "", (struct root){998, 998, 0700});
-	expect((struct root){7, 998, 0755}, "5:6:2750", "", (struct root){7, 998, 0755});
+	check_apply((struct root){998, 998, 0755}, "5:6:2750", "", (struct root){5, 6, 02750});
+	check_apply((struct root){998, 998, 02750}, "5:6:2750", "", (struct root){5, 6, 02750});
+	check_apply((struct root){998, 998, 0755}, "", "", (struct root){0, 0, 0755});
+	check_apply((struct root){998, 998, 0700}, "5:6:2750", "", (struct root){998, 998, 0700});
+	check_apply((struct root){7, 998, 0755}, "5:6:2750", "", (struct root){7, 998, 0755});
 	maker = 0;
 }
 
-static void the_group_is_added_to_any(void **state)
+static void the_mount_group_applies_to_any_directory(void **state)
 {
 	(void)state;
 	need_root();
-	expect((struct root){0, 0, 0755}, "", "9", (struct root){0, 9, 02775});
-	expect((struct root){7, 8, 0701}, "", "9", (struct root){7, 9, 02771});
-	expect((struct root){0, 0, 0755}, "5:6:0700", "9", (struct root){5, 9, 02770});
-	/* Killed between mode and owner. */
-	expect((struct root){0, 0, 02770}, "5:6:0700", "9", (struct root){5, 9, 02770});
-	expect((struct root){7, 9, 02777}, "5:6:0700", "9", (struct root){7, 9, 02777});
+	check_apply((struct root){0, 0, 0755}, "", "9", (struct root){0, 9, 02775});
+	check_apply((struct root){7, 8, 0701}, "", "9", (struct root){7, 9, 02771});
+	check_apply((struct root){0, 0, 0755}, "5:6:0700", "9", (struct root){5, 9, 02770});
+	/* The daemon was killed between setting the mode and the owner. */
+	check_apply((struct root){0, 0, 02770}, "5:6:0700", "9", (struct root){5, 9, 02770});
+	check_apply((struct root){7, 9, 02777}, "5:6:0700", "9", (struct root){7, 9, 02777});
 }
 
 static int setup(void **state)
@@ -150,11 +150,11 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_become_numbers),
-		cmocka_unit_test(damage_is_named),
-		cmocka_unit_test(only_a_new_directory_becomes_the_creators),
-		cmocka_unit_test(one_that_zfs_gave_its_user_is_new),
-		cmocka_unit_test(the_group_is_added_to_any),
+		cmocka_unit_test(texts_are_parsed),
+		cmocka_unit_test(damaged_texts_are_quoted),
+		cmocka_unit_test(only_a_new_directory_gets_owner_and_mode),
+		cmocka_unit_test(a_directory_of_its_maker_counts_as_new),
+		cmocka_unit_test(the_mount_group_applies_to_any_directory),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

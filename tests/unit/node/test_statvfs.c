@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * How full a mount is: of one that answers, and of one whose filesystem is a /dev/fuse that nobody
- * reads, in a mount namespace of the test's own (root only).
+ * statvfs with a timeout: on a file system that answers, and on a FUSE file system without a
+ * server, in a mount namespace of the test (root only).
  */
 #include "tests/cmocka.h"
 
@@ -19,11 +19,11 @@
 #include "common/clock.h"
 #include "node/mount/call.h"
 
-#define ASKERS 16
+#define CALLERS 16
 
-static char directory[] = "/tmp/zcsi-usage-XXXXXX";
+static char directory[] = "/tmp/zcsi-statvfs-XXXXXX";
 
-static bool asks(const char *task)
+static bool is_statvfs_thread(const char *task)
 {
 	char path[64], name[32] = "";
 
@@ -32,25 +32,25 @@ static bool asks(const char *task)
 	return file && fgets(name, sizeof(name), file) && !strcmp(name, MOUNT_CALL_STATVFS "\n");
 }
 
-static size_t threads(void)
+static size_t count_threads(void)
 {
 	DIR *dir = opendir("/proc/self/task");
 	size_t n = 0;
 
 	assert_non_null(dir);
 	for (struct dirent *row; (row = readdir(dir));)
-		n += asks(row->d_name);
+		n += is_statvfs_thread(row->d_name);
 	closedir(dir);
 	return n;
 }
 
 static void wait_for_threads(size_t n)
 {
-	for (int64_t end = now_ms() + 10000; threads() != n; sched_yield())
+	for (int64_t end = now_ms() + 10000; count_threads() != n; sched_yield())
 		assert_true(now_ms() < end);
 }
 
-static void a_filesystem_that_answers(void **state)
+static void a_filesystem_that_works_answers(void **state)
 {
 	struct mount root = {.id = 1, .target = "/"}, none = {.id = 2, .target = "/none/such"};
 	struct statvfs fs = {0};
@@ -62,7 +62,7 @@ static void a_filesystem_that_answers(void **state)
 	wait_for_threads(0);
 }
 
-static void *ask_dead(void *arg)
+static void *call_dead(void *arg)
 {
 	struct mount dead = {.id = 3, .target = directory};
 	struct statvfs fs;
@@ -82,25 +82,25 @@ static void mount_dead(int *ret_fuse)
 	assert_int_equal(mount("p/a", directory, "fuse.zfs", 0, options), 0);
 }
 
-static void one_that_does_not_costs_one_thread(void **state)
+static void a_dead_filesystem_costs_one_thread(void **state)
 {
-	pthread_t askers[ASKERS];
+	pthread_t callers[CALLERS];
 	void *error;
 	int fuse;
 
 	(void)state;
 	mount_dead(&fuse);
-	for (size_t i = 0; i < ASKERS; i++)
-		assert_int_equal(pthread_create(&askers[i], NULL, ask_dead, NULL), 0);
-	for (size_t i = 0; i < ASKERS; i++) {
-		assert_int_equal(pthread_join(askers[i], &error), 0);
+	for (size_t i = 0; i < CALLERS; i++)
+		assert_int_equal(pthread_create(&callers[i], NULL, call_dead, NULL), 0);
+	for (size_t i = 0; i < CALLERS; i++) {
+		assert_int_equal(pthread_join(callers[i], &error), 0);
 		assert_int_equal((intptr_t)error, ETIMEDOUT);
 	}
-	assert_int_equal((intptr_t)ask_dead(NULL), ETIMEDOUT);
+	assert_int_equal((intptr_t)call_dead(NULL), ETIMEDOUT);
 	wait_for_threads(1);
 	close(fuse);
 	wait_for_threads(0);
-	assert_int_equal((intptr_t)ask_dead(NULL), ENOTCONN);
+	assert_int_equal((intptr_t)call_dead(NULL), ENOTCONN);
 	assert_int_equal(umount(directory), 0);
 }
 
@@ -122,8 +122,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_filesystem_that_answers),
-		cmocka_unit_test(one_that_does_not_costs_one_thread),
+		cmocka_unit_test(a_filesystem_that_works_answers),
+		cmocka_unit_test(a_dead_filesystem_costs_one_thread),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
