@@ -68,17 +68,17 @@ static void begin(struct feed *feed)
 static void take_line(void *arg, const char *line)
 {
 	struct feed *feed = arg;
-	struct news news;
+	struct changed changed;
 
 	/* After that it does not matter what the clock was set to. */
 	if (now_ms() - feed->began > OLD_NEWS_MS)
 		feed->events.since = 0;
-	if (!events_line(&feed->events, line, &news))
+	if (!events_line(&feed->events, line, &changed))
 		return;
-	if (news.all)
+	if (changed.all)
 		catalog_rescan_soon(feed->catalog);
-	for (size_t i = 0; i < news.n; i++)
-		catalog_mark_stale(feed->catalog, news.names[i]);
+	for (size_t i = 0; i < changed.n; i++)
+		catalog_mark_stale(feed->catalog, changed.names[i]);
 }
 
 /* False when the thread is to end. */

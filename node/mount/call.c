@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/bounded.h"
+#include "common/bounded_call.h"
 #include "common/mem.h"
 
 struct mount_call {

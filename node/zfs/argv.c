@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What stands before zfs and zpool on their command lines.
+ * The words that precede zfs and zpool on their command lines.
  *
- * Invariant: node/zfs/zfs_run.c asks here for each of them, so none runs as anybody else or elsewhere,
- * but for what mounts here, which is zcsi-node's own. setpriv(1) becomes the program, so that is
- * still our child and has the descriptors that we gave it. Without root it has no capability, and
- * gets none.
+ * Invariant: zfs_run.c completes every command line here, so all run as the same user and on the
+ * same host; only `zfs mount` always runs as the user of zcsi-node. setpriv(1) executes the program
+ * in its own process, which therefore stays a child of zcsi-node and keeps the inherited
+ * descriptors. It drops all capabilities, because the user is not root.
  */
 #include "node/zfs/argv.h"
 
@@ -17,21 +17,21 @@
 
 static char uid[32], gid[32];
 static const char *const as_user[] = {"setpriv", uid, gid, "--init-groups", "--"};
-static uid_t delegate; /* 0: as we do */
+static uid_t delegate; /* the user of --zfs-user; 0: none */
 
 int argv_run_as(const char *user, struct error *err)
 {
 	if (!user)
 		return 0;
-	const struct passwd *entry = getpwnam(user);
-	if (!entry)
+	const struct passwd *record = getpwnam(user);
+	if (!record)
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "--zfs-user '%.64s' is no user of this host; make it with 'useradd "
-			    "--system %.64s'",
+			    "--zfs-user '%.64s' is not a user of this host; create it with "
+			    "'useradd --system %.64s'",
 			    user, user);
-	snprintf(uid, sizeof(uid), "--reuid=%u", entry->pw_uid);
-	snprintf(gid, sizeof(gid), "--regid=%u", entry->pw_gid);
-	delegate = entry->pw_uid;
+	snprintf(uid, sizeof(uid), "--reuid=%u", record->pw_uid);
+	snprintf(gid, sizeof(gid), "--regid=%u", record->pw_gid);
+	delegate = record->pw_uid;
 	return 0;
 }
 
@@ -45,8 +45,8 @@ bool argv_is_plain(void)
 	return !delegate && !ssh_server();
 }
 
-/* zfs-fuse's zfs looks at where it mounts. With the kernel's we mount without it. */
-static bool is_ours(const char *const *argv)
+/* zfs-fuse's zfs checks the mountpoint as its own user. The kernel's ZFS is mounted without zfs. */
+static bool needs_root(const char *const *argv)
 {
 	return !strcmp(argv[1], "mount");
 }
@@ -55,7 +55,7 @@ const char *const *argv_complete(struct arena *arena, const char *const *argv)
 {
 	if (ssh_server())
 		return ssh_argv(arena, argv);
-	size_t n = 0, before = delegate && !is_ours(argv) ? COUNT(as_user) : 0;
+	size_t n = 0, before = delegate && !needs_root(argv) ? COUNT(as_user) : 0;
 
 	while (argv[n])
 		n++;

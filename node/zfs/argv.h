@@ -3,8 +3,8 @@
 #define ZCSI_NODE_ZFS_ARGV_H
 
 /*
- * As whom, and where, zfs(8) and zpool(8) run: as we do, as a user to whom `zfs allow` has given
- * rights, or on another host (node/zfs/ssh.h).
+ * The complete command lines of zfs(8) and zpool(8). They run as the user of zcsi-node, as a user
+ * with rights from `zfs allow` (--zfs-user), or on another host (node/zfs/ssh.h).
  */
 
 #include <stdbool.h>
@@ -13,13 +13,16 @@
 #include "common/error.h"
 #include "common/mem.h"
 
-/* All that run from now on run as this user; NULL: as we do. Once, before the first thread. */
+/*
+ * Run all following commands as this user; NULL: as the user of zcsi-node. Returns 0, or -1 with
+ * ERR_INVALID_ARGUMENT if the user does not exist. Call once, before the first thread.
+ */
 int argv_run_as(const char *user, struct error *err);
-/* Whose the root directory of a filesystem is that one of them makes. */
+/* Returns the user that owns the root directory of a filesystem that one of the commands makes. */
 uid_t argv_uid(void);
-/* As we do, and here. */
+/* Returns true if the commands run on this host and as the user of zcsi-node. */
 bool argv_is_plain(void);
-/* A command line of one of them, with what is to stand before it; both in the arena. */
+/* Returns the command line with the words that must precede it, in the arena. Any thread. */
 const char *const *argv_complete(struct arena *arena, const char *const *argv);
 
 #endif

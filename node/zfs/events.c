@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Events of ZFS, line by line.
+ * Parsing events of ZFS, line by line.
  *
- * Invariant: a change below the parent is news, whatever else the lines hold. A value is printed
- * as it is, newlines included, so of two fields of one name the one counts that stands where the
- * kernel puts it, and what does not look like an event makes everything news. What an event says
- * besides a name and what became of it is not believed: the name is read again.
+ * Invariant: no change below the parent is missed, whatever the lines contain. zpool does not
+ * escape values, not even newlines, so a user can forge fields: of two fields of one name the one
+ * in the kernel's position counts, and malformed events report "all". Only the names and the verb
+ * are used; the caller reads the datasets again.
  */
 #include "node/zfs/events.h"
 
@@ -14,15 +14,15 @@
 
 #define CLASS     "sysevent.fs.zfs."
 #define TIME      "time = "
-/* Its devices are gone, and it waits for them. */
+/* The pool was suspended because its devices failed. */
 #define SUSPENDED "ereport.fs.zfs.io_failure"
 
-static bool begins(const char *text, const char *with)
+static bool begins(const char *text, const char *prefix)
 {
-	return !strncmp(text, with, strlen(with));
+	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Of `dataset`, its first bytes are meant: what they name, something below it, or its snapshot. */
+/* Returns true if the name is the dataset, whose name has `length` bytes, or is below it. */
 static bool is_within(const char *name, const char *dataset, size_t length)
 {
 	return !strncmp(name, dataset, length) && (!name[length] || strchr("/@", name[length]));
@@ -33,7 +33,7 @@ static bool is_in_pool(const struct events *events, const char *name)
 	return is_within(name, events->parent, strcspn(events->parent, "/"));
 }
 
-/* The parent itself, what it is below, and its trash: what happens to them happens to many. */
+/* Returns true for the parent, its ancestors and its trash: their changes affect many volumes. */
 static bool is_container(const struct events *events, const char *name)
 {
 	size_t length = strlen(events->parent);
@@ -42,8 +42,8 @@ static bool is_container(const struct events *events, const char *name)
 	       (begins(name, events->parent) && !strcmp(name + length, "/" DATASET_TRASH));
 }
 
-/* A dataset right below the parent or its trash, or a snapshot of one. */
-static bool is_held(const struct events *events, const char *name)
+/* Returns true for a dataset directly below the parent or the trash, and for its snapshots. */
+static bool is_volume_name(const struct events *events, const char *name)
 {
 	size_t length = strlen(events->parent);
 
@@ -55,19 +55,20 @@ static bool is_held(const struct events *events, const char *name)
 	return *leaf && !strchr(leaf, '/');
 }
 
-static void add(const struct events *events, const char *name, struct news *news)
+/* Add a name to the changes, if it concerns the parent. */
+static void add(const struct events *events, const char *name, struct changed *changed)
 {
 	bool only_itself = !strcmp(events->verb, "set") || !strcmp(events->verb, "inherit");
 
 	if (is_container(events, name) && !only_itself)
-		news->all = true;
+		changed->all = true;
 	else if (is_container(events, name))
-		strcpy(news->names[news->n++], events->parent);
-	else if (is_held(events, name))
-		strcpy(news->names[news->n++], name);
+		strcpy(changed->names[changed->n++], events->parent);
+	else if (is_volume_name(events, name))
+		strcpy(changed->names[changed->n++], name);
 }
 
-/* "-> pool/parent/other", or "-> @other" of a snapshot. */
+/* Read the new name from "-> pool/parent/other", or "-> @other" for a snapshot. */
 static bool new_name(const struct events *events, char ret[DATASET_NAME_MAX + 1])
 {
 	const char *arrow = "-> ", *other = events->detail + strlen(arrow);
@@ -79,40 +80,40 @@ static bool new_name(const struct events *events, char ret[DATASET_NAME_MAX + 1]
 	return true;
 }
 
-static void tell_change(const struct events *events, struct news *news)
+static void report(const struct events *events, struct changed *changed)
 {
 	char other[DATASET_NAME_MAX + 1];
 
 	if (!is_in_pool(events, events->name))
 		return;
-	/* A promoted clone takes the snapshots of another dataset, which is not told. */
+	/* A promoted clone takes the snapshots of another dataset, which the event does not name. */
 	if (!*events->verb || !strcmp(events->verb, "promote")) {
-		news->all = true;
+		changed->all = true;
 		return;
 	}
-	add(events, events->name, news);
+	add(events, events->name, changed);
 	if (strcmp(events->verb, "rename"))
 		return;
 	if (new_name(events, other))
-		add(events, other, news);
+		add(events, other, changed);
 	else
-		news->all = true;
+		changed->all = true;
 }
 
-static bool finish(struct events *events, struct news *ret)
+static bool finish(struct events *events, struct changed *ret)
 {
 	events->open = false;
 	if (events->time < events->since)
 		return false;
-	if (events->whole)
+	if (events->is_pool)
 		ret->all = is_in_pool(events, events->pool);
-	else if (events->history && *events->name)
-		tell_change(events, ret);
+	else if (events->is_history && *events->name)
+		report(events, ret);
 	return ret->all || ret->n;
 }
 
-/* A head line within an event: the end of that one was lost, or it is part of a value. */
-static bool start(struct events *events, const char *class, struct news *ret)
+/* A head line inside an event: the end of that event was lost, or a value contains the line. */
+static bool start(struct events *events, const char *class, struct changed *ret)
 {
 	ret->all = events->open;
 	*events = (struct events){
@@ -120,13 +121,13 @@ static bool start(struct events *events, const char *class, struct news *ret)
 		.since = events->since,
 		.open = true,
 		.time = INT64_MAX,
-		.history = !strcmp(class, CLASS "history_event"),
-		.whole = begins(class, CLASS "pool_") || !strcmp(class, SUSPENDED),
+		.is_history = !strcmp(class, CLASS "history_event"),
+		.is_pool = begins(class, CLASS "pool_") || !strcmp(class, SUSPENDED),
 	};
 	return ret->all;
 }
 
-/* The name comes before what somebody chose. What does not fit is no name of ZFS's. */
+/* Keep the first value: the kernel prints it before any that a user chose. */
 static void keep(char *field, size_t size, const char *value)
 {
 	size_t length = strcspn(value, "\"");
@@ -137,7 +138,7 @@ static void keep(char *field, size_t size, const char *value)
 	field[length] = '\0';
 }
 
-/* "0x6b00470e 0x32116200": seconds and nanoseconds. What is no time is not in the past. */
+/* Parse "0x6b00470e 0x32116200", seconds and nanoseconds; an invalid time is never too old. */
 static int64_t milliseconds(const char *text)
 {
 	char *end;
@@ -165,12 +166,12 @@ static void take_field(struct events *events, const char *line)
 	for (size_t i = 0; i < COUNT(rows); i++)
 		if (begins(line, rows[i].begins))
 			keep(rows[i].field, rows[i].size, line + strlen(rows[i].begins));
-	/* It comes after that. */
+	/* The kernel prints the time after all values that a user chose, so the last one counts. */
 	if (begins(line, TIME))
 		events->time = milliseconds(line + strlen(TIME));
 }
 
-bool events_line(struct events *events, const char *line, struct news *ret)
+bool events_line(struct events *events, const char *line, struct changed *ret)
 {
 	const char *tab = strrchr(line, '\t');
 
@@ -178,7 +179,7 @@ bool events_line(struct events *events, const char *line, struct news *ret)
 	ret->n = 0;
 	if (!*line)
 		return events->open && finish(events, ret);
-	/* "dropped 3 events": the kernel keeps so many, and we were late. */
+	/* "dropped 3 events": the kernel's queue was full. */
 	if (begins(line, "dropped ")) {
 		ret->all = true;
 		return true;

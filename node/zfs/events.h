@@ -3,8 +3,8 @@
 #define ZCSI_NODE_ZFS_EVENTS_H
 
 /*
- * What `zpool events -Hfv` prints, as the names of what was changed below a parent. An event is a
- * head line (time, tab, class), indented lines (name = value), and an empty line. Runs no program.
+ * Parsing the output of `zpool events -Hfv` into the names that changed below a parent. An event is
+ * a head line (time, tab, class), indented lines (name = value) and an empty line. Runs no program.
  */
 
 #include <stdbool.h>
@@ -13,26 +13,29 @@
 
 #include "node/record/dataset.h"
 
-/* What an event tells of the parent and what is below it. */
-struct news {
-	bool all; /* anything may have changed: it was lost, or is not understood */
-	size_t n; /* else these: the parent; datasets right below it or its trash; snapshots */
+/* The changes that one event reports. */
+struct changed {
+	bool all; /* anything may have changed: events were lost, or one is not understood */
+	size_t n; /* otherwise these names: the parent, its volumes, its trash's, snapshots */
 	char names[2][DATASET_NAME_MAX + 1];
 };
 
-/* Between the lines; all zero at the beginning but the parent and, maybe, since. */
+/* The parser between two lines. Zero it, then set parent and, if wanted, since. */
 struct events {
 	const char *parent;
-	int64_t since; /* milliseconds since 1970: what is older is no news */
-	bool open;     /* a head line came and its empty line did not */
-	bool history;  /* it tells a change of a dataset */
-	bool whole;    /* it tells a change of a pool */
-	int64_t time;  /* when it happened */
+	int64_t since;   /* milliseconds since 1970: ignore older events */
+	bool open;       /* inside an event: after its head line, before its empty line */
+	bool is_history; /* the event reports a change of a dataset */
+	bool is_pool;    /* the event reports a change of a pool */
+	int64_t time;    /* of the event, in milliseconds since 1970 */
 	char pool[DATASET_NAME_MAX + 1], name[DATASET_NAME_MAX + 1];
 	char verb[32], detail[DATASET_NAME_MAX + sizeof("-> ")];
 };
 
-/* True when this line ends an event that has news for the parent. */
-bool events_line(struct events *events, const char *line, struct news *ret);
+/*
+ * Parse one line, without its newline. Returns true if it completes an event that changed
+ * anything; *ret has the changes. One thread at a time.
+ */
+bool events_line(struct events *events, const char *line, struct changed *ret);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Limits of zfs-fuse. See fuse.h.
+ * Limits of zfs-fuse.
  *
- * Invariant: the lock is a flock on one file of the host, so all its zcsi-nodes share it and the
- * kernel releases it when its holder dies.
+ * Invariant: the lock is a flock on one file of the host, so all its zcsi-nodes share it, and the
+ * kernel releases it when the process that holds it dies.
  */
 #include "node/zfs/fuse.h"
 

@@ -4,7 +4,7 @@
 
 /*
  * Limits of zfs-fuse, the ZFS of a host whose kernel has none. With the kernel's ZFS each of these
- * functions allows everything.
+ * functions allows everything. Any thread.
  */
 
 #include <stddef.h>
@@ -12,9 +12,9 @@
 #include "common/error.h"
 
 /*
- * Wait for the lock that a command which mounts must hold: zfs-fuse mixes up the answers of two
- * mounts at one moment, and then no filesystem of the host answers any more. *ret is a descriptor
- * whose close releases the lock, or -1 with the kernel's ZFS, which needs none.
+ * Wait for the lock that a command which mounts must hold: zfs-fuse mixes up the answers to two
+ * simultaneous mounts, and then no filesystem of the host answers any more. *ret is a descriptor
+ * whose close releases the lock, or -1 with the kernel's ZFS. Returns 0, or -1 with *err.
  */
 int fuse_lock(int *ret, struct error *err);
 /* Returns how many of n properties one `zfs set` can set: all, or one with zfs-fuse. */

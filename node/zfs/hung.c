@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A list of those that still run. See unfinished.h.
+ * The list of processes that outlived their timeout.
  *
- * Invariant: each is in the list until its end was seen here, which also reaps it, so none is left
- * behind as a zombie, and no thread waits for one.
+ * Invariant: a process is in the list until hung_text sees its end and reaps it, so none becomes a
+ * zombie, and no thread waits for one.
  */
 #include "node/zfs/hung.h"
 
@@ -23,16 +23,16 @@ struct hung {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct hung *list;
 
-static void (*tell)(void *arg, const char *text);
-static void *tell_arg;
+static void (*watcher)(void *arg, const char *text);
+static void *watcher_arg;
 
-void hung_watch(void (*told)(void *arg, const char *text), void *arg)
+void hung_watch(void (*report)(void *arg, const char *text), void *arg)
 {
-	tell = told;
-	tell_arg = arg;
+	watcher = report;
+	watcher_arg = arg;
 }
 
-/* The dataset, or the pool, that zfs and zpool take is their last word. */
+/* The last word of the command line is the dataset or the pool. */
 static char *describe(const char *const *argv)
 {
 	size_t last = 0;
@@ -42,20 +42,19 @@ static char *describe(const char *const *argv)
 		last++;
 	const char *name = argv[last];
 	int pool = (int)strcspn(name, "/@");
-	if (asprintf(
-		    &text,
-		    "'%s %s' of '%s' has not ended and may yet be done, so nothing is said of pool "
-		    "'%.*s' before; when 'zpool status %.*s' shows that its devices fail, mend "
-		    "them and run 'zpool clear %.*s'",
-		    argv[0], argv[1], name, pool, name, pool, name, pool, name) < 0)
+	if (asprintf(&text,
+		     "'%s %s' of '%s' has not ended and may still take effect, so pool '%.*s' is "
+		     "unavailable until it ends; if 'zpool status %.*s' shows failed devices, "
+		     "repair them and run 'zpool clear %.*s'",
+		     argv[0], argv[1], name, pool, name, pool, name, pool, name) < 0)
 		abort();
 	return text;
 }
 
-void hung_tell(const char *text)
+void hung_report(const char *text)
 {
-	if (tell)
-		tell(tell_arg, text);
+	if (watcher)
+		watcher(watcher_arg, text);
 }
 
 int hung_add(int pidfd, const char *const *argv, struct error *err)
@@ -69,7 +68,7 @@ int hung_add(int pidfd, const char *const *argv, struct error *err)
 	added->next = list;
 	list = added;
 	pthread_mutex_unlock(&mutex);
-	hung_tell(err->text);
+	hung_report(err->text);
 	return -1;
 }
 

@@ -3,22 +3,31 @@
 #define ZCSI_NODE_ZFS_HUNG_H
 
 /*
- * The zfs and zpool that did not end in time, as where the pool's devices are gone. They are not
- * killed: a signal takes nothing back of what ZFS was asked for, and whether it was done is known
- * when they have ended.
+ * zfs and zpool processes that outlived their timeout, as they do if the pool's devices fail. They
+ * are not killed: a signal does not revoke a request to ZFS, and only their end shows that the pool
+ * will not change any more.
  *
- * One list a process; any thread.
+ * One list per process of zcsi-node. Any thread.
  */
 
 #include "common/error.h"
 
-/* What is told of each that is added, by the thread that adds it. Before the first. */
-void hung_watch(void (*tell)(void *arg, const char *text), void *arg);
-/* Takes the pidfd. Always -1 with ERR_UNAVAILABLE: which one, and what may be done about it. */
+/*
+ * Set the function that hung_report calls; text: the error of the call. Call before the first
+ * hung_add.
+ */
+void hung_watch(void (*report)(void *arg, const char *text), void *arg);
+/*
+ * Add a process; the pidfd is handed over. Reports it, and returns -1 with ERR_UNAVAILABLE, whose
+ * text says what to do.
+ */
 int hung_add(int pidfd, const char *const *argv, struct error *err);
-/* The same is told of one whose end nobody will see. */
-void hung_tell(const char *text);
-/* The same text for one that still runs, the caller's to free; NULL: all have ended. */
+/* Report a process on another host, whose end cannot be observed. */
+void hung_report(const char *text);
+/*
+ * Returns the error text of a process that still runs; the caller frees it. NULL: all have ended.
+ * Reaps those that have.
+ */
 char *hung_text(void);
 
 #endif

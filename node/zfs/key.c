@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Keys of encrypted volumes. See key.h.
+ * Keys of encrypted volumes.
  *
- * Invariant: a key goes from the request to the stdin of zfs and nowhere else. Whose it is, ZFS is
- * asked each time: the volume that a clone shares it with changes its name in the trash.
+ * Invariant: a key goes from the request to the stdin of zfs and nowhere else. The encryption root
+ * is read from ZFS each time, because the volume that owns a shared key is renamed when it is
+ * deleted.
  */
 #include "node/zfs/key.h"
 
@@ -20,7 +21,7 @@
 #define PASSPHRASE_MIN 8
 #define PASSPHRASE_MAX 512
 
-/* zfs reads a line. */
+/* zfs reads one line from stdin. */
 static bool is_passphrase(const char *key)
 {
 	size_t length = strlen(key);
@@ -47,7 +48,7 @@ int key_describe(const char *key, struct zfs_properties *properties, struct erro
 	if (!is_passphrase(key))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "the secret '" PLUGIN_KEY_SECRET
-			    "' is no key; give %d hexadecimal digits, "
+			    "' is not a key; give %d hexadecimal digits, "
 			    "or a passphrase of %d to %d bytes in one line",
 			    HEX_DIGITS, PASSPHRASE_MIN, PASSPHRASE_MAX);
 	zfs_property(properties, "keyformat", is_hex(key) ? "hex" : "passphrase");
@@ -57,13 +58,12 @@ int key_describe(const char *key, struct zfs_properties *properties, struct erro
 }
 
 struct key {
-	/* the dataset that has it; "-" when nothing is encrypted */
-	char root[DATASET_NAME_MAX + 1];
+	char root[DATASET_NAME_MAX + 1]; /* the encryption root; "-" if there is none */
 	bool loaded;
-	bool ours; /* that dataset is beside it, or in the trash there */
+	bool managed; /* the root is a volume, which may be in the trash */
 };
 
-static int look(const char *dataset, struct key *ret, struct error *err)
+static int read_key(const char *dataset, struct key *ret, struct error *err)
 {
 	const char *argv[] = {"zfs",   "get", "-Hp", "-o", "value", "encryptionroot,keystatus",
 			      dataset, NULL};
@@ -75,11 +75,11 @@ static int look(const char *dataset, struct key *ret, struct error *err)
 	size_t first = strcspn(out, "\n");
 	snprintf(ret->root, sizeof(ret->root), "%.*s", (int)first, out);
 	ret->loaded = !strcmp(out + first, "\navailable\n");
-	ret->ours = !strncmp(ret->root, dataset, folder);
+	ret->managed = !strncmp(ret->root, dataset, folder);
 	return 0;
 }
 
-/* Over what keylocation says: a volume made by hand may have a file there. */
+/* Use the prompt whatever keylocation is: a volume made by hand may have a file there. */
 static int load(const struct key *key, const char *secret, struct error *err)
 {
 	const char *argv[] = {"zfs", "load-key", "-L", "prompt", key->root, NULL};
@@ -93,22 +93,21 @@ int key_load(const char *dataset, const char *secret, struct error *err)
 {
 	struct key key;
 
-	if (look(dataset, &key, err) < 0)
+	if (read_key(dataset, &key, err) < 0)
 		return -1;
 	if (key.loaded)
 		return 0;
 	if (!strcmp(key.root, "-"))
 		return fail(err, ERR_PERMISSION_DENIED,
-			    "the kernel does not let us open '%s', which is not encrypted",
-			    dataset);
-	if (!key.ours)
+			    "the kernel refuses to mount '%s', which is not encrypted", dataset);
+	if (!key.managed)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "the key of '%s' is not loaded; give 'zfs load-key %s'", key.root,
+			    "the key of '%s' is not loaded; run 'zfs load-key %s'", key.root,
 			    key.root);
 	if (!secret || !*secret)
 		return fail(err, ERR_UNAUTHENTICATED,
-			    "it is encrypted and its key is not loaded; give the key as the "
-			    "secret '" PLUGIN_KEY_SECRET "'");
+			    "the volume is encrypted and its key is not loaded; give the key "
+			    "as the secret '" PLUGIN_KEY_SECRET "'");
 	return load(&key, secret, err);
 }
 
@@ -116,15 +115,15 @@ int key_unload(const char *dataset, struct error *err)
 {
 	struct key key;
 
-	if (look(dataset, &key, err) < 0)
+	if (read_key(dataset, &key, err) < 0)
 		return -1;
-	if (!key.loaded || !key.ours)
+	if (!key.loaded || !key.managed)
 		return 0;
 	if (zfs_run((const char *const[]){"zfs", "unload-key", key.root, NULL}, err) == 0 ||
 	    err->code == ERR_ALREADY_EXISTS)
 		return 0;
 	if (!strstr(err->text, "is busy"))
 		return -1;
-	log_debug("a key stays loaded for others that use it", log_str("dataset", key.root));
+	log_debug("key stays loaded because it is in use", log_str("dataset", key.root));
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The lock of a parent dataset. See lock_file.h.
+ * The lock of a parent dataset.
  *
- * Invariant: flock(2) locks what was opened, not who opened it, so a zfs that inherits the
- * descriptor holds the lock after the zcsi-node that ran it has died. The file is never removed:
- * another one in its place would be another lock.
+ * Invariant: flock(2) belongs to the open file description, not to a process, so a zfs that
+ * inherits the descriptor keeps the lock when zcsi-node dies. The file is never removed: a new file
+ * at its path would be a different lock.
  */
 #include "node/zfs/lock_file.h"
 
@@ -37,7 +37,7 @@ int lock_file_open(const char *dataset, struct error *err)
 	auto_close int opened = run_folder_open(path, err);
 	if (opened < 0)
 		return -1;
-	/* so that no number is refused for want of space */
+	/* Reserve the space, so that storing a number cannot fail later for lack of it. */
 	errno = posix_fallocate(opened, 0, sizeof(uint64_t));
 	if (errno)
 		return fail_errno(err, "cannot write '%s'", path);
@@ -71,7 +71,7 @@ int lock_file_keep(uint64_t number)
 	if (!fd || pwrite(fd, &number, sizeof(number), 0) == sizeof(number))
 		return 0;
 	fail_errno(&err, "cannot write '%s'", path);
-	log_error("nothing new is made before its promise can be kept: make room in " RUN_FOLDER,
+	log_error("cannot store a promise, so nothing can be created: free space in " RUN_FOLDER,
 		  log_str("error", err.text));
 	return -1;
 }

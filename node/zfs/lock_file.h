@@ -3,12 +3,12 @@
 #define ZCSI_NODE_ZFS_LOCK_FILE_H
 
 /*
- * Who works below a parent dataset of this host: one zcsi-node, and every zfs that it has run, for
- * each of them has the lock until it ends. Whoever takes it knows that nothing goes on that an
- * earlier zcsi-node began. The kernel releases it, and the file may stay. It has one number, which
- * outlives the process that kept it, and not the boot.
+ * The lock of a parent dataset on this host. zcsi-node holds it, and every zfs that it runs inherits
+ * it until that zfs ends. So a zcsi-node that gets the lock knows that no zfs of an earlier one is
+ * still running. The kernel releases the lock; the file stays. The file stores one number, which
+ * survives a restart of zcsi-node but not a boot.
  *
- * One a process. Opened before and closed after everything that runs a zfs.
+ * One per process. Open it before the first zfs runs, and close it after the last.
  */
 
 #include <stdbool.h>
@@ -16,19 +16,19 @@
 
 #include "common/error.h"
 
-/* dataset: pool/parent. Nothing is locked yet. */
+/* Open the file for the dataset pool/parent, without locking it. Returns 0, or -1 with *err. */
 int lock_file_open(const char *dataset, struct error *err);
 void lock_file_close(void);
 
-/* True: it is ours until it is closed. Does not wait; the catalog's thread. */
+/* Try to lock it, without blocking; for the catalog's thread. Returns true if it is locked. */
 bool lock_file_take(void);
-/* The number that whoever had the lock has kept last; 0: none, or no file is open. */
+/* Returns the number that was stored last, maybe by an earlier process; 0: none, or not open. */
 uint64_t lock_file_number(void);
-/* -1, which is logged: it cannot be written. Without a file there is nothing to keep. */
+/* Store the number. Returns 0, also if the file is not open, or -1 after logging the error. */
 int lock_file_keep(uint64_t number);
-/* For a program that inherits it; 0: none is open. */
+/* Returns the descriptor that a zfs inherits; 0: not open. */
 int lock_file_descriptor(void);
-/* For a person who wants to know who has it. */
+/* Returns the path of the file, for error texts. */
 const char *lock_file_path(void);
 
 #endif

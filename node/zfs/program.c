@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What is to be proven and what that allows, as one step of the kernel's: zfs-program(8), which is
- * root's alone.
+ * Checking and destroying a volume in one atomic step, with zfs-program(8), which needs root.
  *
- * Invariant: the one verb of a program is its last line, so one that fails has changed nothing; and
- * between its first line and the last nothing else changes the pool.
+ * Invariant: the only line of the program that changes anything is the last, so a failed program
+ * has changed nothing. The kernel runs a program atomically: nothing else changes the pool
+ * meanwhile.
  */
 #include "node/zfs/zfs.h"
 
@@ -16,16 +16,16 @@
 #include "node/zfs/argv.h"
 #include "node/zfs/zfs_run.h"
 
-/* A property that is not the dataset's own says nothing of it: see node/record/volume_parse.c. */
+/* Inherited properties do not count, as in node/record/zfs_row.c. */
 static const char destroy_proven[] =
 	"local guid, volume, name = table.unpack((...).argv)\n"
 	"local function own(property)\n"
 	"	local value, source = zfs.get_prop(name, property)\n"
 	"	return source == name and value or '-'\n"
 	"end\n"
-	"assert(guid == '0' or tostring((zfs.get_prop(name, 'guid'))) == guid, 'another one')\n"
-	"assert(own('zcsi:version') == '" DATASET_VERSION "', 'of another version')\n"
-	"assert(own('zcsi:volume') == volume, 'of another volume')\n"
+	"assert(guid == '0' or tostring((zfs.get_prop(name, 'guid'))) == guid, 'other guid')\n"
+	"assert(own('zcsi:version') == '" DATASET_VERSION "', 'other version')\n"
+	"assert(own('zcsi:volume') == volume, 'other volume')\n"
 	"assert(own('zcsi:published') == '-', 'published')\n"
 	"assert(zfs.sync.destroy(name) == 0, 'in use')\n";
 
@@ -38,7 +38,7 @@ bool zfs_destroy_proven(const char *name, uint64_t guid, const char *volume)
 	if (!zfs_is_the_kernels() || !argv_is_plain())
 		return false;
 	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(name, "/"), name);
-	/* as the numbers of a program are */
+	/* A number in such a program is signed. */
 	snprintf(number, sizeof(number), "%" PRId64, (int64_t)guid);
 	return zfs_run_once(&(struct exec){.argv = argv, .input = destroy_proven}, NULL,
 			    &ignored) == 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The folder that is new after a boot. See run_folder.h.
+ * The directory /run/zcsi.
  *
- * Another zcsi-node may be making it at the same moment; where systemd runs us it is there.
+ * Invariant: it exists when either function returns success. Another zcsi-node may create it at the
+ * same moment; systemd creates it before it starts zcsi-node.
  */
 #include "node/zfs/run_folder.h"
 
@@ -14,7 +15,7 @@
 int run_folder_make(struct error *err)
 {
 	if (access(RUN_FOLDER, F_OK) < 0 && mkdir(RUN_FOLDER, 0755) < 0 && errno != EEXIST)
-		return fail_errno(err, "cannot make the directory '" RUN_FOLDER "'");
+		return fail_errno(err, "cannot create the directory '" RUN_FOLDER "'");
 	return 0;
 }
 

@@ -2,15 +2,15 @@
 #ifndef ZCSI_NODE_ZFS_RUN_FOLDER_H
 #define ZCSI_NODE_ZFS_RUN_FOLDER_H
 
-/* Where zcsi-node has what is to be gone after a boot: sockets and locks. */
+/* The directory for files that must not survive a boot: sockets and locks. Any thread. */
 
 #include "common/error.h"
 
-#define RUN_FOLDER "/run/zcsi" /* root's alone to write in */
+#define RUN_FOLDER "/run/zcsi" /* only root may write there */
 
-/* It is there afterwards. */
+/* Create the directory if it is missing. Returns 0, or -1 with *err. */
 int run_folder_make(struct error *err);
-/* A file in it by its path, made when it is missing: its descriptor; -1. */
+/* Open the file with this path in it, creating it if missing. Returns a descriptor, or -1. */
 int run_folder_open(const char *file, struct error *err);
 
 #endif

@@ -122,7 +122,7 @@ void zfs_run_timeout(int64_t ms)
 static int fail_lost(const char *const *argv, const char *said, struct error *err)
 {
 	ssh_lose(argv, said, err);
-	hung_tell(err->text);
+	hung_report(err->text);
 	return -1;
 }
 

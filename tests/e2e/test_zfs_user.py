@@ -104,4 +104,4 @@ def test_without_rights_there_is_no_pool_and_check_says_why(new_host):
 def test_a_user_that_is_none_is_refused(tmp_path):
     daemon = Daemon("zcsi-node", tmp_path, "--zfs-user", "no-such-user").spawn()
     assert daemon.wait() == 1
-    assert "'no-such-user' is no user of this host" in daemon.text()
+    assert "'no-such-user' is not a user of this host" in daemon.text()

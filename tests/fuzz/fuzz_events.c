@@ -28,20 +28,20 @@ static bool is_ours(const char *name)
 /* All lines of a text, which is cut up. Was the last of them news of the change? */
 static bool told(struct events *events, char *text)
 {
-	struct news news;
+	struct changed changed;
 	bool of_change = false;
 	char *line;
 
 	while ((line = strsep(&text, "\n"))) {
-		bool is_news = events_line(events, line, &news);
-		MUST(is_news == (news.all || news.n > 0));
-		MUST(news.n <= COUNT(news.names));
-		for (size_t i = 0; i < news.n; i++) {
-			MUST(memchr(news.names[i], '\0', sizeof(news.names[i])));
-			MUST(is_ours(news.names[i]));
-			of_change |= !strcmp(news.names[i], PARENT "/v");
+		bool is_news = events_line(events, line, &changed);
+		MUST(is_news == (changed.all || changed.n > 0));
+		MUST(changed.n <= COUNT(changed.names));
+		for (size_t i = 0; i < changed.n; i++) {
+			MUST(memchr(changed.names[i], '\0', sizeof(changed.names[i])));
+			MUST(is_ours(changed.names[i]));
+			of_change |= !strcmp(changed.names[i], PARENT "/v");
 		}
-		of_change |= news.all;
+		of_change |= changed.all;
 	}
 	return of_change;
 }

@@ -35,17 +35,17 @@ static const char *told_since(int64_t since, const char *lines)
 	struct events events = {.parent = PARENT, .since = since};
 	auto_free char *rest = mem_strdup(lines);
 	char *at = rest, *line;
-	struct news news;
+	struct changed changed;
 
 	*text = '\0';
 	while (at && *at && (line = strsep(&at, "\n"))) {
-		if (!events_line(&events, line, &news))
+		if (!events_line(&events, line, &changed))
 			continue;
-		assert_true(news.all || news.n);
-		if (news.all)
+		assert_true(changed.all || changed.n);
+		if (changed.all)
 			strcat(text, "all ");
-		for (size_t i = 0; !news.all && i < news.n; i++)
-			strcat(strcat(text, news.names[i]), " ");
+		for (size_t i = 0; !changed.all && i < changed.n; i++)
+			strcat(strcat(text, changed.names[i]), " ");
 	}
 	return text;
 }
