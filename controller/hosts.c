@@ -96,8 +96,8 @@ int hosts_search(struct rpc_call *call, const struct search *search, const struc
 }
 
 /*
- * Remove the agents that promised another claim. Returns the highest of these claims; 0 when there
- * is none.
+ * Count the agents that promised another claim as without the volume. Returns the highest of these
+ * claims; 0 when there is none.
  */
 static uint64_t take_promises(const struct answers *answers, size_t offset)
 {

@@ -39,7 +39,7 @@ static void on_hangup(void *arg)
 		catalog_rescan(node->catalog);
 }
 
-/* What follows each reading of the pool. */
+/* Called after each reading of the pool. */
 static void on_read(struct catalog *catalog, void *arg)
 {
 	exports_heal(arg);
@@ -112,7 +112,7 @@ static int serve(const struct settings *settings)
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* What we run, and then ourselves. */
+/* Drop privileges: those of the programs we run, then our own. */
 static int restrain(const struct settings *settings, struct error *err)
 {
 	if (argv_run_as(settings->zfs_user, err) < 0 || ssh_to(settings->zfs_over_ssh, err) < 0)

@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_METRICS_H
 #define ZCSI_NODE_METRICS_H
 
-/* What zcsi-node counts and tells beside the transport's (transport/monitor.h). */
+/* Metrics of zcsi-node beside the transport's (transport/monitor.h). */
 
 #include <stdio.h>
 

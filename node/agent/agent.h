@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_AGENT_AGENT_H
 #define ZCSI_NODE_AGENT_AGENT_H
 
-/* What the agent's handlers share. Everything they answer lives in the call's arena. */
+/* Shared by the agent's handlers. Everything they return lives in the call's arena. */
 
 #include "node/catalog/change.h"
 #include "node/host/node.h"
@@ -15,7 +15,7 @@
 Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset);
 DatasetSnapshot *agent_snapshot(struct arena *arena, const struct snapshot *snapshot);
 
-/* What a request's new dataset is to be; NULL: there is no such format. */
+/* Returns the format that a request asks for; NULL when there is none of that name. */
 const struct format *agent_format(const CreateDatasetRequest *req);
 /* The refreservation that keeps all of a dataset's size for it. */
 const char *agent_reservation(struct arena *arena, const struct dataset *dataset);
@@ -48,6 +48,6 @@ struct dataset *agent_prove(struct arena *arena, const char *parent, const struc
 int agent_check_unmounted(struct arena *arena, const char *name, struct error *err);
 
 /* The catalog's claim on a snapshot's name. FAILED_PRECONDITION without a pool. */
-int agent_claim_name(struct rpc_call *call, const char *name, char **ret_key, struct error *err);
+int agent_lock_name_key(struct rpc_call *call, const char *name, char **ret_key, struct error *err);
 
 #endif

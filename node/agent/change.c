@@ -45,7 +45,7 @@ static int set_published(struct rpc_call *call, struct dataset *dataset,
 	return set(call, dataset, &properties, err);
 }
 
-/* One more volume for a node, if it may have one. */
+/* Record one more publication, if the node may have one more volume. */
 static int admit(struct rpc_call *call, struct dataset *dataset,
 		 const struct publication_list *list, const char *node_id, struct error *err)
 {
@@ -71,8 +71,8 @@ const char *agent_reservation(struct arena *arena, const struct dataset *dataset
 }
 
 /*
- * What the catalog says may be of a moment ago, and ZFS would cut off what is beyond. The
- * reservation follows by itself.
+ * Grow a zvol. ZFS is asked for its present size first: the catalog's may be a moment old, and a
+ * smaller volsize would cut data off. The reservation follows by itself.
  */
 static int grow_zvol(struct rpc_call *call, struct dataset *dataset, int64_t size,
 		     struct error *err)

@@ -3,13 +3,14 @@
 #define ZCSI_NODE_AGENT_CLAIMS_H
 
 /*
- * Who may make a volume, or a snapshot, here. A controller looks for its id at every agent, and
- * each of them promises that it will make none of that id for an earlier claim; then one of them is
- * asked to make it. So of two controllers that place one name in two pools at the same time, at
- * least one is refused, and looks again (agent.proto: claim).
+ * Claims: the right to create a volume, or a snapshot, of a name. A controller looks for the name
+ * at every agent with a claim, and each agent promises to create nothing of that name for an
+ * earlier claim. Then the controller asks one of them to create it. When two controllers place one
+ * name in two pools at the same time, at least one is refused, and looks again (agent.proto:
+ * claim).
  *
- * Zeroed memory is a process that starts: whatever an earlier one has promised is kept. Any thread,
- * once the lock file is ours.
+ * All zeros is the state of a process that starts: the promises of earlier processes are kept. Any
+ * thread, once the lock file is held.
  */
 
 #include <pthread.h>
@@ -39,14 +40,13 @@ bool claims_take(struct claims *claims, const char *id, uint64_t claim, uint64_t
 bool claims_hold(struct claims *claims, const char *id, uint64_t claim);
 
 /*
- * What the agent promises a controller that looks for something before it makes it (agent.proto:
- * claim), by the key of what it looks for: a volume's id, what agent_claim_name says, or a group's
- * key. For calls that run one at a time for a key.
+ * Promises in a handler's answer (agent.proto: claim). key: a volume's id, the key of
+ * agent_lock_name_key, or a group's key. For calls that run one at a time per key.
  */
 
 /*
- * It is not there, as *err says: promise. 0: another claim was promised before, and which; else -1,
- * and *err is the answer.
+ * Promise after a lookup that found nothing, as *err says. Returns 0 when another claim was
+ * promised before, which is in *ret_promised; else -1, and *err is the answer.
  */
 int promise_give(struct rpc_call *call, const char *key, uint64_t claim, uint64_t *ret_promised,
 		 const struct error *err);

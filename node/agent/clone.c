@@ -38,7 +38,10 @@ static int check_size(const CreateDatasetRequest *req, const char *what, const c
 		    req->id, req->size, what, id, size);
 }
 
-/* What is cloned stays as it is written, and under its key. */
+/*
+ * Refuse an encryption or a key that differs from the source's: a clone shares the blocks and the
+ * key.
+ */
 static int check_encryption(const CreateDatasetRequest *req, const char *what, const char *id,
 			    bool encrypted, struct error *err)
 {
@@ -87,10 +90,10 @@ static int from_snapshot(struct rpc_call *call, const CreateDatasetRequest *req,
 	struct snapshot *source;
 	char *key;
 
-	if (origin_claim(call, req->source_snapshot, &source, &key, err) < 0)
+	if (origin_lock_key(call, req->source_snapshot, &source, &key, err) < 0)
 		return -1;
 	int failed = clone_snapshot(call, req, source, properties, made, err);
-	catalog_release(node->catalog, key);
+	catalog_unlock_key(node->catalog, key);
 	return failed;
 }
 
@@ -158,10 +161,10 @@ static int from_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 	add_source(call, "volume", source->id, properties, &made->source);
 	made->has_key = source->has_key;
 	char *key = origin_key(&call->arena, source->name);
-	if (catalog_claim(node->catalog, call->deadline, key, err) < 0)
+	if (catalog_lock_key(node->catalog, call->deadline, key, err) < 0)
 		return -1;
 	int failed = clone_by(call, source, req->id, made->name, properties, err);
-	catalog_release(node->catalog, key);
+	catalog_unlock_key(node->catalog, key);
 	return failed;
 }
 

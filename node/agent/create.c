@@ -52,7 +52,10 @@ static int check(const CreateDatasetRequest *req, struct error *err)
 	return 0;
 }
 
-/* Of a new zvol the size is no property, nor is its reservation; of a clone both are. */
+/*
+ * Add the native properties. Size and reservation are arguments of a new zvol, and properties of a
+ * clone.
+ */
 static void add_native(struct arena *arena, const struct dataset *made, bool clone,
 		       struct zfs_properties *properties)
 {

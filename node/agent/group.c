@@ -58,7 +58,7 @@ static int find_group(struct rpc_call *call, const char *group, struct snapshot_
 	return catalog_group(node->catalog, call->deadline, &call->arena, group, ret, err);
 }
 
-/* Of its promises. */
+/* Returns the key of a group's promises. */
 static const char *group_key(struct rpc_call *call, const char *group)
 {
 	return arena_printf(&call->arena, "group %s", group);
@@ -98,7 +98,10 @@ static int64_t common_size(const struct members *members)
 	return members->rows[0]->size;
 }
 
-/* One program sets the same properties on all: a size only when it is everybody's. */
+/*
+ * Take the snapshots by one program, which sets the same properties on all: the size only when all
+ * sizes are equal.
+ */
 static int run_snapshot(struct rpc_call *call, const char *group, const struct members *members,
 			const char *const *names, struct error *err)
 {

@@ -14,9 +14,12 @@ char *origin_key(struct arena *arena, const char *zfs_name)
 	return arena_printf(arena, "origin %.*s", (int)strcspn(zfs_name, "@"), zfs_name);
 }
 
-/* Its volume may be thrown away while we wait, and the snapshot has another name then. */
-int origin_claim(struct rpc_call *call, const char *id, struct snapshot **ret, char **ret_key,
-		 struct error *err)
+/*
+ * Lock the origin, and look it up again: its volume may have gone to the trash meanwhile, and the
+ * snapshot has another name then.
+ */
+int origin_lock_key(struct rpc_call *call, const char *id, struct snapshot **ret, char **ret_key,
+		    struct error *err)
 {
 	struct catalog *catalog = ((struct node *)call->app)->catalog;
 	char *claimed = NULL;
@@ -27,8 +30,8 @@ int origin_claim(struct rpc_call *call, const char *id, struct snapshot **ret, c
 		if (!failed && claimed && !strcmp(claimed, *ret_key))
 			return 0;
 		if (claimed)
-			catalog_release(catalog, claimed);
-		if (failed || catalog_claim(catalog, call->deadline, *ret_key, err) < 0)
+			catalog_unlock_key(catalog, claimed);
+		if (failed || catalog_lock_key(catalog, call->deadline, *ret_key, err) < 0)
 			return -1;
 		claimed = *ret_key;
 	}

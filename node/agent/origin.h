@@ -13,7 +13,7 @@
  */
 char *origin_key(struct arena *arena, const char *zfs_name);
 /* Find a snapshot by its id, and claim it; NOT_FOUND leaves nothing claimed. */
-int origin_claim(struct rpc_call *call, const char *id, struct snapshot **ret, char **ret_key,
-		 struct error *err);
+int origin_lock_key(struct rpc_call *call, const char *id, struct snapshot **ret, char **ret_key,
+		    struct error *err);
 
 #endif

@@ -17,14 +17,14 @@
 #include "node/agent/origin.h"
 #include "node/service.h"
 
-int agent_claim_name(struct rpc_call *call, const char *name, char **ret_key, struct error *err)
+int agent_lock_name_key(struct rpc_call *call, const char *name, char **ret_key, struct error *err)
 {
 	struct node *node = call->app;
 
 	*ret_key = arena_printf(&call->arena, "name %s", name);
 	if (node_need_pool(call, "snapshot", name, err) < 0)
 		return -1;
-	return catalog_claim(node->catalog, call->deadline, *ret_key, err);
+	return catalog_lock_key(node->catalog, call->deadline, *ret_key, err);
 }
 
 static int find_named(struct rpc_call *call, const char *name, struct snapshot **ret,
@@ -133,28 +133,30 @@ int snapshot_dataset(struct rpc_call *call, const SnapshotDatasetRequest *req,
 	char *key;
 
 	if (agent_text(req->id, "id", err) < 0 || agent_text(req->name, "name", err) < 0 ||
-	    agent_claim_name(call, req->name, &key, err) < 0)
+	    agent_lock_name_key(call, req->name, &key, err) < 0)
 		return -1;
 	int failed = find_or_take(call, req, key, &snapshot, err);
-	catalog_release(node->catalog, key);
+	catalog_unlock_key(node->catalog, key);
 	if (!failed)
 		rsp->snapshot = agent_snapshot(&call->arena, snapshot);
 	return failed;
 }
 
-/* One that is being taken has the name until it is there. */
+/*
+ * Find a snapshot by name. While one is being taken its name is locked, so the lookup waits for it.
+ */
 static int get_named(struct rpc_call *call, const GetDatasetSnapshotRequest *req,
 		     struct snapshot **ret, uint64_t *ret_promised, struct error *err)
 {
 	struct node *node = call->app;
 	char *key;
 
-	if (agent_claim_name(call, req->name, &key, err) < 0)
+	if (agent_lock_name_key(call, req->name, &key, err) < 0)
 		return -1;
 	int failed = find_named(call, req->name, ret, err);
 	if (failed)
 		failed = promise_give(call, key, req->claim, ret_promised, err);
-	catalog_release(node->catalog, key);
+	catalog_unlock_key(node->catalog, key);
 	return failed;
 }
 
@@ -238,7 +240,7 @@ static int check_ours(const struct snapshot *snapshot, struct error *err)
 		    snapshot->id, snapshot->zfs_name);
 }
 
-/* What ZFS has under this name now: another tool's may have come in its place. */
+/* Destroy the snapshot if it is still ours: another tool's may have replaced it. */
 static int destroy_claimed(struct rpc_call *call, const char *zfs_name, const char *id,
 			   struct error *err)
 {
@@ -269,10 +271,10 @@ static int destroy(struct rpc_call *call, const char *id, struct error *err)
 	struct snapshot *snapshot;
 	char *key;
 
-	if (origin_claim(call, id, &snapshot, &key, err) < 0)
+	if (origin_lock_key(call, id, &snapshot, &key, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	int failed = destroy_claimed(call, snapshot->zfs_name, id, err);
-	catalog_release(node->catalog, key);
+	catalog_unlock_key(node->catalog, key);
 	return failed;
 }
 
@@ -289,9 +291,10 @@ int destroy_dataset_snapshot(struct rpc_call *call, const DestroyDatasetSnapshot
 		return -1;
 	if (find_anew(call, req->id, &snapshot, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
-	if (check_ours(snapshot, err) < 0 || agent_claim_name(call, snapshot->name, &key, err) < 0)
+	if (check_ours(snapshot, err) < 0 ||
+	    agent_lock_name_key(call, snapshot->name, &key, err) < 0)
 		return -1;
 	int failed = destroy(call, req->id, err);
-	catalog_release(node->catalog, key);
+	catalog_unlock_key(node->catalog, key);
 	return failed ? fail_context(err, "snapshot '%s' is not destroyed", req->id) : 0;
 }

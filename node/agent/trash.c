@@ -74,7 +74,7 @@ static int throw_away(struct rpc_call *call, struct dataset *dataset, struct err
 	if (node->trash_ttl && stamp(&call->arena, dataset, err) < 0)
 		return -1;
 	if (zfs_rename(dataset->name, name, err) < 0) {
-		/* What the trash misses is itself: it is made when first needed. */
+		/* The rename failed because the _trash dataset does not exist yet: create it. */
 		if (err->code != ERR_UNAVAILABLE || make_trash(&call->arena, parent, err) < 0 ||
 		    zfs_rename(dataset->name, name, err) < 0)
 			return -1;
@@ -83,7 +83,10 @@ static int throw_away(struct rpc_call *call, struct dataset *dataset, struct err
 	return 0;
 }
 
-/* What is exported is mounted. Of a device that is, the kernel minds only whether it is open. */
+/*
+ * Destroy without a gate of our own, where ZFS proves the volume in the same step. An exported
+ * volume is mounted, which the check sees. A device is refused by the kernel only while it is open.
+ */
 static bool destroy_at_once(struct rpc_call *call, const struct dataset *known)
 {
 	const struct node *node = call->app;
@@ -133,12 +136,12 @@ static int destroy(struct rpc_call *call, const struct dataset *known, struct er
 	struct node *node = call->app;
 	const char *key = origin_key(&call->arena, known->name);
 
-	if (catalog_claim(node->catalog, call->deadline, key, err) < 0)
+	if (catalog_lock_key(node->catalog, call->deadline, key, err) < 0)
 		return -1;
 	int failed = destroy_once(call, known, err);
 	if (failed && err->code == ERR_ALREADY_EXISTS)
 		failed = destroy_once(call, known, err);
-	catalog_release(node->catalog, key);
+	catalog_unlock_key(node->catalog, key);
 	return failed;
 }
 
@@ -184,11 +187,14 @@ static void reap_origin(struct catalog *catalog, struct arena *arena, const char
 	const char *key = origin_key(arena, snapshot);
 	struct error err;
 
-	/* Who clones this dataset has the claim; what the snapshot is for is known afterwards. */
-	if (catalog_claim(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
+	/*
+	 * A clone of this dataset holds the key while it is made; afterwards the snapshot is its
+	 * origin, and stays.
+	 */
+	if (catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
 		return;
 	int failed = zfs_destroy_origin(snapshot, &err);
-	catalog_release(catalog, key);
+	catalog_unlock_key(catalog, key);
 	if (!failed)
 		log_info("a snapshot that a clone left behind is destroyed",
 			 log_str("snapshot", snapshot));
@@ -225,10 +231,10 @@ static void reap_dataset(struct catalog *catalog, struct arena *arena, const str
 	const char *key = origin_key(arena, known->name);
 	struct error err;
 
-	if (catalog_claim(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
+	if (catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
 		return;
 	reap_claimed(catalog, arena, known, ttl);
-	catalog_release(catalog, key);
+	catalog_unlock_key(catalog, key);
 }
 
 void trash_reap(struct catalog *catalog, void *arg)

@@ -6,7 +6,10 @@
 
 #include "node/agent/agent.h"
 
-/* What the catalog's thread does after each reading: node/agent/trash.c. arg is the struct node. */
+/*
+ * Destroy trashed volumes that nothing depends on any more, and left-over origins. The catalog's
+ * thread calls it after each reading; arg is the struct node.
+ */
 void trash_reap(struct catalog *catalog, void *arg);
 /* Destroy a volume, or move it to the trash, as DestroyDataset does. OK when it does not exist. */
 int trash_destroy(struct rpc_call *call, const char *id, struct error *err);

@@ -25,7 +25,7 @@ struct context {
 	struct map publish, volume;
 };
 
-/* What the controller said of it; or else what came with the volume. */
+/* Returns a value of the publish_context, or else of the volume_context. */
 static const char *said(const struct context *context, const char *key)
 {
 	const char *value = map_get(&context->publish, key);
@@ -65,7 +65,10 @@ static int find_dataset(struct rpc_call *call, const char *id, const struct cont
 	return 0;
 }
 
-/* Its root directory is as its owner has made it, or is told to be made. */
+/*
+ * Find a share of another host. The publish context says which owner and mode its root directory
+ * gets, if any.
+ */
 static int find_share(struct rpc_call *call, const char *id, const struct context *context,
 		      struct staging *ret, struct error *err)
 {

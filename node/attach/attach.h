@@ -9,8 +9,9 @@
 #include "proto/csi.h"
 
 /*
- * What is to be staged, all but the path and the attributes. ERR_NOT_FOUND when it is to be in our
- * pool and is not; ERR_FAILED_PRECONDITION when this host has no such way.
+ * Fill *ret with all that staging needs but the path and the attributes. ERR_NOT_FOUND when the
+ * volume should be in our pool and is not; ERR_FAILED_PRECONDITION when this host cannot attach it
+ * that way.
  */
 int attach_find(struct rpc_call *call, const NodeStageVolumeRequest *req, struct staging *ret,
 		struct error *err);

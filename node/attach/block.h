@@ -14,7 +14,7 @@
 #include "node/attach/staging.h"
 
 int block_stage(const struct staging *staging, struct error *err);
-/* What is staged there is still the volume's device, which another import of its pool changes. */
+/* Check that the staged device is still the volume's. Another import of its pool changes it. */
 int block_check(const struct staging *staging, struct error *err);
 /*
  * Let the device be written, or not, before it is published with these attributes. One device is

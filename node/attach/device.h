@@ -17,7 +17,9 @@
  */
 int device_open(const char *dataset, int flags, int64_t deadline, struct error *err);
 
-/* What udev calls it, and mountinfo what is mounted of it: /dev/zvol/pool/parent/leaf. */
+/*
+ * Returns the path that udev makes and mountinfo shows: /dev/zvol/pool/parent/leaf. In the arena.
+ */
 char *device_path(struct arena *arena, const char *dataset);
 /* The size in bytes of a device by its number, from what does not wait for the device itself. */
 int device_size(dev_t device, int64_t *ret, struct error *err);

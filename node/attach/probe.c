@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What is on a device.
+ * The contents of a block device.
  *
- * Invariant: "nothing" is said only of a device that was read. Both ends are read here first, since
- * libblkid takes a few of the places that it cannot read for places where there is nothing; and
- * what has a wrong checksum is something.
+ * Invariant: "blank" is said only of a device that was read. Both of its ends are read first, since
+ * libblkid takes some unreadable places for empty ones. A known structure with a wrong checksum is
+ * not blank.
  */
 #include "node/attach/probe.h"
 

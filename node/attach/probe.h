@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_ATTACH_PROBE_H
 #define ZCSI_NODE_ATTACH_PROBE_H
 
-/* What is on a block device, as libblkid reads it from the device itself. */
+/* The contents of a block device, as libblkid reads them from the device itself. */
 
 #include "common/error.h"
 
@@ -12,8 +12,8 @@ struct probe {
 };
 
 /*
- * Of a device that is open for reading. ERR_FAILED_PRECONDITION: it cannot be read, or has marks
- * of several things; such a one is never taken for blank.
+ * Probe a device that is open for reading. ERR_FAILED_PRECONDITION when it cannot be read, or shows
+ * marks of several formats: such a device is never taken for blank.
  */
 int probe_read(int device, struct probe *ret, struct error *err);
 

@@ -40,8 +40,9 @@ int staging_mount_dataset(const struct staging *staging, struct error *err)
 }
 
 /*
- * It is there. One that a killed daemon or a hand left with no role or other attributes is made
- * what it should be, unless targets show that somebody staged it otherwise and uses it.
+ * The volume is mounted there already. A killed daemon, or a person, may have left it without its
+ * role or with other attributes: repair that, unless a target shows that it was staged otherwise
+ * and is in use.
  */
 static int stage_again(const struct mount_table *table, const struct mount *top,
 		       const struct staging *staging, struct error *err)

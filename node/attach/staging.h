@@ -25,7 +25,7 @@ struct staging {
 	const char *key; /* the secret that opens it, or NULL */
 	/* Mount it with its role and attributes where it is mounted nowhere on this host yet. */
 	int (*mount)(const struct staging *staging, struct error *err);
-	/* It is staged there already: whether that is what it should be. NULL: it always is. */
+	/* Check that the staged mount is what it should be. NULL: it always is. */
 	int (*check)(const struct staging *staging, struct error *err);
 };
 

@@ -58,7 +58,10 @@ static int check_content(const struct dataset *dataset, const struct probe *cont
 		    dataset->format->description, content->type);
 }
 
-/* What was made or taken over is there, and is no copy of what was there before. */
+/*
+ * Check that the device now has the filesystem that was made or taken over, and no copy of the
+ * earlier one.
+ */
 static int verify(const struct dataset *dataset, int64_t deadline, const struct probe *before,
 		  struct error *err)
 {

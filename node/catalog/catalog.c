@@ -98,14 +98,6 @@ void catalog_rescan(struct catalog *catalog)
 	pthread_cond_broadcast(&catalog->changed);
 }
 
-void catalog_reap(struct catalog *catalog)
-{
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
-
-	catalog->reap_due = true;
-	pthread_cond_broadcast(&catalog->changed);
-}
-
 static int64_t bounded(int64_t deadline)
 {
 	int64_t limit = now_ms() + CATALOG_WAIT_MS;
@@ -226,31 +218,6 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 		return -1;
 	inventory_page(&catalog->inventory, arena, query, ret, ret_more);
 	return 0;
-}
-
-void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret)
-{
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
-	const struct index *index = &catalog->inventory.trashed;
-
-	ret->n = index->n;
-	ret->rows = arena_alloc(arena, (index->n + 1) * sizeof(*ret->rows));
-	for (size_t i = 0; i < index->n; i++)
-		ret->rows[i] = dataset_copy(arena, index->rows[i]);
-}
-
-size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char ***ret)
-{
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
-	size_t n = catalog->n_origins;
-
-	*ret = arena_alloc(arena, (n + 1) * sizeof(**ret));
-	for (size_t i = 0; i < n; i++) {
-		(*ret)[i] = arena_strdup(arena, catalog->origins[i]);
-		free(catalog->origins[i]);
-	}
-	catalog->n_origins = 0;
-	return n;
 }
 
 void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_pool *ret)

@@ -3,13 +3,13 @@
 #define ZCSI_NODE_CATALOG_CATALOG_H
 
 /*
- * What the pool holds, in memory: reads are answered from here and run no program. A thread of
- * its own reads the whole pool at start, every rescan seconds, and when asked; what the agent has
- * changed, or is told that somebody has, it reads by name. While the pool cannot be read there is
- * a problem with a text, and it tries again on its own. Any thread.
+ * The catalog: the pool's volumes and snapshots in memory. Reads are answered from it and run no
+ * program. A thread of its own reads the whole pool at start, every rescan seconds, and when asked.
+ * Names that the agent, or an event of ZFS, reports as changed are read one by one. While the pool
+ * cannot be read the catalog has a problem text, and tries again by itself. Any thread.
  *
- * What is copied out lives in the arena given. Calls that arrive before the pool was first read
- * wait for it, until the deadline or CATALOG_WAIT_MS.
+ * Results live in the arena given. Calls that arrive before the first reading has ended wait for
+ * it, until their deadline or CATALOG_WAIT_MS.
  */
 
 #include <stdbool.h>

@@ -103,7 +103,7 @@ static size_t claim_of(const struct catalog *catalog, const char *key)
 	return i;
 }
 
-int catalog_claim(struct catalog *catalog, int64_t deadline, const char *key, struct error *err)
+int catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key, struct error *err)
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 
@@ -116,7 +116,7 @@ int catalog_claim(struct catalog *catalog, int64_t deadline, const char *key, st
 	return 0;
 }
 
-void catalog_release(struct catalog *catalog, const char *key)
+void catalog_unlock_key(struct catalog *catalog, const char *key)
 {
 	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
 	size_t at = claim_of(catalog, key);
@@ -124,4 +124,37 @@ void catalog_release(struct catalog *catalog, const char *key)
 	free(catalog->claims[at]);
 	catalog->claims[at] = catalog->claims[--catalog->n_claims];
 	pthread_cond_broadcast(&catalog->changed);
+}
+
+void catalog_reap(struct catalog *catalog)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+
+	catalog->reap_due = true;
+	pthread_cond_broadcast(&catalog->changed);
+}
+
+void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	const struct index *index = &catalog->inventory.trashed;
+
+	ret->n = index->n;
+	ret->rows = arena_alloc(arena, (index->n + 1) * sizeof(*ret->rows));
+	for (size_t i = 0; i < index->n; i++)
+		ret->rows[i] = dataset_copy(arena, index->rows[i]);
+}
+
+size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char ***ret)
+{
+	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	size_t n = catalog->n_origins;
+
+	*ret = arena_alloc(arena, (n + 1) * sizeof(**ret));
+	for (size_t i = 0; i < n; i++) {
+		(*ret)[i] = arena_strdup(arena, catalog->origins[i]);
+		free(catalog->origins[i]);
+	}
+	catalog->n_origins = 0;
+	return n;
 }

@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_CATALOG_CHANGE_H
 #define ZCSI_NODE_CATALOG_CHANGE_H
 
-/* What those tell the catalog who change the pool, and how they keep out of each other's way. */
+/* Changes of the pool, reported to the catalog, and the keys by which changes take turns. */
 
 #include "node/catalog/catalog.h"
 
@@ -39,8 +39,8 @@ size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char *
 /* Run soon what follows a reading; returns at once. */
 void catalog_reap(struct catalog *catalog);
 
-/* One caller at a time has a key; the others wait for it. -1: ERR_ABORTED at the deadline. */
-int catalog_claim(struct catalog *catalog, int64_t deadline, const char *key, struct error *err);
-void catalog_release(struct catalog *catalog, const char *key);
+/* Lock a key. Callers with the same key take turns. Returns -1 with ERR_ABORTED at the deadline. */
+int catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key, struct error *err);
+void catalog_unlock_key(struct catalog *catalog, const char *key);
 
 #endif

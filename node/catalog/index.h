@@ -22,9 +22,12 @@ struct index {
 		.key = offsetof(type, first), .tie = offsetof(type, other)                         \
 	}
 
-/* Where the first row is that does not come before; index->n when there is none. */
+/*
+ * Returns the position of the first row that does not come before key and tie; index->n when there
+ * is none.
+ */
 size_t index_from(const struct index *index, const char *key, const char *tie);
-/* Where the first row is whose key comes after this one; tie must be key. */
+/* Returns the position of the first row whose key comes after this one; tie must be key. */
 size_t index_after(const struct index *index, const char *key);
 /* NULL when there is none; tie must be key. */
 void *index_get(const struct index *index, const char *key);

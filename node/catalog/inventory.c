@@ -132,7 +132,7 @@ static void drop_snapshot(struct inventory *inventory, struct snapshot *snapshot
 	forget(inventory, snapshot);
 }
 
-/* Where those of a dataset begin: they stand together. */
+/* Returns the position of a dataset's first snapshot: its snapshots are adjacent. */
 static size_t snapshots_from(const struct inventory *inventory, const char *zfs_name)
 {
 	char beginning[DATASET_NAME_MAX + 2] = "";
@@ -203,7 +203,7 @@ static void fill_others(struct inventory *inventory)
 		index_sort(others[i]);
 }
 
-/* Those of one id follow one another. */
+/* Append a snapshot, in the order of ids. Of several with one id, the living volume's wins. */
 static void append_snapshot(struct inventory *inventory, const char *parent,
 			    const struct snapshot *snapshot)
 {

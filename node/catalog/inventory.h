@@ -3,8 +3,8 @@
 #define ZCSI_NODE_CATALOG_INVENTORY_H
 
 /*
- * What the pool holds, in memory: volumes, deleted ones and snapshots, each found by binary
- * search. It owns copies of what it is given. Not for two threads at the same time.
+ * The inventory of the pool: volumes, trashed volumes and snapshots, each found by binary search.
+ * It owns copies of its rows. Not thread-safe.
  */
 
 #include <stdbool.h>
@@ -33,7 +33,7 @@ void inventory_put_dataset(struct inventory *inventory, const char *parent,
 			   const struct dataset *dataset);
 void inventory_put_snapshot(struct inventory *inventory, const char *parent,
 			    const struct snapshot *snapshot);
-/* What has this ZFS name; with a dataset all its snapshots. */
+/* Drop the row with this ZFS name; with a dataset, all its snapshots. */
 void inventory_drop(struct inventory *inventory, const char *zfs_name);
 
 /* The one with this ZFS name, deleted or not; NULL when there is none. */

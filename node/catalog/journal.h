@@ -2,7 +2,10 @@
 #ifndef ZCSI_NODE_CATALOG_JOURNAL_H
 #define ZCSI_NODE_CATALOG_JOURNAL_H
 
-/* What has changed: while somebody reads, and since it was read. All with the catalog's mutex. */
+/*
+ * The journal: changes that are made while the pool is read, to be replayed on the result, and
+ * names to be read again. All under the catalog's mutex.
+ */
 
 #include "node/catalog/catalog.h"
 

@@ -45,7 +45,7 @@ struct word {
 	const struct listing *listing;
 };
 
-/* What has this name now; nothing, if the change has neither. */
+/* Record the state of a name: the dataset or snapshot of the change, or its absence. */
 static void say(const struct word *word, const char *zfs_name, struct change change)
 {
 	if (change_between(word->catalog, word->mark, word->until, zfs_name)) {
@@ -58,7 +58,7 @@ static void say(const struct word *word, const char *zfs_name, struct change cha
 	change_make(word->catalog, change);
 }
 
-/* It was not known, or not as this volume: its snapshots are to be asked for. */
+/* Returns true if the volume was unknown, or was another one: its snapshots must be read too. */
 static bool is_new(const struct catalog *catalog, const struct listing *listing, const char *name)
 {
 	const struct dataset *dataset = dataset_in(listing, name);
@@ -84,7 +84,7 @@ static void take_name(const struct word *word, const char *name)
 	say(word, name, change);
 }
 
-/* Those that went first: a deleted volume's row knows how many are left. */
+/* Take the snapshots first: the row of a trashed volume counts them. */
 static void take_snapshots(const struct word *word, struct arena *arena,
 			   const struct dataset *dataset)
 {

@@ -85,7 +85,7 @@ static void plan(struct catalog *catalog, bool failed, int64_t took)
 	int64_t now = now_ms(), next = now + catalog->rescan_ms;
 
 	catalog->rested = now + PAUSE_READINGS * took;
-	/* What was touched while it read waits already. */
+	/* Names that were marked stale during the reading have their time set already. */
 	if (!catalog->n_stale)
 		catalog->stale_due = next;
 	if (failed) {
@@ -209,7 +209,9 @@ void catalog_suspend(void *arg, const char *problem)
 	pthread_cond_broadcast(&catalog->changed);
 }
 
-/* What was read before their end may have changed with it. */
+/*
+ * Wait until no zfs is hung. Everything is read again then, since it may have changed at their end.
+ */
 static void await_unfinished(struct catalog *catalog)
 {
 	char *text;

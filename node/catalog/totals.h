@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_CATALOG_TOTALS_H
 #define ZCSI_NODE_CATALOG_TOTALS_H
 
-/* What the catalog holds, in figures: for metrics. Sizes are bytes. Any thread. */
+/* Totals of the catalog, for metrics. Sizes are bytes. Any thread. */
 
 #include "node/catalog/catalog.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What the user of --zfs-user, or of --zfs-over-ssh, may do with the parent dataset and below it.
+ * Permissions of the user of --zfs-user, or of --zfs-over-ssh, on the parent dataset and below it.
  *
- * Invariant: one line for each permission, and the command that gives it. Whether zfs would be
- * refused is concluded from what it and sudo list, for nothing is changed to find out.
+ * Invariant: one line for each permission, with the command that grants it. Nothing is changed to
+ * find out: the answer is concluded from the lists of `zfs allow` and sudo.
  */
 #include <grp.h>
 #include <pwd.h>
@@ -105,7 +105,10 @@ static size_t groups_here(struct arena *arena, const char *user, const char **re
 	return used;
 }
 
-/* What it has root do there. sudo -l says whether it would, and does nothing. */
+/*
+ * Check the commands that run as root on the server. sudo -l says whether it would run them, and
+ * runs nothing.
+ */
 static void check_sudo(const struct delegation *delegation, struct arena *arena)
 {
 	static const struct {

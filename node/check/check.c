@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What the host itself has: kernel, capabilities, mounts that others see, certificates, endpoints.
+ * Checks of the host: kernel, capabilities, mount propagation, certificates, endpoints.
  *
  * Invariant: each thing is looked at where the daemon will need it, in its own namespaces and with
- * its own rights, rather than concluded from the kind of host this is.
+ * its own rights, not concluded from the kind of host.
  */
 #include "node/check/check.h"
 
@@ -69,7 +69,7 @@ static bool is_volume(const struct check *check, const struct mount *mount)
 	return (dataset && strstr(mount->source, dataset)) || !strncmp(mount->type, "nfs", 3);
 }
 
-/* What is mounted below such a mount, its peers in other mount namespaces get too. */
+/* Returns true if mounts below this one appear in other mount namespaces too. */
 static bool is_seen_by_others(const struct mount *mount)
 {
 	return mount->shared && !mount->master;
@@ -119,7 +119,7 @@ static void check_trust(struct check *check)
 		check_say(check, NEEDED, "TLS", failed, &err);
 }
 
-/* Its file can be made there, or the folder can be. */
+/* Check that the socket can be created in its folder, or the folder in its parent. */
 static int check_folder(const struct endpoint *endpoint, struct error *err)
 {
 	char path[sizeof(endpoint->path)];

@@ -25,10 +25,10 @@ struct check {
 /* All of it; true: nothing that is needed is missing. */
 bool check_host(const struct settings *settings, FILE *out);
 
-/* Its parts: ZFS, the pool and the parent; then what only some kinds of volumes need. */
+/* Check ZFS, the pool and the parent dataset; then what only some kinds of volumes need. */
 void check_zfs(struct check *check);
 void check_optional(struct check *check);
-/* What the user of --zfs-user, or of --zfs-over-ssh, may; with the kernel's ZFS. */
+/* Check the permissions of the user of --zfs-user, or of --zfs-over-ssh, with the kernel's ZFS. */
 void check_allow(struct check *check);
 /* The line of one thing: it is there, or failed is not 0 and err says what to do about it. */
 void check_say(struct check *check, enum need need, const char *thing, int failed,

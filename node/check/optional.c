@@ -62,7 +62,7 @@ static void check_services(struct check *check)
 	check_has(check, OPTIONAL, "names of devices, by udev", !access("/run/udev/control", F_OK),
 		  "start systemd-udevd, or give the container the host's /run/udev and /dev, for "
 		  "block volumes, ext4 and xfs");
-	check_has(check, OPTIONAL, "NFS server", export_host_serves(),
+	check_has(check, OPTIONAL, "NFS server", exportfs_serves(),
 		  "run 'systemctl enable --now nfs-server', for attach=nfs");
 }
 
@@ -80,7 +80,7 @@ static bool has_nfs(void)
 	return status == 0;
 }
 
-/* Of other hosts, whatever this one has itself. */
+/* Check what mounting shares of other hosts needs, whatever ZFS this host has. */
 static void check_remote(struct check *check)
 {
 	char address[ADDRESS_MAX];

@@ -56,7 +56,7 @@ static bool judge_access(struct arena *arena, const struct condition_facts *fact
 					 where_to_look(arena, mount)));
 }
 
-/* It does, for now. */
+/* The mount answers, so far. */
 static bool judge_mount(struct arena *arena, const struct condition_facts *facts,
 			struct condition *ret)
 {
@@ -140,7 +140,7 @@ void condition_gather(struct rpc_call *call, const char *id, const struct mount_
 			ret->error = mount_call_statvfs(mount, answer_deadline(call), ret_fs);
 		ret->frozen = ret_fs->f_flag & ST_RDONLY;
 	}
-	/* Of what another host exports, its own agent knows the pool. */
+	/* The pool of another host's share is judged by its own agent. */
 	ret->has_dataset = mount && mount_is_network(mount);
 	if (!ret->has_dataset)
 		ask_catalog(call, id, ret);

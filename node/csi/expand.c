@@ -29,7 +29,7 @@ static int check_range(const CapacityRange *range, struct error *err)
 	return 0;
 }
 
-/* It need not be given; CSI has another code here than for the other calls. */
+/* Check the capability, if there is one. CSI has another code here than for the other calls. */
 static int check_capability(const NodeExpandVolumeRequest *req, const struct format *is,
 			    struct error *err)
 {
@@ -56,7 +56,7 @@ int node_expand_volume(struct rpc_call *call, const NodeExpandVolumeRequest *req
 	if ((range && check_range(range, err) < 0) ||
 	    mounted_find(call, req->volume_id, req->volume_path, &table, &mount, err) < 0)
 		return -1;
-	/* Its owner's quota has grown, and its server holds us to it. */
+	/* The quota has grown at the owner, whose NFS server enforces it. */
 	if (mount_is_network(mount)) {
 		rsp->capacity_bytes = range ? range->required_bytes : 0;
 		return 0;

@@ -11,7 +11,10 @@
 #include "node/host/node.h"
 #include "node/service.h"
 
-/* Where it was asked about, or else anywhere; NULL when it is not mounted. */
+/*
+ * Find the volume's mount at the path that was asked about, or else anywhere; NULL when it is not
+ * mounted.
+ */
 static int find_mount(struct rpc_call *call, const NodeGetVolumeHealthRequest *req,
 		      struct mount_table *ret_table, const struct mount **ret, struct error *err)
 {

@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_CSI_REQUEST_H
 #define ZCSI_NODE_CSI_REQUEST_H
 
-/* What the handlers ask of their requests; each failure says what to give instead. */
+/* Checks of requests. Each failure says what to give instead. */
 
 #include <stdbool.h>
 #include <stdint.h>

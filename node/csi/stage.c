@@ -57,7 +57,10 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 	return 0;
 }
 
-/* Its key goes with its last mount. A volume that is gone, or its pool, has none. */
+/*
+ * Unload the volume's key after its last mount has gone. A volume or pool that does not exist has
+ * none.
+ */
 static int unload_key(struct rpc_call *call, const char *id, struct error *err)
 {
 	struct dataset *dataset;

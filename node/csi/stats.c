@@ -34,7 +34,7 @@ static void fill_usage(struct arena *arena, const struct statvfs *fs,
 		usage(arena, VOLUME_USAGE_UNIT_INODES, fs->f_files, fs->f_ffree, fs->f_favail, 1);
 }
 
-/* What a device holds is its user's secret: only its size is told. */
+/* Report the size of a device. How much of it is used only its user knows. */
 static int fill_device(struct arena *arena, const struct mount *mount,
 		       NodeGetVolumeStatsResponse *rsp, struct error *err)
 {

@@ -10,8 +10,8 @@
 #include "node/export/table.h"
 #include "node/host/node.h"
 
-struct export_way {
-	/* What a new volume has as its property mountpoint; in the arena. */
+struct export_backend {
+	/* Returns the property mountpoint of a new volume; in the arena. */
 	const char *(*mountpoint)(struct arena *arena, const char *dataset);
 	/* ERR_FAILED_PRECONDITION: nothing can be given, and what to do about it. */
 	int (*check)(const struct node *node, struct error *err);
@@ -22,14 +22,6 @@ struct export_way {
 	void (*heal)(struct arena *arena, const struct node *node);
 };
 
-extern const struct export_way export_here, export_over_ssh;
-
-/* Every volume of the catalog with its rows, which are in the arena. -1: not all were seen. */
-int exports_each(struct arena *arena, const struct node *node,
-		 void (*visit)(void *arg, const struct dataset *dataset,
-			       const struct export_table *rows),
-		 void *arg);
-/* A healing that has failed: it is tried again after the next reading of the pool. */
-void exports_warn(const char *dataset, const struct error *err);
+extern const struct export_backend export_local, export_over_ssh;
 
 #endif

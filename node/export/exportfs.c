@@ -44,7 +44,7 @@ static struct export_table read_table(struct arena *arena, const char *path)
 	return table;
 }
 
-struct export_table export_host_told(struct arena *arena)
+struct export_table exportfs_told(struct arena *arena)
 {
 	return read_table(arena, TOLD);
 }
@@ -71,7 +71,7 @@ static int give(struct arena *arena, const struct export_row *row, struct error 
 
 	if (run(argv, err) < 0)
 		return -1;
-	struct export_table told = export_host_told(arena);
+	struct export_table told = exportfs_told(arena);
 	if (export_table_has(&told, row))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
@@ -89,7 +89,7 @@ static int withdraw(struct arena *arena, const struct export_row *row, struct er
 static int tell(struct arena *arena, const char *path, const struct export_table *wanted,
 		struct error *err)
 {
-	struct export_table all = export_host_told(arena);
+	struct export_table all = exportfs_told(arena);
 	struct export_table told = export_table_of(arena, &all, path, false);
 
 	for (size_t i = 0; i < told.n; i++)
@@ -108,7 +108,7 @@ static char *file_of(struct arena *arena, const char *parent)
 	return arena_printf(arena, FOLDER "/zcsi-%s.exports", escape_text(arena, parent));
 }
 
-struct export_table export_host_recorded(struct arena *arena, const char *parent)
+struct export_table exportfs_recorded(struct arena *arena, const char *parent)
 {
 	return read_table(arena, file_of(arena, parent));
 }
@@ -153,15 +153,15 @@ static int record(struct arena *arena, const char *file, const char *path,
 	return write_file(arena, file, &joined, err);
 }
 
-int export_host_set(struct arena *arena, const char *parent, const char *path,
-		    const struct export_table *wanted, struct error *err)
+int exportfs_set(struct arena *arena, const char *parent, const char *path,
+		 const struct export_table *wanted, struct error *err)
 {
 	if (record(arena, file_of(arena, parent), path, wanted, err) < 0)
 		return -1;
 	return tell(arena, path, wanted, err);
 }
 
-bool export_host_serves(void)
+bool exportfs_serves(void)
 {
 	struct arena arena;
 

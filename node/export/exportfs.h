@@ -10,18 +10,21 @@
 #include "common/error.h"
 #include "node/export/table.h"
 
-/* It runs. */
-bool export_host_serves(void);
-/* What exportfs has told the kernel, by anybody. */
-struct export_table export_host_told(struct arena *arena);
-/* What it tells it again at each start of the server, of the volumes below this parent. */
-struct export_table export_host_recorded(struct arena *arena, const char *parent);
+/* Returns true if the NFS server runs. */
+bool exportfs_serves(void);
+/* Returns the kernel's table of exports, whoever added them. In the arena. */
+struct export_table exportfs_told(struct arena *arena);
+/*
+ * Returns the exports below this parent that the server adds again at each of its starts. In the
+ * arena.
+ */
+struct export_table exportfs_recorded(struct arena *arena, const char *parent);
 
 /*
  * A path is exported so and not otherwise, by one program for each row that is not yet so. What was
  * asked of exportfs is seen in its table.
  */
-int export_host_set(struct arena *arena, const char *parent, const char *path,
-		    const struct export_table *wanted, struct error *err);
+int exportfs_set(struct arena *arena, const char *parent, const char *path,
+		 const struct export_table *wanted, struct error *err);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * Invariant: the records decide, and nothing is kept here but what follows from them. One change
  * runs at a time, and a healing is one change: whoever changes a record applies it afterwards, so
- * the last to come has seen all. How it is done is one of the ways of export_way.h.
+ * the last to come has seen all. How it is done is one of the ways of export_backend.h.
  */
 #include "node/export/exports.h"
 
@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "node/export/backend.h"
+#include "node/export/exports_inside.h"
 #include "node/record/publication.h"
 #include "node/record/share.h"
 #include "node/zfs/ssh.h"
@@ -21,9 +22,9 @@
 
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
-static const struct export_way *way(void)
+static const struct export_backend *way(void)
 {
-	return ssh_server() ? &export_over_ssh : &export_here;
+	return ssh_server() ? &export_over_ssh : &export_local;
 }
 
 const char *exports_mountpoint(struct arena *arena, const char *dataset)

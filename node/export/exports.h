@@ -3,14 +3,13 @@
 #define ZCSI_NODE_EXPORT_EXPORTS_H
 
 /*
- * What the NFS server of the pool's host gives of it, and to whom: of each volume what its
- * zcsi:published says. A volume that is given is mounted at its share's path (node/record/share.h). Any
- * thread.
+ * NFS exports of the pool's host: each volume to the clients in its zcsi:published. An exported
+ * volume is mounted at its share's path (node/record/share.h). Any thread.
  */
 
 #include "node/host/node.h"
 
-/* What a new volume has as its property mountpoint; in the arena. */
+/* Returns the property mountpoint of a new volume; in the arena. */
 const char *exports_mountpoint(struct arena *arena, const char *dataset);
 /* ERR_FAILED_PRECONDITION: this host cannot export, and what to do about it. */
 int exports_check(const struct node *node, struct error *err);

@@ -13,6 +13,7 @@
 
 #include "node/export/exportfs.h"
 #include "node/export/backend.h"
+#include "node/export/exports_inside.h"
 #include "node/zfs/argv.h"
 #include "node/mount/permissions.h"
 #include "node/record/share.h"
@@ -21,7 +22,7 @@
 
 #define RELEASE_MS 1000 /* how long the kernel may hold a path that is exported no more */
 
-/* It is mounted where it is used, by mount(2). */
+/* On this host a volume is mounted where it is used, by mount(2). */
 static const char *mountpoint(struct arena *arena, const char *dataset)
 {
 	(void)arena, (void)dataset;
@@ -35,7 +36,7 @@ static int check(const struct node *node, struct error *err)
 			    "zfs-fuse cannot be exported by NFS; run the workload on node '%s', or "
 			    "use a host with OpenZFS",
 			    node->id);
-	if (!export_host_serves())
+	if (!exportfs_serves())
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "no NFS server runs on node '%s'; install nfs-kernel-server there and "
 			    "start it",
@@ -92,7 +93,7 @@ static int make_so(struct arena *arena, const struct node *node, const struct da
 	const char *path = share_path(arena, dataset->name);
 
 	if ((wanted->n && mount_share(arena, dataset, path, err) < 0) ||
-	    export_host_set(arena, catalog_parent(node->catalog), path, wanted, err) < 0)
+	    exportfs_set(arena, catalog_parent(node->catalog), path, wanted, err) < 0)
 		return -1;
 	if (!wanted->n)
 		unmount_share(arena, dataset->name, path);
@@ -136,7 +137,7 @@ static void heal_volume(void *arg, const struct dataset *dataset, const struct e
 	healing->all = export_table_join(healing->arena, &healing->all, rows);
 }
 
-/* What is at a path below our folder that no volume is to be exported by. */
+/* Withdraw an export below our folder that belongs to no exported volume. */
 static void heal_stray(const struct healing *healing, const char *path)
 {
 	const struct export_table none = {.n = 0};
@@ -155,8 +156,8 @@ static void heal_stray(const struct healing *healing, const char *path)
 static void heal_strays(const struct healing *healing)
 {
 	const char *parent = catalog_parent(healing->node->catalog);
-	const struct export_table tables[] = {export_host_told(healing->arena),
-					      export_host_recorded(healing->arena, parent)};
+	const struct export_table tables[] = {exportfs_told(healing->arena),
+					      exportfs_recorded(healing->arena, parent)};
 	struct mount_table mounts;
 	struct error err;
 
@@ -177,4 +178,4 @@ static void heal(struct arena *arena, const struct node *node)
 		heal_strays(&healing);
 }
 
-const struct export_way export_here = {mountpoint, check, apply, heal};
+const struct export_backend export_local = {mountpoint, check, apply, heal};

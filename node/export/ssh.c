@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "node/export/backend.h"
+#include "node/export/exports_inside.h"
 #include "node/record/share.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
@@ -66,7 +67,7 @@ static void parse(struct arena *arena, const char *text, struct share_list *ret)
 	}
 }
 
-/* Of the dataset, or of those right below it. */
+/* List the shares of the dataset, or of those right below it. */
 static int look(struct arena *arena, const char *dataset, const char *depth, struct share_list *ret,
 		struct error *err)
 {
@@ -143,9 +144,9 @@ static int give(struct arena *arena, struct share *share, const struct export_ta
 }
 
 /*
- * What is busy is left to a later healing, and not tried again at once. A client that died may have
- * it open; or the kernel has not forgotten the export: told to forget twice in a second, as each
- * `zfs unmount` of OpenZFS 2.3 tells it, it puts that off by a second, each time.
+ * Withdraw a share. A busy one is left to a later healing, and not tried again at once: a client
+ * that died may have a file open, or the kernel has not dropped the export yet. Each `zfs unmount`
+ * of OpenZFS 2.3 asks it to flush, and two flushes within a second put that off by another second.
  */
 static int withdraw(struct arena *arena, struct share *share, struct error *err)
 {
@@ -223,4 +224,4 @@ static void heal(struct arena *arena, const struct node *node)
 	exports_each(arena, node, heal_volume, &healing);
 }
 
-const struct export_way export_over_ssh = {mountpoint, check, apply, heal};
+const struct export_backend export_over_ssh = {mountpoint, check, apply, heal};

@@ -40,7 +40,7 @@ bool export_table_names(const struct export_table *table, const struct export_ro
 /* The rows for this path, or those for all the others. */
 struct export_table export_table_of(struct arena *arena, const struct export_table *table,
 				    const char *path, bool others);
-/* One after the other. */
+/* Returns the rows of one table after those of the other. */
 struct export_table export_table_join(struct arena *arena, const struct export_table *one,
 				      const struct export_table *other);
 

@@ -13,7 +13,10 @@
 
 /* An IPv4 or IPv6 address and nothing else. */
 bool address_is(const char *text);
-/* Of the server in "server:/share". Asks the host's resolver when that is a name: may take long. */
+/*
+ * Resolve the server in "server:/share". Asks the host's resolver when it is a name, which may take
+ * long.
+ */
 int address_of_server(const char *source, char ret[ADDRESS_MAX], struct error *err);
 /* Our own, as the other one sees it. */
 int address_towards(const char *other, char ret[ADDRESS_MAX], struct error *err);

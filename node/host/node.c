@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What the handlers of both services share: from an id to its dataset.
+ * Shared by the handlers of both services: from an id to its dataset.
  *
- * Invariant: a dataset's name comes from its id and the configured parent alone, so what has to
- * work without the pool (unstage, unpublish) finds its mounts without the catalog.
+ * Invariant: a dataset's name comes from its id and the configured parent alone, so unstage and
+ * unpublish, which must work without the pool, find their mounts without the catalog.
  */
 #include "node/host/node.h"
 

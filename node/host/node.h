@@ -34,14 +34,17 @@ struct node {
 
 /* ERR_INVALID_ARGUMENT when a field of a request is empty. */
 int request_text(const char *text, const char *field, struct error *err);
-/* Where other hosts reach this one; "" when it has no address. */
+/* Returns the address at which other hosts reach this one; "" when it has none. */
 char *node_address(const struct node *node, struct arena *arena);
 /* ERR_FAILED_PRECONDITION when the node has no pool, and so not this volume, say. */
 int node_need_pool(const struct rpc_call *call, const char *kind, const char *name,
 		   struct error *err);
 /* The volume of an id from the catalog, as node_need_pool. */
 int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err);
-/* What an id's dataset is called here, whether it exists or not; without a pool, its leaf. */
+/*
+ * Returns the name that an id's dataset has here, whether it exists or not; without a pool, its
+ * leaf.
+ */
 char *node_dataset_name(struct rpc_call *call, const char *id);
 
 #endif

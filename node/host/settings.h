@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_HOST_SETTINGS_H
 #define ZCSI_NODE_HOST_SETTINGS_H
 
-/* What zcsi-node was told on its command line and in its environment. */
+/* The settings of zcsi-node, from its command line and environment. */
 
 #include <stdbool.h>
 

@@ -13,14 +13,14 @@
 #include "common/error.h"
 #include "common/mem.h"
 
-/* What ssh ends with when it is not the command there that has failed, and more than that. */
+/* Exit statuses above this one are ssh's own, not those of the remote command. */
 #define SSH_LOST 128
 
 /* USER@HOST; NULL: none. Once, before the first thread. */
 int ssh_to(const char *server, struct error *err);
 /* NULL: the pool is this host's. */
 const char *ssh_server(void);
-/* Its ZFS is the kernel's; once ssh_settle has succeeded. */
+/* Returns true if the server's kernel has ZFS. Valid after ssh_settle has succeeded. */
 bool ssh_server_is_the_kernels(void);
 /* The USER's there; likewise. */
 uid_t ssh_server_uid(void);

@@ -29,51 +29,49 @@ struct zfs_properties {
 	const char *key; /* what keylocation=prompt is to read; or NULL */
 };
 
-/* Beyond the last one it is dropped, and the verb that gets them says so. */
+/* Append a property. One too many makes the function that gets the list fail. */
 void zfs_property(struct zfs_properties *properties, const char *name, const char *value);
 
-/* A filesystem that is not mounted, with all its properties at once; a clone of a snapshot. */
+/* Create a filesystem, not mounted, with all its properties at once. */
 int zfs_create(const char *name, const struct zfs_properties *properties, struct error *err);
-/* A zvol of so many bytes; unless it is thin they are reserved, with what ZFS needs beside them. */
+/* Create a zvol of size bytes. Unless it is thin they are reserved, with ZFS's own needs. */
 int zfs_create_zvol(const char *name, int64_t size, bool thin,
 		    const struct zfs_properties *properties, struct error *err);
 int zfs_clone(const char *snapshot, const char *name, const struct zfs_properties *properties,
 	      struct error *err);
-/* All, or none as far as can be told; several programs when there are several properties. */
+/* Set all properties, or none as far as can be told. Several properties take several programs. */
 int zfs_set(const char *name, const struct zfs_properties *properties, struct error *err);
 int zfs_rename(const char *name, const char *other, struct error *err);
 /*
- * Only a dataset that nothing depends on; never recursive, never forced. ERR_ALREADY_EXISTS when
- * something that does came at that very moment.
+ * Destroy a dataset that nothing depends on; never recursive, never forced. ERR_ALREADY_EXISTS when
+ * a snapshot or child came at that very moment.
  */
 int zfs_destroy(const char *name, struct error *err);
 /*
- * The same at the instant at which ZFS itself proves it to be this volume, which nobody has: where
- * the kernel's runs programs of ours. False: it was not destroyed, or nobody knows; prove it, and
- * destroy it then. volume: as zcsi:volume has it; guid: 0 is not asked.
+ * Destroy a dataset in the same step of the kernel that proves it to be this volume, unpublished;
+ * only where channel programs run (zfs-program(8)). Returns false when it was not destroyed, or
+ * that is unknown: prove and destroy it in two steps then. volume: the value of zcsi:volume; guid:
+ * 0 is not compared.
  */
 bool zfs_destroy_proven(const char *name, uint64_t guid, const char *volume);
 
-/*
- * Snapshots of one instant, all or none. Of more than one zfs-fuse cannot:
- * ERR_FAILED_PRECONDITION.
- */
+/* Take snapshots at one instant, all or none. ERR_FAILED_PRECONDITION for several with zfs-fuse. */
 int zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
 		 struct error *err);
 /*
- * A snapshot that clones depend on goes with the last of them. One that somebody holds stays:
+ * Destroy a snapshot; one that clones depend on goes with the last of them. A held snapshot stays:
  * ERR_FAILED_PRECONDITION.
  */
 int zfs_destroy_snapshot(const char *name, struct error *err);
-/* The same, and without a look at who holds it: for snapshots that only we know of. */
+/* As zfs_destroy_snapshot, without a look at holds: for snapshots that only zcsi knows of. */
 int zfs_destroy_origin(const char *name, struct error *err);
 
-/* ERR_FAILED_PRECONDITION where zvols are no devices: with zfs-fuse. */
+/* ERR_FAILED_PRECONDITION when zvols have no devices here, as with zfs-fuse. */
 int zfs_check_devices(struct error *err);
-/* `zpool events` tells of changes here; not with zfs-fuse, and to root alone. */
+/* Returns true if `zpool events` reports changes: with the kernel's ZFS, to root. */
 bool zfs_tells_events(void);
 
-/* Mount it at an empty directory. ERR_UNAUTHENTICATED: its key is not loaded (node/zfs/key.h). */
+/* Mount a filesystem at an empty directory. ERR_UNAUTHENTICATED when its key is not loaded. */
 int zfs_mount(const char *name, const char *path, struct error *err);
 
 #endif

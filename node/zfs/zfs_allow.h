@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_ZFS_ZFS_ALLOW_H
 #define ZCSI_NODE_ZFS_ZFS_ALLOW_H
 
-/* What `zfs allow DATASET` prints, as the answer to a question. Runs no program. */
+/* Questions to the output of `zfs allow DATASET`. Runs no program. */
 
 #include <stdbool.h>
 #include <stddef.h>

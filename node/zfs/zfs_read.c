@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What zfs(8) and zpool(8) tell.
+ * Reading the pool by zfs(8) and zpool(8).
  *
- * Invariant: nothing here changes anything. What does not exist is left out where that is asked
- * for, and is a failure where it is not.
+ * Invariant: nothing is changed here. A name that does not exist is left out by zfs_read, and is a
+ * failure of all others.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -118,7 +118,7 @@ void zfs_run_timeout(int64_t ms)
 	timeout_ms = ms;
 }
 
-/* What goes on there when ssh has ended nobody sees. */
+/* Fail because ssh was lost: the end of the remote command is unknown. */
 static int fail_lost(const char *const *argv, const char *said, struct error *err)
 {
 	ssh_lose(argv, said, err);
@@ -130,7 +130,7 @@ static int judge(const char *const *argv, const struct exec_result *result, stru
 {
 	if (ssh_server() && result->status > SSH_LOST)
 		return fail_lost(argv, result->error, err);
-	/* Its output and its words may be those of a part of what it was asked. */
+	/* A signal ended it: its output and its error text may cover a part of the request only. */
 	if (result->status > SIGNALLED)
 		return fail(err, ERR_UNAVAILABLE, "'%s %s' was ended by signal %d (%s); try again",
 			    argv[0], argv[1], result->status - SIGNALLED,

@@ -10,24 +10,30 @@
 #include "common/error.h"
 #include "common/exec.h"
 
-/* The code and the advice for what zfs said. Always -1. */
+/* Translate the error text of zfs into a code and an advice. Always returns -1. */
 int zfs_fail(const char *said, struct error *err);
 
-/* How long one may take: then its call fails, and it is unfinished. Before the first. */
+/*
+ * Set the timeout of each program. One that exceeds it fails its call and is hung
+ * (node/zfs/hung.h). Call before the first program runs.
+ */
 void zfs_run_timeout(int64_t ms);
 
-/* *ret_out, the caller's to free, is what it printed, also when it failed; ret_out may be NULL. */
+/*
+ * Run a program. *ret_out is its output, also after a failure, to be freed by the caller; ret_out
+ * may be NULL.
+ */
 int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
 
 /*
- * Right after an unmount or a destroy zfs-fuse may say "dataset is busy" once more although
- * nobody uses it: such a run is repeated for two and a half seconds.
+ * Run a program, and repeat it for two and a half seconds while zfs-fuse says "dataset is busy": it
+ * may do so right after an unmount or a destroy, without any user of the dataset.
  */
 int zfs_run(const char *const *argv, struct error *err);
-/* The same; input is what it reads, or NULL. */
+/* As zfs_run; input is the program's stdin, or NULL. */
 int zfs_run_with(const char *const *argv, const char *input, struct error *err);
 
-/* The kernel's; else zfs-fuse's. */
+/* Returns true if the pool is the kernel's ZFS, false if it is zfs-fuse's. */
 bool zfs_is_the_kernels(void);
 
 #endif

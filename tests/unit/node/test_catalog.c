@@ -310,7 +310,7 @@ static void *claim_in_vain(void *arg)
 	struct claimer *claimer = arg;
 	struct error err = {0};
 
-	claimer->failed = catalog_claim(claimer->catalog, now_ms() + 50, "name s", &err);
+	claimer->failed = catalog_lock_key(claimer->catalog, now_ms() + 50, "name s", &err);
 	claimer->code = err.code;
 	return NULL;
 }
@@ -320,7 +320,7 @@ static void *claim_in_time(void *arg)
 	struct claimer *claimer = arg;
 	struct error err = {0};
 
-	claimer->failed = catalog_claim(claimer->catalog, in_seconds(20), "name s", &err);
+	claimer->failed = catalog_lock_key(claimer->catalog, in_seconds(20), "name s", &err);
 	return NULL;
 }
 
@@ -331,14 +331,14 @@ static void a_key_is_one_callers(void **state)
 	pthread_t thread;
 
 	(void)state;
-	assert_int_equal(catalog_claim(claimer.catalog, in_seconds(20), "name s", &err), 0);
-	assert_int_equal(catalog_claim(claimer.catalog, in_seconds(20), "name t", &err), 0);
+	assert_int_equal(catalog_lock_key(claimer.catalog, in_seconds(20), "name s", &err), 0);
+	assert_int_equal(catalog_lock_key(claimer.catalog, in_seconds(20), "name t", &err), 0);
 	pthread_create(&thread, NULL, claim_in_vain, &claimer);
 	pthread_join(thread, NULL);
 	assert_int_equal(claimer.failed, -1);
 	assert_int_equal(claimer.code, ERR_ABORTED);
 	pthread_create(&thread, NULL, claim_in_time, &claimer);
-	catalog_release(claimer.catalog, "name s");
+	catalog_unlock_key(claimer.catalog, "name s");
 	pthread_join(thread, NULL);
 	assert_int_equal(claimer.failed, 0);
 	catalog_free(claimer.catalog);
