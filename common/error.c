@@ -2,8 +2,9 @@
 /*
  * Errors: filling struct error, and the one place where errno becomes a code.
  *
- * Invariant: whoever returns -1 has filled *err; the text is always terminated. Texts of zfs(8)
- * become codes in node/zfs/zfs.c, HTTP/2 errors in transport/wire.c, nothing else does.
+ * Invariant: a function that returns -1 has filled *err; the text is always terminated. Error texts
+ * of zfs(8) become codes in node/zfs/zfs_run.c, HTTP/2 errors in transport/wire.c, and nowhere
+ * else.
  */
 #include "common/error.h"
 

@@ -112,7 +112,7 @@ static char *capture_take(struct capture *capture)
 	return capture->bytes ? steal_ptr(capture->bytes) : mem_strdup("");
 }
 
-/* A text goes in as a file in memory: no writer to wait for, no SIGPIPE when nobody reads it. */
+/* Open the input as a file in memory: no writer to wait for, no SIGPIPE. */
 static int open_input(const char *text, struct error *err)
 {
 	if (!text) {

@@ -97,7 +97,7 @@ void follow_end(struct follow *follow)
 	close_all(follow);
 }
 
-/* 1 when told to stop, 0 when it has ended by itself and every line was taken; else -1. */
+/* Returns 1 when asked to stop, 0 when the program ended and every line was taken, else -1. */
 static int watch(struct follow *follow, int stop, struct lines *lines, char *said, size_t *used)
 {
 	struct child *child = &follow->child;

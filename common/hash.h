@@ -2,7 +2,7 @@
 #ifndef ZCSI_HASH_H
 #define ZCSI_HASH_H
 
-/* FNV-1a, 64 bits: for tables and for spreading, never against somebody who chooses the text. */
+/* FNV-1a, 64 bits: for tables and for spreading. An attacker can choose texts that collide. */
 
 #include <stdint.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Metrics: series of atomic numbers, and the text format that tells them.
+ * Metrics: series of atomic numbers, written in Prometheus' text format.
  *
  * A metric's series are a list that only grows, at its head, by compare and swap. Invariant: a
- * series that can be reached is complete and is never freed, so readers need no lock. A histogram
- * is counted bucket by bucket and summed up when it is told, which makes its buckets cumulative and
- * its count equal to the last of them whatever is counted meanwhile.
+ * series that can be reached is complete and never freed, so readers need no lock. A histogram
+ * counts each bucket by itself and sums them up when it is written, so its buckets are cumulative
+ * and its count equals the last one whatever is counted meanwhile.
  */
 #include "common/metrics.h"
 

@@ -44,7 +44,7 @@ void metrics_enable(void);
 /* A counter or a histogram with all its series. */
 void metric_write(struct metric *metric, FILE *out);
 
-/* A metric whose values are looked up when it is told: its head, then each of its samples. */
+/* Write a metric whose values are looked up at that moment: its head, then each of its samples. */
 void metric_head(const struct metric *metric, FILE *out);
 #define metric_sample(metric, out, value, ...)                                                     \
 	metric_tell(metric, out, METRIC_VALUES_(__VA_ARGS__), value)

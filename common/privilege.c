@@ -2,9 +2,9 @@
 /*
  * Capabilities, by the system calls themselves.
  *
- * Invariant: no_new_privs makes what is given up final. The bounding set says the same once more
- * to whoever looks at it; taking something from it is itself a privilege, which a process that is
- * not root, or is in a container, does not have and does not need.
+ * Invariant: no_new_privs makes a dropped capability final. The bounding set shows the same to an
+ * administrator; dropping from it needs a privilege that a process in a container, or without root,
+ * does not have and does not need.
  */
 #include "common/privilege.h"
 

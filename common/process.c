@@ -2,7 +2,8 @@
 /*
  * This process as /proc shows it: time, memory, descriptors, threads.
  *
- * Invariant: nothing here blocks or asks for more than a page. What cannot be read is told as 0.
+ * Invariant: nothing here blocks or allocates more than a page. A value that cannot be read is
+ * written as 0.
  */
 #include "common/process.h"
 

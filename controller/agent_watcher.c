@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The watch: poll over the file, the clock and the order to stop.
+ * The watcher thread: polls the file of agents, the clock and the request to stop.
  *
- * Invariant: a list that cannot be read, or names nobody, changes nothing: the one before it
- * stays, for a volume whose agent is forgotten would be said not to exist.
+ * Invariant: a list that cannot be read, or is empty, changes nothing and the previous one stays: a
+ * volume whose agent is forgotten would be reported as not existing.
  */
 #include "controller/agent_watcher.h"
 

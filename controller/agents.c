@@ -109,7 +109,7 @@ int agent_recognise(const struct rpc_call *call, const struct agent *agent,
 	return rollcall_recognise(&agents->roster, agent, says, err);
 }
 
-/* Before the server gives up on the call, so that the caller hears which agent was silent. */
+/* Returns a deadline before the call's own, so that the error can still name the silent agent. */
 static int64_t deadline_of(const struct rpc_call *call)
 {
 	if (call->deadline == NO_DEADLINE)

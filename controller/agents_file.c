@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The file of agents: its form, and when it is worth reading.
+ * The file of agents: its form, and when to read it.
  *
- * What is watched is its folder, where a new file or link of that name comes. A link may also be
- * switched further away, which only a look at the file shows. Invariant: but for the first time, a
- * file that somebody is still writing is not read: it is closed first, moved there whole, or has
- * been left alone.
+ * The watch is on its folder, where a new file or link of that name appears. A link may also be
+ * switched further away, which only a look at the file shows. Invariant: after the first time, a
+ * file that is still being written is not read: it is read when it was closed, moved there whole,
+ * or left alone for a while.
  */
 #include "controller/agents_file.h"
 

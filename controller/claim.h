@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 
-/* Later than all that this process has made or heard of. Any thread. */
+/* Returns a claim later than all that this process made or learnt of. Any thread. */
 uint64_t claim_next(void);
 void claim_heard(uint64_t claim);
 /* Before another attempt, so that two that hinder each other get out of step; false: no time. */

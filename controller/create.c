@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * CreateVolume: check everything, look for the name everywhere, else place and make it; a clone
- * is made where its source is.
+ * CreateVolume: check the request, look for the name on every agent, else place and create it; a
+ * clone is created where its source is.
  *
- * Invariant: whatever way a dataset was come by, found or just made, it is compared with the
- * request before it is answered; so a repeat, a race of two controllers, and a name taken by
- * something else all end at the same comparison. And it is made only while every agent's promise
- * holds that it makes none of that name for somebody who looked for it earlier.
+ * Invariant: a dataset that was found, or just created, is compared with the request before it is
+ * answered; so a repeat, a race of two controllers, and a name taken by something else all end at
+ * the same comparison. It is created only while every agent's promise holds to create none of that
+ * name for an earlier lookup.
  */
 #include <inttypes.h>
 #include <string.h>

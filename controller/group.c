@@ -4,7 +4,7 @@
  *
  * A group is its members: snapshots that bear its name, which is its id. Invariant: members are
  * taken in one transaction of one pool or not at all, so a group that exists was whole; and only
- * while every agent's promise holds to take none of that name for somebody who looked earlier.
+ * while every agent's promise holds to take none of that name for an earlier lookup.
  */
 #include <stddef.h>
 #include <string.h>

@@ -65,7 +65,7 @@ static int check_nobody(struct rpc_call *call, const char *what, const struct an
 	return check_somebody(answers, err);
 }
 
-/* The one that has it; NULL when nobody has. */
+/* Choose the answer that has the object; NULL when none has it. */
 static int judge(struct rpc_call *call, const char *what, const struct answers *answers,
 		 const struct answer **ret, struct error *err)
 {

@@ -3,8 +3,8 @@
 #define ZCSI_CONTROLLER_HOSTS_H
 
 /*
- * Which host has a volume or a snapshot, and which hosts there are: what all agents say together,
- * and what their silence means. "Nobody has it" is said only when every agent has answered.
+ * Lookups over all agents: which host has a volume or a snapshot, and which hosts exist. "Not
+ * found" is answered only when every agent has answered.
  */
 
 #include "common/error.h"
@@ -25,14 +25,14 @@ typedef int search_fn(struct rpc_call *call, const struct search *search, const 
 		      struct error *err);
 
 /*
- * *ret is NULL when nobody has it. ERR_UNAVAILABLE names an agent that did not say whether it has
- * it, or could not, without its pool; ERR_FAILED_PRECONDITION one that is not what it was, or two
- * that both have it.
+ * *ret is NULL when no agent has the object. ERR_UNAVAILABLE names an agent that could not say
+ * whether it has it; ERR_FAILED_PRECONDITION an agent whose identity changed, or two that both have
+ * it.
  */
 search_fn hosts_search;
 /*
- * A search for what is made when nobody has it: everybody has promised to make none for a claim
- * that is earlier than this one. ERR_ABORTED: till the deadline, another call was always later.
+ * A search for an object that is created when none is found: every agent promises to create none
+ * for an earlier claim. ERR_ABORTED when another call had a later claim until the deadline.
  */
 search_fn hosts_claim;
 
@@ -41,12 +41,12 @@ struct owner {
 	Dataset *dataset; /* NULL: nobody has the volume */
 };
 
-/* A search for a volume: everybody is asked, so one that exists twice is an error. */
+/* Search for a volume on every agent. A volume that exists twice is an error. */
 int owner_search(struct rpc_call *call, const char *volume_id, struct owner *ret,
 		 struct error *err);
 /* The same for what destroys nothing: who had it the last time is asked first, alone. */
 int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
-/* The same; ERR_NOT_FOUND when nobody has it. */
+/* As owner_search, but ERR_NOT_FOUND when no agent has it. */
 int owner_get(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
 
 /* A search for a volume by hosts_claim. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A table of guesses: one place for each id, and the last one that came there has it.
+ * A direct-mapped cache: each id hashes to one slot, and the latest entry replaces the older one.
  *
- * Invariant: an epoch that is over is never current again, so what was put in it is never told.
+ * Invariant: a past epoch never becomes current again, so entries of it are never returned.
  */
 #include "controller/owner_cache.h"
 

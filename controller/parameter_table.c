@@ -50,7 +50,7 @@ const struct parameter parameter_table[] = {
 	OURS("provisioning", VALUE_WORD, "thin|thick", "thin"),
 	NATIVE(ON_FILESYSTEM, "acltype", "off|noacl|nfsv4|posix|posixacl"),
 	NATIVE(ON_FILESYSTEM, "atime", "on|off"),
-	/* Not "off": nobody would learn that data has rotted. */
+	/* Not "off": damaged data would stay unnoticed. */
 	NATIVE(ON_ANY, "checksum", "on|fletcher2|fletcher4|sha256|sha512|skein|edonr|blake3"),
 	NATIVE(ON_ANY, "compression",
 	       "on|off|lz4|lzjb|zle|gzip|gzip-[1-9]|zstd|zstd-[1-9]|zstd-1[0-9]|"

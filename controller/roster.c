@@ -169,7 +169,10 @@ static void unpin(void *what)
 	roster_put(pin->roster, pin->set);
 }
 
-/* Under the lock. Whoever has no time to wait finds nobody to ask. */
+/*
+ * Wait until the agents are known. A call whose deadline has passed finds none to ask. Call with
+ * the lock.
+ */
 static void wait_until_open(struct roster *roster, int64_t deadline)
 {
 	const struct timespec until = {.tv_sec = deadline / 1000,

@@ -3,8 +3,8 @@
 #define ZCSI_CONTROLLER_ROSTER_H
 
 /*
- * Which agents there are, while the list changes: a call pins the set that is asked when it first
- * wants it, and keeps it to its end, whoever comes and goes meanwhile.
+ * The agents, while the list of them changes: a call pins the set that it asks at first use, and
+ * keeps it to its end.
  */
 
 #include <pthread.h>

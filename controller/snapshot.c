@@ -2,10 +2,10 @@
 /*
  * Snapshots of one volume: take, describe, delete.
  *
- * A name belongs to one snapshot of all volumes there are, so it is looked up everywhere before a
- * snapshot is taken, and that only while every agent's promise holds to take none of that name for
- * somebody who looked earlier. Invariant: whether one that exists is of the volume that has the id
- * now, or of an earlier one, is the agent's word, which compares the datasets themselves.
+ * A name belongs to one snapshot in the whole cluster. It is looked up on every agent before a
+ * snapshot is taken, and taken only while every agent's promise holds to take none of that name for
+ * an earlier lookup. Invariant: the agent says whether an existing snapshot is of the volume that
+ * has the id now or of an earlier one; it compares the datasets.
  */
 #include "controller/snapshot.h"
 

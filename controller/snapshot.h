@@ -16,10 +16,13 @@ struct snapshot_owner {
 /* By id; fails as hosts_search does. */
 int snapshot_find(struct rpc_call *call, const char *snapshot_id, struct snapshot_owner *ret,
 		  struct error *err);
-/* The same; ERR_NOT_FOUND when nobody has it. */
+/* As above, but ERR_NOT_FOUND when no agent has it. */
 int snapshot_get(struct rpc_call *call, const char *snapshot_id, struct snapshot_owner *ret,
 		 struct error *err);
-/* By name, which all agents promise to this call when nobody has it; fails as hosts_claim does. */
+/*
+ * Search by name. When none is found all agents have promised the name to this call. Fails as
+ * hosts_claim does.
+ */
 int snapshot_claim(struct rpc_call *call, const char *name, struct snapshot_owner *ret,
 		   uint64_t *ret_claim, struct error *err);
 /* Destroy one that the agent has. */

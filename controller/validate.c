@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * ValidateVolumeCapabilities: whether a volume that exists is what somebody takes it for.
+ * ValidateVolumeCapabilities: whether an existing volume has the given capabilities.
  *
- * Invariant: what is confirmed is what was asked, word for word; anything else is an answer that
- * says why, not an error.
+ * Invariant: a confirmation repeats the request word for word; anything else is an answer with the
+ * reason, not an error.
  */
 #include <string.h>
 

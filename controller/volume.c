@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A volume that exists: describe it, delete it. Making one is create.c's, changing it change.c's,
- * giving it to a node publish.c's.
+ * An existing volume: describe it, delete it. create.c creates, change.c changes and publish.c
+ * publishes volumes.
  *
- * Invariant: a volume is described by what its dataset says, and in one way, whoever asks.
+ * Invariant: a volume is described from its dataset, and in one way for all callers.
  */
 #include "controller/volume.h"
 

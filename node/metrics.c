@@ -65,7 +65,7 @@ static void tell_pool(FILE *out, const char *dataset, const struct catalog_total
 		[OMITTED] = (double)(totals->n_volumes - totals->volumes.n),
 	};
 
-	/* what was never read is not told: a number that is not known is not zero */
+	/* A value that was never read is left out: an unknown number is not zero. */
 	for (size_t i = 0; i < (totals->read ? COUNT(pool) : READ + 1); i++) {
 		metric_head(&pool[i], out);
 		metric_sample(&pool[i], out, values[i], dataset);

@@ -12,9 +12,9 @@
 #include "common/options.h"
 #include "transport/tls_peer.h"
 
-/* Does each entry have a name? */
+/* Check that each entry has a name. */
 int allow_check_list(const struct option_list *allow, struct error *err);
-/* May somebody of these names call the service? -1: ERR_PERMISSION_DENIED names both. */
+/* Check whether a peer with these names may call the service. ERR_PERMISSION_DENIED names both. */
 int allow_check(const struct option_list *allow, const struct tls_names *names, const char *service,
 		struct error *err);
 

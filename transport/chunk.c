@@ -2,8 +2,8 @@
 /*
  * A queue of bytes that belong to others.
  *
- * Invariant: a chunk is out of the queue before its owner hears that it is gone, so that the owner
- * may fill it again and add it at once.
+ * Invariant: a chunk is out of the queue before gone() is called, so its owner may fill it again
+ * and queue it at once.
  */
 #include "transport/chunk.h"
 

@@ -2,7 +2,7 @@
 #ifndef ZCSI_CHUNK_H
 #define ZCSI_CHUNK_H
 
-/* Bytes on their way out, lent by whoever made them: a queue of pieces, given up in order. */
+/* Bytes to be sent, lent by their owners: a queue of chunks, returned in order. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The client: who waits for a connection, and what every call says at first and hears in the end.
- * How a connection is made is dial.c's, what travels on it client_stream.c's.
+ * The client: the calls that wait for a connection, and the first and last step of every call.
+ * dial.c makes the connection, client_stream.c uses it.
  *
- * serve() looks after those who wait, always at the top of the loop: what a connection reports from
- * inside HTTP/2 only has it run in the loop's next turn.
- * Invariant: outside serve(), the timer runs if and only if somebody waits.
+ * serve() serves the waiting calls, always at the top of the loop: a report of a connection from
+ * inside HTTP/2 only schedules it for the next turn. Invariant: outside serve(), the timer runs if
+ * and only if a call waits.
  */
 #include "transport/client_inside.h"
 
@@ -50,7 +50,7 @@ static bool is_hopeless(const struct client *client)
 	       now_ms() - client->dial.down_since >= client_limits(client)->wait_ms;
 }
 
-/* Somebody who has waited long enough, or has no reason to wait; or NULL. */
+/* Take out a call that waited long enough, or need not wait; NULL when there is none. */
 static struct client_waiter *take_late(struct client *client)
 {
 	bool hopeless = is_hopeless(client);
@@ -119,7 +119,7 @@ static void serve_soon(struct dial *dial)
 
 void client_wait(struct client *client, struct client_waiter *waiter)
 {
-	/* nobody has waited for the end of the pause, so nobody has seen whether it is back */
+	/* No call waited for the end of the pause, so whether the server is back is unknown. */
 	if (is_hopeless(client))
 		dial_hasten(&client->dial);
 	put(client, waiter);

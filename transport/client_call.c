@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The client's calls of one message each way: begun and finished on a thread that may block, with a
- * stream on the loop in between.
+ * The client's unary calls: begun and finished on a thread that may block, with a stream on the
+ * loop in between.
  *
  * Invariant: from client_begin until its semaphore is posted, once, a call has exactly one stream
- * or is about to have it; what its last stream heard is the call's outcome.
+ * or is about to have it; the outcome of its last stream is the call's.
  */
 #include <errno.h>
 #include <semaphore.h>

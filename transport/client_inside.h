@@ -7,7 +7,7 @@
 #include "transport/client.h"
 #include "transport/exchange.h"
 
-/* Somebody who wants to open a stream; embedded in a call. */
+/* A call that waits for a connection; embedded in a client_stream. */
 struct client_waiter {
 	/*
 	 * Once: open a stream on conn, which is pumped afterwards; or, when that is NULL, *err

@@ -2,9 +2,9 @@
 /*
  * The client's calls on the wire, unary ones too.
  *
- * A call ends for its owner when all that came is told, or at once when it is given up; its stream
- * ends when the connection says so. Either may be first. Invariant: the owner hears closed once,
- * from the loop and never from within what it called itself, but for rpc_stream_resume.
+ * A call ends for its owner when all messages are delivered, or at once when it is given up; its
+ * stream ends when the connection says so. Either may be first. Invariant: closed is called once,
+ * from the loop and never from within a function that the owner called, but for rpc_stream_resume.
  */
 #include "transport/client_stream.h"
 
@@ -103,7 +103,7 @@ static void on_broken(struct exchange *exchange, struct error *error)
 {
 	struct client_stream *stream = of_exchange(exchange);
 
-	/* a server may not compress what nobody asked it to (gRPC doc/compression.md) */
+	/* A server may not compress without being asked to (gRPC doc/compression.md). */
 	if (error->code == ERR_UNIMPLEMENTED)
 		error->code = ERR_INTERNAL;
 	fail_context(error, "the answer of '%s'", client_endpoint(stream->client));

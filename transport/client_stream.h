@@ -8,9 +8,9 @@
 #include "transport/stream.h"
 
 /*
- * Begin a call; loop thread only. method: "Watch" of the service, which the messages are of.
- * Nothing is told before this returns, and closed in any case. The call waits for a connection as
- * a unary one does (client.h), takes messages meanwhile, and is never repeated.
+ * Begin a call; loop thread only. method: "Watch" of the service, whose messages it has. No
+ * callback runs before this returns, and closed runs in any case. The call waits for a connection
+ * as a unary one does (client.h), takes messages meanwhile, and is never repeated.
  */
 struct rpc_stream *client_stream_begin(struct client *client,
 				       const ProtobufCServiceDescriptor *service,

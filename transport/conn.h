@@ -60,10 +60,7 @@ struct conn *conn_new(struct loop *loop, int fd, bool connecting, const struct c
  * outlive it.
  */
 void conn_secure(struct conn *conn, struct tls *tls, const char *host);
-/*
- * Returns the names in the peer's certificate, to be freed by the caller; NULL without TLS. Valid
- * once a stream is open.
- */
+/* Returns the names in the peer's certificate, to be freed; NULL without TLS or before a stream. */
 struct tls_names *conn_peer_names(const struct conn *conn);
 void *conn_owner(const struct conn *conn);
 bool conn_is_idle(const struct conn *conn); /* no streams */

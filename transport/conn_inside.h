@@ -63,10 +63,7 @@ nghttp2_session *conn_session_new(struct conn *conn);
 nghttp2_mem conn_memory(struct conn *conn);
 /* Give nghttp2 what was read. */
 void conn_feed(struct conn *conn, const uint8_t *bytes, size_t n);
-/*
- * Count n received bytes, or one event of a rate. A peer beyond its limit gets GOAWAY
- * (ENHANCE_YOUR_CALM).
- */
+/* Count n received bytes, or one event of a rate; beyond the limit the peer gets GOAWAY. */
 void conn_weigh(struct conn *conn, size_t n);
 void conn_count(struct conn *conn, struct rate *rate, unsigned most);
 /* The connection is over, for the first reason given. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * How a connection is left that has said all: we write no more, and what still comes is thrown away
- * until the peer has hung up, for a while.
+ * The end of a connection: nothing more is written, and what still arrives is discarded until the
+ * peer closes, for linger_ms at most.
  *
- * A socket that is closed with bytes in it that nobody read, or that are still to come, says
- * "reset" to the peer, which may then lose what it has not read itself: our GOAWAY, and with it
- * which of its calls it may safely repeat.
+ * Closing a socket with unread bytes sends a reset to the peer, which may then lose what it has not
+ * read: our GOAWAY, and with it which of its calls it may safely repeat.
  */
 #include "transport/conn_linger.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The memory of nghttp2. Some of its functions say when there is none, others are called where
- * nobody could be told: here it is noted for all of them, and the connection ends. What it asks for
- * follows from what a peer sends, so one peer too many is that peer's loss and not the process's.
+ * The memory of nghttp2. Some of its functions report that there is none, others have no way to. It
+ * is recorded here for all of them, and the connection ends. The amount follows from what a peer
+ * sends, so a peer too many costs that peer its connection and not the process its life.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A connection in figures.
+ * Facts about a connection for metrics and the log.
  *
- * Invariant: its words are few and its own, whatever the text of its problem says.
+ * Invariant: the outcome is one of a few words of ours, whatever the problem text says.
  */
 #include "transport/conn_stats.h"
 

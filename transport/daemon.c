@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A process that serves, from its first signal handler to its last.
+ * A serving process, from its first signal handler to its last.
  *
- * Invariant: the loop stops only when the server is drained, so a call that was accepted is
- * answered unless the process is killed or told to stop twice.
+ * Invariant: the loop stops only when the server is drained, so an accepted call is answered unless
+ * the process is killed or gets a second signal.
  */
 #include "transport/daemon.h"
 
@@ -71,7 +71,7 @@ void daemon_run(struct daemon *daemon)
 
 void daemon_fini(struct daemon *daemon, void (*after_handlers)(void *arg), void *arg)
 {
-	/* nobody watches them any more: they end us again */
+	/* The signals are not watched any more: their default action ends the process again. */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	monitor_free(daemon->monitor);

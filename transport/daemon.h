@@ -24,8 +24,8 @@ struct daemon {
 /* Ends in daemon_fini, also when it fails. Signals are watched from here on. */
 int daemon_init(struct daemon *daemon, unsigned n_workers, struct error *err);
 /*
- * Until a signal has ended it and every call has been answered. Before that all that it serves
- * listens, and systemd is told so.
+ * Serve until a signal ends it and every call is answered. All endpoints listen before, and systemd
+ * is notified.
  */
 void daemon_run(struct daemon *daemon);
 /* No handler runs any more when the workers and the server are gone; the loop goes last. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * How a client reaches its endpoint. An attempt takes one address after the other: the next when
- * one has failed, or beside it when it has not answered for a while; the first that answers is
- * taken. When all have failed there is a pause, which grows until one succeeds: until a connection
- * that was made is also used, for a server may accept it only to say goodbye. One that takes no new
- * streams is kept only for those it has, while another one is made.
+ * The client's way to its endpoint. An attempt tries one address after the other: the next one when
+ * one fails, or beside it when it has not answered for happy_eyeballs_ms; the first that answers is
+ * taken. When all have failed there is a pause, which doubles until a connection succeeds and is
+ * also used, since a server may accept one only to send GOAWAY. A connection that takes no new
+ * streams is kept for those it has, while another one is made.
  *
- * Invariant: link, when there is one, is in links and has not told that it is leaving, and none is
- * on its way.
+ * Invariant: link, when there is one, is in links and not leaving, and none is being made.
  */
 #include "transport/dial.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 

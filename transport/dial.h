@@ -56,7 +56,9 @@ int dial_prepare(struct dial *dial, struct error *err);
 struct conn *dial_conn(struct dial *dial);
 /* All addresses have failed, and it is too early to try again. */
 bool dial_pauses(const struct dial *dial);
-/* Somebody asks now: the pause may end after the shortest one, but for what took long to fail. */
+/*
+ * A call was made: the pause may end after the shortest one, unless the attempt took long to fail.
+ */
 void dial_hasten(struct dial *dial);
 
 /* For the role: owner of each connection is its dial_link. */

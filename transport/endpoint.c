@@ -207,7 +207,7 @@ static bool listener_lives(int connected)
 	       kill(listener.pid, 0) == 0 || errno != ESRCH;
 }
 
-/* A socket file where nobody lives was left by a daemon that died. */
+/* Remove a socket file that a dead daemon left. */
 static int remove_stale(const struct endpoint *endpoint, const struct address *address,
 			struct error *err)
 {

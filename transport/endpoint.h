@@ -44,9 +44,8 @@ bool address_is_local(const struct address *address);
 void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_SIZE]);
 
 /*
- * A listening, non-blocking socket. A unix socket is made mode 0600, its directory when only that
- * is missing; one that nobody listens on any more is replaced, a live one is
- * ERR_FAILED_PRECONDITION.
+ * Returns a listening, non-blocking socket. A unix socket has mode 0600; its directory is made when
+ * only that is missing. A stale socket is replaced; a live one is ERR_FAILED_PRECONDITION.
  */
 int endpoint_listen(const struct endpoint *endpoint, const struct address *address,
 		    struct error *err);

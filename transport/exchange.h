@@ -3,8 +3,8 @@
 #define ZCSI_EXCHANGE_H
 
 /*
- * The messages of a call, whichever kind and side: a stream's bytes become messages that are told
- * one by one, messages become its bytes. The transport's own view of struct rpc_stream.
+ * The messages of a call, of either kind and side: bytes of a stream become messages that are
+ * delivered one by one, and messages become bytes. The transport's own view of struct rpc_stream.
  */
 
 #include "transport/conn_stream.h"
@@ -22,7 +22,7 @@ struct exchange_side {
 	void (*finish)(struct exchange *exchange, const struct error *error);
 	/* The other side broke the rules of gRPC, or a limit. */
 	void (*broken)(struct exchange *exchange, struct error *error);
-	/* All is told. */
+	/* All messages were delivered. */
 	void (*ended)(struct exchange *exchange);
 	/* Do we wait for the rest of something? False and true for each new message. */
 	void (*waits)(struct exchange *exchange, bool waits);

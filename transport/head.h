@@ -61,8 +61,8 @@ int head_check_request(const struct head *head, int *ret_http_status, struct err
 void head_begin_trailers(struct head *head);
 
 /*
- * The outcome that a response's last block tells: 0 is OK, -1 fills *err, whose text holds the
- * grpc-message already, or is empty.
+ * The outcome in a response's last header block. Returns 0 for OK, else -1 with *err filled, whose
+ * text holds the grpc-message already, or is empty.
  */
 int head_outcome(const struct head *head, struct error *err);
 

@@ -2,8 +2,8 @@
 /*
  * The health service.
  *
- * The status of a service changes once, when the server is told to stop. Invariant: every open
- * Watch is in its server's list, so that it hears of it.
+ * The status of a service changes once, when the server starts to stop. Invariant: every open Watch
+ * is in its server's list, so that it gets the change.
  */
 #include "transport/health.h"
 

@@ -3,9 +3,8 @@
 #define ZCSI_HEALTH_H
 
 /*
- * grpc.health.v1 on every endpoint: a service that the endpoint has is SERVING until the server is
- * told to stop. What else a service needs is for itself to say: who restarts a daemon because a
- * pool is missing mends nothing.
+ * grpc.health.v1 on every endpoint: each service of the endpoint is SERVING until the server stops.
+ * Nothing else is reported: restarting a daemon does not bring a missing pool back.
  */
 
 #include "transport/service.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A small HTTP/1.1 server. Of a request its first line counts; the headers are only waited for,
- * and every answer ends its connection.
+ * A small HTTP/1.1 server. Only the first line of a request counts; the headers are read to their
+ * end, and every answer ends its connection.
  *
- * A visitor may be anybody who reaches the port, so everything is bounded: the bytes of a request,
- * the time from accept to close however slowly the bytes come, and the number of connections, of
- * which the oldest gives way. Invariant: a visit is in the waitlist from its first event to its
- * end, so its time runs out whatever it waits for.
+ * Anyone who reaches the port may connect, so everything is bounded: the bytes of a request, the
+ * time from accept to close however slowly bytes come, and the number of connections, of which the
+ * oldest is evicted. Invariant: a connection is in the waitlist from its first event to its end, so
+ * its time runs out whatever it waits for.
  */
 #include "transport/http.h"
 

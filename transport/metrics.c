@@ -3,8 +3,8 @@
  * The transport's counters and histograms: one table, and the events that move them.
  *
  * Invariant: a label's value is a method of ours, a code, a word or an endpoint of the command
- * line, so a peer cannot make a series. What is the case at the moment, rather than counted, is
- * told by who knows it: server_metrics.c, process.c and the daemon itself.
+ * line, so a peer cannot make a series. Present states, rather than counts, are written by
+ * server_metrics.c, process.c and the daemon itself.
  */
 #include "transport/metrics.h"
 

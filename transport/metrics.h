@@ -12,7 +12,7 @@
 
 #include "common/error.h"
 
-/* A call has ended; or was none, of no method that there is or of somebody who may not. */
+/* Count a call that ended, or one that was refused: unknown methods, callers without permission. */
 void metrics_call(const char *service, const char *method, enum error_code code, int64_t us);
 void metrics_refused(enum error_code code);
 /* A worker starts on a call: how long it has waited, and how much of that for its key. */

@@ -23,8 +23,9 @@ typedef void pump_done_fn(struct rpc_stream *stream, uint64_t bytes, const struc
 /* Until the end of the file. The stream goes on: to finish it is the caller's. */
 void pump_out(struct rpc_stream *stream, int fd, pump_done_fn *done);
 /*
- * All messages from here on, until the other side sends no more; begin while one is being told, or
- * while the stream is held. When it is done with an error, the messages are the caller's again.
+ * Write all messages from here on into fd, until the other side sends no more. Begin while a
+ * message is being delivered, or while the stream is paused. After an error the messages are the
+ * caller's again.
  */
 void pump_in(struct rpc_stream *stream, int fd, pump_done_fn *done);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Server reflection: a stream of questions, each answered before the next is heard.
+ * Server reflection: a stream of requests, each answered before the next is read.
  *
- * The two versions of the protocol differ in the name of their package alone, so their messages are
- * the same in memory as well, and v1's serve both. Invariant: an answer that finds no room waits,
- * and holds up the questions behind it.
+ * The two versions of the protocol differ in their package's name alone, so their messages are the
+ * same in memory, and v1's serve both. Invariant: an answer without room waits, and the requests
+ * behind it too.
  */
 #include "transport/reflection.h"
 

@@ -13,7 +13,6 @@
  * encoded. Which thread it runs on is its service's table's to say (transport/service.h).
  */
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <protobuf-c/protobuf-c.h>
@@ -33,9 +32,8 @@ struct rpc_target {
 
 struct rpc_call {
 	/* for handlers, read only */
-	void *app;             /* what server_listen was given */
-	int64_t deadline;      /* common/clock.h; NO_DEADLINE when the client set none */
-	atomic_bool cancelled; /* nobody waits for the answer any more */
+	void *app;        /* what server_listen was given */
+	int64_t deadline; /* common/clock.h; NO_DEADLINE when the client set none */
 	struct arena arena;
 
 	/* the handlers' own, NULL at first */

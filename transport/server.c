@@ -105,8 +105,8 @@ static void add_peer(struct listener *listener, int fd)
 }
 
 /*
- * A place for a new connection, if need be that of the oldest one without a call. Those that have
- * not begun make room for each other: whoever cannot show a certificate pushes nobody out who did.
+ * Make room for a new connection, if need be by closing the oldest one without a call. A connection
+ * before its handshake can only evict another one before its handshake.
  */
 static bool make_room(struct server *server)
 {

@@ -4,9 +4,9 @@
  * may block.
  *
  * A stream belongs to its connection, a call to its peer; either may end first. A call whose stream
- * is gone (reset, deadline passed) runs to its end and counts against its peer until then. One that
- * is answered is freed at once: its answer is the stream's.
- * Invariant: call->stream->call == call as long as somebody waits for the answer.
+ * is gone (reset, deadline passed) runs to its end and counts against its peer until then. An
+ * answered call is freed at once: its answer is the stream's. Invariant: call->stream->call == call
+ * as long as the answer is wanted.
  */
 #include "transport/server_stream.h"
 
@@ -63,12 +63,11 @@ bool server_call_withdraw(struct rpc_call *call)
 	return true;
 }
 
-/* Nobody waits any more; the call frees itself when it is done. */
+/* Detach a call whose answer is not wanted any more; it frees itself when it is done. */
 static void detach(struct rpc_call *call)
 {
 	call->stream->call = NULL;
 	call->stream = NULL;
-	atomic_store(&call->cancelled, true);
 }
 
 /* The call is over: failed is why, or NULL. */

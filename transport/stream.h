@@ -39,29 +39,29 @@ struct rpc_stream_events {
 	 */
 	void (*message)(struct rpc_stream *stream, const void *message);
 	void (*bytes)(struct rpc_stream *stream, const uint8_t *bytes, size_t n);
-	/* The other side sends no more. (A client hears of it by closed.) */
+	/* The other side sends no more. (On a client closed follows instead.) */
 	void (*ended)(struct rpc_stream *stream);
 	/* There is room again, after rpc_stream_send had none. */
 	void (*writable)(struct rpc_stream *stream);
 	/*
-	 * Last, once: the stream is freed when this returns. The outcome is what a server finished
-	 * with, or what its client heard; ERR_CANCELLED when the other side went away first.
+	 * Called last, once: the stream is freed when this returns. The outcome is the one that a
+	 * server finished with, or that its client received; ERR_CANCELLED when the other side went
+	 * away first.
 	 */
 	void (*closed)(struct rpc_stream *stream, const struct error *outcome);
 };
 
 struct rpc_stream {
 	const struct rpc_stream_events *events;
-	void *arg; /* theirs */
-	/* read only */
-	void *app;          /* what server_listen was given; a client's: NULL */
+	void *arg;          /* the events' own; all that follows is read only */
+	void *app;          /* server_listen's; NULL on a client */
 	int64_t deadline;   /* common/clock.h; passed, the transport finishes the call */
 	struct arena arena; /* as long as the stream */
 };
 
 /*
- * Send a message. False: too much waits already (limits.h: queued), it was not taken, and writable
- * will tell. What comes after rpc_stream_finish is dropped.
+ * Send a message. Returns false when it was not taken: too much waits already (limits.h: queued),
+ * and writable follows. Messages after rpc_stream_finish are dropped.
  */
 bool rpc_stream_send(struct rpc_stream *stream, const ProtobufCMessage *message);
 /*
@@ -71,8 +71,8 @@ bool rpc_stream_send(struct rpc_stream *stream, const ProtobufCMessage *message)
 void rpc_stream_finish(struct rpc_stream *stream, const struct error *error);
 
 /*
- * Hear no more messages for now: the other side can send until its window is full. Resumed, what
- * waits is told before rpc_stream_resume returns, closed too: the stream may be gone then.
+ * Pause delivery: the other side can send until its window is full. rpc_stream_resume delivers what
+ * waits before it returns, closed too: the stream may be gone then.
  */
 void rpc_stream_hold(struct rpc_stream *stream);
 void rpc_stream_resume(struct rpc_stream *stream);

@@ -167,7 +167,9 @@ static int load(const struct tls *tls, SSL_CTX **ret, struct error *err)
 	return 0;
 }
 
-/* A peer will say so too, but to whoever called, and later. */
+/*
+ * Warn about the dates of our certificate. A peer reports them too, but to its caller, and later.
+ */
 static void warn_of_dates(const struct tls *tls)
 {
 	char text[TLS_DATES_SIZE];

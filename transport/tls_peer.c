@@ -29,7 +29,7 @@ static bool is_printable(const char *text, size_t n)
 	return n > 0;
 }
 
-/* NULL: of a kind that names nobody here. */
+/* Returns a name's text; NULL for kinds that name no host or program here. */
 static char *name_text(const GENERAL_NAME *name)
 {
 	char text[INET6_ADDRSTRLEN];

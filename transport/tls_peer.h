@@ -37,7 +37,7 @@ struct tls_names {
 
 struct tls_names *tls_names_new(const X509 *cert);
 void tls_names_free(struct tls_names *names);
-/* "'a', 'b'", or "nobody": to be freed. */
+/* Returns "'a', 'b'", or "nobody" without a name; to be freed. */
 char *tls_names_text(const struct tls_names *names);
 
 #endif

@@ -273,7 +273,9 @@ unsigned tls_session_key_updates(struct tls_session *session)
 void tls_session_end(struct tls_session *session)
 {
 	ERR_clear_error();
-	/* during the handshake there is nothing to close, and after a failure nobody to tell */
+	/*
+	 * During the handshake there is nothing to close, and after a failure nothing can be sent.
+	 */
 	if (session->ready && !session->failed)
 		SSL_shutdown(session->ssl);
 }

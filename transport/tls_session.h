@@ -37,7 +37,7 @@ int tls_session_write(struct tls_session *session, const uint8_t *bytes, size_t 
 		      struct error *err);
 /* How often the peer changed its keys since this was asked last: each time costs us new ones. */
 unsigned tls_session_key_updates(struct tls_session *session);
-/* We write nothing more. What was lost can then be told from what was never sent. */
+/* Write nothing more. The peer can then tell lost data from data that was never sent. */
 void tls_session_end(struct tls_session *session);
 /* The socket ended: what that means, when nothing else was said before. */
 const char *tls_session_eof(const struct tls_session *session);

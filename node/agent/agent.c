@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi.v1.Agent, the part that reads: GetHost, GetDataset, ListDatasets; and what all handlers
- * share to answer and to doubt.
+ * zcsi.v1.Agent, the calls that read: GetHost, GetDataset, ListDatasets; and helpers of all
+ * handlers.
  *
- * Invariant: reads are the catalog's and run no program.
+ * Invariant: reads are answered by the catalog and run no program.
  */
 #include "node/agent/agent.h"
 
@@ -225,7 +225,7 @@ static int check_unmounted_there(const char *name, struct error *err)
 {
 	bool mounted = false;
 
-	/* zfs-fuse mounts a clone that nobody uses, and exports nothing. */
+	/* zfs-fuse mounts an unused clone, and exports nothing. */
 	if (zfs_is_the_kernels() && zfs_mounted(name, &mounted, err) < 0)
 		return -1;
 	if (!mounted)

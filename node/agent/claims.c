@@ -15,14 +15,14 @@
 #include "node/zfs/lock_file.h"
 
 /*
- * After a boot nothing is kept. Claims begin with the microsecond in which they were made, by the
- * controller's clock, which may be ahead of ours by as much as this. A controller whose clock is
- * behind hears of the floor.
+ * After a boot nothing is recorded. A claim begins with the microsecond in which it was made, by
+ * the controller's clock, which may be ahead of ours by this much. A controller whose clock is
+ * behind is answered with the floor.
  */
 #define AHEAD_MAX_US (60 * (uint64_t)1000000)
 #define RANDOM_BITS  12
 
-/* Not before the first question: then we have the lock, and nobody else promises. */
+/* Read the floor at the first question: the lock is held then, and no other process promises. */
 static void begin(struct claims *claims)
 {
 	uint64_t kept = lock_file_number();

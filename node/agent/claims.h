@@ -36,7 +36,7 @@ struct claims {
 /* Promise; or false and *ret_promised, when a later claim, or an equal one, was there before. Also
  * false when it cannot be kept. */
 bool claims_take(struct claims *claims, const char *id, uint64_t claim, uint64_t *ret_promised);
-/* Nobody has taken a later one since, and nothing was forgotten. */
+/* Returns true if no later claim was promised since, and no promise was forgotten. */
 bool claims_hold(struct claims *claims, const char *id, uint64_t claim);
 
 /*

@@ -136,8 +136,9 @@ static int adopt(struct rpc_call *call, const char *id, const char *name, struct
 }
 
 /*
- * ZFS makes it, finds no room for what it reserves, and takes it back. A reading in between has
- * seen it, and zfs-fuse leaves what somebody reads. What was there before is not ours to take.
+ * Destroy a half-made volume. ZFS creates a dataset, finds no room for its reservation, and
+ * destroys it again. A reading in between has listed it, and zfs-fuse keeps it while it is read. A
+ * dataset that existed before the call is left alone.
  */
 static void take_back(struct rpc_call *call, const char *id, time_t begun)
 {

@@ -2,9 +2,9 @@
 /*
  * zcsi.v1.Agent: SnapshotGroup, GetSnapshotGroup.
  *
- * Invariant: the members of a group are of one instant, because one `zfs snapshot` took them. So a
- * group that is partly there (a member was destroyed) is not completed, which would lie about the
- * instant, and not replaced, which would destroy what somebody may want: it is said.
+ * Invariant: the members of a group are of one instant, because one `zfs snapshot` took them. A
+ * group that lost a member is not completed, which would lie about the instant, and not replaced,
+ * which would destroy snapshots: it is reported.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #include "node/agent/agent.h"
 
 /*
- * The catalog's claim on what a dataset and its snapshots are the origin of: nothing is cloned of
- * it, and neither it nor a snapshot of it is destroyed or moved, while somebody else has the claim.
- * zfs_name may be that of a snapshot.
+ * Returns the key under which an origin is locked: while it is held nothing is cloned of the
+ * dataset, and neither it nor a snapshot of it is destroyed or renamed by another call. zfs_name
+ * may be that of a snapshot.
  */
 char *origin_key(struct arena *arena, const char *zfs_name);
 /* Find a snapshot by its id, and claim it; NOT_FOUND leaves nothing claimed. */

@@ -256,7 +256,7 @@ static int destroy_claimed(struct rpc_call *call, const char *zfs_name, const ch
 	if (zfs_destroy_snapshot(zfs_name, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return -1;
-		/* Somebody else has destroyed it, if the pool is there. */
+		/* Another tool destroyed it, if the pool is there. */
 		return agent_reread(call, zfs_name, err);
 	}
 	catalog_drop(node->catalog, zfs_name);

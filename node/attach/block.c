@@ -2,9 +2,9 @@
 /*
  * Devices, staged and published.
  *
- * Invariant: a device is read-only while its targets are. A mount that is read-only does not keep
- * anyone from writing to a device in it, so the device itself is told, each time before it is
- * published; what a killed daemon has told it holds nobody up.
+ * Invariant: a device is read-only while its targets are. A read-only mount does not keep a process
+ * from writing to a device in it, so the device itself is switched before each publication; a
+ * killed daemon's setting is thereby replaced.
  */
 #include "node/attach/block.h"
 

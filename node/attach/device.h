@@ -11,9 +11,9 @@
 #include "common/mem.h"
 
 /*
- * Open it for reading, with these flags besides, when udev has made its name: a descriptor. Waits
- * until the deadline or for DEVICE_WAIT_MS. ERR_FAILED_PRECONDITION: there are no such devices
- * here, or with O_EXCL somebody has it; ERR_UNAVAILABLE: it did not come.
+ * Open a device for reading, with these flags in addition, when udev has made its name. Returns a
+ * descriptor. Waits until the deadline or for DEVICE_WAIT_MS. ERR_FAILED_PRECONDITION when devices
+ * do not exist here, or with O_EXCL when it is in use; ERR_UNAVAILABLE when it did not appear.
  */
 int device_open(const char *dataset, int flags, int64_t deadline, struct error *err);
 

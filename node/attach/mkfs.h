@@ -10,8 +10,9 @@
 /* On a blank device. Runs a program, which refuses a device that is not blank or in use. */
 int mkfs_make(const struct format *format, const char *device, struct error *err);
 /*
- * A new UUID, for one that may be a copy of another: its journal is replayed, in a mount that
- * nobody sees, and programs do the rest. Some of them fail with status 0: look at the UUID.
+ * Give a filesystem a new UUID, since it may be a copy of another one. Its journal is replayed
+ * first, in a mount of a private namespace. Some of the programs fail with status 0: check the
+ * UUID.
  */
 int mkfs_renew(const struct format *format, const char *device, struct error *err);
 /* To the end of its device, online; nothing when it is there. mount: one that can be written to. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Mounting over NFS, by fsopen, fsconfig and fsmount (Linux 5.2) on an errand.
+ * Mounting over NFS, by fsopen, fsconfig and fsmount (Linux 5.2) in a bounded call.
  *
- * Invariant: until the server has answered there is no mount, and then it is one that is attached
- * nowhere, in the hands of whoever waits. An errand that comes back too late closes it and leaves
- * nothing behind, on this host or in the way of the next one.
+ * Invariant: until the server has answered there is no mount; then it is one that is attached
+ * nowhere, in the hands of the caller. A call that comes too late closes it and leaves nothing
+ * behind.
  */
 #include "node/attach/nfs.h"
 
@@ -24,7 +24,7 @@
 
 #define VERSION "vers=4.2"
 
-/* The errand's. */
+/* Arguments and result of the bounded call. */
 struct mounting {
 	char *source;
 	char **options;
@@ -115,7 +115,10 @@ static int set_all(int context, const struct mounting *mounting)
 	return 0;
 }
 
-/* The kernel resolves no names, and wants to be told which of our addresses the server sees. */
+/*
+ * Set the addresses: the kernel resolves no names, and needs the address of ours that the server
+ * sees.
+ */
 static int set_addresses(int context, const char *source, struct error *err)
 {
 	char server[ADDRESS_MAX], own[ADDRESS_MAX];

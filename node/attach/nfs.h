@@ -13,7 +13,7 @@
 
 #define NFS_MOUNT_MS 30000 /* what a server that works needs at the very most */
 
-/* "server:/share", as the kernel is told and as mountinfo says it; [] around an IPv6 address. */
+/* Returns "server:/share" as the kernel and mountinfo write it; [] around an IPv6 address. */
 char *nfs_source(struct arena *arena, const char *server, const char *share);
 
 /* For struct staging. ERR_UNAVAILABLE: no answer in time, and nothing will be mounted later. */

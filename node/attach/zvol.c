@@ -32,7 +32,7 @@ static int read_device(const char *dataset, int64_t deadline, struct probe *ret,
 	return device < 0 ? -1 : probe_read(device, ret, err);
 }
 
-/* Nobody else has it open for himself, nor do we when this returns. */
+/* Read the device. O_EXCL proves that no other process has it open, and is given up on return. */
 static int look(const char *dataset, int64_t deadline, struct probe *ret, struct error *err)
 {
 	int failed = read_device(dataset, deadline, ret, err);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The catalog: holdings under one mutex, and the questions that they answer.
+ * The catalog: the inventory under one mutex, and the questions that it answers.
  *
- * Invariant: nothing is said to be missing before the whole pool was read, nor while it cannot
- * be. How it comes to know is for catalog_read.c and catalog_names.c, and how it changes for
- * catalog_change.c.
+ * Invariant: nothing is reported as missing before the whole pool was read, nor while it cannot be
+ * read. thread.c and reread.c read the pool, change.c makes changes.
  */
 #include "node/catalog/catalog.h"
 

@@ -9,7 +9,7 @@
 #include "node/catalog/change.h"
 #include "node/catalog/journal.h"
 
-/* PROBLEM: it cannot be read, or a zfs is unfinished, which may yet change what was read. */
+/* PROBLEM: the pool cannot be read, or a zfs is hung, which may yet change what was read. */
 enum catalog_state { CATALOG_LOADING, CATALOG_READY, CATALOG_PROBLEM };
 
 struct catalog {
@@ -51,7 +51,7 @@ struct catalog {
 	size_t n_claims;
 };
 
-/* A zfs is unfinished: nothing is said of the pool before it has ended and all was read again. */
+/* Suspend answers because a zfs is hung, until it has ended and the whole pool was read again. */
 void catalog_suspend(void *catalog, const char *problem);
 
 /* All that follow, with the mutex. */

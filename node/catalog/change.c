@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Changes of the catalog: those that the agent makes, and those that it is told of.
+ * Changes of the catalog: those that the agent makes, and those that ZFS reports.
  *
- * Invariant: what the agent knows to be so is said at once, and what it does not (guids, sizes,
- * others' doings) is read again soon, a burst of changes in one program.
+ * Invariant: what the agent knows of its own change is visible at once. The rest (guids, sizes,
+ * changes by others) is read again soon, a burst of changes by one program.
  */
 #include <stdio.h>
 #include <stdlib.h>

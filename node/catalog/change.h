@@ -20,13 +20,18 @@ void catalog_move(struct catalog *catalog, const struct dataset *dataset, const 
 		  const struct snapshot_list *snapshots);
 
 /*
- * Somebody may have changed what has this name, and it is read again within a second: the parent,
- * a volume, a deleted one, or a snapshot of one.
+ * Mark a name as possibly changed, so that it is read again within a second: the parent, a volume,
+ * a trashed one, or a snapshot of one.
  */
 void catalog_mark_stale(struct catalog *catalog, const char *zfs_name);
-/* Somebody may have changed anything: all is read again, though not without a rest in between. */
+/*
+ * Anything may have changed: read the whole pool again soon, though not without a pause in between.
+ */
 void catalog_rescan_soon(struct catalog *catalog);
-/* From now on catalog_touch tells every change, or does not: all is read now, and later seldom. */
+/*
+ * Events of ZFS report every change from now on, or no longer do. The pool is read now, and from
+ * then on seldom, or often.
+ */
 void catalog_follow(struct catalog *catalog, bool told);
 
 /*

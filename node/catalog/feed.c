@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The feed: from the lines of `zpool events` to what the catalog has to read again.
+ * The feed: from the lines of `zpool events` to the names that the catalog reads again.
  *
- * Invariant: the catalog counts on being told only while the program runs, and reads all when it
- * has begun or ended. The kernel first tells what it still remembers, which is no news when nothing
- * was read yet. The program is not told which pool: of others' events it would tell nothing, not
- * even, until the next of ours, that it has lost some.
+ * Invariant: the catalog relies on events only while the program runs, and reads the whole pool
+ * when it has begun or ended. The kernel first reports old events, which are skipped until the pool
+ * was read. The program is not limited to our pool: it would then report a loss of events only with
+ * the next event of ours.
  */
 #include "node/catalog/feed.h"
 

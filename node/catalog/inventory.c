@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The holdings: seven indexes over two kinds of rows.
+ * The inventory: seven indexes over two kinds of rows.
  *
- * Invariant: each snapshot of `snapshots` has a dataset, and is in `taken`, in `names` when CSI
- * named it and in `groups` when it has a group; nothing else is there. Of two snapshots with one
- * id (a deleted volume and its successor, both snapshotted by another tool) the living volume's is
- * known and the other waits in the trash for a person.
+ * Invariant: each snapshot of `snapshots` has a dataset, and is in `snapshots_by_name`, in `names`
+ * when CSI named it and in `groups` when it has a group. Of two snapshots with one id (a deleted
+ * volume and its successor, both snapshotted by another tool) the living volume's is listed and the
+ * other waits in the trash for a person.
  */
 #include "node/catalog/inventory.h"
 

@@ -25,7 +25,7 @@ struct inventory {
 
 void inventory_init(struct inventory *inventory);
 void inventory_fini(struct inventory *inventory);
-/* All of a reading, into empty holdings. */
+/* Fill an empty inventory with all rows of a listing. */
 void inventory_fill(struct inventory *inventory, const char *parent, struct listing *listing);
 
 /* A dataset is put into the trash or not by its name. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The journal that keeps older readings from undoing changes, and the list of what to read again.
+ * The journal that keeps older readings from undoing changes, and the list of names to read again.
  *
- * Invariant: while somebody reads the pool, every change is in the journal, in order. What was
- * changed since a reading began may come out of it as it was before, so the reading's word on it
- * is not taken: a reading of all is followed by the changes since, a reading of one name gives way.
+ * Invariant: while the pool is read, every change is in the journal, in order. A name that was
+ * changed since a reading began may be listed in its old state, so the listing does not count for
+ * it: the changes are replayed on a reading of the whole pool, and a reading of one name is
+ * dropped.
  */
 #include <stdlib.h>
 #include <string.h>

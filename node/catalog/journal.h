@@ -22,12 +22,15 @@ struct target {
 	bool family;
 };
 
-/* Make a change and, while somebody reads, remember it; the change is handed over. */
+/* Make a change, and record it while the pool is read. The change is handed over. */
 void change_make(struct catalog *catalog, struct change change);
-/* Somebody begins to read: where the journal is; and has taken note of it. */
+/* Begin a reading: returns the present position in the journal; end it. */
 size_t change_mark(struct catalog *catalog);
 void change_unmark(struct catalog *catalog);
-/* Between two marks, this name was changed; or make all changes since one in other holdings. */
+/*
+ * Returns true if the name changed between two positions; replay all changes since one on another
+ * inventory.
+ */
 bool change_between(const struct catalog *catalog, size_t mark, size_t until, const char *zfs_name);
 void change_replay(const struct catalog *catalog, size_t mark, struct inventory *inventory);
 /* To be read again soon; and all that is, forgotten. */

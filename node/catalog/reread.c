@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * How the catalog reads by name: what somebody has changed, and a look at one name.
+ * Reading the pool by name: names that were changed, and a look at one name.
  *
- * Invariant: a dataset comes with its snapshots. One that was not known is read again with all of
- * them before either is put in; one that is not there any more takes them with it. The word of a
- * reading on what was changed since it began is not taken.
+ * Invariant: a dataset comes with its snapshots. One that was unknown is read again with all of
+ * them before either is put in; one that is gone takes them with it. A listing does not count for a
+ * name that was changed since the reading began.
  */
 #include <stdlib.h>
 #include <string.h>

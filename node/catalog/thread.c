@@ -44,7 +44,10 @@ static void set_state(struct catalog *catalog, enum catalog_state state, const c
 			 log_str("problem", problem));
 }
 
-/* Without the mutex. The guid is asked for first: it tells a missing pool from a missing parent. */
+/*
+ * Read the whole pool, without the mutex. The guid is read first: it tells a missing pool from a
+ * missing parent.
+ */
 static int read_pool(struct arena *arena, const char *parent, uint64_t *ret_guid,
 		     struct listing *ret, struct error *err)
 {
@@ -97,7 +100,7 @@ static void plan(struct catalog *catalog, bool failed, int64_t took)
 		if (next < catalog->rested)
 			next = catalog->rested;
 	}
-	/* Somebody may have asked for it while it read. */
+	/* A rescan may have been requested during the reading. */
 	catalog->due = earlier(catalog->due, next);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The catalog in figures.
+ * Totals of the catalog.
  *
- * Invariant: it takes what is in memory and waits for nothing but the mutex, so the loop may ask.
+ * Invariant: only memory is read and only the mutex waited for, so the loop may call it.
  */
 #include "node/catalog/totals.h"
 

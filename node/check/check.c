@@ -61,7 +61,7 @@ static void check_capabilities(struct check *check)
 	}
 }
 
-/* Stagings are shared too, with nobody but their targets. */
+/* A staging is a shared mount too, but only its targets are in its group. */
 static bool is_volume(const struct check *check, const struct mount *mount)
 {
 	const char *dataset = check->settings->dataset;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * csi.v1.Identity, and what csi.v1.Node says of the node itself.
+ * csi.v1.Identity, and the calls of csi.v1.Node that describe the node itself.
  *
- * Invariant: these answers depend on nothing but the command line. Probe is ready as soon as
- * anybody can ask: Nomad restarts a plugin that is not, and what is mounted must come off even
- * when the pool is gone.
+ * Invariant: these answers depend on the command line alone. Probe is ready as soon as the daemon
+ * listens: Nomad restarts a plugin that is not, and mounts must come off even when the pool is
+ * gone.
  */
 #include "common/volume/plugin.h"
 #include "node/host/node.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Exports by exportfs(8), and by a file in /etc/exports.d: whoever runs `exportfs -r`, as the start
- * of the NFS server and `zfs share` do, drops what is in no file. ZFS's property sharenfs would not
- * do: it exports by the mountpoint property, which volumes do not have, and each change of it tells
- * exportfs all the shares of the host again.
+ * Exports by exportfs(8), and by a file in /etc/exports.d: `exportfs -r`, which the start of the
+ * NFS server and `zfs share` run, drops an export that is in no file. ZFS's property sharenfs would
+ * not do: it exports by the mountpoint property, which volumes do not have, and each change of it
+ * exports all shares of the host again.
  *
- * Invariant: the file is written before exportfs is asked, so what is exported for long is in it;
- * other people's exports are neither read nor told again.
+ * Invariant: the file is written before exportfs runs, so a lasting export is in it. Exports of
+ * others are neither read nor repeated.
  */
 #include "node/export/exportfs.h"
 

@@ -12,7 +12,7 @@
 
 /* Returns true if the NFS server runs. */
 bool exportfs_serves(void);
-/* Returns the kernel's table of exports, whoever added them. In the arena. */
+/* Returns the kernel's table of exports. In the arena. */
 struct export_table exportfs_told(struct arena *arena);
 /*
  * Returns the exports below this parent that the server adds again at each of its starts. In the

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Volumes that this host exports: each is mounted at its share's path (node/record/share.h) and told to
- * exportfs.
+ * Exports of this host: each volume is mounted at its share's path (node/record/share.h) and
+ * exported by exportfs.
  *
- * Invariant: a path is mounted before it is exported and until it is not. What is below our folder
- * and no volume's is taken away by the healing.
+ * Invariant: a path is mounted before it is exported and until after it is not. Healing removes
+ * anything below our folder that belongs to no volume.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -44,7 +44,7 @@ static int check(const struct node *node, struct error *err)
 	return 0;
 }
 
-/* A client is led through these as nobody. */
+/* Make the folders above a share, which a client passes as the user nobody. */
 static void make_folders(struct arena *arena, const char *path)
 {
 	char *folder = arena_strdup(arena, path);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tables of exports. See export_table.h.
+ * Tables of exports. See table.h.
  *
- * Invariant: paths are of a volume's ZFS name and clients are addresses, which have no blank, no
- * quote and no bracket; so nothing is quoted, and what is quoted is not ours.
+ * Invariant: paths are made of a volume's ZFS name and clients are addresses, which have no blank,
+ * quote or bracket; so nothing is quoted, and a quoted entry is not ours.
  */
 #include "node/export/table.h"
 

@@ -3,8 +3,8 @@
 #define ZCSI_NODE_EXPORT_TABLE_H
 
 /*
- * Exports as exports(5) writes them, in files of ours and in the table of what exportfs(8) has told
- * the kernel: "<path> <client>(<options>)". Pure; what they make lives in the arena.
+ * Exports as exports(5) writes them, in our files and in the kernel's table: "<path>
+ * <client>(<options>)". Pure; results live in the arena.
  */
 
 #include <stdbool.h>

@@ -15,7 +15,10 @@
 
 #include "common/mem.h"
 
-/* For documentation (RFC 5737, RFC 3849): nobody has them, so the default route leads there. */
+/*
+ * Addresses for documentation (RFC 5737, RFC 3849): no host has them, so the default route leads
+ * there.
+ */
 static const char *const anybody[] = {"192.0.2.1", "2001:db8::1"};
 
 bool address_is(const char *text)

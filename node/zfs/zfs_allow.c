@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Delegated permissions, as zfs(8) lists them: a headline for each kind, and below it, indented, to
- * whom and what. The lists of what is above the dataset follow its own.
+ * Delegated permissions, as zfs(8) lists them: a headline for each kind, and below it, indented,
+ * the grantees and permissions. The lists of the dataset's ancestors follow its own.
  *
- * Invariant: only what holds for the dataset and for what is below it counts, of whichever of them
- * it was given on. What somebody has by making a dataset does not: others make some, too.
+ * Invariant: only permissions that hold for the dataset and its descendants count, on whichever of
+ * them they were given. Permissions that a user has by creating a dataset do not: others create
+ * some, too.
  */
 #include "node/zfs/zfs_allow.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Runs of zfs(8) and zpool(8), and what their words mean.
+ * Runs of zfs(8) and zpool(8), and the meaning of their error texts.
  *
- * Invariant: what zfs says becomes a code in one table, and here alone. The line that it is known
- * by is quoted; what zfs goes on to advise (-r, -R, -f) is not, nor what sudo warns of before. One
- * that does not end in time is not killed, but among the unfinished, and none is run beside it.
+ * Invariant: an error text of zfs becomes a code in one table, and here alone. The line that
+ * matched is quoted; the advice of zfs (-r, -R, -f) is not, nor are warnings of sudo before it. A
+ * process that does not end in time is not killed: it is hung, and no other one is run beside it.
  */
 #include "node/zfs/zfs_run.h"
 

@@ -6,6 +6,7 @@
 #include "tests/transport/scripted_server.h"
 
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -4,6 +4,8 @@
 
 /* zcsi.v1.Agent as a test wants it: methods that echo, fail, answer much, or wait for the test. */
 
+#include <stdatomic.h>
+
 #include "proto/agent.h"
 #include "tests/transport/looper.h"
 #include "transport/server.h"

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <netdb.h>
 #include <poll.h>
+#include <stdatomic.h>
 
 #define NAME   "two-addresses.test"
 #define FIRST  "127.0.0.2"

@@ -55,18 +55,15 @@ static inline int pool_make(struct pool *pool)
 /* zfs-fuse may call a pool busy for a moment after an unmount. */
 static inline int pool_destroy(struct pool *pool)
 {
-	int failed = 0;
+	int failed = pool->made;
 
-	for (int tries = 0; pool->made && tries < 50; tries++) {
+	for (int tries = 0; failed && tries < 50; tries++) {
 		failed = shell("zpool destroy %s 2>/dev/null", pool->name);
-		if (!failed)
-			break;
-		usleep(100000);
+		usleep(failed ? 100000 : 0);
 	}
 	return shell("rm -rf %s", pool->directory) || failed;
 }
-
-/* How often what is left to chance is tried: less on a host that is slower by PATIENCE. */
+/* Rounds of a random test: fewer on a host that is slower by PATIENCE. */
 static inline int rounds(int many)
 {
 	const char *patience = getenv("PATIENCE");
@@ -74,10 +71,10 @@ static inline int rounds(int many)
 	return patience ? many / atoi(patience) : many;
 }
 
-#define need_pool(pool)                                                                            \
-	do {                                                                                       \
-		need_root();                                                                       \
-		assert_true((pool)->made);                                                         \
-	} while (0)
+static inline void need_pool(const struct pool *pool)
+{
+	need_root();
+	assert_true(pool->made);
+}
 
 #endif
