@@ -144,7 +144,7 @@ $(addprefix $(BUILD)/tests/fuzz/fuzz_,tls handshake): $(BUILD)/tests/fuzz/creden
 
 names: $(NAMES) $(ECHO).h $(BULK).h
 
-test: all $(PICKED) $(if $(T),,$(FUZZERS)) ## units, transport, fuzz replay; no root, no pool; T=, K=
+test: all $(PICKED) $(if $(T),,$(FUZZERS)) ## units, transport, fuzz replay; no root, no pool
 	@ROOTLESS=1 tests/unit/run $(PICKED)
 	$(if $(T),,@tests/fuzz/replay $(FUZZERS))
 units: $(PICKED) $(FUZZERS)
@@ -295,7 +295,8 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z_.-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: compile_commands.json all names test units everything demo run run-clean packages check conformance nomad nomad-lab image \
+.PHONY: all names test units everything compile_commands.json demo run run-clean packages check \
+	conformance nomad nomad-lab image \
 	lab lab-tools lab-shell guests reboot lint format sanitize limits fuzz fuzzers soak bench \
 	bench-zfs bench-transport bench-hosts install clean help
 .SECONDARY:

@@ -2,9 +2,9 @@
 /*
  * Bounded calls. See bounded_call.h.
  *
- * Invariant: at most one thread per key, so a dead mount or server costs one thread however often it
- * is asked. The work belongs to the thread until the caller takes it back, which happens only while
- * the caller still waits.
+ * Invariant: at most one thread per key, so a dead mount or server costs one thread however often
+ * it is asked. The work belongs to the thread until the caller takes it back, which happens only
+ * while the caller still waits.
  */
 #include "common/bounded_call.h"
 

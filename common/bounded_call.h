@@ -3,8 +3,8 @@
 #define ZCSI_BOUNDED_CALL_H
 
 /*
- * A system call that may never return, as on a mount whose server is dead. A thread of its own makes
- * the call, and the caller waits for it until a deadline. Any thread.
+ * A system call that may never return, as on a mount whose server is dead. A thread of its own
+ * makes the call, and the caller waits for it until a deadline. Any thread.
  */
 
 #include <stdint.h>

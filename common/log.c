@@ -218,8 +218,9 @@ static void build(struct line *line, enum log_level level, const struct log_fiel
 }
 
 /*
- * False when the write would block. A pipe that polls writable has room for a line (pipe(7)), as long
- * as one thread at a time writes to it. O_NONBLOCK would belong to all processes that share stderr.
+ * Returns false when the write would block. A pipe that polls writable has room for a line
+ * (pipe(7)), as long as one thread at a time writes to it. O_NONBLOCK would hold for all processes
+ * that share stderr.
  */
 static bool write_line(const struct line *line)
 {

@@ -3,8 +3,8 @@
 #define ZCSI_LOG_H
 
 /*
- * The log: one line per event on stderr, logfmt or JSON, written by one write(2) so that lines of several
- * threads never mix:
+ * The log: one line per event on stderr, logfmt or JSON, written by one write(2) so that lines of
+ * several threads never mix:
  *
  *	log_info("listening", log_str("endpoint", "unix:///run/zcsi/node.sock"));
  *	-> time=2026-01-31T12:00:00.123Z level=info msg=listening endpoint=unix:///run/...

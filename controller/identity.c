@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * csi.v1.Identity of the controller. Everything is answered on the loop without asking an agent: an
- * agent that is away shows in the calls that need it, and must not get the controller restarted.
+ * csi.v1.Identity of the controller.
+ *
+ * Invariant: everything is answered on the loop without asking an agent. An agent that is away
+ * shows in the calls that need it, and must not get the controller restarted.
  */
 #include "common/volume/plugin.h"
 #include "controller/service.h"

@@ -14,8 +14,8 @@
 #include "node/host/node.h"
 
 struct mount_request {
-	uint64_t
-		attrs; /* node/mount/mount.h; an access mode that only reads has made it read-only */
+	/* MOUNT_ATTR_*; an access mode that only reads has made it read-only */
+	uint64_t attrs;
 	bool one_target;    /* the access mode allows no second target on this node */
 	const char *format; /* common/volume/format.h; "" is any that mounts */
 	const char *group;  /* volume_mount_group, or "" */

@@ -2,7 +2,8 @@
 /*
  * NodeStageVolume and NodeUnstageVolume: the volume at a staging path, and off it.
  *
- * Invariant: nothing is remembered between the calls but what mountinfo says (node/attach/staging.h).
+ * Invariant: nothing is remembered between the calls but what mountinfo says
+ * (node/attach/staging.h).
  */
 #include "common/volume/map.h"
 #include "common/volume/plugin.h"

@@ -86,7 +86,7 @@ static void report(const struct events *events, struct changed *changed)
 
 	if (!is_in_pool(events, events->name))
 		return;
-	/* A promoted clone takes the snapshots of another dataset, which the event does not name. */
+	/* A promoted clone takes snapshots of another dataset, which the event does not name. */
 	if (!*events->verb || !strcmp(events->verb, "promote")) {
 		changed->all = true;
 		return;

@@ -3,12 +3,11 @@
 #define ZCSI_NODE_ZFS_LOCK_FILE_H
 
 /*
- * The lock of a parent dataset on this host. zcsi-node holds it, and every zfs that it runs inherits
- * it until that zfs ends. So a zcsi-node that gets the lock knows that no zfs of an earlier one is
- * still running. The kernel releases the lock; the file stays. The file stores one number, which
- * survives a restart of zcsi-node but not a boot.
- *
- * One per process. Open it before the first zfs runs, and close it after the last.
+ * * The lock of a parent dataset on this host. zcsi-node holds it, and every zfs that it runs
+ * inherits it until that zfs ends. So a zcsi-node that gets the lock knows that no zfs of an
+ * earlier one is still running. The kernel releases the lock; the file stays. The file stores one
+ * number, which survives a restart of zcsi-node but not a boot. * One per process. Open it before
+ * the first zfs runs, and close it after the last.
  */
 
 #include <stdbool.h>

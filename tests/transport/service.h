@@ -75,7 +75,6 @@ HANDLER(resize_dataset, ResizeDataset)
 	KEYED(ResizeDataset, resize_dataset, id)
 
 RPC_SERVICE(test_service, zcsi__v1__agent__descriptor, TEST_METHODS);
-
 static const struct rpc_service *const services[] = {&test_service, NULL};
 
 #endif

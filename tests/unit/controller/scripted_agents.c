@@ -4,7 +4,8 @@
  * this file, once: programs of tests/unit are one source each.
  */
 #include "tests/unit/controller/scripted_methods.h"
-#include "tests/unit/controller/scripted_snapshots.c" /* NOLINT(bugprone-suspicious-include): as this one */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): as this one */
+#include "tests/unit/controller/scripted_snapshots.c"
 
 #include <stdlib.h>
 

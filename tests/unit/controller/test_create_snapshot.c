@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Snapshots over several agents: whose a name is, what a repeat answers, what is deleted. */
-#include "tests/unit/controller/scripted_agents.c" /* NOLINT(bugprone-suspicious-include): see there */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+#include "tests/unit/controller/scripted_agents.c"
 
 static struct error err;
 

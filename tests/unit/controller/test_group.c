@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Group snapshots over several agents: which volumes can be grouped, and what a group is. */
-#include "tests/unit/controller/scripted_agents.c" /* NOLINT(bugprone-suspicious-include): see there */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+#include "tests/unit/controller/scripted_agents.c"
 
 static struct error err;
 

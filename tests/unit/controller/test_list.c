@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* ListVolumes: the lists of several agents as one, in pages of any size. */
-#include "tests/unit/controller/scripted_agents.c" /* NOLINT(bugprone-suspicious-include): see there */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+#include "tests/unit/controller/scripted_agents.c"
 
 #define N_VOLUMES 2500
 

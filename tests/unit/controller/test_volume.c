@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Volumes over several agents: who is asked, what silence means, what a repeat answers. */
-#include "tests/unit/controller/scripted_agents.c" /* NOLINT(bugprone-suspicious-include): see there */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+#include "tests/unit/controller/scripted_agents.c"
 
 #include <limits.h>
 

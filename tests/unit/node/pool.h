@@ -8,8 +8,6 @@
  */
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 struct pool {
 	char name[32];
@@ -44,7 +42,8 @@ static inline int pool_make(struct pool *pool)
 	pool_name(pool);
 	if (geteuid() || shell("zpool list >/dev/null 2>&1"))
 		return 0;
-	if (shell("mkdir %s && truncate -s 256M %s && zpool create -m none -o cachefile=none %s %s >/dev/null && "
+	if (shell("mkdir %s && truncate -s 256M %s && "
+		  "zpool create -m none -o cachefile=none %s %s >/dev/null && "
 		  "zfs create -o mountpoint=none %s",
 		  pool->directory, pool->file, pool->name, pool->file, pool->parent))
 		return -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Volumes that exist, over several agents: what they are, how they change, what room is left. */
-#include "tests/unit/controller/scripted_agents.c" /* NOLINT(bugprone-suspicious-include): see there */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+#include "tests/unit/controller/scripted_agents.c"
 
 #define GIB ((int64_t)1 << 30)
 
