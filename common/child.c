@@ -143,7 +143,7 @@ static int reap(int pidfd)
 	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED) < 0)
 		if (errno != EINTR)
 			return -1;
-	return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+	return info.si_code == CLD_EXITED ? info.si_status : CHILD_SIGNALLED + info.si_status;
 }
 
 static bool ends_within(const struct child *child, int ms)
@@ -183,5 +183,5 @@ int child_kill(struct child *child)
 		child->pidfd = -1;
 		pthread_detach(thread);
 	}
-	return 128 + SIGKILL;
+	return CHILD_SIGNALLED + SIGKILL;
 }

@@ -19,6 +19,9 @@ struct child {
 	int out, error; /* our ends of the pipes at its stdout and stderr; -1 once closed */
 };
 
+/* Greater than any exit status: zfs exits with 255 when it cannot load a key. */
+#define CHILD_SIGNALLED 256
+
 #define CHILD_NONE                                                                                 \
 	{                                                                                          \
 		.pidfd = -1, .out = -1, .error = -1                                                \
@@ -30,8 +33,16 @@ struct child {
  */
 int child_start(struct child *child, const char *const *argv, int in, int keep, struct error *err);
 bool child_has_ended(const struct child *child);
-/* Waits for its end: the exit status, 128 + signal when one ended it; -1 with errno. */
+/*
+ * Wait for the end of the child. Returns its status: the exit status, or CHILD_SIGNALLED plus the
+ * number of the signal that ended it. Returns -1 with errno on failure.
+ */
 int child_reap(struct child *child);
+/* Returns the signal that a status reports, or 0 if the program exited by itself. */
+static inline int child_signal(int status)
+{
+	return status > CHILD_SIGNALLED ? status - CHILD_SIGNALLED : 0;
+}
 /*
  * Kill the child's process group with SIGKILL and wait for it, a second at most. Returns as
  * child_reap does.

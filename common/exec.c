@@ -182,13 +182,14 @@ static int give_up(const struct exec *exec, struct run *run, const struct error 
 
 static void log_run(const char *const *argv, int status, int64_t milliseconds)
 {
+	const int signal = child_signal(status);
 	char line[1024] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; argv[i] && used < sizeof(line); i++)
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", i ? " " : "",
 					 argv[i]);
-	log_debug("exec", log_str("argv", line), log_int("status", status),
+	log_debug("exec", log_str("argv", line), log_int(signal ? "signal" : "status", signal ? signal : status),
 		  log_int("ms", milliseconds));
 }
 

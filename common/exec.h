@@ -27,7 +27,7 @@ struct exec {
 #define EXEC_OUTPUT_MAX ((size_t)64 << 20)
 
 struct exec_result {
-	int status;  /* exit status; 128 + signal when one ended it */
+	int status;  /* as child_reap returns it (common/child.h) */
 	char *out;   /* stdout, NUL-terminated, whole */
 	char *error; /* stderr, NUL-terminated, its first 4 KiB, trailing newline removed */
 };

@@ -138,8 +138,10 @@ int follow_lines(struct follow *follow, int stop, void (*line)(void *arg, const 
 		follow_end(follow);
 		return how > 0 ? 0 : -1;
 	}
-	fail(err, ERR_UNAVAILABLE, "'%s' ended with status %d: %.*s", follow->name,
-	     child_reap(&follow->child), (int)strcspn(said, "\n"), said);
+	const int status = child_reap(&follow->child), signal = child_signal(status);
+	fail(err, ERR_UNAVAILABLE, "'%s' ended with %s %d: %.*s", follow->name,
+	     signal ? "signal" : "status", signal ? signal : status, (int)strcspn(said, "\n"),
+	     said);
 	close_all(follow);
 	return -1;
 }

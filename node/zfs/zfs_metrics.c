@@ -6,6 +6,7 @@
  */
 #include "node/zfs/zfs_metrics.h"
 
+#include "common/child.h"
 #include "common/metrics.h"
 
 static struct metric runs =
@@ -20,7 +21,7 @@ static const char *outcome_of(enum error_code code, int status)
 {
 	if (code != ERR_OK)
 		return code == ERR_UNAVAILABLE ? "timeout" : "not_run";
-	if (status > 128)
+	if (child_signal(status))
 		return "killed";
 	return status == 0 ? "ok" : "refused";
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/child.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "node/zfs/argv.h"
@@ -21,7 +22,6 @@
 #include "node/zfs/hung.h"
 #include "node/zfs/zfs_metrics.h"
 
-#define SIGNALLED  128 /* an exit status above it: the number of a signal (common/exec.h) */
 #define NO_PROGRAM "install zfsutils-linux, or zfs-fuse where there is no kernel ZFS"
 
 /* The first row whose words zfs said decides, so the longer words come first. */
@@ -128,13 +128,14 @@ static int fail_lost(const char *const *argv, const char *said, struct error *er
 
 static int judge(const char *const *argv, const struct exec_result *result, struct error *err)
 {
+	const int signal = child_signal(result->status);
+
 	if (ssh_server() && result->status > SSH_LOST)
 		return fail_lost(argv, result->error, err);
-	/* A signal ended it: its output and its error text may cover a part of the request only. */
-	if (result->status > SIGNALLED)
+	/* If a signal ended it, its output and its error text may cover a part of the request. */
+	if (signal)
 		return fail(err, ERR_UNAVAILABLE, "'%s %s' was ended by signal %d (%s); try again",
-			    argv[0], argv[1], result->status - SIGNALLED,
-			    strsignal(result->status - SIGNALLED));
+			    argv[0], argv[1], signal, strsignal(signal));
 	if (result->status)
 		return zfs_fail(*result->error ? result->error : "nothing, and failed", err);
 	return 0;

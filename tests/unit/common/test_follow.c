@@ -73,7 +73,7 @@ static void why_it_ended_is_said(void **state)
 	assert_int_equal(run("head -c 100000 /dev/zero | tr '\\0' e >&2; echo out", &seen), -1);
 	assert_string_equal(seen.all, "out|");
 	assert_int_equal(run("kill -KILL $$", &seen), -1);
-	assert_string_equal(err.text, "'sh' ended with status 137: ");
+	assert_string_equal(err.text, "'sh' ended with signal 9: ");
 }
 
 static void a_long_line_is_cut(void **state)

@@ -113,6 +113,18 @@ static void a_killed_zfs_says_nothing_about_the_pool(void **state)
 	assert_non_null(strstr(err.text, "signal 9 (Killed)"));
 }
 
+/* zfs load-key exits with 255, which a shell would also report for signal 127. */
+static void an_exit_status_is_no_signal(void **state)
+{
+	const char *const argv[] = {
+		"sh", "-c", "echo 'Key load error: Incorrect key provided.' >&2; exit 255", NULL};
+	struct error err;
+
+	(void)state;
+	assert_int_equal(zfs_run_once(&(struct exec){.argv = argv}, NULL, &err), -1);
+	assert_int_equal(err.code, ERR_UNAUTHENTICATED);
+}
+
 static void create_set_list_destroy(void **state)
 {
 	const struct zfs_properties changes = {
@@ -269,6 +281,7 @@ int main(void)
 		cmocka_unit_test(words_become_codes),
 		cmocka_unit_test(the_line_that_says_it_is_quoted),
 		cmocka_unit_test(a_killed_zfs_says_nothing_about_the_pool),
+		cmocka_unit_test(an_exit_status_is_no_signal),
 		cmocka_unit_test(create_set_list_destroy),
 		cmocka_unit_test(snapshots_keep_their_dataset),
 		cmocka_unit_test(snapshots_go_when_nobody_needs_them),
