@@ -58,7 +58,7 @@ static void unlink_running(const struct running *running)
 /* Returns false when the caller has timed out. */
 static bool finish(struct running *running)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+	scoped_lock(&mutex);
 
 	if (running->abandoned)
 		return false;
@@ -72,7 +72,7 @@ static bool finish(struct running *running)
 static void finish_late(struct running *running)
 {
 	running->call.discard(running->call.work);
-	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+	scoped_lock(&mutex);
 
 	unlink_running(running);
 	free_running(running);

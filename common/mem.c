@@ -75,6 +75,11 @@ void mem_cleanup_fclose(FILE **file)
 		fclose(*file);
 }
 
+void mem_cleanup_unlock(pthread_mutex_t **mutex)
+{
+	pthread_mutex_unlock(*mutex);
+}
+
 struct arena_owned {
 	struct arena_owned *next;
 	void (*release)(void *what);

@@ -4,8 +4,8 @@
 
 /*
  * Memory and scopes. The scope owns what it declares with auto_*, and hands it over with steal_*.
- * Everything that belongs to one call lives in the call's arena and is freed with it. Running out
- * of memory aborts: what a peer may ask for is capped before it gets here.
+ * All memory of a call is in the call's arena and is freed with it. Running out of memory aborts:
+ * the sizes that a peer may ask for are bounded before.
  */
 
 #include <pthread.h>
@@ -18,22 +18,21 @@
 #define auto_free                         __attribute__((cleanup(mem_cleanup_free)))
 #define auto_close                        __attribute__((cleanup(mem_cleanup_close)))
 #define auto_fclose                       __attribute__((cleanup(mem_cleanup_fclose)))
-/* auto_unlock pthread_mutex_t *held = lock_take(&mutex); */
+/* auto_arena struct arena arena = {.cap = SIZE_MAX}; */
+#define auto_arena                        __attribute__((cleanup(arena_fini)))
 #define auto_unlock                       __attribute__((cleanup(mem_cleanup_unlock), unused))
+/* Hold a mutex until the end of the scope. */
+#define scoped_lock(mutex)                auto_unlock pthread_mutex_t *held_ = lock_take(mutex)
 
 void mem_cleanup_free(void *pointer_to_pointer);
 void mem_cleanup_close(const int *fd);
 void mem_cleanup_fclose(FILE **file);
+void mem_cleanup_unlock(pthread_mutex_t **mutex);
 
 static inline pthread_mutex_t *lock_take(pthread_mutex_t *mutex)
 {
 	pthread_mutex_lock(mutex);
 	return mutex;
-}
-
-static inline void mem_cleanup_unlock(pthread_mutex_t **mutex)
-{
-	pthread_mutex_unlock(*mutex);
 }
 
 /* Take the value out of a scope's variable, leaving it nothing to clean up. */

@@ -113,7 +113,7 @@ static bool renew(struct agent_watcher *watch)
 
 static bool everybody_is_up(struct roster *roster)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	scoped_lock(&roster->lock);
 
 	for (size_t i = 0; i < roster->named->n; i++) {
 		if (!roster->named->list[i]->state.up)

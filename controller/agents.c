@@ -134,7 +134,7 @@ struct view {
 static struct view look_at(struct rpc_call *call, const struct agent *agent)
 {
 	struct agents *agents = call->app;
-	auto_unlock pthread_mutex_t *held = lock_take(&agents->roster.lock);
+	scoped_lock(&agents->roster.lock);
 	const struct agent_state *state = &agent->state;
 
 	return (struct view){.down = state->asked && !state->up,

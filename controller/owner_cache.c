@@ -19,7 +19,7 @@ static uint64_t hash_of(const char *id)
 const struct agent *owner_cache_get(struct owner_cache *owner_cache, const char *id, unsigned epoch)
 {
 	uint64_t hash = hash_of(id);
-	auto_unlock pthread_mutex_t *held = lock_take(&owner_cache->lock);
+	scoped_lock(&owner_cache->lock);
 	const struct memory *memory = &owner_cache->list[hash % RECALL_MAX];
 
 	return memory->id == hash && memory->epoch == epoch ? memory->agent : NULL;
@@ -29,7 +29,7 @@ void owner_cache_put(struct owner_cache *owner_cache, const char *id, unsigned e
 		     const struct agent *agent)
 {
 	uint64_t hash = hash_of(id);
-	auto_unlock pthread_mutex_t *held = lock_take(&owner_cache->lock);
+	scoped_lock(&owner_cache->lock);
 
 	owner_cache->list[hash % RECALL_MAX] = (struct memory){hash, epoch, agent};
 }

@@ -135,7 +135,7 @@ static int fail_changed(const struct agent *agent, const GetHostResponse *says, 
 int rollcall_recognise(struct roster *roster, const struct agent *agent,
 		       const GetHostResponse *says, struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	scoped_lock(&roster->lock);
 
 	return is_same(&agent->state, says) ? 0 : fail_changed(agent, says, err);
 }
@@ -228,9 +228,8 @@ bool rollcall(struct roster *roster, int64_t lost_after)
 {
 	struct agent_set *set = roster_take(roster);
 	bool changed = false;
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
-	arena_init(&arena, SIZE_MAX);
 	struct answered *list = arena_alloc(&arena, (set->n + 1) * sizeof(*list));
 	int64_t before = wall_us();
 	size_t n = ask(&arena, set, list);
@@ -247,7 +246,6 @@ bool rollcall(struct roster *roster, int64_t lost_after)
 	}
 	judge(list, n);
 	pthread_mutex_unlock(&roster->lock);
-	arena_fini(&arena);
 	roster_put(roster, set);
 	return changed;
 }

@@ -115,7 +115,7 @@ static struct agent *agent_new(const struct roster *roster, const char *endpoint
 
 int roster_name(struct roster *roster, const char *const *endpoints, size_t n, struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	scoped_lock(&roster->lock);
 	struct agent_set *set = new_set(n);
 
 	for (size_t i = 0; i < n; i++) {
@@ -134,7 +134,7 @@ int roster_name(struct roster *roster, const char *const *endpoints, size_t n, s
 
 struct agent_set *roster_take(struct roster *roster)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	scoped_lock(&roster->lock);
 
 	roster->named->n_users++;
 	return roster->named;
@@ -142,14 +142,14 @@ struct agent_set *roster_take(struct roster *roster)
 
 void roster_put(struct roster *roster, struct agent_set *set)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	scoped_lock(&roster->lock);
 
 	release(roster, set);
 }
 
 void roster_open(struct roster *roster)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	scoped_lock(&roster->lock);
 	struct agent_set *set = new_set(roster->named->n);
 
 	for (size_t i = 0; i < roster->named->n; i++) {
@@ -189,7 +189,7 @@ const struct pin *roster_pin(struct roster *roster, struct rpc_call *call)
 	if (pin)
 		return pin;
 	pin = arena_alloc(&call->arena, sizeof(*pin));
-	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	scoped_lock(&roster->lock);
 	wait_until_open(roster, call->deadline);
 	roster->asked->n_users++;
 	*pin = (struct pin){roster, roster->asked, roster->epoch};

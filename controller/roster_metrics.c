@@ -71,7 +71,7 @@ static void write_info(const struct agent_set *set, FILE *out)
 
 void roster_metrics(struct roster *roster, FILE *out)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&roster->lock);
+	scoped_lock(&roster->lock);
 	const struct agent_set *set = roster->named;
 	size_t n_up = 0;
 

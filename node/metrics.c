@@ -89,28 +89,24 @@ void node_metrics(void *arg, FILE *out)
 {
 	const struct node *node = arg;
 	struct catalog_totals totals;
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
 	zfs_metrics_write(out);
 	if (!node->catalog)
 		return;
-	arena_init(&arena, SIZE_MAX);
 	catalog_totals(node->catalog, &arena, VOLUMES_MAX, &totals);
 	tell_pool(out, catalog_parent(node->catalog), &totals);
 	tell_volumes(out, &totals.volumes);
-	arena_fini(&arena);
 }
 
 int node_ready(void *arg, struct error *err)
 {
 	const struct node *node = arg;
 	struct catalog_pool state = {.problem = ""};
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
-	arena_init(&arena, SIZE_MAX);
 	if (node->catalog)
 		catalog_pool(node->catalog, &arena, &state);
 	int result = *state.problem ? fail(err, ERR_UNAVAILABLE, "%s", state.problem) : 0;
-	arena_fini(&arena);
 	return result;
 }

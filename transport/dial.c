@@ -56,7 +56,7 @@ int dial_prepare(struct dial *dial, struct error *err)
 				    "loopback address, or say --insecure",
 				    dial->endpoint.text);
 	}
-	auto_unlock pthread_mutex_t *held = lock_take(&dial->lock);
+	scoped_lock(&dial->lock);
 	dial->found = found;
 	return 0;
 }
@@ -148,7 +148,7 @@ static void attempt(struct dial *dial)
 	struct error err;
 
 	if (is_time(dial) && dial->n_tried == 0) {
-		auto_unlock pthread_mutex_t *held = lock_take(&dial->lock);
+		scoped_lock(&dial->lock);
 		*addresses = dial->found;
 		dial->began = now_ms();
 	}

@@ -42,7 +42,7 @@ struct loop_timer {
 
 static struct loop_task *take_all(struct loop *loop)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&loop->lock);
+	scoped_lock(&loop->lock);
 	struct loop_task *tasks = loop->first;
 
 	loop->first = NULL;
@@ -65,7 +65,7 @@ static void on_mailbox(evutil_socket_t fd, short what, void *arg)
 
 void loop_post(struct loop *loop, struct loop_task *task)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&loop->lock);
+	scoped_lock(&loop->lock);
 
 	task->next = NULL;
 	if (!loop->first)

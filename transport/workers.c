@@ -63,7 +63,7 @@ static void make_ready(struct workers *workers, struct work *work)
 static void hand_out(void *arg)
 {
 	struct workers *workers = arg;
-	auto_unlock pthread_mutex_t *held = lock_take(&workers->lock);
+	scoped_lock(&workers->lock);
 
 	*workers->last = workers->ready;
 	workers->last = workers->last_ready;
@@ -98,7 +98,7 @@ static void on_ran(struct loop_task *task)
 
 static struct work *next_ready(struct workers *workers)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&workers->lock);
+	scoped_lock(&workers->lock);
 
 	while (!workers->first && !workers->stopping)
 		pthread_cond_wait(&workers->wake, &workers->lock);

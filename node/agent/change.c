@@ -49,15 +49,18 @@ static int set_published(struct rpc_call *call, struct dataset *dataset,
 static int admit(struct rpc_call *call, struct dataset *dataset,
 		 const struct publication_list *list, const char *node_id, struct error *err)
 {
-	static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 	const struct node *node = call->app;
 
 	if (!node->max_volumes)
 		return set_published(call, dataset, list, err);
-	auto_unlock pthread_mutex_t *held = lock_take(&counting);
-	if (publish_limit_check(call, node_id, err) < 0)
+	const char *key = arena_printf(&call->arena, "volumes of node %s", node_id);
+	if (catalog_lock_key(node->catalog, call->deadline, key, err) < 0)
 		return -1;
-	return set_published(call, dataset, list, err);
+	int failed = publish_limit_check(call, node_id, err);
+	if (!failed)
+		failed = set_published(call, dataset, list, err);
+	catalog_unlock_key(node->catalog, key);
+	return failed;
 }
 
 static const char *decimal(struct arena *arena, int64_t n)
@@ -234,7 +237,7 @@ static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
 
 static int export(struct rpc_call *call, const struct dataset *dataset, struct error *err)
 {
-	if (exports_apply(&call->arena, call->app, dataset, err) < 0)
+	if (exports_apply(&call->arena, call->app, dataset, call->deadline, err) < 0)
 		return fail_context(err, "the exports of volume '%s' are not changed", dataset->id);
 	return 0;
 }

@@ -70,7 +70,7 @@ static struct promise *put(struct claims *claims, uint64_t id)
 
 bool claims_take(struct claims *claims, const char *id, uint64_t claim, uint64_t *ret_promised)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&claims->lock);
+	scoped_lock(&claims->lock);
 	uint64_t hash = hash_of(id);
 	struct promise *promise = find(claims, hash);
 
@@ -87,7 +87,7 @@ bool claims_take(struct claims *claims, const char *id, uint64_t claim, uint64_t
 
 bool claims_hold(struct claims *claims, const char *id, uint64_t claim)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&claims->lock);
+	scoped_lock(&claims->lock);
 	const struct promise *promise = find(claims, hash_of(id));
 
 	return promise && promise->claim == claim;

@@ -30,17 +30,15 @@ static int count_page(struct rpc_call *call, char after[DATASET_ID_MAX + 1], con
 {
 	const struct node *node = call->app;
 	struct dataset_list page;
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	int result;
 
-	arena_init(&arena, SIZE_MAX);
 	result = catalog_page(node->catalog, call->deadline, &arena, after, AGENT_PAGE_MAX, &page,
 			      ret_more, err);
 	for (size_t i = 0; !result && i < page.n; i++) {
 		*count += is_published_to(&arena, page.rows[i], node_id);
 		snprintf(after, DATASET_ID_MAX + 1, "%s", page.rows[i]->id);
 	}
-	arena_fini(&arena);
 	return result;
 }
 

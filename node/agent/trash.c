@@ -110,7 +110,7 @@ static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, 
 	struct dataset *dataset =
 		agent_prove(&call->arena, catalog_parent(node->catalog), known, &children, err);
 	if (!dataset || check_unpublished(&call->arena, dataset, err) < 0 ||
-	    exports_apply(&call->arena, node, dataset, err) < 0 ||
+	    exports_apply(&call->arena, node, dataset, call->deadline, err) < 0 ||
 	    agent_check_unmounted(&call->arena, dataset->name, err) < 0 ||
 	    check_childless(dataset->name, children, err) < 0)
 		return -1;
@@ -241,10 +241,9 @@ void trash_reap(struct catalog *catalog, void *arg)
 {
 	const struct node *node = arg;
 	struct dataset_list trashed;
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	char **origins;
 
-	arena_init(&arena, SIZE_MAX);
 	size_t n = catalog_take_origins(catalog, &arena, &origins);
 	for (size_t i = 0; i < n; i++)
 		reap_origin(catalog, &arena, origins[i]);
@@ -255,5 +254,4 @@ void trash_reap(struct catalog *catalog, void *arg)
 		    (!row->deleted || time(NULL) >= row->deleted + node->trash_ttl))
 			reap_dataset(catalog, &arena, row, node->trash_ttl);
 	}
-	arena_fini(&arena);
 }

@@ -91,7 +91,7 @@ void catalog_free(struct catalog *catalog)
 
 void catalog_rescan(struct catalog *catalog)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	catalog->due = 0;
 	pthread_cond_broadcast(&catalog->changed);
@@ -117,7 +117,7 @@ int catalog_ready(struct catalog *catalog, int64_t deadline, struct error *err)
 
 int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 	uint64_t wanted = catalog->readings_begun + 1;
 
 	deadline = bounded(deadline);
@@ -133,7 +133,7 @@ int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err
 int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,
 		struct dataset **ret, struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
@@ -148,7 +148,7 @@ int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, 
 int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,
 		     struct snapshot **ret, struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
@@ -163,7 +163,7 @@ int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *ar
 int catalog_snapshot_named(struct catalog *catalog, int64_t deadline, struct arena *arena,
 			   const char *name, struct snapshot **ret, struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
@@ -178,7 +178,7 @@ int catalog_snapshot_named(struct catalog *catalog, int64_t deadline, struct are
 int catalog_group(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *group,
 		  struct snapshot_list *ret, struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
@@ -192,7 +192,7 @@ int catalog_group(struct catalog *catalog, int64_t deadline, struct arena *arena
 int catalog_page(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *after,
 		 size_t max, struct dataset_list *ret, bool *ret_more, struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 	const struct index *index = &catalog->inventory.datasets;
 
 	if (catalog_ready(catalog, deadline, err) < 0)
@@ -211,7 +211,7 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 		      const struct snapshot_query *query, struct snapshot_list *ret, bool *ret_more,
 		      struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
@@ -221,7 +221,7 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 
 void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_pool *ret)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	*ret = (struct catalog_pool){.guid = catalog->pool_guid,
 				     .available = catalog->available,

@@ -13,7 +13,7 @@
 
 void catalog_put(struct catalog *catalog, const struct dataset *dataset)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	change_make(catalog, (struct change){.dataset = dataset_dup(dataset)});
 	change_stale(catalog, dataset->name, false);
@@ -21,7 +21,7 @@ void catalog_put(struct catalog *catalog, const struct dataset *dataset)
 
 void catalog_put_snapshot(struct catalog *catalog, const struct snapshot *snapshot)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	change_make(catalog, (struct change){.snapshot = snapshot_dup(snapshot)});
 	change_stale(catalog, snapshot->zfs_name, false);
@@ -29,7 +29,7 @@ void catalog_put_snapshot(struct catalog *catalog, const struct snapshot *snapsh
 
 void catalog_drop(struct catalog *catalog, const char *zfs_name)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	change_make(catalog, (struct change){.zfs_name = mem_strdup(zfs_name)});
 	change_stale(catalog, zfs_name, false);
@@ -38,7 +38,7 @@ void catalog_drop(struct catalog *catalog, const char *zfs_name)
 void catalog_snapshots_of(struct catalog *catalog, struct arena *arena,
 			  const struct dataset *dataset, struct snapshot_list *ret)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	inventory_snapshots_of(&catalog->inventory, arena, dataset->name, ret);
 }
@@ -47,7 +47,7 @@ void catalog_move(struct catalog *catalog, const struct dataset *dataset, const 
 		  const struct snapshot_list *snapshots)
 {
 	struct dataset moved = *dataset;
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	moved.name = (char *)name;
 	change_make(catalog, (struct change){.dataset = dataset_dup(&moved)});
@@ -68,7 +68,7 @@ void catalog_move(struct catalog *catalog, const struct dataset *dataset, const 
 /* How many snapshots a deleted volume has, of any kind, decides when it is reaped. */
 void catalog_mark_stale(struct catalog *catalog, const char *zfs_name)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 	auto_free char *dataset = mem_strdup(zfs_name);
 	bool family = dataset_is_trash(catalog->parent, zfs_name) && strchr(zfs_name, '@');
 
@@ -79,7 +79,7 @@ void catalog_mark_stale(struct catalog *catalog, const char *zfs_name)
 
 void catalog_rescan_soon(struct catalog *catalog)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	catalog->lost = true;
 	pthread_cond_broadcast(&catalog->changed);
@@ -87,7 +87,7 @@ void catalog_rescan_soon(struct catalog *catalog)
 
 void catalog_follow(struct catalog *catalog, bool told)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	catalog->told = told;
 	catalog->lost = true;
@@ -105,7 +105,7 @@ static size_t claim_of(const struct catalog *catalog, const char *key)
 
 int catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key, struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	while (claim_of(catalog, key) < catalog->n_claims)
 		if (!catalog_wait(catalog, deadline))
@@ -118,7 +118,7 @@ int catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key,
 
 void catalog_unlock_key(struct catalog *catalog, const char *key)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 	size_t at = claim_of(catalog, key);
 
 	free(catalog->claims[at]);
@@ -128,7 +128,7 @@ void catalog_unlock_key(struct catalog *catalog, const char *key)
 
 void catalog_reap(struct catalog *catalog)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	catalog->reap_due = true;
 	pthread_cond_broadcast(&catalog->changed);
@@ -136,7 +136,7 @@ void catalog_reap(struct catalog *catalog)
 
 void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 	const struct index *index = &catalog->inventory.trashed;
 
 	ret->n = index->n;
@@ -147,7 +147,7 @@ void catalog_trashed(struct catalog *catalog, struct arena *arena, struct datase
 
 size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char ***ret)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 	size_t n = catalog->n_origins;
 
 	*ret = arena_alloc(arena, (n + 1) * sizeof(**ret));

@@ -111,9 +111,8 @@ static void take_snapshots(const struct word *word, struct arena *arena,
 static int read_family(struct catalog *catalog, const char *name, struct error *err)
 {
 	struct listing listing = {0};
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
-	arena_init(&arena, SIZE_MAX);
 	size_t mark = change_mark(catalog);
 	pthread_mutex_unlock(&catalog->mutex);
 	int failed = zfs_read_family(&arena, catalog->parent, name, &listing, err);
@@ -128,7 +127,6 @@ static int read_family(struct catalog *catalog, const char *name, struct error *
 		say(&word, name, (struct change){0});
 	change_unmark(catalog);
 	free(listing.text);
-	arena_fini(&arena);
 	return failed;
 }
 
@@ -140,13 +138,12 @@ static int read_batch(struct catalog *catalog, struct target *targets, size_t n,
 {
 	const char *names[BATCH_MAX];
 	struct listing listing = {0};
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	size_t n_names = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (!targets[i].family && strcmp(targets[i].zfs_name, catalog->parent) != 0)
 			names[n_names++] = targets[i].zfs_name;
-	arena_init(&arena, SIZE_MAX);
 	size_t mark = change_mark(catalog);
 	pthread_mutex_unlock(&catalog->mutex);
 	int failed = zfs_read(&arena, catalog->parent, names, n_names, &listing, err);
@@ -164,7 +161,6 @@ static int read_batch(struct catalog *catalog, struct target *targets, size_t n,
 		catalog->available = listing.available;
 	change_unmark(catalog);
 	free(listing.text);
-	arena_fini(&arena);
 	return failed;
 }
 
@@ -188,7 +184,7 @@ int catalog_reread(struct catalog *catalog, int64_t deadline, const char *zfs_na
 	struct error said;
 
 	pthread_mutex_lock(&catalog->mutex);
-	int failed = catalog->hung || read_names(catalog, &target, 1, &said) < 0;
+	bool failed = catalog->hung || read_names(catalog, &target, 1, &said) < 0;
 	pthread_mutex_unlock(&catalog->mutex);
 	return failed ? catalog_refresh(catalog, deadline, err) : 0;
 }

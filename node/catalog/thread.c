@@ -205,7 +205,7 @@ static void await_lock(struct catalog *catalog)
 void catalog_suspend(void *arg, const char *problem)
 {
 	struct catalog *catalog = arg;
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	catalog->hung = true;
 	set_state(catalog, CATALOG_PROBLEM, problem);
@@ -231,7 +231,7 @@ static void await_unfinished(struct catalog *catalog)
 void *catalog_run(void *arg)
 {
 	struct catalog *catalog = arg;
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 
 	await_lock(catalog);
 	while (!catalog->stopping) {

@@ -18,7 +18,7 @@ static void copy_rows(const struct index *index, struct arena *arena, struct dat
 void catalog_totals(struct catalog *catalog, struct arena *arena, size_t max,
 		    struct catalog_totals *ret)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&catalog->mutex);
+	scoped_lock(&catalog->mutex);
 	const struct inventory *inventory = &catalog->inventory;
 	const struct index *volumes = &inventory->datasets;
 

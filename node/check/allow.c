@@ -170,9 +170,8 @@ void check_allow(struct check *check)
 {
 	struct delegation delegation = {.check = check};
 	const char *groups[GROUPS_MAX];
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
-	arena_init(&arena, SIZE_MAX);
 	delegation.who.user = user_of(&arena, check->settings);
 	delegation.who.groups = groups;
 	if (delegation.who.user) {
@@ -181,5 +180,4 @@ void check_allow(struct check *check)
 				     : groups_here(&arena, delegation.who.user, groups);
 		check_zfs_allow(&delegation, &arena);
 	}
-	arena_fini(&arena);
 }

@@ -91,10 +91,9 @@ static void check_propagation(struct check *check)
 {
 	struct mount_table table;
 	char thing[THING_MAX] = "mount propagation";
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct error err;
 
-	arena_init(&arena, SIZE_MAX);
 	int failed = mount_table_read(&arena, &table, &err);
 	const struct mount *shared = failed ? NULL : find_shared(check, &table);
 	if (shared)
@@ -106,7 +105,6 @@ static void check_propagation(struct check *check)
 			      "with rshared (Bidirectional), and a systemd unit no file system of "
 			      "its own (ProtectSystem, PrivateTmp, ...)");
 	check_say(check, NEEDED, thing, failed, &err);
-	arena_fini(&arena);
 }
 
 static void check_trust(struct check *check)

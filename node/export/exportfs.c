@@ -163,10 +163,7 @@ int exportfs_set(struct arena *arena, const char *parent, const char *path,
 
 bool exportfs_serves(void)
 {
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
-	arena_init(&arena, SIZE_MAX);
-	int threads = atoi(read_text(&arena, THREADS));
-	arena_fini(&arena);
-	return threads > 0;
+	return atoi(read_text(&arena, THREADS)) > 0;
 }

@@ -2,16 +2,17 @@
 /*
  * From records to exports. See exports.h.
  *
- * Invariant: the records decide, and nothing is kept here but what follows from them. One change
- * runs at a time, and a healing is one change: whoever changes a record applies it afterwards, so
- * the last to come has seen all. How it is done is one of the ways of export_backend.h.
+ * Invariant: the records decide, and the exports follow from them alone. One change runs at a time;
+ * a healing is one change. A call changes the record of a volume first and applies it afterwards,
+ * so the last application of a volume has seen its last record. A backend carries the changes out
+ * (node/export/backend.h).
  */
 #include "node/export/exports.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 #include "common/log.h"
+#include "node/catalog/change.h"
 #include "node/export/backend.h"
 #include "node/export/exports_inside.h"
 #include "node/record/publication.h"
@@ -19,8 +20,7 @@
 #include "node/zfs/ssh.h"
 
 #define PAGE 1000
-
-static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+#define KEY  "exports" /* of catalog_lock_key: one change runs at a time */
 
 static const struct export_backend *way(void)
 {
@@ -57,12 +57,15 @@ static struct export_table rows_of(struct arena *arena, const struct dataset *da
 }
 
 int exports_apply(struct arena *arena, const struct node *node, const struct dataset *dataset,
-		  struct error *err)
+		  int64_t deadline, struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&changing);
 	const struct export_table rows = rows_of(arena, dataset);
 
-	return way()->apply(arena, node, dataset, &rows, err);
+	if (catalog_lock_key(node->catalog, deadline, KEY, err) < 0)
+		return -1;
+	int failed = way()->apply(arena, node, dataset, &rows, err);
+	catalog_unlock_key(node->catalog, KEY);
+	return failed;
 }
 
 int exports_each(struct arena *arena, const struct node *node,
@@ -72,13 +75,12 @@ int exports_each(struct arena *arena, const struct node *node,
 {
 	char after[DATASET_ID_MAX + 1] = "";
 	struct dataset_list page;
-	struct arena own;
 	struct error err;
 	bool more = true;
 	int failed = 0;
 
 	while (more && !failed) {
-		arena_init(&own, SIZE_MAX);
+		auto_arena struct arena own = {.cap = SIZE_MAX};
 		failed = catalog_page(node->catalog, now_ms(), &own, after, PAGE, &page, &more,
 				      &err);
 		for (size_t i = 0; !failed && i < page.n; i++) {
@@ -86,7 +88,6 @@ int exports_each(struct arena *arena, const struct node *node,
 			snprintf(after, sizeof(after), "%s", page.rows[i]->id);
 			visit(arg, page.rows[i], &rows);
 		}
-		arena_fini(&own);
 	}
 	return failed;
 }
@@ -99,10 +100,14 @@ void exports_warn(const char *dataset, const struct error *err)
 
 void exports_heal(struct node *node)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&changing);
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct error err;
 
-	arena_init(&arena, SIZE_MAX);
+	if (catalog_lock_key(node->catalog, now_ms() + CATALOG_WAIT_MS, KEY, &err) < 0) {
+		log_warn("the exports are not compared with the records",
+			 log_str("error", err.text));
+		return;
+	}
 	way()->heal(&arena, node);
-	arena_fini(&arena);
+	catalog_unlock_key(node->catalog, KEY);
 }

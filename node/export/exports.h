@@ -13,10 +13,17 @@
 const char *exports_mountpoint(struct arena *arena, const char *dataset);
 /* ERR_FAILED_PRECONDITION: this host cannot export, and what to do about it. */
 int exports_check(const struct node *node, struct error *err);
-/* Make it so for one volume, of which *dataset is what the catalog has. */
+/*
+ * Export one volume to the clients in its record, and to no others. *dataset is the volume as the
+ * catalog has it. One change of the exports runs at a time; returns -1 with ERR_ABORTED if an
+ * earlier one still runs at the deadline.
+ */
 int exports_apply(struct arena *arena, const struct node *node, const struct dataset *dataset,
-		  struct error *err);
-/* The same for all, and for those that are exported and are no volumes of ours any more. */
+		  int64_t deadline, struct error *err);
+/*
+ * Do the same for all volumes, and withdraw the exports of datasets that are no volumes any more.
+ * Failures are logged.
+ */
 void exports_heal(struct node *node);
 
 #endif

@@ -118,13 +118,11 @@ struct healing {
 static void heal_one(const struct node *node, const struct dataset *dataset,
 		     const struct export_table *wanted)
 {
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct error err;
 
-	arena_init(&arena, SIZE_MAX);
 	if (make_so(&arena, node, dataset, wanted, &err) < 0)
 		exports_warn(dataset->name, &err);
-	arena_fini(&arena);
 }
 
 static void heal_volume(void *arg, const struct dataset *dataset, const struct export_table *rows)

@@ -67,8 +67,8 @@ int address_towards(const char *other, char ret[ADDRESS_MAX], struct error *err)
 	if (resolve(other, AI_NUMERICHOST, &found))
 		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is no address", other);
 	auto_close int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int failed = fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) ||
-		     getsockname(fd, (struct sockaddr *)&own, &length);
+	bool failed = fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) ||
+		      getsockname(fd, (struct sockaddr *)&own, &length);
 	freeaddrinfo(found);
 	if (failed)
 		return fail_errno(err, "the host '%s' cannot be reached", other);

@@ -33,16 +33,14 @@ static bool is_last(const struct mount_table *table, const struct mount *mount)
 static unsigned last_of_connection(const char *path)
 {
 	struct mount_table table;
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct error ignored;
 	unsigned connection = 0;
 
-	arena_init(&arena, SIZE_MAX);
 	const struct mount *top =
 		mount_table_read(&arena, &table, &ignored) < 0 ? NULL : mount_at(&table, path);
 	if (top && !strcmp(top->type, "fuse.zfs") && is_last(&table, top))
 		connection = minor(top->device);
-	arena_fini(&arena);
 	return connection;
 }
 

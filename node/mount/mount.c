@@ -32,14 +32,12 @@
 static int count_at(const char *path, size_t *ret, struct error *err)
 {
 	struct mount_table table;
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
-	arena_init(&arena, SIZE_MAX);
 	int result = mount_table_read(&arena, &table, err);
 	*ret = 0;
 	for (size_t i = 0; result == 0 && i < table.n; i++)
 		*ret += !strcmp(table.rows[i].target, path);
-	arena_fini(&arena);
 	return result;
 }
 
@@ -56,14 +54,12 @@ static int verify(const char *path, const char *source, enum mount_role role, ui
 		  struct error *err)
 {
 	struct mount_table table;
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
-	arena_init(&arena, SIZE_MAX);
 	bool failed = mount_table_read(&arena, &table, err) < 0;
 	const struct mount *top = failed ? NULL : mount_at(&table, path);
 	bool as_asked = top && !strcmp(top->source, source) && top->attrs == attrs &&
 			(role == MOUNT_STAGING ? top->shared : top->master);
-	arena_fini(&arena);
 	if (failed)
 		return -1;
 	return as_asked ? 0 : fail_not_seen(path, "mounted as asked", err);
@@ -155,13 +151,11 @@ int mount_make_staging(const char *path, const char *source, uint64_t attrs, str
 
 static int fail_busy(const char *path, struct error *err)
 {
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
-	arena_init(&arena, SIZE_MAX);
 	char *users = mount_users(&arena, path);
 	fail(err, ERR_FAILED_PRECONDITION, "'%s' is in use by %s; stop it, then try again", path,
 	     *users ? users : "a mount below it or a process that is not visible in /proc");
-	arena_fini(&arena);
 	return -1;
 }
 
@@ -171,14 +165,12 @@ static bool is_dead(const char *path)
 	struct mount_table table;
 	struct statvfs ignored;
 	struct error err;
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
-	arena_init(&arena, SIZE_MAX);
 	const struct mount *top =
 		mount_table_read(&arena, &table, &err) < 0 ? NULL : mount_at(&table, path);
 	bool dead = top && mount_is_network(top) &&
 		    mount_call_statvfs(top, now_ms() + PROBE_MS, &ignored) == ETIMEDOUT;
-	arena_fini(&arena);
 	return dead;
 }
 

@@ -74,7 +74,7 @@ int hung_add(int pidfd, const char *const *argv, struct error *err)
 
 char *hung_text(void)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+	scoped_lock(&mutex);
 
 	while (list && child_has_ended(&list->child)) {
 		struct hung *ended = list;

@@ -92,14 +92,14 @@ const char *ssh_server(void)
 
 bool ssh_server_is_the_kernels(void)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+	scoped_lock(&mutex);
 
 	return kernels;
 }
 
 uid_t ssh_server_uid(void)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+	scoped_lock(&mutex);
 
 	return uid;
 }
@@ -176,14 +176,12 @@ static int look(struct arena *arena, struct error *err)
 
 int ssh_settle(struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
-	struct arena arena;
+	scoped_lock(&mutex);
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
 	if (!server || !doubtful)
 		return 0;
-	arena_init(&arena, SIZE_MAX);
 	int failed = look(&arena, err);
-	arena_fini(&arena);
 	if (!failed)
 		*doubt = '\0';
 	else if (*doubt)
@@ -200,14 +198,14 @@ static void take_doubt(const char *const *argv)
 
 void ssh_doubt(const char *const *argv)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+	scoped_lock(&mutex);
 
 	take_doubt(argv);
 }
 
 int ssh_lose(const char *const *argv, const char *said, struct error *err)
 {
-	auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+	scoped_lock(&mutex);
 
 	take_doubt(argv);
 	fail_lost(said, err);

@@ -38,13 +38,12 @@ void zfs_property(struct zfs_properties *properties, const char *name, const cha
 static int make(const char *verb, const struct zfs_properties *properties,
 		const char *const *operands, size_t n_operands, struct error *err)
 {
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	size_t used = 0;
 
 	if (properties->n > ZFS_PROPERTIES_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is given %zu properties; %d at most",
 			    operands[n_operands - 1], properties->n, ZFS_PROPERTIES_MAX);
-	arena_init(&arena, SIZE_MAX);
 	const char **argv =
 		arena_alloc(&arena, (3 + 2 * properties->n + n_operands) * sizeof(*argv));
 	argv[used++] = "zfs";
@@ -56,9 +55,7 @@ static int make(const char *verb, const struct zfs_properties *properties,
 	}
 	for (size_t i = 0; i < n_operands; i++)
 		argv[used++] = operands[i];
-	int failed = zfs_run_with(argv, properties->key, err);
-	arena_fini(&arena);
-	return failed;
+	return zfs_run_with(argv, properties->key, err);
 }
 
 int zfs_create(const char *name, const struct zfs_properties *properties, struct error *err)
@@ -175,18 +172,16 @@ static int set_several(struct arena *arena, const char *name,
 
 int zfs_set(const char *name, const struct zfs_properties *properties, struct error *err)
 {
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
 	if (!properties->n)
 		return 0;
 	if (properties->n > ZFS_PROPERTIES_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is given %zu properties; %d at most",
 			    name, properties->n, ZFS_PROPERTIES_MAX);
-	arena_init(&arena, SIZE_MAX);
-	int failed = properties->n == 1 ? set_rows(&arena, name, properties->rows, 1, err)
-					: set_several(&arena, name, properties, err);
-	arena_fini(&arena);
-	return failed;
+	if (properties->n == 1)
+		return set_rows(&arena, name, properties->rows, 1, err);
+	return set_several(&arena, name, properties, err);
 }
 
 int zfs_rename(const char *name, const char *other, struct error *err)

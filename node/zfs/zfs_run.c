@@ -147,21 +147,19 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 	struct exec launched = *exec;
 	auto_free char *hung = hung_text();
 	int64_t started = now_us();
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	int left = -1;
 
 	if (hung)
 		return fail(err, ERR_UNAVAILABLE, "%s", hung);
 	if (ssh_settle(err) < 0)
 		return -1;
-	arena_init(&arena, SIZE_MAX);
 	launched.argv = argv_complete(&arena, exec->argv);
 	launched.keep = lock_file_descriptor();
 	launched.ret_left = &left;
 	if (!launched.timeout_ms)
 		launched.timeout_ms = timeout_ms;
 	int failed = exec_run(&launched, &result, err);
-	arena_fini(&arena);
 	zfs_metrics_count(exec->argv, failed ? err->code : ERR_OK, result.status,
 			  now_us() - started);
 	if (left >= 0) {

@@ -44,7 +44,7 @@ static void scope_unlocks(void **state)
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 	{
-		auto_unlock pthread_mutex_t *held = lock_take(&mutex);
+		scoped_lock(&mutex);
 		assert_int_equal(pthread_mutex_trylock(&mutex), EBUSY);
 	}
 	assert_int_equal(pthread_mutex_trylock(&mutex), 0);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/child.h"
 #include "common/metrics.h"
 #include "node/catalog/catalog_inside.h"
 #include "node/metrics.h"
@@ -135,8 +136,8 @@ static void programs_are_counted_by_how_they_end(void **state)
 		const char *outcome;
 	} ends[] = {{ERR_OK, 0, "ok"},
 		    {ERR_OK, 1, "refused"},
-		    {ERR_OK, 2, "refused"},
-		    {ERR_OK, 128 + 9, "killed"},
+		    {ERR_OK, 255, "refused"},
+		    {ERR_OK, CHILD_SIGNALLED + 9, "killed"},
 		    {ERR_UNAVAILABLE, 0, "timeout"},
 		    {ERR_FAILED_PRECONDITION, 0, "not_run"}};
 	const char *const argv[] = {"zfs", "create", "secret", NULL};
