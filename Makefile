@@ -14,6 +14,9 @@ HARDEN   := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-prote
 # All addresses are known before main (-z now): a call need not go by way of the PLT.
 CFLAGS   ?= $(HARDEN) -fno-plt -g
 LDFLAGS  ?= -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
+MAN7     := jobs/zcsi-volumes.7
+MAN8     := node/zcsi-node.8 controller/zcsi-controller.8
+DOCS      = $(DESTDIR)$(PREFIX)/share/doc/zcsi
 PACKAGES := libnghttp2 libevent_core libssl libcrypto libprotobuf-c libmd blkid
 CPPFLAGS += -D_GNU_SOURCE -DZCSI_VERSION='"$(VERSION)"' -I. -I$(BUILD)
 # make V=1 shows the commands
@@ -284,9 +287,14 @@ bench-hosts: ## what HOSTS=1000 agents cost a controller, and what a tenth of th
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/agents
 	@BUILD=$(BUILD) /usr/bin/python3 tests/bench/hosts.py
 
-install: all ## DESTDIR= PREFIX=
+install: all ## daemons, units, man pages, papers; DESTDIR= PREFIX=
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(DAEMONS:%=$(BUILD)/%)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/zcsi README.md LICENSE jobs/*.hcl
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 $(MAN8)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man7 $(MAN7)
+	install -D -m 644 -t $(DOCS) README.md LICENSE
+	install -D -m 644 -t $(DOCS)/jobs jobs/*.md jobs/*.hcl
+	install -D -m 644 -t $(DOCS)/jobs/local jobs/local/host.sh
+	install -m 755 -t $(DOCS)/jobs/local jobs/local/certs
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system jobs/systemd/*.service
 	sed -i 's,^ExecStart=/usr/local,ExecStart=$(PREFIX),' \
 		$(DESTDIR)$(PREFIX)/lib/systemd/system/zcsi-*.service

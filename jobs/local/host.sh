@@ -26,7 +26,7 @@ declare -A HOST_GROUPS=(
 	[image]="podman runc mmdebstrap iproute2"
 	[lab]="qemu-system-x86 qemu-utils mmdebstrap e2fsprogs"
 	[fuzz]="clang libclang-rt-dev"
-	[lint]="clang clang-tidy clang-format cppcheck shellcheck"
+	[lint]="clang clang-tidy clang-format cppcheck shellcheck mandoc"
 	[bench]="nghttp2-client g++ libgrpc++-dev protobuf-compiler-grpc protobuf-compiler
 		libprotobuf-dev pkg-config"
 )

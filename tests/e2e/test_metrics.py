@@ -338,10 +338,11 @@ def test_a_daemon_that_was_told_to_stop_is_not_ready(monitored, gate):
         daemon.close()
 
 
-def test_the_readme_names_them_all(monitored):
+def test_the_man_pages_name_them_all(monitored):
     host = monitored().start()
-    section = (ROOT / "README.md").read_text().split("\n## Metrics\n")[1].split("\n## ")[0]
-    assert set(re.findall(r"\b(?:zcsi|process)_\w+", section)) == \
+    pages = "".join((ROOT / page).read_text()
+                    for page in ("node/zcsi-node.8", "controller/zcsi-controller.8"))
+    assert set(re.findall(r"\b(?:zcsi|process)_\w+", pages)) == \
         Scrape(host.node_daemon).families | Scrape(host.controller_daemon).families
 
 
