@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The units of jobs/systemd as systemd runs them, after `make install` and with what README.md says
-/etc/zcsi has to have."""
+"""The units of jobs/systemd as systemd runs them, after `make install` and with the files that
+jobs/README.md puts into /etc/zcsi."""
 import contextlib
 import re
 import shutil
