@@ -189,7 +189,8 @@ static void log_run(const char *const *argv, int status, int64_t milliseconds)
 	for (size_t i = 0; argv[i] && used < sizeof(line); i++)
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", i ? " " : "",
 					 argv[i]);
-	log_debug("exec", log_str("argv", line), log_int(signal ? "signal" : "status", signal ? signal : status),
+	log_debug("exec", log_str("argv", line),
+		  log_int(signal ? "signal" : "status", signal ? signal : status),
 		  log_int("ms", milliseconds));
 }
 

@@ -15,10 +15,10 @@ def slice_of(text):
     return int(number), int(count)
 
 
-def pytest_report_header():
+def pytest_terminal_summary(terminalreporter):
     chosen = os.environ.get("SLICE")
-    return f"slice {chosen} of these tests; SLICE={chosen} repeats it, SLICE= runs all" if chosen \
-        else None
+    if chosen:
+        terminalreporter.line(f"slice {chosen}; SLICE={chosen} repeats it, SLICE= runs all tests")
 
 
 def pytest_collection_modifyitems(config, items):

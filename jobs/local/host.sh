@@ -68,7 +68,11 @@ host_gone() {
 host_root() {
 	((EUID != 0)) || return 0
 	command -v sudo >/dev/null || host_die "needs root, and there is no sudo: run it as root"
-	exec sudo env ${BUILD+"BUILD=$BUILD"} "$@"
+	local name kept=()
+	for name in BUILD K SLICE PATIENCE; do # sudo drops the environment
+		[[ -z ${!name+set} ]] || kept+=("$name=${!name}")
+	done
+	exec sudo env "${kept[@]}" "$@"
 }
 
 # Root compiles for the person who called sudo, so that the tree stays theirs.
