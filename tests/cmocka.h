@@ -2,7 +2,8 @@
 #ifndef ZCSI_TEST_CMOCKA_H
 #define ZCSI_TEST_CMOCKA_H
 
-/* cmocka after the headers that it wants, and without its fail(): ours is in common/error.h. */
+/* cmocka.h with the headers that it requires, and without its macro fail(), which collides with the
+ * function fail() of common/error.h. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,17 +17,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/*
- * Skips the test without root, and in `make test`, which needs none. tests/unit/run says how many
- * were skipped.
- */
+/* Skip the test if not root, or in `make test` (ROOTLESS), which must not need root. tests/unit/run
+ * counts the skipped tests. */
 #define need_root()                                                                                \
 	do {                                                                                       \
 		if (geteuid() || getenv("ROOTLESS"))                                               \
 			skip();                                                                    \
 	} while (0)
 
-/* K=words runs only the tests whose names contain the words. */
+/* Select the tests whose names contain the words in the environment variable K. */
 __attribute__((constructor)) static void pick_tests(void)
 {
 	static char pattern[256];

@@ -2,7 +2,7 @@
 #ifndef ZCSI_TEST_STARTER_H
 #define ZCSI_TEST_STARTER_H
 
-/* Another thread that starts children, one after the other, until it is stopped. */
+/* A thread that starts one child after the other until starter_stop() is called. */
 
 #include "tests/cmocka.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Errands whose call waits for a pipe of the test's, so that it returns when the test says so. */
+/*
+ * Tests of bounded_call: calls whose system call is a read from a pipe of the test, so that a call
+ * returns only when the test writes to the pipe.
+ */
 #include "tests/cmocka.h"
 
 #include <errno.h>
@@ -45,7 +48,7 @@ static int send(const char *key, bool waits, int64_t ms, struct work **ret)
 
 	work->waits = waits;
 	*ret = work;
-	return bounded_call_run(&(struct bounded_call){"errand", key, run, discard, work},
+	return bounded_call_run(&(struct bounded_call){"test call", key, run, discard, work},
 				now_ms() + ms);
 }
 
@@ -55,7 +58,7 @@ static void until(const atomic_int *value, int wanted)
 		assert_true(now_ms() < end);
 }
 
-static void one_that_returns_gives_the_work_back(void **state)
+static void a_call_that_returns_in_time_gives_its_work_back(void **state)
 {
 	struct work *work;
 
@@ -66,8 +69,9 @@ static void one_that_returns_gives_the_work_back(void **state)
 	assert_int_equal(discarded, 0);
 }
 
-/* While it is out, nobody else goes with its key, and others with theirs do. */
-static void one_that_does_not_is_discarded_when_it_does(void **state)
+/* While a call that timed out is still running, no other call with its key starts; calls with other
+ * keys do. */
+static void a_late_call_is_discarded_when_it_returns(void **state)
 {
 	struct work *work;
 
@@ -97,8 +101,8 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_that_returns_gives_the_work_back),
-		cmocka_unit_test(one_that_does_not_is_discarded_when_it_does),
+		cmocka_unit_test(a_call_that_returns_in_time_gives_its_work_back),
+		cmocka_unit_test(a_late_call_is_discarded_when_it_returns),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Errors: what fail and its kin leave in struct error, short and overlong. */
+/*
+ * Tests of struct error: the code and the text that fail(), fail_errno() and fail_context() store,
+ * including texts longer than ERROR_TEXT_MAX.
+ */
 #include "tests/cmocka.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Escapes: the promises of the header, over known texts and thousands of random ones. */
+/*
+ * Tests of the escapes: the guarantees of common/volume/escape.h, checked with known texts and with
+ * 20,000 random ones.
+ */
 #include "tests/cmocka.h"
 
 #include <ctype.h>
@@ -15,7 +18,8 @@
 
 static struct arena arena;
 
-/* The same sequence in every run, so that a failure can be met again. */
+/* Pseudo-random numbers; the sequence is the same in every run, so that a failure can be
+ * reproduced. */
 static unsigned random_below(unsigned bound)
 {
 	static uint64_t seed = 88172645463325252;
@@ -26,7 +30,8 @@ static unsigned random_below(unsigned bound)
 	return (unsigned)(seed >> 33) % bound;
 }
 
-/* Mostly bytes near the rules' borders, so that short texts nearly collide. */
+/* Fill ret_text with a random text. Most bytes are near the limits of the rules, so that short
+ * texts nearly collide. */
 static void random_text(char ret_text[TEXT_MAX + 1])
 {
 	static const char likely[] = "._-_.05AFafhZ/@ ";
@@ -78,7 +83,7 @@ static void long_ids_are_shortened(void **state)
 	id[120] = 'a';
 	id[121] = '\0';
 	escape_leaf(id, leaf);
-	/* printf 'a%.0s' $(seq 121) | sha256sum */
+	/* This hash is the output of: printf 'a%.0s' $(seq 121) | sha256sum */
 	assert_string_equal(leaf, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa_h"
 				  "e9615320128cc7a3d6078e9af0560318");
 	id[119] = '/';
@@ -143,7 +148,7 @@ static void texts_come_back(void **state)
 	}
 }
 
-/* Any text: either it is refused, or it is the very escape of what it gives. */
+/* unescape_text() either refuses a text, or the text is exactly the escape of the result. */
 static void unescape_takes_escapes_only(void **state)
 {
 	(void)state;

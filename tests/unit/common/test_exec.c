@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Running programs, real ones. No descriptor may stay open after any of the tests. A child's
- * death is seen by the end of a pipe whose other end only it and its children hold.
+ * Tests of exec_run() with real programs. No test may leave a descriptor open. A test detects the
+ * end of a child by end of file on a pipe whose write end only the child and its children hold.
  */
 #include "tests/cmocka.h"
 
@@ -23,7 +23,7 @@
 #include "tests/unit/starter.h"
 
 #define TRIES   2000
-#define LONG_MS 20000 /* what none of the tests may come near to */
+#define LONG_MS 20000 /* limit for a whole test, in ms; every test ends far below it */
 
 static struct error err;
 static struct exec_result result;
@@ -67,7 +67,7 @@ static int end(void **state)
 	return 0;
 }
 
-static void status_and_both_outputs(void **state)
+static void status_and_both_outputs_are_returned(void **state)
 {
 	(void)state;
 
@@ -77,7 +77,7 @@ static void status_and_both_outputs(void **state)
 	assert_string_equal(result.error, "error");
 }
 
-static void silence_is_empty_text(void **state)
+static void no_output_is_empty_text(void **state)
 {
 	(void)state;
 
@@ -95,7 +95,7 @@ static void arguments_are_not_read_by_a_shell(void **state)
 	assert_string_equal(result.out, "a b||$HOME;*|'|");
 }
 
-static void death_by_signal_is_128_and_more(void **state)
+static void death_by_signal_is_128_plus_its_number(void **state)
 {
 	(void)state;
 
@@ -132,7 +132,8 @@ static void input_is_given_whole(void **state)
 	assert_int_equal(result.status, 0);
 }
 
-/* One that stays behind keeps its input open, as 8, until 3 has no writer. */
+/* The child leaves a process behind that keeps its input open as descriptor 8 until descriptor 3
+ * has no writer. The test reads the input again through /proc. */
 static void input_is_wiped_at_the_end(void **state)
 {
 	(void)state;
@@ -190,7 +191,8 @@ static void stderr_beyond_its_bound_is_dropped(void **state)
 	assert_int_equal(strspn(result.error, "e"), 4096);
 }
 
-/* The read end of a pipe whose write end children keep: it ends when the last has died. */
+/* Wait until all children have ended. witness is a pipe whose write end only they hold; its read
+ * end reports end of file when the last one has ended. */
 static void assert_all_dead(int witness[2])
 {
 	struct pollfd hangup = {.fd = witness[0], .events = POLLIN};
@@ -217,7 +219,7 @@ static void timeout_kills_the_whole_group(void **state)
 	assert_all_dead(witness);
 }
 
-static void timeout_holds_for_one_who_never_stops_talking(void **state)
+static void timeout_ends_a_child_that_prints_forever(void **state)
 {
 	(void)state;
 	int witness[2];
@@ -230,8 +232,9 @@ static void timeout_holds_for_one_who_never_stops_talking(void **state)
 	assert_all_dead(witness);
 }
 
-/* Who waits for it is told how it ended. */
-static void one_that_is_left_goes_on(void **state)
+/* After the timeout the child keeps running; its pidfd goes to the caller, who can wait for its
+ * exit status. */
+static void a_child_left_at_its_timeout_keeps_running(void **state)
 {
 	(void)state;
 	struct child left = CHILD_NONE;
@@ -250,8 +253,9 @@ static void one_that_is_left_goes_on(void **state)
 	close(gate[1]);
 }
 
-/* It is not its time that was up. */
-static void one_that_prints_too_much_is_not_left(void **state)
+/* A child that is stopped because of its output was not stopped by the timeout, so it is killed,
+ * and ret_left stays unset. */
+static void a_child_that_prints_too_much_is_killed(void **state)
 {
 	(void)state;
 	int left = -1;
@@ -273,8 +277,8 @@ static void closed_outputs_are_not_the_end(void **state)
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
 }
 
-/* The grandchild's number comes as output, so that the test can end it. */
-static void grandchild_with_our_pipes_does_not_hold_us(void **state)
+/* The pid of the grandchild is in the output, so that the test can kill it. */
+static void grandchild_with_the_pipes_does_not_delay_the_result(void **state)
 {
 	(void)state;
 
@@ -304,7 +308,7 @@ static void child_has_default_signals_and_a_group_of_its_own(void **state)
 	unsigned long blocked = 1, ignored = 1;
 	assert_int_equal(sscanf(result.out, "SigBlk: %lx SigIgn: %lx", &blocked, &ignored), 2);
 	assert_int_equal(blocked, 0);
-	/* The C library keeps 32 and 33 to itself. */
+	/* The C library reserves signals 32 and 33. */
 	assert_int_equal(ignored & 0x7fffffff, 0);
 	exec_result_fini(&result);
 	assert_int_equal(run(program("cut", "-d ", "-f1,5", "/proc/self/stat")), 0);
@@ -313,7 +317,7 @@ static void child_has_default_signals_and_a_group_of_its_own(void **state)
 	assert_int_equal(pid, group);
 }
 
-static void child_speaks_english(void **state)
+static void child_runs_in_the_c_locale(void **state)
 {
 	(void)state;
 
@@ -327,8 +331,9 @@ static void child_speaks_english(void **state)
 	assert_non_null(strstr(result.out, "ZCSI_KEPT=kept\n"));
 }
 
-/* 0, 1, 2 and the one with which ls reads; not what is open for any program. */
-static void child_inherits_no_descriptor_of_ours(void **state)
+/* Only 0, 1, 2 and the descriptor that ls opens for the folder are listed, although the test has
+ * another descriptor open without O_CLOEXEC. */
+static void child_inherits_no_other_descriptor(void **state)
 {
 	(void)state;
 	auto_close int open_for_all = dup(STDERR_FILENO);
@@ -338,8 +343,9 @@ static void child_inherits_no_descriptor_of_ours(void **state)
 	assert_string_equal(result.out, "0\n1\n2\n3\n");
 }
 
-/* It can be read to its end when nobody has the other one any more. */
-static void child_keeps_the_one_it_is_given_until_it_ends(void **state)
+/* The pipe reports end of file once the child has ended and the test has closed its own write
+ * end. */
+static void child_keeps_the_given_descriptor_until_it_ends(void **state)
 {
 	(void)state;
 	int ends[2];
@@ -357,8 +363,9 @@ static void child_keeps_the_one_it_is_given_until_it_ends(void **state)
 	close(ends[0]);
 }
 
-/* A child that another thread starts has it until its program runs. */
-static void nobody_has_what_was_closed_once_children_settled(void **state)
+/* A child that another thread is starting holds copies of all descriptors until it executes its
+ * program. child_settle() waits for that. */
+static void child_settle_waits_for_copies_of_descriptors(void **state)
 {
 	(void)state;
 	struct starter starter;
@@ -402,10 +409,10 @@ static void one_debug_line_a_run(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(status_and_both_outputs, begin, end),
-		cmocka_unit_test_setup_teardown(silence_is_empty_text, begin, end),
+		cmocka_unit_test_setup_teardown(status_and_both_outputs_are_returned, begin, end),
+		cmocka_unit_test_setup_teardown(no_output_is_empty_text, begin, end),
 		cmocka_unit_test_setup_teardown(arguments_are_not_read_by_a_shell, begin, end),
-		cmocka_unit_test_setup_teardown(death_by_signal_is_128_and_more, begin, end),
+		cmocka_unit_test_setup_teardown(death_by_signal_is_128_plus_its_number, begin, end),
 		cmocka_unit_test_setup_teardown(missing_program_is_named, begin, end),
 		cmocka_unit_test_setup_teardown(input_is_given_whole, begin, end),
 		cmocka_unit_test_setup_teardown(input_is_wiped_at_the_end, begin, end),
@@ -413,21 +420,22 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stdout_beyond_its_bound_fails, begin, end),
 		cmocka_unit_test_setup_teardown(stderr_beyond_its_bound_is_dropped, begin, end),
 		cmocka_unit_test_setup_teardown(timeout_kills_the_whole_group, begin, end),
-		cmocka_unit_test_setup_teardown(one_that_is_left_goes_on, begin, end),
-		cmocka_unit_test_setup_teardown(one_that_prints_too_much_is_not_left, begin, end),
-		cmocka_unit_test_setup_teardown(timeout_holds_for_one_who_never_stops_talking,
-						begin, end),
-		cmocka_unit_test_setup_teardown(closed_outputs_are_not_the_end, begin, end),
-		cmocka_unit_test_setup_teardown(grandchild_with_our_pipes_does_not_hold_us, begin,
+		cmocka_unit_test_setup_teardown(a_child_left_at_its_timeout_keeps_running, begin,
 						end),
+		cmocka_unit_test_setup_teardown(a_child_that_prints_too_much_is_killed, begin, end),
+		cmocka_unit_test_setup_teardown(timeout_ends_a_child_that_prints_forever, begin,
+						end),
+		cmocka_unit_test_setup_teardown(closed_outputs_are_not_the_end, begin, end),
+		cmocka_unit_test_setup_teardown(grandchild_with_the_pipes_does_not_delay_the_result,
+						begin, end),
 		cmocka_unit_test_setup_teardown(child_has_default_signals_and_a_group_of_its_own,
 						begin, end),
-		cmocka_unit_test_setup_teardown(child_speaks_english, begin, end),
-		cmocka_unit_test_setup_teardown(child_inherits_no_descriptor_of_ours, begin, end),
-		cmocka_unit_test_setup_teardown(child_keeps_the_one_it_is_given_until_it_ends,
+		cmocka_unit_test_setup_teardown(child_runs_in_the_c_locale, begin, end),
+		cmocka_unit_test_setup_teardown(child_inherits_no_other_descriptor, begin, end),
+		cmocka_unit_test_setup_teardown(child_keeps_the_given_descriptor_until_it_ends,
 						begin, end),
-		cmocka_unit_test_setup_teardown(nobody_has_what_was_closed_once_children_settled,
-						begin, end),
+		cmocka_unit_test_setup_teardown(child_settle_waits_for_copies_of_descriptors, begin,
+						end),
 		cmocka_unit_test_setup_teardown(one_debug_line_a_run, begin, end),
 	};
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Following programs, real ones: their lines, their end, and ours. */
+/*
+ * Tests of follow_start() and follow_lines() with real programs: the lines that are read, the end
+ * of the program, and the end of the process that follows it.
+ */
 #include "tests/cmocka.h"
 
 #include <poll.h>
@@ -15,7 +18,7 @@
 #include "common/follow.h"
 #include "common/mem.h"
 
-#define LONG_MS 20000 /* what none of the tests may come near to */
+#define LONG_MS 20000 /* limit for a wait, in ms; every test ends far below it */
 
 static struct error err;
 static struct follow follow;
@@ -49,7 +52,7 @@ static int run(const char *script, struct seen *seen)
 	return follow_lines(&follow, stop, see, seen, &err);
 }
 
-static void every_line_comes(void **state)
+static void every_line_is_delivered(void **state)
 {
 	struct seen seen;
 
@@ -62,7 +65,7 @@ static void every_line_comes(void **state)
 	assert_string_equal(seen.last, "100000");
 }
 
-static void why_it_ended_is_said(void **state)
+static void the_error_says_how_the_program_ended(void **state)
 {
 	struct seen seen;
 
@@ -87,7 +90,7 @@ static void a_long_line_is_cut(void **state)
 	assert_int_equal(strspn(seen.all, "l"), 0);
 }
 
-static void it_ends_when_told(void **state)
+static void the_program_is_killed_on_stop(void **state)
 {
 	struct seen seen;
 
@@ -98,7 +101,7 @@ static void it_ends_when_told(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-static void what_is_missing_is_named(void **state)
+static void a_missing_program_is_an_error(void **state)
 {
 	const char *argv[] = {"zcsi-no-such-program", NULL};
 
@@ -107,8 +110,9 @@ static void what_is_missing_is_named(void **state)
 	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
 }
 
-/* It prints nothing and so would not notice that nobody reads it. */
-static void it_does_not_outlive_us(void **state)
+/* The followed program prints nothing, so it would never get SIGPIPE. The kernel has to kill it
+ * when its parent ends. */
+static void the_program_does_not_outlive_its_parent(void **state)
 {
 	const char *argv[] = {"sleep", "1000", NULL};
 	pid_t pid;
@@ -126,7 +130,7 @@ static void it_does_not_outlive_us(void **state)
 	assert_int_equal(read(ends[0], &pid, sizeof(pid)), sizeof(pid));
 	struct pollfd end = {.fd = pidfd_open(pid, 0), .events = POLLIN};
 	waitpid(us, NULL, 0);
-	/* Or it is gone already. */
+	/* pidfd_open() fails if the program has already ended. */
 	if (end.fd >= 0)
 		assert_int_equal(poll(&end, 1, LONG_MS), 1);
 	close(end.fd);
@@ -137,12 +141,12 @@ static void it_does_not_outlive_us(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_line_comes),
-		cmocka_unit_test(why_it_ended_is_said),
+		cmocka_unit_test(every_line_is_delivered),
+		cmocka_unit_test(the_error_says_how_the_program_ended),
 		cmocka_unit_test(a_long_line_is_cut),
-		cmocka_unit_test(it_ends_when_told),
-		cmocka_unit_test(what_is_missing_is_named),
-		cmocka_unit_test(it_does_not_outlive_us),
+		cmocka_unit_test(the_program_is_killed_on_stop),
+		cmocka_unit_test(a_missing_program_is_an_error),
+		cmocka_unit_test(the_program_does_not_outlive_its_parent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* The log: exact lines in both formats, hostile values, overlong lines. */
+/*
+ * Tests of the log: the exact lines in both formats, hostile values, and lines longer than the
+ * limit.
+ */
 #include "tests/cmocka.h"
 
 #include <ctype.h>
@@ -18,7 +21,7 @@
 
 static char captured[65536];
 
-/* Runs the statement with stderr in a file; leaves what it wrote in captured. */
+/* Run the statement with stderr redirected to a file, and copy the output into `captured`. */
 #define capture(statement)                                                                         \
 	do {                                                                                       \
 		auto_close int saved_ = dup(STDERR_FILENO);                                        \
@@ -31,7 +34,8 @@ static char captured[65536];
 		captured[n_] = '\0';                                                               \
 	} while (0)
 
-/* The line without its time: what comes after "time=... " or {"time":"...",. */
+/* Returns the captured line after its time. `before` is the text in front of the time (time= or
+ * {"time":"), `after` is the text that must follow it. */
 static const char *after_time(const char *before, const char *after)
 {
 	const size_t stamp = strlen("2026-01-31T12:00:00.123Z");
@@ -119,7 +123,7 @@ static void invalid_utf8_becomes_question_marks(void **state)
 	}
 }
 
-/* A strict reader of one flat JSON object with string, integer and true values. */
+/* A strict parser of one flat JSON object with string, integer and true values. */
 static bool skip_string(const char **at)
 {
 	if (*(*at)++ != '"')
@@ -157,7 +161,8 @@ static bool is_json_line(const char *at)
 	return strcmp(at - 1, "}\n") == 0;
 }
 
-/* Whatever the length at which the line is cut: each offset meets another state of the writer. */
+/* Lines are cut at every offset in a range, because each offset interrupts the writer in another
+ * state. */
 static void overlong_lines_are_cut_and_stay_valid(void **state)
 {
 	(void)state;
@@ -232,7 +237,8 @@ static void names_of_levels_and_formats(void **state)
 	assert_int_equal(log_setup("error", "json", &err), 0);
 }
 
-/* An unread pipe holds 16 KiB of lines; without a bound of its own the test would hang. */
+/* A pipe that is not read holds 16 KiB of lines. If log_info() blocked on a full pipe, the test
+ * would hang; alarm(2) ends it then. */
 static void an_unread_pipe_drops_lines_and_counts_them(void **state)
 {
 	int pipe_fds[2], saved = dup(STDERR_FILENO), lines = 0;

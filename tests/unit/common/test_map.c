@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Maps: read sorted and without doubles, written so that protobuf reads them. */
+/*
+ * Tests of maps: the keys are sorted and unique after reading, and protobuf can read what map_put()
+ * writes.
+ */
 #include "tests/cmocka.h"
 
 #include "common/volume/map.h"
@@ -60,7 +63,8 @@ static void last_of_equal_keys_wins(void **state)
 	assert_string_equal(map_get(&map, "a"), "last");
 }
 
-/* What map_put made is a map to protobuf, and survives the wire. */
+/* A map built by map_put() is a valid protobuf map: it is unchanged after it was packed and
+ * unpacked. */
 static void wire_round_trip(void **state)
 {
 	Topology *topology = new_topology(*state);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Memory: scopes that clean up, and the arena's promises. */
+/*
+ * Tests of common/mem.h: the scopes that clean up, and the guarantees of the arena.
+ */
 #include "tests/cmocka.h"
 
 #include <errno.h>
@@ -51,7 +53,7 @@ static void scope_unlocks(void **state)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* That the scope frees, and frees once, is for the address sanitizer to see. */
+/* The address sanitizer checks that the scope frees its pointers exactly once. */
 static void stolen_pointer_outlives_its_scope(void **state)
 {
 	(void)state;

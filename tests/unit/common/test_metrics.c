@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Metrics: the text to the letter, and no count lost between threads. */
+/*
+ * Tests of metrics: the exact text, and the totals when several threads count at the same time.
+ */
 #include "tests/cmocka.h"
 
 #include <fcntl.h>
@@ -33,7 +35,8 @@ static void assert_text(struct metric *metric, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-/* The value of the line that begins like this; the test fails without one. */
+/* Returns the value of the line of text that begins with `line`. The test fails if there is no such
+ * line. */
 static double value_of(const char *text, const char *line)
 {
 	const char *found = strstr(text, line);
@@ -42,7 +45,7 @@ static double value_of(const char *text, const char *line)
 	return strtod(found + strlen(line), NULL);
 }
 
-/* The first test: all others enable. */
+/* This test must be the first one: all others enable metrics, and they cannot be disabled again. */
 static void nothing_is_counted_before_it_is_enabled(void **state)
 {
 	static struct metric counter = METRIC(COUNTER, "a_total", "Help.", "x");
@@ -74,7 +77,7 @@ static void a_series_is_its_label_values(void **state)
 							 "a_total{x=\"1\",y=\"2\"} 2\n");
 }
 
-static void without_labels_it_is_told_before_it_is_counted(void **state)
+static void without_labels_it_is_written_before_it_is_counted(void **state)
 {
 	static struct metric counter = METRIC(COUNTER, "a_total", "Help.");
 
@@ -88,7 +91,7 @@ static void label_values_are_escaped(void **state)
 {
 	static struct metric counters[7];
 	static const struct {
-		const char *value, *told;
+		const char *value, *written;
 	} cases[COUNT(counters)] = {
 		{"", ""},
 		{"{a=\"b\"}", "{a=\\\"b\\\"}"},
@@ -104,13 +107,14 @@ static void label_values_are_escaped(void **state)
 		auto_free char *expected = NULL;
 		counters[i] = (struct metric)METRIC(COUNTER, "a_total", "Help.", "x");
 		assert_true(asprintf(&expected, HEAD("a_total", "counter") "a_total{x=\"%s\"} 1\n",
-				     cases[i].told) > 0);
+				     cases[i].written) > 0);
 		metric_count(&counters[i], cases[i].value);
 		assert_text(&counters[i], expected);
 	}
 }
 
-/* What is as large as a bound is below it, and buckets hold what those before them hold. */
+/* A value equal to a bound belongs to the bucket of that bound, and each bucket includes all
+ * smaller ones. */
 static void buckets_are_cumulative(void **state)
 {
 	static struct metric times = METRIC(HISTOGRAM, "t_seconds", "Help.", "x");
@@ -143,7 +147,7 @@ static void numbers_are_exact(void **state)
 	static const struct metric gauge = METRIC(GAUGE, "g_bytes", "Help.");
 	static const struct {
 		double value;
-		const char *told;
+		const char *written;
 	} cases[] = {{0, "g_bytes 0\n"},
 		     {0.1, "g_bytes 0.1\n"},
 		     {1e15, "g_bytes 1000000000000000\n"},
@@ -157,7 +161,7 @@ static void numbers_are_exact(void **state)
 		FILE *out = open_memstream(&text, &size);
 		metric_sample(&gauge, out, cases[i].value);
 		fclose(out);
-		assert_string_equal(text, cases[i].told);
+		assert_string_equal(text, cases[i].written);
 	}
 }
 
@@ -201,7 +205,8 @@ static void threads_lose_no_count(void **state)
 		char line[64];
 		snprintf(line, sizeof(line), "s_total{x=\"%d\"} ", i);
 		assert_float_equal(value_of(text, line), each, 0);
-		assert_null(strstr(strstr(text, line) + 1, line)); /* one series, not two */
+		/* exactly one series per label value */
+		assert_null(strstr(strstr(text, line) + 1, line));
 		snprintf(line, sizeof(line), "s_seconds_count{x=\"%d\"} ", i);
 		assert_float_equal(value_of(times, line), each, 0);
 		snprintf(line, sizeof(line), "s_seconds_sum{x=\"%d\"} ", i);
@@ -226,7 +231,7 @@ static void *wait_at(void *barrier)
 	return NULL;
 }
 
-/* A sanitizer may have a thread of its own. */
+/* A sanitizer may run a thread of its own, so the test compares with the number before. */
 static void threads_are_counted(void **state)
 {
 	double before = process_value("\nprocess_threads ");
@@ -265,7 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_counted_before_it_is_enabled),
 		cmocka_unit_test(a_series_is_its_label_values),
-		cmocka_unit_test(without_labels_it_is_told_before_it_is_counted),
+		cmocka_unit_test(without_labels_it_is_written_before_it_is_counted),
 		cmocka_unit_test(label_values_are_escaped),
 		cmocka_unit_test(buckets_are_cumulative),
 		cmocka_unit_test(numbers_are_exact),

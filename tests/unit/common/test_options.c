@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Options: the order flag, environment, default; every mistake a person makes; --help's shape. */
+/*
+ * Tests of the options: a flag goes before the environment and that before the default; every
+ * mistake on the command line has its message; the layout of --help.
+ */
 #include "tests/cmocka.h"
 
 #include <stdbool.h>
@@ -175,7 +178,8 @@ static void mistakes_name_the_option(void **state)
 
 static char printed[8192];
 
-/* What the parse prints on stdout, in printed. */
+/* Parse a command line with the flag, and store what is printed on stdout in `printed`. Returns the
+ * result of options_parse(). */
 static int parse_printing(const char *flag)
 {
 	auto_close int saved = dup(STDOUT_FILENO);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What is given up is given up: each test does it in a process of its own. */
+/*
+ * Tests of privilege_keep(). A dropped capability cannot be regained, so that each test runs in a
+ * child process. All tests need root.
+ */
 #include "tests/cmocka.h"
 
 #include <fcntl.h>
@@ -15,7 +18,7 @@
 #include "common/privilege.h"
 
 #define PRINTED_MAX 4096
-#define LONG_MS     20000 /* what the test may not come near to */
+#define LONG_MS     20000 /* limit for a wait, in ms; the test ends far below it */
 
 #define DELEGATION  (PRIVILEGE_BIT(CAP_SETUID) | PRIVILEGE_BIT(CAP_SETGID))
 
@@ -49,8 +52,9 @@ static void test_only_what_is_kept_is_held(void **state)
 	in_child(only_what_is_kept_is_held);
 }
 
-/* Root's programs have all that bounds them. */
-static bool programs_get_no_more(void)
+/* A program started by root would get all capabilities of the bounding set, so privilege_keep() has
+ * to reduce that set too. */
+static bool programs_get_only_what_is_kept(void)
 {
 	const char *const argv[] = {"awk", "$1 ~ /Cap(Prm|Eff|Bnd)/ { print $2 }",
 				    "/proc/self/status", NULL};
@@ -67,17 +71,16 @@ static bool programs_get_no_more(void)
 	return same;
 }
 
-static void test_programs_get_no_more(void **state)
+static void test_programs_get_only_what_is_kept(void **state)
 {
 	(void)state;
-	in_child(programs_get_no_more);
+	in_child(programs_get_only_what_is_kept);
 }
 
-/*
- * We may not kill it, but nobody reads what it prints any more. It is gone when nobody has the
- * other end of the pipe.
- */
-static bool what_prints_too_much_as_another_user_ends(void)
+/* Without CAP_KILL the child of another user cannot be killed, but its output is closed, so that it
+ * ends by SIGPIPE. poll() reports a hangup once the child no longer holds the write end of the
+ * pipe. */
+static bool a_verbose_program_of_another_user_ends(void)
 {
 	const char *const argv[] = {"setpriv",        "--reuid=65534", "--regid=65534",
 				    "--clear-groups", "yes",           NULL};
@@ -92,18 +95,18 @@ static bool what_prints_too_much_as_another_user_ends(void)
 	return poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, LONG_MS) == 1;
 }
 
-static void test_what_prints_too_much_as_another_user_ends(void **state)
+static void test_a_verbose_program_of_another_user_ends(void **state)
 {
 	(void)state;
-	in_child(what_prints_too_much_as_another_user_ends);
+	in_child(a_verbose_program_of_another_user_ends);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_what_is_kept_is_held),
-		cmocka_unit_test(test_programs_get_no_more),
-		cmocka_unit_test(test_what_prints_too_much_as_another_user_ends),
+		cmocka_unit_test(test_programs_get_only_what_is_kept),
+		cmocka_unit_test(test_a_verbose_program_of_another_user_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

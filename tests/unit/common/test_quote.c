@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Quoted words: as they are written, and as a shell takes them. */
+/*
+ * Tests of quote_words(): the exact text of known words, and what a real shell makes of hostile
+ * ones.
+ */
 #include "tests/cmocka.h"
 
 #include <stdlib.h>
@@ -45,8 +48,9 @@ static void known_words(void **state)
 		assert_string_equal(quote_words(&arena, cases[i].words), cases[i].text);
 }
 
-/* The shell that a server would have. Each word comes back with a newline and a mark behind it. */
-static void a_shell_takes_them_as_they_are(void **state)
+/* Run sh, as sshd does on a server. printf writes each word followed by "|" and a newline, so that
+ * the test sees where it ends. */
+static void a_shell_reads_the_words_unchanged(void **state)
 {
 	const char *script =
 		arena_printf(&arena, "printf '%%s|\\n' %s", quote_words(&arena, hostile));
@@ -68,7 +72,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_words),
-		cmocka_unit_test(a_shell_takes_them_as_they_are),
+		cmocka_unit_test(a_shell_reads_the_words_unchanged),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

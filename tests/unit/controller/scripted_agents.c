@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Stands in for transport/client.c, so that the handlers run as they are. A test program includes
- * this file, once: programs of tests/unit are one source each.
+ * A fake of transport/client.c whose agents are in memory, so that the controller's handlers run
+ * unchanged. A test program includes this file once, because each program of tests/unit has a
+ * single source file.
  */
 #include "tests/unit/controller/scripted_methods.h"
-/* NOLINTNEXTLINE(bugprone-suspicious-include): as this one */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): a part of this file */
 #include "tests/unit/controller/scripted_snapshots.c"
 
 #include <stdlib.h>

@@ -2,10 +2,8 @@
 #ifndef ZCSI_SCRIPTED_AGENTS_H
 #define ZCSI_SCRIPTED_AGENTS_H
 
-/*
- * Agents in memory, for what the controller makes of their answers: an agent can be silent, be
- * without a pool, or hold the same volume as another, at will.
- */
+/* Agents in memory, for tests of the controller's handlers. A test can make an agent fail every
+ * call, be without a pool, or hold the same volume as another one. */
 
 #include "tests/cmocka.h"
 
@@ -20,35 +18,38 @@
 
 struct client {
 	const char *endpoint, *node, *rack, *pool, *problem;
-	int64_t available, ahead_us; /* ahead_us: its clock, of ours */
+	int64_t available, ahead_us; /* ahead_us: its clock minus the local one */
 	uint64_t pool_guid;
-	enum error_code silent; /* not ERR_OK: how every call to it fails */
-	enum error_code lookup; /* not ERR_OK: how every question what it has fails */
-	uint64_t promised;      /* the highest claim of all */
-	unsigned n_aborts;      /* how often it still refuses to make what it has promised */
+	enum error_code silent; /* if not ERR_OK, all calls fail with it */
+	enum error_code lookup; /* if not ERR_OK, all look-ups fail with it */
+	uint64_t promised;      /* the highest claim of all names */
+	unsigned n_aborts;      /* number of creations to refuse with ABORTED */
 	Dataset *datasets[DATASETS_MAX];
 	size_t n_datasets;
 	DatasetSnapshot *snapshots[DATASETS_MAX];
 	size_t n_snapshots;
-	const CreateDatasetRequest *create_request; /* the last ones */
+	const CreateDatasetRequest *create_request; /* the last request of each kind */
 	const ModifyDatasetRequest *modify_request;
-	unsigned looked, created, destroyed, published, unpublished, resized, listed; /* calls */
+	/* number of calls */
+	unsigned looked, created, destroyed, published, unpublished, resized, listed;
 	unsigned modified, snapshotted, grouped, snapshots_destroyed;
 };
 
 extern struct client scripted[N_AGENTS];
-extern struct rpc_call call; /* for the handlers; its arena is new for each test */
+extern struct rpc_call call; /* for the handlers; each test gets a new arena */
 
-/* Three hosts with a pool each, a and b in rack 1, c in rack 2; b has the most space. */
+/* Start with three hosts that have a pool each: a and b in rack 1, c in rack 2; b has the most
+ * space. */
 int scripted_setup(void **state);
 int scripted_teardown(void **state);
 Dataset *add_dataset(struct client *client, const char *id, int64_t size, const char *parameters);
-/* Of the dataset's guid; its id is "<dataset>@<name>". */
+/* Add a snapshot of the dataset. Its dataset_guid is that of the dataset, its id is
+ * "<dataset>@<name>". */
 DatasetSnapshot *add_snapshot(struct client *client, const Dataset *of, const char *name);
 
 #define SCRIPTED_TEST(name) cmocka_unit_test_setup_teardown(name, scripted_setup, scripted_teardown)
 
-/* Failed with that code, and the text has the word. */
+/* Assert that the result is -1, with that code and a text that contains the word. */
 #define assert_failed(result, expected_code, word)                                                 \
 	do {                                                                                       \
 		assert_int_equal(result, -1);                                                      \

@@ -2,7 +2,7 @@
 #ifndef ZCSI_SCRIPTED_METHODS_H
 #define ZCSI_SCRIPTED_METHODS_H
 
-/* What the agents in memory answer: a do_ for each method. */
+/* The methods of the agents in memory: do_METHOD() answers one call of that method. */
 
 #include "tests/unit/controller/scripted_agents.h"
 
@@ -13,7 +13,9 @@ struct client_call {
 	const void *request;
 };
 
-/* As the agent's: for what is not there, and before it is made. */
+/* The claims of an agent. promise() answers a look-up that found nothing: it fails with NOT_FOUND,
+ * or returns 0 with *ret_promised if a higher claim was promised before. keep() checks a claim
+ * before a creation; it fails with ABORTED n_aborts times. */
 int promise(struct client *client, uint64_t claim, uint64_t *ret_promised, struct error *err);
 int keep(struct client *client, uint64_t claim, struct error *err);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* The snapshots of the agents in memory; a part of scripted_agents.c, which includes it. */
+/*
+ * The snapshot methods of the agents in memory. scripted_agents.c includes this file.
+ */
 #include "tests/unit/controller/scripted_methods.h"
 
 #include <stdlib.h>
@@ -42,7 +44,8 @@ int do_get_dataset_snapshot(const struct client_call *begun, GetDatasetSnapshotR
 	return promise(client, request->claim, &(*ret)->promised, err);
 }
 
-/* As the agent's: the snapshot of that name, if it is of this very dataset. */
+/* Like a real agent, return an existing snapshot of that name only if it was taken of this dataset,
+ * not of an earlier one with the same id. */
 int do_snapshot_dataset(const struct client_call *begun, SnapshotDatasetResponse **ret,
 			struct error *err)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* The file of agents: its form, and when it is worth reading. */
+/*
+ * Tests of --agents-file: the syntax of the file, and when a change of it is reported.
+ */
 #include "tests/cmocka.h"
 
 #include <stdio.h>
@@ -58,7 +60,7 @@ static void lines_comments_and_space(void **state)
 		const char *words[3];
 	} cases[] = {
 		{"", {NULL}},
-		{"\n\n# nobody\n", {NULL}},
+		{"\n\n# no agents\n", {NULL}},
 		{"tcp://a:1", {"tcp://a:1"}},
 		{"tcp://a:1\r\n  tcp://b:2 # the second\n#tcp://c:3\n", {"tcp://a:1", "tcp://b:2"}},
 		{"tcp://a:1 tcp://b:2\n", {"tcp://a:1", "tcp://b:2"}},
@@ -78,7 +80,7 @@ static void lines_comments_and_space(void **state)
 	}
 }
 
-static void it_changes_when_it_is_whole(void **state)
+static void a_complete_write_is_a_change(void **state)
 {
 	(void)state;
 	assert_false(agents_file_changed(file));
@@ -96,7 +98,7 @@ static void it_changes_when_it_is_whole(void **state)
 	assert_reads("three");
 }
 
-static void it_is_not_read_while_somebody_writes(void **state)
+static void a_file_open_for_writing_is_not_read(void **state)
 {
 	(void)state;
 	put(path, "one");
@@ -112,7 +114,7 @@ static void it_is_not_read_while_somebody_writes(void **state)
 	assert_reads("half and whole");
 }
 
-static void a_link_that_is_switched(void **state)
+static void a_switched_link_is_a_change(void **state)
 {
 	char first[64];
 
@@ -132,7 +134,7 @@ static void a_link_that_is_switched(void **state)
 	unlink(first);
 }
 
-static void what_cannot_be_read_says_why(void **state)
+static void an_unreadable_file_says_why(void **state)
 {
 	struct agents_file *nowhere;
 
@@ -152,11 +154,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_comments_and_space),
-		cmocka_unit_test_setup_teardown(it_changes_when_it_is_whole, setup, teardown),
-		cmocka_unit_test_setup_teardown(it_is_not_read_while_somebody_writes, setup,
+		cmocka_unit_test_setup_teardown(a_complete_write_is_a_change, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_file_open_for_writing_is_not_read, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(a_link_that_is_switched, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_cannot_be_read_says_why, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_switched_link_is_a_change, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_unreadable_file_says_why, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

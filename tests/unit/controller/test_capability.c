@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Capabilities: what is incomplete, what is not served, and what is. */
+/*
+ * Tests of VolumeCapability: which ones are incomplete, which are not supported, and which are
+ * accepted.
+ */
 #include "tests/cmocka.h"
 
 #include <stdbool.h>
@@ -32,7 +35,7 @@ static void assert_refused(int result, const struct error *err, const char *word
 	assert_non_null(strstr(err->text, word));
 }
 
-static void accepted(void **state)
+static void supported_capabilities_are_accepted(void **state)
 {
 	VolumeCapability *const list[] = {
 		usual(),
@@ -51,7 +54,7 @@ static void accepted(void **state)
 	assert_string_equal(format, "zfs");
 }
 
-static void incomplete(void **state)
+static void incomplete_capabilities_are_refused(void **state)
 {
 	VolumeCapability *none = new_volume_capability(&arena);
 	VolumeCapability *no_mode = usual(), *unknown_mode = usual(), *no_type = usual();
@@ -84,8 +87,9 @@ static VolumeCapability *with(const char *fs_type)
 	return mount(fs_type, VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_WRITER);
 }
 
-/* What a list asks for; NULL: for several things. */
-static void formats_of_lists(void **state)
+/* format is the format that a list of two capabilities requires; NULL if they contradict each
+ * other. */
+static void a_list_requires_one_format(void **state)
 {
 	const struct {
 		VolumeCapability *list[2];
@@ -139,7 +143,7 @@ static void fits_what_the_volume_is(void **state)
 	}
 }
 
-static void unsupported(void **state)
+static void unsupported_file_systems_are_refused(void **state)
 {
 	struct error err;
 
@@ -155,7 +159,7 @@ static void unsupported(void **state)
 			       &err, fs_types[i]);
 }
 
-static void unsupported_modes(void **state)
+static void unsupported_modes_are_refused(void **state)
 {
 	static const int modes[] = {8, 1000, -1};
 	struct error err;
@@ -169,8 +173,8 @@ static void unsupported_modes(void **state)
 	}
 }
 
-/* Those for several nodes are for volumes that others can reach. */
-static void reach(void **state)
+/* Access modes of several nodes require a volume that other nodes can attach (attach=nfs). */
+static void modes_of_several_nodes_need_attach_nfs(void **state)
 {
 	static const int single[] = {1, 2, 6, 7}, multi[] = {3, 4, 5};
 	VolumeCapability *const list[] = {usual(), usual()};
@@ -191,7 +195,7 @@ static void reach(void **state)
 	}
 }
 
-static void sizes(void **state)
+static void long_flags_and_fs_types_are_refused(void **state)
 {
 	VolumeCapability *capability = usual();
 	char flag[2049], fs_type[130];
@@ -221,15 +225,22 @@ static void sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(accepted, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(incomplete, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(formats_of_lists, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(supported_capabilities_are_accepted, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(incomplete_capabilities_are_refused, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(a_list_requires_one_format, arena_setup,
+						arena_teardown),
 		cmocka_unit_test_setup_teardown(fits_what_the_volume_is, arena_setup,
 						arena_teardown),
-		cmocka_unit_test_setup_teardown(unsupported, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(unsupported_modes, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(reach, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(sizes, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(unsupported_file_systems_are_refused, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(unsupported_modes_are_refused, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(modes_of_several_nodes_need_attach_nfs, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(long_flags_and_fs_types_are_refused, arena_setup,
+						arena_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Sizes: what a CapacityRange makes, and which volumes it accepts. */
+/*
+ * Tests of CapacityRange: the size that is chosen for a range, and which existing sizes fit it.
+ */
 #include "tests/cmocka.h"
 
 #include "controller/capacity_range.h"
@@ -16,7 +18,7 @@ static int parse(int64_t required, int64_t limit, struct capacity_range *ret, st
 	return capacity_range_parse(&range, ret, err);
 }
 
-static void refused(void **state)
+static void impossible_ranges_are_refused(void **state)
 {
 	static const struct {
 		int64_t required, limit;
@@ -41,7 +43,7 @@ static void refused(void **state)
 	}
 }
 
-static void chosen(void **state)
+static void a_size_in_the_range_is_chosen(void **state)
 {
 	static const struct {
 		int64_t required, limit, size;
@@ -64,12 +66,12 @@ static void chosen(void **state)
 		assert_int_equal(parse(cases[i].required, cases[i].limit, &range, &err), 0);
 		int64_t size = capacity_range_choose(&range);
 		assert_int_equal(size, cases[i].size);
-		/* A repeat of the request that made a volume always fits it. */
+		/* A repeated request must accept the volume that the first one created. */
 		assert_true(capacity_range_fits(&range, size));
 	}
 }
 
-static void nothing_asked(void **state)
+static void no_range_gives_the_default_size(void **state)
 {
 	struct capacity_range range = {1, 1};
 	struct error err;
@@ -81,11 +83,11 @@ static void nothing_asked(void **state)
 	assert_true(capacity_range_fits(&range, INT64_MAX));
 }
 
-static void of_a_format(void **state)
+static void a_format_rounds_the_size_up(void **state)
 {
 	static const struct {
 		const char *format;
-		int64_t required, limit, size; /* size -1: refused */
+		int64_t required, limit, size; /* size -1: the range is refused */
 	} cases[] = {
 		{"zfs", 5 * MIB + 1, 5 * MIB + 2, 5 * MIB + 1},
 		{"block", 5 * MIB + 1, 0, 5 * MIB + FORMAT_GRAIN},
@@ -119,10 +121,10 @@ static void of_a_format(void **state)
 	}
 }
 
-static void of_a_source(void **state)
+static void a_copy_is_no_smaller_than_its_source(void **state)
 {
 	static const struct {
-		int64_t required, limit, source, size; /* size -1: refused */
+		int64_t required, limit, source, size; /* size -1: the range is refused */
 	} cases[] = {
 		{0, 0, 5 * MIB, 5 * MIB},
 		{0, 5 * MIB, 5 * MIB, 5 * MIB},
@@ -130,7 +132,7 @@ static void of_a_source(void **state)
 		{6 * MIB, 0, 5 * MIB, 6 * MIB},
 		{5 * MIB - 1, 0, 5 * MIB, -1},
 		{0, 5 * MIB - 1, 5 * MIB, -1},
-		{0, 0, 0, GIB}, /* a source without a quota */
+		{0, 0, 0, GIB}, /* the source has no quota */
 	};
 
 	(void)state;
@@ -146,7 +148,7 @@ static void of_a_source(void **state)
 	}
 }
 
-static void fits(void **state)
+static void existing_sizes_fit_a_range(void **state)
 {
 	const struct capacity_range range = {.required = GIB, .limit = 2 * GIB};
 	const struct capacity_range open = {.required = GIB};
@@ -157,7 +159,7 @@ static void fits(void **state)
 	assert_true(capacity_range_fits(&range, 2 * GIB));
 	assert_false(capacity_range_fits(&range, 2 * GIB + 1));
 	assert_true(capacity_range_fits(&open, INT64_MAX));
-	/* No quota: as much as anyone requires, but no limit holds. */
+	/* A volume without a quota meets every required_bytes, but exceeds every limit_bytes. */
 	assert_true(capacity_range_fits(&open, 0));
 	assert_false(capacity_range_fits(&range, 0));
 }
@@ -165,9 +167,12 @@ static void fits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refused),       cmocka_unit_test(chosen),
-		cmocka_unit_test(nothing_asked), cmocka_unit_test(of_a_source),
-		cmocka_unit_test(of_a_format),   cmocka_unit_test(fits),
+		cmocka_unit_test(impossible_ranges_are_refused),
+		cmocka_unit_test(a_size_in_the_range_is_chosen),
+		cmocka_unit_test(no_range_gives_the_default_size),
+		cmocka_unit_test(a_copy_is_no_smaller_than_its_source),
+		cmocka_unit_test(a_format_rounds_the_size_up),
+		cmocka_unit_test(existing_sizes_fit_a_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Volumes that exist, over several agents: what they are, how they change, what room is left. */
-/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+/*
+ * Tests of the RPCs for existing volumes with several agents: get, expand, modify, and the free
+ * capacity.
+ */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
 #define GIB ((int64_t)1 << 30)
@@ -31,7 +34,8 @@ static void expand(void **state)
 	request->capacity_range->required_bytes = GIB + 1;
 	assert_int_equal(controller_expand_volume(&call, request, response, &err), 0);
 	assert_int_equal(response->capacity_bytes, GIB + 1);
-	/* What is large enough is the agent's to look at too: its reservation may be missing. */
+	/* The agent is called even if the volume is large enough, because its reservation may be
+	 * missing. */
 	assert_int_equal(scripted[0].resized, 3);
 	request->capacity_range->required_bytes = 0;
 	request->capacity_range->limit_bytes = GIB;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Volumes made from snapshots and volumes: where, how large, and what a repeat answers. */
-/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+/*
+ * Tests of CreateVolume with a content source: the agent that is chosen, the size, and the answer
+ * to a repeated request.
+ */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
 #define GIB ((int64_t)1 << 30)
@@ -62,7 +65,8 @@ static unsigned created(void)
 	return scripted[0].created + scripted[1].created + scripted[2].created;
 }
 
-/* On agent a, which placement would not choose. */
+/* Add a volume and a snapshot on agent a, which placement would not choose because b has more
+ * space. */
 static void add_source(void)
 {
 	add_snapshot(&scripted[0], add_dataset(&scripted[0], "v", 2 * GIB, ""), "s");
@@ -80,7 +84,7 @@ static void from_snapshot(void **state)
 	assert_string_equal(scripted[0].create_request->source_dataset, "");
 	assert_int_equal(volume->capacity_bytes, 2 * GIB);
 	assert_string_equal(volume->content_source->snapshot->snapshot_id, "v@s");
-	/* A repeat needs the source no more. */
+	/* A repeated request succeeds even if the source is deleted. */
 	scripted[0].n_snapshots = 0;
 	assert_int_equal(create(of_snapshot("v@s", 0), &volume), 0);
 	assert_string_equal(volume->content_source->snapshot->snapshot_id, "v@s");
@@ -120,7 +124,7 @@ static void another_source_is_another_volume(void **state)
 	assert_failed(create(empty, &volume), ERR_ALREADY_EXISTS, "volume_content_source is none");
 }
 
-static void sources_that_cannot_be(void **state)
+static void bad_sources_are_refused(void **state)
 {
 	Volume *volume;
 
@@ -138,7 +142,7 @@ static void sources_that_cannot_be(void **state)
 	assert_int_equal(created(), 0);
 }
 
-static void topology_decides_nothing(void **state)
+static void topology_cannot_move_a_clone_off_its_source(void **state)
 {
 	CreateVolumeRequest *request;
 	TopologyRequirement *requirement = new_topology_requirement(&call.arena);
@@ -166,8 +170,8 @@ int main(void)
 		SCRIPTED_TEST(from_snapshot),
 		SCRIPTED_TEST(from_volume),
 		SCRIPTED_TEST(another_source_is_another_volume),
-		SCRIPTED_TEST(sources_that_cannot_be),
-		SCRIPTED_TEST(topology_decides_nothing),
+		SCRIPTED_TEST(bad_sources_are_refused),
+		SCRIPTED_TEST(topology_cannot_move_a_clone_off_its_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Snapshots over several agents: whose a name is, what a repeat answers, what is deleted. */
-/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+/*
+ * Tests of the snapshot RPCs with several agents: names are unique, repeated requests, and
+ * deletion.
+ */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
 static struct error err;
@@ -57,7 +60,7 @@ static void take_and_repeat(void **state)
 	assert_string_equal(again->snapshot_id, "v@s");
 }
 
-/* A name is one snapshot's of all volumes, wherever they are. */
+/* A snapshot name is unique among all volumes of all agents. */
 static void names_are_unique(void **state)
 {
 	Snapshot *snapshot;
@@ -73,7 +76,7 @@ static void names_are_unique(void **state)
 	assert_int_equal(scripted[2].snapshotted, 0);
 }
 
-static void create_looks_again_when_another_call_has(void **state)
+static void create_looks_again_after_it_lost_its_claim(void **state)
 {
 	uint64_t promised = UINT64_MAX / 4;
 	Snapshot *snapshot;
@@ -89,15 +92,15 @@ static void create_looks_again_when_another_call_has(void **state)
 		assert_true(scripted[i].promised > promised);
 }
 
-/* A volume made again under the name of one that is gone is another. */
-static void an_earlier_volume_is_another(void **state)
+/* A volume that was deleted and created again under the same name is a different source. */
+static void a_recreated_volume_is_another_source(void **state)
 {
 	Snapshot *snapshot;
 
 	(void)state;
 	add_dataset(&scripted[0], "v", 7, "");
 	assert_int_equal(create("s", "v", &snapshot), 0);
-	/* A repeat does not need the volume. */
+	/* A repeated request succeeds even if the volume is deleted. */
 	scripted[0].n_datasets = 0;
 	assert_int_equal(create("s", "v", &snapshot), 0);
 	assert_string_equal(snapshot->snapshot_id, "v@s");
@@ -141,12 +144,12 @@ static void get_by_id(void **state)
 	assert_failed(get("v@s", &snapshot), ERR_NOT_FOUND, "snapshot 'v@s'");
 	scripted[0].lookup = ERR_FAILED_PRECONDITION;
 	assert_failed(get("v@s", &snapshot), ERR_FAILED_PRECONDITION, "unix:///a");
-	/* A host without a pool has no snapshot. */
+	/* A host without a pool cannot have a snapshot, so its error does not matter. */
 	scripted[0].pool = "";
 	assert_failed(get("v@s", &snapshot), ERR_NOT_FOUND, "snapshot 'v@s'");
 }
 
-static void delete_asks_everyone(void **state)
+static void delete_asks_every_agent(void **state)
 {
 	(void)state;
 	assert_failed(delete (""), ERR_INVALID_ARGUMENT, "snapshot_id");
@@ -158,7 +161,7 @@ static void delete_asks_everyone(void **state)
 	assert_int_equal(scripted[0].snapshots_destroyed, 1);
 }
 
-/* ZFS deletes a member of a group as it does any other. */
+/* A snapshot of a group is deleted like any other, because ZFS has no groups. */
 static void delete_a_member(void **state)
 {
 	(void)state;
@@ -173,11 +176,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCRIPTED_TEST(take_and_repeat),
 		SCRIPTED_TEST(names_are_unique),
-		SCRIPTED_TEST(create_looks_again_when_another_call_has),
-		SCRIPTED_TEST(an_earlier_volume_is_another),
+		SCRIPTED_TEST(create_looks_again_after_it_lost_its_claim),
+		SCRIPTED_TEST(a_recreated_volume_is_another_source),
 		SCRIPTED_TEST(create_refuses),
 		SCRIPTED_TEST(get_by_id),
-		SCRIPTED_TEST(delete_asks_everyone),
+		SCRIPTED_TEST(delete_asks_every_agent),
 		SCRIPTED_TEST(delete_a_member),
 	};
 

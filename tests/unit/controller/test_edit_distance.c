@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Spelling: how far words are apart, and which slips are believed. */
+/*
+ * Tests of the edit distance between two words, and of the limit below which a word is suggested
+ * for a misspelt one.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -25,7 +28,7 @@ static void distances(void **state)
 	}
 }
 
-/* Whatever a request brings, it is looked at for so long and no longer. */
+/* Only the first 63 bytes of a word are compared, so that a long word of a request costs little. */
 static void long_words(void **state)
 {
 	char word[5000];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Names: the code points and sizes that CSI allows. */
+/*
+ * Tests of field_check_name(): the code points and the size that CSI allows for a name.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Group snapshots over several agents: which volumes can be grouped, and what a group is. */
-/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+/*
+ * Tests of the group snapshot RPCs with several agents: which volumes can be in one group, and
+ * which requests match an existing group.
+ */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
 static struct error err;
 
-/* ids: "v", "w", NULL. A list in the arena; returns its length. */
+/* Copy ids, a list that ends with NULL, into the arena of the call. *ret is the copy. Returns the
+ * number of ids. */
 static size_t copy_ids(const char *const *ids, char ***ret)
 {
 	size_t n = 0;
@@ -95,7 +99,7 @@ static void other_volumes_are_another_group(void **state)
 	assert_failed(create("g", IDS("v", "x"), &group), ERR_ALREADY_EXISTS, "source_volume_ids");
 	assert_failed(create("g", IDS("v", "w", "x"), &group), ERR_ALREADY_EXISTS,
 		      "source_volume_ids");
-	/* Volumes that are gone are the same; made again, they are not. */
+	/* A group still matches if its volumes are deleted, but not if they were created again. */
 	scripted[0].n_datasets = 0;
 	assert_int_equal(create("g", IDS("v", "w"), &group), 0);
 	add_dataset(&scripted[0], "v", 7, "");
@@ -103,7 +107,7 @@ static void other_volumes_are_another_group(void **state)
 	assert_int_equal(scripted[0].grouped, 1);
 }
 
-static void create_looks_again_when_another_call_has(void **state)
+static void create_looks_again_after_it_lost_its_claim(void **state)
 {
 	uint64_t promised = UINT64_MAX / 4;
 	VolumeGroupSnapshot *group;
@@ -119,8 +123,9 @@ static void create_looks_again_when_another_call_has(void **state)
 		assert_true(scripted[i].promised > promised);
 }
 
-/* Nobody took it in this way: it is not for us to say which of the two is meant. */
-static void a_group_that_exists_twice_is_left_alone(void **state)
+/* The controller never creates one group on two agents. If there are two, it must not choose
+ * between them. */
+static void a_group_on_two_agents_is_left_alone(void **state)
 {
 	VolumeGroupSnapshot *group;
 
@@ -184,8 +189,8 @@ static void delete_checks_the_list(void **state)
 	assert_int_equal(scripted[1].n_snapshots, 1);
 }
 
-/* What was cut short is finished by the same request. */
-static void delete_goes_on(void **state)
+/* If a deletion was interrupted, the same request deletes the remaining snapshots. */
+static void an_interrupted_delete_is_finished(void **state)
 {
 	VolumeGroupSnapshot *group;
 
@@ -202,12 +207,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCRIPTED_TEST(take_and_repeat),
 		SCRIPTED_TEST(other_volumes_are_another_group),
-		SCRIPTED_TEST(create_looks_again_when_another_call_has),
-		SCRIPTED_TEST(a_group_that_exists_twice_is_left_alone),
+		SCRIPTED_TEST(create_looks_again_after_it_lost_its_claim),
+		SCRIPTED_TEST(a_group_on_two_agents_is_left_alone),
 		SCRIPTED_TEST(create_refuses),
 		SCRIPTED_TEST(get_checks_the_list),
 		SCRIPTED_TEST(delete_checks_the_list),
-		SCRIPTED_TEST(delete_goes_on),
+		SCRIPTED_TEST(an_interrupted_delete_is_finished),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* ListVolumes: the lists of several agents as one, in pages of any size. */
-/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+/*
+ * Tests of ListVolumes and ListSnapshots: the lists of several agents are merged, in pages of any
+ * size.
+ */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
 #define N_VOLUMES 2500
@@ -24,7 +27,7 @@ static void spread_volumes(void)
 			    arena_printf(&call.arena, "volume %05d/\xc3\xa9", i), i, "");
 }
 
-/* Every volume once, in order, whatever the page. */
+/* Every volume is listed once and in order, whatever the page size. */
 static void pages(void **state)
 {
 	static const int32_t sizes[] = {0, 1000, 999, 1001, 100, 2499, 2500, 2501, INT32_MAX};
@@ -81,7 +84,7 @@ static void entry(void **state)
 	assert_true(*page->entries[0]->status->volume_condition->message);
 }
 
-static void trouble_shows_in_the_condition(void **state)
+static void problems_show_in_the_condition(void **state)
 {
 	char problem[] = "the pool is suspended";
 
@@ -100,7 +103,8 @@ static void trouble_shows_in_the_condition(void **state)
 	assert_non_null(strstr(w->message, "exists twice, on nodes 'b' and 'c'"));
 }
 
-/* A token is a place, not a volume: it holds when its volume is gone. */
+/* A token is a position in the order of ids. It stays valid if the volume at that position is
+ * deleted. */
 static void token_outlives_its_volume(void **state)
 {
 	(void)state;
@@ -130,7 +134,7 @@ static void bad_requests(void **state)
 	assert_int_equal(err.code, ERR_INVALID_ARGUMENT);
 }
 
-static void doubles_are_listed_once(void **state)
+static void duplicates_are_listed_once(void **state)
 {
 	(void)state;
 	add_dataset(&scripted[0], "v", 1, "");
@@ -170,7 +174,7 @@ static ListSnapshotsResponse *list_of(const char *id, const char *volume, int32_
 	return list_snapshots(&call, request, response, &err) < 0 ? NULL : response;
 }
 
-/* Of three volumes at three agents, by turns. */
+/* Add n snapshots, in turn to one volume on each of the three agents. */
 static void spread_snapshots(size_t n)
 {
 	const Dataset *of[N_AGENTS];
@@ -206,7 +210,7 @@ static void snapshot_pages(void **state)
 		} while (*token);
 		assert_int_equal(seen, 2500);
 	}
-	/* The rest of a list that was begun in small pages comes whole. */
+	/* A list that began with small pages can be finished with one large page. */
 	ListSnapshotsResponse *two = list_of("", "", 2, "");
 	assert_int_equal(two->n_entries, 2);
 	assert_int_equal(list_of("", "", 0, two->next_token)->n_entries, 2498);
@@ -239,7 +243,8 @@ static void bad_snapshot_requests(void **state)
 	assert_int_equal(err.code, ERR_INVALID_ARGUMENT);
 	assert_null(list_of("v@s", "", -1, ""));
 	assert_int_equal(err.code, ERR_INVALID_ARGUMENT);
-	/* "No such snapshot" is not said while an agent is silent. */
+	/* While an agent does not answer, the list cannot be empty: the snapshot may be on that
+	 * agent. */
 	scripted[2].silent = ERR_UNAVAILABLE;
 	assert_null(list_of("v@s", "", 0, ""));
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
@@ -253,9 +258,9 @@ int main(void)
 		SCRIPTED_TEST(entry),
 		SCRIPTED_TEST(token_outlives_its_volume),
 		SCRIPTED_TEST(bad_requests),
-		SCRIPTED_TEST(doubles_are_listed_once),
+		SCRIPTED_TEST(duplicates_are_listed_once),
 		SCRIPTED_TEST(every_agent_must_answer),
-		SCRIPTED_TEST(trouble_shows_in_the_condition),
+		SCRIPTED_TEST(problems_show_in_the_condition),
 		SCRIPTED_TEST(snapshot_pages),
 		SCRIPTED_TEST(snapshot_filters),
 		SCRIPTED_TEST(bad_snapshot_requests),

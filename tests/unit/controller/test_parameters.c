@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Parameters: what each key takes, the canonical text, and how two texts differ. */
+/*
+ * Tests of the volume parameters: the values of each key, the canonical text, and the difference of
+ * two texts.
+ */
 #include "tests/cmocka.h"
 
 #include <stdlib.h>
@@ -10,7 +13,7 @@
 #include "proto/csi.h"
 #include "tests/arena.h"
 
-/* pairs: key, value, key, value, NULL */
+/* Parse the parameters in pairs, a list of key, value, key, value, NULL. */
 static int parse(const char *const *pairs, struct parameters *ret, struct error *err)
 {
 	CreateVolumeRequest *request = new_create_volume_request(&arena);
@@ -173,7 +176,7 @@ static void user_property(void **state)
 					     "zfs.user.com.sun:auto-snapshot=false\n");
 }
 
-static void mutable_ones(void **state)
+static void only_properties_are_mutable(void **state)
 {
 	static const struct {
 		const char *key, *value;
@@ -199,7 +202,8 @@ static void mutable_ones(void **state)
 	}
 }
 
-/* Each value may be, and all together are too much for the one property that keeps the text. */
+/* Each value is valid, but together they do not fit into zcsi:parameters, the one property that
+ * stores the text. */
 static void too_long_for_a_property(void **state)
 {
 	char value[1025];
@@ -354,8 +358,8 @@ static void differences(void **state)
 	}
 }
 
-/* Of texts that no version of ours wrote the lines count that are some. */
-static void odd_texts_end(void **state)
+/* In a text that zcsi did not write, only the lines of the form KEY=VALUE are compared. */
+static void malformed_lines_of_a_stored_text_are_ignored(void **state)
 {
 	static const char *const odd[] = {"\n", "=", "=\n", "a\n"};
 
@@ -393,13 +397,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(contradictions, arena_setup, arena_teardown),
 		cmocka_unit_test_setup_teardown(root_directory, arena_setup, arena_teardown),
 		cmocka_unit_test_setup_teardown(user_property, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(mutable_ones, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(only_properties_are_mutable, arena_setup,
+						arena_teardown),
 		cmocka_unit_test_setup_teardown(too_long_for_a_property, arena_setup,
 						arena_teardown),
 		cmocka_unit_test_setup_teardown(values, arena_setup, arena_teardown),
 		cmocka_unit_test_setup_teardown(too_large, arena_setup, arena_teardown),
 		cmocka_unit_test_setup_teardown(differences, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(odd_texts_end, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(malformed_lines_of_a_stored_text_are_ignored,
+						arena_setup, arena_teardown),
 		cmocka_unit_test_setup_teardown(help_lists_all, arena_setup, arena_teardown),
 	};
 

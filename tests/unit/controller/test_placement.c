@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Placement: topology, space, ties, and the words when there is no place. */
+/*
+ * Tests of placement: topology, free space, equal hosts, and the error text if no host fits.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -72,7 +74,7 @@ static Topology **pair(Topology *a, Topology *b)
 	return both;
 }
 
-/* The node that gets the volume; NULL when none does. */
+/* Returns the id of the chosen node, or NULL with *err if there is none. */
 static const char *chosen(const TopologyRequirement *requirement, struct error *err)
 {
 	const struct where where = {.topology = requirement, .node = node_pin, .pool = pool_pin};
@@ -93,7 +95,7 @@ static void most_space(void **state)
 	add_host("b", "1", 30);
 	add_host("c", "2", 20);
 	assert_string_equal(chosen(NULL, &err), "b");
-	/* Nomad sends the message empty when nothing is asked. */
+	/* Nomad sends an empty message if no topology is required. */
 	assert_string_equal(chosen(empty, &err), "b");
 }
 
@@ -114,12 +116,13 @@ static void pins(void **state)
 	assert_non_null(strstr(err.text, "on node 'a' in pool 'pool-c'"));
 	node_pin = NULL;
 	assert_string_equal(chosen(NULL, &err), "c");
-	/* Not a beginning of its name, nor the parent in it. */
+	/* The pin must be the whole name of the pool: neither a prefix of it nor the dataset below
+	 * it matches. */
 	pool_pin = "pool";
 	assert_null(chosen(NULL, &err));
 	pool_pin = "pool-c/csi";
 	assert_null(chosen(NULL, &err));
-	/* And the topology still has to fit. */
+	/* A pinned pool must meet the topology as well. */
 	pool_pin = "pool-c";
 	requirement->n_requisite = 1;
 	requirement->requisite = pair(topology("rack", "1"), NULL);
@@ -127,7 +130,7 @@ static void pins(void **state)
 	assert_non_null(strstr(err.text, "rack=1"));
 }
 
-static void what_is_local_is_not_where_only_nfs_reaches(void **state)
+static void a_local_volume_needs_a_host_reached_directly(void **state)
 {
 	const struct where local = {.local = true};
 	const struct host *host;
@@ -158,15 +161,15 @@ static void requisite(void **state)
 	assert_string_equal(chosen(requirement, &err), "c");
 	requirement->requisite[0] = topology("RACK", "2");
 	assert_string_equal(chosen(requirement, &err), "c");
-	/* The list is an OR, */
+	/* A host has to match any one topology of the list. */
 	requirement->n_requisite = 2;
 	assert_string_equal(chosen(requirement, &err), "c");
-	/* each topology an AND, */
+	/* A host has to match all segments of a topology. */
 	requirement->n_requisite = 1;
 	requirement->requisite[0] = topology("rack", "1");
 	map_put(&arena, requirement->requisite[0], segments, NODE, "a");
 	assert_string_equal(chosen(requirement, &err), "a");
-	/* and one without segments is anywhere. */
+	/* A topology without segments matches every host. */
 	requirement->requisite[0] = new_topology(&arena);
 	assert_string_equal(chosen(requirement, &err), "b");
 }
@@ -183,7 +186,8 @@ static void preferred_in_order(void **state)
 	requirement->n_preferred = 2;
 	requirement->preferred = pair(topology(NODE, "a"), topology(NODE, "c"));
 	assert_string_equal(chosen(requirement, &err), "a");
-	/* A preferred host that cannot be had is passed over, without requisite for any other. */
+	/* If a preferred host does not exist, the next preferred one is used, or any other one,
+	 * since there is no requisite. */
 	requirement->preferred = pair(topology(NODE, "x"), topology(NODE, "c"));
 	assert_string_equal(chosen(requirement, &err), "c");
 	requirement->n_preferred = 1;
@@ -195,7 +199,7 @@ static void preferred_in_order(void **state)
 	assert_string_equal(chosen(requirement, &err), "c");
 }
 
-static void nowhere(void **state)
+static void no_matching_host_is_an_error(void **state)
 {
 	TopologyRequirement *requirement = new_topology_requirement(&arena);
 	struct error err;
@@ -229,7 +233,8 @@ static void no_pool_and_problem(void **state)
 	assert_string_equal(chosen(NULL, &err), "c");
 }
 
-/* Equal hosts share names, and the choice for a name does not depend on the order of the list. */
+/* Equal hosts get about the same number of volumes, and the host of a name does not depend on the
+ * order of the list. */
 static void ties(void **state)
 {
 	unsigned count[3] = {0};
@@ -259,11 +264,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(most_space, setup, teardown),
 		cmocka_unit_test_setup_teardown(pins, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_local_is_not_where_only_nfs_reaches, setup,
+		cmocka_unit_test_setup_teardown(a_local_volume_needs_a_host_reached_directly, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(requisite, setup, teardown),
 		cmocka_unit_test_setup_teardown(preferred_in_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(nowhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_matching_host_is_an_error, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_pool_and_problem, setup, teardown),
 		cmocka_unit_test_setup_teardown(ties, setup, teardown),
 	};

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What follows from what agents say of themselves: clocks, twins, and pools that are others now. */
-/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+/*
+ * Tests of rollcall(): clock skew of agents, two agents that serve the same dataset, and agents
+ * whose pool was replaced.
+ */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
 #include "controller/rollcall.h"
@@ -44,7 +47,7 @@ static void assert_refused(size_t i, const char *word, const char *other)
 	assert_non_null(strstr(state_of(i)->refusal, other));
 }
 
-static double skew_told(const char *endpoint)
+static double reported_skew(const char *endpoint)
 {
 	auto_free char *line = NULL, *text = NULL;
 	size_t size;
@@ -61,22 +64,22 @@ static double skew_told(const char *endpoint)
 	return skew;
 }
 
-static void a_clock_that_is_not_ours_is_told(void **state)
+static void clock_skew_is_reported(void **state)
 {
 	(void)state;
 	scripted[1].ahead_us = 90 * SECOND;
 	scripted[2].ahead_us = -90 * SECOND;
 	rollcall(&roster, 0);
 	assert_true(state_of(0)->skew_us == 0);
-	/* At least that much: less the time that the answers took. */
-	assert_true(skew_told("unix:///b") > 80 && skew_told("unix:///b") <= 90);
-	assert_true(skew_told("unix:///c") < -80 && skew_told("unix:///c") >= -90);
+	/* The skew is a lower bound: the round-trip time of the call is subtracted. */
+	assert_true(reported_skew("unix:///b") > 80 && reported_skew("unix:///b") <= 90);
+	assert_true(reported_skew("unix:///c") < -80 && reported_skew("unix:///c") >= -90);
 	scripted[1].ahead_us = 0;
 	rollcall(&roster, 0);
-	assert_true(skew_told("unix:///b") == 0);
+	assert_true(reported_skew("unix:///b") == 0);
 }
 
-static void two_that_hold_one_dataset_are_refused(void **state)
+static void two_agents_of_one_dataset_are_refused(void **state)
 {
 	(void)state;
 	scripted[0].pool = scripted[2].pool = "tank/zcsi";
@@ -92,11 +95,11 @@ static void two_that_hold_one_dataset_are_refused(void **state)
 	assert_null(state_of(2)->refusal);
 }
 
-static void a_pool_that_is_another_now_is_refused(void **state)
+static void a_replaced_pool_is_refused(void **state)
 {
 	(void)state;
 	rollcall(&roster, 0);
-	scripted[1].pool_guid = 0; /* it is not imported */
+	scripted[1].pool_guid = 0; /* 0: the pool is not imported */
 	rollcall(&roster, 0);
 	assert_null(state_of(1)->refusal);
 	scripted[1].pool_guid = 77;
@@ -111,11 +114,10 @@ static void a_pool_that_is_another_now_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_clock_that_is_not_ours_is_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(two_that_hold_one_dataset_are_refused, setup,
+		cmocka_unit_test_setup_teardown(clock_skew_is_reported, setup, teardown),
+		cmocka_unit_test_setup_teardown(two_agents_of_one_dataset_are_refused, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(a_pool_that_is_another_now_is_refused, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(a_replaced_pool_is_refused, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

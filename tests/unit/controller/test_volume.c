@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Volumes over several agents: who is asked, what silence means, what a repeat answers. */
-/* NOLINTNEXTLINE(bugprone-suspicious-include): see there */
+/*
+ * Tests of the volume RPCs with several agents: which agents are called, the result if one does not
+ * answer, and the answer to a repeated request.
+ */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
 #include <limits.h>
@@ -72,7 +75,7 @@ static void create_places_and_repeats(void **state)
 	assert_string_equal(map_get(&segments, "zcsi.zfs/node"), "b");
 	struct map context = map_of(&call.arena, volume, volume_context);
 	assert_string_equal(map_get(&context, "attach"), "local");
-	/* Space has moved meanwhile: the volume has not. */
+	/* Although host a now has the most space, the volume stays where it is. */
 	scripted[0].available = 100;
 	assert_int_equal(create(create_request("v", GIB), &again), 0);
 	assert_int_equal(created(), 1);
@@ -80,8 +83,9 @@ static void create_places_and_repeats(void **state)
 			 protobuf_c_message_get_packed_size(&volume->base));
 }
 
-/* An agent has promised somebody else a claim of the future: the next one is later still. */
-static void create_claims_after_what_was_promised(void **state)
+/* If an agent has promised another caller a claim in the future, the next claim is higher than
+ * that. */
+static void create_claims_above_every_promise(void **state)
 {
 	uint64_t promised = UINT64_MAX / 4;
 	Volume *volume;
@@ -94,7 +98,7 @@ static void create_claims_after_what_was_promised(void **state)
 		assert_true(scripted[i].promised > promised);
 }
 
-static void create_looks_again_when_another_call_has(void **state)
+static void create_looks_again_after_it_lost_its_claim(void **state)
 {
 	Volume *volume;
 
@@ -103,7 +107,7 @@ static void create_looks_again_when_another_call_has(void **state)
 	assert_int_equal(create(create_request("v", GIB), &volume), 0);
 	assert_int_equal(scripted[1].n_aborts, 0);
 	assert_int_equal(created(), 1);
-	/* At the deadline it ends, with the agent's words. */
+	/* At the deadline the call fails with the agent's error. */
 	scripted[1].n_aborts = UINT_MAX;
 	call.deadline = now_ms() + 150;
 	assert_int_equal(create(create_request("w", GIB), &volume), -1);
@@ -145,7 +149,7 @@ static void create_needs_every_agent(void **state)
 	assert_failed(create(create_request("v", GIB), &volume), ERR_FAILED_PRECONDITION,
 		      "unix:///a");
 	assert_int_equal(created(), 0);
-	/* Found, it does not matter who else is silent. */
+	/* Once the volume is found, agents that do not answer do not matter. */
 	add_dataset(&scripted[2], "v", GIB, "attach=local\n");
 	assert_int_equal(create(create_request("v", GIB), &volume), 0);
 	assert_int_equal(created(), 0);
@@ -206,7 +210,7 @@ static void create_thick(void **state)
 	assert_failed(create(request, &volume), ERR_ALREADY_EXISTS, "provisioning is 'thin'");
 }
 
-/* What was asked for is compared, from whichever map it came. */
+/* The effective value is compared, whether it came from parameters or from mutable_parameters. */
 static void create_with_mutable_parameters(void **state)
 {
 	CreateVolumeRequest *request = create_request("v", GIB), *plain = create_request("v", GIB);
@@ -231,7 +235,7 @@ static int delete (const char *id)
 	return delete_volume(&call, request, new_delete_volume_response(&call.arena), &err);
 }
 
-static void delete_asks_everyone(void **state)
+static void delete_asks_every_agent(void **state)
 {
 	(void)state;
 	assert_failed(delete (""), ERR_INVALID_ARGUMENT, "volume_id");
@@ -243,8 +247,9 @@ static void delete_asks_everyone(void **state)
 	assert_int_equal(scripted[0].destroyed, 1);
 }
 
-/* Only NOT_FOUND says that it is not there: a false OK would leak the data for ever. */
-static void delete_believes_no_other_error(void **state)
+/* Only NOT_FOUND proves that a volume does not exist. If the controller returned OK after another
+ * error, the volume would leak for ever. */
+static void delete_needs_not_found_from_every_agent(void **state)
 {
 	static const enum error_code codes[] = {
 		ERR_UNKNOWN,
@@ -265,7 +270,7 @@ static void delete_believes_no_other_error(void **state)
 	assert_int_equal(delete ("v"), 0);
 }
 
-static void doubles_are_left_alone(void **state)
+static void duplicates_are_not_deleted(void **state)
 {
 	(void)state;
 	add_dataset(&scripted[0], "v", GIB, "");
@@ -304,7 +309,7 @@ static void publish_checks_in_order(void **state)
 	scripted[2].silent = ERR_UNAVAILABLE;
 	assert_failed(publish("v", "x", &context), ERR_UNAVAILABLE, "unix:///c");
 	assert_int_equal(scripted[0].published, 0);
-	/* The owner's own node is known without the others. */
+	/* If the node is the one that has the volume, the other agents are not asked. */
 	assert_int_equal(publish("v", "a", &context), 0);
 	assert_int_equal(scripted[0].published, 1);
 	assert_string_equal(map_get(&context, "attach"), "local");
@@ -376,7 +381,7 @@ static int get_volume(const char *id)
 				     new_controller_get_volume_response(&call.arena), &err);
 }
 
-static void who_had_it_is_asked_first(void **state)
+static void the_cached_owner_is_asked_first(void **state)
 {
 	DeleteVolumeRequest *request = new_delete_volume_request(&call.arena);
 
@@ -386,18 +391,18 @@ static void who_had_it_is_asked_first(void **state)
 	assert_looked(1, 1, 1);
 	assert_int_equal(get_volume("v"), 0);
 	assert_looked(1, 2, 1);
-	/* It was a guess: elsewhere it is found as well, */
+	/* The cached owner is only a hint: if the volume is not there, all agents are asked, */
 	scripted[1].n_datasets = 0;
 	add_dataset(&scripted[2], "v", GIB, "");
 	assert_int_equal(get_volume("v"), 0);
 	assert_looked(2, 4, 2);
-	/* also when the one that is asked first says nothing. */
+	/* and a wrong hint is replaced by the agent that has the volume. */
 	assert_int_equal(get_volume("v"), 0);
 	assert_looked(2, 4, 3);
 	scripted[2].lookup = ERR_UNAVAILABLE;
 	assert_failed(get_volume("v"), ERR_UNAVAILABLE, "unix:///c");
 	scripted[2].lookup = ERR_OK;
-	/* Before it is destroyed, everybody is asked: there may be two. */
+	/* Before a deletion all agents are asked, because two of them may have the volume. */
 	add_dataset(&scripted[0], "v", GIB, "");
 	request->volume_id = arena_strdup(&call.arena, "v");
 	assert_failed(delete_volume(&call, request, new_delete_volume_response(&call.arena), &err),
@@ -409,18 +414,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRIPTED_TEST(create_places_and_repeats),
-		SCRIPTED_TEST(create_claims_after_what_was_promised),
-		SCRIPTED_TEST(create_looks_again_when_another_call_has),
-		SCRIPTED_TEST(who_had_it_is_asked_first),
+		SCRIPTED_TEST(create_claims_above_every_promise),
+		SCRIPTED_TEST(create_looks_again_after_it_lost_its_claim),
+		SCRIPTED_TEST(the_cached_owner_is_asked_first),
 		SCRIPTED_TEST(create_compares),
 		SCRIPTED_TEST(create_needs_every_agent),
 		SCRIPTED_TEST(create_without_pool),
 		SCRIPTED_TEST(create_refuses),
 		SCRIPTED_TEST(create_thick),
 		SCRIPTED_TEST(create_with_mutable_parameters),
-		SCRIPTED_TEST(delete_asks_everyone),
-		SCRIPTED_TEST(delete_believes_no_other_error),
-		SCRIPTED_TEST(doubles_are_left_alone),
+		SCRIPTED_TEST(delete_asks_every_agent),
+		SCRIPTED_TEST(delete_needs_not_found_from_every_agent),
+		SCRIPTED_TEST(duplicates_are_not_deleted),
 		SCRIPTED_TEST(publish_checks_in_order),
 		SCRIPTED_TEST(unpublish),
 		SCRIPTED_TEST(validate),

@@ -2,10 +2,8 @@
 #ifndef ZCSI_TEST_POOL_H
 #define ZCSI_TEST_POOL_H
 
-/*
- * A real pool on a sparse file, for tests that need one: kernel ZFS or zfs-fuse, whatever runs.
- * Without root such tests are skipped. As root they fail where no ZFS runs (jobs/local/with-zfs).
- */
+/* A real pool on a sparse file, for tests that need one; ZFS may be the kernel's or zfs-fuse.
+ * Without root such tests are skipped. As root they fail if no ZFS runs (jobs/local/with-zfs). */
 
 #include <stdio.h>
 
@@ -17,7 +15,8 @@ struct pool {
 	bool made;
 };
 
-/* The test's own shell lines; zcsi itself never runs a shell. */
+/* Run a shell command of the test, given as a printf format. Returns the status of system(3). zcsi
+ * itself never runs a shell. */
 __attribute__((format(printf, 1, 2))) static inline int shell(const char *fmt, ...)
 {
 	char line[1024];
@@ -51,7 +50,8 @@ static inline int pool_make(struct pool *pool)
 	return 0;
 }
 
-/* zfs-fuse may call a pool busy for a moment after an unmount. */
+/* Destroy the pool, with retries: zfs-fuse may report a pool as busy for a moment after an
+ * unmount. */
 static inline int pool_destroy(struct pool *pool)
 {
 	int failed = pool->made;
@@ -62,7 +62,7 @@ static inline int pool_destroy(struct pool *pool)
 	}
 	return shell("rm -rf %s", pool->directory) || failed;
 }
-/* Rounds of a random test: fewer on a host that is slower by PATIENCE. */
+/* Returns the number of rounds of a random test: `many`, divided by PATIENCE on slow hosts. */
 static inline int rounds(int many)
 {
 	const char *patience = getenv("PATIENCE");

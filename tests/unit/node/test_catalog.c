@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* The catalog over a real pool: waiting, healing, and two who change at once. */
+/*
+ * Tests of the catalog with a real pool: calls that wait for the first scan, recovery from errors,
+ * and concurrent changes.
+ */
 #include "tests/cmocka.h"
 
 #include <pthread.h>
@@ -54,7 +57,7 @@ static struct catalog *started(const char *parent)
 	return catalog;
 }
 
-static void calls_wait_for_the_first_reading(void **state)
+static void calls_wait_for_the_first_scan(void **state)
 {
 	struct dataset *found;
 	struct dataset_list page;
@@ -83,7 +86,7 @@ static void calls_wait_for_the_first_reading(void **state)
 	catalog_free(catalog);
 }
 
-static void nothing_is_not_found_before_it_is_read(void **state)
+static void calls_fail_as_unavailable_before_the_first_scan(void **state)
 {
 	struct catalog *catalog = catalog_new("node-unit-none/p", 3600);
 	struct catalog_pool seen;
@@ -98,7 +101,7 @@ static void nothing_is_not_found_before_it_is_read(void **state)
 	catalog_free(catalog);
 }
 
-static void others_changes_are_found(void **state)
+static void external_changes_are_found_by_a_refresh(void **state)
 {
 	struct dataset *found;
 	struct error err;
@@ -117,8 +120,8 @@ static void others_changes_are_found(void **state)
 	catalog_free(catalog);
 }
 
-/* One name is read again, and what else others changed is not. */
-static void a_look_is_at_one_name(void **state)
+/* catalog_reread() reads one name, and no other change that was made outside of zcsi. */
+static void reread_reads_one_name(void **state)
 {
 	struct dataset *found;
 	struct error err;
@@ -139,8 +142,9 @@ static void a_look_is_at_one_name(void **state)
 	catalog_free(catalog);
 }
 
-/* What the agent made has no guid; it is read soon, and nothing else is. */
-static void own_changes_are_read_by_name(void **state)
+/* The agent puts a new dataset without a guid. The catalog reads that dataset soon, and no
+ * other. */
+static void own_changes_are_reread_by_name(void **state)
 {
 	struct dataset *found;
 	struct error err;
@@ -165,7 +169,7 @@ static void own_changes_are_read_by_name(void **state)
 		shell("zfs destroy %s/own && zfs destroy %s/others", pool.parent, pool.parent), 0);
 }
 
-static bool knows(struct catalog *catalog, const char *id)
+static bool has_dataset(struct catalog *catalog, const char *id)
 {
 	struct dataset *found;
 	struct error err;
@@ -173,7 +177,7 @@ static bool knows(struct catalog *catalog, const char *id)
 	return !catalog_get(catalog, in_seconds(20), &arena, id, &found, &err);
 }
 
-static bool knows_snapshot(struct catalog *catalog, const char *id)
+static bool has_snapshot(struct catalog *catalog, const char *id)
 {
 	struct snapshot *found;
 	struct error err;
@@ -189,41 +193,42 @@ static bool knows_snapshot(struct catalog *catalog, const char *id)
 		assert_true(condition);                                                            \
 	} while (0)
 
-/* What is touched is read again with its snapshots, and nothing else is. */
-static void what_is_touched_is_read(void **state)
+/* catalog_mark_stale() makes the catalog read the name and its snapshots again, and nothing
+ * else. */
+static void stale_names_are_reread_with_their_snapshots(void **state)
 {
 	char *name = dataset("t1")->name, *away = dataset("away")->name;
 
 	(void)state;
 	need_pool(&pool);
 	struct catalog *catalog = started(pool.parent);
-	assert_false(knows(catalog, "t1"));
+	assert_false(has_dataset(catalog, "t1"));
 	assert_int_equal(create("t1") | create("untouched"), 0);
 	assert_int_equal(shell("zfs snapshot %s@s", name), 0);
 	catalog_mark_stale(catalog, name);
-	until(knows(catalog, "t1"));
-	assert_true(knows_snapshot(catalog, "t1@s"));
+	until(has_dataset(catalog, "t1"));
+	assert_true(has_snapshot(catalog, "t1@s"));
 	assert_int_equal(shell("zfs snapshot %s@late && zfs destroy %s@s", name, name), 0);
 	catalog_mark_stale(catalog, arena_printf(&arena, "%s@late", name));
-	until(knows_snapshot(catalog, "t1@late"));
-	assert_true(knows_snapshot(catalog, "t1@s"));
+	until(has_snapshot(catalog, "t1@late"));
+	assert_true(has_snapshot(catalog, "t1@s"));
 	catalog_mark_stale(catalog, arena_printf(&arena, "%s@s", name));
-	until(!knows_snapshot(catalog, "t1@s"));
+	until(!has_snapshot(catalog, "t1@s"));
 	assert_int_equal(shell("zfs rename %s %s", name, away), 0);
 	catalog_mark_stale(catalog, name);
-	until(!knows(catalog, "t1"));
-	assert_false(knows_snapshot(catalog, "t1@late"));
+	until(!has_dataset(catalog, "t1"));
+	assert_false(has_snapshot(catalog, "t1@late"));
 	assert_int_equal(shell("zfs rename %s %s", away, name), 0);
 	catalog_mark_stale(catalog, name);
-	until(knows(catalog, "t1"));
-	assert_true(knows_snapshot(catalog, "t1@late"));
-	assert_false(knows(catalog, "untouched"));
+	until(has_dataset(catalog, "t1"));
+	assert_true(has_snapshot(catalog, "t1@late"));
+	assert_false(has_dataset(catalog, "untouched"));
 	catalog_free(catalog);
 	assert_int_equal(
 		shell("zfs destroy -r %s && zfs destroy %s", name, dataset("untouched")->name), 0);
 }
 
-/* A zfs first in PATH that leaves a line for each that is run. */
+/* Put a script named zfs first in PATH that appends a line to a file for each run. */
 static void count_runs(void)
 {
 	assert_int_equal(shell("printf '#!/bin/sh\necho >>%s/runs\nexec %%s \"$@\"\n' "
@@ -245,7 +250,8 @@ static size_t runs(void)
 
 #define BURST 50
 
-/* Fifty changes of five volumes: one program, and one each for those that were not known. */
+/* Fifty changes of five volumes cost one zfs process, and one more for each volume that was not in
+ * the catalog. */
 static void a_burst_costs_one_program(void **state)
 {
 	static const char *const ids[] = {"b0", "b1", "b2", "b3", "b4"};
@@ -256,13 +262,13 @@ static void a_burst_costs_one_program(void **state)
 	need_pool(&pool);
 	count_runs();
 	struct catalog *catalog = started(pool.parent);
-	assert_false(knows(catalog, "b0"));
+	assert_false(has_dataset(catalog, "b0"));
 	for (size_t i = 0; i < COUNT(ids); i++)
 		assert_int_equal(create(ids[i]), 0);
 	size_t before = runs();
 	for (size_t i = 0; i < BURST; i++)
 		catalog_mark_stale(catalog, dataset(ids[i % COUNT(ids)])->name);
-	until(knows(catalog, "b4"));
+	until(has_dataset(catalog, "b4"));
 	assert_int_equal(runs() - before, 1 + COUNT(ids));
 	assert_int_equal(shell("zfs set refquota=16M %s", dataset("b4")->name), 0);
 	before = runs();
@@ -276,25 +282,26 @@ static void a_burst_costs_one_program(void **state)
 		assert_int_equal(zfs_destroy(dataset(ids[i])->name, &err), 0);
 }
 
-/* Told that something was lost, and told so much that it might as well have been. */
-static void what_was_lost_is_found(void **state)
+/* A full scan is done if events were lost, if more names are stale than the list holds, and when
+ * the catalog begins to follow events. */
+static void lost_events_cause_a_full_scan(void **state)
 {
 	struct error err;
 
 	(void)state;
 	need_pool(&pool);
 	struct catalog *catalog = started(pool.parent);
-	assert_false(knows(catalog, "lost"));
+	assert_false(has_dataset(catalog, "lost"));
 	assert_int_equal(create("lost"), 0);
 	catalog_rescan_soon(catalog);
-	until(knows(catalog, "lost"));
+	until(has_dataset(catalog, "lost"));
 	assert_int_equal(zfs_destroy(dataset("lost")->name, &err), 0);
 	for (size_t i = 0; i < 1100; i++)
 		catalog_mark_stale(catalog, dataset(arena_printf(&arena, "none%zu", i))->name);
-	until(!knows(catalog, "lost"));
+	until(!has_dataset(catalog, "lost"));
 	assert_int_equal(create("lost"), 0);
 	catalog_follow(catalog, true);
-	until(knows(catalog, "lost"));
+	until(has_dataset(catalog, "lost"));
 	catalog_free(catalog);
 	assert_int_equal(zfs_destroy(dataset("lost")->name, &err), 0);
 }
@@ -324,7 +331,7 @@ static void *claim_in_time(void *arg)
 	return NULL;
 }
 
-static void a_key_is_one_callers(void **state)
+static void a_key_is_locked_by_one_caller(void **state)
 {
 	struct claimer claimer = {.catalog = catalog_new("node-unit-none/p", 3600)};
 	struct error err;
@@ -344,8 +351,9 @@ static void a_key_is_one_callers(void **state)
 	catalog_free(claimer.catalog);
 }
 
-/* The parent is not there, the answer says how to make it; it is made, and the catalog heals. */
-static void missing_parent_heals(void **state)
+/* If the parent does not exist, the error contains the command that creates it. After it was
+ * created, the catalog recovers without a restart. */
+static void the_catalog_recovers_once_the_parent_exists(void **state)
 {
 	char *parent = arena_printf(&arena, "%s/later", pool.name);
 	struct catalog_pool seen;
@@ -392,7 +400,7 @@ static void missing_pool_is_a_problem(void **state)
 
 static atomic_bool enough;
 
-static void *read_on_and_on(void *catalog)
+static void *scan_repeatedly(void *catalog)
 {
 	struct error err;
 
@@ -401,8 +409,8 @@ static void *read_on_and_on(void *catalog)
 	return NULL;
 }
 
-/* A reading that began before a change must not undo it when it ends. */
-static void older_readings_lose(void **state)
+/* A scan that began before a change must not undo that change when it ends. */
+static void a_scan_does_not_undo_newer_changes(void **state)
 {
 	struct dataset *found;
 	struct error err;
@@ -410,11 +418,11 @@ static void older_readings_lose(void **state)
 
 	(void)state;
 	need_pool(&pool);
-	/* The more there is to read, the longer a reading's facts are old when it ends. */
+	/* The more datasets a scan reads, the older its results are when it ends. */
 	for (int i = 0; i < 40; i++)
 		assert_int_equal(create(arena_printf(&arena, "bulk%d", i)), 0);
 	struct catalog *catalog = started(pool.parent);
-	assert_int_equal(pthread_create(&reader, NULL, read_on_and_on, catalog), 0);
+	assert_int_equal(pthread_create(&reader, NULL, scan_repeatedly, catalog), 0);
 	for (int i = 0; i < rounds(40); i++) {
 		assert_int_equal(create("flicker"), 0);
 		catalog_put(catalog, dataset("flicker"));
@@ -455,18 +463,18 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_not_found_before_it_is_read),
-		cmocka_unit_test(calls_wait_for_the_first_reading),
-		cmocka_unit_test(others_changes_are_found),
-		cmocka_unit_test(a_look_is_at_one_name),
-		cmocka_unit_test(own_changes_are_read_by_name),
-		cmocka_unit_test(what_is_touched_is_read),
+		cmocka_unit_test(calls_fail_as_unavailable_before_the_first_scan),
+		cmocka_unit_test(calls_wait_for_the_first_scan),
+		cmocka_unit_test(external_changes_are_found_by_a_refresh),
+		cmocka_unit_test(reread_reads_one_name),
+		cmocka_unit_test(own_changes_are_reread_by_name),
+		cmocka_unit_test(stale_names_are_reread_with_their_snapshots),
 		cmocka_unit_test(a_burst_costs_one_program),
-		cmocka_unit_test(what_was_lost_is_found),
-		cmocka_unit_test(a_key_is_one_callers),
-		cmocka_unit_test(missing_parent_heals),
+		cmocka_unit_test(lost_events_cause_a_full_scan),
+		cmocka_unit_test(a_key_is_locked_by_one_caller),
+		cmocka_unit_test(the_catalog_recovers_once_the_parent_exists),
 		cmocka_unit_test(missing_pool_is_a_problem),
-		cmocka_unit_test(older_readings_lose),
+		cmocka_unit_test(a_scan_does_not_undo_newer_changes),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

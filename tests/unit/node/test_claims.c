@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Promises of an agent: what is earlier, later, forgotten. */
+/*
+ * Tests of the claims of an agent: earlier and later claims of a name, and claims that were
+ * evicted.
+ */
 #include "tests/cmocka.h"
 
 #include <stdio.h>
@@ -12,7 +15,8 @@
 #define DATASET "tests/claims"
 
 static struct claims claims;
-static uint64_t first; /* what a start has promised */
+/* the claim that the agent treats as promised for every name since its start */
+static uint64_t first;
 
 static void start(void)
 {
@@ -27,7 +31,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static void the_latest_is_held(void **state)
+static void only_the_latest_claim_is_held(void **state)
 {
 	uint64_t promised;
 
@@ -41,7 +45,7 @@ static void the_latest_is_held(void **state)
 	assert_false(claims_hold(&claims, "w", first + 7));
 }
 
-static void an_earlier_one_hears_of_the_later(void **state)
+static void an_earlier_claim_is_refused_with_the_later_one(void **state)
 {
 	uint64_t promised = 0;
 
@@ -54,7 +58,8 @@ static void an_earlier_one_hears_of_the_later(void **state)
 	assert_true(claims_hold(&claims, "v", first + 7));
 }
 
-/* Nothing is kept, and nothing is granted that an earlier process can have refused. */
+/* Claims do not survive a reboot. After one, no claim is granted that an earlier process may have
+ * refused. */
 static void a_boot_covers_what_was_promised_before(void **state)
 {
 	uint64_t now = (uint64_t)time(NULL) * SECOND, promised = 0;
@@ -66,7 +71,8 @@ static void a_boot_covers_what_was_promised_before(void **state)
 	assert_true(claims_take(&claims, "v", promised + 1, &promised));
 }
 
-/* However far ahead a claim was, and however soon the next process comes. */
+/* A new process starts above the highest claim of the previous one, even if that claim was far in
+ * the future and the restart was immediate. */
 static void a_start_covers_what_was_promised_before(void **state)
 {
 	uint64_t ahead = first + 3600 * SECOND, promised;
@@ -86,7 +92,7 @@ static void a_start_covers_what_was_promised_before(void **state)
 	lock_file_close();
 }
 
-static void what_is_forgotten_is_covered(void **state)
+static void evicted_claims_still_refuse_earlier_ones(void **state)
 {
 	uint64_t promised;
 	char id[16];
@@ -105,11 +111,11 @@ static void what_is_forgotten_is_covered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(the_latest_is_held, setup),
-		cmocka_unit_test_setup(an_earlier_one_hears_of_the_later, setup),
+		cmocka_unit_test_setup(only_the_latest_claim_is_held, setup),
+		cmocka_unit_test_setup(an_earlier_claim_is_refused_with_the_later_one, setup),
 		cmocka_unit_test_setup(a_boot_covers_what_was_promised_before, setup),
 		cmocka_unit_test_setup(a_start_covers_what_was_promised_before, setup),
-		cmocka_unit_test_setup(what_is_forgotten_is_covered, setup),
+		cmocka_unit_test_setup(evicted_claims_still_refuse_earlier_ones, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What is said of a volume, from what was found. */
+/*
+ * Tests of condition_judge(): the condition of a volume that follows from the gathered facts.
+ */
 #include "tests/cmocka.h"
 
 #include <errno.h>
@@ -16,7 +18,7 @@ static const struct mount remote = {
 	.target = "/t", .source = "10.0.0.1:/s", .type = "nfs4", .master = 7};
 static const struct mount cover = {.target = "/t", .source = "none"};
 
-/* words NULL: nothing is wrong */
+/* Judge the facts. words are in the text of the expected condition; NULL: the volume is healthy. */
 static void expect(struct condition_facts facts, const char *reason, const char *words)
 {
 	struct condition condition;
@@ -35,7 +37,7 @@ static void expect(struct condition_facts facts, const char *reason, const char 
 	arena_fini(&arena);
 }
 
-static void what_is_in_order_has_no_problem(void **state)
+static void healthy_volumes_have_no_problem(void **state)
 {
 	(void)state;
 	expect((struct condition_facts){.mount = &target, .has_dataset = true}, NULL, NULL);
@@ -63,7 +65,7 @@ static void each_problem_has_its_words(void **state)
 	       "not staged");
 }
 
-static void the_worst_is_said(void **state)
+static void the_worst_problem_is_reported(void **state)
 {
 	(void)state;
 	expect((struct condition_facts){.mount = &orphan,
@@ -77,8 +79,8 @@ static void the_worst_is_said(void **state)
 	       "PoolUnavailable", "no pool 'p'");
 }
 
-/* A volume that is not mounted is judged by its pool alone. */
-static void without_a_mount(void **state)
+/* The condition of a volume that is not mounted depends on its pool only. */
+static void unmounted_volumes_depend_on_their_pool(void **state)
 {
 	(void)state;
 	expect((struct condition_facts){.has_dataset = true}, NULL, NULL);
@@ -86,8 +88,8 @@ static void without_a_mount(void **state)
 	       "no pool 'p'");
 }
 
-/* What the workload still gets at is not called inaccessible. */
-static void how_bad_it_is(void **state)
+/* A volume is DEGRADED, not INACCESSIBLE, as long as the workload can still use its mount. */
+static void status_depends_on_the_mount(void **state)
 {
 	const struct condition_facts mounted = {
 		.mount = &target, .top = &target, .pool_problem = "no pool 'p'"};
@@ -111,11 +113,11 @@ static void how_bad_it_is(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_in_order_has_no_problem),
+		cmocka_unit_test(healthy_volumes_have_no_problem),
 		cmocka_unit_test(each_problem_has_its_words),
-		cmocka_unit_test(the_worst_is_said),
-		cmocka_unit_test(without_a_mount),
-		cmocka_unit_test(how_bad_it_is),
+		cmocka_unit_test(the_worst_problem_is_reported),
+		cmocka_unit_test(unmounted_volumes_depend_on_their_pool),
+		cmocka_unit_test(status_depends_on_the_mount),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Exports as exportfs(8) and exports(5) have them, there and back. */
+/*
+ * Tests of the export table: exports in the syntax of exports(5) and exportfs(8) are parsed and
+ * printed.
+ */
 #include "tests/cmocka.h"
 
 #include <stdlib.h>
@@ -8,7 +11,8 @@
 #include "node/export/table.h"
 #include "tests/arena.h"
 
-/* The second is what exportfs makes of the first; the rest is not ours to understand. */
+/* The second line has the format in which exportfs prints the first one. The lines without a client
+ * and an option list are skipped by the parser. */
 static const char text[] = "/run/zcsi-nfs/tank/zcsi/a 10.0.0.2(rw,sync,no_subtree_check)\n"
 			   "/run/zcsi-nfs/tank/zcsi/a\tfd00::2(ro,sync,wdelay,hide,nocrossmnt)\n"
 			   "/srv *.example.org(rw)\n"
@@ -40,7 +44,7 @@ static void rows_are_read(void **state)
 	assert_int_equal(parsed("").n, 0);
 }
 
-static void what_is_printed_is_read_again(void **state)
+static void printed_rows_are_parsed_again(void **state)
 {
 	struct export_table table = parsed(text), again;
 	char *printed = NULL;
@@ -57,7 +61,7 @@ static void what_is_printed_is_read_again(void **state)
 		assert_true(export_table_has(&again, &table.rows[i]));
 }
 
-static void rows_are_told_apart(void **state)
+static void rows_are_distinguished(void **state)
 {
 	struct export_table table = parsed(text);
 	struct export_table one = export_table_of(&arena, &table, table.rows[0].path, false);
@@ -86,9 +90,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rows_are_read, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(what_is_printed_is_read_again, arena_setup,
+		cmocka_unit_test_setup_teardown(printed_rows_are_parsed_again, arena_setup,
 						arena_teardown),
-		cmocka_unit_test_setup_teardown(rows_are_told_apart, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(rows_are_distinguished, arena_setup,
+						arena_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What did not end in time: told of, known until it has ended, and reaped. */
+/*
+ * Tests of the list of hung programs: a zfs that exceeded its timeout is reported, stays in the
+ * list until it ends, and is reaped.
+ */
 #include "tests/cmocka.h"
 
 #include <errno.h>
@@ -16,16 +19,16 @@
 
 #define LONG_MS 20000
 
-static unsigned told;
+static unsigned n_reported;
 
-static void tell(void *arg, const char *text)
+static void report(void *arg, const char *text)
 {
-	assert_ptr_equal(arg, &told);
+	assert_ptr_equal(arg, &n_reported);
 	assert_non_null(strstr(text, "'zpool clear tank'"));
-	told++;
+	n_reported++;
 }
 
-/* It ends when our end of its stdin is closed. */
+/* A child that ends when the test closes the write end of its stdin. */
 struct cat {
 	int input, pidfd;
 };
@@ -66,7 +69,7 @@ static void end(const struct cat *cat)
 	assert_int_equal(poll(&ended, 1, LONG_MS), 1);
 }
 
-static void assert_says(const char *name)
+static void assert_lists(const char *name)
 {
 	auto_free char *text = hung_text();
 
@@ -74,12 +77,12 @@ static void assert_says(const char *name)
 	assert_non_null(strstr(text, name));
 }
 
-static void it_is_known_until_the_last_has_ended(void **state)
+static void hung_programs_are_listed_until_they_end(void **state)
 {
 	struct cat first, second, third;
 
 	(void)state;
-	hung_watch(tell, &told);
+	hung_watch(report, &n_reported);
 	assert_null(hung_text());
 	start(&first);
 	start(&second);
@@ -87,11 +90,11 @@ static void it_is_known_until_the_last_has_ended(void **state)
 	add(&first, "create", "tank/p/a");
 	add(&second, "snapshot", "tank/p/a@s");
 	add(&third, "get", "tank");
-	assert_int_equal(told, 3);
+	assert_int_equal(n_reported, 3);
 	end(&third);
-	assert_says("tank/p/a@s");
+	assert_lists("tank/p/a@s");
 	end(&first);
-	assert_says("tank/p/a@s");
+	assert_lists("tank/p/a@s");
 	end(&second);
 	assert_null(hung_text());
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -101,7 +104,7 @@ static void it_is_known_until_the_last_has_ended(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_known_until_the_last_has_ended),
+		cmocka_unit_test(hung_programs_are_listed_until_they_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* The index and what is built of it; and that both stay fast with 100,000 snapshots. */
+/*
+ * Tests of the index and of the inventory that is built on it, with up to 100,000 snapshots.
+ */
 #include "tests/cmocka.h"
 
 #include <stdlib.h>
@@ -87,7 +89,7 @@ static void a_snapshot_needs_its_dataset(void **state)
 	inventory_fini(&inventory);
 }
 
-static void a_dataset_takes_its_snapshots_with_it(void **state)
+static void dropping_a_dataset_drops_its_snapshots(void **state)
 {
 	static const char *const ids[] = {"a", "a.b", "aa"};
 	struct dataset *gone = trashed("a", 11);
@@ -121,18 +123,19 @@ static void a_dataset_takes_its_snapshots_with_it(void **state)
 	inventory_fini(&inventory);
 }
 
-/* A deleted volume and its successor, both snapshotted as "daily" by another tool. */
-static void the_living_have_the_id(void **state)
+/* A deleted volume and its successor with the same id both have a snapshot "daily" of another tool.
+ * The id of the snapshot belongs to the existing volume. */
+static void existing_datasets_win_the_id(void **state)
 {
 	struct dataset *rows[] = {dataset("a")}, *gone[] = {trashed("a", 11), trashed("a", 12)};
-	struct snapshot *twins[] = {snapshot(gone[0], "daily", ""), snapshot(rows[0], "daily", ""),
+	struct snapshot *daily[] = {snapshot(gone[0], "daily", ""), snapshot(rows[0], "daily", ""),
 				    snapshot(gone[1], "daily", "")};
 	struct listing listing = {.datasets = rows,
 				  .n_datasets = 1,
 				  .trashed = gone,
 				  .n_trashed = 2,
-				  .snapshots = twins,
-				  .n_snapshots = COUNT(twins)};
+				  .snapshots = daily,
+				  .n_snapshots = COUNT(daily)};
 	struct inventory read, put;
 
 	(void)state;
@@ -142,8 +145,8 @@ static void the_living_have_the_id(void **state)
 	inventory_put_dataset(&put, "t/p", rows[0]);
 	inventory_put_dataset(&put, "t/p", gone[0]);
 	inventory_put_dataset(&put, "t/p", gone[1]);
-	for (size_t i = 0; i < COUNT(twins); i++)
-		inventory_put_snapshot(&put, "t/p", twins[i]);
+	for (size_t i = 0; i < COUNT(daily); i++)
+		inventory_put_snapshot(&put, "t/p", daily[i]);
 	const struct inventory *both[] = {&read, &put};
 	for (size_t i = 0; i < COUNT(both); i++) {
 		assert_int_equal(both[i]->trashed.n, 2);
@@ -175,9 +178,10 @@ static size_t count(const struct inventory *inventory, struct snapshot_query que
 	return n;
 }
 
-static void pages_are_of_what_was_asked_for(void **state)
+static void pages_are_filtered_and_ordered(void **state)
 {
-	/* The ids of the last one's snapshots are cut, within a character. */
+	/* Snapshot ids of the last dataset are so long that they are shortened in the middle of a
+	 * UTF-8 character. */
 	char *longest = arena_printf(&arena, "x%0*d", 91, 0);
 	struct dataset *datasets[] = {dataset("a"), dataset("a-b"), dataset("a@"),
 				      dataset(arena_printf(&arena, "%s\xc3\xbc\xc3\xbc", longest))};
@@ -233,7 +237,7 @@ static void fill_all(struct inventory *inventory)
 	inventory_fill(inventory, "t/p", &listing);
 }
 
-/* What it costs is for make bench to say; here, that nothing gets lost among many. */
+/* This test checks that no entry is lost among many. `make bench` measures the time. */
 static void many_are_all_found(void **state)
 {
 	struct inventory inventory;
@@ -259,9 +263,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(index_keeps_order),
 		cmocka_unit_test(a_snapshot_needs_its_dataset),
-		cmocka_unit_test(a_dataset_takes_its_snapshots_with_it),
-		cmocka_unit_test(the_living_have_the_id),
-		cmocka_unit_test(pages_are_of_what_was_asked_for),
+		cmocka_unit_test(dropping_a_dataset_drops_its_snapshots),
+		cmocka_unit_test(existing_datasets_win_the_id),
+		cmocka_unit_test(pages_are_filtered_and_ordered),
 		cmocka_unit_test(many_are_all_found),
 	};
 

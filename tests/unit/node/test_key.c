@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Which text is a key, and of what kind. Whether zfs takes it is for the lab's tests. */
+/*
+ * Tests of key_describe(): which texts are encryption keys, and of which format. The tests in the
+ * lab check that zfs accepts the keys.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -26,7 +29,7 @@ static const char *value_of(const struct zfs_properties *properties, const char 
 	return NULL;
 }
 
-static void a_key_says_what_it_is(void **state)
+static void the_key_format_is_recognised(void **state)
 {
 	static const struct {
 		const char *key, *format;
@@ -49,7 +52,7 @@ static void a_key_says_what_it_is(void **state)
 	}
 }
 
-static void what_is_no_key_is_refused_and_not_repeated(void **state)
+static void bad_keys_are_refused_and_not_printed(void **state)
 {
 	static const struct {
 		const char *key;
@@ -75,7 +78,7 @@ static void what_is_no_key_is_refused_and_not_repeated(void **state)
 	}
 }
 
-static void zfs_fuse_cannot(void **state)
+static void zfs_fuse_refuses_keys(void **state)
 {
 	struct zfs_properties properties = {.n = 0};
 	struct error err;
@@ -91,9 +94,9 @@ static void zfs_fuse_cannot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_key_says_what_it_is),
-		cmocka_unit_test(what_is_no_key_is_refused_and_not_repeated),
-		cmocka_unit_test(zfs_fuse_cannot),
+		cmocka_unit_test(the_key_format_is_recognised),
+		cmocka_unit_test(bad_keys_are_refused_and_not_printed),
+		cmocka_unit_test(zfs_fuse_refuses_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

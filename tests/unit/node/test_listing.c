@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Parsing the output of `zfs get`: which datasets and snapshots are recognised as zcsi's. */
+/*
+ * Tests of the parser of `zfs get`: which datasets and snapshots are recognised as zcsi's.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -15,7 +17,8 @@ static struct listing parse(const char *text)
 	return listing;
 }
 
-/* Not volumes: zcsi:volume inherited, other version, other name, zvol, a level deeper. */
+/* Datasets that are not volumes: zcsi:volume is inherited, the version is unknown, the name does
+ * not match, it is a zvol without a format, or it is one level too deep. */
 static const char *const foreign = "t/p/i\ttype\tfilesystem\t-\n"
 				   "t/p/i\tzcsi:version\t1\tlocal\n"
 				   "t/p/i\tzcsi:volume\ti\tinherited from t/p\n"
@@ -79,7 +82,7 @@ static void only_zcsis_datasets_are_volumes(void **state)
 	     "\trefquota\t-\t-\n" name "\tzcsi:version\t1\tlocal\n" name "\tzcsi:volume\t" id      \
 	     "\tlocal\n" more
 
-/* A zvol without a known local format is not a volume. */
+/* A zvol is a volume only if zcsi:format is a known format and set locally. */
 static void only_zvols_with_a_known_format_are_volumes(void **state)
 {
 	struct listing listing = parse(
@@ -105,13 +108,14 @@ static void only_zvols_with_a_known_format_are_volumes(void **state)
 	name "\ttype\tfilesystem\t-\n" name "\tguid\t" guid "\t-\n" name                           \
 	     "\tzcsi:version\t1\tlocal\n" name "\tzcsi:volume\t" id "\tlocal\n"
 
-/* A snapshot inherits its volume's zcsi:volume and zcsi:version. */
+/* A snapshot inherits zcsi:volume and zcsi:version from its volume. */
 #define SNAPSHOT(of, leaf, id, more)                                                               \
 	of "@" leaf "\ttype\tsnapshot\t-\n" of "@" leaf "\tzcsi:volume\t" id                       \
 	   "\tinherited from " of "\n" more
 #define LINE(name, property, value, source) name "\t" property "\t" value "\t" source "\n"
 
-/* The encryption root is: itself, its source, the parent, above the parent, none. */
+/* The encryption roots are: the volume itself, the source of a clone, the parent, a dataset above
+ * the parent, and none. */
 static void volumes_with_a_key_below_the_parent_have_a_key(void **state)
 {
 	struct listing listing = parse(
@@ -176,7 +180,7 @@ static void hidden_snapshots_are_counted_but_not_listed(void **state)
 				 LINE("t/p/a@_clone-x", "defer_destroy", "off", "-"))
 				SNAPSHOT("t/p/a", "_clone-y", "a",
 					 LINE("t/p/a@_clone-y", "defer_destroy", "on", "-"))
-		/* of a dataset that is no volume */
+		/* snapshots of a dataset that is not a volume */
 		SNAPSHOT("t/p/a/child", "s", "a", "")
 			LINE("t/p/o@s", "zcsi:volume", "o", "inherited from t/p"));
 

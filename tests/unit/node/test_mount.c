@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Parsing mountinfo, checking paths, and real mounts. The mounts are in a mount namespace of the
- * test, so none is left behind; they need root.
+ * Tests of the parser of mountinfo, of path checks, and of real mounts. The real mounts need root
+ * and are made in a mount namespace of the test, so that none is left behind.
  */
 #include "tests/cmocka.h"
 
@@ -64,13 +64,15 @@ static void mountinfo_is_parsed(void **state)
 					     MOUNT_ATTR_NODIRATIME | MOUNT_ATTR_STRICTATIME);
 	assert_ptr_equal(mount_target_of(&table, staging), top);
 	assert_null(mount_target_of(&table, top));
-	/* A mount of a subdirectory is not the volume; an incomplete escape is kept. */
+	/* A mount of a subdirectory is not a mount of the volume. An incomplete octal escape is
+	 * kept as it is. */
 	assert_null(mount_of(&table, "tank/p/c"));
 	assert_non_null(mount_at(&table, "/last\\04"));
 	assert_null(mount_at(&table, "/nowhere"));
 }
 
-/* Staging and target of a, the target covered; a staging of a without a target; a mount of b. */
+/* mountinfo has a staging and a target of t/a, the target covered by another mount; a second
+ * staging of t/a without a target; and a mount of t/b. */
 static void finds_the_mounts_of_a_dataset(void **state)
 {
 	char text[] = "11 1 0:40 / /s1 rw,relatime shared:7 - zfs t/a rw\n"
@@ -95,7 +97,8 @@ static void finds_the_mounts_of_a_dataset(void **state)
 	assert_int_equal(mount_of_elsewhere(&table, "t/b", "/t1")->id, 16);
 }
 
-/* A block volume is staged as a tmpfs with the device, and published as that device. */
+/* A block volume is staged as a tmpfs with a device node, and published as a bind mount of that
+ * node. */
 static void finds_the_mounts_of_a_zvol(void **state)
 {
 	char text[] = "11 1 0:40 / /s rw shared:1 - tmpfs /dev/zvol/t/p/a rw\n"
@@ -127,7 +130,8 @@ static void finds_the_mounts_of_a_zvol(void **state)
 	assert_null(mount_format(mount_at(&table, "/x")));
 }
 
-/* An export of zcsi is recognised by its last component; a foreign one by its path only. */
+/* An export of zcsi is recognised by the last component of its path; a foreign export only by the
+ * path at which it is mounted. */
 static void finds_the_mounts_of_a_share(void **state)
 {
 	char text[] = "11 1 0:40 / /home rw - nfs4 nas:/home rw\n"
@@ -150,7 +154,8 @@ static void finds_the_mounts_of_a_share(void **state)
 	assert_null(mount_of_elsewhere(&table, "c", "/x"));
 }
 
-/* The last mount was put below the first one; a slave at the staging's path is not a target. */
+/* The mount that mountinfo lists last is below the first one, so that the top mount is found by the
+ * parent ids. A slave mount at the path of the staging is not a target. */
 static void the_top_mount_is_found_by_its_parents(void **state)
 {
 	char text[] = "51 45 0:40 / /t rw,relatime shared:7 - zfs t/a rw\n"
@@ -240,7 +245,7 @@ static const struct mount *now_at(const char *path)
 	return mount_at(&table, path);
 }
 
-/* Two stagings, and a read-only target of the first one. */
+/* The tree has two stagings, and a read-only target of the first one. */
 static void roles_are_visible_in_mountinfo(void **state)
 {
 	char *one = in_directory("one"), *two = in_directory("two"), *target = in_directory("t");
@@ -269,7 +274,7 @@ static void roles_are_visible_in_mountinfo(void **state)
 	assert_null(now_at(one));
 }
 
-/* systemd makes the root shared, and a new mount below a shared mount is shared, too. */
+/* systemd makes the root mount shared, and a new mount below a shared mount is shared as well. */
 static void roles_hold_below_a_shared_mount(void **state)
 {
 	char *shared = in_directory("shared"), *one = in_directory("shared/one");
@@ -318,7 +323,8 @@ static void unmounting_a_busy_mount_names_the_process(void **state)
 	assert_int_equal(mount_remove(path, &err), 0);
 }
 
-/* A child that another thread forks has copies of the descriptors until its program runs. */
+/* A child that another thread forks holds copies of all descriptors until it executes its
+ * program. */
 static void a_child_being_started_does_not_make_a_mount_busy(void **state)
 {
 	char *path = in_directory("busy"), *file = in_directory("busy/file");

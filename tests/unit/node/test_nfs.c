@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Names of shares and servers, and which mount flags are NFS's. */
+/*
+ * Tests of NFS sources and server addresses, and of the mount flags that belong to NFS.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -38,7 +40,7 @@ static void sources_are_read_back(void **state)
 	arena_fini(&arena);
 }
 
-static void an_address_is_no_name(void **state)
+static void addresses_and_names_are_distinguished(void **state)
 {
 	(void)state;
 	assert_true(address_is("10.0.0.1"));
@@ -84,7 +86,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sources_are_read_back),
-		cmocka_unit_test(an_address_is_no_name),
+		cmocka_unit_test(addresses_and_names_are_distinguished),
 		cmocka_unit_test(an_nfs_flag_has_a_value_or_none),
 		cmocka_unit_test(an_exports_path_names_its_volume),
 	};

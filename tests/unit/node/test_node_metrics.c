@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* The node's metrics of a catalog that is filled by hand: what is told, and what is left out. */
+/*
+ * Tests of the node's metrics, with a catalog that the test fills: which values are written and
+ * which are omitted.
+ */
 #include "tests/cmocka.h"
 
 #include <stdlib.h>
@@ -30,7 +33,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* size, used, available; guid 0: not read since it was made. */
+/* Put a volume into the catalog; size, used and available are bytes. With guid 0 the volume counts
+ * as not read since it was created. */
 static void put(const char *id, uint64_t guid, int64_t size, int64_t used, int64_t available)
 {
 	struct arena arena;
@@ -46,7 +50,7 @@ static void put(const char *id, uint64_t guid, int64_t size, int64_t used, int64
 	arena_fini(&arena);
 }
 
-static char *tell(void)
+static char *metrics_text(void)
 {
 	char *text;
 	size_t size;
@@ -57,7 +61,7 @@ static char *tell(void)
 	return text;
 }
 
-static void assert_told(const char *text, const char *line)
+static void assert_has(const char *text, const char *line)
 {
 	if (!strstr(text, line))
 		print_error("no '%s' in:\n%s", line, text);
@@ -73,36 +77,36 @@ static size_t count(const char *text, const char *words)
 	return n;
 }
 
-static void a_pool_that_was_never_read_has_no_figures(void **state)
+static void an_unread_pool_has_no_values(void **state)
 {
-	auto_free char *text = tell();
+	auto_free char *text = metrics_text();
 
 	(void)state;
-	assert_told(text, "\nzcsi_pool_usable{dataset=\"" PARENT "\"} 0\n");
-	assert_told(text, "\nzcsi_catalog_read_timestamp_seconds{dataset=\"" PARENT "\"} 0\n");
+	assert_has(text, "\nzcsi_pool_usable{dataset=\"" PARENT "\"} 0\n");
+	assert_has(text, "\nzcsi_catalog_read_timestamp_seconds{dataset=\"" PARENT "\"} 0\n");
 	assert_null(strstr(text, "zcsi_pool_available_bytes"));
 	assert_null(strstr(text, "zcsi_volumes{"));
 }
 
-static void what_was_not_read_of_a_volume_is_not_told(void **state)
+static void unread_values_of_a_volume_are_omitted(void **state)
 {
 	(void)state;
 	node.catalog->read = 1700000000;
 	node.catalog->available = 5000;
 	put("read", 7, 1000, 600, 400);
 	put("made just \"now\"", 0, 2000, 0, 0);
-	auto_free char *text = tell();
-	assert_told(text,
-		    "\nzcsi_catalog_read_timestamp_seconds{dataset=\"" PARENT "\"} 1700000000\n");
-	assert_told(text, "\nzcsi_pool_available_bytes{dataset=\"" PARENT "\"} 5000\n");
-	assert_told(text, "\nzcsi_volumes{dataset=\"" PARENT "\"} 2\n");
-	assert_told(text, "\nzcsi_volumes_size_bytes{dataset=\"" PARENT "\"} 3000\n");
-	assert_told(text, "\nzcsi_volumes_used_bytes{dataset=\"" PARENT "\"} 600\n");
-	assert_told(text, "\nzcsi_volumes_omitted{dataset=\"" PARENT "\"} 0\n");
-	assert_told(text, "\nzcsi_volume_size_bytes{volume=\"made just \\\"now\\\"\"} 2000\n");
-	assert_told(text, "\nzcsi_volume_size_bytes{volume=\"read\"} 1000\n");
-	assert_told(text, "\nzcsi_volume_used_bytes{volume=\"read\"} 600\n");
-	assert_told(text, "\nzcsi_volume_available_bytes{volume=\"read\"} 400\n");
+	auto_free char *text = metrics_text();
+	assert_has(text,
+		   "\nzcsi_catalog_read_timestamp_seconds{dataset=\"" PARENT "\"} 1700000000\n");
+	assert_has(text, "\nzcsi_pool_available_bytes{dataset=\"" PARENT "\"} 5000\n");
+	assert_has(text, "\nzcsi_volumes{dataset=\"" PARENT "\"} 2\n");
+	assert_has(text, "\nzcsi_volumes_size_bytes{dataset=\"" PARENT "\"} 3000\n");
+	assert_has(text, "\nzcsi_volumes_used_bytes{dataset=\"" PARENT "\"} 600\n");
+	assert_has(text, "\nzcsi_volumes_omitted{dataset=\"" PARENT "\"} 0\n");
+	assert_has(text, "\nzcsi_volume_size_bytes{volume=\"made just \\\"now\\\"\"} 2000\n");
+	assert_has(text, "\nzcsi_volume_size_bytes{volume=\"read\"} 1000\n");
+	assert_has(text, "\nzcsi_volume_used_bytes{volume=\"read\"} 600\n");
+	assert_has(text, "\nzcsi_volume_available_bytes{volume=\"read\"} 400\n");
 	assert_int_equal(count(text, "\nzcsi_volume_used_bytes{"), 1);
 	assert_int_equal(count(text, "\nzcsi_volume_available_bytes{"), 1);
 }
@@ -117,15 +121,15 @@ static void too_many_volumes_have_totals_only(void **state)
 		snprintf(id, sizeof(id), "v%d", i);
 		put(id, 1, 10, 1, 9);
 	}
-	auto_free char *all = tell();
+	auto_free char *all = metrics_text();
 	assert_int_equal(count(all, "\nzcsi_volume_size_bytes{"), 1000);
-	assert_told(all, "\nzcsi_volumes_omitted{dataset=\"" PARENT "\"} 0\n");
+	assert_has(all, "\nzcsi_volumes_omitted{dataset=\"" PARENT "\"} 0\n");
 	put("one too many", 1, 10, 1, 9);
-	auto_free char *totals = tell();
+	auto_free char *totals = metrics_text();
 	assert_null(strstr(totals, "{volume="));
-	assert_told(totals, "\nzcsi_volumes{dataset=\"" PARENT "\"} 1001\n");
-	assert_told(totals, "\nzcsi_volumes_used_bytes{dataset=\"" PARENT "\"} 1001\n");
-	assert_told(totals, "\nzcsi_volumes_omitted{dataset=\"" PARENT "\"} 1001\n");
+	assert_has(totals, "\nzcsi_volumes{dataset=\"" PARENT "\"} 1001\n");
+	assert_has(totals, "\nzcsi_volumes_used_bytes{dataset=\"" PARENT "\"} 1001\n");
+	assert_has(totals, "\nzcsi_volumes_omitted{dataset=\"" PARENT "\"} 1001\n");
 }
 
 static void programs_are_counted_by_how_they_end(void **state)
@@ -145,16 +149,16 @@ static void programs_are_counted_by_how_they_end(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(ends); i++)
 		zfs_metrics_count(argv, ends[i].code, ends[i].status, 20000);
-	auto_free char *text = tell();
+	auto_free char *text = metrics_text();
 #define RUNS(outcome)                                                                              \
 	"\nzcsi_zfs_processes_total{command=\"zfs\",verb=\"create\",outcome=\"" outcome "\"} "
-	assert_told(text, RUNS("ok") "1\n");
-	assert_told(text, RUNS("refused") "2\n");
-	assert_told(text, RUNS("killed") "1\n");
-	assert_told(text, RUNS("timeout") "1\n");
-	assert_told(text, RUNS("not_run") "1\n");
-	assert_told(text, "\nzcsi_zfs_process_duration_seconds_sum{command=\"zfs\",verb=\"create\""
-			  "} 0.12\n");
+	assert_has(text, RUNS("ok") "1\n");
+	assert_has(text, RUNS("refused") "2\n");
+	assert_has(text, RUNS("killed") "1\n");
+	assert_has(text, RUNS("timeout") "1\n");
+	assert_has(text, RUNS("not_run") "1\n");
+	assert_has(text, "\nzcsi_zfs_process_duration_seconds_sum{command=\"zfs\",verb=\"create\""
+			 "} 0.12\n");
 	assert_null(strstr(text, "secret"));
 }
 
@@ -175,9 +179,8 @@ static void a_node_is_ready_when_its_pool_is(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_pool_that_was_never_read_has_no_figures, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(what_was_not_read_of_a_volume_is_not_told, setup,
+		cmocka_unit_test_setup_teardown(an_unread_pool_has_no_values, setup, teardown),
+		cmocka_unit_test_setup_teardown(unread_values_of_a_volume_are_omitted, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(too_many_volumes_have_totals_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(programs_are_counted_by_how_they_end, setup,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Parsing permissions, and applying them to a real root directory (root only). */
+/*
+ * Tests of permissions: the parser, and applying them to a real root directory, which needs root.
+ */
 #include "tests/cmocka.h"
 
 #include <sched.h>
@@ -75,7 +77,8 @@ struct root {
 
 static uid_t maker;
 
-/* Apply permissions to a root directory in state `from`, on a read-only mount; expect `to`. */
+/* Apply permissions to a root directory in state `from`, on a read-only mount, and assert the state
+ * `to`. */
 static void check_apply(struct root from, const char *root, const char *group, struct root to)
 {
 	struct permissions want;
@@ -127,7 +130,8 @@ static void the_mount_group_applies_to_any_directory(void **state)
 	check_apply((struct root){0, 0, 0755}, "", "9", (struct root){0, 9, 02775});
 	check_apply((struct root){7, 8, 0701}, "", "9", (struct root){7, 9, 02771});
 	check_apply((struct root){0, 0, 0755}, "5:6:0700", "9", (struct root){5, 9, 02770});
-	/* The daemon was killed between setting the mode and the owner. */
+	/* This is the state if zcsi-node was killed between setting the mode and setting the
+	 * owner. */
 	check_apply((struct root){0, 0, 02770}, "5:6:0700", "9", (struct root){5, 9, 02770});
 	check_apply((struct root){7, 9, 02777}, "5:6:0700", "9", (struct root){7, 9, 02777});
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What is on a device: nothing is said only of what was read. */
+/*
+ * Tests of probe_read(), which detects the content of a device. A device counts as blank only if it
+ * was read completely.
+ */
 #include "tests/cmocka.h"
 
 #include <errno.h>
@@ -17,7 +20,7 @@
 ssize_t __real_pread(int fd, void *buffer, size_t size, off_t offset);
 ssize_t __wrap_pread(int fd, void *buffer, size_t size, off_t offset);
 
-/* The first byte that cannot be read; -1: all can. */
+/* offset of the byte whose read fails with EIO, or -1 for none */
 static off_t damaged = -1;
 
 ssize_t __wrap_pread(int fd, void *buffer, size_t size, off_t offset)
@@ -36,7 +39,8 @@ static int image(const char *program)
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, SIZE), 0);
 	snprintf(command, sizeof(command), "%s %s >/dev/null 2>&1", program, path);
-	assert_int_equal(*program ? system(command) : 0, 0); /* NOLINT: of a test, to the test */
+	/* NOLINT: a constant command of this test */
+	assert_int_equal(*program ? system(command) : 0, 0);
 	unlink(path);
 	return fd;
 }
@@ -50,7 +54,7 @@ static void assert_content(int fd, const char *type)
 	assert_string_equal(content.type, type);
 }
 
-static void tells_what_is_there(void **state)
+static void the_type_is_detected(void **state)
 {
 	static const struct {
 		const char *program, *type;
@@ -63,7 +67,7 @@ static void tells_what_is_there(void **state)
 	}
 }
 
-static void tells_the_identity(void **state)
+static void the_uuid_is_detected(void **state)
 {
 	auto_close int fd = image("mkfs.ext4 -q -U 11111111-2222-3333-4444-555555555555");
 	struct probe content;
@@ -74,7 +78,7 @@ static void tells_the_identity(void **state)
 	assert_string_equal(content.uuid, "11111111-2222-3333-4444-555555555555");
 }
 
-static void wrong_checksum_is_something(void **state)
+static void a_wrong_checksum_is_not_blank(void **state)
 {
 	auto_close int fd = image("mkfs.ext4 -q -O metadata_csum");
 
@@ -83,7 +87,7 @@ static void wrong_checksum_is_something(void **state)
 	assert_content(fd, "ext4");
 }
 
-static void what_cannot_be_read_is_not_blank(void **state)
+static void an_unreadable_device_is_not_blank(void **state)
 {
 	static const off_t places[] = {0, 1024, (1 << 20) - 1, SIZE - (1 << 20), SIZE - 1};
 	auto_close int fd = image("");
@@ -103,10 +107,10 @@ static void what_cannot_be_read_is_not_blank(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_what_is_there),
-		cmocka_unit_test(tells_the_identity),
-		cmocka_unit_test(wrong_checksum_is_something),
-		cmocka_unit_test(what_cannot_be_read_is_not_blank),
+		cmocka_unit_test(the_type_is_detected),
+		cmocka_unit_test(the_uuid_is_detected),
+		cmocka_unit_test(a_wrong_checksum_is_not_blank),
+		cmocka_unit_test(an_unreadable_device_is_not_blank),
 	};
 
 	setenv("PATH", "/usr/sbin:/sbin:/usr/bin:/bin", 1);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Which nodes may share a volume, and the text of zcsi:published. */
+/*
+ * Tests of publications: which nodes may use a volume at the same time, and the text of
+ * zcsi:published.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -73,11 +76,11 @@ static void unreadable_text_keeps_the_volume_published(void **state)
 	}
 }
 
-/* A list, a request, and the new list or the error. */
+/* Each case is a list, a request, and the new list or the error. */
 static const struct {
 	const char *has;
 	struct publication want;
-	const char *becomes; /* NULL: unchanged, or an error */
+	const char *becomes; /* NULL: the list is unchanged, or code is an error */
 	enum error_code code;
 } cases[] = {
 	{"-", {"n1", SNW, false, ""}, "n1:1:rw", ERR_OK},
@@ -99,11 +102,11 @@ static const struct {
 	{"n1:4:ro", {"n2", MNSW, false, ""}, "n1:4:ro,n2:4:rw", ERR_OK},
 	{"n1:5:rw", {"n2", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
 	{"n1:4:rw", {"n2", MNRO, false, ""}, "n1:4:rw,n2:3:rw", ERR_OK},
-	/* A node has one record, which allows all that any of its workloads may do. */
+	/* A node has one entry; it allows everything that any of the node's workloads may do. */
 	{"n1:3:ro", {"n1", MNMW, false, ""}, "n1:5:rw", ERR_OK},
 	{"n1:5:rw", {"n1", MNRO, true, ""}, NULL, ERR_OK},
 	{"n1:4:ro,n2:4:rw", {"n1", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
-	/* A node may come back with another address. */
+	/* A node may publish again with another address. */
 	{"n1:1:rw:10.0.0.1", {"n1", SNW, false, "10.0.0.1"}, NULL, ERR_OK},
 	{"n1:1:rw:10.0.0.1", {"n1", SNW, false, "fd00::1"}, "n1:1:rw:fd00_3A_3A1", ERR_OK},
 	{"n1:5:rw:10.0.0.1", {"n2", MNRO, false, ""}, "n1:5:rw:10.0.0.1,n2:3:rw", ERR_OK},

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Names and ids of snapshots and of deleted volumes, up to the longest. */
+/*
+ * Tests of the names and ids of snapshots and of deleted volumes, up to the longest ones.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -38,7 +40,8 @@ static void leaves_are_built_and_recognised(void **state)
 	assert_false(snapshot_leaf_is_clone("_other"));
 }
 
-/* With the longest parent, for every length of the volume's id and of the name. */
+/* The parent has the maximum length; the test tries every length of the volume id and of the
+ * snapshot name. */
 static void all_names_fit_zfss_limit(void **state)
 {
 	char *parent = arena_printf(&arena, "t/%s", repeat('p', DATASET_PARENT_MAX - 2));
@@ -77,7 +80,8 @@ static void shortened_names_differ(void **state)
 	assert_false(snapshot_leaf_is(&arena, leaf(snapshot_zfs_name(&arena, name, one)), two));
 }
 
-/* At most 128 bytes, in whole characters of UTF-8: protobuf refuses half ones. */
+/* An id has at most 128 bytes and is cut between UTF-8 characters, because protobuf refuses an
+ * incomplete character. */
 static void ids_are_cut_between_characters(void **state)
 {
 	(void)state;

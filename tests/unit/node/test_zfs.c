@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What zfs says and what we make of it; then the verbs, on a real pool. */
+/*
+ * Tests of node/zfs: error texts of zfs and the codes that they are mapped to, then each operation
+ * on a real pool.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -14,7 +17,7 @@
 static struct arena arena;
 static struct pool pool;
 
-static void words_become_codes(void **state)
+static void error_texts_become_codes(void **state)
 {
 	static const struct {
 		const char *said;
@@ -51,13 +54,13 @@ static void words_become_codes(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		assert_int_equal(zfs_fail(cases[i].said, &err), -1);
 		assert_int_equal(err.code, cases[i].code);
-		/* its advice to use force is not quoted */
+		/* zfs advises to use force; the error text must not repeat that */
 		assert_null(strstr(err.text, "-r' to"));
 		assert_non_null(strstr(err.text, "zfs says \""));
 	}
 }
 
-static void the_line_that_says_it_is_quoted(void **state)
+static void the_error_line_is_quoted(void **state)
 {
 	struct error err;
 
@@ -98,7 +101,8 @@ static struct dataset *read_back(const char *id)
 	return found;
 }
 
-/* What it said before is true of one name, and not of those that it had not come to. */
+/* The text that a killed zfs printed before is about one name; names that it did not reach are
+ * unknown. So the code is UNAVAILABLE, not NOT_FOUND. */
 static void a_killed_zfs_says_nothing_about_the_pool(void **state)
 {
 	const char *const argv[] = {
@@ -152,7 +156,7 @@ static void create_set_list_destroy(void **state)
 	assert_null(read_back("vol"));
 }
 
-static void snapshots_keep_their_dataset(void **state)
+static void a_dataset_with_snapshots_is_not_destroyed(void **state)
 {
 	struct error err;
 
@@ -168,7 +172,7 @@ static void snapshots_keep_their_dataset(void **state)
 	assert_int_equal(zfs_destroy(name, &err), 0);
 }
 
-static void snapshots_go_when_nobody_needs_them(void **state)
+static void a_destroyed_snapshot_goes_with_its_last_clone(void **state)
 {
 	const struct zfs_properties none = {.n = 0},
 				    mounted = {.rows = {{"canmount", "noauto"}}, .n = 1};
@@ -201,7 +205,7 @@ static void snapshots_go_when_nobody_needs_them(void **state)
 	assert_int_equal(zfs_destroy(read_back("origin")->name, &err), 0);
 }
 
-/* A reading of names says which are not there, and fails only without the parent. */
+/* zfs_read() leaves out names that do not exist. It fails only if the parent does not exist. */
 static void missing_names_are_left_out(void **state)
 {
 	struct listing listing;
@@ -222,7 +226,7 @@ static void missing_names_are_left_out(void **state)
 	assert_int_equal(zfs_destroy(names[1], &err), 0);
 }
 
-static void missing_is_told_apart(void **state)
+static void missing_pools_and_datasets_have_their_codes(void **state)
 {
 	uint64_t guid = 0;
 	struct listing list;
@@ -242,7 +246,7 @@ static void missing_is_told_apart(void **state)
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
 }
 
-static void mounts_where_it_is_told(void **state)
+static void a_dataset_is_mounted_at_the_given_path(void **state)
 {
 	struct mount_table table;
 	struct error err;
@@ -278,16 +282,16 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_become_codes),
-		cmocka_unit_test(the_line_that_says_it_is_quoted),
+		cmocka_unit_test(error_texts_become_codes),
+		cmocka_unit_test(the_error_line_is_quoted),
 		cmocka_unit_test(a_killed_zfs_says_nothing_about_the_pool),
 		cmocka_unit_test(an_exit_status_is_no_signal),
 		cmocka_unit_test(create_set_list_destroy),
-		cmocka_unit_test(snapshots_keep_their_dataset),
-		cmocka_unit_test(snapshots_go_when_nobody_needs_them),
+		cmocka_unit_test(a_dataset_with_snapshots_is_not_destroyed),
+		cmocka_unit_test(a_destroyed_snapshot_goes_with_its_last_clone),
 		cmocka_unit_test(missing_names_are_left_out),
-		cmocka_unit_test(missing_is_told_apart),
-		cmocka_unit_test(mounts_where_it_is_told),
+		cmocka_unit_test(missing_pools_and_datasets_have_their_codes),
+		cmocka_unit_test(a_dataset_is_mounted_at_the_given_path),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

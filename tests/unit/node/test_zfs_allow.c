@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Who has been allowed what, in the words of `zfs allow`. */
+/*
+ * Tests of zfs_allows(), the parser of the output of `zfs allow`: which permissions a user has on
+ * descendants.
+ */
 #include "node/zfs/zfs_allow.h"
 
 #include "common/mem.h"
@@ -38,7 +41,7 @@ static const struct {
 	{"nobody", "refquota", true}, {"everyone", "mount", false},
 };
 
-static void test_what_holds_below_counts(void **state)
+static void test_only_permissions_on_descendants_count(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -48,7 +51,7 @@ static void test_what_holds_below_counts(void **state)
 	}
 }
 
-static void test_a_list_that_ends_early_holds_nothing(void **state)
+static void test_a_truncated_list_allows_nothing(void **state)
 {
 	const struct grantee who = {"here", NULL, 0};
 	char start[sizeof(text)];
@@ -65,8 +68,8 @@ static void test_a_list_that_ends_early_holds_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_holds_below_counts),
-		cmocka_unit_test(test_a_list_that_ends_early_holds_nothing),
+		cmocka_unit_test(test_only_permissions_on_descendants_count),
+		cmocka_unit_test(test_a_truncated_list_allows_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

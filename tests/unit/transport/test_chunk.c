@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of the queue of chunks: bytes leave it in order, whatever the sizes taken, and gone() is
+ * called once for each chunk that was taken or dropped.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -20,7 +24,7 @@ static void count_gone(struct chunk *chunk)
 	n_gone++;
 }
 
-/* Take up to n bytes: these. */
+/* Take up to n bytes, and assert that they are the text. */
 static void assert_takes(size_t n, const char *text)
 {
 	uint8_t bytes[100];
@@ -51,7 +55,7 @@ static void bytes_come_in_order_whatever_the_pieces(void **state)
 	}
 }
 
-static void owner_hears_when_all_of_it_is_taken(void **state)
+static void gone_is_called_when_a_chunk_is_taken_or_dropped(void **state)
 {
 	struct chunk first = chunk_of("abc"), second = chunk_of("def");
 
@@ -107,7 +111,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_come_in_order_whatever_the_pieces),
-		cmocka_unit_test(owner_hears_when_all_of_it_is_taken),
+		cmocka_unit_test(gone_is_called_when_a_chunk_is_taken_or_dropped),
 		cmocka_unit_test(chunk_may_be_added_again_at_once),
 		cmocka_unit_test(chunk_with_memory_of_its_own_frees_itself),
 	};

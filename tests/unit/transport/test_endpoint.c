@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Endpoints: what may be written, and what a unix socket finds in its place. */
+/*
+ * Tests of endpoints: the syntax, and what happens if the path of a unix socket is in use.
+ */
 #include "tests/cmocka.h"
 
 #include <errno.h>
@@ -43,7 +45,7 @@ static int remove_socket(void **state)
 	return unlink(path) < 0 && errno != ENOENT ? -1 : 0;
 }
 
-/* Parse, resolve, listen. */
+/* Parse the endpoint, resolve it and listen there. Returns a descriptor, or -1 with *err. */
 static int listen_at(const char *endpoint, struct error *err)
 {
 	struct endpoint parsed;
@@ -65,7 +67,7 @@ static int connect_to(const char *endpoint, struct error *err)
 	return address_connect(&address, err);
 }
 
-static void forms_are_understood(void **state)
+static void valid_endpoints_are_parsed(void **state)
 {
 	(void)state;
 	static const struct {
@@ -94,7 +96,7 @@ static void forms_are_understood(void **state)
 	}
 }
 
-static void other_forms_are_refused(void **state)
+static void invalid_endpoints_are_refused(void **state)
 {
 	(void)state;
 	static const char *const cases[] = {
@@ -227,8 +229,9 @@ static void deeply_missing_folder_is_an_error(void **state)
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
-/* As a program that was just being started when its daemon was killed. */
-static void what_a_dead_ones_child_holds_is_replaced(void **state)
+/* A daemon may be killed while it starts a program: the forked child still holds the listening
+ * socket. */
+static void a_socket_held_by_a_child_is_replaced(void **state)
 {
 	struct error err;
 	int gate[2], status;
@@ -284,7 +287,7 @@ static void live_socket_is_left_alone(void **state)
 	assert_true(client >= 0);
 }
 
-/* One whose process is stopped takes no more connections, but is alive. */
+/* A socket whose process is stopped accepts no connection, but it is in use. */
 static void busy_socket_is_left_alone(void **state)
 {
 	(void)state;
@@ -359,7 +362,7 @@ static int option_of(int fd, int level, int name)
 	return value;
 }
 
-/* A minute after a peer has vanished, the kernel knows it, whether we speak or not. */
+/* The kernel reports a vanished peer within a minute, whether or not data is being sent. */
 static void vanished_peers_are_found(void **state)
 {
 	(void)state;
@@ -373,7 +376,7 @@ static void vanished_peers_are_found(void **state)
 	assert_in_range(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 1, 60000);
 }
 
-static void nobody_there_is_unavailable(void **state)
+static void a_missing_socket_is_unavailable(void **state)
 {
 	(void)state;
 	struct error err;
@@ -385,8 +388,8 @@ static void nobody_there_is_unavailable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forms_are_understood),
-		cmocka_unit_test(other_forms_are_refused),
+		cmocka_unit_test(valid_endpoints_are_parsed),
+		cmocka_unit_test(invalid_endpoints_are_refused),
 		cmocka_unit_test(lengths_are_bounded),
 		cmocka_unit_test(only_loopback_is_local),
 		cmocka_unit_test(unknown_host_is_unavailable),
@@ -394,14 +397,14 @@ int main(void)
 		cmocka_unit_test(missing_folder_is_made),
 		cmocka_unit_test(deeply_missing_folder_is_an_error),
 		cmocka_unit_test_teardown(stale_socket_is_replaced, remove_socket),
-		cmocka_unit_test_teardown(what_a_dead_ones_child_holds_is_replaced, remove_socket),
+		cmocka_unit_test_teardown(a_socket_held_by_a_child_is_replaced, remove_socket),
 		cmocka_unit_test_teardown(live_socket_is_left_alone, remove_socket),
 		cmocka_unit_test_teardown(busy_socket_is_left_alone, remove_socket),
 		cmocka_unit_test_teardown(file_in_the_way_is_left_alone, remove_socket),
 		cmocka_unit_test_teardown(link_in_the_way_is_left_alone, remove_socket),
 		cmocka_unit_test(tcp_connects),
 		cmocka_unit_test(vanished_peers_are_found),
-		cmocka_unit_test(nobody_there_is_unavailable),
+		cmocka_unit_test(a_missing_socket_is_unavailable),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Header lists: each rule of a gRPC request, and the outcome that a response tells. */
+/*
+ * Tests of header lists: each rule for a gRPC request, and the error that a response is mapped to.
+ */
 #include "tests/cmocka.h"
 
 #include <stdio.h>
@@ -9,7 +11,7 @@
 #include "transport/head.h"
 
 #define LIMIT 16384
-#define RESET 0 /* the http status that stands for RST_STREAM */
+#define RESET 0 /* stands for RST_STREAM instead of an HTTP status */
 
 struct field {
 	const char *name, *value;
@@ -32,7 +34,7 @@ static int feed(struct head *head, const struct field *field)
 			  (const uint8_t *)field->value, strlen(field->value), LIMIT);
 }
 
-/* Judge a request of fields up to one without a name. */
+/* Check a request whose fields end with a NULL name. Returns the result of head_check_request(). */
 static int check(const struct field *fields, struct head *head, int *ret_status, struct error *err)
 {
 	head_init(head);
@@ -113,7 +115,7 @@ static const struct {
 	{{REQUEST, {"content-length", "5x"}}, RESET, 0},
 	{{REQUEST, {"content-length", ""}}, RESET, 0},
 	{{REQUEST, {"content-length", "5"}, {"content-length", "5"}}, RESET, 0},
-	/* HTTP/2, but no gRPC */
+	/* valid HTTP/2, but not gRPC */
 	{{{":method", "GET"}, {":scheme", "http"}, {":path", "/"}}, 405, ERR_INTERNAL},
 	{{PSEUDO}, 415, ERR_INTERNAL},
 	{{PSEUDO, {"content-type", "application/grpcx"}}, 415, ERR_INTERNAL},
@@ -124,7 +126,7 @@ static const struct {
 	{{REQUEST, {"host", "a"}, {"host", "b"}}, 400, ERR_INTERNAL},
 	{{REQUEST, {"grpc-timeout", "soon"}}, 400, ERR_INTERNAL},
 	{{REQUEST, {"grpc-timeout", "123456789S"}}, 400, ERR_INTERNAL},
-	/* gRPC, but not ours */
+	/* gRPC that the server does not support */
 	{{REQUEST, {"grpc-encoding", "gzip"}}, 200, ERR_UNIMPLEMENTED},
 };
 
@@ -164,7 +166,7 @@ static void timeout_and_length_are_read(void **state)
 	assert_int_equal(head.content_length, -1);
 }
 
-static void too_long_path_is_no_methods(void **state)
+static void an_overlong_path_matches_no_method(void **state)
 {
 	(void)state;
 	char path[2 * HEAD_PATH_MAX + 1] = "/";
@@ -178,7 +180,7 @@ static void too_long_path_is_no_methods(void **state)
 	assert_false(head.malformed);
 }
 
-/* 32 for each field, as HPACK's dynamic table counts (RFC 9113 6.5.2). */
+/* Each field counts 32 bytes more, as in the dynamic table of HPACK (RFC 9113 6.5.2). */
 static void list_is_too_large_past_its_limit(void **state)
 {
 	(void)state;
@@ -213,7 +215,7 @@ static void trailers_have_no_pseudo_fields(void **state)
 	assert_true(head.malformed);
 }
 
-/* What a response of fields (up to one without a name) says. */
+/* Returns the outcome of a response whose fields end with a NULL name: 0, or -1 with *err. */
 static int outcome(const struct field *fields, struct error *err)
 {
 	struct head head = {.message = err->text, .message_size = sizeof(err->text)};
@@ -226,7 +228,7 @@ static int outcome(const struct field *fields, struct error *err)
 	return head_outcome(&head, err);
 }
 
-static void responses_tell_their_outcome(void **state)
+static void responses_are_mapped_to_errors(void **state)
 {
 	(void)state;
 	static const struct {
@@ -289,10 +291,10 @@ int main(void)
 		cmocka_unit_test(good_requests_are_accepted),
 		cmocka_unit_test(bad_requests_are_refused),
 		cmocka_unit_test(timeout_and_length_are_read),
-		cmocka_unit_test(too_long_path_is_no_methods),
+		cmocka_unit_test(an_overlong_path_matches_no_method),
 		cmocka_unit_test(list_is_too_large_past_its_limit),
 		cmocka_unit_test(trailers_have_no_pseudo_fields),
-		cmocka_unit_test(responses_tell_their_outcome),
+		cmocka_unit_test(responses_are_mapped_to_errors),
 		cmocka_unit_test(message_of_a_response_is_decoded),
 		cmocka_unit_test(status_is_a_number),
 	};

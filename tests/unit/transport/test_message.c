@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Decoding: text that is text, messages that are whole, memory that is bounded. */
+/*
+ * Tests of message_decode(): texts are valid UTF-8, messages are complete, and memory is bounded.
+ */
 #include "tests/cmocka.h"
 
 #include <stdlib.h>
@@ -12,7 +14,8 @@
 
 #define CAP ((size_t)1 << 20)
 
-/* Decode as a type under a cap; the message is in the arena. */
+/* Decode the bytes as a message of the type, with at most CAP bytes of memory. *ret is in the
+ * arena, which the caller frees. */
 static int decode_as(struct arena *arena, const ProtobufCMessageDescriptor *type, const void *bytes,
 		     size_t n, ProtobufCMessage **ret, struct error *err)
 {
@@ -35,7 +38,7 @@ static void assert_refused(const ProtobufCMessageDescriptor *type, const void *b
 	arena_fini(&arena);
 }
 
-static void message_survives_the_way(void **state)
+static void message_survives_encoding_and_decoding(void **state)
 {
 	(void)state;
 	struct arena arena;
@@ -68,7 +71,7 @@ static void message_survives_the_way(void **state)
 	arena_fini(&arena);
 }
 
-static void nothing_is_a_message_too(void **state)
+static void an_empty_message_is_valid(void **state)
 {
 	(void)state;
 	struct arena arena;
@@ -83,7 +86,7 @@ static void nothing_is_a_message_too(void **state)
 static void unknown_fields_are_skipped(void **state)
 {
 	(void)state;
-	/* 1000: a varint; 1001: bytes that are no text; 1: "a" */
+	/* unknown field 1000 is a varint, unknown field 1001 is not text, field 1 is "a" */
 	static const uint8_t bytes[] = {0xc0, 0x3e, 0x96, 0x01, 0xca, 0x3e,
 					0x02, 0xff, 0x00, 0x0a, 0x01, 'a'};
 	struct arena arena;
@@ -110,17 +113,17 @@ static void text_is_checked_wherever_it_is(void **state)
 		CASE(zcsi__v1__get_dataset_request__descriptor, "\x0a\x02"
 								"a\0"),
 		CASE(zcsi__v1__get_dataset_request__descriptor, "\x0a\x02\xc3\x28"),
-		/* given twice: the first does not count, but is no text */
+		/* given twice; the first value is overwritten, but must be text as well */
 		CASE(zcsi__v1__get_dataset_request__descriptor, "\x0a\x01\xff\x0a\x01"
 								"a"),
-		/* of a nested one */
+		/* a field of a nested message */
 		CASE(zcsi__v1__get_dataset_response__descriptor, "\x0a\x03\x0a\x01\xff"),
-		/* of a repeated one, in its second element */
+		/* a field of a repeated message, in its second element */
 		CASE(zcsi__v1__list_datasets_response__descriptor, "\x0a\x03\x0a\x01"
 								   "a\x0a\x03\x0a\x01\x80"),
-		/* two levels down */
+		/* a field two levels down */
 		CASE(zcsi__v1__list_datasets_response__descriptor, "\x0a\x05\x3a\x03\x0a\x01\xfe"),
-		/* a map's key, a map's value */
+		/* the key of a map, the value of a map */
 		CASE(csi__v1__create_volume_request__descriptor, "\x22\x06\x0a\x01\xff\x12\x01"
 								 "v"),
 		CASE(csi__v1__create_volume_request__descriptor, "\x22\x06\x0a\x01"
@@ -156,22 +159,27 @@ static void broken_messages_are_refused(void **state)
 #define CASE(bytes) {bytes, sizeof(bytes) - 1}
 		CASE("\x0a"), /* no length */
 		CASE("\x0a\x05"
-		     "abc"),                                                  /* cut text */
-		CASE("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),         /* 2^64 - 1 bytes */
-		CASE("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), /* endless varint */
-		CASE("\x10"),                                                 /* cut varint */
-		CASE("\x10\x80"),                                             /* the same */
-		CASE("\x11\0\0\0\0"),                                         /* cut 64 bits */
-		CASE("\x15\0\0"),                                             /* cut 32 bits */
-		CASE("\x80"),                                                 /* cut tag */
-		CASE("\x08\x01"),                                             /* id as a varint */
-		CASE("\x09\0\0\0\0\0\0\0\0"),                                 /* id as 64 bits */
-		CASE("\x0b\x0c"),                                             /* a group */
-		CASE("\x0e\x01"),                                             /* wire type 6 */
-		CASE("\x0f\x01"),                                             /* wire type 7 */
+		     "abc"), /* text is cut off */
+		/* length of 2^64 - 1 bytes */
+		CASE("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+		/* varint without end */
+		CASE("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+		/* varint is missing */
+		CASE("\x10"),
+		/* varint is cut off */
+		CASE("\x10\x80"),
+		/* 64 bits are cut off */
+		CASE("\x11\0\0\0\0"),
+		/* 32 bits are cut off */
+		CASE("\x15\0\0"), CASE("\x80"), /* tag is cut off */
+		CASE("\x08\x01"),               /* id as a varint */
+		CASE("\x09\0\0\0\0\0\0\0\0"),   /* id as 64 bits */
+		CASE("\x0b\x0c"),               /* a group */
+		CASE("\x0e\x01"),               /* wire type 6 */
+		CASE("\x0f\x01"),               /* wire type 7 */
 		CASE("\x02\x01"
 		     "a"),                /* field 0 */
-		CASE("\x1a\x02\x0a\x05"), /* cut in a nested one */
+		CASE("\x1a\x02\x0a\x05"), /* nested message is cut off */
 #undef CASE
 	};
 
@@ -188,7 +196,7 @@ static void broken_messages_are_refused(void **state)
 	}
 }
 
-/* A type that holds itself in field 1, as none of CSI's does. */
+/* A type that contains itself in field 1; no message of CSI does. */
 struct nest {
 	ProtobufCMessage base;
 	struct nest *inner;
@@ -215,7 +223,7 @@ const ProtobufCMessageDescriptor nest_type = {.magic = PROTOBUF_C__MESSAGE_DESCR
 					      .n_field_ranges = 1,
 					      .field_ranges = nest_ranges};
 
-/* Levels that hold each other, up to 63 of them. */
+/* Write `levels` nested messages into ret, at most 63. Returns the number of bytes. */
 static size_t make_nest(uint8_t *ret, unsigned levels)
 {
 	for (unsigned i = 0; i < levels; i++) {
@@ -242,7 +250,8 @@ static void depth_is_bounded(void **state)
 	assert_refused(&nest_type, bytes, n, ERR_INVALID_ARGUMENT);
 }
 
-/* protobuf-c makes 218 MB of this: two bytes each become a struct of a hundred and more. */
+/* protobuf-c allocates 218 MB for this message, because every two bytes become a struct of more
+ * than 100 bytes. */
 static void memory_is_bounded(void **state)
 {
 	(void)state;
@@ -262,7 +271,8 @@ static void memory_is_bounded(void **state)
 	arena_fini(&arena);
 }
 
-/* One submessage given again and again is merged each time: quadratic, were it not for the cap. */
+/* A submessage that is given repeatedly is merged each time. Without the memory limit the cost
+ * would be quadratic. */
 static void merging_is_bounded(void **state)
 {
 	(void)state;
@@ -282,7 +292,8 @@ static void merging_is_bounded(void **state)
 	arena_fini(&arena);
 }
 
-/* Whatever arrives: an answer, never a crash (for the sanitizers to see). */
+/* Decoding random damage gives an error or a message. The sanitizers detect invalid memory
+ * accesses. */
 static void damaged_messages_do_no_harm(void **state)
 {
 	(void)state;
@@ -323,7 +334,7 @@ static void bytes_of_a_field_are_found_in_place(void **state)
 		{"", 0, 0, ""},
 		{"\012\003abc", 5, 0, "abc"},
 		{"\012\000", 2, 0, ""},
-		/* other fields around it, and a second one, which counts */
+		/* the field is given twice, between other fields; the last one counts */
 		{"\020\005\012\001a\022\001x\012\002bc", 12, 0, "bc"},
 		{"\022\003abc", 5, 0, ""},
 		{"\010\005", 2, 0, ""},
@@ -348,8 +359,8 @@ static void bytes_of_a_field_are_found_in_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(message_survives_the_way),
-		cmocka_unit_test(nothing_is_a_message_too),
+		cmocka_unit_test(message_survives_encoding_and_decoding),
+		cmocka_unit_test(an_empty_message_is_valid),
 		cmocka_unit_test(unknown_fields_are_skipped),
 		cmocka_unit_test(text_is_checked_wherever_it_is),
 		cmocka_unit_test(refusal_names_the_field),

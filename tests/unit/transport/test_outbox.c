@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Bytes leave an outbox as they came, in whatever parts they come and go. */
+/*
+ * Tests of the outbox: bytes leave it in the order in which they were added, whatever the sizes of
+ * the parts.
+ */
 #include "tests/cmocka.h"
 
 #include "transport/outbox.h"
 
-/* What a socket takes. */
+/* Take n bytes, as writing them to a socket does. */
 static void take(struct outbox *box, char *ret, size_t n)
 {
 	memcpy(ret, box->bytes + box->at, n);
@@ -34,7 +37,7 @@ static void bytes_keep_their_order(void **state)
 	assert_int_equal(outbox_waiting(&box), 0);
 }
 
-static void what_is_reserved_is_not_moved(void **state)
+static void reserved_space_is_not_moved(void **state)
 {
 	(void)state;
 	struct outbox box = {0};
@@ -53,7 +56,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_keep_their_order),
-		cmocka_unit_test(what_is_reserved_is_not_moved),
+		cmocka_unit_test(reserved_space_is_not_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* gRPC's small encodings: message prefix, timeouts, percent coding, codes, UTF-8. */
+/*
+ * Tests of the small encodings of gRPC: message prefix, timeouts, percent-encoding, codes, and
+ * UTF-8.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -9,7 +12,7 @@
 
 #define LIMIT 1000
 
-/* A message of n bytes 0, 1, 2 ... with its prefix. */
+/* Write a message of n bytes (0, 1, 2 ...) with its prefix. Returns the total size. */
 static size_t make_message(uint8_t *ret, size_t n)
 {
 	wire_prefix_write(ret, n);
@@ -148,7 +151,7 @@ static void timeouts_are_read(void **state)
 		{"00000001S", 1000},
 		{"99999999m", 99999999},
 		{"99999999H", INT64_C(99999999) * 3600000},
-		/* what is none */
+		/* invalid timeouts */
 		{"", -1},
 		{"1", -1},
 		{"S", -1},
@@ -201,7 +204,7 @@ static void endless_and_past_timeouts_are_written(void **state)
 	assert_string_equal(text, "0m");
 }
 
-static void percent_coding_is_what_grpc_says(void **state)
+static void percent_coding_follows_grpc(void **state)
 {
 	(void)state;
 	static const struct {
@@ -241,7 +244,7 @@ static void what_is_not_utf8_is_encoded_as_question_marks(void **state)
 static void encoding_is_cut_between_characters(void **state)
 {
 	(void)state;
-	static const char euros[] = "\xe2\x82\xac\xe2\x82\xac"; /* nine bytes each when coded */
+	static const char euros[] = "\xe2\x82\xac\xe2\x82\xac"; /* nine bytes each when encoded */
 
 	for (size_t size = 1; size <= 24; size++) {
 		char text[24];
@@ -268,7 +271,7 @@ static void bad_escapes_are_decoded_as_they_are(void **state)
 	}
 }
 
-static void decoding_is_cut_where_the_room_ends(void **state)
+static void decoding_stops_at_the_end_of_the_buffer(void **state)
 {
 	(void)state;
 	char text[4];
@@ -297,8 +300,8 @@ static void text_is_utf8_without_nul(void **state)
 		"a\xc3\xa4z",
 	};
 	static const char *const bad[] = {
-		"\x80",             /* a continuation first */
-		"\xbf",             /* the same */
+		"\x80",             /* continuation byte first */
+		"\xbf",             /* continuation byte first */
 		"\xc0\x80",         /* NUL, overlong */
 		"\xc1\xbf",         /* overlong */
 		"\xe0\x9f\xbf",     /* overlong */
@@ -306,15 +309,15 @@ static void text_is_utf8_without_nul(void **state)
 		"\xed\xa0\x80",     /* surrogate */
 		"\xed\xbf\xbf",     /* surrogate */
 		"\xf4\x90\x80\x80", /* past U+10FFFF */
-		"\xf5\x80\x80\x80", /* the same */
-		"\xff",             /* never */
-		"\xc3",             /* cut */
-		"\xe2\x82",         /* cut */
-		"\xf0\x9f\x98",     /* cut */
-		"\xc3(",            /* no continuation */
-		"\xe2\x28\xa1",     /* none in the second place */
-		"\xe2\x82\x28",     /* none in the third */
-		"\xf0\x9f\x98\x28", /* none in the fourth */
+		"\xf5\x80\x80\x80", /* past U+10FFFF */
+		"\xff",             /* never valid */
+		"\xc3",             /* cut off */
+		"\xe2\x82",         /* cut off */
+		"\xf0\x9f\x98",     /* cut off */
+		"\xc3(",            /* no continuation byte */
+		"\xe2\x28\xa1",     /* no second continuation */
+		"\xe2\x82\x28",     /* no third byte */
+		"\xf0\x9f\x98\x28", /* no fourth byte */
 		"good then \xfe",
 	};
 
@@ -346,7 +349,7 @@ static void http_outcomes_have_codes(void **state)
 static void resets_have_codes(void **state)
 {
 	(void)state;
-	/* RFC 9113 7, in its order, and one that it does not know */
+	/* the codes of RFC 9113 section 7 in ascending order, and one unknown code */
 	static const enum error_code codes[] = {
 		ERR_INTERNAL,          ERR_INTERNAL, ERR_INTERNAL, ERR_INTERNAL,
 		ERR_INTERNAL,          ERR_INTERNAL, ERR_INTERNAL, ERR_UNAVAILABLE,
@@ -369,11 +372,11 @@ int main(void)
 		cmocka_unit_test(timeouts_are_read),
 		cmocka_unit_test(timeouts_are_written_no_shorter),
 		cmocka_unit_test(endless_and_past_timeouts_are_written),
-		cmocka_unit_test(percent_coding_is_what_grpc_says),
+		cmocka_unit_test(percent_coding_follows_grpc),
 		cmocka_unit_test(what_is_not_utf8_is_encoded_as_question_marks),
 		cmocka_unit_test(encoding_is_cut_between_characters),
 		cmocka_unit_test(bad_escapes_are_decoded_as_they_are),
-		cmocka_unit_test(decoding_is_cut_where_the_room_ends),
+		cmocka_unit_test(decoding_stops_at_the_end_of_the_buffer),
 		cmocka_unit_test(text_is_utf8_without_nul),
 		cmocka_unit_test(http_outcomes_have_codes),
 		cmocka_unit_test(resets_have_codes),

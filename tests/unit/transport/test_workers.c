@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Workers: one key in order and one at a time, everything else at the same time. What a test waits
- * for is a semaphore that a handler posts; the test itself plays the loop.
+ * Tests of the workers: works with the same key run one at a time and in order, all others run
+ * concurrently. Handlers post semaphores that the test waits for; the test itself runs the loop.
  */
 #include "tests/cmocka.h"
 
@@ -14,13 +14,13 @@
 #include "transport/workers.h"
 
 #define N_THREADS 4
-#define PATIENCE  20 /* seconds, only when something is broken */
+#define PATIENCE  20 /* timeout of a wait in seconds; reached only by a failure */
 
 struct fixture {
 	struct loop *loop;
 	struct workers *workers;
-	unsigned n_due, n_done; /* works: to wait for, and done */
-	unsigned order[4096];   /* the numbers of works, as they began */
+	unsigned n_due, n_done; /* works submitted, and works done */
+	unsigned order[4096];   /* the numbers of the works, in the order in which they began */
 	atomic_uint n_begun;
 };
 
@@ -28,8 +28,8 @@ struct job {
 	struct work work;
 	struct fixture *fixture;
 	unsigned number;
-	sem_t *begun, *may_end; /* NULL: neither tells nor waits */
-	atomic_int *inside;     /* works with the same key that run now */
+	sem_t *begun, *may_end; /* NULL: the work does not post or does not wait */
+	atomic_int *inside;     /* number of running works with the same key */
 	bool alone;
 	char key[16];
 };
@@ -44,7 +44,8 @@ static void end_turn(struct loop_task *task)
 	loop_stop(((struct turn *)task)->loop);
 }
 
-/* What was submitted is handed to the threads at the end of a turn. */
+/* Wait for a semaphore. Run one turn of the loop first, because submitted works go to the threads
+ * at the end of a turn. */
 static void wait_for(struct fixture *fixture, sem_t *semaphore)
 {
 	struct turn turn = {.task.fn = end_turn, .loop = fixture->loop};
@@ -138,7 +139,8 @@ static void one_key_runs_alone_and_in_order(void **state)
 	}
 }
 
-/* Each of four waits for the others: only at the same time can they end. */
+/* Each of the four works waits for the others, so that they can only end if they run at the same
+ * time. */
 static void different_keys_run_at_the_same_time(void **state)
 {
 	struct fixture *fixture = *state;
@@ -160,7 +162,8 @@ static void different_keys_run_at_the_same_time(void **state)
 	run_all(fixture);
 }
 
-/* Ten times as many wait for a slow key as there are threads, and still another key runs. */
+/* Ten times as many works wait for a slow key as there are threads, and a work with another key
+ * still runs. */
 static void waiting_occupies_no_thread(void **state)
 {
 	struct fixture *fixture = *state;
@@ -194,10 +197,10 @@ static void waiting_work_can_be_withdrawn(void **state)
 		submit(fixture, &jobs[i], i, "vol");
 	wait_for(fixture, &begun);
 	assert_false(workers_withdraw(&jobs[0].work));
-	assert_true(workers_withdraw(&jobs[1].work)); /* in the middle */
-	assert_true(workers_withdraw(&jobs[3].work)); /* the last */
+	assert_true(workers_withdraw(&jobs[1].work)); /* from the middle of the queue */
+	assert_true(workers_withdraw(&jobs[3].work)); /* the last of the queue */
 	fixture->n_due -= 2;
-	submit(fixture, &jobs[1], 1, "vol"); /* and again, behind the others */
+	submit(fixture, &jobs[1], 1, "vol"); /* submitted again, behind the others */
 	sem_post(&may_end);
 	run_all(fixture);
 	assert_int_equal(fixture->n_begun, 3);
@@ -215,7 +218,7 @@ static void work_without_key_is_never_withdrawn(void **state)
 	run_all(fixture);
 }
 
-/* More keys than the table has slots, three works of each. */
+/* There are more keys than the table has slots, and three works per key. */
 static void many_keys_stay_apart(void **state)
 {
 	struct fixture *fixture = *state;
@@ -238,7 +241,7 @@ static void many_keys_stay_apart(void **state)
 	}
 }
 
-/* done() may submit the work again: so a chain never ends before its last. */
+/* A done callback that submits its work again, a hundred times in all. */
 static void done_again(struct work *work)
 {
 	struct job *job = (struct job *)work;
