@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What is told of a stream is told in order, not while it is held, and never after its end. */
+/*
+ * A streaming call of the client, and the order of its callbacks. Messages are delivered in order,
+ * none while the stream is paused, and no callback comes after the stream was closed.
+ */
 #include "tests/fuzz/asking.h"
 
 #include "proto/agent.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct {
-	struct rpc_stream *stream; /* NULL: it is over */
-	bool held, full;
+	struct rpc_stream *stream; /* NULL: the stream is closed */
+	bool paused, full;
 } asking;
 
 static void on_message(struct rpc_stream *stream, const void *message)
 {
 	const ProtobufCMessage *base = message;
 
-	MUST(stream == asking.stream && !asking.held);
+	MUST(stream == asking.stream && !asking.paused);
 	MUST(base->descriptor == &zcsi__v1__publish_dataset_response__descriptor);
 }
 
@@ -32,7 +35,7 @@ static void on_closed(struct rpc_stream *stream, const struct error *outcome)
 	asking.stream = NULL;
 }
 
-static void say(void)
+static void send_message(void)
 {
 	PublishDatasetRequest request = ZCSI__V1__PUBLISH_DATASET_REQUEST__INIT;
 
@@ -48,10 +51,10 @@ void asking_begin(struct client *client, int64_t deadline)
 
 	MUST(!asking.stream);
 	MUST(client_prepare(client, &err) == 0);
-	asking.held = asking.full = false;
+	asking.paused = asking.full = false;
 	asking.stream = client_stream_begin(client, &zcsi__v1__agent__descriptor, "PublishDataset",
 					    deadline, &events, NULL);
-	say();
+	send_message();
 }
 
 void asking_act(unsigned number)
@@ -62,21 +65,21 @@ void asking_act(unsigned number)
 		return;
 	switch (number % 5) {
 	case 0:
-		asking.held = true;
+		asking.paused = true;
 		rpc_stream_hold(asking.stream);
 		break;
 	case 1:
-		asking.held = false;
+		asking.paused = false;
 		rpc_stream_resume(asking.stream);
 		break;
 	case 2:
-		say();
+		send_message();
 		break;
 	case 3:
 		rpc_stream_finish(asking.stream, NULL);
 		break;
 	default:
-		fail(&error, ERR_CANCELLED, "nobody wants it any more");
+		fail(&error, ERR_CANCELLED, "no longer needed");
 		rpc_stream_finish(asking.stream, &error);
 		break;
 	}

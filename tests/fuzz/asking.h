@@ -2,12 +2,13 @@
 #ifndef ZCSI_FUZZ_ASKING_H
 #define ZCSI_FUZZ_ASKING_H
 
-/* A client's stream, one at a time, which holds the transport to what transport/stream.h says. */
+/* A streaming call of the client, one at a time. It checks what transport/stream.h promises. */
 
 #include "transport/client_stream.h"
 
 void asking_begin(struct client *client, int64_t deadline);
-/* Hold it, resume it, send, finish, give up: whichever the number means, when it is to be had. */
+/* Pause, resume, send, finish or cancel the stream, as chosen by the number. Does nothing if it is
+ * closed. */
 void asking_act(unsigned number);
 bool asking_is_over(void);
 

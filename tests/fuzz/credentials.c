@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The paths are those of descriptors, /proc/self/fd/N, so nothing is left behind and nothing
- * changes in between.
+ * A certificate and its key for the fuzzers. Their paths are those of descriptors, /proc/self/fd/N,
+ * so that no file is left behind and the files never change.
  */
 #include "tests/fuzz/credentials.h"
 

@@ -2,11 +2,11 @@
 #ifndef ZCSI_FUZZ_CREDENTIALS_H
 #define ZCSI_FUZZ_CREDENTIALS_H
 
-/* A certificate for localhost, a CA of its own, in files that only this process has. */
+/* A self-signed certificate for localhost, in files that only this process can open. */
 
 #include "transport/tls.h"
 
-/* Made once; the process keeps it. */
+/* Returns the settings for TLS. They are made at the first call and belong to the process. */
 struct tls *credentials(void);
 
 #endif

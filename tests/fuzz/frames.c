@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A reader of frames that believes nothing. It looks at the nine bytes that each begins with, which
- * is enough to tell what a stream is in the state for.
+ * A strict reader of HTTP/2 frames. It reads the nine bytes at the beginning of each frame, which
+ * is enough to check that the frame is allowed in the state of its stream.
  */
 #include "tests/fuzz/frames.h"
 
@@ -32,7 +32,8 @@ struct frame {
 	uint8_t type, flags;
 };
 
-/* Where a frame belongs, and how long it is at least and at most. */
+/* The frames that are allowed on a stream or on the connection, with their minimum and maximum
+ * size. */
 static const struct {
 	bool on_stream, on_connection;
 	uint32_t least, most;
@@ -41,10 +42,11 @@ static const struct {
 	[RST_STREAM] = {true, false, 4, 4},     [SETTINGS] = {false, true, 0, 6 * 32},
 	[PING] = {false, true, 8, 8},           [GOAWAY] = {false, true, 8, PAYLOAD_MAX},
 	[WINDOW_UPDATE] = {true, true, 4, 4},   [CONTINUATION] = {true, false, 1, PAYLOAD_MAX},
-	/* what is not said: no PRIORITY, no PUSH_PROMISE */
+	/* PRIORITY and PUSH_PROMISE are never sent */
 };
 
-/* Its place, or the free one where it belongs: an input is too short for the table to be full. */
+/* Returns the slot of the stream, or a free slot for it. An input is too short to fill the
+ * table. */
 static size_t place_of(const struct frames *frames, uint32_t id)
 {
 	size_t i = id / 2 % FRAMES_STREAMS;
@@ -62,7 +64,7 @@ static void check_headers(const struct frames *frames, struct frame_stream *stre
 	bool ends = frame->flags & END_STREAM;
 
 	MUST(!stream->ended && !stream->reset);
-	/* a request has no trailers, and those of an answer are the end of it */
+	/* a request has no trailers; those of a response end the stream */
 	MUST(!stream->headed || (ends && !frames->is_client));
 	stream->headed = true;
 	stream->ended = ends;
@@ -72,7 +74,8 @@ static void check_stream(struct frames *frames, const struct frame *frame)
 {
 	struct frame_stream *stream = &frames->streams[place_of(frames, frame->stream)];
 
-	/* a server's push may be on its way before it hears that we take none */
+	/* a server may push a stream before it gets the setting that forbids it; the client then
+	 * resets it */
 	MUST(frame->stream % 2 == 1 || (frames->is_client && frame->type == RST_STREAM));
 	stream->id = frame->stream;
 	switch (frame->type) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What all fuzzers share: the entry that libFuzzer and replay.c call, and how a finding ends the
- * program.
+ * The code that all fuzzers share: the entry point that libFuzzer and replay.c call, and the end of
+ * the program after a finding.
  *
- * Invariant: an input leaves no memory behind. Where a sanitizer counts what is allocated, growth
- * is a finding if the same input makes it grow again: the first time something may be set up.
+ * Invariant: an input leaks no memory. If a sanitizer counts allocations, growth is a finding only
+ * if the same input makes them grow again, because its first run may set something up.
  */
 #include "tests/fuzz/fuzz.h"
 

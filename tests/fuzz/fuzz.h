@@ -2,10 +2,8 @@
 #ifndef ZCSI_FUZZ_H
 #define ZCSI_FUZZ_H
 
-/*
- * A fuzzer is one function: it has our code do what the input says and holds the outcome to what
- * must be true of any. What it allocates it frees; fuzz.c looks after that.
- */
+/* A fuzzer is one function: it runs the code under test as the input says, and checks what must be
+ * true of every result. It frees what it allocates; fuzz.c checks that. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,16 +16,14 @@ void fuzz_one(const uint8_t *bytes, size_t n);
 #define MUST(condition) ((condition) ? (void)0 : fuzz_broken(#condition, __FILE__, __LINE__))
 _Noreturn void fuzz_broken(const char *condition, const char *file, int line);
 
-/* Bytes of memory in use; 0 where nobody counts them. */
+/* Returns the bytes of allocated memory; 0 without a sanitizer that counts them. */
 size_t fuzz_allocated(void);
 
-/* An error as any must be: a code other than OK, and a text. */
+/* Check that an error has a code other than OK, and a text. */
 void fuzz_check_error(const struct error *err);
 
-/*
- * The input is used up from both ends: content from the front, decisions from the back, so that
- * neither shifts when a mutation makes the other longer. Beyond the end all bytes are 0.
- */
+/* The input is consumed from both ends, content from the front and decisions from the back, so that
+ * a mutation of one does not shift the other. Beyond the end all decisions are 0. */
 struct input {
 	const uint8_t *at, *end;
 };
@@ -47,7 +43,7 @@ static inline uint8_t input_decision(struct input *input)
 	return input_left(input) ? *--input->end : 0;
 }
 
-/* At most n bytes; how many is in *ret_n. */
+/* Returns the next bytes of content, at most n; *ret_n is their number. */
 static inline const uint8_t *input_take(struct input *input, size_t n, size_t *ret_n)
 {
 	const uint8_t *bytes = input->at;

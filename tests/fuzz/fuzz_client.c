@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A client whose server answers anything, at any time, in pieces, refuses connections, hangs up.
- * Every call ends, once and by its deadline, with a message that is one or an error that says why.
+ * A client whose server sends anything, at any time and in pieces, refuses connections, or closes
+ * them. Every call ends exactly once and by its deadline, with a message of the right type or with
+ * an error that has a text.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 
 #define AGENT     (&zcsi__v1__agent__descriptor)
 #define HELD_MAX  ((size_t)4 << 20)
-#define CALLS     3 /* at a time */
+#define CALLS     3 /* number of concurrent calls */
 #define ROUNDS    4
 #define SILENT_MS 1000
 
@@ -28,22 +29,22 @@ static struct {
 	size_t held; /* bytes of memory before the first call */
 	struct input input;
 	unsigned decisions;
-	int64_t awaited; /* the deadline of the call that is waited for */
+	int64_t awaited; /* deadline of the call whose end is awaited */
 } ends;
 
-/* The server's end of the connection that was made last, or NULL. */
+/* Returns the server's end of the newest connection, or NULL if it is closed. */
 static struct world_socket *server(void)
 {
 	struct world_socket *found = NULL, *socket;
 
 	for (unsigned i = 0; (socket = world_socket(i)); i++) {
-		if (socket->hears)
+		if (socket->on_data)
 			found = socket;
 	}
 	return found && found->open ? found : NULL;
 }
 
-static void hears(struct world_socket *socket, const uint8_t *bytes, size_t n)
+static void on_data(struct world_socket *socket, const uint8_t *bytes, size_t n)
 {
 	if (!socket->peer) {
 		struct frames *frames = mem_alloc(sizeof(*frames));
@@ -53,23 +54,23 @@ static void hears(struct world_socket *socket, const uint8_t *bytes, size_t n)
 	frames_take(socket->peer, bytes, n);
 }
 
-/* What happens, as the input has it: an act in three bits, how much of it in five. */
+/* Actions as the input chooses them: three bits for the action, five for its amount. */
 
-static void say(size_t n)
+static void queue_input(size_t n)
 {
 	const uint8_t *bytes = input_take(&ends.input, n, &n);
 	struct world_socket *socket = server();
 
 	if (!socket)
 		return;
-	if (socket->n_says == 0)
-		socket->says = bytes;
-	socket->n_says += n;
+	if (socket->n_incoming == 0)
+		socket->incoming = bytes;
+	socket->n_incoming += n;
 }
 
-static void act_say(unsigned amount)
+static void act_data(unsigned amount)
 {
-	say(amount < 24 ? amount + 1 : (size_t)64 << (amount - 24));
+	queue_input(amount < 24 ? amount + 1 : (size_t)64 << (amount - 24));
 }
 
 static void act_pass(unsigned amount)
@@ -88,18 +89,19 @@ static void act_room(unsigned amount)
 		socket->room = room[amount % COUNT(room)];
 }
 
-static void act_leave(unsigned amount)
+static void act_close(unsigned amount)
 {
-	static const int problems[] = {0, ECONNRESET, EPIPE, ETIMEDOUT};
+	static const int failures[] = {0, ECONNRESET, EPIPE, ETIMEDOUT};
 	struct world_socket *socket = server();
 
 	if (!socket)
 		return;
-	socket->problem = problems[amount % COUNT(problems)];
-	socket->left = true;
+	socket->failure = failures[amount % COUNT(failures)];
+	socket->peer_closed = true;
 }
 
-/* What the next connections are like: one that is never made has no room. */
+/* Set the properties of the next connections: refused, or without room for data, so that connect()
+ * never completes. A larger amount is an action on the stream. */
 static void act_expect(unsigned amount)
 {
 	struct world_socket *next = world_expect();
@@ -108,14 +110,15 @@ static void act_expect(unsigned amount)
 		asking_act(amount);
 		return;
 	}
-	next->problem = amount & 1 ? ECONNREFUSED : 0;
+	next->failure = amount & 1 ? ECONNREFUSED : 0;
 	next->room = amount & 2 ? 0 : SIZE_MAX;
 }
 
-static void (*const acts[8])(unsigned amount) = {act_say,  act_say,  act_say,   act_say,
-						 act_pass, act_room, act_leave, act_expect};
+static void (*const acts[8])(unsigned amount) = {act_data, act_data, act_data,  act_data,
+						 act_pass, act_room, act_close, act_expect};
 
-/* While a call is waited for. In the end the server says what there is left, and falls silent. */
+/* Run one step while a call is awaited. At the end of the input the server sends all that is left,
+ * and then nothing more. */
 static void meanwhile(void)
 {
 	world_turn();
@@ -126,7 +129,7 @@ static void meanwhile(void)
 		ends.decisions--;
 		acts[decision & 7](decision >> 3);
 	} else if (input_left(&ends.input)) {
-		say(SIZE_MAX);
+		queue_input(SIZE_MAX);
 		input_take(&ends.input, SIZE_MAX, &(size_t){0});
 	} else {
 		world_pass(SILENT_MS);
@@ -201,7 +204,7 @@ static void start(void)
 
 	MUST(loop_new(&ends.loop, &err) == 0);
 	MUST(client_new(&ends.client, ends.loop, "unix:///s", NULL, &err) == 0);
-	*world_expect() = (struct world_socket){.room = SIZE_MAX, .hears = hears};
+	*world_expect() = (struct world_socket){.room = SIZE_MAX, .on_data = on_data};
 	world_meanwhile = meanwhile;
 	ends.held = fuzz_allocated();
 }
@@ -217,7 +220,7 @@ static void stop(void)
 		free(socket->peer);
 }
 
-/* How many decisions there are is said last. */
+/* The last byte of the input is the number of decisions. */
 void fuzz_one(const uint8_t *bytes, size_t n)
 {
 	memset(&ends, 0, sizeof(ends));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What `zpool events` prints. Whatever came before, and whatever a value holds, the next change is
- * news; and what is news is the parent, a dataset right below it, or a snapshot.
+ * The parser of `zpool events`. Whatever came before, and whatever a property value contains, the
+ * next change is reported; and only the parent, datasets directly below it, and their snapshots are
+ * reported.
  */
 #include <string.h>
 
@@ -25,8 +26,9 @@ static bool is_ours(const char *name)
 	return !strncmp(name, PARENT, length) && (!name[length] || name[length] == '/');
 }
 
-/* All lines of a text, which is cut up. Was the last of them news of the change? */
-static bool told(struct events *events, char *text)
+/* Parse all lines of a text, which is modified. Returns true if the change of CHANGE was
+ * reported. */
+static bool reports_change(struct events *events, char *text)
 {
 	struct changed changed;
 	bool of_change = false;
@@ -54,7 +56,7 @@ void fuzz_one(const uint8_t *bytes, size_t n)
 	arena_init(&arena, SIZE_MAX);
 	char *text = arena_alloc(&arena, n + 1);
 	memcpy(text, bytes, n);
-	told(&events, text);
-	MUST(told(&events, arena_strdup(&arena, CHANGE)));
+	reports_change(&events, text);
+	MUST(reports_change(&events, arena_strdup(&arena, CHANGE)));
 	arena_fini(&arena);
 }

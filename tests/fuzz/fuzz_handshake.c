@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A connection that speaks TLS, ours to serve or ours to make, whose peer says anything. He is
- * never taken for one of us: nothing is served or answered, what he hears are records of TLS, and
- * in time he is hung up on.
+ * A TLS connection, as a server or as a client, whose peer has no valid certificate and sends
+ * anything. It is never accepted: no call is served or answered, only valid TLS records are sent to
+ * the peer, and the connection is closed in time.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 #include "transport/client.h"
 
 #define HELD_MAX   ((size_t)4 << 20)
-#define PATIENT_MS 20000 /* longer than a handshake may take */
-#define RECORD_MAX 16640 /* bytes, RFC 8446 5.2 */
+#define PATIENT_MS 20000 /* longer than the timeout of a handshake */
+#define RECORD_MAX 16640 /* bytes, RFC 8446 section 5.2 */
 
 static struct {
 	struct loop *loop;
@@ -25,13 +25,14 @@ static struct {
 	unsigned decisions;
 	size_t held;
 
-	int fd;          /* of the connection */
-	uint8_t head[5]; /* of the record that is heard on it */
+	int fd;          /* the descriptor of the connection */
+	uint8_t head[5]; /* the head of the record that is being read from the code under test */
 	size_t n_head, n_payload;
 } ends;
 
-/* Handshake, change_cipher_spec, alert, or encrypted; of a length that is allowed. */
-static void hears(struct world_socket *socket, const uint8_t *bytes, size_t n)
+/* Check the bytes that the code under test sends: handshake, change_cipher_spec, alert or encrypted
+ * records, each of an allowed length. */
+static void on_data(struct world_socket *socket, const uint8_t *bytes, size_t n)
 {
 	if (socket->fd != ends.fd)
 		ends.n_head = ends.n_payload = 0;
@@ -51,7 +52,8 @@ static void hears(struct world_socket *socket, const uint8_t *bytes, size_t n)
 	}
 }
 
-/* What the peer does: bytes, time, less room for what we say. */
+/* Let the peer send bytes, let time pass, or limit the room for data to the peer, as the input
+ * chooses. */
 static void act(struct world_socket *peer)
 {
 	static const int64_t ms[] = {1, 100, 1000, 4999};
@@ -67,21 +69,21 @@ static void act(struct world_socket *peer)
 		world_pass(ms[amount % COUNT(ms)]);
 	} else {
 		const uint8_t *bytes = input_take(&ends.input, n, &n);
-		if (peer->n_says == 0)
-			peer->says = bytes;
-		peer->n_says += n;
+		if (peer->n_incoming == 0)
+			peer->incoming = bytes;
+		peer->n_incoming += n;
 	}
 	world_turn();
 	MUST(fuzz_allocated() <= ends.held + HELD_MAX);
 }
 
-/* The last socket with a peer. */
+/* Returns the newest socket with a peer, or NULL. */
 static struct world_socket *peer(void)
 {
 	struct world_socket *socket, *found = NULL;
 
 	for (unsigned i = 0; (socket = world_socket(i)); i++) {
-		if (socket->hears && !socket->listens)
+		if (socket->on_data && !socket->listens)
 			found = socket;
 	}
 	return found;
@@ -105,7 +107,7 @@ static void serve(void)
 	MUST(server_listen(server, "tcp://127.0.0.1:1", &offer, &err) == 0);
 	for (unsigned i = 0; !listener || !listener->listens; i++)
 		listener = world_socket(i);
-	listener->coming = 1;
+	listener->n_waiting = 1;
 	world_turn();
 	while (input_left(&ends.input))
 		act(peer());
@@ -116,7 +118,7 @@ static void serve(void)
 	workers_free(workers);
 }
 
-/* While the answer is waited for. */
+/* Run one step while the answer is awaited. */
 static void meanwhile(void)
 {
 	struct world_socket *server = peer();
@@ -149,7 +151,7 @@ static void ask(void)
 	arena_fini(&arena);
 }
 
-/* Whose turn it is, and how many decisions there are, is said last. */
+/* The last byte of the input chooses server or client, and is the number of decisions. */
 void fuzz_one(const uint8_t *bytes, size_t n)
 {
 	struct error err;
@@ -161,7 +163,7 @@ void fuzz_one(const uint8_t *bytes, size_t n)
 	world_begin();
 	credentials();
 	MUST(loop_new(&ends.loop, &err) == 0);
-	*world_expect() = (struct world_socket){.room = SIZE_MAX, .hears = hears};
+	*world_expect() = (struct world_socket){.room = SIZE_MAX, .on_data = on_data};
 	ends.held = fuzz_allocated();
 	if (last & 1)
 		ask();

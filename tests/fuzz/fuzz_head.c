@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Header lists, written as text: "name: value" and CR LF for each field, an empty line before the
- * trailers. A request is accepted if, and only if, a second reading of the rules accepts it; a
- * response has an outcome, and it is OK only where the server said so.
+ * Header lists, written as text: "name: value" and CR LF for each field, and an empty line before
+ * the trailers. A request is accepted if and only if a second implementation of the rules accepts
+ * it. A response has an outcome, which is OK only if the server sent that.
  */
 #include <string.h>
 #include <strings.h>
@@ -12,7 +12,7 @@
 #include "transport/head.h"
 
 #define FIELDS_MAX   64
-#define LIST_MAX     1000 /* bytes of a header list, as HTTP/2 counts it */
+#define LIST_MAX     1000 /* bytes of a header list as HTTP/2 counts them */
 #define MESSAGE_SIZE 32
 
 struct text {
@@ -24,13 +24,13 @@ struct field {
 	struct text name, value;
 };
 
-/* One header block. */
+/* The fields of one header block. */
 struct block {
 	struct field fields[FIELDS_MAX];
 	size_t n;
 };
 
-/* Cut off what comes before the mark; all, when there is none. */
+/* Cut off and return the text before the mark, or all of it if there is no mark. */
 static struct text cut(struct text *rest, const char *mark)
 {
 	const char *end = memmem(rest->at, rest->n, mark, strlen(mark));
@@ -55,7 +55,7 @@ static struct block read_block(struct text *rest)
 	return block;
 }
 
-/* The rules again: RFC 9113 8.2 and 8.3, gRPC's PROTOCOL-HTTP2.md */
+/* A second implementation of the rules: RFC 9113 8.2 and 8.3, gRPC's PROTOCOL-HTTP2.md */
 
 static bool is(struct text text, const char *word)
 {
@@ -144,7 +144,8 @@ static bool is_never(struct text value)
 	return false;
 }
 
-/* How often a field may come, and what it may say: each time, or the last time. */
+/* How often a field may occur, and the values that it may have (all of them, or only the last
+ * one). */
 static const struct rule {
 	const char *name;
 	size_t least, most;
@@ -211,9 +212,9 @@ static bool is_request(const struct block *block)
 	return true;
 }
 
-/* Ours */
+/* The code under test */
 
-/* Until one does not fit any more. */
+/* Pass the fields to head_field() until one exceeds the limit. */
 static void take(struct head *head, const struct block *block)
 {
 	size_t size = 0;
@@ -247,7 +248,7 @@ static void check_request(const struct block *block)
 	MUST(memchr(head.path, '\0', sizeof(head.path)));
 }
 
-/* What the last one in either block says. */
+/* Returns true if the last grpc-status of both blocks is OK. */
 static bool says_ok(const struct block *first, const struct block *trailers)
 {
 	const struct block *blocks[] = {first, trailers};
@@ -279,7 +280,7 @@ static void check_response(const struct block *first, const struct block *traile
 	int result = head_outcome(&head, &err);
 	if (result < 0)
 		fuzz_check_error(&err);
-	/* what is malformed is not read any further: its stream is reset */
+	/* a malformed block is not read any further, and its stream is reset */
 	if (whole && !head.too_large && !head.malformed)
 		MUST((result == 0) == says_ok(first, trailers));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The monitoring pages' visitor says anything. He gets one answer at most, whole or cut by his own
- * doing, with a length that is its body's; and however he behaves he is gone in time.
+ * A client of the monitoring pages that sends anything. It gets at most one reply, which is
+ * complete unless the client itself cut it off, and whose Content-Length is that of its body.
+ * Whatever the client does, its connection is closed in time.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,16 +16,16 @@
 
 #define BODY_MAX  5000
 #define REPLY_MAX (BODY_MAX + 1000)
-#define VISIT_MS  10000
+#define CLIENT_MS 10000
 
 static struct {
 	struct loop *loop;
 	struct http *http;
-	struct world_socket *listener, *visitor;
+	struct world_socket *listener, *client;
 	struct input input;
 	char reply[REPLY_MAX + 1];
 	size_t n_reply;
-	bool done_reading; /* he did not take all at once, or hung up */
+	bool done_reading; /* the client did not read all at once, or closed */
 } ends;
 
 static int write_small(FILE *out, void *arg)
@@ -56,7 +57,7 @@ static const struct http_page pages[] = {
 	{NULL, NULL, NULL},
 };
 
-static void hears(struct world_socket *socket, const uint8_t *bytes, size_t n)
+static void on_data(struct world_socket *socket, const uint8_t *bytes, size_t n)
 {
 	(void)socket;
 	MUST(ends.n_reply + n <= REPLY_MAX);
@@ -74,36 +75,36 @@ static void start(void)
 		ends.listener = world_socket(i);
 }
 
-static void come(void)
+static void connect_client(void)
 {
 	unsigned i = 0;
 
-	*world_expect() = (struct world_socket){.room = SIZE_MAX, .hears = hears};
+	*world_expect() = (struct world_socket){.room = SIZE_MAX, .on_data = on_data};
 	while (world_socket(i))
 		i++;
-	ends.listener->coming = 1;
+	ends.listener->n_waiting = 1;
 	world_turn();
-	ends.visitor = world_socket(i);
+	ends.client = world_socket(i);
 }
 
-/* What happens, as the input has it. */
+/* Run the action that the decision chooses. */
 static void act(uint8_t decision)
 {
 	static const size_t room[] = {0, 1, 7, 100, 1000, SIZE_MAX};
 	static const int64_t ms[] = {1, 100, 5000, 9999};
 	unsigned amount = decision >> 2;
 	size_t n = amount < 32 ? amount + 1 : 64 * (size_t)(amount - 31);
-	const uint8_t *said = input_take(&ends.input, decision & 3 ? 0 : n, &n);
+	const uint8_t *bytes = input_take(&ends.input, decision & 3 ? 0 : n, &n);
 
-	if (ends.visitor->n_says == 0)
-		ends.visitor->says = said;
-	ends.visitor->n_says += n;
+	if (ends.client->n_incoming == 0)
+		ends.client->incoming = bytes;
+	ends.client->n_incoming += n;
 	if ((decision & 3) == 1)
-		ends.visitor->room = room[amount % COUNT(room)];
+		ends.client->room = room[amount % COUNT(room)];
 	if ((decision & 3) == 2)
 		world_pass(ms[amount % COUNT(ms)]);
 	if ((decision & 3) == 3)
-		ends.visitor->problem = ECONNRESET;
+		ends.client->failure = ECONNRESET;
 	ends.done_reading |= decision & 1;
 	world_turn();
 }
@@ -133,12 +134,12 @@ void fuzz_one(const uint8_t *bytes, size_t n)
 	unsigned decisions = input_decision(&ends.input);
 	world_begin();
 	start();
-	come();
+	connect_client();
 	while (decisions-- > 0 && input_left(&ends.input))
 		act(input_decision(&ends.input));
-	ends.visitor->says = input_take(&ends.input, SIZE_MAX, &ends.visitor->n_says);
-	world_pass(VISIT_MS);
-	MUST(!ends.visitor->open);
+	ends.client->incoming = input_take(&ends.input, SIZE_MAX, &ends.client->n_incoming);
+	world_pass(CLIENT_MS);
+	MUST(!ends.client->open);
 	check_reply();
 	http_free(ends.http);
 	loop_free(ends.loop);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * protobuf messages, nested ones with maps, lists and oneofs: what is decoded fits under the cap,
- * holds text in its strings, and encodes to what decodes to the same again.
+ * protobuf messages, nested ones with maps, lists and oneofs. A decoded message fits into the limit
+ * of memory, its strings are valid text, and after it was encoded and decoded again it is the same.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const ProtobufCMessageDescriptor *const types[] = {
 
 static void check_value(const ProtobufCFieldDescriptor *field, const void *value);
 
-/* Every string in it, however deep. */
+/* Check every string of a message, at any depth. */
 static void check_strings(const ProtobufCMessage *message)
 {
 	const char *bytes = (const char *)message;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * /proc/self/mountinfo: what a row says is what its line said, and what is looked up is what was
- * asked for.
+ * The parser of /proc/self/mountinfo. Each row, printed as a line, is parsed to the same row, and
+ * every lookup returns a row that matches it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "node/mount/mount.h"
 #include "tests/fuzz/fuzz.h"
 
-/* As the kernel writes it; a byte that may be anything is always written as an escape. */
+/* Returns a text escaped as the kernel does; every special byte becomes an octal escape. */
 static char *escaped(struct arena *arena, const char *text)
 {
 	char *out = arena_alloc(arena, strlen(text) * 4 + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The command line and the environment, one word a line; a line "$A=x" sets the variable A. What
- * is parsed, written out again as flags, parses to the same without an environment, and --help and
- * --version are the only words that print.
+ * The command line and the environment, one word per line; a line "$A=x" sets the variable A. The
+ * parsed options, written as flags, parse to the same values without an environment, and only
+ * --help and --version print.
  */
 #include <string.h>
 
@@ -38,13 +38,13 @@ static const struct program program = {
 	.name = "fuzz", .version = "1", .summary = "S.", .options = rows, .n_options = COUNT(rows)};
 
 static struct {
-	const char *words[WORDS_MAX + 2]; /* the program's name first, NULL last */
+	const char *words[WORDS_MAX + 2]; /* the program name first, NULL last */
 	size_t n;
 } line;
 
 static const char *environment[COUNT(rows)];
 
-/* Instead of getenv(3): setenv(3) keeps for ever what it was given. */
+/* Replaces getenv(3), because setenv(3) never frees its values. */
 const char *__wrap_getenv(const char *name);
 const char *__wrap_getenv(const char *name)
 {
@@ -60,7 +60,7 @@ static void clear_environment(void)
 	memset(environment, 0, sizeof(environment));
 }
 
-/* "A=x" */
+/* Set the variable of an assignment "A=x". */
 static void set_variable(const char *assignment)
 {
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -97,7 +97,7 @@ static int parse(struct error *err)
 	return options_parse(&program, (int)line.n, (char **)(uintptr_t)line.words, err);
 }
 
-/* What comes after it in a word that begins with it, or NULL. */
+/* Returns the rest of the first word that starts with `beginning`, or NULL. */
 static const char *after(const char *beginning)
 {
 	for (size_t i = 1; i < line.n; i++) {
@@ -107,7 +107,7 @@ static const char *after(const char *beginning)
 	return NULL;
 }
 
-/* All values as flags of their own: their `=` lets a value be anything. */
+/* Write all values as flags of the form --name=value, in which the value may be any text. */
 static void write_words(struct arena *arena)
 {
 	line.n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A server whose peer says anything, in pieces of any length and at any time, while it listens or
- * does not, and workers work or do not. Another peer is answered at any moment; what is held for
- * the first one is bounded; and a peer that has fallen silent cannot keep the server from ending.
+ * A server whose peer sends anything, in pieces of any length and at any time, whether or not the
+ * peer reads, and whether or not the workers run. Another client is served at any moment; the
+ * memory for the first peer is bounded; and an idle peer cannot prevent the server from stopping.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "tests/fuzz/world.h"
 
 #define HELD_MAX  ((size_t)4 << 20)
-#define SILENT_MS 300000 /* longer than any of the limits taken together */
+#define SILENT_MS 300000 /* longer than all timeouts together */
 
 /* The server */
 
@@ -76,36 +76,36 @@ static void stop(void)
 
 /* Peers */
 
-static void hears(struct world_socket *socket, const uint8_t *bytes, size_t n)
+static void on_data(struct world_socket *socket, const uint8_t *bytes, size_t n)
 {
 	frames_take(socket->peer, bytes, n);
 }
 
-/* One comes, if the server still lets it; what it will say is what it has not said yet. */
-static struct world_socket *come(struct frames *frames, size_t room)
+/* Connect a peer, if the server still listens. Returns its socket, or NULL. */
+static struct world_socket *connect_peer(struct frames *frames, size_t room)
 {
 	unsigned i = 0;
 
 	if (!ends.listener->open)
 		return NULL;
 	*frames = (struct frames){0};
-	*world_expect() = (struct world_socket){.room = room, .hears = hears, .peer = frames};
+	*world_expect() = (struct world_socket){.room = room, .on_data = on_data, .peer = frames};
 	while (world_socket(i))
 		i++;
-	ends.listener->coming = 1;
+	ends.listener->n_waiting = 1;
 	world_turn();
 	return world_socket(i);
 }
 
-static void say(size_t n)
+static void queue_input(size_t n)
 {
 	const uint8_t *bytes = input_take(&ends.input, n, &n);
 
 	if (!ends.peer)
 		return;
-	if (ends.peer->n_says == 0)
-		ends.peer->says = bytes;
-	ends.peer->n_says += n;
+	if (ends.peer->n_incoming == 0)
+		ends.peer->incoming = bytes;
+	ends.peer->n_incoming += n;
 }
 
 #define REQUEST                                                                                    \
@@ -116,31 +116,31 @@ static void say(size_t n)
 		       "application/grpc"                                                          \
 		       "\0\0\5\0\1\0\0\0\1\0\0\0\0\0"
 
-/* Somebody else asks, and has the answer before any time has passed. */
-static void check_neighbour(void)
+/* A second client makes a call, and gets the answer although no time passes. */
+static void check_other_client(void)
 {
 	static const char text[] = REQUEST;
 	static struct frames frames;
-	struct world_socket *neighbour = ends.drains ? NULL : come(&frames, SIZE_MAX);
+	struct world_socket *other = ends.drains ? NULL : connect_peer(&frames, SIZE_MAX);
 
-	if (!neighbour)
+	if (!other)
 		return;
-	neighbour->says = (const uint8_t *)text;
-	neighbour->n_says = sizeof(text) - 1;
+	other->incoming = (const uint8_t *)text;
+	other->n_incoming = sizeof(text) - 1;
 	world_turn();
 	const struct frame_stream *stream = frames_stream(&frames, 1);
 	MUST(stream && stream->ended && !stream->reset);
 	MUST(stream->data == 5 + 2 + strlen("here"));
-	neighbour->left = true;
+	other->peer_closed = true;
 	world_turn();
-	MUST(!neighbour->open);
+	MUST(!other->open);
 }
 
-/* What happens, as the input has it: an act in three bits, how much of it in five. */
+/* Actions as the input chooses them: three bits for the action, five for its amount. */
 
-static void act_say(unsigned amount)
+static void act_data(unsigned amount)
 {
-	say(amount < 24 ? amount + 1 : (size_t)64 << (amount - 24));
+	queue_input(amount < 24 ? amount + 1 : (size_t)64 << (amount - 24));
 }
 
 static void act_pass(unsigned amount)
@@ -164,16 +164,16 @@ static void act_work(unsigned amount)
 	world_work();
 }
 
-static void act_leave(unsigned amount)
+static void act_close(unsigned amount)
 {
-	static const int problems[] = {0, ECONNRESET, EPIPE, ETIMEDOUT};
+	static const int failures[] = {0, ECONNRESET, EPIPE, ETIMEDOUT};
 
 	if (!ends.peer)
 		return;
-	ends.peer->problem = problems[amount % COUNT(problems)];
-	ends.peer->left = true;
+	ends.peer->failure = failures[amount % COUNT(failures)];
+	ends.peer->peer_closed = true;
 	world_turn();
-	ends.peer = come(&ends.frames, SIZE_MAX);
+	ends.peer = connect_peer(&ends.frames, SIZE_MAX);
 }
 
 static void act_rarely(unsigned amount)
@@ -183,11 +183,11 @@ static void act_rarely(unsigned amount)
 	else if (amount < 8)
 		service_resume();
 	else
-		check_neighbour();
+		check_other_client();
 }
 
-static void (*const acts[8])(unsigned amount) = {act_say,  act_say,  act_say,   act_pass,
-						 act_room, act_work, act_leave, act_rarely};
+static void (*const acts[8])(unsigned amount) = {act_data, act_data, act_data,  act_pass,
+						 act_room, act_work, act_close, act_rarely};
 
 static bool act(void)
 {
@@ -200,10 +200,11 @@ static bool act(void)
 	return true;
 }
 
-/* The peer says nothing more, and neither leaves nor reads more than it did. */
+/* Stop the server while the peer sends nothing more, does not close, and reads no more than
+ * before. */
 static void finish(void)
 {
-	check_neighbour();
+	check_other_client();
 	drain();
 	for (int i = 0; i < 3; i++) {
 		world_work();
@@ -215,7 +216,7 @@ static void finish(void)
 	stop();
 }
 
-/* How many decisions there are is said last; then all that is left is said at once. */
+/* The last byte of the input is the number of decisions. After them the rest is sent at once. */
 void fuzz_one(const uint8_t *bytes, size_t n)
 {
 	memset(&ends, 0, sizeof(ends));
@@ -223,10 +224,10 @@ void fuzz_one(const uint8_t *bytes, size_t n)
 	unsigned decisions = input_decision(&ends.input);
 	world_begin();
 	start();
-	ends.peer = come(&ends.frames, SIZE_MAX);
+	ends.peer = connect_peer(&ends.frames, SIZE_MAX);
 	while (decisions-- > 0 && act())
 		;
-	say(SIZE_MAX);
+	queue_input(SIZE_MAX);
 	world_turn();
 	finish();
 	world_end();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Two ends of a TLS connection, and somebody on the line who carries bytes from one to the other,
- * in pieces, and changes, inserts or swallows some. What one end hears is the beginning of what the
- * other said, whatever he does; all of it, when he does nothing.
+ * Two ends of a TLS connection, and an attacker between them who forwards bytes in pieces and
+ * changes, inserts or drops some. Each end receives a prefix of what the other one sent; without
+ * tampering it receives all of it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,21 +12,21 @@
 #include "tests/fuzz/fuzz.h"
 #include "transport/tls_session.h"
 
-#define SAID_MAX ((size_t)100000)
+#define SENT_MAX ((size_t)100000)
 
 struct end {
 	struct tls_session *session;
 	struct outbox out;
-	size_t said, heard; /* bytes */
-	uint8_t beginning;  /* each byte it says is one more than the last */
+	size_t sent, received; /* bytes */
+	uint8_t first;         /* first byte that is sent; each further one is higher by 1 */
 	bool over;
 };
 
 static struct end ends[2];
-static bool meddled;
+static bool tampered;
 
-/* The next record, and check that it is what the other said. */
-static size_t hear(struct end *end, const struct end *other)
+/* Read the next record, and check that it is what the other end sent. Returns its size. */
+static size_t receive(struct end *end, const struct end *other)
 {
 	static uint8_t plain[16384];
 	struct error err = {0};
@@ -38,14 +38,14 @@ static size_t hear(struct end *end, const struct end *other)
 		return 0;
 	}
 	for (ssize_t i = 0; i < n; i++)
-		MUST(plain[i] == (uint8_t)(other->beginning + end->heard + (size_t)i));
-	end->heard += (size_t)n;
-	MUST(end->heard <= other->said);
+		MUST(plain[i] == (uint8_t)(other->first + end->received + (size_t)i));
+	end->received += (size_t)n;
+	MUST(end->received <= other->sent);
 	return (size_t)n;
 }
 
-/* From this end to the other. */
-static void carry(struct end *end, size_t n)
+/* Forward up to n bytes from this end to the other one. */
+static void forward(struct end *end, size_t n)
 {
 	struct end *other = end == ends ? &ends[1] : ends;
 	size_t waiting = outbox_waiting(&end->out);
@@ -60,31 +60,31 @@ static void carry(struct end *end, size_t n)
 	if (other->over)
 		return;
 	tls_session_take(other->session, bytes, n);
-	while (hear(other, end) > 0)
+	while (receive(other, end) > 0)
 		;
 }
 
-static void say(struct end *end, size_t n)
+static void send_bytes(struct end *end, size_t n)
 {
 	struct error err = {0};
 
-	if (end->over || !tls_session_ready(end->session) || n == 0 || end->said + n > SAID_MAX)
+	if (end->over || !tls_session_ready(end->session) || n == 0 || end->sent + n > SENT_MAX)
 		return;
 	auto_free uint8_t *bytes = mem_alloc(n);
 	for (size_t i = 0; i < n; i++)
-		bytes[i] = (uint8_t)(end->beginning + end->said + i);
+		bytes[i] = (uint8_t)(end->first + end->sent + i);
 	MUST(tls_session_write(end->session, bytes, n, &err) == 0);
-	end->said += n;
+	end->sent += n;
 }
 
-/* Change the next byte on the line, put others before it, or take some away. */
+/* Tampering: change the next byte in flight, insert bytes before it, or drop some. */
 
 static void change(struct end *end, uint8_t by)
 {
 	if (by == 0 || outbox_waiting(&end->out) == 0)
 		return;
 	end->out.bytes[end->out.at] ^= by;
-	meddled = true;
+	tampered = true;
 }
 
 static void insert(struct end *end, const uint8_t *bytes, size_t n)
@@ -97,15 +97,15 @@ static void insert(struct end *end, const uint8_t *bytes, size_t n)
 	memmove(end->out.bytes + n, end->out.bytes, waiting);
 	memcpy(end->out.bytes, bytes, n);
 	end->out.size += n;
-	meddled = true;
+	tampered = true;
 }
 
-static void swallow(struct end *end, size_t n)
+static void drop(struct end *end, size_t n)
 {
 	size_t waiting = outbox_waiting(&end->out);
 
 	end->out.at += n < waiting ? n : waiting;
-	meddled |= waiting > 0;
+	tampered |= waiting > 0;
 }
 
 static void act(struct input *input, uint8_t decision)
@@ -124,14 +124,14 @@ static void act(struct input *input, uint8_t decision)
 		break;
 	}
 	case 2:
-		swallow(end, n);
+		drop(end, n);
 		break;
 	case 3:
 	case 4:
-		say(end, n);
+		send_bytes(end, n);
 		break;
 	default:
-		carry(end, n);
+		forward(end, n);
 		break;
 	}
 }
@@ -139,12 +139,12 @@ static void act(struct input *input, uint8_t decision)
 static void finish(void)
 {
 	while (outbox_waiting(&ends[0].out) || outbox_waiting(&ends[1].out)) {
-		carry(&ends[0], SIZE_MAX);
-		carry(&ends[1], SIZE_MAX);
+		forward(&ends[0], SIZE_MAX);
+		forward(&ends[1], SIZE_MAX);
 	}
-	for (int i = 0; !meddled && i < 2; i++) {
+	for (int i = 0; !tampered && i < 2; i++) {
 		MUST(!ends[i].over && tls_session_ready(ends[i].session));
-		MUST(ends[i].heard == ends[1 - i].said);
+		MUST(ends[i].received == ends[1 - i].sent);
 	}
 	for (int i = 0; i < 2; i++) {
 		if (!ends[i].over)
@@ -155,7 +155,7 @@ static void finish(void)
 	}
 }
 
-/* The decisions come last, what is inserted before them. */
+/* Decisions are at the end of the input, inserted bytes at its beginning. */
 void fuzz_one(const uint8_t *bytes, size_t n)
 {
 	struct tls *tls = credentials();
@@ -163,8 +163,8 @@ void fuzz_one(const uint8_t *bytes, size_t n)
 	unsigned decisions = input_decision(&input);
 
 	memset(ends, 0, sizeof(ends));
-	meddled = false;
-	ends[1].beginning = 100;
+	tampered = false;
+	ends[1].first = 100;
 	ends[0].session = tls_session_new(tls, NULL, &ends[0].out);
 	ends[1].session = tls_session_new(tls, "localhost", &ends[1].out);
 	while (decisions-- > 0 && input_left(&input))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The small encodings: a message in pieces is the message, what is written reads back, and text is
- * UTF-8 by a second opinion.
+ * The small encodings of gRPC. A message read in pieces is the same as read at once, an encoded
+ * value decodes to itself, and a second implementation decides in the same way what is valid UTF-8.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,12 +35,12 @@ static void check_timeout(const uint8_t *bytes, size_t n)
 	wire_timeout_format(ms, text);
 	MUST(is_timeout(text, strlen(text)));
 	int64_t back = wire_timeout_parse(text, strlen(text));
-	/* later by less than the unit, and never sooner */
+	/* later by less than one unit, and never earlier */
 	MUST(back >= ms && back - ms < 3600000);
 	MUST(ms > 99999999 || back == ms);
 }
 
-/* The decoded text, encoded into `size` bytes, is as much of it as there was room for. */
+/* Encode the decoded text into `size` bytes: as much of it as fits must be there. */
 static void check_percent(const uint8_t *bytes, size_t n, size_t size)
 {
 	auto_free char *text = mem_alloc(n + 1), *encoded = mem_alloc(size),
@@ -58,7 +58,8 @@ static void check_percent(const uint8_t *bytes, size_t n, size_t size)
 	MUST(strlen(back) == strlen(text) || length + LONGEST_CHARACTER >= size);
 }
 
-/* Shortest form, below 0x110000, no surrogate: by the code point; wire.c goes by the bytes. */
+/* Check UTF-8 by code points, while wire.c does it by bytes: shortest form, below 0x110000, no
+ * surrogate. */
 static bool is_text(const uint8_t *bytes, size_t n)
 {
 	static const uint32_t least[] = {0, 1, 0x80, 0x800, 0x10000};
@@ -80,7 +81,8 @@ static bool is_text(const uint8_t *bytes, size_t n)
 	return true;
 }
 
-/* Until it fails or has enough, in pieces whose lengths follow from the seed. Did it fail? */
+/* Read a message until it fails or is complete, in pieces whose lengths follow from the seed.
+ * Returns true if it failed. */
 static bool feed(struct wire_message *message, struct input input, uint8_t seed, struct error *err)
 {
 	ssize_t taken = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What zfs(8) prints: `zfs get` on its standard output, complaints on the other. Every dataset and
- * snapshot is told once; what is taken for ours bears the name that its id has; and a volume or a
- * snapshot, printed as zfs would print it, reads back as what it is.
+ * The parsers of the output of zfs(8): `zfs get`, and its error texts. Every dataset and snapshot
+ * is counted once; one that is recognised as zcsi's has the name that belongs to its id; and a
+ * recognised volume or snapshot, printed as zfs does, is parsed to the same.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define PARENT "t/p"
 
-/* Of the lines with four columns: how often the name changes. */
+/* Returns the number of names in the lines with four columns; adjacent lines share a name. */
 static size_t count_names(const char *text)
 {
 	const char *last = NULL;
@@ -51,7 +51,7 @@ static bool same_snapshot(const struct snapshot *a, const struct snapshot *b)
 	       a->size == b->size;
 }
 
-/* As `zfs get` prints it. */
+/* Prints properties as `zfs get` does. */
 struct printer {
 	struct arena *arena;
 	const char *name;
@@ -150,11 +150,11 @@ static void check_get(struct arena *arena, char *text)
 		check_snapshot(arena, listing.snapshots[i]);
 }
 
-static void check_complaint(const char *said)
+static void check_error_text(const char *text)
 {
 	struct error err = {0};
 
-	MUST(zfs_fail(said, &err) == -1);
+	MUST(zfs_fail(text, &err) == -1);
 	fuzz_check_error(&err);
 	MUST(!strchr(err.text, '\n'));
 }
@@ -166,7 +166,7 @@ void fuzz_one(const uint8_t *bytes, size_t n)
 	arena_init(&arena, SIZE_MAX);
 	char *text = arena_alloc(&arena, n + 1);
 	memcpy(text, bytes, n);
-	check_complaint(text);
+	check_error_text(text);
 	check_get(&arena, text);
 	arena_fini(&arena);
 }

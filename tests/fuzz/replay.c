@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * replay FOLDER...: a fuzzer over the inputs in folders, for compilers without libFuzzer. However
- * it dies, the input that it died of is named last.
+ * replay FOLDER...: runs a fuzzer on the inputs in folders, for compilers without libFuzzer. If the
+ * fuzzer crashes, the last line of the output names the input.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void)
 
 static char path[4096];
 
-static void on_death(void)
+static void on_crash(void)
 {
 	static const char words[] = "the input was ";
 
@@ -31,15 +31,15 @@ static void on_death(void)
 
 static void on_signal(int signum)
 {
-	on_death();
+	on_crash();
 	signal(signum, SIG_DFL);
 	raise(signum);
 }
 
-static void watch_death(void)
+static void install_handlers(void)
 {
 	if (__sanitizer_set_death_callback)
-		__sanitizer_set_death_callback(on_death);
+		__sanitizer_set_death_callback(on_crash);
 	else
 		signal(SIGSEGV, on_signal);
 	signal(SIGABRT, on_signal);
@@ -54,7 +54,7 @@ static int replay(void)
 		return -1;
 	size_t n = fread(bytes, 1, sizeof(bytes), file);
 	fclose(file);
-	/* of exactly its size, so that a sanitizer sees a read beyond the end */
+	/* of exactly the input's size, so that a sanitizer detects reading beyond its end */
 	auto_free uint8_t *input = mem_alloc(n);
 	memcpy(input, bytes, n);
 	LLVMFuzzerTestOneInput(input, n);
@@ -84,14 +84,14 @@ int main(int argc, char **argv)
 {
 	unsigned n = 0;
 
-	watch_death();
+	install_handlers();
 	for (int i = 1; i < argc; i++) {
 		if (replay_folder(argv[i], &n) < 0) {
 			perror(argv[i]);
 			return 1;
 		}
 	}
-	/* as cmocka says it, for those who count */
+	/* the format of cmocka, because the caller counts these lines */
 	printf("[  PASSED  ] %u test(s).\n", n);
 	return n == 0;
 }

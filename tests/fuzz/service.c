@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What handlers do is said by what they are asked for, so that the fuzzer finds all of it. */
+/*
+ * The service of the fuzzers. The request decides what a handler does, so that the fuzzer finds all
+ * of it.
+ */
 #include "tests/fuzz/service.h"
 
 #include <string.h>
@@ -7,7 +10,7 @@
 #include "proto/agent.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Unary */
+/* Unary methods */
 
 #define UNUSED __attribute__((unused))
 #define HANDLER(name, Name)                                                                        \
@@ -27,13 +30,13 @@ HANDLER(get_dataset, GetDataset)
 	return 0;
 }
 
-/* Any error. */
+/* Fails with any code, chosen by the size. */
 HANDLER(create_dataset, CreateDataset)
 {
 	return fail(err, (enum error_code)(1 + (uint64_t)req->size % 16), "%s", req->parameters);
 }
 
-/* An answer that takes many writes. */
+/* Returns an answer that takes many writes. */
 HANDLER(list_datasets, ListDatasets)
 {
 	size_t n = (size_t)req->max % 300000;
@@ -53,13 +56,13 @@ HANDLER(resize_dataset, ResizeDataset)
 
 /* Streams */
 
-#define STREAMS 64 /* at a time */
+#define STREAMS 64 /* limit of concurrent streams */
 
 static struct open_stream {
-	struct rpc_stream *rpc; /* NULL: a free place */
-	bool held, ended;
-	bool full;     /* the last message was not taken */
-	unsigned left; /* messages to send */
+	struct rpc_stream *rpc; /* NULL: a free slot */
+	bool paused, ended;
+	bool full;     /* the last message was not queued */
+	unsigned left; /* messages still to be sent */
 } streams[STREAMS];
 
 static void open_stream(struct rpc_stream *rpc, const struct rpc_stream_events *events)
@@ -90,18 +93,19 @@ static bool send_text(struct rpc_stream *rpc, const char *text)
 	return rpc_stream_send(rpc, &response.base);
 }
 
-/* What comes goes back; by how it begins, the stream holds, fails, or finishes before its end. */
+/* Echo the message. Its first letter decides if the stream is paused (h), fails (f), or finishes
+ * early (o). */
 static void on_echo(struct rpc_stream *rpc, const void *message)
 {
 	const PublishDatasetRequest *req = message;
 	struct open_stream *stream = rpc->arg;
 	struct error error;
 
-	MUST(!stream->held && !stream->ended);
+	MUST(!stream->paused && !stream->ended);
 	fail(&error, ERR_ABORTED, "%s", req->id);
 	stream->full = !send_text(rpc, req->id);
-	stream->held = stream->full || req->id[0] == 'h';
-	if (stream->held)
+	stream->paused = stream->full || req->id[0] == 'h';
+	if (stream->paused)
 		rpc_stream_hold(rpc);
 	if (req->id[0] == 'f' || req->id[0] == 'o')
 		rpc_stream_finish(rpc, req->id[0] == 'f' ? &error : NULL);
@@ -112,7 +116,7 @@ static void on_echo_writable(struct rpc_stream *rpc)
 	struct open_stream *stream = rpc->arg;
 
 	MUST(stream->full);
-	stream->full = stream->held = false;
+	stream->full = stream->paused = false;
 	rpc_stream_resume(rpc);
 }
 
@@ -120,7 +124,7 @@ static void on_echo_ended(struct rpc_stream *rpc)
 {
 	struct open_stream *stream = rpc->arg;
 
-	MUST(!stream->ended && !stream->held);
+	MUST(!stream->ended && !stream->paused);
 	stream->ended = true;
 	rpc_stream_finish(rpc, NULL);
 }
@@ -136,7 +140,7 @@ static int publish_dataset(struct rpc_stream *rpc, UNUSED struct error *err)
 	return 0;
 }
 
-/* As many messages as the request's id is long, each at once when there is room. */
+/* Send as many messages as the id of the request is long, each as soon as there is room. */
 static void send_more(struct rpc_stream *rpc)
 {
 	struct open_stream *stream = rpc->arg;
@@ -156,7 +160,7 @@ static void on_count(struct rpc_stream *rpc, const void *message)
 	struct open_stream *stream = rpc->arg;
 
 	MUST(!stream->ended);
-	stream->ended = true; /* of a single one there is no other */
+	stream->ended = true; /* a method with one request gets no second one */
 	stream->left = (unsigned)strlen(req->id);
 	send_more(rpc);
 }
@@ -173,9 +177,9 @@ static int unpublish_dataset(struct rpc_stream *rpc, UNUSED struct error *err)
 void service_resume(void)
 {
 	for (size_t i = 0; i < STREAMS; i++) {
-		if (!streams[i].rpc || !streams[i].held)
+		if (!streams[i].rpc || !streams[i].paused)
 			continue;
-		streams[i].held = streams[i].full = false;
+		streams[i].paused = streams[i].full = false;
 		rpc_stream_resume(streams[i].rpc);
 	}
 }

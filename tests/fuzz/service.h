@@ -2,18 +2,16 @@
 #ifndef ZCSI_FUZZ_SERVICE_H
 #define ZCSI_FUZZ_SERVICE_H
 
-/*
- * zcsi.v1.Agent as a fuzzer serves it: methods on the loop, on workers, one after the other, and
- * two that are streams here. It holds the transport to what transport/stream.h says.
- */
+/* The service zcsi.v1.Agent for the fuzzers: methods that run on the loop, on workers, or one after
+ * the other, and two streams. It checks what transport/stream.h promises. */
 
 #include "transport/server.h"
 
 extern const struct rpc_service *const services[];
 
-/* Streams that hold hear on. */
+/* Resume all streams that are paused. */
 void service_resume(void);
-/* Each stream that was begun has been closed. */
+/* Check that all streams are closed. */
 void service_end(void);
 
 #endif

@@ -2,58 +2,56 @@
 #ifndef ZCSI_FUZZ_WORLD_H
 #define ZCSI_FUZZ_WORLD_H
 
-/*
- * The machine as a fuzzer has it: a clock, libevent's events, sockets and worker threads, all in
- * this one thread. Nothing happens by itself: a fuzzer has a peer come, speak, listen or leave, has
- * time pass, has a worker work. Functions of the libraries are replaced when the program is linked.
+/* A simulated machine: a clock, libevent's events, sockets and worker threads, all in one thread.
+ * Nothing happens by itself: the fuzzer lets a peer connect, send, read or close, lets time pass,
+ * and lets a worker run. Library functions are replaced by the linker.
  *
- * Invariants, held at every step: what is ready is dealt with in a bounded number of turns; a
- * descriptor is used from its making to its closing, once; a line of the log is a line of text.
- */
+ * Invariants, checked at every step: all ready events are handled in a bounded number of turns; a
+ * descriptor is used only while it is open and closed once; a line of the log is a line of text. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Before and after each input. At the end no event, socket or connection may be left. */
+/* Begin and end one input. At the end no event, socket or connection may be left. */
 void world_begin(void);
 void world_end(void);
 
-/* Deal with what is ready, until nothing is. */
+/* Handle ready events until none is left. */
 void world_turn(void);
-/* Time passes, and timers go off when they are due. */
+/* Let time pass; timers run when they are due. */
 void world_pass(int64_t ms);
 int64_t world_now_ms(void);
 
-/* The workers do what there is to do; world_turn sees that it is done. */
+/* Run the queued works of the workers. world_turn() handles their results. */
 void world_work(void);
-/* What happens while somebody waits for a semaphore; it must come to an end of its own. */
+/* Called again and again while a semaphore is awaited; it must lead to its post. */
 extern void (*world_meanwhile)(void);
 
-/* One end of a connection, ours; its peer is the fuzzer. */
+/* The local end of a connection. The fuzzer is its peer. */
 struct world_socket {
 	int fd;
 	bool open, listens;
-	bool finished;   /* we write no more */
-	unsigned coming; /* connections that wait for accept */
+	bool write_closed;  /* the local side has shut down writing */
+	unsigned n_waiting; /* connections that wait for accept() */
 
-	const uint8_t *says; /* what the peer has said and we have not read */
-	size_t n_says;
-	bool left;   /* the peer writes no more */
-	int problem; /* errno of what becomes of it, or 0 */
-	size_t room; /* bytes that it takes before the peer must read */
+	const uint8_t *incoming; /* bytes from the peer that are not yet read */
+	size_t n_incoming;
+	bool peer_closed; /* the peer has shut down writing */
+	int failure;      /* errno of further calls, or 0 */
+	size_t room;      /* bytes that can be sent until the peer reads */
 
-	/* What we said. */
-	void (*hears)(struct world_socket *socket, const uint8_t *bytes, size_t n);
+	/* Gets the bytes that the local side sends. */
+	void (*on_data)(struct world_socket *socket, const uint8_t *bytes, size_t n);
 	void *peer;
 };
 
-/* By its number, from 0 in order of creation, or NULL. */
+/* Returns socket number i in order of creation, from 0, or NULL. */
 struct world_socket *world_socket(unsigned i);
-/* The next that is made: by accept, when a peer comes, or by connect. */
+/* Returns the template of the next socket, made by socket() or accept4(). */
 struct world_socket *world_expect(void);
 
-/* For world_events.c: how things are with a descriptor. */
+/* The state of a descriptor, for world_events.c. */
 bool world_is_readable(int fd);
 bool world_is_writable(int fd);
 void world_check_events(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The clock, and libevent: as much of it as the transport uses, with the same contracts. It is not
- * the kernel that says what is ready but world_sockets.c.
+ * The clock, and the part of libevent that the transport uses, with the same contracts. A
+ * descriptor is ready when world_sockets.c says so, not the kernel.
  */
 #include <event2/event.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "transport/loop.h"
 
 #define FIRST_MS  1000000
-#define TURNS_MAX 10000 /* until nothing is ready any more */
+#define TURNS_MAX 10000 /* limit of turns until no event is ready */
 
 struct event {
 	struct event *next;
@@ -24,8 +24,8 @@ struct event {
 	event_callback_fn fn;
 	void *arg;
 	bool added;
-	short active; /* whatever the kernel says */
-	int64_t due;  /* NO_DEADLINE: it has no timeout */
+	short active; /* activated by event_active(), whatever the descriptor's state */
+	int64_t due;  /* NO_DEADLINE: no timeout */
 };
 
 struct event_base {
@@ -162,7 +162,7 @@ int event_del(struct event *event)
 	return 0;
 }
 
-/* What happens */
+/* Events and time */
 
 static short ready(const struct event *event)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Sockets, and the eventfd by which threads reach the loop. The log goes through here as well. */
+/*
+ * Simulated sockets, and the eventfd by which threads wake the loop. Lines of the log are checked
+ * here as well.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +14,14 @@
 #include "tests/fuzz/world.h"
 #include "transport/wire.h"
 
-#define FIRST_FD 1000 /* the kernel's are below */
-#define SOCKETS  512  /* in the life of a world: no number is given twice */
+#define FIRST_FD 1000 /* real descriptors are lower */
+#define SOCKETS  512  /* per input; no number is used twice */
 
 static struct {
 	struct world_socket sockets[SOCKETS];
 	unsigned n;
-	struct world_socket expected; /* what the next one is like */
-	bool posted;                  /* the eventfd */
+	struct world_socket expected; /* the template of the next socket */
+	bool posted;                  /* the eventfd was written */
 } world;
 
 static struct world_socket *find(int fd)
@@ -57,14 +60,14 @@ bool world_is_readable(int fd)
 {
 	const struct world_socket *it = find(fd);
 
-	return it->coming || it->n_says || it->left || it->problem;
+	return it->n_waiting || it->n_incoming || it->peer_closed || it->failure;
 }
 
 bool world_is_writable(int fd)
 {
 	const struct world_socket *it = find(fd);
 
-	return it->room || it->problem;
+	return it->room || it->failure;
 }
 
 void world_check_sockets(void)
@@ -74,7 +77,7 @@ void world_check_sockets(void)
 	memset(&world, 0, sizeof(world));
 }
 
-/* Instead of the kernel's */
+/* Replaced system calls */
 
 int __wrap_socket(int domain, int type, int protocol);
 int __wrap_socket(int domain, int type, int protocol)
@@ -110,11 +113,11 @@ int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 	(void)address;
 	(void)size;
 	MUST(listener->listens && flags == (SOCK_NONBLOCK | SOCK_CLOEXEC));
-	if (listener->coming == 0) {
+	if (listener->n_waiting == 0) {
 		errno = EAGAIN;
 		return -1;
 	}
-	listener->coming--;
+	listener->n_waiting--;
 	return make(&world.expected);
 }
 
@@ -131,7 +134,7 @@ int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size)
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 {
-	int problem = find(fd)->problem;
+	int problem = find(fd)->failure;
 
 	MUST(level == SOL_SOCKET && name == SO_ERROR && *size == sizeof(problem));
 	memcpy(value, &problem, sizeof(problem));
@@ -161,15 +164,15 @@ ssize_t __wrap_recv(int fd, void *bytes, size_t n, int flags)
 	struct world_socket *it = find(fd);
 
 	(void)flags;
-	if (it->problem)
-		return fails(it->problem);
-	if (n > it->n_says)
-		n = it->n_says;
+	if (it->failure)
+		return fails(it->failure);
+	if (n > it->n_incoming)
+		n = it->n_incoming;
 	if (n == 0)
-		return it->left ? 0 : fails(EAGAIN);
-	memcpy(bytes, it->says, n);
-	it->says += n;
-	it->n_says -= n;
+		return it->peer_closed ? 0 : fails(EAGAIN);
+	memcpy(bytes, it->incoming, n);
+	it->incoming += n;
+	it->n_incoming -= n;
 	return (ssize_t)n;
 }
 
@@ -178,16 +181,16 @@ ssize_t __wrap_send(int fd, const void *bytes, size_t n, int flags)
 {
 	struct world_socket *it = find(fd);
 
-	MUST(n > 0 && flags & MSG_NOSIGNAL && !it->finished);
-	if (it->problem)
-		return fails(it->problem);
+	MUST(n > 0 && flags & MSG_NOSIGNAL && !it->write_closed);
+	if (it->failure)
+		return fails(it->failure);
 	if (it->room == 0)
 		return fails(EAGAIN);
 	if (n > it->room)
 		n = it->room;
 	it->room -= n;
-	if (it->hears)
-		it->hears(it, bytes, n);
+	if (it->on_data)
+		it->on_data(it, bytes, n);
 	return (ssize_t)n;
 }
 
@@ -195,7 +198,7 @@ int __wrap_shutdown(int fd, int how);
 int __wrap_shutdown(int fd, int how)
 {
 	MUST(how == SHUT_WR);
-	find(fd)->finished = true;
+	find(fd)->write_closed = true;
 	return 0;
 }
 
@@ -218,7 +221,7 @@ int __wrap_eventfd_write(int fd, eventfd_t count);
 int __wrap_eventfd_write(int fd, eventfd_t count)
 {
 	(void)count;
-	find(fd)->coming = 1;
+	find(fd)->n_waiting = 1;
 	return 0;
 }
 
@@ -227,12 +230,12 @@ int __wrap_eventfd_read(int fd, eventfd_t *ret)
 {
 	struct world_socket *it = find(fd);
 
-	*ret = it->coming;
-	it->coming = 0;
+	*ret = it->n_waiting;
+	it->n_waiting = 0;
 	return 0;
 }
 
-/* The log: one line of text, whatever a peer had us write. */
+/* The log: each write is one line of text, whatever a peer has sent. */
 ssize_t __wrap_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n)
 {

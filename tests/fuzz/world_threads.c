@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Threads that are none. A worker thread is entered when the fuzzer wants it to work, and left
- * where it would wait for more: with nothing on its stack that is still needed.
+ * Simulated threads. A worker thread is entered when the fuzzer lets it run, and left by longjmp()
+ * when it would wait for more work: nothing on its stack is needed then.
  */
 #include <errno.h>
 #include <pthread.h>
