@@ -2,7 +2,7 @@
 #ifndef ZCSI_TEST_ARENA_H
 #define ZCSI_TEST_ARENA_H
 
-/* One arena for a group of tests: cmocka_run_group_tests(tests, arena_setup, arena_teardown). */
+/* An arena for a group of tests: cmocka_run_group_tests(tests, arena_setup, arena_teardown). */
 
 #include "common/mem.h"
 

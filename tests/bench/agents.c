@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Many agents in one process, for make bench-hosts: each has an endpoint of its own, and volumes in
- * memory instead of a pool. What a controller does with them is real.
+ * Many agents in one process, for make bench-hosts. Each has an endpoint of its own, and volumes in
+ * memory instead of a pool. The controller that calls them is the real one.
  *
  *	agents FOLDER FIRST COUNT VOLUMES
  *
- * serves FOLDER/agent-FIRST.sock and so on, each with that many volumes to begin with.
+ * serves FOLDER/agent-FIRST.sock and so on, each with that many volumes at the start.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +21,14 @@
 struct volume {
 	char id[ID_SIZE];
 	int64_t size;
-	char *parameters, *node; /* published to; NULL: to none */
+	char *parameters, *node; /* the node it is published to; NULL: none */
 };
 
 struct host {
 	unsigned number;
-	struct volume *volumes; /* in order of id */
+	struct volume *volumes; /* ordered by id */
 	size_t n;
-	uint64_t promised; /* for any id: the more careful */
+	uint64_t promised; /* highest claim of any id, which is stricter than one claim per id */
 };
 
 static char *node_id(struct arena *arena, const struct host *host)
@@ -73,7 +73,7 @@ static Dataset *describe(struct arena *arena, const struct volume *volume)
 	return dataset;
 }
 
-/* The first one that is not before the id. */
+/* Returns the index of the first volume whose id is not less than the given one. */
 static size_t place_of(const struct host *host, const char *id)
 {
 	size_t low = 0, high = host->n;
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
 	}
 	unsigned count = (unsigned)atoi(argv[3]);
 	struct host *hosts = make_hosts((unsigned)atoi(argv[2]), count, (unsigned)atoi(argv[4]));
-	/* Of many servers in one, the limits are those of many. */
+	/* This process serves the connections of many agents, so the limit is multiplied. */
 	struct limits limits = limits_default;
 	limits.connections *= count;
 	if (log_setup("error", "logfmt", &err) < 0 || daemon_init(&daemon, 1, &err) < 0)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What the daemons cost: memory when idle, time from exec to the first answered Probe, and how much
-CSI adds to zfs itself; beside servers of python3-grpcio and (where there is Go) of grpc-go,
-measured in the same run. Figures, not tests: nothing here fails for being slow."""
+"""Measurement of the daemons: memory when idle, time from exec to the first answered Probe, and the
+time that CSI adds to zfs itself. Servers of python3-grpcio and (if Go is installed) of grpc-go are
+measured in the same run for comparison. These are figures, not tests: a slow result is no
+failure."""
 import statistics
 import tempfile
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Takes what zcsi.bench.Bulk sends as fast as it comes, and prints how many bytes of messages that
- * were and the microseconds it took. The same client for every server, so that only they differ.
+ * Receives the stream of zcsi.bench.Bulk as fast as it comes, and prints the number of message
+ * bytes and the microseconds that they took. All servers are measured with this client, so that
+ * only they differ.
  *
  *	client ENDPOINT METHOD BYTES [CA CERTIFICATE KEY]
  */

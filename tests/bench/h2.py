@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The shortest client that can ask a gRPC server for Probe: one connection, bytes made beforehand,
-so that nothing of the client's own start-up is in a measured time."""
+"""A minimal client that sends a Probe to a gRPC server: one connection, and bytes prepared
+beforehand, so that no start-up time of the client is measured."""
 import socket
 import struct
 
@@ -14,7 +14,7 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def literal(name, value):
-    """HPACK: a literal that enters no table, without Huffman."""
+    """Returns an HPACK literal without indexing and without Huffman coding."""
     return b"\0" + b"".join(bytes([len(text)]) + text.encode() for text in (name, value))
 
 
@@ -26,7 +26,7 @@ PROBE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0) + frame(
 
 
 def trailers(received):
-    """Whether the HEADERS frame that ends stream 1 has arrived."""
+    """Returns True if the HEADERS frame that ends stream 1 has arrived."""
     while len(received) >= 9:
         size = int.from_bytes(received[:3], "big")
         kind, flags, stream = struct.unpack(">BBI", received[3:9])
@@ -37,7 +37,7 @@ def trailers(received):
 
 
 def probe(path):
-    """One answered Probe, or False when nobody listens yet."""
+    """Send one Probe and return True when it is answered, or False if nothing listens yet."""
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connection.connect(path)

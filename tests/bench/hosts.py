@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What many hosts cost a controller: its memory, and how long calls take, with 10, 100 and HOSTS
-(1000) agents, each with ten volumes. The agents are simulated, all in one process; the controller
-is real. Then a tenth of the agents is killed, and after that another tenth hangs: what the others'
-volumes are asked for is to go on as before. Figures, not tests."""
+"""Measurement of a controller with many hosts: its memory and the duration of calls with 10, 100
+and HOSTS (1000) agents, each with ten volumes. The agents are simulated in one process; the
+controller is real. Then a tenth of the agents is killed, and after that another tenth hangs; calls
+for volumes of the other agents must take no longer. These are figures, not tests."""
 import os
 import resource
 import signal
@@ -25,7 +25,7 @@ VOLUMES, PAGE, GIB = 10, 100, 1 << 30
 
 
 class Agents:
-    """A process with `count` agents."""
+    """A process that simulates `count` agents."""
 
     def __init__(self, folder, first, count):
         self.numbers = range(first, first + count)
@@ -47,7 +47,7 @@ def rss(pid):
 
 
 def measure(step, numbers):
-    """p50 and p99 in milliseconds, and a word when calls failed."""
+    """Returns p50 and p99 in milliseconds, and a note if calls failed."""
     times, failed = [], set()
     for at in range(CALLS):
         began = time.monotonic()
@@ -61,7 +61,7 @@ def measure(step, numbers):
 
 
 def row(controller, daemon, label, numbers, base):
-    """One line of figures; the calls are about volumes of the agents `numbers`."""
+    """Print one row; the calls are for volumes of the agents `numbers`."""
     create = measure(lambda at, _: controller.CreateVolume.future(
         name=f"{label}-{at}", capacity_range=size_of(GIB), volume_capabilities=[capability()],
         timeout=10), numbers)
@@ -109,13 +109,13 @@ def bench(count, base):
 
 
 def seen(daemon, count):
-    """The roll call has missed so many."""
+    """Wait until the controller has logged that `count` agents are down."""
     wait_for(lambda: sum(line["msg"] == "agent is down" for line in daemon.log()) >= count,
              f"{count} agents are down", 30)
 
 
 def alone():
-    """What a controller takes that knows one agent."""
+    """Measure the memory of a controller with a single agent."""
     with tempfile.TemporaryDirectory(prefix="zcsi-hosts-") as folder:
         agents = Agents(folder, 0, 1)
         daemon = Daemon("zcsi-controller", folder, "--agent", f"unix://{folder}/agent-0.sock")

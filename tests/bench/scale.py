@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What the size of a pool costs: each figure with ten volumes and with SCALE of them (10000), each
-volume with SNAPSHOTS snapshots (10), side by side in one run, and beside a figure the zfs command
-that no daemon can be faster than. The pools are filled once and kept in BUILD/bench, 7 GB of disk.
-Figures, not tests: nothing here fails for being slow."""
+"""Measurement of pools of different sizes: each value with ten volumes and with SCALE volumes
+(10000), each with SNAPSHOTS snapshots (10), in one run, beside the zfs command that is the lower
+limit for any daemon. The pools are filled once and kept in BUILD/bench, which takes 7 GB. These are
+figures, not tests: a slow result is no failure."""
 import contextlib
 import os
 import re
@@ -27,15 +27,15 @@ FEW = 10
 SCALE, SNAPSHOTS = (int(os.environ.get(name, few)) for name, few in
                     (("SCALE", 10000), ("SNAPSHOTS", 10)))
 CHANGES, LOOKUPS, PAGES, PAGE = 20, 400, 100, 100
-PATIENCE = 900  # seconds for one reading of the pool
-TAKE_OVER = 3   # seconds in which the node has surely taken over what it has read
+PATIENCE = 900  # seconds for one scan of the pool
+TAKE_OVER = 3   # seconds after which the node has surely applied what it has read
 READING = "zfs get -rHp "
 SIZE = 8 * MIB
 PROPERTIES = {"canmount": "noauto", "mountpoint": "legacy", "refquota": SIZE, "zcsi:version": 1}
 
 
 def say(text=""):
-    """Progress: one line that changes on a terminal, lines elsewhere."""
+    """Print the progress: one line that is overwritten on a terminal, and lines elsewhere."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
     elif text:
@@ -43,7 +43,7 @@ def say(text=""):
 
 
 def timed(step):
-    """Milliseconds, and what step() answers."""
+    """Returns the milliseconds that step() took, and its result."""
     start = time.monotonic()
     answer = step()
     return (time.monotonic() - start) * 1000, answer
@@ -65,8 +65,8 @@ def names(parent, kind):
 
 
 def fill(pool, volumes):
-    """Make what is missing. One `zfs snapshot -r` gives each volume one, with properties that are
-    local there, all of one name: through CSI a name is one snapshot's; no call here uses these."""
+    """Create the missing datasets. One `zfs snapshot -r` gives each volume a snapshot with local
+    properties. They all have the same name, which CSI would not allow; no call here uses them."""
     parent = f"{pool}/zcsi"
     missing = sorted({f"v{n}" for n in range(1, volumes + 1)} - names(parent, "filesystem"))
     with ThreadPoolExecutor(8) as eight:
@@ -84,7 +84,7 @@ def fill(pool, volumes):
 
 @contextlib.contextmanager
 def filled(volumes):
-    """The pool with that many volumes, made or imported; its file stays."""
+    """Returns the pool with that number of volumes, created or imported; its file is kept."""
     folder, pool = BUILD / "bench", f"scale{volumes}x{SNAPSHOTS}"
     start = time.monotonic()
     say(f"{pool}: importing or making it")
@@ -103,19 +103,19 @@ def filled(volumes):
 # ---- the daemons ----
 
 def memory(daemon):
-    """(resident, the most there was), MB"""
+    """Returns the resident memory and its maximum so far, in MB."""
     text = Path(f"/proc/{daemon.process.pid}/status").read_text(encoding="utf-8")
     return [int(re.search(rf"{key}:\s+(\d+)", text)[1]) / 1024 for key in ("VmRSS", "VmHWM")]
 
 
 def cpu(daemon):
-    """Milliseconds that its threads have run."""
+    """Returns the CPU time of the daemon's threads in milliseconds."""
     tasks = Path(f"/proc/{daemon.process.pid}/task").glob("*/schedstat")
     return sum(int(task.read_text(encoding="ascii").split()[0]) for task in tasks) / 1e6
 
 
 class Side:
-    """A pool's two daemons."""
+    """The two daemons of one pool."""
 
     def __init__(self, pool, volumes, folder):
         self.volumes, self.parent = volumes, f"{pool}/zcsi"
@@ -126,7 +126,8 @@ class Side:
         self.controller = None
 
     def start_node(self):
-        """Until the log says that the pool is read: asking would cost what is measured."""
+        """Start the node and wait until its log says that the pool was read; a call would add to
+        the measured cost."""
         self.node_daemon.start()
         wait_for(lambda: "the pool can be used" in self.node_daemon.text(), "a reading", PATIENCE)
 
@@ -138,7 +139,7 @@ class Side:
         return self.node_daemon.text().count(f'"{READING}')
 
     def last_reading(self):
-        """The log's line of the zfs that read the whole pool."""
+        """Returns the line of the log about the zfs process that read the whole pool."""
         return [line for line in self.node_daemon.log()
                 if line["msg"] == "exec" and line["argv"].startswith(READING)][-1]
 
@@ -149,13 +150,13 @@ class Side:
 
 
 def served(daemon, mark, method):
-    """Milliseconds of each such call in the daemon's log. They are whole ones, of a clock that is
-    cut off to whole ones at both ends: their mean is right."""
+    """Returns the milliseconds of each call of the method in the daemon's log. They are truncated
+    to whole milliseconds at both ends, so that their mean is right."""
     return [line["ms"] for line in daemon.log()[mark:]
             if line["msg"] == "rpc" and line["method"].endswith(f"/{method}")]
 
 
-# ---- what is measured: generators of (name, value, unit), each run with both pools in turn ----
+# ---- measurements: generators of (name, value, unit), each run with both pools in turn ----
 
 def start(side):
     took, _ = timed(side.start_node)
@@ -167,7 +168,7 @@ def start(side):
 
 
 def limit(side):
-    """The same zfs with nobody but us behind it."""
+    """Run the same zfs command without a daemon."""
     argv = side.last_reading()["argv"].split()
     with open(os.devnull, "wb") as nowhere:
         took, _ = timed(lambda: subprocess.run(argv, stdout=nowhere, check=True))
@@ -175,7 +176,7 @@ def limit(side):
 
 
 def changes(side):
-    """Each RPC, and what zfs takes for the same."""
+    """Measure each RPC, and the zfs command that does the same."""
     volume, bare = f"new{os.getpid()}", f"{side.parent}/bare{os.getpid()}"
     same, csi, rows = options(PROPERTIES), side.controller, {}
 
@@ -200,7 +201,7 @@ def changes(side):
 
 
 def lookups(side):
-    """What the client waits, and what the two daemons work meanwhile."""
+    """Measure the time that the client waits, and the CPU time of the two daemons."""
     calls = {
         "ControllerGetVolume": lambda n: side.controller.ControllerGetVolume(
             volume_id=f"v{n % side.volumes + 1}"),
@@ -220,7 +221,7 @@ def lookups(side):
 
 
 def pages(side):
-    """From the first page to the last and over again."""
+    """Measure listing all pages, from the first to the last, repeatedly."""
     for rpc, inner, size in (("ListVolumes", "ListDatasets", FEW),
                              ("ListVolumes", "ListDatasets", PAGE),
                              ("ListSnapshots", "ListDatasetSnapshots", PAGE)):
@@ -236,7 +237,7 @@ def pages(side):
 
 
 def while_reading(side):
-    """The node reads the whole pool again, while there are changes, and takes that over."""
+    """Measure changes while the node scans the whole pool and applies the result."""
     csi, count, n = side.controller, side.count_readings(), 0
     mark = side.node_daemon.mark()
     ours, theirs = [], []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The servers that benchmarks put side by side: how each is built and started, and what the kernel
-says of its process."""
+"""The servers that the benchmarks compare: how each is built and started, and what the kernel
+reports about its process."""
 import contextlib
 import os
 import re
@@ -23,8 +23,8 @@ PEERS = BUILD / "bench"
 READY = b"\x0a\x02\x08\x01"
 PATIENCE = 20  # seconds
 
-# What serves Probe at {endpoint}. Those whose programs take a CA, a certificate and a key behind it
-# speak TLS with them.
+# Commands of servers that answer Probe at {endpoint}. Programs that take a CA, a certificate and a
+# key as further arguments use TLS with them.
 CONTROLLER = [BUILD / "zcsi-controller", "--endpoint", "{endpoint}", "--agent", "{folder}/agent"]
 COMMANDS = {
     "zcsi-controller": CONTROLLER,
@@ -41,19 +41,19 @@ COMMANDS = {
     "grpcio": [sys.executable, HERE / "peers/grpcio.py", "{endpoint}"],
 }
 CREDENTIALS = ["{folder}/ca.pem", "{folder}/end.pem", "{folder}/end.key"]
-# What make builds in peers/.
+# targets of the Makefile in peers/
 TARGETS = {"gRPC C++": "cpp", "grpc-go": "go", "grpc-js": "js"}
 
 
 def make(target):
-    """What went wrong, or nothing."""
+    """Build a target. Returns the error, or an empty text."""
     done = subprocess.run(["make", "-s", "-C", HERE / "peers", f"OUT={PEERS}", target],
                           capture_output=True, text=True, check=False)
     return done.returncode and (done.stderr.strip() or "make failed").splitlines()[0]
 
 
 def build(names):
-    """Those of the names that can be started; why one cannot is said."""
+    """Returns the servers among `names` that can be started, and prints why the others cannot."""
     PEERS.mkdir(parents=True, exist_ok=True)
     built = []
     for name in names:
@@ -78,8 +78,8 @@ def accepts(port):
 
 @contextlib.contextmanager
 def undisturbed():
-    """What starts meanwhile has a CPU before what else runs on this host; where that is not
-    allowed, it is said."""
+    """Give processes that are started in this context real-time priority over others on the host.
+    If that is not allowed, print a note."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     except PermissionError:
@@ -91,7 +91,7 @@ def undisturbed():
 
 
 def make_credentials(folder):
-    """A CA, and the one certificate that all have."""
+    """Create a CA, and one certificate that all servers use."""
     new = ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt",
            "ec_paramgen_curve:P-256", "-days", "2"]
     for extra in (["-subj", "/CN=bench CA", "-keyout", "ca.key", "-out", "ca.pem"],
@@ -103,8 +103,8 @@ def make_credentials(folder):
 
 
 class Server:
-    """One of them as a process, on one CPU or (None) on all, at a unix socket or (tls) a port. It
-    may not have answered yet."""
+    """A server process, on one CPU or (None) on all, at a unix socket or (tls) a TCP port. It may
+    not be ready yet."""
 
     def __init__(self, name, folder, cpu=None, tls=False):
         self.name, self.folder, self.tls = name, folder, tls
@@ -134,7 +134,8 @@ class Server:
             os.unlink(self.socket)
 
     def wait(self):
-        """Until it has answered a Probe; at a port, until it accepts."""
+        """Wait until the server has answered a Probe; at a TCP port, until it accepts
+        connections."""
         end = time.monotonic() + PATIENCE
         while not (accepts(self.port) if self.tls else probe(self.socket)):
             if time.monotonic() > end:
@@ -142,37 +143,39 @@ class Server:
         return self
 
     def verify(self):
-        """Does it answer a gRPC client, and what all of them should?"""
+        """Check that the server gives a gRPC client the right answer."""
         with grpc.insecure_channel(f"unix:{self.socket}") as channel:
             answer = channel.unary_unary(PATH)(b"", timeout=PATIENCE, wait_for_ready=True)
         assert answer == READY, f"{self.name} answers {answer}"
 
     def cpu(self):
-        """Seconds, its own and the kernel's for it: by the clock that clock_getcpuclockid(3)
-        makes of a process id."""
+        """Returns its CPU seconds in user and kernel mode, from the clock that
+        clock_getcpuclockid(3) derives from the process id."""
         return time.clock_gettime(~self.pid << 3 | 2)
 
     def memory(self):
-        """(resident, its share of what is shared, nobody else's), kB"""
+        """Returns the resident, proportional and private memory in kB."""
         text = Path(f"/proc/{self.pid}/smaps_rollup").read_text(encoding="ascii")
         sizes = {key: int(value) for key, value in re.findall(r"^(\w+): +(\d+) kB", text, re.M)}
         return sizes["Rss"], sizes["Pss"], sizes["Private_Clean"] + sizes["Private_Dirty"]
 
     def program(self):
-        """kB of its program's file without what is for debuggers; libraries are not in it."""
+        """Returns the size of the program file in kB without debug information; libraries are not
+        included."""
         with tempfile.NamedTemporaryFile() as bare:
             subprocess.run(["strip", "-o", bare.name, f"/proc/{self.pid}/exe"], check=True)
             return os.stat(bare.name).st_size / 1000
 
     def switches(self):
-        """How often its threads went off a CPU, of their own will or not."""
+        """Returns the number of voluntary and involuntary context switches of its threads."""
         return sum(int(count) for task in Path(f"/proc/{self.pid}/task").glob("*/status")
                    for count in re.findall(r"ctxt_switches:\s+(\d+)",
                                            task.read_text(encoding="ascii")))
 
 
 def start(name, folder):
-    """(milliseconds from exec to the first answered Probe, memory then)"""
+    """Returns the milliseconds from exec to the first answered Probe, and the memory at that
+    time."""
     begin = time.monotonic()
     with Server(name, folder) as server:
         server.wait()

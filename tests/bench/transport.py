@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What a call, a byte, a process and idleness cost the transport, beside gRPC's own servers in the
-same run. h2load asks for Identity/Probe over a unix socket, and a client of ours takes a stream of
-bytes; server and client are pinned to a CPU each, and everybody has a turn in each of ROUNDS
-rounds. A figure is the median of the rounds, a ratio the median of the ratios within them. One that
-misses its bar is named, and fails nothing."""
+"""Measurement of the transport: the cost of a call, a byte, a process and idle time, compared with
+gRPC's own servers in the same run. h2load calls Identity/Probe over a unix socket, and
+tests/bench/client receives a stream of bytes; server and client are pinned to one CPU each, and
+each server gets a turn in each of ROUNDS rounds. A value is the median of the rounds, a ratio the
+median of the ratios within them. A value that misses its limit is marked, but is no failure."""
 import os
 import re
 import statistics
@@ -19,7 +19,7 @@ from h2 import PATH
 from servers import BUILD, build, CREDENTIALS, make_credentials, READY, Server, start, undisturbed
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
-SECONDS = 1  # of calls, for each figure of each round
+SECONDS = 1  # duration of the calls for each value of each round
 BYTES = 1 << 30
 IDLE_SECONDS = 30
 DAEMON, NODE, ZCSI = "zcsi-controller", "zcsi-node", "zcsi"
@@ -31,7 +31,7 @@ EVERYBODY = (DAEMON, ZCSI, CPP, GO, JS, PYTHON)
 # ---- measuring ----
 
 def h2load(server, cpu, connections, streams):
-    """How many calls were answered, each by what it should, in SECONDS of as many as can be."""
+    """Returns the number of right answers in SECONDS, with as many calls as possible."""
     done = subprocess.run(
         ["taskset", "-c", str(cpu), "h2load", "-D", str(SECONDS), "-c", str(connections),
          "-m", str(streams), "-d", f"{server.folder}/body", "-H", "content-type: application/grpc",
@@ -46,7 +46,7 @@ def h2load(server, cpu, connections, streams):
 
 
 def load(name, folder, cpus, connections, streams):
-    """(microseconds of the server's CPU for a call, calls a second)"""
+    """Returns the microseconds of the server's CPU time per call, and the calls per second."""
     with Server(name, folder, cpus[0]) as server:
         server.wait().verify()
         before = server.cpu()
@@ -55,7 +55,7 @@ def load(name, folder, cpus, connections, streams):
 
 
 def bulk(name, folder, cpus, tls):
-    """(milliseconds of the server's CPU for a GB, MB a second)"""
+    """Returns the milliseconds of the server's CPU time per GB, and the MB per second."""
     with Server(name, folder, cpus[0], tls) as server:
         server.wait()
         before = server.cpu()
@@ -69,7 +69,7 @@ def bulk(name, folder, cpus, tls):
 
 
 def measure(figures, names, folder, cpus):
-    """One round. What is compared is measured close together."""
+    """Measure one round. Values that are compared are measured shortly after each other."""
     for name in names:
         figures["cpu"][name].append(load(name, folder, cpus, 10, 10)[0])
     for name in names:
@@ -86,8 +86,8 @@ def measure(figures, names, folder, cpus):
 
 
 def measure_idle(figures, names, folder):
-    """All of them at once, each after its first Probe: also a node, whose agent the controller
-    calls the roll of."""
+    """Measure all idle servers at once, each after its first Probe; among them is a node whose
+    agent the controller polls."""
     with ExitStack() as stack:
         servers = [stack.enter_context(Server(name, folder)).wait()
                    for name in (NODE, *names)]
@@ -102,13 +102,14 @@ def measure_idle(figures, names, folder):
 
 @dataclass
 class Row:
-    """What `ours` may be, by itself or in proportion to a peer: at most, or at least."""
+    """A row of the table, with the limits of `ours`: absolute or relative to a peer, as a maximum
+    or as a minimum."""
     title: str
     figure: object
     unit: str
     ours: str
     most: float = None
-    ratios: dict = None  # None: no bar
+    ratios: dict = None  # None: no limit
     at_least: bool = False
 
     def verdict(self, value, bar):
@@ -152,7 +153,8 @@ def number(value):
 
 
 def lines(row, figures):
-    """(title, ours, spread, peer, theirs, ratio, bar, verdict): of the figure, then of each peer"""
+    """Returns (title, ours, spread, peer, theirs, ratio, bar, verdict), first for the value itself,
+    then for each peer."""
     mine = figures[row.ours]
     median = statistics.median(mine)
     yield (row.title, f"{number(median)} {row.unit}", f"{number(min(mine))}-{number(max(mine))}",
@@ -168,7 +170,7 @@ def lines(row, figures):
 
 
 def table(figures):
-    """How many bars were missed."""
+    """Print the table. Returns the number of missed limits."""
     missed = 0
     shape = "{:36} {:>10} {:>12}  {:9} {:>10} {:>7} {:>7} {}"
     print(shape.format("", "zcsi", "spread", "beside", "", "ratio", "bar", ""))

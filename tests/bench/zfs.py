@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What CSI adds to zfs: each call beside the one command that does its work, given the same
-properties, in turns and in one run; many creations at once beside as many commands at once; and how
-many processes each call runs, beside what other drivers run. Figures, not tests: nothing here fails
-for being slow."""
+"""Measurement of what CSI adds to zfs: each call beside the command that does the same work with
+the same properties, in turns and in one run; many concurrent creations beside as many concurrent
+commands; and the number of processes of each call, beside that of other drivers. These are figures,
+not tests: a slow result is no failure."""
 import contextlib
 import os
 import shutil
@@ -21,11 +21,12 @@ from pool import Pools  # noqa: E402
 from processes import during  # noqa: E402
 
 ROUNDS = int(os.environ.get("ROUNDS", 15))
-MANY, WIDTH = 200, 8  # the width is that of zcsi-node's workers
+MANY, WIDTH = 200, 8  # the width is the number of zcsi-node's workers
 BAR = 1.2
 ZFS = shutil.which("zfs")
 
-# By call: what others run, counted in their sources; a shell runs each command of democratic-csi.
+# Processes per call of other drivers, counted in their sources; democratic-csi runs each command in
+# a shell.
 OTHERS = {
     "create": ("8 + 4 shells", "2"), "snapshot": ("5", "2"), "expand": ("1-2", "1"),
     "delete": ("2-4", "3"), "stage": ("2 + mount", "1 + mount"),
@@ -33,7 +34,7 @@ OTHERS = {
 
 
 def zfs(*argv):
-    """As cheap as a child can be had here, so that nothing but zfs is on the other side."""
+    """Run zfs as the cheapest possible child process, so that the comparison is with zfs alone."""
     subprocess.run([ZFS, *argv], check=True, close_fds=False)
 
 
@@ -42,14 +43,14 @@ def as_options(properties):
 
 
 def properties(leaf):
-    """What a volume is made with."""
+    """Returns the properties of a new volume."""
     parameters = "_61ttach_3Dlocal_0Aprovisioning_3Dthin_0A"
     return as_options({"canmount": "noauto", "mountpoint": "legacy", "refquota": SIZE,
                        "zcsi:version": 1, "zcsi:volume": leaf, "zcsi:parameters": parameters})
 
 
 class Pair:
-    """A volume through CSI, and a dataset that zfs(8) alone makes the same of; each has a clone."""
+    """A volume made through CSI, and the same dataset made with zfs(8); each has a clone."""
 
     def __init__(self, host, bare, n):
         self.host = host
@@ -57,7 +58,7 @@ class Pair:
         self.bare, self.bare_copy = f"{bare}/v{n}", f"{bare}/c{n}"
 
     def steps(self):
-        """(name, through CSI, the bare command), in an order in which each can be."""
+        """Returns (name, call through CSI, bare command) in an order in which each is possible."""
         name = self.volume.id
         source = {"snapshot": {"snapshot_id": f"{name}@s-{name}"}}
         yield ("create", self.volume.create,
@@ -94,7 +95,7 @@ def compare_calls(host, bare):
     for n in range(ROUNDS):
         for name, ours, alone in Pair(host, bare, n).steps():
             both = rows.setdefault(name, ([], []))
-            # in turns, so that neither always runs on what the other has left warm
+            # in turns, so that neither always profits from caches that the other has filled
             for side in (0, 1) if n % 2 else (1, 0):
                 both[side].append(timed((ours, alone)[side]))
     print(f"{'':16} {'through CSI':>12} {'bare zfs':>11} {'ratio':>7}   * more than {BAR}")
@@ -138,7 +139,7 @@ def count_processes(host):
 
 @contextlib.contextmanager
 def a_host():
-    """With a dataset beside its parent for what is made by hand."""
+    """A host with a further dataset beside its parent, for datasets made with zfs(8)."""
     with tempfile.TemporaryDirectory(prefix="zcsi-bench-") as folder, \
             contextlib.closing(Pools(folder)) as pools:
         pool = pools.create(f"bench{os.getpid()}")

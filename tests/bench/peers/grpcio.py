@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Identity/Probe served by Debian's python3-grpcio, at the address that is the argument."""
+"""Identity/Probe on Debian's python3-grpcio. The argument is the address."""
 import sys
 from concurrent import futures
 

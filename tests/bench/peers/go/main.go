@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 
-// go serves Identity/Probe and zcsi.bench.Bulk by grpc-go: go unix://PATH, or go tcp://HOST:PORT CA
-// CERTIFICATE KEY, by mutual TLS.
+// go serves Identity/Probe and zcsi.bench.Bulk with grpc-go: go unix://PATH, or with mutual TLS go
+// tcp://HOST:PORT CA CERTIFICATE KEY.
 package main
 
 import (
@@ -27,7 +27,7 @@ func (identity) Probe(context.Context, *csi.ProbeRequest) (*csi.ProbeResponse, e
 	return &csi.ProbeResponse{Ready: wrapperspb.Bool(true)}, nil
 }
 
-// send answers as many bytes as are asked for, in messages of one size.
+// send sends the requested number of bytes, in messages of one size.
 func send(size int64) grpc.StreamHandler {
 	return func(_ any, stream grpc.ServerStream) error {
 		var wanted wrapperspb.Int64Value

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 
-// Identity/Probe served by grpc-js, at the address that is the argument.
+// Identity/Probe on grpc-js. The argument is the address.
 "use strict";
 
 const grpc = require("@grpc/grpc-js");
