@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * A call of each kind at the same time; see all_kinds.h. The stream sends its questions one after
+ * the other, each after the answer to the previous one.
+ */
 #include "tests/transport/all_kinds.h"
 
 #include <stdio.h>
@@ -9,7 +13,7 @@
 #define QUESTIONS 3
 #define LARGE     20000 /* bytes of an answer */
 
-/* A stream */
+/* The stream */
 
 static void ask_next(struct questions *questions)
 {
@@ -81,7 +85,7 @@ enum error_code questions_end(struct questions *questions, struct error *err)
 	return err->code;
 }
 
-/* All */
+/* All calls together */
 
 void all_kinds_begin(struct all_kinds *all, struct client *client, struct looper *looper,
 		     int64_t deadline)
@@ -108,7 +112,7 @@ static void check(enum error_code code, const struct error *err)
 {
 	if (code == ERR_OK || *err->text)
 		return;
-	fprintf(stderr, "%s without a word\n", error_name(code));
+	fprintf(stderr, "%s without an error text\n", error_name(code));
 	abort();
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A controller for all tests of a file, and one that a test may stop."""
+"""Fixtures: a controller for all tests of a file, and one that a test may stop."""
 import subprocess
 import sys
 
@@ -20,7 +20,7 @@ def certificates(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=[Unix, Tcp, Tls], ids=["unix", "tcp", "tls"])
 def place(request, certificates):
-    """Whatever is said of HTTP/2 holds over each."""
+    """Every test of HTTP/2 runs over a unix socket, TCP and TLS."""
     return lambda folder: request.param(folder, certificates)
 
 
@@ -56,5 +56,6 @@ def attack(controller):
 
 
 def pytest_make_parametrize_id(val):
-    """Bytes and field lists make no readable names."""
+    """Parameters that are bytes or lists of fields get numbers as names, because their own would
+    not be readable."""
     return type(val).__name__ if isinstance(val, (bytes, list)) else None

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * echo_client ENDPOINT CASE...: our client calls a server of echo.proto that is none of ours. A
- * line for each case: "ok CASE", or "not ok CASE: " and what was not as the table says.
+ * echo_client ENDPOINT CASE...: this project's client calls a server of echo.proto that is built on
+ * another gRPC library. It prints one line per case, "ok CASE" or "not ok CASE: " with the
+ * difference.
  *
- * The cases bear the names of gRPC's own interoperability tests. What we never do is not among
- * them: send compressed messages, or metadata.
+ * The cases have the names of gRPC's interoperability tests. Two kinds are left out, because the
+ * client never sends them: compressed messages and metadata.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #define ECHO    (&zcsi__test__echo__descriptor)
 #define NOBODY  (&zcsi__test__nobody__descriptor)
 #define BURST   10
-/* each needs to be percent-encoded for another reason */
+/* each character needs to be percent-encoded for another reason */
 #define SPECIAL "\t100 %25 of\r\n\u263a and \U0001f608 \n"
 
 static struct {
@@ -30,20 +31,20 @@ struct scenario {
 	int (*run)(const struct scenario *it, struct error *why);
 	const char *method;
 	const ProtobufCServiceDescriptor *service; /* NULL: ECHO */
-	/* what we say: text, or size bytes of it */
+	/* the request: this text, or a text of `size` bytes */
 	const char *text;
 	size_t size;
 	uint32_t count;
-	int ms; /* to the deadline; 0: enough */
-	/* and hear */
+	int ms; /* timeout; 0: 10 s */
+	/* the expected result */
 	enum error_code code;
-	const char *says; /* for a message; NULL: whatever it is */
-	size_t hears;     /* bytes of text */
-	/* of streams */
+	const char *error_text; /* the error text; NULL: any */
+	size_t n_bytes;         /* bytes of text in the response */
+	/* the rest is for streams */
 	unsigned requests, responses;
-	uint32_t first; /* the count of the first response; those of the others follow */
-	bool in_step;   /* the next request after the response to the last */
-	enum { NEVER, AT_ONCE, ANSWERED } gives_up;
+	uint32_t first; /* count of the first response; each further one is higher by 1 */
+	bool in_step;   /* send the next request only after the response to the last one */
+	enum { NEVER, AT_ONCE, ANSWERED } cancels;
 };
 
 static char *text_of(struct arena *arena, size_t size)
@@ -64,7 +65,7 @@ static int check_outcome(const struct scenario *it, const struct error *outcome,
 	if (outcome->code != it->code)
 		return fail(why, ERR_UNKNOWN, "ended as %s (%s), not %s", error_name(outcome->code),
 			    outcome->text, error_name(it->code));
-	if (it->says && strcmp(outcome->text, it->says) != 0)
+	if (it->error_text && strcmp(outcome->text, it->error_text) != 0)
 		return fail(why, ERR_UNKNOWN, "the message was '%s'", outcome->text);
 	return 0;
 }
@@ -90,7 +91,7 @@ static int finish(const struct scenario *it, struct client_call *call, uint32_t 
 	client_finish(call, &response, &outcome);
 	if (check_outcome(it, &outcome, why) < 0)
 		return -1;
-	if (!it->code && strlen(response->text) != it->hears)
+	if (!it->code && strlen(response->text) != it->n_bytes)
 		return fail(why, ERR_UNKNOWN, "%zu bytes came", strlen(response->text));
 	*ret_count = it->code ? 0 : response->count;
 	return 0;
@@ -114,7 +115,8 @@ static int unary(const struct scenario *it, struct error *why)
 	return ask(it, &count, why);
 }
 
-/* The count is the connection's number. */
+/* The server returns the number of the connection as the count; two calls must be on different
+ * connections. */
 static int on_two_connections(const struct scenario *it, struct error *why)
 {
 	uint32_t first, second;
@@ -146,15 +148,15 @@ static int at_the_same_time(const struct scenario *it, struct error *why)
 
 /* Streams */
 
-struct talk {
+struct stream_call {
 	const struct scenario *it;
-	unsigned said, heard;
-	bool wrong; /* a response was not the one that was due */
+	unsigned sent, received;
+	bool wrong; /* a response was not the expected one */
 	struct error outcome;
 	sem_t closed;
 };
 
-static void give_up(struct rpc_stream *stream)
+static void cancel(struct rpc_stream *stream)
 {
 	struct error error;
 
@@ -162,85 +164,88 @@ static void give_up(struct rpc_stream *stream)
 	rpc_stream_finish(stream, &error);
 }
 
-static void say(struct rpc_stream *stream)
+static void send_requests(struct rpc_stream *stream)
 {
-	struct talk *talk = stream->arg;
-	const struct scenario *it = talk->it;
+	struct stream_call *stream_call = stream->arg;
+	const struct scenario *it = stream_call->it;
 	EchoRequest request = ZCSI__TEST__ECHO_REQUEST__INIT;
 
-	while (talk->said < it->requests && (!it->in_step || talk->said == talk->heard)) {
+	while (stream_call->sent < it->requests &&
+	       (!it->in_step || stream_call->sent == stream_call->received)) {
 		request.text = text_of(&stream->arena, it->size);
-		request.count = it->count ? it->count : talk->said;
+		request.count = it->count ? it->count : stream_call->sent;
 		if (!rpc_stream_send(stream, &request.base))
 			return;
-		talk->said++;
+		stream_call->sent++;
 	}
-	if (talk->said == it->requests && (!it->in_step || talk->said == talk->heard))
+	if (stream_call->sent == it->requests &&
+	    (!it->in_step || stream_call->sent == stream_call->received))
 		rpc_stream_finish(stream, NULL);
 }
 
 static void on_message(struct rpc_stream *stream, const void *message)
 {
-	struct talk *talk = stream->arg;
-	const struct scenario *it = talk->it;
+	struct stream_call *stream_call = stream->arg;
+	const struct scenario *it = stream_call->it;
 	const EchoResponse *response = message;
 
-	talk->wrong |=
-		response->count != it->first + talk->heard || strlen(response->text) != it->size;
-	talk->heard++;
-	if (it->gives_up == ANSWERED)
-		give_up(stream);
+	stream_call->wrong |= response->count != it->first + stream_call->received ||
+			      strlen(response->text) != it->size;
+	stream_call->received++;
+	if (it->cancels == ANSWERED)
+		cancel(stream);
 	else if (it->in_step)
-		say(stream);
+		send_requests(stream);
 }
 
 static void on_closed(struct rpc_stream *stream, const struct error *outcome)
 {
-	struct talk *talk = stream->arg;
+	struct stream_call *stream_call = stream->arg;
 
-	talk->outcome = *outcome;
-	sem_post(&talk->closed);
+	stream_call->outcome = *outcome;
+	sem_post(&stream_call->closed);
 }
 
 static void open_stream(void *arg)
 {
 	static const struct rpc_stream_events events = {
-		.message = on_message, .writable = say, .closed = on_closed};
-	struct talk *talk = arg;
-	const struct scenario *it = talk->it;
-	struct rpc_stream *stream =
-		client_stream_begin(own.client, ECHO, it->method, deadline_of(it), &events, talk);
+		.message = on_message, .writable = send_requests, .closed = on_closed};
+	struct stream_call *stream_call = arg;
+	const struct scenario *it = stream_call->it;
+	struct rpc_stream *stream = client_stream_begin(own.client, ECHO, it->method,
+							deadline_of(it), &events, stream_call);
 
-	if (it->gives_up == AT_ONCE)
-		give_up(stream);
+	if (it->cancels == AT_ONCE)
+		cancel(stream);
 	else
-		say(stream);
+		send_requests(stream);
 }
 
 static int stream(const struct scenario *it, struct error *why)
 {
-	struct talk talk = {.it = it};
+	struct stream_call stream_call = {.it = it};
 
-	sem_init(&talk.closed, 0, 0);
-	looper_do(&own.looper, open_stream, &talk);
-	wait_for(&talk.closed);
-	if (check_outcome(it, &talk.outcome, why) < 0)
+	sem_init(&stream_call.closed, 0, 0);
+	looper_do(&own.looper, open_stream, &stream_call);
+	wait_for(&stream_call.closed);
+	if (check_outcome(it, &stream_call.outcome, why) < 0)
 		return -1;
-	if (talk.wrong || talk.heard != it->responses)
-		return fail(why, ERR_UNKNOWN, "%u responses%s", talk.heard,
-			    talk.wrong ? ", not the right ones" : "");
+	if (stream_call.wrong || stream_call.received != it->responses)
+		return fail(why, ERR_UNKNOWN, "%u responses%s", stream_call.received,
+			    stream_call.wrong ? ", not the right ones" : "");
 	return 0;
 }
 
 static const struct scenario scenarios[] = {
 	{"empty_unary", unary, .method = "Echo"},
-	{"large_unary", unary, .method = "Make", .size = 271828, .count = 314159, .hears = 314159},
-	/* every answer of the peers' Echo has some */
-	{"custom_metadata", unary, .method = "Echo", .text = "metadata", .hears = 8},
+	{"large_unary", unary, .method = "Make", .size = 271828, .count = 314159,
+	 .n_bytes = 314159},
+	/* the Echo of these servers answers "metadata" with metadata */
+	{"custom_metadata", unary, .method = "Echo", .text = "metadata", .n_bytes = 8},
 	{"status_code_and_message", unary, .method = "Fail", .text = "as told", .count = 2,
-	 .code = 2, .says = "as told"},
+	 .code = 2, .error_text = "as told"},
 	{"special_status_message", unary, .method = "Fail", .text = SPECIAL, .count = 2, .code = 2,
-	 .says = SPECIAL},
+	 .error_text = SPECIAL},
 	{"unimplemented_method", unary, .method = "Nothing", .code = ERR_UNIMPLEMENTED},
 	{"unimplemented_service", unary, .method = "Echo", .service = NOBODY,
 	 .code = ERR_UNIMPLEMENTED},
@@ -253,19 +258,19 @@ static const struct scenario scenarios[] = {
 	{"ping_pong", stream, .method = "Chat", .size = 58979, .requests = 4, .responses = 4,
 	 .in_step = true},
 	{"empty_stream", stream, .method = "Chat"},
-	{"cancel_after_begin", stream, .method = "Collect", .gives_up = AT_ONCE,
+	{"cancel_after_begin", stream, .method = "Collect", .cancels = AT_ONCE,
 	 .code = ERR_CANCELLED},
 	{"cancel_after_first_response", stream, .method = "Chat", .size = 27182, .requests = 4,
-	 .responses = 1, .in_step = true, .gives_up = ANSWERED, .code = ERR_CANCELLED},
-	/* what the server does wrong, the text says */
-	{"goaway", on_two_connections, .method = "Echo", .text = "goaway", .hears = 6},
+	 .responses = 1, .in_step = true, .cancels = ANSWERED, .code = ERR_CANCELLED},
+	/* the text tells the server what to do wrong */
+	{"goaway", on_two_connections, .method = "Echo", .text = "goaway", .n_bytes = 6},
 	{"rst_after_header", unary, .method = "Echo", .text = "rst_after_header",
 	 .code = ERR_INTERNAL},
 	{"rst_during_data", unary, .method = "Echo", .text = "rst_during_data",
 	 .code = ERR_INTERNAL},
 	{"rst_after_data", unary, .method = "Echo", .text = "rst_after_data", .code = ERR_INTERNAL},
-	{"ping", unary, .method = "Echo", .text = "ping", .hears = 4},
-	{"max_streams", at_the_same_time, .method = "Echo", .text = "max_streams", .hears = 11},
+	{"ping", unary, .method = "Echo", .text = "ping", .n_bytes = 4},
+	{"max_streams", at_the_same_time, .method = "Echo", .text = "max_streams", .n_bytes = 11},
 };
 
 static int play(const char *name, struct error *why)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * echo_server ENDPOINT: the service of echo.proto, for clients that are none of ours, until it is
- * told to stop.
+ * echo_server ENDPOINT: the service of echo.proto, for clients that are built on other gRPC
+ * libraries. It runs until SIGTERM.
  */
 #include <stdio.h>
 #include <string.h>

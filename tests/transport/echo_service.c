@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The handlers of echo.proto, for echo_server and for tests. A handler that cannot queue its
+ * response keeps that one, and pauses the stream until it fits.
+ */
 #include "tests/transport/echo_service.h"
 
 int echo(struct rpc_call *call, const EchoRequest *req, EchoResponse *rsp, struct error *err)
@@ -9,7 +13,8 @@ int echo(struct rpc_call *call, const EchoRequest *req, EchoResponse *rsp, struc
 	return 0;
 }
 
-/* An answer that is under way, or that there was no room for. */
+/* Returns the response of a stream, which is kept if it was not yet sent or did not fit into the
+ * queue. */
 static EchoResponse *echo_state(struct rpc_stream *stream)
 {
 	if (!stream->arg)

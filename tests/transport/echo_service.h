@@ -2,7 +2,8 @@
 #ifndef ZCSI_TEST_ECHO_SERVICE_H
 #define ZCSI_TEST_ECHO_SERVICE_H
 
-/* Handlers of echo.proto, at the pace of their clients: none keeps more than one message. */
+/* Handlers of echo.proto. They read no faster than their clients do: none stores more than one
+ * message. */
 
 #include "tests/transport/echo.h"
 #include "transport/service.h"

@@ -2,13 +2,14 @@
 #ifndef ZCSI_TEST_ECHO_TRUST_H
 #define ZCSI_TEST_ECHO_TRUST_H
 
-/* Whom echo_server and echo_client believe over tcp: what the folder $CERTIFICATES says. */
+/* TLS settings of echo_server and echo_client: certificates in the folder $CERTIFICATES. */
 
 #include <stdlib.h>
 
 #include "transport/trust.h"
 
-/* The paths stay allocated, as long as the process. Without the variable: nobody, in plain text. */
+/* Set up *ret. Without $CERTIFICATES it is plain text. The paths are in the arena, which must
+ * outlive *ret. Returns 0, or -1 with *err. */
 static int echo_trust(struct trust *ret, struct arena *paths, struct error *err)
 {
 	const char *folder = getenv("CERTIFICATES");

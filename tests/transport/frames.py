@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""An HTTP/2 peer that sends what it is told to, right or wrong, frame by frame. Only the decoding
-of the server's header blocks is left to python3-hpack."""
+"""An HTTP/2 peer that sends valid or invalid frames as a test says. Only the header blocks of the
+server are decoded by a library, python3-hpack."""
 import os
 import socket
 import ssl
@@ -22,7 +22,7 @@ NO_ERROR, PROTOCOL_ERROR, FLOW_CONTROL_ERROR, REFUSED_STREAM, CANCEL, COMPRESSIO
     0, 1, 3, 7, 8, 9, 11
 INITIAL_WINDOW_SIZE = 4
 PROBE = "/csi.v1.Identity/Probe"
-EMPTY = bytes(5)  # a message of no bytes
+EMPTY = bytes(5)  # a message without fields
 HUNG_UP = (ConnectionError, ssl.SSLError)
 
 
@@ -31,7 +31,8 @@ def frame(kind, flags=0, stream=0, payload=b""):
 
 
 def integer(value, prefix):
-    """HPACK's integers, with the bits before the prefix zero (RFC 7541 5.1)."""
+    """Returns an integer in HPACK's format, with the bits before the prefix zero (RFC 7541 section
+    5.1)."""
     most = (1 << prefix) - 1
     if value < most:
         return bytes([value])
@@ -44,7 +45,8 @@ def integer(value, prefix):
 
 
 def literal(name, value):
-    """A field that enters no table, without Huffman; bytes go as they are."""
+    """Returns a literal field without indexing and without Huffman coding; bytes are sent
+    unchanged."""
     texts = [text if isinstance(text, bytes) else text.encode() for text in (name, value)]
     return b"\0" + b"".join(integer(len(text), 7) + text for text in texts)
 
@@ -54,7 +56,8 @@ def block(fields):
 
 
 def fields_of(path=PROBE, more=(), **changed):
-    """A request's fields. Keywords replace one (te="gzip") or leave it out (te=None)."""
+    """Returns the fields of a request. Keywords replace a field (te="gzip") or omit it
+    (te=None)."""
     fields = {":method": "POST", ":scheme": "http", ":path": path, ":authority": "localhost",
               "content-type": "application/grpc", "te": "trailers"}
     names = {name.lstrip(":").replace("-", "_"): name for name in fields}
@@ -89,10 +92,10 @@ def streams(first=1):
 
 class Answer:
     def __init__(self):
-        self.fields = []  # one dict for each header block
+        self.fields = []  # one dict per header block
         self.body = b""
         self.ended = False
-        self.reset = None  # the error of RST_STREAM
+        self.reset = None  # the error code of RST_STREAM
 
     @property
     def http(self):
@@ -108,12 +111,12 @@ class Answer:
 
 
 class Unix:
-    """Where a controller serves: a unix socket."""
-    begun = PREFACE[:10]  # half of what a connection begins with
+    """The place where a controller serves: a unix socket."""
+    begun = PREFACE[:10]  # half of the preface of a connection
 
     def __init__(self, folder, _certificates):
         self.path = folder / "controller.sock"
-        self.target = f"unix:{self.path}"  # as gRPC's own clients have it
+        self.target = f"unix:{self.path}"  # in the syntax of gRPC's own clients
         self.options = ["--endpoint", f"unix://{self.path}"]
 
     def reach(self):
@@ -125,7 +128,7 @@ class Unix:
 
 
 class Tcp:
-    """... a port of loopback."""
+    """The place where a controller serves: a TCP port of the loopback interface."""
     begun = Unix.begun
 
     def __init__(self, _folder, _certificates):
@@ -138,7 +141,7 @@ class Tcp:
     def reach(self):
         connection = socket.socket()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # as much as a unix socket holds, so that it shows soon who does not read
+        # as small as the buffer of a unix socket, so that a peer that does not read soon blocks
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 17)
         connection.connect(("127.0.0.1", self.port))
         return connection
@@ -147,7 +150,7 @@ class Tcp:
 
 
 class Tls(Tcp):
-    """... the same over TLS. Both ends show the same certificate, localhost's."""
+    """A TCP port with TLS. Both ends use the same certificate, for localhost."""
     begun = b"\x16\x03\x01\x02\x00\x01"
 
     def __init__(self, folder, certificates):
@@ -163,7 +166,7 @@ class Tls(Tcp):
 
 
 class Peer:
-    """One connection. Reading stops after `patience` seconds with TimeoutError."""
+    """A connection. Reading fails with TimeoutError after `patience` seconds."""
 
     def __init__(self, place, start=None, patience=5):
         self.socket = place.connect()
@@ -175,9 +178,9 @@ class Peer:
         self.pongs = 0
         self.pings = []
         self.settings = 0
-        self.said = {}  # by the server's SETTINGS
-        self.window = 65535  # of the connection, to the server: all that it ever gave
-        self.windows = {}  # and each stream, beyond the first
+        self.announced = {}  # the server's SETTINGS
+        self.window = 65535  # total window of the connection towards the server
+        self.windows = {}  # per stream, in addition to the initial window
         self.acked = 0
         self.acking = True
         self.closed = False
@@ -190,7 +193,7 @@ class Peer:
         self.socket.close()
 
     def send(self, bytes_):
-        """False when the server has hung up."""
+        """Returns False if the server has closed the connection."""
         try:
             self.socket.sendall(bytes_)
             return True
@@ -198,7 +201,7 @@ class Peer:
             return False
 
     def take(self):
-        """Read once and sort out what came; False at the end of the connection."""
+        """Read one chunk and handle its frames. Returns False at the end of the connection."""
         try:
             part = self.socket.recv(1 << 16)
         except HUNG_UP:
@@ -233,7 +236,7 @@ class Peer:
             self.acked += 1
         elif kind == SETTINGS:
             self.settings += 1
-            self.said.update(struct.iter_unpack(">HI", payload))
+            self.announced.update(struct.iter_unpack(">HI", payload))
             if self.acking:
                 self.send(frame(SETTINGS, ACK))
         elif kind == WINDOW_UPDATE and stream == 0:
@@ -244,17 +247,17 @@ class Peer:
             answer.ended = True
 
     def until(self, condition):
-        """Read until it holds; False when the connection ends before."""
+        """Read until the condition holds. Returns False if the connection ends first."""
         while not condition():
             if not self.take():
                 return condition()
         return True
 
     def upload(self, bytes_, stream=1):
-        """All of it as DATA, on a connection that has sent none, when the windows are open for it;
-        or until the answer is there."""
+        """Send all bytes as DATA when the windows allow it, on a connection that has sent no DATA
+        yet; or stop when the answer has arrived."""
         def may_go(end):
-            first = self.said.get(INITIAL_WINDOW_SIZE, 65535)
+            first = self.announced.get(INITIAL_WINDOW_SIZE, 65535)
             answer = self.answers.get(stream)
             return end <= min(self.window, first + self.windows.get(stream, 0)) or \
                 answer and (answer.ended or answer.reset is not None)
@@ -266,7 +269,7 @@ class Peer:
             self.send(frame(DATA, END_STREAM if end == len(bytes_) else 0, stream, part))
 
     def answer(self, stream=1):
-        """The whole answer, or how it was reset; None when the connection ended before."""
+        """Returns the complete or reset answer, or None if the connection ended first."""
         def done():
             return stream in self.answers and (
                 self.answers[stream].ended or self.answers[stream].reset is not None)
@@ -277,7 +280,8 @@ class Peer:
         return self.answer(stream)
 
     def drained(self):
-        """Read to the end of the connection: True. (TimeoutError: it does not end.)"""
+        """Read to the end of the connection and return True. Raises TimeoutError if it does not
+        end."""
         while self.take():
             pass
         return True
@@ -291,7 +295,7 @@ def wait_for(condition, what, seconds=20):
 
 
 def reach(endpoint):
-    """A connection to unix://PATH or tcp://HOST:PORT."""
+    """Returns a connection to unix://PATH or tcp://HOST:PORT."""
     kind, _, rest = endpoint.partition("://")
     host, _, port = rest.rpartition(":")
     connection = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET)
@@ -301,8 +305,8 @@ def reach(endpoint):
 
 
 class Controller:
-    """zcsi-controller at a place, or a unix socket in `folder`; nobody answers for its agent. What
-    it says of itself is at the endpoint `metrics`."""
+    """zcsi-controller at a place, or at a unix socket in `folder`; its agent does not exist. The
+    endpoint `metrics` serves its metrics."""
 
     def __init__(self, folder, *args, place=None, metrics=None, log_level="error"):
         self.place = place or Unix(folder, None)
@@ -330,12 +334,12 @@ class Controller:
         return len(os.listdir(f"/proc/{self.process.pid}/task"))
 
     def cpu(self):
-        """Seconds."""
+        """Returns CPU seconds."""
         after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2]
         return sum(map(int, after_name.split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
     def is_idle(self):
-        """No connection is open and no call under way, as it says itself."""
+        """Returns True if its metrics show neither an open connection nor a call in flight."""
         with reach(self.metrics) as connection:
             connection.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
             lines = connection.makefile().read().splitlines()
@@ -344,7 +348,7 @@ class Controller:
         return figures == ["0", "0"]
 
     def rss(self):
-        """Kilobytes."""
+        """Returns kilobytes."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Whatever a hostile peer does, others are served meanwhile, and afterwards the controller has no
-more memory, descriptors, threads, connections and calls than before."""
+"""Check that a hostile peer does no harm: other clients are served meanwhile, and afterwards the
+controller has no more memory, descriptors, threads, connections and calls than before."""
 import contextlib
 import os
 import statistics
@@ -10,18 +10,18 @@ import time
 from frames import wait_for
 
 GROWTH_KB = int(os.environ.get("GROWTH_KB", 8 << 10))
-WITHIN_S = 0.1  # of the controller's processor time: the machine may be busy with others
+WITHIN_S = 0.1  # the controller's CPU time, since the host may be busy
 
 
 class Bystander(threading.Thread):
-    """Somebody else's Probes, one connection after the other."""
+    """Another client that sends Probes, each on a new connection."""
 
     def __init__(self, controller):
         super().__init__()
         self.controller = controller
         self.stop = threading.Event()
         self.times = []
-        self.clock = (~controller.process.pid << 3) | 2  # as clock_getcpuclockid(3) has it
+        self.clock = (~controller.process.pid << 3) | 2  # as clock_getcpuclockid(3) derives it
         self.error = None
 
     def run(self):
@@ -37,7 +37,7 @@ class Bystander(threading.Thread):
 
 @contextlib.contextmanager
 def harmless(controller):
-    """Around an attack."""
+    """A context around an attack."""
     controller.probe()
     fds, threads, rss = controller.fds(), controller.threads(), controller.rss()
     bystander = Bystander(controller)

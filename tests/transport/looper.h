@@ -2,7 +2,7 @@
 #ifndef ZCSI_TEST_LOOPER_H
 #define ZCSI_TEST_LOOPER_H
 
-/* A loop on a thread of its own, so that a test can be both ends and the caller as well. */
+/* A loop in a thread of its own, so that a test can be server, client and caller at once. */
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,7 +13,7 @@
 
 #include "transport/loop.h"
 
-#define PATIENCE 120 /* seconds for anything, only when something is broken */
+#define PATIENCE 120 /* timeout of any wait in seconds; reached only by a failure */
 
 struct looper {
 	struct loop *loop;
@@ -46,7 +46,7 @@ static inline void looper_start(struct looper *looper)
 		abort();
 }
 
-/* For looper_do and server_drain: the loop's thread ends. */
+/* Stop the loop; a callback for looper_do() and server_drain(). */
 static inline void looper_stop(void *loop)
 {
 	loop_stop(loop);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* One thread with poll(2) over every connection; see middle.h. */
+/*
+ * A relay between client and server with a fault (see middle.h): one thread that uses poll(2) on
+ * all connections.
+ */
 #include "tests/transport/middle.h"
 
 #include <errno.h>
@@ -20,7 +23,7 @@
 #define UNIT_MAX    ((size_t)1 << 17)
 #define PATIENCE_MS 60000
 
-/* From one to the other; what is not yet a whole unit waits. */
+/* A direction of a connection, with the bytes of a frame that has not arrived completely. */
 struct way {
 	int from, to;
 	bool begun, ended;
@@ -31,8 +34,9 @@ struct way {
 static struct {
 	bool tls;
 	const struct fault *fault;
-	unsigned units, after; /* how many have gone by; after how many it happens */
-	bool happened;
+	/* number of frames relayed, and the number after which the fault occurs */
+	unsigned units, after;
+	bool occurred;
 	int server_port, listener, wake;
 	struct pair {
 		struct way ways[WAYS];
@@ -41,9 +45,9 @@ static struct {
 	pthread_t thread;
 } middle;
 
-/* The one between */
+/* The relay */
 
-/* The length of the unit that comes first, when it is whole; else 0. */
+/* Returns the length of the first frame or record if it has arrived completely, else 0. */
 static size_t whole_unit(const struct way *way, bool from_client)
 {
 	static const size_t preface = 24;
@@ -60,7 +64,7 @@ static size_t whole_unit(const struct way *way, bool from_client)
 	return way->n >= n ? n : 0;
 }
 
-static void leave(struct way *way)
+static void end_way(struct way *way)
 {
 	shutdown(way->to, SHUT_WR);
 	way->ended = true;
@@ -84,32 +88,32 @@ static void reset_pair(struct pair *pair)
 	close_pair(pair);
 }
 
-static void happen(struct pair *pair)
+static void cause_fault(struct pair *pair)
 {
 	const struct fault *fault = middle.fault;
 
-	middle.happened = true;
+	middle.occurred = true;
 	if (fault->n > 0)
 		send(pair->ways[fault->to].to, fault->bytes, fault->n, MSG_NOSIGNAL);
-	switch (fault->deed) {
+	switch (fault->action) {
 	case NOTHING:
 		break;
-	case HANG_UP:
+	case CLOSE_BOTH:
 		close_pair(pair);
 		break;
 	case RESET_BOTH:
 		reset_pair(pair);
 		break;
-	case LEAVE_SERVER:
-		leave(&pair->ways[TO_SERVER]);
+	case END_TO_SERVER:
+		end_way(&pair->ways[TO_SERVER]);
 		break;
-	case LEAVE_CLIENT:
-		leave(&pair->ways[TO_CLIENT]);
+	case END_TO_CLIENT:
+		end_way(&pair->ways[TO_CLIENT]);
 		break;
-	case SILENCE:
+	case DROP_ALL:
 		pair->ways[TO_SERVER].ended = true;
 		__attribute__((fallthrough));
-	case DEAF_TO_SERVER:
+	case DROP_TO_CLIENT:
 		pair->ways[TO_CLIENT].ended = true;
 		break;
 	}
@@ -126,7 +130,7 @@ static void pass_on(struct pair *pair, struct way *way)
 		memmove(way->bytes, way->bytes + n, way->n);
 		way->begun = true;
 		if (++middle.units == middle.after)
-			happen(pair);
+			cause_fault(pair);
 	}
 }
 
@@ -138,13 +142,13 @@ static void read_way(struct pair *pair, struct way *way)
 		way->n += (size_t)n;
 		pass_on(pair, way);
 	} else if (n == 0 || errno != EAGAIN) {
-		leave(way);
+		end_way(way);
 	}
 	if (pair->ways[TO_SERVER].ended && pair->ways[TO_CLIENT].ended && n <= 0)
 		close_pair(pair);
 }
 
-static void say_at_once(int fd)
+static void set_nodelay(int fd)
 {
 	const int on = 1;
 
@@ -158,7 +162,7 @@ static int connect_to_server(void)
 				      .sin_port = htons((uint16_t)middle.server_port)};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	say_at_once(fd);
+	set_nodelay(fd);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		abort();
 	return fd;
@@ -173,13 +177,13 @@ static void add_pair(void)
 		pair++;
 	if (client < 0 || pair == middle.pairs + PAIRS)
 		abort();
-	say_at_once(client);
+	set_nodelay(client);
 	pair->ways[TO_SERVER] = (struct way){.from = client, .to = connect_to_server()};
 	pair->ways[TO_CLIENT] = (struct way){.from = pair->ways[TO_SERVER].to, .to = client};
 	pair->open = true;
 }
 
-static void *stand_between(void *arg)
+static void *relay(void *arg)
 {
 	struct pollfd fds[2 + PAIRS * WAYS] = {{.fd = middle.wake, .events = POLLIN},
 					       {.fd = middle.listener, .events = POLLIN}};
@@ -218,13 +222,13 @@ int middle_start(const struct fault *fault, unsigned after, bool tls, int server
 	middle.tls = tls;
 	middle.server_port = server_port;
 	middle.units = 0;
-	middle.happened = false;
+	middle.occurred = false;
 	middle.wake = eventfd(0, EFD_CLOEXEC);
 	middle.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (bind(middle.listener, (struct sockaddr *)&address, size) < 0 ||
 	    listen(middle.listener, PAIRS) < 0 ||
 	    getsockname(middle.listener, (struct sockaddr *)&address, &size) < 0 ||
-	    pthread_create(&middle.thread, NULL, stand_between, NULL) != 0)
+	    pthread_create(&middle.thread, NULL, relay, NULL) != 0)
 		abort();
 	return ntohs(address.sin_port);
 }
@@ -237,5 +241,5 @@ bool middle_stop(void)
 		close_pair(&middle.pairs[i]);
 	close(middle.wake);
 	close(middle.listener);
-	return middle.happened;
+	return middle.occurred;
 }

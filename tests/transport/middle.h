@@ -2,29 +2,35 @@
 #ifndef ZCSI_TEST_MIDDLE_H
 #define ZCSI_TEST_MIDDLE_H
 
-/*
- * Somebody between client and server, on a thread of his own. He passes on what they say, frame by
- * frame, or with TLS record by record; and after so many of them he does something, once.
- */
+/* A relay between client and server, in a thread of its own. It forwards frame by frame, or with
+ * TLS record by record. After a given number of them it causes one fault. */
 
 #include <stdbool.h>
 #include <stddef.h>
 
 enum { TO_SERVER, TO_CLIENT, WAYS };
 
-enum deed { NOTHING, HANG_UP, RESET_BOTH, LEAVE_SERVER, LEAVE_CLIENT, SILENCE, DEAF_TO_SERVER };
+enum action {
+	NOTHING,
+	CLOSE_BOTH,
+	RESET_BOTH,
+	END_TO_SERVER,
+	END_TO_CLIENT,
+	DROP_ALL,
+	DROP_TO_CLIENT
+};
 
 struct fault {
 	const char *name;
-	int to; /* to whom he says these bytes first */
+	int to; /* TO_SERVER or TO_CLIENT, the direction in which bytes are sent first */
 	const char *bytes;
 	size_t n;
-	enum deed deed;
+	enum action action;
 };
 
-/* Between those who connect to the port that is returned and a server's. */
+/* Start the relay to the server's port. Returns the port of the relay. */
 int middle_start(const struct fault *fault, unsigned after, bool tls, int server_port);
-/* Did it come to that? */
+/* Stop the relay. Returns true if the fault occurred. */
 bool middle_stop(void);
 
 #endif

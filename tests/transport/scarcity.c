@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Each library's way to be given an allocator, and the C library's for ours. */
+/*
+ * Injection of allocation failures: OpenSSL and nghttp2 get an allocator that can fail, and the
+ * functions of the C library are wrapped for all other code.
+ */
 #include "tests/transport/scarcity.h"
 
 #include <nghttp2/nghttp2.h>
@@ -10,15 +13,15 @@
 #include "transport/conn_inside.h"
 
 static struct {
-	atomic_int whose; /* allocations fail */
-	atomic_long left; /* of them, until one does; negative: it has */
+	atomic_int owner; /* the code whose allocations fail */
+	atomic_long left; /* allocations until one fails; negative: one has failed */
 	atomic_bool stays;
 	atomic_uint n_failed;
 } memory;
 
-static bool fails(enum whose whose)
+static bool fails(enum owner owner)
 {
-	if ((int)whose != memory.whose)
+	if ((int)owner != memory.owner)
 		return false;
 	long left = atomic_fetch_sub(&memory.left, 1);
 	bool now = left == 0 || (left < 0 && memory.stays);
@@ -27,21 +30,22 @@ static bool fails(enum whose whose)
 	return now;
 }
 
-void scarcity_begin(enum whose whose, unsigned n, bool stays)
+void scarcity_begin(enum owner owner, unsigned n, bool stays)
 {
 	memory.left = n;
 	memory.stays = stays;
 	memory.n_failed = 0;
-	memory.whose = whose;
+	memory.owner = owner;
 }
 
 unsigned scarcity_end(void)
 {
-	memory.whose = NOBODYS;
+	memory.owner = NO_OWNER;
 	return memory.n_failed;
 }
 
-/* nghttp2's come through the functions that a connection gives it. */
+/* nghttp2 allocates through the functions that a connection passes to it; this is true inside
+ * them. */
 static _Thread_local bool of_nghttp2;
 static nghttp2_mem given;
 
@@ -73,21 +77,21 @@ void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_malloc(size_t size)
 {
-	return fails(of_nghttp2 ? THEIRS : OURS) ? NULL : __real_malloc(size);
+	return fails(of_nghttp2 ? LIBRARIES : PROJECT) ? NULL : __real_malloc(size);
 }
 
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size)
 {
-	return fails(of_nghttp2 ? THEIRS : OURS) ? NULL : __real_calloc(n, size);
+	return fails(of_nghttp2 ? LIBRARIES : PROJECT) ? NULL : __real_calloc(n, size);
 }
 
 void *__real_realloc(void *bytes, size_t size);
 void *__wrap_realloc(void *bytes, size_t size);
 void *__wrap_realloc(void *bytes, size_t size)
 {
-	return fails(of_nghttp2 ? THEIRS : OURS) ? NULL : __real_realloc(bytes, size);
+	return fails(of_nghttp2 ? LIBRARIES : PROJECT) ? NULL : __real_realloc(bytes, size);
 }
 
 static nghttp2_mem failing(const nghttp2_mem *mem)
@@ -119,7 +123,7 @@ int __wrap_nghttp2_option_new(nghttp2_option **ret);
 int __wrap_nghttp2_option_new(nghttp2_option **ret)
 {
 	*ret = NULL;
-	return fails(THEIRS) ? NGHTTP2_ERR_NOMEM : __real_nghttp2_option_new(ret);
+	return fails(LIBRARIES) ? NGHTTP2_ERR_NOMEM : __real_nghttp2_option_new(ret);
 }
 
 int __real_nghttp2_session_callbacks_new(nghttp2_session_callbacks **ret);
@@ -127,21 +131,21 @@ int __wrap_nghttp2_session_callbacks_new(nghttp2_session_callbacks **ret);
 int __wrap_nghttp2_session_callbacks_new(nghttp2_session_callbacks **ret)
 {
 	*ret = NULL;
-	return fails(THEIRS) ? NGHTTP2_ERR_NOMEM : __real_nghttp2_session_callbacks_new(ret);
+	return fails(LIBRARIES) ? NGHTTP2_ERR_NOMEM : __real_nghttp2_session_callbacks_new(ret);
 }
 
 static void *for_openssl(size_t size, const char *file, int line)
 {
 	(void)file;
 	(void)line;
-	return fails(THEIRS) ? NULL : malloc(size);
+	return fails(LIBRARIES) ? NULL : malloc(size);
 }
 
 static void *resized_openssl(void *bytes, size_t size, const char *file, int line)
 {
 	(void)file;
 	(void)line;
-	return fails(THEIRS) ? NULL : realloc(bytes, size);
+	return fails(LIBRARIES) ? NULL : realloc(bytes, size);
 }
 
 static void free_openssl(void *bytes, const char *file, int line)

@@ -2,20 +2,18 @@
 #ifndef ZCSI_TEST_SCARCITY_H
 #define ZCSI_TEST_SCARCITY_H
 
-/*
- * Allocations that fail when a test wants it: nghttp2's and OpenSSL's, or those of ours, among
- * which are libevent's. In all threads.
- */
+/* Injection of allocation failures, in all threads: of nghttp2 and OpenSSL (LIBRARIES), or of all
+ * other code, libevent included (PROJECT). */
 
 #include <stdbool.h>
 
-enum whose { NOBODYS, THEIRS, OURS };
+enum owner { NO_OWNER, LIBRARIES, PROJECT };
 
-/* First of all; -1: OpenSSL has allocated already. */
+/* Install the allocators; call this first of all. Returns -1 if OpenSSL has allocated already. */
 int scarcity_prepare(void);
-/* The n-th from now on fails, counted from 0; or all from there. */
-void scarcity_begin(enum whose whose, unsigned n, bool stays);
-/* How many have failed since. */
+/* Let allocation n (counted from 0, from now on) fail, and with `stays` all later ones too. */
+void scarcity_begin(enum owner owner, unsigned n, bool stays);
+/* Stop the failures. Returns how many allocations have failed since scarcity_begin(). */
 unsigned scarcity_end(void);
 
 #endif

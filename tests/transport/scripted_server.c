@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The scripted server: a thread accepts, and one more plays the script of each connection. A test
- * program includes this file, once: programs of tests/transport are one source each.
+ * The scripted server: one thread accepts connections, and one thread per connection plays its
+ * script. A test program includes this file once, because each program of tests/transport has a
+ * single source file.
  */
 #include "tests/transport/scripted_server.h"
 
@@ -19,11 +20,11 @@
 
 struct scripted ends;
 
-/* One accepted connection, and what has come of the frame that is being read. */
+/* An accepted connection, and the frame that is being read from it. */
 struct accepted {
 	const struct script *script;
 	int fd;
-	bool gone; /* the client has closed it */
+	bool gone; /* the client has closed the connection */
 	size_t preface;
 	uint8_t head[9], payload[16 * 1024];
 	size_t size;
@@ -41,7 +42,7 @@ static struct {
 	struct accepted *accepted[CONNECTIONS_MAX];
 } server;
 
-enum { DATA_FRAME, PING_FRAME = 6, FLAG_ONE = 1 /* END_STREAM, ACK */ };
+enum { DATA_FRAME, PING_FRAME = 6, FLAG_ONE = 1 /* END_STREAM of DATA, ACK of PING */ };
 
 static bool say(const struct accepted *it, const void *bytes, size_t n)
 {
@@ -71,7 +72,7 @@ static bool take_bytes(struct accepted *it, void *bytes, size_t n)
 	return false;
 }
 
-/* Read one frame; false when the client is gone. */
+/* Read one frame. Returns false if the client has closed the connection. */
 static bool take(struct accepted *it)
 {
 	static const size_t preface = 24;
@@ -107,7 +108,8 @@ static void await_turn(struct accepted *it, const struct turn *turn)
 	}
 }
 
-/* Many at a time, until the client hangs up. One that takes too much is left. */
+/* Send the bytes of the turn repeatedly until the client hangs up, or until FLOOD_MAX bytes were
+ * sent. In the second case the server closes the connection. */
 static void flood(struct accepted *it, const struct turn *turn)
 {
 	const size_t part = sizeof(it->payload) / turn->size * turn->size;
@@ -133,7 +135,7 @@ static void *play_script(void *arg)
 		flood(it, turn - 1);
 	while (script->then == STAY && take(it))
 		;
-	if (script->then == STAY_DEAF)
+	if (script->then == STAY_UNREAD)
 		await_event(it, POLLRDHUP, PATIENCE * 1000);
 	shutdown(it->fd, SHUT_RDWR);
 	if (!it->gone && (script->then == LEAVE || script->then == FLOOD))

@@ -2,10 +2,8 @@
 #ifndef ZCSI_SCRIPTED_SERVER_H
 #define ZCSI_SCRIPTED_SERVER_H
 
-/*
- * A server that says what a test has written down, byte by byte, and a client that asks it. What
- * our own server cannot be made to do: be silent, talk garbage, leave half way, refuse.
- */
+/* A server that sends exactly the bytes of a script, and a client that calls it. It does what the
+ * real server cannot be made to do: no answer, garbage, an early close, a refusal. */
 
 #include "tests/cmocka.h"
 
@@ -17,19 +15,19 @@
 #include "tests/transport/looper.h"
 #include "transport/client.h"
 
-/* What it says on a connection when so many requests have come on it, and on all together. */
+/* Bytes to send on a connection once so many requests have arrived on it, and on all connections
+ * together. */
 struct turn {
 	unsigned requests, of_all;
 	const char *bytes;
 	size_t size;
 };
-/*
- * What it does with one connection: take its turns, the last one empty, then close it, or stay
- * until the client goes, without reading, or flooding it with the last turn's bytes meanwhile.
- */
+/* The script of one connection: send its turns (an empty one ends the list), then close the
+ * connection, or keep it open until the client closes it. STAY_UNREAD does not read meanwhile;
+ * FLOOD sends the last turn's bytes repeatedly. */
 struct script {
 	struct turn turns[6];
-	enum { LEAVE, STAY, STAY_DEAF, FLOOD } then;
+	enum { LEAVE, STAY, STAY_UNREAD, FLOOD } then;
 };
 
 #define SAY(n, text)                                                                               \
@@ -52,24 +50,26 @@ struct script {
 
 extern struct scripted {
 	char endpoint[64], path[40];
-	struct limits limits; /* the client's; some are shorter than in service */
+	struct limits limits; /* the client's limits; some are shorter than the defaults */
 	struct looper looper;
 	struct client *client;
 	struct arena arena;
 	atomic_uint n_connections, n_requests, n_pings;
-	atomic_uint n_left, n_hung_up; /* connections ended by the server, by the client */
+	/* connections that the server ended, that the client ended */
+	atomic_uint n_left, n_hung_up;
 } ends;
 
-/* For each test: nothing is played yet, so that nobody accepts. */
+/* Setup and teardown of each test. The server accepts no connection before play(). */
 int scripted_start(void **state);
 int scripted_stop(void **state);
-/* Each connection follows the next script, those after the last one the last one. */
+/* Accept connections: each plays the next script; when there are no more, the last one is
+ * repeated. */
 void play(const struct script *scripts, size_t n);
 
 struct client_call *begin(int64_t ms);
 enum error_code finish(struct client_call *call, struct error *err);
 enum error_code ask(int64_t ms, struct error *err);
-/* For what the other end does soon but not at once. */
+/* Wait until *count is at least n, since the other end may take a moment. */
 void await_count(const atomic_uint *count, unsigned n);
 
 #endif

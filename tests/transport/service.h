@@ -2,7 +2,7 @@
 #ifndef ZCSI_TEST_SERVICE_H
 #define ZCSI_TEST_SERVICE_H
 
-/* zcsi.v1.Agent as a test wants it: methods that echo, fail, answer much, or wait for the test. */
+/* The service zcsi.v1.Agent for tests: methods that echo, fail, answer much, or wait. */
 
 #include <stdatomic.h>
 
@@ -10,14 +10,14 @@
 #include "tests/transport/looper.h"
 #include "transport/server.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* of the handlers */
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* the handlers have unused ones */
 
 #define WAIT INT64_MAX /* the size that makes ResizeDataset wait */
 
 static struct {
-	sem_t begun, may_end; /* of the calls that wait */
-	atomic_uint n_ran;    /* of those, how many ended */
-	int64_t order[1000];  /* sizes, as ResizeDataset met them */
+	sem_t begun, may_end; /* posted by calls that wait, and awaited by them */
+	atomic_uint n_ran;    /* number of those calls that have ended */
+	int64_t order[1000];  /* sizes in the order of the calls of ResizeDataset */
 	atomic_uint n_order;
 } service;
 
@@ -38,13 +38,13 @@ HANDLER(get_dataset, GetDataset)
 	return 0;
 }
 
-/* The error that size and parameters say. */
+/* Fails with the code in `size` and the text in `parameters`. */
 HANDLER(create_dataset, CreateDataset)
 {
 	return fail(err, (enum error_code)req->size, "%s", req->parameters);
 }
 
-/* A text of max bytes. */
+/* Returns a text of `max` bytes. */
 HANDLER(list_datasets, ListDatasets)
 {
 	Dataset *dataset = new_dataset(&call->arena);

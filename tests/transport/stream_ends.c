@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Server and client of a streaming call in one process, and the two sides of the call; see
+ * stream_ends.h. A test defines the sides, and the callbacks here play them on the two loops.
+ */
 #include "tests/transport/stream_ends.h"
 
 #include <stdio.h>
@@ -14,18 +18,18 @@ struct ends ends;
 static struct {
 	struct workers *workers;
 	char folder[32], endpoint[64];
-	char texts[2][8 << 20]; /* the client's loop's, the server's loop's */
+	char texts[2][8 << 20]; /* one for each loop: the client's, the server's */
 	bool draining, stopped;
 } own;
 
-/* A side */
+/* The sides */
 
 static bool is_server(const struct side *side)
 {
 	return side == &ends.at_server;
 }
 
-static bool say_one(struct side *side)
+static bool send_one(struct side *side)
 {
 	EchoRequest request = ZCSI__TEST__ECHO_REQUEST__INIT;
 	EchoResponse response = ZCSI__TEST__ECHO_RESPONSE__INIT;
@@ -34,7 +38,7 @@ static bool say_one(struct side *side)
 
 	text[side->size] = '\0';
 	request.text = response.text = text;
-	request.count = response.count = side->said;
+	request.count = response.count = side->sent;
 	taken = rpc_stream_send(side->stream, is_server(side) ? &response.base : &request.base);
 	text[side->size] = 'x';
 	return taken;
@@ -55,29 +59,29 @@ void give_up(struct side *side)
 
 void resume(struct side *side)
 {
-	side->holds = 0;
+	side->pause_after = 0;
 	rpc_stream_resume(side->stream);
 }
 
-static void look_for_end(struct side *side)
+static void finish_if_due(struct side *side)
 {
-	if (side->said == side->says &&
-	    (side->ends == WHEN_SAID || (side->ends == WHEN_HEARD && side->ended)))
+	if (side->sent == side->to_send &&
+	    (side->ends == WHEN_SENT || (side->ends == WHEN_RECEIVED && side->ended)))
 		finish(side);
 }
 
-void say(struct side *side)
+void send_all(struct side *side)
 {
-	unsigned most = side->answers ? side->heard + !is_server(side) : side->says;
+	unsigned most = side->answers ? side->received + !is_server(side) : side->to_send;
 
-	while (side->said < side->says && side->said < most) {
-		if (!say_one(side)) {
+	while (side->sent < side->to_send && side->sent < most) {
+		if (!send_one(side)) {
 			sem_post(&side->full);
 			return;
 		}
-		side->said++;
+		side->sent++;
 	}
-	look_for_end(side);
+	finish_if_due(side);
 }
 
 static struct side *of(struct rpc_stream *stream)
@@ -91,27 +95,27 @@ static void on_message(struct rpc_stream *stream, const void *message)
 	const EchoRequest *request = message;
 	const EchoResponse *response = message;
 
-	side->disorder |= side->heard != (is_server(side) ? request->count : response->count);
-	side->heard++;
-	if (side->heard == side->fails)
+	side->disorder |= side->received != (is_server(side) ? request->count : response->count);
+	side->received++;
+	if (side->received == side->fail_after)
 		give_up(side);
-	if (side->heard == side->holds) {
+	if (side->received == side->pause_after) {
 		rpc_stream_hold(stream);
-		sem_post(&side->held);
+		sem_post(&side->paused);
 	}
 	if (side->answers)
-		say(side);
+		send_all(side);
 }
 
 static void on_ended(struct rpc_stream *stream)
 {
 	of(stream)->ended = true;
-	look_for_end(of(stream));
+	finish_if_due(of(stream));
 }
 
 static void on_writable(struct rpc_stream *stream)
 {
-	say(of(stream));
+	send_all(of(stream));
 }
 
 static void on_closed(struct rpc_stream *stream, const struct error *outcome)
@@ -134,7 +138,7 @@ static void begin(struct side *side, struct rpc_stream *stream)
 {
 	side->stream = stream;
 	if (!side->answers || !is_server(side))
-		say(side);
+		send_all(side);
 	sem_post(&side->begun);
 }
 
@@ -154,7 +158,7 @@ static int script(struct rpc_stream *stream, struct error *err)
 
 RPC_SERVICE(service, zcsi__test__echo__descriptor, METHODS);
 
-/* Both ends */
+/* Both sides */
 
 static void start_server(void)
 {
@@ -268,7 +272,7 @@ int ends_stop(void **state)
 	return rmdir(own.folder);
 }
 
-/* A call */
+/* The call */
 
 static void prepare(struct side *side, const struct side *like, struct looper *looper)
 {
@@ -276,7 +280,7 @@ static void prepare(struct side *side, const struct side *like, struct looper *l
 	side->looper = looper;
 	sem_init(&side->begun, 0, 0);
 	sem_init(&side->full, 0, 0);
-	sem_init(&side->held, 0, 0);
+	sem_init(&side->paused, 0, 0);
 	sem_init(&side->closed, 0, 0);
 }
 
@@ -299,29 +303,29 @@ void call_end(enum error_code server, enum error_code client)
 {
 	wait_for(&ends.at_server.closed);
 	wait_for(&ends.at_client.closed);
-	/* a client that gives up at its deadline may be heard before the server's own has come */
+	/* the client's cancellation may arrive before the server's own deadline */
 	if (client != ERR_DEADLINE_EXCEEDED || ends.at_server.outcome.code != ERR_CANCELLED)
 		assert_int_equal(ends.at_server.outcome.code, server);
 	assert_int_equal(ends.at_client.outcome.code, client);
 	assert_false(ends.at_server.disorder || ends.at_client.disorder);
 }
 
-struct errand {
+struct side_call {
 	struct side *side;
 	void (*fn)(struct side *side);
 };
 
-static void run_errand(void *arg)
+static void run_side_call(void *arg)
 {
-	struct errand *errand = arg;
+	struct side_call *side_call = arg;
 
-	if (errand->side->stream)
-		errand->fn(errand->side);
+	if (side_call->side->stream)
+		side_call->fn(side_call->side);
 }
 
 void side_do(struct side *side, void (*fn)(struct side *side))
 {
-	struct errand errand = {side, fn};
+	struct side_call side_call = {side, fn};
 
-	looper_do(side->looper, run_errand, &errand);
+	looper_do(side->looper, run_side_call, &side_call);
 }

@@ -2,10 +2,8 @@
 #ifndef ZCSI_TEST_STREAM_ENDS_H
 #define ZCSI_TEST_STREAM_ENDS_H
 
-/*
- * Streaming calls with both ends in one process, each on a loop of its own. What either side of a
- * call does, a test says beforehand; what happens to it is written down.
- */
+/* Streaming calls with server and client in one process, each on a loop of its own. A test defines
+ * beforehand what each side does; the side records what happened. */
 
 #include "tests/cmocka.h"
 
@@ -18,27 +16,28 @@
 
 #define ECHO (&zcsi__test__echo__descriptor)
 
-enum ending { NEVER, WHEN_SAID, WHEN_HEARD }; /* all there is to say, or to hear as well */
+/* NEVER, after all own messages, or after the other side's end too */
+enum ending { NEVER, WHEN_SENT, WHEN_RECEIVED };
 
 struct side {
-	/* beforehand */
-	unsigned says;    /* messages, numbered from 0 */
-	size_t size;      /* of the text in each */
-	bool answers;     /* one for each that it hears, not all at once */
-	enum ending ends; /* when it finishes */
-	unsigned holds;   /* the stream, when it has heard so many; 0: never */
-	unsigned fails;   /* with its code, when it has heard so many */
+	/* set by the test */
+	unsigned to_send;     /* number of messages to send, numbered from 0 */
+	size_t size;          /* bytes of text in each message */
+	bool answers;         /* send one per received message, not all at once */
+	enum ending ends;     /* when the side finishes the stream */
+	unsigned pause_after; /* pause the stream after so many messages; 0: never */
+	unsigned fail_after;  /* fail with `code` after so many messages */
 	enum error_code code;
-	bool single; /* wants exactly one message */
+	bool single; /* the side expects exactly one message */
 
-	/* afterwards; the loop's until closed */
+	/* results; written by the loop until closed is posted */
 	struct looper *looper;
 	struct rpc_stream *stream;
-	unsigned said, heard;
-	bool disorder;        /* a message was not the next */
-	bool ended;           /* the other side has */
-	struct error outcome; /* of a stream that is closed */
-	sem_t begun, full, held, closed;
+	unsigned sent, received;
+	bool disorder;        /* a message was not the next one */
+	bool ended;           /* the other side has ended */
+	struct error outcome; /* valid once the stream is closed */
+	sem_t begun, full, paused, closed;
 };
 
 extern struct ends {
@@ -47,26 +46,28 @@ extern struct ends {
 	struct server *server;
 	struct client *client;
 	struct side at_server, at_client;
-	rpc_open_fn *script; /* what a call does at the server, if not what its side says */
+	rpc_open_fn *script; /* handler of the call; NULL: the server plays at_server */
 } ends;
 
-/* For cmocka. The limits may be changed before ends_restart. */
+/* Setup and teardown for cmocka. Limits may be changed before ends_restart(). */
 int ends_start(void **state);
 int ends_stop(void **state);
 void ends_restart(void);
-/* Tell the server to stop; wait until it has; or stop it without a word. */
+/* ends_begin_drain() asks the server to stop; ends_drain() also waits for it; ends_kill() stops it
+ * without notice. */
 void ends_begin_drain(void);
 void ends_drain(void);
 void ends_kill(void);
 
-/* Begin a call with two sides like these, and wait until both have heard that it is closed. */
+/* Begin a call with two sides like these. call_end() waits until both are closed and asserts their
+ * codes. */
 void call_begin(const struct side *server, const struct side *client, int64_t deadline);
 void call_end(enum error_code server, enum error_code client);
 
-/* fn(side) on its loop. */
+/* Run fn(side) on the loop of the side, unless its stream is closed. */
 void side_do(struct side *side, void (*fn)(struct side *side));
-/* For that. */
-void say(struct side *side);
+/* functions for side_do() */
+void send_all(struct side *side);
 void finish(struct side *side);
 void give_up(struct side *side);
 void resume(struct side *side);

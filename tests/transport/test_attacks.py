@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What a hostile peer may say, over and over or once. What it may hold is in another file."""
+"""Attacks by what a peer sends, repeatedly or once. Attacks by resources that a peer holds are in
+test_attacks_held.py."""
 import contextlib
 import itertools
 import os
@@ -13,12 +14,12 @@ from frames import (CALM, CANCEL, CONTINUATION, DATA, EMPTY, END_HEADERS, END_ST
                     integer, message, number, setting, streams)
 from harmless import harmless
 
-MOST = 32 << 20  # the kernel's buffers, and more
+MOST = 32 << 20  # more than the kernel's buffers
 EXHAUSTED, UNIMPLEMENTED = 8, 12
 
 
 def flood(peer, part):
-    """Send again and again, reading nothing, until the server hangs up."""
+    """Send the bytes repeatedly, without reading, until the server closes the connection."""
     piece = part * (1 + 60000 // len(part))
     sent = 0
     while peer.send(piece):
@@ -28,7 +29,8 @@ def flood(peer, part):
 
 
 def each(peer, make, n):
-    """Send make(stream) for n streams, reading now and then; False when the server hangs up."""
+    """Send make(stream) for n streams, with reads in between. Returns False if the server closes
+    the connection."""
     for at, stream in zip(range(n), streams()):
         if not peer.send(make(stream)):
             return False
@@ -77,7 +79,7 @@ def test_continuation_flood(attack, part):
 
 @pytest.mark.parametrize("n, taken", [(4, True), (5, False)])
 def test_continuations(attack, n, taken):
-    """A header block may come in five frames, none of which need be empty."""
+    """A header block may consist of five frames, and none may be empty."""
     coded = block(fields_of())
     attack.send(frame(HEADERS, 0, 1, coded[:10]))
     for at in range(10, 9 + n):
@@ -90,7 +92,8 @@ def test_continuations(attack, n, taken):
 
 @pytest.mark.parametrize("n, taken", [(99, True), (150, False)])
 def test_settings_at_once(attack, n, taken):
-    """Each is to be acknowledged, and none of that is read before the last is sent."""
+    """The server has to acknowledge each SETTINGS; the peer reads none of it before it has sent the
+    last."""
     attack.send(frame(SETTINGS) * n)
     assert attack.until(lambda: attack.acked == n + 1) == taken
 
@@ -106,7 +109,8 @@ def test_frame_flood(attack, part):
 
 
 def test_ping_flood_with_reading(attack):
-    """Every answer is read, so nothing queues up; too many are too many all the same."""
+    """The peer reads every PING ACK, so that nothing queues up; too many PINGs are refused
+    nevertheless."""
     sent = 0
     while attack.send(frame(PING, 0, 0, bytes(8)) * 10):
         sent += 10
@@ -122,7 +126,8 @@ def test_empty_data_flood(attack):
 
 
 def test_one_byte_data(attack):
-    """Wasteful, but a message all the same: it is taken, in as much memory as it has bytes."""
+    """A byte per DATA frame is wasteful but valid: the message is accepted, in memory of its own
+    size."""
     whole = message(b"\x0a\xfc\xd3\x03" + bytes(59900))
     attack.send(headers(1))
     for at in range(0, len(whole), 1000):
@@ -132,8 +137,8 @@ def test_one_byte_data(attack):
 
 
 def test_refused_streams_unread(controller):
-    """SETTINGS never acknowledged, so every stream past the hundredth is refused, and no
-    RST_STREAM is ever read."""
+    """The peer never acknowledges SETTINGS, so that every stream beyond the hundredth is refused,
+    and it reads no RST_STREAM."""
     with harmless(controller), Peer(controller.place) as peer:
         peer.acking = False
         stream = iter(streams())
@@ -144,7 +149,7 @@ def test_refused_streams_unread(controller):
 
 
 def test_answers_unread(controller):
-    """Each names the service that is not there, at length."""
+    """Each answer contains the long name of an unknown service."""
     with harmless(controller), Peer(controller.place) as peer:
         stream = iter(streams())
         sent = 0
@@ -155,7 +160,8 @@ def test_answers_unread(controller):
 
 
 def hpack_bomb(stream, refer):
-    """A field of 4000 bytes enters the table once, then one byte a time means it again."""
+    """Returns a header block whose first field of 4000 bytes enters the table, and is then repeated
+    by one byte each."""
     first = b"\x40\1x" + integer(3900, 7) + b"v" * 3900 if not refer else b""
     return frame(HEADERS, END_HEADERS, stream, first + block(fields_of()) +
                  b"\xbe" * (16000 - len(first) - 200))
@@ -189,7 +195,7 @@ def test_huge_header_table(attack):
 
 
 def test_zero_window(attack):
-    """A hundred answers that it does not let us send."""
+    """A hundred answers wait for a window that is zero."""
     attack.send(frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 0)))
     attack.send(b"".join(call(stream) for stream, _ in zip(streams(), range(100))))
     attack.send(frame(PING, 0, 0, bytes(8)))
@@ -198,7 +204,7 @@ def test_zero_window(attack):
 
 
 def test_window_of_one_byte(attack):
-    """A hundred answers, each of them a byte at a time."""
+    """A hundred answers are sent one byte at a time."""
     attack.send(frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 1)))
     ours = range(1, 200, 2)
     attack.send(b"".join(call(stream) for stream in ours))
@@ -210,7 +216,8 @@ def test_window_of_one_byte(attack):
 
 
 def test_window_shuffling(attack):
-    """INITIAL_WINDOW_SIZE to and fro with open streams: each change visits all of them."""
+    """INITIAL_WINDOW_SIZE changes to and fro while streams are open; each change affects all of
+    them."""
     attack.send(b"".join(headers(stream) for stream, _ in zip(streams(), range(100))))
     change = frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 1)) + \
         frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 100000))
@@ -218,7 +225,7 @@ def test_window_shuffling(attack):
 
 
 def name_field(size):
-    """Its length in groups of seven bits, the last without a bit that says that more come."""
+    """Returns a field whose length is encoded in four groups of seven bits."""
     length = [size >> bits & 127 | 128 * (bits < 21) for bits in range(0, 28, 7)]
     return b"\x0a" + bytes(length) + b"n" * size
 
@@ -226,8 +233,8 @@ def name_field(size):
 @pytest.mark.parametrize("count, name", [(2097000, 100), (131000, 0), (200000, 3700000)],
                          ids=["both", "by size", "in all"])
 def test_protobuf_amplification(attack, count, name):
-    """Empty submessages of two bytes become structs, of which 2097000 are 200 MB. Too much for any
-    message is 16 MB, too much for one of 262 KB is 3."""
+    """Empty submessages of two bytes become structs; 2097000 of them need 200 MB. The limits are 16
+    MB for any message, and 3 MB for one of 262 KB."""
     attack.send(headers(1, fields_of(path="/csi.v1.Controller/CreateVolume")))
     attack.upload(message(b"\x1a\0" * count + name_field(name)))
     assert attack.answer().code == EXHAUSTED
@@ -235,7 +242,7 @@ def test_protobuf_amplification(attack, count, name):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_noise(controller, seed):
-    """Bytes from nowhere, and good frames with some bytes changed."""
+    """Random bytes, and valid frames with some bytes changed."""
     random = Random(seed)
     with harmless(controller):
         for _ in range(150):
@@ -250,7 +257,8 @@ def test_noise(controller, seed):
 
 
 def test_log_flood(tmp_path, place):
-    """A call that fails is a line of log, a thousand times in ten seconds; one more says so."""
+    """A failed call is logged, but at most a thousand in ten seconds; one more line counts the
+    rest."""
     controller = Controller(tmp_path, place=place(tmp_path), log_level="info")
     with harmless(controller), contextlib.ExitStack() as stack:
         for _ in range(5):

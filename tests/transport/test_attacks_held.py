@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What a hostile peer may hold: connections, streams, half of something, answers that it does not
-take."""
+"""Attacks by resources that a peer holds: connections, streams, incomplete requests, and answers
+that it does not read."""
 import contextlib
 import resource
 
@@ -16,7 +16,7 @@ REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
 
 
 def test_slow_loris(controller):
-    """Thirty connections with a hundred half requests each: 2 KB a piece."""
+    """Thirty connections have a hundred incomplete requests of 2 KB each."""
     with harmless(controller), contextlib.ExitStack() as stack:
         rss = controller.rss()
         peers = [stack.enter_context(Peer(controller.place)) for _ in range(30)]
@@ -30,14 +30,15 @@ def test_slow_loris(controller):
 
 
 def test_connections_that_never_begin(controller):
-    """A hundred that stop within the TLS handshake, or within HTTP/2's preface."""
+    """A hundred peers stop within the TLS handshake, or within the preface of HTTP/2."""
     with harmless(controller), contextlib.ExitStack() as stack:
         for _ in range(100):
             stack.enter_context(controller.place.reach()).sendall(controller.place.begun)
 
 
-def test_strangers_push_nobody_out(controller):
-    """More connections than there is room for, none of which begins."""
+def test_handshakes_evict_no_client(controller):
+    """More peers connect than the limit allows, and none sends its preface. They only evict each
+    other."""
     with Peer(controller.place) as early, contextlib.ExitStack() as stack:
         assert early.ask().code == 0
         for _ in range(300):
@@ -51,7 +52,7 @@ def test_strangers_push_nobody_out(controller):
     ("/grpc.health.v1.Health/Watch", EMPTY, END_STREAM), (REFLECTION, message(b"\x3a\0"), 0)],
     ids=["health", "reflection"])
 def test_streams_held_open(controller, path, question, flags):
-    """A thousand, all answered and none ever ended."""
+    """A thousand streams are all answered, and none is ended."""
     with harmless(controller), contextlib.ExitStack() as stack:
         for _ in range(10):
             peer = stack.enter_context(Peer(controller.place))
@@ -65,7 +66,7 @@ def test_streams_held_open(controller, path, question, flags):
 
 
 def test_declared_but_not_sent(controller):
-    """A thousand messages that say they have 4 MiB and never come."""
+    """A thousand messages declare a length of 4 MiB, and are never sent."""
     with harmless(controller), contextlib.ExitStack() as stack:
         for _ in range(10):
             peer = stack.enter_context(Peer(controller.place))
@@ -77,7 +78,8 @@ def test_declared_but_not_sent(controller):
 
 
 def test_half_requests_are_bounded_together(controller):
-    """Twenty times 1.5 MB of requests that say they have 4 MiB: beyond 16 MiB they are refused."""
+    """Twenty requests send 1.5 MB each of a declared 4 MiB; beyond 16 MiB in total they are
+    refused."""
     with harmless(controller), contextlib.ExitStack() as stack:
         part = frame(DATA, 0, 1, bytes(15000)) * 4
         peers = [stack.enter_context(Peer(controller.place)) for _ in range(20)]
@@ -92,7 +94,8 @@ def test_half_requests_are_bounded_together(controller):
 
 
 def test_abandoned_calls(attack):
-    """A hundred that nobody waits for any more: as long as they run there is no room for others."""
+    """A hundred calls whose client has cancelled them still count against the limit while they
+    run."""
     fields = fields_of("/csi.v1.Controller/CreateVolume")
     mount = b"\x1a\x06\x12\0\x1a\x02\x08\x01"
     attack.send(b"".join(call(stream, fields, message(b"\x0a\x03v%02d" % n + mount)) +
@@ -104,7 +107,8 @@ def test_abandoned_calls(attack):
 
 
 def test_large_answers_unread(controller):
-    """Each answer is a thousand times its question, the windows are wide, and nobody reads."""
+    """Each answer is a thousand times as large as its request, the windows are wide, and the peer
+    does not read."""
     with harmless(controller), Peer(controller.place) as peer:
         assert peer.until(lambda: peer.settings)
         rss = controller.rss()
@@ -119,7 +123,8 @@ def test_large_answers_unread(controller):
 
 
 def test_many_connections(controller):
-    """There are 256; the oldest that asks for nothing makes room, one with a call stays."""
+    """The limit is 256 connections: the oldest one without a call is closed for a new one, but one
+    with a call is kept."""
     controller.probe()
     fds, threads, rss = controller.fds(), controller.threads(), controller.rss()
     with Peer(controller.place) as busy, contextlib.ExitStack() as stack:
@@ -140,7 +145,8 @@ def test_many_connections(controller):
 
 
 def test_no_descriptor_left(own_controller):
-    """Who is connected is served; who comes is, when there are descriptors again."""
+    """Without a free descriptor, existing connections are served; new ones are served once there
+    are descriptors again."""
     own_controller.probe()
     with Peer(own_controller.place) as early, contextlib.ExitStack() as stack:
         assert early.ask().code == 0
@@ -158,14 +164,15 @@ def test_no_descriptor_left(own_controller):
 
 
 def test_peers_that_vanish_are_found(tmp_path, certificates):
-    """The kernel asks whether a silent one is still there, after half a minute."""
+    """The kernel starts keepalive probes after half a minute of silence."""
     controller = Controller(tmp_path, place=Tls(tmp_path, certificates))
     with Peer(controller.place) as peer:
         assert peer.ask().code == 0
         ends = controller.place.port, peer.socket.getsockname()[1]
 
         def timer():
-            """What for, as proc_pid_net(5) has it, and in how many hundredths of a second."""
+            """Returns the kind of the timer as in proc_pid_net(5), and its remaining hundredths of
+            a second."""
             for line in open("/proc/net/tcp"):
                 fields = line.split()
                 if [int(field[-4:], 16) for field in fields[1:3] if ":" in field] == list(ends):

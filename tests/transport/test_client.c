@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What a call's caller is told, whatever the server says. Each server is a few bytes on the call's
- * connection.
+ * The outcome of a call for its caller, for many replies of a server. Each server sends a few fixed
+ * bytes on the connection of the call.
  */
 #include "tests/transport/scripted_server.c" /* NOLINT(bugprone-suspicious-include) */
 
-#define REPLIES(after, ...)      SCRIPT(after, SAY(0, SETTINGS), SAY(1, __VA_ARGS__))
-#define SAID(m, value)           GRPC_STATUS(m, value) FIELD("\x0c", "grpc-message", "\6", "status")
-#define SPEAKS_FIRST(after, ...) SCRIPT(after, SAY(0, __VA_ARGS__))
+#define REPLIES(after, ...) SCRIPT(after, SAY(0, SETTINGS), SAY(1, __VA_ARGS__))
+#define SAID(m, value)      GRPC_STATUS(m, value) FIELD("\x0c", "grpc-message", "\6", "status")
+#define AT_ONCE(after, ...) SCRIPT(after, SAY(0, __VA_ARGS__))
 
 static const struct {
 	const char *name;
@@ -91,23 +91,22 @@ static const struct {
 	{"leaves after the head", REPLIES(LEAVE, HEAD("\1", OPEN) STATUS_200), ERR_UNAVAILABLE},
 	{"leaves in a frame", REPLIES(LEAVE, HEAD("\x10", END) STATUS_200 "\0"), ERR_UNAVAILABLE},
 	{"garbage", REPLIES(STAY, "\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8\xf7\xf6"), ERR_INTERNAL},
-	{"says nothing", REPLIES(STAY, ""), ERR_DEADLINE_EXCEEDED},
-	{"says nothing after the head", REPLIES(STAY, HEAD("\1", OPEN) STATUS_200),
+	{"does not answer", REPLIES(STAY, ""), ERR_DEADLINE_EXCEEDED},
+	{"does not answer after the head", REPLIES(STAY, HEAD("\1", OPEN) STATUS_200),
 	 ERR_DEADLINE_EXCEEDED},
 	{"half a frame", REPLIES(STAY, HEAD("\x10", END) STATUS_200), ERR_DEADLINE_EXCEEDED},
-	{"reads nothing", REPLIES(STAY_DEAF, ""), ERR_DEADLINE_EXCEEDED},
-	/* the call never leaves */
-	{"leaves at once", SPEAKS_FIRST(LEAVE, ""), ERR_UNAVAILABLE},
-	{"no SETTINGS", SPEAKS_FIRST(STAY, ""), ERR_UNAVAILABLE},
-	{"half of SETTINGS", SPEAKS_FIRST(STAY, "\0\0\0\4"), ERR_UNAVAILABLE},
-	{"goaway at once", SPEAKS_FIRST(STAY, SETTINGS GOAWAY("\0", "\0")), ERR_UNAVAILABLE},
-	{"garbage at once", SPEAKS_FIRST(STAY, "\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8\xf7"),
-	 ERR_UNAVAILABLE},
-	{"HTTP/1.1", SPEAKS_FIRST(STAY, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
+	{"reads nothing", REPLIES(STAY_UNREAD, ""), ERR_DEADLINE_EXCEEDED},
+	/* The call is never sent in the following cases. */
+	{"leaves at once", AT_ONCE(LEAVE, ""), ERR_UNAVAILABLE},
+	{"no SETTINGS", AT_ONCE(STAY, ""), ERR_UNAVAILABLE},
+	{"half of SETTINGS", AT_ONCE(STAY, "\0\0\0\4"), ERR_UNAVAILABLE},
+	{"goaway at once", AT_ONCE(STAY, SETTINGS GOAWAY("\0", "\0")), ERR_UNAVAILABLE},
+	{"garbage at once", AT_ONCE(STAY, "\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8\xf7"), ERR_UNAVAILABLE},
+	{"HTTP/1.1", AT_ONCE(STAY, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
 	 ERR_UNAVAILABLE},
 };
 
-static void outcome_is_told(void **state)
+static void every_reply_has_its_outcome(void **state)
 {
 	(void)state;
 	struct error err;
@@ -126,12 +125,13 @@ static void outcome_is_told(void **state)
 	}
 }
 
-/* A server overdoes it; the calls of such a connection are given up. */
+/* If a server sends too much, the client closes the connection and its calls fail. */
 static void flood_ends_the_connection(void **state)
 {
 	(void)state;
 	static const char ping[] = FRAME("\x8", "\6", "\0", "\0") "abcdefgh";
-	static const unsigned limits[] = {1000, 50}; /* nghttp2's own before ours, and after */
+	/* nghttp2 closes before the limit of the client is reached, and after */
+	static const unsigned limits[] = {1000, 50};
 	static char flood[1 + 200 * (sizeof(ping) - 1)];
 	struct error err;
 
@@ -146,7 +146,8 @@ static void flood_ends_the_connection(void **state)
 	}
 }
 
-/* The dynamic table's entry, 4030 bytes by RFC 9113's count, five times in one byte each. */
+/* The header list has an entry of the dynamic table, 4030 bytes as RFC 9113 counts, five times, in
+ * one byte each. */
 static void huge_head_is_refused(void **state)
 {
 	(void)state;
@@ -177,7 +178,7 @@ static void await_over(void *block)
 	wait_for(&((struct block *)block)->over);
 }
 
-/* The loop stands still from when it comes to this until the block is over. */
+/* Block the loop from the moment it runs this task until the block is over. */
 static void post_block(struct block *block)
 {
 	*block =
@@ -187,7 +188,8 @@ static void post_block(struct block *block)
 	loop_post(ends.looper.loop, &block->task.task);
 }
 
-/* Sent, then the loop looks again when the server's CANCELLED has come and the deadline as well. */
+/* A call is sent, then the loop is blocked until both the server's CANCELLED and the deadline have
+ * come. */
 static void assert_late_cancel_is_deadline(void)
 {
 	static struct block before, after;
@@ -227,8 +229,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scripted_start, scripted_stop)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(outcome_is_told), TEST(flood_ends_the_connection),
-		TEST(huge_head_is_refused),        TEST(late_reset_is_deadline),
+		cmocka_unit_test(every_reply_has_its_outcome),
+		TEST(flood_ends_the_connection),
+		TEST(huge_head_is_refused),
+		TEST(late_reset_is_deadline),
 		TEST(late_status_is_deadline),
 	};
 

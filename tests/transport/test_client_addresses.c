@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A name with two addresses: nobody is at the first one, or somebody who does not answer, and the
- * server is at the second. The resolver is ours.
+ * A host name with two addresses, from a fake resolver. The first address refuses connections or
+ * does not answer; the server is at the second one.
  */
-#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see there */
+#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -19,14 +19,14 @@
 static struct end server, client;
 static atomic_uint n_pauses;
 
-/* Wrapped */
+/* Wrapped functions of the C library */
 
 #define REAL(function) ((__typeof__(&(function)))(uintptr_t)dlsym(RTLD_NEXT, #function))
 
 int getaddrinfo(const char *name, const char *port, const struct addrinfo *hints,
 		struct addrinfo **ret)
 {
-	/* DNS may take seconds */
+	/* a DNS query may take seconds, so it must not run on the loop */
 	if (pthread_equal(pthread_self(), client.looper.thread))
 		abort();
 	if (!name || strcmp(name, NAME) != 0)
@@ -35,7 +35,7 @@ int getaddrinfo(const char *name, const char *port, const struct addrinfo *hints
 	return result ? result : REAL(getaddrinfo)(SECOND, port, hints, &(*ret)->ai_next);
 }
 
-/* The jitter of a pause. */
+/* The client calls this function for the jitter of a pause. */
 uint32_t arc4random_uniform(uint32_t bound)
 {
 	n_pauses++;
@@ -81,7 +81,8 @@ static void next_address_is_tried_at_once(void **state)
 	assert_answered();
 }
 
-/* A socket with a full queue: TCP drops what comes, as if nothing had. */
+/* A listening socket whose queue is full: TCP drops further SYNs, so that the address does not
+ * answer. */
 struct hole {
 	int listener, full[8];
 	unsigned n;
@@ -114,7 +115,7 @@ static void hole_fill_in(struct hole *hole)
 	close(hole->listener);
 }
 
-/* How many sockets have been asked to reach the hole, and are still trying? */
+/* Returns the number of sockets that are still trying to connect to the hole. */
 static unsigned n_trying(void)
 {
 	char line[256], port[24];
@@ -128,8 +129,9 @@ static unsigned n_trying(void)
 	return n;
 }
 
-/* The kernel would give it up in the end. And what is too late is dropped. */
-static void silent_address_holds_nobody_up(void **state)
+/* Without a second attempt in parallel, the call would wait until the kernel gives up the first
+ * one. The late attempt is closed. */
+static void silent_address_does_not_delay_the_call(void **state)
 {
 	struct hole hole;
 
@@ -149,7 +151,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	const struct CMUnitTest tests[] = {
 		TEST(next_address_is_tried_at_once),
-		TEST(silent_address_holds_nobody_up),
+		TEST(silent_address_does_not_delay_the_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

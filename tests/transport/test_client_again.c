@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * What the client does a second time: connect, and begin a call; and what it does not. Each script
- * is one connection of the server.
+ * Retries of the client: when it connects again and when it repeats a call, and when it does not.
+ * Each script is one connection of the server.
  */
 #include "tests/transport/scripted_server.c" /* NOLINT(bugprone-suspicious-include) */
 
@@ -17,7 +17,8 @@ static void assert_answered(struct client_call *call)
 	assert_int_equal(err.code, ERR_OK);
 }
 
-/* It is sent, and not answered in time: one that waits for a connection until then was not sent. */
+/* Assert that a call is sent and exceeds its deadline of `ms`. A call that waits for a connection
+ * until then was not sent; it is repeated with twice the time. */
 static void assert_timed_out(int64_t ms)
 {
 	struct error err;
@@ -44,7 +45,7 @@ static void refused_call_is_repeated(void **state)
 	assert_asked(2, 1);
 }
 
-static void refused_call_is_repeated_thrice(void **state)
+static void refused_call_is_repeated_three_times_at_most(void **state)
 {
 	(void)state;
 	struct error err;
@@ -56,8 +57,9 @@ static void refused_call_is_repeated_thrice(void **state)
 	assert_asked(4, 1);
 }
 
-/* It began to answer: what it says now is not to be believed. */
-static void refused_answer_is_not_repeated(void **state)
+/* The server began to answer before it refused the stream, so the call may have been carried
+ * out. */
+static void call_refused_after_its_head_is_not_repeated(void **state)
 {
 	(void)state;
 	struct error err;
@@ -76,7 +78,7 @@ static void call_after_goaway_is_repeated(void **state)
 	await_count(&ends.n_hung_up, 1);
 }
 
-static void goaway_of_every_connection_is_told(void **state)
+static void goaway_of_every_connection_fails_the_call(void **state)
 {
 	(void)state;
 	struct error err;
@@ -86,8 +88,9 @@ static void goaway_of_every_connection_is_told(void **state)
 	assert_asked(4, 4);
 }
 
-/* One goes on where it is, one above the last stream goes elsewhere. */
-static void goaway_parts_calls(void **state)
+/* After GOAWAY a call up to the last stream id stays on the connection; a later one is repeated on
+ * another connection. */
+static void goaway_moves_only_later_calls(void **state)
 {
 	(void)state;
 	PLAY(SCRIPT(STAY, HELLO, SAY(2, GOAWAY("\1", "\0") ANSWER)), ONE_ANSWER);
@@ -97,7 +100,7 @@ static void goaway_parts_calls(void **state)
 	assert_asked(3, 2);
 }
 
-static void old_connection_ends_its_calls(void **state)
+static void old_connection_finishes_its_calls(void **state)
 {
 	(void)state;
 	PLAY(SCRIPT(STAY, HELLO, SAY(1, GOAWAY("\1", "\0")), SAY_AFTER_ALL(2, ANSWER)), ONE_ANSWER);
@@ -108,8 +111,8 @@ static void old_connection_ends_its_calls(void **state)
 	assert_asked(2, 2);
 }
 
-/* The second call waits inside HTTP/2 for the first one's place. */
-static void calls_take_turns(void **state)
+/* The second call waits inside nghttp2 until the stream of the first one is closed. */
+static void calls_wait_for_a_free_stream(void **state)
 {
 	(void)state;
 	PLAY(SCRIPT(STAY, SAY(0, MAX_STREAMS("\1")), SAY(1, ANSWER), SAY(2, ANSWER_ON("\3"))));
@@ -154,7 +157,7 @@ static void lost_connection_is_made_again(void **state)
 	assert_asked(5, 5);
 }
 
-/* A server that drops everyone is not asked again with every call. */
+/* If a server drops every connection, the client does not connect again for each call. */
 static void attempts_are_spaced(void **state)
 {
 	(void)state;
@@ -167,11 +170,12 @@ static void attempts_are_spaced(void **state)
 		assert_true(now_ms() < end);
 		assert_int_equal(ask(5000, &err), ERR_UNAVAILABLE);
 	}
-	/* after 100 ms, a fifth less at most, and after 100 each when all is hopeless */
+	/* the first pause is 100 ms, or at most a fifth less; then 100 ms for each further
+	 * attempt */
 	assert_true(now_ms() - start >= 280);
 }
 
-/* If they went on from 20 and 32 ms, the last would come after minutes. */
+/* If the pauses grew beyond 32 ms, the last attempt would come after minutes. */
 static void pauses_stop_growing(void **state)
 {
 	(void)state;
@@ -193,7 +197,7 @@ static void connection_that_takes_no_calls_is_a_failure(void **state)
 	assert_in_range(ends.n_connections, 2, 10);
 }
 
-static void nobody_there_is_said_soon_then_at_once(void **state)
+static void missing_server_fails_soon_then_at_once(void **state)
 {
 	(void)state;
 	struct error err;
@@ -209,8 +213,8 @@ static void nobody_there_is_said_soon_then_at_once(void **state)
 	assert_true(now_ms() - start < n * ends.limits.wait_ms);
 }
 
-/* A pause that would outlast us ends for a call, but not before the shortest one would have. */
-static void call_finds_a_server_that_is_back(void **state)
+/* A call ends a long pause, but not before the shortest pause would have ended. */
+static void call_ends_a_long_pause(void **state)
 {
 	(void)state;
 	char aside[sizeof(ends.path) + 1];
@@ -260,13 +264,13 @@ static void every_call_has_a_deadline(void **state)
 			 ERR_DEADLINE_EXCEEDED);
 }
 
-/* The kernel takes what we send, but nobody answers, not even a PING. */
-static void deaf_peer_is_given_up(void **state)
+/* The kernel accepts what is sent to the peer, but the peer answers nothing, not even a PING. */
+static void peer_without_a_ping_ack_is_closed(void **state)
 {
 	(void)state;
 	struct error err;
 
-	PLAY(SCRIPT(STAY_DEAF, HELLO), ONE_ANSWER);
+	PLAY(SCRIPT(STAY_UNREAD, HELLO), ONE_ANSWER);
 	struct client_call *patient = begin(PATIENCE * 1000);
 	assert_timed_out(100);
 	assert_int_equal(finish(patient, &err), ERR_UNAVAILABLE);
@@ -275,7 +279,7 @@ static void deaf_peer_is_given_up(void **state)
 	assert_int_equal(ends.n_connections, 2);
 }
 
-/* The second call waits for longer than a PING may take. */
+/* The second call waits for longer than the timeout of a PING. */
 static void slow_peer_is_kept(void **state)
 {
 	(void)state;
@@ -288,8 +292,8 @@ static void slow_peer_is_kept(void **state)
 	assert_asked(3, 1);
 }
 
-/* What it said since the call began is sign enough of life. */
-static void talking_peer_is_not_pinged(void **state)
+/* Data that the peer sent since the call began shows that it is alive. */
+static void sending_peer_is_not_pinged(void **state)
 {
 	(void)state;
 	PLAY(SCRIPT(STAY, HELLO, SAY(1, HEAD("\1", OPEN) STATUS_200), SAY(2, ANSWER_ON("\3"))));
@@ -303,26 +307,26 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scripted_start, scripted_stop)
 	const struct CMUnitTest tests[] = {
 		TEST(refused_call_is_repeated),
-		TEST(refused_call_is_repeated_thrice),
-		TEST(refused_answer_is_not_repeated),
+		TEST(refused_call_is_repeated_three_times_at_most),
+		TEST(call_refused_after_its_head_is_not_repeated),
 		TEST(call_after_goaway_is_repeated),
-		TEST(goaway_of_every_connection_is_told),
-		TEST(goaway_parts_calls),
-		TEST(old_connection_ends_its_calls),
-		TEST(calls_take_turns),
+		TEST(goaway_of_every_connection_fails_the_call),
+		TEST(goaway_moves_only_later_calls),
+		TEST(old_connection_finishes_its_calls),
+		TEST(calls_wait_for_a_free_stream),
 		TEST(call_that_was_not_sent_is_repeated),
 		TEST(repeated_call_keeps_its_deadline),
 		TEST(lost_connection_is_made_again),
 		TEST(attempts_are_spaced),
 		TEST(pauses_stop_growing),
 		TEST(connection_that_takes_no_calls_is_a_failure),
-		TEST(nobody_there_is_said_soon_then_at_once),
-		TEST(call_finds_a_server_that_is_back),
+		TEST(missing_server_fails_soon_then_at_once),
+		TEST(call_ends_a_long_pause),
 		TEST(deadline_ends_the_wait),
 		TEST(every_call_has_a_deadline),
-		TEST(deaf_peer_is_given_up),
+		TEST(peer_without_a_ping_ack_is_closed),
 		TEST(slow_peer_is_kept),
-		TEST(talking_peer_is_not_pinged),
+		TEST(sending_peer_is_not_pinged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A server that means harm: it says too much, too often or nothing at all. The client leaves it, in
- * good time and without having kept what it was told.
+ * A malicious server: it sends too much, too often, or nothing. The client closes the connection in
+ * time, and does not keep what it received.
  */
 #include "tests/transport/scripted_server.c" /* NOLINT(bugprone-suspicious-include) */
 
@@ -42,7 +42,7 @@ static const struct {
 	 FLOODS_AFTER(HEAD("\1", OPEN) STATUS_200, DATA("\5", "\0") EMPTY)},
 };
 
-static void flooded_client_leaves(void **state)
+static void flooded_client_closes_the_connection(void **state)
 {
 	(void)state;
 	struct error err;
@@ -64,7 +64,7 @@ static void flooded_client_leaves(void **state)
 	}
 }
 
-/* Answers that make us reset them: so many, then the connection is given up. */
+/* Malformed answers that the client resets: after a number of them it closes the connection. */
 static void provoked_resets_are_bounded(void **state)
 {
 	(void)state;
@@ -82,14 +82,14 @@ static void provoked_resets_are_bounded(void **state)
 	assert_int_equal(ends.n_connections, 2);
 }
 
-/* It accepts, and that is all. */
-static void silent_server_is_left(void **state)
+/* The server accepts the connection, and sends nothing. */
+static void silent_server_times_out(void **state)
 {
 	(void)state;
 	struct error err;
 
 	ends.limits.handshake_ms = ends.limits.connect_ms = 20;
-	PLAY(SCRIPT(STAY_DEAF, SAY(0, "")));
+	PLAY(SCRIPT(STAY_UNREAD, SAY(0, "")));
 	assert_int_equal(ask(PATIENCE * 1000, &err), ERR_UNAVAILABLE);
 	await_count(&ends.n_hung_up, 1);
 	assert_non_null(strstr(err.text, "in time"));
@@ -106,7 +106,8 @@ static void settings_must_be_acknowledged(void **state)
 	assert_non_null(strstr(err.text, "not acknowledged in time"));
 }
 
-/* Fifty bytes that become a field that nobody knows. */
+/* The message is 32 bytes long and decodes to many unknown fields, which take more memory than the
+ * limit. */
 static void answer_is_bounded_in_memory(void **state)
 {
 	(void)state;
@@ -127,9 +128,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scripted_start, scripted_stop)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flooded_client_leaves),
+		cmocka_unit_test(flooded_client_closes_the_connection),
 		TEST(provoked_resets_are_bounded),
-		TEST(silent_server_is_left),
+		TEST(silent_server_times_out),
 		TEST(settings_must_be_acknowledged),
 		TEST(answer_is_bounded_in_memory),
 	};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Sixteen callers and a server that comes and goes: only what was under way when it was killed may
- * fail. And the last stream id, which takes too long to reach: a library's function is wrapped.
+ * Sixteen callers and a server that is restarted: only calls in flight while it was killed may
+ * fail. Further: the last stream id of a connection, which a wrapped function of nghttp2 sets,
+ * since reaching it would take too long.
  */
 #include "tests/cmocka.h"
 
@@ -24,7 +25,7 @@
 
 #define N_CALLERS  16
 #define N_RESTARTS 10
-#define N_ANSWERS  20 /* that each caller waits for between two restarts */
+#define N_ANSWERS  20 /* answers that each caller waits for between two restarts */
 #define DOWN_MS    50
 
 static struct {
@@ -33,7 +34,7 @@ static struct {
 	struct server *server;
 	struct client *client;
 	char folder[32], endpoint[64];
-	atomic_uint kills; /* odd while one is being done */
+	atomic_uint kills; /* odd while the server is being killed */
 	atomic_bool over;
 	unsigned n_lost[N_CALLERS];
 	atomic_uint n_answered[N_CALLERS];
@@ -41,7 +42,7 @@ static struct {
 	atomic_uint n_sessions;
 } ends;
 
-/* Wrapped */
+/* Wrapped functions */
 
 #define REAL(function) ((__typeof__(&(function)))(uintptr_t)dlsym(RTLD_NEXT, #function))
 
@@ -56,7 +57,7 @@ int nghttp2_session_client_new3(nghttp2_session **ret, const nghttp2_session_cal
 	return result;
 }
 
-/* Both ends */
+/* Server and client */
 
 static void start_server(void)
 {
@@ -109,7 +110,7 @@ static int start_unix(void **state)
 	return start_ends();
 }
 
-/* A port that nobody has. */
+/* Returns a TCP port that is not in use. */
 static int free_port(void)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
@@ -168,8 +169,8 @@ static void *call_until_over(void *arg)
 			ends.n_answered[i]++;
 			continue;
 		}
-		bool under_way = before % 2 == 1 || ends.kills != before;
-		if (err.code == ERR_UNAVAILABLE && under_way &&
+		bool in_flight = before % 2 == 1 || ends.kills != before;
+		if (err.code == ERR_UNAVAILABLE && in_flight &&
 		    strstr(err.text, "may have been carried out")) {
 			ends.n_lost[i]++;
 			continue;
@@ -192,7 +193,7 @@ static void drain_server(void)
 	stop_server(drain);
 }
 
-/* N_ANSWERS more of each caller. */
+/* Wait until each caller got N_ANSWERS more answers. */
 static void wait_for_answers(void)
 {
 	int64_t end = now_ms() + PATIENCE * 1000;
@@ -230,13 +231,13 @@ static void restart_under_calls(void (*stop)(void))
 	assert_true(n_lost <= ends.kills / 2 * N_CALLERS);
 }
 
-static void kills_lose_only_what_is_under_way(void **state)
+static void kills_lose_only_calls_in_flight(void **state)
 {
 	(void)state;
 	restart_under_calls(kill_server);
 }
 
-static void stops_lose_nothing(void **state)
+static void drains_lose_no_call(void **state)
 {
 	(void)state;
 	restart_under_calls(drain_server);
@@ -256,7 +257,7 @@ static unsigned n_fds(void)
 	return n;
 }
 
-/* Two streams and a connection has no more ids. */
+/* A connection starts so near the last stream id that it has ids for two streams only. */
 static void connection_without_ids_is_replaced(void **state)
 {
 	(void)state;
@@ -268,7 +269,7 @@ static void connection_without_ids_is_replaced(void **state)
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(ask(&err), ERR_OK);
 	assert_int_equal(ends.n_sessions, 5);
-	/* the one there is has two ends, both here */
+	/* the current connection has two descriptors, both in this process */
 	while (n_fds() > before + 2) {
 		assert_true(now_ms() < end);
 		usleep(1000);
@@ -280,9 +281,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define UNIX(name) cmocka_unit_test_setup_teardown(name, start_unix, stop_ends)
 #define TCP(name)  {#name " (tcp)", name, start_tcp, stop_ends, NULL}
-		UNIX(kills_lose_only_what_is_under_way),
-		UNIX(stops_lose_nothing),
-		TCP(stops_lose_nothing),
+		UNIX(kills_lose_only_calls_in_flight),
+		UNIX(drains_lose_no_call),
+		TCP(drains_lose_no_call),
 		UNIX(connection_without_ids_is_replaced),
 	};
 

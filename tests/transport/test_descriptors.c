@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* The files that server reflection hands out: which one has what, and that it comes whole. */
+/*
+ * The files that server reflection returns: which file has a symbol, and which files are imported.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -10,7 +12,7 @@
 
 static struct error err;
 
-/* The name of a file among those found. */
+/* Returns the name of file i of the result. */
 static const char *name_of(const struct descriptor_files *files, size_t i)
 {
 	const Google__Protobuf__FileDescriptorProto *file =
@@ -23,7 +25,7 @@ static const char *name_of(const struct descriptor_files *files, size_t i)
 	return name;
 }
 
-static void each_kind_of_symbol(void **state)
+static void each_kind_of_symbol_is_found(void **state)
 {
 	static const struct {
 		const char *symbol, *file;
@@ -52,7 +54,7 @@ static void each_kind_of_symbol(void **state)
 	}
 }
 
-static void what_is_not_there(void **state)
+static void unknown_names_are_not_found(void **state)
 {
 	static const char *const symbols[] = {"",
 					      ".",
@@ -95,8 +97,10 @@ static void a_file_comes_with_its_imports(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_kind_of_symbol, arena_setup, arena_teardown),
-		cmocka_unit_test_setup_teardown(what_is_not_there, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(each_kind_of_symbol_is_found, arena_setup,
+						arena_teardown),
+		cmocka_unit_test_setup_teardown(unknown_names_are_not_found, arena_setup,
+						arena_teardown),
 		cmocka_unit_test_setup_teardown(a_file_comes_with_its_imports, arena_setup,
 						arena_teardown),
 	};

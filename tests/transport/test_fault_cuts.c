@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Somebody between client and server does something to their connection, after each of its frames
- * (with TLS, of its records) in turn: hangs up on one or both, resets a stream, talks nonsense,
- * falls silent. Whatever it is and whenever, each call ends, with an answer or an error that says
- * something; the server serves the next one; and nobody keeps a descriptor.
+ * A relay between client and server causes a fault after each frame in turn (with TLS, after each
+ * record): it closes one or both connections, resets a stream, sends garbage, or stops forwarding.
+ * After each fault every call ends, with an answer or with an error that has a text; the server
+ * serves the next call; and no descriptor leaks.
  */
-#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see there */
+#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 
 #include <dirent.h>
 #include <sched.h>
@@ -14,26 +14,26 @@
 #include "tests/transport/all_kinds.h"
 #include "tests/transport/middle.h"
 
-#define CALL_MS 100 /* of calls that may be left without an answer */
+#define CALL_MS 100 /* deadline of calls that may get no answer */
 #define SHORT   50
 
 static const struct fault faults[] = {
 #define SAY(to, text)        to, text, sizeof(text) - 1
 #define FRAME(n, type, rest) "\0\0" n type "\0\0\0\0" rest
-	{"hangs up", SAY(0, ""), HANG_UP},
+	{"closes both", SAY(0, ""), CLOSE_BOTH},
 	{"resets the connection", SAY(0, ""), RESET_BOTH},
-	{"leaves the server", SAY(0, ""), LEAVE_SERVER},
-	{"leaves the client", SAY(0, ""), LEAVE_CLIENT},
-	{"falls silent", SAY(0, ""), SILENCE},
-	{"is deaf to the server", SAY(0, ""), DEAF_TO_SERVER},
-	{"talks nonsense to the server", SAY(TO_SERVER, "nonsense, and more of it"), NOTHING},
-	{"talks nonsense to the client", SAY(TO_CLIENT, "nonsense, and more of it"), NOTHING},
-	/* those of HTTP/2 come last */
+	{"ends the data to the server", SAY(0, ""), END_TO_SERVER},
+	{"ends the data to the client", SAY(0, ""), END_TO_CLIENT},
+	{"drops all data", SAY(0, ""), DROP_ALL},
+	{"drops the data to the client", SAY(0, ""), DROP_TO_CLIENT},
+	{"sends garbage to the server", SAY(TO_SERVER, "garbage, and more of it"), NOTHING},
+	{"sends garbage to the client", SAY(TO_CLIENT, "garbage, and more of it"), NOTHING},
+	/* faults of HTTP/2 come last, because they are impossible with TLS */
 	{"cancels", SAY(TO_SERVER, FRAME("\4", "\3", "\1\0\0\0\x8")), NOTHING},
 	{"refuses", SAY(TO_CLIENT, FRAME("\4", "\3", "\1\0\0\0\7")), NOTHING},
 	{"resets the third", SAY(TO_CLIENT, FRAME("\4", "\3", "\5\0\0\0\2")), NOTHING},
-	{"says goodbye", SAY(TO_CLIENT, FRAME("\x8", "\7", "\0\0\0\0\1\0\0\0\0")), NOTHING},
-	{"shuts the window", SAY(TO_SERVER, FRAME("\6", "\4", "\0\0\4\0\0\0\0")), NOTHING},
+	{"sends GOAWAY", SAY(TO_CLIENT, FRAME("\x8", "\7", "\0\0\0\0\1\0\0\0\0")), NOTHING},
+	{"closes the window", SAY(TO_SERVER, FRAME("\6", "\4", "\0\0\4\0\0\0\0")), NOTHING},
 #undef FRAME
 #undef SAY
 };
@@ -62,8 +62,10 @@ static void await_descriptors(unsigned n)
 	assert_int_equal(descriptors(), n);
 }
 
-/* Did it happen? If all is well without, they have said less than that. */
-static bool suffer(const struct fault *fault, unsigned after, const char *name, bool *ret_well)
+/* Make calls of all kinds through the relay. Returns true if the fault occurred; false if fewer
+ * frames were sent. *ret_well is true if all calls succeeded. */
+static bool call_with_fault(const struct fault *fault, unsigned after, const char *name,
+			    bool *ret_well)
 {
 	enum error_code codes[ALL_KINDS];
 	struct all_kinds all;
@@ -82,7 +84,8 @@ static bool suffer(const struct fault *fault, unsigned after, const char *name, 
 	return middle_stop();
 }
 
-/* Nobody between. On a busy host the server may find us too slow: then we ask again. */
+/* Call the server directly. On a busy host the server may time out the client; then the call is
+ * repeated. */
 static void check_next_call(const char *name)
 {
 	struct end client;
@@ -100,16 +103,17 @@ static void check_next_call(const char *name)
 	client_stop(&client);
 }
 
-/* After each frame that there is. A call may be late on a busy host, and is asked again. */
-static void suffer_everywhere(const struct fault *fault, const char *name)
+/* Cause the fault after every frame. On a busy host a call may exceed its deadline without a fault;
+ * then it is repeated. */
+static void check_fault_after_each_frame(const struct fault *fault, const char *name)
 {
 	unsigned after = 1;
 	bool well = false;
 
 	while (!well || after < 10) {
-		bool happened = suffer(fault, after, name, &well);
-		after += happened;
-		well &= !happened;
+		bool occurred = call_with_fault(fault, after, name, &well);
+		after += occurred;
+		well &= !occurred;
 		check_next_call(name);
 	}
 	print_message("# %s: %u times\n", fault->name, after - 1);
@@ -126,19 +130,19 @@ static void check_faults(const char *name, size_t n)
 	server_start(&server);
 	unsigned held = descriptors();
 	for (size_t i = 0; i < n; i++) {
-		suffer_everywhere(&faults[i], name);
+		check_fault_after_each_frame(&faults[i], name);
 		await_descriptors(held);
 	}
 	server_stop(&server);
 }
 
-static void plain(void **state)
+static void faults_without_tls(void **state)
 {
 	(void)state;
 	check_faults(NULL, COUNT(faults));
 }
 
-static void with_tls(void **state)
+static void faults_with_tls(void **state)
 {
 	static const struct certificate certificates[] = {
 		{.name = "ca", .is_ca = true},
@@ -152,7 +156,8 @@ static void with_tls(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(plain), cmocka_unit_test(with_tls)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(faults_without_tls),
+					   cmocka_unit_test(faults_with_tls)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

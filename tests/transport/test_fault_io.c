@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The kernel at its most tiresome: bytes that come and go one by one, sockets that take nothing
- * every other time, and no descriptor left at any point where one is made.
+ * System calls at their worst: bytes that are sent and received one by one, sockets that accept no
+ * data every other time, and no free descriptor at each point that needs one.
  */
-#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see there */
+#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,14 +17,15 @@
 #include "common/log.h"
 #include "tests/transport/all_kinds.h"
 
-/* Instead of the kernel's */
+/* Wrapped system calls */
 
 static struct {
-	atomic_size_t most;    /* bytes at a time */
-	atomic_bool hesitates; /* takes nothing every other time */
+	atomic_size_t most; /* bytes per call */
+	atomic_bool blocks; /* every other call fails with EAGAIN */
 	atomic_uint n_sent;
 	atomic_uint n_accepts;
-	atomic_llong no_accept_until; /* there is no descriptor for it: now_ms() */
+	/* accept4 fails with EMFILE until this time, as in now_ms() */
+	atomic_llong no_accept_until;
 } kernel;
 
 ssize_t __real_recv(int fd, void *bytes, size_t n, int flags);
@@ -38,7 +39,7 @@ ssize_t __real_send(int fd, const void *bytes, size_t n, int flags);
 ssize_t __wrap_send(int fd, const void *bytes, size_t n, int flags);
 ssize_t __wrap_send(int fd, const void *bytes, size_t n, int flags)
 {
-	if (kernel.hesitates && atomic_fetch_add(&kernel.n_sent, 1) % 2 == 0) {
+	if (kernel.blocks && atomic_fetch_add(&kernel.n_sent, 1) % 2 == 0) {
 		errno = EAGAIN;
 		return -1;
 	}
@@ -63,13 +64,13 @@ static int setup(void **state)
 
 	(void)state;
 	kernel.most = SIZE_MAX;
-	kernel.hesitates = false;
+	kernel.blocks = false;
 	kernel.n_accepts = 0;
 	kernel.no_accept_until = 0;
 	return log_setup("error", "logfmt", &err);
 }
 
-/* Ends that are the same, but for TLS */
+/* Server and client, plain or with TLS */
 
 static struct end server, client;
 
@@ -139,15 +140,15 @@ static void one_byte_at_a_time(void **state)
 	with_and_without_tls();
 }
 
-static void sockets_that_hesitate(void **state)
+static void sockets_that_block_every_other_time(void **state)
 {
 	(void)state;
 	kernel.most = 3;
-	kernel.hesitates = true;
+	kernel.blocks = true;
 	with_and_without_tls();
 }
 
-/* Tried again now and then, not all the time. */
+/* The server tries again at intervals, not all the time. */
 static void no_descriptor_to_accept_with(void **state)
 {
 	(void)state;
@@ -169,7 +170,7 @@ static unsigned descriptors(void)
 	while (readdir(entries))
 		n++;
 	closedir(entries);
-	return n - 3; /* ., .. and what it was read with */
+	return n - 3; /* ., .. and the descriptor of the folder itself */
 }
 
 static void limit_descriptors(rlim_t n)
@@ -181,7 +182,7 @@ static void limit_descriptors(rlim_t n)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* Everything that makes one while a daemon runs, in a row. *err says which it was that failed. */
+/* Do everything that opens a descriptor while a daemon runs. *err is the first failure. */
 static void live(struct end *one, const char *endpoint, struct error *err)
 {
 	static const struct server_offer offer = {.services = services};
@@ -203,7 +204,7 @@ static void live(struct end *one, const char *endpoint, struct error *err)
 	pthread_join(one->looper.thread, NULL);
 }
 
-/* With so many; what was made is gone afterwards. */
+/* Run live() with n free descriptors, and check that all are closed afterwards. */
 static void live_with(unsigned n, const char *endpoint, struct error *err)
 {
 	const unsigned held = descriptors();
@@ -226,7 +227,7 @@ static void live_with(unsigned n, const char *endpoint, struct error *err)
 	assert_true(err->code == ERR_OK || *err->text);
 }
 
-/* One more each time, until they are enough. */
+/* Start without a free descriptor, and add one until live() succeeds. */
 static void no_descriptor_at_any_point(void **state)
 {
 	char place[] = "/tmp/zcsi-few-XXXXXX", endpoint[64];
@@ -246,8 +247,8 @@ static void no_descriptor_at_any_point(void **state)
 	assert_int_equal(rmdir(place), 0);
 }
 
-/* The loop's own is the first that a daemon makes. */
-static void no_descriptor_to_begin_with(void **state)
+/* The descriptor of the loop is the first one that a daemon opens. */
+static void no_descriptor_for_the_loop(void **state)
 {
 	struct rlimit before;
 	struct loop *loop;
@@ -265,13 +266,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(one_byte_at_a_time, setup),
-		cmocka_unit_test_setup(sockets_that_hesitate, setup),
+		cmocka_unit_test_setup(sockets_that_block_every_other_time, setup),
 		cmocka_unit_test_setup(no_descriptor_to_accept_with, setup),
 		cmocka_unit_test_setup(no_descriptor_at_any_point, setup),
-		cmocka_unit_test_setup(no_descriptor_to_begin_with, setup),
+		cmocka_unit_test_setup(no_descriptor_for_the_loop, setup),
 	};
 
-	/* so that how many there are says where the next one is */
+	/* so that the number of descriptors is also the number of the next one */
 	close_range(STDERR_FILENO + 1, UINT_MAX, 0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * nghttp2, OpenSSL and protobuf-c run out of memory: at their first allocation, the second, the
- * third, until a connection lives without one failing; once, or from there on. A call that meets it
- * ends with an error, at once and not by its deadline; nothing is lost or kept; and the next
- * connection is as good as ever. (What we allocate ourselves aborts: its size is ours to bound.)
+ * nghttp2, OpenSSL and protobuf-c run out of memory: at the first allocation, the second, and so
+ * on, until a connection needs no further one; once, or from there on. A call on such a connection
+ * ends with an error at once, not at its deadline; nothing leaks; and the next connection works.
+ * (Allocations of the project itself abort on failure: their sizes are bounded.)
  */
-#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see there */
+#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 
 #include <limits.h>
 #include <signal.h>
@@ -16,17 +16,17 @@
 #include "tests/transport/scarcity.h"
 #include "transport/message.h"
 
-#define CALL_MS 10000 /* nothing takes that long */
-#define WAIT_MS 300   /* for a connection */
+#define CALL_MS 10000 /* a deadline that no call reaches */
+#define WAIT_MS 300   /* timeout of a connection */
 
-/* A connection's life */
+/* A connection from begin to end */
 
 static const struct certificate certificates[] = {
 	{.name = "ca", .is_ca = true}, {.name = "a", .names = "IP:127.0.0.1", .issuer = "ca"}};
 
 static struct end server;
 
-/* How many of its calls were answered. */
+/* Make calls of all kinds. Returns how many were answered; none may exceed its deadline. */
 static unsigned live(struct end *client)
 {
 	enum error_code codes[ALL_KINDS];
@@ -51,13 +51,14 @@ static void start_client(struct end *client, const char *name, int64_t wait_ms)
 	client_start(client, NULL, server.port);
 }
 
-/* Does any fail? Of the ones that one client's connections ask for, the n-th, or all from there. */
+/* Let allocation n of a client's connections fail, with `stays` all later ones too. Then check that
+ * a new connection works. Returns true if an allocation failed. */
 static bool live_short_of_memory(const char *name, unsigned n, bool stays)
 {
 	struct end client;
 
 	start_client(&client, name, WAIT_MS);
-	scarcity_begin(THEIRS, n, stays);
+	scarcity_begin(LIBRARIES, n, stays);
 	live(&client);
 	bool failed = scarcity_end() > 0;
 	client_stop(&client);
@@ -79,20 +80,21 @@ static void check_memory(const char *name, unsigned step)
 	while (live_short_of_memory(name, n, false))
 		n += step;
 	print_message("# %u allocations\n", n);
-	/* where it stays so, a call is over only when it no longer waits for a connection */
+	/* a call ends when it has waited WAIT_MS for a connection, so only ten starting points are
+	 * tried */
 	for (unsigned from = 0; from < n; from += n / 10 + 1)
 		assert_true(live_short_of_memory(name, from, true));
 	server_stop(&server);
 }
 
-static void plain(void **state)
+static void failures_without_tls(void **state)
 {
 	(void)state;
 	check_memory(NULL, 1);
 }
 
-/* OpenSSL asks thousands of times: every so often, unless STEP in the environment says 1. */
-static void with_tls(void **state)
+/* OpenSSL allocates thousands of times, so only every 41st allocation fails, unless STEP is set. */
+static void failures_with_tls(void **state)
 {
 	const char *step = getenv("STEP");
 
@@ -102,7 +104,7 @@ static void with_tls(void **state)
 	certificates_remove();
 }
 
-static void credentials_do_not_load(void **state)
+static void failed_credentials_have_an_error_text(void **state)
 {
 	struct end one;
 	struct error err;
@@ -111,7 +113,7 @@ static void credentials_do_not_load(void **state)
 	(void)state;
 	certificates_make(certificates, COUNT(certificates));
 	for (unsigned n = 0; result < 0; n++) {
-		scarcity_begin(THEIRS, n, false);
+		scarcity_begin(LIBRARIES, n, false);
 		result = end_trust(&one, "ca", "a", &err);
 		scarcity_end();
 		assert_true(result == 0 || *err.text);
@@ -120,8 +122,8 @@ static void credentials_do_not_load(void **state)
 	certificates_remove();
 }
 
-/* protobuf-c, whose memory is an arena with a cap. */
-static void messages_that_do_not_fit(void **state)
+/* protobuf-c allocates in an arena with a limit. */
+static void messages_beyond_the_cap_are_refused(void **state)
 {
 	CreateDatasetRequest request = ZCSI__V1__CREATE_DATASET_REQUEST__INIT;
 	struct arena encoded, arena;
@@ -147,14 +149,15 @@ static void messages_that_do_not_fit(void **state)
 	arena_fini(&encoded);
 }
 
-/* What a daemon does, in a process of its own; its words are read from the pipe. */
+/* In a child process, run a server and a client while allocation n fails. Standard error goes to
+ * the pipe. */
 static void live_and_exit(unsigned n, int words)
 {
 	struct end client;
 
 	alarm(PATIENCE);
 	dup2(words, STDERR_FILENO);
-	scarcity_begin(OURS, n, false);
+	scarcity_begin(PROJECT, n, false);
 	server_start(&server);
 	start_client(&client, NULL, CALL_MS);
 	unsigned answered = live(&client);
@@ -163,7 +166,8 @@ static void live_and_exit(unsigned n, int words)
 	_exit(scarcity_end() == 0 && answered == ALL_KINDS ? 0 : 1);
 }
 
-/* How the process ended whose n-th allocation failed; 0: none did. */
+/* Returns the wait status of a process whose allocation n failed; 0: it needed fewer. Its output is
+ * in `words`. */
 static int end_of(unsigned n, char *words, size_t size)
 {
 	int ends[2], status;
@@ -181,8 +185,8 @@ static int end_of(unsigned n, char *words, size_t size)
 	return status;
 }
 
-/* libevent's are among them: the loop is everybody's. */
-static void ours_say_so_and_abort(void **state)
+/* Allocations of libevent are among them, because the whole process depends on the loop. */
+static void own_failures_abort_with_a_message(void **state)
 {
 	char words[256];
 	unsigned n = 0;
@@ -201,10 +205,11 @@ static void ours_say_so_and_abort(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(plain), cmocka_unit_test(with_tls),
-					   cmocka_unit_test(credentials_do_not_load),
-					   cmocka_unit_test(ours_say_so_and_abort),
-					   cmocka_unit_test(messages_that_do_not_fit)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(failures_without_tls),
+					   cmocka_unit_test(failures_with_tls),
+					   cmocka_unit_test(failed_credentials_have_an_error_text),
+					   cmocka_unit_test(own_failures_abort_with_a_message),
+					   cmocka_unit_test(messages_beyond_the_cap_are_refused)};
 
 	if (scarcity_prepare() < 0)
 		return 1;

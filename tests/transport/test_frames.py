@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""gRPC over HTTP/2 as it looks on the wire, rule by rule (gRPC doc/PROTOCOL-HTTP2.md, RFC 9113)."""
+"""gRPC over HTTP/2 on the wire, rule by rule (gRPC doc/PROTOCOL-HTTP2.md, RFC 9113)."""
 import socket
 import time
 from urllib.parse import unquote
@@ -23,7 +23,8 @@ def assert_ok(answer):
 
 
 def assert_error(answer, code, http="200"):
-    """Trailers-only, one HEADERS frame that ends the stream; or for HTTP a text to read."""
+    """The answer is trailers-only, one HEADERS frame that ends the stream; for an HTTP error it has
+    a text."""
     grpc = http == "200"
     assert (answer.http, answer.code, answer.ended) == (http, code, True) and answer.text
     assert len(answer.fields) == (1 if grpc else 2)
@@ -82,7 +83,7 @@ def test_refused_calls(peer, fields, http, code):
     assert_ok(peer.ask(stream=3))
 
 
-def test_encodings_are_told(peer):
+def test_encodings_are_announced(peer):
     answer = peer.ask(fields_of(more=[("grpc-encoding", "gzip")]))
     assert answer.fields[0]["grpc-accept-encoding"] == "identity"
 
@@ -103,10 +104,11 @@ def test_malformed_requests_are_reset(peer, fields):
     assert_ok(peer.ask(stream=3))
 
 
-def test_what_the_server_takes(peer):
-    """Streams, a stream's window, a frame, a header list; and the connection's window."""
+def test_limits_are_announced(peer):
+    """The server announces its limits of streams, a stream's window, a frame and a header list, and
+    opens the connection's window."""
     assert peer.until(lambda: peer.settings and peer.window > 65535)
-    assert peer.said == {3: 100, 4: 256 << 10, 5: 16 << 10, 6: 16 << 10}
+    assert peer.announced == {3: 100, 4: 256 << 10, 5: 16 << 10, 6: 16 << 10}
     assert peer.window == 4 << 20
 
 
@@ -123,7 +125,8 @@ def test_large_header_list(peer):
 
 
 def test_message_in_pieces(peer):
-    """Each byte of the prefix in a frame of its own; empty frames and padding between."""
+    """Each byte of the prefix is in a frame of its own, with empty frames and padding in
+    between."""
     peer.send(headers(1))
     for byte in EMPTY:
         peer.send(frame(DATA, 0, 1, bytes([byte])) + frame(DATA, 0, 1) +
@@ -179,7 +182,7 @@ def test_end_without_message(peer):
 
 
 def test_large_message_is_refused_before_it_comes(peer):
-    """... and the rest of it is declined: RST_STREAM(NO_ERROR) follows the answer."""
+    """After the answer the server declines the rest of the request with RST_STREAM(NO_ERROR)."""
     peer.send(headers(1) + frame(DATA, 0, 1, b"\0" + number((4 << 20) + 1)))
     assert_error(peer.answer(), EXHAUSTED)
     assert peer.until(lambda: peer.answers[1].reset is not None)
@@ -196,7 +199,7 @@ def test_early_refusal_declines_the_rest(peer):
 
 
 def test_largest_message(peer):
-    """4 MiB of a field that Probe does not know; the windows must open for it."""
+    """A message with an unknown field of 4 MiB is accepted; the windows must open for it."""
     payload = b"\x0a\xfa\xff\xff\x01" + bytes((4 << 20) - 6)
     assert len(payload) == (4 << 20) - 1
     peer.send(headers(1))
@@ -236,7 +239,7 @@ def test_unknown_frames_and_settings_are_ignored(peer):
 
 
 def test_small_window(peer):
-    """The answer comes a byte at a time, as the window lets it."""
+    """The answer is sent byte by byte, as the window allows."""
     peer.send(frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 0)) + call(1))
     assert peer.until(lambda: peer.acked == 2 and 1 in peer.answers)
     for n in range(len(READY)):
@@ -254,8 +257,10 @@ def test_small_window(peer):
     (headers(1) + frame(DATA, PADDED, 1, b"\x08abc"), PROTOCOL_ERROR),
     (frame(HEADERS, 0, 1) + frame(PING, 0, 0, bytes(8)), PROTOCOL_ERROR),
     (frame(HEADERS, END_HEADERS, 1, b"\xff\xff\xff\xff\xff\xff"), COMPRESSION_ERROR),
-    (frame(HEADERS, END_HEADERS, 1, b"\xc6"), COMPRESSION_ERROR),  # field 70 of a table of 61
-    (frame(HEADERS, END_HEADERS, 1, b"\x7f\x07\x01v"), COMPRESSION_ERROR),  # as its name
+    # field 70 of a table with 61 fields
+    (frame(HEADERS, END_HEADERS, 1, b"\xc6"), COMPRESSION_ERROR),
+    # the same as the name of a field
+    (frame(HEADERS, END_HEADERS, 1, b"\x7f\x07\x01v"), COMPRESSION_ERROR),
     (frame(WINDOW_UPDATE, 0, 0, number((1 << 31) - 1)), FLOW_CONTROL_ERROR),
     (frame(WINDOW_UPDATE, 0, 0, number(0)), PROTOCOL_ERROR),
     (frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 1 << 31)), FLOW_CONTROL_ERROR),
@@ -268,15 +273,16 @@ def test_broken_connections_end(peer, bytes_, error):
     assert [code for _, code in peer.goaways] == [error]
 
 
-def test_last_words_reach_a_peer_that_speaks_on(peer):
-    """A socket that is closed before all is read resets, and what it said may be lost."""
+def test_goaway_reaches_a_peer_that_keeps_sending(peer):
+    """A socket that is closed before all data is read sends RST, by which the GOAWAY could be
+    lost."""
     peer.until(lambda: peer.settings)
     assert peer.send(frame(PING, 0, 1, bytes(8)) + frame(DATA, 0, 1, bytes(16000)) * 120)
     assert peer.drained()
     assert [code for _, code in peer.goaways] == [PROTOCOL_ERROR]
 
 
-def test_peer_that_does_not_hang_up_is_left(controller):
+def test_peer_that_does_not_close_is_closed(controller):
     with Peer(controller.place) as peer:
         assert peer.until(lambda: peer.settings)
         peer.send(frame(PING, 0, 1, bytes(8)))
@@ -287,7 +293,7 @@ def test_peer_that_does_not_hang_up_is_left(controller):
 @pytest.mark.parametrize("start", [
     b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", bytes(100), b"\xff" * 100])
-def test_other_protocols_are_hung_up_on(controller, start):
+def test_other_protocols_are_refused(controller, start):
     with Peer(controller.place, start) as peer:
         assert peer.drained()
 
@@ -299,14 +305,16 @@ def test_preface_without_settings(controller):
 
 
 def test_second_message_after_goaway_of_the_client(peer):
-    """What was begun before is finished, then the server leaves."""
+    """Calls begun before the client's GOAWAY are finished, then the server closes the
+    connection."""
     peer.send(call(1) + frame(GOAWAY, 0, 0, number(0) + number(NO_ERROR)))
     assert_ok(peer.answer())
     assert peer.drained()
 
 
 def test_graceful_stop(own_controller):
-    """Two GOAWAYs; calls between them are served; what runs is finished; then exit 0."""
+    """The server sends two GOAWAYs, serves calls between them, finishes running calls, and exits
+    with 0."""
     with socket.socket(socket.AF_UNIX) as silent_agent, \
             Peer(own_controller.place, patience=10) as peer, \
             Peer(own_controller.place, patience=10) as deaf:
@@ -334,8 +342,9 @@ def test_graceful_stop(own_controller):
         agent_connection.close()
 
 
-def test_slow_peers_are_given_up(controller):
-    """All kinds at the same time: nothing sent, half a preface, no SETTINGS, half a request."""
+def test_slow_peers_time_out(controller):
+    """Slow peers of all kinds at the same time: nothing sent, half a preface, no SETTINGS, half a
+    request."""
     began = time.monotonic()
     with Peer(controller.place, b"", 60) as silent, \
             Peer(controller.place, b"PRI * HTTP", 60) as half, \

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The monitoring pages: whoever asks for one gets it; whoever does something else gets little."""
+"""The HTTP server of the monitoring pages: valid requests get a page, and invalid or slow ones do
+no harm."""
 import contextlib
 import socket
 import stat
@@ -15,9 +16,9 @@ from harmless import harmless
 PAGES = {"/metrics": "text/plain; version=0.0.4; charset=utf-8",
          "/health/live": "text/plain; charset=utf-8",
          "/health/ready": "text/plain; charset=utf-8"}
-VISITS_MAX = 16
+CONNECTIONS_MAX = 16
 LONGEST_S = 10
-MOST = 32 << 20  # the kernel's buffers, and more
+MOST = 32 << 20  # more than the kernel's buffers
 
 
 def free_port():
@@ -38,7 +39,8 @@ def monitored(tmp_path_factory):
 
 
 def read(connection):
-    """Status, headers and body, or None when there is no answer; and then the connection ends."""
+    """Read until the connection ends. Returns status, headers and body, or None if there is no
+    answer."""
     parts = []
     with contextlib.suppress(ConnectionError):
         while part := connection.recv(1 << 16):
@@ -52,7 +54,7 @@ def read(connection):
     return int(status.split()[1]), headers, body
 
 
-def visit(controller, request):
+def fetch(controller, request):
     with reach(controller.metrics) as connection:
         with contextlib.suppress(ConnectionError):
             connection.sendall(request)
@@ -63,14 +65,14 @@ def visit(controller, request):
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 def test_every_page_is_there(monitored, page, version):
     request = f"{page} HTTP/{version}\r\nHost: x\r\n\r\n".encode()
-    status, headers, body = visit(monitored, b"GET " + request)
+    status, headers, body = fetch(monitored, b"GET " + request)
     assert (status, headers["Content-Type"]) == (200, PAGES[page])
     assert body.endswith(b"\n") and len(body) == int(headers["Content-Length"])
-    status, of_head, nothing = visit(monitored, b"HEAD " + request)
+    status, of_head, nothing = fetch(monitored, b"HEAD " + request)
     assert (status, nothing) == (200, b"") and of_head.keys() == headers.keys()
 
 
-def test_a_visitor_may_say_that_it_says_no_more(monitored):
+def test_a_client_may_shut_down_writing(monitored):
     with reach(monitored.metrics) as connection:
         connection.sendall(b"GET /health/live HTTP/1.1\r\n\r\n")
         connection.shutdown(socket.SHUT_WR)
@@ -113,7 +115,7 @@ REQUESTS = {
 @pytest.mark.parametrize("name", REQUESTS)
 def test_other_requests_are_refused(monitored, name):
     request, expected = REQUESTS[name]
-    status, headers, body = visit(monitored, request)
+    status, headers, body = fetch(monitored, request)
     assert status == expected and body.endswith(b"\n")
     assert len(body) == int(headers["Content-Length"])
     assert (headers.get("Allow") == "GET, HEAD") == (status == 405)
@@ -129,7 +131,7 @@ def test_a_header_without_an_end(monitored):
 
 
 def is_closed(connection, more):
-    """After some more bytes."""
+    """Send some more bytes. Returns True if the server has closed the connection."""
     connection.settimeout(0.01)
     try:
         connection.send(more)
@@ -141,28 +143,28 @@ def is_closed(connection, more):
 
 
 def test_a_slow_request_ends(monitored):
-    """However steadily its bytes come."""
+    """The timeout is for the whole request, even if bytes keep arriving."""
     with harmless(monitored), reach(monitored.metrics) as connection:
         connection.sendall(LINE)
         wait_for(lambda: is_closed(connection, b"a"), "the server closes", 6 * LONGEST_S)
 
 
-def test_a_crowd_holds_few_descriptors(monitored):
+def test_many_clients_hold_few_descriptors(monitored):
     with harmless(monitored), contextlib.ExitStack() as stack:
         before = monitored.fds()
-        crowd = [stack.enter_context(reach(monitored.metrics)) for _ in range(200)]
-        for connection in crowd[-VISITS_MAX:]:
+        clients = [stack.enter_context(reach(monitored.metrics)) for _ in range(200)]
+        for connection in clients[-CONNECTIONS_MAX:]:
             connection.sendall(LINE)
-        assert visit(monitored, LINE + b"\r\n")[0] == 200
-        assert monitored.fds() - before <= VISITS_MAX + 2  # and a bystander's
-        assert read(crowd[0]) is None  # the oldest gave way
+        assert fetch(monitored, LINE + b"\r\n")[0] == 200
+        assert monitored.fds() - before <= CONNECTIONS_MAX + 2  # and those of the bystander
+        assert read(clients[0]) is None  # the oldest connection was closed
 
 
-def test_visitors_who_do_not_read(monitored):
+def test_clients_that_do_not_read(monitored):
     with harmless(monitored), contextlib.ExitStack() as stack:
-        for _ in range(3 * VISITS_MAX):
+        for _ in range(3 * CONNECTIONS_MAX):
             stack.enter_context(reach(monitored.metrics)).sendall(LINE + b"\r\n")
-        assert visit(monitored, LINE + b"\r\n")[0] == 200
+        assert fetch(monitored, LINE + b"\r\n")[0] == 200
 
 
 def test_by_an_http_client(monitored):
@@ -193,10 +195,11 @@ def test_beyond_loopback_it_takes_insecure(tmp_path):
     assert controller.stop() == 0
 
 
-def test_it_ends_with_the_daemon_though_somebody_is_there(tmp_path):
+def test_an_open_connection_does_not_delay_the_end(tmp_path):
     controller = monitored_controller(tmp_path)
     with reach(controller.metrics) as connection:
         connection.sendall(LINE)
-        wait_for(lambda: visit(controller, LINE + b"\r\n")[0] == 200, "it has seen the visitor")
+        wait_for(lambda: fetch(controller, LINE + b"\r\n")[0] == 200,
+                 "the server has accepted the client")
         assert controller.stop() == 0
         assert read(connection) is None

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The server's patience, with limits of a tenth of a second: peers that do not begin, do not
- * finish, do not read, do not open their window. Each is a socket that sends fixed bytes, and is
- * hung up on. The bounds that need no waiting are tested from Python.
+ * The server's timeouts, each 500 ms here: peers that do not start, do not finish a request, do not
+ * read, or do not open their window. Each peer is a socket that sends fixed bytes; the server
+ * closes its connection. Limits that need no waiting are tested from Python.
  */
 #include "tests/cmocka.h"
 
@@ -28,7 +28,7 @@ static struct {
 	struct server *server;
 	bool drained;
 	char folder[32], endpoint[64];
-	int fd; /* the peer's */
+	int fd; /* the socket of the peer */
 } ends;
 
 static int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *rsp,
@@ -109,7 +109,7 @@ static int stop(void **state)
 	return rmdir(ends.folder);
 }
 
-/* What the peer says: length in 24 bits, type, flags, stream in 32 bits. */
+/* Frames that the peer sends: length in 24 bits, type, flags, stream id in 32 bits. */
 #define PREFACE     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 #define SETTINGS    "\0\0\0\4\0\0\0\0\0"
 #define ACK         "\0\0\0\4\1\0\0\0\0"
@@ -138,7 +138,8 @@ static void say(const char *bytes, size_t n)
 	assert_int_equal(send(ends.fd, bytes, n, MSG_NOSIGNAL), n);
 }
 
-/* Read, as much as the socket has, until the server hangs up: after about SHORT_MS, not at once. */
+/* Read until the server closes the connection, which must take about SHORT_MS, not less than half
+ * of it. */
 static void assert_hung_up(int64_t began)
 {
 	char bytes[4096];
@@ -152,13 +153,13 @@ static void assert_hung_up(int64_t began)
 	assert_true(now_ms() - began >= SHORT_MS / 2);
 }
 
-static void silent_peer_is_hung_up_on(void **state)
+static void silent_peer_times_out(void **state)
 {
 	(void)state;
 	assert_hung_up(now_ms());
 }
 
-static void half_a_preface_does_not_help(void **state)
+static void preface_without_settings_times_out(void **state)
 {
 	(void)state;
 	int64_t began = now_ms();
@@ -177,7 +178,7 @@ static void settings_must_be_acknowledged(void **state)
 	assert_true(now_ms() - began >= SHORT_MS * 3 / 2);
 }
 
-/* Until the text comes; what was read before is dropped, but for what may be its beginning. */
+/* Read until the text has arrived. */
 static void await(const char *text, size_t n)
 {
 	char bytes[1 << 16];
@@ -194,7 +195,7 @@ static void await(const char *text, size_t n)
 	}
 }
 
-/* RST_STREAM(NO_ERROR) on stream 1 follows the early answer. */
+/* After its early answer the server sends RST_STREAM(NO_ERROR) on stream 1. */
 static void request_must_end(void **state)
 {
 	(void)state;
@@ -204,12 +205,12 @@ static void request_must_end(void **state)
 	SAY(PREFACE SETTINGS ACK REQUEST);
 	await(reset, sizeof(reset) - 1);
 	assert_true(now_ms() - began >= SHORT_MS / 2);
-	/* and the connection goes on */
+	/* The connection stays usable. */
 	SAY(PING);
 	await(PONG, sizeof(PONG) - 1);
 }
 
-/* A byte now and then does not help: all of it has so long. */
+/* The timeout is for the whole request; single bytes do not extend it. */
 static void trickling_request_must_end(void **state)
 {
 	(void)state;
@@ -225,7 +226,8 @@ static void trickling_request_must_end(void **state)
 	assert_true(now_ms() - began >= SHORT_MS / 2);
 }
 
-/* Calls that are given up at once; false when the server has hung up since. */
+/* Open and reset RESETS streams. Returns false if the server closes the connection within a
+ * second. */
 static bool reset_some(unsigned first)
 {
 	char bytes[] = REQUEST RESET, answer[4096];
@@ -243,8 +245,9 @@ static bool reset_some(unsigned first)
 	return true;
 }
 
-/* So many, and one more each second: as many again a second later are too many. */
-static void resets_are_spaced(void **state)
+/* The server allows RESETS of them, and one more per second. As many again a second later are too
+ * many. */
+static void resets_are_rate_limited(void **state)
 {
 	(void)state;
 	SAY(PREFACE SETTINGS ACK);
@@ -265,7 +268,8 @@ static void window_must_open(void **state)
 	await(PONG, sizeof(PONG) - 1);
 }
 
-/* A megabyte is on its way, and nobody takes it. That it hung up is only seen by asking poll(). */
+/* A megabyte is waiting to be sent, and the peer does not read. Only poll() shows that the server
+ * has closed the connection. */
 static void peer_must_read(void **state)
 {
 	(void)state;
@@ -278,7 +282,7 @@ static void peer_must_read(void **state)
 	assert_true(now_ms() - began >= SHORT_MS / 2);
 }
 
-static void closed_window_does_not_hold_up_the_end(void **state)
+static void closed_window_does_not_delay_a_drain(void **state)
 {
 	(void)state;
 	SAY(PREFACE SETTINGS ACK NO_WINDOW REQUEST EMPTY_MESSAGE PING);
@@ -290,15 +294,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-		TEST(silent_peer_is_hung_up_on),
-		TEST(half_a_preface_does_not_help),
+		TEST(silent_peer_times_out),
+		TEST(preface_without_settings_times_out),
 		TEST(settings_must_be_acknowledged),
 		TEST(request_must_end),
 		TEST(trickling_request_must_end),
-		TEST(resets_are_spaced),
+		TEST(resets_are_rate_limited),
 		TEST(window_must_open),
 		TEST(peer_must_read),
-		TEST(closed_window_does_not_hold_up_the_end),
+		TEST(closed_window_does_not_delay_a_drain),
 #undef TEST
 	};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Pumps: pipe to stream to pipe, with whoever writes and reads at the far ends as fast, as slow or
- * as dead as may be. Every byte is a function of its place.
+ * Pumps: data goes from a pipe through a stream into a pipe. The writer and the reader at the far
+ * ends are fast, slow, or stop in the middle. Every byte is a function of its position, so that
+ * lost or repeated data is found.
  */
 #include "tests/transport/stream_ends.h"
 
@@ -19,7 +20,8 @@
 #define MIB       ((uint64_t)1 << 20)
 #define PIPE_SIZE MIB
 
-/* A place's byte: 251 is prime, so that no buffer's size divides the pattern. */
+/* Returns the byte at a position. 251 is prime, so that no buffer size is a multiple of the
+ * pattern. */
 static uint8_t at(uint64_t place)
 {
 	return (uint8_t)(place % 251 + place / MIB);
@@ -40,13 +42,13 @@ static bool are_bytes(uint64_t from, const uint8_t *bytes, size_t n)
 	return true;
 }
 
-/* One end of a call: a thread, a pipe and a pump between it and the stream. */
+/* An end of a transfer: a thread, a pipe, and a pump between the pipe and the stream. */
 struct end {
-	int ours, pumped; /* the pipe's two ends */
+	int ours, pumped; /* the two ends of the pipe */
 	pthread_t thread;
-	uint64_t limit;         /* a writer stops there, a reader too */
-	_Atomic uint64_t count; /* of the thread */
-	bool wrong;             /* a byte was not what it should be */
+	uint64_t limit;         /* the writer or reader stops at this position */
+	_Atomic uint64_t count; /* bytes that the thread has written or read */
+	bool wrong;             /* a byte was not the expected one */
 
 	uint64_t pumped_bytes;
 	struct error pumped_outcome;
@@ -56,8 +58,8 @@ struct end {
 static struct {
 	struct end writer, reader;
 	struct rpc_stream *client, *server;
-	bool down;   /* from the server to the client */
-	pid_t child; /* that writes for the server */
+	bool down;   /* the server sends to the client */
+	pid_t child; /* a process that writes for the server */
 	struct error server_outcome, client_outcome;
 	sem_t begun, server_closed, client_closed;
 } call;
@@ -69,7 +71,7 @@ static void *write_pattern(void *arg)
 	unsigned seed = 1;
 
 	while (end->count < end->limit) {
-		/* all lengths of a length among them */
+		/* some pieces are short, so that message lengths of all sizes occur */
 		size_t n = (size_t)rand_r(&seed) % (end->count % 3 ? sizeof(bytes) : 300) + 1;
 		if (n > end->limit - end->count)
 			n = end->limit - end->count;
@@ -114,7 +116,7 @@ static void start(struct end *end, void *(*run)(void *end))
 	assert_int_equal(pthread_create(&end->thread, NULL, run, end), 0);
 }
 
-/* The call: what is written at one side is read at the other */
+/* The call: data written at one side is read at the other */
 
 static void on_pumped(struct end *end, uint64_t bytes, const struct error *outcome)
 {
@@ -130,7 +132,7 @@ static void on_sent(struct rpc_stream *stream, uint64_t bytes, const struct erro
 
 	on_pumped(&call.writer, bytes, outcome);
 	if (call.child && waitpid(call.child, &status, 0) == call.child && status != 0) {
-		fail(&error, ERR_DATA_LOSS, "the child died");
+		fail(&error, ERR_DATA_LOSS, "the child failed");
 		rpc_stream_finish(stream, &error);
 	} else {
 		rpc_stream_finish(stream, outcome->code ? outcome : NULL);
@@ -232,7 +234,7 @@ static void join(struct end *end)
 	pthread_join(end->thread, NULL);
 }
 
-/* All of it arrives */
+/* Complete transfers */
 
 static void transfer_whole(uint64_t size, bool down)
 {
@@ -263,14 +265,14 @@ static void server_to_client(void **state)
 	transfer_whole(64 * MIB, true);
 }
 
-static void nothing(void **state)
+static void empty_transfer(void **state)
 {
 	(void)state;
 	transfer_whole(0, false);
 	transfer_whole(0, true);
 }
 
-static void ordinary_limits(void **state)
+static void default_limits(void **state)
 {
 	(void)state;
 	ends.server_limits = ends.client_limits = limits_default;
@@ -281,7 +283,7 @@ static void ordinary_limits(void **state)
 
 /* A reader that stops */
 
-/* How much it lets the other side send. */
+/* the bytes that the receiving side still lets the other one send */
 static int32_t window;
 
 static void measure(void *arg)
@@ -293,7 +295,7 @@ static void measure(void *arg)
 	window = nghttp2_session_get_stream_local_window_size(wire->conn->session, wire->id);
 }
 
-/* The writer stops too, at no more than two pipes, a window, and what is in the pumps' hands. */
+/* The writer stops too, after at most two pipes, one window, and what the pumps hold. */
 static void reader_that_stops(bool down)
 {
 	const uint64_t size = 32 * MIB;
@@ -329,10 +331,10 @@ static void reader_of_the_client_stops(void **state)
 	reader_that_stops(true);
 }
 
-/* Somebody dies */
+/* Failures */
 
-/* Its pipe breaks in the middle. */
-static void reader_that_dies(bool down, enum error_code sent)
+/* The reader closes its pipe in the middle. */
+static void reader_that_fails(bool down, enum error_code sent)
 {
 	call.down = down;
 	end_init(&call.writer, true, 64 * MIB);
@@ -348,20 +350,21 @@ static void reader_that_dies(bool down, enum error_code sent)
 	assert_true(call.writer.count < 64 * MIB);
 }
 
-static void reader_of_the_server_dies(void **state)
+static void reader_of_the_server_fails(void **state)
 {
 	(void)state;
-	reader_that_dies(false, ERR_INTERNAL);
+	reader_that_fails(false, ERR_INTERNAL);
 }
 
-static void reader_of_the_client_dies(void **state)
+static void reader_of_the_client_fails(void **state)
 {
 	(void)state;
-	reader_that_dies(true, ERR_CANCELLED);
+	reader_that_fails(true, ERR_CANCELLED);
 }
 
-/* What it wrote before arrives, and then that it died: also when that is known first. */
-static void child_that_dies(void **state)
+/* The output of the child arrives, then the error that it failed, even if the failure is known
+ * first. */
+static void failed_child_is_data_loss(void **state)
 {
 	char shell[] = "sh", option[] = "-c", script[] = "head -c 3000000 /dev/zero; exit 3";
 	char *argv[] = {shell, option, script, NULL};
@@ -395,7 +398,7 @@ static void abort_call(void *stream)
 	rpc_stream_finish(stream, &error);
 }
 
-/* When it is in full swing. */
+/* Either side gives up in the middle of a transfer. */
 static void one_gives_up(bool client, bool down)
 {
 	int64_t end = now_ms() + PATIENCE * 1000;
@@ -437,7 +440,7 @@ static void server_gives_up(void **state)
 	one_gives_up(false, true);
 }
 
-/* Not made by a pump: a field that goes beyond its message. */
+/* Send a message that no pump sends: its field is longer than the message. */
 static void send_nonsense(void *arg)
 {
 	static const struct rpc_stream_events events = {.closed = on_client_closed};
@@ -450,7 +453,7 @@ static void send_nonsense(void *arg)
 	exchange_send((struct exchange *)call.client, chunk);
 }
 
-static void message_that_is_no_chunk(void **state)
+static void malformed_chunk_ends_the_call(void **state)
 {
 	(void)state;
 	end_init(&call.reader, false, 0);
@@ -469,16 +472,16 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, ends_stop)
 		TEST(client_to_server),
 		TEST(server_to_client),
-		TEST(nothing),
-		TEST(ordinary_limits),
+		TEST(empty_transfer),
+		TEST(default_limits),
 		TEST(reader_of_the_server_stops),
 		TEST(reader_of_the_client_stops),
-		TEST(reader_of_the_server_dies),
-		TEST(reader_of_the_client_dies),
-		TEST(child_that_dies),
+		TEST(reader_of_the_server_fails),
+		TEST(reader_of_the_client_fails),
+		TEST(failed_child_is_data_loss),
 		TEST(client_gives_up),
 		TEST(server_gives_up),
-		TEST(message_that_is_no_chunk),
+		TEST(malformed_chunk_ends_the_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

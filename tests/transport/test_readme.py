@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""transport/README.md does what it says: its files and commands, as they stand there."""
+"""The files and commands in transport/README.md work exactly as printed there."""
 import os
 import re
 import shutil
@@ -14,7 +14,7 @@ TEXT = (ROOT / "transport/README.md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def hello(tmp_path_factory):
-    """The folder with both programs, next to what the commands use of the tree."""
+    """Returns a folder with both programs, and the parts of the tree that the commands use."""
     folder = tmp_path_factory.mktemp("hello")
     for name in ("common", "transport"):
         (folder / name).symlink_to(ROOT / name)

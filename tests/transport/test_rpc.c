@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Both ends of the transport in one process: a server on a loop of its own, clients on another, and
- * the test as the one who calls. The service is zcsi.v1.Agent with methods that echo, fail, answer
- * much, or wait until the test lets them end.
+ * Both ends of the transport in one process: a server on one loop, clients on another, and the test
+ * as the caller. The service is zcsi.v1.Agent with methods that echo, fail, send large answers, or
+ * wait until the test lets them end.
  */
 #include "tests/cmocka.h"
 
@@ -23,7 +23,7 @@
 #define AGENT (&zcsi__v1__agent__descriptor)
 
 static struct {
-	struct limits limits; /* of both */
+	struct limits limits; /* limits of server and client */
 	struct looper server_loop, client_loop;
 	struct workers *workers;
 	struct server *server;
@@ -58,7 +58,7 @@ static void begin_drain(void)
 	looper_do(&ends.server_loop, drain, NULL);
 }
 
-/* Drain and wait for the end; with calls under way, somebody must let them end. */
+/* Drain the server and wait for its end. Calls in flight must end by themselves. */
 static void stop_server(void)
 {
 	if (!ends.server)
@@ -73,7 +73,7 @@ static void stop_server(void)
 	loop_free(ends.server_loop.loop);
 }
 
-/* A port that nobody has. */
+/* Returns a TCP port that is not in use. */
 static int free_port(void)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
@@ -152,7 +152,8 @@ static struct client_call *begin(const char *method, const void *request, int64_
 	return client_begin(ends.client, &ends.arena, AGENT, method, request, deadline);
 }
 
-/* The code of a call, its text in *err; the response where it is wanted. */
+/* Returns the code of the call, with its text in *err. *ret_response, if not NULL, gets the
+ * response. */
 static enum error_code finish(struct client_call *call, void *ret_response, struct error *err)
 {
 	void *ignored;
@@ -192,7 +193,7 @@ static enum error_code get(const char *id, struct error *err)
 	return finish(begin_get(id, NO_DEADLINE), NULL, err);
 }
 
-/* Until it is, for what two threads agree on soon but not at once. */
+/* Repeat a call until it ends with the code, since another thread may take a moment. */
 static void get_until(enum error_code code)
 {
 	int64_t end = in_ms(PATIENCE * 1000);
@@ -240,7 +241,7 @@ static void errors_come_back_as_they_were(void **state)
 	}
 }
 
-static void what_is_not_there_is_unimplemented(void **state)
+static void unknown_methods_are_unimplemented(void **state)
 {
 	(void)state;
 	struct error err;
@@ -266,7 +267,7 @@ static void bad_text_is_refused(void **state)
 	assert_non_null(strstr(err.text, "'id'"));
 }
 
-/* tag, length in four bytes and the text make exactly the limit */
+/* A message of this text, a tag and four bytes of length has exactly the maximum size. */
 #define TEXT_MAX_BYTES ((size_t)(4 << 20) - 5)
 
 static void requests_are_taken_up_to_the_limit(void **state)
@@ -293,7 +294,7 @@ static void answers_are_sent_up_to_the_limit(void **state)
 	ListDatasetsRequest *request = new_list_datasets_request(&ends.arena);
 	ListDatasetsResponse *response;
 
-	/* one more tag and length around it */
+	/* The nested message needs another tag and length. */
 	request->max = TEXT_MAX_BYTES - 5;
 	assert_int_equal(finish(begin("ListDatasets", request, NO_DEADLINE), &response, &err),
 			 ERR_OK);
@@ -330,7 +331,7 @@ static void past_deadline_is_exceeded(void **state)
 	assert_int_equal(service.n_order, 0);
 }
 
-/* Two calls that nobody waits for any more hold two places. */
+/* Two calls whose caller no longer waits still count against a limit of two. */
 static void abandon_two(unsigned *limit)
 {
 	struct error err;
@@ -361,7 +362,7 @@ static void abandoned_work_is_counted(void **state)
 	assert_int_equal(service.n_ran, 4);
 }
 
-static void call_whose_turn_does_not_come_is_aborted(void **state)
+static void call_queued_until_its_deadline_is_aborted(void **state)
 {
 	(void)state;
 	struct error err;
@@ -412,7 +413,7 @@ static void calls_of_one_key_keep_their_order(void **state)
 		assert_int_equal(service.order[i], i);
 }
 
-static void server_finishes_what_runs(void **state)
+static void drain_finishes_running_calls(void **state)
 {
 	(void)state;
 	struct error err;
@@ -429,7 +430,8 @@ static void server_finishes_what_runs(void **state)
 	assert_int_equal(finish(queued, NULL, &err), ERR_OK);
 }
 
-/* Two places: the oldest connection without a call makes room; one with a call does not. */
+/* The limit is two connections: the oldest one without a call is closed for a new one, but one with
+ * a call is kept. */
 static void connections_are_bounded(void **state)
 {
 	(void)state;
@@ -467,7 +469,7 @@ int main(void)
 		UNIX(answers_come_back),
 		TCP(answers_come_back),
 		UNIX(errors_come_back_as_they_were),
-		UNIX(what_is_not_there_is_unimplemented),
+		UNIX(unknown_methods_are_unimplemented),
 		UNIX(bad_text_is_refused),
 		UNIX(requests_are_taken_up_to_the_limit),
 		TCP(requests_are_taken_up_to_the_limit),
@@ -476,12 +478,12 @@ int main(void)
 		UNIX(deadline_ends_the_call_but_not_the_work),
 		UNIX(past_deadline_is_exceeded),
 		UNIX(abandoned_work_is_counted),
-		UNIX(call_whose_turn_does_not_come_is_aborted),
+		UNIX(call_queued_until_its_deadline_is_aborted),
 		UNIX(a_thousand_calls_at_once),
 		TCP(a_thousand_calls_at_once),
 		UNIX(calls_of_one_key_keep_their_order),
-		UNIX(server_finishes_what_runs),
-		TCP(server_finishes_what_runs),
+		UNIX(drain_finishes_running_calls),
+		TCP(drain_finishes_running_calls),
 		UNIX(connections_are_bounded),
 	};
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The services that every endpoint has: health and reflection, asked by grpcio."""
+"""The services of every endpoint, health and reflection, called by grpcio."""
 import os
 import subprocess
 import sys
@@ -22,7 +22,7 @@ CODE = grpc.StatusCode
 
 @pytest.fixture(scope="session")
 def messages(tmp_path_factory):
-    """(health_pb2, reflection_pb2)"""
+    """Returns (health_pb2, reflection_pb2)."""
     folder = tmp_path_factory.mktemp("stubs")
     subprocess.run([sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT}/proto",
                     f"--python_out={folder}", "health.proto", "reflection.proto"], check=True)
@@ -86,7 +86,7 @@ def test_an_unknown_service_is_not_found(health):
         assert error.value.code() == CODE.NOT_FOUND and name in error.value.details()
 
 
-def test_watch_tells_at_once_and_stays_open(health):
+def test_watch_answers_at_once_and_stays_open(health):
     for name, status in (("", SERVING), ("csi.v1.Identity", SERVING), ("made-up", SERVICE_UNKNOWN)):
         watch = health.watch(name)
         assert next(watch).status == status
@@ -94,7 +94,7 @@ def test_watch_tells_at_once_and_stays_open(health):
         watch.cancel()
 
 
-def test_watch_hears_of_the_end_and_does_not_hold_it_up(own_controller, certificates, messages):
+def test_watch_reports_the_end_and_does_not_delay_it(own_controller, certificates, messages):
     with open_channel(own_controller.place, certificates) as channel:
         health = Health(channel, messages)
         watches = [health.watch(name) for name in ("", "csi.v1.Controller", "made-up")]
@@ -108,11 +108,11 @@ def test_watch_hears_of_the_end_and_does_not_hold_it_up(own_controller, certific
             assert error.value.code() == CODE.UNAVAILABLE
 
 
-# Reflection.
+# Reflection
 
 @pytest.fixture(params=REFLECTIONS)
 def ask(request, channel, messages):
-    """ask(question, ...): the answers, in order."""
+    """Returns a function ask(question, ...) that returns the answers in order."""
     pb = messages[1]
     method = channel.stream_stream(f"/{request.param}.ServerReflection/ServerReflectionInfo",
                                    pb.ServerReflectionRequest.SerializeToString,
@@ -122,7 +122,7 @@ def ask(request, channel, messages):
 
 
 def files(answer):
-    """{name: descriptor} of an answer."""
+    """Returns {name: descriptor} of an answer."""
     assert answer.WhichOneof("message_response") == "file_descriptor_response", answer
     found = [descriptor_pb2.FileDescriptorProto.FromString(data)
              for data in answer.file_descriptor_response.file_descriptor_proto]
@@ -176,8 +176,8 @@ def test_answers_keep_the_order_of_questions(ask):
     assert [next(iter(files(answer))) for answer in answers] == names
 
 
-def test_who_asks_and_does_not_read_is_not_answered_from_memory(controller):
-    """Each answer is a thousand times its question."""
+def test_unread_answers_are_not_kept_in_memory(controller):
+    """Each answer is a thousand times as large as its question."""
     question = message(b"\x1a\x0fproto/csi.proto")
     count = 300
     start = PREFACE + frame(SETTINGS, payload=setting(INITIAL_WINDOW_SIZE, 0))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Calls without end: threads that each make a client, a hundred calls with it, on the loop and on
- * workers, beside a stream, and drop it again. What the process holds after a tenth of them it
- * holds after all: memory, descriptors, threads. CALLS in the environment says how many.
+ * A long run: threads each create a client, make a hundred calls with it (some answered on the
+ * loop, some by workers) beside a stream, and free the client, again and again. Memory, descriptors
+ * and threads of the process must not grow after the first tenth. CALLS in the environment is the
+ * number of calls.
  */
 #include "tests/cmocka.h"
 
@@ -143,9 +144,9 @@ static void call(long n)
 		pthread_join(callers[i], NULL);
 }
 
-/* What the process holds */
+/* Resources of the process */
 
-struct holdings {
+struct resources {
 	long bytes;
 	unsigned descriptors, threads;
 };
@@ -162,7 +163,7 @@ static unsigned entries(const char *path)
 	return n;
 }
 
-/* A sanitizer keeps what is freed, so there it is its own count of what is in use. */
+/* A sanitizer delays freeing, so with one the memory is its own count of allocated bytes. */
 static long memory(void)
 {
 	long pages = 0;
@@ -177,33 +178,33 @@ static long memory(void)
 	return pages * sysconf(_SC_PAGESIZE);
 }
 
-static struct holdings holdings(void)
+static struct resources resources(void)
 {
-	return (struct holdings){memory(), entries("/proc/self/fd"), entries("/proc/self/task")};
+	return (struct resources){memory(), entries("/proc/self/fd"), entries("/proc/self/task")};
 }
 
-/* When the server, too, has seen the last client go. */
-static struct holdings holdings_at_rest(unsigned descriptors)
+/* Wait until the server, too, has closed the last connection. Returns the resources then. */
+static struct resources resources_at_rest(unsigned descriptors)
 {
 	int64_t until = now_ms() + PATIENCE * 1000;
 
 	while (entries("/proc/self/fd") != descriptors && now_ms() < until)
 		sched_yield();
-	return holdings();
+	return resources();
 }
 
-static void nothing_grows(void **state)
+static void resources_do_not_grow(void **state)
 {
 	const char *wanted = getenv("CALLS");
 	long calls = wanted ? atol(wanted) : CALLS;
-	unsigned descriptors = holdings().descriptors;
+	unsigned descriptors = resources().descriptors;
 	int64_t began = now_ms();
 
 	(void)state;
 	call(calls / 10);
-	struct holdings before = holdings_at_rest(descriptors);
+	struct resources before = resources_at_rest(descriptors);
 	call(calls - calls / 10);
-	struct holdings after = holdings_at_rest(descriptors);
+	struct resources after = resources_at_rest(descriptors);
 	print_message("%ld calls in %ld ms, %ld kB, then %ld kB\n", calls, (long)(now_ms() - began),
 		      before.bytes / 1024, after.bytes / 1024);
 	assert_true(after.bytes - before.bytes < GROWTH_MAX);
@@ -215,7 +216,7 @@ static void nothing_grows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(nothing_grows, start, stop)};
+		cmocka_unit_test_setup_teardown(resources_do_not_grow, start, stop)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Streaming calls as both sides see them: every message once, in order and whole, and the end as
- * the other side meant it.
+ * Streaming calls as both sides see them: every message arrives once, complete and in order, and
+ * both sides get the right outcome.
  */
 #include "tests/transport/stream_ends.h"
 
@@ -17,131 +17,137 @@ static struct side *const server = &ends.at_server, *const client = &ends.at_cli
 static void ten_thousand_messages_each_way(void **state)
 {
 	(void)state;
-	call_begin(&(struct side){.says = MANY, .size = 100, .ends = WHEN_HEARD},
-		   &(struct side){.says = MANY, .size = 100, .ends = WHEN_SAID}, NO_DEADLINE);
+	call_begin(&(struct side){.to_send = MANY, .size = 100, .ends = WHEN_RECEIVED},
+		   &(struct side){.to_send = MANY, .size = 100, .ends = WHEN_SENT}, NO_DEADLINE);
 	call_end(ERR_OK, ERR_OK);
-	assert_int_equal(server->heard, MANY);
-	assert_int_equal(client->heard, MANY);
+	assert_int_equal(server->received, MANY);
+	assert_int_equal(client->received, MANY);
 }
 
-/* Each waits for the other's; the client's first is nobody's answer. */
-static void one_for_one(void **state)
+/* Each side sends its next message after it received one of the other; the client starts. */
+static void each_message_answers_the_other_sides(void **state)
 {
 	(void)state;
-	call_begin(&(struct side){.says = MANY, .answers = true, .ends = WHEN_HEARD},
-		   &(struct side){.says = MANY, .answers = true, .ends = WHEN_SAID}, NO_DEADLINE);
+	call_begin(&(struct side){.to_send = MANY, .answers = true, .ends = WHEN_RECEIVED},
+		   &(struct side){.to_send = MANY, .answers = true, .ends = WHEN_SENT},
+		   NO_DEADLINE);
 	call_end(ERR_OK, ERR_OK);
-	assert_int_equal(server->heard, MANY);
-	assert_int_equal(client->heard, MANY);
+	assert_int_equal(server->received, MANY);
+	assert_int_equal(client->received, MANY);
 }
 
-/* Larger than a frame, than a window, than what may be queued. */
+/* Messages are larger than a frame, than a window, and than the queue. */
 static void large_messages(void **state)
 {
-	static const struct side each[] = {{.says = 20, .size = 16 << 10},
-					   {.says = 20, .size = 300 << 10},
-					   {.says = 3, .size = (4 << 20) - 20}};
+	static const struct side each[] = {{.to_send = 20, .size = 16 << 10},
+					   {.to_send = 20, .size = 300 << 10},
+					   {.to_send = 3, .size = (4 << 20) - 20}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(each); i++) {
-		struct side hears = each[i], says = each[i];
-		hears.ends = WHEN_HEARD;
-		says.ends = WHEN_SAID;
-		call_begin(&hears, &says, NO_DEADLINE);
+		struct side receiver = each[i], sender = each[i];
+		receiver.ends = WHEN_RECEIVED;
+		sender.ends = WHEN_SENT;
+		call_begin(&receiver, &sender, NO_DEADLINE);
 		call_end(ERR_OK, ERR_OK);
-		assert_int_equal(server->heard, each[i].says);
-		assert_int_equal(client->heard, each[i].says);
+		assert_int_equal(server->received, each[i].to_send);
+		assert_int_equal(client->received, each[i].to_send);
 	}
 }
 
 static void empty_messages(void **state)
 {
 	(void)state;
-	call_begin(&(struct side){.says = 1, .ends = WHEN_HEARD},
-		   &(struct side){.says = 1, .ends = WHEN_SAID}, NO_DEADLINE);
+	call_begin(&(struct side){.to_send = 1, .ends = WHEN_RECEIVED},
+		   &(struct side){.to_send = 1, .ends = WHEN_SENT}, NO_DEADLINE);
 	call_end(ERR_OK, ERR_OK);
-	assert_int_equal(server->heard, 1);
-	assert_int_equal(client->heard, 1);
+	assert_int_equal(server->received, 1);
+	assert_int_equal(client->received, 1);
 }
 
 static void no_messages_at_all(void **state)
 {
 	(void)state;
-	call_begin(&(struct side){.ends = WHEN_HEARD}, &(struct side){.ends = WHEN_SAID},
+	call_begin(&(struct side){.ends = WHEN_RECEIVED}, &(struct side){.ends = WHEN_SENT},
 		   NO_DEADLINE);
 	call_end(ERR_OK, ERR_OK);
 	assert_true(server->ended);
-	assert_int_equal(server->heard + client->heard, 0);
+	assert_int_equal(server->received + client->received, 0);
 }
 
 static void server_speaks_after_the_client_has_ended(void **state)
 {
 	(void)state;
-	call_begin(&(struct side){.says = 3, .answers = true, .holds = 3, .ends = WHEN_HEARD},
-		   &(struct side){.says = 3, .ends = WHEN_SAID}, NO_DEADLINE);
-	wait_for(&server->held);
+	call_begin(
+		&(struct side){
+			.to_send = 3, .answers = true, .pause_after = 3, .ends = WHEN_RECEIVED},
+		&(struct side){.to_send = 3, .ends = WHEN_SENT}, NO_DEADLINE);
+	wait_for(&server->paused);
 	side_do(server, resume);
 	call_end(ERR_OK, ERR_OK);
-	assert_int_equal(client->heard, 3);
+	assert_int_equal(client->received, 3);
 }
 
-/* What the client had still to say is dropped, and that is no error. */
+/* Messages of the client that were not yet sent are dropped, which is not an error. */
 static void server_ends_first(void **state)
 {
 	(void)state;
-	call_begin(&(struct side){.says = 1, .answers = true, .ends = WHEN_SAID},
-		   &(struct side){.says = MANY, .size = 1000}, NO_DEADLINE);
+	call_begin(&(struct side){.to_send = 1, .answers = true, .ends = WHEN_SENT},
+		   &(struct side){.to_send = MANY, .size = 1000}, NO_DEADLINE);
 	call_end(ERR_OK, ERR_OK);
-	assert_int_equal(client->heard, 1);
-	assert_true(server->heard < MANY);
+	assert_int_equal(client->received, 1);
+	assert_true(server->received < MANY);
 }
 
 static void errors_come_through(void **state)
 {
 	(void)state;
-	/* before its first message, and after */
-	for (unsigned says = 0; says < 3; says++) {
-		call_begin(&(struct side){.says = says, .fails = 2, .code = ERR_DATA_LOSS},
-			   &(struct side){.says = 2}, NO_DEADLINE);
+	/* The error comes before the first message of the server, or after it. */
+	for (unsigned to_send = 0; to_send < 3; to_send++) {
+		call_begin(
+			&(struct side){.to_send = to_send, .fail_after = 2, .code = ERR_DATA_LOSS},
+			&(struct side){.to_send = 2}, NO_DEADLINE);
 		call_end(ERR_DATA_LOSS, ERR_DATA_LOSS);
 		assert_string_equal(server->outcome.text, "given up");
 		assert_string_equal(client->outcome.text, "given up");
-		assert_int_equal(client->heard, says);
+		assert_int_equal(client->received, to_send);
 	}
 }
 
-/* A method of one request: it is told when no second can follow. */
+/* A method with one request gets it only when the client has ended, so that a second one is an
+ * error. */
 static void single_message(void **state)
 {
 	static const struct {
-		unsigned says;
+		unsigned to_send;
 		enum error_code code;
 	} cases[] = {{1, ERR_OK}, {0, ERR_INTERNAL}, {2, ERR_INTERNAL}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		call_begin(&(struct side){.single = true, .says = 5, .ends = WHEN_HEARD},
-			   &(struct side){.says = cases[i].says, .ends = WHEN_SAID}, NO_DEADLINE);
+		call_begin(&(struct side){.single = true, .to_send = 5, .ends = WHEN_RECEIVED},
+			   &(struct side){.to_send = cases[i].to_send, .ends = WHEN_SENT},
+			   NO_DEADLINE);
 		call_end(cases[i].code, cases[i].code);
-		assert_int_equal(server->heard, cases[i].code == ERR_OK);
+		assert_int_equal(server->received, cases[i].code == ERR_OK);
 	}
 }
 
-/* A method of one response, from the client's side. */
+/* A method with one response, at the client. */
 static void single_response(void **state)
 {
 	static const struct {
-		unsigned says;
+		unsigned to_send;
 		enum error_code server, client;
 	} cases[] = {{1, ERR_OK, ERR_OK}, {0, ERR_OK, ERR_INTERNAL}, {2, ERR_OK, ERR_INTERNAL}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		call_begin(&(struct side){.says = cases[i].says, .ends = WHEN_HEARD},
-			   &(struct side){.single = true, .says = 5, .ends = WHEN_SAID},
+		call_begin(&(struct side){.to_send = cases[i].to_send, .ends = WHEN_RECEIVED},
+			   &(struct side){.single = true, .to_send = 5, .ends = WHEN_SENT},
 			   NO_DEADLINE);
 		call_end(cases[i].server, cases[i].client);
-		assert_int_equal(client->heard, cases[i].client == ERR_OK);
+		assert_int_equal(client->received, cases[i].client == ERR_OK);
 	}
 }
 
@@ -158,13 +164,13 @@ static void client_cancels(const struct side *like_server, struct side *like_cli
 static void client_cancels_at_each_stage(void **state)
 {
 	(void)state;
-	/* nothing sent; a part; all, and the server has not answered; and has */
+	/* Stages: nothing sent; some sent; all sent but not answered; answered. */
 	client_cancels(&(struct side){0}, &(struct side){0}, &server->begun);
-	client_cancels(&(struct side){0}, &(struct side){.says = 5}, &server->begun);
-	client_cancels(&(struct side){.holds = 5}, &(struct side){.says = 5, .ends = WHEN_SAID},
-		       &server->held);
-	client_cancels(&(struct side){.says = 5}, &(struct side){.ends = WHEN_SAID, .holds = 5},
-		       &client->held);
+	client_cancels(&(struct side){0}, &(struct side){.to_send = 5}, &server->begun);
+	client_cancels(&(struct side){.pause_after = 5},
+		       &(struct side){.to_send = 5, .ends = WHEN_SENT}, &server->paused);
+	client_cancels(&(struct side){.to_send = 5},
+		       &(struct side){.ends = WHEN_SENT, .pause_after = 5}, &client->paused);
 }
 
 static bool is_off_the_wire;
@@ -174,25 +180,25 @@ static void look_at_the_wire(struct side *side)
 	is_off_the_wire = !((struct exchange *)side->stream)->wire->conn;
 }
 
-static void say_more(struct side *side)
+static void send_more(struct side *side)
 {
-	side->says++;
-	say(side);
+	side->to_send++;
+	send_all(side);
 }
 
-/* The server has answered, all of it has come, and the client is still told of it. */
+/* All answers of the server have arrived, but some are not yet delivered to the client. */
 static void client_acts_when_its_stream_is_closed(void **state)
 {
 	static const struct {
 		void (*acts)(struct side *side);
 		enum error_code code;
-	} cases[] = {{finish, ERR_OK}, {say_more, ERR_OK}, {give_up, ERR_CANCELLED}};
+	} cases[] = {{finish, ERR_OK}, {send_more, ERR_OK}, {give_up, ERR_CANCELLED}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		call_begin(&(struct side){.says = 5, .ends = WHEN_SAID},
-			   &(struct side){.holds = 1, .code = cases[i].code}, NO_DEADLINE);
-		wait_for(&client->held);
+		call_begin(&(struct side){.to_send = 5, .ends = WHEN_SENT},
+			   &(struct side){.pause_after = 1, .code = cases[i].code}, NO_DEADLINE);
+		wait_for(&client->paused);
 		int64_t end = now_ms() + PATIENCE * 1000;
 		do {
 			assert_true(now_ms() < end);
@@ -201,29 +207,29 @@ static void client_acts_when_its_stream_is_closed(void **state)
 		side_do(client, cases[i].acts);
 		side_do(client, resume);
 		call_end(ERR_OK, cases[i].code);
-		assert_int_equal(client->heard, cases[i].code == ERR_OK ? 5 : 1);
+		assert_int_equal(client->received, cases[i].code == ERR_OK ? 5 : 1);
 	}
 }
 
-/* The server has not heard of it, and never does. */
+/* The server never receives the call. */
 static void client_cancels_before_there_is_a_connection(void **state)
 {
 	(void)state;
 	ends_drain();
-	call_begin(&(struct side){0}, &(struct side){.says = 5, .code = ERR_CANCELLED},
+	call_begin(&(struct side){0}, &(struct side){.to_send = 5, .code = ERR_CANCELLED},
 		   NO_DEADLINE);
 	side_do(client, give_up);
 	wait_for(&client->closed);
 	assert_int_equal(client->outcome.code, ERR_CANCELLED);
 }
 
-static void nobody_there(void **state)
+static void missing_server_is_unavailable(void **state)
 {
 	(void)state;
 	ends.client_limits.wait_ms = 100;
 	ends_restart();
 	ends_drain();
-	call_begin(&(struct side){0}, &(struct side){.says = 5, .ends = WHEN_SAID}, NO_DEADLINE);
+	call_begin(&(struct side){0}, &(struct side){.to_send = 5, .ends = WHEN_SENT}, NO_DEADLINE);
 	wait_for(&client->closed);
 	assert_int_equal(client->outcome.code, ERR_UNAVAILABLE);
 }
@@ -231,12 +237,12 @@ static void nobody_there(void **state)
 static void connection_is_lost(void **state)
 {
 	(void)state;
-	call_begin(&(struct side){.says = 1}, &(struct side){.holds = 1}, NO_DEADLINE);
-	wait_for(&client->held);
+	call_begin(&(struct side){.to_send = 1}, &(struct side){.pause_after = 1}, NO_DEADLINE);
+	wait_for(&client->paused);
 	ends_kill();
 	call_end(ERR_CANCELLED, ERR_UNAVAILABLE);
 	ends_restart();
-	call_begin(&(struct side){.ends = WHEN_HEARD}, &(struct side){.ends = WHEN_SAID},
+	call_begin(&(struct side){.ends = WHEN_RECEIVED}, &(struct side){.ends = WHEN_SENT},
 		   NO_DEADLINE);
 	call_end(ERR_OK, ERR_OK);
 }
@@ -246,7 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, ends_start, ends_stop)
 		TEST(ten_thousand_messages_each_way),
-		TEST(one_for_one),
+		TEST(each_message_answers_the_other_sides),
 		TEST(large_messages),
 		TEST(empty_messages),
 		TEST(no_messages_at_all),
@@ -258,7 +264,7 @@ int main(void)
 		TEST(client_cancels_at_each_stage),
 		TEST(client_acts_when_its_stream_is_closed),
 		TEST(client_cancels_before_there_is_a_connection),
-		TEST(nobody_there),
+		TEST(missing_server_is_unavailable),
 		TEST(connection_is_lost),
 	};
 

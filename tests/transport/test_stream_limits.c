@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Streaming calls with a side that is slow, silent, greedy or in a hurry: what waits for it is
- * bounded, in memory and in time, and nobody else waits with it.
+ * Streaming calls with a side that is slow, silent or sends too much: the queued data is bounded in
+ * size and in time, and other calls are not delayed.
  */
 #include "tests/transport/stream_ends.h"
 
@@ -16,7 +16,8 @@
 
 static struct side *const server = &ends.at_server, *const client = &ends.at_client;
 
-/* What a side holds, of its own messages and of the other's; and what it lets the other send. */
+/* Bytes that a side has queued to send, and has received but not delivered; and the window that it
+ * grants. */
 static size_t waiting, unused;
 static int32_t window;
 
@@ -31,7 +32,7 @@ static void measure(struct side *side)
 	assert_true(outbox_waiting(&exchange->backlog) == unused);
 }
 
-static void wait_for_standstill(struct side *reader)
+static void wait_until_stalled(struct side *reader)
 {
 	int64_t end = now_ms() + PATIENCE * 1000;
 
@@ -42,44 +43,45 @@ static void wait_for_standstill(struct side *reader)
 	assert_true(unused <= limits_default.stream_window);
 }
 
-/* One side stops to read after its first message: the other can send a window and a queue. */
-static void standstill(struct side *reader, struct side *writer)
+/* The reader stops reading after its first message, so that the other can send one window and fill
+ * its queue. */
+static void check_stalled(struct side *reader, struct side *writer)
 {
 	const struct limits *limits = &limits_default;
 	size_t most = limits->stream_window + limits->queued + 2 * SIZE;
 
-	wait_for(&reader->held);
+	wait_for(&reader->paused);
 	wait_for(&writer->full);
-	wait_for_standstill(reader);
-	assert_int_equal(reader->heard, 1);
+	wait_until_stalled(reader);
+	assert_int_equal(reader->received, 1);
 	side_do(writer, measure);
 	assert_true(waiting <= limits->queued + 2 * SIZE);
-	assert_true(writer->said * SIZE <= most);
+	assert_true(writer->sent * SIZE <= most);
 	side_do(reader, resume);
 	call_end(ERR_OK, ERR_OK);
-	assert_int_equal(reader->heard, MANY);
+	assert_int_equal(reader->received, MANY);
 }
 
 static void server_stops_reading(void **state)
 {
 	(void)state;
-	call_begin(&(struct side){.holds = 1, .ends = WHEN_HEARD},
-		   &(struct side){.says = MANY, .size = SIZE, .ends = WHEN_SAID}, NO_DEADLINE);
-	standstill(server, client);
+	call_begin(&(struct side){.pause_after = 1, .ends = WHEN_RECEIVED},
+		   &(struct side){.to_send = MANY, .size = SIZE, .ends = WHEN_SENT}, NO_DEADLINE);
+	check_stalled(server, client);
 }
 
 static void client_stops_reading(void **state)
 {
 	(void)state;
-	call_begin(&(struct side){.says = MANY, .size = SIZE, .ends = WHEN_SAID},
-		   &(struct side){.holds = 1}, NO_DEADLINE);
-	standstill(client, server);
+	call_begin(&(struct side){.to_send = MANY, .size = SIZE, .ends = WHEN_SENT},
+		   &(struct side){.pause_after = 1}, NO_DEADLINE);
+	check_stalled(client, server);
 }
 
-/* Beside one that stands still: others, of every kind. */
+/* Other calls, unary and streaming, beside a stream that is paused. */
 
 static struct {
-	unsigned n_heard, n_open;
+	unsigned n_received, n_open;
 	sem_t closed;
 } others;
 
@@ -87,7 +89,7 @@ static void on_other(struct rpc_stream *stream, const void *message)
 {
 	(void)stream;
 	(void)message;
-	others.n_heard++;
+	others.n_received++;
 }
 
 static void on_other_closed(struct rpc_stream *stream, const struct error *outcome)
@@ -130,59 +132,60 @@ static void call_unary(void)
 	arena_fini(&arena);
 }
 
-static void others_go_on(void **state)
+static void other_calls_are_not_delayed(void **state)
 {
 	(void)state;
 	sem_init(&others.closed, 0, 0);
-	others.n_heard = 0;
-	call_begin(&(struct side){.says = MANY, .size = SIZE, .ends = WHEN_SAID},
-		   &(struct side){.holds = 1}, NO_DEADLINE);
-	wait_for(&client->held);
-	wait_for_standstill(client);
+	others.n_received = 0;
+	call_begin(&(struct side){.to_send = MANY, .size = SIZE, .ends = WHEN_SENT},
+		   &(struct side){.pause_after = 1}, NO_DEADLINE);
+	wait_for(&client->paused);
+	wait_until_stalled(client);
 	looper_do(&ends.client_loop, begin_others, NULL);
 	call_unary();
 	wait_for(&others.closed);
-	assert_int_equal(others.n_heard, 50 * 1000);
-	assert_int_equal(client->heard, 1);
+	assert_int_equal(others.n_received, 50 * 1000);
+	assert_int_equal(client->received, 1);
 	side_do(client, resume);
 	call_end(ERR_OK, ERR_OK);
 }
 
-/* More of them than the connection's window holds. */
+/* More streams are closed than windows of streams fit into the connection's window. */
 static void closed_streams_give_their_window_back(void **state)
 {
 	const struct limits *limits = &limits_default;
 
 	(void)state;
 	for (unsigned i = 0; i <= limits->connection_window / limits->stream_window; i++) {
-		call_begin(&(struct side){.holds = 1},
-			   &(struct side){.says = MANY, .size = SIZE, .code = ERR_CANCELLED},
+		call_begin(&(struct side){.pause_after = 1},
+			   &(struct side){.to_send = MANY, .size = SIZE, .code = ERR_CANCELLED},
 			   NO_DEADLINE);
-		wait_for(&server->held);
-		wait_for_standstill(server);
+		wait_for(&server->paused);
+		wait_until_stalled(server);
 		side_do(client, give_up);
 		call_end(ERR_CANCELLED, ERR_CANCELLED);
 	}
-	call_begin(&(struct side){.ends = WHEN_HEARD},
-		   &(struct side){.says = MANY, .size = SIZE, .ends = WHEN_SAID}, NO_DEADLINE);
+	call_begin(&(struct side){.ends = WHEN_RECEIVED},
+		   &(struct side){.to_send = MANY, .size = SIZE, .ends = WHEN_SENT}, NO_DEADLINE);
 	call_end(ERR_OK, ERR_OK);
-	assert_int_equal(server->heard, MANY);
+	assert_int_equal(server->received, MANY);
 }
 
-/* All that came is told first, though the stream is closed since. */
-static void end_waits_for_what_is_held(void **state)
+/* All received messages are delivered before the outcome, although the stream is already closed. */
+static void outcome_follows_the_delayed_messages(void **state)
 {
 	(void)state;
-	call_begin(&(struct side){.says = 50, .size = SIZE, .fails = 1, .code = ERR_ABORTED},
-		   &(struct side){.says = 1, .ends = WHEN_SAID, .holds = 1}, NO_DEADLINE);
-	wait_for(&client->held);
+	call_begin(
+		&(struct side){.to_send = 50, .size = SIZE, .fail_after = 1, .code = ERR_ABORTED},
+		&(struct side){.to_send = 1, .ends = WHEN_SENT, .pause_after = 1}, NO_DEADLINE);
+	wait_for(&client->paused);
 	wait_for(&server->closed);
 	sem_post(&server->closed);
 	call_unary();
-	assert_int_equal(client->heard, 1);
+	assert_int_equal(client->received, 1);
 	side_do(client, resume);
 	call_end(ERR_ABORTED, ERR_ABORTED);
-	assert_int_equal(client->heard, 50);
+	assert_int_equal(client->received, 50);
 }
 
 /* Time */
@@ -192,21 +195,21 @@ static void deadline_passes(void **state)
 	(void)state;
 	call_begin(&(struct side){0}, &(struct side){0}, now_ms() + 200);
 	call_end(ERR_DEADLINE_EXCEEDED, ERR_DEADLINE_EXCEEDED);
-	/* with more to send than the other side takes */
-	call_begin(&(struct side){.says = MANY, .size = SIZE}, &(struct side){.holds = 1},
+	/* In these calls more data is queued than the other side reads. */
+	call_begin(&(struct side){.to_send = MANY, .size = SIZE}, &(struct side){.pause_after = 1},
 		   now_ms() + 300);
 	call_end(ERR_DEADLINE_EXCEEDED, ERR_DEADLINE_EXCEEDED);
-	call_begin(&(struct side){.holds = 1}, &(struct side){.says = MANY, .size = SIZE},
+	call_begin(&(struct side){.pause_after = 1}, &(struct side){.to_send = MANY, .size = SIZE},
 		   now_ms() + 300);
 	call_end(ERR_DEADLINE_EXCEEDED, ERR_DEADLINE_EXCEEDED);
 }
 
-static void peer_that_takes_nothing_is_given_up(void **state)
+static void peer_that_reads_nothing_times_out(void **state)
 {
 	(void)state;
 	ends.server_limits.write_ms = 200;
 	ends_restart();
-	call_begin(&(struct side){.says = MANY, .size = SIZE}, &(struct side){.holds = 1},
+	call_begin(&(struct side){.to_send = MANY, .size = SIZE}, &(struct side){.pause_after = 1},
 		   NO_DEADLINE);
 	call_end(ERR_DEADLINE_EXCEEDED, ERR_CANCELLED);
 	assert_non_null(strstr(server->outcome.text, "took nothing for 200 ms"));
@@ -214,22 +217,22 @@ static void peer_that_takes_nothing_is_given_up(void **state)
 
 static void take_one(struct side *side)
 {
-	side->holds = side->heard + 1;
+	side->pause_after = side->received + 1;
 	rpc_stream_resume(side->stream);
 }
 
-/* So little, that much waits all the time. */
-static void peer_that_takes_little_is_not(void **state)
+/* The peer reads so slowly that data is queued all the time. */
+static void peer_that_reads_slowly_does_not(void **state)
 {
 	(void)state;
 	ends.server_limits.write_ms = 1000;
 	ends.server_limits.queued = 64 << 20;
 	ends.client_limits.stream_window = 64 << 10;
 	ends_restart();
-	call_begin(&(struct side){.says = UINT32_MAX, .size = SIZE},
-		   &(struct side){.holds = 1, .code = ERR_CANCELLED}, NO_DEADLINE);
+	call_begin(&(struct side){.to_send = UINT32_MAX, .size = SIZE},
+		   &(struct side){.pause_after = 1, .code = ERR_CANCELLED}, NO_DEADLINE);
 	for (int64_t end = now_ms() + 2500; now_ms() < end;) {
-		wait_for(&client->held);
+		wait_for(&client->paused);
 		call_unary();
 		side_do(client, take_one);
 	}
@@ -237,8 +240,8 @@ static void peer_that_takes_little_is_not(void **state)
 	call_end(ERR_CANCELLED, ERR_CANCELLED);
 }
 
-/* The first bytes of a message. */
-static void say_half(struct side *side)
+/* Send the first bytes of a message only. */
+static void send_half(struct side *side)
 {
 	uint8_t *bytes;
 	struct chunk *chunk = chunk_new(3, &bytes);
@@ -247,7 +250,7 @@ static void say_half(struct side *side)
 	exchange_send((struct exchange *)side->stream, chunk);
 }
 
-static void silence_is_no_fault_but_half_a_message_is(void **state)
+static void half_a_message_times_out_but_silence_does_not(void **state)
 {
 	(void)state;
 	ends.server_limits.receive_ms = 200;
@@ -257,20 +260,20 @@ static void silence_is_no_fault_but_half_a_message_is(void **state)
 	for (int64_t end = now_ms() + 1000; now_ms() < end;)
 		call_unary();
 	assert_non_null(server->stream);
-	side_do(client, say_half);
+	side_do(client, send_half);
 	call_end(ERR_DEADLINE_EXCEEDED, ERR_DEADLINE_EXCEEDED);
-	call_begin(&(struct side){.single = true}, &(struct side){.says = 1}, NO_DEADLINE);
+	call_begin(&(struct side){.single = true}, &(struct side){.to_send = 1}, NO_DEADLINE);
 	call_end(ERR_DEADLINE_EXCEEDED, ERR_DEADLINE_EXCEEDED);
 	assert_non_null(strstr(client->outcome.text, "200 ms"));
 }
 
 /* Memory */
 
-static void say_too_much(struct side *side)
+static void send_too_much(struct side *side)
 {
 	side->size = 5 << 20;
-	side->says++;
-	say(side);
+	side->to_send++;
+	send_all(side);
 }
 
 static void message_too_large(struct side *writer, const struct side *like_server,
@@ -278,37 +281,37 @@ static void message_too_large(struct side *writer, const struct side *like_serve
 {
 	call_begin(like_server, like_client, NO_DEADLINE);
 	wait_for(&server->begun);
-	side_do(writer, say_too_much);
+	side_do(writer, send_too_much);
 	call_end(of_server, ERR_RESOURCE_EXHAUSTED);
 }
 
 static void large_message_ends_the_call(void **state)
 {
 	(void)state;
-	/* its sender knows */
-	message_too_large(server, &(struct side){.says = 2}, &(struct side){0},
+	/* The limit of the sender applies. */
+	message_too_large(server, &(struct side){.to_send = 2}, &(struct side){0},
 			  ERR_RESOURCE_EXHAUSTED);
-	assert_int_equal(client->heard, 2);
-	message_too_large(client, &(struct side){0}, &(struct side){.says = 2}, ERR_CANCELLED);
-	/* its reader does */
+	assert_int_equal(client->received, 2);
+	message_too_large(client, &(struct side){0}, &(struct side){.to_send = 2}, ERR_CANCELLED);
+	/* The limit of the receiver applies. */
 	ends.client_limits.message = 8 << 20;
 	ends_restart();
-	message_too_large(client, &(struct side){0}, &(struct side){.says = 2},
+	message_too_large(client, &(struct side){0}, &(struct side){.to_send = 2},
 			  ERR_RESOURCE_EXHAUSTED);
-	assert_int_equal(server->heard, 2);
+	assert_int_equal(server->received, 2);
 	ends.client_limits.message = 4 << 20;
 	ends.server_limits.message = 8 << 20;
 	ends_restart();
-	message_too_large(server, &(struct side){.says = 2}, &(struct side){0}, ERR_CANCELLED);
-	assert_int_equal(client->heard, 2);
+	message_too_large(server, &(struct side){.to_send = 2}, &(struct side){0}, ERR_CANCELLED);
+	assert_int_equal(client->received, 2);
 }
 
-static void server_holds_no_more_than_it_may(void **state)
+static void server_bounds_received_messages(void **state)
 {
 	(void)state;
 	ends.server_limits.messages = 100 << 10;
 	ends_restart();
-	call_begin(&(struct side){.holds = 1}, &(struct side){.says = MANY, .size = SIZE},
+	call_begin(&(struct side){.pause_after = 1}, &(struct side){.to_send = MANY, .size = SIZE},
 		   NO_DEADLINE);
 	call_end(ERR_RESOURCE_EXHAUSTED, ERR_RESOURCE_EXHAUSTED);
 	call_unary();
@@ -316,22 +319,22 @@ static void server_holds_no_more_than_it_may(void **state)
 
 /* The server stops */
 
-static void open_streams_are_ended(void **state)
+static void drain_ends_open_streams(void **state)
 {
 	(void)state;
 	ends.server_limits.drain_ms = 200;
 	ends_restart();
-	call_begin(&(struct side){.says = 1}, &(struct side){.says = 1}, NO_DEADLINE);
+	call_begin(&(struct side){.to_send = 1}, &(struct side){.to_send = 1}, NO_DEADLINE);
 	wait_for(&server->begun);
 	ends_drain();
 	call_end(ERR_UNAVAILABLE, ERR_UNAVAILABLE);
-	assert_int_equal(server->heard, 1);
+	assert_int_equal(server->received, 1);
 }
 
-static void streams_may_end_by_themselves(void **state)
+static void drain_lets_streams_end_by_themselves(void **state)
 {
 	(void)state;
-	call_begin(&(struct side){.ends = WHEN_HEARD}, &(struct side){0}, NO_DEADLINE);
+	call_begin(&(struct side){.ends = WHEN_RECEIVED}, &(struct side){0}, NO_DEADLINE);
 	wait_for(&server->begun);
 	ends_begin_drain();
 	side_do(client, finish);
@@ -339,15 +342,15 @@ static void streams_may_end_by_themselves(void **state)
 	ends_drain();
 }
 
-static void streams_that_stand_still_do_not_keep_the_server(void **state)
+static void stalled_streams_do_not_delay_a_drain(void **state)
 {
 	(void)state;
 	ends.server_limits.drain_ms = 200;
 	ends.server_limits.write_ms = INT32_MAX;
 	ends_restart();
-	call_begin(&(struct side){.says = MANY, .size = SIZE}, &(struct side){.holds = 1},
+	call_begin(&(struct side){.to_send = MANY, .size = SIZE}, &(struct side){.pause_after = 1},
 		   NO_DEADLINE);
-	wait_for(&client->held);
+	wait_for(&client->paused);
 	ends_drain();
 	call_end(ERR_UNAVAILABLE, ERR_CANCELLED);
 }
@@ -358,18 +361,18 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, ends_start, ends_stop)
 		TEST(server_stops_reading),
 		TEST(client_stops_reading),
-		TEST(others_go_on),
+		TEST(other_calls_are_not_delayed),
 		TEST(closed_streams_give_their_window_back),
-		TEST(end_waits_for_what_is_held),
+		TEST(outcome_follows_the_delayed_messages),
 		TEST(deadline_passes),
-		TEST(peer_that_takes_nothing_is_given_up),
-		TEST(peer_that_takes_little_is_not),
-		TEST(silence_is_no_fault_but_half_a_message_is),
+		TEST(peer_that_reads_nothing_times_out),
+		TEST(peer_that_reads_slowly_does_not),
+		TEST(half_a_message_times_out_but_silence_does_not),
 		TEST(large_message_ends_the_call),
-		TEST(server_holds_no_more_than_it_may),
-		TEST(open_streams_are_ended),
-		TEST(streams_may_end_by_themselves),
-		TEST(streams_that_stand_still_do_not_keep_the_server),
+		TEST(server_bounds_received_messages),
+		TEST(drain_ends_open_streams),
+		TEST(drain_lets_streams_end_by_themselves),
+		TEST(stalled_streams_do_not_delay_a_drain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Streaming calls as they look on the wire: the controller's reflection and health services."""
+"""Streaming calls on the wire, with the controller's reflection and health services."""
 import pytest
 
 from frames import (CANCEL, DATA, EMPTY, END_STREAM, INITIAL_WINDOW_SIZE, NO_ERROR, RST_STREAM,
@@ -9,11 +9,11 @@ OK, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL = 0, 4, 12, 13
 REFLECTION = fields_of(path="/grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
 WATCH = fields_of(path="/grpc.health.v1.Health/Watch")
 NOT_GRPC = fields_of(method="GET")
-QUESTION = message(b"\x3a\x00")  # which services are there?
+QUESTION = message(b"\x3a\x00")  # asks for the list of services
 
 
 def count(peer, stream=1):
-    """The whole messages that have come."""
+    """Returns the number of complete messages received."""
     body = peer.answers[stream].body if stream in peer.answers else b""
     n = 0
     while len(body) >= 5 and len(body) >= 5 + int.from_bytes(body[1:5], "big"):
@@ -23,7 +23,7 @@ def count(peer, stream=1):
 
 
 def assert_declined(peer, answer):
-    """The server has said all, and wants no more of the request."""
+    """The server has sent its whole answer, and declines the rest of the request."""
     assert peer.until(lambda: answer.reset is not None)
     assert answer.reset == NO_ERROR
 
@@ -41,7 +41,7 @@ def test_answers_come_before_the_end(peer):
 
 
 def test_frames_are_not_messages(peer):
-    """Three messages in a frame; one in many; the end of one and a whole one together."""
+    """A frame may contain three messages, a part of one, or the end of one and a complete one."""
     peer.send(headers(1, REFLECTION) + frame(DATA, 0, 1, QUESTION * 3))
     assert peer.until(lambda: count(peer) == 3)
     peer.send(b"".join(frame(DATA, 0, 1, bytes([byte])) for byte in QUESTION))
@@ -65,7 +65,7 @@ def test_messages(peer, fields, body, code):
 
 
 def test_failure_after_messages(peer):
-    """It is in the trailers, which repeat nothing of the header list."""
+    """The error is in the trailers, which do not repeat the header list."""
     peer.send(headers(1, REFLECTION) + frame(DATA, 0, 1, QUESTION))
     assert peer.until(lambda: count(peer) == 1)
     peer.send(frame(DATA, 0, 1, b"\2" + bytes(4)))
@@ -99,7 +99,7 @@ def test_cancelled_at_each_stage(peer):
 
 
 def test_small_window(peer):
-    """The answers come as the window opens, byte by byte; trailers need none."""
+    """The answers are sent byte by byte as the window opens; trailers need no window."""
     peer.send(frame(SETTINGS, 0, 0, setting(INITIAL_WINDOW_SIZE, 0)))
     peer.send(headers(1, REFLECTION) + frame(DATA, END_STREAM, 1, QUESTION * 2))
     for n in range(1, 10):
@@ -109,7 +109,7 @@ def test_small_window(peer):
     assert peer.answer().code == OK and count(peer) == 2
 
 
-def test_what_is_not_grpc_is_answered_at_its_end(peer):
+def test_a_request_that_is_not_grpc_is_answered_at_its_end(peer):
     peer.send(headers(1, NOT_GRPC) + frame(DATA, 0, 1, b"x"))
     assert peer.ask(REFLECTION, QUESTION, 3).code == OK and 1 not in peer.answers
     peer.send(frame(DATA, END_STREAM, 1, b"y"))
@@ -117,8 +117,8 @@ def test_what_is_not_grpc_is_answered_at_its_end(peer):
     assert (answer.http, answer.ended, answer.reset) == ("405", True, None)
 
 
-def test_what_is_not_grpc_is_taken_all_the_same(peer):
-    """Far more than the windows hold."""
+def test_a_large_body_that_is_not_grpc_is_read(peer):
+    """The body is much larger than the windows."""
     window = {0: 65535, 1: 65535}
     take = peer.on_frame
 

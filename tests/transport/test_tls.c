@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * TLS between our server and our client: who is let in and what those who are not are told, files
- * that are no good, files that are replaced, much data. Peers that are not ours are in
- * test_tls_peers.c.
+ * TLS between the project's server and client: which peers are accepted and the errors of the
+ * others, invalid files, files that are replaced, and large messages. Peers that use OpenSSL
+ * directly are in test_tls_peers.c.
  */
-#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see there */
+#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 
 #include <unistd.h>
 
@@ -19,13 +19,13 @@ static const struct certificate certificates[] = {
 	CERTIFICATE("middle", "ca", NULL, .is_ca = true),
 	CERTIFICATE("node", "ca", "DNS:node.example,DNS:localhost,IP:127.0.0.1"),
 	CERTIFICATE("controller", "ca", "DNS:controller.example,URI:spiffe://zcsi/a=b,IP:::1"),
-	/* a common name is no name */
+	/* a common name does not count as a name */
 	CERTIFICATE("localhost", "ca", NULL),
 	CERTIFICATE("elsewhere", "ca", "DNS:elsewhere.example,IP:127.0.0.2"),
 	CERTIFICATE("wildcard", "ca", "DNS:*.example"),
 	CERTIFICATE("expired", "ca", "IP:127.0.0.1", .from = -3 * DAY, .to = -DAY),
 	CERTIFICATE("future", "ca", "IP:127.0.0.1", .from = DAY, .to = 3 * DAY),
-	CERTIFICATE("stranger", "other-ca", "IP:127.0.0.1"),
+	CERTIFICATE("foreign", "other-ca", "IP:127.0.0.1"),
 	CERTIFICATE("self-signed", NULL, "IP:127.0.0.1"),
 	CERTIFICATE("only-server", "ca", "IP:127.0.0.1", .usage = "serverAuth"),
 	CERTIFICATE("only-client", "ca", "IP:127.0.0.1", .usage = "clientAuth"),
@@ -49,7 +49,7 @@ static int remove_certificates(void **state)
 	return 0;
 }
 
-/* Who is let in */
+/* Accepted and refused peers */
 
 #define WORDS_MAX 3
 
@@ -57,7 +57,7 @@ struct scene {
 	const char *title;
 	const char *server, *client; /* certificates; NULL: plain text */
 	enum error_code code;
-	const char *words[WORDS_MAX]; /* of the error */
+	const char *words[WORDS_MAX]; /* parts of the error text */
 	const char *server_ca, *client_ca, *host;
 	const char *allow[2];
 };
@@ -69,10 +69,10 @@ static const struct scene scenes[] = {
 	 .words = {"cannot reach 'tcp://127.0.0.1:", "its certificate '/CN=expired' expired on 2"}},
 	{"a server from tomorrow", "future", "controller", ERR_UNAVAILABLE,
 	 .words = {"its certificate '/CN=future' is not valid before 2"}},
-	{"a server of another CA", "stranger", "controller", ERR_UNAVAILABLE,
-	 .words = {"its certificate '/CN=stranger' is of '/CN=other-ca', which is not a CA of "
+	{"a server of another CA", "foreign", "controller", ERR_UNAVAILABLE,
+	 .words = {"its certificate '/CN=foreign' is of '/CN=other-ca', which is not a CA of "
 		   "--tls-ca"}},
-	{"a server that vouches for itself", "self-signed", "controller", ERR_UNAVAILABLE,
+	{"a self-signed server", "self-signed", "controller", ERR_UNAVAILABLE,
 	 .words = {"its certificate '/CN=self-signed' is of '/CN=self-signed', which is not a CA"}},
 	{"a server of another name", "elsewhere", "controller", ERR_UNAVAILABLE,
 	 .words = {"its certificate is for 'elsewhere.example', '127.0.0.2', not for '127.0.0.1'"}},
@@ -88,8 +88,8 @@ static const struct scene scenes[] = {
 		   "/expired.pem': it has expired"}},
 	{"a client from tomorrow", "node", "future", ERR_UNAVAILABLE,
 	 .words = {"/future.pem': it is not valid yet"}},
-	{"a client of another CA", "node", "stranger", ERR_UNAVAILABLE,
-	 .words = {"/stranger.pem': its CA is unknown there"}},
+	{"a client of another CA", "node", "foreign", ERR_UNAVAILABLE,
+	 .words = {"/foreign.pem': its CA is unknown there"}},
 	{"a client with a server's certificate", "node", "only-server", ERR_UNAVAILABLE,
 	 .words = {"/only-server.pem': it is for another purpose"}},
 	{"a CA in between, trusted itself", "below", "below", ERR_OK, .server_ca = "middle",
@@ -152,18 +152,18 @@ static void play(const struct scene *scene)
 	server_stop(&server);
 }
 
-static void who_is_let_in(void **state)
+static void peers_are_accepted_by_their_certificate(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(scenes); i++)
 		play(&scenes[i]);
 }
 
-/* Files that are no good */
+/* Invalid files */
 
-/* Each changes the paths of a good trust, or what one of them leads to. */
+/* Each flaw replaces a path of a valid trust, or the file at that path. */
 static const struct flaw {
-	const char *title, *ca, *certificate, *key; /* other files; NULL: the good ones */
+	const char *title, *ca, *certificate, *key; /* other files; NULL: the valid ones */
 	const char *words;
 } flaws[] = {
 	{"no CA there", "none.pem", .words = "CA '%s/none.pem': No such file or directory"},
@@ -191,7 +191,8 @@ static const struct flaw {
 	{"a folder", "", .words = "CA '%s/': "},
 };
 
-/* A certificate and what is left of another; a key with a passphrase; one of another kind. */
+/* Write a valid certificate with a damaged one behind it, a key with a passphrase, and a key of
+ * another type. */
 static void write_flaws(void)
 {
 	const struct made *ca = &made[0];
@@ -233,7 +234,7 @@ static void bad_files_are_named(void **state)
 		assert_int_equal(trust_open(&end.trust, &err), -1);
 		assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* a table's */
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the format is from a table */
 		snprintf(words, sizeof(words), flaws[i].words, folder);
 #pragma GCC diagnostic pop
 		if (!strstr(err.text, words))
@@ -242,7 +243,7 @@ static void bad_files_are_named(void **state)
 	}
 }
 
-static void half_of_the_options_are_refused(void **state)
+static void incomplete_options_are_refused(void **state)
 {
 	(void)state;
 	const char *names[] = {"zcsi.v1.Agent="};
@@ -264,7 +265,8 @@ static void half_of_the_options_are_refused(void **state)
 
 /* Files that are replaced */
 
-/* What is logged goes to a file of the folder from here on. */
+/* Redirect stderr, and so the log, to a file in the folder. Returns a copy of the old
+ * descriptor. */
 static int redirect_log(void)
 {
 	int before = dup(STDERR_FILENO);
@@ -288,7 +290,7 @@ static unsigned n_logged(const char *words)
 	return n;
 }
 
-/* Until the server shows a certificate of that CA to new connections. */
+/* Wait until the server shows a certificate of that CA on new connections. */
 static void await_server_of(const char *ca, int port)
 {
 	int64_t end = now_ms() + PATIENCE * 1000;
@@ -340,7 +342,7 @@ static void bad_new_files_are_not_used(void **state)
 		assert_int_equal(ask_as("ca", "controller", server.port, &err), ERR_OK);
 		assert_true(now_ms() < end);
 	}
-	/* looked at again and again, and complained about once */
+	/* the files are checked repeatedly, and the error is logged once */
 	for (end = now_ms() + 2500; now_ms() < end;)
 		assert_int_equal(ask_as("ca", "controller", server.port, &err), ERR_OK);
 	assert_int_equal(n_logged("the old ones stay in use"), 1);
@@ -350,7 +352,7 @@ static void bad_new_files_are_not_used(void **state)
 	server_stop(&server);
 }
 
-/* Much data */
+/* Large messages */
 
 #define TEXT_BYTES ((size_t)(4 << 20) - 100)
 
@@ -388,9 +390,9 @@ static void large_messages_pass_both_ways(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_is_let_in),
+		cmocka_unit_test(peers_are_accepted_by_their_certificate),
 		cmocka_unit_test(bad_files_are_named),
-		cmocka_unit_test(half_of_the_options_are_refused),
+		cmocka_unit_test(incomplete_options_are_refused),
 		cmocka_unit_test(new_files_are_used_and_running_calls_go_on),
 		cmocka_unit_test(bad_new_files_are_not_used),
 		cmocka_unit_test(large_messages_pass_both_ways),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * TLS with peers that are not ours: OpenSSL used plainly, plain sockets that send what they are
- * told, and a relay between our two ends that passes on a byte at a time or cuts them off.
+ * TLS with peers that do not use the project's transport: OpenSSL with its plain functions, sockets
+ * that send fixed bytes, and a relay between server and client that forwards byte by byte or closes
+ * the connection.
  */
-#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see there */
+#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -27,7 +28,7 @@ static int start(void **state)
 	struct error err;
 
 	(void)state;
-	signal(SIGPIPE, SIG_IGN); /* OpenSSL writes to whoever has hung up */
+	signal(SIGPIPE, SIG_IGN); /* OpenSSL writes to closed connections */
 	certificates_make(certificates, COUNT(certificates));
 	if (end_trust(&server, "ca", "node", &err) < 0)
 		return -1;
@@ -74,7 +75,7 @@ static int listen_at(int *ret_port)
 	return fd;
 }
 
-/* Read to the end; how many bytes came, the first of them in bytes. */
+/* Read until the peer closes, or until `size` bytes were read into bytes. Returns their number. */
 static size_t read_all(int fd, uint8_t *bytes, size_t size)
 {
 	size_t total = 0;
@@ -89,12 +90,12 @@ static size_t read_all(int fd, uint8_t *bytes, size_t size)
 	return total;
 }
 
-/* OpenSSL, as anybody uses it */
+/* OpenSSL with its plain functions */
 
-struct habits {
+struct profile {
 	const char *certificate; /* NULL: none */
 	int max_version;         /* 0: any */
-	const char *alpn;        /* its list form; NULL: none */
+	const char *alpn;        /* wire format of the list; NULL: none */
 };
 
 #define H2    "\2h2"
@@ -113,29 +114,29 @@ static int choose_h2(SSL *ssl, const unsigned char **ret, unsigned char *ret_siz
 	return SSL_TLSEXT_ERR_OK;
 }
 
-static SSL_CTX *context_of(const struct habits *habits)
+static SSL_CTX *context_of(const struct profile *profile)
 {
 	SSL_CTX *context = SSL_CTX_new(TLS_method());
 	char path[64];
 
-	if (habits->certificate) {
-		path_of(path, habits->certificate, "pem");
+	if (profile->certificate) {
+		path_of(path, profile->certificate, "pem");
 		assert_int_equal(SSL_CTX_use_certificate_file(context, path, SSL_FILETYPE_PEM), 1);
-		path_of(path, habits->certificate, "key");
+		path_of(path, profile->certificate, "key");
 		assert_int_equal(SSL_CTX_use_PrivateKey_file(context, path, SSL_FILETYPE_PEM), 1);
 	}
-	SSL_CTX_set_max_proto_version(context, habits->max_version);
-	if (habits->alpn) {
-		SSL_CTX_set_alpn_protos(context, (const unsigned char *)habits->alpn,
-					(unsigned)strlen(habits->alpn));
+	SSL_CTX_set_max_proto_version(context, profile->max_version);
+	if (profile->alpn) {
+		SSL_CTX_set_alpn_protos(context, (const unsigned char *)profile->alpn,
+					(unsigned)strlen(profile->alpn));
 		SSL_CTX_set_alpn_select_cb(context, choose_h2, NULL);
 	}
 	return context;
 }
 
-static SSL *ssl_on(int fd, const struct habits *habits)
+static SSL *ssl_on(int fd, const struct profile *profile)
 {
-	SSL_CTX *context = context_of(habits);
+	SSL_CTX *context = context_of(profile);
 	SSL *ssl = SSL_new(context);
 
 	SSL_CTX_free(context);
@@ -152,12 +153,12 @@ static void ssl_close(SSL *ssl)
 	close(fd);
 }
 
-/* Clients of our server */
+/* Clients of the server under test */
 
 static const struct {
 	const char *title;
-	struct habits habits;
-	int alert; /* that it gets; 0: it is served */
+	struct profile profile;
+	int alert; /* the alert that the client gets; 0: it is served */
 } clients[] = {
 	{"a good one", GOOD_PEER, 0},
 	{"one with a choice", {.certificate = "peer", .alpn = HTTP1 H2}, 0},
@@ -169,13 +170,13 @@ static const struct {
 	 SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL},
 };
 
-static void clients_get_what_they_deserve(void **state)
+static void bad_clients_get_their_alert(void **state)
 {
 	(void)state;
 	char bytes[64];
 
 	for (size_t i = 0; i < COUNT(clients); i++) {
-		SSL *ssl = ssl_on(connect_to(server.port), &clients[i].habits);
+		SSL *ssl = ssl_on(connect_to(server.port), &clients[i].profile);
 		int n = SSL_connect(ssl) == 1 ? SSL_read(ssl, bytes, sizeof(bytes)) : -1;
 		int alert = n > 0 ? 0 : ERR_GET_REASON(ERR_peek_error());
 		if (alert != clients[i].alert)
@@ -191,48 +192,49 @@ static void clients_get_what_they_deserve(void **state)
 static const struct {
 	const char *title, *bytes;
 	size_t size;
-	bool told; /* by an alert, unexpected_message */
-	bool slow; /* it might still become something */
-} noises[] = {
+	bool alerted; /* the server sends the alert unexpected_message */
+	bool slow;    /* the server waits for more until its timeout */
+} garbage[] = {
 	{"silence", TEXT(""), .slow = true},
 	{"half a record", TEXT("\x16\3\1\2\0\1"), .slow = true},
-	{"HTTP/2", TEXT(HTTP2_START), .told = true},
-	{"HTTP/1", TEXT("GET / HTTP/1.1\r\n\r\n"), .told = true},
-	{"zeroes", TEXT("\0\0\0\0\0\0\0\0"), .told = true},
-	{"a record of nothing", TEXT("\x16\3\1\0\0"), .told = false},
-	{"a record too long", TEXT("\x16\3\1\xff\xff\1\0\0\0"), .told = false},
-	{"data before the handshake", TEXT("\x17\3\3\0\1x"), .told = true},
-	{"a hello that is none", TEXT("\x16\3\1\0\5\1\0\0\1\0"), .told = false},
-	{"an alert", TEXT("\x15\3\1\0\2\2\x28"), .told = false},
+	{"HTTP/2", TEXT(HTTP2_START), .alerted = true},
+	{"HTTP/1", TEXT("GET / HTTP/1.1\r\n\r\n"), .alerted = true},
+	{"zeroes", TEXT("\0\0\0\0\0\0\0\0"), .alerted = true},
+	{"a record of nothing", TEXT("\x16\3\1\0\0"), .alerted = false},
+	{"a record too long", TEXT("\x16\3\1\xff\xff\1\0\0\0"), .alerted = false},
+	{"data before the handshake", TEXT("\x17\3\3\0\1x"), .alerted = true},
+	{"a hello that is none", TEXT("\x16\3\1\0\5\1\0\0\1\0"), .alerted = false},
+	{"an alert", TEXT("\x15\3\1\0\2\2\x28"), .alerted = false},
 };
 
-static void noise_is_hung_up_on(void **state)
+static void garbage_is_refused(void **state)
 {
 	(void)state;
 	static const uint8_t alert[] = {21, 3, 3, 0, 2, 2, 10};
 	uint8_t bytes[1024];
 
-	for (size_t i = 0; i < COUNT(noises); i++) {
+	for (size_t i = 0; i < COUNT(garbage); i++) {
 		int64_t began = now_ms();
 		auto_close int fd = connect_to(server.port);
-		send(fd, noises[i].bytes, noises[i].size, MSG_NOSIGNAL);
+		send(fd, garbage[i].bytes, garbage[i].size, MSG_NOSIGNAL);
 		size_t n = read_all(fd, bytes, sizeof(bytes));
-		bool told = n == sizeof(alert) && memcmp(bytes, alert, n) == 0;
-		if (told != noises[i].told)
-			print_error("%s\n", noises[i].title);
-		assert_int_equal(told, noises[i].told);
-		assert_true(!noises[i].slow || now_ms() - began >= SHORT_MS / 2);
+		bool alerted = n == sizeof(alert) && memcmp(bytes, alert, n) == 0;
+		if (alerted != garbage[i].alerted)
+			print_error("%s\n", garbage[i].title);
+		assert_int_equal(alerted, garbage[i].alerted);
+		assert_true(!garbage[i].slow || now_ms() - began >= SHORT_MS / 2);
 	}
 }
 
-static void be_patient(void *arg)
+static void set_handshake_ms(void *arg)
 {
 	const int64_t *ms = arg;
 
 	server.limits.handshake_ms = *ms;
 }
 
-/* A hello of 130 kB, as it says, which OpenSSL would take: it is not waited for. */
+/* The header announces a ClientHello of 130 kB. OpenSSL would accept it; the server must not wait
+ * for it. */
 static void handshakes_are_bounded(void **state)
 {
 	(void)state;
@@ -240,21 +242,21 @@ static void handshakes_are_bounded(void **state)
 	int64_t ms = PATIENCE * 1000, began = now_ms();
 	uint8_t bytes[64];
 
-	looper_do(&server.looper, be_patient, &ms);
+	looper_do(&server.looper, set_handshake_ms, &ms);
 	auto_close int fd = connect_to(server.port);
 	for (int i = 0; i < 4; i++)
 		send(fd, record, sizeof(record), MSG_NOSIGNAL);
 	read_all(fd, bytes, sizeof(bytes));
 	assert_true(now_ms() - began < ms / 2);
 	ms = SHORT_MS;
-	looper_do(&server.looper, be_patient, &ms);
+	looper_do(&server.looper, set_handshake_ms, &ms);
 }
 
-/* What is lost can be told from what was never sent: the end is announced. */
-static void our_server_says_goodbye(void **state)
+/* The server sends close_notify, so that the client can distinguish an end from a truncation. */
+static void server_announces_the_end(void **state)
 {
-	struct habits habits = GOOD_PEER;
-	SSL *ssl = ssl_on(connect_to(server.port), &habits);
+	struct profile profile = GOOD_PEER;
+	SSL *ssl = ssl_on(connect_to(server.port), &profile);
 	char bytes[64];
 	int n;
 
@@ -268,12 +270,12 @@ static void our_server_says_goodbye(void **state)
 	assert_int_equal(start(state), 0);
 }
 
-/* Each wants one of ours, and costs both sides new keys. */
+/* Each update requests one in return, and makes both sides derive new keys. */
 static void key_updates_are_bounded(void **state)
 {
 	(void)state;
-	struct habits habits = GOOD_PEER;
-	SSL *ssl = ssl_on(connect_to(server.port), &habits);
+	struct profile profile = GOOD_PEER;
+	SSL *ssl = ssl_on(connect_to(server.port), &profile);
 	char bytes[1024];
 	struct error err;
 	unsigned sent = 0;
@@ -291,14 +293,14 @@ static void key_updates_are_bounded(void **state)
 	ssl_close(ssl);
 }
 
-/* Servers of our client */
+/* Servers for the client under test */
 
 struct foreign {
 	const char *title;
-	const char *words; /* what our client says of it */
-	struct habits habits;
+	const char *words; /* expected in the client's error */
+	struct profile profile;
 	enum { HANDSHAKE, SILENT, LEAVE, PLAIN } then;
-	bool announced; /* it leaves with a close_notify */
+	bool announced; /* the server sends close_notify */
 	int listener;
 };
 
@@ -310,7 +312,7 @@ static void *serve(void *arg)
 
 	while ((fd = accept(foreign->listener, NULL, NULL)) >= 0) {
 		if (foreign->then == HANDSHAKE) {
-			SSL *ssl = ssl_on(fd, &foreign->habits);
+			SSL *ssl = ssl_on(fd, &foreign->profile);
 			if (SSL_accept(ssl) == 1 && SSL_read(ssl, bytes, sizeof(bytes)) > 0 &&
 			    foreign->announced)
 				SSL_shutdown(ssl);
@@ -328,18 +330,18 @@ static void *serve(void *arg)
 }
 
 static struct foreign servers[] = {
-	{"no ALPN", "TLS failed: it does not speak HTTP/2", .habits = {.certificate = "node"}},
-	{"TLS 1.2", "it does not speak TLS 1.3", .habits = {"node", TLS1_2_VERSION, H2}},
+	{"no ALPN", "TLS failed: it does not speak HTTP/2", .profile = {.certificate = "node"}},
+	{"TLS 1.2", "it does not speak TLS 1.3", .profile = {"node", TLS1_2_VERSION, H2}},
 	{"silent", "the TLS handshake was not over in time", .then = SILENT},
 	{"leaves at once", "closed during the TLS handshake", .then = LEAVE},
 	{"plain", "it does not speak TLS", .then = PLAIN},
 	{"leaves without a word", "closed without a TLS close_notify",
-	 .habits = {.certificate = "node", .alpn = H2}},
-	{"leaves with one", "closed by the peer", .habits = {.certificate = "node", .alpn = H2},
+	 .profile = {.certificate = "node", .alpn = H2}},
+	{"leaves with one", "closed by the peer", .profile = {.certificate = "node", .alpn = H2},
 	 .announced = true},
 };
 
-static void our_client_says_what_is_wrong(void **state)
+static void client_names_the_fault_of_a_server(void **state)
 {
 	(void)state;
 	struct end client;
@@ -364,16 +366,16 @@ static void our_client_says_what_is_wrong(void **state)
 	}
 }
 
-/* Between our two ends */
+/* A relay between server and client */
 
 static struct {
 	int listener, port;
 	size_t at_once; /* bytes in one write */
-	size_t most;    /* bytes to the client, then it is cut off; 0: any */
+	size_t most;    /* bytes to the client until the connection is closed; 0: unlimited */
 	pthread_t thread;
 } relay;
 
-/* One piece from here to there; false at the end. */
+/* Forward one piece. Returns false at the end of the connection. */
 static bool pass_on(int from, int to, size_t *total)
 {
 	uint8_t bytes[4096];
@@ -400,7 +402,7 @@ static void relay_one(int client)
 		}
 		goes_on &= relay.most == 0 || totals[1] < relay.most;
 	}
-	/* an end, not a reset, which closing with something unread would be */
+	/* end the connection by FIN; a close with unread data would reset it */
 	shutdown(client, SHUT_WR);
 	while (pass_on(client, other, totals))
 		;
@@ -448,8 +450,9 @@ static void records_may_come_byte_by_byte(void **state)
 	stop_relay();
 }
 
-/* Wherever it is cut off, it is told from an end; later than the handshake, as truncation. */
-static void cut_connections_are_told_from_ended_ones(void **state)
+/* A truncation at any point is reported as such: during the handshake by a closed connection, later
+ * by the missing close_notify. */
+static void truncation_is_distinguished_from_an_end(void **state)
 {
 	(void)state;
 	struct error err;
@@ -471,14 +474,14 @@ static void cut_connections_are_told_from_ended_ones(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(clients_get_what_they_deserve),
-		cmocka_unit_test(noise_is_hung_up_on),
+		cmocka_unit_test(bad_clients_get_their_alert),
+		cmocka_unit_test(garbage_is_refused),
 		cmocka_unit_test(handshakes_are_bounded),
-		cmocka_unit_test(our_server_says_goodbye),
+		cmocka_unit_test(server_announces_the_end),
 		cmocka_unit_test(key_updates_are_bounded),
-		cmocka_unit_test(our_client_says_what_is_wrong),
+		cmocka_unit_test(client_names_the_fault_of_a_server),
 		cmocka_unit_test(records_may_come_byte_by_byte),
-		cmocka_unit_test(cut_connections_are_told_from_ended_ones),
+		cmocka_unit_test(truncation_is_distinguished_from_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

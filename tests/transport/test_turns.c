@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Peers that keep one busy: there is always one more to accept, always more to read, always room
- * for more to be written. The loop comes round all the same.
+ * Peers that keep the server busy: there is always another connection to accept, more data to read,
+ * and room to write more. The loop must still handle its other events.
  */
-#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see there */
+#include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 
 #define FRAME_SIZE ((size_t)16 * 1024)
 
 enum what { NOTHING, ACCEPT, RECEIVE, SEND };
 
-/* How much of it the server's loop did before the next thing's turn came. */
+/* The amount of work that the server's loop did before it ran another task. */
 static struct endless {
 	enum what what;
-	size_t done, by_then;
+	size_t done, before_task;
 	struct loop_task next;
-	sem_t came_round;
+	sem_t task_ran;
 } endless;
 
 static struct end server, client;
 
-static void come_round(struct loop_task *task)
+static void on_task(struct loop_task *task)
 {
 	(void)task;
 	endless.what = NOTHING;
-	endless.by_then = endless.done;
-	sem_post(&endless.came_round);
+	endless.before_task = endless.done;
+	sem_post(&endless.task_ran);
 }
 
 static bool is_endless(enum what what)
@@ -54,7 +54,7 @@ int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 	return pair[0];
 }
 
-/* Frames of a kind that nobody knows, four of them in 64 KB. */
+/* Frames of an unknown type, four of them in 64 KB. */
 ssize_t __real_recv(int fd, void *bytes, size_t n, int flags);
 ssize_t __wrap_recv(int fd, void *bytes, size_t n, int flags);
 ssize_t __wrap_recv(int fd, void *bytes, size_t n, int flags)
@@ -96,12 +96,12 @@ static int start(void **state)
 
 	(void)state;
 	memset(&endless, 0, sizeof(endless));
-	endless.next.fn = come_round;
-	sem_init(&endless.came_round, 0, 0);
+	endless.next.fn = on_task;
+	sem_init(&endless.task_ran, 0, 0);
 	if (end_trust(&server, "ca", NULL, &err) < 0 || end_trust(&client, "ca", NULL, &err) < 0)
 		return -1;
 	server_start(&server);
-	begin_endless(NOTHING); /* and the loop knows its thread */
+	begin_endless(NOTHING); /* runs on the loop, so that looper.thread is set */
 	client.limits.wait_ms = PATIENCE * 1000;
 	client.limits.stream_window = client.limits.connection_window = 8 << 20;
 	client_start(&client, NULL, server.port);
@@ -123,32 +123,32 @@ static void ask_ok(void)
 	assert_int_equal(ask(&client, &err), ERR_OK);
 }
 
-/* The next thing may be found in the same turn or in the next one. */
-static void assert_came_round(size_t most)
+/* The task may run in the same turn of the loop or in the next one. */
+static void assert_task_ran(size_t most)
 {
-	wait_for(&endless.came_round);
-	assert_in_range(endless.by_then, 1, 2 * most);
+	wait_for(&endless.task_ran);
+	assert_in_range(endless.before_task, 1, 2 * most);
 }
 
-static void endless_visitors_take_turns(void **state)
+static void endless_connections_do_not_block_the_loop(void **state)
 {
 	(void)state;
 	begin_endless(ACCEPT);
 	ask_ok();
-	assert_came_round(limits_default.accepts);
+	assert_task_ran(limits_default.accepts);
 }
 
-static void endless_speech_takes_turns(void **state)
+static void endless_data_does_not_block_the_loop(void **state)
 {
 	(void)state;
 	ask_ok();
 	begin_endless(RECEIVE);
 	ask_ok();
-	assert_came_round(limits_default.reads);
+	assert_task_ran(limits_default.reads);
 }
 
-/* What was sent meanwhile is lost, and with it the connection. */
-static void endless_answers_take_turns(void **state)
+/* Data sent meanwhile is lost, so that the connection fails. */
+static void endless_writes_do_not_block_the_loop(void **state)
 {
 	(void)state;
 	ListDatasetsRequest *list = new_list_datasets_request(&client.arena);
@@ -158,16 +158,16 @@ static void endless_answers_take_turns(void **state)
 	ask_ok();
 	begin_endless(SEND);
 	assert_int_not_equal(finish(begin(&client, "ListDatasets", &list->base), &err), ERR_OK);
-	assert_came_round(limits_default.written + LOOP_BUFFER);
+	assert_task_ran(limits_default.written + LOOP_BUFFER);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	const struct CMUnitTest tests[] = {
-		TEST(endless_visitors_take_turns),
-		TEST(endless_speech_takes_turns),
-		TEST(endless_answers_take_turns),
+		TEST(endless_connections_do_not_block_the_loop),
+		TEST(endless_data_does_not_block_the_loop),
+		TEST(endless_writes_do_not_block_the_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

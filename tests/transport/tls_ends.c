@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Both ends of a TLS connection, and the certificates they show. A test program includes this file,
- * once: programs of tests/transport are one source each.
+ * Server and client with TLS, and their certificates. A test program includes this file once,
+ * because each program of tests/transport has a single source file.
  */
 #include "tests/transport/tls_ends.h"
 
@@ -125,7 +125,7 @@ void certificates_replace(const char *old, const char *new)
 	}
 }
 
-/* Ends */
+/* Server and client */
 
 int end_trust(struct end *end, const char *ca, const char *name, struct error *err)
 {

@@ -2,10 +2,8 @@
 #ifndef ZCSI_TEST_TLS_ENDS_H
 #define ZCSI_TEST_TLS_ENDS_H
 
-/*
- * Both ends of a TLS connection, each on a loop of its own, and certificates as a test wants them.
- * They are in FOLDER/NAME.pem with FOLDER/NAME.key, in a folder that a program makes once.
- */
+/* Server and client with TLS, each on a loop of its own, and the certificates that a test defines.
+ * These are FOLDER/NAME.pem and FOLDER/NAME.key, in a folder that each program makes once. */
 
 #include "tests/cmocka.h"
 
@@ -20,50 +18,52 @@
 #define DAY 86400L
 
 struct certificate {
-	const char *name;   /* of the files, and the common name */
+	const char *name;   /* name of the files, and the common name */
 	const char *names;  /* "DNS:a,IP:127.0.0.1"; NULL: none */
-	const char *issuer; /* the name of one further up in the table; NULL: itself */
+	const char *issuer; /* the name of an earlier row; NULL: self-signed */
 	bool is_ca;
-	long from, to;     /* seconds from now; both 0: yesterday to tomorrow */
-	const char *usage; /* extended, "serverAuth"; NULL: any */
+	long from, to;     /* seconds from now; both 0: from yesterday to tomorrow */
+	const char *usage; /* extended key usage, such as "serverAuth"; NULL: any */
 };
 
 extern const char *certificates_folder;
 
 void certificates_make(const struct certificate *certificates, size_t n);
 void certificates_remove(void);
-/* Put one's files in the place of another's, at once, as a renewal does. */
+/* Replace the files of `old` by those of `new` with rename(2), as a renewal does. */
 void certificates_replace(const char *old, const char *new);
 
-/* A server of service.h, or a client, with the files of a name and those of a CA; NULL: plain. */
+/* A server of service.h or a client, with a certificate and a CA, or in plain text without them. */
 struct end {
 	char ca[64], certificate[64], key[64];
 	struct trust trust;
 	struct limits limits;
 	struct looper looper;
 	int port;
-	struct workers *workers; /* a server's */
+	struct workers *workers; /* server only */
 	struct server *server;
-	struct client *client; /* a client's */
+	struct client *client; /* client only */
 	struct arena arena;
 };
 
-/* Its files are there, or *err says what is wrong. */
+/* Set up *end with the certificate `name` (NULL: plain text) and the CA. Returns 0, or -1 with
+ * *err. */
 int end_trust(struct end *end, const char *ca, const char *name, struct error *err);
-/* A port that nobody has. */
+/* Returns a TCP port that is not in use. */
 int free_port(void);
 void server_start(struct end *server);
 void server_stop(struct end *server);
-/* Of the server at host:port; host may be NULL. */
+/* Start a client of the server at host:port; host NULL: 127.0.0.1. */
 void client_start(struct end *client, const char *host, int port);
 void client_stop(struct end *client);
 
 struct client_call *begin_get(struct end *client, const char *id);
 struct client_call *begin_wait(struct end *client);
 enum error_code finish(struct client_call *call, struct error *err);
-/* One whole call; again, as long as a first attempt to connect is not over. */
+/* Make one call. Returns its code; it is repeated while the first attempt to connect is not
+ * over. */
 enum error_code ask(struct end *client, struct error *err);
-/* A client's only call, with the files of CA and name. */
+/* Make one call with a client of its own, which has that CA and certificate. */
 enum error_code ask_as(const char *ca, const char *name, int port, struct error *err);
 
 #endif

@@ -36,7 +36,7 @@ struct client {
 };
 
 extern struct client scripted[N_AGENTS];
-extern struct rpc_call call; /* for the handlers; each test gets a new arena */
+extern struct rpc_call call; /* the handlers' call; each test gets a new arena */
 
 /* Start with three hosts that have a pool each: a and b in rack 1, c in rack 2; b has the most
  * space. */

@@ -391,12 +391,12 @@ static void the_cached_owner_is_asked_first(void **state)
 	assert_looked(1, 1, 1);
 	assert_int_equal(get_volume("v"), 0);
 	assert_looked(1, 2, 1);
-	/* The cached owner is only a hint: if the volume is not there, all agents are asked, */
+	/* The cached owner is only a hint: if the volume is not there, all agents are asked. */
 	scripted[1].n_datasets = 0;
 	add_dataset(&scripted[2], "v", GIB, "");
 	assert_int_equal(get_volume("v"), 0);
 	assert_looked(2, 4, 2);
-	/* and a wrong hint is replaced by the agent that has the volume. */
+	/* A wrong hint is replaced by the agent that has the volume. */
 	assert_int_equal(get_volume("v"), 0);
 	assert_looked(2, 4, 3);
 	scripted[2].lookup = ERR_UNAVAILABLE;

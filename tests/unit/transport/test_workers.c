@@ -197,7 +197,7 @@ static void waiting_work_can_be_withdrawn(void **state)
 		submit(fixture, &jobs[i], i, "vol");
 	wait_for(fixture, &begun);
 	assert_false(workers_withdraw(&jobs[0].work));
-	assert_true(workers_withdraw(&jobs[1].work)); /* from the middle of the queue */
+	assert_true(workers_withdraw(&jobs[1].work)); /* the middle of the queue */
 	assert_true(workers_withdraw(&jobs[3].work)); /* the last of the queue */
 	fixture->n_due -= 2;
 	submit(fixture, &jobs[1], 1, "vol"); /* submitted again, behind the others */
