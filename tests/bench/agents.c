@@ -26,7 +26,7 @@ struct volume {
 
 struct host {
 	unsigned number;
-	struct volume *volumes; /* ordered by id */
+	struct volume *volumes; /* the volumes of this host, ordered by id */
 	size_t n;
 	uint64_t promised; /* highest claim of any id, which is stricter than one claim per id */
 };

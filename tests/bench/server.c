@@ -17,7 +17,7 @@
 #define KIB       ((size_t)1024)
 #define MIB       (1024 * KIB)
 
-/* Identity */
+/* The service csi.v1.Identity with Probe only. */
 
 static int probe(struct rpc_call *call, const ProbeRequest *req, ProbeResponse *rsp,
 		 struct error *err)

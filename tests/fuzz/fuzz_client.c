@@ -137,7 +137,7 @@ static void meanwhile(void)
 	world_turn();
 }
 
-/* Calls */
+/* Begin and end of calls. */
 
 struct call {
 	struct arena arena;

@@ -16,7 +16,7 @@
 #define HELD_MAX  ((size_t)4 << 20)
 #define SILENT_MS 300000 /* longer than all timeouts together */
 
-/* The server */
+/* Start and stop of the server. */
 
 static struct {
 	struct loop *loop;
@@ -74,7 +74,7 @@ static void stop(void)
 	loop_free(ends.loop);
 }
 
-/* Peers */
+/* Peers that connect to the server. */
 
 static void on_data(struct world_socket *socket, const uint8_t *bytes, size_t n)
 {

@@ -17,7 +17,7 @@
 struct end {
 	struct tls_session *session;
 	struct outbox out;
-	size_t sent, received; /* bytes */
+	size_t sent, received; /* bytes that this end has sent and received */
 	uint8_t first;         /* first byte that is sent; each further one is higher by 1 */
 	bool over;
 };

@@ -10,7 +10,7 @@
 #include "proto/agent.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Unary methods */
+/* Handlers of unary methods. */
 
 #define UNUSED __attribute__((unused))
 #define HANDLER(name, Name)                                                                        \
@@ -54,7 +54,7 @@ HANDLER(resize_dataset, ResizeDataset)
 	return 0;
 }
 
-/* Streams */
+/* Handlers of streaming methods. */
 
 #define STREAMS 64 /* limit of concurrent streams */
 

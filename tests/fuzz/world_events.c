@@ -25,7 +25,7 @@ struct event {
 	void *arg;
 	bool added;
 	short active; /* activated by event_active(), whatever the descriptor's state */
-	int64_t due;  /* NO_DEADLINE: no timeout */
+	int64_t due;  /* time of the timeout in ms; NO_DEADLINE: no timeout */
 };
 
 struct event_base {
@@ -35,7 +35,7 @@ struct event_base {
 static struct event_base base;
 static int64_t now;
 
-/* The clock */
+/* The simulated clock. */
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
@@ -58,7 +58,7 @@ int64_t world_now_ms(void)
 	return now;
 }
 
-/* libevent */
+/* The functions of libevent that the transport calls. */
 
 void event_set_mem_functions(void *(*alloc)(size_t size),
 			     void *(*resize)(void *memory, size_t size),
@@ -162,7 +162,7 @@ int event_del(struct event *event)
 	return 0;
 }
 
-/* Events and time */
+/* Handling of ready events, and the passing of time. */
 
 static short ready(const struct event *event)
 {

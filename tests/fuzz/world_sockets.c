@@ -15,7 +15,7 @@
 #include "transport/wire.h"
 
 #define FIRST_FD 1000 /* real descriptors are lower */
-#define SOCKETS  512  /* per input; no number is used twice */
+#define SOCKETS  512  /* number of sockets per input; no descriptor number is used twice */
 
 static struct {
 	struct world_socket sockets[SOCKETS];
@@ -77,7 +77,7 @@ void world_check_sockets(void)
 	memset(&world, 0, sizeof(world));
 }
 
-/* Replaced system calls */
+/* Replacements of the system calls on sockets. */
 
 int __wrap_socket(int domain, int type, int protocol);
 int __wrap_socket(int domain, int type, int protocol)

@@ -13,7 +13,7 @@
 #define QUESTIONS 3
 #define LARGE     20000 /* bytes of an answer */
 
-/* The stream */
+/* The stream: a question is sent after each answer. */
 
 static void ask_next(struct questions *questions)
 {
@@ -85,7 +85,7 @@ enum error_code questions_end(struct questions *questions, struct error *err)
 	return err->code;
 }
 
-/* All calls together */
+/* Begin and end of all calls together. */
 
 void all_kinds_begin(struct all_kinds *all, struct client *client, struct looper *looper,
 		     int64_t deadline)

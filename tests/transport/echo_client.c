@@ -30,13 +30,13 @@ struct scenario {
 	const char *name;
 	int (*run)(const struct scenario *it, struct error *why);
 	const char *method;
-	const ProtobufCServiceDescriptor *service; /* NULL: ECHO */
+	const ProtobufCServiceDescriptor *service; /* the service to call; NULL: ECHO */
 	/* the request: this text, or a text of `size` bytes */
 	const char *text;
 	size_t size;
 	uint32_t count;
 	int ms; /* timeout; 0: 10 s */
-	/* the expected result */
+	/* the expected outcome of the call */
 	enum error_code code;
 	const char *error_text; /* the error text; NULL: any */
 	size_t n_bytes;         /* bytes of text in the response */
@@ -70,7 +70,7 @@ static int check_outcome(const struct scenario *it, const struct error *outcome,
 	return 0;
 }
 
-/* Calls with one answer */
+/* Calls with one answer. */
 
 static struct client_call *begin(const struct scenario *it, struct arena *arena)
 {
@@ -146,7 +146,7 @@ static int at_the_same_time(const struct scenario *it, struct error *why)
 	return result;
 }
 
-/* Streams */
+/* Streaming calls. */
 
 struct stream_call {
 	const struct scenario *it;

@@ -15,8 +15,8 @@
 #define DATA(n, flags)            DATA_ON("\1", n, flags)
 #define RESET(code)               RESET_ON("\1", code)
 #define GOAWAY(last, code)        FRAME("\x8", "\7", "\0", "\0") "\0\0\0" last "\0\0\0" code
-#define OPEN                      "\4" /* END_HEADERS */
-#define END                       "\5" /* END_HEADERS and END_STREAM */
+#define OPEN                      "\4" /* the flag END_HEADERS */
+#define END                       "\5" /* the flags END_HEADERS and END_STREAM */
 #define STATUS_200                "\x88"
 #define STATUS(code)              "\x08\3" code
 #define FIELD(n, name, m, value)  "\0" n name m value

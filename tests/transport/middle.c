@@ -45,7 +45,7 @@ static struct {
 	pthread_t thread;
 } middle;
 
-/* The relay */
+/* The relay between client and server. */
 
 /* Returns the length of the first frame or record if it has arrived completely, else 0. */
 static size_t whole_unit(const struct way *way, bool from_client)

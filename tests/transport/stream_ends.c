@@ -22,7 +22,7 @@ static struct {
 	bool draining, stopped;
 } own;
 
-/* The sides */
+/* The callbacks of one side of a call. */
 
 static bool is_server(const struct side *side)
 {
@@ -158,7 +158,7 @@ static int script(struct rpc_stream *stream, struct error *err)
 
 RPC_SERVICE(service, zcsi__test__echo__descriptor, METHODS);
 
-/* Both sides */
+/* Start and stop of server and client. */
 
 static void start_server(void)
 {
@@ -272,7 +272,7 @@ int ends_stop(void **state)
 	return rmdir(own.folder);
 }
 
-/* The call */
+/* Begin and end of a call. */
 
 static void prepare(struct side *side, const struct side *like, struct looper *looper)
 {

@@ -66,7 +66,7 @@ void call_end(enum error_code server, enum error_code client);
 
 /* Run fn(side) on the loop of the side, unless its stream is closed. */
 void side_do(struct side *side, void (*fn)(struct side *side));
-/* functions for side_do() */
+/* Actions of a side, to be passed to side_do(). */
 void send_all(struct side *side);
 void finish(struct side *side);
 void give_up(struct side *side);

@@ -35,7 +35,7 @@ static void assert_asked(unsigned n_requests, unsigned n_connections)
 	assert_int_equal(ends.n_connections, n_connections);
 }
 
-/* Calls */
+/* Tests of repeated calls. */
 
 static void refused_call_is_repeated(void **state)
 {
@@ -144,7 +144,7 @@ static void repeated_call_keeps_its_deadline(void **state)
 	assert_asked(2, 1);
 }
 
-/* Connections */
+/* Tests of repeated connections. */
 
 static void lost_connection_is_made_again(void **state)
 {

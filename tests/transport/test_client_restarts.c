@@ -42,7 +42,7 @@ static struct {
 	atomic_uint n_sessions;
 } ends;
 
-/* Wrapped functions */
+/* Wrapped function of nghttp2, which sets the first stream id. */
 
 #define REAL(function) ((__typeof__(&(function)))(uintptr_t)dlsym(RTLD_NEXT, #function))
 
@@ -57,7 +57,7 @@ int nghttp2_session_client_new3(nghttp2_session **ret, const nghttp2_session_cal
 	return result;
 }
 
-/* Server and client */
+/* Start and stop of server and client. */
 
 static void start_server(void)
 {
@@ -156,7 +156,7 @@ static enum error_code ask(struct error *err)
 	return err->code;
 }
 
-/* Restarts */
+/* Tests of restarts while calls are in flight. */
 
 static void *call_until_over(void *arg)
 {
@@ -244,7 +244,7 @@ static void drains_lose_no_call(void **state)
 	assert_int_equal(ends.kills, 0);
 }
 
-/* Limits */
+/* Tests of the last stream id. */
 
 static unsigned n_fds(void)
 {

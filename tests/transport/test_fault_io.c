@@ -17,10 +17,10 @@
 #include "common/log.h"
 #include "tests/transport/all_kinds.h"
 
-/* Wrapped system calls */
+/* Wrapped system calls, and how they behave. */
 
 static struct {
-	atomic_size_t most; /* bytes per call */
+	atomic_size_t most; /* maximum of bytes per call */
 	atomic_bool blocks; /* every other call fails with EAGAIN */
 	atomic_uint n_sent;
 	atomic_uint n_accepts;
@@ -70,7 +70,7 @@ static int setup(void **state)
 	return log_setup("error", "logfmt", &err);
 }
 
-/* Server and client, plain or with TLS */
+/* Server and client, plain or with TLS. */
 
 static struct end server, client;
 
@@ -159,7 +159,7 @@ static void no_descriptor_to_accept_with(void **state)
 	stop_ends();
 }
 
-/* No descriptor anywhere */
+/* Tests without a free descriptor. */
 
 static unsigned descriptors(void)
 {

@@ -116,7 +116,7 @@ static void start(struct end *end, void *(*run)(void *end))
 	assert_int_equal(pthread_create(&end->thread, NULL, run, end), 0);
 }
 
-/* The call: data written at one side is read at the other */
+/* The call: data written at one side is read at the other. */
 
 static void on_pumped(struct end *end, uint64_t bytes, const struct error *outcome)
 {
@@ -234,7 +234,7 @@ static void join(struct end *end)
 	pthread_join(end->thread, NULL);
 }
 
-/* Complete transfers */
+/* Tests of complete transfers. */
 
 static void transfer_whole(uint64_t size, bool down)
 {
@@ -281,7 +281,7 @@ static void default_limits(void **state)
 	transfer_whole(10 * MIB, true);
 }
 
-/* A reader that stops */
+/* Tests of a reader that stops. */
 
 /* the bytes that the receiving side still lets the other one send */
 static int32_t window;
@@ -331,7 +331,7 @@ static void reader_of_the_client_stops(void **state)
 	reader_that_stops(true);
 }
 
-/* Failures */
+/* Tests of failures at either end. */
 
 /* The reader closes its pipe in the middle. */
 static void reader_that_fails(bool down, enum error_code sent)

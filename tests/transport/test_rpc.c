@@ -140,7 +140,7 @@ static int stop_ends(void **state)
 	return *ends.folder ? rmdir(ends.folder) : 0;
 }
 
-/* Calls */
+/* Begin and end of calls. */
 
 static int64_t in_ms(int64_t ms)
 {
@@ -203,7 +203,7 @@ static void get_until(enum error_code code)
 		assert_true(now_ms() < end);
 }
 
-/* Tests */
+/* Tests of calls. */
 
 static void answers_come_back(void **state)
 {

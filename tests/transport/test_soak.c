@@ -77,7 +77,7 @@ static int stop(void **state)
 	return rmdir(ends.folder);
 }
 
-/* Calls */
+/* Threads that make calls. */
 
 static struct client_call *begin(struct client *client, struct arena *arena, int i)
 {
@@ -144,7 +144,7 @@ static void call(long n)
 		pthread_join(callers[i], NULL);
 }
 
-/* Resources of the process */
+/* Resources of the process. */
 
 struct resources {
 	long bytes;

@@ -188,7 +188,7 @@ static void outcome_follows_the_delayed_messages(void **state)
 	assert_int_equal(client->received, 50);
 }
 
-/* Time */
+/* Tests of deadlines and timeouts. */
 
 static void deadline_passes(void **state)
 {
@@ -267,7 +267,7 @@ static void half_a_message_times_out_but_silence_does_not(void **state)
 	assert_non_null(strstr(client->outcome.text, "200 ms"));
 }
 
-/* Memory */
+/* Tests of the limits of memory. */
 
 static void send_too_much(struct side *side)
 {
@@ -317,7 +317,7 @@ static void server_bounds_received_messages(void **state)
 	call_unary();
 }
 
-/* The server stops */
+/* Tests of a server that stops. */
 
 static void drain_ends_open_streams(void **state)
 {

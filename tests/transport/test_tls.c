@@ -49,7 +49,7 @@ static int remove_certificates(void **state)
 	return 0;
 }
 
-/* Accepted and refused peers */
+/* Tests of accepted and refused peers. */
 
 #define WORDS_MAX 3
 
@@ -159,7 +159,7 @@ static void peers_are_accepted_by_their_certificate(void **state)
 		play(&scenes[i]);
 }
 
-/* Invalid files */
+/* Tests of invalid files. */
 
 /* Each flaw replaces a path of a valid trust, or the file at that path. */
 static const struct flaw {
@@ -263,7 +263,7 @@ static void incomplete_options_are_refused(void **state)
 	assert_null(trust.tls);
 }
 
-/* Files that are replaced */
+/* Tests of files that are replaced. */
 
 /* Redirect stderr, and so the log, to a file in the folder. Returns a copy of the old
  * descriptor. */
@@ -352,7 +352,7 @@ static void bad_new_files_are_not_used(void **state)
 	server_stop(&server);
 }
 
-/* Large messages */
+/* Tests of large messages. */
 
 #define TEXT_BYTES ((size_t)(4 << 20) - 100)
 

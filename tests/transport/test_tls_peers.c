@@ -45,7 +45,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Sockets */
+/* Plain sockets. */
 
 static struct sockaddr_in loopback(int port)
 {
@@ -93,8 +93,8 @@ static size_t read_all(int fd, uint8_t *bytes, size_t size)
 /* OpenSSL with its plain functions */
 
 struct profile {
-	const char *certificate; /* NULL: none */
-	int max_version;         /* 0: any */
+	const char *certificate; /* name of the certificate; NULL: none */
+	int max_version;         /* highest version of TLS; 0: any */
 	const char *alpn;        /* wire format of the list; NULL: none */
 };
 
@@ -393,7 +393,7 @@ static void relay_one(int client)
 	size_t totals[] = {0, 0};
 	bool goes_on = true;
 
-	setsockopt(client, IPPROTO_TCP, 1 /* TCP_NODELAY */, &on, sizeof(on));
+	setsockopt(client, IPPROTO_TCP, 1 /* 1 is TCP_NODELAY */, &on, sizeof(on));
 	setsockopt(other, IPPROTO_TCP, 1, &on, sizeof(on));
 	while (goes_on && poll(ends, COUNT(ends), PATIENCE * 1000) > 0) {
 		for (int i = 0; i < 2; i++) {

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Certificates */
+/* Creation of certificates. */
 
 #define CERTIFICATES_MAX 32
 
@@ -125,7 +125,7 @@ void certificates_replace(const char *old, const char *new)
 	}
 }
 
-/* Server and client */
+/* Start and stop of server and client. */
 
 int end_trust(struct end *end, const char *ca, const char *name, struct error *err)
 {
@@ -214,7 +214,7 @@ void client_stop(struct end *client)
 	trust_close(&client->trust);
 }
 
-/* Calls */
+/* Begin and end of calls. */
 
 static struct client_call *begin(struct end *client, const char *method,
 				 const ProtobufCMessage *request)

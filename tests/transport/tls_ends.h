@@ -19,7 +19,7 @@
 
 struct certificate {
 	const char *name;   /* name of the files, and the common name */
-	const char *names;  /* "DNS:a,IP:127.0.0.1"; NULL: none */
+	const char *names;  /* alternative names, such as "DNS:a,IP:127.0.0.1"; NULL: none */
 	const char *issuer; /* the name of an earlier row; NULL: self-signed */
 	bool is_ca;
 	long from, to;     /* seconds from now; both 0: from yesterday to tomorrow */
@@ -40,9 +40,9 @@ struct end {
 	struct limits limits;
 	struct looper looper;
 	int port;
-	struct workers *workers; /* server only */
+	struct workers *workers; /* used by a server only */
 	struct server *server;
-	struct client *client; /* client only */
+	struct client *client; /* used by a client only */
 	struct arena arena;
 };
 

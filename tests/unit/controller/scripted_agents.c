@@ -169,7 +169,7 @@ int do_resize_dataset(const struct client_call *begun, ResizeDatasetResponse **r
 
 	if (!dataset)
 		return fail(err, ERR_NOT_FOUND, "not here");
-	assert_true(request->size >= dataset->size); /* volumes never shrink */
+	assert_true(request->size >= dataset->size); /* a volume must never shrink */
 	begun->client->resized++;
 	dataset->size = request->size;
 	*ret = new_resize_dataset_response(begun->arena);

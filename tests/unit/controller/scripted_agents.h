@@ -30,7 +30,7 @@ struct client {
 	size_t n_snapshots;
 	const CreateDatasetRequest *create_request; /* the last request of each kind */
 	const ModifyDatasetRequest *modify_request;
-	/* number of calls */
+	/* The number of calls of each kind. */
 	unsigned looked, created, destroyed, published, unpublished, resized, listed;
 	unsigned modified, snapshotted, grouped, snapshots_destroyed;
 };

@@ -39,8 +39,7 @@ static int image(const char *program)
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, SIZE), 0);
 	snprintf(command, sizeof(command), "%s %s >/dev/null 2>&1", program, path);
-	/* NOLINT: a constant command of this test */
-	assert_int_equal(*program ? system(command) : 0, 0);
+	assert_int_equal(*program ? system(command) : 0, 0); /* NOLINT: a constant command */
 	unlink(path);
 	return fd;
 }

@@ -84,7 +84,7 @@ static const struct {
 	int status;
 	enum error_code code;
 } bad_requests[] = {
-	/* malformed HTTP/2 */
+	/* The following requests are malformed HTTP/2. */
 	{{{":scheme", "http"}, {":path", "/"}}, RESET, 0},
 	{{{":method", "POST"}, {":path", "/"}}, RESET, 0},
 	{{{":method", "POST"}, {":scheme", "http"}}, RESET, 0},
@@ -115,7 +115,7 @@ static const struct {
 	{{REQUEST, {"content-length", "5x"}}, RESET, 0},
 	{{REQUEST, {"content-length", ""}}, RESET, 0},
 	{{REQUEST, {"content-length", "5"}, {"content-length", "5"}}, RESET, 0},
-	/* valid HTTP/2, but not gRPC */
+	/* The following requests are valid HTTP/2, but not gRPC. */
 	{{{":method", "GET"}, {":scheme", "http"}, {":path", "/"}}, 405, ERR_INTERNAL},
 	{{PSEUDO}, 415, ERR_INTERNAL},
 	{{PSEUDO, {"content-type", "application/grpcx"}}, 415, ERR_INTERNAL},
@@ -126,7 +126,7 @@ static const struct {
 	{{REQUEST, {"host", "a"}, {"host", "b"}}, 400, ERR_INTERNAL},
 	{{REQUEST, {"grpc-timeout", "soon"}}, 400, ERR_INTERNAL},
 	{{REQUEST, {"grpc-timeout", "123456789S"}}, 400, ERR_INTERNAL},
-	/* gRPC that the server does not support */
+	/* The following request is gRPC that the server does not support. */
 	{{REQUEST, {"grpc-encoding", "gzip"}}, 200, ERR_UNIMPLEMENTED},
 };
 

@@ -149,46 +149,61 @@ static void refusal_names_the_field(void **state)
 	arena_fini(&arena);
 }
 
+static const struct {
+	const char *bytes;
+	size_t n;
+} broken[] = {
+#define CASE(bytes)                                                                                \
+	{                                                                                          \
+		bytes, sizeof(bytes) - 1                                                           \
+	}
+	/* the length is missing */
+	CASE("\x0a"),
+	/* the text is cut off */
+	CASE("\x0a\x05"
+	     "abc"),
+	/* the length is 2^64 - 1 bytes */
+	CASE("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+	/* the varint has no end */
+	CASE("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+	/* the varint is missing */
+	CASE("\x10"),
+	/* the varint is cut off */
+	CASE("\x10\x80"),
+	/* the 64 bits are cut off */
+	CASE("\x11\0\0\0\0"),
+	/* the 32 bits are cut off */
+	CASE("\x15\0\0"),
+	/* the tag is cut off */
+	CASE("\x80"),
+	/* the id is a varint */
+	CASE("\x08\x01"),
+	/* the id has 64 bits */
+	CASE("\x09\0\0\0\0\0\0\0\0"),
+	/* a group, which proto3 does not have */
+	CASE("\x0b\x0c"),
+	/* wire type 6 does not exist */
+	CASE("\x0e\x01"),
+	/* wire type 7 does not exist */
+	CASE("\x0f\x01"),
+	/* field number 0 is invalid */
+	CASE("\x02\x01"
+	     "a"),
+	/* the nested message is cut off */
+	CASE("\x1a\x02\x0a\x05"),
+#undef CASE
+};
+
 static void broken_messages_are_refused(void **state)
 {
 	(void)state;
-	static const struct {
-		const char *bytes;
-		size_t n;
-	} cases[] = {
-#define CASE(bytes) {bytes, sizeof(bytes) - 1}
-		CASE("\x0a"), /* no length */
-		CASE("\x0a\x05"
-		     "abc"), /* text is cut off */
-		/* length of 2^64 - 1 bytes */
-		CASE("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
-		/* varint without end */
-		CASE("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
-		/* varint is missing */
-		CASE("\x10"),
-		/* varint is cut off */
-		CASE("\x10\x80"),
-		/* 64 bits are cut off */
-		CASE("\x11\0\0\0\0"),
-		/* 32 bits are cut off */
-		CASE("\x15\0\0"), CASE("\x80"), /* tag is cut off */
-		CASE("\x08\x01"),               /* id as a varint */
-		CASE("\x09\0\0\0\0\0\0\0\0"),   /* id as 64 bits */
-		CASE("\x0b\x0c"),               /* a group */
-		CASE("\x0e\x01"),               /* wire type 6 */
-		CASE("\x0f\x01"),               /* wire type 7 */
-		CASE("\x02\x01"
-		     "a"),                /* field 0 */
-		CASE("\x1a\x02\x0a\x05"), /* nested message is cut off */
-#undef CASE
-	};
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < COUNT(broken); i++) {
 		struct arena arena;
 		struct error err;
 		ProtobufCMessage *message;
 		int result = decode_as(&arena, &zcsi__v1__create_dataset_request__descriptor,
-				       cases[i].bytes, cases[i].n, &message, &err);
+				       broken[i].bytes, broken[i].n, &message, &err);
 		if (result == 0)
 			print_error("case %zu was accepted\n", i);
 		assert_int_equal(result, -1);

@@ -83,7 +83,7 @@ static void bad_prefixes_are_refused_without_the_body(void **state)
 		uint8_t prefix[WIRE_PREFIX_SIZE];
 		enum error_code code;
 	} cases[] = {
-		{{0, 0, 0, 0x03, 0xe9}, ERR_RESOURCE_EXHAUSTED}, /* LIMIT + 1 */
+		{{0, 0, 0, 0x03, 0xe9}, ERR_RESOURCE_EXHAUSTED}, /* the length is LIMIT + 1 */
 		{{0, 0xff, 0xff, 0xff, 0xff}, ERR_RESOURCE_EXHAUSTED},
 		{{1, 0, 0, 0, 0}, ERR_UNIMPLEMENTED},
 		{{2, 0, 0, 0, 0}, ERR_INTERNAL},
@@ -151,7 +151,7 @@ static void timeouts_are_read(void **state)
 		{"00000001S", 1000},
 		{"99999999m", 99999999},
 		{"99999999H", INT64_C(99999999) * 3600000},
-		/* invalid timeouts */
+		/* The following timeouts are invalid. */
 		{"", -1},
 		{"1", -1},
 		{"S", -1},
@@ -300,24 +300,24 @@ static void text_is_utf8_without_nul(void **state)
 		"a\xc3\xa4z",
 	};
 	static const char *const bad[] = {
-		"\x80",             /* continuation byte first */
-		"\xbf",             /* continuation byte first */
-		"\xc0\x80",         /* NUL, overlong */
-		"\xc1\xbf",         /* overlong */
-		"\xe0\x9f\xbf",     /* overlong */
-		"\xf0\x8f\xbf\xbf", /* overlong */
-		"\xed\xa0\x80",     /* surrogate */
-		"\xed\xbf\xbf",     /* surrogate */
-		"\xf4\x90\x80\x80", /* past U+10FFFF */
-		"\xf5\x80\x80\x80", /* past U+10FFFF */
-		"\xff",             /* never valid */
-		"\xc3",             /* cut off */
-		"\xe2\x82",         /* cut off */
-		"\xf0\x9f\x98",     /* cut off */
-		"\xc3(",            /* no continuation byte */
-		"\xe2\x28\xa1",     /* no second continuation */
-		"\xe2\x82\x28",     /* no third byte */
-		"\xf0\x9f\x98\x28", /* no fourth byte */
+		"\x80",             /* begins with a continuation byte */
+		"\xbf",             /* begins with a continuation byte */
+		"\xc0\x80",         /* overlong encoding of NUL */
+		"\xc1\xbf",         /* overlong encoding of U+007F */
+		"\xe0\x9f\xbf",     /* overlong encoding of U+07FF */
+		"\xf0\x8f\xbf\xbf", /* overlong encoding of U+FFFF */
+		"\xed\xa0\x80",     /* the surrogate U+D800 */
+		"\xed\xbf\xbf",     /* the surrogate U+DFFF */
+		"\xf4\x90\x80\x80", /* a code point beyond U+10FFFF */
+		"\xf5\x80\x80\x80", /* a code point beyond U+10FFFF */
+		"\xff",             /* a byte that never occurs in UTF-8 */
+		"\xc3",             /* the character is cut off */
+		"\xe2\x82",         /* the character is cut off */
+		"\xf0\x9f\x98",     /* the character is cut off */
+		"\xc3(",            /* the second byte is no continuation */
+		"\xe2\x28\xa1",     /* the second byte is no continuation */
+		"\xe2\x82\x28",     /* the third byte is no continuation */
+		"\xf0\x9f\x98\x28", /* the fourth byte is no continuation */
 		"good then \xfe",
 	};
 
