@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
 #
-# make help lists the targets. Nothing here needs root but what installs packages or makes a pool.
+# make help lists the targets. Only installing packages and making pools need root.
 
 SHELL    := /bin/bash
 VERSION  := 0.1.0
@@ -11,7 +11,7 @@ WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvl
             -Wnull-dereference -Wpointer-arith -Wwrite-strings -Wundef -Werror
 HARDEN   := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
             $(if $(filter x86_64,$(shell uname -m)),-fcf-protection) -fPIE
-# All addresses are known before main (-z now): a call need not go by way of the PLT.
+# With -z now all addresses are resolved before main, so calls need no PLT (-fno-plt).
 CFLAGS   ?= $(HARDEN) -fno-plt -g
 LDFLAGS  ?= -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 MAN7     := jobs/zcsi-volumes.7
@@ -19,7 +19,7 @@ MAN8     := node/zcsi-node.8 controller/zcsi-controller.8
 DOCS      = $(DESTDIR)$(PREFIX)/share/doc/zcsi
 PACKAGES := libnghttp2 libevent_core libssl libcrypto libprotobuf-c libmd blkid
 CPPFLAGS += -D_GNU_SOURCE -DZCSI_VERSION='"$(VERSION)"' -I. -I$(BUILD)
-# make V=1 shows the commands
+# make V=1 shows the commands.
 Q        := $(if $(V),,@)
 say       = @echo "  $(1)	$(patsubst $(BUILD)/%,%,$@)"
 compile   = $(CC) -std=gnu17 $(CPPFLAGS) $(CFLAGS) -pthread -MMD -MP
@@ -30,40 +30,40 @@ DEBUG    := -O1 -g -fno-omit-frame-pointer
 ASAN     := -fsanitize=address,undefined -fno-sanitize-recover=all
 SECONDS  ?= 60
 CALLS    ?= 1000000
-ASAN_KEEPS := 400000 # kB of freed memory, so that the attacks' bound on growth is not 8 MB there
+ASAN_KEEPS := 400000 # kB of growth that tests allow under ASan, which keeps freed memory
 TSAN     := -fsanitize=thread
-# What hangs may be deaf to a signal: it ends the whole run, and says where every thread was.
-# T=PART picks the tests whose file has PART in its path, K=WORDS those whose names match. SLICE=K/N
-# takes one of N parts of the tests of pytest (tests/conftest.py).
+# A test's timeout ends the whole run and prints the stack of every thread, because a hung process
+# may ignore signals. T=PART picks the tests whose file has PART in its path, K=WORDS those whose
+# names match. SLICE=K/N runs one of N parts of pytest's tests (tests/conftest.py).
 PYTEST   := jobs/local/with-zfs /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout 180 \
             --timeout-method thread $(if $(K),-k '$(K)')
-# What an older Nomad may do otherwise.
+# Tests in which an older Nomad may behave differently.
 NOMAD_OLDER := $(addprefix tests/nomad/test_,plugin.py volumes.py snapshots.py)
 DAEMONS  := zcsi-controller zcsi-node
 LIBRARY   = $(call objects,common) $(call objects,transport)
 MESSAGES := $(PROTO:%=$(BUILD)/proto/%.pb-c.o) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.o)
 NAMES    := $(PROTO:%=$(BUILD)/proto/%.h) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.h) \
             $(BUILD)/proto/descriptors.inc
-# A floor's folder and its rooms.
+# Sources of a top-level folder and its subfolders.
 sources   = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 objects   = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
 UNITS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*/test_*.c \
             tests/transport/test_*.c)))
-# The units that make a pool.
+# Files and unit tests that make lab copies into its machines; only units that need a pool are run.
 LAB_TOOLS := conformance/csc conformance/csi-sanity
 LAB_ZFS   := $(or $(ZFS),$(if $(T),2.1,2.1 2.3))
 LAB_UNITS  = $(patsubst %.c,$(BUILD)/%,$(shell grep -l need_pool tests/unit/*/test_*.c))
-# With T=PART only those with PART in their path.
+# Unit tests to run: with T=PART only those with PART in their path.
 PICKED    = $(strip $(if $(T),$(foreach unit,$(UNITS),$(if $(findstring $(T),$(unit)),$(unit))),\
             $(UNITS)))
 FUZZERS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
-# Empty where libFuzzer has the main (make fuzz).
+# Main program of the fuzzers; empty if libFuzzer brings its own (make fuzz).
 REPLAY   := $(BUILD)/tests/fuzz/replay.o
 WORLD    := $(addprefix $(BUILD)/tests/fuzz/,world_events.o world_sockets.o world_threads.o \
             frames.o)
 FLOORS   := node controller zcsi
 LIBS      = $(shell pkg-config --libs $(PACKAGES))
-# A test that has a function __wrap_x gets it wherever x is called.
+# A test that defines __wrap_x replaces x in all of the program.
 comma    := ,
 wraps     = $(patsubst %,-Wl$(comma)--wrap=%,$(shell nm $(filter %.o,$^) | \
             sed -n 's/.* T __wrap_//p'))
@@ -79,13 +79,13 @@ $(BUILD)/zcsi-node: $(call objects,node)
 $(BUILD)/libzcsi.a: $(LIBRARY) $(MESSAGES)
 	$(call say,AR)
 	$(Q)rm -f $@ && ar qcs $@ $^
-# A unit test may call anything but a main.
+# Unit tests link every object except the files with main().
 .SECONDEXPANSION:
 $(BUILD)/lib%.a: $$(filter-out $(BUILD)/$$*/main.o,$$(call objects,$$*))
 	$(call say,AR)
 	$(Q)rm -f $@ && ar qcs $@ $^
 
-# What protoc-c writes is compiled as it comes; what we write has no warning.
+# Compile the output of protoc-c without warnings; our own code has to compile without any.
 $(BUILD)/%.pb-c.c $(BUILD)/%.pb-c.h: %.proto
 	@mkdir -p $(BUILD)
 	$(Q)protoc-c -I. -I/usr/include --c_out=$(BUILD) $<
@@ -93,13 +93,13 @@ $(BUILD)/google/protobuf/%.pb-c.c $(BUILD)/google/protobuf/%.pb-c.h: \
 		/usr/include/google/protobuf/%.proto
 	@mkdir -p $(BUILD)
 	$(Q)protoc-c -I/usr/include --c_out=$(BUILD) $<
-# The older name of server reflection is the same protocol.
+# The older version of server reflection has the same messages in another package.
 $(BUILD)/proto/reflection_v1alpha.proto: proto/reflection.proto
 	@mkdir -p $(@D)
 	$(Q)sed 's/grpc\.reflection\.v1/&alpha/' $< > $@
 $(BUILD)/proto/%.pb-c.c $(BUILD)/proto/%.pb-c.h: $(BUILD)/proto/%.proto
 	$(Q)protoc-c -I$(BUILD) --c_out=$(BUILD) $<
-# What server reflection hands out, as the inside of a C array.
+# Descriptors that server reflection returns, as the contents of a C array.
 $(BUILD)/proto/descriptors.inc: $(PROTO:%=proto/%.proto)
 	$(Q)protoc -I$(BUILD) -I. -I/usr/include --include_imports \
 		--descriptor_set_out=$(@:inc=pb) $^
@@ -187,7 +187,7 @@ compile_commands.json: $(NAMES) ## for clangd: how each C file is compiled
 	@{ echo '['; git ls-files '*.c' | \
 		sed 's|.*|{"directory": "$(CURDIR)", "file": "&", "command": "$(CLANGD) &"},|' | \
 		sed '$$s/,$$//'; echo ']'; } > $@
-conformance: ## csc, csi-sanity, h2spec, grpcurl and gRPC's own stacks judge it (needs Go, node)
+conformance: ## test with csc, csi-sanity, h2spec, grpcurl and gRPC's own stacks (needs Go, node)
 	@. jobs/local/host.sh && host_packages build pool check
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/conformance/build
@@ -215,7 +215,7 @@ image: ## the container image of jobs/Containerfile, its size, and containers of
 	@$(MAKE) --no-print-directory -j4 all
 	@jobs/local/image zcsi:$(VERSION)
 	@BUILD=$(BUILD) tests/nomad/alone unshare --mount --propagation shared $(PYTEST) tests/image
-lab: ## what has to do with ZFS, on OpenZFS 2.1 and 2.3, in two machines; ZFS=2.3, T=FILE: less
+lab: ## the tests that depend on ZFS, on OpenZFS 2.1 and 2.3, in two machines; ZFS=2.3, T=FILE: less
 	@. jobs/local/host.sh && host_packages build check lab
 	@$(MAKE) --no-print-directory -j4 $(LAB_ZFS:%=guest-%) all \
 		$(if $(T),,$(LAB_UNITS) lab-tools)
@@ -225,14 +225,14 @@ else
 	@BUILD=$(BUILD) LAB_FILES='$(LAB_TOOLS) $(LAB_UNITS:$(BUILD)/%=%)' \
 		tests/lab/check $(LAB_ZFS)
 endif
-guests: ## the machines of lab and nomad-lab, that would be made when first needed
+guests: ## build the machines of lab and nomad-lab, which are otherwise built when first needed
 	@. jobs/local/host.sh && host_packages lab
 	@$(MAKE) --no-print-directory $(LAB_ZFS:%=guest-%)
 guest-%:
 	@ZFS=$* LAB=$(BUILD)/lab tests/lab/guest >/dev/null
 lab-tools:
 	@BUILD=$(BUILD) tests/conformance/build csc csi-sanity
-lab-shell: ## a prompt in such a machine
+lab-shell: ## a shell in such a machine
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/run
@@ -240,7 +240,7 @@ reboot: ## a machine with OpenZFS loses its power while volumes are in use, and 
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/reboot
-lint: ## what the house rules let a machine check
+lint: ## check the house rules that a machine can check
 	@. jobs/local/host.sh && host_packages build lint
 	@$(MAKE) --no-print-directory names
 	@BUILD=$(BUILD) tests/lint
@@ -254,17 +254,17 @@ sanitize: ## make check under ASan and UBSan, the tests of threads under TSan; S
 	@$(MAKE) --no-print-directory -j4 BUILD=build/tsan CFLAGS='$(DEBUG) $(TSAN)' all units
 	@BUILD=build/tsan $(PYTEST) tests/e2e/test_lifecycle.py tests/e2e/test_concurrency.py \
 		tests/e2e/test_metrics.py
-limits: ## takes each limit of the transport away, and sees that its test notices; L=LIMIT
+limits: ## remove each limit of the transport and check that its test fails; L=LIMIT: one
 	@. jobs/local/host.sh && host_packages build check
 	@BUILD=$(BUILD) tests/limits $(L)
-fuzz: ## each fuzzer for SECONDS=60; says how to repeat what it found
+fuzz: ## run each fuzzer for SECONDS=60; prints how to repeat a finding
 	@. jobs/local/host.sh && host_packages build check fuzz
 	@$(MAKE) --no-print-directory -j4 BUILD=$(BUILD)/fuzz CC=clang REPLAY= \
 		CFLAGS='$(DEBUG) $(ASAN) -fsanitize=fuzzer-no-link' \
 		LDFLAGS=-fsanitize=fuzzer fuzzers
 	@BUILD=$(BUILD)/fuzz tests/fuzz/run $(SECONDS) $(notdir $(FUZZERS))
 fuzzers: $(FUZZERS)
-soak: ## CALLS=1000000, over connections that come and go: nothing grows
+soak: ## CALLS=1000000 over connections that open and close; memory must not grow
 	@. jobs/local/host.sh && host_packages build check
 	@$(MAKE) --no-print-directory $(BUILD)/tests/transport/test_soak
 	@CALLS=$(CALLS) $(BUILD)/tests/transport/test_soak
@@ -282,7 +282,7 @@ bench-transport: ## what a call, a byte and an idle process cost beside gRPC's o
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/server $(BUILD)/tests/bench/client
 	@BUILD=$(BUILD) /usr/bin/python3 tests/bench/transport.py
 
-bench-hosts: ## what HOSTS=1000 agents cost a controller, and what a tenth of them dead
+bench-hosts: ## what HOSTS=1000 agents cost a controller, and what it costs if a tenth is down
 	@. jobs/local/host.sh && host_packages build check
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/agents
 	@BUILD=$(BUILD) /usr/bin/python3 tests/bench/hosts.py

@@ -1,6 +1,6 @@
-# zcsi-controller: anywhere, twice so that either may die. It holds no state and needs no privilege.
+# zcsi-controller on any two clients, so that one may fail. It has no state and needs no privilege.
 #
-# Nomad sets CSI_ENDPOINT, and the daemon serves CSI there. It runs under raw_exec and exec as the
+# Nomad sets CSI_ENDPOINT, and the daemon serves CSI there. Under raw_exec and exec it runs as the
 # program of `make install`, under docker and podman in a container of jobs/Containerfile.
 
 variable "driver" {
@@ -29,13 +29,13 @@ variable "certificates" {
 variable "vault" {
   type        = string
   default     = ""
-  description = "Where Vault has its PKI, such as pki: certificates are of the role zcsi there."
+  description = "Path of Vault's PKI, such as pki; certificates come from its role zcsi."
 }
 
 variable "discovery" {
   type        = string
   default     = "nomad"
-  description = "Who tells of the agents: nomad, or consul, by whose DNS they are called then."
+  description = "Source of the agents' addresses: nomad, or consul, whose DNS names are used then."
 }
 
 variable "count" {
@@ -47,11 +47,11 @@ variable "count" {
 locals {
   contained = contains(["docker", "podman"], var.driver)
 
-  # Vault's key is in one file with its certificate.
+  # Vault writes the key into the certificate's file.
   folder = var.vault == "" ? var.certificates : "$${NOMAD_SECRETS_DIR}"
   key    = var.vault == "" ? "key" : "pem"
 
-  # Every agent that zcsi-node registered. Consul's are those of hosts that do not answer, too.
+  # Every agent that zcsi-node registered; Consul's list includes agents on hosts that are down.
   agents = {
     nomad  = <<-END
       {{- range nomadService "zcsi-agent" }}
@@ -78,7 +78,7 @@ job "zcsi-controller" {
       value    = "true"
     }
 
-    # However often it ends, it starts again: left to itself Nomad gives up after two times.
+    # Restart without limit; by default Nomad gives up after two restarts.
     restart {
       attempts = 10
       interval = "1m"
@@ -88,7 +88,7 @@ job "zcsi-controller" {
 
     task "zcsi-controller" {
       driver = var.driver
-      user   = "root" # whose the folder of CSI_ENDPOINT is
+      user   = "root" # owner of the folder of CSI_ENDPOINT
 
       csi_plugin {
         id        = "zcsi"
@@ -110,14 +110,14 @@ job "zcsi-controller" {
         volumes      = local.contained ? ["${var.certificates}:${var.certificates}:ro"] : null
       }
 
-      # The daemon sees when the file is another one.
+      # The daemon re-reads the file when it changes.
       template {
         data        = local.agents[var.discovery]
         destination = "local/agents"
         change_mode = "noop"
       }
 
-      # A certificate, and another one before it expires.
+      # A certificate that is renewed before it expires.
       dynamic "vault" {
         for_each = var.vault == "" ? [] : [var.vault]
         content {

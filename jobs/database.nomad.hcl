@@ -1,8 +1,8 @@
-# A database that keeps its data in the volume of database.volume.hcl. A volume is on one node, and
-# Nomad places the job there, because zcsi tells it where the volume is.
+# A database with its data in the volume of database.volume.hcl. The volume is on one node, and
+# Nomad places the job there, because zcsi reports the volume's node as its topology.
 #
-# Redis, as Debian's redis-server brings it, without a network: who shares the group reaches it by
-# the socket in /alloc.
+# It is Debian's redis-server, without a network; tasks of the same group reach it by the socket in
+# /alloc.
 
 variable "job" {
   type    = string

@@ -1,6 +1,6 @@
 # nomad volume create jobs/database.volume.hcl
 #
-# Larger later: raise capacity_min and give the command again.
+# To enlarge the volume later, raise capacity_min and run the command again.
 
 id        = "database"
 name      = "database" # the volume id at zcsi, and the name of the dataset
@@ -14,17 +14,17 @@ capability {
   attachment_mode = "file-system"
 }
 
-# Nomad makes nothing larger that is in use unless this is in the file from the beginning.
+# Nomad can enlarge a volume in use only if this was in the file when the volume was created.
 mount_options {
   fs_type = "zfs"
 }
 
-# Each is optional; `zcsi-controller --help` lists them.
+# Each parameter is optional; `zcsi-controller --help` lists them.
 parameters {
   "zfs.compression" = "on"
   "zfs.recordsize"  = "16K"
 
-  # Whose the root directory is: here nobody's, the user of the exec driver.
+  # Owner of the root directory: here user nobody, as whom the exec driver runs tasks.
   "owner" = "65534"
   "group" = "65534"
 }

@@ -1,11 +1,11 @@
-# zcsi-node, on every client: the ones with a pool keep volumes in it, the others only mount.
+# zcsi-node on every client: clients with a pool hold volumes, the others only mount them.
 #
-# Nomad sets CSI_ENDPOINT, and the daemon serves CSI there. Where a client runs it:
+# Nomad sets CSI_ENDPOINT, and the daemon serves CSI there. The driver is one of these:
 #
-#   raw_exec         as a process of the host; `make install` puts the daemon where `program` says
-#   docker, podman   in a container of jobs/Containerfile, with the rights and the ZFS of the host
+#   raw_exec         a process of the host; `make install` puts the daemon where `program` says
+#   docker, podman   a container of jobs/Containerfile, with the rights and the ZFS of the host
 #
-# exec does not do: nobody else would see what is mounted in its chroot.
+# exec does not work: mounts in its chroot are invisible to other processes.
 
 variable "job" {
   type    = string
@@ -49,13 +49,13 @@ variable "certificates" {
 variable "vault" {
   type        = string
   default     = ""
-  description = "Where Vault has its PKI, such as pki: certificates are of the role zcsi there."
+  description = "Path of Vault's PKI, such as pki; certificates come from its role zcsi."
 }
 
 variable "discovery" {
   type        = string
   default     = "nomad"
-  description = "Who tells the controller of the agents: nomad or consul."
+  description = "Service registry for the agents' addresses: nomad or consul."
 }
 
 variable "data_dir" {
@@ -67,7 +67,7 @@ variable "data_dir" {
 locals {
   contained = contains(["docker", "podman"], var.driver)
 
-  # Vault's key is in one file with its certificate.
+  # Vault writes the key into the certificate's file.
   folder = var.vault == "" ? var.certificates : "$${NOMAD_SECRETS_DIR}"
   key    = var.vault == "" ? "key" : "pem"
 }
@@ -79,7 +79,7 @@ job "zcsi-node" {
   type        = "system"
 
   group "node" {
-    # However often it ends, it starts again: left to itself Nomad gives up after two times.
+    # Restart without limit; by default Nomad gives up after two restarts.
     restart {
       attempts = 10
       interval = "1m"
@@ -91,7 +91,7 @@ job "zcsi-node" {
       port "agent" { static = 9740 }
     }
 
-    # How the controller finds this agent.
+    # The controller finds this agent by this service.
     service {
       name     = "zcsi-agent"
       provider = var.discovery
@@ -106,8 +106,8 @@ job "zcsi-node" {
         type      = "node"
         mount_dir = "/csi"
 
-        # raw_exec has no mounts of its own, so this is the client's own folder for it:
-        # <data_dir>/client/csi/node/<csi_plugin id>. A container sees that folder by the same name.
+        # raw_exec has no mounts of its own, so this is the client's own folder of the plugin:
+        # <data_dir>/client/csi/node/<csi_plugin id>. A container has that folder at the same path.
         stage_publish_base_dir = "${var.data_dir}/client/csi/node/zcsi"
       }
 
@@ -119,8 +119,8 @@ job "zcsi-node" {
           "--agent-endpoint", "tcp://${NOMAD_ADDR_agent}",
           "--address", "${NOMAD_IP_agent}",
 
-          # Whoever calls the agent can create and destroy volumes: that is the controller alone,
-          # by its certificate. jobs/local/certs makes them.
+          # A caller of the agent can create and destroy volumes, so only the controller's
+          # certificate is allowed. jobs/local/certs creates certificates.
           "--tls-ca", "${local.folder}/ca.pem",
           "--tls-cert", "${local.folder}/${node.unique.name}.pem",
           "--tls-key", "${local.folder}/${node.unique.name}.${local.key}",
@@ -131,17 +131,17 @@ job "zcsi-node" {
         privileged   = local.contained ? true : null
         network_mode = local.contained ? "host" : null
         volumes = local.contained ? [
-          "/proc:/host/proc",              # by which the host's zfs is found
-          "/run/zcsi:/run/zcsi",           # what tells one zcsi-node from the next
+          "/proc:/host/proc",              # to find the host's zfs
+          "/run/zcsi:/run/zcsi",           # for lock files, which exclude a second zcsi-node
           "/run/udev:/run/udev:ro",        # for block volumes, ext4 and XFS
-          "/etc/exports.d:/etc/exports.d", # these three for attach=nfs
+          "/etc/exports.d:/etc/exports.d", # this and the next two for attach=nfs
           "/var/lib/nfs:/var/lib/nfs",
           "/run/zcsi-nfs:/run/zcsi-nfs:rshared",
           "${var.certificates}:${var.certificates}:ro",
         ] : null
       }
 
-      # A certificate for the client's names and address; another one before it expires.
+      # A certificate for the client's names and address, renewed before it expires.
       dynamic "vault" {
         for_each = var.vault == "" ? [] : [var.vault]
         content {

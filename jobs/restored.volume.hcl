@@ -1,6 +1,6 @@
 # nomad volume create jobs/restored.volume.hcl
 #
-# What was in the volume `database` when the snapshot `monday` was taken; a volume of its own.
+# A new volume with the contents of the snapshot `monday` of the volume `database`.
 
 id          = "restored"
 name        = "restored"

@@ -1,4 +1,4 @@
-# For an allocation of its own, by its index: [0] of a job that has per_alloc. The next one is
+# The volume of the first allocation, [0], of a job with per_alloc. To create the next one:
 #
 #   sed 's/\[0\]/[1]/' jobs/shard.volume.hcl | nomad volume create -
 

@@ -1,6 +1,6 @@
-# Two web servers, on two clients, of the files in the volume of shared.volume.hcl.
+# Two web servers on two clients, serving the files in the volume of shared.volume.hcl.
 #
-# Debian's busybox; the port is one that Nomad finds.
+# They are Debian's busybox; Nomad chooses a free port.
 
 job "shared" {
   datacenters = ["*"]

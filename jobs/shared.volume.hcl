@@ -1,6 +1,7 @@
 # nomad volume create jobs/shared.volume.hcl
 #
-# For several clients at once: on the one that holds it a local mount, on the others NFS.
+# A volume for several clients at once: a local mount on the client that holds it, NFS on the
+# others.
 
 id        = "shared"
 name      = "shared"

@@ -1,11 +1,11 @@
-# Takes a snapshot of each volume every hour, and deletes all but the newest of its own.
+# Create a snapshot of each volume every hour and delete all but the newest ones this job created.
 #
-# The one of `database` at 13 o'clock is database@database-hourly-20260131T130000Z, for the name of
-# a snapshot is one volume's only. Others, by hand or of another `job`, are left alone. What cannot
-# be taken fails the task, and then nothing of that volume is deleted.
+# The snapshot of `database` at 13 o'clock is database@database-hourly-20260131T130000Z, because the
+# name of a snapshot belongs to one volume only. Snapshots made by hand or by another `job` are
+# kept. If a snapshot cannot be created, the task fails and no snapshot of that volume is deleted.
 #
-# The client's own nomad takes and deletes them, with the task's identity. Where Nomad has ACLs,
-# this lets it: nomad acl policy apply -job hourly -namespace default hourly FILE, with
+# The client's own nomad program makes the calls, with the task's identity. If Nomad has ACLs, allow
+# them by: nomad acl policy apply -job hourly -namespace default hourly FILE, with
 #
 #   namespace "default" { capabilities = ["csi-read-volume", "csi-write-volume"] }
 #   plugin { policy = "read" }
@@ -70,7 +70,7 @@ job "snapshots" {
           now=$(date -u +%Y%m%dT%H%M%SZ)
           failed=0
 
-          # Of the volume $1, oldest first.
+          # taken VOLUME: print the ids of the snapshots of VOLUME by this job, oldest first.
           taken() {
                   listed=$(${var.program} volume snapshot list -plugin zcsi -per-page 0) || return
                   echo "$listed" | cut -d ' ' -f 1 |

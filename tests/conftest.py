@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""SLICE=K/N runs every N-th test of what was collected, beginning with the K-th: CI has no time for
-an exhaustive matrix, and takes another slice with each commit. Without SLICE all tests run."""
+"""SLICE=K/N runs one of N parts of the collected tests, the K-th: CI has no time for an exhaustive
+matrix and runs another part for each commit. Without SLICE all tests run."""
 import os
 import zlib
 
@@ -8,7 +8,7 @@ import pytest
 
 
 def slice_of(text):
-    """The K and the N of "K/N"."""
+    """Return the numbers K and N of the text "K/N"."""
     number, _, count = text.partition("/")
     if not (number.isdigit() and count.isdigit() and int(number) < int(count)):
         raise pytest.UsageError(f"SLICE is '{text}'; give K/N, such as 0/4, with K below N")
@@ -22,7 +22,8 @@ def pytest_terminal_summary(terminalreporter):
 
 
 def pytest_collection_modifyitems(config, items):
-    """A test's slice depends on its name alone, so a new test moves no other one."""
+    """Deselect the tests of other slices. A test's slice depends on its name alone, so adding a
+    test moves no other test to another slice."""
     if not os.environ.get("SLICE"):
         return
     number, count = slice_of(os.environ["SLICE"])

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MPL-2.0
 # shellcheck shell=bash
 #
-# Go programs to test with, at the versions that a go.mod and go.sum pin. After host.sh.
+# Build the Go programs that tests use, at the versions that a go.mod and go.sum pin. Source host.sh
+# first.
 
-# Go 1.21 and later fetch the toolchain that a go.mod asks for; earlier ones cannot read ours.
+# End the script if Go is missing or older than 1.21. From 1.21 on, Go downloads the toolchain that
+# a go.mod asks for; an older Go cannot read our go.mod files.
 need_go() {
 	local version
 	version=$(go env GOVERSION 2>/dev/null) || version=go0
@@ -14,8 +16,8 @@ need_go() {
 			"project's archive and put its bin/ into PATH."
 }
 
-# go_build FOLDER PACKAGE OUTPUT [FLAG...]: of the module in FOLDER; OUTPUT is absolute. Whoever wants
-# the same program meanwhile waits, and finds it made.
+# go_build FOLDER PACKAGE OUTPUT [FLAG...]: build PACKAGE of the module in FOLDER into the file
+# OUTPUT, an absolute path. A lock on FOLDER makes a concurrent build of the same program wait.
 go_build() {
 	GOFLAGS=-mod=readonly flock "$1" go build -C "$1" -buildvcs=false -o "$3" "${@:4}" "$2"
 }

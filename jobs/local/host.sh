@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MPL-2.0
 # shellcheck shell=bash
 #
-# What a Debian host needs before zcsi can be built, tried or tested on it: root, packages, a ZFS
-# that answers, a pool on a sparse file. Sourced, by scripts that run with `set -euo pipefail`.
-# What is begun here has its end here: host_pool_destroy also stops the zfs-fuse that
-# host_pool_create started, once no pool is left to it. What apt installs stays.
+# Prepare a Debian host for building, trying or testing zcsi: root, packages, a running ZFS and a
+# pool on a sparse file. Source it from scripts that run with `set -euo pipefail`. host_pool_destroy
+# removes what host_pool_create made: it also stops the zfs-fuse that host_pool_create started, once
+# no pool uses it. Installed packages stay.
 #
-# zfs-fuse is in Debian's main section; zfsutils-linux, for a kernel with the module, in contrib.
+# zfs-fuse is in Debian's main section; zfsutils-linux, for a kernel with the module, is in contrib.
 
-# seconds until a condition that does not come is a failure; PATIENCE is a slow host's
+# Seconds to wait for a condition before it counts as a failure; PATIENCE multiplies it on slow
+# hosts.
 HOST_DEADLINE=${HOST_DEADLINE:-$((20 * ${PATIENCE:-1}))}
 HOST_FUSE_PID=/run/zcsi-zfs-fuse.pid
 HOST_FUSE_CONNECTIONS=/sys/fs/fuse/connections
@@ -31,7 +32,7 @@ declare -A HOST_GROUPS=(
 		libprotobuf-dev pkg-config"
 )
 
-# A root shell that came by su has no /usr/sbin, where zfs and zpool are.
+# A root shell started by su lacks /usr/sbin in PATH, where zfs and zpool are.
 PATH=$PATH:/usr/sbin:/sbin
 
 host_say() {
@@ -43,7 +44,8 @@ host_die() {
 	exit 1
 }
 
-# host_wait_for COMMAND...: until it succeeds. What it prints is not shown.
+# host_wait_for COMMAND...: run COMMAND until it succeeds, with its output hidden. Returns 1 after
+# HOST_DEADLINE seconds.
 host_wait_for() {
 	local deadline=$((SECONDS + HOST_DEADLINE))
 	until "$@" >/dev/null 2>&1; do
@@ -52,7 +54,7 @@ host_wait_for() {
 	done
 }
 
-# host_quiet COMMAND...: its output is shown only when it fails.
+# host_quiet COMMAND...: run COMMAND. If it fails, show its output and end the script.
 host_quiet() {
 	local output
 	output=$("$@" 2>&1 </dev/null) && return
@@ -64,7 +66,7 @@ host_gone() {
 	[[ ! -d /proc/$1 ]]
 }
 
-# host_root "$0" "$@": the script again, as root.
+# host_root "$0" "$@": restart the script as root, unless it runs as root.
 host_root() {
 	((EUID != 0)) || return 0
 	command -v sudo >/dev/null || host_die "needs root, and there is no sudo: run it as root"
@@ -75,7 +77,7 @@ host_root() {
 	exec sudo env "${kept[@]}" "$@"
 }
 
-# Root compiles for the person who called sudo, so that the tree stays theirs.
+# Build the daemons. Under sudo, compile as the user who called it, so that the files stay theirs.
 host_build() {
 	local as=()
 	[[ $(stat -c %U .) != "${SUDO_USER:-}" ]] || as=(runuser -u "$SUDO_USER" --)
@@ -88,7 +90,7 @@ host_kernel_zfs() {
 	[[ -d /sys/module/zfs ]] || modprobe -qn zfs 2>/dev/null
 }
 
-# The one that makes this host's zpool work; nothing when there is a zpool.
+# Print the package that provides zpool for this host; print nothing if zpool is installed.
 host_pool_package() {
 	if command -v zpool >/dev/null; then
 		return
@@ -118,7 +120,8 @@ host_wanted() {
 	done
 }
 
-# Packages start the service they bring. What we need of them we start, and stop.
+# Run a command of apt while packages must not start the services they bring. The scripts start the
+# services they need themselves, and stop them.
 host_without_services() (
 	policy=/usr/sbin/policy-rc.d
 	if [[ ! -e $policy ]]; then
@@ -137,7 +140,7 @@ host_can_install() {
 	[[ $(apt-cache policy "$1") == *Candidate:\ [0-9]* ]]
 }
 
-# FILE:N, the entry that Debian's own release comes from: line N of a .list, stanza N of a .sources.
+# Print FILE:N, the apt entry of Debian's own release: line N of a .list, stanza N of a .sources.
 host_debian_source() {
 	local codename
 	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
@@ -146,7 +149,7 @@ host_debian_source() {
 		'Component: main' "Codename: $codename" | head -n 1
 }
 
-# The same entry, with contrib for its components.
+# Print that entry with contrib as its only component.
 host_contrib_entry() {
 	if [[ $1 == *.sources ]]; then
 		awk -v RS= -v n="$2" '/(^|\n)Types:/ && ++stanza == n {
@@ -174,7 +177,8 @@ host_find_zfs() {
 		"linux-headers-$(uname -r), zfs-dkms and zfsutils-linux, then try again"
 }
 
-# host_packages [GROUP...]: of HOST_GROUPS, and pool. Without one: build and pool.
+# host_packages [GROUP...]: install the missing packages of these groups of HOST_GROUPS, or of
+# "pool", the package that provides zpool. The default is build and pool.
 host_packages() {
 	local missing zfs
 	(($# > 0)) || set -- build pool
@@ -205,11 +209,12 @@ host_fuse_start() {
 		host_die "zpool is installed and gets no answer: load the zfs module (modprobe zfs)"
 	[[ -c /dev/fuse ]] || modprobe -q fuse || host_die "zfs-fuse needs /dev/fuse; in a container," \
 		"--device /dev/fuse --cap-add SYS_ADMIN gives it"
-	# where zcsi-node sees whether zfs-fuse has answered all; systemd mounts it, a container does not
+	# zcsi-node reads there if zfs-fuse has answered every request. systemd mounts this file
+	# system, but a container does not.
 	mountpoint -q $HOST_FUSE_CONNECTIONS ||
 		mount -t fusectl fusectl $HOST_FUSE_CONNECTIONS || true
 	mkdir -p /var/run/zfs
-	# it does not start where one that was killed has left its process id
+	# zfs-fuse does not start if a killed one has left its process id file.
 	[[ -n $(host_fuse_pid) ]] || rm -f $HOST_FUSE_PID
 	zfs-fuse --no-kstat-mount --pidfile $HOST_FUSE_PID </dev/null >/dev/null 2>&1 || true
 }
@@ -224,14 +229,14 @@ host_zfs_start() {
 	host_wait_for host_zfs_answers || host_die "ZFS does not answer: $(zpool list 2>&1)"
 }
 
-# The process id of the zfs-fuse that host_zfs_start started; nothing when it did not.
+# Print the process id of the zfs-fuse that host_zfs_start started, or nothing if it did not.
 host_fuse_pid() {
 	local pid
 	pid=$(cat $HOST_FUSE_PID 2>/dev/null) || return 0
 	[[ $(readlink "/proc/$pid/exe") != */zfs-fuse ]] || echo "$pid"
 }
 
-# Pools that somebody else made since then keep it running; the last one who leaves stops it.
+# Stop the zfs-fuse that host_zfs_start started, unless pools that others created still use it.
 host_zfs_stop() {
 	local pid
 	pid=$(host_fuse_pid)
@@ -241,7 +246,7 @@ host_zfs_stop() {
 	rm -f $HOST_FUSE_PID /var/run/zfs/zfs_socket
 }
 
-# "OpenZFS 2.1.11" or "zfs-fuse 0.7.0"
+# Print "OpenZFS 2.1.11" or "zfs-fuse 0.7.0".
 host_zfs_version() {
 	if [[ -r /sys/module/zfs/version ]]; then
 		echo "OpenZFS $(</sys/module/zfs/version)"
@@ -256,12 +261,13 @@ host_pool_exists() {
 	zpool list -H -o name "$1" >/dev/null 2>&1
 }
 
-# On our file, and not somebody's pool of the same name.
+# host_pool_is_ours NAME DIR: true if the pool NAME is on DIR/NAME.img, and not another pool of the
+# same name.
 host_pool_is_ours() {
 	zpool status "$1" 2>/dev/null | grep -qF "$2/$1.img"
 }
 
-# Mount points of a pool's datasets, bind mounts too, the last one first.
+# Print the mount points of a pool's datasets, bind mounts too, the last one first.
 host_pool_mounts() {
 	local point
 	awk -v pool="$1/" '{ split($0, half, " - "); split(half[2], fs, " ") }
@@ -276,8 +282,8 @@ host_pool_unmount() {
 	done
 }
 
-# In a mount namespace of one's own: what others have mounted of their pools is not held here, where
-# it would be busy for them as long as this lasts. Where mounts are shared nothing is.
+# Unmount all ZFS file systems in the caller's own mount namespace. Otherwise this copy of the
+# mounts would keep other users' datasets busy for as long as the namespace exists.
 host_leave_mounts() {
 	local point
 	awk '{ split($0, half, " - ") } half[2] ~ /^(fuse\.)?zfs / { print $5 }' /proc/self/mountinfo |
@@ -286,8 +292,8 @@ host_leave_mounts() {
 	done
 }
 
-# host_pool_create NAME SIZE_MB DIR: the pool NAME on DIR/NAME.img, in it the dataset NAME/zcsi.
-# One that is there already, imported or not, is taken as it is.
+# host_pool_create NAME SIZE_MB DIR: create the pool NAME on DIR/NAME.img and the dataset NAME/zcsi.
+# If DIR/NAME.img already holds the pool, imported or not, that pool is used.
 host_pool_create() {
 	local name=$1 size=$2 dir=$3 image=$3/$1.img
 	host_zfs_start
@@ -303,8 +309,9 @@ host_pool_create() {
 	fi
 }
 
-# host_pool_destroy NAME DIR: with all it holds, and the file; OK when there is none. For a moment
-# after an unmount zfs-fuse says that a pool is busy.
+# host_pool_destroy NAME DIR: destroy the pool and everything in it and remove its file; OK if it
+# does not exist. The destroy is retried, because zfs-fuse reports the pool as busy for a moment
+# after an unmount.
 host_pool_destroy() {
 	local name=$1 dir=$2
 	if host_pool_is_ours "$name" "$dir"; then
