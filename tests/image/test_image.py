@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The image that make image made, run by podman with the folders that jobs/node.nomad.hcl gives a
-container. zfs-fuse, where the kernel has no ZFS, runs on the host. All of it is in a place
-of its own (tests/nomad/alone), whose mounts are shared as systemd shares a host's."""
+"""The image of `make image`, run by podman with the folders that jobs/node.nomad.hcl gives a
+container. If the kernel has no ZFS, zfs-fuse runs on the host. Everything runs in namespaces of its
+own (tests/nomad/alone), with mounts shared as systemd shares a host's."""
 import os
 import re
 import subprocess
@@ -24,16 +24,16 @@ from pool import Pools  # noqa: E402
 JOB = (ROOT / "jobs/node.nomad.hcl").read_text()
 IMAGE = re.search(r'"(zcsi:[^"]+)"', JOB)[1]
 FOLDERS = re.findall(r'^ +"(/[^"]*:/[^"]+)",', JOB, re.MULTILINE)
-# runc, and limits of its own, for hosts that are containers themselves.
+# The runtime runc and lower limits work on hosts that are containers themselves.
 PODMAN = ("podman", "--runtime", "runc", "--cgroup-manager", "cgroupfs", "run", "--rm",
           "--network", "host", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
-# Of a Daemon's words the first is the path of the program here.
+# The first word of a Daemon's argv is the program's path on this host; run the image's instead.
 PROGRAM = ("sh", "-c", 'exec "/usr/local/sbin/${0##*/}" "$@"')
 
 
 @pytest.fixture(scope="module")
 def folders():
-    """podman makes none that is missing."""
+    """Create the folders of the job that are missing, because podman does not create them."""
     made = [path for path in (Path(each.split(":")[0]) for each in FOLDERS) if not path.exists()]
     for path in made:
         path.mkdir()
@@ -44,7 +44,7 @@ def folders():
 
 @pytest.fixture(scope="module")
 def node(folders):
-    """Words before those of a zcsi-node, with the rights that the job gives it."""
+    """The words of a podman command that precede those of a zcsi-node with the job's rights."""
     volumes = [word for each in (*FOLDERS, "/tmp:/tmp:rshared") for word in ("--volume", each)]
     return *PODMAN, "--privileged", *volumes, IMAGE
 
@@ -62,12 +62,12 @@ def said(*words):
 
 
 @pytest.mark.parametrize("daemon", ["zcsi-node", "zcsi-controller"])
-def test_it_has_the_daemons_of_this_tree(daemon):
+def test_image_has_the_daemons_of_this_tree(daemon):
     assert said(*PODMAN, IMAGE, daemon, "--version") == said(BUILD / daemon, "--version")
 
 
 @pytest.mark.parametrize("program", ["cc", "gcc", "ld", "make", "python3"])
-def test_it_has_nothing_to_build_with(program):
+def test_image_has_no_build_tools(program):
     status, _ = said(*PODMAN, IMAGE, "sh", "-c", f"command -v {program}")
     assert status == 127
 
@@ -77,14 +77,14 @@ def test_check_finds_the_hosts_pool(node, pool):
     assert (status, f"ok pool of '{pool}/zcsi'" in text) == (0, True), text
 
 
-def test_check_says_what_the_container_needs(pool):
+def test_check_reports_what_the_container_lacks(pool):
     status, text = said(*PODMAN, IMAGE, "zcsi-node", "--check", "--dataset", f"{pool}/zcsi")
     assert status == 1
     assert "zpool is the host's: give the container the host's /proc as /host/proc" in text
     assert "MISSING capability CAP_SYS_ADMIN" in text
 
 
-def test_a_volume_lives_in_the_hosts_pool_and_is_seen_by_the_host(node, pool):
+def test_a_volume_in_the_hosts_pool_is_visible_on_the_host(node, pool):
     container = SimpleNamespace(prefix=(*node, *PROGRAM))
     with closing(Host(pool, namespaces=container)) as host:
         host.controller_daemon.argv[:0] = (*PODMAN, "--volume", "/tmp:/tmp", IMAGE, *PROGRAM)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The two halves of a power cut, in a machine whose disks outlive it: `before` publishes volumes
-of every kind, one of them to a second host, writes to them and waits for the end; `after`, the
-orchestrator repeats its calls, at the same paths and at fresh ones, and nothing that was synced is
-lost, and nothing is left over."""
+"""The two halves of a power cut, in a machine whose disks are kept. `before` publishes volumes of
+every kind, one of them to a second host, writes to them and waits to be killed. `after` repeats the
+orchestrator's calls, at the same paths and at new ones, and checks that no synced data is lost and
+nothing is left over."""
 import contextlib
 import os
 import signal
@@ -20,13 +20,13 @@ from nfs import Server, SHARES  # noqa: E402
 from zvols import is_device, read, write, zvol  # noqa: E402
 
 POOL, DISK = "power", "/dev/vdd"
-# What the hosts mount below /tmp is seen here, and its folders outlive a boot.
+# Mounts of the hosts below /tmp are visible here, and its folders survive a boot.
 PLACE, ELSEWHERE = "/tmp/power", "/tmp/elsewhere"
 KEY = "0123456789abcdef" * 4
 READY = "everything is published and synced"
 SHARED = "shared"
 ENCRYPTED = {"parameters": {"zfs.encryption": "on"}}
-# What each is made of: what a zvol is asked for as, and parameters, or the volume that it clones.
+# For each volume: the kind of zvol, or None, and its parameters or the volume that it clones.
 KINDS = {
     "plain": (None, {}),
     "thick": (None, {"parameters": {"provisioning": "thick"}}),
@@ -44,7 +44,8 @@ CLONED = [source for _, source in KINDS.values() if isinstance(source, str)]
 
 @contextlib.contextmanager
 def hosts():
-    """One that has the volumes and an NFS server, and one that is given the shared volume."""
+    """Two hosts: the first has the volumes and an NFS server, the second mounts the shared
+    volume."""
     with contextlib.ExitStack() as stack:
         def closing(made):
             return stack.enter_context(contextlib.closing(made))
@@ -65,7 +66,7 @@ def hosts():
 
 
 def volumes(one, two, place):
-    """Each with the paths that an orchestrator has for it."""
+    """Yield each volume with the staging and target paths that an orchestrator would use."""
     for name, (wanted, _) in KINDS.items():
         host = two if name == SHARED else one
         volume = zvol(host, name, wanted) if wanted else Volume(host, name)
@@ -91,7 +92,7 @@ def publish(volume):
 
 
 def note(volume):
-    """Where it is written, and what."""
+    """Return the path of the volume's data and the bytes to write there."""
     path = volume.target if is_device(volume.target) else f"{volume.target}/note"
     Path(path).touch()
     return path, f"synced in {volume.id}".encode()
@@ -110,7 +111,7 @@ def before():
 
 
 def is_back(volume):
-    """With its data."""
+    """Publish a volume again and check that its data is there."""
     publish(volume)
     path, text = note(volume)
     assert read(path, len(text)) == text

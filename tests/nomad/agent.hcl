@@ -1,5 +1,5 @@
-# What the tests need of a Nomad, and nothing that looks outside. Its name, its data and its network
-# are on the command line.
+# Configuration of Nomad for the tests: no access to the outside. The name, the data folder and the
+# network are given on the command line.
 
 disable_update_check = true
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
-"""One Nomad for the session, on it the jobs of jobs/ as they are, over a real pool. What is missing
-is an error, never a skip. All of it runs in a place of its own (tests/nomad/alone), which ends with
-it."""
+"""Fixtures: one Nomad for the session, which runs the jobs of jobs/ unchanged over a real pool. A
+missing prerequisite is an error, never a skip. Everything runs in namespaces of its own, which
+tests/nomad/alone creates and which end with the session."""
 import os
 import socket
 import subprocess
@@ -39,7 +39,8 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session")
 def folder():
-    """In it the tasks' devices are mounted: what is on another filesystem is not removed."""
+    """Path of a new folder. Devices of tasks are mounted below it, so its removal stays on one
+    file system."""
     made = tempfile.mkdtemp(prefix="zcsi-nomad-")
     yield Path(made)
     run("rm", "-rf", "--one-file-system", made)
@@ -65,7 +66,7 @@ def certificates(folder):
 def agent(folder, pools):
     made = Agent(folder, "n1", "-server", "-bootstrap-expect", "1").start()
     yield made
-    # what a failed test has left comes first, for it needs the plugin
+    # Jobs of failed tests are stopped first, because stopping them needs the plugin.
     for job in sorted(api("jobs"), key=lambda found: found["ID"].startswith("zcsi-")):
         job_stop(job["ID"])
     made.stop()
@@ -73,7 +74,7 @@ def agent(folder, pools):
 
 @pytest.fixture(scope="session")
 def controllers(certificates):
-    """controllers(count): the job with that many."""
+    """A function that runs the job of the controller with this number of controllers."""
     def run_them(count):
         job_run(ROOT / "jobs/controller.nomad.hcl", "-detach", certificates=certificates,
                 program=BUILD / "zcsi-controller", count=count)
@@ -82,7 +83,7 @@ def controllers(certificates):
 
 @pytest.fixture(scope="session")
 def zcsi(agent, controllers, pools, certificates):
-    """Both jobs run, and their plugin is healthy: the dataset below which the volumes are."""
+    """The dataset that holds the volumes, once both jobs run and their plugin is healthy."""
     dataset = f"{pools.create('zcsi-nomad', POOL_MB)}/zcsi"
     job_run(ROOT / "jobs/node.nomad.hcl", "-detach", datacenters='["n1"]', dataset=dataset,
             certificates=certificates, data_dir=agent.data, program=BUILD / "zcsi-node")
@@ -93,7 +94,7 @@ def zcsi(agent, controllers, pools, certificates):
 
 @pytest.fixture(scope="module")
 def second(folder, pools, certificates, zcsi):
-    """The client n2: its agent, its id, the dataset of its volumes in a pool of its own."""
+    """The client n2: its agent, its node id, and the dataset of its volumes in a second pool."""
     dataset = f"{pools.create('zcsi-nomad-2', SECOND_POOL_MB)}/zcsi"
     agent = Agent(folder, "n2", "-servers", f"{ADDRESSES['n1']}:4647").start()
     job_run(ROOT / "jobs/node.nomad.hcl", "-detach", job="zcsi-node-2", datacenters='["n2"]',
@@ -104,13 +105,13 @@ def second(folder, pools, certificates, zcsi):
     yield SimpleNamespace(agent=agent, id=id, dataset=dataset)
     job_stop("zcsi-node-2")
     agent.stop()
-    accepted(volume_create, "after")  # the controller has forgotten n2
+    accepted(volume_create, "after")  # succeeds once the controller has dropped n2
     volume_delete("after")
 
 
 @pytest.fixture
 def create(zcsi):
-    """create(id, mode..., parameters=, field=): as volume_create, and deleted with the test."""
+    """A function like volume_create; the volumes it creates are deleted when the test ends."""
     def make(id, *args, **kwargs):
         made.append(id)
         return volume_create(id, *args, **kwargs)
@@ -123,7 +124,7 @@ def create(zcsi):
 
 @pytest.fixture
 def consumer(create):
-    """consumer(job, volume, ...): a Consumer, that is stopped with the test."""
+    """A function that starts a Consumer, which is stopped when the test ends."""
     def make(*args, **kwargs):
         made.append(Consumer(*args, **kwargs))
         return made[-1]

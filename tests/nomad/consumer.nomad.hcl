@@ -1,4 +1,4 @@
-# Holds a volume. A test uses it, in the namespaces of the task.
+# A job that claims a volume. Tests use the volume in the namespaces of the task.
 
 variable "job" {
   type = string
@@ -31,7 +31,7 @@ job "consumer" {
   group "group" {
     count = var.count
 
-    # A claim that is refused is an answer, and not to be asked for again.
+    # A refused claim fails the job at once, so that a test can read the reason.
     restart {
       attempts = 0
       mode     = "fail"
@@ -65,7 +65,7 @@ job "consumer" {
       }
       resources {
         cpu    = 20
-        memory = 64 # the container begins as the nomad program
+        memory = 64 # the container starts as a nomad process, which needs this much
       }
     }
   }

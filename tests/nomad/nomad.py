@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A real `nomad agent`, its command line as operators type it, and its HTTP API for what tests wait
-for."""
+"""A real `nomad agent`, used through its command line as an operator would, and through its HTTP
+API where tests wait for a condition."""
 import contextlib
 import functools
 import json
@@ -17,16 +17,16 @@ from daemon import BUILD, wait_for
 
 HERE = Path(__file__).parent
 PROGRAM = BUILD / f"nomad/nomad-{os.environ.get('NOMAD', '1.11')}"
-ADDRESSES = {"n1": "10.74.0.1", "n2": "10.74.0.2"}  # tests/nomad/alone makes them
+ADDRESSES = {"n1": "10.74.0.1", "n2": "10.74.0.2"}  # created by tests/nomad/alone
 SERVER = f"http://{ADDRESSES['n1']}:4646"
 os.environ["NOMAD_ADDR"] = SERVER
-os.environ["ZCSI_LOG_LEVEL"] = "debug"  # of the daemons, to which raw_exec hands it on
-NOBODY = 65534  # the user that the exec driver runs tasks as
-# All that a task of the exec driver sees of the host: these, and the programs' libraries.
+os.environ["ZCSI_LOG_LEVEL"] = "debug"  # for the daemons, which inherit it through raw_exec
+NOBODY = 65534  # the user as whom the exec driver runs tasks
+# All host files that a task of the exec driver can use, besides the libraries of these programs.
 TOOLS = ("/bin/busybox", "/usr/bin/redis-server", "/usr/bin/redis-cli")
 FILES = ("/etc/passwd", "/etc/group")
-SOON = 15  # seconds in which a daemon is in use that was started
-# Nomad's own pauses are of seconds: the deadline is for what never comes.
+SOON = 15  # seconds after its start by which Nomad has to use a daemon
+# Nomad itself pauses for seconds between retries; the deadline only bounds a failing test.
 until = functools.partial(wait_for, seconds=180, pause=0.1)
 
 SPEC = """
@@ -66,8 +66,8 @@ topology_request {{
 
 
 def spec(id, *modes, flags=(), node=None, parameters=None, **fields):
-    """The volume file; `fields` are those at its top, such as capacity_min. Nomad 1.6 takes the
-    capacity_max that is not there for 0."""
+    """Return the text of a volume file; `fields` are its top-level entries, such as capacity_min.
+    Nomad 1.6 treats a missing capacity_max as 0, so capacity_min is used for it."""
     if "capacity_min" in fields:
         fields = {"capacity_max": fields["capacity_min"], **fields}
 
@@ -80,11 +80,11 @@ def spec(id, *modes, flags=(), node=None, parameters=None, **fields):
 
 
 class Refused(Exception):
-    """What the command printed, colours and line breaks taken out."""
+    """Raised if a nomad command fails, with its output without colours and line breaks."""
 
 
 def command(*words, text=None):
-    """Its output, or Refused with it."""
+    """Run a command and return its output; raise Refused if it fails."""
     done = subprocess.run([str(word) for word in words], input=text, capture_output=True,
                           text=True, timeout=180 * PATIENCE)
     if done.returncode == 0:
@@ -93,15 +93,16 @@ def command(*words, text=None):
 
 
 def chroot():
-    """For chroot_env: each file under the name by which it is looked for."""
+    """Return a map for chroot_env: each file's real path and the path at which tasks use it."""
     needed = subprocess.run(["ldd", *TOOLS], capture_output=True, text=True).stdout
     names = [*TOOLS, *FILES, *re.findall(r"(/\S+) \(0x", needed)]
     return {os.path.realpath(name): name for name in names}
 
 
 class Agent:
-    """A client. Its name is also that of its network and its datacenter. Its tasks are not its
-    children: only Nomad's own stop, or the end of all processes around it, ends them."""
+    """A Nomad client agent. Its name is also that of its network interface and its datacenter.
+    Its tasks are not its child processes: they end only if Nomad stops them or the process
+    namespace ends."""
 
     def __init__(self, folder, name, *args):
         self.name = name
@@ -137,7 +138,7 @@ class Agent:
 
 
 def read(path):
-    """Of a process; nothing when it has ended."""
+    """Return the text of a file of /proc; empty if the process has ended."""
     try:
         return path.read_text()
     except OSError:
@@ -145,19 +146,20 @@ def read(path):
 
 
 def processes(program):
-    """Their ids; none of another Nomad is to be seen here."""
+    """Return the ids of the processes of this program; the pid namespace hides those of another
+    Nomad on the host."""
     return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline")
             if read(path).split("\0", 1)[0] == str(BUILD / program)]
 
 
 def told(pid, name):
-    """What that daemon was told in its environment, such as CSI_ENDPOINT."""
+    """Return the value of the variable `name`, such as CSI_ENDPOINT, in a daemon's environment."""
     return re.search(rf"(?:^|\0){name}=([^\0]+)", read(Path("/proc", str(pid), "environ")))[1]
 
 
 @contextlib.contextmanager
 def paused(program):
-    """All of them, so that what is asked of them does not end."""
+    """Stop all processes of a program by SIGSTOP, so that their calls do not end; then continue."""
     pids = processes(program)
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
@@ -169,7 +171,8 @@ def paused(program):
 
 
 def api(path, otherwise=None):
-    """What the API answers; `otherwise` while it does not, and for what is not there."""
+    """Return the API's response as JSON; `otherwise` if it cannot be reached or reports an
+    error."""
     try:
         with urllib.request.urlopen(f"{SERVER}/v1/{path}", timeout=60 * PATIENCE) as answer:
             return json.load(answer)
@@ -182,7 +185,7 @@ def nomad(*words, text=None):
 
 
 def tried(call, *args, **kwargs):
-    """What it answers, or None when it is refused for now."""
+    """Return the call's result, or None if Nomad refuses it."""
     try:
         return call(*args, **kwargs)
     except Refused:
@@ -190,7 +193,7 @@ def tried(call, *args, **kwargs):
 
 
 def accepted(call, *args, **kwargs):
-    """What it answers when it is not refused any more; fails with the last refusal."""
+    """Repeat the call until it succeeds and return its result; fail with the last refusal."""
     refused = {}
 
     def attempt():
@@ -216,7 +219,7 @@ def volume_create(*args, command="create", **kwargs):
 
 
 def snapshots(*options):
-    """The ids of all, or of a page, and the token that asks for what follows them."""
+    """Return a list of the ids of all snapshots, or of one page, and the token of the next page."""
     text = nomad("volume", "snapshot", "list", "-plugin", "zcsi", *options)
     token = re.search(r"-page-token\s+(\S+)", text)
     return re.findall(r"^\S+@\S+", text, re.MULTILINE), token and token[1]
@@ -227,20 +230,22 @@ def snapshot_delete(id):
 
 
 def volume_delete(id, verb="delete"):
-    """Nomad lets go of a volume a moment after it has listed no claim; till then it is in use."""
+    """Delete a volume. Repeated, because Nomad reports the volume as in use for a moment after its
+    last claim has gone from the list."""
     return accepted(nomad, "volume", verb, id)
 
 
 def healthy(kind, count=None):
-    """Whether the plugin has that many Nodes, or Controllers, and all of them are healthy."""
+    """True if the plugin has `count` Nodes or Controllers (any number by default), all healthy."""
     found = api("plugin/csi/zcsi", {})
     expected = found.get(f"{kind}Expected")
     return found.get(f"{kind}Healthy") == expected and count in (None, expected)
 
 
 def kill(pid):
-    """A daemon, by SIGKILL. What it returns waits until Nomad has looked at its successor. It looks
-    every 30 seconds, and whom it finds gone is unhealthy until it looks again."""
+    """Kill a daemon by SIGKILL. Return a function that waits until Nomad has probed the daemon that
+    replaces it and reports it as healthy. Nomad probes every 30 seconds, and a daemon that fails a
+    probe stays unhealthy until the next one."""
     alloc, task = told(pid, "NOMAD_ALLOC_ID"), told(pid, "NOMAD_TASK_NAME")
 
     def looks():
@@ -264,14 +269,14 @@ def allocations(job, status="running"):
 
 
 def blocked(job):
-    """Why the scheduler places nothing of it, in its words."""
+    """Return the reasons, as the scheduler words them, for which it does not place the job."""
     return [reason for each in api(f"job/{job}/evaluations", [])
             for metrics in (each.get("FailedTGAllocs") or {}).values()
             for reason in metrics.get("ConstraintFiltered") or {}]
 
 
 def claims(allocs):
-    """The claims, of whatever volume, that these allocations have."""
+    """Return the claims of these allocations on any volume."""
     return [claim for listed in api("volumes?type=csi", [])
             for claim in (volume(listed["ID"]) or {}).get("Allocations") or []
             if claim["ID"] in allocs]
@@ -279,7 +284,7 @@ def claims(allocs):
 
 @contextlib.contextmanager
 def drained(node):
-    """The client of that id has no allocations but those of system jobs."""
+    """Drain the client with this id of all allocations except those of system jobs."""
     nomad("node", "drain", "-enable", "-yes", "-ignore-system", "-deadline", "10s", node)
     try:
         yield
@@ -288,16 +293,17 @@ def drained(node):
 
 
 def is_running(job):
-    """Whether a task of it may still run; of a client that is not ready nobody knows."""
+    """True if a task of the job may still run. Tasks on clients that are not ready are ignored,
+    because their state is unknown."""
     ready = {node["ID"] for node in api("nodes", []) if node["Status"] == "ready"}
     return any(alloc["ClientStatus"] == "running" and alloc["NodeID"] in ready
                for alloc in api(f"job/{job}/allocations", []))
 
 
 def job_stop(job):
-    """Until Nomad has given up the claims of its volumes. OK when there is no such job. Who purges
-    a job that runs has Nomad unmount its volumes before its tasks have ended; and, while zcsi-node
-    is gone, give up the unmounting."""
+    """Stop and purge a job and wait until Nomad has released its claims; OK if the job does not
+    exist. The job is stopped before it is purged: if a running job is purged, Nomad unmounts its
+    volumes before its tasks have ended, and gives up unmounting them if zcsi-node is down."""
     allocs = {alloc["ID"] for alloc in api(f"job/{job}/allocations", [])}
     if api(f"job/{job}"):
         nomad("job", "stop", "-detach", job)
@@ -307,7 +313,7 @@ def job_stop(job):
 
 
 class Consumer:
-    """A job that holds a volume, and its allocations."""
+    """A job that claims a volume, with its allocations."""
 
     def __init__(self, job, volume, count=1, **variables):
         self.job = job
@@ -317,7 +323,7 @@ class Consumer:
                 **variables)
 
     def started(self):
-        """Until as many run as the job has; one that fails is not waited for."""
+        """Wait until all allocations run; fail at once if one of them fails."""
         def running():
             failed = allocations(self.job, "failed")
             assert not failed, self.failure()
@@ -327,19 +333,20 @@ class Consumer:
         return self
 
     def failure(self):
-        """Until an allocation has failed; what its status says."""
+        """Wait until an allocation has failed and return the text of its status."""
         failed = until(lambda: allocations(self.job, "failed"), f"{self.job} fails")
         return " ".join(nomad("alloc", "status", failed[0]["ID"]).split())
 
     def task(self):
-        """The process id of the first allocation's task, which may run before it is there."""
+        """Return the process id of the first allocation's task. Nomad may report the task as
+        running before its process exists."""
         mine = f"NOMAD_ALLOC_ID={self.allocs[0]['ID']}"
         return until(lambda: next((path.parent.name for path in Path("/proc").glob("[0-9]*/environ")
                                    if mine in read(path)), None), "the task's process")
 
     def busybox(self, *words, text=None):
-        """In the task's namespaces, as its user. By `nomad alloc exec` it would be a child of
-        Nomad's executor, which does not always live to see its end."""
+        """Run busybox in the task's namespaces as its user. `nomad alloc exec` is not used: its
+        process would be a child of Nomad's executor, which sometimes ends before it does."""
         return command("nsenter", "--target", self.task(), "--mount", "--pid", "--root", "--wd",
                        "--setuid", NOBODY, "--setgid", NOBODY, "/bin/busybox", *words, text=text)
 

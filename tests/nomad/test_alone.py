@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The place that tests/nomad/alone makes: a developer's host must not notice what runs there."""
+"""The namespaces of tests/nomad/alone: programs in them must not affect the host."""
 import os
 import shutil
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Allocations hold volumes: one after the other, side by side, and not."""
+"""Allocations claim volumes: in sequence, at the same time, and in conflict."""
 import pytest
 
 from nomad import Refused, blocked, nomad, until, volume
@@ -27,7 +27,8 @@ def test_a_second_writer_waits_for_the_first(create, consumer):
 
 
 def test_a_reader_only_reads(create, consumer):
-    """After the writer: Nomad has one claim of a volume of one node, whatever it is for."""
+    """The reader runs after the writer, because Nomad allows one claim on a volume of one node,
+    whatever the claim's mode."""
     create("data", "single-node-writer", READER)
     writer = consumer("writer", "data").started()
     writer.write("words", "for the reader")
@@ -39,7 +40,7 @@ def test_a_reader_only_reads(create, consumer):
 
 
 def test_one_is_read_while_another_is_written(create, consumer):
-    """On one client: Nomad has a place of its own for each way of use."""
+    """Both run on one client: Nomad has a separate staging path for each mode of use."""
     for name in ("data", "more"):
         create(name, "single-node-writer", READER)
     reader = consumer("reader", "data", access_mode=READER, read_only=True).started()

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A volume is made larger while an allocation uses it."""
+"""A volume grows while an allocation uses it."""
 from client import MIB
 from nomad import volume, volume_create
 
 
 def size(consumer):
-    """In KiB, as the allocation sees it."""
+    """Return the size of the volume in KiB, as the allocation sees it."""
     return int(consumer.busybox("df", "-k", "/data").splitlines()[-1].split()[-5])
 
 
-def test_the_running_allocation_sees_it(create, consumer):
+def test_a_running_allocation_sees_the_new_size(create, consumer):
     create("data", capacity_min="16MiB")
     user = consumer("user", "data").started()
     before = size(user)

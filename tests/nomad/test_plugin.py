@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Both jobs make one plugin, which is healthy."""
+"""Both jobs register as one plugin, which becomes healthy."""
 import pytest
 
 from client import PATIENCE
@@ -8,7 +8,7 @@ from host import run
 from nomad import SOON, allocations, nomad
 
 
-def test_its_status(zcsi):
+def test_plugin_status_has_version_provider_and_health(zcsi):
     rows = dict(row.split("=", 1) for row in nomad("plugin", "status", "zcsi").splitlines()
                 if "=" in row)
     status = {key.strip(): value.strip() for key, value in rows.items()}
@@ -19,10 +19,10 @@ def test_its_status(zcsi):
 
 
 @pytest.mark.parametrize("job", ["zcsi-node", "zcsi-controller"])
-def test_it_is_healthy_soon(zcsi, job):
-    """Nomad looks when the process begins. Before it listens that is in vain, and the next look 10
-    seconds later. A client tells its servers what it has seen, and so `nomad plugin status`, up to
-    10 seconds after that."""
+def test_a_started_daemon_is_soon_healthy(zcsi, job):
+    """Nomad probes when the process starts. If the daemon does not listen by then, the next probe
+    is 10 seconds later. A client reports to its servers, whose state `nomad plugin status` shows,
+    up to 10 seconds after a probe."""
     alloc, = allocations(job)
     at = {event["Type"]: event["Time"] for event in alloc["TaskStates"][job]["Events"]}
     assert 0 < at["Plugin became healthy"] - at["Started"] < SOON * PATIENCE * 1e9

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What is wrong is in what the operator sees."""
+"""The error message of a refused call reaches the operator."""
 import contextlib
 import os
 import signal
@@ -43,7 +43,7 @@ def test_more_than_the_pool_has(zcsi):
 
 @pytest.fixture
 def no_pool(zcsi, folder):
-    """A context in which the pool is exported; what is said of that."""
+    """A context in which the pool is exported; its value is the message that errors must have."""
     pool = zcsi.split("/", 1)[0]
 
     @contextlib.contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A daemon is in use soon after it was killed; and no allocation loses its volume."""
+"""A daemon that was killed is soon replaced, and no allocation loses its volume."""
 import pytest
 
 from daemon import wait_for
@@ -29,8 +29,8 @@ def test_a_daemon_is_killed(user, create, consumer, program):
 
 @pytest.mark.parametrize("program", DAEMONS)
 def test_a_job_is_stopped_while_a_daemon_is_gone(user, consumer, program):
-    """Nomad does not unpublish a volume when it knows no healthy controller as its job ends, but
-    when the next one does."""
+    """If Nomad has no healthy controller when a job ends, it unpublishes the volume later, once a
+    controller is healthy."""
     settle = kill(*processes(program))
     nomad("job", "stop", "-detach", user.job)
     until(lambda: not volume("data")["Allocations"], "Nomad lists no claim")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Snapshots are taken, listed page by page, restored and deleted; a volume is cloned."""
+"""Snapshots are created, listed in pages, restored and deleted; a volume is cloned."""
 import pytest
 
 from nomad import nomad, snapshot_delete, snapshots
@@ -34,7 +34,7 @@ def test_a_clone(writer, create, consumer):
     assert writer.read("words") == "before"
 
 
-def test_listed_by_two(writer):
+def test_snapshots_are_listed_in_pages(writer):
     for name in "abc":
         snapshot(name)
     first, token = snapshots("-per-page", "2")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A second client joins, with a pool of its own. A volume is used where it is, and waits for it.
-Its agent dies; and with two clients there may be two controllers."""
+"""A second client with a pool of its own. A job runs where its volume is, and waits for that
+client. The client's agents are killed; and one of two controllers is killed during a call."""
 import os
 import signal
 import subprocess
@@ -19,7 +19,7 @@ from nomad import (
 
 @pytest.fixture
 def far(create, second):
-    """A volume on n2, once the controller has been told of n2."""
+    """The id of a volume on n2, created once the controller knows of n2."""
     accepted(create, "far", node="n2")
     return "far"
 
@@ -36,12 +36,12 @@ def test_a_volume_is_used_where_it_is(second, user):
     assert datasets(second.dataset) == [f"{second.dataset}/far"]
 
 
-def test_a_topology_that_is_nowhere(second):
+def test_a_topology_without_a_pool_is_refused(second):
     with pytest.raises(Refused, match="no pool for volume 'lost'.*n3.*the pools are: .*n2"):
         volume_create("lost", node="n3")
 
 
-def test_when_its_client_is_drained_it_waits(second, user):
+def test_a_job_waits_for_the_drained_client_of_its_volume(second, user):
     with drained(second.id):
         until(lambda: blocked("user"), "it is placed nowhere")
         assert "did not meet topology requirement" in " ".join(blocked("user"))
@@ -51,15 +51,16 @@ def test_when_its_client_is_drained_it_waits(second, user):
 
 
 def seen(node, begin):
-    """How many seconds after `begin` that client saw zcsi-node healthy; 0 when it has not."""
+    """Return the seconds after `begin` at which the client saw zcsi-node healthy; 0 if it has
+    not."""
     found = api(f"node/{node}")["CSINodePlugins"].get("zcsi", {})
     if not found.get("Healthy"):
         return 0
     return max(0, datetime.fromisoformat(found["UpdateTime"]).timestamp() - begin)
 
 
-def test_its_nomad_agent_is_killed(second, user, create):
-    """A client tells its servers what it has seen up to 10 seconds later."""
+def test_the_nomad_agent_of_its_client_is_killed(second, user, create):
+    """The client reports the plugin's health to its servers up to 10 seconds after a probe."""
     alloc = user.allocs[0]["ID"]
     second.agent.kill()
     assert user.read("words") == "on n2"
@@ -75,13 +76,14 @@ def test_its_nomad_agent_is_killed(second, user, create):
 
 
 def of_node(name):
-    """The zcsi-node of that client."""
+    """Return the process id of the zcsi-node of that client."""
     return next(pid for pid in processes("zcsi-node")
                 if f"\0--node-id\0{name}\0" in read(Path("/proc", str(pid), "cmdline")))
 
 
-def test_its_host_is_dead(second, user):
-    """No volume is made, for the dead one might have it; what is there is used on."""
+def test_the_host_of_a_volume_is_down(second, user):
+    """No volume is created, because the host that is down might have one of that name. Existing
+    volumes stay in use."""
     second.agent.kill()
     os.kill(of_node("n2"), signal.SIGKILL)
     try:
@@ -95,15 +97,15 @@ def test_its_host_is_dead(second, user):
 
 
 def callers(controller):
-    """How many connections it has: Nomad makes one for each call."""
+    """Return the number of its client connections; Nomad opens one for each call."""
     place = told(controller, "CSI_ENDPOINT").removeprefix("unix://")
     return read(Path("/proc", str(controller), "net/unix")).count(place)
 
 
 def create_cut_short(id):
-    """The controller that Nomad asks to create the volume is killed meanwhile, as by kill()."""
+    """Start to create a volume and kill the controller that handles the call; return as kill()."""
     before = {pid: callers(pid) for pid in processes("zcsi-controller")}
-    with paused("zcsi-node"):  # so that the call is under way for as long as is needed
+    with paused("zcsi-node"):  # keeps the call in flight until the controller is killed
         asking = subprocess.Popen([PROGRAM, "volume", "create", "-"], stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         asking.stdin.write(spec(id, capacity_min="16MiB"))
@@ -117,7 +119,7 @@ def create_cut_short(id):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_the_controller_dies_while_it_makes_a_volume(zcsi, second, controllers, create, count):
+def test_a_controller_is_killed_while_it_creates_a_volume(zcsi, second, controllers, create, count):
     controllers(count)
     try:
         until(lambda: healthy("Controllers", count), f"{count} controllers")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Volumes are created, registered, looked at, and deleted."""
+"""Volumes are created, registered, listed and deleted."""
 import os
 import signal
 import subprocess
@@ -22,7 +22,7 @@ def test_a_created_volume_is_a_dataset(zcsi, create):
     assert get(f"{zcsi}/new", "compression") == "on"
 
 
-def test_it_is_mounted_with_its_flags(create, consumer):
+def test_a_volume_is_mounted_with_its_flags(create, consumer):
     create("new", flags=["noatime", "noexec"])
     user = consumer("user", "new").started()
     options = next(line.split()[3] for line in user.busybox("cat", "/proc/mounts").splitlines()
@@ -30,7 +30,7 @@ def test_it_is_mounted_with_its_flags(create, consumer):
     assert {"noatime", "noexec"} <= set(options.split(","))
 
 
-def test_its_status(create):
+def test_volume_status_has_capacity_and_topology(create):
     create("new", capacity_min="16MiB")
     assert volume("new")["Capacity"] == 16 * MIB
     assert volume("new")["Schedulable"]
@@ -38,12 +38,13 @@ def test_its_status(create):
 
 
 def page(token=""):
-    """The ids of two volumes as the controller lists them, and the token for what follows."""
+    """Return the ids of two volumes as the controller lists them, and the token of the next
+    page."""
     found = api(f"volumes/external?plugin_id=zcsi&per_page=2&next_token={quote(token)}")
     return [each["ExternalID"] for each in found["Volumes"]], found["NextToken"]
 
 
-def test_listed_by_two(create):
+def test_volumes_are_listed_in_pages(create):
     names = ["one", "three", "two"]
     for name in names:
         create(name)
@@ -55,7 +56,7 @@ def test_listed_by_two(create):
     assert sorted(line.split()[0] for line in listed.splitlines()[1:]) == names
 
 
-def test_created_again_it_is_the_same(zcsi, create):
+def test_creating_a_volume_again_keeps_it(zcsi, create):
     create("new", capacity_min="16MiB")
     before = get(f"{zcsi}/new", "guid")
     create("new", capacity_min="16MiB")
@@ -84,7 +85,7 @@ def test_a_volume_made_with_csc_is_registered(create, consumer):
 
 
 def test_a_dataset_of_another_tool_becomes_a_volume(zcsi, create, consumer, tmp_path):
-    """As jobs/README.md says; a property at a time, for zfs-fuse."""
+    """The steps are those of jobs/README.md; zfs-fuse takes one property at a time."""
     other = f"{zcsi.split('/')[0]}/acme"
     run("zfs", "create", "-o", f"mountpoint={tmp_path}/acme", other)
     (tmp_path / "acme/words").write_text("of old")
@@ -99,7 +100,7 @@ def test_a_dataset_of_another_tool_becomes_a_volume(zcsi, create, consumer, tmp_
     assert consumer("reader", "acme").started().read("words") == "of old"
 
 
-def test_what_is_not_there_is_not_registered(zcsi):
+def test_a_missing_volume_is_not_registered(zcsi):
     with pytest.raises(Refused, match="volume 'nothing' does not exist"):
         volume_create("nothing", command="register", external_id="nothing")
     assert volume("nothing") is None

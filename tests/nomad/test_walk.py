@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What jobs/README.md tells an operator to type, with the files of jobs/."""
+"""The commands that jobs/README.md gives to an operator, with the files of jobs/."""
 import time
 
 import pytest
@@ -14,7 +14,7 @@ JOBS = ROOT / "jobs"
 
 
 class Redis:
-    """Of an allocation. Its client's redis-cli asks it, by the socket that its tasks share."""
+    """The Redis of an allocation, called by redis-cli through the socket in the shared folder."""
 
     def __init__(self, agent, alloc):
         self.socket = agent.data / "alloc" / alloc["ID"] / "alloc/redis.sock"
@@ -28,8 +28,8 @@ class Redis:
 
 @pytest.fixture
 def databases(zcsi, agent):
-    """databases(...): runs the job with these variables; a Redis for each allocation, by its name.
-    An allocation runs before its database listens."""
+    """A function that runs the job with these variables and returns a Redis for each allocation, by
+    its name, once it answers. An allocation is running before its database listens."""
     def run(job="database", count=1, **variables):
         job_run(JOBS / "database.nomad.hcl", job=job, count=count, **variables)
         found = {alloc["Name"]: Redis(agent, alloc) for alloc in allocations(job)}
@@ -91,8 +91,8 @@ def runs(job):
 
 
 def forced(job):
-    """It runs at once, and ends well. Nomad names the run by the second, and the job its
-    snapshots."""
+    """Run the periodic job at once and wait until it has succeeded, and for the next second: the
+    names of Nomad's runs and of the job's snapshots have a resolution of one second."""
     before = runs(job)
     nomad("job", "periodic", "force", job)
     run, = runs(job) - before

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What needs a kernel with ZFS and NFS: it runs in the lab's machine, by tests/nomad/alone."""
+"""Fixtures of tests that need ZFS and NFS in the kernel. They run in the lab's virtual machine, in
+the namespaces of tests/nomad/alone."""
 import contextlib
 import sys
 from pathlib import Path
@@ -14,6 +15,6 @@ from nfs import Server  # noqa: E402
 
 @pytest.fixture(scope="session")
 def server():
-    """n1's NFS server."""
+    """The NFS server of n1."""
     with contextlib.closing(Server(Here)) as made:
         yield made.start()

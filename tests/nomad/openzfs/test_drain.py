@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Two clients, and a volume of the first that the second has by NFS: it goes where its job goes."""
+"""A volume of one client that a second client mounts by NFS: it can follow its job to either."""
 from pathlib import Path
 
 import pytest
 
 from nomad import accepted, drained, healthy, read, until
 
-FILESYSTEM = {"n1": "zfs", "n2": "nfs4"}  # as which each has it
+FILESYSTEM = {"n1": "zfs", "n2": "nfs4"}  # the file system type of the volume on each client
 
 
 @pytest.fixture
 def user(second, server, controllers, create, consumer):
-    """Of a volume that is on n1."""
+    """A job that uses a volume of n1."""
     controllers(2)
     accepted(create, "films", parameters={"node": "n1", "attach": "nfs"})
     return consumer("user", "films").started()
@@ -22,7 +22,7 @@ def client(user):
 
 
 def filesystem(user):
-    """That of /data, as the task sees it."""
+    """Return the file system type of /data in the task's mount namespace."""
     lines = read(Path("/proc", user.task(), "mountinfo")).splitlines()
     return next(line.split(" - ")[1].split()[0] for line in lines if line.split()[4] == "/data")
 
