@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# What an operator types, and what csc says to it. Sourced by run, which sets node, controller,
-# socket, run and tools.
+# Commands of csc as an operator types them, each with the output it should have. Sourced by run,
+# which sets node, controller, socket, run and tools.
 
 csc() {
 	"$tools/csc" -t "${HOST_DEADLINE}s" "$@"
@@ -17,7 +17,7 @@ ABORTED=10
 MIB=1048576
 TAB=$'\t'
 NL=$'\n'
-# vol[0] in a regex: Nomad names the volumes of a group's allocations so.
+# A regex for vol[0]. Nomad gives such names to the volumes of a group's allocations.
 array='vol\[0\]'
 writer=SINGLE_NODE_WRITER,mount,zfs
 
@@ -25,7 +25,8 @@ check_identity() {
 	local at
 	for at in "$node" "$controller" "$socket"; do
 		says "^\"zcsi.zfs\"$TAB\"[0-9]+\.[0-9]+\.[0-9]+\"" csc -e "$at" identity plugin-info
-		# csc is older than group snapshots, and prints the number.
+				# csc does not know group snapshots and prints the capability's
+				# number.
 		says "^CONTROLLER_SERVICE${NL}VOLUME_ACCESSIBILITY_CONSTRAINTS${NL}3${NL}ONLINE\$" \
 			csc -e "$at" identity plugin-capabilities
 		says '^true$' csc -e "$at" identity probe
@@ -133,7 +134,7 @@ check_mount() {
 		--staging-target-path "$staging"
 }
 
-# 40 MiB do not fit into 16, and do fit into 64.
+# Check that 40 MiB do not fit into the volume of 16 MiB, but do after it grows to 64 MiB.
 check_expand() {
 	local target=$run/target
 	fails 1 '' dd if=/dev/urandom of="$target/file" bs=1M count=40 status=none

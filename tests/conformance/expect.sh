@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MPL-2.0
 # shellcheck shell=bash
 #
-# Counting, and a command beside what it should say. Sourced by run.
+# Run commands, compare their output with what is expected, and count. Sourced by run.
 #
-#	pass; failure WORD...         one more of either; what failed is printed
-#	says REGEX COMMAND...         it succeeds, and its output matches
-#	fails STATUS REGEX COMMAND... it exits with this status, and its output matches
+#	pass; failure WORD...         count a pass or a failure; the words of a failure are printed
+#	says REGEX COMMAND...         expect COMMAND to succeed with output that matches REGEX
+#	fails STATUS REGEX COMMAND... expect COMMAND to exit with STATUS and print a match of REGEX
 
 passed=0
 failed=0
@@ -19,7 +19,7 @@ failure() {
 	echo "FAILED: $*"
 }
 
-# As one would type it: quoted only where the shell needs it.
+# Print a command as one would type it, with quotes only where the shell needs them.
 typed() {
 	local word
 	printf '$'
@@ -30,7 +30,8 @@ typed() {
 	printf '\n'
 }
 
-# expect STATUS REGEX COMMAND...
+# expect STATUS REGEX COMMAND...: run COMMAND, print it and its output, and count a pass or a
+# failure.
 expect() {
 	local want=$1 regex=$2 status=0 output
 	shift 2

@@ -3,17 +3,18 @@
 #
 # h2spec's cases of RFC 7540 and 7541, against a method that answers them. Sourced by run.
 #
-# One fails, and is to: HEADERS of stream 3 come after those of stream 5. Such a stream was never
-# open, or we have reset it and forgotten it while its trailers were on the way. nghttp2 cannot tell
-# these apart, does not end a connection that may be without fault, and ignores the frame.
+# One case is expected to fail: it sends HEADERS of stream 3 after those of stream 5. Stream 3 was
+# either never open, or we have reset and forgotten it while its trailers were in flight. nghttp2
+# cannot distinguish these, so it ignores the frame instead of ending a connection that may be
+# valid.
 #
-# Over TLS there is none: h2spec cannot show a certificate, and we talk to nobody without one.
-# What its cases ask is asked over TLS frame by frame in tests/transport/test_frames.py.
+# h2spec does not run over TLS, because it cannot present a certificate and the daemons require one.
+# tests/transport/test_frames.py sends the frames of its cases over TLS.
 
 H2SPEC_CASES=145
 H2SPEC_KNOWN='http2/5.1.1: Sends stream identifier that is numerically smaller than previous'
 
-# h2spec_run PORT: the cases that failed or were skipped, a line each
+# h2spec_run PORT: print the cases that failed or were skipped, one on each line.
 h2spec_run() {
 	"$tools/h2spec" -h 127.0.0.1 -p "$1" -P /csi.v1.Identity/Probe -j "$run/h2spec.xml" \
 		>"$run/h2spec" || true
@@ -21,7 +22,7 @@ h2spec_run() {
 		"$run/h2spec.xml"
 }
 
-# check_h2spec PORT
+# check_h2spec PORT: run h2spec against the daemon at PORT and count its cases.
 check_h2spec() {
 	local wrong
 	echo "# h2spec: port $1"

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MPL-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# gRPC's three stacks and our transport, over tests/transport/echo.proto: our server and their
-# clients, their servers and our client, each case over a unix socket and over mutual TLS; and our
-# client at a server that breaks off. A case is an "ok CASE" in the client's output. Sourced by run.
+# gRPC's three implementations and our transport, over tests/transport/echo.proto: our server with
+# their clients, their servers with our client, each case over a unix socket and over mutual TLS;
+# and our client with a server that ends streams and connections early. A case has passed if the
+# client prints "ok CASE". Sourced by run.
 
 CALLS=(empty_unary large_unary custom_metadata status_code_and_message special_status_message
 	unimplemented_method unimplemented_service timeout_on_sleeping_server client_streaming
 	server_streaming ping_pong empty_stream cancel_after_begin cancel_after_first_response)
-# ours does not compress
+# Our client does not compress.
 CALLS_OF_OTHERS=("${CALLS[@]}" client_compressed_unary)
 MISDEEDS=(goaway rst_after_header rst_during_data rst_after_data ping max_streams)
 
@@ -28,7 +29,8 @@ is_served() {
 	fi
 }
 
-# play TITLE ENDPOINT SERVER CLIENT CASE...: SERVER and CLIENT are words that take an endpoint
+# play TITLE ENDPOINT SERVER CLIENT CASE...: start SERVER, run these cases by CLIENT and count them.
+# SERVER and CLIENT are commands that take the endpoint as their next word.
 play() {
 	local title="$1, ${2%%://*}" endpoint=$2 server=$3 client=$4 name output
 	shift 4

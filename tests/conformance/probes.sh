@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MPL-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# grpcurl and grpc_health_probe at both daemons. They have no file of ours: what they know they have
+# grpcurl and grpc_health_probe with both daemons. They get no .proto file: they learn the services
 # by reflection. Sourced by run.
 
-RPC_FAILED=3 # as grpc_health_probe exits
-STATUS_IS=64 # and grpcurl, with the code added
+RPC_FAILED=3 # the exit status of grpc_health_probe
+STATUS_IS=64 # added to the gRPC code in the exit status of grpcurl
 
-# what each needs to know about TLS
+# TLS options of each program.
 by_grpcurl=()
 by_probe=()
 
@@ -19,7 +19,7 @@ grpc_health_probe() {
 	"$tools/grpc-health-probe" "${by_probe[@]}" -connect-timeout 5s -rpc-timeout 5s "$@"
 }
 
-# The lines, in order, and nothing else.
+# Print a regex that matches exactly these lines, in this order.
 lines() {
 	local IFS=$NL
 	printf '^%s$' "$*"
@@ -28,7 +28,8 @@ lines() {
 every_endpoint_has=(grpc.health.v1.Health grpc.reflection.v1.ServerReflection
 	grpc.reflection.v1alpha.ServerReflection)
 
-# check_grpcurl SERVICES HOW...: HOW are the words by which grpcurl finds the daemon
+# check_grpcurl SERVICES WORD...: check the services of a daemon; the words tell grpcurl its
+# address.
 check_grpcurl() {
 	local services=$1
 	shift
@@ -70,7 +71,7 @@ check_grpcurl_node() {
 		-d '{"volume_id": "nobody", "volume_path": "/"}' "$@" csi.v1.Node/NodeGetVolumeStats
 }
 
-# check_health SERVICE ADDRESS
+# check_health SERVICE ADDRESS: check the health of the daemon and of one of its services.
 check_health() {
 	says '^status: SERVING$' grpc_health_probe -addr "$2"
 	says '^status: SERVING$' grpc_health_probe -addr "$2" -service "$1"

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Run csi-sanity against a split plugin and judge every spec of it.
+"""Run csi-sanity against a split plugin and check the result of every spec.
 
     sanity.py CSI_SANITY mount|block NODE_ENDPOINT CONTROLLER_ENDPOINT DIRECTORY
 
-csi-sanity leaves out, silently, what the plugin does not advertise, so a capability lost by
-accident would look like success. Here a spec that is skipped is a failure, unless no plugin can
-pass it. One that csi-sanity's own authors marked as pending cannot run; it is named, not counted.
-The last line counts: N passed, M failed.
+csi-sanity silently skips the specs of capabilities that the plugin does not advertise, so a
+capability lost by accident would look like success. Here a skipped spec is a failure, unless no
+plugin can pass it. Specs that csi-sanity's authors marked as pending cannot run; they are printed
+and not counted. The last line is "N passed, M failed".
 """
 
 import json
@@ -17,13 +17,13 @@ import random
 import subprocess
 import sys
 
-# It compares two messages in memory, what the one that was sent has cached included, so
-# that a plugin fails it by saying where the snapshot is. Of CSI 1.13, alpha: not advertised.
+# The spec compares two messages in memory with their internal caches, so a plugin fails it if it
+# returns the snapshot's topology. The field is an alpha feature of CSI 1.13; it is not advertised.
 IMPOSSIBLE = ("CreateSnapshot [Controller Server] should succeed when creating a snapshot with "
               "accessibility requirements")
-# csi-sanity calls without a deadline: a call that hangs would hang it for ever.
+# csi-sanity sets no deadline, so a call that hangs would make it hang too.
 TIMEOUT = 300 * int(os.environ.get("PATIENCE", 1))
-# Without any, csi-sanity sends ControllerModifyVolume requests that lack a required field.
+# Without these, csi-sanity sends ControllerModifyVolume requests that lack a required field.
 MUTABLE = {"mount": 'zfs.atime: "off"\n', "block": 'zfs.compression: "off"\n'}
 
 
@@ -64,7 +64,7 @@ def run(tool, access, node, controller, directory):
 
 
 def specs(suites):
-    """Each spec as its full name, its state and the words that came with it."""
+    """Yield the full name, the state and the failure message of each spec."""
     for suite in suites:
         for spec in (s for s in suite["SpecReports"] if s["LeafNodeType"] == "It"):
             name = " ".join([*(spec["ContainerHierarchyTexts"] or []), spec["LeafNodeText"]])

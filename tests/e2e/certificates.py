@@ -11,6 +11,6 @@ def make(folder):
 
 
 def files(folder, name):
-    """The options that say where a daemon's own are."""
+    """Return the options of a daemon for the CA and for the certificate and key of this name."""
     return ("--tls-ca", folder / "ca.pem", "--tls-cert", folder / f"{name}.pem",
             "--tls-key", folder / f"{name}.key")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Several hosts, and controllers that know all of them."""
+"""Several hosts with zcsi-node, and controllers that know all of them."""
 import tempfile
 from pathlib import Path
 
@@ -9,8 +9,9 @@ from wire import Wire
 
 
 class Cluster:
-    """Hosts a, b, ... on the pools given, and `controllers` controllers that know them: by --agent,
-    or by the file `listed`, and `wired` through a wire each."""
+    """Hosts a, b, ... on the given pools, and `controllers` controllers. The controllers know the
+    agents by --agent options, or by an agents file if `listed`; if `wired`, they reach each agent
+    through a Wire."""
 
     def __init__(self, pools, controllers=1, controller_args=(), node_args=(), listed=False,
                  wired=False, env=None):
@@ -39,11 +40,11 @@ class Cluster:
         return [word for socket in sockets for word in ("--agent", f"unix://{socket}")]
 
     def lines(self, *hosts):
-        """For the file: these agents, or all."""
+        """Return the contents of an agents file with the agents of these hosts, or of all."""
         return "".join(f"unix://{host.agent_socket}\n" for host in hosts or self.hosts)
 
     def where(self):
-        """Which hosts have each volume, by the pools themselves."""
+        """Return a map from each dataset in the pools to the ids of the hosts that have it."""
         found = {}
         for host in self.hosts:
             for leaf in host.leaves():
@@ -51,7 +52,7 @@ class Cluster:
         return found
 
     def settled(self):
-        """Until every agent answers each controller."""
+        """Wait until every agent answers each controller."""
         def all_answer():
             return all(client.ListVolumes.future().code().name == "OK"
                        for client in self.controllers)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MPL-2.0
-"""One real pool for the session, a host of its own for each test. What is missing is an error,
-never a skip.
+"""Fixtures: one real pool for the session, a host of its own for each test. A missing prerequisite
+is an error, never a skip.
 
-The tests here run on whatever ZFS the host has. Those in openzfs/ need the kernel's, and take the
-machine for theirs (devices, NFS exports, network namespaces, systemd): they run in the lab alone,
-where OPENZFS is the version. They share this file's fixtures and the modules beside it; so no
-module's name is in both folders."""
+The tests in this folder run on any ZFS that the host has. Those in openzfs/ need the kernel's ZFS
+and change the machine (devices, NFS exports, network namespaces, systemd), so they run in the lab
+only, where OPENZFS is the version. They share the fixtures of this file and the modules next to
+it, so a module name must not be in both folders."""
 import contextlib
 import fcntl
 import os
@@ -68,7 +68,7 @@ def no_daemon_survives():
 
 @pytest.fixture
 def new_host(pool):
-    """new_host(node_id=..., node_args=...): a host that is not started yet."""
+    """A function that returns a host, not yet started; it takes the arguments of Host."""
     with contextlib.ExitStack() as stack:
         def make(**kwargs):
             return stack.enter_context(contextlib.closing(Host(pool, **kwargs)))
@@ -92,7 +92,7 @@ def shim(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def new_trial(pool, shim):
-    """new_trial(cases): of calls that a host is enough for."""
+    """A function that returns a Trial of cases whose calls need only one host."""
     @contextlib.contextmanager
     def new_host(case, env):
         with contextlib.closing(Host(pool, node_args=case.node_args, env=env)) as host:
@@ -101,8 +101,8 @@ def new_trial(pool, shim):
 
 
 GATE = """#!/bin/sh
-# One whose arguments have the text of the file `match` waits for this folder's lock; then the real
-# program.
+# A call whose arguments contain the text of the file `match` waits for the lock of this folder,
+# then becomes the real program.
 case " $* " in
 *"$(cat {folder}/match)"*) flock --shared {folder} true ;;
 esac
@@ -111,7 +111,7 @@ exec {program} "$@"
 
 
 class Gate:
-    """Stands before a program in PATH, so that a test can have a slow one when it needs it."""
+    """A script that precedes a program in PATH, so that a test can delay its calls."""
 
     def __init__(self, folder, name):
         self.folder = Path(folder)
@@ -131,19 +131,19 @@ class Gate:
         self.match(text)
 
     def arrived(self):
-        """Until one waits at the gate."""
+        """Wait until a process waits at the gate."""
         inode = f":{os.fstat(self.lock).st_ino} "
         wait_for(lambda: any("->" in line and inode in line for line in open("/proc/locks")),
                  "a process at the gate")
 
     def open(self):
-        """Let all that wait go, and those that come."""
+        """Release all waiting processes and delay no later ones."""
         fcntl.flock(self.lock, fcntl.LOCK_UN)
 
 
 @pytest.fixture
 def new_gate():
-    """new_gate(program): before the one of that name."""
+    """A function that returns a gate before the program of this name."""
     with contextlib.ExitStack() as stack:
         def make(name):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zcsi-gate-"))
@@ -160,13 +160,13 @@ def gate(new_gate):
 
 @pytest.fixture
 def gated(new_host, gate):
-    """A host whose zfs goes through the gate."""
+    """A host on which zfs is called through the gate."""
     return new_host(env=gate.env).start()
 
 
 @pytest.fixture
 def by_hand(host):
-    """zfs create under the host's parent, as an administrator would."""
+    """A function that runs zfs create below the host's parent, as an administrator would."""
     def create(leaf, properties):
         options = [word for item in properties.items() for word in ("-o", "=".join(item))]
         run("zfs", "create", "-o", "canmount=noauto", *options, host.dataset(leaf))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The two daemons as processes, and the waiting that tests need: always for a condition."""
+"""The two daemons as processes, and wait_for: tests wait for conditions, never for a fixed time."""
 import json
 import os
 import signal
@@ -16,7 +16,7 @@ BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 
 
 def wait_for(condition, what, seconds=20, pause=0.002):
-    """The first true value of condition(); fails with `what` when there is none in time."""
+    """Return the first true value of condition(); fail with `what` if none comes in time."""
     seconds *= PATIENCE
     end = time.monotonic() + seconds
     while True:
@@ -37,10 +37,10 @@ def accepts(path):
 
 
 class Daemon:
-    """One zcsi program with its first --endpoint on a unix socket in `folder`. `prefix` is words of
-    a program that becomes it, and has none of `env`."""
+    """A zcsi program with its first --endpoint on a unix socket in `folder`. `prefix` is a command
+    that runs the program, without the variables of `env`."""
 
-    started = []  # in this session
+    started = []  # every daemon of this session
 
     def __init__(self, program, folder, *args, name=None, env=None, prefix=()):
         self.name = name or program
@@ -77,7 +77,7 @@ class Daemon:
         return ready
 
     def client(self, target=None):
-        """A connection of its own, closed with the daemon."""
+        """Return a new connection, which is closed when the daemon is stopped."""
         self.clients.append(Client(target or f"unix:{self.socket}"))
         return self.clients[-1]
 
@@ -91,8 +91,9 @@ class Daemon:
         return self.process is not None and self.process.poll() is None
 
     def stop(self):
-        """SIGTERM; it leaves with 0 and takes its sockets with it. An idle grpcio does not answer
-        a PING, for which a daemon that says goodbye waits a second: so the clients leave first."""
+        """Stop the daemon by SIGTERM: it must exit with status 0 and remove its socket. The clients
+        are closed first, because an idle grpcio does not answer a PING and the daemon would wait a
+        second for that before it closes the connection."""
         self.close()
         self.signal(signal.SIGTERM)
         status = self.wait()
@@ -113,11 +114,12 @@ class Daemon:
         return self.log_path.read_text(errors="surrogateescape")
 
     def log(self):
-        """Every line so far, each of which must be JSON. A line still being written is left out."""
+        """Return the log as a list of JSON objects, without a line that is still being written."""
         return [json.loads(line) for line in self.text().split("\n")[:-1]]
 
     def runs(self, since=0):
-        """The argv texts of the processes that the daemon has run after its first `since` lines."""
+        """Return the argv texts of the processes that the daemon has run after line `since` of its
+        log."""
         return [line["argv"] for line in self.log()[since:] if line["msg"] == "exec"]
 
     def mark(self):

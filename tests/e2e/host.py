@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A host: a parent dataset, a zcsi-node on it, a zcsi-controller that knows the node. A volume of
-it, with the steps of its life as methods; and what a test may ask of ZFS and the mount table."""
+"""A host: a parent dataset, a zcsi-node on it, a zcsi-controller that knows the node. A volume,
+with the steps of its life as methods. Functions that read the state of ZFS and the mount table."""
 import contextlib
 import errno
 import itertools
@@ -13,16 +13,17 @@ from pathlib import Path
 from client import capability, MIB, size_of
 from daemon import Daemon, wait_for
 
-# A root shell that came by su has no /usr/sbin, where zfs and zpool are.
+# A root shell started by su lacks /usr/sbin in PATH, where zfs and zpool are.
 os.environ["PATH"] += ":/usr/sbin:/sbin"
-# Else zfs-fuse, which takes one snapshot and sets one property at a time.
+# False with zfs-fuse, which takes only one snapshot and sets only one property at a time.
 KERNEL_ZFS = "nodev\tzfs\n" in open("/proc/filesystems", encoding="ascii").readlines()
 COUNTER = itertools.count(1)
 SIZE = 8 * MIB
 
 
 def run(*argv, **kwargs):
-    """zfs-fuse calls a dataset busy for a moment after a change, and is asked again, as by zcsi."""
+    """Run a command and return its output. Repeated while zfs-fuse reports a dataset as busy, which
+    it does for a moment after a change; zcsi repeats its commands for the same reason."""
     def attempt():
         done = subprocess.run(argv, capture_output=True, text=True, **kwargs)
         return None if "dataset is busy" in done.stderr else done
@@ -33,7 +34,7 @@ def run(*argv, **kwargs):
 
 
 def datasets(parent):
-    """Names below the parent, without it."""
+    """Return the names of the datasets below the parent, without the parent."""
     return run("zfs", "list", "-rH", "-o", "name", parent).split("\n")[1:-1]
 
 
@@ -42,7 +43,7 @@ def get(dataset, name):
 
 
 def mounts(folder="/"):
-    """(mount point, options) below a folder, oldest first; mountinfo's octal escapes undone."""
+    """Return (mount point, options) of each mount below a folder, oldest first."""
     found = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         fields = line.split(" ")
@@ -57,7 +58,7 @@ def tree(folder):
 
 
 def fill(path):
-    """Append until the volume is full; the bytes that fitted."""
+    """Append to a file until the volume is full and return the number of bytes written."""
     block = os.urandom(MIB // 4)
     written = 0
     with open(path, "ab", buffering=0) as file:
@@ -106,13 +107,13 @@ class Host:
         self.controller = self.controller_daemon.client()
 
     def restart(self, daemon):
-        """After a kill -9."""
+        """Start a daemon again after a kill -9 and wait until the controller reaches the agent."""
         daemon.close()
         self.start_node() if daemon is self.node_daemon else self.start_controller()
         self.wait_for_agent()
 
     def wait_for_agent(self):
-        """Until the controller has found it again, for it pauses between attempts."""
+        """Wait until the controller has connected again; it pauses between attempts."""
         wait_for(lambda: "cannot reach" not in self.controller.ListVolumes.future().details(),
                  "the controller finds the agent")
 
@@ -126,14 +127,14 @@ class Host:
         return mounts(self.folder + "/")
 
     def rescan(self, until):
-        """SIGHUP, and wait for what it must bring."""
+        """Send SIGHUP and wait until the condition `until` holds."""
         self.node_daemon.signal(signal.SIGHUP)
         wait_for(until, "the rescan has happened")
 
     def read_again(self):
-        """Until a reading of the pool that began after this call is taken over. What the log tells
-        is that zfs has ended: that of the first may have begun before, and that of the last is not
-        taken over yet."""
+        """Wait until a scan of the pool that began after this call is in effect. The log shows only
+        that a scan's zfs has ended: the first scan may have begun before this call, and the last
+        one may not be in effect yet, so three are awaited."""
         for _ in range(3):
             before = self.node_daemon.mark()
             self.rescan(lambda: any("zfs get -r" in argv
@@ -141,7 +142,8 @@ class Host:
 
     @contextlib.contextmanager
     def frozen(self):
-        """zcsi-node sees nothing of what is done meanwhile before all of it is done."""
+        """Stop zcsi-node by SIGSTOP, so that it sees the changes of the block only when all are
+        done."""
         self.node_daemon.signal(signal.SIGSTOP)
         try:
             yield
@@ -152,7 +154,7 @@ class Host:
         return sorted(e.volume.volume_id for e in self.controller.ListVolumes().entries)
 
     def state(self):
-        """All that a refused call must leave as it was."""
+        """Return everything that a refused call must not change."""
         return self.leaves(), self.mounts(), tree(self.folder)
 
     def close(self):
@@ -171,13 +173,15 @@ class Host:
             self.temporary.cleanup()
 
     def destroy(self):
-        """A zfs that a killed daemon left may make a dataset while they go."""
+        """Destroy the parent. Repeated, because a zfs left by a killed daemon may create a dataset
+        meanwhile."""
         command = ["zfs", "destroy", "-r", self.parent]
         wait_for(lambda: not subprocess.run(command, check=False).returncode, " ".join(command))
 
 
 class Volume:
-    """A volume by name. Each method is one RPC as an orchestrator sends it; repeats are allowed."""
+    """A volume by its name. Each method is one RPC as an orchestrator sends it; it may be
+    repeated."""
 
     def __init__(self, host, name, size=SIZE, mode="SINGLE_NODE_WRITER"):
         self.host, self.id, self.size, self.mode = host, name, size, mode

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The pages that a daemon serves at --metrics, over its unix socket."""
+"""HTTP requests for the pages that a daemon serves at --metrics, over its unix socket."""
 import http.client
 import socket
 
 
 class Connection(http.client.HTTPConnection):
-    """Over a unix socket."""
+    """An HTTP connection over a unix socket, whose path is the host."""
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)

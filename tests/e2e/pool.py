@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Real pools on sparse files, made and removed as jobs/local/host.sh does it: it starts zfs-fuse
-where the kernel has no ZFS, and stops it after the last pool."""
+"""Real pools on sparse files, created and destroyed by jobs/local/host.sh, which starts zfs-fuse if
+the kernel has no ZFS and stops it after the last pool."""
 from client import ROOT
 from host import run
 
@@ -11,7 +11,7 @@ def host_sh(*words):
 
 
 class Pools:
-    """Pools whose images are in `folder`; close() destroys them."""
+    """Pools with their images in `folder`; close() destroys them."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Which processes a daemon has run, by its own log; and what the kernel says of one."""
+"""The processes that a daemon has run, from its log, and the state of a process from /proc."""
 from pathlib import Path
 
 READS_NAMES = "zfs get -Hp -o name,"
 
 
 def of_calls(log):
-    """The processes without those that read again, a second later, what was changed."""
+    """Yield the argv texts of the log without the scans that re-read changed datasets a second
+    later."""
     announced = 0
     for line in log:
         if line["msg"] == "what was changed is read again":
@@ -18,25 +19,25 @@ def of_calls(log):
 
 
 def during(daemon, step):
-    """The processes that the daemon ran for one step."""
+    """Run step() and return the argv texts of the processes that the daemon ran for it."""
     before = len(list(of_calls(daemon.log())))
     step()
     return list(of_calls(daemon.log()))[before:]
 
 
 def verbs(argvs):
-    """The first two words of each, such as zfs get."""
+    """Return the first two words of each argv text, such as zfs get."""
     return [" ".join(argv.split()[:2]) for argv in argvs]
 
 
 def status(pid, proc="/proc"):
-    """/proc/PID/status as a dict."""
+    """Return /proc/PID/status as a dict."""
     lines = Path(proc, str(pid), "status").read_text().splitlines()
     return dict(line.split(":\t", 1) for line in lines)
 
 
 def capabilities(pid):
-    """Its sets: name -> number."""
+    """Return the capability sets of a process, each as a number."""
     return {name: int(value, 16) for name, value in status(pid).items() if name.startswith("Cap")}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Snapshots, clones and the trash, as a test speaks of them."""
+"""Helpers for tests of snapshots, clones and the trash."""
 from host import run, Volume
 
 
@@ -18,7 +18,7 @@ def listed(host, **filters):
 
 
 def pages(host, size, between=lambda page: None):
-    """The ids of each page; between() is called after each."""
+    """Yield the ids of each page; between(page) is called after each."""
     token = ""
     while True:
         answer = host.controller.ListSnapshots(max_entries=size, starting_token=token)
@@ -39,25 +39,25 @@ def of_volume(volume_id):
 
 
 def clone(volume, name="copy", **fields):
-    """A volume made of another one."""
+    """Create a volume as a clone of another one."""
     copy = Volume(volume.host, name)
     copy.create(**{**of_volume(volume.id), **fields})
     return copy
 
 
 def restore(host, snapshot_id, name="copy", **fields):
-    """A volume made of a snapshot."""
+    """Create a volume from a snapshot."""
     copy = Volume(host, name)
     copy.create(**{**of_snapshot(snapshot_id), **fields})
     return copy
 
 
 def in_zfs(host):
-    """The snapshots that ZFS has, hidden ones too, without the parent's name."""
+    """Return the snapshots in ZFS, hidden ones too, without the parent's name."""
     names = run("zfs", "list", "-rH", "-t", "snapshot", "-o", "name", host.parent).split()
     return sorted(name[len(host.parent) + 1:] for name in names)
 
 
 def trashed(host):
-    """Leaves below the trash."""
+    """Return the names of the datasets in the trash."""
     return [leaf.removeprefix("_trash/") for leaf in host.leaves() if leaf.startswith("_trash/")]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""An sshd of a test's own on this host, whose only key is made for it; and an ssh that asks it: the
-real one, with a configuration that knows both, as ~/.ssh has it elsewhere."""
+"""An sshd on this host with keys made for the test, and an ssh in PATH with a configuration that
+has both keys, as ~/.ssh would."""
 import contextlib
 import os
 import shutil
@@ -71,7 +71,7 @@ class Sshd:
         self.make_key("host_key")
 
     def trust(self):
-        """Write the host key where the client looks for it."""
+        """Write the host key to the client's known_hosts."""
         key = (self.folder / "host_key.pub").read_text()
         (self.folder / "known_hosts").write_text(f"[{self.address}]:{self.port} {key}")
 
@@ -93,9 +93,9 @@ class Sshd:
         return self.log.read_text().count(words) if self.log.exists() else 0
 
     def kill(self):
-        """It and all its connections; what was run for them goes on."""
+        """Kill sshd and all its connections; the programs that it has started keep running."""
         if self.process:
-            self.process.send_signal(signal.SIGSTOP)  # no more come
+            self.process.send_signal(signal.SIGSTOP)  # so that it forks no more
             for pid in tree(self.process.pid):
                 kill_sshd(pid)
             self.process.wait()

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Volumes as a node has them, in order and in disorder."""
+"""Helpers for volumes that are staged and published on a node."""
 from client import capability
 from host import run, Volume
 
 
 def sibling(volume, mode="SINGLE_NODE_WRITER", **mount):
-    """The same volume with paths of its own, as Nomad has for another kind of claim."""
+    """Return the same volume with other paths, as Nomad uses them for another access mode."""
     other = Volume(volume.host, volume.id)
     other.capability = capability(mode, **mount)
     return other
 
 
 def used(volume, mode="SINGLE_NODE_WRITER", **mount):
-    """Created, staged and published for one mode."""
+    """Create, stage and publish the volume for one access mode."""
     volume.create()
     volume.capability = capability(mode, **mount)
     volume.stage()
@@ -25,5 +25,5 @@ def points(host):
 
 
 def bare(path):
-    """A mount without a role, as if its staging had been unmounted by hand."""
+    """Make a mount private, so that zcsi sees no role on it, as if its staging mount were gone."""
     run("mount", "--make-private", path)

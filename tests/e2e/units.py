@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The sandboxes of jobs/systemd without systemd. As a module: what a unit says, and the words of a
-program that runs another one in that sandbox. As a program, one of those words: it has the kernel
-filter system calls as the unit asks for, and becomes the next word.
+"""The sandboxes of the units in jobs/systemd, without systemd. As a module: the settings of a unit,
+and the words of a command that runs a program in its sandbox. As a program, a part of that command:
+it installs the unit's system call filter and becomes the command of its arguments.
 
-Each setting has its effect here, is one of NOT_SANDBOX, or is a mistake. Those of FOLDERS hide and
-protect folders from somebody to whom all of them are read-only anyway, and have none."""
+Each setting of a unit has its effect here, is in NOT_SANDBOX, or is reported as a mistake. Those in
+FOLDERS have no effect: they hide or protect folders, all of which are read-only for the user of the
+tests anyway."""
 import ctypes
 import errno
 import os
@@ -24,7 +25,8 @@ WRITE, EXECUTE, SHM_EXEC = 2, 4, 0o100000
 
 
 def settings(program):
-    """Of [Service]: name -> words; what is said again is added."""
+    """Return the settings of [Service]: name -> words. The words of repeated settings are
+    joined."""
     found, section = {}, None
     for line in (UNITS / f"{program}.service").read_text().splitlines():
         if line.startswith("["):
@@ -36,7 +38,8 @@ def settings(program):
 
 
 def sandbox(program, writable=None):
-    """writable: the folder that stands for the unit's own in /run."""
+    """Return the words of a command that runs a program in the unit's sandbox. `writable` is the
+    folder that replaces the unit's own in /run."""
     said, words = settings(program), []
     if said.pop("ProtectSystem", None) == ["strict"]:
         words += ["unshare", "--mount", "--propagation", "private", "sh", "-c",
@@ -76,7 +79,7 @@ def deny_executable(deny, arg, _):
 
 def deny_namespaces(deny, arg, _):
     deny(errno.EPERM, "setns")
-    deny(errno.ENOSYS, "clone3")  # so that clone is called, whose flags can be seen
+    deny(errno.ENOSYS, "clone3")  # then programs call clone, whose flags a filter can check
     for flag in NAMESPACES:
         for call in ("clone", "unshare"):
             deny(errno.EPERM, call, arg(0, "MASKED_EQ", flag, flag))
@@ -90,7 +93,7 @@ def deny_realtime(deny, arg, _):
 EFFECTS = {
     "SystemCallFilter": deny_calls,
     "SystemCallErrorNumber": lambda deny, arg, words: words == ["EPERM"] or sys.exit(1),
-    "SystemCallArchitectures": lambda deny, arg, words: None,  # every filter of libseccomp's does
+    "SystemCallArchitectures": lambda deny, arg, words: None,  # libseccomp's filters always do it
     "RestrictAddressFamilies": deny_families,
     "MemoryDenyWriteExecute": deny_executable,
     "RestrictNamespaces": deny_namespaces,
@@ -101,13 +104,14 @@ EFFECTS = {
 
 
 class Comparison(ctypes.Structure):
-    """libseccomp's struct scmp_arg_cmp."""
+    """The struct scmp_arg_cmp of libseccomp."""
     _fields_ = [("position", ctypes.c_uint), ("operator", ctypes.c_int),
                 ("first", ctypes.c_uint64), ("second", ctypes.c_uint64)]
 
 
 class Filter:
-    """Allows all but what is denied. libseccomp is there wherever apt is."""
+    """A system call filter that allows everything except the calls denied by deny(). libseccomp is
+    installed on every host that has apt."""
     ALLOW, ERRNO = 0x7fff0000, 0x50000
     OPERATORS = {"EQ": 4, "MASKED_EQ": 7}
 
@@ -135,7 +139,7 @@ def main(program, *words):
     for name, value in settings(program).items():
         if name in EFFECTS:
             EFFECTS[name](rules.deny, rules.arg, value)
-    # A sanitizer would look for leaks by ptrace(2).
+    # The leak check of a sanitizer uses ptrace(2), which the filter denies.
     os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
     rules.load()
     os.execvp(words[0], words)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A wire between a controller and an agent that a test can make slow, or deaf in either direction,
-without either end being told: what a network that loses packets is to those who use it."""
+"""A relay between a controller and an agent. A test can make it slow, or lose the bytes of either
+direction while both connections stay open, like a network that drops packets."""
 import asyncio
 import contextlib
 import threading
@@ -9,12 +9,12 @@ CHUNK = 1 << 16
 
 
 class Wire:
-    """Listens at `path` and carries what comes to the agent's socket `to`, and back."""
+    """A relay that listens at `path` and connects each client to the agent's socket `to`."""
 
     def __init__(self, path, to):
         self.path, self.to = str(path), str(to)
         self.delay = 0  # seconds, in each direction
-        self.lost = set()  # of "there" and "back": nothing of it arrives
+        self.lost = set()  # the directions, "there" and "back", in which nothing arrives
         self.loop = asyncio.new_event_loop()
         ready = threading.Event()
         self.thread = threading.Thread(target=self.run, args=(ready,))
@@ -55,7 +55,8 @@ class Wire:
         writer.close()
 
     def lose(self, *ways):
-        """From now on nothing arrives that goes that way; TCP would try it again after mend()."""
+        """Hold back all bytes in these directions from now on; mend() delivers them, as TCP would
+        by retransmission."""
         self.lost = set(ways)
 
     def mend(self):

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MPL-2.0
 
-// Wire says whether our csi.proto is the published one on the wire.
+// Wire checks that our csi.proto is the same as the published one on the wire.
 //
 //	protoc --include_imports --descriptor_set_out=FILE proto/csi.proto && wire FILE
 //
-// Both files are told as facts, one line for each thing that a peer can see: packages, services,
+// Both files are written as facts, one line for each thing that a peer can see: packages, services,
 // methods, messages, fields, oneofs, enums and their values. A fact that only one file has is a
-// difference; each one names what it is about. Comments, options, imports and order are not facts.
-// What only ours has of CSI 1.12, which 1.13 took away, is counted and no difference.
+// difference. Comments, options, imports and order are not facts. Facts of CSI 1.12 that 1.13 has
+// removed and our file keeps are counted, and are no differences.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// What is counted, in the order of telling.
+// kinds lists the kinds of facts to count, in the order of output.
 var kinds = []string{"service", "method", "message", "map entry", "field", "oneof", "enum", "value"}
 
 type facts struct {
@@ -110,7 +110,8 @@ func when(yes bool, text string) string {
 	return ""
 }
 
-// Protoc writes the file it was asked for last, after those that it imports.
+// load returns the file at the end of the descriptor set, where protoc writes the file it was
+// given.
 func load(path string) (protoreflect.FileDescriptor, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -139,7 +140,7 @@ func missing(from, in *facts) (lines []string) {
 	return lines
 }
 
-// The volume condition of CSI 1.12, fact by fact as that version has it.
+// kept lists the facts of the volume condition of CSI 1.12, as that version has them.
 var kept = map[string]bool{
 	"message csi.v1.VolumeCondition":                                          true,
 	"field csi.v1.VolumeCondition.abnormal = 1: optional bool":                true,
@@ -156,7 +157,7 @@ func condition(message string) string {
 		".volume_condition = 2: optional message csi.v1.VolumeCondition with presence"
 }
 
-// The differences, and how many of the kept facts ours has.
+// compare returns the differences and the number of kept facts that our file has.
 func compare(ours, published *facts) (differences []string, n int) {
 	for _, line := range missing(published, ours) {
 		if kept[line] {

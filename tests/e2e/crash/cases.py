@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The calls that change anything, as test_crash_points has them die: CASES names every one of
-them, and what it does to the host."""
+"""The calls that change anything, for test_crash_points: CASES has an entry for each of them, with
+the operations it performs on the host."""
 from crash.trial import Case
 from host import KERNEL_ZFS, SIZE, Volume
 
 
-# What a call does beyond Volume's own methods. `copy` is the volume that comes of `data`.
+# Calls that Volume has no method for. `copy` is the volume that is created from `data`.
 
 def stage(volume):
-    """Without making the directory first, as Volume.stage does."""
+    """Stage without creating the directory first, as Volume.stage does."""
     return volume.host.node.NodeStageVolume(
         volume_id=volume.id, staging_target_path=volume.staging,
         volume_capability=volume.capability, secrets=volume.secrets)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The same where only the kernel's ZFS can show it: calls of which it takes other steps, keys, and
-volumes on zvols. What is done to these in the steps of a dataset is not repeated."""
+"""More cases that need the kernel's ZFS: calls that take other steps there, encrypted volumes and
+volumes on zvols. Calls that take the same steps for these as for a dataset are left out."""
 from client import capability, MIB
 from crash.cases import ATTACH, CASES, stage, STAGE
 from crash.trial import Case
@@ -34,8 +34,8 @@ def create_ext4(volume):
 
 
 def create_encrypted_ext4(volume):
-    """Who looks at a new device has it open, now and then for longer than zcsi waits to unload its
-    key: a repeat does then."""
+    """Create an encrypted zvol. Repeated until its key is unloaded, because udev may keep a new
+    device open for longer than zcsi waits before it unloads the key."""
     volume.secrets = KEY
 
     def locked():
@@ -45,7 +45,7 @@ def create_encrypted_ext4(volume):
 
 
 def unmount(volume):
-    """What is staged was once formatted, and has data."""
+    """Stage and unstage, so that the volume has been formatted once."""
     stage(volume)
     volume.unstage()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The test's side of shim.c: which points a daemon passed, and at which one it is to die."""
+"""The test's side of shim.c: the points that a daemon has passed, and the one to kill it at."""
 import os
 import re
 import subprocess
@@ -8,7 +8,7 @@ from collections import namedtuple
 from pathlib import Path
 
 Point = namedtuple("Point", "operation when detail")
-# Of what a program imports, the names that the shim has to know.
+# Imported functions that change anything, which the shim has to wrap.
 CHANGES = re.compile(r"u?mount|open_tree|move_mount|fsopen|pivot_root|mk(dir|nod|fifo)|rmdir"
                      r"|remove$|rename|(sym|un)?link|[fl]?chown|f?chmod|[lf]?setxattr"
                      r"|posix_spawnp?$|v?fork|exec")
@@ -28,20 +28,21 @@ def symbols(path, kind):
 
 
 def unknown_to(shim, program):
-    """What the program may change things by and the shim does not see."""
+    """Return the functions that change anything, used by the program but not wrapped by the
+    shim."""
     changing = {name for name in symbols(program, "--undefined-only") if CHANGES.match(name)}
     return changing - symbols(shim, "--defined-only")
 
 
 class Points:
-    """Of one daemon at a time: a restart begins anew."""
+    """The points of one daemon; forget() starts again for its next process."""
 
     def __init__(self, shim):
         self.temporary = tempfile.TemporaryDirectory(prefix="zcsi-points-")
         self.folder = Path(self.temporary.name)
         sanitizer = os.environ.get("ASAN_OPTIONS", "")
         self.env = {"LD_PRELOAD": str(shim), "CRASH_POINTS": str(self.folder),
-                    # A build with ASan wants to be the first that is preloaded.
+                    # A build with ASan insists on being preloaded first, unless told not to check.
                     "ASAN_OPTIONS": f"{sanitizer}:verify_asan_link_order=0"}
 
     def passed(self):
@@ -49,7 +50,7 @@ class Points:
         return [Point(*line.split("\t")[1:]) for line in text.split("\n")[:-1]]
 
     def kill_at(self, number):
-        """At the one with this number, counted from 0, of those that are still to come."""
+        """Kill the daemon at the point with this number, counted from 0 at the next point."""
         (self.folder / "new").write_text(str(len(self.passed()) + number + 1))
         (self.folder / "new").rename(self.folder / "kill")
 

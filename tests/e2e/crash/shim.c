@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Preloaded into zcsi-node: each zfs process and each call that changes mounts or directories is
- * a point before it and a point after it. A point is one line of the file `points` in the folder
- * CRASH_POINTS; at the line whose number the file `kill` there holds, the daemon kills itself.
+ * A library preloaded into zcsi-node. Each zfs process and each system call that changes mounts or
+ * directories is a point before it and a point after it. A point is one line of the file `points`
+ * in the folder CRASH_POINTS. If the file `kill` there holds the number of that line, the daemon
+ * kills itself.
  *
- * Invariant: without `kill` the daemon does what it does without us. Its children are not watched,
- * and what the catalog's thread reads in the background is no point of any call.
+ * Invariant: without `kill` the daemon behaves as without this library. Its child processes are not
+ * watched, and background reads of the catalog's thread are no points.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,7 +25,7 @@
 
 static int folder = -1;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-/* What this thread's child is called, until it is waited for. */
+/* Name of this thread's child process until waitid() has returned, or "". */
 static _Thread_local char child[64];
 static _Thread_local bool is_catalog;
 
@@ -50,7 +51,10 @@ static int armed(void)
 	return atoi(text);
 }
 
-/* What is busy is unmounted again, by another thread perhaps: that is one point. */
+/*
+ * True if the same path is unmounted again, because it was busy, perhaps by another thread. All
+ * attempts count as one point.
+ */
 static bool is_unmounted_again(const char *operation, const char *when, const char *detail)
 {
 	static char last[4096];
@@ -62,7 +66,7 @@ static bool is_unmounted_again(const char *operation, const char *when, const ch
 	return false;
 }
 
-/* With the mutex. */
+/* Record a point, and kill the daemon if `kill` has its number. Call with the mutex held. */
 static void pass(const char *operation, const char *when, const char *detail)
 {
 	static int count;
@@ -88,8 +92,9 @@ static void point(const char *operation, const char *when, const char *detail)
 }
 
 /*
- * The feed runs `zpool events`. The catalog's thread begins with `zpool get`. From then on it reads
- * and heals exports when it likes, but what it destroys belongs to a call.
+ * True if the process belongs to no call: `zpool events` of the feed, and all processes except
+ * `destroy` of the catalog's thread, which reads and restores exports at any time. That thread is
+ * recognised by its first process, `zpool get`.
  */
 static bool is_background(char *const *argv)
 {
@@ -100,7 +105,10 @@ static bool is_background(char *const *argv)
 	return !strcmp(verb, "events") || (is_catalog && strcmp(verb, "destroy") != 0);
 }
 
-/* zfs answers "dataset is busy" now and then, and is asked the same again: that is one point. */
+/*
+ * True if the thread runs the same command as before. zcsi repeats a command if zfs reports the
+ * dataset as busy; all attempts count as one point.
+ */
 static bool is_repeated(char *const *argv)
 {
 	static _Thread_local char last[1024];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""All that a call may leave behind on a host, as lines that two hosts can be compared by."""
+"""All traces that a call may leave on a host, as lines, so that two hosts can be compared."""
 import contextlib
 import os
 import re
@@ -7,21 +7,22 @@ from pathlib import Path
 
 from host import run, tree
 
-# Of the native properties that nobody set, those that tell what became of a snapshot or a clone.
+# Native properties that show what became of a snapshot or a clone, even if they are not set
+# locally.
 TELLING = ("type", "origin", "defer_destroy", "userrefs", "keystatus")
-# Written by the clock.
+# The property whose value is a time.
 TIMES = "zcsi:deleted"
 
 
 def names(parent):
-    """Datasets and snapshots below the parent; a guid in a name is masked."""
+    """Return datasets and snapshots below the parent; a guid in a name is masked."""
     listed = run("zfs", "list", "-rH", "-t", "filesystem,volume,snapshot", "-o", "name", parent)
     found = [mask(name, parent)[1:] for name in listed.splitlines()]
     return sorted(name for name in found if name)
 
 
 def mask(text, parent):
-    """Without what differs from host to host: the parent's name, and guids in the trash."""
+    """Remove what differs from host to host: the parent's name, and guids of names in the trash."""
     return re.sub(r"-\d{10,20}(?=@|$|\s)", "-GUID", text.replace(parent, ""))
 
 
@@ -34,7 +35,7 @@ def properties(parent):
 
 
 def mounts(host):
-    """Of its volumes: the source of each ends with the name of its dataset."""
+    """Yield the mounts of the host's volumes, whose sources contain the parent's name."""
     table = host.namespaces.mounts() if host.namespaces else \
         Path("/proc/self/mountinfo").read_text()
     for line in table.splitlines():
@@ -52,7 +53,7 @@ def directories(folder):
 
 
 def zfs_runs_on(parent):
-    """A zfs that a daemon began goes on when the daemon is dead."""
+    """True if a zfs process works on the parent; it keeps running after its daemon is killed."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             program, *words = path.read_text(errors="replace").split("\0")

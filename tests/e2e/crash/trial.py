@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A daemon that dies at one point of a call, is started again and asked the same: the end is that
-of a call in which nobody died."""
+"""A daemon that is killed at one point of a call, then started again and called again. The result
+must be that of a call without a crash."""
 import contextlib
 import re
 import signal
@@ -15,20 +15,19 @@ from host import Volume
 
 CODE = grpc.StatusCode
 
-# What came before the call; the call; its operations in order, with those of the reaper that it
-# leads to; and what is there at the end. A guid in a name is masked.
+# Steps before the call; the call; the operations of the call in order, including those of the
+# reaper that it causes; and the names at the end. A guid in a name is masked.
 Case = namedtuple("Case", "before call operations names node_args", defaults=[()])
 Run = namedtuple("Run", "points answer state")
 
 
-# Operations that leave nothing behind when the daemon is dead.
+# Operations that change nothing that remains after the daemon has been killed.
 LOOKS = ("zfs get", "open_tree", "fsopen")
 
 
 def points_of(cases):
-    """(call, number) of the points that leave different things behind: before the first operation,
-    and after each that is more than a look. From there to the next one nothing happens to the
-    host."""
+    """Return (call, number) of the points that leave different states: before the first operation
+    and after each operation that changes something. Nothing changes from there to the next one."""
     return [(call, number) for call, case in cases.items() if case.operations
             for number in (0, *(2 * index + 1 for index, operation in enumerate(case.operations)
                                 if operation not in LOOKS))]
@@ -39,7 +38,8 @@ def mask_answer(volume, answer):
 
 
 def dies(volume, case, points, number):
-    """The call, and the death at one of its points: the answer may be out before."""
+    """Make the call while the daemon is killed at one of its points, and return that point. The
+    call may succeed, if the daemon has answered before."""
     points.kill_at(number)
     try:
         case.call(volume)
@@ -64,8 +64,8 @@ def restart(host, points):
 
 
 class Trial:
-    """Of calls that begin on a host of their own: new_host(case, env) is a context that starts it,
-    with that environment for the daemon; state(host) is all that a call may change there."""
+    """Runs of calls, each on a new host. new_host(case, env) is a context that starts a host, with
+    that environment for the daemon; state(host) returns everything that a call may change there."""
 
     def __init__(self, cases, shim, new_host, state=state):
         self.cases, self.shim, self.new_host, self.state = cases, shim, new_host, state
@@ -73,7 +73,7 @@ class Trial:
 
     @contextlib.contextmanager
     def scene(self, case):
-        """A volume `data` where the call begins."""
+        """A context with the volume `data` after the steps before the call, and the points."""
         with contextlib.closing(Points(self.shim)) as points, \
                 self.new_host(case, points.env) as host:
             volume = Volume(host, "data")
@@ -83,7 +83,7 @@ class Trial:
             yield volume, points
 
     def undisturbed(self, call):
-        """What the call does when nobody dies; each is learned once."""
+        """Return the Run of the call without a crash; it is made once for each call."""
         if call not in self.learned:
             self.learned[call] = self.learn(self.cases[call])
         return self.learned[call]
@@ -106,7 +106,7 @@ class Trial:
         assert len(points) == 2 * len(seen)
 
     def check_crash(self, call, number):
-        """Returns the point."""
+        """Crash at one point, repeat the call, compare the end, and return the point."""
         case, expected = self.cases[call], self.undisturbed(call)
         with self.scene(case) as (volume, points):
             point = dies(volume, case, points, number)
@@ -118,7 +118,7 @@ class Trial:
         return point
 
     def end(self, host, expected):
-        """The state when it is as expected, or when the time for that is over."""
+        """Return the state once it is the expected one, or the last state after 10 seconds."""
         seen = []
 
         def is_expected():

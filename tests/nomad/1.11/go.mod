@@ -2,7 +2,8 @@ module zcsi.zfs/nomad
 
 go 1.25.3
 
-// What Nomad's own go.mod replaces, which only counts there. Its api is the nearest one that can be had.
+// Replacements of Nomad's own go.mod, which Go ignores in a dependency. The api is the nearest
+// published one.
 replace (
 	github.com/Microsoft/go-winio => github.com/endocrimes/go-winio v0.4.13-0.20190628114223-fb47a8b41948
 	github.com/hashicorp/hcl => github.com/hashicorp/hcl v1.0.1-nomad-1

@@ -2,7 +2,7 @@ module zcsi.zfs/nomad
 
 go 1.25.3
 
-// As in ../1.11. Its api is that of the same commit.
+// Replacements as in ../1.11. The api is that of the same commit.
 replace (
 	github.com/Microsoft/go-winio => github.com/endocrimes/go-winio v0.4.13-0.20190628114223-fb47a8b41948
 	github.com/armon/go-metrics => github.com/armon/go-metrics v0.0.0-20230509193637-d9ca9af9f1f9

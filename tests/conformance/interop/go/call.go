@@ -31,7 +31,7 @@ func ask(ctx context.Context, method string, request message, options ...grpc.Ca
 	return
 }
 
-// answered is a case: the method answers the request with this.
+// answered returns a case in which the method answers the request with want.
 func answered(method string, request, want message) func(context.Context) error {
 	return func(ctx context.Context) error {
 		response, err := ask(ctx, method, request)
@@ -42,7 +42,7 @@ func answered(method string, request, want message) func(context.Context) error 
 	}
 }
 
-// ends tells whether the call ended as it was to.
+// ends returns an error unless the call ended with this code and a message that contains text.
 func ends(err error, code codes.Code, text string) error {
 	if got := status.Convert(err); got.Code() != code || !strings.Contains(got.Message(), text) {
 		return fmt.Errorf("ended as %v: %q", got.Code(), got.Message())
@@ -50,7 +50,7 @@ func ends(err error, code codes.Code, text string) error {
 	return nil
 }
 
-// refused is a case: the method fails, and the message has the text in it.
+// refused returns a case in which the method fails with this code and a message that contains text.
 func refused(method string, request message, code codes.Code, text string,
 	options ...grpc.CallOption) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -64,7 +64,7 @@ func open(ctx context.Context, method string) grpc.ClientStream {
 	return must(connection.NewStream(ctx, both, "/zcsi.test.Echo/"+method))
 }
 
-// next is the response that is due, or why not.
+// next receives a response and returns an error if that fails or the response differs from want.
 func next(stream grpc.ClientStream, want message) error {
 	var response message
 	err := stream.RecvMsg(&response)

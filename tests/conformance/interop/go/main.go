@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 
-// go plays one end of tests/transport/echo.proto by grpc-go:
+// go is one end of tests/transport/echo.proto, implemented with grpc-go:
 //
-//	go serve ENDPOINT           until it is killed
-//	go call ENDPOINT CASE...    a line for each: "ok CASE", or "not ok CASE: " and why
-//	go misbehave ENDPOINT       a server that breaks off and turns away (misbehave.go)
+//	go serve ENDPOINT           serve until killed
+//	go call ENDPOINT CASE...    print "ok CASE", or "not ok CASE: " and the reason, for each case
+//	go misbehave ENDPOINT       serve, but end streams and connections early (misbehave.go)
 //
-// Over tcp:// it speaks mutual TLS, with the certificates of the folder $CERTIFICATES.
+// Over tcp:// it uses mutual TLS, with the certificates of the folder $CERTIFICATES.
 package main
 
 import (
@@ -21,13 +21,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// message is EchoRequest and EchoResponse, which look the same.
+// message is EchoRequest and EchoResponse, which have the same fields.
 type message struct {
 	text  string
 	count uint32
 }
 
-// codec is instead of generated code, which would need a generator.
+// codec encodes messages by hand, because generated code would need a generator.
 type codec struct{}
 
 func (codec) Name() string { return "proto" }
@@ -76,7 +76,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// mutual is nil for unix sockets.
+// mutual returns the configuration of mutual TLS, or nil for unix sockets.
 func mutual(network string) *tls.Config {
 	if network == "unix" {
 		return nil

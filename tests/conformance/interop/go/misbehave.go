@@ -14,12 +14,12 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// peer is a client's connection, and what it has done there. The text of its request says what the
-// server is to do; of an answer the count is the number of the connection.
+// peer is a client's connection. The text of a request names what the server does to it; the count
+// of an answer is the number of the connection.
 type peer struct {
 	*http2.Framer
 	number uint32
-	open   int // streams without an answer
+	open   int // requests in flight
 	pongs  int
 }
 
@@ -79,7 +79,7 @@ func (p *peer) resetAfterData(stream uint32, text string) {
 	p.WriteRSTStream(stream, http2.ErrCodeInternal)
 }
 
-// pings asks before the answer, in the midst of it and after the message.
+// pings sends a PING and waits for its ACK before the answer, within a message and after it.
 func (p *peer) pings(stream uint32, text string) {
 	body := p.body(text)
 	for i, part := range [][]byte{nil, body[:7], body[7:]} {
@@ -99,7 +99,7 @@ func (p *peer) pings(stream uint32, text string) {
 	p.end(stream)
 }
 
-// alone: SETTINGS allow one stream at a time, and it is the only one.
+// alone checks that the client respects SETTINGS, which allow one stream at a time.
 func (p *peer) alone(stream uint32, text string) {
 	p.WritePing(false, [8]byte{})
 	for p.pongs = 0; p.pongs == 0; {
@@ -123,7 +123,7 @@ var misdeeds = map[string]func(*peer, uint32, string){
 	"max_streams":      (*peer).alone,
 }
 
-// next reads a frame and keeps the books.
+// next reads a frame, acknowledges SETTINGS, and counts ACKs of PING and requests.
 func (p *peer) next() (http2.Frame, error) {
 	frame, err := p.ReadFrame()
 	switch f := frame.(type) {

@@ -30,7 +30,7 @@ func unary(name string, handle handler) grpc.MethodDesc {
 	}}
 }
 
-// echo has metadata before and after the answer.
+// echo sends metadata before and after the answer.
 func echo(ctx context.Context, request *message) (*message, error) {
 	some := metadata.Pairs("x-text", "some text", "x-bytes-bin", "\x00\xff\n")
 	if err := grpc.SetHeader(ctx, some); err != nil {

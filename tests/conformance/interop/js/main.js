@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 
-// main.js plays one end of echo.proto by grpc-js:
+// main.js is one end of echo.proto, implemented with grpc-js:
 //
-//	node main.js PROTO serve ENDPOINT           until it is killed
-//	node main.js PROTO call ENDPOINT CASE...    a line for each: "ok CASE", or "not ok CASE: WHY"
+//	node main.js PROTO serve ENDPOINT           serve until killed
+//	node main.js PROTO call ENDPOINT CASE...    print "ok CASE" or "not ok CASE: REASON"
 //
-// Over tcp:// it speaks mutual TLS, with the certificates of the folder $CERTIFICATES.
+// Over tcp:// it uses mutual TLS, with the certificates of the folder $CERTIFICATES.
 "use strict";
 
 const assert = require("node:assert");
@@ -30,7 +30,7 @@ function someMetadata() {
 // ---- the server ----
 
 const handlers = {
-	// metadata before and after the answer
+	// Send metadata before and after the answer.
 	Echo(call, answer) {
 		call.sendMetadata(someMetadata());
 		answer(null, call.request, someMetadata());
@@ -79,7 +79,7 @@ async function answered(method, request, want, options) {
 	assert.deepEqual(await ask(method, request, options), want);
 }
 
-// The call fails, and its message has the text in it.
+// Check that the call fails with this code and that its message contains the text.
 async function refused(promise, code, text = "") {
 	await assert.rejects(promise, (error) => {
 		assert.equal(error.code, code, error.message);
@@ -186,7 +186,8 @@ async function call(test, address, trust, names) {
 			failed = 1;
 		}
 	}
-	// a call that is cancelled before it has left keeps its connection, whosever server it is
+	// grpc-js keeps the connection of a call that was cancelled before it was sent, so exit
+	// explicitly.
 	process.exit(failed);
 }
 
