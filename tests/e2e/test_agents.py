@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""One controller, two hosts."""
+"""One controller with the agents of two hosts."""
 import grpc
 import pytest
 
@@ -12,7 +12,7 @@ CODE = grpc.StatusCode
 
 @pytest.fixture
 def pair(new_host):
-    """Hosts a and b; the controller of a knows both."""
+    """Hosts a and b; the controller of a knows both agents."""
     b = new_host(node_id="b")
     a = new_host(node_id="a", agents=[f"unix://{b.agent_socket}"])
     b.start_node()

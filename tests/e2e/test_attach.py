@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Volumes with attach=nfs where nobody can export them: on the node that has them, and refused on
-others; and contexts in the words of another driver."""
+"""Volumes with attach=nfs on hosts that cannot export them: usable on the node that holds them,
+refused on others. And volume contexts of another driver, with shares that it exports."""
 from types import SimpleNamespace
 
 import grpc
@@ -17,7 +17,7 @@ FOREIGN = {"node_attach_driver": "nfs", "server": "127.0.0.1", "share": "/mnt/ta
 
 @pytest.fixture
 def pair(new_host):
-    """Hosts a and b; the controller of a knows both. Only a has an address."""
+    """Hosts a and b; the controller of a knows both agents. Only a has an address."""
     b = new_host(node_id="b")
     a = new_host(node_id="a", agents=[f"unix://{b.agent_socket}"],
                  node_args=("--address", "127.0.0.1"))
@@ -33,7 +33,7 @@ def made(host):
     return volume
 
 
-def test_on_its_own_node_it_is_local(pair):
+def test_a_volume_is_local_on_its_own_node(pair):
     a, _ = pair
     volume = made(a)
     assert dict(volume.answer.volume.volume_context) == NFS
@@ -46,7 +46,7 @@ def test_on_its_own_node_it_is_local(pair):
     volume.down()
 
 
-def test_where_nobody_can_export_it_the_refusal_says_why(pair):
+def test_a_host_that_cannot_export_refuses_with_the_reason(pair):
     a, b = pair
     made(b)
     with refused(CODE.FAILED_PRECONDITION, naming="NFS server" if KERNEL_ZFS else "zfs-fuse"):
@@ -66,7 +66,7 @@ def test_a_node_without_an_address_is_named(new_host):
                                              volume_capability=capability(MANY))
 
 
-def test_it_is_made_wherever_there_is_a_pool(pair):
+def test_an_nfs_volume_is_created_on_any_node_with_a_pool(pair):
     a, b = pair
     wanted = topology("b")
     wanted.requisite[0].segments["zcsi.zfs/node"] = "elsewhere"
@@ -79,7 +79,7 @@ def test_it_is_made_wherever_there_is_a_pool(pair):
 
 
 @pytest.mark.parametrize("fs_type", ["", "nfs"])
-def test_what_another_storage_exports_needs_nothing_of_the_controller(pair, fs_type):
+def test_a_share_of_another_storage_needs_no_agent(pair, fs_type):
     a, _ = pair
     volume = Volume(a, "films", mode=MANY)
     volume.capability = capability(MANY, fs_type=fs_type)
@@ -90,10 +90,10 @@ def test_what_another_storage_exports_needs_nothing_of_the_controller(pair, fs_t
     volume.detach()
 
 
-def test_a_share_that_is_not_there_is_not_staged(pair):
+def test_a_missing_share_is_not_staged(pair):
     a, _ = pair
     volume = Volume(a, "films", mode=MANY)
-    # No server there, or no NFS in the kernel here.
+    # The staging fails because no server listens there, or the kernel here has no NFS.
     for fs_type in ("", "nfs"):
         volume.capability = capability(MANY, fs_type=fs_type)
         with refused(CODE.UNAVAILABLE, CODE.FAILED_PRECONDITION,
@@ -109,7 +109,7 @@ def test_a_share_that_is_not_there_is_not_staged(pair):
     assert a.mounts() == []
 
 
-def test_a_volume_of_ours_is_no_nfs_share_by_its_type(pair):
+def test_fs_type_nfs_is_refused_for_our_own_volume(pair):
     a, _ = pair
     volume = made(a)
     volume.capability = capability(MANY, fs_type="nfs")
@@ -123,7 +123,7 @@ def test_a_volume_of_ours_is_no_nfs_share_by_its_type(pair):
     assert a.mounts() == []
 
 
-def test_mount_flags_of_nfs_are_nothing_to_a_local_volume(pair):
+def test_mount_flags_of_nfs_are_ignored_for_a_local_volume(pair):
     a, _ = pair
     volume = made(a)
     volume.capability = capability(MANY, mount_flags=["nolock", "vers=4.1", "noatime"])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Every field of every RPC, missing or wrong: the right code, a text that names it, and nothing
-left behind. A row is (RPC, fields that differ from the good request, code, word in the text)."""
+"""Every field of every RPC, missing or wrong: the call returns the right code and a text that names
+the field, and changes nothing. A row is (RPC, fields that differ from the good request, code, word
+in the text)."""
 import contextlib
 import os
 
@@ -29,7 +30,7 @@ LONG, CONTROL = "x" * 129, ("a\x01b", "a\x7fb", "a\u0085b")
 LARGE_MAP = {f"key{n}": "v" * 100 for n in range(50)}
 NOWHERE = {"segments": {"zcsi.zfs/node": "nowhere"}}
 
-REQUESTS = {  # the good request of each RPC; the volume V and its snapshot V@s exist
+REQUESTS = {  # a valid request of each RPC; the volume V and its snapshot V@s exist
     "CreateVolume": {"name": "new", "volume_capabilities": [GOOD]},
     "DeleteVolume": {"volume_id": "V"},
     "ControllerPublishVolume": {"volume_id": "V", "node_id": "n1", "volume_capability": GOOD},
@@ -79,7 +80,7 @@ def rows_of_capability(rpc, field, wrap):
 
 
 def rows_of_format(rpc, code):
-    """The volume V is a ZFS filesystem."""
+    """Rows with capabilities of another format than the volume V, which is a ZFS filesystem."""
     for wrong, word in ((BLOCK, "'block'"), (EXT4, "'ext4'")):
         yield rpc, {"volume_capability": wrong}, code, word
 
@@ -95,7 +96,7 @@ def rows_of_place(rpc, field):
 
 
 def rows_of_name(rpc):
-    """What CSI bans from a name that the caller chooses."""
+    """Rows with names that CSI does not allow for a name that the caller chooses."""
     for wrong, word in (("", "name"), (LONG, "128"), ("ü" * 65, "128")):
         yield rpc, {"name": wrong}, BAD, word
     for wrong in CONTROL:
@@ -341,8 +342,8 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def shared(pool):
-    """One host for all rows, with a staged volume V, its snapshot s, another tool's snapshot hand,
-    a group g of it, a clone W of it, a file and a link."""
+    """One host for all rows, with a staged volume V, its snapshot s, a snapshot hand of V that
+    another tool made, a group g with V, a clone W of V, a file and a link."""
     with contextlib.closing(Host(pool)) as host:
         host.start()
         volume = Volume(host, "V")
@@ -366,7 +367,7 @@ def client_of(host, rpc):
 
 
 def in_pool(host):
-    """A line for each dataset and snapshot: its name, then what a request could have changed."""
+    """Return a line for each dataset and snapshot: its name and all that a request could change."""
     columns = "name,origin,refquota,refreservation,defer_destroy,atime,compression,a:b," + ",".join(
         f"zcsi:{name}" for name in ("published", "parameters", "root", "deleted", "snapshot"))
     return run("zfs", "list", "-rH", "-t", "filesystem,snapshot", "-o", columns,
@@ -374,13 +375,14 @@ def in_pool(host):
 
 
 def everything(host):
-    """What a refused call leaves as it was."""
+    """Return everything that a refused call must not change."""
     return in_pool(host), host.mounts(), tree(host.folder)
 
 
 @pytest.fixture
 def before(shared):
-    """What there was before a row. What the row made is removed, so that it fails alone."""
+    """Return the state before a row. Afterwards anything that the row created is removed, so that
+    it does not make later rows fail."""
     had = everything(shared)
     yield had
     if everything(shared) == had:
@@ -420,7 +422,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("who,rpc", [(who, rpc) for who, rpcs in ELSEWHERE.items() for rpc in rpcs])
-def test_what_is_not_served_is_unimplemented(shared, who, rpc):
+def test_an_rpc_of_another_daemon_is_unimplemented(shared, who, rpc):
     with refused(CODE.UNIMPLEMENTED) as refusal:
         getattr(getattr(shared, who), rpc)()
     assert rpc in refusal.text or METHODS[rpc].containing_service.full_name in refusal.text

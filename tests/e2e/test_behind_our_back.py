@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What an administrator does to the pool by hand is seen, and taken for what it is: OpenZFS tells
-of it, and zfs-fuse does not. There the timer sees it; the tests do not wait for that but send
-SIGHUP."""
+"""Changes that an administrator makes to the pool by hand are noticed and treated correctly.
+OpenZFS reports changes as events. zfs-fuse does not, so zcsi-node scans the pool by a timer; there
+the tests do not wait for the timer but send SIGHUP."""
 import contextlib
 import os
 import signal
@@ -22,7 +22,7 @@ OURS = {"zcsi:version": "1", "zcsi:volume": "data", "refquota": str(SIZE)}
 
 @pytest.fixture
 def host(new_host):
-    """One whose timer has no part in what is seen."""
+    """A host on which the timer never triggers a scan during a test."""
     return new_host(node_args=["--rescan", "3600"]).start()
 
 
@@ -46,14 +46,14 @@ def restore(host, snapshot, name="copy"):
 
 
 def seen(host, condition):
-    """Without a word from us where ZFS tells, else after a SIGHUP, the condition becomes true."""
+    """Wait until the condition is true: after an event of OpenZFS, or after a SIGHUP elsewhere."""
     if not KERNEL_ZFS:
         host.node_daemon.signal(signal.SIGHUP)
     wait_for(condition, "seen")
 
 
 def feeds(host):
-    """The processes that tell the daemon of changes."""
+    """Return the ids of the `zpool events` processes that report changes to the daemon."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -64,7 +64,7 @@ def feeds(host):
     return found
 
 
-def test_the_timer_sees_what_nobody_announces(new_host):
+def test_the_timer_finds_changes_without_an_event(new_host):
     host = new_host(node_args=["--rescan", "1"]).start()
     run("zfs", "create", "-o", "zcsi:version=1", "-o", "zcsi:volume=data", host.dataset("data"))
     wait_for(lambda: host.ids() == ["data"], "the timer sees a new volume")
@@ -72,7 +72,7 @@ def test_the_timer_sees_what_nobody_announces(new_host):
     wait_for(lambda: host.ids() == [], "the timer sees that it is gone")
 
 
-def test_a_volume_made_by_hand_is_one_until_it_is_destroyed(host, by_hand):
+def test_a_volume_made_by_hand_is_listed_until_it_is_destroyed(host, by_hand):
     dataset = by_hand("data", OURS)
     run("zfs", "snapshot", f"{dataset}@s")
     seen(host, lambda: host.ids() == ["data"] and snapshots(host) == ["data@s"])
@@ -82,14 +82,14 @@ def test_a_volume_made_by_hand_is_one_until_it_is_destroyed(host, by_hand):
     assert snapshots(host) == []
 
 
-def test_what_is_set_by_hand_is_so(host, volume):
+def test_a_size_set_by_hand_is_used(host, volume):
     volume.create()
     run("zfs", "set", f"refquota={2 * SIZE}", host.dataset("data"))
     seen(host, lambda: volume.record().size == 2 * SIZE)
     assert volume.create().volume.capacity_bytes == 2 * SIZE
 
 
-def test_without_its_property_a_volume_is_nobodys_until_it_is_set_again(host, volume):
+def test_a_dataset_without_the_volume_property_is_no_volume(host, volume):
     volume.create()
     take(volume)
     run("zfs", "inherit", "zcsi:volume", host.dataset("data"))
@@ -100,7 +100,7 @@ def test_without_its_property_a_volume_is_nobodys_until_it_is_set_again(host, vo
     assert snapshots(host) == ["data@s"]
 
 
-def test_a_volume_moved_elsewhere_is_gone_until_it_comes_back(host, volume):
+def test_a_volume_renamed_out_of_the_parent_is_gone_until_renamed_back(host, volume):
     volume.create()
     take(volume)
     elsewhere = f"{host.parent}-elsewhere"
@@ -112,7 +112,7 @@ def test_a_volume_moved_elsewhere_is_gone_until_it_comes_back(host, volume):
     assert snapshots(host) == ["data@s"]
 
 
-def test_what_was_brought_back_unseen_is_not_taken_for_half_a_clone(host, volume, by_hand):
+def test_an_unnoticed_dataset_is_not_removed_as_a_failed_clone(host, volume, by_hand):
     away = by_hand("away", {**OURS, "zcsi:volume": "copy"})
     guid, made = get(away, "guid"), int(get(away, "creation"))
     volume.create(parameters={"provisioning": "thick"})
@@ -123,14 +123,14 @@ def test_what_was_brought_back_unseen_is_not_taken_for_half_a_clone(host, volume
     run("zfs", "set", f"quota={SIZE + MIB}", host.parent)
     wait_for(lambda: time.time() >= made + 1, "it is older than the call")
     run("zfs", "rename", away, host.dataset("copy"))
-    # OpenZFS may have told of it.
+    # If zcsi has noticed the rename (an event of OpenZFS), it refuses the call at once.
     with refused(CODE.RESOURCE_EXHAUSTED, CODE.ALREADY_EXISTS, naming="copy"):
         Volume(host, "copy").create(volume_content_source={"volume": {"volume_id": "data"}})
     assert get(host.dataset("copy"), "guid") == guid
     volume.down()
 
 
-def test_a_snapshot_renamed_by_hand_is_another_tools(host, volume):
+def test_a_snapshot_renamed_by_hand_is_not_deleted(host, volume):
     volume.create()
     take(volume)
     run("zfs", "rename", host.dataset("data") + "@s", host.dataset("data") + "@t")
@@ -152,7 +152,7 @@ def receive(stream, *argv):
     run("sh", "-c", f"zfs send {stream} | zfs receive {' '.join(argv)}")
 
 
-def test_what_is_received_is_seen(host, volume):
+def test_a_received_dataset_is_listed(host, volume):
     volume.create()
     source, target = host.dataset("data"), host.dataset("copy")
     take(volume, "s")
@@ -166,7 +166,7 @@ def test_what_is_received_is_seen(host, volume):
     seen(host, lambda: snapshots(host) == ["copy@s", "copy@t", "data@s", "data@t"])
 
 
-def test_a_parent_destroyed_and_made_again_is_empty(host, volume):
+def test_a_parent_destroyed_and_created_again_is_empty(host, volume):
     volume.create()
     run("zfs", "destroy", "-r", host.parent)
     seen(host, lambda: host.agent.GetHost().problem)
@@ -221,13 +221,13 @@ def test_no_feed_outlives_its_daemon(host):
 
 
 def change_often(dataset):
-    """More changes than the kernel remembers, and more than fit into a pipe."""
+    """Make more changes than the kernel remembers as events, and than a pipe can hold."""
     for turn in range(16 if KERNEL_ZFS else 1):
-        # zfs-fuse sets one property at a time.
+        # zfs-fuse sets only one property at a time.
         run("zfs", "set", *(f"test:p{n}={turn}" for n in range(50 if KERNEL_ZFS else 1)), dataset)
 
 
-def test_events_that_the_kernel_forgot_are_made_up_for(host, by_hand):
+def test_changes_are_found_after_events_were_lost(host, by_hand):
     gone, other = (by_hand(name, {**OURS, "zcsi:volume": name}) for name in ("gone", "other"))
     seen(host, lambda: host.ids() == ["gone", "other"])
     found = feeds(host)
@@ -243,7 +243,7 @@ def test_events_that_the_kernel_forgot_are_made_up_for(host, by_hand):
     assert feeds(host) == found
 
 
-def test_a_renamed_volume_is_nobodys_until_it_is_renamed_back(host, volume):
+def test_a_renamed_dataset_is_no_volume_until_renamed_back(host, volume):
     volume.create()
     run("zfs", "rename", host.dataset("data"), host.dataset("away"))
     seen(host, lambda: host.ids() == [])
@@ -254,7 +254,7 @@ def test_a_renamed_volume_is_nobodys_until_it_is_renamed_back(host, volume):
     seen(host, lambda: host.ids() == ["data"])
 
 
-def test_two_volumes_that_changed_names_are_nobodys(host):
+def test_two_datasets_that_swapped_names_are_no_volumes(host):
     for name in ("one", "two"):
         Volume(host, name).create()
     for old, new in (("one", "none"), ("two", "one"), ("none", "two")):
@@ -356,7 +356,7 @@ def test_undelete_is_one_rename(host, volume):
     assert snapshots(host) == ["data@s"] and volume.create().volume.capacity_bytes == SIZE
 
 
-def test_what_only_waits_for_a_snapshot_destroyed_by_hand_is_reaped(host, volume):
+def test_a_trashed_volume_is_reaped_after_its_snapshot_is_destroyed_by_hand(host, volume):
     volume.create()
     take(volume)
     volume.delete()
@@ -365,7 +365,7 @@ def test_what_only_waits_for_a_snapshot_destroyed_by_hand_is_reaped(host, volume
     seen(host, lambda: host.leaves() == ["_trash"])
 
 
-def test_what_somebody_else_put_into_the_trash_stays(host, volume):
+def test_foreign_datasets_in_the_trash_are_kept(host, volume):
     volume.create()
     take(volume)
     volume.delete()
@@ -386,7 +386,7 @@ INHERITED = {
 
 
 @pytest.mark.parametrize("name", INHERITED)
-def test_an_inherited_property_says_nothing(host, name):
+def test_an_inherited_property_is_ignored(host, name):
     bare, data = Volume(host, "bare"), Volume(host, "data")
     for volume in (bare, data):
         volume.create()

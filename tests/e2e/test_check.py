@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
-"""zcsi-node --check on hosts that have all that volumes need, and on hosts that lack one thing.
-What a host lacks it really lacks: each runs in a mount namespace and with rights of its own."""
+"""zcsi-node --check on hosts that have everything that volumes need, and on hosts that lack one
+thing. Nothing is simulated: each check runs in a mount namespace and with capabilities of its
+own."""
 import os
 import subprocess
 
@@ -10,21 +11,21 @@ from certificates import files
 from daemon import BUILD
 from host import datasets, run, tree
 
-# Mounts that all mount namespaces see, whatever those of this host are.
+# Make all mounts shared, whatever their propagation on this host.
 SHARED = "mount --make-rprivate / && mount --make-rshared /"
 NEEDED = ("CAP_SYS_ADMIN", "CAP_CHOWN", "CAP_FOWNER", "CAP_FSETID", "CAP_DAC_OVERRIDE",
           "CAP_SYS_PTRACE", "CAP_SYS_CHROOT")
 
 
 def in_namespace(mounts, propagation="private"):
-    """The words of a program that runs another one where mounts have been made so. It waits for
-    that one, so that the namespace lives as long."""
+    """Return the words of a command that runs another one in a mount namespace after these mount
+    commands. It waits for that one, so that the namespace exists as long."""
     return ("unshare", "--mount", "--propagation", propagation, "sh", "-c",
             f'{mounts} && "$@"; exit $?', "sh")
 
 
 class Answer:
-    """What it printed: the words that lines begin with, the things, and what is to be done."""
+    """The output of --check: (word, rest) of each line, and the exit status."""
 
     def __init__(self, done):
         self.status, self.text = done.returncode, done.stdout
@@ -49,7 +50,8 @@ def parent(pool):
 
 @pytest.fixture
 def check(parent, tmp_path):
-    """check(option...): of a host that lacks nothing but what the test takes away."""
+    """A function that runs --check with these options on a host that lacks only what the test
+    takes away."""
     def run_it(*args, mounts=SHARED, prefix=(), path=None, dataset=parent):
         endpoints = [f"unix://{tmp_path}/{name}/{name}.sock" for name in ("node", "agent")]
         program = ["env", f"PATH={path}"] if path else []
@@ -60,7 +62,7 @@ def check(parent, tmp_path):
     return run_it
 
 
-def test_a_host_that_lacks_nothing(check, parent, certificates):
+def test_a_complete_host_passes(check, parent, certificates):
     answer = check(*files(certificates, "node.example"))
     assert (answer.status, answer.missing()) == (0, []), answer.text
     for thing in ("system call mount_setattr(2)", "mount propagation below '/'", "TLS",
@@ -78,7 +80,7 @@ def test_nothing_is_changed(check, parent, tmp_path):
 
 
 def lacks(answer, thing, *words):
-    """That and nothing else is missing, and what is to be done has the words."""
+    """Check that only this thing is missing, and that its line contains the words."""
     assert answer.status == 1
     [line] = answer.missing()
     assert line.startswith(f"{thing}: "), answer.text
@@ -102,29 +104,30 @@ def test_without_the_parent(check, pool):
 @pytest.mark.parametrize("changes, words", [
     (("canmount=on", "mountpoint=/run/zcsi-check"), "run 'zfs set canmount=off "),
     (("readonly=on",), "run 'zfs set readonly=off ")])
-def test_a_parent_that_is_not_as_it_should_be(check, parent, changes, words):
+def test_a_parent_with_wrong_properties_is_reported(check, parent, changes, words):
     for change in changes:
         run("zfs", "set", change, parent)
     lacks(check(), f"dataset '{parent}'", words + parent)
 
 
-def test_a_host_without_a_pool_needs_none(check):
+def test_no_pool_is_needed_without_a_dataset(check):
     answer = check(dataset="")
     assert answer.status == 0
     assert not any(line.startswith(("pool", "dataset")) for _, line in answer.lines)
 
 
-def test_mounts_that_nobody_else_sees(check):
+def test_private_mounts_are_reported(check):
     lacks(check(mounts="true"), "mount propagation", "--make-rshared /")
 
 
-def test_mounts_of_a_unit_with_a_file_system_of_its_own(check):
-    """systemd has them follow the host's, and then shares them with nobody."""
+def test_mounts_of_a_systemd_unit_with_its_own_namespace_are_reported(check):
+    """systemd makes the unit's mounts slaves of the host's, then shared in a peer group of their
+    own."""
     lacks(check(prefix=in_namespace("mount --make-rshared /", "slave")), "mount propagation",
           "ProtectSystem")
 
 
-def test_mounts_that_are_seen_in_one_folder(check, tmp_path):
+def test_one_folder_with_shared_mounts_is_enough(check, tmp_path):
     folder = tmp_path / "staging"
     folder.mkdir()
     answer = check(mounts=f"mount --bind {folder} {folder} && mount --make-shared {folder}")
@@ -152,18 +155,18 @@ def test_certificates_that_do_not_belong_together(check, certificates):
     ("unix:///nonexistent/folder/a.sock", "make its folder"),
     ("tcp://0.0.0.0:1", "--insecure"), ("ftp://host", "tcp://HOST:PORT")])
 @pytest.mark.parametrize("option", ["--endpoint", "--agent-endpoint", "--metrics"])
-def test_an_endpoint_that_cannot_be(check, option, endpoint, words):
+def test_an_unusable_endpoint_is_reported(check, option, endpoint, words):
     lacks(check(option, endpoint), f"endpoint '{endpoint}'", words)
 
 
-def test_every_capability_that_is_told_is_tested(check):
+def test_every_reported_capability_is_tested(check):
     told = [line.split()[1].rstrip(":") for _, line in check().lines
             if line.startswith("capability ")]
     assert [name for name in told if name not in ("CAP_MKNOD", "CAP_SYS_RESOURCE")] == list(NEEDED)
 
 
 def test_a_zfs_that_hangs_is_given_up_after_its_timeout(parent, new_gate):
-    """The default of --zfs-timeout is two minutes, in which its first line would not come."""
+    """The default of --zfs-timeout is two minutes, longer than the test waits for a line."""
     gate = new_gate("zpool")
     gate.hold(" get ")
     program = subprocess.Popen(

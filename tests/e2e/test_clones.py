@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Volumes made of snapshots and of volumes: what they hold, how large they are, what they keep."""
+"""Volumes created from snapshots and from volumes: contents, sizes, and dependent snapshots."""
 from pathlib import Path
 
 import grpc
@@ -28,7 +28,7 @@ def content(volume):
 
 @pytest.fixture
 def source(volume):
-    """A volume whose file says "first", and its snapshot s; the file now says "second"."""
+    """A volume with a file "first" in its snapshot s; the file in the volume is now "second"."""
     volume.up()
     write(volume, "first")
     take(volume)
@@ -51,7 +51,7 @@ def test_a_clone_of_a_volume_in_use_has_what_was_written_before(host, volume):
     volume.down()
 
 
-def test_a_clone_and_its_source_go_separate_ways(host, source):
+def test_writes_to_a_clone_and_its_source_are_independent(host, source):
     copy = clone(source)
     for volume in (source, copy):
         volume.attach(), volume.stage(), volume.publish()
@@ -65,7 +65,7 @@ def test_a_clone_of_a_clone_of_a_restored_volume(host, source):
     assert content(last) == "first"
 
 
-def test_a_chain_of_deleted_clones_goes_link_by_link(new_host):
+def test_a_chain_of_deleted_clones_is_reaped(new_host):
     host = new_host(node_args=["--rescan", "1"]).start()
     first = Volume(host, "one")
     first.create()
@@ -119,7 +119,7 @@ def test_another_source_is_another_volume(host, source, kind):
 
 @pytest.mark.parametrize("fields", [of_snapshot("data@no"), of_volume("no")],
                          ids=["snapshot", "volume"])
-def test_a_source_that_is_not_there_makes_nothing(host, volume, fields):
+def test_a_missing_source_creates_nothing(host, volume, fields):
     volume.create()
     with refused(CODE.NOT_FOUND, naming="no"):
         Volume(host, "copy").create(**fields)
@@ -127,7 +127,7 @@ def test_a_source_that_is_not_there_makes_nothing(host, volume, fields):
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_without_a_size_it_has_the_sources(host, source, kind):
+def test_without_a_size_a_clone_has_its_sources_size(host, source, kind):
     copy = Volume(host, "copy")
     assert copy.create(**SOURCES[kind], capacity_range=None).volume.capacity_bytes == SIZE
     assert get(host.dataset("copy"), "refquota") == str(SIZE)
@@ -143,7 +143,7 @@ def test_a_smaller_size_is_out_of_range(host, source, kind, asked):
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_a_larger_size_is_real(host, source, kind):
+def test_a_clone_can_be_larger_than_its_source(host, source, kind):
     copy = Volume(host, "copy", size=2 * SIZE)
     assert copy.create(**SOURCES[kind]).volume.capacity_bytes == 2 * SIZE
     copy.attach(), copy.stage(), copy.publish()
@@ -176,7 +176,7 @@ def test_a_clone_is_not_published_where_its_source_is(host, volume):
     copy.delete()
 
 
-def test_a_volume_clone_leaves_no_snapshot_to_see(host, source):
+def test_the_snapshot_of_a_volume_clone_is_hidden(host, source):
     copies = [clone(source, name) for name in ("a", "b")]
     assert listed(host) == ["data@s"]
     assert in_zfs(host) == ["data@_clone-a", "data@_clone-b", "data@s"]
@@ -231,7 +231,7 @@ def test_a_hidden_snapshot_stays_hidden_after_a_restart(host, source):
     drop(host, "data@s")
 
 
-def test_a_name_that_hides_under_a_clone_is_refused_and_not_reused(host, source):
+def test_the_name_of_a_hidden_snapshot_is_refused_and_not_reused(host, source):
     restore(host, "data@s")
     drop(host, "data@s")
     with refused(CODE.ALREADY_EXISTS, naming="data@s"):
@@ -241,7 +241,7 @@ def test_a_name_that_hides_under_a_clone_is_refused_and_not_reused(host, source)
     assert take(source).snapshot_id == "data@s"
 
 
-def test_a_clone_is_where_its_source_is_or_nowhere(host, source):
+def test_a_clone_is_created_on_the_node_of_its_source_only(host, source):
     for fields in SOURCES.values():
         with refused(CODE.RESOURCE_EXHAUSTED, naming=("copy", "n1")):
             Volume(host, "copy").create(**fields, accessibility_requirements=topology("n2"))

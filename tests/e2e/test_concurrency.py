@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Many calls at once: one volume has an order, different volumes do not wait for each other."""
+"""Concurrent calls: those of one volume are serialized, those of different volumes are not."""
 import random
 
 import grpc
@@ -84,7 +84,7 @@ def test_a_deadline_is_kept_and_the_repeat_finds_the_work_done(gated, gate):
     assert gated.leaves() == ["data"]
 
 
-def test_one_that_waits_for_its_turn_too_long_is_refused(gated, gate):
+def test_a_call_that_waits_too_long_for_its_volume_is_refused(gated, gate):
     gate.hold("/data ")
     first = Volume(gated, "data").start_create()
     gate.arrived()
@@ -96,8 +96,9 @@ def test_one_that_waits_for_its_turn_too_long_is_refused(gated, gate):
 
 @pytest.mark.parametrize("timeout", [0.0001, 0.001, 0.005, 0.02])
 def test_tiny_deadlines_converge(host, volume, timeout):
-    """grpcio 1.51 resets a stream that it never opened when the deadline beats its HEADERS; that
-    ends the connection (RFC 9113 5.1), and the calls on it with a GOAWAY."""
+    """If the deadline passes before HEADERS are sent, grpcio 1.51 resets a stream that it never
+    opened. This is a connection error (RFC 9113 5.1): other calls on the connection get a
+    GOAWAY."""
     for call in [volume.start_create(timeout=timeout) for _ in range(5)]:
         assert (call.code().name in ("OK", "DEADLINE_EXCEEDED", "ABORTED")
                 or call.details() in ("GOAWAY received", "Broken pipe")), call.details()

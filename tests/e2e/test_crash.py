@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""kill -9 at any moment, restart, repeat the call: the same end state."""
+"""kill -9 at a random moment, restart, repeat the call: the result is that without a crash."""
 import math
 import os
 import random
@@ -18,7 +18,7 @@ ROUNDS = math.ceil(8 / PATIENCE)
 
 @pytest.fixture
 def moments():
-    """Random moments inside a call, from a seed that a failure shows."""
+    """A function that returns a random moment within a call; the seed is printed."""
     seed = int(os.environ.get("SEED", random.randrange(1 << 32)))
     print(f"SEED={seed}")
     choice = random.Random(seed)
@@ -26,7 +26,7 @@ def moments():
 
 
 def killed_in(daemon, call, moment):
-    """Kill the daemon that many seconds after the call went out; what the call came to."""
+    """Kill the daemon that many seconds after the call was sent and return the call's code."""
     time.sleep(moment)
     daemon.kill()
     return call.code()
@@ -37,7 +37,7 @@ STEPS = ("create", "attach", "stage", "publish", "expand",
 
 
 def request_of(volume, step):
-    """The client, the RPC's name and its fields, to be sent without waiting."""
+    """Send the request of a step and return its future."""
     csi, node = volume.host.controller, volume.host.node
     ids = {"volume_id": volume.id}
     staging = {**ids, "staging_target_path": volume.staging}
@@ -75,7 +75,7 @@ def test_kill_in_the_middle_of_a_step(host, moments, which, at):
 
 
 def holds(host, volume, step):
-    """The state that a step leaves, however often it was begun."""
+    """Check the state after a step, which may have been started several times."""
     here = STEPS.index(step)
     staged = STEPS.index("stage") <= here < STEPS.index("unstage")
     published = STEPS.index("publish") <= here < STEPS.index("unpublish")
@@ -87,7 +87,7 @@ def holds(host, volume, step):
         assert volume.record().size == 2 * SIZE
 
 
-def test_nothing_is_missing_while_a_zfs_of_the_dead_node_runs(gated, gate):
+def test_calls_wait_while_a_zfs_of_the_killed_node_runs(gated, gate):
     volume = Volume(gated, "data")
     gate.hold("/data ")
     call = volume.start_create()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""kill -9 before, between and after the zfs processes and the mounts of every call that changes
-anything; restart, repeat the call: the same end state as undisturbed."""
+"""kill -9 before and after each zfs process and mount of every call that changes anything; restart
+and repeat the call: the result is that without a crash."""
 import pytest
 
 from crash.cases import CASES
@@ -16,14 +16,14 @@ def trial(new_trial):
 
 @pytest.fixture(scope="module")
 def tried(request):
-    """The points at which a daemon died; their number is printed at the end."""
+    """A list of the points at which a daemon was killed; their number is printed at the end."""
     points = []
     yield points
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         print(f" {len(points)} crash points of {len(CASES)} calls", end=" ")
 
 
-def test_nothing_is_done_by_a_call_that_is_not_watched(shim):
+def test_the_shim_wraps_every_function_that_changes_anything(shim):
     assert unknown_to(shim, BUILD / "zcsi-node") == set()
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Snapshots of several volumes at one instant. zfs-fuse takes one at a time and says so; what does
-not need more members than one is tested there as well."""
+"""Snapshots of several volumes at one instant. zfs-fuse can take only one snapshot at a time and
+refuses larger groups; there the tests use groups of one volume."""
 import grpc
 import pytest
 
@@ -10,7 +10,7 @@ from host import get, KERNEL_ZFS, run, SIZE, Volume
 from snapshots import drop, in_zfs, listed, restore, take, trashed
 
 CODE = grpc.StatusCode
-# As many as ZFS takes at once.
+# As many volumes as ZFS can snapshot at once.
 MEMBERS = ["a", "b", "c"] if KERNEL_ZFS else ["a"]
 
 
@@ -39,7 +39,7 @@ def members(group):
     return sorted(snapshot.snapshot_id for snapshot in group.snapshots)
 
 
-def test_a_group_says_all_that_csi_requires(host):
+def test_a_group_response_says_all_that_csi_requires(host):
     group = take_group(host)
     assert group.group_snapshot_id == "g" and group.ready_to_use
     assert group.creation_time.seconds > 0
@@ -103,7 +103,7 @@ def test_a_volume_that_is_not_there_ends_the_group(host):
     assert in_zfs(host) == []
 
 
-def test_a_groups_name_is_not_a_snapshots(host):
+def test_groups_and_snapshots_have_separate_names(host):
     take(Volume(host, "a"), "g")
     group = take_group(host)
     assert len(set(members(group) + ["a@g"])) == len(MEMBERS) + 1
@@ -119,7 +119,7 @@ def test_a_group_of_volumes_of_two_pools_is_refused(host, new_host):
     assert in_zfs(host) == in_zfs(other) == []
 
 
-def test_what_is_no_group_is_not_found(host):
+def test_an_unknown_group_is_not_found(host):
     with refused(CODE.NOT_FOUND, naming="made-up"):
         get_group(host, [], "made-up")
     drop_group(host, ["a@x"], "made-up")
@@ -167,7 +167,7 @@ def test_a_deletion_cut_short_is_finished_by_the_repeat(host):
 def test_a_group_that_lost_a_member_is_not_completed(host):
     ids = members(take_group(host))
     drop(host, ids[0])
-    if not KERNEL_ZFS:  # of a group of one nothing is left
+    if not KERNEL_ZFS:  # a group of one has lost all its members and can be taken again
         assert members(take_group(host)) == ids
         return
     with refused(CODE.ALREADY_EXISTS, naming="g"):

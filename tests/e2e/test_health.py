@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Volume and storage health, and how many volumes a node may have."""
+"""Volume and storage health, and the limit of volumes of a node."""
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +16,7 @@ CODE = grpc.StatusCode
 
 
 def of_node(volume, **fields):
-    """[(status, reason)] as the node says, of the volume or of it at these paths."""
+    """Return [(status, reason)] of the volume from the node, or of its mounts at these paths."""
     health = volume.host.node.NodeGetVolumeHealth(volume_id=volume.id, **fields).volume_health
     assert health.volume_id == volume.id
     assert all(entry.message for entry in health.health_statuses)
@@ -33,7 +33,7 @@ def of_storage(host):
     return [(row.status, row.reason) for row in host.node.NodeGetStorageHealth().backend_health]
 
 
-def test_what_is_in_order_has_no_status(host, volume):
+def test_a_healthy_volume_has_no_status(host, volume):
     volume.create()
     assert of_node(volume) == of_controller(volume) == of_storage(host) == []
     used(volume)
@@ -50,7 +50,7 @@ def test_an_unknown_volume_is_not_found(host):
             call()
 
 
-def test_the_paths_say_which_mount_is_judged(volume):
+def test_the_paths_select_the_mount_that_is_checked(volume):
     used(volume)
     run("mount", "-t", "tmpfs", "-o", "size=1m", "cover", volume.target)
     covered = [(csi.INACCESSIBLE, "MountedOver")]
@@ -77,8 +77,8 @@ def test_a_pool_that_cannot_be_read(new_host):
     Path(broken, "zfs").unlink()
 
 
-def test_only_what_is_not_well_is_listed(new_host):
-    """Two pools that have one volume: in practice a host that came back."""
+def test_only_unhealthy_volumes_are_listed(new_host):
+    """One volume exists in two pools: in practice, its host came back after it was given up."""
     b = new_host(node_id="b")
     a = new_host(node_id="a", agents=[f"unix://{b.agent_socket}"])
     for host in (b, a):
@@ -97,7 +97,7 @@ def test_only_what_is_not_well_is_listed(new_host):
 
 
 @pytest.mark.parametrize("limit", [1, 3])
-def test_a_node_has_no_more_volumes_than_it_may(new_host, limit):
+def test_max_volumes_limits_the_volumes_of_a_node(new_host, limit):
     host = new_host(node_args=("--max-volumes", str(limit))).start()
     assert host.node.NodeGetInfo().max_volumes_per_node == limit
     volumes = [Volume(host, f"v{n}") for n in range(limit + 3)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Names that would be dangerous in a path, a shell or a ZFS name; bytes that are no message."""
+"""Names that would be dangerous in a path, a shell or a ZFS name; invalid text and messages."""
 import contextlib
 import os
 import random
@@ -106,7 +106,7 @@ def test_secrets_are_not_logged(host, volume):
 
 
 def field(number, data):
-    """A length-delimited field of a message."""
+    """Return the encoding of a length-delimited field of a message."""
     size, rest = [], len(data)
     while rest > 0x7f:
         size.append(rest & 0x7f | 0x80)
@@ -130,7 +130,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_text_that_is_no_text_is_refused(host, place):
+def test_invalid_text_is_refused(host, place):
     for name, text in NO_TEXT.items():
         with refused(CODE.INVALID_ARGUMENT):
             print(name)
@@ -139,7 +139,7 @@ def test_text_that_is_no_text_is_refused(host, place):
 
 
 @pytest.mark.parametrize("text", NO_TEXT.values(), ids=NO_TEXT)
-def test_ids_and_paths_that_are_no_text_are_refused(host, text):
+def test_invalid_text_in_ids_and_paths_is_refused(host, text):
     for rpc, number in ((host.controller.DeleteVolume, 1), (host.node.NodeStageVolume, 3),
                         (host.node.NodeUnpublishVolume, 2), (host.agent.GetDataset, 1)):
         with refused(CODE.INVALID_ARGUMENT):
@@ -162,7 +162,7 @@ def test_bytes_that_are_no_message_are_refused(host, message):
     assert host.controller.Probe().ready.value and host.node.Probe().ready.value
 
 
-def test_random_bytes_end_nothing(host):
+def test_random_bytes_stop_no_daemon(host):
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     choice = random.Random(seed)
@@ -179,7 +179,7 @@ def test_random_bytes_end_nothing(host):
 
 
 def mutated(choice):
-    """Half the time noise, half the time a good request with one byte changed."""
+    """Return random bytes, or, in half of all calls, a valid request with one byte changed."""
     if choice.random() < 0.5:
         return choice.randbytes(choice.randrange(64))
     at = choice.randrange(len(GOOD))
@@ -187,7 +187,7 @@ def mutated(choice):
 
 
 def resident(daemon):
-    """The most it ever was, in KiB."""
+    """Return the peak resident memory of the daemon in KiB."""
     with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 

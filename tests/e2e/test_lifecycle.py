@@ -39,8 +39,8 @@ sys.stdin.read()
 """
 
 
-def test_a_volume_goes_right_after_its_user_was_killed(host, volume):
-    """What it held open is still being closed then."""
+def test_a_volume_is_deleted_right_after_its_user_was_killed(host, volume):
+    """The kernel may still be closing the killed process's files when the volume is unmounted."""
     for _ in range(3):
         volume.up().unpublish()
         with subprocess.Popen([sys.executable, "-c", HOLDS, volume.staging],
@@ -87,7 +87,7 @@ def test_each_call_repeated_gives_the_same_answer(host, volume):
         assert step() == step()
 
 
-def test_the_dataset_says_whose_it_is(host, volume):
+def test_the_dataset_has_the_properties_of_its_volume(host, volume):
     volume.create()
     dataset = host.dataset("data")
     expected = {"refquota": str(SIZE), "canmount": "noauto", "mountpoint": "legacy",

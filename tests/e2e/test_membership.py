@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Which agents there are: the list changes, agents come, go, hang and lie."""
+"""The set of agents: the agents file changes; agents start, stop, hang and change their name."""
 import contextlib
 import os
 import signal
@@ -30,14 +30,14 @@ def listed(new_cluster):
 
 
 def on(cluster, host, name):
-    """A volume on that host."""
+    """Create a volume on that host."""
     volume = Volume(cluster.hosts[0], name)
     volume.create(accessibility_requirements=topology(host.node_id))
     return volume
 
 
 def said(cluster, message, since=0, **fields):
-    """The controller has logged it."""
+    """Wait until the controller has logged this message with these fields."""
     def seen():
         return any(line["msg"] == message and all(line.get(k) == v for k, v in fields.items())
                    for line in cluster.daemons[0].log()[since:])
@@ -54,7 +54,7 @@ def rewrite(path, text):
 
 
 def switch(path, text):
-    """As a kubelet does it: the path is a link through a link that is switched."""
+    """Replace the file as a kubelet does: the path is a link through a link that is replaced."""
     version = path.with_name(f"version-{len(os.listdir(path.parent))}")
     version.mkdir()
     (version / "agents").write_text(text)
@@ -80,7 +80,7 @@ def test_the_list_is_what_the_file_says(listed, change):
 
 
 @pytest.mark.parametrize("text", ["", "# nobody\n", "unix:///x\nhttp://what\n"])
-def test_a_list_that_is_none_changes_nothing(listed, text):
+def test_an_invalid_agents_file_changes_nothing(listed, text):
     a, b = listed.hosts
     on(listed, b, "data")
     rename(listed.list, text)
@@ -125,7 +125,7 @@ def test_two_agents_of_one_name_are_refused(new_host, new_cluster):
     twin.node_daemon.argv[twin.node_daemon.argv.index("--node-id") + 1] = "b"
     twin.node_daemon.stop()
     twin.node_daemon.start()
-    # who it was first it was never believed to be, but it is held to it
+    # The refused agent never counted as node 'a', but the controller remembers its name.
     daemon.close()
     daemon.stop()
     daemon.start()
@@ -155,7 +155,7 @@ def test_an_agent_that_becomes_another_is_refused(new_cluster):
     Volume(a, "data").delete()
 
 
-def test_what_stays_away_for_long_is_assumed_lost(new_cluster):
+def test_an_agent_that_is_down_for_long_is_assumed_lost(new_cluster):
     cluster = new_cluster(controller_args=(*QUICK, "--assume-lost", "2"))
     a, b = cluster.hosts
     on(cluster, b, "data")
@@ -168,7 +168,7 @@ def test_what_stays_away_for_long_is_assumed_lost(new_cluster):
     b.restart(b.node_daemon)
     b.controller = a.controller
     said(cluster, "agent is not lost", agent=f"unix://{b.agent_socket}")
-    # now there are two, and nobody but a person knows which is which
+    # Two volumes of one name exist, and only the operator can decide which one to keep.
     how = ("exists twice", a.agent_socket, b.agent_socket, "zfs rename")
     wait_for(lambda: Volume(a, "data").start_create().code() == CODE.FAILED_PRECONDITION,
              "the other is seen")
@@ -185,7 +185,7 @@ def test_what_stays_away_for_long_is_assumed_lost(new_cluster):
     assert (a.leaves(), b.leaves()) == ([], ["data-of-b"])
 
 
-def test_a_list_is_whole_unless_it_need_not_be(new_cluster):
+def test_a_list_is_partial_only_with_partial_lists(new_cluster):
     for args, code in ((), CODE.UNAVAILABLE), (("--partial-lists",), CODE.OK):
         cluster = new_cluster(controller_args=args)
         a, b = cluster.hosts
@@ -199,14 +199,14 @@ def test_a_list_is_whole_unless_it_need_not_be(new_cluster):
         else:
             with refused(code, naming=b.agent_socket):
                 a.ids()
-        # what is not a list is never partial
+            # Calls that do not list are never partial.
         with refused(CODE.UNAVAILABLE, naming=b.agent_socket):
             Volume(a, "on-b").delete()
         with refused(CODE.UNAVAILABLE, naming=b.agent_socket):
             a.controller.GetCapacity()
 
 
-def test_one_that_hangs_costs_the_others_a_moment_only(new_cluster):
+def test_a_hung_agent_delays_the_others_only_once(new_cluster):
     cluster = new_cluster(controller_args=QUICK)
     a, b = cluster.hosts
     volume = on(cluster, a, "data")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What the daemons tell Prometheus, against what was done: the log, zfs itself, and arithmetic.
-Prometheus' own parser for Python reads each page."""
+"""The daemons' metrics, compared with the log, with ZFS and with each other. Each page is read by
+Prometheus' own parser for Python."""
 import collections
 import math
 import os
@@ -23,7 +23,7 @@ CODE = grpc.StatusCode
 
 
 def check_heads(text):
-    """Each family in one piece, after its own HELP and TYPE."""
+    """Check that each family is contiguous and begins with its HELP and TYPE."""
     seen, current = set(), None
     for line in text.splitlines():
         if line.startswith("# HELP "):
@@ -51,7 +51,7 @@ def check_histogram(samples):
 
 
 class Scrape(dict):
-    """{(name, label values in order): value}"""
+    """A page of metrics: {(name, label values in order): value}."""
 
     def __init__(self, daemon):
         super().__init__()
@@ -70,13 +70,13 @@ class Scrape(dict):
                 self[key] = sample.value
 
     def of(self, name):
-        """{label values: value}"""
+        """Return {label values: value} of the family."""
         return {key[1:]: value for key, value in self.items() if key[0] == name}
 
 
 @pytest.fixture
 def monitored(new_host):
-    """A host whose daemons are monitored; not started yet."""
+    """A function that returns a host, not yet started, whose daemons serve metrics."""
     def make(**kwargs):
         made = new_host(**kwargs)
         for daemon in (made.node_daemon, made.controller_daemon):
@@ -87,7 +87,8 @@ def monitored(new_host):
 
 
 def rpcs(daemon):
-    """{(service, method, code): how often}, and {(code,): how often} of the refused, by the log."""
+    """Return two counters from the log: (service, method, code) of calls, (code,) of refused
+    ones."""
     calls, refusals = collections.Counter(), collections.Counter()
     for line in daemon.log():
         if line["msg"] == "rpc" and line["method"].startswith("/"):
@@ -98,12 +99,12 @@ def rpcs(daemon):
 
 
 def runs(daemon):
-    """{(command, verb): how often} by the log."""
+    """Return a counter of (command, verb) of the processes in the log."""
     return collections.Counter(tuple(argv.split()[:2]) for argv in daemon.runs())
 
 
 def without_last(counts):
-    """Summed up over the last label."""
+    """Return the counts, summed over the last label."""
     found = collections.Counter()
     for (*labels, _), value in counts.items():
         found[tuple(labels)] += value
@@ -148,7 +149,7 @@ def test_processes_are_those_of_the_log(monitored):
     assert 0 < spent < answered
 
 
-def test_volumes_are_as_zfs_has_them(monitored):
+def test_volume_metrics_are_those_of_zfs(monitored):
     host = monitored(node_args=("--rescan", "1")).start()
     volume = Volume(host, 'data "1"\\n').up()
     Volume(host, "other", size=2 * SIZE).create()
@@ -182,7 +183,7 @@ def test_volumes_are_as_zfs_has_them(monitored):
     assert ("zcsi_volume_size_bytes", volume.id) not in scrape
 
 
-def test_scraped_while_volumes_are_made(monitored):
+def test_counters_grow_while_volumes_are_created(monitored):
     host = monitored().start()
     before = Scrape(host.node_daemon)
     seen, stop = [before], threading.Event()
@@ -205,11 +206,11 @@ def test_scraped_while_volumes_are_made(monitored):
     assert seen[-1]["zcsi_volumes", host.parent] == 30
     assert seen[-1]["zcsi_rpc_calls_total", "zcsi.v1.Agent", "CreateDataset", "OK"] == 30
     assert seen[-1]["zcsi_rpc_in_flight",] == 0
-    # each of them found its name free
+    # Each call obtained its key without waiting.
     assert seen[-1]["zcsi_rpc_key_wait_seconds_count",] >= 60
 
 
-def test_a_scrape_waits_for_no_zfs_and_sees_who_does(monitored, gate):
+def test_a_scrape_does_not_wait_for_zfs_and_counts_waiting_calls(monitored, gate):
     host = monitored(env=gate.env).start()
     gate.hold("/data ")
     call = Volume(host, "data").start_create()
@@ -227,7 +228,7 @@ def test_a_scrape_waits_for_no_zfs_and_sees_who_does(monitored, gate):
         waits = [f"zcsi_rpc_{name}_wait_seconds_{what}" for what in ("count", "sum")]
         assert done[waits[0],] == blocked[waits[0],] + 1
         assert done[waits[1],] > blocked[waits[1],]
-    # what waited for the key is part of what waited for a worker
+    # The wait for a key is part of the wait for a worker.
     assert done["zcsi_rpc_queue_wait_seconds_sum",] >= done["zcsi_rpc_key_wait_seconds_sum",]
 
 
@@ -236,7 +237,7 @@ def test_connections_and_bytes(monitored):
     endpoint = f"unix://{host.agent_socket}"
 
     def connected():
-        """By the test and by the controller, and by nobody else."""
+        """Return the page when only the test and the controller are connected."""
         scrape = Scrape(host.node_daemon)
         return scrape["zcsi_connections_open", endpoint] == 2 and scrape
     before = wait_for(connected, "the controller calls the roll")
@@ -263,7 +264,7 @@ def test_connections_and_bytes(monitored):
         assert after[key] > before[key] + 18
 
 
-def test_a_pool_that_is_not_there(monitored, pools):
+def test_a_missing_pool_is_not_ready(monitored, pools):
     pool = f"e2escrape{os.getpid()}"
     host = monitored(node_args=("--rescan", "1"))
     daemon = host.node_daemon
@@ -302,7 +303,7 @@ def test_without_the_programs(monitored, tmp_path):
     assert Scrape(host.node_daemon)["zcsi_zfs_processes_total", "zpool", "get", "not_run"] > 0
 
 
-def test_agents_that_are_there_and_that_are_not(monitored):
+def test_reachable_and_unreachable_agents_are_counted(monitored):
     host = monitored(agents=["unix:///nobody/agent.sock"])
     here, gone = f"unix://{host.agent_socket}", "unix:///nobody/agent.sock"
     host.start()
