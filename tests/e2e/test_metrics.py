@@ -339,7 +339,7 @@ def test_a_daemon_that_was_told_to_stop_is_not_ready(monitored, gate):
         daemon.close()
 
 
-def test_the_man_pages_name_them_all(monitored):
+def test_the_man_pages_list_all_metrics(monitored):
     host = monitored().start()
     pages = "".join((ROOT / page).read_text()
                     for page in ("node/zcsi-node.8", "controller/zcsi-controller.8"))
@@ -347,12 +347,12 @@ def test_the_man_pages_name_them_all(monitored):
         Scrape(host.node_daemon).families | Scrape(host.controller_daemon).families
 
 
-def test_without_the_option_there_is_nothing(host):
+def test_without_metrics_no_socket_is_made(host):
     sockets = sorted(name for name in os.listdir(host.folder) if name.endswith((".sock", "ics")))
     assert sockets == ["agent.sock", "zcsi-controller.sock", "zcsi-node.sock"]
 
 
-def test_the_environment_may_give_it(tmp_path):
+def test_the_metrics_endpoint_can_come_from_the_environment(tmp_path):
     daemon = Daemon("zcsi-controller", tmp_path, env={"ZCSI_METRICS": f"unix://{tmp_path}/m.sock"})
     daemon.metrics = tmp_path / "m.sock"
     daemon.start()

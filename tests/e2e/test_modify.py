@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Parameters of a volume: what they set, what of them can be changed, what of them counts."""
+"""Parameters of a volume: the properties they set, and which of them can be changed later."""
 import contextlib
 import subprocess
 
@@ -31,14 +31,14 @@ def dataset(host):
     return host.dataset("data")
 
 
-# Of words that zfs-fuse knows too.
+# Parameters with values that zfs-fuse accepts too.
 PARAMETERS = {"zfs.atime": "off", "zfs.checksum": "sha256", "zfs.compression": "gzip-9",
               "zfs.copies": "2", "zfs.logbias": "throughput", "zfs.primarycache": "metadata",
               "zfs.secondarycache": "none", "zfs.snapdir": "visible"}
 
 
 @pytest.mark.parametrize("key", PARAMETERS)
-def test_a_parameter_is_a_property_now_or_later(host, volume, dataset, key):
+def test_a_parameter_sets_its_property_on_create_and_modify(host, volume, dataset, key):
     volume.create(parameters={key: PARAMETERS[key]})
     other = Volume(host, "other")
     other.create()
@@ -48,7 +48,7 @@ def test_a_parameter_is_a_property_now_or_later(host, volume, dataset, key):
         assert source_of(name, key[4:]) == "local"
 
 
-def test_a_recordsize_is_said_in_any_unit(made, dataset):
+def test_a_recordsize_may_have_any_unit(made, dataset):
     for value, size in (("16K", 16384), ("32768", 32768)):
         change(made, {"zfs.recordsize": value})
         assert get(dataset, "recordsize") == str(size)
@@ -77,7 +77,7 @@ def test_a_default_said_or_not_is_the_same(volume):
     assert volume.create(parameters=said).volume == first
 
 
-def test_what_is_not_named_stays(made, dataset):
+def test_a_modification_keeps_other_properties(made, dataset):
     change(made, {"zfs.atime": "off", "zfs.compression": "gzip"})
     change(made, {"zfs.compression": "off"})
     assert (get(dataset, "atime"), get(dataset, "compression")) == ("off", "off")
@@ -99,7 +99,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("key", REFUSED)
-def test_one_wrong_parameter_and_nothing_changes(made, dataset, key):
+def test_one_wrong_parameter_prevents_the_modification(made, dataset, key):
     before = run("zfs", "get", "-Hp", "all", dataset)
     with refused(CODE.INVALID_ARGUMENT, naming=key):
         change(made, {"zfs.atime": "off", key: REFUSED[key], "zfs.logbias": "throughput"})
@@ -107,7 +107,7 @@ def test_one_wrong_parameter_and_nothing_changes(made, dataset, key):
 
 
 @pytest.mark.parametrize("key", ["attach", "owner", "group", "mode", "provisioning"])
-def test_what_cannot_be_changed_is_no_mutable_parameter_of_a_new_volume(host, volume, key):
+def test_a_parameter_that_cannot_be_changed_is_not_mutable_on_create(host, volume, key):
     with refused(CODE.INVALID_ARGUMENT, naming=key):
         volume.create(mutable_parameters={key: REFUSED[key]})
     assert host.leaves() == []
@@ -120,8 +120,8 @@ def test_a_parameter_that_contradicts_another_is_refused(host, volume):
 
 
 @pytest.mark.parametrize("key,value", [("zfs.compression", "zstd-19"), ("zfs.sync", "always")])
-def test_what_only_this_zfs_refuses_changes_nothing(made, dataset, key, value):
-    """OpenZFS takes both; the words of zfs-fuse are fewer than those of the table."""
+def test_a_value_that_only_this_zfs_refuses_changes_nothing(made, dataset, key, value):
+    """OpenZFS takes both values; zfs-fuse takes fewer values than the table of parameters."""
     wanted = {"zfs.atime": "off", key: value, "zfs.user.org.example:z": "set"}
     if KERNEL_ZFS:
         change(made, wanted)
@@ -160,7 +160,7 @@ def test_a_thick_volume_is_reserved(volume, dataset):
     assert get(dataset, "refreservation") == get(dataset, "refquota") == str(SIZE)
 
 
-def test_a_thin_volume_is_not(made, dataset):
+def test_a_thin_volume_is_not_reserved(made, dataset):
     assert get(dataset, "refreservation") == "0"
 
 
@@ -178,7 +178,7 @@ def test_a_thick_volume_grows_with_its_reservation(volume, dataset):
 
 @pytest.fixture
 def small(host):
-    """A pool with room for less than three volumes."""
+    """A host whose parent has room for fewer than three volumes."""
     run("zfs", "set", f"quota={5 * SIZE // 2}", host.parent)
     return host
 
@@ -193,7 +193,7 @@ def test_a_thick_volume_that_has_no_room_is_not_made(small):
 
 @contextlib.contextmanager
 def reader(host):
-    """zcsi-node reads the pool on and on."""
+    """Within the block, zcsi-node scans the pool again and again."""
     loop = 'while kill -HUP "$0"; do zfs list "$1"; done'
     with subprocess.Popen(["sh", "-c", loop, str(host.node_daemon.process.pid), host.parent],
                           stdout=subprocess.DEVNULL) as process:
@@ -203,7 +203,7 @@ def reader(host):
             process.kill()
 
 
-def test_a_thick_volume_that_has_no_room_is_not_left_to_who_reads_it(small, volume):
+def test_a_thick_volume_without_room_is_not_listed_by_a_concurrent_scan(small, volume):
     volume.create(parameters=THICK)
     with reader(small):
         for number in range(10):
@@ -221,7 +221,7 @@ def test_a_thick_volume_that_has_no_room_does_not_grow(small, volume, dataset):
     assert volume.record().size == SIZE
 
 
-def test_thin_volumes_may_promise_more_than_there_is(small):
+def test_thin_volumes_may_exceed_the_pool(small):
     for name in "abcd":
         Volume(small, name).create()
     assert small.ids() == list("abcd")
@@ -272,7 +272,7 @@ def test_attached_read_only_or_not_is_compared(volume, readonly):
     volume.detach()
 
 
-def test_an_inherited_reservation_of_ours_does_not_exist(host, made, dataset):
+def test_inherited_parameters_are_ignored(host, made, dataset):
     run("zfs", "set", "zcsi:root=1000:1000:0700", host.parent)
     run("zfs", "set", "zcsi:parameters=provisioning=3Dthick", host.parent)
     host.rescan(lambda: host.ids() == ["data"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""How often a volume may be staged and published, and what is made of a host that was left in
-disorder."""
+"""How often a volume can be staged and published, and calls on a host with leftover directories and
+mounts."""
 import os
 from pathlib import Path
 
@@ -17,7 +17,7 @@ MANY_TARGETS = ("SINGLE_NODE_MULTI_WRITER", "MULTI_NODE_READER_ONLY", "MULTI_NOD
                 "MULTI_NODE_MULTI_WRITER")
 
 
-# How often: the rows are access modes, the columns what differs from the first publish.
+# How often: the rows are access modes, the columns differences from the first publish.
 
 @pytest.mark.parametrize("mode", ONE_TARGET + MANY_TARGETS)
 def test_same_target_same_arguments(host, volume, mode):
@@ -78,7 +78,7 @@ def test_same_target_from_another_staging_already_exists(volume):
         other.publish(target=volume.target)
 
 
-def test_a_target_of_its_own_does_not_count_for_another_volume(host, volume):
+def test_targets_of_another_volume_are_not_counted(host, volume):
     used(volume)
     used(Volume(host, "other"))
 
@@ -114,7 +114,7 @@ def test_staged_otherwise_and_in_use_already_exists(volume):
     assert volume.host.state() == before
 
 
-# Disorder.
+# Leftover directories and mounts.
 
 def test_a_leftover_directory_is_used(volume):
     volume.create()
@@ -127,7 +127,7 @@ def test_a_leftover_directory_is_used(volume):
 
 
 @pytest.mark.parametrize("which", ["staging", "target"])
-def test_a_directory_that_holds_anything_is_not_covered(volume, which):
+def test_a_directory_with_files_is_not_mounted_over(volume, which):
     volume.create()
     os.makedirs(volume.staging)
     path = Path(getattr(volume, which))
@@ -141,7 +141,7 @@ def test_a_directory_that_holds_anything_is_not_covered(volume, which):
     assert volume.host.state() == before and (path / "note").read_text() == "kept"
 
 
-def test_a_staging_that_lost_its_role_is_mended(volume):
+def test_a_private_staging_mount_is_replaced(volume):
     volume.create()
     volume.stage()
     bare(volume.staging)
@@ -154,7 +154,7 @@ def test_a_staging_that_lost_its_role_is_mended(volume):
 
 
 def orphan(volume):
-    """A target whose staging was taken away."""
+    """Publish a volume and unmount its staging path, so that only the target remains."""
     used(volume)
     run("umount", volume.staging)
     bare(volume.target)
@@ -177,7 +177,7 @@ def test_a_target_whose_staging_has_gone_still_counts(volume):
         volume.publish(target=volume.target + "-2")
 
 
-def test_a_target_whose_staging_has_gone_is_not_taken_from_who_uses_it(volume):
+def test_a_target_in_use_whose_staging_has_gone_is_kept(volume):
     orphan(volume)
     volume.stage()
     with open(f"{volume.target}/file", "w"):
@@ -193,7 +193,7 @@ def test_a_target_whose_staging_has_gone_is_unpublished(host, volume):
 
 
 def test_a_staging_path_is_not_unpublished(volume):
-    """The targets are unpublished first, so that nothing but the path tells it from a target."""
+    """A staging path is refused with targets, and without them, when only its path differs."""
     used(volume)
     for _ in range(2):
         with refused(CODE.FAILED_PRECONDITION, naming=volume.staging):
@@ -202,7 +202,7 @@ def test_a_staging_path_is_not_unpublished(volume):
     assert os.path.ismount(volume.staging)
 
 
-def test_stacked_mounts_come_off_together(host, volume):
+def test_stacked_mounts_are_unmounted_together(host, volume):
     used(volume)
     for _ in range(3):
         run("mount", "--bind", volume.staging, volume.target)
@@ -213,7 +213,7 @@ def test_stacked_mounts_come_off_together(host, volume):
     assert host.mounts() == []
 
 
-def test_what_is_not_ours_is_not_unmounted(host, volume):
+def test_a_foreign_mount_is_not_unmounted(host, volume):
     used(volume)
     run("mount", "-t", "tmpfs", "-o", "size=1m", "cover", volume.target)
     before = host.state()
@@ -226,8 +226,8 @@ def test_what_is_not_ours_is_not_unmounted(host, volume):
     volume.unpublish()
 
 
-def test_a_host_that_was_reset_needs_only_the_calls_again(host, volume):
-    """No mount is left, but all directories are, and the daemon that knew them is not."""
+def test_repeated_calls_restore_the_mounts_of_a_reset_host(host, volume):
+    """After a reset the host has no mounts and a new daemon, but all directories remain."""
     used(volume)
     host.node_daemon.kill()
     for point in reversed(points(host)):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A pool that zcsi-node reaches by ssh alone: the same zfs-fuse behind an sshd of ours. What is
-shared from there is in openzfs/test_over_ssh_nfs.py."""
+"""A pool that zcsi-node reaches only by ssh: the same ZFS behind an sshd of the test. NFS exports
+over ssh are tested in openzfs/test_over_ssh_nfs.py."""
 import contextlib
 import os
 import subprocess
@@ -23,7 +23,7 @@ HOSTILE = "it's \"$HOME\" $(touch /tmp/zcsi-hostile) `id`; \\ ! * ~ ü -rf"
 
 @pytest.fixture
 def sshd(tmp_path, gate):
-    """Its zfs goes through the gate."""
+    """An sshd whose sessions run zfs through the gate."""
     with contextlib.ExitStack() as stack:
         server = Sshd(tmp_path, path=gate.env["PATH"])
         stack.callback(server.kill)
@@ -86,7 +86,7 @@ def test_another_host_key_is_refused_and_named(host, sshd):
     volume.create(parameters=NFS)
 
 
-def test_a_key_that_is_not_let_in_is_named(sshd, new_host):
+def test_a_refused_client_key_is_reported(sshd, new_host):
     sshd.make_key("client_key")
     (sshd.folder / "client_key.pub").write_text("")
     host = new_host(node_args=OVER_SSH, env=sshd.env)
@@ -95,8 +95,9 @@ def test_a_key_that_is_not_let_in_is_named(sshd, new_host):
     wait_for(lambda: "authorized_keys" in agent.GetHost().problem, "it is said")
 
 
-def test_a_connection_that_is_lost_is_no_answer(host, sshd, gate):
-    """What was begun goes on without us, and nothing is said of the pool before it has ended."""
+def test_after_a_lost_connection_the_state_is_unknown(host, sshd, gate):
+    """A zfs that was started over ssh keeps running after the connection is lost. Until it has
+    ended, the pool's state is unknown and calls are refused."""
     volume = Volume(host, "data")
     gate.hold(" create ")
     call = volume.start_create(parameters=NFS)
@@ -116,7 +117,7 @@ def test_a_connection_that_is_lost_is_no_answer(host, sshd, gate):
     volume.create(parameters=NFS)
 
 
-def test_what_a_killed_daemon_began_is_waited_for(host, gate):
+def test_a_zfs_left_by_a_killed_daemon_is_waited_for(host, gate):
     gate.hold(" create ")
     call = Volume(host, "data").start_create(parameters=NFS)
     gate.arrived()
@@ -131,7 +132,7 @@ def test_what_a_killed_daemon_began_is_waited_for(host, gate):
     assert [row.id for row in agent.ListDatasets().datasets] == ["data"]
 
 
-def test_it_is_not_used_on_this_host(host):
+def test_a_volume_over_ssh_is_not_mounted_locally(host):
     volume = Volume(host, "data")
     volume.create(parameters=NFS)
     with refused(CODE.FAILED_PRECONDITION, naming=SERVER):
@@ -172,7 +173,7 @@ def test_check_says_why_a_server_is_not_reached(sshd, host):
     (("--zfs-over-ssh", "zcsi@a b"), "is not USER@HOST"),
     (("--zfs-over-ssh", "zcsi@nas", "--zfs-user", "nobody"), "exclude each other"),
 ])
-def test_what_makes_no_sense_is_refused(tmp_path, args, words):
+def test_invalid_ssh_options_are_refused(tmp_path, args, words):
     daemon = Daemon("zcsi-node", tmp_path, "--dataset", "tank/zcsi", *args).spawn()
     assert daemon.wait() == 1
     assert words in daemon.text()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What becomes of calls when the network between controller and agents is bad, an agent dies under
-them, or a pool is full: the right codes, in time, and everything as it should be afterwards."""
+"""Calls while the network between controller and agents is bad, while an agent is killed, or when
+a pool is full: they return the right codes in time, and a repeat leads to the right state."""
 import contextlib
 import os
 
@@ -29,7 +29,7 @@ def wired(new_cluster):
 
 
 def calls_of(host, name):
-    """Every kind of call about a volume, in the order of a volume's life: method and fields."""
+    """Return method and fields of every kind of call about a volume, in the order of its life."""
     volume = Volume(host, name)
     of_it = {"volume_id": name}
     here = {**of_it, "node_id": host.node_id}
@@ -57,7 +57,7 @@ def perform(host, call):
     return begin(host, call).result()
 
 
-def test_a_slow_network_is_slow_and_nothing_else(wired):
+def test_all_calls_succeed_over_a_slow_network(wired):
     for wire in wired.wires:
         wire.delay = 0.1
     for host in wired.hosts:
@@ -78,20 +78,20 @@ def test_one_way_loss(wired, way):
     Volume(a, "near").attach(timeout=5)
     wired.wires[1].mend()
     wired.settled()
-    # what was sent before arrives late, and is not done: nobody waits for it any more
+    # Requests sent before arrive late; they are dropped, because their calls were abandoned.
     assert wired.where() in ({"near": ["a"]}, {"near": ["a"], "far": ["b"]})
     for call in calls_of(b, "far").values():
         perform(b, call)
     assert wired.where() == {"near": ["a"]}
 
 
-STEPS = {  # what zfs is asked for by each call
+STEPS = {  # a word in the arguments of the zfs command that each call runs
     "create": "create", "publish": "zcsi:published", "unpublish": "zcsi:published",
     "expand": "refquota", "modify": "compression", "snapshot": "snapshot",
     "unsnapshot": "destroy", "delete": "destroy"}
 
 
-def test_an_agent_that_dies_in_the_middle_of_each_call(new_cluster, gate):
+def test_an_agent_is_killed_in_the_middle_of_each_call(new_cluster, gate):
     cluster = new_cluster(env=gate.env, controller_args=("--roll-call", "1"))
     b = cluster.hosts[1]
     for name, call in calls_of(b, "data").items():
@@ -131,7 +131,7 @@ def test_a_full_pool(pool, small, new_cluster):
     wait_for(lambda: b.agent.GetHost().available < SIZE, "the pool is read")
     with refused(CODE.RESOURCE_EXHAUSTED, naming=("data", "space")):
         Volume(b, "data").create(accessibility_requirements=topology("b"), parameters=thick)
-    # where there is room it is made, whatever the order of the topologies that are allowed
+    # The volume is created on the host with room, whatever the order of the topologies.
     made = Volume(a, "data").create(parameters=thick).volume
     assert made.accessible_topology[0].segments["zcsi.zfs/node"] == "a"
     run("zfs", "destroy", f"{small}/hog")

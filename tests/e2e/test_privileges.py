@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What each daemon may do, whoever starts it, and what the programs that it runs may."""
+"""Capabilities of each daemon, whoever starts it, and of the programs that it runs."""
 import os
 import shutil
 import subprocess
@@ -21,13 +21,13 @@ KEPT = sum(1 << NUMBERS[name] for name in NAMES) & capabilities("self")["CapPrm"
 NODE = {"CapInh": 0, "CapPrm": KEPT, "CapEff": KEPT, "CapBnd": KEPT, "CapAmb": 0}
 
 
-def test_the_node_keeps_what_it_has_use_for(host):
+def test_the_node_keeps_only_the_capabilities_it_needs(host):
     pid = host.node_daemon.process.pid
     assert capabilities(pid) == NODE
     assert status(pid)["NoNewPrivs"] == "1"
 
 
-def test_what_the_node_runs_may_no_more(gated, gate):
+def test_programs_of_the_node_have_no_other_capabilities(gated, gate):
     gate.hold("create")
     call = Volume(gated, "data").start_create()
     gate.arrived()
@@ -40,15 +40,15 @@ def test_what_the_node_runs_may_no_more(gated, gate):
     call.result()
 
 
-def test_the_controller_may_nothing(host):
+def test_the_controller_has_no_capabilities(host):
     pid = host.controller_daemon.process.pid
     assert set(capabilities(pid).values()) == {0}
     assert status(pid)["NoNewPrivs"] == "1"
 
 
 @pytest.mark.parametrize("program", ["zcsi-node", "zcsi-controller"])
-def test_who_is_not_root_has_nothing_to_give_up(tmp_path, program):
-    """It cannot change what bounds it, and goes on."""
+def test_a_daemon_starts_without_root(tmp_path, program):
+    """A user other than root cannot change the bounding set; the daemon starts without doing so."""
     os.chmod(tmp_path, 0o755)
     path = shutil.copy(BUILD / program, tmp_path)
     done = subprocess.run(

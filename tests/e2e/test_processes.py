@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""One zfs process a change, none a read: counted in the agent's own log."""
+"""A change runs one zfs process and a read runs none, according to the agent's own log."""
 import pytest
 
 from host import KERNEL_ZFS, SIZE
@@ -8,7 +8,7 @@ from processes import during, verbs
 
 @pytest.fixture
 def runs(host):
-    """runs(step): the processes that the agent ran for one step."""
+    """A function that runs step() and returns the argv texts of the agent's processes."""
     return lambda step: during(host.node_daemon, step)
 
 
@@ -33,7 +33,7 @@ def test_attach_and_detach_run_one_process_each_and_their_repeats_none(volume, r
 
 
 def test_delete_asks_and_destroys_and_its_repeat_runs_none(volume, runs):
-    """The kernel's ZFS does both at once."""
+    """The kernel's ZFS checks and destroys in one process."""
     volume.create()
     expected = ["zfs program"] if KERNEL_ZFS else ["zfs get", "zfs destroy"]
     assert verbs(runs(volume.delete)) == expected

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""200 calls at once on 20 volumes: they queue, none is sent away; and what the pool holds then is
-what the answers said."""
+"""200 concurrent calls on 20 volumes: all are queued, none is rejected, and the contents of the
+pool agree with the responses afterwards."""
 import os
 import random
 
@@ -12,7 +12,7 @@ from crash.state import names
 from host import get, SIZE, Volume
 
 CODE = grpc.StatusCode
-LARGEST = 8  # times SIZE
+LARGEST = 8  # the largest size to expand to, in units of SIZE
 OK = {"OK"}
 OR_GONE = {"OK", "NOT_FOUND"}
 OR_TOO_EARLY = {"OK", "FAILED_PRECONDITION"}
@@ -34,7 +34,7 @@ def snapshot(volume, _):
 
 
 def clone(volume, _):
-    """As large as the source may become."""
+    """Clone the volume with the largest size that the source may have by then."""
     return Volume(volume.host, f"clone-{volume.id}", size=LARGEST * SIZE).start_create(
         volume_content_source={"volume": {"volume_id": volume.id}})
 
@@ -72,8 +72,8 @@ def list_snapshots(volume, _):
     return volume.host.controller.ListSnapshots.future()
 
 
-# Five volumes of each kind: the calls on it and how they may end, whichever comes first. Together
-# they leave one possible state.
+# Kinds of volumes, five of each: the calls on a volume and the codes they may return in any order.
+# Together the calls leave one possible state.
 KINDS = {
     "grown": {create: OK, expand: OK, attach: OK, list_volumes: OK},
     "copied": {snapshot: OK, clone: OK, restore: OR_GONE, list_snapshots: OK},
@@ -83,7 +83,7 @@ KINDS = {
 
 
 class Sent:
-    """One call and what it came to."""
+    """A call in flight, with the codes it may return."""
 
     def __init__(self, volume, make, allowed, choice):
         self.volume, self.make, self.allowed = volume, make, allowed
@@ -99,7 +99,7 @@ class Sent:
 
 @pytest.fixture
 def choice():
-    """From a seed that a failure shows."""
+    """A random generator; its seed is printed."""
     seed = int(os.environ.get("SEED", random.randrange(1 << 32)))
     print(f"SEED={seed}")
     return random.Random(seed)
@@ -117,7 +117,7 @@ def calls_of(volume):
 
 
 def send(volumes, choice):
-    """Ten calls a volume, all volumes' mixed, and none of them waited for."""
+    """Start ten calls for each volume, in a random order, without waiting for any."""
     turns = choice.sample(volumes * 10, len(volumes) * 10)
     return [Sent(volume, make, calls_of(volume)[make], choice)
             for volume in turns for make in [choice.choice(list(calls_of(volume)))]]
@@ -130,7 +130,7 @@ def check_codes(sent):
 
 
 def answered_volumes(volumes, sent):
-    """id -> size, as the answers have it."""
+    """Return the volumes that exist according to the responses: id -> size."""
     sizes = {volume.id: SIZE for volume in volumes}
     for call in sent:
         if call.is_ok(expand):
@@ -177,12 +177,12 @@ def check_end(host, volumes, sent):
     check_mounts(host, sent)
 
 
-def test_mixed_calls_all_end_as_the_spec_asks(host, choice):
+def test_mixed_calls_all_end_with_an_allowed_code(host, choice):
     volumes = made_volumes(host)
     check_end(host, volumes, send(volumes, choice))
 
 
-def test_only_what_waits_past_its_deadline_is_aborted(gated, gate, choice):
+def test_only_a_call_past_its_deadline_is_aborted(gated, gate, choice):
     volumes, slow = made_volumes(gated), Volume(gated, "slow")
     slow.create()
     gate.hold("/slow ")

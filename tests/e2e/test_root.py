@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Who may use a volume's root directory: what its creator and its user asked for."""
+"""Owner, group and mode of a volume's root directory, from CreateVolume and from staging."""
 import grp
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ def root_of(volume):
 
 @pytest.fixture
 def volume_with_root(new_host):
-    """volume_with_root("1000:1000:0750"): made before its node has read the pool."""
+    """A function that creates a volume with this zcsi:root property and then starts its node."""
     def make(root):
         made = new_host()
         run("zfs", "create", "-o", "canmount=noauto", "-o", f"refquota={SIZE}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What is not ours, in use or depended on is left alone; nothing ever shrinks."""
+"""Datasets of others, in use or depended on are not touched; no volume ever shrinks."""
 import grpc
 import pytest
 
@@ -51,7 +51,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("properties", FOREIGN.values(), ids=FOREIGN)
 @pytest.mark.parametrize("seen", [False, True], ids=["unseen", "seen"])
-def test_a_foreign_dataset_is_left_alone(host, volume, by_hand, properties, seen):
+def test_a_foreign_dataset_is_not_touched(host, volume, by_hand, properties, seen):
     by_hand("data", properties)
     if seen:
         host.read_again()
@@ -62,7 +62,7 @@ def test_a_foreign_dataset_is_left_alone(host, volume, by_hand, properties, seen
     assert host.leaves() == ["data"] and get(host.dataset("data"), "refquota") == "0"
 
 
-def test_an_inherited_property_makes_nothing_ours(host, volume, by_hand):
+def test_an_inherited_property_makes_no_volume(host, volume, by_hand):
     run("zfs", "set", "zcsi:volume=data", host.parent)
     run("zfs", "set", "zcsi:version=1", host.parent)
     by_hand("data", {})
@@ -122,7 +122,7 @@ def test_a_volume_made_again_by_hand_is_not_the_one_that_was_deleted(host, volum
     volume.create()
     run("zfs", "destroy", host.dataset("data"))
     by_hand("data", {})
-    if KERNEL_ZFS:  # which tells of the end of the volume, and deleting it again is no error
+    if KERNEL_ZFS:  # an event reports the end of the volume; deleting it again succeeds
         wait_for(lambda: host.ids() == [], "the volume is seen to be gone")
         volume.delete()
     else:

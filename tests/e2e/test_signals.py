@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""SIGTERM finishes what runs, a second one does not wait, SIGHUP rescans."""
+"""SIGTERM finishes the calls in flight, a second SIGTERM does not wait, SIGHUP scans the pool."""
 import os
 import signal
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Snapshots: a name is one snapshot's, an id leads to one, and what is listed is what there is."""
+"""Snapshots: a name belongs to one snapshot, so does an id, and lists agree with ZFS."""
 import os
 import time
 
@@ -27,7 +27,7 @@ def made(volume):
 
 
 def by_hand(volume, name="hand"):
-    """A snapshot of another tool, which the daemon has noticed."""
+    """Take a snapshot as another tool would, and wait until the daemon lists it."""
     host = volume.host
     run("zfs", "snapshot", f"{host.dataset(volume.id)}@{name}")
     host.rescan(lambda: f"{volume.id}@{name}" in listed(host))
@@ -44,7 +44,7 @@ def test_a_snapshot_says_all_that_csi_requires(host, made):
     assert host.controller.GetSnapshot(snapshot_id="data@s").snapshot.snapshot_id == "data@s"
 
 
-def test_a_snapshot_is_one_of_zfs(host, made):
+def test_a_snapshot_is_a_zfs_snapshot_with_properties(host, made):
     take(made, "a b")
     name = host.dataset("data@a_20b")
     assert get(name, "zcsi:snapshot") == "a_20b" and get(name, "zcsi:version") == "1"
@@ -79,7 +79,7 @@ def test_a_repeat_answers_the_same_after_the_volume_is_deleted(host, made):
     assert take(made).snapshot_id == "data@s"
 
 
-def test_a_name_is_one_volumes(host, made, other):
+def test_a_snapshot_name_belongs_to_one_volume(host, made, other):
     take(made)
     with refused(CODE.ALREADY_EXISTS, naming=("data", "other", "source_volume_id")):
         take(other)
@@ -88,7 +88,7 @@ def test_a_name_is_one_volumes(host, made, other):
     assert in_zfs(host) == ["data@s"]
 
 
-def test_a_name_asked_for_twice_at_once_is_one_volumes(host, made, other):
+def test_a_snapshot_name_requested_concurrently_belongs_to_one_volume(host, made, other):
     create = host.controller.CreateSnapshot.future
     calls = [create(source_volume_id=source, name="s") for source in ("data", "other") * 4]
     codes = [call.code() for call in calls]
@@ -104,7 +104,7 @@ def test_a_name_can_be_used_again_after_its_snapshot(host, made, other):
     assert take(other).snapshot_id == "other@s"
 
 
-def test_an_old_volumes_name_is_not_the_new_volumes(host, made):
+def test_a_snapshot_of_an_earlier_volume_keeps_its_name(host, made):
     take(made)
     made.delete()
     made.create()
@@ -116,12 +116,12 @@ def test_an_old_volumes_name_is_not_the_new_volumes(host, made):
     assert take(made).snapshot_id == "data@s"
 
 
-def test_no_volume_no_snapshot(host):
+def test_a_missing_volume_has_no_snapshot(host):
     with refused(CODE.NOT_FOUND, naming="made-up"):
         take(Volume(host, "made-up"))
 
 
-def test_what_is_no_snapshot_is_not_found(host, made):
+def test_an_unknown_snapshot_is_not_found(host, made):
     with refused(CODE.NOT_FOUND, naming="data@made-up"):
         host.controller.GetSnapshot(snapshot_id="data@made-up")
     with refused(CODE.NOT_FOUND, naming="data@made-up"):
@@ -131,7 +131,7 @@ def test_what_is_no_snapshot_is_not_found(host, made):
 
 @pytest.mark.parametrize("name", ["data@made-up", "data", "@", "data@", "@s", "no/such@s", "-r",
                                   "data@a,b", "data@a%b", "x" * 200])
-def test_deleting_what_never_was_is_done(host, made, name):
+def test_deleting_a_snapshot_that_never_was_succeeds(host, made, name):
     take(made)
     drop(host, name)
     host.agent.DestroyDatasetSnapshot(id=name)
@@ -213,7 +213,7 @@ def test_a_filtered_list_in_pages_stays_filtered(host, made, other):
     assert rest.next_token == ""
 
 
-def test_what_is_deleted_between_pages_disturbs_nothing_else(host, made):
+def test_deletions_between_pages_skip_nothing_else(host, made):
     for n in range(6):
         take(made, f"s{n}")
     found = list(pages(host, 2, lambda page: drop(host, page[-1])))
@@ -247,7 +247,7 @@ def test_another_tools_snapshot_has_the_size_its_volume_has_now(host, made):
 
 
 @pytest.mark.parametrize("seen", [False, True], ids=["unseen", "seen"])
-def test_another_tools_snapshot_is_in_the_way_and_stays(host, made, seen):
+def test_another_tools_snapshot_blocks_its_name_and_is_kept(host, made, seen):
     run("zfs", "snapshot", host.dataset("data@s"))
     if seen:
         host.rescan(lambda: listed(host) == ["data@s"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A node answers before and without ZFS, says what is missing, and recovers when it is there."""
+"""A node answers before and without ZFS, reports what is missing, and recovers once it exists."""
 import os
 import signal
 import socket
@@ -17,7 +17,7 @@ CODE = grpc.StatusCode
 
 @pytest.fixture
 def start(new_host):
-    """start(dataset, env): a host whose node is given that dataset, right or wrong."""
+    """A function that starts a host whose node has this --dataset, which may not exist."""
     def make(dataset, env=None):
         made = new_host(node_args=("--rescan", "1"), env=env)
         made.node_daemon.argv[made.node_daemon.argv.index("--dataset") + 1] = dataset
@@ -81,7 +81,7 @@ def test_without_zfs_in_the_path(start, pool):
     says_what_is_missing(host, "zfs")
 
 
-def test_a_parent_that_goes_away_is_not_an_empty_one(start, pool):
+def test_a_destroyed_parent_is_not_an_empty_parent(start, pool):
     host = start(f"{pool}/passing")
     run("zfs", "create", f"{pool}/passing")
     comes_to_life(host)
@@ -95,7 +95,7 @@ def test_a_parent_that_goes_away_is_not_an_empty_one(start, pool):
     run("zfs", "destroy", f"{pool}/passing")
 
 
-def test_a_node_without_a_dataset_is_a_place_to_publish_to(new_host):
+def test_a_node_without_a_dataset_has_no_volumes(new_host):
     plain = new_host()
     at = plain.node_daemon.argv.index("--dataset")
     del plain.node_daemon.argv[at:at + 2]
@@ -196,14 +196,14 @@ def test_a_node_refuses_a_wrong_topology(tmp_path):
         assert status not in (0, None) and "topology" in text
 
 
-def test_help_is_no_longer_than_a_page_of_width():
+def test_help_has_at_most_100_columns():
     for program in PRIVATE:
         done = subprocess.run([BUILD / program, "--help"], capture_output=True, text=True)
         assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= 100
 
 
 @pytest.mark.parametrize("program", PRIVATE)
-def test_systemd_is_told_when_it_listens(program, tmp_path):
+def test_systemd_is_notified_once_the_daemon_listens(program, tmp_path):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(f"{tmp_path}/notify")
         systemd.settimeout(20 * PATIENCE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What the node says of a volume: its usage, its condition, its size."""
+"""Usage, condition and size of a volume as the node reports them."""
 import contextlib
 import os
 import signal
@@ -14,7 +14,8 @@ from host import fill, run, SIZE, Volume
 from staged import bare, used
 
 CODE = grpc.StatusCode
-# What a call leaves of its deadline for its answer is the same on a slow host.
+# Number of concurrent calls. They are fewer on a slow host, because the margin that a call leaves
+# of its deadline for its response does not grow there.
 AT_ONCE = 20 // PATIENCE
 
 
@@ -32,7 +33,7 @@ def abnormal(volume, *words, **fields):
 
 
 def usage(volume, path=None):
-    """BYTES and INODES, which is all there is."""
+    """Return the rows BYTES and INODES, and check that no other row exists."""
     rows = {row.unit: row for row in stats(volume, path).usage}
     assert set(rows) == {csi.VolumeUsage.BYTES, csi.VolumeUsage.INODES}
     for row in rows.values():
@@ -46,22 +47,22 @@ def test_usage_is_that_of_the_volume(host, volume):
     assert 0.9 * SIZE < size.total <= SIZE and size.available > 0.9 * size.total
     for number in range(50):
         Path(volume.target, str(number)).touch()
-    # ZFS stops a writer only when it has passed the quota, if by little.
+    # ZFS stops a writer only after the quota is slightly exceeded.
     written = fill(f"{volume.target}/file")
-    # ZFS counts when it writes its transactions out, which a snapshot makes it do.
+    # ZFS updates its counters when it writes a transaction group, which a snapshot forces.
     run("zfs", "snapshot", host.dataset("data@now"))
     assert usage(volume)[0].used >= written and usage(volume)[1].used == files.used + 51
     for path in (volume.target, volume.staging):
         assert usage(volume, path)[0].available < MIB
 
 
-def test_a_volume_in_order_is_normal(volume):
+def test_a_healthy_volume_is_normal(volume):
     condition = stats(used(volume)).volume_condition
     assert not condition.abnormal and condition.message
 
 
 def absent_at(host, volume):
-    """Paths where the volume is not mounted, whatever else is there."""
+    """Return paths where the volume is not mounted, whether or not they exist."""
     other = used(Volume(host, "other"))
     return "some/path", "./here", "/", "/nowhere/at/all", host.folder, volume.target, other.target
 
@@ -79,7 +80,7 @@ def test_a_path_where_the_volume_is_not_mounted(host, volume, rpc):
 
 @pytest.mark.parametrize("rpc", ["NodeGetVolumeStats", "NodeExpandVolume"])
 @pytest.mark.parametrize("field", ["volume_id", "volume_path"])
-def test_what_is_missing_is_named(host, rpc, field):
+def test_a_field_that_is_missing_is_named(host, rpc, field):
     fields = {"volume_id": "data", "volume_path": "/path", field: ""}
     with refused(CODE.INVALID_ARGUMENT, naming=field):
         getattr(host.node, rpc)(**fields)
@@ -89,7 +90,7 @@ def test_what_is_missing_is_named(host, rpc, field):
 
 @contextlib.contextmanager
 def dead_filesystem(dataset, path):
-    """A mount of the dataset whose filesystem never answers, until the block ends."""
+    """Within the block, a mount of the dataset whose file system never answers."""
     fuse = os.open("/dev/fuse", os.O_RDWR)
     try:
         run("mount", "-i", "-n", "-t", "fuse.zfs", "-o",
@@ -100,7 +101,7 @@ def dead_filesystem(dataset, path):
 
 
 def asking(daemon):
-    """The daemon's threads that wait for a filesystem."""
+    """Return the number of the daemon's threads that wait for a file system."""
     names = [path.read_text() for path in Path(f"/proc/{daemon.process.pid}/task").glob("*/comm")]
     return names.count("statvfs\n")
 
@@ -152,7 +153,7 @@ def test_a_target_whose_staging_has_gone_is_abnormal(volume):
     abnormal(volume, "not staged", volume.target)
 
 
-def test_a_dataset_that_is_no_volume_any_more_is_abnormal(host, volume):
+def test_a_volume_whose_dataset_lost_its_properties_is_abnormal(host, volume):
     used(volume)
     run("zfs", "set", "zcsi:version=0", host.dataset("data"))
     host.node_daemon.signal(signal.SIGHUP)
@@ -173,7 +174,7 @@ def test_a_pool_that_cannot_be_read_is_abnormal(new_host):
     Path(broken, "zfs").unlink()
 
 
-def test_a_volume_is_judged_by_its_mount_while_the_pool_is_being_read(gated, gate):
+def test_condition_depends_on_the_mount_while_the_pool_is_being_read(gated, gate):
     volume = used(Volume(gated, "data"))
     gated.node_daemon.close()
     gated.node_daemon.kill()
@@ -188,7 +189,7 @@ def test_a_volume_is_judged_by_its_mount_while_the_pool_is_being_read(gated, gat
 
 # Expansion.
 
-def test_node_expand_says_the_size_that_the_controller_gave(host, volume):
+def test_node_expand_returns_the_size_that_the_controller_set(host, volume):
     used(volume)
     def expand(path=volume.target, **fields):
         return host.node.NodeExpandVolume(volume_id="data", volume_path=path, **fields)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A pool whose devices fail: ZFS waits for them, for ever if need be. Its disk is a file on a tmpfs
-that has no room for more, until it is made larger."""
+"""A pool whose device fails: ZFS waits for it without a timeout. The device is a file on a tmpfs
+that has no room for more data until it is enlarged."""
 import contextlib
 import itertools
 import os
@@ -19,13 +19,13 @@ from pages import page
 from pool import Pools
 
 CODE = grpc.StatusCode
-TIMEOUT = 3 * PATIENCE  # of a zfs, in seconds
+TIMEOUT = 3 * PATIENCE  # of a zfs process, in seconds
 ROOM = "1g"
-WORKERS = 8  # that zcsi-node has
+WORKERS = 8  # worker threads of zcsi-node
 
 
 class Scarce:
-    """A pool on a tmpfs."""
+    """A pool on a tmpfs of limited size."""
 
     def __init__(self, name):
         self.name = name
@@ -38,12 +38,13 @@ class Scarce:
         run("mount", "-o", f"remount,size={size}", self.folder)
 
     def fail(self):
-        """What ZFS writes from now on finds no room."""
+        """Shrink the tmpfs, so that every further write of ZFS fails."""
         run("sync", "-f", self.folder)
         self.room(Path(self.folder, f"{self.name}.img").stat().st_blocks * 512)
 
     def heal(self):
-        """zfs-fuse hangs up on some who come while all its threads wait for the disk."""
+        """Enlarge the tmpfs and resume the pool. `zpool clear` is repeated, because zfs-fuse drops
+        some connections while all its threads wait for the disk."""
         self.room(ROOM)
         clear = ["zpool", "clear", self.name]
         wait_for(lambda: not subprocess.run(clear, check=False).returncode, "the pool is cleared")
@@ -63,7 +64,7 @@ def scarce():
 
 @pytest.fixture
 def cluster(scarce, pool):
-    """Host a is on the pool that fails, b is not."""
+    """Host a is on the pool that can fail, host b on another one."""
     words = ["--zfs-timeout", str(TIMEOUT)]
     with contextlib.closing(Cluster([scarce.name, pool], controllers=2, node_args=words)) as made:
         yield made
@@ -76,14 +77,15 @@ def create(controller, name, *nodes):
 
 
 def first_that_hangs(controller, *nodes):
-    """Volumes there, until ZFS does not answer; the last one's name and call."""
+    """Create volumes on these nodes until a call fails, and return its volume's name and the
+    call."""
     for name in (f"v{n}" for n in itertools.count()):
         call = create(controller, name, *nodes)
         if call.code() is not CODE.OK:
             return name, call
 
 
-def test_what_hangs_is_unknown_until_it_has_ended(cluster, scarce):
+def test_a_hung_create_is_unknown_until_it_has_ended(cluster, scarce):
     a, b = cluster.hosts
     scarce.fail()
     name, call = first_that_hangs(cluster.controllers[0], "a")
@@ -116,7 +118,7 @@ def usable(host):
     return f'zcsi_pool_usable{{dataset="{host.parent}"}} 1' in text.splitlines()
 
 
-def test_who_needs_no_zfs_is_served_while_it_hangs(alone, scarce):
+def test_a_call_without_zfs_is_served_while_it_hangs(alone, scarce):
     volume = Volume(alone, "data").up()
     assert usable(alone)
     scarce.fail()
@@ -137,7 +139,7 @@ def test_who_needs_no_zfs_is_served_while_it_hangs(alone, scarce):
     assert "data" not in alone.leaves()
 
 
-def test_a_node_that_is_killed_leaves_it_to_the_next(alone, scarce):
+def test_the_next_node_waits_for_a_zfs_of_the_killed_one(alone, scarce):
     scarce.fail()
     name, _ = first_that_hangs(alone.controller)
     alone.node_daemon.kill()

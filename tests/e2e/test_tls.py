@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Mutual TLS between a controller and an agent on loopback, by certificates of jobs/local/certs."""
+"""Mutual TLS between a controller and an agent on loopback, with certificates of
+jobs/local/certs."""
 import socket
 import subprocess
 
@@ -23,7 +24,7 @@ def free_port():
 
 @pytest.fixture
 def start(new_host, certificates):
-    """start(controller=..., node=...): a host whose controller reaches its agent over TLS only."""
+    """A function that starts a host whose controller reaches its agent over TLS only."""
     def make(controller="controller.example", node="node.example", allow=(ALLOWED,)):
         endpoint = f"tcp://127.0.0.1:{free_port()}"
         allowed = [word for name in allow for word in ("--allow", name)]
@@ -43,7 +44,7 @@ def test_a_volume_lives_over_tls(start):
     volume.down().delete()
 
 
-def test_whoever_the_ca_vouches_for_may_call_where_nobody_is_named(start):
+def test_without_allow_any_certificate_of_the_ca_is_accepted(start):
     Volume(start(controller="stranger.example", allow=()), "data").create()
 
 
@@ -68,7 +69,7 @@ def test_an_agent_at_another_name_is_refused(start):
         Volume(host, "data").create()
 
 
-def test_a_controller_without_certificates_learns_what_it_lacks(start):
+def test_a_controller_without_certificates_gets_a_helpful_error(start):
     host = start(controller=None)
     with refused(CODE.UNAVAILABLE, naming=(host.endpoint, "it speaks TLS: give --tls-ca")):
         Volume(host, "data").create()
@@ -101,7 +102,7 @@ def ends(program, folder, *args):
 
 
 @pytest.mark.parametrize("program", PRIVATE)
-def test_a_daemon_that_cannot_protect_itself_does_not_start(program, tmp_path, certificates):
+def test_a_daemon_with_incomplete_tls_options_does_not_start(program, tmp_path, certificates):
     good = files(certificates, "node.example")
     for at in range(0, 6, 2):
         assert f"{good[at]} is missing" in ends(program, tmp_path, *good[:at], *good[at + 2:])
@@ -111,7 +112,7 @@ def test_a_daemon_that_cannot_protect_itself_does_not_start(program, tmp_path, c
         assert f"'{tmp_path}/none': No such file" in ends(program, tmp_path, *wrong)
 
 
-def test_the_recipe_keeps_keys_to_itself(certificates):
+def test_certs_makes_keys_readable_by_root_only(certificates):
     for path in certificates.iterdir():
         assert path.stat().st_mode & 0o777 == (0o600 if path.suffix == ".key" else 0o644)
     done = subprocess.run([ROOT / "jobs/local/certs", certificates], capture_output=True, text=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Deleted volumes that something depends on, or that are kept for a while: in the trash, usable by
-their snapshots, back by one rename, gone when nobody needs them."""
+"""Deleted volumes that have dependents or are kept for a while: they are in the trash, usable by
+their snapshots, restored by one rename, and destroyed when nothing depends on them."""
 import signal
 import time
 
@@ -24,7 +24,7 @@ def keeping(new_host):
 
 @pytest.fixture
 def deleted(host, volume):
-    """The volume data was deleted; its snapshot s was not."""
+    """A deleted volume whose snapshot s still exists."""
     volume.create()
     take(volume)
     volume.delete()
@@ -36,7 +36,7 @@ def reaped(host):
 
 
 def age(host, name, seconds):
-    """As if it had been deleted so long ago."""
+    """Set the time of deletion to that many seconds ago."""
     run("zfs", "set", f"zcsi:deleted={int(time.time()) - seconds}", host.dataset(name))
 
 
@@ -91,7 +91,7 @@ def test_the_trash_is_the_same_after_a_restart(host, deleted):
     restore(host, "data@s")
 
 
-def test_it_is_reaped_with_its_last_snapshot(host, volume):
+def test_a_deleted_volume_is_reaped_with_its_last_snapshot(host, volume):
     volume.create()
     for name in ("a", "b"):
         take(volume, name)
@@ -103,7 +103,7 @@ def test_it_is_reaped_with_its_last_snapshot(host, volume):
     assert host.leaves() == ["_trash"] and in_zfs(host) == []
 
 
-def test_it_is_not_reaped_under_a_clone(host, deleted):
+def test_a_deleted_volume_with_a_clone_is_not_reaped(host, deleted):
     copy = restore(host, "data@s")
     drop(host, "data@s")
     host.rescan(lambda: listed(host) == [])
@@ -113,7 +113,7 @@ def test_it_is_not_reaped_under_a_clone(host, deleted):
     reaped(host)
 
 
-def test_one_name_can_be_deleted_often(host, volume):
+def test_volumes_of_one_name_can_be_deleted_repeatedly(host, volume):
     for name in ("a", "b", "c"):
         volume.create()
         take(volume, name)
@@ -158,7 +158,7 @@ def test_with_a_ttl_every_deleted_volume_is_kept(keeping):
     assert keeping.ids() == ["data"] and trashed(keeping) == [leaf]
 
 
-def test_a_ttl_that_has_passed_ends_the_volume(keeping):
+def test_a_volume_is_destroyed_after_its_ttl(keeping):
     for name in ("new", "old"):
         Volume(keeping, name).create()
         Volume(keeping, name).delete()
@@ -168,7 +168,7 @@ def test_a_ttl_that_has_passed_ends_the_volume(keeping):
     keeping.rescan(lambda: trashed(keeping) == [new])
 
 
-def test_a_ttl_ends_by_itself(new_host):
+def test_the_timer_destroys_a_volume_after_its_ttl(new_host):
     host = new_host(node_args=["--trash-ttl", 1, "--rescan", 1]).start()
     volume = Volume(host, "data")
     volume.create()
@@ -176,7 +176,7 @@ def test_a_ttl_ends_by_itself(new_host):
     reaped(host)
 
 
-def test_a_ttl_that_has_passed_ends_no_volume_with_snapshots(keeping):
+def test_a_volume_with_snapshots_is_kept_after_its_ttl(keeping):
     volume = Volume(keeping, "data")
     volume.create()
     take(volume)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Two controllers that know nothing of each other, and agents that stop and die."""
+"""Two controllers without knowledge of each other, and agents that are stopped and killed."""
 import contextlib
 import os
 import random
@@ -17,7 +17,7 @@ CODE = grpc.StatusCode
 SNAPSHOTS = 50 // PATIENCE
 TIMES = int(os.environ.get("TIMES", 1000 // PATIENCE))
 AT_ONCE = 8
-# What a caller may hear while agents come and go; anything else is wrong.
+# Codes that a call may return while agents are stopped and killed.
 PASSING = {CODE.UNAVAILABLE, CODE.DEADLINE_EXCEEDED, CODE.ABORTED}
 
 
@@ -33,8 +33,8 @@ def cluster(three):
 
 
 class Trouble(threading.Thread):
-    """Until it is ended: one agent after the other is stopped for a while, or killed and started
-    again."""
+    """A thread that stops one agent after another for a while, or kills and restarts it, until
+    end() is called."""
 
     def __init__(self, hosts, seed):
         super().__init__()
@@ -71,7 +71,8 @@ def place(call):
 
 
 def race(cluster, names):
-    """Each name through both controllers at once: where each call that was answered says it is."""
+    """Create each name through both controllers at once. Return, for each name, the nodes that the
+    successful responses name."""
     calls = [(name, create(controller, name)) for name in names
              for controller in cluster.controllers]
     answered = {name: set() for name in names}
@@ -83,7 +84,7 @@ def race(cluster, names):
 
 
 def settle(cluster, answered):
-    """Repeated in peace, each call is answered, and by the one dataset there is."""
+    """Repeat each call without trouble: all succeed, and all name the node of the one dataset."""
     cluster.settled()
     for name in answered:
         for controller in cluster.controllers:
@@ -109,8 +110,8 @@ def group_of(controller, source, name):
 
 
 def takers(cluster, sources, take, name):
-    """A snapshot of each of two volumes, on two hosts, through both controllers at once: whose the
-    name is."""
+    """Take a snapshot of each of two volumes on two hosts, through both controllers at once, with
+    the same name. Return the volumes for which that succeeded."""
     calls = {source: take(controller, source, name)
              for controller, source in zip(cluster.controllers, sources)}
     for call in calls.values():
@@ -132,9 +133,9 @@ def test_one_name_is_one_snapshot(cluster, take):
     assert len(cluster.controllers[0].ListSnapshots().entries) == SNAPSHOTS
 
 
-# A thousand volumes, and what is left of them is destroyed.
+# The test creates and destroys a thousand volumes, which takes minutes.
 @pytest.mark.timeout(900)
-def test_one_name_is_one_volume_whatever_becomes_of_the_agents(cluster):
+def test_one_name_is_one_volume_while_agents_are_killed(cluster):
     trouble = Trouble(cluster.hosts, seed=7)
     answered = {}
     trouble.start()

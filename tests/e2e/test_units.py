@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Both daemons in the sandboxes that the units of jobs/systemd give them: they work, and the
-sandboxes are real. What systemd makes of the units is in openzfs/test_systemd.py."""
+"""Both daemons in the sandboxes of their units in jobs/systemd: they work, and each sandbox denies
+what it should. The units under systemd itself are tested in openzfs/test_systemd.py."""
 import os
 import shutil
 import subprocess
@@ -21,7 +21,7 @@ CAPABILITIES = settings("zcsi-node")["CapabilityBoundingSet"]
 
 
 def own(folder):
-    """Nobody's, who has to be able to come there."""
+    """Make a folder that user nobody owns and can reach."""
     os.chown(folder, NOBODY, NOBODY)
     os.chmod(folder, 0o755)
     return folder
@@ -29,12 +29,13 @@ def own(folder):
 
 @pytest.fixture
 def host(new_host, certificates):
-    """A host whose daemons are in their sandboxes, and reach each other over TLS."""
+    """A host whose daemons run in their sandboxes and reach each other over TLS."""
     endpoint = f"tcp://127.0.0.1:{free_port()}"
     made = new_host(node_args=("--agent-endpoint", endpoint, *files(certificates, "node.example"),
                                "--allow", "controller.example"))
     own(made.folder)
-    # As systemd gives it its credentials; and the program, for nobody may come to where it is made.
+    # Copies of the credentials, as systemd makes them, and of the program, whose folder user nobody
+    # may not enter.
     for path in (BUILD / "zcsi-controller", *files(certificates, "controller.example")[1::2]):
         os.chown(shutil.copy(path, made.folder), NOBODY, NOBODY)
     made.node_daemon.argv[:0] = sandbox("zcsi-node")
@@ -55,7 +56,7 @@ def test_a_volume_lives(host):
     assert mounts(f"{host.folder}/") == []
 
 
-def test_a_root_directory_is_given_away(host):
+def test_a_root_directory_gets_its_owner(host):
     volume = Volume(host, "given")
     volume.create(parameters={"owner": "1000", "group": "1001", "mode": "2750"})
     volume.attach()
@@ -64,7 +65,7 @@ def test_a_root_directory_is_given_away(host):
     assert (found.st_uid, found.st_gid, oct(found.st_mode)) == (1000, 1001, "0o42750")
 
 
-def test_a_process_of_somebody_else_that_uses_a_volume_is_named(host):
+def test_a_process_of_another_user_that_uses_a_volume_is_named(host):
     volume = Volume(host, "used").up()
     os.chmod(volume.target, 0o777)
     with subprocess.Popen(["setpriv", f"--reuid={NOBODY}", "--clear-groups", "sh", "-c",
@@ -78,7 +79,7 @@ def test_a_process_of_somebody_else_that_uses_a_volume_is_named(host):
     volume.down()
 
 
-def test_the_controller_is_nobody_and_may_nothing(host):
+def test_the_controller_is_user_nobody_without_capabilities(host):
     is_now = status(host.controller_daemon.process.pid)
     assert is_now["Uid"].split() == is_now["Gid"].split() == [str(NOBODY)] * 4
     assert [int(is_now[name], 16) for name in ("CapPrm", "CapEff", "CapInh", "CapBnd")] == [0] * 4
@@ -88,7 +89,7 @@ def test_the_controller_is_nobody_and_may_nothing(host):
 def test_the_node_has_no_other_capabilities(host):
     is_now = status(host.node_daemon.process.pid)
     bound, held = int(is_now["CapBnd"], 16), int(is_now["CapPrm"], 16)
-    # that of a host may be without some
+    # The capabilities of the host itself may lack some.
     assert 0 < held.bit_count() < bound.bit_count() <= len(CAPABILITIES)
     assert held & ~bound == 0
     assert is_now["CapEff"] == is_now["CapPrm"]
@@ -96,7 +97,7 @@ def test_the_node_has_no_other_capabilities(host):
 
 
 def test_the_units_capabilities_are_those_that_check_asks_for(tmp_path):
-    """Two are OpenZFS's alone: --check is silent about them where there is none."""
+    """--check names two of the capabilities only if the kernel has OpenZFS."""
     endpoints = ("--endpoint", f"{tmp_path}/a", "--agent-endpoint", f"{tmp_path}/b",
                  "--zfs-user", "nobody")
     done = subprocess.run([BUILD / "zcsi-node", "--check", *endpoints], capture_output=True,
@@ -106,7 +107,7 @@ def test_the_units_capabilities_are_those_that_check_asks_for(tmp_path):
     assert names | {"CAP_MKNOD", "CAP_SYS_RESOURCE"} == set(CAPABILITIES)
 
 
-def test_check_misses_nothing_in_the_sandbox(tmp_path):
+def test_check_passes_in_the_sandbox(tmp_path):
     shared = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
               'mount --make-rshared / && exec "$@"', "sh"]
     done = subprocess.run(
@@ -115,7 +116,8 @@ def test_check_misses_nothing_in_the_sandbox(tmp_path):
     assert (done.returncode, "MISSING" in done.stdout) == (0, False), done.stdout
 
 
-# What is refused within, and is not without. For want of a capability a socket fails otherwise.
+# Attempts that succeed outside of a sandbox and fail within. The exit status tells the refusal of
+# an address family from a socket that fails for want of a capability.
 TRIES = {
     "mmap": "import mmap; mmap.mmap(-1, 4096, prot=mmap.PROT_WRITE | mmap.PROT_EXEC)",
     "socket": """import errno, socket

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""zfs as somebody who is not root. zfs-fuse knows no `zfs allow`: who may open its socket may do
-everything; what OpenZFS allows and refuses is in openzfs/test_delegation.py."""
+"""zfs as a user other than root. zfs-fuse has no `zfs allow`: whoever can open its socket may do
+everything. Permissions of OpenZFS are tested in openzfs/test_delegation.py."""
 import os
 import subprocess
 from pathlib import Path
@@ -21,7 +21,7 @@ PERMISSIONS = "create,destroy,rename,mount,snapshot,clone,canmount,mountpoint,re
 
 @pytest.fixture
 def delegated(pool):
-    """nobody may do to the pool what a volume needs."""
+    """Allow user nobody the operations on the pool that volumes need."""
     if KERNEL_ZFS:
         run("zfs", "allow", "-u", "nobody", PERMISSIONS, pool)
         yield
@@ -50,7 +50,7 @@ def test_a_volume_lives(delegated, new_host):
     wait_for(lambda: host.leaves() == ["_trash"], "the volume leaves the trash")
 
 
-def test_every_zfs_is_that_user_without_a_privilege(delegated, new_host, new_gate):
+def test_every_zfs_runs_as_that_user_without_capabilities(delegated, new_host, new_gate):
     gates = new_gate("zfs"), new_gate("zpool")
     for gate in gates:
         os.chmod(gate.folder, 0o755)
@@ -71,7 +71,7 @@ def test_every_zfs_is_that_user_without_a_privilege(delegated, new_host, new_gat
 
 
 def test_one_that_hangs_is_waited_for(delegated, new_host, gate):
-    """We could not kill it."""
+    """zcsi-node has no right to kill a zfs of another user."""
     os.chmod(gate.folder, 0o755)
     host = new_host(node_args=(*USER, "--zfs-timeout", str(3 * PATIENCE)), env=gate.env).start()
     gate.hold("create")
@@ -90,7 +90,7 @@ def test_in_the_sandbox_of_its_unit(delegated, new_host):
     assert host.leaves() == []
 
 
-def test_without_rights_there_is_no_pool_and_check_says_why(new_host):
+def test_check_reports_missing_permissions(new_host):
     host = new_host(node_args=USER)
     done = subprocess.run([BUILD / "zcsi-node", "--check", "--dataset", host.parent, *USER],
                           capture_output=True, text=True)

@@ -100,7 +100,7 @@ def test_stopped_they_end_well(host):
         assert not unit.running()
 
 
-def test_the_controller_is_nobody_and_may_nothing(systemd, host):
+def test_the_controller_is_user_nobody_without_capabilities(systemd, host):
     proc, pid = systemd.root / "proc", host.controller_daemon.pid()
     is_now = status(pid, proc)
     assert all(int(number) > 0 for number in is_now["Uid"].split() + is_now["Gid"].split())
