@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Hosts that reach each other over a network."""
+"""Fixtures: several hosts that reach each other over a network."""
 import contextlib
 import functools
 import os
@@ -13,7 +13,8 @@ from nfs import Server
 
 @pytest.fixture(scope="session")
 def namespaces():
-    """namespaces(number): that host's, made when they are first asked for."""
+    """A function that returns the Namespaces of the host with this number, made at its first
+    call."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.closing(Site()))
         yield functools.cache(
@@ -22,14 +23,14 @@ def namespaces():
 
 @pytest.fixture(scope="session")
 def own_pool(pools):
-    """own_pool(number): that host's, too."""
+    """A function that returns the pool of the host with this number, made at its first call."""
     return functools.cache(lambda number: pools.create(f"host{number}-{os.getpid()}"))
 
 
 @pytest.fixture(scope="session")
 def new_member(namespaces, own_pool):
-    """new_member(number): a context of a host n1, n2 and so on, not started, in its namespaces and
-    on its pool. What else is given is for it."""
+    """A function that returns a context with the host n1, n2 and so on, not started, in its own
+    namespaces and on its own pool. Other arguments are those of Host."""
     def make(number, node_args=(), **kwargs):
         own = namespaces(number)
         own.plug()
@@ -41,8 +42,8 @@ def new_member(namespaces, own_pool):
 
 @pytest.fixture(scope="session")
 def new_cluster(new_member):
-    """new_cluster(count): a context of so many of them. The controller of the first knows all; what
-    else is given is for it."""
+    """A function that returns a context with a list of hosts n1, n2 and so on, not started. The
+    controller of the first knows all agents. Other arguments are those of the first Host."""
     @contextlib.contextmanager
     def make(count, **kwargs):
         with contextlib.ExitStack() as stack:
@@ -54,13 +55,13 @@ def new_cluster(new_member):
 
 @pytest.fixture
 def new_hosts(new_cluster):
-    """new_hosts(count): a cluster, for as long as the test runs."""
+    """A function that returns a cluster of `count` hosts, which exists as long as the test runs."""
     with contextlib.ExitStack() as stack:
         yield lambda count: stack.enter_context(new_cluster(count))
 
 
 @pytest.fixture(scope="session")
 def server(namespaces):
-    """n1's NFS server, which may have been stopped."""
+    """The NFS server of n1. A test may have stopped it."""
     with contextlib.closing(Server(namespaces(1))) as made:
         yield made

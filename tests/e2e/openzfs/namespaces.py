@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Several hosts in one machine. Each has a network and a mount table of its own: the others reach
-it by its address, and a mount of its is seen by them, and by the tests, only below /tmp, where the
+"""Several hosts in one machine. Each has its own network and mount table: the others reach it by
+its address. Mounts of a host are visible to the others and to the tests only below /tmp, where the
 tests have their folders."""
 import subprocess
 from pathlib import Path
@@ -17,7 +17,7 @@ def ip(*words):
 
 
 class Site:
-    """The switch that hosts are plugged into. The machine itself has the address .254 there."""
+    """The bridge that connects the hosts. The machine itself has the address .254 there."""
 
     def __init__(self):
         run("mount", "--bind", "/tmp", "/tmp")
@@ -32,15 +32,16 @@ class Site:
 
 
 class Here:
-    """The network and the mount table that the tests themselves have."""
+    """The network and the mount table of the test process itself, with the interface of
+    Namespaces."""
     root = Path("/")
     prefix = ()
     run = staticmethod(run)
 
 
 class Namespaces:
-    """A host's own network and mount table, for as long as close() is not called. It is plugged in
-    by plug()."""
+    """The network and the mount table of one host, until close(). plug() connects it to the
+    bridge."""
 
     def __init__(self, number):
         self.address = f"{NETWORK}.{number}"
@@ -52,7 +53,7 @@ class Namespaces:
         wait_for(lambda: Path(f"/proc/{pid}/comm").read_text() == "sleep\n", "the namespaces")
         self.root = Path(f"/proc/{pid}/root")
         self.prefix = ("nsenter", f"--target={pid}", "--net", "--uts", "--mount")
-        # By its name an NFS client tells a server who it is.
+        # An NFS client identifies itself to a server by its host name.
         self.run("hostname", f"n{number}")
         ip("link", "add", self.port, "master", BRIDGE, "type", "veth",
            "peer", "name", "eth0", "netns", str(pid))
@@ -64,14 +65,14 @@ class Namespaces:
         return run(*self.prefix, *argv)
 
     def mounts(self):
-        """The mount table as text."""
+        """Return the mount table as text."""
         return Path(f"/proc/{self.holder.pid}/mountinfo").read_text()
 
     def plug(self):
         ip("link", "set", self.port, "up")
 
     def unplug(self):
-        """Nothing that is sent to the host arrives, and nobody is told."""
+        """Drop all packets to and from the host. Connections stay open, as when a cable breaks."""
         ip("link", "set", self.port, "down")
 
     def close(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The kernel's NFS server on a host with namespaces of its own, for NFS 4 alone: no statd, no
-rpcbind. Its files are the host's own too."""
+"""The kernel's NFS server on a host with its own namespaces, for NFS 4 only: without statd and
+rpcbind. Its state files and export files are the host's own, too."""
 import subprocess
 from pathlib import Path
 
@@ -30,13 +30,13 @@ class Server:
         return self.root / path.lstrip("/")
 
     def start(self):
-        """Unless it runs."""
+        """Start the server unless it runs."""
         if self.mountd:
             return self
         self.run("exportfs", "-r")
         self.mountd = subprocess.Popen(
             [*self.namespaces.prefix, "rpc.mountd", "--foreground", "--no-nfs-version", "3"],
-            stderr=subprocess.DEVNULL)  # it asks for the rpcbind that is not there
+            stderr=subprocess.DEVNULL)  # mountd complains that no rpcbind runs
         for name, value in KNOBS.items():
             self.run("sh", "-c", f"echo {value} > /proc/fs/nfsd/{name}")
         self.run("rpc.nfsd", "--no-nfs-version", "3", "4")
@@ -51,7 +51,7 @@ class Server:
             self.mountd = None
 
     def clear(self):
-        """What a test has left exported or mounted would keep its dataset busy."""
+        """Remove all exports and their mounts, which would keep the datasets of a test busy."""
         self.run("exportfs", "-ua")
         for record in self.file(EXPORTS).iterdir():
             record.unlink()
@@ -62,7 +62,7 @@ class Server:
         self.stop()
 
     def exports(self):
-        """{(path, client): ro or rw} as exportfs has told the kernel."""
+        """Return {(path, client): ro or rw} of the exports that exportfs has given the kernel."""
         found = {}
         for line in self.file(ETAB).read_text().splitlines():
             path, client = line.split("\t")
@@ -71,5 +71,5 @@ class Server:
         return found
 
     def recorded(self):
-        """The text of our files in /etc/exports.d."""
+        """Return the text of the export files in /etc/exports.d."""
         return "".join(path.read_text() for path in self.file(EXPORTS).glob("*.exports"))

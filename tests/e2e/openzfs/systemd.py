@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""systemd as the first process of namespaces of its own, for the machine's is another one; and its
-units as what daemon.py has of a daemon. A mount is seen on both sides below /tmp."""
+"""systemd as the first process of a pid namespace, because the machine runs another init; and its
+units with the interface of a Daemon. Mounts below /tmp are visible inside and outside."""
 import subprocess
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from host import run
 from processes import children
 
 CGROUP = Path("/sys/fs/cgroup/systemd")
-# What a service needs of a boot, in place of all that Debian has: it would empty /tmp, and start a
-# second udevd.
+# The units that a service needs at boot, instead of all that Debian installs: these would empty
+# /tmp and start a second udevd.
 UNITS = ("sysinit.target", "basic.target", "network-online.target", "shutdown.target",
          "systemd-journald.service", "systemd-journald.socket")
 BOOT = """
@@ -66,7 +66,7 @@ class Unit(Daemon):
         return self.systemd.run("systemctl", verb, *words, self.name)
 
     def pid(self):
-        """As the unit's own namespace knows it."""
+        """Return the main process id in the unit's own pid namespace."""
         return int(self.systemd.show(self.name, "MainPID"))
 
     def running(self):
@@ -87,5 +87,5 @@ class Unit(Daemon):
         self.systemctl("kill", "--signal=KILL")
 
     def text(self):
-        """Its own lines in the journal."""
+        """Return the lines of the unit's program in the journal."""
         return self.systemd.run("journalctl", "--output=cat", "--quiet", f"_COMM={self.name}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Block volumes: what they are in ZFS, and what a workload gets."""
+"""Block volumes: their properties in ZFS, and the device that a workload gets."""
 import os
 import subprocess
 from pathlib import Path
@@ -28,7 +28,7 @@ def number(path):
 
 # In ZFS.
 
-def test_thin_and_thick_are_what_zfs_itself_makes(host, device):
+def test_thin_and_thick_zvols_are_reserved_as_zfs_does(host, device):
     answer = device.create()
     thick = zvol(host, "thick", "block")
     thick.create(parameters={"provisioning": "thick", "zfs.volblocksize": "32K",
@@ -45,7 +45,7 @@ def test_thin_and_thick_are_what_zfs_itself_makes(host, device):
     assert host.ids() == ["data", "thick"]
 
 
-def test_size_is_rounded_up_and_told(host, device):
+def test_size_is_rounded_up_and_returned(host, device):
     device.size = 5 * MIB + 1
     assert device.create().volume.capacity_bytes == 5 * MIB + 128 * KIB
     assert get(host.dataset("data"), "volsize") == str(5 * MIB + 128 * KIB)
@@ -55,13 +55,13 @@ def test_size_is_rounded_up_and_told(host, device):
     assert host.ids() == ["data"]
 
 
-def test_no_room_for_a_thick_one(host, device):
+def test_a_thick_zvol_without_room_is_not_created(host, device):
     with refused(CODE.RESOURCE_EXHAUSTED, naming="'data'"):
         device.create(capacity_range=size_of(1 << 40), parameters={"provisioning": "thick"})
     assert host.ids() == [] and host.leaves() == []
 
 
-def test_grows_and_never_shrinks(host, device):
+def test_a_zvol_grows_and_never_shrinks(host, device):
     device.create(parameters={"provisioning": "thick"})
     before = int(get(host.dataset("data"), "refreservation"))
     answer = device.expand(64 * MIB)
@@ -73,8 +73,8 @@ def test_grows_and_never_shrinks(host, device):
     assert get(host.dataset("data"), "volsize") == str(64 * MIB)
 
 
-def test_what_grew_by_hand_a_moment_ago_is_not_cut(host, gate, new_host):
-    """The agent asks ZFS how large it is before it sets a size."""
+def test_an_expansion_does_not_undo_one_by_hand(host, gate, new_host):
+    """The agent reads the current size from ZFS before it sets a new one."""
     device = zvol(new_host(env=gate.env, node_args=("--rescan", "3600")).start(), "data", "block")
     device.create()
     dataset = device.host.dataset("data")
@@ -88,7 +88,7 @@ def test_what_grew_by_hand_a_moment_ago_is_not_cut(host, gate, new_host):
     assert get(dataset, "volsize") == str(128 * MIB)
 
 
-def test_asked_for_as_something_else(host, device):
+def test_a_block_volume_is_refused_as_another_format(host, device):
     device.create()
     before = host.state()
     for other in (capability(), capability(fs_type="ext4"), capability(fs_type="zfs")):
@@ -146,7 +146,7 @@ def test_a_workload_has_the_device(host, device):
     assert host.leaves() == []
 
 
-def test_what_is_open_cannot_be_unpublished(host, device):
+def test_a_device_in_use_is_not_unpublished(host, device):
     device.up()
     with open(device.target, "rb"):
         with refused(CODE.FAILED_PRECONDITION, naming=(device.target, f"pid {os.getpid()}")):
@@ -154,7 +154,7 @@ def test_what_is_open_cannot_be_unpublished(host, device):
     device.down()
 
 
-def test_a_file_that_holds_anything_is_no_target(host, device):
+def test_a_file_with_contents_is_not_a_target(host, device):
     device.create()
     device.stage()
     Path(device.target).write_text("mine")
@@ -173,7 +173,7 @@ def test_a_file_that_holds_anything_is_no_target(host, device):
     assert is_device(device.target)
 
 
-def test_read_only_is_the_device_itself(host, device):
+def test_a_read_only_publish_makes_the_device_read_only(host, device):
     device.capability = block("SINGLE_NODE_MULTI_WRITER")
     device.create()
     device.stage()
@@ -213,8 +213,8 @@ def test_a_second_staging_and_a_restarted_daemon(host, device):
     assert host.mounts() == []
 
 
-def test_staged_before_its_device_has_a_name(host, device):
-    """The name comes while the call waits for it, and is looked at the device for."""
+def test_stage_waits_for_the_name_of_the_device(host, device):
+    """The call waits for the device's name in /dev and checks that it belongs to this zvol."""
     device.create()
     link = f"/dev/zvol/{host.dataset('data')}"
     other = zvol(host, "other", "block")
@@ -241,8 +241,8 @@ def test_staged_before_its_device_has_a_name(host, device):
     assert number(device.target) == number(link)
 
 
-def test_no_device_is_an_error_in_time(host, device):
-    """The kernel makes and takes devices when it likes, after the command has ended."""
+def test_a_missing_device_is_an_error_within_the_deadline(host, device):
+    """The kernel creates and removes devices some time after the zfs command has ended."""
     device.create()
     link = f"/dev/zvol/{host.dataset('data')}"
     wait_for(lambda: os.path.exists(link), "the device appears")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The points of test_crash_points.py that only the kernel's ZFS has."""
+"""Crash points, as in test_crash_points.py, of calls that only the kernel's ZFS can do."""
 import pytest
 
 from crash.kernel_cases import KERNEL_CASES

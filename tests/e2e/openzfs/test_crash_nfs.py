@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The points of test_crash_points.py where a volume is exported to another node, and no more."""
+"""Crash points, as in test_crash_points.py, of calls that export a volume to another node."""
 import contextlib
 
 import pytest
@@ -12,8 +12,8 @@ from host import tree
 
 
 def create(volume):
-    """Until the agent has read back what it made: it heals exports after that, of which there are
-    none yet."""
+    """Create a volume and wait until the agent has read it back. The agent restores exports after
+    such a read, and there are none at that time."""
     volume.create(parameters={"attach": "nfs"}, accessibility_requirements=topology("n1"))
     wait_for(lambda: volume.record().guid, "the volume is read")
 

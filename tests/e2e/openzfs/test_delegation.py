@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""zfs as a user to whom `zfs allow` has given what --check names, and nothing else."""
+"""zfs as a user to whom `zfs allow` has given the permissions that --check lists, and no other."""
 import re
 import subprocess
 from pathlib import Path
@@ -17,7 +17,7 @@ KEY = "0123456789abcdef" * 4
 
 
 def remedies(host):
-    """The commands that --check says are to be given, without what they are for."""
+    """Return the `zfs allow` commands that --check proposes."""
     done = subprocess.run([BUILD / "zcsi-node", "--check", "--dataset", host.parent, *USER],
                           capture_output=True, text=True)
     return re.findall("'(zfs allow -u .*?)'", done.stdout)
@@ -25,7 +25,7 @@ def remedies(host):
 
 @pytest.fixture
 def stranger(new_host):
-    """A host whose user has been allowed nothing."""
+    """A host whose --zfs-user has no permission on the pool."""
     return new_host(node_args=USER).start()
 
 
@@ -36,7 +36,7 @@ def host(stranger):
     return stranger
 
 
-def test_what_check_says_is_to_be_allowed(stranger):
+def test_the_permissions_that_check_lists_are_sufficient(stranger):
     told = remedies(stranger)
     assert f"zfs allow -u nobody create {stranger.parent}" in told
     with refused(grpc.StatusCode.INTERNAL, naming=("permission denied", "zcsi-node --check")):
@@ -78,7 +78,7 @@ def test_a_device_lives(host):
     assert host.leaves() == []
 
 
-def test_an_encrypted_volume_opens_and_closes(host):
+def test_the_key_of_an_encrypted_volume_is_loaded_and_unloaded(host):
     volume = Volume(host, "data")
     volume.secrets = {"encryption_key": KEY}
     volume.create(parameters={"zfs.encryption": "on"})
@@ -90,8 +90,8 @@ def test_an_encrypted_volume_opens_and_closes(host):
     volume.delete()
 
 
-def test_what_others_change_is_seen_at_the_next_look(new_host):
-    """`zpool events` is root's."""
+def test_changes_by_others_are_found_by_the_next_scan(new_host):
+    """Only root may run `zpool events`, so changes by others are found by the next scan."""
     host = new_host(node_args=(*USER, "--rescan", "1"))
     for command in remedies(host):
         run(*command.split())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The end of a volume as one step of the kernel's, at which ZFS itself says what it is: the daemon
-is told nothing of what is done by hand here."""
+"""The deletion of a volume as one atomic step in the kernel, which checks the dataset's current
+state. The daemon learns nothing of the changes that these tests make by hand."""
 import os
 import signal
 import subprocess
@@ -21,7 +21,7 @@ OURS = ("-o", "zcsi:version=1", "-o", "zcsi:volume=data", "-o", "canmount=noauto
 
 @pytest.fixture
 def unaware(host, volume):
-    """A host that knows a volume well, and hears nothing more of it."""
+    """A host whose daemon has read a volume and then gets no more events of its changes."""
     volume.create()
     wait_for(lambda: volume.record().guid, "it is read again")
     told = feeds(host)
@@ -33,7 +33,7 @@ def unaware(host, volume):
 
 
 @pytest.mark.parametrize("wanted", ["zfs", "block", "ext4"])
-def test_it_is_one_process(host, wanted):
+def test_a_deletion_is_one_process(host, wanted):
     made = Volume(host, "data") if wanted == "zfs" else zvol(host, "data", wanted)
     made.up()
     device = Path("/dev/zvol", host.dataset("data"))
@@ -60,7 +60,7 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("change", BY_HAND.values(), ids=BY_HAND)
-def test_what_was_changed_stays(unaware, volume, change):
+def test_a_dataset_changed_by_hand_is_not_destroyed(unaware, volume, change):
     change(unaware.dataset("data"))
     guid = get(unaware.dataset("data"), "guid")
 
@@ -71,13 +71,13 @@ def test_what_was_changed_stays(unaware, volume, change):
     assert get(unaware.dataset("data"), "guid") == guid
 
 
-def test_what_the_parent_says_of_a_volume_is_not_its_own(unaware, volume):
+def test_an_inherited_publication_does_not_prevent_the_deletion(unaware, volume):
     run("zfs", "set", "zcsi:published=n2:1:rw", unaware.parent)
     assert verbs(during(unaware.node_daemon, volume.delete)) == ["zfs program"]
     assert unaware.leaves() == []
 
 
-def test_what_is_mounted_by_hand_stays(unaware, volume, tmp_path):
+def test_a_dataset_mounted_by_hand_is_not_destroyed(unaware, volume, tmp_path):
     subprocess.run(["mount", "-t", "zfs", unaware.dataset("data"), tmp_path], check=True)
     try:
         with refused(grpc.StatusCode.FAILED_PRECONDITION, naming=("data", str(tmp_path))):
@@ -88,7 +88,7 @@ def test_what_is_mounted_by_hand_stays(unaware, volume, tmp_path):
     assert unaware.leaves() == []
 
 
-def test_what_has_got_a_snapshot_is_kept_for_it(unaware, volume):
+def test_a_dataset_with_a_snapshot_made_by_hand_goes_to_the_trash(unaware, volume):
     run("zfs", "snapshot", unaware.dataset("data") + "@by-hand")
     guid = get(unaware.dataset("data"), "guid")
     volume.delete()

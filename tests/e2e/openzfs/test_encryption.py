@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Encrypted volumes: the key comes with the calls, is loaded while the volume is staged, and is
-nowhere else."""
+"""Encrypted volumes: the key is a secret of the calls, is loaded while the volume is staged, and is
+stored nowhere."""
 import contextlib
 import os
 import subprocess
@@ -35,7 +35,7 @@ def load_by_hand(dataset, key=KEY):
 
 @pytest.fixture
 def secret(host):
-    """A volume that is made, and closed."""
+    """An encrypted volume, created and not staged."""
     volume = keyed(host, "data")
     volume.create(**ENCRYPTED)
     return volume
@@ -43,7 +43,7 @@ def secret(host):
 
 @pytest.fixture
 def copy(host, secret):
-    """A clone of it."""
+    """A clone of the encrypted volume, from its snapshot."""
     snapshot = host.controller.CreateSnapshot(source_volume_id=secret.id, name="s").snapshot
     clone = keyed(host, "copy")
     clone.create(volume_content_source={"snapshot": {"snapshot_id": snapshot.snapshot_id}},
@@ -56,7 +56,7 @@ def steps_up(volume):
         step()
 
 
-def test_it_is_open_while_it_is_staged_and_keeps_its_data(host, secret):
+def test_the_key_is_loaded_while_the_volume_is_staged(host, secret):
     dataset = host.dataset("data")
     assert get(dataset, "encryption") == "aes-256-gcm" and get(dataset, "keyformat") == "hex"
     assert not is_open(secret)
@@ -73,7 +73,7 @@ def test_it_is_open_while_it_is_staged_and_keeps_its_data(host, secret):
     assert (host.leaves(), host.mounts()) == ([], [])
 
 
-def test_the_key_is_nowhere_but_in_the_calls(host, secret, tmp_path):
+def test_the_key_is_in_no_log_and_no_argv(host, secret, tmp_path):
     trace = tmp_path / "argv"
     secret.create(**ENCRYPTED)
     steps_up(secret)
@@ -91,7 +91,8 @@ def test_the_key_is_nowhere_but_in_the_calls(host, secret, tmp_path):
 
 
 def test_nothing_of_the_key_is_left_in_the_memory_of_the_daemons(host, secret):
-    """But in buffers that are used again and again: there the next call's key is over it."""
+    """Buffers that are reused may keep a key until the next call overwrites it, so a second volume
+    with another key follows."""
     for volume in (secret, keyed(host, "dat2", WRONG)):
         volume.create(**ENCRYPTED)
         steps_up(volume)
@@ -113,7 +114,7 @@ def heap(pid):
     return found
 
 
-def test_a_wrong_key_or_none_opens_nothing_and_the_right_one_does(host, secret):
+def test_only_the_right_key_is_loaded(host, secret):
     secret.attach()
     before = host.state()
     for secrets in ({"encryption_key": WRONG}, {"encryption_key": "short"}, {"other": KEY}, {}):
@@ -128,7 +129,7 @@ def test_a_wrong_key_or_none_opens_nothing_and_the_right_one_does(host, secret):
     assert fill(f"{secret.target}/file") > SIZE / 2
 
 
-def test_none_is_made_without_a_key_or_with_one_that_is_none(host):
+def test_a_missing_or_invalid_key_creates_nothing(host):
     for key, code in {"": CODE.UNAUTHENTICATED, "seven..": CODE.INVALID_ARGUMENT,
                       "x" * 513: CODE.INVALID_ARGUMENT,
                       "two\nlines": CODE.INVALID_ARGUMENT}.items():
@@ -145,7 +146,7 @@ def test_a_passphrase_is_a_key_too(host):
     assert is_open(volume)
 
 
-def test_other_parameters_or_none_are_another_volume(host, secret):
+def test_encryption_parameters_are_compared(host, secret):
     with refused(CODE.ALREADY_EXISTS, naming="zfs.encryption"):
         secret.create(parameters={"zfs.encryption": "aes-128-gcm"})
     with refused(CODE.ALREADY_EXISTS, naming="zfs.encryption"):
@@ -166,7 +167,7 @@ def test_a_clone_has_the_key_of_its_source_and_the_last_of_them_unloads_it(host,
     assert not is_open(secret) and not is_open(copy)
 
 
-def test_a_clone_outlives_the_volume_whose_key_it_has(host, secret, copy):
+def test_a_clone_works_after_its_encrypted_source_is_deleted(host, secret, copy):
     secret.delete()
     steps_up(copy)
     assert is_open(copy)
@@ -175,7 +176,7 @@ def test_a_clone_outlives_the_volume_whose_key_it_has(host, secret, copy):
     copy.delete()
 
 
-def test_a_clone_of_what_is_not_encrypted_is_not(host):
+def test_a_clone_of_a_plain_volume_cannot_be_encrypted(host):
     Volume(host, "plain").create()
     with refused(CODE.INVALID_ARGUMENT, naming=("'copy'", "'plain'")):
         keyed(host, "copy").create(volume_content_source={"volume": {"volume_id": "plain"}},
@@ -183,7 +184,7 @@ def test_a_clone_of_what_is_not_encrypted_is_not(host):
     assert host.leaves() == ["plain"]
 
 
-def test_a_volume_of_an_encrypted_volume(host, secret):
+def test_a_clone_of_an_encrypted_volume_is_encrypted(host, secret):
     clone = keyed(host, "copy")
     clone.create(volume_content_source={"volume": {"volume_id": "data"}})
     steps_up(clone)
@@ -192,7 +193,7 @@ def test_a_volume_of_an_encrypted_volume(host, secret):
     assert not is_open(secret)
 
 
-def test_a_key_loaded_by_hand_serves_and_goes_with_the_last_staging(host, secret):
+def test_a_key_loaded_by_hand_is_used_and_unloaded_with_the_last_staging(host, secret):
     load_by_hand(host.dataset("data"))
     secret.secrets = {}
     steps_up(secret)
@@ -207,7 +208,7 @@ def test_unstage_unloads_what_a_killed_daemon_left_loaded(host, secret):
     assert not is_open(secret)
 
 
-def test_the_last_of_two_stagings_unloads_it(secret):
+def test_the_last_of_two_stagings_unloads_the_key(secret):
     steps_up(secret)
     other = sibling(secret)
     other.stage()
@@ -218,7 +219,7 @@ def test_the_last_of_two_stagings_unloads_it(secret):
     assert not is_open(secret)
 
 
-def test_a_mount_in_another_namespace_keeps_it_and_unstage_is_done(secret):
+def test_a_mount_in_another_namespace_keeps_the_key_and_unstage_succeeds(secret):
     secret.attach()
     secret.stage()
     with subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c",
@@ -233,7 +234,7 @@ def test_a_mount_in_another_namespace_keeps_it_and_unstage_is_done(secret):
 
 
 @pytest.mark.parametrize("wanted", ["block", "ext4"])
-def test_a_zvol_is_open_while_it_is_staged_too(host, wanted):
+def test_the_key_of_a_zvol_is_loaded_while_it_is_staged(host, wanted):
     volume = zvol(host, "data", wanted)
     volume.secrets = {"encryption_key": KEY}
     volume.create(**ENCRYPTED)
@@ -261,7 +262,7 @@ def test_a_zvol_is_open_while_it_is_staged_too(host, wanted):
     assert (host.leaves(), host.mounts()) == ([], [])
 
 
-def test_it_grows_and_is_measured_while_it_is_used(host, secret):
+def test_an_encrypted_volume_grows_while_it_is_published(host, secret):
     steps_up(secret)
     secret.expand(2 * SIZE)
     usage, _ = host.node.NodeGetVolumeStats(volume_id="data", volume_path=secret.target).usage
@@ -270,7 +271,7 @@ def test_it_grows_and_is_measured_while_it_is_used(host, secret):
 
 @pytest.fixture
 def vault(pool):
-    """A dataset that an operator has encrypted, with a host whose volumes are below it."""
+    """A host whose volumes are below a dataset that an operator has encrypted."""
     dataset = f"{pool}/vault"
     run("zfs", "create", "-o", "mountpoint=none", "-o", "encryption=on", "-o", "keyformat=hex",
         "-o", "keylocation=prompt", dataset, input=KEY)
@@ -279,7 +280,7 @@ def vault(pool):
     run("zfs", "destroy", dataset)
 
 
-def test_the_key_of_the_parent_is_its_operators(vault):
+def test_the_key_of_the_parent_is_never_unloaded(vault):
     volume = Volume(vault, "data").up()
     assert get(vault.dataset("data"), "encryptionroot") == vault.parent.rsplit("/", 1)[0]
     volume.down()

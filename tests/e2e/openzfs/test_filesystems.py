@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""ext4 and XFS on zvols: made once, never again; grown online; cloned with an identity of their
-own."""
+"""ext4 and XFS on zvols: they are created once, grow while mounted, and get a new UUID in a
+clone."""
 import errno
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ from zvols import block, read, write, zvol
 
 CODE = grpc.StatusCode
 SIZES = {"ext4": 32 * MIB, "xfs": 320 * MIB}
-# A partition of 4096 sectors from the 2048th.
+# A partition table with one partition of 4096 sectors that begins at sector 2048.
 TABLE = (bytes(450) + b"\x83\xfe\xff\xff" + b"\0\x08\0\0" + b"\0\x10\0\0"
          ).ljust(510, b"\0") + b"\x55\xaa"
 BOTH = pytest.mark.parametrize("kind", sorted(SIZES))
@@ -31,7 +31,7 @@ def device_of(volume):
 
 
 def raw(volume):
-    """Its device, once udev has named it."""
+    """Return the path of the volume's device, once udev has created it."""
     wait_for(lambda: os.path.exists(device_of(volume)), f"{device_of(volume)} appears")
     return device_of(volume)
 
@@ -50,13 +50,13 @@ def total(path):
 
 
 def programs(host):
-    """What the node ran, but for ZFS's own."""
+    """Return the programs that the node ran, except those of ZFS."""
     names = [argv.split()[0] for argv in host.node_daemon.runs()]
     return [name for name in names if name not in ("zfs", "zpool")]
 
 
 @BOTH
-def test_a_life(host, kind):
+def test_a_file_system_volume_from_create_to_delete(host, kind):
     volume = made(host, kind)
     volume.up()
     assert programs(host) == [f"mkfs.{kind}"] and formatted(volume) == kind
@@ -88,7 +88,7 @@ def test_a_life(host, kind):
 
 
 @BOTH
-def test_grows_online_under_a_workload(host, kind):
+def test_a_file_system_grows_while_it_is_mounted(host, kind):
     volume = made(host, kind)
     volume.up()
     before = total(volume.target)
@@ -109,7 +109,7 @@ def test_grows_online_under_a_workload(host, kind):
 
 
 @BOTH
-def test_grown_while_nobody_has_it_and_read_only(host, kind):
+def test_a_file_system_grows_when_it_is_staged_read_only(host, kind):
     volume = made(host, kind)
     volume.up()
     before = total(volume.target)
@@ -124,8 +124,8 @@ def test_grown_while_nobody_has_it_and_read_only(host, kind):
 
 
 @BOTH
-def test_a_clone_is_another_file_system(host, kind):
-    """Of a volume in use, whose journal is not empty; both are mounted at once."""
+def test_a_clone_gets_a_uuid_of_its_own(host, kind):
+    """The volume is in use, so its journal is not empty; volume and clone are mounted at once."""
     volume = made(host, kind)
     volume.up()
     Path(volume.target, "note").write_text("then")
@@ -167,7 +167,7 @@ def test_permissions_of_the_root_directory(host):
     assert (found.st_uid, found.st_gid, found.st_mode & 0o7777) == (1001, 1002, 0o750)
 
 
-# Blank means: nothing is found, and nothing was ever made.
+# A blank device is one on which no signature is found and that was never formatted.
 
 def content(volume):
     return read(raw(volume), MIB)
@@ -181,7 +181,7 @@ def refused_to_stage(volume, naming):
     assert not [name for name in programs(volume.host) if name.startswith("mkfs")]
 
 
-def test_what_is_not_blank_is_not_formatted(host):
+def test_a_device_with_contents_is_not_formatted(host):
     for name, fill in (
             ("swap", lambda device: run("mkswap", device)),
             ("xfs-or-so", lambda device: run("mkfs.ext4", "-q", "-O", "^has_journal", device)),
@@ -192,7 +192,7 @@ def test_what_is_not_blank_is_not_formatted(host):
         refused_to_stage(volume, naming=(f"'{name}'", "not overwritten"))
 
 
-def test_what_was_formatted_once_is_not_formatted_again(host):
+def test_a_device_is_formatted_only_once(host):
     volume = made(host, "ext4")
     volume.create()
     run("zfs", "set", "zcsi:formatted=ext4", host.dataset("data"))
@@ -203,7 +203,7 @@ def test_what_was_formatted_once_is_not_formatted_again(host):
     assert content(volume) == bytes(MIB) and programs(host) == []
 
 
-def test_what_is_in_use_is_not_touched(host):
+def test_a_device_in_use_is_not_formatted(host):
     volume = made(host, "ext4")
     volume.create()
     fd = os.open(raw(volume), os.O_RDONLY | os.O_EXCL)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Three hosts, three pools, two controllers and a network between them, which tc makes slow, or
-deaf in one direction."""
+"""Three hosts, three pools, two controllers and a network between them, on which tc delays packets
+or drops those of one direction."""
 import contextlib
 
 import grpc
@@ -45,7 +45,7 @@ WAYS = ["there", "back"]
 
 
 def impair(host, way, *how):
-    """What goes to the host, or comes from it."""
+    """Impair the packets to the host ("there") or from it ("back")."""
     device = host.namespaces.port if way == "there" else "eth0"
     on = run if way == "there" else host.namespaces.run
     on("tc", "qdisc", "replace", "dev", device, "root", "netem", *how)
@@ -98,7 +98,7 @@ def test_all_calls_succeed_over_a_slow_network(hosts, controllers):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_host_that_is_not_heard_or_does_not_hear(hosts, controllers, way):
+def test_packet_loss_in_one_direction(hosts, controllers, way):
     near, far = hosts[0], hosts[1]
     assert place(create(controllers[0], "near", near.node_id)) == near.node_id
     impair(far, way, "loss", "100%")

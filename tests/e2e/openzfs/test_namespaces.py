@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Several hosts in one machine are what the tests here take them for."""
+"""Checks of the hosts in namespaces that the other tests use."""
 import os
 import subprocess
 
@@ -10,7 +10,7 @@ CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 1), timeou
 
 
 def reaches(one, other):
-    """Nobody listens there: a host that is reached says so."""
+    """True if the host can be reached. No server listens there, so it refuses the connection."""
     argv = [*one.namespaces.prefix, "python3", "-c", CONNECT, other.namespaces.address]
     return "ConnectionRefused" in subprocess.run(argv, capture_output=True, text=True).stderr
 
@@ -36,7 +36,7 @@ def test_hosts_reach_each_other_until_one_is_unplugged(new_hosts):
     wait_for(lambda: reaches(one, two), "the network is back")
 
 
-def test_a_mount_is_its_host_s_alone_but_for_the_folders_of_the_tests(new_hosts):
+def test_mounts_of_a_host_are_visible_only_below_tmp(new_hosts):
     one, two = new_hosts(2)
     seen = f"{two.folder}/mount"
     os.mkdir(seen)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A volume with attach=nfs on the nodes that it is published to, and on no other."""
+"""A volume with attach=nfs is usable on the nodes that it is published to, and on no other."""
 import contextlib
 import errno
 import os
@@ -17,12 +17,12 @@ from nfs import SHARES
 CODE = grpc.StatusCode
 NFS = {"attach": "nfs"}
 MANY = "MULTI_NODE_MULTI_WRITER"
-SOON = 6  # seconds that an RPC may take which a dead server has a part in, on a host that is fast
+SOON = 6  # seconds that an RPC may take if a server is down, on a fast host
 
 
 @pytest.fixture
 def cluster(new_cluster, server):
-    """cluster(2): hosts of which the first has the NFS server and the volumes."""
+    """A function that starts hosts, of which the first has the NFS server and the volumes."""
     with contextlib.ExitStack() as stack:
         def make(count, **kwargs):
             one, *others = stack.enter_context(new_cluster(count, **kwargs))
@@ -49,7 +49,7 @@ def made(host, name="data", **kwargs):
 
 
 def seen_by(volume, host):
-    """The same volume where another node uses it."""
+    """Return the same volume as used on another node."""
     return Volume(host, volume.id, mode=volume.mode)
 
 
@@ -69,7 +69,8 @@ def is_mounted(host):
 
 
 def nothing_is_exported(host):
-    """What the kernel holds for longer than a detach waits is left for the next reading."""
+    """Check that no export is left. A share that the kernel keeps busy for longer than a detach
+    waits is unmounted after the next scan."""
     assert host.server.exports() == {}
     assert host.server.recorded() == ""
     if is_mounted(host):
@@ -104,7 +105,7 @@ def test_a_publish_runs_exportfs_once_and_a_repeat_nothing(pair):
     for expected in (["zfs set", "exportfs -o"], []):
         mark = one.node_daemon.mark()
         volume.attach()
-        # That it reads what has just been made is none of this call's doing.
+        # The agent reads the new volume back at this time, which is not part of the call.
         runs = [run for run in one.node_daemon.runs(mark) if not run.startswith("zfs get")]
         assert [" ".join(run.split()[:2]) for run in runs] == expected
     volume.detach()
@@ -134,7 +135,7 @@ def test_several_nodes_and_the_owner_share_a_volume(cluster):
     nothing_is_exported(one)
 
 
-def test_a_reader_is_given_no_more(pair):
+def test_a_reader_gets_a_read_only_export(pair):
     one, two = pair
     volume = made(one, mode="MULTI_NODE_SINGLE_WRITER")
     reader = seen_by(volume, two)
@@ -152,7 +153,7 @@ def test_a_reader_is_given_no_more(pair):
     volume.down()
 
 
-def test_a_volume_that_is_local_stays_where_it_is(pair):
+def test_a_local_volume_is_not_exported(pair):
     one, two = pair
     volume = Volume(one, "data")
     volume.create(accessibility_requirements=topology("n1"))
@@ -172,13 +173,13 @@ def test_without_an_nfs_server_the_refusal_says_so(pair):
     assert not Volume(one, "data").record().published
 
 
-def test_exports_are_healed_at_the_start(pair):
+def test_exports_are_restored_at_the_start(pair):
     one, two = pair
     volume = seen_by(made(one), two)
     path = up(volume)
     exports, recorded = one.server.exports(), one.server.recorded()
     one.node_daemon.kill()
-    # As after a reboot: nothing told, nothing mounted. And a crash in the middle of an unpublish.
+    # The state after a reboot, with nothing exported or mounted, and after a crash in an unpublish.
     one.server.run("exportfs", "-ua")
     one.server.run("umount", "--lazy", share(one, volume))
     stray = share(one, volume) + "-stray"
@@ -194,15 +195,15 @@ def test_exports_are_healed_at_the_start(pair):
     nothing_is_exported(one)
 
 
-def test_what_is_detached_while_exports_are_healed_is_not_exported(cluster, new_gate):
-    """The healing has read the records before, and tells exportfs about them one by one."""
+def test_a_volume_detached_while_exports_are_restored_is_not_exported(cluster, new_gate):
+    """The daemon restores the exports one by one from a list that it has read before."""
     gate = new_gate("exportfs")
     one, two = cluster(2, env=gate.env)
     volumes = {name: seen_by(made(one, name), two) for name in "abc"}
     for volume in volumes.values():
         volume.attach()
     one.node_daemon.kill()
-    # As after a reboot.
+    # The state after a reboot.
     one.server.run("exportfs", "-ua")
     for volume in volumes.values():
         one.server.run("umount", share(one, volume))
@@ -225,7 +226,7 @@ def exports_of(one, two, names):
     return {(f"/run/zcsi-nfs/{one.dataset(name)}", two.namespaces.address) for name in names}
 
 
-def test_what_another_storage_exports_is_staged_as_it_is(pair):
+def test_a_share_of_another_storage_is_staged(pair):
     one, two = pair
     folder = one.server.file("/run/zcsi-nfs") / "films"
     folder.mkdir()
@@ -248,7 +249,7 @@ def test_what_another_storage_exports_is_staged_as_it_is(pair):
     assert two.mounts() == []
 
 
-def test_a_dead_server_holds_no_call_up(pair):
+def test_a_server_that_is_down_delays_no_call(pair):
     one, two = pair
     volume, other = (seen_by(made(one, name, mode=MANY), two) for name in ("data", "other"))
     path = up(volume)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A pool on a server that has sshd, sudo, ZFS and NFS, and nothing of zcsi: a zcsi-node elsewhere
-works on it as a delegated user, and another node uses its volumes by NFS."""
+"""A pool on a server that has sshd, sudo, ZFS and NFS, but no zcsi: a zcsi-node on another host
+manages it as a delegated user, and a second node uses its volumes by NFS."""
 import contextlib
 import os
 import subprocess
@@ -26,7 +26,8 @@ ON_NAS = {"attach": "nfs", "node": "nas"}
 
 @pytest.fixture(scope="module")
 def user():
-    """With a password that is none: an account that is locked sshd lets in by PAM alone."""
+    """A user whose password "*" matches no input. Without a password the account would be locked,
+    and sshd admits a locked account only with PAM."""
     run("useradd", "--system", "--create-home", "--password", "*", USER)
     yield USER
     SUDOERS.unlink(missing_ok=True)
@@ -46,7 +47,7 @@ def sshd(namespaces, user):
 
 @pytest.fixture
 def nas(new_member, own_pool, server, sshd):
-    """The host that works on it, which has two, an ordinary node, beside it."""
+    """The host that manages the server, with its volumes' user, the node `two`."""
     with contextlib.ExitStack() as stack:
         two = stack.enter_context(new_member(2))
         nas = stack.enter_context(contextlib.closing(
@@ -65,13 +66,13 @@ def nas(new_member, own_pool, server, sshd):
 
 
 def state(nas, name="data"):
-    """What the server has: whether it is mounted, and the property sharenfs."""
+    """Return the properties mounted and sharenfs of the volume on the server."""
     return nas.server.run("zfs", "get", "-H", "-o", "value", "mounted,sharenfs",
                           nas.dataset(name)).split()
 
 
 def exports(nas):
-    """{client: ro or rw} of the volume."""
+    """Return {client: ro or rw} of the volume's exports."""
     return {client: access for (path, client), access in nas.server.exports().items()
             if path == f"{SHARES}/{nas.dataset('data')}"}
 
@@ -88,7 +89,7 @@ def up(volume):
     return Path(volume.target, "file")
 
 
-def test_a_volume_lives_there_and_is_used_elsewhere(nas, sshd):
+def test_a_volume_on_the_server_is_used_by_another_node(nas, sshd):
     volume = made(nas, owner="1000", mode="0750")
     client = nas.two.namespaces.address
     assert state(nas) == ["no", "off"]
@@ -122,7 +123,7 @@ def test_a_volume_lives_there_and_is_used_elsewhere(nas, sshd):
     wait_for(lambda: nas.leaves() in ([], ["_trash"]), "nothing is left")
 
 
-def test_each_node_is_given_what_it_may(nas):
+def test_each_node_gets_its_own_access(nas):
     made(nas)
     for number, readonly in ((2, False), (3, False), (4, True)):
         nas.agent.PublishDataset(id="data", publication={
@@ -138,7 +139,7 @@ def test_each_node_is_given_what_it_may(nas):
     nas.controller.DeleteVolume(volume_id="data")
 
 
-def test_what_zfs_cannot_export_is_not_taken_for_exported(nas):
+def test_a_failed_export_is_not_recorded_as_exported(nas):
     volume = made(nas)
     nas.server.run("mount", "-o", "remount,ro", EXPORTS)
     if os.environ["OPENZFS"] == "2.1":
@@ -146,7 +147,7 @@ def test_what_zfs_cannot_export_is_not_taken_for_exported(nas):
             volume.attach()
         assert state(nas)[1] == "off"
     else:
-        volume.attach()  # 2.3 says nothing: whoever mounts it does
+        volume.attach()  # 2.3 reports success; only the client's mount would fail
     assert exports(nas) == {}
     nas.server.run("mount", "-o", "remount,rw", EXPORTS)
     volume.detach()
@@ -157,14 +158,15 @@ def test_what_zfs_cannot_export_is_not_taken_for_exported(nas):
 
 
 def forget_exports(nas):
-    """As after a boot."""
+    """Make the server's state that after a boot: no exports, no mounts."""
     nas.server.run("exportfs", "-ua")
     nas.server.run("umount", "--lazy", f"{SHARES}/{nas.dataset('data')}")
 
 
 def as_it_was(nas, was):
-    """Mounted, too: what a killed zcsi-node had begun goes on, and may export it before that. The
-    kernel's server then leaves whoever reads it without an answer for two minutes."""
+    """True if the volume is mounted and exported as before. A zfs left by a killed zcsi-node may
+    export it before it is mounted; the kernel's server then does not answer reads for two
+    minutes."""
     return state(nas)[0] == "yes" and exports(nas) == was
 
 
@@ -187,7 +189,7 @@ def test_a_server_that_was_booted_exports_again(nas, sshd):
     volume.delete()
 
 
-def test_what_is_not_by_nfs_is_not_made_there(nas):
+def test_only_nfs_volumes_are_created_over_ssh(nas):
     with refused(CODE.RESOURCE_EXHAUSTED, naming=("nas", "attach=nfs")):
         Volume(nas, "data").create(parameters={"node": "nas"})
     volume = made(nas)
@@ -206,8 +208,8 @@ def test_without_the_line_in_sudoers_the_refusal_says_so(nas):
     volume.delete()
 
 
-def test_what_zfs_refuses_there_is_its_own_answer(nas):
-    """And no lost connection, for which 255 stands: OpenZFS 2.3 ends with that, too."""
+def test_an_error_of_zfs_over_ssh_is_not_a_lost_connection(nas):
+    """OpenZFS 2.3 may exit with status 255, which is also ssh's status for a lost connection."""
     volume = made(nas)
     run("zfs", "unallow", "-u", USER, "refquota", nas.parent)
     with refused(CODE.INTERNAL, naming=("permission denied", "--check")):
@@ -216,7 +218,7 @@ def test_what_zfs_refuses_there_is_its_own_answer(nas):
 
 
 def check(nas, words):
-    """The lines of --check that have these words."""
+    """Return the lines of --check that contain these words."""
     done = subprocess.run(
         [BUILD / "zcsi-node", "--check", "--dataset", nas.parent, "--zfs-over-ssh", nas.over],
         capture_output=True, text=True, env={**os.environ, **nas.node_daemon.env})

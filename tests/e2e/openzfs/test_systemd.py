@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The units of jobs/systemd as systemd runs them, after `make install` and with the files that
+"""The units of jobs/systemd under systemd, after `make install` and with the files that
 jobs/README.md puts into /etc/zcsi."""
 import contextlib
 import re
@@ -34,7 +34,8 @@ def configure(name, **variables):
 
 @pytest.fixture(scope="module")
 def systemd(namespaces, certificates):
-    """namespaces: they make what is mounted below /tmp seen on both sides."""
+    """systemd with both units installed. Uses the fixture namespaces, which makes mounts below /tmp
+    visible inside and outside."""
     run("make", "--assume-old=all", "install", f"BUILD={BUILD}", cwd=ROOT)
     shutil.copytree(certificates, ETC)
     for kind in ("pem", "key"):
@@ -54,7 +55,7 @@ def host(systemd, new_host):
     return made.start()
 
 
-def test_systemd_finds_nothing_wrong_with_them(systemd):
+def test_systemd_verifies_both_units(systemd):
     done = subprocess.run([*systemd.prefix, "systemd-analyze", "verify",
                            *(f"{UNITS}/zcsi-{name}.service" for name in ("node", "controller"))],
                           capture_output=True, text=True)
@@ -62,14 +63,15 @@ def test_systemd_finds_nothing_wrong_with_them(systemd):
 
 
 def locks(host):
-    """Those of parent datasets: a file of the same name is not the same lock."""
+    """Return name -> inode of the lock files of parent datasets. A new file is not the same
+    lock."""
     found = {path.name: path.stat().st_ino
              for path in host.node_daemon.socket.parent.glob("*.lock")}
     assert found
     return found
 
 
-def test_a_volume_lives_and_outlives_the_unit(host):
+def test_a_volume_stays_mounted_when_the_unit_restarts(host):
     volume = Volume(host, "data").up()
     before, locked = host.mounts(), locks(host)
     assert [point for point, _ in before] == [volume.staging, volume.target]
@@ -84,7 +86,7 @@ def test_a_volume_lives_and_outlives_the_unit(host):
     assert host.mounts() == []
 
 
-def test_what_is_killed_is_started_again(host):
+def test_a_killed_unit_is_started_again(host):
     volume = Volume(host, "data").up()
     for unit in (host.node_daemon, host.controller_daemon):
         before = unit.pid()
@@ -94,13 +96,13 @@ def test_what_is_killed_is_started_again(host):
     volume.down().delete()
 
 
-def test_stopped_they_end_well(host):
+def test_stopped_units_exit_with_success(host):
     for unit in (host.controller_daemon, host.node_daemon):
         unit.stop()
         assert not unit.running()
 
 
-def test_the_controller_is_user_nobody_without_capabilities(systemd, host):
+def test_the_controller_is_a_dynamic_user_without_capabilities(systemd, host):
     proc, pid = systemd.root / "proc", host.controller_daemon.pid()
     is_now = status(pid, proc)
     assert all(int(number) > 0 for number in is_now["Uid"].split() + is_now["Gid"].split())
@@ -109,8 +111,8 @@ def test_the_controller_is_user_nobody_without_capabilities(systemd, host):
     assert int(files) > 10000  # agents
 
 
-def test_as_another_user_it_looks_at_the_pool_when_it_is_reloaded(host, by_hand):
-    """`zpool events` is root's."""
+def test_a_reload_scans_the_pool_as_another_user(host, by_hand):
+    """Only root may run `zpool events`, so changes by others are found by the next scan."""
     for command in remedies(host):
         run(*command.split())
     configure("node", ZCSI_DATASET=host.parent, ZCSI_NODE_ID=host.node_id, ZCSI_RESCAN=86400,
@@ -124,7 +126,7 @@ def test_as_another_user_it_looks_at_the_pool_when_it_is_reloaded(host, by_hand)
     wait_for(lambda: host.ids() == ["made"], "the new dataset is seen")
 
 
-def test_an_address_may_come_later(host):
+def test_a_unit_starts_once_its_address_exists(host):
     unit = host.node_daemon
     configure("node", CSI_ENDPOINT=f"unix:///run/zcsi/node.sock tcp://{LATE}:9741", **NODE)
     with pytest.raises(AssertionError, match="Job for zcsi-node.service failed"):

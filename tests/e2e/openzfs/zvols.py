@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Volumes on zvols: how they are asked for, and what a test does with a device."""
+"""Helpers for volumes on zvols and their devices."""
 import os
 import stat
 
@@ -15,7 +15,7 @@ def block(mode="SINGLE_NODE_WRITER"):
 
 
 def zvol(host, name, wanted, size=32 * MIB):
-    """A volume by what it is asked for: "block", or a file system."""
+    """Return a volume, not yet created, as "block" or with this file system."""
     made = Volume(host, name, size)
     made.capability = block() if wanted == "block" else capability(fs_type=wanted)
     return made
@@ -39,6 +39,6 @@ def read(path, length, offset=0):
 
 
 def length(path):
-    """In bytes, of a device or a file."""
+    """Return the length of a device or a file in bytes."""
     with open(path, "rb") as device:
         return device.seek(0, os.SEEK_END)
