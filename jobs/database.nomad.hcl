@@ -1,8 +1,8 @@
 # A database with its data in the volume of database.volume.hcl. The volume is on one node, and
 # Nomad places the job there, because zcsi reports the volume's node as its topology.
 #
-# It is Debian's redis-server, without a network; tasks of the same group reach it by the socket in
-# /alloc.
+# The database is Debian's redis-server, without a network; tasks of the same group reach it by the
+# socket in /alloc.
 
 variable "job" {
   type    = string

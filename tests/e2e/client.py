@@ -41,7 +41,7 @@ OPTIONS = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0),
 
 
 class Rpc:
-    """One RPC: client.CreateVolume(name="a") returns the response, .future() returns at once, and
+    """An RPC: client.CreateVolume(name="a") returns the response, .future() returns at once, and
     .raw() takes an encoded request."""
 
     def __init__(self, channel, method):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""One controller with the agents of two hosts."""
+"""A controller with the agents of two hosts."""
 import grpc
 import pytest
 

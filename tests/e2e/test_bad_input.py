@@ -342,7 +342,7 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def shared(pool):
-    """One host for all rows, with a staged volume V, its snapshot s, a snapshot hand of V that
+    """A host for all rows, with a staged volume V, its snapshot s, a snapshot hand of V that
     another tool made, a group g with V, a clone W of V, a file and a link."""
     with contextlib.closing(Host(pool)) as host:
         host.start()
