@@ -33,7 +33,7 @@ Port {port}
 
 
 def tree(pid):
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the process has ended
         return [pid, *(below for child in children(pid) for below in tree(child))]
     return []
 

@@ -17,7 +17,7 @@ MANY_TARGETS = ("SINGLE_NODE_MULTI_WRITER", "MULTI_NODE_READER_ONLY", "MULTI_NOD
                 "MULTI_NODE_MULTI_WRITER")
 
 
-# How often: the rows are access modes, the columns differences from the first publish.
+# ---- the number of targets: rows are access modes, columns differences from the first publish ----
 
 @pytest.mark.parametrize("mode", ONE_TARGET + MANY_TARGETS)
 def test_same_target_same_arguments(host, volume, mode):
@@ -83,7 +83,7 @@ def test_targets_of_another_volume_are_not_counted(host, volume):
     used(Volume(host, "other"))
 
 
-# Several stagings, readers and writers.
+# ---- several stagings, readers and writers ----
 
 def test_a_reader_and_a_writer_have_stagings_of_their_own(host, volume):
     writer = used(volume, "MULTI_NODE_MULTI_WRITER")
@@ -114,7 +114,7 @@ def test_staged_otherwise_and_in_use_already_exists(volume):
     assert volume.host.state() == before
 
 
-# Leftover directories and mounts.
+# ---- leftover directories and mounts ----
 
 def test_a_leftover_directory_is_used(volume):
     volume.create()

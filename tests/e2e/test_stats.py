@@ -86,7 +86,7 @@ def test_a_field_that_is_missing_is_named(host, rpc, field):
         getattr(host.node, rpc)(**fields)
 
 
-# Condition.
+# ---- volume condition ----
 
 @contextlib.contextmanager
 def dead_filesystem(dataset, path):
@@ -187,7 +187,7 @@ def test_condition_depends_on_the_mount_while_the_pool_is_being_read(gated, gate
     gate.open()
 
 
-# Expansion.
+# ---- expansion ----
 
 def test_node_expand_returns_the_size_that_the_controller_set(host, volume):
     used(volume)

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MPL-2.0
-"""Plays one end of echo.proto by grpcio, which is gRPC's C core:
+"""An end of echo.proto, implemented with grpcio, which is gRPC's C core:
 
-    grpcio.py serve ENDPOINT           until it is killed
-    grpcio.py call ENDPOINT CASE...    a line for each: "ok CASE", or "not ok CASE: " and why
+    grpcio.py serve ENDPOINT           serve until killed
+    grpcio.py call ENDPOINT CASE...    print "ok CASE", or "not ok CASE: " and the reason, for each
 
-echo_pb2 and echo_pb2_grpc are where $PYTHONPATH says. Over tcp:// it speaks mutual TLS, with the
+echo_pb2 and echo_pb2_grpc are found in $PYTHONPATH. Over tcp:// it uses mutual TLS, with the
 certificates of the folder $CERTIFICATES."""
 import os
 import sys
@@ -25,14 +25,14 @@ METADATA = (("x-text", "some text"), ("x-bytes-bin", b"\x00\xff\n"))
 
 
 def certificates():
-    """CA, certificate, key"""
+    """Return the CA, the certificate and the key as bytes."""
     folder = Path(os.environ["CERTIFICATES"])
     return [(folder / name).read_bytes() for name in ("ca.pem", "localhost.pem", "localhost.key")]
 
 
 class Echo(services.EchoServicer):
     def Echo(self, request, context):
-        """With metadata before and after the answer."""
+        """Send metadata before and after the answer."""
         context.send_initial_metadata(METADATA)
         context.set_trailing_metadata(METADATA)
         return response(request.text, request.count)
@@ -75,7 +75,7 @@ def serve(endpoint):
     server.wait_for_termination()
 
 
-# The client.
+# ---- the client ----
 
 def request(text="", count=0):
     return pb.EchoRequest(text=text, count=count)
@@ -91,7 +91,7 @@ def same(got, want):
 
 
 def refused(call, code, text=""):
-    """The call fails, and its message has the text in it."""
+    """Check that the call fails with this code and that its message contains the text."""
     try:
         call()
     except grpc.RpcError as error:
@@ -103,7 +103,7 @@ def refused(call, code, text=""):
 
 
 class Cases:
-    """Each method is a case."""
+    """Cases by name: each public method is a case."""
 
     def __init__(self, channel):
         self._echo = services.EchoStub(channel)
@@ -202,7 +202,7 @@ def call(endpoint, names):
             try:
                 getattr(cases, name)()
                 print(f"ok {name}")
-            except Exception as error:  # whatever it was, the others are played
+            except Exception as error:  # whatever its type, so that the other cases still run
                 print(f"not ok {name}:", str(error).replace("\n", " ")[:300])
                 failed = 1
     return failed

@@ -26,7 +26,7 @@ def number(path):
     return os.stat(path).st_rdev
 
 
-# In ZFS.
+# ---- properties in ZFS ----
 
 def test_thin_and_thick_zvols_are_reserved_as_zfs_does(host, device):
     answer = device.create()
@@ -112,7 +112,7 @@ def test_a_block_volume_is_refused_as_another_format(host, device):
         volume_id="data", volume_capabilities=[device.capability]).HasField("confirmed")
 
 
-# On the node.
+# ---- the device on the node ----
 
 def test_a_workload_has_the_device(host, device):
     device.up()
@@ -256,7 +256,7 @@ def test_a_missing_device_is_an_error_within_the_deadline(host, device):
     assert host.mounts() == []
 
 
-# Snapshots, clones, the trash.
+# ---- snapshots, clones, the trash ----
 
 def test_snapshots_and_clones_are_devices(host, device):
     device.create()

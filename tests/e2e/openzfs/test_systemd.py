@@ -108,7 +108,7 @@ def test_the_controller_is_a_dynamic_user_without_capabilities(systemd, host):
     assert all(int(number) > 0 for number in is_now["Uid"].split() + is_now["Gid"].split())
     assert [int(is_now[name], 16) for name in ("CapPrm", "CapEff", "CapInh", "CapBnd")] == [0] * 4
     [files] = re.findall("^Max open files +([0-9]+) ", (proc / f"{pid}/limits").read_text(), re.M)
-    assert int(files) > 10000  # agents
+    assert int(files) > 10000  # a connection to each agent takes a descriptor
 
 
 def test_a_reload_scans_the_pool_as_another_user(host, by_hand):
