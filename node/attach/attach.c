@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * From a request to what is to be mounted. A way is a row: its name, and what it makes of the
- * request.
+ * Selecting how to attach a volume. Each way is a row of the table `ways`: its name, and the
+ * function that turns a NodeStageVolume request into a struct staging.
  *
- * Invariant: what the controller said last counts, publish_context before volume_context. A volume
- * that was registered by hand in the words of democratic-csi is staged as what they say; of one
- * that nothing is said of it is taken that it is here.
+ * Invariant: publish_context takes precedence over volume_context, because the controller wrote it
+ * last. A volume that was registered by hand may use the volume_context of democratic-csi. A volume
+ * with neither context is attached from this host's pool.
  */
 #include "node/attach/attach.h"
 
@@ -25,15 +25,15 @@ struct context {
 	struct map publish, volume;
 };
 
-/* Returns a value of the publish_context, or else of the volume_context. */
-static const char *said(const struct context *context, const char *key)
+/* Returns the value of a key in publish_context, or else in volume_context; NULL: in neither. */
+static const char *context_value(const struct context *context, const char *key)
 {
 	const char *value = map_get(&context->publish, key);
 
 	return value ? value : map_get(&context->volume, key);
 }
 
-/* Without its key it has no device. */
+/* An encrypted zvol has no device until its key is loaded, so load the key first. */
 static int mount_zvol(const struct staging *staging, struct error *err)
 {
 	if (staging->dataset->has_key && key_load(staging->dataset->name, staging->key, err) < 0)
@@ -49,8 +49,9 @@ static int find_dataset(struct rpc_call *call, const char *id, const struct cont
 	(void)context;
 	if (ssh_server())
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "volume '%s' is on the server '%s' and cannot be used by the node that "
-			    "works on it; publish it to another",
+			    "volume '%s' is on the server '%s' and cannot be mounted on the node "
+			    "that manages the pool of that server; run the workload on another "
+			    "node",
 			    id, ssh_server());
 	if (node_find(call, id, &dataset, err) < 0)
 		return -1;
@@ -66,20 +67,21 @@ static int find_dataset(struct rpc_call *call, const char *id, const struct cont
 }
 
 /*
- * Find a share of another host. The publish context says which owner and mode its root directory
- * gets, if any.
+ * Find a share of another host. publish_context has the owner and mode for its root directory, if
+ * the volume's creator asked for any.
  */
 static int find_share(struct rpc_call *call, const char *id, const struct context *context,
 		      struct staging *ret, struct error *err)
 {
-	const char *server = said(context, "server"), *share = said(context, "share");
+	const char *server = context_value(context, "server");
+	const char *share = context_value(context, "share");
 	const char *root = map_get(&context->publish, "root");
 	const char *maker = map_get(&context->publish, "maker");
 
 	if (!server || !*server || !share || *share != '/')
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "volume '%s' is attached by NFS, but its context has no 'server' and "
-			    "no absolute path as 'share'",
+			    "volume '%s' is attached by NFS, but its volume_context lacks 'server' "
+			    "or an absolute path as 'share'; register it with both",
 			    id);
 	ret->source = nfs_source(&call->arena, server, share);
 	ret->format = format_find(FORMAT_NFS);
@@ -112,7 +114,8 @@ int attach_find(struct rpc_call *call, const NodeStageVolumeRequest *req, struct
 		if (!strcmp(name ? name : "local", ways[i].name))
 			return ways[i].find(call, req->volume_id, &context, ret, err);
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "volume '%s' is to be attached by '%.64s', which this node cannot; run the "
-		    "workload where the volume is",
+		    "volume '%s' is to be attached by '%.64s', which zcsi-node does not support; "
+		    "register it with the node_attach_driver 'nfs', or none if it is in this "
+		    "node's pool",
 		    req->volume_id, name);
 }

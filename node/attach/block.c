@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Devices, staged and published.
+ * Staging and publishing of block devices.
  *
- * Invariant: a device is read-only while its targets are. A read-only mount does not keep a process
- * from writing to a device in it, so the device itself is switched before each publication; a
- * killed daemon's setting is thereby replaced.
+ * Invariant: a device is read-only while its targets are. A read-only mount does not prevent writes
+ * to a device node in it, so the device itself is set read-only or writable before each
+ * publication. This also replaces a setting that a killed zcsi-node left.
  */
 #include "node/attach/block.h"
 
@@ -20,7 +20,7 @@
 #include "node/attach/device.h"
 #include "node/mount/kind.h"
 
-#define NODE (&DEVICE_NODE[1]) /* without the slash */
+#define NODE (&DEVICE_NODE[1]) /* the name of the device node, without a slash */
 
 int block_stage(const struct staging *staging, struct error *err)
 {
@@ -34,7 +34,7 @@ int block_stage(const struct staging *staging, struct error *err)
 	if (mount < 0)
 		return -1;
 	if (fstat(device, &st) || mknodat(mount, NODE, S_IFBLK | 0600, st.st_rdev))
-		return fail_errno(err, "cannot make a node of '%s'", staging->source);
+		return fail_errno(err, "cannot create a device node for '%s'", staging->source);
 	return mount_place(mount, staging->source, staging->path, MOUNT_STAGING, staging->attrs,
 			   err);
 }
@@ -50,16 +50,19 @@ int block_check(const struct staging *staging, struct error *err)
 		return -1;
 	snprintf(node, sizeof(node), "%s" DEVICE_NODE, staging->path);
 	if (fstat(device, &is) || lstat(node, &staged))
-		return fail_errno(err, "cannot look at '%s'", node);
+		return fail_errno(err, "cannot compare the device of '%s'", node);
 	if (is.st_rdev == staged.st_rdev)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "its device is another one since it was staged at '%s', as after an import of "
-		    "its pool; unpublish and unstage it first",
+		    "its device changed since it was mounted at '%s', because its pool was "
+		    "imported again; stop the job that uses it first",
 		    staging->path);
 }
 
-/* A target of any staging of the same volume that is read-only where `attrs` are not, or not. */
+/*
+ * Returns a target of any staging of the volume with this source that is read-only if attrs are
+ * not, or writable if they are; NULL if there is none.
+ */
 static const struct mount *find_other(const struct mount_table *table, const char *source,
 				      uint64_t attrs)
 {
@@ -81,16 +84,16 @@ int block_set_access(const struct mount_table *table, const struct mount *stagin
 
 	if (other)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "it is published at '%s' with readonly %s, and a device is read-only "
-			    "for all or for none; unpublish that first",
+			    "it is mounted at '%s' with readonly %s, and a device is read-only for "
+			    "all workloads or for none; stop the job that uses it first",
 			    other->target, readonly ? "false" : "true");
 	snprintf(node, sizeof(node), "%s" DEVICE_NODE, staging->target);
 	auto_close int device = open(node, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (device < 0)
 		return fail_errno(err, "cannot open the device '%s'", node);
 	if (ioctl(device, BLKROSET, &readonly))
-		return fail_errno(err, "cannot make the device '%s' read-%s", node,
-				  readonly ? "only" : "write");
+		return fail_errno(err, "cannot make the device '%s' %s", node,
+				  readonly ? "read-only" : "writable");
 	return 0;
 }
 
@@ -102,6 +105,6 @@ int block_size(const struct mount *mount, int64_t *ret, struct error *err)
 
 	snprintf(node, sizeof(node), "%s%s", mount->target, staged ? DEVICE_NODE : "");
 	if (lstat(node, &st))
-		return fail_errno(err, "cannot look at the device '%s'", node);
+		return fail_errno(err, "cannot read the size of the device '%s'", node);
 	return device_size(st.st_rdev, ret, err);
 }

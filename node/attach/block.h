@@ -3,9 +3,11 @@
 #define ZCSI_NODE_ATTACH_BLOCK_H
 
 /*
- * A zvol as a device. It is staged as a tmpfs that holds nothing but the device's node; a target is
- * that node, bound on a file. So mountinfo says of a device what it says of any volume: whose it
- * is, which mount is a staging, and which target came from it.
+ * Block volumes: zvols that workloads use as devices. The staging of one is a tmpfs that contains
+ * only the device node; a target is a bind mount of that node on a file. So mountinfo shows for a
+ * device the same as for a filesystem: its volume, its staging, and the targets of the staging.
+ *
+ * Functions return 0, or -1 with *err. Any thread.
  */
 
 #include <stdint.h>
@@ -13,16 +15,21 @@
 #include "common/error.h"
 #include "node/attach/staging.h"
 
+/* Stage the zvol staging->dataset at staging->path, waiting for its device (device_open). */
 int block_stage(const struct staging *staging, struct error *err);
-/* Check that the staged device is still the volume's. Another import of its pool changes it. */
+/*
+ * Check that the staged node is still that of the volume's device, whose number changes when the
+ * pool is imported again. ERR_FAILED_PRECONDITION if it is not.
+ */
 int block_check(const struct staging *staging, struct error *err);
 /*
- * Let the device be written, or not, before it is published with these attributes. One device is
- * read-only for all or for none: ERR_FAILED_PRECONDITION names a target that differs.
+ * Make the device read-only or writable before it is published with attrs (MOUNT_ATTR_ bits).
+ * staging: a row of the table. A device is read-only for all its targets or for none, so
+ * ERR_FAILED_PRECONDITION if a target differs; the text has its path.
  */
 int block_set_access(const struct mount_table *table, const struct mount *staging, uint64_t attrs,
 		     struct error *err);
-/* The size in bytes of the device that is mounted there, staging or target. */
+/* *ret is the size in bytes of the device; mount: its staging or one of its targets. */
 int block_size(const struct mount *mount, int64_t *ret, struct error *err);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Zvols as devices. The kernel makes them when it likes, and udev their names in /dev/zvol after
- * that: who needs one watches the folder where the next part of its name is to appear. (The
- * kernel's own word, an uevent, comes before there is a name, and not at all to another network
- * namespace.)
+ * Devices of zvols. The kernel creates them asynchronously, and udev creates their names in
+ * /dev/zvol after that. device_open watches, with inotify, the directory in which the next part of
+ * the name will appear. (The kernel's uevent is no use: it is sent before the name exists, and not
+ * sent to other network namespaces.)
  *
- * Invariant: the device itself says whose it is. A name may for a moment be that of a device that
- * has gone, whose number another volume has got since.
+ * Invariant: the device itself is asked for the name of its zvol (BLKZNAME). A name in /dev/zvol
+ * may for a moment refer to a removed device, whose number another zvol has got since.
  */
 #include "node/attach/device.h"
 
@@ -30,12 +30,12 @@
 #include "node/mount/kind.h"
 #include "node/zfs/zfs.h"
 
-/* OpenZFS, sys/fs/zfs.h: the name of the zvol that a device is. */
-#define BLKZNAME _IOR(0x12, 125, char[DATASET_NAME_MAX + 1])
+/* The ioctl of OpenZFS (sys/fs/zfs.h) that reads the name of a device's zvol. */
+#define BLKZNAME  _IOR(0x12, 125, char[DATASET_NAME_MAX + 1])
 
-#define COMES    (IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
-#define HURRY_MS 1000 /* what is left of the caller's deadline to say that it did not come */
-#define SECTOR   512  /* of what sysfs says, whatever the device has */
+#define WATCHED   (IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+#define MARGIN_MS 1000 /* left of the caller's deadline, so that the error reaches the client */
+#define SECTOR    512  /* bytes per unit of a size in sysfs, whatever sectors the device has */
 
 static bool is_device_of(int fd, const char *dataset)
 {
@@ -46,7 +46,10 @@ static bool is_device_of(int fd, const char *dataset)
 	       !strcmp(name, dataset);
 }
 
-/* A descriptor; -1 with errno, of which ENOENT may pass. */
+/*
+ * Returns a descriptor of the dataset's device, or -1 with errno. ENOENT means that the device may
+ * still appear.
+ */
 static int try_open(const char *path, const char *dataset, int flags)
 {
 	auto_close int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
@@ -62,7 +65,7 @@ static int try_open(const char *path, const char *dataset, int flags)
 	return -1;
 }
 
-/* Folders may be missing as the name is: the nearest one that is there is watched. */
+/* Watch the nearest existing directory above the path, since any of them may still be missing. */
 static int watch_nearest(int watcher, const char *path)
 {
 	char folder[PATH_MAX];
@@ -73,23 +76,26 @@ static int watch_nearest(int watcher, const char *path)
 		if (!slash || slash == folder)
 			return -1;
 		*slash = '\0';
-	} while (inotify_add_watch(watcher, folder, COMES) < 0);
+	} while (inotify_add_watch(watcher, folder, WATCHED) < 0);
 	return 0;
 }
 
-static void wait_for_news(int watcher, int64_t deadline)
+static void wait_for_event(int watcher, int64_t deadline)
 {
-	struct pollfd news = {.fd = watcher, .events = POLLIN};
+	struct pollfd event = {.fd = watcher, .events = POLLIN};
 	char events[4096];
 	int64_t left = deadline - now_ms();
 
-	poll(&news, 1, left > 0 ? (int)left : 0);
+	poll(&event, 1, left > 0 ? (int)left : 0);
 	while (read(watcher, events, sizeof(events)) > 0)
 		continue;
 }
 
-/* A look follows each watch that is set, so what comes in between is seen. */
-static int await(const char *path, const char *dataset, int flags, int64_t deadline)
+/*
+ * Open the device when it appears. Each try follows the setting of a watch, so a name that is
+ * created between two tries wakes the wait.
+ */
+static int open_when_ready(const char *path, const char *dataset, int flags, int64_t deadline)
 {
 	auto_close int watcher = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 
@@ -103,15 +109,16 @@ static int await(const char *path, const char *dataset, int flags, int64_t deadl
 			errno = ENOENT;
 			return -1;
 		}
-		wait_for_news(watcher, deadline);
+		wait_for_event(watcher, deadline);
 	}
 }
 
-static int64_t bounded(int64_t deadline)
+static int64_t wait_limit(int64_t deadline)
 {
 	int64_t limit = now_ms() + DEVICE_WAIT_MS;
 
-	return deadline == NO_DEADLINE || deadline - HURRY_MS > limit ? limit : deadline - HURRY_MS;
+	return deadline == NO_DEADLINE || deadline - MARGIN_MS > limit ? limit
+								       : deadline - MARGIN_MS;
 }
 
 int device_open(const char *dataset, int flags, int64_t deadline, struct error *err)
@@ -123,17 +130,19 @@ int device_open(const char *dataset, int flags, int64_t deadline, struct error *
 	snprintf(path, sizeof(path), DEVICE_FOLDER "%s", dataset);
 	int fd = try_open(path, dataset, flags);
 	if (fd < 0 && errno == ENOENT)
-		fd = await(path, dataset, flags, bounded(deadline));
+		fd = open_when_ready(path, dataset, flags, wait_limit(deadline));
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOENT)
 		return fail(err, ERR_UNAVAILABLE,
-			    "its device '%s' does not appear; look whether systemd-udevd runs, "
-			    "whether /dev is the host's, and at 'zfs get volmode %s'",
+			    "its device '%s' does not appear; check that systemd-udevd runs, that "
+			    "zcsi-node has the host's /dev, and 'zfs get volmode %s'",
 			    path, dataset);
 	if (errno == EBUSY)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "its device '%s' is in use; 'fuser -v' and 'lsblk' say by what", path);
+			    "its device '%s' is in use; find the user with 'fuser -v' or 'lsblk' "
+			    "and stop it",
+			    path);
 	return fail_errno(err, "cannot open its device '%s'", path);
 }
 

@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_ATTACH_DEVICE_H
 #define ZCSI_NODE_ATTACH_DEVICE_H
 
-/* The block device of a zvol. */
+/* Block devices of zvols. Any thread. */
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -11,17 +11,21 @@
 #include "common/mem.h"
 
 /*
- * Open a device for reading, with these flags in addition, when udev has made its name. Returns a
- * descriptor. Waits until the deadline or for DEVICE_WAIT_MS. ERR_FAILED_PRECONDITION when devices
- * do not exist here, or with O_EXCL when it is in use; ERR_UNAVAILABLE when it did not appear.
+ * Open the device of a zvol for reading, with open(2) flags in addition. Waits until udev has
+ * created its name, at most DEVICE_WAIT_MS and until shortly before the deadline. Returns a
+ * descriptor, or -1 with *err: ERR_FAILED_PRECONDITION if zvols have no devices on this host, or
+ * with O_EXCL if the device is in use; ERR_UNAVAILABLE if it did not appear in time.
  */
 int device_open(const char *dataset, int flags, int64_t deadline, struct error *err);
 
 /*
- * Returns the path that udev makes and mountinfo shows: /dev/zvol/pool/parent/leaf. In the arena.
+ * Returns the path that udev creates and mountinfo shows, /dev/zvol/pool/parent/leaf, in the arena.
  */
 char *device_path(struct arena *arena, const char *dataset);
-/* The size in bytes of a device by its number, from what does not wait for the device itself. */
+/*
+ * *ret is the size in bytes of the device with this number. Reads sysfs, which does not block when
+ * the device does. Returns 0, or -1 with *err.
+ */
 int device_size(dev_t device, int64_t *ret, struct error *err);
 
 #define DEVICE_WAIT_MS 60000

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * ext4 and XFS.
+ * ext4 and XFS on zvols.
  *
- * A copy has the UUID of its original, by which the kernel refuses to mount a second XFS and others
- * find the wrong one of two ext4; so it gets another one, rather than a mount option for life.
- * Neither can be given one while its journal holds anything, as in a snapshot of a mounted volume.
- * Invariant: whatever is run here may be run again.
+ * A clone has the UUID of its original. The kernel refuses to mount a second XFS with the same
+ * UUID, and a lookup of ext4 by UUID may find the wrong one. So a clone gets a new UUID, which is
+ * better than a mount option (nouuid) at every later mount. The UUID can be changed only if the
+ * journal is empty, which it is not in a snapshot of a mounted volume.
+ *
+ * Invariant: every operation here may be repeated.
  */
 #include "node/attach/mkfs.h"
 
@@ -26,9 +28,9 @@
 #include "node/mount/mount.h"
 
 #define WORDS_MAX   8
-#define TIMEOUT_MS  (30 * 60 * 1000) /* e2fsck of some hundred million files */
+#define TIMEOUT_MS  (30 * 60 * 1000) /* enough for e2fsck of some hundred million files */
 
-/* Linux, fs/ext4/ext4.h and fs/xfs/libxfs/xfs_fs.h, which no package of the kernel's installs. */
+/* From fs/ext4/ext4.h and fs/xfs/libxfs/xfs_fs.h of Linux, which the kernel's headers omit. */
 #define EXT4_RESIZE _IOW('f', 16, __u64)
 struct xfs_growth {
 	__u64 blocks;
@@ -45,8 +47,8 @@ struct xfs_geometry {
 #define XFS_GEOMETRY _IOR('X', 100, struct xfs_geometry)
 
 struct command {
-	const char *words[WORDS_MAX]; /* before the device */
-	int worst;                    /* the highest status that is no failure */
+	const char *words[WORDS_MAX]; /* the command line without the device, its last word */
+	int worst;                    /* the highest exit status that is a success */
 };
 
 static int run(const struct command *command, const char *device, struct error *err)
@@ -63,8 +65,8 @@ static int run(const struct command *command, const char *device, struct error *
 		return -1;
 	int status = result.status;
 	if (status > command->worst)
-		fail(err, ERR_FAILED_PRECONDITION, "%s of '%s' ends with %d: \"%.300s\"", argv[0],
-		     device, status, *result.error ? result.error : result.out);
+		fail(err, ERR_FAILED_PRECONDITION, "%s of '%s' failed with status %d: \"%.300s\"",
+		     argv[0], device, status, *result.error ? result.error : result.out);
 	exec_result_fini(&result);
 	return status > command->worst ? -1 : 0;
 }
@@ -93,10 +95,10 @@ static int grow_xfs(int root, int64_t bytes)
 static const struct filesystem {
 	const char *name;
 	struct command make, renew[2];
-	const char *replay; /* the mount option without which a copy is refused; or NULL */
+	const char *replay; /* the mount option without which the kernel refuses a copy; or NULL */
 	int (*grow)(int root, int64_t bytes);
 } filesystems[] = {
-	/* With its seed apart, another UUID is no other checksum of all that there is. */
+	/* metadata_csum_seed: a new UUID does not change the checksums of all metadata. */
 	{"ext4",
 	 {{"mkfs.ext4", "-q", "-m", "0", "-O", "metadata_csum_seed"}, 0},
 	 {{{"e2fsck", "-f", "-p"}, 1}, {{"tune2fs", "-U", "random"}, 0}},
@@ -153,11 +155,11 @@ int mkfs_grow(const struct format *format, int mount, struct error *err)
 
 	auto_close int root = openat(mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0 || fstat(root, &st))
-		return fail_errno(err, "cannot open its root directory");
+		return fail_errno(err, "cannot open its root directory to grow it");
 	if (device_size(st.st_dev, &bytes, err) < 0)
 		return -1;
 	if (find(format)->grow(root, bytes))
-		return fail_errno(err, "%s does not grow to %lld bytes", format->name,
+		return fail_errno(err, "cannot grow %s to %lld bytes", format->name,
 				  (long long)bytes);
 	return 0;
 }

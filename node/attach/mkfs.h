@@ -2,20 +2,27 @@
 #ifndef ZCSI_NODE_ATTACH_MKFS_H
 #define ZCSI_NODE_ATTACH_MKFS_H
 
-/* The file systems that zvols bear: what makes one, gives it another identity, grows it. */
+/*
+ * Creating and growing ext4 and XFS on zvols, and giving them a new UUID. format: one of those two.
+ * device: the path of the zvol's device. Functions run programs or ioctls, so they block, and
+ * return 0, or -1 with *err. Any thread.
+ */
 
 #include "common/error.h"
 #include "common/volume/format.h"
 
-/* On a blank device. Runs a program, which refuses a device that is not blank or in use. */
+/* Create a filesystem. The program refuses a device that is in use or not blank. */
 int mkfs_make(const struct format *format, const char *device, struct error *err);
 /*
- * Give a filesystem a new UUID, since it may be a copy of another one. Its journal is replayed
- * first, in a mount of a private namespace. Some of the programs fail with status 0: check the
- * UUID.
+ * Give a filesystem a new UUID, since it may be a copy of another one. A detached mount
+ * replays its journal first. Some of the programs fail with status 0, so the caller must
+ * check the UUID.
  */
 int mkfs_renew(const struct format *format, const char *device, struct error *err);
-/* To the end of its device, online; nothing when it is there. mount: one that can be written to. */
+/*
+ * Grow a mounted filesystem to the end of its device, unless it extends that far. mount: the
+ * descriptor of a writable mount.
+ */
 int mkfs_grow(const struct format *format, int mount, struct error *err);
 
 #endif

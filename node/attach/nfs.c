@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Mounting over NFS, by fsopen, fsconfig and fsmount (Linux 5.2) in a bounded call.
+ * Mounting NFS shares with fsopen, fsconfig and fsmount (Linux 5.2), in a bounded call.
  *
- * Invariant: until the server has answered there is no mount; then it is one that is attached
- * nowhere, in the hands of the caller. A call that comes too late closes it and leaves nothing
- * behind.
+ * Invariant: a mount exists only after the server has answered, and is detached until the
+ * caller places it. If the answer comes after the timeout, the bounded call closes the mount, which
+ * removes it.
  */
 #include "node/attach/nfs.h"
 
@@ -29,7 +29,7 @@ struct mounting {
 	char *source;
 	char **options;
 	size_t n_options;
-	int mount; /* attached nowhere; -1: none, and why */
+	int mount; /* a detached mount; -1: it failed, and error has the cause */
 	struct error error;
 };
 
@@ -56,19 +56,19 @@ static int set(int context, const char *option)
 	return fsconfig(context, FSCONFIG_SET_STRING, key, equals + 1, 0);
 }
 
-/* The kernel's own words, "e nfs: ...", where it has any. */
+/* Append the kernel's error message for this context, "e nfs: ...", if it has one. */
 static void quote_kernel(int context, struct error *err)
 {
-	char said[256];
-	ssize_t length = read(context, said, sizeof(said) - 1);
+	char message[256];
+	ssize_t length = read(context, message, sizeof(message) - 1);
 	size_t used = strlen(err->text);
 
 	if (length <= 0)
 		return;
-	said[length] = '\0';
-	said[strcspn(said, "\n")] = '\0';
+	message[length] = '\0';
+	message[strcspn(message, "\n")] = '\0';
 	snprintf(err->text + used, sizeof(err->text) - used, " (%s)",
-		 said[0] && said[1] == ' ' ? said + 2 : said);
+		 message[0] && message[1] == ' ' ? message + 2 : message);
 }
 
 static int fail_mount(int context, const char *source, struct error *err)
@@ -82,8 +82,8 @@ static int fail_mount(int context, const char *source, struct error *err)
 		{EPERM, ERR_FAILED_PRECONDITION, "; the server does not export it to this host"},
 		{ENOENT, ERR_FAILED_PRECONDITION, "; the server does not export it to this host"},
 		{EPROTONOSUPPORT, ERR_FAILED_PRECONDITION,
-		 "; give the mount flag vers= that the server has"},
-		{EINVAL, ERR_INVALID_ARGUMENT, "; look at the mount flags"},
+		 "; use the mount flag vers= with a version that the server supports"},
+		{EINVAL, ERR_INVALID_ARGUMENT, "; correct the mount flags"},
 		{ENODEV, ERR_FAILED_PRECONDITION, "; run 'modprobe nfs' on this host"},
 		{EHOSTUNREACH, ERR_UNAVAILABLE, ""},
 		{ENETUNREACH, ERR_UNAVAILABLE, ""},
@@ -116,8 +116,8 @@ static int set_all(int context, const struct mounting *mounting)
 }
 
 /*
- * Set the addresses: the kernel resolves no names, and needs the address of ours that the server
- * sees.
+ * Set the address of the server, because the kernel does not resolve names, and the address of this
+ * host that the server sees.
  */
 static int set_addresses(int context, const char *source, struct error *err)
 {
@@ -190,14 +190,14 @@ static struct mounting *new_mounting(const struct staging *staging)
 static int open_share(const struct staging *staging, struct error *err)
 {
 	struct mounting *mounting = new_mounting(staging);
-	const struct bounded_call errand = {"mount nfs", staging->path, mount_share, discard,
-					    mounting};
-	int error = bounded_call_run(&errand, now_ms() + NFS_MOUNT_MS);
+	const struct bounded_call call = {"mount nfs", staging->path, mount_share, discard,
+					  mounting};
+	int error = bounded_call_run(&call, now_ms() + NFS_MOUNT_MS);
 
 	if (error == ETIMEDOUT)
 		return fail(err, ERR_UNAVAILABLE,
-			    "the server of '%s' did not answer within %d s; look whether it runs "
-			    "and can be reached from here",
+			    "the server of '%s' did not answer within %d s; check that it runs and "
+			    "that this node can reach it",
 			    staging->source, NFS_MOUNT_MS / 1000);
 	if (error) {
 		errno = error;

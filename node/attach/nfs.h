@@ -3,20 +3,27 @@
 #define ZCSI_NODE_ATTACH_NFS_H
 
 /*
- * Shares of other hosts, mounted without a helper: by NFS 4.2 unless a mount flag says otherwise,
- * which needs neither statd nor rpcbind.
+ * Mounting NFS shares of other hosts, without mount.nfs. The default is NFS 4.2, which needs
+ * neither statd nor rpcbind; the mount flag vers= selects another version.
  */
 
 #include <stdbool.h>
 
 #include "node/attach/staging.h"
 
-#define NFS_MOUNT_MS 30000 /* what a server that works needs at the very most */
+#define NFS_MOUNT_MS 30000 /* the longest that a working server takes to answer */
 
-/* Returns "server:/share" as the kernel and mountinfo write it; [] around an IPv6 address. */
+/*
+ * Returns "server:/share", in the arena, as the kernel and mountinfo write it: an IPv6 address is
+ * in brackets.
+ */
 char *nfs_source(struct arena *arena, const char *server, const char *share);
 
-/* For struct staging. ERR_UNAVAILABLE: no answer in time, and nothing will be mounted later. */
+/*
+ * The mount function of a struct staging (node/attach/staging.h). Blocks up to NFS_MOUNT_MS.
+ * Returns 0, or -1 with *err: ERR_UNAVAILABLE if the server did not answer in time; a later answer
+ * mounts nothing.
+ */
 int nfs_mount(const struct staging *staging, struct error *err);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The contents of a block device.
+ * Detecting what a block device contains.
  *
- * Invariant: "blank" is said only of a device that was read. Both of its ends are read first, since
- * libblkid takes some unreadable places for empty ones. A known structure with a wrong checksum is
- * not blank.
+ * Invariant: a device is reported as blank only if it could be read. Both of its ends are read
+ * first, because libblkid treats some unreadable sectors as empty. A known structure with a wrong
+ * checksum is not blank.
  */
 #include "node/attach/probe.h"
 
@@ -16,7 +16,7 @@
 
 #include "common/mem.h"
 
-#define END_BYTES ((size_t)1 << 20) /* where marks are: at the beginning and at the end */
+#define END_BYTES ((size_t)1 << 20) /* signatures are this near to the start or the end */
 
 static int read_end(int device, off_t from, struct error *err)
 {
@@ -29,8 +29,8 @@ static int read_end(int device, off_t from, struct error *err)
 			return 0;
 		if (n < 0 && errno != EINTR)
 			return fail(err, ERR_FAILED_PRECONDITION,
-				    "its device cannot be read at byte %lld: %s; look at 'zpool "
-				    "status -v'",
+				    "its device cannot be read at byte %lld: %s; run 'zpool status "
+				    "-v' and repair what it shows",
 				    (long long)from + (long long)done, strerrordesc_np(errno));
 		done += n > 0 ? (size_t)n : 0;
 	}
@@ -42,13 +42,13 @@ static int check_readable(int device, struct error *err)
 	off_t size = lseek(device, 0, SEEK_END);
 
 	if (size < 0)
-		return fail_errno(err, "cannot tell the size of its device");
+		return fail_errno(err, "cannot read the size of its device");
 	if (read_end(device, 0, err) < 0)
 		return -1;
 	return read_end(device, size > (off_t)END_BYTES ? size - (off_t)END_BYTES : 0, err);
 }
 
-static void take(blkid_probe probe, const char *name, char *ret, size_t size)
+static void copy_value(blkid_probe probe, const char *name, char *ret, size_t size)
 {
 	const char *value = NULL;
 
@@ -63,12 +63,12 @@ static int probe_device(blkid_probe probe, int device, struct probe *ret, struct
 	    blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_UUID |
 							     BLKID_SUBLKS_BADCSUM) ||
 	    blkid_probe_enable_partitions(probe, 1))
-		return fail(err, ERR_FAILED_PRECONDITION, "libblkid cannot look at its device");
+		return fail(err, ERR_FAILED_PRECONDITION, "libblkid cannot open its device");
 	switch (blkid_do_safeprobe(probe)) {
 	case 0:
-		take(probe, "TYPE", ret->type, sizeof(ret->type));
-		take(probe, "PTTYPE", ret->type, sizeof(ret->type));
-		take(probe, "UUID", ret->uuid, sizeof(ret->uuid));
+		copy_value(probe, "TYPE", ret->type, sizeof(ret->type));
+		copy_value(probe, "PTTYPE", ret->type, sizeof(ret->type));
+		copy_value(probe, "UUID", ret->uuid, sizeof(ret->uuid));
 		if (!*ret->type)
 			strcpy(ret->type, "unknown");
 		return 0;
@@ -76,7 +76,7 @@ static int probe_device(blkid_probe probe, int device, struct probe *ret, struct
 		return 0;
 	case -2:
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "its device has marks of several things; look at 'wipefs'");
+			    "its device contains several formats; list them with 'wipefs'");
 	default:
 		return fail(err, ERR_FAILED_PRECONDITION, "libblkid cannot read its device");
 	}
@@ -89,7 +89,7 @@ int probe_read(int device, struct probe *ret, struct error *err)
 		return -1;
 	blkid_probe probe = blkid_new_probe();
 	if (!probe)
-		return fail(err, ERR_INTERNAL, "libblkid makes no probe");
+		return fail(err, ERR_INTERNAL, "libblkid cannot create a probe");
 	int failed = probe_device(probe, device, ret, err);
 	blkid_free_probe(probe);
 	return failed;

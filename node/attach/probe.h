@@ -2,18 +2,19 @@
 #ifndef ZCSI_NODE_ATTACH_PROBE_H
 #define ZCSI_NODE_ATTACH_PROBE_H
 
-/* The contents of a block device, as libblkid reads them from the device itself. */
+/* Detecting what a block device contains, with libblkid, which reads the device itself. */
 
 #include "common/error.h"
 
 struct probe {
-	char type[32]; /* "ext4", "dos" of a partition table, …; "" is nothing that is known */
-	char uuid[40]; /* of a file system that has one, or "" */
+	char type[32]; /* "ext4", "dos" (a partition table), "unknown", ...; "": blank */
+	char uuid[40]; /* the UUID of the filesystem; "": none */
 };
 
 /*
- * Probe a device that is open for reading. ERR_FAILED_PRECONDITION when it cannot be read, or shows
- * marks of several formats: such a device is never taken for blank.
+ * Probe a device; device: a descriptor open for reading. Blocks. Returns 0 with *ret, or -1 with
+ * ERR_FAILED_PRECONDITION if the device cannot be read or has the signatures of several formats.
+ * Such a device is never reported as blank.
  */
 int probe_read(int device, struct probe *ret, struct error *err);
 

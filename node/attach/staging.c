@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Stagings. See staging.h.
+ * Staging mounts.
  *
- * Invariant: what is staged is what mountinfo says; taking it off needs neither the pool nor the
- * catalog. A volume may have several stagings, since Nomad makes one for each way in which it is
- * used, and the export to other hosts is one more; each has its own targets, and none is removed
- * while one of those lives.
+ * Invariant: mountinfo is the only record of what is staged, so unstaging needs neither the pool
+ * nor the catalog. A volume may have several stagings: Nomad creates one for each combination of
+ * access mode and attachment mode, and the export to other hosts is one more. Each staging has its
+ * own targets, and is not removed while it has one.
  */
 #include "node/attach/staging.h"
 
@@ -18,8 +18,11 @@
 
 #define LOAD_TRIES 5
 
-/* The last user of a clone may unload the key that was just loaded for this one. */
-static int mount_opened(const struct staging *staging, struct error *err)
+/*
+ * Mount the dataset, loading its key if needed. The retries cover a race: clones share one key, and
+ * unstaging another clone may unload it between load and mount.
+ */
+static int mount_with_key(const struct staging *staging, struct error *err)
 {
 	int failed = zfs_mount(staging->source, staging->path, err);
 
@@ -34,15 +37,15 @@ static int mount_opened(const struct staging *staging, struct error *err)
 
 int staging_mount_dataset(const struct staging *staging, struct error *err)
 {
-	if (mount_opened(staging, err) < 0)
+	if (mount_with_key(staging, err) < 0)
 		return -1;
 	return mount_make_staging(staging->path, staging->source, staging->attrs, err);
 }
 
 /*
- * The volume is mounted there already. A killed daemon, or a person, may have left it without its
- * role or with other attributes: repair that, unless a target shows that it was staged otherwise
- * and is in use.
+ * Handle a volume that is already mounted at the path. A killed zcsi-node, or an administrator, may
+ * have left the mount without its role or with other attributes. Repair that, unless the mount has
+ * a target: then it was staged with other attributes and is in use.
  */
 static int stage_again(const struct mount_table *table, const struct mount *top,
 		       const struct staging *staging, struct error *err)
@@ -56,8 +59,8 @@ static int stage_again(const struct mount_table *table, const struct mount *top,
 	const struct mount *target = mount_target_of(table, top);
 	if (target)
 		return fail(err, ERR_ALREADY_EXISTS,
-			    "'%s' is staged at '%s' with other mount flags, and published from it "
-			    "at '%s'; unpublish that first",
+			    "'%s' is mounted at '%s' with other mount flags, and from there at "
+			    "'%s'; stop the job that uses it first",
 			    top->source, top->target, target->target);
 	return mount_make_staging(top->target, top->source, attrs, err);
 }
@@ -72,7 +75,7 @@ int staging_mount(struct arena *arena, const struct staging *staging, struct err
 	const struct mount *top = mount_at(&table, staging->path);
 	if (top && (strcmp(top->source, staging->source) != 0 || top->master))
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "'%s' cannot be staged at '%s': '%s' is mounted there; unmount it",
+			    "'%s' cannot be mounted at '%s', where '%s' is mounted; unmount that",
 			    staging->source, staging->path, top->source);
 	if (top)
 		return stage_again(&table, top, staging, err);
@@ -94,14 +97,16 @@ int staging_unmount(struct arena *arena, const char *dataset, const char *path, 
 		if (mount_table_read(arena, &table, err) < 0)
 			return -1;
 		const struct mount *top = mount_at(&table, path);
-		/* Another volume's, or a target: not staged here. */
+		/* A mount of another volume, or a target: the volume is not staged here. */
 		if (!top || !mount_is_of(top, dataset) || top->master)
 			return 0;
 		const struct mount *target = mount_target_of(&table, top);
 		if (target)
-			return fail(err, ERR_FAILED_PRECONDITION,
-				    "'%s' is published from it at '%s'; unpublish that first", path,
-				    target->target);
+			return fail(
+				err, ERR_FAILED_PRECONDITION,
+				"its mount at '%s' is in use at '%s'; stop the job that uses it "
+				"first",
+				path, target->target);
 		if (mount_remove(path, err) < 0)
 			return -1;
 	}

@@ -2,7 +2,10 @@
 #ifndef ZCSI_NODE_ATTACH_STAGING_H
 #define ZCSI_NODE_ATTACH_STAGING_H
 
-/* A volume mounted once at a path of this host, from where it is bound to others; and off it. */
+/*
+ * Mounting a volume at a staging path of this host, from which publish binds it to target paths,
+ * and unmounting it. Functions return 0, or -1 with *err.
+ */
 
 #include <sys/types.h>
 
@@ -12,30 +15,34 @@
 #include "transport/rpc.h"
 
 struct staging {
-	const char *source; /* what mountinfo calls it (node/mount/mountinfo.h) */
+	const char *source; /* the volume's source in mountinfo (node/mount/mountinfo.h) */
 	const struct format *format;
-	const struct dataset *dataset; /* NULL: another host's */
+	const struct dataset *dataset; /* NULL: the volume is a share of another host */
 	struct rpc_call *call;
-	const char *path;
-	uint64_t attrs;       /* node/mount/mountinfo.h */
-	const char *root;     /* the property zcsi:root, when that is to be applied here, or "" */
-	uid_t maker;          /* of that directory (node/mount/permissions.h) */
-	char *const *options; /* the mount flags, among which are those of NFS */
+	const char *path; /* canonical; its parent directory exists */
+	uint64_t attrs;   /* MOUNT_ATTR_ bits (node/mount/mountinfo.h) */
+	const char *root; /* property zcsi:root, to be applied by this host; "": nothing to apply */
+	uid_t maker;      /* the user that owns a new root directory (node/mount/permissions.h) */
+	char *const *options; /* all mount flags of the request, those of NFS included */
 	size_t n_options;
-	const char *key; /* the secret that opens it, or NULL */
-	/* Mount it with its role and attributes where it is mounted nowhere on this host yet. */
+	const char *key; /* the secret for an encrypted volume, or NULL */
+	/* Mount a volume that is mounted nowhere on this host, with its role and attributes. */
 	int (*mount)(const struct staging *staging, struct error *err);
-	/* Check that the staged mount is what it should be. NULL: it always is. */
+	/* Check that an existing mount at the path is still valid. NULL: it always is. */
 	int (*check)(const struct staging *staging, struct error *err);
 };
 
-/* The mount of a dataset of our pool. */
+/* The mount function for a ZFS filesystem of this host's pool. */
 int staging_mount_dataset(const struct staging *staging, struct error *err);
 
+/*
+ * Stage a volume; OK if it is staged there already. ERR_ALREADY_EXISTS if it is in use there with
+ * other attributes, ERR_FAILED_PRECONDITION if another volume is mounted at the path.
+ */
 int staging_mount(struct arena *arena, const struct staging *staging, struct error *err);
 /*
- * All of the dataset's that lie on top of each other there; none is as good. Those that something
- * is published from stay: ERR_FAILED_PRECONDITION.
+ * Unmount all mounts of the dataset that are stacked at the path; OK if there is none.
+ * ERR_FAILED_PRECONDITION if one of them has a target.
  */
 int staging_unmount(struct arena *arena, const char *dataset, const char *path, struct error *err);
 

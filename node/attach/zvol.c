@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Zvols with file systems.
+ * Zvols with ext4 or XFS.
  *
- * Invariant: a device is formatted when libblkid, reading it, finds nothing and zcsi:formatted is
- * unset, and never otherwise. The record is written after the file system and before its first
- * mount. So a crash leaves a blank device, which is formatted; or one with a file system that was
- * never mounted and is not recorded, which is taken over as a clone is; or a recorded one, which is
- * mounted. A program that outlives its daemon has the device to itself (O_EXCL), and who comes
- * then is refused.
+ * Invariant: a device is formatted only if libblkid could read it and found nothing, and
+ * zcsi:formatted is unset. The property is set after the filesystem was created and before its
+ * first mount. So a crash leaves one of three states: a blank device, which is formatted; a
+ * filesystem that was never mounted and is not recorded, which gets a new UUID like a clone; or a
+ * recorded filesystem, which is mounted. A mkfs that outlives its zcsi-node has the device open
+ * with O_EXCL, so staging fails until it ends.
  */
 #include "node/attach/zvol.h"
 
@@ -32,8 +32,12 @@ static int read_device(const char *dataset, int64_t deadline, struct probe *ret,
 	return device < 0 ? -1 : probe_read(device, ret, err);
 }
 
-/* Read the device. O_EXCL proves that no other process has it open, and is given up on return. */
-static int look(const char *dataset, int64_t deadline, struct probe *ret, struct error *err)
+/*
+ * Probe the device. O_EXCL, held during the probe only, proves that no other process has it open
+ * exclusively.
+ */
+static int probe_exclusively(const char *dataset, int64_t deadline, struct probe *ret,
+			     struct error *err)
 {
 	int failed = read_device(dataset, deadline, ret, err);
 
@@ -49,31 +53,31 @@ static int check_content(const struct dataset *dataset, const struct probe *cont
 		return 0;
 	if (!*content->type)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "it was formatted once (its property zcsi:formatted says so) and "
-			    "libblkid finds nothing on its device now; restore it from a snapshot, "
-			    "or delete it");
+			    "it was formatted once (its property zcsi:formatted is set), but "
+			    "libblkid finds nothing on its device; restore it from a snapshot, or "
+			    "delete it");
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "it is %s, but its device has '%s' on it, which is not overwritten; move that "
-		    "away, or delete the volume",
+		    "it is %s, but its device contains '%s', which is not overwritten; copy that "
+		    "elsewhere and run 'wipefs', or delete the volume",
 		    dataset->format->description, content->type);
 }
 
 /*
- * Check that the device now has the filesystem that was made or taken over, and no copy of the
- * earlier one.
+ * Check that the device now has the right filesystem with a UUID that differs from the one before:
+ * some of the programs report success without having changed it.
  */
 static int verify(const struct dataset *dataset, int64_t deadline, const struct probe *before,
 		  struct error *err)
 {
 	struct probe now;
 
-	if (look(dataset->name, deadline, &now, err) < 0)
+	if (probe_exclusively(dataset->name, deadline, &now, err) < 0)
 		return -1;
 	if (!strcmp(now.type, dataset->format->name) && strcmp(now.uuid, before->uuid) != 0)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "its device was to have %s with a new UUID and has '%s' with '%s'; if the "
-		    "volume was never used, delete it",
+		    "its device should contain %s with a new UUID, but contains '%s' with the UUID "
+		    "'%s'; if the volume was never used, delete it",
 		    dataset->format->description, now.type, now.uuid);
 }
 
@@ -97,12 +101,12 @@ static int prepare(const struct staging *staging, struct error *err)
 	const int64_t deadline = staging->call->deadline;
 	struct probe content;
 
-	if (look(dataset->name, deadline, &content, err) < 0 ||
+	if (probe_exclusively(dataset->name, deadline, &content, err) < 0 ||
 	    check_content(dataset, &content, err) < 0)
 		return -1;
 	if (dataset->formatted)
 		return 0;
-	log_info(*content.type ? "a file system is taken over" : "a file system is made",
+	log_info(*content.type ? "filesystem gets a new UUID" : "filesystem is created",
 		 log_str("volume", dataset->id), log_str("type", dataset->format->name));
 	int failed = *content.type ? mkfs_renew(dataset->format, staging->source, err)
 				   : mkfs_make(dataset->format, staging->source, err);
@@ -122,13 +126,13 @@ int zvol_stage(const struct staging *staging, struct error *err)
 			   err);
 }
 
-/* A staging may be read-only; a copy of its mount that is attached nowhere need not be. */
+/* A staging may be read-only, so grow through a detached, writable clone of its mount. */
 int zvol_grow(const struct format *format, const char *path, struct error *err)
 {
 	struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
 	auto_close int mount = mount_call_open(path, OPEN_TREE_CLONE);
 
 	if (mount < 0 || mount_setattr(mount, "", AT_EMPTY_PATH, &writable, sizeof(writable)))
-		return fail_errno(err, "cannot take the mount '%s'", path);
+		return fail_errno(err, "cannot clone the mount at '%s'", path);
 	return mkfs_grow(format, mount, err);
 }
