@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi.v1.Agent, the calls that read: GetHost, GetDataset, ListDatasets; and helpers of all
- * handlers.
+ * The reading calls of zcsi.v1.Agent (GetHost, GetDataset, ListDatasets), and functions that all
+ * handlers share.
  *
- * Invariant: reads are answered by the catalog and run no program.
+ * Invariant: reading calls are answered from the catalog and run no program.
  */
 #include "node/agent/agent.h"
 
@@ -49,8 +49,8 @@ int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *
 	return 0;
 }
 
-/* "snapshot:<id>" or "volume:<id>" */
-static void take_source(struct arena *arena, const char *source, Dataset *message)
+/* Parse the property zcsi:source, "snapshot:<id>" or "volume:<id>", into the message. */
+static void parse_source(struct arena *arena, const char *source, Dataset *message)
 {
 	const char *colon = strchr(source, ':');
 
@@ -76,7 +76,7 @@ Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset)
 	message->creation = dataset->creation;
 	message->parameters = dataset->parameters;
 	message->format = (char *)dataset->format->name;
-	take_source(arena, dataset->source, message);
+	parse_source(arena, dataset->source, message);
 	publication_parse(arena, dataset->published, &published);
 	message->published = arena_alloc(arena, (published.n + 1) * sizeof(*message->published));
 	for (size_t i = 0; i < published.n; i++) {
@@ -179,7 +179,7 @@ void agent_reread_on_error(struct rpc_call *call, const char *zfs_name, struct e
 		agent_reread(call, zfs_name, err);
 }
 
-/* The one dataset that was read is the one that is meant. */
+/* Returns the dataset of a listing if it is the known volume, or NULL with *err. */
 static const struct dataset *recognise(const struct listing *listing, const struct dataset *known,
 				       struct error *err)
 {
@@ -189,15 +189,15 @@ static const struct dataset *recognise(const struct listing *listing, const stru
 
 	if (!found || strcmp(found->id, known->id) || strcmp(found->name, known->name)) {
 		fail(err, ERR_FAILED_PRECONDITION,
-		     "the dataset '%s' is not volume '%s' any more: its zcsi: properties have "
-		     "changed; nothing was done",
+		     "the dataset '%s' is not volume '%s' any more, because its zcsi: properties "
+		     "were changed; restore them and try again",
 		     known->name, known->id);
 		return NULL;
 	}
 	if (known->guid && found->guid != known->guid) {
 		fail(err, ERR_FAILED_PRECONDITION,
-		     "the dataset '%s' was replaced by another of the same name; try again if "
-		     "that one is to go",
+		     "the dataset '%s' was replaced by another one of the same name; try again "
+		     "to delete that one",
 		     known->name);
 		return NULL;
 	}
@@ -220,35 +220,35 @@ struct dataset *agent_prove(struct arena *arena, const char *parent, const struc
 	return proven;
 }
 
-/* The kernel forgets an export when it next cleans up, and holds the mount until then. */
-static int check_unmounted_there(const char *name, struct error *err)
+/* The server's kernel keeps a mount busy until it expires the former export from its cache. */
+static int check_unmounted_on_server(const char *name, struct error *err)
 {
 	bool mounted = false;
 
-	/* zfs-fuse mounts an unused clone, and exports nothing. */
+	/* Not with zfs-fuse: it mounts every new clone, and exports nothing. */
 	if (zfs_is_the_kernels() && zfs_mounted(name, &mounted, err) < 0)
 		return -1;
 	if (!mounted)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "it is still mounted on '%s', whose NFS server lets go of what it exported "
-		    "within a minute; try again",
+		    "it is still mounted on the server '%s', whose NFS server releases a former "
+		    "export within a minute; try again then",
 		    ssh_server());
 }
 
-/* `zfs destroy` and `zfs rename` would unmount an idle mount and go on. */
+/* Needed because `zfs destroy` and `zfs rename` would unmount an idle mount without an error. */
 int agent_check_unmounted(struct arena *arena, const char *name, struct error *err)
 {
 	struct mount_table table;
 
 	if (ssh_server())
-		return check_unmounted_there(name, err);
+		return check_unmounted_on_server(name, err);
 	if (mount_table_read(arena, &table, err) < 0)
 		return -1;
 	for (size_t i = 0; i < table.n; i++)
 		if (!mount_is_network(&table.rows[i]) && mount_is_on(&table.rows[i], name))
 			return fail(err, ERR_FAILED_PRECONDITION,
-				    "it is mounted at '%s'; unpublish and unstage it first",
+				    "it is mounted at '%s'; stop the job that uses it first",
 				    table.rows[i].target);
 	return 0;
 }

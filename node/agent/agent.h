@@ -2,7 +2,10 @@
 #ifndef ZCSI_NODE_AGENT_AGENT_H
 #define ZCSI_NODE_AGENT_AGENT_H
 
-/* Shared by the agent's handlers. Everything they return lives in the call's arena. */
+/*
+ * Functions that the handlers of zcsi.v1.Agent share. Results live in the arena. Functions that
+ * return int return 0, or -1 with *err. Any worker thread.
+ */
 
 #include "node/catalog/change.h"
 #include "node/host/node.h"
@@ -11,43 +14,46 @@
 
 #define AGENT_PAGE_MAX 1000
 
-/* A dataset and a snapshot as the wire has them. */
+/* Return a dataset or a snapshot as a message for the wire. */
 Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset);
 DatasetSnapshot *agent_snapshot(struct arena *arena, const struct snapshot *snapshot);
 
-/* Returns the format that a request asks for; NULL when there is none of that name. */
+/* Returns the format that a request asks for; NULL if there is none of that name. */
 const struct format *agent_format(const CreateDatasetRequest *req);
-/* The refreservation that keeps all of a dataset's size for it. */
+/* Returns the value of refreservation that reserves the full size of the dataset. */
 const char *agent_reservation(struct arena *arena, const struct dataset *dataset);
 
-/* How many to list, of a request's max. */
+/* *ret is the page size for a request's max; 0 stands for AGENT_PAGE_MAX. */
 int agent_page(int32_t max, size_t *ret, struct error *err);
-/* An id or a name of at most DATASET_ID_MAX bytes, which is not empty. */
+/* Check an id or a name: 1 to DATASET_ID_MAX bytes; field: its name, for the error text. */
 int agent_text(const char *text, const char *field, struct error *err);
 
 /*
- * zfs contradicts the catalog about a name, with *err: look at it again. -1: what is wrong with
- * the pool is in *err instead; 0: the pool is there, and *err as it was.
+ * Read a dataset or snapshot from ZFS into the catalog again, after zfs contradicted the catalog.
+ * Returns 0 and leaves *err as it was, or -1 with the pool's problem in *err.
  */
 int agent_reread(struct rpc_call *call, const char *zfs_name, struct error *err);
 /*
- * A change of what has this name has failed with *err: the same, when that says that it is missing
- * or that zfs could not say.
+ * Call agent_reread after a change of this dataset or snapshot failed with *err, if the code is
+ * ERR_NOT_FOUND or ERR_UNAVAILABLE.
  */
 void agent_reread_on_error(struct rpc_call *call, const char *zfs_name, struct error *err);
 
 /*
- * The one gate of every destructive verb on volumes: what ZFS has under this name now is under
- * our parent, bears our local property and records this id, and is the very dataset that the
- * catalog means. The answer is as fresh as the gate, and *ret_children says what else is below it.
- * NULL when it stays shut.
+ * Read a volume's dataset from ZFS before it is destroyed or moved, and check that it still is that
+ * volume: below the parent, with the id of `known` in its local zcsi: properties, and with the same
+ * guid. Returns its present state, and *ret_children is the number of datasets below it; or NULL
+ * with *err.
  */
 struct dataset *agent_prove(struct arena *arena, const char *parent, const struct dataset *known,
 			    size_t *ret_children, struct error *err);
-/* FAILED_PRECONDITION with the place when the dataset is mounted on this host. */
+/* ERR_FAILED_PRECONDITION if the dataset is mounted where the pool is; the text has the path. */
 int agent_check_unmounted(struct arena *arena, const char *name, struct error *err);
 
-/* The catalog's claim on a snapshot's name. FAILED_PRECONDITION without a pool. */
+/*
+ * Lock a snapshot's name; the caller unlocks *ret_key with catalog_unlock_key.
+ * ERR_FAILED_PRECONDITION without a pool.
+ */
 int agent_lock_name_key(struct rpc_call *call, const char *name, char **ret_key, struct error *err);
 
 #endif

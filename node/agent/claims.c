@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Promises to those who look for something before they make it.
+ * Promises to controllers that look up a name before they create it.
  *
- * Invariant: a promise that is forgotten, to make room or with the process, is covered by the
- * floor, below which nothing is granted. So the highest is all that is kept for the next process,
- * and it is kept before it is given.
+ * Invariant: a promise may be forgotten, when a newer one replaces it or the process ends, but the
+ * floor is at least as high, and no claim up to the floor gets a promise. So only the highest
+ * promise is stored for the next process, and it is stored before the answer is sent.
  */
 #include "node/agent/claims.h"
 
@@ -15,14 +15,14 @@
 #include "node/zfs/lock_file.h"
 
 /*
- * After a boot nothing is recorded. A claim begins with the microsecond in which it was made, by
- * the controller's clock, which may be ahead of ours by this much. A controller whose clock is
- * behind is answered with the floor.
+ * After a boot no promise is stored, so the floor is taken from the clock. The high bits of a claim
+ * are the microsecond of its creation by the controller's clock, which may be ahead of this host's
+ * by this much. A controller whose clock is behind gets the floor in the answer.
  */
 #define AHEAD_MAX_US (60 * (uint64_t)1000000)
 #define RANDOM_BITS  12
 
-/* Read the floor at the first question: the lock is held then, and no other process promises. */
+/* Set the floor at the first lookup: only then is the lock file locked against other processes. */
 static void begin(struct claims *claims)
 {
 	uint64_t kept = lock_file_number();
@@ -111,5 +111,6 @@ int promise_keep(struct rpc_call *call, const char *key, uint64_t claim, struct 
 	if (!claim || claims_hold(node->claims, key, claim))
 		return 0;
 	return fail(err, ERR_ABORTED,
-		    "'%s' is not made: another call has looked for it since; repeat", key);
+		    "'%s' cannot be created: another call looked it up at the same time; try again",
+		    key);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Volumes made of what is there: of a snapshot, or of a volume by a snapshot of its own.
+ * Creating volumes from a snapshot, or from a volume by a new snapshot, the origin.
  *
- * Invariant: who clones has the claim on the origin, and so has who destroys it: the volume is
- * there, with all its data, or its source is NOT_FOUND. (zfs-fuse lets a clone and the end of its
- * snapshot both succeed, and the clone is gone.) The snapshot that a volume is cloned by goes with
- * its last clone; what a crash leaves of it is not deferred yet, and goes by the reaper.
+ * Invariant: a call locks the origin key before it clones or destroys the origin, so either the
+ * clone exists with all its data, or the call fails with NOT_FOUND. (With zfs-fuse, a clone and the
+ * destroy of its snapshot may both succeed, and the clone is lost.) An origin made here is marked
+ * for deferred destroy, so it disappears with its last clone. After a crash before that mark, the
+ * reaper (trash.c) destroys it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -22,9 +23,9 @@ static int check_format(const CreateDatasetRequest *req, const char *what, const
 	if (agent_format(req) == format)
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "volume '%s' is to be %s, and %s '%s' is %s: a clone is what its source is",
+		    "volume '%s' cannot be %s: %s '%s' is %s; ask for the format of its source",
 		    req->id, agent_format(req)->description, what, id,
-		    format ? format->description : "none");
+		    format ? format->description : "of an unknown format");
 }
 
 static int check_size(const CreateDatasetRequest *req, const char *what, const char *id,
@@ -38,23 +39,20 @@ static int check_size(const CreateDatasetRequest *req, const char *what, const c
 		    req->id, req->size, what, id, size);
 }
 
-/*
- * Refuse an encryption or a key that differs from the source's: a clone shares the blocks and the
- * key.
- */
+/* Refuse encryption if the source is not encrypted: a clone shares its blocks and its key. */
 static int check_encryption(const CreateDatasetRequest *req, const char *what, const char *id,
 			    bool encrypted, struct error *err)
 {
 	for (size_t i = 0; !encrypted && i < req->n_properties; i++)
 		if (!strcmp(req->properties[i]->name, "encryption"))
 			return fail(err, ERR_INVALID_ARGUMENT,
-				    "volume '%s' cannot be encrypted: %s '%s' is not, and a clone "
-				    "is as its source",
+				    "volume '%s' cannot be encrypted: its source, %s '%s', is not; "
+				    "leave out the parameter zfs.encryption",
 				    req->id, what, id);
 	return 0;
 }
 
-/* The source is not what the catalog said, or the new volume is in the way. */
+/* Read the source again after `zfs clone` or `zfs snapshot` failed; the catalog may be outdated. */
 static int fail_source(struct rpc_call *call, const char *zfs_name, struct error *err)
 {
 	agent_reread_on_error(call, zfs_name, err);
@@ -98,8 +96,10 @@ static int from_snapshot(struct rpc_call *call, const CreateDatasetRequest *req,
 }
 
 /*
- * A name that is taken is a crash's, with data of then, or that of an earlier volume of this id,
- * which lives on in the trash: the one goes here, the other keeps its name for itself.
+ * Take the snapshot that a volume is cloned by; *ret is its ZFS name. A snapshot of that name may
+ * exist. If a crash left it, its data are outdated, and it is destroyed here. If it is the origin
+ * of an earlier volume of this id that is now in the trash, destroying fails and another name is
+ * used.
  */
 static int take_origin(struct rpc_call *call, const char *source, const char *id, char **ret,
 		       struct error *err)
@@ -122,15 +122,18 @@ static int take_origin(struct rpc_call *call, const char *source, const char *id
 	return zfs_snapshot((const char *const *)ret, 1, &none, err);
 }
 
-/* The clone is there or not; the snapshot waits for its end, or goes at once. */
-static void give_up_origin(struct rpc_call *call, const char *origin)
+/*
+ * Destroy the origin after the clone was created or failed: at once if no clone uses it, or
+ * deferred until its last clone is destroyed.
+ */
+static void release_origin(struct rpc_call *call, const char *origin)
 {
 	struct node *node = call->app;
 	struct error err;
 
 	if (zfs_destroy_origin(origin, &err) == 0)
 		return;
-	log_warn("a snapshot made for a clone stays until the pool is read again",
+	log_warn("cannot destroy the origin of a clone, retrying after the next scan",
 		 log_str("snapshot", origin), log_str("error", err.text));
 	catalog_rescan(node->catalog);
 }
@@ -143,7 +146,7 @@ static int clone_by(struct rpc_call *call, const struct dataset *source, const c
 	if (take_origin(call, source->name, id, &origin, err) < 0)
 		return fail_source(call, source->name, err);
 	int failed = zfs_clone(origin, name, properties, err);
-	give_up_origin(call, origin);
+	release_origin(call, origin);
 	return failed;
 }
 

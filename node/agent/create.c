@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi.v1.Agent: CreateDataset.
+ * CreateDataset of zcsi.v1.Agent.
  *
- * Invariant: a dataset is made by one `zfs create` or `zfs clone` that sets everything, and goes
- * when ZFS could not, so there is no half-made volume. Calls for one id run one at a time.
+ * Invariant: a dataset is created by one `zfs create` or `zfs clone` that sets all properties. If
+ * that fails, the dataset is destroyed, so no incomplete volume remains. Calls for one id run one
+ * at a time.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -45,7 +46,8 @@ static int check(const CreateDatasetRequest *req, struct error *err)
 			    req->id, req->size, FORMAT_GRAIN);
 	if (*req->source_snapshot && *req->source_dataset)
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "volume '%s' cannot come from both a snapshot and a volume", req->id);
+			    "volume '%s' has both a snapshot and a volume as its source; give one",
+			    req->id);
 	for (size_t i = 0; i < req->n_properties; i++)
 		if (property_check(req->properties[i], err) < 0)
 			return -1;
@@ -53,8 +55,8 @@ static int check(const CreateDatasetRequest *req, struct error *err)
 }
 
 /*
- * Add the native properties. Size and reservation are arguments of a new zvol, and properties of a
- * clone.
+ * Add the native properties that the format needs. Size and reservation of a new zvol are arguments
+ * of `zfs create` instead; those of a clone are properties.
  */
 static void add_native(struct arena *arena, const struct dataset *made, bool clone,
 		       struct zfs_properties *properties)
@@ -82,8 +84,11 @@ static bool is_reserved(const CreateDatasetRequest *req)
 	return false;
 }
 
-/* The encryption of a clone is its source's, and zfs wants no word of it. */
-static bool is_told(const Property *property, bool clone)
+/*
+ * Returns true for a property to pass on to zfs as it is. add_native has added refreservation, and
+ * `zfs clone` takes the encryption from the source and refuses the property.
+ */
+static bool is_passed_on(const Property *property, bool clone)
 {
 	return strcmp(property->name, "refreservation") != 0 &&
 	       !(clone && !strcmp(property->name, "encryption"));
@@ -98,7 +103,7 @@ static void add_properties(struct arena *arena, const CreateDatasetRequest *req,
 		zfs_property(properties, "zcsi:parameters", escape_text(arena, req->parameters));
 	for (size_t i = 0; i < req->n_properties; i++) {
 		const Property *property = req->properties[i];
-		if (!is_told(property, clone))
+		if (!is_passed_on(property, clone))
 			continue;
 		if (!strcmp(property->name, "zcsi:root"))
 			ret->root = property->value;
@@ -106,7 +111,7 @@ static void add_properties(struct arena *arena, const CreateDatasetRequest *req,
 	}
 }
 
-/* `zfs create` leaves a key loaded, which is for staging to do. */
+/* Unload the key that `zfs create` leaves loaded: only staging loads keys. */
 static void unload_key(struct arena *arena, const struct dataset *dataset)
 {
 	struct error err;
@@ -115,11 +120,14 @@ static void unload_key(struct arena *arena, const struct dataset *dataset)
 	    agent_check_unmounted(arena, dataset->name, &err) < 0 ||
 	    key_unload(dataset->name, &err) == 0)
 		return;
-	log_warn("the key of a new volume stays loaded until it is staged and unstaged",
+	log_warn("cannot unload the key of a new volume, it stays loaded until after the next use",
 		 log_str("volume", dataset->id), log_str("error", err.text));
 }
 
-/* zfs says that it exists, but the catalog did not know it: ours, or in our way. */
+/*
+ * Handle a dataset that exists in ZFS but not in the catalog: return it if it is the volume, or
+ * fail.
+ */
 static int adopt(struct rpc_call *call, const char *id, const char *name, struct dataset **ret,
 		 struct error *err)
 {
@@ -130,17 +138,18 @@ static int adopt(struct rpc_call *call, const char *id, const char *name, struct
 	if (err->code != ERR_NOT_FOUND)
 		return -1;
 	return fail(err, ERR_ALREADY_EXISTS,
-		    "volume '%s' cannot be made: the dataset '%s' exists and is not a zcsi volume; "
-		    "rename or destroy it",
+		    "volume '%s' cannot be created: the dataset '%s' exists and is not a zcsi "
+		    "volume; rename or destroy it",
 		    id, name);
 }
 
 /*
- * Destroy a half-made volume. ZFS creates a dataset, finds no room for its reservation, and
- * destroys it again. A reading in between has listed it, and zfs-fuse keeps it while it is read. A
- * dataset that existed before the call is left alone.
+ * Destroy a volume whose creation failed for lack of space. ZFS creates the dataset, finds no space
+ * for its reservation, and destroys it again; but a scan in between may have put it into the
+ * catalog, and zfs-fuse fails to destroy it during a scan. A dataset older than `begun`, the start
+ * of the call, is kept.
  */
-static void take_back(struct rpc_call *call, const char *id, time_t begun)
+static void remove_incomplete(struct rpc_call *call, const char *id, time_t begun)
 {
 	struct dataset *half;
 	struct error err;
@@ -149,7 +158,7 @@ static void take_back(struct rpc_call *call, const char *id, time_t begun)
 	    node_find(call, id, &half, &err) < 0 || half->creation < begun)
 		return;
 	if (trash_destroy(call, id, &err) < 0)
-		log_warn("a volume for which there was no room is left, and has none reserved",
+		log_warn("cannot destroy a volume that was created without its reservation",
 			 log_str("volume", id), log_str("error", err.text));
 }
 
@@ -171,7 +180,7 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 	struct node *node = call->app;
 	char *name = node_dataset_name(call, req->id);
 	struct zfs_properties properties = {.n = 0};
-	/* The guid, and the time to the second, come when the catalog has read it. */
+	/* The next scan adds the guid and the exact creation time. */
 	struct dataset made = {.id = req->id,
 			       .name = name,
 			       .parameters = req->parameters,
@@ -189,10 +198,10 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 		if (err->code == ERR_ALREADY_EXISTS)
 			return adopt(call, req->id, name, ret, err);
 		if (err->code == ERR_RESOURCE_EXHAUSTED)
-			take_back(call, req->id, begun);
+			remove_incomplete(call, req->id, begun);
 		else if (!clone)
 			agent_reread_on_error(call, name, err);
-		return fail_context(err, "volume '%s' is not made", req->id);
+		return fail_context(err, "volume '%s' cannot be created", req->id);
 	}
 	made.creation = time(NULL);
 	catalog_put(node->catalog, &made);

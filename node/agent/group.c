@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi.v1.Agent: SnapshotGroup, GetSnapshotGroup.
+ * SnapshotGroup and GetSnapshotGroup of zcsi.v1.Agent.
  *
- * Invariant: the members of a group are of one instant, because one `zfs snapshot` took them. A
- * group that lost a member is not completed, which would lie about the instant, and not replaced,
- * which would destroy snapshots: it is reported.
+ * Invariant: all snapshots of a group were taken at one instant, by one `zfs snapshot`. A call for
+ * a group that lost a snapshot fails: a new snapshot would be of a later instant, and replacing the
+ * group would destroy the remaining snapshots.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -25,16 +25,18 @@ static int check(const SnapshotGroupRequest *req, struct error *err)
 	if (agent_text(req->group, "group", err) < 0)
 		return -1;
 	if (!req->n_ids || req->n_ids > AGENT_PAGE_MAX)
-		return fail(err, ERR_INVALID_ARGUMENT, "group '%s' has %zu volumes; give 1 to %d",
-			    req->group, req->n_ids, AGENT_PAGE_MAX);
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "group snapshot '%s' has %zu volumes; give 1 to %d", req->group,
+			    req->n_ids, AGENT_PAGE_MAX);
 	for (size_t i = 0; i < req->n_ids; i++) {
 		if (agent_text(req->ids[i], "ids", err) < 0)
 			return -1;
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(req->ids[k], req->ids[i]))
 				return fail(err, ERR_INVALID_ARGUMENT,
-					    "group '%s' has volume '%s' twice", req->group,
-					    req->ids[i]);
+					    "group snapshot '%s' has volume '%s' twice; give it "
+					    "once",
+					    req->group, req->ids[i]);
 	}
 	return 0;
 }
@@ -58,7 +60,7 @@ static int find_group(struct rpc_call *call, const char *group, struct snapshot_
 	return catalog_group(node->catalog, call->deadline, &call->arena, group, ret, err);
 }
 
-/* Returns the key of a group's promises. */
+/* Returns the key under which a group is promised (node/agent/claims.h). */
 static const char *group_key(struct rpc_call *call, const char *group)
 {
 	return arena_printf(&call->arena, "group %s", group);
@@ -72,24 +74,25 @@ static bool has_member(const struct members *members, const struct snapshot *sna
 	return false;
 }
 
-/* The group is what was asked for. */
+/* Check that the snapshots of an existing group are those of the requested volumes. */
 static int check_same(const char *group, const struct members *members,
 		      const struct snapshot_list *list, struct error *err)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (!has_member(members, list->rows[i]))
 			return fail(err, ERR_ALREADY_EXISTS,
-				    "group '%s' exists with the snapshot '%s', which is of none of "
-				    "these volumes; use another name",
+				    "group snapshot '%s' exists and contains the snapshot '%s', "
+				    "which is of none of these volumes; use another name",
 				    group, list->rows[i]->id);
 	if (list->n == members->n)
 		return 0;
 	return fail(err, ERR_ALREADY_EXISTS,
-		    "group '%s' exists with %zu of %zu snapshots; the others would be of a later "
-		    "instant: delete the group or use another name",
+		    "group snapshot '%s' exists with %zu of %zu snapshots, and new ones would be "
+		    "of a later instant; delete it or use another name",
 		    group, list->n, members->n);
 }
 
+/* Returns the size of all members, or 0 if the sizes differ. */
 static int64_t common_size(const struct members *members)
 {
 	for (size_t i = 1; i < members->n; i++)
@@ -99,8 +102,8 @@ static int64_t common_size(const struct members *members)
 }
 
 /*
- * Take the snapshots by one program, which sets the same properties on all: the size only when all
- * sizes are equal.
+ * Take the snapshots with one program. It sets the same properties on all of them, so zcsi:size is
+ * set only if all sizes are equal.
  */
 static int run_snapshot(struct rpc_call *call, const char *group, const struct members *members,
 			const char *const *names, struct error *err)
@@ -117,8 +120,9 @@ static int run_snapshot(struct rpc_call *call, const char *group, const struct m
 	return zfs_snapshot(names, members->n, &properties, err);
 }
 
-static void note(struct rpc_call *call, const char *group, const struct members *members,
-		 const char *const *names)
+/* Add the new snapshots to the catalog. */
+static void put_in_catalog(struct rpc_call *call, const char *group, const struct members *members,
+			   const char *const *names)
 {
 	struct node *node = call->app;
 
@@ -138,9 +142,9 @@ static void note(struct rpc_call *call, const char *group, const struct members 
 	}
 }
 
-/* zfs contradicts the catalog about one of them: all are looked at. */
-static int look_at_all(struct rpc_call *call, const struct members *members,
-		       const char *const *names, struct error *err)
+/* Read all members and snapshots again: zfs contradicted the catalog about one, but not which. */
+static int reread_all(struct rpc_call *call, const struct members *members,
+		      const char *const *names, struct error *err)
 {
 	for (size_t i = 0; i < members->n; i++)
 		if (agent_reread(call, members->rows[i]->name, err) < 0 ||
@@ -159,19 +163,19 @@ static int take(struct rpc_call *call, const char *group, const struct members *
 	for (size_t i = 0; i < members->n; i++)
 		names[i] = snapshot_group_zfs_name(&call->arena, members->rows[i]->name, group);
 	if (run_snapshot(call, group, members, names, err) == 0) {
-		note(call, group, members, names);
+		put_in_catalog(call, group, members, names);
 		return 0;
 	}
 	if (err->code == ERR_ALREADY_EXISTS || err->code == ERR_NOT_FOUND ||
 	    err->code == ERR_UNAVAILABLE) {
-		if (look_at_all(call, members, names, &problem) < 0) {
+		if (reread_all(call, members, names, &problem) < 0) {
 			*err = problem;
 			return -1;
 		}
 		if (find_group(call, group, &found, &problem) == 0)
 			return 0;
 	}
-	return fail_context(err, "group '%s' is not taken", group);
+	return fail_context(err, "group snapshot '%s' cannot be taken", group);
 }
 
 static int find_or_take(struct rpc_call *call, const SnapshotGroupRequest *req,

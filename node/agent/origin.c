@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Keys on origins. See origin.h.
+ * Locks on the origins of clones.
  *
- * Invariant: a dataset and its snapshots share one key, the dataset's ZFS name, so a clone of any
- * of them and the end of any of them take turns.
+ * Invariant: a dataset and its snapshots share one key, the ZFS name of the dataset. So a clone of
+ * one of them and the destroy of one of them never run at the same time.
  */
 #include "node/agent/origin.h"
 
@@ -15,24 +15,24 @@ char *origin_key(struct arena *arena, const char *zfs_name)
 }
 
 /*
- * Lock the origin, and look it up again: its volume may have gone to the trash meanwhile, and the
- * snapshot has another name then.
+ * The lookup is repeated after locking, until name and key match: while the call waited for the
+ * lock, the volume may have moved to the trash, which renames its snapshots.
  */
 int origin_lock_key(struct rpc_call *call, const char *id, struct snapshot **ret, char **ret_key,
 		    struct error *err)
 {
 	struct catalog *catalog = ((struct node *)call->app)->catalog;
-	char *claimed = NULL;
+	char *locked = NULL;
 
 	for (;;) {
 		int failed = catalog_snapshot(catalog, call->deadline, &call->arena, id, ret, err);
 		*ret_key = failed ? NULL : origin_key(&call->arena, (*ret)->zfs_name);
-		if (!failed && claimed && !strcmp(claimed, *ret_key))
+		if (!failed && locked && !strcmp(locked, *ret_key))
 			return 0;
-		if (claimed)
-			catalog_unlock_key(catalog, claimed);
+		if (locked)
+			catalog_unlock_key(catalog, locked);
 		if (failed || catalog_lock_key(catalog, call->deadline, *ret_key, err) < 0)
 			return -1;
-		claimed = *ret_key;
+		locked = *ret_key;
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The count of a node's volumes.
+ * Counting the volumes that are published to a node.
  *
- * Invariant: it is made anew from the volumes' own records each time, so it cannot drift. That
- * costs a walk over all of them, and only where a limit is set.
+ * Invariant: each check counts the records of all volumes again, so the count cannot drift. This is
+ * linear in the number of volumes, and runs only if --max-volumes is set.
  */
 #include "node/agent/publish_limit.h"
 
@@ -57,7 +57,7 @@ int publish_limit_check(struct rpc_call *call, const char *node_id, struct error
 		return 0;
 	return fail(
 		err, ERR_RESOURCE_EXHAUSTED,
-		"node '%s' has %u volumes, as many as it may have (--max-volumes %u): unpublish "
-		"one of them first",
+		"node '%s' has %u volumes attached, and --max-volumes allows %u; stop a job there "
+		"that uses one, or use another node",
 		node_id, count, node->max_volumes);
 }

@@ -2,11 +2,14 @@
 #ifndef ZCSI_NODE_AGENT_PUBLISH_LIMIT_H
 #define ZCSI_NODE_AGENT_PUBLISH_LIMIT_H
 
-/* --max-volumes: how many of this pool's volumes may be published to one node at a time. */
+/* The limit --max-volumes: how many volumes of this pool may be published to one node at a time. */
 
 #include "node/host/node.h"
 
-/* ERR_RESOURCE_EXHAUSTED when the node has as many as it may. */
+/*
+ * Check that one more volume may be published to the node. Returns 0, or -1 with *err:
+ * ERR_RESOURCE_EXHAUSTED if the node has --max-volumes already. One thread at a time.
+ */
 int publish_limit_check(struct rpc_call *call, const char *node_id, struct error *err);
 
 #endif

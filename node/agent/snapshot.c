@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi.v1.Agent, snapshots of one volume: SnapshotDataset, GetDatasetSnapshot,
+ * Snapshots of one volume in zcsi.v1.Agent: SnapshotDataset, GetDatasetSnapshot,
  * ListDatasetSnapshots, DestroyDatasetSnapshot.
  *
- * Invariant: who makes or destroys a snapshot that CSI named has the catalog's claim on the name,
- * so a name is one snapshot's in the whole pool, whatever volume the calls are for. A snapshot that
- * another tool made is never destroyed here.
+ * Invariant: a call that creates or destroys a snapshot with a CSI name locks that name in the
+ * catalog. So a name is unique in the whole pool, even if concurrent calls are for different
+ * volumes. A snapshot that another tool created is never destroyed here.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static int find_named(struct rpc_call *call, const char *name, struct snapshot *
 	return catalog_snapshot_named(node->catalog, call->deadline, &call->arena, name, ret, err);
 }
 
-/* The name is taken: by what the caller means, or by another. */
+/* Check that an existing snapshot of this name is one of this volume. */
 static int check_same(const struct snapshot *snapshot, const struct dataset *dataset,
 		      struct error *err)
 {
@@ -43,12 +43,12 @@ static int check_same(const struct snapshot *snapshot, const struct dataset *dat
 		return 0;
 	if (!strcmp(snapshot->dataset_id, dataset->id))
 		return fail(err, ERR_ALREADY_EXISTS,
-			    "the name '%s' is that of a snapshot of an earlier volume '%s', which "
-			    "was deleted; delete that snapshot or use another name",
+			    "snapshot '%s' exists and is of an earlier volume '%s', which was "
+			    "deleted; delete that snapshot or use another name",
 			    snapshot->name, dataset->id);
 	return fail(err, ERR_ALREADY_EXISTS,
-		    "the name '%s' is that of a snapshot of volume '%s'; use another one",
-		    snapshot->name, snapshot->dataset_id);
+		    "snapshot '%s' exists and is of volume '%s'; use another name", snapshot->name,
+		    snapshot->dataset_id);
 }
 
 static int run_snapshot(struct rpc_call *call, const struct dataset *dataset,
@@ -64,7 +64,10 @@ static int run_snapshot(struct rpc_call *call, const struct dataset *dataset,
 	return zfs_snapshot(&zfs_name, 1, &properties, err);
 }
 
-/* zfs says that it exists, but the catalog did not know it: ours, or in our way. */
+/*
+ * Handle a snapshot that exists in ZFS but not in the catalog: return it if it has the wanted CSI
+ * name, or fail.
+ */
 static int adopt(struct rpc_call *call, const struct snapshot *wanted, struct snapshot **ret,
 		 struct error *err)
 {
@@ -76,7 +79,7 @@ static int adopt(struct rpc_call *call, const struct snapshot *wanted, struct sn
 		return -1;
 	return fail(
 		err, ERR_ALREADY_EXISTS,
-		"the snapshot '%s' exists and was not made for the name '%s'; use another name, "
+		"the snapshot '%s' exists and was not created for the name '%s'; use another name, "
 		"or rename or destroy it",
 		wanted->zfs_name, wanted->name);
 }
@@ -86,7 +89,7 @@ static int take(struct rpc_call *call, const struct dataset *dataset, const char
 {
 	struct node *node = call->app;
 	char *zfs_name = snapshot_zfs_name(&call->arena, dataset->name, name);
-	/* The guid, and the time to the second, come when the catalog has read it. */
+	/* The next scan adds the guid and the exact creation time. */
 	struct snapshot made = {
 		.id = snapshot_id(&call->arena, dataset->id, strchr(zfs_name, '@') + 1),
 		.name = (char *)name,
@@ -101,7 +104,7 @@ static int take(struct rpc_call *call, const struct dataset *dataset, const char
 		if (err->code == ERR_ALREADY_EXISTS)
 			return adopt(call, &made, ret, err);
 		agent_reread_on_error(call, dataset->name, err);
-		return fail_context(err, "snapshot '%s' of volume '%s' is not taken", name,
+		return fail_context(err, "snapshot '%s' of volume '%s' cannot be taken", name,
 				    dataset->id);
 	}
 	made.creation = time(NULL);
@@ -143,7 +146,8 @@ int snapshot_dataset(struct rpc_call *call, const SnapshotDatasetRequest *req,
 }
 
 /*
- * Find a snapshot by name. While one is being taken its name is locked, so the lookup waits for it.
+ * Find a snapshot by its CSI name, or promise the name. A call that is creating the snapshot has
+ * the name locked, so the lookup waits for that call.
  */
 static int get_named(struct rpc_call *call, const GetDatasetSnapshotRequest *req,
 		     struct snapshot **ret, uint64_t *ret_promised, struct error *err)
@@ -207,9 +211,12 @@ static int find(struct rpc_call *call, const char *id, struct snapshot **ret, st
 	return catalog_snapshot(node->catalog, call->deadline, &call->arena, id, ret, err);
 }
 
-/* Not in the catalog: if the id says where it would be, it is looked for there. */
-static int find_anew(struct rpc_call *call, const char *id, struct snapshot **ret,
-		     struct error *err)
+/*
+ * Find a snapshot by its id. If the catalog does not have it, derive its ZFS name from the id, if
+ * possible, and read that from ZFS.
+ */
+static int find_or_reread(struct rpc_call *call, const char *id, struct snapshot **ret,
+			  struct error *err)
 {
 	static const char legal[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 				    "-_.:";
@@ -225,7 +232,8 @@ static int find_anew(struct rpc_call *call, const char *id, struct snapshot **re
 		return -1;
 	char *zfs_name = arena_printf(&call->arena, "%s%s", dataset->name, at);
 	if (strlen(zfs_name) > DATASET_NAME_MAX)
-		return fail(err, ERR_NOT_FOUND, "ZFS has no snapshot with so long a name as '%s'",
+		return fail(err, ERR_NOT_FOUND,
+			    "snapshot '%s' does not exist: its name is longer than ZFS allows",
 			    zfs_name);
 	return agent_reread(call, zfs_name, err) < 0 ? -1 : find(call, id, ret, err);
 }
@@ -235,14 +243,17 @@ static int check_ours(const struct snapshot *snapshot, struct error *err)
 	if (*snapshot->name)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "snapshot '%s' was made by another tool, which may still want it; destroy it "
-		    "with 'zfs destroy %s'",
+		    "snapshot '%s' was created by another tool, which may still need it; destroy "
+		    "it with 'zfs destroy %s'",
 		    snapshot->id, snapshot->zfs_name);
 }
 
-/* Destroy the snapshot if it is still ours: another tool's may have replaced it. */
-static int destroy_claimed(struct rpc_call *call, const char *zfs_name, const char *id,
-			   struct error *err)
+/*
+ * Destroy the snapshot, whose origin key is locked. Read it again first: another tool may have
+ * replaced it by a snapshot of its own.
+ */
+static int destroy_locked(struct rpc_call *call, const char *zfs_name, const char *id,
+			  struct error *err)
 {
 	struct node *node = call->app;
 	struct snapshot *snapshot;
@@ -256,7 +267,7 @@ static int destroy_claimed(struct rpc_call *call, const char *zfs_name, const ch
 	if (zfs_destroy_snapshot(zfs_name, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return -1;
-		/* Another tool destroyed it, if the pool is there. */
+		/* Another tool destroyed it, or the pool is gone: agent_reread fails then. */
 		return agent_reread(call, zfs_name, err);
 	}
 	catalog_drop(node->catalog, zfs_name);
@@ -273,7 +284,7 @@ static int destroy(struct rpc_call *call, const char *id, struct error *err)
 
 	if (origin_lock_key(call, id, &snapshot, &key, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
-	int failed = destroy_claimed(call, snapshot->zfs_name, id, err);
+	int failed = destroy_locked(call, snapshot->zfs_name, id, err);
 	catalog_unlock_key(node->catalog, key);
 	return failed;
 }
@@ -289,12 +300,12 @@ int destroy_dataset_snapshot(struct rpc_call *call, const DestroyDatasetSnapshot
 	if (request_text(req->id, "id", err) < 0 ||
 	    node_need_pool(call, "snapshot", req->id, err) < 0)
 		return -1;
-	if (find_anew(call, req->id, &snapshot, err) < 0)
+	if (find_or_reread(call, req->id, &snapshot, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	if (check_ours(snapshot, err) < 0 ||
 	    agent_lock_name_key(call, snapshot->name, &key, err) < 0)
 		return -1;
 	int failed = destroy(call, req->id, err);
 	catalog_unlock_key(node->catalog, key);
-	return failed ? fail_context(err, "snapshot '%s' is not destroyed", req->id) : 0;
+	return failed ? fail_context(err, "snapshot '%s' cannot be deleted", req->id) : 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The end of volumes: DestroyDataset, the trash, and the reaper.
+ * Deleting volumes: DestroyDataset of zcsi.v1.Agent, the trash, and the reaper.
  *
- * Invariant: a dataset that is published, mounted on this host, or not proven by ZFS itself to be
- * this volume, right before or at that instant, is neither destroyed nor moved. One that snapshots
- * depend on is moved, so they stay; it is destroyed when none is left and its time has come. Never
- * with -r, -R or -f: what we did not see, ZFS does.
+ * Invariant: a dataset is destroyed or moved only after ZFS has just shown that it is this volume,
+ * and if it is neither published nor mounted where the pool is. A volume that snapshots depend on
+ * is moved to the trash, so its snapshots stay; the reaper destroys it when it has none left and
+ * --trash-ttl is over. zfs never gets -r, -R or -f, so ZFS refuses if the checks missed something.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static int check_unpublished(struct arena *arena, const struct dataset *dataset,
 	publication_parse(arena, dataset->published, &published);
 	if (published.n)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "it is published to %s; unpublish it first",
+			    "it is attached to %s; stop the job that uses it there, or detach it, "
+			    "first",
 			    publication_names(arena, &published));
 	return 0;
 }
@@ -36,13 +37,16 @@ static int check_childless(const char *name, size_t children, struct error *err)
 	if (!children)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "%zu datasets are below it; look at them with 'zfs list -r %s' and destroy or "
-		    "move them first",
+		    "%zu datasets are below it; list them with 'zfs list -r %s', and destroy or "
+		    "rename them first",
 		    children, name);
 }
 
-/* The time first: a crash between the two leaves a volume whose deletion a repeat finishes. */
-static int stamp(struct arena *arena, struct dataset *dataset, struct error *err)
+/*
+ * Record the time of the deletion. This precedes the rename, so a crash between the two leaves a
+ * volume that a repeated call deletes.
+ */
+static int record_deletion(struct arena *arena, struct dataset *dataset, struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
 
@@ -63,7 +67,7 @@ static int make_trash(struct arena *arena, const char *parent, struct error *err
 	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
 }
 
-static int throw_away(struct rpc_call *call, struct dataset *dataset, struct error *err)
+static int move_to_trash(struct rpc_call *call, struct dataset *dataset, struct error *err)
 {
 	struct node *node = call->app;
 	const char *parent = catalog_parent(node->catalog);
@@ -71,7 +75,7 @@ static int throw_away(struct rpc_call *call, struct dataset *dataset, struct err
 	struct snapshot_list snapshots;
 
 	catalog_snapshots_of(node->catalog, &call->arena, dataset, &snapshots);
-	if (node->trash_ttl && stamp(&call->arena, dataset, err) < 0)
+	if (node->trash_ttl && record_deletion(&call->arena, dataset, err) < 0)
 		return -1;
 	if (zfs_rename(dataset->name, name, err) < 0) {
 		/* The rename failed because the _trash dataset does not exist yet: create it. */
@@ -84,10 +88,11 @@ static int throw_away(struct rpc_call *call, struct dataset *dataset, struct err
 }
 
 /*
- * Destroy without a gate of our own, where ZFS proves the volume in the same step. An exported
- * volume is mounted, which the check sees. A device is refused by the kernel only while it is open.
+ * Destroy a volume in one step: ZFS checks that it is this volume and destroys it atomically
+ * (zfs_destroy_proven). Returns false if that is impossible or failed. An exported volume is
+ * mounted, so agent_check_unmounted refuses it. The kernel refuses a device only while it is open.
  */
-static bool destroy_at_once(struct rpc_call *call, const struct dataset *known)
+static bool destroy_atomically(struct rpc_call *call, const struct dataset *known)
 {
 	const struct node *node = call->app;
 	const char *volume = escape_text(&call->arena, known->id);
@@ -115,22 +120,25 @@ static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, 
 	    check_childless(dataset->name, children, err) < 0)
 		return -1;
 	if (dataset->snapshots || node->trash_ttl)
-		return throw_away(call, dataset, err);
+		return move_to_trash(call, dataset, err);
 	if (zfs_destroy(dataset->name, err) < 0)
 		return -1;
 	catalog_drop(node->catalog, dataset->name);
 	return 0;
 }
 
-/* Whatever keeps it from going at once, the steps find and tell. */
+/* If the atomic destroy fails, destroy_in_steps either succeeds or finds the reason. */
 static int destroy_once(struct rpc_call *call, const struct dataset *known, struct error *err)
 {
 	if (check_unpublished(&call->arena, known, err) < 0)
 		return -1;
-	return destroy_at_once(call, known) ? 0 : destroy_in_steps(call, known, err);
+	return destroy_atomically(call, known) ? 0 : destroy_in_steps(call, known, err);
 }
 
-/* A snapshot may come after the gate was passed: the gate sees it the second time. */
+/*
+ * Destroy a volume with its origin key locked. ERR_ALREADY_EXISTS means that a snapshot was taken
+ * after the checks, so repeat them: the second time the volume moves to the trash.
+ */
 static int destroy(struct rpc_call *call, const struct dataset *known, struct error *err)
 {
 	struct node *node = call->app;
@@ -145,8 +153,9 @@ static int destroy(struct rpc_call *call, const struct dataset *known, struct er
 	return failed;
 }
 
-/* Not in the catalog: it is gone only if ZFS does not have it either. */
-static int find_anew(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
+/* Read a volume that the catalog does not have from ZFS; ERR_NOT_FOUND if it does not exist. */
+static int find_in_zfs(struct rpc_call *call, const char *id, struct dataset **ret,
+		       struct error *err)
 {
 	if (agent_reread(call, node_dataset_name(call, id), err) < 0)
 		return -1;
@@ -160,15 +169,15 @@ int trash_destroy(struct rpc_call *call, const char *id, struct error *err)
 	if (node_find(call, id, &dataset, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return -1;
-		if (find_anew(call, id, &dataset, err) < 0)
+		if (find_in_zfs(call, id, &dataset, err) < 0)
 			return err->code == ERR_NOT_FOUND ? 0 : -1;
 	}
 	if (destroy(call, dataset, err) == 0)
 		return 0;
-	if (err->code == ERR_NOT_FOUND && find_anew(call, id, &dataset, err) < 0 &&
+	if (err->code == ERR_NOT_FOUND && find_in_zfs(call, id, &dataset, err) < 0 &&
 	    err->code == ERR_NOT_FOUND)
 		return 0;
-	return fail_context(err, "volume '%s' is not destroyed", id);
+	return fail_context(err, "volume '%s' cannot be deleted", id);
 }
 
 int destroy_dataset(struct rpc_call *call, const DestroyDatasetRequest *req,
@@ -188,23 +197,22 @@ static void reap_origin(struct catalog *catalog, struct arena *arena, const char
 	struct error err;
 
 	/*
-	 * A clone of this dataset holds the key while it is made; afterwards the snapshot is its
-	 * origin, and stays.
+	 * A call that clones this dataset has the key locked. Once the clone exists, destroying its
+	 * origin is only deferred.
 	 */
 	if (catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
 		return;
 	int failed = zfs_destroy_origin(snapshot, &err);
 	catalog_unlock_key(catalog, key);
 	if (!failed)
-		log_info("a snapshot that a clone left behind is destroyed",
-			 log_str("snapshot", snapshot));
+		log_info("unused origin of a clone is destroyed", log_str("snapshot", snapshot));
 	else if (err.code != ERR_NOT_FOUND)
-		log_warn("a snapshot that a clone left behind stays", log_str("snapshot", snapshot),
-			 log_str("error", err.text));
+		log_warn("cannot destroy the unused origin of a clone",
+			 log_str("snapshot", snapshot), log_str("error", err.text));
 }
 
-static void reap_claimed(struct catalog *catalog, struct arena *arena, const struct dataset *known,
-			 int64_t ttl)
+static void reap_locked(struct catalog *catalog, struct arena *arena, const struct dataset *known,
+			int64_t ttl)
 {
 	size_t children;
 	struct error err;
@@ -216,11 +224,11 @@ static void reap_claimed(struct catalog *catalog, struct arena *arena, const str
 		return;
 	if (dataset && agent_check_unmounted(arena, dataset->name, &err) == 0 &&
 	    zfs_destroy(dataset->name, &err) == 0) {
-		log_info("a deleted volume is destroyed", log_str("volume", dataset->id),
+		log_info("deleted volume is destroyed", log_str("volume", dataset->id),
 			 log_str("dataset", dataset->name));
 		catalog_drop(catalog, dataset->name);
 	} else if (err.code != ERR_NOT_FOUND) {
-		log_warn("a deleted volume stays", log_str("dataset", known->name),
+		log_warn("cannot destroy a deleted volume", log_str("dataset", known->name),
 			 log_str("error", err.text));
 	}
 }
@@ -233,7 +241,7 @@ static void reap_dataset(struct catalog *catalog, struct arena *arena, const str
 
 	if (catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
 		return;
-	reap_claimed(catalog, arena, known, ttl);
+	reap_locked(catalog, arena, known, ttl);
 	catalog_unlock_key(catalog, key);
 }
 

@@ -110,7 +110,7 @@ def test_a_volume_in_use_is_not_deleted(zcsi, create, consumer):
     create("busy", capacity_min="16MiB")
     user = consumer("user", "busy").started()
     user.write("words", "kept")
-    with pytest.raises(Refused, match="it is published to node 'n1'"):
+    with pytest.raises(Refused, match="it is attached to node 'n1'"):
         nomad("volume", "delete", "busy")
     assert user.read("words") == "kept"
     user.stop()

@@ -281,7 +281,7 @@ def test_snapshots_and_clones_are_devices(host, device):
         assert get(host.dataset(copy.id), "volsize") == str(size)
     assert int(get(host.dataset("new"), "refreservation")) > 96 * MIB
     for source in (of_snapshot(snapshot.snapshot_id), of_volume("data")):
-        with refused(CODE.INVALID_ARGUMENT, naming="a clone is what its source is"):
+        with refused(CODE.INVALID_ARGUMENT, naming="the format of its source"):
             zvol(host, "wrong", "ext4").create(**source)
         with refused(CODE.OUT_OF_RANGE):
             zvol(host, "small", "block", 16 * MIB).create(**source)
