@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A volume's condition, worst first: one that cannot be reached, one that fails, one whose pool or
- * dataset is amiss, one that is not what it was mounted as.
+ * The condition of a volume. Problems are checked from the worst to the mildest: the mount is
+ * covered or fails, the pool is unavailable, the dataset is gone, the mount differs from what was
+ * staged and published.
  *
- * Invariant: a problem is said only of what was seen. A volume whose pool is not known is judged by
- * its mount alone.
+ * Invariant: only observed problems are reported. While the state of the pool is not known, a
+ * volume is judged by its mount alone.
  */
 #include "node/csi/condition.h"
 #include "node/mount/kind.h"
@@ -26,15 +27,16 @@ static bool degraded(struct condition *ret, const char *reason, const char *text
 	return true;
 }
 
-static const char *where_to_look(struct arena *arena, const struct mount *mount)
+/* Returns what to check when the mount's filesystem fails. */
+static const char *advice_for(struct arena *arena, const struct mount *mount)
 {
 	return mount_is_network(mount)
-		       ? arena_printf(arena, "it is '%s', whose server may be down or out of reach",
+		       ? arena_printf(arena, "check '%s', whose server may be down or unreachable",
 				      mount->source)
-		       : "look at 'zpool status'";
+		       : "check 'zpool status'";
 }
 
-/* The workload does not get at its data. */
+/* Find a problem because of which the workload cannot access its data. */
 static bool judge_access(struct arena *arena, const struct condition_facts *facts,
 			 struct condition *ret)
 {
@@ -53,10 +55,10 @@ static bool judge_access(struct arena *arena, const struct condition_facts *fact
 						 ? "does not answer"
 						 : arena_printf(arena, "answers \"%s\"",
 								strerrordesc_np(facts->error)),
-					 where_to_look(arena, mount)));
+					 advice_for(arena, mount)));
 }
 
-/* The mount answers, so far. */
+/* Find a problem of a mount that answers. */
 static bool judge_mount(struct arena *arena, const struct condition_facts *facts,
 			struct condition *ret)
 {
@@ -66,7 +68,7 @@ static bool judge_mount(struct arena *arena, const struct condition_facts *facts
 		return degraded(
 			ret, "DatasetGone",
 			arena_printf(arena,
-				     "the dataset '%s' is mounted but is no volume any more; look "
+				     "the dataset '%s' is mounted but is no volume any more; check "
 				     "whether it was renamed or destroyed",
 				     mount->source));
 	if (facts->frozen && !(mount->attrs & MOUNT_ATTR_RDONLY))
@@ -74,14 +76,15 @@ static bool judge_mount(struct arena *arena, const struct condition_facts *facts
 			ret, "ReadOnly",
 			arena_printf(arena,
 				     "'%s' is mounted for writing but the filesystem is read-only; "
-				     "look at 'zfs get readonly %s' and 'zpool status'",
+				     "check 'zfs get readonly %s' and 'zpool status'",
 				     mount->target, mount->source));
 	if (!mount->shared && !mount->master)
-		return degraded(ret, "NotStaged",
-				arena_printf(arena,
-					     "what '%s' was published from is not staged any more; "
-					     "unpublish it, and stage and publish again",
-					     mount->target));
+		return degraded(
+			ret, "NotStaged",
+			arena_printf(arena,
+				     "the staging mount of '%s' is gone; restart the job that "
+				     "uses the volume",
+				     mount->target));
 	return false;
 }
 
@@ -99,19 +102,22 @@ bool condition_judge(struct arena *arena, const struct condition_facts *facts,
 	return facts->mount && judge_mount(arena, facts, ret);
 }
 
-#define ANSWER_MS 5000 /* what a filesystem that works needs at the very most */
-#define HURRY_MS  200  /* what is left of the caller's deadline to send the answer */
+#define ANSWER_MS 5000 /* the longest that a working filesystem takes to answer */
+#define MARGIN_MS 200  /* left of the caller's deadline, so that the answer reaches the client */
 
 static int64_t answer_deadline(const struct rpc_call *call)
 {
 	int64_t limit = now_ms() + ANSWER_MS;
 
-	return call->deadline == NO_DEADLINE || call->deadline - HURRY_MS > limit
+	return call->deadline == NO_DEADLINE || call->deadline - MARGIN_MS > limit
 		       ? limit
-		       : call->deadline - HURRY_MS;
+		       : call->deadline - MARGIN_MS;
 }
 
-/* While the pool is still being read there is nothing to say of it, nor to wait for. */
+/*
+ * Look up the dataset and the pool's problem in the catalog, without waiting. During the first scan
+ * of the pool nothing is known, so no problem is reported.
+ */
 static void ask_catalog(struct rpc_call *call, const char *id, struct condition_facts *facts)
 {
 	struct node *node = call->app;
@@ -140,7 +146,7 @@ void condition_gather(struct rpc_call *call, const char *id, const struct mount_
 			ret->error = mount_call_statvfs(mount, answer_deadline(call), ret_fs);
 		ret->frozen = ret_fs->f_flag & ST_RDONLY;
 	}
-	/* The pool of another host's share is judged by its own agent. */
+	/* For a share of another host, the agent there checks pool and dataset. */
 	ret->has_dataset = mount && mount_is_network(mount);
 	if (!ret->has_dataset)
 		ask_catalog(call, id, ret);

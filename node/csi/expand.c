@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * NodeExpandVolume. ControllerExpandVolume has raised the size, which a ZFS filesystem and a device
- * obey at once; what is left is the file system on a zvol, online, and to say how large it is.
+ * NodeExpandVolume. ControllerExpandVolume has raised the size before. This takes effect at once in
+ * a ZFS filesystem and a block device; an ext4 or XFS on a zvol is grown here, while mounted.
  *
- * Invariant: the size of a volume is not changed here, and OK means that it has the size asked for.
+ * Invariant: the size of the dataset is not changed here, and OK means that the volume has the
+ * requested size.
  */
 #include <inttypes.h>
 
@@ -12,6 +13,7 @@
 #include "node/service.h"
 #include "node/attach/zvol.h"
 
+/* Returns true if a volume of the format has a filesystem that must be grown. */
 static bool grows(const struct format *format)
 {
 	return format->zvol && format->mounts;
@@ -24,12 +26,15 @@ static int check_range(const CapacityRange *range, struct error *err)
 	if (range->limit_bytes && range->limit_bytes < range->required_bytes)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "capacity_range.limit_bytes %" PRId64
-			    " is below required_bytes %" PRId64,
+			    " is below required_bytes %" PRId64 "; raise it",
 			    range->limit_bytes, range->required_bytes);
 	return 0;
 }
 
-/* Check the capability, if there is one. CSI has another code here than for the other calls. */
+/*
+ * Check the optional capability. For a volume that does not fit it, CSI wants INVALID_ARGUMENT in
+ * this call and FAILED_PRECONDITION in the others.
+ */
 static int check_capability(const NodeExpandVolumeRequest *req, const struct format *is,
 			    struct error *err)
 {
@@ -56,7 +61,7 @@ int node_expand_volume(struct rpc_call *call, const NodeExpandVolumeRequest *req
 	if ((range && check_range(range, err) < 0) ||
 	    mounted_find(call, req->volume_id, req->volume_path, &table, &mount, err) < 0)
 		return -1;
-	/* The quota has grown at the owner, whose NFS server enforces it. */
+	/* The agent of the NFS server has raised the quota, and the server enforces it. */
 	if (mount_is_network(mount)) {
 		rsp->capacity_bytes = range ? range->required_bytes : 0;
 		return 0;
@@ -64,7 +69,7 @@ int node_expand_volume(struct rpc_call *call, const NodeExpandVolumeRequest *req
 	if (node_find(call, req->volume_id, &dataset, err) < 0 ||
 	    check_capability(req, dataset->format, err) < 0)
 		return -1;
-	/* A size of 0 is no quota: room for whatever was asked. */
+	/* Size 0 means no quota, so any requested size is available. */
 	if (range && dataset->size && range->required_bytes > dataset->size)
 		return fail(err, ERR_OUT_OF_RANGE,
 			    "volume '%s' has %" PRId64 " bytes, not %" PRId64
@@ -72,7 +77,7 @@ int node_expand_volume(struct rpc_call *call, const NodeExpandVolumeRequest *req
 			    "run 'nomad volume create')",
 			    req->volume_id, dataset->size, range->required_bytes);
 	if (grows(dataset->format) && zvol_grow(dataset->format, mount->target, err) < 0)
-		return fail_context(err, "volume '%s' is not expanded", req->volume_id);
+		return fail_context(err, "volume '%s' cannot be expanded", req->volume_id);
 	rsp->capacity_bytes = dataset->size;
 	return 0;
 }

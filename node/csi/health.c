@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * NodeGetVolumeHealth and NodeGetStorageHealth: what ails one volume, and all of them.
+ * NodeGetVolumeHealth, the problems of one volume, and NodeGetStorageHealth, those of the pool.
  *
- * Invariant: both judge as NodeGetVolumeStats does. A volume that is not mounted is healthy when
- * its dataset is there; one that is neither mounted nor known is not found.
+ * Invariant: NodeGetVolumeHealth and NodeGetVolumeStats report the same condition. A volume that is
+ * not mounted is healthy if its dataset exists; a volume without mount and dataset is NOT_FOUND.
  */
 #include "node/csi/condition.h"
 #include "node/mount/path.h"
@@ -12,7 +12,7 @@
 #include "node/service.h"
 
 /*
- * Find the volume's mount at the path that was asked about, or else anywhere; NULL when it is not
+ * *ret is the volume's mount at one of the requested paths, or else at any path; NULL if it is not
  * mounted.
  */
 static int find_mount(struct rpc_call *call, const NodeGetVolumeHealthRequest *req,

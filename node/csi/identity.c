@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * csi.v1.Identity, and the calls of csi.v1.Node that describe the node itself.
+ * csi.v1.Identity, and the calls of csi.v1.Node that describe the node: NodeGetCapabilities and
+ * NodeGetInfo.
  *
- * Invariant: these answers depend on the command line alone. Probe is ready as soon as the daemon
- * listens: Nomad restarts a plugin that is not, and mounts must come off even when the pool is
- * gone.
+ * Invariant: the answers depend on the command line alone. Probe answers ready as soon as zcsi-node
+ * listens, even without a usable pool: Nomad restarts a plugin that is not ready, and unmounting
+ * must work without the pool.
  */
 #include "common/volume/plugin.h"
 #include "node/host/node.h"

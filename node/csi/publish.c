@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * NodePublishVolume and NodeUnpublishVolume: a target path bound from a staging path, and gone.
+ * NodePublishVolume, which binds a staging path to a target path, and NodeUnpublishVolume.
  *
  * Invariant: a target appears with its final attributes or not at all (mount_attach). A directory
- * or file that holds anything is never removed, and nothing is unmounted but this volume's targets.
+ * or file with contents is never removed, and only targets of this volume are unmounted.
  *
- * How many targets a volume may have is counted per volume, over all its stagings, because the
- * access mode protects the data, which they share. Nomad stages one volume at several paths only
- * when claims of several kinds are on it, and admits those only for modes that allow it. The mode
- * that counts is the one of the call: mountinfo has no place for that of an earlier one.
+ * The number of targets is limited per volume, over all its stagings, because the access mode
+ * protects the data, which the stagings share. Nomad stages a volume at several paths only for
+ * claims of different kinds, which it admits only for access modes that allow it. The access mode
+ * of the present call decides, because mountinfo cannot store that of an earlier call.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,10 @@
 #include "node/csi/request.h"
 #include "node/service.h"
 
-/* The staging proves the volume; only without it is the catalog asked what is wrong. */
+/*
+ * Returns the staging of the volume at the path, or NULL with *err. If there is one, the catalog is
+ * not asked, so publishing works without the pool; if there is none, it is asked for the error.
+ */
 static const struct mount *find_staging(struct rpc_call *call, const struct mount_table *table,
 					const char *id, const char *path, struct error *err)
 {
@@ -34,13 +37,14 @@ static const struct mount *find_staging(struct rpc_call *call, const struct moun
 		return top;
 	if (node_find(call, id, &dataset, err) == 0)
 		fail(err, ERR_FAILED_PRECONDITION,
-		     "it is not staged at its staging_target_path; call NodeStageVolume first");
+		     "it is not mounted at its staging_target_path; restart the job, or call "
+		     "NodeStageVolume first");
 	return NULL;
 }
 
-/* The same call again, or one that wants another thing at the same place. */
-static int already_there(const struct mount *top, const struct mount *staging, uint64_t attrs,
-			 struct error *err)
+/* Check that the mount at the target path is what this call asks for, as after an earlier call. */
+static int check_existing(const struct mount *top, const struct mount *staging, uint64_t attrs,
+			  struct error *err)
 {
 	if (strcmp(top->source, staging->source) != 0 || !top->master)
 		return fail(err, ERR_FAILED_PRECONDITION,
@@ -48,22 +52,27 @@ static int already_there(const struct mount *top, const struct mount *staging, u
 			    top->target);
 	if (top->master != staging->shared)
 		return fail(err, ERR_ALREADY_EXISTS,
-			    "it is published at '%s' from another staging_target_path; unpublish "
-			    "it first",
+			    "it is mounted at '%s' from another staging_target_path; stop the job "
+			    "that uses it first",
 			    top->target);
 	if ((top->attrs ^ attrs) & MOUNT_ATTR_RDONLY)
 		return fail(err, ERR_ALREADY_EXISTS,
-			    "it is published at '%s' with readonly %s, not %s; unpublish it first",
+			    "it is mounted at '%s' with readonly %s, not %s; stop the job that "
+			    "uses it first",
 			    top->target, top->attrs & MOUNT_ATTR_RDONLY ? "true" : "false",
 			    attrs & MOUNT_ATTR_RDONLY ? "true" : "false");
 	if (top->attrs != attrs)
 		return fail(err, ERR_ALREADY_EXISTS,
-			    "it is published at '%s' with other mount_flags; unpublish it first",
+			    "it is mounted at '%s' with other mount_flags; stop the job that uses "
+			    "it first",
 			    top->target);
 	return 0;
 }
 
-/* A mount of this volume that is neither staging nor target: the staging it came from has gone. */
+/*
+ * Returns true for a mount of this volume that is neither staging nor target: it was a target whose
+ * staging was removed.
+ */
 static bool is_leftover(const struct mount *top, const char *dataset)
 {
 	return mount_is_of(top, dataset) && !top->shared && !top->master;
@@ -77,8 +86,9 @@ static int check_one_target(const struct mount_table *table, const char *dataset
 	if (!other)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "its access mode allows one target on a node, and it is published at '%s'; "
-		    "unpublish that first, or use a mode like SINGLE_NODE_MULTI_WRITER",
+		    "its access mode allows one workload on a node, and it is mounted at '%s'; "
+		    "stop the job that uses it first, or use an access mode like "
+		    "SINGLE_NODE_MULTI_WRITER",
 		    other->target);
 }
 
@@ -114,7 +124,7 @@ static int publish(struct rpc_call *call, const char *id, const char *staging_pa
 	const struct mount *top = mount_at(&table, path);
 	bool leftover = top && is_leftover(top, name);
 	if (top && !leftover)
-		return already_there(top, staging, want->attrs, err);
+		return check_existing(top, staging, want->attrs, err);
 	if (want->one_target && check_one_target(&table, name, path, err) < 0)
 		return -1;
 	if (leftover && mount_remove(path, err) < 0)
@@ -130,7 +140,7 @@ int node_publish_volume(struct rpc_call *call, const NodePublishVolumeRequest *r
 {
 	struct mount_request want;
 	char *path, *staging_path;
-	gid_t group; /* staging has set it; here it is only to be one */
+	gid_t group; /* checked only: staging has set it on the root directory */
 
 	(void)rsp;
 	if (request_text(req->volume_id, "volume_id", err) < 0 ||
@@ -140,7 +150,8 @@ int node_publish_volume(struct rpc_call *call, const NodePublishVolumeRequest *r
 		return -1;
 	if (!*req->staging_target_path)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "staging_target_path is missing; stage volume '%s' first",
+			    "staging_target_path is missing; call NodeStageVolume for volume '%s' "
+			    "first",
 			    req->volume_id);
 	if (path_check(req->staging_target_path, "staging_target_path", err) < 0 ||
 	    path_canonical(&call->arena, req->staging_target_path, &staging_path, err) < 0 ||
@@ -148,16 +159,20 @@ int node_publish_volume(struct rpc_call *call, const NodePublishVolumeRequest *r
 		return -1;
 	if (!path)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "the directory of target_path '%s' does not exist; make it",
+			    "the directory of target_path '%s' does not exist; create it",
 			    req->target_path);
 	if (req->readonly)
 		want.attrs |= MOUNT_ATTR_RDONLY;
 	if (publish(call, req->volume_id, staging_path, path, &want, err) < 0)
-		return fail_context(err, "volume '%s' is not published", req->volume_id);
+		return fail_context(err, "volume '%s' cannot be mounted for the workload",
+				    req->volume_id);
 	return 0;
 }
 
-/* The volume's lowest mount at a path. What lies on it was mounted later, by hand. */
+/*
+ * Returns the volume's lowest mount at the path, where it has at least one. Mounts on top of it
+ * were added later, by hand.
+ */
 static const struct mount *lowest_at(const struct mount_table *table, const char *dataset,
 				     const char *path)
 {
@@ -167,7 +182,7 @@ static const struct mount *lowest_at(const struct mount_table *table, const char
 	return NULL;
 }
 
-/* All of ours that lie on top of each other there, and then what was made for them. */
+/* Unmount all mounts of the dataset that are stacked at the path, then remove the path. */
 static int unpublish(struct arena *arena, const char *dataset, const char *path, struct error *err)
 {
 	struct mount_table table;
@@ -179,14 +194,19 @@ static int unpublish(struct arena *arena, const char *dataset, const char *path,
 		if (!top)
 			return path_remove(path, err);
 		if (!mount_is_of(top, dataset))
-			return fail(err, ERR_NOT_FOUND,
-				    "what is mounted at '%s' is '%s', not this volume", path,
-				    top->source);
-		/* A target whose staging was taken away is no slave any more, and goes too. */
+			return fail(
+				err, ERR_NOT_FOUND,
+				"another volume or filesystem, '%s', is mounted at '%s'; give the "
+				"path of this volume",
+				top->source, path);
+		/*
+		 * Refuse a staging, but not a target whose staging was removed, although it is no
+		 * slave any more.
+		 */
 		if (mount_is_staging(lowest_at(&table, dataset, path)))
 			return fail(err, ERR_FAILED_PRECONDITION,
-				    "'%s' is where the volume is staged, not a target_path; give "
-				    "it to NodeUnstageVolume",
+				    "'%s' is its staging_target_path, not a target_path; call "
+				    "NodeUnstageVolume with it",
 				    path);
 		if (mount_remove(path, err) < 0)
 			return -1;
@@ -205,6 +225,6 @@ int node_unpublish_volume(struct rpc_call *call, const NodeUnpublishVolumeReques
 		return -1;
 	const char *dataset = node_dataset_name(call, req->volume_id);
 	if (path && unpublish(&call->arena, dataset, path, err) < 0)
-		return fail_context(err, "volume '%s' is not unpublished", req->volume_id);
+		return fail_context(err, "volume '%s' cannot be unmounted", req->volume_id);
 	return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Checks of what requests bring, in the words of the field that is wrong.
+ * Checks that several calls of csi.v1.Node share. Error texts name the wrong field.
  *
- * Invariant: nothing here looks at the host; a request passes or fails by itself.
+ * Invariant: the checks of a capability depend on the request alone; only mounted_find reads the
+ * state of the host.
  */
 #include "node/csi/request.h"
 
@@ -18,7 +19,8 @@ static int check_access_mode(const VolumeCapability *capability, struct error *e
 {
 	if (!capability->access_mode ||
 	    capability->access_mode->mode == VOLUME_CAPABILITY_ACCESS_MODE_MODE_UNKNOWN)
-		return fail(err, ERR_INVALID_ARGUMENT, "volume_capability.access_mode is missing");
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "volume_capability.access_mode is missing; give one of CSI 1.13");
 	if (!access_mode_known(capability->access_mode->mode))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "volume_capability.access_mode %d is not known; use one of CSI 1.13",
@@ -26,7 +28,10 @@ static int check_access_mode(const VolumeCapability *capability, struct error *e
 	return 0;
 }
 
-/* CSI's table of second NodePublishVolume calls: these modes have one target on a node. */
+/*
+ * Returns true for the access modes with one target on a node, by CSI's table for a second
+ * NodePublishVolume call.
+ */
 static bool has_one_target(int access_mode)
 {
 	return access_mode == VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_WRITER ||
@@ -34,15 +39,16 @@ static bool has_one_target(int access_mode)
 	       access_mode == VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_SINGLE_WRITER;
 }
 
-static int take_mount(const VolumeCapability_MountVolume *mount, struct mount_request *ret,
-		      struct error *err)
+/* Parse the mount part of a capability. */
+static int parse_mount(const VolumeCapability_MountVolume *mount, struct mount_request *ret,
+		       struct error *err)
 {
 	const struct format *format = format_find(mount->fs_type);
 
 	if (*mount->fs_type && (!format || !format->mounts))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "fs_type '%s' is not supported; leave it empty or use 'zfs', 'ext4', "
-			    "'xfs' or, of what another storage exports, 'nfs'",
+			    "'xfs' or, for a share of another storage server, 'nfs'",
 			    mount->fs_type);
 	ret->format = mount->fs_type;
 	ret->group = mount->volume_mount_group;
@@ -65,7 +71,7 @@ int request_capability(const VolumeCapability *capability, struct mount_request 
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "volume_capability has no access type; ask for mount or block");
 	if (capability->access_type_case == VOLUME_CAPABILITY_ACCESS_TYPE_MOUNT &&
-	    take_mount(capability->mount, ret, err) < 0)
+	    parse_mount(capability->mount, ret, err) < 0)
 		return -1;
 	if (access_mode_readonly(mode))
 		ret->attrs |= MOUNT_ATTR_RDONLY;
@@ -79,7 +85,7 @@ int request_fits(const struct mount_request *want, const struct format *is, stru
 	return fail(err, ERR_FAILED_PRECONDITION, "it is %s and cannot be used as '%s'; %s",
 		    is ? is->description : "mounted by another tool",
 		    *want->format ? want->format : "a mount",
-		    is ? is->advice : "unmount it and stage it again");
+		    is ? is->advice : "unmount it and restart the job");
 }
 
 int mounted_find(struct rpc_call *call, const char *id, const char *path,
@@ -98,8 +104,7 @@ int mounted_find(struct rpc_call *call, const char *id, const char *path,
 	*ret = canonical ? mount_of_at(ret_table, dataset, canonical) : NULL;
 	if (!*ret)
 		return fail(err, ERR_NOT_FOUND,
-			    "volume '%s' is not mounted at '%s'; give a path where it is staged or "
-			    "published",
+			    "volume '%s' is not mounted at '%s'; give a path where it is mounted",
 			    id, path);
 	return 0;
 }

@@ -2,7 +2,10 @@
 #ifndef ZCSI_NODE_CSI_REQUEST_H
 #define ZCSI_NODE_CSI_REQUEST_H
 
-/* Checks of requests. Each failure says what to give instead. */
+/*
+ * Checks of requests. Functions return 0, or -1 with *err, whose text says what to give instead.
+ * Any worker thread.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,27 +17,27 @@
 #include "node/host/node.h"
 
 struct mount_request {
-	/* MOUNT_ATTR_*; an access mode that only reads has made it read-only */
-	uint64_t attrs;
-	bool one_target;    /* the access mode allows no second target on this node */
-	const char *format; /* common/volume/format.h; "" is any that mounts */
+	uint64_t attrs;     /* MOUNT_ATTR_ bits; read-only if the access mode is */
+	bool one_target;    /* the access mode allows one target on a node */
+	const char *format; /* common/volume/format.h; "": any format that mounts */
 	const char *group;  /* volume_mount_group, or "" */
-	char *const *flags; /* all mount flags, for the way in which it is attached */
+	char *const *flags; /* all mount flags, those of NFS included */
 	size_t n_flags;
 };
 
 /*
- * ERR_INVALID_ARGUMENT unless the capability is one we can serve: a block device, or a mount with
- * an fs_type that there is and known mount flags; a known access mode. What it asks for is in *ret.
+ * Check a capability and parse it into *ret, which points into it. ERR_INVALID_ARGUMENT if the
+ * access mode, the fs_type or a mount flag is unknown, or if it asks for neither block nor mount.
  */
 int request_capability(const VolumeCapability *capability, struct mount_request *ret,
 		       struct error *err);
-/* ERR_FAILED_PRECONDITION when the volume is something else than what is asked for. */
+/* ERR_FAILED_PRECONDITION if a volume of format `is` cannot be used as `want` asks; is: or NULL. */
 int request_fits(const struct mount_request *want, const struct format *is, struct error *err);
 
 /*
- * The volume's mount at the path, staging or target, with the table it is in. ERR_INVALID_ARGUMENT
- * when one of the two is missing, ERR_NOT_FOUND when the volume is not mounted there.
+ * Find the mount of the volume `id` at the path, a staging or a target. *ret is a row of
+ * *ret_table, in the call's arena. ERR_INVALID_ARGUMENT if id or path is empty, ERR_NOT_FOUND if
+ * the volume is not mounted there.
  */
 int mounted_find(struct rpc_call *call, const char *id, const char *path,
 		 struct mount_table *ret_table, const struct mount **ret, struct error *err);

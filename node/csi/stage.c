@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * NodeStageVolume and NodeUnstageVolume: the volume at a staging path, and off it.
+ * NodeStageVolume, which mounts a volume at a staging path, and NodeUnstageVolume, which unmounts
+ * it and unloads its key.
  *
- * Invariant: nothing is remembered between the calls but what mountinfo says
- * (node/attach/staging.h).
+ * Invariant: the only state between the calls is mountinfo (node/attach/staging.h).
  */
 #include "common/volume/map.h"
 #include "common/volume/plugin.h"
@@ -15,7 +15,10 @@
 #include "node/host/node.h"
 #include "node/service.h"
 
-/* The permissions come last and each time: a daemon killed before them is asked again. */
+/*
+ * Mount the volume, then set the permissions of its root directory. A repeated call sets them
+ * again, in case zcsi-node was killed between the two.
+ */
 static int stage(struct rpc_call *call, const struct staging *staging, const char *group,
 		 struct error *err)
 {
@@ -45,7 +48,7 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 		return -1;
 	if (!path)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "the directory of staging_target_path '%s' does not exist; make it",
+			    "the directory of staging_target_path '%s' does not exist; create it",
 			    req->staging_target_path);
 	staging.path = path;
 	staging.key = map_get(&secrets, PLUGIN_KEY_SECRET);
@@ -54,14 +57,12 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 	staging.n_options = want.n_flags;
 	if (request_fits(&want, staging.format, err) < 0 ||
 	    stage(call, &staging, want.group, err) < 0)
-		return fail_context(err, "volume '%s' is not staged", req->volume_id);
+		return fail_context(err, "volume '%s' cannot be mounted on this node",
+				    req->volume_id);
 	return 0;
 }
 
-/*
- * Unload the volume's key after its last mount has gone. A volume or pool that does not exist has
- * none.
- */
+/* Unload the volume's key, unless it is still in use or there is no such volume or pool. */
 static int unload_key(struct rpc_call *call, const char *id, struct error *err)
 {
 	struct dataset *dataset;
@@ -92,6 +93,7 @@ int node_unstage_volume(struct rpc_call *call, const NodeUnstageVolumeRequest *r
 	    path_canonical(&call->arena, req->staging_target_path, &path, err) < 0)
 		return -1;
 	if (path && unstage(call, req->volume_id, path, err) < 0)
-		return fail_context(err, "volume '%s' is not unstaged", req->volume_id);
+		return fail_context(err, "volume '%s' cannot be unmounted from this node",
+				    req->volume_id);
 	return 0;
 }

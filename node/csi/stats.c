@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * NodeGetVolumeStats: how full a volume is, and whether it is as it should be.
+ * NodeGetVolumeStats: the usage and the condition of a volume.
  *
- * Invariant: a volume that is mounted where it was asked about gets an answer, in bounded time.
- * When its filesystem has none, the condition says so and the usage stays empty, since a number
- * that is not known is not zero.
+ * Invariant: the call answers in bounded time if the volume is mounted at the requested path. If
+ * its filesystem does not answer, the condition reports that and the usage stays empty, because an
+ * unknown number is not zero.
  */
 #include "node/attach/block.h"
 #include "node/csi/condition.h"
@@ -34,7 +34,7 @@ static void fill_usage(struct arena *arena, const struct statvfs *fs,
 		usage(arena, VOLUME_USAGE_UNIT_INODES, fs->f_files, fs->f_ffree, fs->f_favail, 1);
 }
 
-/* Report the size of a device. How much of it is used only its user knows. */
+/* Report the size of a block device. Its usage depends on the workload and is unknown. */
 static int fill_device(struct arena *arena, const struct mount *mount,
 		       NodeGetVolumeStatsResponse *rsp, struct error *err)
 {

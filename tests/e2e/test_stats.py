@@ -150,7 +150,7 @@ def test_a_target_whose_staging_has_gone_is_abnormal(volume):
     used(volume)
     run("umount", volume.staging)
     bare(volume.target)
-    abnormal(volume, "not staged", volume.target)
+    abnormal(volume, "staging mount", volume.target)
 
 
 def test_a_volume_whose_dataset_lost_its_properties_is_abnormal(host, volume):

@@ -62,7 +62,7 @@ static void each_problem_has_its_words(void **state)
 	expect((struct condition_facts){.mount = &target, .has_dataset = true, .frozen = true},
 	       "ReadOnly", "read-only");
 	expect((struct condition_facts){.mount = &orphan, .has_dataset = true}, "NotStaged",
-	       "not staged");
+	       "staging mount");
 }
 
 static void the_worst_problem_is_reported(void **state)
