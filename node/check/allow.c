@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Permissions of the user of --zfs-user, or of --zfs-over-ssh, on the parent dataset and below it.
+ * Checks of the permissions that the user of --zfs-user or --zfs-over-ssh has on the parent dataset
+ * and below it.
  *
- * Invariant: one line for each permission, with the command that grants it. Nothing is changed to
- * find out: the answer is concluded from the lists of `zfs allow` and sudo.
+ * Invariant: each permission has one line, with the command that grants it. The checks change
+ * nothing: they read the lists that `zfs allow` and `sudo -l` print.
  */
 #include <grp.h>
 #include <pwd.h>
@@ -26,16 +27,16 @@ static const struct {
 	enum need need;
 	const char *use;
 } rows[] = {
-	{"create", NEEDED, "to make volumes"},
+	{"create", NEEDED, "to create volumes"},
 	{"destroy", NEEDED, "to delete them"},
 	{"rename", NEEDED, "to put them into the trash"},
-	{"mount", NEEDED, "which zfs asks for with each of those"},
+	{"mount", NEEDED, "which zfs requires for each of those"},
 	{"snapshot", NEEDED, "for snapshots"},
-	{"clone", NEEDED, "to make a volume of another"},
+	{"clone", NEEDED, "to create a volume from another"},
 	{"canmount", NEEDED, "for every volume"},
 	{"mountpoint", NEEDED, "for every volume"},
 	{"refquota", NEEDED, "for the size of a volume"},
-	{"userprop", NEEDED, "for what zcsi records"},
+	{"userprop", NEEDED, "for the properties that zcsi sets"},
 	{"volsize", OPTIONAL, "for block volumes, ext4 and xfs"},
 	{"keyformat", OPTIONAL, "for encryption"},
 	{"keylocation", OPTIONAL, "for encryption"},
@@ -45,7 +46,7 @@ static const struct {
 struct delegation {
 	struct check *check;
 	struct grantee who;
-	char *text; /* what zfs allow printed */
+	char *text; /* the output of zfs allow */
 };
 
 static void check_permission(const struct delegation *delegation, const char *permission,
@@ -70,8 +71,11 @@ static void check_permissions(const struct delegation *delegation)
 		check_permission(delegation, property, OPTIONAL, "for volumes that set it");
 }
 
-/* The names of the groups that sshd gives it. */
-static size_t groups_there(struct arena *arena, const char **ret)
+/*
+ * *ret are the names of the groups that a process of the user has on the server; in the arena.
+ * Returns their number, at most GROUPS_MAX, and 0 on failure.
+ */
+static size_t groups_on_server(struct arena *arena, const char **ret)
 {
 	const char *argv[] = {"id", "-nG", NULL};
 	auto_free char *out = NULL;
@@ -86,8 +90,8 @@ static size_t groups_there(struct arena *arena, const char **ret)
 	return used;
 }
 
-/* The names of the groups that setpriv gives it. */
-static size_t groups_here(struct arena *arena, const char *user, const char **ret)
+/* The same for a process that setpriv starts for the user on this host. */
+static size_t groups_on_host(struct arena *arena, const char *user, const char **ret)
 {
 	const struct passwd *entry = getpwnam(user);
 	gid_t numbers[GROUPS_MAX];
@@ -105,10 +109,7 @@ static size_t groups_here(struct arena *arena, const char *user, const char **re
 	return used;
 }
 
-/*
- * Check the commands that run as root on the server. sudo -l says whether it would run them, and
- * runs nothing.
- */
+/* Check that sudo permits the commands that need root on the server. sudo -l does not run them. */
 static void check_sudo(const struct delegation *delegation, struct arena *arena)
 {
 	static const struct {
@@ -132,14 +133,14 @@ static void check_sudo(const struct delegation *delegation, struct arena *arena)
 		int failed = zfs_run_once(&(struct exec){.argv = argv}, NULL, &ignored);
 		snprintf(thing, sizeof(thing), "sudo 'zfs %s' to '%s'", roots[i].verb, user);
 		check_has(delegation->check, NEEDED, thing, !failed,
-			  "install sudo there, and write into /etc/sudoers.d/zcsi '%s ALL=(root) "
-			  "NOPASSWD: /usr/sbin/zfs ^(mount|unmount|set sharenfs=[^ ]+) "
-			  "%s/[^ /]+$'",
+			  "install sudo on the server, and write into its /etc/sudoers.d/zcsi "
+			  "'%s ALL=(root) NOPASSWD: /usr/sbin/zfs ^(mount|unmount|"
+			  "set sharenfs=[^ ]+) %s/[^ /]+$'",
 			  user, dataset);
 	}
 }
 
-/* NULL: zfs runs as root, who may do all. */
+/* Returns the user that zfs runs as; NULL: root, which needs no permissions. */
 static const char *user_of(struct arena *arena, const struct settings *settings)
 {
 	if (!settings->zfs_over_ssh)
@@ -176,8 +177,8 @@ void check_allow(struct check *check)
 	delegation.who.groups = groups;
 	if (delegation.who.user) {
 		delegation.who.n_groups =
-			ssh_server() ? groups_there(&arena, groups)
-				     : groups_here(&arena, delegation.who.user, groups);
+			ssh_server() ? groups_on_server(&arena, groups)
+				     : groups_on_host(&arena, delegation.who.user, groups);
 		check_zfs_allow(&delegation, &arena);
 	}
 }

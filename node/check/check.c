@@ -2,8 +2,8 @@
 /*
  * Checks of the host: kernel, capabilities, mount propagation, certificates, endpoints.
  *
- * Invariant: each thing is looked at where the daemon will need it, in its own namespaces and with
- * its own rights, not concluded from the kind of host.
+ * Invariant: each check tests the thing itself, in the namespaces and with the privileges of this
+ * process, which are those of the daemon. No check infers a result from the kind of host.
  */
 #include "node/check/check.h"
 
@@ -25,7 +25,10 @@
 
 #define THING_MAX 600
 
-/* A size of 0 is refused by every kernel that has it, before it looks at anything else. */
+/*
+ * Check that the system call mount_setattr exists, by calling it with size 0: a kernel that has it
+ * answers EINVAL before it looks at the other arguments.
+ */
 static void check_kernel(struct check *check)
 {
 	struct utsname kernel;
@@ -36,10 +39,10 @@ static void check_kernel(struct check *check)
 	mount_setattr(-1, "", 0, NULL, 0);
 	if (errno == ENOSYS)
 		failed = fail(&err, ERR_FAILED_PRECONDITION,
-			      "this is %s; zcsi-node needs Linux 5.12 or later", kernel.release);
+			      "this is Linux %s; zcsi-node needs 5.12 or later", kernel.release);
 	else if (errno != EINVAL)
-		failed = fail_errno(&err, "something forbids it, such as a filter of system "
-					  "calls: allow those of mounting (systemd's @mount)");
+		failed = fail_errno(&err, "a filter of system calls may forbid it: allow those "
+					  "for mounting (systemd's @mount)");
 	check_say(check, NEEDED, "system call mount_setattr(2)", failed, &err);
 }
 
@@ -53,15 +56,19 @@ static void check_capabilities(struct check *check)
 		if ((row->when == OPENZFS && !openzfs) || (row->when == ZFS_USER && !zfs_user))
 			continue;
 		snprintf(thing, sizeof(thing), "capability %s", row->name);
-		check_has(check, row->when == OPENZFS ? OPTIONAL : NEEDED, thing,
-			  privilege_held(row->number),
-			  "needed %s; run zcsi-node as root, in a container or unit that leaves it "
-			  "this",
-			  row->use);
+		check_has(
+			check, row->when == OPENZFS ? OPTIONAL : NEEDED, thing,
+			privilege_held(row->number),
+			"needed %s; run zcsi-node as root, in a container or unit that keeps this "
+			"capability",
+			row->use);
 	}
 }
 
-/* A staging is a shared mount too, but only its targets are in its group. */
+/*
+ * Returns true for a mount of a volume. A staging is a shared mount too, but that does not show
+ * that other namespaces see the mounts of this one: only its targets are in its peer group.
+ */
 static bool is_volume(const struct check *check, const struct mount *mount)
 {
 	const char *dataset = check->settings->dataset;
@@ -75,6 +82,7 @@ static bool is_seen_by_others(const struct mount *mount)
 	return mount->shared && !mount->master;
 }
 
+/* Returns a mount below which other mount namespaces see new mounts; NULL if there is none. */
 static const struct mount *find_shared(const struct check *check, const struct mount_table *table)
 {
 	const struct mount *root = mount_at(table, "/");
@@ -100,10 +108,10 @@ static void check_propagation(struct check *check)
 		snprintf(thing, sizeof(thing), "mount propagation below '%s'", shared->target);
 	else if (!failed)
 		failed = fail(&err, ERR_FAILED_PRECONDITION,
-			      "nobody else would see what is mounted here; run 'mount "
-			      "--make-rshared /' on the host, give a container the staging folder "
-			      "with rshared (Bidirectional), and a systemd unit no file system of "
-			      "its own (ProtectSystem, PrivateTmp, ...)");
+			      "workloads would not see what zcsi-node mounts; run 'mount "
+			      "--make-rshared /' on the host; give a container the staging "
+			      "directory with rshared (Bidirectional); remove from a systemd unit "
+			      "what gives it a mount namespace (ProtectSystem, PrivateTmp, ...)");
 	check_say(check, NEEDED, thing, failed, &err);
 }
 
@@ -128,8 +136,8 @@ static int check_folder(const struct endpoint *endpoint, struct error *err)
 	if (result && errno == ENOENT)
 		result = faccessat(AT_FDCWD, dirname(path), W_OK | X_OK, AT_EACCESS);
 	if (result)
-		return fail_errno(err, "its socket cannot be made; make its folder, or choose "
-				       "another endpoint");
+		return fail_errno(err, "its socket cannot be created; create its directory, or "
+				       "choose another endpoint");
 	return 0;
 }
 

@@ -3,9 +3,10 @@
 #define ZCSI_NODE_CHECK_CHECK_H
 
 /*
- * zcsi-node --check: has this host what its volumes need? A line for each thing, "ok THING",
- * "optional THING: WHAT TO DO" where only some volumes need it, or "MISSING THING: WHAT TO DO".
- * Nothing is changed, and whatever state the host is in, there is an answer. Blocks.
+ * zcsi-node --check: a report of what this host lacks for its volumes. Each thing has one line:
+ * "ok THING", "optional THING: REMEDY" if only some volumes need it, or "MISSING THING: REMEDY".
+ * The host is not changed, and the report is complete in whatever state the host is. Functions
+ * block. One thread.
  */
 
 #include <stdbool.h>
@@ -19,21 +20,24 @@ enum need { NEEDED, OPTIONAL };
 struct check {
 	const struct settings *settings;
 	FILE *out;
-	bool missing; /* something that is needed */
+	bool missing; /* a thing that is NEEDED is missing */
 };
 
-/* All of it; true: nothing that is needed is missing. */
+/*
+ * Check everything and print the report to out. Returns true if nothing that is needed is missing.
+ */
 bool check_host(const struct settings *settings, FILE *out);
 
-/* Check ZFS, the pool and the parent dataset; then what only some kinds of volumes need. */
+/* Check ZFS, the pool and the parent dataset. */
 void check_zfs(struct check *check);
+/* Check the programs and services that only some kinds of volumes need. */
 void check_optional(struct check *check);
-/* Check the permissions of the user of --zfs-user, or of --zfs-over-ssh, with the kernel's ZFS. */
+/* Check the permissions of the user of --zfs-user or --zfs-over-ssh. Only with the kernel's ZFS. */
 void check_allow(struct check *check);
-/* The line of one thing: it is there, or failed is not 0 and err says what to do about it. */
+/* Print the line of a thing. failed: 0, or the thing is missing and err->text is the remedy. */
 void check_say(struct check *check, enum need need, const char *thing, int failed,
 	       const struct error *err);
-/* The same where nothing failed but the thing is there or is not. */
+/* Print the line of a thing; has: it is present. remedy: a printf format for its remedy. */
 __attribute__((format(printf, 5, 6))) void check_has(struct check *check, enum need need,
 						     const char *thing, bool has,
 						     const char *remedy, ...);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The programs and services that volumes of some kinds need, and others do not.
+ * Checks of the programs and services that only some kinds of volumes need.
  *
- * Invariant: nothing is started to see whether it would. What zfs-fuse cannot do at all is not
- * asked for.
+ * Invariant: no service is started. With zfs-fuse, the things for features that it lacks are not
+ * checked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static const struct {
 	{"exportfs", "nfs-kernel-server", "attach=nfs"},
 };
 
-/* As posix_spawnp looks for it. */
+/* Search the program in the directories that posix_spawnp searches. */
 static bool is_installed(const char *program)
 {
 	const char *path = getenv("PATH");
@@ -66,7 +66,10 @@ static void check_services(struct check *check)
 		  "run 'systemctl enable --now nfs-server', for attach=nfs");
 }
 
-/* The kernel loads it when something is mounted. */
+/*
+ * Returns true if the module nfs is loaded or can be loaded: the kernel loads it at the first
+ * mount.
+ */
 static bool has_nfs(void)
 {
 	const char *const argv[] = {"modprobe", "--dry-run", "--quiet", "nfs", NULL};
@@ -80,17 +83,17 @@ static bool has_nfs(void)
 	return status == 0;
 }
 
-/* Check what mounting shares of other hosts needs, whatever ZFS this host has. */
+/* Check what mounting the shares of other hosts needs; this does not depend on the host's ZFS. */
 static void check_remote(struct check *check)
 {
 	char address[ADDRESS_MAX];
 
 	check_has(check, OPTIONAL, "NFS client", has_nfs(),
-		  "there is no module nfs of this kernel, for volumes of other hosts with "
+		  "install the module nfs of this kernel, for volumes of other hosts with "
 		  "attach=nfs");
 	address_default(address);
 	check_has(check, OPTIONAL, "address", *address || *check->settings->address,
-		  "there is no default route: give --address, for attach=nfs");
+		  "add a default route or give --address, for attach=nfs");
 }
 
 void check_optional(struct check *check)

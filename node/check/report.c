@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Lines of the report that --check prints.
+ * Printing the report of --check, a line at a time.
  *
- * Invariant: a thing that is missing has its remedy in the same line, and makes the check fail
- * only where it is needed.
+ * Invariant: the line of a missing thing has its remedy. Only a missing thing that is NEEDED makes
+ * --check fail.
  */
 #include <stdarg.h>
 
 #include "node/check/check.h"
 
-/* remedy: NULL when it is there. */
+/* Print the line of a thing; remedy: NULL if the thing is present. */
 static void put_line(struct check *check, enum need need, const char *thing, const char *remedy)
 {
 	if (!remedy)
@@ -17,7 +17,7 @@ static void put_line(struct check *check, enum need need, const char *thing, con
 	else
 		fprintf(check->out, "%s %s: %s\n", need == NEEDED ? "MISSING" : "optional", thing,
 			remedy);
-	fflush(check->out); /* what comes next may take as long as --zfs-timeout */
+	fflush(check->out); /* the next check may take as long as --zfs-timeout */
 	check->missing |= remedy && need == NEEDED;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * ZFS, the pool and the parent dataset.
+ * Checks of the pool, of ZFS and of the parent dataset, in this order.
  *
- * Invariant: each is asked about when the one before has answered, so there is one complaint for
- * one cause, and its words are those of the calls that would fail.
+ * Invariant: the checks stop at the first failure, so one cause is reported once. Its error text is
+ * that of the calls that would fail in the daemon.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,7 @@ struct parent {
 	const char *type, *canmount, *mountpoint, *readonly, *keystatus;
 };
 
+/* Check that the properties of the parent suit the volumes below it. */
 static int judge(const char *name, const struct parent *parent, struct error *err)
 {
 	bool unmounted = !strcmp(parent->canmount, "off") || !strcmp(parent->mountpoint, "none");

@@ -152,7 +152,7 @@ def test_certificates_that_do_not_belong_together(check, certificates):
 
 
 @pytest.mark.parametrize("endpoint, words", [
-    ("unix:///nonexistent/folder/a.sock", "make its folder"),
+    ("unix:///nonexistent/folder/a.sock", "create its directory"),
     ("tcp://0.0.0.0:1", "--insecure"), ("ftp://host", "tcp://HOST:PORT")])
 @pytest.mark.parametrize("option", ["--endpoint", "--agent-endpoint", "--metrics"])
 def test_an_unusable_endpoint_is_reported(check, option, endpoint, words):
