@@ -3,22 +3,26 @@
 #define ZCSI_NODE_EXPORT_BACKEND_H
 
 /*
- * How a volume is mounted and given by NFS where its pool is: on this host, or on a server over
- * ssh. For node/export/exports.c alone, which has one change run at a time.
+ * The two ways to mount and export a volume where its pool is: on this host, or on a server over
+ * ssh. Only node/export/exports.c calls them, and one change at a time. Functions that return int
+ * return 0, or -1 with *err. They block.
  */
 
 #include "node/export/table.h"
 #include "node/host/node.h"
 
 struct export_backend {
-	/* Returns the property mountpoint of a new volume; in the arena. */
+	/* Returns the value of property mountpoint for a new volume; static or in the arena. */
 	const char *(*mountpoint)(struct arena *arena, const char *dataset);
-	/* ERR_FAILED_PRECONDITION: nothing can be given, and what to do about it. */
+	/* ERR_FAILED_PRECONDITION if volumes cannot be exported; the text says what to do. */
 	int (*check)(const struct node *node, struct error *err);
-	/* Mounted and given so, and not otherwise; with no rows neither. */
+	/*
+	 * Mount the dataset and export it to exactly the clients in `wanted`; with no rows,
+	 * withdraw the export and unmount the dataset.
+	 */
 	int (*apply)(struct arena *arena, const struct node *node, const struct dataset *dataset,
 		     const struct export_table *wanted, struct error *err);
-	/* The same for all volumes. What fails is logged. */
+	/* Do that for all volumes of the catalog; errors are logged. */
 	void (*heal)(struct arena *arena, const struct node *node);
 };
 

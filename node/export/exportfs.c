@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Exports by exportfs(8), and by a file in /etc/exports.d: `exportfs -r`, which the start of the
- * NFS server and `zfs share` run, drops an export that is in no file. ZFS's property sharenfs would
- * not do: it exports by the mountpoint property, which volumes do not have, and each change of it
- * exports all shares of the host again.
+ * Exporting by exportfs(8), and by a file in /etc/exports.d. The file is needed because `exportfs
+ * -r`, which the start of the NFS server and `zfs share` run, drops an export that is in no file.
+ * ZFS's property sharenfs is not used: it exports at the path in property mountpoint, which volumes
+ * of this host do not have, and each change of it re-exports all shares of the host.
  *
- * Invariant: the file is written before exportfs runs, so a lasting export is in it. Exports of
- * others are neither read nor repeated.
+ * Invariant: the file is written before exportfs runs, so every active export of a volume is in it.
+ * The file has only exports of volumes; those of other tools are not changed.
  */
 #include "node/export/exportfs.h"
 
@@ -20,11 +20,11 @@
 #include "common/exec.h"
 
 #define FOLDER      "/etc/exports.d"
-#define TOLD        "/var/lib/nfs/etab"
+#define ETAB        "/var/lib/nfs/etab" /* the active exports; exportfs maintains it */
 #define THREADS     "/proc/fs/nfsd/threads"
 #define EXPORTFS_MS 20000
 
-/* "" when there is no such file. */
+/* Returns the text of a file; "" if it cannot be read. */
 static char *read_text(struct arena *arena, const char *path)
 {
 	auto_fclose FILE *file = fopen(path, "re");
@@ -46,7 +46,7 @@ static struct export_table read_table(struct arena *arena, const char *path)
 
 struct export_table exportfs_told(struct arena *arena)
 {
-	return read_table(arena, TOLD);
+	return read_table(arena, ETAB);
 }
 
 static int run(const char *const *argv, struct error *err)
@@ -55,9 +55,9 @@ static int run(const char *const *argv, struct error *err)
 	struct exec_result result = {0};
 
 	if (exec_run(&exec, &result, err) < 0)
-		return fail_context(err, "nfs-kernel-server is needed to export a volume");
+		return fail_context(err, "cannot export a volume without nfs-kernel-server");
 	int failed = result.status ? fail(err, ERR_FAILED_PRECONDITION,
-					  "exportfs says \"%.*s\"; look at /etc/exports",
+					  "exportfs says \"%.*s\"; check /etc/exports",
 					  (int)strcspn(result.error, "\n"), result.error)
 				   : 0;
 	exec_result_fini(&result);
@@ -71,11 +71,11 @@ static int give(struct arena *arena, const struct export_row *row, struct error 
 
 	if (run(argv, err) < 0)
 		return -1;
-	struct export_table told = exportfs_told(arena);
-	if (export_table_has(&told, row))
+	struct export_table active = exportfs_told(arena);
+	if (export_table_has(&active, row))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "exportfs was content, but " TOLD " does not show '%s'; look at /etc/exports",
+		    "exportfs succeeded, but " ETAB " does not have '%s'; check /etc/exports",
 		    export_operand(arena, row));
 }
 
@@ -86,18 +86,19 @@ static int withdraw(struct arena *arena, const struct export_row *row, struct er
 	return run(argv, err);
 }
 
-static int tell(struct arena *arena, const char *path, const struct export_table *wanted,
-		struct error *err)
+/* Make the active exports of the path those in `wanted`. */
+static int activate(struct arena *arena, const char *path, const struct export_table *wanted,
+		    struct error *err)
 {
 	struct export_table all = exportfs_told(arena);
-	struct export_table told = export_table_of(arena, &all, path, false);
+	struct export_table active = export_table_of(arena, &all, path, false);
 
-	for (size_t i = 0; i < told.n; i++)
-		if (!export_table_names(wanted, &told.rows[i]) &&
-		    withdraw(arena, &told.rows[i], err) < 0)
+	for (size_t i = 0; i < active.n; i++)
+		if (!export_table_names(wanted, &active.rows[i]) &&
+		    withdraw(arena, &active.rows[i], err) < 0)
 			return -1;
 	for (size_t i = 0; i < wanted->n; i++)
-		if (!export_table_has(&told, &wanted->rows[i]) &&
+		if (!export_table_has(&active, &wanted->rows[i]) &&
 		    give(arena, &wanted->rows[i], err) < 0)
 			return -1;
 	return 0;
@@ -143,6 +144,7 @@ static int write_file(struct arena *arena, const char *path, const struct export
 	return 0;
 }
 
+/* Make the exports of the path in the file those in `wanted`. */
 static int record(struct arena *arena, const char *file, const char *path,
 		  const struct export_table *wanted, struct error *err)
 {
@@ -158,7 +160,7 @@ int exportfs_set(struct arena *arena, const char *parent, const char *path,
 {
 	if (record(arena, file_of(arena, parent), path, wanted, err) < 0)
 		return -1;
-	return tell(arena, path, wanted, err);
+	return activate(arena, path, wanted, err);
 }
 
 bool exportfs_serves(void)

@@ -3,8 +3,8 @@
 #define ZCSI_NODE_EXPORT_EXPORTFS_H
 
 /*
- * The host's NFS server, as exportfs(8) and its files have it. One change at a time is the caller's
- * to see to.
+ * The exports of this host's NFS server, by exportfs(8) and its files. The caller ensures that one
+ * change runs at a time. Results live in the arena.
  */
 
 #include "common/error.h"
@@ -12,17 +12,15 @@
 
 /* Returns true if the NFS server runs. */
 bool exportfs_serves(void);
-/* Returns the kernel's table of exports. In the arena. */
+/* Returns the active exports, from /var/lib/nfs/etab, those of other tools included. */
 struct export_table exportfs_told(struct arena *arena);
-/*
- * Returns the exports below this parent that the server adds again at each of its starts. In the
- * arena.
- */
+/* Returns the exports below the parent that are in the file for the next start of the server. */
 struct export_table exportfs_recorded(struct arena *arena, const char *parent);
 
 /*
- * A path is exported so and not otherwise, by one program for each row that is not yet so. What was
- * asked of exportfs is seen in its table.
+ * Export a path to exactly the clients in `wanted`, and record that for the next start of the
+ * server. Runs exportfs for each row that changes, and checks its effect in the table of active
+ * exports. Returns 0, or -1 with *err.
  */
 int exportfs_set(struct arena *arena, const char *parent, const char *path,
 		 const struct export_table *wanted, struct error *err);

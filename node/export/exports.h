@@ -9,20 +9,23 @@
 
 #include "node/host/node.h"
 
-/* Returns the property mountpoint of a new volume; in the arena. */
+/* Returns the value of property mountpoint for a new volume; static or in the arena. */
 const char *exports_mountpoint(struct arena *arena, const char *dataset);
-/* ERR_FAILED_PRECONDITION: this host cannot export, and what to do about it. */
+/*
+ * Check that the pool's host can export volumes. Returns 0, or -1 with ERR_FAILED_PRECONDITION,
+ * whose text says what to do.
+ */
 int exports_check(const struct node *node, struct error *err);
 /*
- * Export one volume to the clients in its record, and to no others. *dataset is the volume as the
- * catalog has it. One change of the exports runs at a time; returns -1 with ERR_ABORTED if an
- * earlier one still runs at the deadline.
+ * Export a volume to exactly the clients in its record, dataset->published, or withdraw its export.
+ * dataset: as the catalog has it. One change of the exports runs at a time: returns 0, or -1 with
+ * *err, which is ERR_ABORTED if an earlier change still runs at the deadline.
  */
 int exports_apply(struct arena *arena, const struct node *node, const struct dataset *dataset,
 		  int64_t deadline, struct error *err);
 /*
- * Do the same for all volumes, and withdraw the exports of datasets that are no volumes any more.
- * Failures are logged.
+ * Do that for all volumes, and withdraw exports below the parent that belong to no volume any more.
+ * Errors are logged, and tried again after the next scan of the pool.
  */
 void exports_heal(struct node *node);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Exports of this host: each volume is mounted at its share's path (node/record/share.h) and
- * exported by exportfs.
+ * Exporting on this host: each volume is mounted at the path of its share (node/record/share.h) and
+ * exported with exportfs.
  *
- * Invariant: a path is mounted before it is exported and until after it is not. Healing removes
- * anything below our folder that belongs to no volume.
+ * Invariant: a path is mounted before it is exported, and unmounted after its export is withdrawn.
+ * Healing withdraws and unmounts everything below SHARE_FOLDER/pool/parent that belongs to no
+ * volume.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -20,9 +21,9 @@
 #include "node/attach/staging.h"
 #include "node/zfs/zfs_run.h"
 
-#define RELEASE_MS 1000 /* how long the kernel may hold a path that is exported no more */
+#define RELEASE_MS 1000 /* how long the kernel may keep a path busy after its export is withdrawn */
 
-/* On this host a volume is mounted where it is used, by mount(2). */
+/* On this host volumes are mounted by mount(2) at the paths where they are used. */
 static const char *mountpoint(struct arena *arena, const char *dataset)
 {
 	(void)arena, (void)dataset;
@@ -44,7 +45,7 @@ static int check(const struct node *node, struct error *err)
 	return 0;
 }
 
-/* Make the folders above a share, which a client passes as the user nobody. */
+/* Create the directories above a share with mode 0711: NFS clients traverse them as nobody. */
 static void make_folders(struct arena *arena, const char *path)
 {
 	char *folder = arena_strdup(arena, path);
@@ -72,8 +73,9 @@ static int mount_share(struct arena *arena, const struct dataset *dataset, const
 }
 
 /*
- * The kernel lets go of it a moment later. A client that died holds what it had open until its
- * lease ends: that one is left for the next healing.
+ * Unmount a share after its export was withdrawn. The kernel keeps it busy for a moment, so retry
+ * for RELEASE_MS. Files that a dead client had open keep it busy until the client's lease ends; the
+ * next healing unmounts it then.
  */
 static void unmount_share(struct arena *arena, const char *dataset, const char *path)
 {
@@ -87,8 +89,9 @@ static void unmount_share(struct arena *arena, const char *dataset, const char *
 	rmdir(path);
 }
 
-static int make_so(struct arena *arena, const struct node *node, const struct dataset *dataset,
-		   const struct export_table *wanted, struct error *err)
+/* Mount and export the dataset as `wanted` says, or withdraw and unmount it. */
+static int set_export(struct arena *arena, const struct node *node, const struct dataset *dataset,
+		      const struct export_table *wanted, struct error *err)
 {
 	const char *path = share_path(arena, dataset->name);
 
@@ -103,16 +106,16 @@ static int make_so(struct arena *arena, const struct node *node, const struct da
 static int apply(struct arena *arena, const struct node *node, const struct dataset *dataset,
 		 const struct export_table *wanted, struct error *err)
 {
-	/* Most volumes were never exported, and need no table of the host's. */
+	/* Most volumes were never exported: return without reading the host's tables. */
 	if (!wanted->n && access(share_path(arena, dataset->name), F_OK) < 0)
 		return 0;
-	return make_so(arena, node, dataset, wanted, err);
+	return set_export(arena, node, dataset, wanted, err);
 }
 
 struct healing {
 	struct arena *arena;
 	const struct node *node;
-	struct export_table all; /* what is to be exported */
+	struct export_table all; /* all rows that should be exported */
 };
 
 static void heal_one(const struct node *node, const struct dataset *dataset,
@@ -121,7 +124,7 @@ static void heal_one(const struct node *node, const struct dataset *dataset,
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct error err;
 
-	if (make_so(&arena, node, dataset, wanted, &err) < 0)
+	if (set_export(&arena, node, dataset, wanted, &err) < 0)
 		exports_warn(dataset->name, &err);
 }
 
@@ -135,7 +138,7 @@ static void heal_volume(void *arg, const struct dataset *dataset, const struct e
 	healing->all = export_table_join(healing->arena, &healing->all, rows);
 }
 
-/* Withdraw an export below our folder that belongs to no exported volume. */
+/* Withdraw the export of a path below SHARE_FOLDER/pool/parent if no volume should have it. */
 static void heal_stray(const struct healing *healing, const char *path)
 {
 	const struct export_table none = {.n = 0};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Volumes that the server of --zfs-over-ssh exports, by ZFS's own properties: mountpoint is set
- * when a volume is made, sharenfs names the nodes that it is published to.
+ * Exporting on the server of --zfs-over-ssh, by ZFS's properties: mountpoint is set when a volume
+ * is created, and sharenfs lists the nodes that it is published to.
  *
- * Invariant: sharenfs names nodes only of what was mounted before it was set, and ZFS exports what
- * is mounted whenever sharenfs is set; so what is mounted and has the sharenfs that it should have
- * is exported so. It is off before the volume is unmounted.
+ * Invariant: a volume is mounted before sharenfs lists a node, and sharenfs is off before the
+ * volume is unmounted. ZFS exports a mounted volume whenever sharenfs is set, so the export of a
+ * mounted volume is what its sharenfs says.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
 
-/* ZFS itself adds what exports(5) calls mountpoint and no_subtree_check. */
+/* ZFS adds the options mountpoint and no_subtree_check of exports(5). */
 #define OPTIONS "sync,no_root_squash"
 #define OFF     "off"
 
@@ -47,7 +47,10 @@ static int check(const struct node *node, struct error *err)
 		    ssh_server());
 }
 
-/* Lines of name, property and value: for each dataset both properties, one after the other. */
+/*
+ * Parse lines of name, property and value. Each dataset has a line for mounted, followed by one for
+ * sharenfs.
+ */
 static void parse(struct arena *arena, const char *text, struct share_list *ret)
 {
 	char *rest = arena_strdup(arena, text), *line;
@@ -67,9 +70,9 @@ static void parse(struct arena *arena, const char *text, struct share_list *ret)
 	}
 }
 
-/* List the shares of the dataset, or of those right below it. */
-static int look(struct arena *arena, const char *dataset, const char *depth, struct share_list *ret,
-		struct error *err)
+/* List the share of the dataset, with depth "0", or also those right below it, with "1". */
+static int list_shares(struct arena *arena, const char *dataset, const char *depth,
+		       struct share_list *ret, struct error *err)
 {
 	const char *argv[] = {"zfs",
 			      "get",
@@ -91,6 +94,7 @@ static int look(struct arena *arena, const char *dataset, const char *depth, str
 	return 0;
 }
 
+/* Append "ro=CLIENT:CLIENT," or "rw=...", as access says, to the text, if there are clients. */
 static const char *add_clients(struct arena *arena, const char *text, const char *access,
 			       const struct export_table *wanted)
 {
@@ -108,7 +112,7 @@ static const char *add_clients(struct arena *arena, const char *text, const char
 	return *before ? arena_printf(arena, "%s,", text) : text;
 }
 
-/* "rw=10.0.0.2:10.0.0.3,ro=10.0.0.4,sync,no_root_squash" */
+/* Returns a value like "rw=10.0.0.2:10.0.0.3,ro=10.0.0.4,sync,no_root_squash"; or "off". */
 static const char *sharenfs_of(struct arena *arena, const struct export_table *wanted)
 {
 	if (!wanted->n)
@@ -127,8 +131,9 @@ static int set(struct arena *arena, struct share *share, const char *sharenfs, s
 	return zfs_run(argv, err);
 }
 
-static int give(struct arena *arena, struct share *share, const struct export_table *wanted,
-		struct error *err)
+/* Mount the share and export it to the clients in `wanted`. */
+static int share_with(struct arena *arena, struct share *share, const struct export_table *wanted,
+		      struct error *err)
 {
 	const char *argv[] = {"zfs", "mount", share->dataset, NULL};
 	struct error ignored;
@@ -137,16 +142,19 @@ static int give(struct arena *arena, struct share *share, const struct export_ta
 		return -1;
 	if (set(arena, share, sharenfs_of(arena, wanted), err) == 0)
 		return 0;
-	/* ZFS sets it before it finds that it cannot export, and leaves it set. (2.3 says nothing
-	 * then: the node does, which cannot mount it.) */
+	/*
+	 * ZFS sets sharenfs even if exporting then fails. (2.3 does not even report that failure;
+	 * then the node fails, which cannot mount the share.)
+	 */
 	set(arena, share, OFF, &ignored);
 	return -1;
 }
 
 /*
- * Withdraw a share. A busy one is left to a later healing, and not tried again at once: a client
- * that died may have a file open, or the kernel has not dropped the export yet. Each `zfs unmount`
- * of OpenZFS 2.3 asks it to flush, and two flushes within a second put that off by another second.
+ * Withdraw the export of a share and unmount it. A busy share is left to a later healing: a dead
+ * client may have a file open, or the kernel has not dropped the export yet. An immediate retry
+ * would delay that: each `zfs unmount` of OpenZFS 2.3 makes the kernel flush its export cache, and
+ * two flushes within a second delay the flush by another second.
  */
 static int withdraw(struct arena *arena, struct share *share, struct error *err)
 {
@@ -162,10 +170,10 @@ static int withdraw(struct arena *arena, struct share *share, struct error *err)
 	return -1;
 }
 
-static int make_so(struct arena *arena, struct share *share, const struct export_table *wanted,
-		   struct error *err)
+static int set_export(struct arena *arena, struct share *share, const struct export_table *wanted,
+		      struct error *err)
 {
-	return wanted->n ? give(arena, share, wanted, err) : withdraw(arena, share, err);
+	return wanted->n ? share_with(arena, share, wanted, err) : withdraw(arena, share, err);
 }
 
 static int apply(struct arena *arena, const struct node *node, const struct dataset *dataset,
@@ -174,12 +182,12 @@ static int apply(struct arena *arena, const struct node *node, const struct data
 	struct share_list found;
 
 	(void)node;
-	/* zfs-fuse has no such properties, and nothing of it was ever given. */
+	/* zfs-fuse has no such properties, and check() refuses to export its volumes. */
 	if (!zfs_is_the_kernels())
 		return 0;
-	if (look(arena, dataset->name, "0", &found, err) < 0)
+	if (list_shares(arena, dataset->name, "0", &found, err) < 0)
 		return -1;
-	return found.n ? make_so(arena, &found.rows[0], wanted, err) : 0;
+	return found.n ? set_export(arena, &found.rows[0], wanted, err) : 0;
 }
 
 struct healing {
@@ -204,7 +212,7 @@ static void heal_volume(void *arg, const struct dataset *dataset, const struct e
 
 	struct share *share = bsearch(dataset->name, healing->shares.rows, healing->shares.n,
 				      sizeof(*share), compare);
-	if (share && make_so(healing->arena, share, rows, &err) < 0)
+	if (share && set_export(healing->arena, share, rows, &err) < 0)
 		exports_warn(dataset->name, &err);
 }
 
@@ -216,7 +224,7 @@ static void heal(struct arena *arena, const struct node *node)
 
 	if (!zfs_is_the_kernels())
 		return;
-	if (look(arena, parent, "1", &healing.shares, &err) < 0) {
+	if (list_shares(arena, parent, "1", &healing.shares, &err) < 0) {
 		exports_warn(parent, &err);
 		return;
 	}

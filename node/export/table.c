@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tables of exports. See table.h.
+ * Tables of NFS exports: parsing, printing, comparing.
  *
- * Invariant: paths are made of a volume's ZFS name and clients are addresses, which have no blank,
- * quote or bracket; so nothing is quoted, and a quoted entry is not ours.
+ * Invariant: a path contains only a volume's ZFS name, and a client is an IP address. Neither has a
+ * blank, a quote or a parenthesis, so nothing is quoted, and a quoted entry is not one of zcsi.
  */
 #include "node/export/table.h"
 
 #include <string.h>
 
 /*
- * The root of a container is the root of its volume, so it is not squashed; a path that nothing is
- * mounted on is not exported, or a host that has just booted would show what lies below.
+ * The options of all exports. no_root_squash: root in a container may act as root on its volume.
+ * mountpoint: a path is exported only while something is mounted there, or a host that has just
+ * booted would export the empty directory below.
  */
 #define OPTIONS "sync,no_subtree_check,no_root_squash,sec=sys,mountpoint"
 

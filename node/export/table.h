@@ -3,8 +3,8 @@
 #define ZCSI_NODE_EXPORT_TABLE_H
 
 /*
- * Exports as exports(5) writes them, in our files and in the kernel's table: "<path>
- * <client>(<options>)". Pure; results live in the arena.
+ * Tables of NFS exports in the format of exports(5), which our files and the table of active
+ * exports have: lines of "<path> <client>(<options>)". Pure functions; results live in the arena.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 struct export_row {
 	const char *path;
-	const char *client; /* an address */
+	const char *client; /* an IP address */
 	bool readonly;
 };
 
@@ -24,23 +24,24 @@ struct export_table {
 	size_t n;
 };
 
-/* Lines of another form are left out. */
+/* Parse a text into *ret; lines of another form are left out. */
 void export_table_parse(struct arena *arena, const char *text, struct export_table *ret);
-/* A line for each, with all the options that ours have. */
+/* Print a line for each row, with all options. */
 void export_table_print(const struct export_table *table, FILE *out);
-/* The options of one, for exportfs -o. */
+/* Returns the options of a row, for exportfs -o. Static text. */
 const char *export_options(const struct export_row *row);
-/* "10.0.0.2:/path" */
+/* Returns the operand of exportfs for a row: "10.0.0.2:/path" or "[::1]:/path". */
 char *export_operand(struct arena *arena, const struct export_row *row);
 
+/* Returns true if the table has a row with the same path, client and access. */
 bool export_table_has(const struct export_table *table, const struct export_row *row);
-/* The same path and client, whatever may be done. */
+/* Returns true if the table has a row with the same path and client, read-only or not. */
 bool export_table_names(const struct export_table *table, const struct export_row *row);
 
-/* The rows for this path, or those for all the others. */
+/* Returns the rows with this path; or, if others is set, the rows with any other path. */
 struct export_table export_table_of(struct arena *arena, const struct export_table *table,
 				    const char *path, bool others);
-/* Returns the rows of one table after those of the other. */
+/* Returns the rows of the first table followed by those of the second. */
 struct export_table export_table_join(struct arena *arena, const struct export_table *one,
 				      const struct export_table *other);
 
