@@ -17,7 +17,7 @@
 
 static char uid[32], gid[32];
 static const char *const as_user[] = {"setpriv", uid, gid, "--init-groups", "--"};
-static uid_t delegate; /* the user of --zfs-user; 0: none */
+static uid_t delegate; /* the uid of --zfs-user; 0: not given */
 
 int argv_run_as(const char *user, struct error *err)
 {
@@ -45,7 +45,10 @@ bool argv_is_plain(void)
 	return !delegate && !ssh_server();
 }
 
-/* zfs-fuse's zfs checks the mountpoint as its own user. The kernel's ZFS is mounted without zfs. */
+/*
+ * Returns true for `zfs mount`, which only zfs-fuse uses, and which checks the mountpoint with the
+ * rights of its own user.
+ */
 static bool needs_root(const char *const *argv)
 {
 	return !strcmp(argv[1], "mount");

@@ -18,11 +18,11 @@
  * ERR_INVALID_ARGUMENT if the user does not exist. Call once, before the first thread.
  */
 int argv_run_as(const char *user, struct error *err);
-/* Returns the user that owns the root directory of a filesystem that one of the commands makes. */
+/* Returns the user that owns the root directory of a filesystem that `zfs create` creates. */
 uid_t argv_uid(void);
 /* Returns true if the commands run on this host and as the user of zcsi-node. */
 bool argv_is_plain(void);
-/* Returns the command line with the words that must precede it, in the arena. Any thread. */
+/* Returns the command line preceded by setpriv(1) or ssh(1) if needed, in the arena. Any thread. */
 const char *const *argv_complete(struct arena *arena, const char *const *argv);
 
 #endif

@@ -14,7 +14,7 @@
 
 #define CLASS     "sysevent.fs.zfs."
 #define TIME      "time = "
-/* The pool was suspended because its devices failed. */
+/* The class of the event that reports a pool as suspended because its devices failed. */
 #define SUSPENDED "ereport.fs.zfs.io_failure"
 
 static bool begins(const char *text, const char *prefix)
@@ -55,7 +55,10 @@ static bool is_volume_name(const struct events *events, const char *name)
 	return *leaf && !strchr(leaf, '/');
 }
 
-/* Add a name to the changes, if it concerns the parent. */
+/*
+ * Add a name to the changes if it is the parent, an ancestor, the trash, or a volume. A property
+ * that was set or inherited on the first three is reported as a change of the parent alone.
+ */
 static void add(const struct events *events, const char *name, struct changed *changed)
 {
 	bool only_itself = !strcmp(events->verb, "set") || !strcmp(events->verb, "inherit");
@@ -112,7 +115,10 @@ static bool finish(struct events *events, struct changed *ret)
 	return ret->all || ret->n;
 }
 
-/* A head line inside an event: the end of that event was lost, or a value contains the line. */
+/*
+ * Begin an event at its head line. A head line inside an event means that the end of that event was
+ * lost, or that a value contains such a line: then report "all".
+ */
 static bool start(struct events *events, const char *class, struct changed *ret)
 {
 	ret->all = events->open;

@@ -13,21 +13,21 @@
 
 #include "node/record/dataset.h"
 
-/* The changes that one event reports. */
+/* The changes that an event reports. */
 struct changed {
 	bool all; /* anything may have changed: events were lost, or one is not understood */
-	size_t n; /* otherwise these names: the parent, its volumes, its trash's, snapshots */
+	size_t n; /* the number of names: the parent, volumes, trashed volumes, snapshots */
 	char names[2][DATASET_NAME_MAX + 1];
 };
 
-/* The parser between two lines. Zero it, then set parent and, if wanted, since. */
+/* The state of the parser. The caller zeroes it, then sets parent and optionally since. */
 struct events {
 	const char *parent;
 	int64_t since;   /* milliseconds since 1970: ignore older events */
 	bool open;       /* inside an event: after its head line, before its empty line */
 	bool is_history; /* the event reports a change of a dataset */
 	bool is_pool;    /* the event reports a change of a pool */
-	int64_t time;    /* of the event, in milliseconds since 1970 */
+	int64_t time;    /* the time of the event, in milliseconds since 1970 */
 	char pool[DATASET_NAME_MAX + 1], name[DATASET_NAME_MAX + 1];
 	char verb[32], detail[DATASET_NAME_MAX + sizeof("-> ")];
 };

@@ -25,8 +25,8 @@ int hung_add(int pidfd, const char *const *argv, struct error *err);
 /* Report a process on another host, whose end cannot be observed. */
 void hung_report(const char *text);
 /*
- * Returns the error text of a process that still runs; the caller frees it. NULL: all have ended.
- * Reaps those that have.
+ * Reap the processes that have ended. Returns the error text of one that still runs, which the
+ * caller frees; NULL if all have ended.
  */
 char *hung_text(void);
 

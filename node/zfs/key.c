@@ -21,7 +21,7 @@
 #define PASSPHRASE_MIN 8
 #define PASSPHRASE_MAX 512
 
-/* zfs reads one line from stdin. */
+/* Returns true if zfs accepts the key as a passphrase; zfs reads one line from stdin. */
 static bool is_passphrase(const char *key)
 {
 	size_t length = strlen(key);
@@ -79,14 +79,14 @@ static int read_key(const char *dataset, struct key *ret, struct error *err)
 	return 0;
 }
 
-/* Use the prompt whatever keylocation is: a volume made by hand may have a file there. */
+/* Load the key from stdin (-L prompt), also if keylocation of a volume made by hand is a file. */
 static int load(const struct key *key, const char *secret, struct error *err)
 {
 	const char *argv[] = {"zfs", "load-key", "-L", "prompt", key->root, NULL};
 
 	if (zfs_run_with(argv, secret, err) == 0 || err->code == ERR_ALREADY_EXISTS)
 		return 0;
-	return fail_context(err, "the secret '" PLUGIN_KEY_SECRET "' does not open it");
+	return fail_context(err, "the secret '" PLUGIN_KEY_SECRET "' is not its key");
 }
 
 int key_load(const char *dataset, const char *secret, struct error *err)
@@ -99,7 +99,9 @@ int key_load(const char *dataset, const char *secret, struct error *err)
 		return 0;
 	if (!strcmp(key.root, "-"))
 		return fail(err, ERR_PERMISSION_DENIED,
-			    "the kernel refuses to mount '%s', which is not encrypted", dataset);
+			    "the kernel refuses to mount '%s', which is not encrypted; run "
+			    "'zcsi-node --check'",
+			    dataset);
 	if (!key.managed)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "the key of '%s' is not loaded; run 'zfs load-key %s'", key.root,

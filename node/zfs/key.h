@@ -24,8 +24,8 @@
 int key_describe(const char *key, struct zfs_properties *properties, struct error *err);
 
 /*
- * Load the dataset's key, unless it is loaded; secret may be NULL. ERR_UNAUTHENTICATED if it is
- * needed and missing or wrong.
+ * Load the dataset's key, unless it is loaded. secret: the key or NULL. ERR_UNAUTHENTICATED if a
+ * secret is needed and is missing or wrong.
  */
 int key_load(const char *dataset, const char *secret, struct error *err);
 /* Unload the dataset's key, unless it is in use or not loaded. */

@@ -21,7 +21,7 @@
 #include "node/zfs/run_folder.h"
 #include "node/zfs/ssh.h"
 
-static int fd; /* 0: none */
+static int fd; /* 0: not open */
 static char path[sizeof(RUN_FOLDER "/.lock") + ESCAPE_LEAF_MAX];
 
 int lock_file_open(const char *dataset, struct error *err)
@@ -71,7 +71,7 @@ int lock_file_keep(uint64_t number)
 	if (!fd || pwrite(fd, &number, sizeof(number), 0) == sizeof(number))
 		return 0;
 	fail_errno(&err, "cannot write '%s'", path);
-	log_error("cannot store a promise, so nothing can be created: free space in " RUN_FOLDER,
+	log_error("cannot store a promise, creating volumes needs free space in " RUN_FOLDER,
 		  log_str("error", err.text));
 	return -1;
 }

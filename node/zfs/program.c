@@ -16,7 +16,7 @@
 #include "node/zfs/argv.h"
 #include "node/zfs/zfs_run.h"
 
-/* Inherited properties do not count, as in node/record/zfs_row.c. */
+/* The channel program. It ignores inherited properties, as node/record/zfs_row.c does. */
 static const char destroy_proven[] =
 	"local guid, volume, name = table.unpack((...).argv)\n"
 	"local function own(property)\n"
@@ -38,7 +38,7 @@ bool zfs_destroy_proven(const char *name, uint64_t guid, const char *volume)
 	if (!zfs_is_the_kernels() || !argv_is_plain())
 		return false;
 	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(name, "/"), name);
-	/* A number in such a program is signed. */
+	/* Numbers in channel programs are signed, so print the guid as they do. */
 	snprintf(number, sizeof(number), "%" PRId64, (int64_t)guid);
 	return zfs_run_once(&(struct exec){.argv = argv, .input = destroy_proven}, NULL,
 			    &ignored) == 0;

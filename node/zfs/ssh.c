@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zfs on a server that has nothing of ours, by OpenSSH's client. The first ssh stays as the master
- * of one connection, which the others share; keys and known_hosts are those of who runs zcsi-node.
+ * Running zfs and zpool on a server, with OpenSSH's client. The first ssh stays as the master of
+ * one connection, which later ones share. Keys and known_hosts are those of the user of zcsi-node.
  *
- * Invariant: a zfs there goes on when the connection is lost, or we are. Each holds a lock shared,
- * the home directory of its user, until it ends. After an end that was not seen, and at the start,
- * nothing runs before that lock was had alone; so what was begun earlier is done or will not be.
+ * Invariant: a zfs on the server continues when the connection is lost or zcsi-node ends. Each one
+ * holds a shared flock on the home directory of its user until it ends. At the start, and after a
+ * command whose end was not observed, nothing runs before an exclusive flock succeeds. At that
+ * moment no earlier zfs is running.
  */
 #include "node/zfs/ssh.h"
 
@@ -20,9 +21,9 @@
 
 #define SETTLE_MS   20000
 
-/* A delegated user's PATH has no zfs. */
+/* The PATH of a user without root rights lacks the directory of zfs, so extend it. */
 #define SHELL_WORDS "PATH=$PATH:/usr/sbin:/sbin LC_ALL=C flock"
-/* Some zfs end with 255, as ssh does when it is itself what has failed. */
+/* Map exit statuses above 127 to 127: some zfs exit with 255, which ssh uses for its own errors. */
 #define SHELL_TAIL  "|| exit $(($? > 127 ? 127 : $?))"
 #define SHARED      "--shared ."
 #define ALONE       "--exclusive --wait 2 ."
@@ -45,20 +46,21 @@ static const char *const options[] = {
 static const struct {
 	const char *words, *advice;
 } sayings[] = {
-	{"Host key verification failed",
-	 "if the key that it shows is the server's own, write it into known_hosts"},
-	{"Permission denied", "give that user there our public key, in ~/.ssh/authorized_keys"},
-	{"", "look whether its sshd runs and can be reached from here"},
+	{"Host key verification failed", "verify the server's host key and add it to known_hosts"},
+	{"Permission denied",
+	 "add the public key of the user of zcsi-node to ~/.ssh/authorized_keys there"},
+	{"", "check that its sshd runs and that this host can reach it"},
 };
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
-static bool doubtful = true;
-static char doubt[64]; /* the last of what is not known of them; or "" */
-static bool kernels;
-static uid_t uid;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
+static bool doubtful = true; /* an earlier command may still be running */
+static char doubt[64];       /* the error text for the last unobserved command; or "" */
+static bool kernels;         /* the server's kernel has ZFS */
+static uid_t uid;            /* of the user on the server */
 
-static const char *server;
+static const char *server; /* set once, so not protected */
 
+/* Returns true for a text that is a user or a host, and neither an option nor shell syntax. */
 static bool is_name(const char *text, size_t length)
 {
 	bool good = length && *text != '-';
@@ -104,6 +106,7 @@ uid_t ssh_server_uid(void)
 	return uid;
 }
 
+/* Returns the ssh command line that runs flock with the options `before` and argv on the server. */
 static const char *const *command(struct arena *arena, const char *before, const char *const *argv)
 {
 	const char **all = arena_alloc(arena, (COUNT(options) + 3) * sizeof(*all));
@@ -115,8 +118,11 @@ static const char *const *command(struct arena *arena, const char *before, const
 	return all;
 }
 
-/* On Linux root alone mounts and shares, whatever `zfs allow` has given. */
-static bool is_roots(const char *const *argv)
+/*
+ * Returns true if the command needs root: on Linux, `zfs allow` cannot delegate mounting and
+ * sharing.
+ */
+static bool needs_root(const char *const *argv)
 {
 	return !strcmp(argv[1], "mount") || !strcmp(argv[1], "unmount") ||
 	       (!strcmp(argv[1], "set") && !strncmp(argv[2], "sharenfs=", strlen("sharenfs=")));
@@ -124,10 +130,11 @@ static bool is_roots(const char *const *argv)
 
 const char *const *ssh_argv(struct arena *arena, const char *const *argv)
 {
-	return command(arena, is_roots(argv) ? SHARED " sudo -n" : SHARED, argv);
+	return command(arena, needs_root(argv) ? SHARED " sudo -n" : SHARED, argv);
 }
 
-static void take(const char *text)
+/* Parse /proc/filesystems and /proc/self/status of the server. */
+static void parse_facts(const char *text)
 {
 	const char *line = strstr(text, "\nUid:\t");
 
@@ -143,12 +150,12 @@ static int fail_lost(const char *said, struct error *err)
 
 	while (!strstr(line, sayings[row].words))
 		row++;
-	return fail(err, ERR_UNAVAILABLE, "the server '%s' is not reached: ssh says \"%.*s\"; %s",
+	return fail(err, ERR_UNAVAILABLE, "the server '%s' is unreachable: ssh says \"%.*s\"; %s",
 		    server, (int)strcspn(line, "\r"), line, sayings[row].advice);
 }
 
-/* With the mutex. */
-static int look(struct arena *arena, struct error *err)
+/* Get the exclusive flock on the server and read the facts about it. The caller holds the mutex. */
+static int check_server(struct arena *arena, struct error *err)
 {
 	static const char *const cat[] = {"cat", "/proc/filesystems", "/proc/self/status", NULL};
 	const struct exec exec = {.argv = command(arena, ALONE, cat), .timeout_ms = SETTLE_MS};
@@ -164,12 +171,12 @@ static int look(struct arena *arena, struct error *err)
 			      (int)strcspn(result.error, "\r\n"), result.error);
 	else if (result.status)
 		failed = fail(err, ERR_UNAVAILABLE,
-			      "a zfs that was begun on the server '%s' has not ended and may yet "
-			      "be done; look at 'zpool status' there",
+			      "a zfs on the server '%s' has not ended and may still take effect; "
+			      "check 'zpool status' there",
 			      server);
 	doubtful = failed;
 	if (!failed)
-		take(result.out);
+		parse_facts(result.out);
 	exec_result_fini(&result);
 	return failed;
 }
@@ -181,7 +188,7 @@ int ssh_settle(struct error *err)
 
 	if (!server || !doubtful)
 		return 0;
-	int failed = look(&arena, err);
+	int failed = check_server(&arena, err);
 	if (!failed)
 		*doubt = '\0';
 	else if (*doubt)
@@ -189,25 +196,25 @@ int ssh_settle(struct error *err)
 	return failed;
 }
 
-/* With the mutex. */
-static void take_doubt(const char *const *argv)
+/* Record a command whose end was not observed. The caller holds the mutex. */
+static void set_doubt(const char *const *argv)
 {
 	doubtful = true;
-	snprintf(doubt, sizeof(doubt), "how '%s %s' ended is not known", argv[0], argv[1]);
+	snprintf(doubt, sizeof(doubt), "the result of '%s %s' is not known", argv[0], argv[1]);
 }
 
 void ssh_doubt(const char *const *argv)
 {
 	scoped_lock(&mutex);
 
-	take_doubt(argv);
+	set_doubt(argv);
 }
 
 int ssh_lose(const char *const *argv, const char *said, struct error *err)
 {
 	scoped_lock(&mutex);
 
-	take_doubt(argv);
+	set_doubt(argv);
 	fail_lost(said, err);
 	return fail_context(err, "%s", doubt);
 }

@@ -3,8 +3,8 @@
 #define ZCSI_NODE_ZFS_SSH_H
 
 /*
- * The server whose pool is ours to work on, where nothing of ours is installed (--zfs-over-ssh):
- * zfs and zpool run there. One a process; any thread.
+ * The server of --zfs-over-ssh: a host whose pool this zcsi-node manages by running zfs and zpool
+ * there over ssh. No part of zcsi is installed on it. One server per process. Any thread.
  */
 
 #include <stdbool.h>
@@ -13,28 +13,37 @@
 #include "common/error.h"
 #include "common/mem.h"
 
-/* Exit statuses above this one are ssh's own, not those of the remote command. */
+/* Exit statuses above this one are of ssh itself, not of the remote command. */
 #define SSH_LOST 128
 
-/* USER@HOST; NULL: none. Once, before the first thread. */
+/*
+ * Set the server, "USER@HOST"; NULL: none, the pool is on this host. Returns 0, or -1 with
+ * ERR_INVALID_ARGUMENT if the text has another form. Call once, before the first thread.
+ */
 int ssh_to(const char *server, struct error *err);
-/* NULL: the pool is this host's. */
+/* Returns the server, "USER@HOST"; NULL: the pool is on this host. */
 const char *ssh_server(void);
 /* Returns true if the server's kernel has ZFS. Valid after ssh_settle has succeeded. */
 bool ssh_server_is_the_kernels(void);
-/* The USER's there; likewise. */
+/* Returns the uid of USER on the server. Valid after ssh_settle has succeeded. */
 uid_t ssh_server_uid(void);
 
-/* A command line there as one of ours, in the arena. */
+/* Returns the command line of this host that runs argv on the server, in the arena. */
 const char *const *ssh_argv(struct arena *arena, const char *const *argv);
 /*
- * Before each of them: -1, ERR_UNAVAILABLE, while something may yet be done there that we have not
- * seen the end of. Blocks.
+ * Wait until every earlier command on the server has ended; call before each command. Returns 0, or
+ * -1 with ERR_UNAVAILABLE if one may still be running, or the server cannot be reached. Blocks.
  */
 int ssh_settle(struct error *err);
-/* This one has an end that we did not see: every error of ssh_settle says so until it succeeds. */
+/*
+ * Record that the end of this command was not observed, so the next ssh_settle waits for it. Its
+ * error texts name the command until it succeeds.
+ */
 void ssh_doubt(const char *const *argv);
-/* The same, when ssh was lost: always -1 with ERR_UNAVAILABLE, what ssh said last, what to do. */
+/*
+ * Do the same after ssh lost its connection. said: its error output. Always returns -1, with
+ * ERR_UNAVAILABLE and a text that quotes ssh and says what to do.
+ */
 int ssh_lose(const char *const *argv, const char *said, struct error *err);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zfs(8) as functions: what changes a pool.
+ * Changing the pool with zfs(8).
  *
- * Invariant: argv arrays only; options are of our own tables, and a dataset's name starts with
- * its pool's, so no argument of a caller is ever read as an option. Whether the pool is the
- * kernel's or zfs-fuse's matters where zfs_is_the_kernels is asked and nowhere else.
+ * Invariant: commands are argv arrays, without a shell. Options are constants, and the name of a
+ * dataset starts with the name of its pool, so zfs never takes a value of a caller for an option.
+ * Only code that asks zfs_is_the_kernels depends on which ZFS the host has.
  */
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
@@ -34,7 +34,7 @@ void zfs_property(struct zfs_properties *properties, const char *name, const cha
 	properties->n++;
 }
 
-/* zfs VERB [-o name=value]... operand... */
+/* Run zfs VERB [-o name=value]... operand... */
 static int make(const char *verb, const struct zfs_properties *properties,
 		const char *const *operands, size_t n_operands, struct error *err)
 {
@@ -42,7 +42,7 @@ static int make(const char *verb, const struct zfs_properties *properties,
 	size_t used = 0;
 
 	if (properties->n > ZFS_PROPERTIES_MAX)
-		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is given %zu properties; %d at most",
+		return fail(err, ERR_INVALID_ARGUMENT, "'%s' has %zu properties; give at most %d",
 			    operands[n_operands - 1], properties->n, ZFS_PROPERTIES_MAX);
 	const char **argv =
 		arena_alloc(&arena, (3 + 2 * properties->n + n_operands) * sizeof(*argv));
@@ -67,14 +67,14 @@ int zfs_check_devices(struct error *err)
 {
 	if (ssh_server())
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "the pool is on the server '%s', whose block devices are not here: "
-			    "block, ext4 and xfs need a zcsi-node there",
+			    "the pool is on the server '%s', whose block devices do not exist on "
+			    "this host; for block, ext4 and xfs run a zcsi-node on the server",
 			    ssh_server());
 	if (zfs_is_the_kernels())
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "this host has zfs-fuse, which has no block devices: block, ext4 and xfs "
-		    "need the kernel's OpenZFS (zfs-dkms)");
+		    "this host has zfs-fuse, which has no block devices; for block, ext4 and xfs "
+		    "install the kernel's OpenZFS (zfs-dkms)");
 }
 
 int zfs_create_zvol(const char *name, int64_t size, bool thin,
@@ -93,7 +93,7 @@ int zfs_create_zvol(const char *name, int64_t size, bool thin,
 int zfs_clone(const char *snapshot, const char *name, const struct zfs_properties *properties,
 	      struct error *err)
 {
-	auto_close int turn = -1; /* zfs-fuse mounts it at once */
+	auto_close int turn = -1; /* needed because zfs-fuse mounts a clone when it creates it */
 
 	if (fuse_lock(&turn, err) < 0)
 		return -1;
@@ -121,9 +121,12 @@ static int set_rows(struct arena *arena, const char *name, const struct zfs_prop
 	return zfs_run(argv, err);
 }
 
-/* Lines of property, value, source, as they were before the rows were set. */
-static void put_back(struct arena *arena, const char *name, const struct zfs_property *rows,
-		     size_t n, char *before)
+/*
+ * Restore the properties in rows after a failure. before: lines of property, value and source,
+ * which zfs printed before the change. Errors are ignored.
+ */
+static void restore(struct arena *arena, const char *name, const struct zfs_property *rows,
+		    size_t n, char *before)
 {
 	struct error ignored;
 	char *state;
@@ -145,8 +148,8 @@ static void put_back(struct arena *arena, const char *name, const struct zfs_pro
 }
 
 /*
- * zfs-fuse sets one property at a time, and OpenZFS leaves the others set when the kernel refuses
- * one: what was set beside it is put back.
+ * Set several properties. On failure, those that were set are restored: zfs-fuse sets one property
+ * at a time, and OpenZFS keeps the others set if the kernel refuses one.
  */
 static int set_several(struct arena *arena, const char *name,
 		       const struct zfs_properties *properties, struct error *err)
@@ -163,7 +166,7 @@ static int set_several(struct arena *arena, const char *name,
 		return -1;
 	for (size_t i = 0; i < n; i += step) {
 		if (set_rows(arena, name, &properties->rows[i], step, err) < 0) {
-			put_back(arena, name, properties->rows, n, before);
+			restore(arena, name, properties->rows, n, before);
 			return -1;
 		}
 	}
@@ -177,7 +180,7 @@ int zfs_set(const char *name, const struct zfs_properties *properties, struct er
 	if (!properties->n)
 		return 0;
 	if (properties->n > ZFS_PROPERTIES_MAX)
-		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is given %zu properties; %d at most",
+		return fail(err, ERR_INVALID_ARGUMENT, "'%s' has %zu properties; give at most %d",
 			    name, properties->n, ZFS_PROPERTIES_MAX);
 	if (properties->n == 1)
 		return set_rows(&arena, name, properties->rows, 1, err);
@@ -207,18 +210,22 @@ static int check_unheld(const char *name, struct error *err)
 		return -1;
 	if (holds)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "somebody holds it; 'zfs holds %s' says who", name);
+			    "it is held; list its holds with 'zfs holds %s' and release them",
+			    name);
 	return 0;
 }
 
-/* Without -d first: with it, one that is held would go as soon as it is released. */
+/*
+ * The first try is without -d, because -d would mark a held snapshot for destruction at its
+ * release.
+ */
 int zfs_destroy_snapshot(const char *name, struct error *err)
 {
 	const char *argv[] = {"zfs", "destroy", name, NULL};
 
 	if (zfs_run_once(&(struct exec){.argv = argv}, NULL, err) == 0)
 		return 0;
-	/* The second is what a clone that is being made looks like. */
+	/* ERR_ALREADY_EXISTS is the error while a clone of the snapshot is being created. */
 	bool cloned = strstr(err->text, "has dependent clones") || err->code == ERR_ALREADY_EXISTS;
 	if (!cloned && !strstr(err->text, "is busy") && !strstr(err->text, "being held"))
 		return -1;

@@ -3,10 +3,11 @@
 #define ZCSI_NODE_ZFS_ZFS_H
 
 /*
- * Verbs over zfs(8) and zpool(8). Each runs one program and blocks: for workers and the catalog's
- * thread only. Errors carry zfs's own words, a code for them and what to do: ERR_NOT_FOUND when
- * the dataset or its pool is missing (zfs does not tell them apart), ERR_ALREADY_EXISTS,
- * ERR_UNAVAILABLE when the pool or the parent is, ERR_FAILED_PRECONDITION when it is in use.
+ * Changing the pool with zfs(8). Functions run one program unless they say otherwise, and block:
+ * call them on workers and the catalog's thread only. They return 0, or -1 with *err, which quotes
+ * zfs and says what to do. ERR_NOT_FOUND: the dataset or its pool is missing (zfs does not
+ * distinguish them). ERR_ALREADY_EXISTS. ERR_UNAVAILABLE: the pool or the parent is missing or
+ * suspended. ERR_FAILED_PRECONDITION: the dataset is in use.
  */
 
 #include <stdbool.h>
@@ -26,52 +27,53 @@ struct zfs_property {
 struct zfs_properties {
 	struct zfs_property rows[ZFS_PROPERTIES_MAX];
 	size_t n;
-	const char *key; /* what keylocation=prompt is to read; or NULL */
+	const char *key; /* the stdin of zfs, for keylocation=prompt; or NULL */
 };
 
-/* Append a property. One too many makes the function that gets the list fail. */
+/* Append a property. With more than ZFS_PROPERTIES_MAX, the function that gets the list fails. */
 void zfs_property(struct zfs_properties *properties, const char *name, const char *value);
 
 /* Create a filesystem, not mounted, with all its properties at once. */
 int zfs_create(const char *name, const struct zfs_properties *properties, struct error *err);
-/* Create a zvol of size bytes. Unless it is thin they are reserved, with ZFS's own needs. */
+/* Create a zvol of size bytes. Unless thin, reserve them and the metadata that ZFS needs. */
 int zfs_create_zvol(const char *name, int64_t size, bool thin,
 		    const struct zfs_properties *properties, struct error *err);
+/* Create a clone of the snapshot, with all its properties at once; zfs-fuse also mounts it. */
 int zfs_clone(const char *snapshot, const char *name, const struct zfs_properties *properties,
 	      struct error *err);
-/* Set all properties, or none as far as can be told. Several properties take several programs. */
+/* Set all properties, with several programs; after a failure restore those set, if possible. */
 int zfs_set(const char *name, const struct zfs_properties *properties, struct error *err);
+/* Rename a dataset from `name` to `other`. */
 int zfs_rename(const char *name, const char *other, struct error *err);
 /*
- * Destroy a dataset that nothing depends on; never recursive, never forced. ERR_ALREADY_EXISTS when
- * a snapshot or child came at that very moment.
+ * Destroy a dataset or snapshot that nothing depends on; never recursive, never forced.
+ * ERR_ALREADY_EXISTS if a snapshot or child was created at the same moment.
  */
 int zfs_destroy(const char *name, struct error *err);
 /*
- * Destroy a dataset in the same step of the kernel that proves it to be this volume, unpublished;
- * only where channel programs run (zfs-program(8)). Returns false when it was not destroyed, or
- * that is unknown: prove and destroy it in two steps then. volume: the value of zcsi:volume; guid:
- * 0 is not compared.
+ * Check that a dataset is this volume and not published, and destroy it, in one atomic step by
+ * zfs-program(8). volume: the value of zcsi:volume; guid: 0 is not compared. Returns false if it
+ * was not destroyed, or if that is unknown; then check and destroy it in two steps.
  */
 bool zfs_destroy_proven(const char *name, uint64_t guid, const char *volume);
 
-/* Take snapshots at one instant, all or none. ERR_FAILED_PRECONDITION for several with zfs-fuse. */
+/* Take n snapshots at one instant, or none. ERR_FAILED_PRECONDITION for n > 1 with zfs-fuse. */
 int zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
 		 struct error *err);
 /*
- * Destroy a snapshot; one that clones depend on goes with the last of them. A held snapshot stays:
- * ERR_FAILED_PRECONDITION.
+ * Destroy a snapshot, deferred until its last clone is destroyed if it has clones.
+ * ERR_FAILED_PRECONDITION if the snapshot is held (zfs-hold(8)). Runs up to three programs.
  */
 int zfs_destroy_snapshot(const char *name, struct error *err);
-/* As zfs_destroy_snapshot, without a look at holds: for snapshots that only zcsi knows of. */
+/* The same without checking for holds, for the snapshots that zcsi makes for clones. */
 int zfs_destroy_origin(const char *name, struct error *err);
 
-/* ERR_FAILED_PRECONDITION when zvols have no devices here, as with zfs-fuse. */
+/* ERR_FAILED_PRECONDITION if zvols have no devices on this host, as with zfs-fuse. */
 int zfs_check_devices(struct error *err);
-/* Returns true if `zpool events` reports changes: with the kernel's ZFS, to root. */
+/* Returns true if `zpool events` reports changes, which needs the kernel's ZFS and root. */
 bool zfs_tells_events(void);
 
-/* Mount a filesystem at an empty directory. ERR_UNAUTHENTICATED when its key is not loaded. */
+/* Mount a filesystem at an empty directory. ERR_UNAUTHENTICATED if its key is not loaded. */
 int zfs_mount(const char *name, const char *path, struct error *err);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Delegated permissions, as zfs(8) lists them: a headline for each kind, and below it, indented,
- * the grantees and permissions. The lists of the dataset's ancestors follow its own.
+ * Searching the output of `zfs allow`: a headline for each kind of permissions, followed by
+ * indented lines with a grantee and permissions. The lists of the dataset's ancestors follow its
+ * own list.
  *
- * Invariant: only permissions that hold for the dataset and its descendants count, on whichever of
- * them they were given. Permissions that a user has by creating a dataset do not: others create
- * some, too.
+ * Invariant: only permissions for both the dataset and its descendants count, whether they were
+ * given on the dataset or on an ancestor. Permissions that a user gets by creating a dataset do not
+ * count, because other users may have created some of the volumes.
  */
 #include "node/zfs/zfs_allow.h"
 
 #include <string.h>
 
 #define COUNTS   "Local+Descendent permissions:"
-#define SETS_MAX 4 /* a set of sets of sets */
+#define SETS_MAX 4 /* how deeply sets may contain sets */
 
 static const char *next_line(const char *line)
 {
@@ -20,7 +21,7 @@ static const char *next_line(const char *line)
 	return line + (*line == '\n');
 }
 
-/* The word at `text` is this one. */
+/* Returns true if the text begins with this word. */
 static bool is_word(const char *text, const char *word)
 {
 	size_t length = strlen(word);
@@ -34,7 +35,10 @@ static const char *next_word(const char *text)
 	return text + strspn(text, " ,");
 }
 
-/* "create,destroy,@more\n" */
+/*
+ * Returns true if a list like "create,destroy,@more\n" has the permission, itself or in a set that
+ * `all` defines; depth: how many more levels of sets to search.
+ */
 static bool holds(const char *all, const char *list, const char *permission, int depth)
 {
 	for (; *list && *list != '\n'; list = next_word(list)) {
@@ -52,7 +56,10 @@ static bool holds(const char *all, const char *list, const char *permission, int
 	return false;
 }
 
-/* "user NAME LIST", "group NAME LIST" or "everyone LIST": the list, or NULL when it is others'. */
+/*
+ * Returns the list in a line "user NAME LIST", "group NAME LIST" or "everyone LIST"; NULL if the
+ * line is for another user or group.
+ */
 static const char *list_for(const char *line, const struct grantee *who)
 {
 	const char *second = next_word(line);

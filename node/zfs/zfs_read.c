@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Reading the pool by zfs(8) and zpool(8).
+ * Reading the pool with zfs(8) and zpool(8).
  *
- * Invariant: nothing is changed here. A name that does not exist is left out by zfs_read, and is a
- * failure of all others.
+ * Invariant: no function changes the pool. zfs_read leaves out a name that does not exist; the
+ * other functions fail then.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,10 @@ static const char *wanted(void)
 	return zfs_row_properties(zfs_is_the_kernels());
 }
 
-/* The reading owns the text. */
+/*
+ * Run a `zfs get` and parse its output into *ret, which then owns the text. all_there: fail if a
+ * name does not exist; otherwise only if the parent does not.
+ */
 static int get(struct arena *arena, const char *parent, const char *const *argv, bool all_there,
 	       struct listing *ret, struct error *err)
 {
@@ -44,7 +47,7 @@ static int get(struct arena *arena, const char *parent, const char *const *argv,
 int zfs_no_parent(const char *parent, struct error *err)
 {
 	return fail(err, ERR_UNAVAILABLE,
-		    "there is no dataset '%s' on this host; make it with 'zfs create -p "
+		    "there is no dataset '%s' on this host; create it with 'zfs create -p "
 		    "-o mountpoint=none %s'",
 		    parent, parent);
 }
@@ -106,29 +109,29 @@ int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
 	auto_free char *out = NULL;
 
 	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(parent, "/"), parent);
-	/* zfs-fuse's zpool knows neither -H nor -p: a headline, then "pool guid 123 default". */
+	/* Without -H and -p, which zfs-fuse lacks: a headline, then "pool guid 123 default". */
 	const char *argv[] = {"zpool", "get", "guid,health", pool, NULL};
 	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0) {
 		if (strstr(err->text, "no such pool"))
 			fail(err, ERR_UNAVAILABLE,
 			     "there is no pool '%s' on this host; import it with 'zpool import', "
-			     "or make one with 'zpool create'",
+			     "or create one with 'zpool create'",
 			     pool);
 		return -1;
 	}
 	const char *line = strchr(out, '\n');
 	if (!line || sscanf(line, "%*s guid %" SCNu64 " %*s %*s health %15s", ret, health) != 2)
-		return fail(err, ERR_INTERNAL, "zpool tells no guid and health of the pool '%s'",
+		return fail(err, ERR_INTERNAL, "zpool printed no guid and health of the pool '%s'",
 			    pool);
 	if (!strcmp(health, "SUSPENDED"))
 		return fail(err, ERR_UNAVAILABLE,
-			    "the pool '%s' is suspended; mend the devices that 'zpool status %s' "
-			    "shows to fail and run 'zpool clear %s'",
+			    "the pool '%s' is suspended; repair the devices that 'zpool status %s' "
+			    "shows as failed and run 'zpool clear %s'",
 			    pool, pool, pool);
 	return 0;
 }
 
-/* The value of one property, the caller's to free. */
+/* *ret is the value of a property; the caller frees it. */
 static int get_value(const char *name, const char *property, char **ret, struct error *err)
 {
 	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", property, name, NULL};
@@ -164,6 +167,6 @@ int zfs_volsize(const char *name, int64_t *ret, struct error *err)
 		return -1;
 	*ret = (int64_t)strtoull(value, NULL, 10);
 	if (*ret <= 0)
-		return fail(err, ERR_INTERNAL, "zfs tells no volsize of '%s'", name);
+		return fail(err, ERR_INTERNAL, "zfs printed no volsize of '%s'", name);
 	return 0;
 }

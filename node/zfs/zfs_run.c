@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Runs of zfs(8) and zpool(8), and the meaning of their error texts.
+ * Running zfs(8) and zpool(8), and translating their error texts.
  *
- * Invariant: an error text of zfs becomes a code in one table, and here alone. The line that
- * matched is quoted; the advice of zfs (-r, -R, -f) is not, nor are warnings of sudo before it. A
- * process that does not end in time is not killed: it is hung, and no other one is run beside it.
+ * Invariant: only the table here maps an error text of zfs to a code. The error quotes the line
+ * that matched, but neither the advice of zfs (-r, -R, -f) nor earlier warnings of sudo. A process
+ * that exceeds its timeout is not killed: it is hung, and no other one is started until it ends.
  */
 #include "node/zfs/zfs_run.h"
 
@@ -24,7 +24,7 @@
 
 #define NO_PROGRAM "install zfsutils-linux, or zfs-fuse where there is no kernel ZFS"
 
-/* The first row whose words zfs said decides, so the longer words come first. */
+/* The first row whose words the error text contains decides, so longer words come first. */
 static const struct {
 	const char *words;
 	enum error_code code;
@@ -33,10 +33,11 @@ static const struct {
 	{"dataset already exists", ERR_ALREADY_EXISTS, NULL},
 	{"filesystem already mounted", ERR_ALREADY_EXISTS, NULL},
 	{"dataset does not exist", ERR_NOT_FOUND, NULL},
-	{"parent does not exist", ERR_UNAVAILABLE, "make it with 'zfs create -o mountpoint=none'"},
-	{"no such pool", ERR_UNAVAILABLE, "bring it back with 'zpool import'"},
+	{"parent does not exist", ERR_UNAVAILABLE,
+	 "create it with 'zfs create -o mountpoint=none'"},
+	{"no such pool", ERR_UNAVAILABLE, "import it with 'zpool import'"},
 	{"is currently suspended", ERR_UNAVAILABLE,
-	 "mend the devices that 'zpool status' shows to fail and run 'zpool clear'"},
+	 "repair the devices that 'zpool status' shows as failed and run 'zpool clear'"},
 	{"name is too long", ERR_FAILED_PRECONDITION,
 	 "rename the snapshots with the longest names"},
 	{"greater than available space", ERR_RESOURCE_EXHAUSTED,
@@ -48,7 +49,7 @@ static const struct {
 	{"invalid property", ERR_INVALID_ARGUMENT, NULL},
 	{"already loaded for", ERR_ALREADY_EXISTS, NULL},
 	{"already unloaded for", ERR_ALREADY_EXISTS, NULL},
-	{"Key load error", ERR_UNAUTHENTICATED, "give the key that the volume was made with"},
+	{"Key load error", ERR_UNAUTHENTICATED, "give the key that the volume was created with"},
 	{"feature not enabled", ERR_FAILED_PRECONDITION, "see 'zpool upgrade'"},
 	{"must be ", ERR_INVALID_ARGUMENT, NULL},
 	{"does not apply to datasets of this type", ERR_INVALID_ARGUMENT, NULL},
@@ -58,11 +59,13 @@ static const struct {
 	{"has children", ERR_FAILED_PRECONDITION,
 	 "destroy what 'zfs list -r -t all' shows below it first"},
 	{"has dependent clones", ERR_FAILED_PRECONDITION, "destroy the clones first"},
-	{"is busy", ERR_FAILED_PRECONDITION, "find who uses it with 'fuser -vm' and stop it"},
-	{"directory is not empty", ERR_FAILED_PRECONDITION, "move away what the directory holds"},
+	{"is busy", ERR_FAILED_PRECONDITION,
+	 "find the process that uses it with 'fuser -vm' and stop it"},
+	{"directory is not empty", ERR_FAILED_PRECONDITION,
+	 "move the contents of the directory elsewhere"},
 	{"legacy mountpoint", ERR_FAILED_PRECONDITION,
 	 "set its property mountpoint to /run/zcsi-nfs/POOL/PARENT/NAME"},
-	{"permission denied", ERR_INTERNAL, "'zcsi-node --check' says what is missing"},
+	{"permission denied", ERR_INTERNAL, "run 'zcsi-node --check' to see what is missing"},
 	{"flock: failed to execute sudo", ERR_FAILED_PRECONDITION, "install sudo on the server"},
 	{"flock: failed to execute", ERR_FAILED_PRECONDITION, NO_PROGRAM " on the server"},
 	{"a password is required", ERR_FAILED_PRECONDITION,
@@ -90,7 +93,7 @@ bool zfs_is_the_kernels(void)
 	return false;
 }
 
-/* The beginning of the line of the text that has what is at `at`. */
+/* Returns the beginning of the line that contains `at`, a position in the text. */
 static const char *line_of(const char *text, const char *at)
 {
 	while (at > text && at[-1] != '\n')
@@ -126,15 +129,17 @@ static int fail_lost(const char *const *argv, const char *said, struct error *er
 	return -1;
 }
 
-static int judge(const char *const *argv, const struct exec_result *result, struct error *err)
+/* Fail if the program failed, with an error from its status and error text. */
+static int check_result(const char *const *argv, const struct exec_result *result,
+			struct error *err)
 {
 	const int signal = child_signal(result->status);
 
 	if (ssh_server() && result->status > SSH_LOST)
 		return fail_lost(argv, result->error, err);
-	/* If a signal ended it, its output and its error text may cover a part of the request. */
+	/* A signal killed it, so its output and its error text may be incomplete. */
 	if (signal)
-		return fail(err, ERR_UNAVAILABLE, "'%s %s' was ended by signal %d (%s); try again",
+		return fail(err, ERR_UNAVAILABLE, "'%s %s' was killed by signal %d (%s); try again",
 			    argv[0], argv[1], signal, strsignal(signal));
 	if (result->status)
 		return zfs_fail(*result->error ? result->error : "nothing, and failed", err);
@@ -172,7 +177,7 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 			     "the program '%s' is not on this host; " NO_PROGRAM, exec->argv[0]);
 		return -1;
 	}
-	failed = judge(exec->argv, &result, err);
+	failed = check_result(exec->argv, &result, err);
 	if (ret_out) {
 		free(*ret_out);
 		*ret_out = steal_ptr(result.out);

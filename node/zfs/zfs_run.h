@@ -10,7 +10,7 @@
 #include "common/error.h"
 #include "common/exec.h"
 
-/* Translate the error text of zfs into a code and an advice. Always returns -1. */
+/* Fail with the code and the advice for the error text `said` of zfs. Always returns -1. */
 int zfs_fail(const char *said, struct error *err);
 
 /*
@@ -20,8 +20,8 @@ int zfs_fail(const char *said, struct error *err);
 void zfs_run_timeout(int64_t ms);
 
 /*
- * Run a program. *ret_out is its output, also after a failure, to be freed by the caller; ret_out
- * may be NULL.
+ * Run a program. *ret_out is its output, also after a failure; the caller frees it. ret_out may be
+ * NULL. Returns 0, or -1 with *err.
  */
 int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
 
@@ -30,10 +30,10 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
  * may do so right after an unmount or a destroy, without any user of the dataset.
  */
 int zfs_run(const char *const *argv, struct error *err);
-/* As zfs_run; input is the program's stdin, or NULL. */
+/* The same as zfs_run; input: the stdin of the program, or NULL. */
 int zfs_run_with(const char *const *argv, const char *input, struct error *err);
 
-/* Returns true if the pool is the kernel's ZFS, false if it is zfs-fuse's. */
+/* Returns true if the kernel of the pool's host has ZFS; otherwise the host uses zfs-fuse. */
 bool zfs_is_the_kernels(void);
 
 #endif
