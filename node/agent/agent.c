@@ -179,7 +179,7 @@ void agent_reread_on_error(struct rpc_call *call, const char *zfs_name, struct e
 		agent_reread(call, zfs_name, err);
 }
 
-/* Returns the dataset of a listing if it is the known volume, or NULL with *err. */
+/* Returns the dataset of a listing if it is the volume `known`, or NULL with *err. */
 static const struct dataset *recognise(const struct listing *listing, const struct dataset *known,
 				       struct error *err)
 {

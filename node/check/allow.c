@@ -90,7 +90,10 @@ static size_t groups_on_server(struct arena *arena, const char **ret)
 	return used;
 }
 
-/* The same for a process that setpriv starts for the user on this host. */
+/*
+ * *ret are the names of the groups that a process of the user has on this host; in the arena.
+ * Returns their number, at most GROUPS_MAX, and 0 on failure.
+ */
 static size_t groups_on_host(struct arena *arena, const char *user, const char **ret)
 {
 	const struct passwd *entry = getpwnam(user);

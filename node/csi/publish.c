@@ -170,7 +170,7 @@ int node_publish_volume(struct rpc_call *call, const NodePublishVolumeRequest *r
 }
 
 /*
- * Returns the volume's lowest mount at the path, where it has at least one. Mounts on top of it
+ * Returns the volume's lowest mount at the path; NULL if it has none there. Mounts on top of it
  * were added later, by hand.
  */
 static const struct mount *lowest_at(const struct mount_table *table, const char *dataset,
@@ -194,11 +194,10 @@ static int unpublish(struct arena *arena, const char *dataset, const char *path,
 		if (!top)
 			return path_remove(path, err);
 		if (!mount_is_of(top, dataset))
-			return fail(
-				err, ERR_NOT_FOUND,
-				"another volume or filesystem, '%s', is mounted at '%s'; give the "
-				"path of this volume",
-				top->source, path);
+			return fail(err, ERR_NOT_FOUND,
+				    "'%s', which is not this volume, is mounted at '%s'; unmount "
+				    "it",
+				    top->source, path);
 		/*
 		 * Refuse a staging, but not a target whose staging was removed, although it is no
 		 * slave any more.

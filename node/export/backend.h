@@ -22,7 +22,7 @@ struct export_backend {
 	 */
 	int (*apply)(struct arena *arena, const struct node *node, const struct dataset *dataset,
 		     const struct export_table *wanted, struct error *err);
-	/* Do that for all volumes of the catalog; errors are logged. */
+	/* Apply the records of all volumes in the catalog; errors are logged. */
 	void (*heal)(struct arena *arena, const struct node *node);
 };
 

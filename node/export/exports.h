@@ -24,8 +24,8 @@ int exports_check(const struct node *node, struct error *err);
 int exports_apply(struct arena *arena, const struct node *node, const struct dataset *dataset,
 		  int64_t deadline, struct error *err);
 /*
- * Do that for all volumes, and withdraw exports below the parent that belong to no volume any more.
- * Errors are logged, and tried again after the next scan of the pool.
+ * Export all volumes as their records say, and withdraw exports below the parent that belong to no
+ * volume any more. Errors are logged, and tried again after the next scan of the pool.
  */
 void exports_heal(struct node *node);
 

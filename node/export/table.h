@@ -3,8 +3,8 @@
 #define ZCSI_NODE_EXPORT_TABLE_H
 
 /*
- * Tables of NFS exports in the format of exports(5), which our files and the table of active
- * exports have: lines of "<path> <client>(<options>)". Pure functions; results live in the arena.
+ * Tables of NFS exports in the format of exports(5), which zcsi's files and the table of active
+ * exports use: lines of "<path> <client>(<options>)". Pure functions; results live in the arena.
  */
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * The lock of a parent dataset.
  *
  * Invariant: flock(2) belongs to the open file description, not to a process, so a zfs that
- * inherits the descriptor keeps the lock when zcsi-node dies. The file is never removed: a new file
+ * inherits the descriptor keeps the lock when zcsi-node ends. The file is never removed: a new file
  * at its path would be a different lock.
  */
 #include "node/zfs/lock_file.h"

@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 
-#define RUN_FOLDER "/run/zcsi" /* only root may write there */
+#define RUN_FOLDER "/run/zcsi" /* writable for root only */
 
 /* Create the directory if it is missing. Returns 0, or -1 with *err. */
 int run_folder_make(struct error *err);

@@ -41,7 +41,8 @@ int ssh_settle(struct error *err);
  */
 void ssh_doubt(const char *const *argv);
 /*
- * Do the same after ssh lost its connection. said: its error output. Always returns -1, with
+ * Call ssh_doubt for a command during which ssh lost the connection. said: the error output of ssh.
+ * Always returns -1, with
  * ERR_UNAVAILABLE and a text that quotes ssh and says what to do.
  */
 int ssh_lose(const char *const *argv, const char *said, struct error *err);

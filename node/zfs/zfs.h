@@ -65,7 +65,7 @@ int zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties
  * ERR_FAILED_PRECONDITION if the snapshot is held (zfs-hold(8)). Runs up to three programs.
  */
 int zfs_destroy_snapshot(const char *name, struct error *err);
-/* The same without checking for holds, for the snapshots that zcsi makes for clones. */
+/* Destroy a snapshot that zcsi made for a clone: the same deferral, but holds are not checked. */
 int zfs_destroy_origin(const char *name, struct error *err);
 
 /* ERR_FAILED_PRECONDITION if zvols have no devices on this host, as with zfs-fuse. */

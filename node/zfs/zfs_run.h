@@ -30,7 +30,7 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
  * may do so right after an unmount or a destroy, without any user of the dataset.
  */
 int zfs_run(const char *const *argv, struct error *err);
-/* The same as zfs_run; input: the stdin of the program, or NULL. */
+/* Run a program like zfs_run; input: its stdin, or NULL. */
 int zfs_run_with(const char *const *argv, const char *input, struct error *err);
 
 /* Returns true if the kernel of the pool's host has ZFS; otherwise the host uses zfs-fuse. */
