@@ -64,8 +64,8 @@ static void write_info(const struct agent_set *set, FILE *out)
 	for (size_t i = 0; i < set->n; i++) {
 		const struct agent_state *state = &set->list[i]->state;
 		if (state->node_id)
-			metric_sample(&info, out, 1, agent_endpoint(set->list[i]), state->node_id,
-				      state->version);
+			metric_sample(&info, out, 1, client_endpoint(set->list[i]->client),
+				      state->node_id, state->version);
 	}
 }
 
@@ -79,7 +79,7 @@ void roster_metrics(struct roster *roster, FILE *out)
 		metric_head(columns[c].metric, out);
 		for (size_t i = 0; i < set->n; i++)
 			metric_sample(columns[c].metric, out, columns[c].value(set->list[i]),
-				      agent_endpoint(set->list[i]));
+				      client_endpoint(set->list[i]->client));
 	}
 	for (size_t i = 0; i < set->n; i++)
 		n_up += is_up(set->list[i]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi.v1.Agent, the part that changes what is there: ResizeDataset, ModifyDataset,
- * PublishDataset, UnpublishDataset.
+ * The calls of zcsi.v1.Agent that change a volume: ResizeDataset, ModifyDataset, PublishDataset,
+ * UnpublishDataset.
  *
- * Invariant: a dataset never shrinks. All that is asked for is checked before the first of it is
- * set, and what is set is in the catalog before the answer.
+ * Invariant: a dataset never shrinks. A request is checked as a whole before any of it is set, and
+ * the catalog has the change before the answer is sent.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
 
-/* A dataset that has gone is looked for again before it is said to be missing. */
+/* Set properties. If the dataset seems to be missing, it is read again before the call fails. */
 static int set(struct rpc_call *call, struct dataset *dataset,
 	       const struct zfs_properties *properties, struct error *err)
 {
@@ -45,7 +45,7 @@ static int set_published(struct rpc_call *call, struct dataset *dataset,
 	return set(call, dataset, &properties, err);
 }
 
-/* Record one more publication, if the node may have one more volume. */
+/* Record a further publication, unless the node has reached --max-volumes. */
 static int admit(struct rpc_call *call, struct dataset *dataset,
 		 const struct publication_list *list, const char *node_id, struct error *err)
 {
@@ -74,8 +74,8 @@ const char *agent_reservation(struct arena *arena, const struct dataset *dataset
 }
 
 /*
- * Grow a zvol. ZFS is asked for its present size first: the catalog's may be a moment old, and a
- * smaller volsize would cut data off. The reservation follows by itself.
+ * Grow a zvol. Its present size is read from ZFS first: the size in the catalog may be outdated, and
+ * a smaller volsize would cut data off. ZFS adjusts the reservation itself.
  */
 static int grow_zvol(struct rpc_call *call, struct dataset *dataset, int64_t size,
 		     struct error *err)
@@ -92,8 +92,8 @@ static int grow_zvol(struct rpc_call *call, struct dataset *dataset, int64_t siz
 }
 
 /*
- * The reservation follows the quota, which ZFS does not let it pass. When there is no room for
- * it, the quota goes back: the volume is what it was.
+ * Grow the quota and the reservation of a thick volume. ZFS limits the reservation to the quota, so
+ * the quota comes first; it is restored if the pool has no space for the reservation.
  */
 static int grow_reserved(struct rpc_call *call, struct dataset *dataset, int64_t size,
 			 struct error *err)
@@ -118,7 +118,7 @@ static int grow(struct rpc_call *call, struct dataset *dataset, int64_t size, st
 {
 	struct zfs_properties properties = {.n = 0};
 
-	/* No quota is larger than any. */
+	/* Without a quota the volume has no limit to raise. */
 	if (!dataset->size)
 		return 0;
 	if (dataset->format->zvol)
@@ -167,7 +167,7 @@ static int check_modify(const ModifyDatasetRequest *req, struct error *err)
 	return 0;
 }
 
-/* A reservation is the size, whatever was asked for. */
+/* Add a property to those to set. A reservation always is the size of the volume. */
 static void take_property(struct arena *arena, const Property *property, struct dataset *dataset,
 			  struct zfs_properties *properties)
 {
@@ -213,7 +213,7 @@ static int check_publication(const PublishDatasetRequest *req, struct error *err
 	return 0;
 }
 
-/* To a node with an address: whether it can be, before it is recorded. */
+/* Check that a node with an address can mount the volume, before the publication is recorded. */
 static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
 			PublishDatasetResponse *rsp, struct error *err)
 {
@@ -222,7 +222,7 @@ static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
 	if (!*req->publication->address && ssh_server())
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "volume '%s' is on the server '%s' and cannot be used by node '%s', "
-			    "which works on it; publish it to another",
+			    "which works on it; use it on another node",
 			    req->id, ssh_server(), node->id);
 	if (!*req->publication->address)
 		return 0;
@@ -287,6 +287,6 @@ int unpublish_dataset(struct rpc_call *call, const UnpublishDatasetRequest *req,
 	if (publication_withdraw(&call->arena, &published, req->node_id, &left) &&
 	    set_published(call, dataset, &left, err) < 0)
 		return -1;
-	/* Each time: what an earlier call has recorded may not have been done. */
+	/* Always: an earlier call may have failed after it changed the record. */
 	return export(call, dataset, err);
 }

@@ -21,11 +21,6 @@
 #include "node/record/property.h"
 #include "node/service.h"
 
-const struct format *agent_format(const CreateDatasetRequest *req)
-{
-	return format_find(*req->format ? req->format : FORMAT_ZFS);
-}
-
 static int check(const CreateDatasetRequest *req, struct error *err)
 {
 	if (agent_text(req->id, "id", err) < 0)
