@@ -2,11 +2,14 @@
 #ifndef ZCSI_CONTROLLER_AGENT_METHODS_H
 #define ZCSI_CONTROLLER_AGENT_METHODS_H
 
-/* agent_ask, a function for each method of the agent. */
+/* Typed wrappers of agent_ask, one for each method of the agent service (proto/agent.proto). */
 
 #include "controller/agents.h"
 
-/* agent_get_dataset(call, agent, request, &response, err), and the like */
+/*
+ * Define agent_get_dataset(call, agent, request, ret, err) and the like. Each returns 0 with *ret
+ * in the call's arena, or -1 with *err.
+ */
 #define AGENT_METHOD_(Name, name)                                                                  \
 	static inline int agent_##name(struct rpc_call *call, const struct agent *agent,           \
 				       const Name##Request *request, Name##Response **ret,         \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The watcher thread: polls the file of agents, the clock and the request to stop.
+ * The watcher thread. It waits for a change of --agents-file, for the next roll call and for the
+ * request to stop.
  *
- * Invariant: a list that cannot be read, or is empty, changes nothing and the previous one stays: a
- * volume whose agent is forgotten would be reported as not existing.
+ * Invariant: if --agents-file cannot be read or names no agent, the previous list stays in use. A
+ * volume whose agent was dropped from the list would be reported as not existing.
  */
 #include "controller/agent_watcher.h"
 
@@ -21,17 +22,17 @@
 #include "controller/agents_file.h"
 #include "controller/rollcall.h"
 
-#define DOWN_MS 1000 /* between roll calls while somebody is down */
+#define DOWN_MS 1000 /* between two roll calls while an agent is down */
 
 struct agent_watcher {
 	struct roster *roster;
 	struct agent_watcher_options options;
-	struct agents_file *file; /* NULL: none */
-	int stop;                 /* can be read when the thread is to end */
+	struct agents_file *file; /* NULL without --agents-file */
+	int stop;                 /* an eventfd, readable when the thread is to end */
 	pthread_t thread;
 	struct loop_task task;
 
-	/* what the loop is asked to do, and how it went */
+	/* the arguments and the result of the task that runs on the loop */
 	struct option_list list;
 	struct error *err;
 	int named;
@@ -46,7 +47,7 @@ static void name_on_loop(struct loop_task *task)
 	sem_post(&watch->done);
 }
 
-static void bury_on_loop(struct loop_task *task)
+static void reap_on_loop(struct loop_task *task)
 {
 	struct agent_watcher *watch = container_of(task, struct agent_watcher, task);
 
@@ -67,7 +68,7 @@ static void on_loop(struct agent_watcher *watch, void (*fn)(struct loop_task *ta
 		;
 }
 
-/* --agent's, then the file's. */
+/* Put the endpoints of --agent in front of those of the file. */
 static void join(const struct option_list *fixed, struct option_list *list)
 {
 	list->values = mem_resize(list->values, (fixed->n + list->n + 1) * sizeof(*list->values));
@@ -86,7 +87,7 @@ static int read_file(struct agent_watcher *watch, struct error *err)
 	watch->list = agents_file_parse(text);
 	join(watch->options.agents, &watch->list);
 	watch->err = err;
-	watch->named = fail(err, ERR_INVALID_ARGUMENT, "it names nobody");
+	watch->named = fail(err, ERR_INVALID_ARGUMENT, "the file names no agent");
 	if (watch->list.n)
 		on_loop(watch, name_on_loop);
 	size_t n = watch->list.n;
@@ -106,12 +107,12 @@ static bool renew(struct agent_watcher *watch)
 		return false;
 	if (read_file(watch, &err) == 0)
 		return true;
-	log_error("agents-file is not heeded: the agents are those of before",
+	log_error("cannot use --agents-file, keeping the previous list",
 		  log_str("file", watch->options.file), log_str("error", err.text));
 	return false;
 }
 
-static bool everybody_is_up(struct roster *roster)
+static bool all_are_up(struct roster *roster)
 {
 	scoped_lock(&roster->lock);
 
@@ -122,8 +123,8 @@ static bool everybody_is_up(struct roster *roster)
 	return true;
 }
 
-/* Until the file has changed perhaps, or the time is over; false when the thread is to end. */
-static bool wait_for_news(const struct agent_watcher *watch, int64_t ms)
+/* Wait until the file may have changed, or for ms. Returns false if the thread is to end. */
+static bool wait_for_change(const struct agent_watcher *watch, int64_t ms)
 {
 	struct pollfd fds[] = {{.fd = watch->stop, .events = POLLIN},
 			       {.fd = watch->file ? agents_file_fd(watch->file) : -1,
@@ -132,15 +133,15 @@ static bool wait_for_news(const struct agent_watcher *watch, int64_t ms)
 	return poll(fds, COUNT(fds), (int)ms) <= 0 || !fds[0].revents;
 }
 
-/* When the next one is due. */
+/* Call the roll. Returns the time at which the next roll call is due (common/clock.h). */
 static int64_t call_roll(struct agent_watcher *watch, bool renewed)
 {
 	int64_t pause = watch->options.every_ms;
 
 	if (rollcall(watch->roster, watch->options.lost_after_ms) || renewed)
 		roster_open(watch->roster);
-	on_loop(watch, bury_on_loop);
-	if (pause > DOWN_MS && !everybody_is_up(watch->roster))
+	on_loop(watch, reap_on_loop);
+	if (pause > DOWN_MS && !all_are_up(watch->roster))
 		pause = DOWN_MS;
 	return now_ms() + pause;
 }
@@ -151,7 +152,7 @@ static void *run(void *arg)
 
 	renew(watch);
 	int64_t next = call_roll(watch, true);
-	while (wait_for_news(watch, time_left_ms(next))) {
+	while (wait_for_change(watch, time_left_ms(next))) {
 		bool renewed = renew(watch);
 		if (renewed || time_left_ms(next) == 0)
 			next = call_roll(watch, renewed);

@@ -3,8 +3,8 @@
 #define ZCSI_CONTROLLER_WATCH_H
 
 /*
- * The thread that keeps the roster: it reads --agents-file when that has changed, and calls the
- * roll. Agents that are new are asked who they are before any call asks them for more.
+ * The thread that maintains the roster: it reads --agents-file again after a change, and calls the
+ * roll at intervals. A new agent takes part in a roll call before any RPC uses it.
  */
 
 #include "controller/roster.h"
@@ -13,16 +13,23 @@
 struct agent_watcher;
 
 struct agent_watcher_options {
-	const struct option_list *agents; /* --agent: always named */
-	const char *file;                 /* --agents-file; NULL: none */
-	int64_t every_ms;                 /* between two roll calls */
-	int64_t lost_after_ms;            /* --assume-lost; 0: never */
+	const struct option_list *agents; /* --agent: these are always on the list */
+	const char *file;                 /* --agents-file; NULL if not given */
+	int64_t every_ms;                 /* milliseconds between two roll calls */
+	int64_t lost_after_ms;            /* --assume-lost in milliseconds; 0: never */
 };
 
-/* Loop thread. What the options point to lasts as long. *err names an endpoint of no form. */
+/*
+ * Start the thread. Call it on the loop's thread. options->agents and options->file must outlive
+ * the watcher. Returns 0 with *ret set, or -1 with *err if the directory of the file cannot be
+ * watched or no thread can be started.
+ */
 int agent_watcher_start(struct agent_watcher **ret, struct roster *roster,
 			const struct agent_watcher_options *options, struct error *err);
-/* When nothing else runs any more: runs the loop until the thread has ended. */
+/*
+ * End the thread and free the watcher, which may be NULL. Call it on the loop's thread when the
+ * loop does not run; it runs the loop until the thread has ended.
+ */
 void agent_watcher_stop(struct agent_watcher *watch);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Asking the agents. Who they are is the roster's, whether they are there and to be trusted the
- * roll call's, what an answer means hosts.c's and the handlers'.
+ * Sending requests to agents. roster.c keeps the list of agents, rollcall.c decides whether an
+ * agent is up and whether it is refused, and hosts.c and the handlers interpret the answers.
  *
- * Invariant: every call begun is finished before a function here returns.
+ * Invariant: every request begun is finished before the function that began it returns.
  */
 #include "controller/agents.h"
 
@@ -16,9 +16,9 @@
 #include "controller/rollcall.h"
 #include "controller/agent_watcher.h"
 
-#define ASK_MS       120000 /* when the caller set no deadline */
-#define SLACK_MS_MAX 1000
-#define DOWN_MS      1000 /* for one that did not answer the last roll call */
+#define ASK_MS       120000 /* timeout of a request if the RPC has no deadline */
+#define SLACK_MS_MAX 1000   /* longest margin between a request's deadline and its RPC's */
+#define DOWN_MS      1000   /* timeout of an agent that did not answer the last roll call */
 
 struct agents {
 	struct agents_options options;
@@ -109,7 +109,10 @@ int agent_recognise(const struct rpc_call *call, const struct agent *agent,
 	return rollcall_recognise(&agents->roster, agent, says, err);
 }
 
-/* Returns a deadline before the call's own, so that the error can still name the silent agent. */
+/*
+ * Returns the RPC's deadline minus a margin, so that an error that names a silent agent still
+ * reaches the client. The margin is a fifth of the time left, at most SLACK_MS_MAX.
+ */
 static int64_t deadline_of(const struct rpc_call *call)
 {
 	if (call->deadline == NO_DEADLINE)
@@ -118,7 +121,10 @@ static int64_t deadline_of(const struct rpc_call *call)
 	return call->deadline - (slack < SLACK_MS_MAX ? slack : SLACK_MS_MAX);
 }
 
-/* A silent agent takes half the time that is left, not all: the rest is for acting on answers. */
+/*
+ * Returns the deadline of a request to all agents. It leaves half of the time for acting on the
+ * answers of the others when one agent is silent.
+ */
 static int64_t deadline_of_all(const struct rpc_call *call)
 {
 	int64_t deadline = deadline_of(call);
@@ -128,7 +134,7 @@ static int64_t deadline_of_all(const struct rpc_call *call)
 
 struct view {
 	bool down;
-	char *refusal; /* in the arena, or NULL */
+	char *refusal; /* why the agent is refused, in the arena; NULL if it is not */
 };
 
 static struct view look_at(struct rpc_call *call, const struct agent *agent)

@@ -3,9 +3,9 @@
 #define ZCSI_CONTROLLER_AGENTS_H
 
 /*
- * The agents, and how they are asked, one or all at once. Asking is for handlers on workers: it
- * blocks, until an answer or a moment before the caller's deadline. Answers live in the call's
- * arena.
+ * The agents, and requests to one of them or to all at once. A request blocks until the answer
+ * comes or until shortly before the RPC's deadline, so only handlers on workers may send one.
+ * Answers live in the call's arena.
  */
 
 #include <stdbool.h>
@@ -22,32 +22,31 @@
 
 struct agents;
 struct agent;
-
 struct agents_options {
 	const struct option_list *named; /* --agent */
-	const char *file;                /* --agents-file; NULL: none */
+	const char *file;                /* --agents-file; NULL if not given */
 	const struct trust *trust;
-	int64_t every_ms;      /* between two roll calls (rollcall.h) */
-	int64_t lost_after_ms; /* --assume-lost; 0: never */
-	bool partial_lists;
+	int64_t every_ms;      /* milliseconds between two roll calls (rollcall.h) */
+	int64_t lost_after_ms; /* --assume-lost in milliseconds; 0: never */
+	bool partial_lists;    /* --partial-lists */
 };
 
 /*
- * Nothing is connected before agents_start. *err names an endpoint of no form, or given twice. What
- * the options point to lasts as long.
+ * Returns 0 with *ret set, or -1 with *err if an endpoint is invalid or given twice. No connection
+ * is made before agents_start. All that the options point to must outlive *ret.
  */
 int agents_new(struct agents **ret, struct loop *loop, const struct agents_options *options,
 	       struct error *err);
-/* Introduce them, and keep watch. Calls that come meanwhile wait. */
+/* Start the first roll call and the watcher thread. RPCs wait until that roll call has ended. */
 int agents_start(struct agents *agents, struct error *err);
-/* On the loop's thread, when no call is under way and the loop does not run. */
+/* Call it on the loop's thread, when no RPC is in flight and the loop does not run. */
 void agents_free(struct agents *agents);
 const char *agent_endpoint(const struct agent *agent);
 bool agents_partial_lists(const struct rpc_call *call);
-/* For the monitor (transport/monitor.h). */
+/* Write the metrics of the agents, for transport/monitor.h. agents: the struct agents. */
 void agents_metrics(void *agents, FILE *out);
 
-/* An agent is who it was (rollcall.h). */
+/* Check the identity in an answer to GetHost; see rollcall_recognise (rollcall.h). */
 int agent_recognise(const struct rpc_call *call, const struct agent *agent,
 		    const GetHostResponse *says, struct error *err);
 
@@ -55,24 +54,25 @@ int agent_recognise(const struct rpc_call *call, const struct agent *agent,
 const struct agent *agents_cached_owner(struct rpc_call *call, const char *id);
 void agents_remember(struct rpc_call *call, const char *id, const struct agent *agent);
 
+/* Send a request to an agent. *ret_response is the answer. Returns 0, or -1 with *err. */
 int agent_ask(struct rpc_call *call, const struct agent *agent, const char *method,
 	      const ProtobufCMessage *request, void *ret_response, struct error *err);
-/* With half the time that is left, and not at all when it missed the last roll call. */
+/* Like agent_ask, with half the time left; ERR_UNAVAILABLE at once if the agent is down. */
 int agent_try(struct rpc_call *call, const struct agent *agent, const char *method,
 	      const ProtobufCMessage *request, void *ret_response, struct error *err);
 
 struct answer {
 	const struct agent *agent;
 	void *response;     /* the method's output type */
-	struct error error; /* code ERR_OK, or why there is no response */
+	struct error error; /* code ERR_OK, or the reason why there is no response */
 };
 
 struct answers {
-	struct answer *list; /* one for every agent, in the same order throughout a call */
+	struct answer *list; /* one for every agent, in the same order throughout an RPC */
 	size_t n;
 };
 
-/* To all, at once; they have half the time too, those who missed the last roll call a moment. */
+/* Send a request to all agents at once, with half the time left; 1 s if an agent is down. */
 struct answers agents_ask_all(struct rpc_call *call, const char *method,
 			      const ProtobufCMessage *request);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The file of agents: its form, and when to read it.
+ * --agents-file: parsing it, and deciding when to read it.
  *
- * The watch is on its folder, where a new file or link of that name appears. A link may also be
- * switched further away, which only a look at the file shows. Invariant: after the first time, a
- * file that is still being written is not read: it is read when it was closed, moved there whole,
- * or left alone for a while.
+ * inotify watches the directory of the file, because a rename or a new link creates another inode
+ * under the same name. A link in the path may be switched in another directory, which inotify does
+ * not report, so stat(2) is called too. Invariant: after the first reading, a file that is still
+ * being written is not read. It is read after the writer closed it, after it was renamed to this
+ * name, after a link was switched, or REST_SECONDS after the last write.
  */
 #include "controller/agents_file.h"
 
@@ -26,7 +27,7 @@
 struct agents_file {
 	const char *path;
 	int fd;
-	struct stat read; /* as it was; zero at first */
+	struct stat read; /* stat(2) of the file when it was last read; zero before that */
 };
 
 static void append(struct option_list *list, const char *word)
@@ -79,7 +80,7 @@ int agents_file_fd(const struct agents_file *file)
 	return file->fd;
 }
 
-/* Whether one of the events says that the file of that name is whole now. */
+/* Read all pending events. Returns true if the file of that name was closed or moved there. */
 static bool drain(int fd, const char *name)
 {
 	_Alignas(struct inotify_event) char bytes[4096];
@@ -134,8 +135,8 @@ static int slurp(FILE *in, char **ret, const char *path, struct error *err)
 			    path, SIZE_OF_FILE);
 	if (memchr(text, '\0', n))
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "--agents-file '%s' has a NUL: it is no "
-			    "text",
+			    "--agents-file '%s' has a NUL byte: it is "
+			    "not a text file",
 			    path);
 	*ret = mem_resize(steal_ptr(text), n + 1);
 	return 0;

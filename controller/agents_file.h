@@ -3,8 +3,8 @@
 #define ZCSI_CONTROLLER_AGENTS_FILE_H
 
 /*
- * --agents-file: an endpoint a line; empty lines and what follows a '#' do not count. It may be
- * rewritten in place, replaced by rename, or be a symbolic link that is switched.
+ * --agents-file: one endpoint per line. Empty lines are skipped, and a '#' begins a comment. The
+ * file may be rewritten in place, replaced by rename(2), or be a symbolic link that is switched.
  */
 
 #include <stdbool.h>
@@ -15,22 +15,25 @@
 struct agents_file;
 
 /*
- * Parse a text of that form, which is cut up. Returns its endpoints, pointers into text; the array
- * is to be freed.
+ * Parse the text of such a file in place. Returns its endpoints, which are pointers into text; the
+ * caller frees the array.
  */
 struct option_list agents_file_parse(char *text);
 
-/* The file need not be there yet. path outlives it. */
+/*
+ * Begin to watch the file, which need not exist yet. path must outlive *ret. Returns 0 with *ret
+ * set, or -1 with *err.
+ */
 int agents_file_watch(struct agents_file **ret, const char *path, struct error *err);
 void agents_file_free(struct agents_file *file);
-/* Can be read when the file may have changed. */
+/* Returns a descriptor that is readable when the file may have changed. */
 int agents_file_fd(const struct agents_file *file);
 /*
- * Returns true if the file changed since it was read. Clears the event that made the descriptor
- * readable.
+ * Returns true if the file changed since it was last read and is complete. Clears the events that
+ * made the descriptor readable.
  */
 bool agents_file_changed(struct agents_file *file);
-/* Returns the file's text, to be freed, or NULL with *err filled. */
+/* Returns the file's text, which the caller frees, or NULL with *err. */
 char *agents_file_read(struct agents_file *file, struct error *err);
 
 #endif

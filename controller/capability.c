@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Volume capabilities: checked, and compared with a volume. A volume has one format for life
- * (common/volume/format.h) and is used on one node, so the access modes are one table and the rest
- * is a few refusals.
+ * Checking volume capabilities, and comparing them with a volume. A volume keeps its format
+ * (common/volume/format.h). Only a volume with attach=nfs can be used on several nodes at once.
  *
- * Invariant: every refusal says what would be accepted instead.
+ * Invariant: the error text of every refusal names an accepted alternative.
  */
 #include "controller/capability.h"
 
@@ -108,10 +107,10 @@ int capability_reach(const VolumeCapability *capability, const char *attach, str
 		if (modes[i].mode == capability->access_mode->mode && modes[i].many_nodes &&
 		    strcmp(attach, ATTACH_NFS) != 0)
 			return fail(err, ERR_INVALID_ARGUMENT,
-				    "access mode %s is not supported by a volume that is used "
-				    "where it is: give one of SINGLE_NODE_*, or make it with the "
-				    "parameter %s=%s",
-				    modes[i].name, ATTACH_KEY, ATTACH_NFS);
+				    "access mode %s is not supported by a volume with %s=%s, which "
+				    "only its own node can use: give one of SINGLE_NODE_*, or make "
+				    "the volume with the parameter %s=%s",
+				    modes[i].name, ATTACH_KEY, attach, ATTACH_KEY, ATTACH_NFS);
 	return 0;
 }
 
@@ -123,8 +122,8 @@ int capability_fits(const VolumeCapability *capability, const Dataset *dataset,
 
 	if (!is)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "volume '%s' has the format '%s', which this controller does not know: "
-			    "bring it to its agent's version",
+			    "volume '%s' has the format '%s', which this controller does not "
+			    "support: update the controller to the version of zcsi-node",
 			    dataset->id, dataset->format);
 	if (format_fits(asked, is))
 		return 0;

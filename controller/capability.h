@@ -3,9 +3,9 @@
 #define ZCSI_CONTROLLER_CAPABILITY_H
 
 /*
- * VolumeCapability: whether it is complete, whether a volume of ours can do it, and whether one
- * that exists does. The first two fail with ERR_INVALID_ARGUMENT and name the field;
- * ValidateVolumeCapabilities tells them apart.
+ * VolumeCapability: checks that it is complete (check), that some volume of zcsi can have it
+ * (support, reach), and that a given volume has it (fits). Each function returns 0, or -1 with
+ * *err. check, support and reach fail with ERR_INVALID_ARGUMENT. Pure.
  */
 
 #include <stddef.h>
@@ -14,23 +14,30 @@
 #include "proto/agent.h"
 #include "proto/csi.h"
 
-/* Access type and mode present, sizes within CSI's limits. */
+/* Check that access type and access mode are present, and sizes within CSI's limits. */
 int capability_check(const VolumeCapability *capability, struct error *err);
-/* A checked capability is one that is served here; the text says what is. */
+/* Check that zcsi supports the fs_type and the access mode of a checked capability. */
 int capability_support(const VolumeCapability *capability, struct error *err);
 
-/* A supported one is for as many nodes as a volume that is attached so. */
+/* Check that the access mode is possible with this attach mode: MULTI_NODE_* needs ATTACH_NFS. */
 int capability_reach(const VolumeCapability *capability, const char *attach, struct error *err);
 /*
- * Returns the format that a supported capability asks for (common/volume/format.h); "" is any that
- * is mounted.
+ * Returns the format that the capability requests (common/volume/format.h); "" is any format that
+ * can be mounted.
  */
 const char *capability_format(const VolumeCapability *capability);
-/* The dataset is of that format; fails with the code that the RPC has for it. */
+/*
+ * Check that the dataset has the requested format. Otherwise fails with `code`, or with
+ * ERR_FAILED_PRECONDITION if this version does not have the dataset's format.
+ */
 int capability_fits(const VolumeCapability *capability, const Dataset *dataset,
 		    enum error_code code, struct error *err);
 
-/* The same for every one of a list, which must not be empty; they ask for one format. */
+/*
+ * The same checks for each capability of a list. capabilities_check also fails if the list is
+ * empty. capabilities_support also fails if two of them request different formats; *ret_format is
+ * the requested one, or "".
+ */
 int capabilities_check(size_t n, VolumeCapability *const *capabilities, struct error *err);
 int capabilities_support(size_t n, VolumeCapability *const *capabilities, const char **ret_format,
 			 struct error *err);

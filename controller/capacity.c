@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * GetCapacity: the room that placement would choose from. Volumes are thin, so this is what new
- * ones could write, not what has been promised to the ones there are.
+ * GetCapacity: the space of the pools that placement would choose from. Volumes are thin, so this
+ * is the number of bytes that could still be written; the unused size of existing volumes is not
+ * subtracted.
  *
- * Invariant: what is counted here is what CreateVolume with the same fields could choose from.
+ * Invariant: the pools counted here are those that CreateVolume with the same fields would accept.
  */
 #include <string.h>
 
@@ -58,7 +59,7 @@ int get_capacity(struct rpc_call *call, const GetCapacityRequest *req, GetCapaci
 	if (parameters_parse(&call->arena, map_of(&call->arena, req, parameters), (struct map){0},
 			     &parameters, err) < 0)
 		return -1;
-	/* A volume that cannot be made here has no room here; that is an answer, not an error. */
+	/* An unsupported capability is not an error: no capacity is available for it. */
 	if (capabilities_support(req->n_volume_capabilities, req->volume_capabilities, &format,
 				 &unsupported) < 0)
 		return 0;

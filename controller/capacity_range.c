@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * From CapacityRange to a size. Volumes are thin: a size is a promise of the quota, not of space,
- * so nothing here compares it with what a pool has left.
+ * Choosing the size of a volume from a CapacityRange. Volumes are thin: the size is a quota and
+ * reserves no space, so it is not compared with the free space of a pool.
  *
- * Invariant: the size chosen for a range fits that range, so that a repeat finds its own volume.
+ * Invariant: the size chosen for a range fits that range, so a repeated CreateVolume accepts the
+ * volume that the first one created.
  */
 #include "controller/capacity_range.h"
 

@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONTROLLER_SIZE_H
 #define ZCSI_CONTROLLER_SIZE_H
 
-/* Sizes of volumes, in bytes: what a CapacityRange asks for. Pure. */
+/* Sizes of volumes, in bytes, and the CapacityRange of a request. Pure. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,28 +12,34 @@
 #include "proto/csi.h"
 
 #define VOLUME_SIZE_MIN     ((int64_t)1 << 20)
-#define VOLUME_SIZE_MAX     ((int64_t)1 << 60) /* beyond any pool: a mistake in the units */
+#define VOLUME_SIZE_MAX     ((int64_t)1 << 60) /* more is taken for a mistake in the units */
 #define VOLUME_SIZE_DEFAULT ((int64_t)1 << 30)
 
 struct capacity_range {
-	int64_t required; /* at least; 0 asks for nothing */
-	int64_t limit;    /* at most; 0 is no limit */
+	int64_t required; /* the smallest acceptable size; 0 if none was requested */
+	int64_t limit;    /* the largest acceptable size; 0: no limit */
 };
 
-/* range may be NULL: nothing is asked. ERR_INVALID_ARGUMENT, ERR_OUT_OF_RANGE. */
+/*
+ * Check and convert a range, which may be NULL if the request has none. Returns 0 with *ret filled,
+ * or -1 with ERR_INVALID_ARGUMENT or ERR_OUT_OF_RANGE.
+ */
 int capacity_range_parse(const CapacityRange *range, struct capacity_range *ret, struct error *err);
 /*
- * Restrict a range to the sizes that a format can have. Returns -1 with ERR_OUT_OF_RANGE when none
- * is left.
+ * Restrict *range to the sizes that the format allows. Returns 0, or -1 with ERR_OUT_OF_RANGE if
+ * no size is left.
  */
 int capacity_range_take_format(struct capacity_range *range, const struct format *format,
 			       struct error *err);
-/* The size of a volume made for a parsed range. */
+/* Returns the size for a new, empty volume. */
 int64_t capacity_range_choose(const struct capacity_range *range);
-/* The same of one cloned from something of that size; ERR_OUT_OF_RANGE: it would not fit. */
+/*
+ * *ret is the size for a clone of a source that has `source` bytes. Returns 0, or -1 with
+ * ERR_OUT_OF_RANGE if the range allows only smaller sizes than the source's.
+ */
 int capacity_range_choose_from(const struct capacity_range *range, int64_t source, int64_t *ret,
 			       struct error *err);
-/* Whether a volume of this size is what the range asks for; size 0 is a volume without quota. */
+/* Returns true if a volume of this size fits the range; size 0 is a volume without a quota. */
 bool capacity_range_fits(const struct capacity_range *range, int64_t size);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Changing a volume: its size, its properties.
+ * ControllerExpandVolume and ControllerModifyVolume: changing the size and the properties of a
+ * volume.
  *
- * Invariant: arguments are checked before anyone is asked whether the volume exists, and a wrong
- * one changes nothing.
+ * Invariant: all arguments are checked before an agent is asked whether the volume exists, and an
+ * invalid one changes nothing.
  */
 #include <inttypes.h>
 
@@ -68,12 +69,13 @@ int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolume
 			    ": volumes never shrink",
 			    req->volume_id, owner.dataset->size, range.limit);
 	rsp->node_expansion_required = grows_on_node(owner.dataset);
-	/* Without a quota it is as large as anyone requires, and one would make it smaller. */
+	/* A volume without a quota fits any requirement, and setting one would make it smaller. */
 	rsp->capacity_bytes = range.required;
 	if (!owner.dataset->size)
 		return 0;
 	/*
-	 * A volume that is large enough may lack its reservation since a crash; the agent adds it.
+	 * Call the agent even if the volume is large enough: a crash between setting quota and
+	 * reservation may have left the reservation unset, and the agent sets it then.
 	 */
 	request->id = owner.dataset->id;
 	request->size = range.required > owner.dataset->size ? range.required : owner.dataset->size;

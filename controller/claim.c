@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Claims: a clock's microseconds, and random bits below.
+ * Claims: the wall clock's microseconds, shifted left, with random bits below.
  *
- * Invariant: a claim is higher than all before it, also where our clock is behind another's.
+ * Invariant: a new claim is higher than every claim that this process made or received before, even
+ * if the clock of another controller is ahead.
  */
 #include "controller/claim.h"
 

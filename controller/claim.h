@@ -2,19 +2,29 @@
 #ifndef ZCSI_CONTROLLER_CLAIM_H
 #define ZCSI_CONTROLLER_CLAIM_H
 
-/* Claims (agent.proto): numbers by which calls of all controllers for one name have an order. */
+/*
+ * Claims (agent.proto): numbers that put the calls of all controllers for one name in an order. Any
+ * thread.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/error.h"
 
-/* Returns a claim later than all that this process made or learnt of. Any thread. */
+/* Returns a claim that is higher than every earlier one of this process and of claim_heard. */
 uint64_t claim_next(void);
+/* Record a claim of another controller, so that claim_next returns a higher one. */
 void claim_heard(uint64_t claim);
-/* Before another attempt, so that two that hinder each other get out of step; false: no time. */
+/*
+ * Sleep for a random time before another attempt, so that two controllers that block each other get
+ * out of step. Returns false at once if too little time is left before the deadline.
+ */
 bool claim_pause(int64_t deadline);
-/* The same after what was refused because another call has looked for the name since. */
+/*
+ * Returns true, after claim_pause, if a request that failed with *err should be repeated: *err is
+ * ERR_ABORTED because another call made a later claim for the name. Otherwise returns false.
+ */
 bool claim_again(const struct error *err, int64_t deadline);
 
 #endif

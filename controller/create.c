@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * CreateVolume: check the request, look for the name on every agent, else place and create it; a
- * clone is created where its source is.
+ * CreateVolume: check the request, and look for the name on every agent. If no agent has it, choose
+ * an agent and create the volume there. A clone is created on the agent that has its source.
  *
- * Invariant: a dataset that was found, or just created, is compared with the request before it is
- * answered; so a repeat, a race of two controllers, and a name taken by something else all end at
- * the same comparison. It is created only while every agent's promise holds to create none of that
- * name for an earlier lookup.
+ * Invariant: a dataset is compared with the request before it is returned, whether it was found or
+ * just created. So a repeated call, a race of two controllers and a name that is in use all end in
+ * the same comparison. A dataset is created only while every agent promises to create none of that
+ * name for an earlier claim (claim.h).
  */
 #include <inttypes.h>
 #include <string.h>
@@ -27,18 +27,18 @@
 
 struct wanted {
 	const char *name;
-	const char *format; /* common/volume/format.h; "" is any that mounts */
+	const char *format; /* as in common/volume/format.h; "": any that can be mounted */
 	struct capacity_range range;
 	struct parameters parameters;
 	struct source source;
 	struct where where;
-	const char *key; /* or NULL */
-	uint64_t claim;  /* once nobody was found to have it */
+	const char *key; /* the secret encryption_key; NULL if not given */
+	uint64_t claim;  /* set when no agent has the volume */
 };
 
 /*
- * Returns the wanted topology. A requirement counts as a preference for a volume that every node
- * can use.
+ * Returns the topology of a volume that every node can use, in the arena. The requisite topologies
+ * of the request only count as preferred ones. NULL if the request has no requirement.
  */
 static const TopologyRequirement *wishes_of(struct arena *arena,
 					    const TopologyRequirement *requirement)
@@ -136,7 +136,7 @@ static int compare(struct arena *arena, const struct wanted *wanted, const Datas
 	return 0;
 }
 
-/* Set the requested properties, and the reservation of a thick volume. */
+/* Set the requested properties in the request, and the reservation of a thick volume. */
 static void set_properties(struct arena *arena, const struct parameters *parameters,
 			   CreateDatasetRequest *request)
 {
@@ -154,7 +154,7 @@ static void set_properties(struct arena *arena, const struct parameters *paramet
 	request->n_properties = n;
 }
 
-/* Check the parts of the request that depend on the format. */
+/* Set the volume's format, and check the parts of the request that depend on it. */
 static int take_format(struct arena *arena, struct wanted *wanted, const char *name,
 		       struct error *err)
 {
@@ -210,7 +210,10 @@ static int place_and_make(struct rpc_call *call, struct wanted *wanted, struct h
 	return make(call, wanted, host->agent, capacity_range_choose(&wanted->range), ret, err);
 }
 
-/* A clone shares its source's blocks, so it is in the same pool. */
+/*
+ * Create a clone on the agent that has the source: a clone shares blocks with its source, so it
+ * must be in the same pool.
+ */
 static int clone_source(struct rpc_call *call, struct wanted *wanted, struct host *ret_host,
 			Dataset **ret, struct error *err)
 {
@@ -232,8 +235,8 @@ static int clone_source(struct rpc_call *call, struct wanted *wanted, struct hos
 }
 
 /*
- * If zcsi-node died while creating an encrypted volume, its key is still loaded. Asking the agent
- * again unloads it.
+ * Ask the agent again to create an encrypted volume that exists. If zcsi-node was killed while it
+ * created the volume, the key is still loaded, and this unloads it.
  */
 static int finish(struct rpc_call *call, const struct wanted *wanted, const struct agent *agent,
 		  Dataset **ret, struct error *err)
@@ -244,7 +247,11 @@ static int finish(struct rpc_call *call, const struct wanted *wanted, const stru
 	return make(call, &same, agent, (*ret)->size, ret, err);
 }
 
-/* -1 with ERR_ABORTED: another controller looks for it as well, or an agent was started anew. */
+/*
+ * Find the volume or create it; *ret is its dataset, *ret_host its host. Returns 0, or -1 with
+ * *err. ERR_ABORTED means that the call may be repeated: another controller made a later claim for
+ * the name, or an agent restarted and lost its promise.
+ */
 static int find_or_make(struct rpc_call *call, struct wanted *wanted, struct host *ret_host,
 			Dataset **ret, struct error *err)
 {
@@ -277,7 +284,7 @@ int create_volume(struct rpc_call *call, const CreateVolumeRequest *req, CreateV
 	}
 	if (!dataset)
 		return fail(err, ERR_INTERNAL,
-			    "agent '%s' made volume '%s' but did not describe it: repeat the call",
+			    "agent '%s' created volume '%s' but its answer lacks it: try again",
 			    agent_endpoint(host.agent), wanted.name);
 	if (compare(&call->arena, &wanted, dataset, host.says, err) < 0)
 		return -1;

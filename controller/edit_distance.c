@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Levenshtein's distance, a row of his table at a time.
+ * The Levenshtein distance of two words, computed one row of its table at a time.
  *
- * Invariant: whatever the words are, the work is bounded by WORD_MAX squared.
+ * Invariant: the number of steps is at most WORD_MAX squared, however long the words are.
  */
 #include "controller/edit_distance.h"
 

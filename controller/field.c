@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Texts of requests: the checks that every RPC shares.
+ * Checks of the text fields of requests, shared by all RPCs.
  *
- * Invariant: the same mistake gets the same words everywhere, beginning with the field's name.
+ * Invariant: a mistake has the same error text in every RPC, and the text begins with the name of
+ * the field.
  */
 #include "controller/field.h"
 
@@ -26,7 +27,10 @@ int field_check_size(const char *field, const char *text, struct error *err)
 	return 0;
 }
 
-/* The code points that spec.md bans from names: C0 but for tab, LF and CR; DEL; C1. */
+/*
+ * Returns true if a code point begins here that spec.md forbids in names: C0 except tab, LF and CR;
+ * DEL; C1.
+ */
 static bool banned(const unsigned char *at)
 {
 	if (*at < 0x20)

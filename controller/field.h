@@ -3,17 +3,19 @@
 #define ZCSI_CONTROLLER_TEXT_H
 
 /*
- * CSI's rules for texts: presence, size, and which code points a name may have. That they are
- * UTF-8 the transport has checked. All fail with ERR_INVALID_ARGUMENT and name the field.
+ * CSI's rules for the text fields of requests. The transport has checked that they are UTF-8. Each
+ * function returns 0, or -1 with ERR_INVALID_ARGUMENT, which names the field.
  */
 
 #include "common/error.h"
 
 #define TEXT_SIZE_MAX 128 /* bytes (spec.md, Size Limits) */
 
+/* Check that the text is not empty. */
 int field_check_present(const char *field, const char *text, struct error *err);
+/* Check that the text has at most TEXT_SIZE_MAX bytes. */
 int field_check_size(const char *field, const char *text, struct error *err);
-/* A name that a CO makes up: present, within the size, no control characters. */
+/* Check a name that the orchestrator chose: present, within the size, no control characters. */
 int field_check_name(const char *field, const char *text, struct error *err);
 
 #endif

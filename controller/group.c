@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * csi.v1.GroupController: snapshots of several volumes, taken at one moment.
+ * csi.v1.GroupController: snapshots of several volumes, taken at the same moment.
  *
- * A group is its members: snapshots that bear its name, which is its id. Invariant: members are
- * taken in one transaction of one pool or not at all, so a group that exists was whole; and only
- * while every agent's promise holds to take none of that name for an earlier lookup.
+ * A group is the set of snapshots that record its name, which is also its id. Invariant: the
+ * members of a group are all taken in one transaction of one pool, or none is. They are taken only
+ * while every agent promises to take none of that name for an earlier claim (claim.h).
  */
 #include <stddef.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "controller/snapshot.h"
 #include "controller/field.h"
 
-/* None: there is no such group. */
+/* The snapshots of a group. n is 0 if the group does not exist. */
 struct members {
 	const struct agent *agent;
 	DatasetSnapshot *const *list;
@@ -43,7 +43,7 @@ static int ask(struct rpc_call *call, GetSnapshotGroupRequest *request, search_f
 	const GetSnapshotGroupResponse *response = answer->response;
 	*ret = (struct members){answer->agent, response->snapshots, response->n_snapshots};
 	if (!ret->n || strcmp(ret->list[0]->group, request->group) != 0)
-		return fail(err, ERR_INTERNAL, "agent '%s' was asked for %s and answered another",
+		return fail(err, ERR_INTERNAL, "agent '%s' was asked for %s and returned another",
 			    agent_endpoint(answer->agent), search.what);
 	return 0;
 }
@@ -114,7 +114,10 @@ static int check_create(struct arena *arena, const CreateVolumeGroupSnapshotRequ
 	return parameters_check_none(map_of(arena, req, parameters), "a group snapshot", err);
 }
 
-/* Members of other volumes make it another group; so does one of an earlier volume of that id. */
+/*
+ * Fail unless the members of the existing group are of the requested volumes. A snapshot of a
+ * deleted volume whose id another volume has now is not of the requested volume.
+ */
 static int check_same(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
 		      const struct members *members, struct error *err)
 {
@@ -137,7 +140,7 @@ static int check_same(struct rpc_call *call, const CreateVolumeGroupSnapshotRequ
 	return 0;
 }
 
-/* The agent that has all of them. */
+/* *ret is the agent that has all source volumes. Fails if they are on different agents. */
 static int find_owner(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
 		      const struct agent **ret, struct error *err)
 {
@@ -150,7 +153,7 @@ static int find_owner(struct rpc_call *call, const CreateVolumeGroupSnapshotRequ
 			return fail(err, ERR_FAILED_PRECONDITION,
 				    "volumes '%s' and '%s' are in two pools, at agents '%s' and "
 				    "'%s', and ZFS snapshots one pool at a time: group volumes of "
-				    "one",
+				    "one pool",
 				    first.dataset->id, next.dataset->id,
 				    agent_endpoint(first.agent), agent_endpoint(next.agent));
 		first = i ? first : next;
@@ -176,8 +179,8 @@ static int take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *r
 		return -1;
 	if (response->n_snapshots != req->n_source_volume_ids)
 		return fail(err, ERR_INTERNAL,
-			    "agent '%s' took group snapshot '%s' but did not describe it: repeat "
-			    "the call",
+			    "agent '%s' took group snapshot '%s' but its answer lacks it: try "
+			    "again",
 			    agent_endpoint(agent), req->name);
 	*ret = group_of(&call->arena, req->name, response->snapshots, response->n_snapshots);
 	return 0;
@@ -218,7 +221,7 @@ static int fail_mismatch(const char *group, const char *id, const char *what, st
 		    id, what);
 }
 
-/* The list names every member. */
+/* Fail unless the list of ids contains every member. */
 static int check_all_named(const char *group, const struct members *members, char *const *ids,
 			   size_t n, struct error *err)
 {
@@ -240,8 +243,8 @@ static bool is_member(const struct members *members, const char *id)
 }
 
 /*
- * Check the snapshots that a deletion names. Those that an interrupted deletion destroyed may be
- * named still; all that exist must be of the group.
+ * Check the snapshot ids of a deletion. They may contain snapshots that an interrupted deletion has
+ * already destroyed; all that exist must be members of the group.
  */
 static int check_deletion(struct rpc_call *call, const DeleteVolumeGroupSnapshotRequest *req,
 			  const struct members *members, struct error *err)

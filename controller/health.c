@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * The health of volumes: ControllerGetVolumeHealth, ControllerListVolumeHealth, and the volume
- * condition of the other answers.
+ * condition in other answers.
  *
- * Invariant: a volume of a pool that cannot be read is not listed as well: the agent that has it
- * fails the list, as it does for ListVolumes.
+ * Invariant: a volume in a pool that cannot be read is never omitted as if it were healthy: its
+ * agent fails the whole list, as in ListVolumes.
  */
 #include "controller/health.h"
 
@@ -14,7 +14,7 @@
 
 struct ailment {
 	VolumeHealthErrorType status;
-	const char *reason; /* NULL: none */
+	const char *reason; /* NULL if the volume is healthy */
 	char *message;
 };
 
@@ -24,9 +24,8 @@ static struct ailment judge(struct arena *arena, const struct host *host, const 
 		return (struct ailment){
 			VOLUME_HEALTH_ERROR_TYPE_DEGRADED, "ExistsTwice",
 			arena_printf(arena,
-				     "it exists twice, on nodes '%s' and '%s': nothing is done to "
-				     "it until one of the two is renamed ('zfs rename') or "
-				     "destroyed",
+				     "it exists twice, on nodes '%s' and '%s': calls for it fail "
+				     "until one of the two is renamed ('zfs rename') or destroyed",
 				     host->says->node_id, twin->says->node_id)};
 	if (*host->says->problem)
 		return (struct ailment){VOLUME_HEALTH_ERROR_TYPE_INACCESSIBLE, "PoolUnavailable",
@@ -42,9 +41,8 @@ VolumeCondition *volume_condition(struct arena *arena, const struct host *host,
 
 	condition->abnormal = ailment.reason != NULL;
 	condition->message =
-		ailment.reason
-			? ailment.message
-			: arena_strdup(arena, "the dataset is there and its pool can be used");
+		ailment.reason ? ailment.message
+			       : arena_strdup(arena, "the dataset exists and its pool is ready");
 	return condition;
 }
 
@@ -80,7 +78,7 @@ int controller_get_volume_health(struct rpc_call *call, const ControllerGetVolum
 	return 0;
 }
 
-/* A page of all volumes, less those that are well: it may be empty and not the last. */
+/* Healthy volumes are left out of a page, so a page may be empty without being the last. */
 int controller_list_volume_health(struct rpc_call *call,
 				  const ControllerListVolumeHealthRequest *req,
 				  ControllerListVolumeHealthResponse *rsp, struct error *err)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Lookups over all agents.
+ * Lookups of volumes, snapshots and hosts on all agents.
  *
- * Invariant: a lookup says "not there" only when no agent could still have the volume. An agent
- * that is silent, or whose pool is missing, makes the answer an error, unless another one has the
- * volume.
+ * Invariant: "not found" is reported only if no agent can have the object. If an agent does not
+ * answer, or its pool cannot be read, the lookup fails, unless another agent has the object.
  */
 #include "controller/hosts.h"
 
@@ -15,9 +14,12 @@
 #include "common/clock.h"
 #include "controller/claim.h"
 
-#define HURRY_MS 500
+#define HURRY_MS 500 /* with less time left, the RPC's deadline caused the timeout */
 
-/* An agent is not silent because the caller gave it no time. */
+/*
+ * Fail because an agent did not report `what`. ERR_DEADLINE_EXCEEDED if the RPC's deadline gave it
+ * too little time, else ERR_UNAVAILABLE; ERR_FAILED_PRECONDITION if the agent is refused.
+ */
 static int fail_silent(const struct rpc_call *call, const struct answer *answer, const char *what,
 		       struct error *err)
 {
@@ -26,23 +28,23 @@ static int fail_silent(const struct rpc_call *call, const struct answer *answer,
 	const char *endpoint = agent_endpoint(answer->agent);
 
 	if (answer->error.code == ERR_FAILED_PRECONDITION)
-		return fail(err, ERR_FAILED_PRECONDITION, "agent '%s' cannot say %s: %s", endpoint,
-			    what, answer->error.text);
+		return fail(err, ERR_FAILED_PRECONDITION, "agent '%s' cannot report %s: %s",
+			    endpoint, what, answer->error.text);
 	return fail(err, hurried ? ERR_DEADLINE_EXCEEDED : ERR_UNAVAILABLE,
-		    "agent '%s' did not say %s: %s; repeat when it is back, or take it off the "
-		    "list of agents",
+		    "agent '%s' did not report %s: %s; try again when it is up, or remove it from "
+		    "the list of agents",
 		    endpoint, what, answer->error.text);
 }
 
-static int check_somebody(const struct answers *answers, struct error *err)
+static int check_any_agent(const struct answers *answers, struct error *err)
 {
 	if (answers->n)
 		return 0;
 	return fail(err, ERR_UNAVAILABLE,
-		    "no agent is known: name them with --agent or --agents-file");
+		    "no agent is known: give them with --agent or --agents-file");
 }
 
-/* The host has no pool at all, and therefore nothing in it. */
+/* Returns true if the agent failed because its host has no pool, and so has no volumes either. */
 static bool has_no_pool(struct rpc_call *call, const struct answer *answer)
 {
 	struct error ignored;
@@ -52,7 +54,8 @@ static bool has_no_pool(struct rpc_call *call, const struct answer *answer)
 	       host_of(call, answer->agent, &host, &ignored) == 0 && !*host.says->dataset;
 }
 
-static int check_nobody(struct rpc_call *call, const char *what, const struct answers *answers,
+/* Check that every agent reported that it does not have the object. */
+static int check_absent(struct rpc_call *call, const char *what, const struct answers *answers,
 			struct error *err)
 {
 	for (size_t i = 0; i < answers->n; i++) {
@@ -62,10 +65,10 @@ static int check_nobody(struct rpc_call *call, const char *what, const struct an
 		return fail_silent(call, answer,
 				   arena_printf(&call->arena, "whether it has %s", what), err);
 	}
-	return check_somebody(answers, err);
+	return check_any_agent(answers, err);
 }
 
-/* Choose the answer that has the object; NULL when none has it. */
+/* *ret is the answer that has the object; NULL if no agent has it. Fails if two agents have it. */
 static int judge(struct rpc_call *call, const char *what, const struct answers *answers,
 		 const struct answer **ret, struct error *err)
 {
@@ -76,15 +79,14 @@ static int judge(struct rpc_call *call, const char *what, const struct answers *
 			continue;
 		if (*ret)
 			return fail(err, ERR_FAILED_PRECONDITION,
-				    "%s exists twice, at agents '%s' and '%s': nothing is done to "
-				    "it until you have kept one and moved the other out of the "
-				    "way, with 'zfs rename' to a name that is no volume's, or with "
-				    "'zfs destroy'",
+				    "%s exists twice, at agents '%s' and '%s': calls for it fail "
+				    "until one of the two is removed, with 'zfs rename' to a name "
+				    "that is not a volume's, or with 'zfs destroy'",
 				    what, agent_endpoint((*ret)->agent),
 				    agent_endpoint(answer->agent));
 		*ret = answer;
 	}
-	return *ret ? 0 : check_nobody(call, what, answers, err);
+	return *ret ? 0 : check_absent(call, what, answers, err);
 }
 
 int hosts_search(struct rpc_call *call, const struct search *search, const struct answer **ret,
@@ -96,8 +98,9 @@ int hosts_search(struct rpc_call *call, const struct search *search, const struc
 }
 
 /*
- * Count the agents that promised another claim as without the volume. Returns the highest of these
- * claims; 0 when there is none.
+ * Turn each answer that reports a promise for another claim into ERR_NOT_FOUND: that agent does not
+ * have the object. offset: that of the promised claim in the answer. Returns the highest of these
+ * claims; 0 if there is none.
  */
 static uint64_t take_promises(const struct answers *answers, size_t offset)
 {
@@ -131,7 +134,8 @@ int hosts_claim(struct rpc_call *call, const struct search *search, const struct
 			return 0;
 		claim_heard(promised);
 	} while (claim_pause(call->deadline));
-	return fail(err, ERR_ABORTED, "%s is being made by another call: repeat", search->what);
+	return fail(err, ERR_ABORTED, "%s is being created by another call: try again",
+		    search->what);
 }
 
 static int take_owner(const struct agent *agent, const GetDatasetResponse *response,
@@ -139,7 +143,7 @@ static int take_owner(const struct agent *agent, const GetDatasetResponse *respo
 {
 	if (!response->dataset || strcmp(response->dataset->id, volume_id) != 0)
 		return fail(err, ERR_INTERNAL,
-			    "agent '%s' was asked for volume '%s' and answered another",
+			    "agent '%s' was asked for volume '%s' and returned another",
 			    agent_endpoint(agent), volume_id);
 	*ret = (struct owner){.agent = agent, .dataset = response->dataset};
 	return 0;
@@ -171,8 +175,11 @@ static int look(struct rpc_call *call, const char *volume_id, search_fn *ask, st
 	return 0;
 }
 
-/* False: it has to be looked for. */
-static bool owner_cache(struct rpc_call *call, const char *volume_id, struct owner *ret)
+/*
+ * Ask only the agent that had the volume last. Returns true with *ret filled if it still has it;
+ * false if all agents must be searched.
+ */
+static bool ask_cached_owner(struct rpc_call *call, const char *volume_id, struct owner *ret)
 {
 	GetDatasetRequest *request = new_get_dataset_request(&call->arena);
 	const struct agent *agent = agents_cached_owner(call, volume_id);
@@ -187,7 +194,7 @@ static bool owner_cache(struct rpc_call *call, const char *volume_id, struct own
 
 int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)
 {
-	return owner_cache(call, volume_id, ret) ? 0 : owner_search(call, volume_id, ret, err);
+	return ask_cached_owner(call, volume_id, ret) ? 0 : owner_search(call, volume_id, ret, err);
 }
 
 int owner_search(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)
@@ -249,7 +256,7 @@ static int collect(struct rpc_call *call, bool partial, struct hosts *ret, struc
 		ret->list[i] = (struct host){.agent = answer->agent,
 					     .says = silent ? NULL : answer->response};
 	}
-	return check_somebody(&answers, err);
+	return check_any_agent(&answers, err);
 }
 
 int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err)
@@ -279,7 +286,7 @@ int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret
 	if (silent)
 		return fail_silent(call, silent,
 				   arena_printf(&call->arena,
-						"whether it is node '%s', which no other is",
+						"whether it is node '%s', which no other agent is",
 						node_id),
 				   err);
 	return fail(err, ERR_NOT_FOUND,

@@ -3,8 +3,8 @@
 #define ZCSI_CONTROLLER_HOSTS_H
 
 /*
- * Lookups over all agents: which host has a volume or a snapshot, and which hosts exist. "Not
- * found" is answered only when every agent has answered.
+ * Lookups on all agents. "Not found" is reported only if every agent has answered. Results are in
+ * the call's arena. Functions return 0, or -1 with *err.
  */
 
 #include "common/error.h"
@@ -12,50 +12,54 @@
 #include "proto/agent.h"
 #include "transport/rpc.h"
 
-/* A question that at most one agent answers; the others say NOT_FOUND. */
+/* A request for an object that at most one agent has; the others answer NOT_FOUND. */
 struct search {
 	const char *method; /* GetDataset and the like */
 	const ProtobufCMessage *request;
-	const char *what; /* "volume 'v'", for the errors */
-	uint64_t *claim;  /* the request's, for hosts_claim; the response has its */
-	size_t promised;  /* at this offset */
+	const char *what; /* "volume 'v'", for the error texts */
+	uint64_t *claim;  /* the claim in the request; set by hosts_claim */
+	size_t promised;  /* offsetof the promised claim in the response */
 };
 
 typedef int search_fn(struct rpc_call *call, const struct search *search, const struct answer **ret,
 		      struct error *err);
 
 /*
- * *ret is NULL when no agent has the object. ERR_UNAVAILABLE names an agent that could not say
- * whether it has it; ERR_FAILED_PRECONDITION an agent whose identity changed, or two that both have
- * it.
+ * *ret is the answer of the agent that has the object; NULL if no agent has it. ERR_UNAVAILABLE
+ * names an agent that did not report whether it has it; ERR_FAILED_PRECONDITION names an agent that
+ * is refused (rollcall.h), or two agents that both have the object.
  */
 search_fn hosts_search;
 /*
- * A search for an object that is created when none is found: every agent promises to create none
- * for an earlier claim. ERR_ABORTED when another call had a later claim until the deadline.
+ * hosts_search before an object is created: if no agent has it, every agent has promised to create
+ * none for a claim earlier than *search->claim. ERR_ABORTED if other calls made later claims until
+ * the deadline.
  */
 search_fn hosts_claim;
 
 struct owner {
 	const struct agent *agent;
-	Dataset *dataset; /* NULL: nobody has the volume */
+	Dataset *dataset; /* NULL if no agent has the volume */
 };
 
-/* Search for a volume on every agent. A volume that exists twice is an error. */
+/* Search for a volume on every agent. Fails like hosts_search, also if the volume exists twice. */
 int owner_search(struct rpc_call *call, const char *volume_id, struct owner *ret,
 		 struct error *err);
-/* The same for what destroys nothing: who had it the last time is asked first, alone. */
+/*
+ * Like owner_search, but first ask only the agent that had the volume last, which cannot find a
+ * volume that exists twice. Not for a call that destroys the volume.
+ */
 int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
-/* As owner_search, but ERR_NOT_FOUND when no agent has it. */
+/* Like owner_find, but fails with ERR_NOT_FOUND if no agent has the volume. */
 int owner_get(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
 
-/* A search for a volume by hosts_claim. */
+/* Search for a volume with hosts_claim. *ret_claim is the claim that the agents promised. */
 int owner_claim(struct rpc_call *call, const char *volume_id, struct owner *ret,
 		uint64_t *ret_claim, struct error *err);
 
 struct host {
 	const struct agent *agent;
-	GetHostResponse *says; /* NULL, of hosts_some alone: nothing */
+	GetHostResponse *says; /* its answer; NULL, in hosts_some only, if it did not answer */
 };
 
 struct hosts {
@@ -63,12 +67,13 @@ struct hosts {
 	size_t n;
 };
 
-/* ERR_UNAVAILABLE names the first agent that did not answer. */
+/* List all hosts. ERR_UNAVAILABLE names the first agent that did not answer. */
 int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err);
-/* List the hosts; an agent that does not answer is in the list too. */
+/* List all hosts, including those whose agent does not answer. */
 int hosts_some(struct rpc_call *call, struct hosts *ret, struct error *err);
+/* Ask one agent for its host, and check its identity. */
 int host_of(struct rpc_call *call, const struct agent *agent, struct host *ret, struct error *err);
-/* The node's. ERR_NOT_FOUND; ERR_UNAVAILABLE when a silent agent might be it. */
+/* Find the host of a node. ERR_NOT_FOUND; ERR_UNAVAILABLE if a silent agent may be that node's. */
 int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret,
 		    struct error *err);
 

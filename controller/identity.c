@@ -2,8 +2,8 @@
 /*
  * csi.v1.Identity of the controller.
  *
- * Invariant: everything is answered on the loop without asking an agent. An agent that is away
- * shows in the calls that need it, and must not get the controller restarted.
+ * Invariant: these RPCs run on the loop and ask no agent. An agent that is down fails the RPCs that
+ * need it, but must not make the orchestrator restart the controller.
  */
 #include "common/volume/plugin.h"
 #include "controller/service.h"
@@ -55,7 +55,7 @@ int get_plugin_capabilities(struct rpc_call *call, const GetPluginCapabilitiesRe
 int probe(struct rpc_call *call, const ProbeRequest *req, ProbeResponse *rsp, struct error *err)
 {
 	(void)req, (void)err;
-	/* Absent means ready too, but csc prints only what is there. */
+	/* An absent value means ready too, but csc prints only values that are set. */
 	rsp->ready = arena_alloc(&call->arena, sizeof(*rsp->ready));
 	google__protobuf__bool_value__init(rsp->ready);
 	rsp->ready->value = true;

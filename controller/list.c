@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * ListVolumes and ListSnapshots: how agents are asked for each, and what an entry becomes.
+ * ListVolumes and ListSnapshots: the requests to the agents, and the conversion of their entries to
+ * CSI's. merge.c merges the lists.
  *
- * Invariant: an entry is described by the functions that describe it everywhere else.
+ * Invariant: an entry is converted by the same functions as in all other answers.
  */
 #include "controller/list.h"
 
@@ -125,7 +126,7 @@ static ListSnapshotsResponse_Entry *snapshot_entry(struct arena *arena,
 	return entry;
 }
 
-/* By id there is one or none, and it may have to be of a volume too. */
+/* List the snapshot with the requested id, if it exists and matches the requested volume. */
 static int list_one(struct rpc_call *call, const ListSnapshotsRequest *req,
 		    ListSnapshotsResponse *rsp, struct error *err)
 {

@@ -4,7 +4,7 @@
 
 #include "controller/merge.h"
 
-/* The agents' lists, for merge_page. An entry is a Dataset, or a DatasetSnapshot. */
+/* The agents' lists, for merge_page. Their entries are Dataset and DatasetSnapshot. */
 extern const struct list_kind list_of_volumes;
 extern const struct list_kind list_of_snapshots;
 

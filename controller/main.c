@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi-controller: options, the loop and its server, until a signal says stop.
+ * zcsi-controller: parses the options, then runs the loop and its server until a signal ends them.
  *
- * Invariant: everything it knows it asks the agents for; nothing is kept, so any number of it may
- * run, and it may be killed at any time.
+ * Invariant: the controller stores nothing and gets all facts from the agents, so any number of
+ * controllers may run at once, and each may be killed at any time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "controller/service.h"
 #include "transport/daemon.h"
 
-#define N_WORKERS   16 /* they wait for agents; a call in turn behind another takes none */
+#define N_WORKERS   16 /* RPCs that wait for agents; an RPC in the queue of its id takes none */
 
 #define SECONDS_MAX 1000000000
 
@@ -104,8 +104,8 @@ static int parse_seconds(const char *name, const char *text, int64_t min, int64_
 
 	if (*end || end == text || seconds < min || seconds > SECONDS_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "--%s '%s' is no number of seconds from %" PRId64 " to %d", name, text,
-			    min, SECONDS_MAX);
+			    "--%s '%s' is not a number of seconds from %" PRId64 " to %d", name,
+			    text, min, SECONDS_MAX);
 	*ret_ms = seconds * 1000;
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Lists in order of id, a page of each agent's at a time, merged.
+ * Merging the lists of all agents into one in order of id, reading a page of each agent at a time.
  *
- * Invariant: a page is what follows an id, so a token is that id and nothing is remembered
- * between pages; what is made or deleted meanwhile disturbs nothing else.
+ * Invariant: a page contains the entries after an id, and the token is that id, so no state is kept
+ * between pages. Entries that are created or deleted between two pages do not move the others.
  */
 #include "controller/merge.h"
 
@@ -13,14 +13,14 @@
 #include "common/log.h"
 
 #define TOKEN_PREFIX "after:"
-#define PAGE_MAX     1000 /* of an agent's list */
+#define PAGE_MAX     1000 /* entries in one page of an agent */
 
 /* The list of one agent. */
 struct source {
 	const struct host *host;
 	const void *answer;
 	size_t at;
-	const void *entry; /* the answer's at that index; NULL at the end of the list */
+	const void *entry; /* the entry number `at` of the answer; NULL at the end of the list */
 	const char *id;
 };
 
@@ -45,7 +45,7 @@ int merge_token(struct arena *arena, const struct list_kind *kind, const char *t
 		*ret = unescape_text(arena, token + prefix);
 	if (!*ret || !**ret)
 		return fail(err, ERR_ABORTED,
-			    "starting_token '%s' is none that %s gave: start again without one",
+			    "starting_token '%s' was not returned by %s: start again without one",
 			    token, kind->rpc);
 	return 0;
 }
@@ -62,7 +62,10 @@ static void open_answer(const struct merge *merge, struct source *source, const 
 	go_to(merge, source, 0);
 }
 
-/* A list without what one agent has would be a wrong one, unless it may be. */
+/*
+ * Handle an agent that did not answer: log it and return 0 if the list may be partial
+ * (--partial-lists), else fail, because its entries would be missing.
+ */
 static int miss(const struct merge *merge, const struct agent *agent, const struct error *cause,
 		struct error *err)
 {
@@ -70,7 +73,7 @@ static int miss(const struct merge *merge, const struct agent *agent, const stru
 		cause->code == ERR_FAILED_PRECONDITION ? ERR_FAILED_PRECONDITION : ERR_UNAVAILABLE;
 
 	if (merge->filter->partial) {
-		log_warn("a list is partial", log_str("rpc", merge->kind->rpc),
+		log_warn("list is partial", log_str("rpc", merge->kind->rpc),
 			 log_str("without", agent_endpoint(agent)), log_str("error", cause->text));
 		return 0;
 	}
@@ -99,7 +102,7 @@ static int read_page(const struct merge *merge, struct source *source, const cha
 	return 0;
 }
 
-/* The first pages, all at once: the time of a list is that of its slowest agent. */
+/* Request the first page of every agent at once, so that only the slowest agent counts. */
 static int read_first_pages(struct merge *merge, const struct hosts *hosts, const char *after,
 			    struct error *err)
 {
@@ -125,7 +128,10 @@ static int read_first_pages(struct merge *merge, const struct hosts *hosts, cons
 	return 0;
 }
 
-/* The lowest id of all, and who else has it; false at the end. */
+/*
+ * *ret is the entry with the lowest id, with the second host that has the same id, if any. Returns
+ * false at the end of all lists.
+ */
 static bool lowest(const struct merge *merge, struct listed *ret)
 {
 	*ret = (struct listed){0};
@@ -143,7 +149,7 @@ static bool lowest(const struct merge *merge, struct listed *ret)
 	return ret->id;
 }
 
-/* Past that id in every list: one that exists twice is listed once. */
+/* Move every list past this id, so that an id that exists twice is listed once. */
 static int advance(const struct merge *merge, const char *id, struct error *err)
 {
 	for (size_t i = 0; i < merge->n; i++) {

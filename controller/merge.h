@@ -3,7 +3,7 @@
 #define ZCSI_CONTROLLER_MERGE_H
 
 /*
- * The agents' lists as one: a page of what they hold together, in order of id, for the List RPCs.
+ * Pages of the merged lists of all agents, in order of id, for the List RPCs.
  */
 
 #include <stdbool.h>
@@ -12,23 +12,23 @@
 #include "common/error.h"
 #include "controller/hosts.h"
 
-/* The items to list. */
+/* The entries to list. */
 struct filter {
-	const char *dataset_id; /* NULL: of all volumes */
-	bool partial;           /* who does not answer is left out, and logged */
+	const char *dataset_id; /* list only snapshots of this volume; NULL or "": of all */
+	bool partial;           /* leave out, and log, an agent that does not answer */
 };
 
-/* A kind of list that agents have, each in order of id. */
+/* A kind of list that agents return in order of id: volumes or snapshots. */
 struct list_kind {
 	const char *method;
-	const char *what; /* "volumes", for the errors */
-	const char *rpc;  /* whose tokens they are */
-	/* Ask an agent for at most max items after an id. */
+	const char *what; /* "volumes", for the error texts */
+	const char *rpc;  /* "ListVolumes", the RPC that returns the tokens */
+	/* Returns the request for at most max entries after an id. */
 	const ProtobufCMessage *(*ask)(struct arena *arena, const struct filter *filter,
 				       const char *after, int32_t max);
-	/* The entry of an answer, and its id; NULL past the end. */
+	/* Returns entry number `at` of a response, with *ret_id set; NULL past the end. */
 	const void *(*entry)(const void *response, size_t at, const char **ret_id);
-	/* There is more after the last one. */
+	/* Returns true if the agent has entries after the last one of the response. */
 	bool (*more)(const void *response);
 };
 
@@ -36,23 +36,24 @@ struct listed {
 	const char *id;
 	const void *entry;
 	const struct host *host;
-	const struct host *twin; /* another one that has the same id; NULL is as it should be */
+	const struct host *twin; /* another host that has the same id, or NULL */
 };
 
 struct page {
 	struct listed *list;
 	size_t n;
-	char *next_token; /* "": the list ends here */
+	char *next_token; /* "" on the last page */
 };
 
 /*
- * max_entries 0 is no limit. ERR_INVALID_ARGUMENT: it is negative; ERR_ABORTED: the token is none
- * of this list; ERR_UNAVAILABLE and ERR_FAILED_PRECONDITION: an agent did not list what it has.
+ * *ret is the page of at most max_entries (0: no limit) that begins at the token, in the arena.
+ * Returns 0, or -1: ERR_INVALID_ARGUMENT if max_entries is negative, ERR_ABORTED if the token is
+ * not of this list, ERR_UNAVAILABLE or ERR_FAILED_PRECONDITION if an agent did not answer.
  */
 int merge_page(struct rpc_call *call, const struct list_kind *kind, const struct filter *filter,
 	       int32_t max_entries, const char *starting_token, struct page *ret,
 	       struct error *err);
-/* The id that a token stands for; "" for none. */
+/* *ret is the id after which the token's page begins; "" for an empty token. ERR_ABORTED. */
 int merge_token(struct arena *arena, const struct list_kind *kind, const char *token,
 		const char **ret, struct error *err);
 

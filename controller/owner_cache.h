@@ -3,10 +3,10 @@
 #define ZCSI_CONTROLLER_RECALL_H
 
 /*
- * A cache of the agents that had a volume when it was last looked for, so that most lookups ask one
- * agent. An entry is void as soon as an agent comes or comes back, since that one might have the
- * volume too. The agent confirms an entry before it is used. Any thread; all zeros is the empty
- * cache.
+ * A cache of which agent had a volume when it was last looked up, so that most lookups ask one
+ * agent only. All entries become invalid when an agent is added or comes up, because that agent may
+ * have the volume too. An entry is used only if its agent confirms it. Any thread. A cache of all
+ * zero bytes is empty.
  */
 
 #include <pthread.h>
@@ -19,15 +19,19 @@ struct agent;
 struct owner_cache {
 	pthread_mutex_t lock;
 	struct memory {
-		uint64_t id; /* its hash */
+		uint64_t id; /* hash of the volume's id */
 		unsigned epoch;
 		const struct agent *agent;
 	} list[RECALL_MAX];
 };
 
-/* NULL: nothing is known. The agent may be gone: it is only to be compared. */
+/*
+ * Returns the agent recorded for the volume in this epoch (roster.h), or NULL. The agent may have
+ * been freed: compare the pointer, and do not dereference it.
+ */
 const struct agent *owner_cache_get(struct owner_cache *owner_cache, const char *id,
 				    unsigned epoch);
+/* Record the agent that has the volume in this epoch. */
 void owner_cache_put(struct owner_cache *owner_cache, const char *id, unsigned epoch,
 		     const struct agent *agent);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The table of parameters, and the refusals that follow from it.
+ * The table of parameters, and the check of a key and value against it.
  *
  * A value is checked here and not left to zfs, so that a wrong one is refused before anything is
- * made, in the same words on every platform. Invariant: a key or value that got through holds no
- * newline, so lines of "key=value" can be told apart again.
+ * created, with the same error text on every platform. Invariant: a key or value that passes has no
+ * newline, so a text of lines "key=value" can be parsed again.
  */
 #include "controller/parameter_table.h"
 
@@ -39,7 +39,10 @@
 		prefix, "", true, ON_ANY, {VALUE_TEXT, NULL, 0, 0}, NULL                           \
 	}
 
-/* In order of key. What is not mutable is decided when the dataset is made or first mounted. */
+/*
+ * The parameters, sorted by key. Those that are not mutable take effect only when the dataset is
+ * created or first mounted.
+ */
 const struct parameter parameter_table[] = {
 	OURS("attach", VALUE_WORD, "local|nfs", "local"),
 	OURS("group", VALUE_ID, NULL, NULL),
@@ -50,7 +53,7 @@ const struct parameter parameter_table[] = {
 	OURS("provisioning", VALUE_WORD, "thin|thick", "thin"),
 	NATIVE(ON_FILESYSTEM, "acltype", "off|noacl|nfsv4|posix|posixacl"),
 	NATIVE(ON_FILESYSTEM, "atime", "on|off"),
-	/* Not "off": damaged data would stay unnoticed. */
+	/* The value "off" is not accepted, because damaged data would not be detected. */
 	NATIVE(ON_ANY, "checksum", "on|fletcher2|fletcher4|sha256|sha512|skein|edonr|blake3"),
 	NATIVE(ON_ANY, "compression",
 	       "on|off|lz4|lzjb|zle|gzip|gzip-[1-9]|zstd|zstd-[1-9]|zstd-1[0-9]|"
@@ -68,7 +71,7 @@ const struct parameter parameter_table[] = {
 	SIZED(ON_FILESYSTEM, "special_small_blocks", "0", 512, MIB),
 	NATIVE(ON_ANY, "sync", "standard|always|disabled"),
 	FAMILY("zfs.user."),
-	/* As large as every version takes; a volume's size is a multiple of it. */
+	/* The limit is accepted by all versions of ZFS, and divides the size of every volume. */
 	{"zfs.volblocksize",
 	 "volblocksize",
 	 false,
@@ -79,26 +82,26 @@ const struct parameter parameter_table[] = {
 };
 const size_t parameter_count = COUNT(parameter_table);
 
-/* Properties that exist, and that zcsi or the host's operator decides. */
+/* ZFS properties that volumes may not set, because zcsi or the host's operator sets them. */
 static const struct {
 	const char *key; /* a glob */
 	const char *why;
 } reserved[] = {
-	{"zfs.canmount", "zcsi mounts a volume where the orchestrator says"},
-	{"zfs.casesensitivity", "workloads take names for what they are"},
-	{"zfs.dedup", "its tables weigh on the whole pool, which is for its operator to decide"},
-	{"zfs.key*", "the key is a secret, 'encryption_key', and says itself what it is"},
-	{"zfs.mountpoint", "zcsi mounts a volume where the orchestrator says"},
-	{"zfs.quota", "the size is capacity_range's; it leaves out snapshots, as refquota"},
-	{"zfs.readonly", "publish the volume read-only instead"},
-	{"zfs.refquota", "the size is capacity_range's"},
+	{"zfs.canmount", "zcsi mounts a volume where the orchestrator requests it"},
+	{"zfs.casesensitivity", "workloads expect file names to be case-sensitive"},
+	{"zfs.dedup", "its tables cost the whole pool memory, so the pool's operator sets it"},
+	{"zfs.key*", "give the key as the secret 'encryption_key'; zcsi detects its format"},
+	{"zfs.mountpoint", "zcsi mounts a volume where the orchestrator requests it"},
+	{"zfs.quota", "the capacity sets the size, as refquota, which does not count snapshots"},
+	{"zfs.readonly", "request the volume read-only in the job or pod that uses it instead"},
+	{"zfs.refquota", "the capacity sets the size"},
 	{"zfs.refreservation", "give provisioning=thick"},
 	{"zfs.reservation", "give provisioning=thick"},
-	{"zfs.share*", "give attach=nfs: a volume is for the nodes it is published to"},
-	{"zfs.volmode", "a node finds a volume's device by its name"},
-	{"zfs.volsize", "the size is capacity_range's"},
+	{"zfs.share*", "give attach=nfs; zcsi exports a volume only to the nodes that use it"},
+	{"zfs.volmode", "zcsi finds a volume's device by its name"},
+	{"zfs.volsize", "the capacity sets the size"},
 	{"zfs.zoned", "zcsi could not mount the volume any more"},
-	{"zfs.user.zcsi:*", "properties that begin with zcsi: are zcsi's own"},
+	{"zfs.user.zcsi:*", "properties that begin with zcsi: are reserved for zcsi"},
 };
 
 static bool is_family(const struct parameter *row)
@@ -132,7 +135,10 @@ static void print_key(const struct parameter *row, FILE *out)
 	fprintf(out, "%s%s", row->key, is_family(row) ? "<user property>" : "");
 }
 
-/* The known key that is closest to what was given, also when it was given without its "zfs.". */
+/*
+ * Returns the known key that is most similar to the given one, which may lack its "zfs."; NULL if
+ * none is similar.
+ */
 static const char *meant(const char *key)
 {
 	const char *found = NULL;
@@ -183,7 +189,7 @@ static int fail_value(const struct parameter *row, const char *key, const char *
 		    key, value, accepted);
 }
 
-/* A user property has a colon in its name, which tells it from ZFS' own (zfsprops(7)). */
+/* Check a user property: its name has a colon, unlike those of native ones (zfsprops(7)). */
 static int check_user_property(const char *key, const char *property, struct error *err)
 {
 	static const char legal[] = "abcdefghijklmnopqrstuvwxyz0123456789:._-+";
@@ -192,9 +198,9 @@ static int check_user_property(const char *key, const char *property, struct err
 	    parameter_value_consists_of(legal, 2, USER_PROPERTY_MAX, property))
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "parameter '%.128s' names no user property: that begins with a lower-case "
-		    "letter, has a ':' in it, and else such letters, digits and .-_+ "
-		    "(com.sun:auto-snapshot)",
+		    "parameter '%.128s' names no user property: its name begins with a lower-case "
+		    "letter, contains a ':', and otherwise only lower-case letters, digits and "
+		    ".-_+ (com.sun:auto-snapshot)",
 		    key);
 }
 
@@ -214,7 +220,7 @@ int parameter_check(const char *key, const char *value, struct error *err)
 	return parameter_value_fits(&row->takes, value) ? 0 : fail_value(row, key, value, err);
 }
 
-/* Words from the column on, in lines of at most 79. */
+/* Print the words from the given column on, in lines of at most HELP_COLUMNS. */
 static void print_wrapped(const char *text, size_t column, FILE *out)
 {
 	size_t at = column;

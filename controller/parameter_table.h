@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONTROLLER_PARAMETER_TABLE_H
 #define ZCSI_CONTROLLER_PARAMETER_TABLE_H
 
-/* Which parameters there are, and what values each takes. Pure. */
+/* The table of parameters that a volume may have, and the values that each accepts. Pure. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,37 +13,38 @@
 #include "controller/parameter_value.h"
 
 /*
- * The kinds of volume that take a parameter: ZFS has other properties for a zvol than for a
+ * The kinds of volume that a parameter applies to: ZFS has other properties for a zvol than for a
  * filesystem.
  */
 enum parameter_for { ON_ANY, ON_FILESYSTEM, ON_ZVOL };
 
 struct parameter {
-	const char *key;      /* one that ends in '.' stands for all that begin so */
-	const char *property; /* "": what follows such a key; NULL: it is no property of ZFS */
-	bool mutable;         /* may be changed while the volume lives */
+	const char *key;      /* a key that ends in '.' stands for all keys with this prefix */
+	const char *property; /* ZFS property; "": the key without its prefix; NULL: none */
+	bool mutable;         /* can be changed on an existing volume */
 	enum parameter_for on;
 	struct parameter_rule takes;
-	const char *fallback; /* what it is when it is not given; NULL leaves it to ZFS */
+	const char *fallback; /* default value; NULL: the default of ZFS */
 };
 
 extern const struct parameter parameter_table[];
 extern const size_t parameter_count;
 
-/* NULL: there is none of that name. */
+/* Returns the row for this key, or NULL if no parameter has this key. */
 const struct parameter *parameter_find(const char *key);
-/* The ZFS property that a key of the row sets; NULL when it sets none. */
+/* Returns the ZFS property that a key of this row sets; NULL if it sets none. */
 const char *parameter_property(const struct parameter *row, const char *key);
-/* A volume of this format has what the row sets. */
+/* Returns true if the row applies to volumes of this format. */
 bool parameter_is_for(const struct parameter *row, const struct format *format);
 
 /*
- * There is such a parameter and it takes this value. ERR_INVALID_ARGUMENT says what was probably
- * meant, or why zcsi keeps it to itself, or which values there are.
+ * Check that the parameter exists and accepts this value. Returns 0, or -1 with
+ * ERR_INVALID_ARGUMENT, which suggests a similar key, or gives the reason of the refusal or the
+ * accepted values.
  */
 int parameter_check(const char *key, const char *value, struct error *err);
 
-/* A line for each parameter and its values, for --help. */
+/* Print a line for each parameter with its values, for --help. */
 void parameters_help(FILE *out);
 
 #endif

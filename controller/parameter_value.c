@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Values: what each kind takes, and the words that say so.
+ * Checking the value of a parameter against its kind, and describing the accepted values.
  *
- * Invariant: a value that fits holds no control character, whatever its kind.
+ * Invariant: an accepted value has no control character, whatever its kind.
  */
 #include "controller/parameter_value.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ID_MAX   (UINT32_MAX - 1) /* the last one is chown's "leave it" */
+#define ID_MAX   (UINT32_MAX - 1) /* UINT32_MAX means "unchanged" in chown(2) */
 #define TEXT_MAX 1024
 
 static bool is_word(const char *words, const char *value)
@@ -28,7 +28,7 @@ static bool is_word(const char *words, const char *value)
 	return false;
 }
 
-/* 4096, 4k, 4K, 1M: a size as zfs(8) reads it; 0 when it is none. */
+/* Returns the size that zfs(8) reads from 4096, 4k, 4K or 1M; 0 if the value is not a size. */
 static uint64_t size_of(const char *value)
 {
 	char *end;

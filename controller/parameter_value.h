@@ -13,24 +13,25 @@
 #define MIB ((uint64_t)1 << 20)
 
 enum value_kind {
-	VALUE_WORD, /* one of the words */
-	VALUE_SIZE, /* one of the words, or a power of two from min to max */
+	VALUE_WORD, /* a text that matches one of the words */
+	VALUE_SIZE, /* a text that matches one of the words, or a power of two from min to max */
 	VALUE_ID,   /* a numeric user or group */
 	VALUE_MODE, /* octal permissions */
-	VALUE_TEXT, /* anything printable */
+	VALUE_TEXT, /* any text without control characters */
 };
 
 struct parameter_rule {
 	enum value_kind kind;
-	const char *words; /* alternatives, each a glob; NULL: none */
-	uint64_t min, max;
+	const char *words; /* globs, separated by '|'; NULL: none */
+	uint64_t min, max; /* bytes, for VALUE_SIZE */
 };
 
+/* Returns true if the rule accepts the value. */
 bool parameter_value_fits(const struct parameter_rule *rule, const char *value);
-/* In words: "on, off", "a power of two from 512 to 16M". */
+/* Print the accepted values in words: "on, off" or "a power of two from 512 to 16M". */
 void parameter_value_describe(const struct parameter_rule *rule, FILE *out);
 
-/* The text is of these characters only, and as long as that. */
+/* Returns true if the text has min to max bytes, all of them among these characters. */
 bool parameter_value_consists_of(const char *characters, size_t min, size_t max, const char *text);
 
 #endif

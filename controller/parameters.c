@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * From the maps of a request to what is asked for.
+ * Parsing the parameters of a request.
  *
- * The canonical text is kept with the volume and never changes, so that CreateVolume is compared
- * with what was asked then, whatever was modified since. Invariant: a text made here is a line of
- * "key=value" for each key, in order, and a key that a later version adds changes no comparison.
+ * The canonical text is stored with the volume and never changes, so that a repeated CreateVolume
+ * is compared with the original parameters, even if they were modified since. Invariant: the text
+ * has one line "key=value" for each key, sorted. A key that a later version adds does not change
+ * the result of a comparison, because a missing key counts as its default.
  */
 #include "controller/parameters.h"
 
@@ -15,19 +16,20 @@
 #include "common/volume/escape.h"
 #include "controller/parameter_table.h"
 
-/* Keys that Kubernetes' sidecars add of their own. */
+/* The prefix of keys that the sidecars of Kubernetes add; such parameters are ignored. */
 #define SIDECAR_PREFIX "csi.storage.k8s.io/"
 
-/* The text is one property, of which ZFS takes less than 8 KiB. */
+/* The canonical text is stored in one property, and ZFS accepts less than 8 KiB. */
 #define TEXT_MAX       8000
 
-/* Values that contradict each other; each a glob. */
+/* Pairs of values that contradict each other. The values are globs. */
 static const struct {
 	const char *key, *value, *other, *other_value, *why;
 } conflicts[] = {
-	{"zfs.relatime", "on", "zfs.atime", "off", "without access times none is kept relative"},
-	{"attach", "nfs", "zfs.encryption", "*", "an export is to come back without a key"},
-	{"zfs.acltype", "posix*", "zfs.xattr", "off", "they are kept in extended attributes"},
+	{"zfs.relatime", "on", "zfs.atime", "off", "relatime needs access times"},
+	{"attach", "nfs", "zfs.encryption", "*",
+	 "an export must return without a key after a boot"},
+	{"zfs.acltype", "posix*", "zfs.xattr", "off", "ACLs are stored in extended attributes"},
 };
 
 static bool is_sidecars(const char *key)
@@ -49,7 +51,7 @@ static int check_mutable(const char *key, struct error *err)
 	if (parameter_find(key)->mutable)
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "parameter '%s' cannot be changed while a volume lives: give it among the "
+		    "parameter '%s' cannot be changed on an existing volume: give it among the "
 		    "parameters of a new one",
 		    key);
 }
@@ -97,7 +99,7 @@ int parameters_check_none(struct map map, const char *what, struct error *err)
 	return 0;
 }
 
-/* Put a pair in its place, instead of one with the same key. There is room. */
+/* Insert a pair in the order of keys, or replace the one with its key. The array has room. */
 static void put(struct map_pair *pairs, size_t *n, const char *key, const char *value)
 {
 	size_t at = *n;
@@ -112,7 +114,10 @@ static void put(struct map_pair *pairs, size_t *n, const char *key, const char *
 	pairs[at - 1] = (struct map_pair){.key = key, .value = value};
 }
 
-/* The second over the first, both over the defaults; without the sidecars' keys. */
+/*
+ * Returns the union of both maps, in which `second` overrides `first`, without the sidecars' keys.
+ * Defaults are added for missing keys if `defaults` is true.
+ */
 static struct map overlay(struct arena *arena, bool defaults, struct map first, struct map second)
 {
 	const struct map layers[] = {first, second};
@@ -207,7 +212,7 @@ int parameters_parse_mutable(struct arena *arena, struct map mutable, struct par
 	return 0;
 }
 
-/* The text's lines; what is no line of ours has an empty value or is left out. */
+/* Returns the lines "key=value" of the text as a map. A line without '=' has an empty value. */
 static struct map lines_of(struct arena *arena, const char *text)
 {
 	char *rest = arena_strdup(arena, text);
@@ -244,7 +249,7 @@ int parameters_check_format(struct arena *arena, const struct parameters *parame
 	return 0;
 }
 
-/* Returns the value of this key in a text, or its default; NULL when that is left to ZFS. */
+/* Returns the value of this key in a text, or its default; NULL for the default of ZFS. */
 static const char *asked_by(const struct map *lines, const char *key)
 {
 	const char *value = map_get(lines, key);

@@ -3,8 +3,9 @@
 #define ZCSI_CONTROLLER_PARAMETERS_H
 
 /*
- * The parameters of requests, by the table of parameter_table.h: checked, and as properties of
- * the dataset. Pure. What fails is ERR_INVALID_ARGUMENT and names the key. *ret is in the arena.
+ * Parsing the parameters of requests with the table of parameter_table.h, and converting them to
+ * properties of the dataset. Results are in the arena. Functions that return int return 0, or -1
+ * with ERR_INVALID_ARGUMENT, which names the key. Pure.
  */
 
 #include <stdbool.h>
@@ -18,31 +19,31 @@
 struct parameters {
 	size_t n_properties; /* for CreateDatasetRequest and ModifyDatasetRequest */
 	Property **properties;
-	bool encrypted;          /* it needs a key */
-	bool thick;              /* the size is reserved too */
-	const char *node, *pool; /* where it has to be; NULL: anywhere */
-	char *text; /* canonical: a line "key=value\n" for each, sorted, defaults included */
+	bool encrypted;          /* the volume needs a key */
+	bool thick;              /* provisioning=thick: the size is reserved */
+	const char *node, *pool; /* the required node and pool; NULL: any */
+	char *text;              /* canonical: sorted lines "key=value\n", including defaults */
 };
 
-/* CreateVolume's: both maps, the mutable ones before the others. */
+/* Parse the parameters of CreateVolume; a mutable parameter overrides the other map's. */
 int parameters_parse(struct arena *arena, struct map map, struct map mutable,
 		     struct parameters *ret, struct error *err);
-/* ControllerModifyVolume's: what it names and nothing else. */
+/* Parse the mutable_parameters of ControllerModifyVolume, without adding defaults. */
 int parameters_parse_mutable(struct arena *arena, struct map mutable, struct parameters *ret,
 			     struct error *err);
-/* They are such that a volume of this format has. */
+/* Check that a volume of this format can have all of the parameters. */
 int parameters_check_format(struct arena *arena, const struct parameters *parameters,
 			    const struct format *format, struct error *err);
-/* Check the parameters of an object that takes none; what names it: "a snapshot". */
+/* Check that the map has no parameters, for an object that takes none; what: "a snapshot". */
 int parameters_check_none(struct map map, const char *what, struct error *err);
 
 /*
- * Returns the value of this key in a canonical text, or its default; NULL when that is left to ZFS.
+ * Returns the value of this key in a canonical text, or its default; NULL for the default of ZFS.
  */
 const char *parameters_value(struct arena *arena, const char *text, const char *key);
 /*
- * The first difference of two canonical texts, in words ("zfs.sync is 'always', asked for is
- * 'standard'"); NULL when they ask for the same. In the arena.
+ * Returns the first difference of two canonical texts in words ("zfs.sync is 'always', asked for is
+ * 'standard'"), in the arena; NULL if they are equal.
  */
 char *parameters_difference(struct arena *arena, const char *is, const char *asked);
 

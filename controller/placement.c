@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Placement: of the hosts that the pins and the requisite topologies allow, the one earliest in
- * the preferred list; among equals the one with the most space; among those, by the hash of name
- * and host, so that equal pools fill evenly and every controller chooses the same.
+ * Choosing the host of a new volume among the hosts that the parameters and the requisite
+ * topologies allow: first by the order of the preferred topologies, then by the largest available
+ * space, then by a hash of the volume's name and the host.
+ *
+ * Invariant: the choice depends only on the arguments, so all controllers choose the same host; the
+ * hash fills equal pools evenly.
  */
 #include "controller/placement.h"
 
@@ -14,7 +17,7 @@
 
 struct candidate {
 	const struct host *host;
-	size_t preference; /* index of the first preferred topology it is in */
+	size_t preference; /* index of the first preferred topology that contains the host */
 	uint64_t weight;
 };
 
@@ -23,7 +26,10 @@ bool placement_usable(const GetHostResponse *host)
 	return *host->dataset && !*host->problem;
 }
 
-/* Keys are compared without case, values with it (csi.proto, Topology). */
+/*
+ * Returns true if the host has this segment. Keys are compared without case, values with it
+ * (csi.proto, Topology).
+ */
 static bool has_segment(const GetHostResponse *host, const struct map_pair *wanted)
 {
 	for (size_t i = 0; i < host->n_topology; i++) {
@@ -85,12 +91,12 @@ static size_t preference(struct arena *arena, const GetHostResponse *host,
 	return at;
 }
 
-/* Rendezvous hashing: each host's weight for the name (FNV-1a, its bits then mixed). */
+/* Returns the weight of a host for the name, for rendezvous hashing (FNV-1a with mixed bits). */
 static uint64_t weight(const char *name, const char *node_id)
 {
 	uint64_t hash = hash_text(HASH_START, name);
 
-	hash = hash_byte(hash, 0xff); /* no byte of UTF-8: "ab","c" is not "a","bc" */
+	hash = hash_byte(hash, 0xff); /* a separator, not in UTF-8: "ab","c" and "a","bc" differ */
 	hash = hash_text(hash, node_id);
 	hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccd;
 	return hash ^ (hash >> 33);

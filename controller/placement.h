@@ -2,7 +2,10 @@
 #ifndef ZCSI_CONTROLLER_PLACEMENT_H
 #define ZCSI_CONTROLLER_PLACEMENT_H
 
-/* Placement of a new volume. Pure: a function of the hosts' answers and the request. */
+/*
+ * Choosing the host of a new volume. Pure: the results depend only on the hosts' answers and on the
+ * request.
+ */
 
 #include <stdbool.h>
 
@@ -10,36 +13,34 @@
 #include "controller/hosts.h"
 #include "proto/csi.h"
 
-/* The places that a request allows. A NULL member allows all. */
+/* The restrictions in a request. A NULL member does not restrict. */
 struct where {
 	const TopologyRequirement *topology;
-	const char *node, *pool; /* the parameters of that name */
-	bool local;              /* it is used where it is */
+	const char *node, *pool; /* the parameters node and pool */
+	bool local;              /* attach=local: only its own node can use the volume */
 };
 
-/* The host has a pool, and it can be used. */
+/* Returns true if the host has a pool without a problem. */
 bool placement_usable(const GetHostResponse *host);
-/* The host has every segment of the topology; NULL and no segments ask for nothing. */
+/* Returns true if the host has every segment of the topology, or the topology is NULL. */
 bool placement_reaches(struct arena *arena, const GetHostResponse *host, const Topology *topology);
-/*
- * Returns true if the host is the node, and has the pool and the attach mode, that the parameters
- * name.
- */
+/* Returns true if the host is the required node, and has the required pool and attach mode. */
 bool placement_pinned(const GetHostResponse *host, const struct where *where);
 /*
- * Returns true if a pinned host is also in one of the requisite topologies. An empty requirement
- * allows all.
+ * Returns true if placement_pinned is true and the host is in one of the requisite topologies, if
+ * any are given.
  */
 bool placement_allowed(struct arena *arena, const GetHostResponse *host, const struct where *where);
 /*
- * Returns the request in words, in the arena: " on node 'n' in accessibility_requirements
- * (rack=1)".
+ * Returns the restrictions in words, in the arena: " on node 'n' in accessibility_requirements
+ * (rack=1)"; "" if there are none.
  */
 char *placement_asked(struct arena *arena, const struct where *where);
 
 /*
- * The host for a new volume of that name, one of hosts->list. ERR_RESOURCE_EXHAUSTED says what was
- * asked and what there is; ERR_UNAVAILABLE what is wrong with the only pools that fit.
+ * *ret is the host for a new volume of that name, an element of hosts->list. Returns 0, or -1:
+ * ERR_RESOURCE_EXHAUSTED, which lists the restrictions and the pools, if no host is allowed, or
+ * ERR_UNAVAILABLE, with the reason, if the pools of all allowed hosts have problems.
  */
 int placement_choose(struct arena *arena, const struct hosts *hosts, const char *name,
 		     const struct where *where, const struct host **ret, struct error *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Giving a volume to a node and taking it back.
+ * ControllerPublishVolume and ControllerUnpublishVolume.
  *
- * Invariant: the record of who has a volume is the owner's, in the dataset, and the owner enforces
- * the access modes on it; so two controllers cannot disagree.
+ * Invariant: the agent that has the dataset records in it the nodes that the volume is published
+ * to, and enforces the access modes, so two controllers cannot disagree.
  */
 #include <string.h>
 
@@ -25,8 +25,8 @@ static int check_publish(const ControllerPublishVolumeRequest *req, struct error
 }
 
 /*
- * Find the address from which a node other than the owner's mounts the volume; *ret is "" on the
- * owner's.
+ * *ret is the address from which the node mounts the volume by NFS, or "" if the node is the owner
+ * of the dataset. Fails if another node cannot use the volume.
  */
 static int find_address(struct rpc_call *call, const struct owner *owner, const char *node_id,
 			char **ret, struct error *err)
@@ -108,7 +108,7 @@ int controller_publish_volume(struct rpc_call *call, const ControllerPublishVolu
 
 	if (check_publish(req, err) < 0)
 		return -1;
-	/* Another storage exports it; the node has all it needs in that context, and judges it. */
+	/* Another storage system exports this volume. The node checks and uses volume_context. */
 	if (volume_is_foreign(&context))
 		return 0;
 	return publish(call, req, rsp, err);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The roll call: GetHost of every agent, and what follows from the answers.
+ * The roll call: it sends GetHost to every agent and updates the agents' states from the answers.
  *
- * Invariant: what an agent said first is what it is held to, as long as it is on the list. Whether
- * it is refused is decided anew each time, so one that is mended is believed again.
+ * Invariant: as long as an agent is on the list, every answer is compared with the identity that
+ * the agent reported first. Each roll call decides again whether an agent is refused, so an agent
+ * is accepted again after its configuration was corrected.
  */
 #include "controller/rollcall.h"
 
@@ -15,9 +16,9 @@
 #include "common/log.h"
 
 #define ANSWER_MS   2000
-#define SKEW_MAX_US 5000000 /* a clock that is off by more is worth a line */
+#define SKEW_MAX_US 5000000 /* a larger difference of the clocks is logged */
 
-/* Under the lock, all of these. */
+/* The functions from here to rollcall_recognise are called with the roster's lock. */
 
 static void set_text(char **at, const char *text)
 {
@@ -40,7 +41,7 @@ static void note_skew(struct agent *agent, int64_t skew_us)
 
 	agent->state.skew_us = skew_us;
 	if (is_off && !was_off)
-		log_warn("an agent's clock is not ours",
+		log_warn("agent's clock is not in sync",
 			 log_str("agent", client_endpoint(agent->client)),
 			 log_int("ahead_ms", skew_us / 1000));
 }
@@ -52,7 +53,7 @@ static void note_up(struct roster *roster, struct agent *agent, const GetHostRes
 
 	if (!state->version || strcmp(state->version, says->version) != 0) {
 		if (strcmp(says->version, ZCSI_VERSION) != 0)
-			log_warn("an agent is of another version", log_str("agent", endpoint),
+			log_warn("agent is of another version", log_str("agent", endpoint),
 				 log_str("version", says->version), log_str("ours", ZCSI_VERSION));
 		set_text(&state->version, says->version);
 	}
@@ -125,9 +126,9 @@ static int fail_changed(const struct agent *agent, const GetHostResponse *says, 
 
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "agent '%s' was node '%s' with pool %" PRIu64 " and is node '%s' with pool "
-		    "%" PRIu64 " now: nothing is asked of it until it is again what it was; if it "
-		    "is meant to be another, restart the controller, or take it off --agents-file "
-		    "and put it there again",
+		    "%" PRIu64 " now: it is not used until it is again what it was; if the change "
+		    "is intended, restart the controller, or remove the agent from --agents-file "
+		    "and add it again",
 		    client_endpoint(agent->client), known->node_id, known->pool_guid, says->node_id,
 		    says->pool_guid);
 }
@@ -140,11 +141,10 @@ int rollcall_recognise(struct roster *roster, const struct agent *agent,
 	return is_same(&agent->state, says) ? 0 : fail_changed(agent, says, err);
 }
 
-/* Twins: neighbours, in either order, that are the same. */
-
+/* An agent and its answer. Sorted by node or by pool, two agents of the same one are adjacent. */
 struct answered {
 	struct agent *agent;
-	const GetHostResponse *says; /* NULL: nothing */
+	const GetHostResponse *says; /* NULL if it did not answer */
 	struct error error;
 };
 
@@ -175,8 +175,8 @@ static void mark_twins(struct answered *list, size_t n, int (*compare)(const voi
 		if (compare(a, b) != 0 || (compare == by_pool && !a->says->pool_guid))
 			continue;
 		fail(&err, ERR_FAILED_PRECONDITION,
-		     "agents '%s' and '%s' say both that they %s ('%s' with '%s'): neither is "
-		     "asked until one of the two is taken off the list or made another",
+		     "agents '%s' and '%s' both report that they %s ('%s' with '%s'): neither is "
+		     "used until one of the two is removed from the list or reconfigured",
 		     client_endpoint(a->agent->client), client_endpoint(b->agent->client), what,
 		     a->says->node_id, a->says->dataset);
 		a->error = b->error = err;
@@ -195,7 +195,10 @@ static void judge(struct answered *list, size_t n)
 		refuse(list[i].agent, list[i].error.code == ERR_OK ? NULL : list[i].error.text);
 }
 
-/* Without the lock. Those that answered come first; how many. */
+/*
+ * Ask all agents of the set, without the lock. *ret lists the agents that answered before those
+ * that did not. Returns how many answered.
+ */
 static size_t ask(struct arena *arena, const struct agent_set *set, struct answered *ret)
 {
 	struct client_call **asked = arena_alloc(arena, (set->n + 1) * sizeof(*asked));
@@ -216,7 +219,10 @@ static size_t ask(struct arena *arena, const struct agent_set *set, struct answe
 	return n;
 }
 
-/* At least: an answer's time is one between the question and the last answer. */
+/*
+ * Returns by how much, at least, an agent's clock is ahead of ours, in microseconds. The agent read
+ * it after `before`, when the requests were sent, and before `after`, when all had been answered.
+ */
 static int64_t skew_of(int64_t time, int64_t before, int64_t after)
 {
 	if (time < before)

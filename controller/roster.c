@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Sets of agents: made whole, never changed, freed with their last user.
+ * Sets of agents. A set never changes after it was built, and is freed with its last user.
  *
- * Invariant: an agent's connection is closed on the loop, after the last set that has it is gone.
+ * Invariant: an agent's connection is closed on the loop's thread, after the last set that contains
+ * the agent was freed.
  */
 #include "controller/roster.h"
 
@@ -19,7 +20,10 @@ void roster_init(struct roster *roster, struct loop *loop, const struct client_o
 	roster->named->n_users = roster->asked->n_users = 1;
 }
 
-/* Under the lock. */
+/*
+ * Drop a reference to the set, with the lock. The last one frees the set, and retires the agents
+ * that are in no other set.
+ */
 static void release(struct roster *roster, struct agent_set *set)
 {
 	if (--set->n_users)
@@ -48,7 +52,7 @@ static void add(struct agent_set *set, struct agent *agent)
 	agent->n_sets++;
 }
 
-/* Under the lock. */
+/* Put the new set in place of *at, and release the old one, with the lock. */
 static void replace(struct roster *roster, struct agent_set **at, struct agent_set *set)
 {
 	struct agent_set *old = *at;
@@ -170,8 +174,8 @@ static void unpin(void *what)
 }
 
 /*
- * Wait until the agents are known. A call whose deadline has passed finds none to ask. Call with
- * the lock.
+ * Wait until the first roll call has ended. If the deadline passes before, the set of agents to ask
+ * is still empty. Call it with the lock.
  */
 static void wait_until_open(struct roster *roster, int64_t deadline)
 {

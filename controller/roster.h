@@ -3,8 +3,8 @@
 #define ZCSI_CONTROLLER_ROSTER_H
 
 /*
- * The agents, while the list of them changes: a call pins the set that it asks at first use, and
- * keeps it to its end.
+ * The list of agents, which may change at any time. An RPC pins the set of agents that it uses when
+ * it first needs it, and uses that set until it ends.
  */
 
 #include <pthread.h>
@@ -20,20 +20,20 @@
 /* The last answer of an agent, and whether it still answers. */
 struct agent_state {
 	char *node_id, *dataset, *version; /* NULL before its first answer */
-	uint64_t pool_guid;                /* 0: it has not had a pool yet */
-	bool asked;                        /* once at least */
-	bool up;                           /* it answered the last time */
-	bool lost;                         /* for so long that it is not asked any more */
-	int64_t since;                     /* it is, or is not, up (common/clock.h) */
-	int64_t skew_us;                   /* its clock is at least that much ahead of ours */
-	char *refusal;                     /* why it is not to be trusted; NULL: it is */
+	uint64_t pool_guid;                /* 0 before it reported a pool */
+	bool asked;                        /* a roll call has asked it */
+	bool up;                           /* it answered the last roll call */
+	bool lost;       /* silent for --assume-lost seconds: RPCs do not ask it */
+	int64_t since;   /* the time when `up` changed last (common/clock.h) */
+	int64_t skew_us; /* by how much, at least, its clock is ahead of ours */
+	char *refusal;   /* why it is refused (rollcall.h); NULL if it is not */
 };
 
 struct agent {
 	struct client *client;
-	struct agent_state state; /* under the roster's lock */
-	unsigned n_sets;          /* that have it */
-	struct agent *next;       /* of those that none has */
+	struct agent_state state; /* protected by the roster's lock */
+	unsigned n_sets;          /* how many sets contain it */
+	struct agent *next;       /* the next retired agent */
 };
 
 struct agent_set {
@@ -47,29 +47,28 @@ struct roster {
 	struct client_options options;
 	pthread_mutex_t lock;
 	pthread_cond_t opened;
-	bool closed;             /* the first agents are being introduced: calls wait */
-	struct agent_set *named; /* all of them */
-	struct agent_set *asked; /* those that calls ask */
-	struct agent *retired;
-	unsigned epoch; /* another one whenever somebody may have come who was not there */
+	bool closed;             /* the first roll call has not ended, and RPCs wait for it */
+	struct agent_set *named; /* all agents of --agent and --agents-file */
+	struct agent_set *asked; /* the agents that RPCs ask: named and not lost */
+	struct agent *retired;   /* agents that no set contains, to be freed by roster_reap */
+	unsigned epoch;          /* increases when an agent may have been added or come up */
 };
 
-/* Loop thread. */
+/* The functions from here to roster_reap are called on the loop's thread. */
 void roster_init(struct roster *roster, struct loop *loop, const struct client_options *options);
 void roster_fini(struct roster *roster);
-/* These are named now; those that were stay who they were. -1: nothing has changed. */
+/* Set the named agents; one that was named before keeps its state. -1: nothing has changed. */
 int roster_name(struct roster *roster, const char *const *endpoints, size_t n, struct error *err);
 void roster_metrics(struct roster *roster, FILE *out);
-/* Close the connections of those who have left, and whom no call asks any more. */
+/* Close the connections of the retired agents, and free them. */
 void roster_reap(struct roster *roster);
 
-/* Any thread. */
-struct agent_set *
-roster_take(struct roster *roster); /* those that are named; roster_put gives back */
+/* The rest is for any thread. Returns the named agents; roster_put releases the set. */
+struct agent_set *roster_take(struct roster *roster);
 void roster_put(struct roster *roster, struct agent_set *set);
-/* From now on calls ask those that are named and not lost. */
+/* From now on new RPCs ask the agents that are named and not lost. */
 void roster_open(struct roster *roster);
-/* The set that the call asks, till its end, and the epoch in which it began. */
+/* The agents that an RPC asks, and the epoch when it pinned them. Released with its arena. */
 struct pin {
 	struct roster *roster;
 	struct agent_set *set;

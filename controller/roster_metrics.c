@@ -2,23 +2,25 @@
 /*
  * Metrics of the agents.
  *
- * Invariant: a page is written from the last roll call and the state of the connections; no agent
- * is asked for it.
+ * Invariant: the values come from the last roll call and from the state of the connections; no
+ * request is sent to an agent for them.
  */
 #include "controller/roster.h"
 
 #include "common/metrics.h"
 #include "controller/agents.h"
 
-static const struct metric known = METRIC(GAUGE, "zcsi_agents", "Agents that were named.");
+static const struct metric known = METRIC(GAUGE, "zcsi_agents", "Agents on the list.");
 static const struct metric reachable =
-	METRIC(GAUGE, "zcsi_agents_reachable", "Those of them that are up.");
-static const struct metric up =
-	METRIC(GAUGE, "zcsi_agent_up", "0: the agent did not answer the last time.", "endpoint");
+	METRIC(GAUGE, "zcsi_agents_reachable", "Agents on the list that are up.");
+static const struct metric up = METRIC(
+	GAUGE, "zcsi_agent_up", "0: the agent did not answer the last roll call.", "endpoint");
 static const struct metric refused =
-	METRIC(GAUGE, "zcsi_agent_refused", "1: the agent is not who it should be.", "endpoint");
-static const struct metric lost = METRIC(GAUGE, "zcsi_agent_assumed_lost",
-					 "1: nobody waits for the agent any more.", "endpoint");
+	METRIC(GAUGE, "zcsi_agent_refused", "1: the agent is refused because of its identity.",
+	       "endpoint");
+static const struct metric lost =
+	METRIC(GAUGE, "zcsi_agent_assumed_lost", "1: the agent is assumed lost and is not asked.",
+	       "endpoint");
 static const struct metric skew =
 	METRIC(GAUGE, "zcsi_agent_clock_skew_seconds",
 	       "By how much the agent's clock is ahead of the controller's.", "endpoint");

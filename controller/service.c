@@ -2,8 +2,8 @@
 /*
  * The controller's services, and the capabilities that announce them.
  *
- * Invariant: an RPC that is not in the lists of service.h answers UNIMPLEMENTED, so lists and
- * capabilities change together.
+ * Invariant: an RPC that is not in the lists of service.h returns UNIMPLEMENTED, so an RPC and its
+ * capability are added and removed together.
  */
 #include "controller/service.h"
 

@@ -3,8 +3,8 @@
 #define ZCSI_CONTROLLER_SERVICE_H
 
 /*
- * The table of contents: every RPC the controller serves and the handler that bears its name. The
- * application of a call (call->app) is the struct agents.
+ * The list of all RPCs that the controller serves, and of their handlers. In a handler, call->app
+ * is the struct agents.
  */
 
 #include "common/error.h"

@@ -2,10 +2,10 @@
 /*
  * Snapshots of one volume: take, describe, delete.
  *
- * A name belongs to one snapshot in the whole cluster. It is looked up on every agent before a
- * snapshot is taken, and taken only while every agent's promise holds to take none of that name for
- * an earlier lookup. Invariant: the agent says whether an existing snapshot is of the volume that
- * has the id now or of an earlier one; it compares the datasets.
+ * A name belongs to one snapshot in the whole cluster. All agents are searched for it before a
+ * snapshot is taken, and the snapshot is taken only while every agent promises to take none of that
+ * name for an earlier claim (claim.h). Invariant: the agent decides, by comparing the datasets,
+ * whether an existing snapshot is of the volume that has the id now or of an earlier one.
  */
 #include "controller/snapshot.h"
 
@@ -40,7 +40,7 @@ static int find(struct rpc_call *call, GetDatasetSnapshotRequest *request, searc
 	const GetDatasetSnapshotResponse *response = answer->response;
 	DatasetSnapshot *snapshot = response->snapshot;
 	if (!snapshot || strcmp(by_id ? snapshot->id : snapshot->name, asked) != 0)
-		return fail(err, ERR_INTERNAL, "agent '%s' was asked for %s and answered another",
+		return fail(err, ERR_INTERNAL, "agent '%s' was asked for %s and returned another",
 			    agent_endpoint(answer->agent), search.what);
 	*ret = (struct snapshot_owner){.agent = answer->agent, .snapshot = snapshot};
 	return 0;
@@ -117,7 +117,7 @@ Snapshot *snapshot_of(struct arena *arena, const DatasetSnapshot *snapshot)
 	message->source_volume_id = arena_strdup(arena, snapshot->dataset_id);
 	message->size_bytes = snapshot->size;
 	message->creation_time = snapshot_time(arena, snapshot->creation);
-	message->ready_to_use = true; /* it is there whole, or not at all */
+	message->ready_to_use = true; /* a ZFS snapshot is complete when it exists */
 	message->group_snapshot_id = arena_strdup(arena, snapshot->group);
 	return message;
 }
@@ -147,8 +147,7 @@ static int take(struct rpc_call *call, const CreateSnapshotRequest *req, const s
 		return -1;
 	if (!response->snapshot || strcmp(response->snapshot->dataset_id, req->source_volume_id))
 		return fail(err, ERR_INTERNAL,
-			    "agent '%s' took snapshot '%s' but did not describe it: repeat the "
-			    "call",
+			    "agent '%s' took snapshot '%s' but its answer lacks it: try again",
 			    agent_endpoint(agent), req->name);
 	*ret = response->snapshot;
 	return 0;
@@ -178,8 +177,8 @@ static int find_or_take(struct rpc_call *call, const CreateSnapshotRequest *req,
 			    req->name, req->source_volume_id);
 	*ret = found.snapshot;
 	/*
-	 * When the volume is gone there is nothing to compare: a repeated call gets the same
-	 * answer.
+	 * The agent compares an existing snapshot with the volume. If the volume was deleted since,
+	 * return the snapshot, so that a repeated call gets the same answer as the first.
 	 */
 	return volume.dataset ? take(call, req, volume.agent, claim, ret, err) : 0;
 }

@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONTROLLER_SNAPSHOT_H
 #define ZCSI_CONTROLLER_SNAPSHOT_H
 
-/* A snapshot: where it is, and as CSI sees it. */
+/* Finding the snapshots of all agents, and converting them to CSI's message. */
 
 #include "controller/hosts.h"
 #include "proto/agent.h"
@@ -10,28 +10,30 @@
 
 struct snapshot_owner {
 	const struct agent *agent;
-	DatasetSnapshot *snapshot; /* NULL: nobody has it */
+	DatasetSnapshot *snapshot; /* NULL if no agent has it */
 };
 
-/* By id; fails as hosts_search does. */
+/* Search all agents for a snapshot by id. Fails like hosts_search. */
 int snapshot_find(struct rpc_call *call, const char *snapshot_id, struct snapshot_owner *ret,
 		  struct error *err);
-/* As above, but ERR_NOT_FOUND when no agent has it. */
+/* Like snapshot_find, but fails with ERR_NOT_FOUND if no agent has it. */
 int snapshot_get(struct rpc_call *call, const char *snapshot_id, struct snapshot_owner *ret,
 		 struct error *err);
 /*
- * Search by name. When none is found all agents have promised the name to this call. Fails as
- * hosts_claim does.
+ * Search by name. If no snapshot is found, all agents have promised to take none of this name for a
+ * claim earlier than *ret_claim. Fails like hosts_claim.
  */
 int snapshot_claim(struct rpc_call *call, const char *name, struct snapshot_owner *ret,
 		   uint64_t *ret_claim, struct error *err);
-/* Destroy one that the agent has. */
+/* Ask the agent that has the snapshot to destroy it. */
 int snapshot_destroy(struct rpc_call *call, const struct agent *agent, const char *snapshot_id,
 		     struct error *err);
 /* Returns true if the snapshot is of this dataset, and not of an earlier one with the same id. */
 bool snapshot_taken_of(const DatasetSnapshot *snapshot, const Dataset *dataset);
 
+/* Returns CSI's message for the snapshot, in the arena. */
 Snapshot *snapshot_of(struct arena *arena, const DatasetSnapshot *snapshot);
+/* Returns a timestamp of seconds since 1970, in the arena. */
 Google__Protobuf__Timestamp *snapshot_time(struct arena *arena, int64_t seconds);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The source of a volume's first content.
+ * The snapshot or volume that a new volume is cloned from.
  *
- * Invariant: a source is recorded with the dataset when that is created, so later comparisons and
- * answers do not depend on whether the source still exists.
+ * Invariant: the source is recorded in the dataset when the dataset is created, so later
+ * comparisons and answers do not depend on whether the source still exists.
  */
 #include "controller/source.h"
 

@@ -2,8 +2,8 @@
 /*
  * ValidateVolumeCapabilities: whether an existing volume has the given capabilities.
  *
- * Invariant: a confirmation repeats the request word for word; anything else is an answer with the
- * reason, not an error.
+ * Invariant: a confirmation repeats the request unchanged. If the volume does not have the
+ * capabilities, the answer has a message with the reason and no confirmation; this is no error.
  */
 #include <string.h>
 
@@ -15,7 +15,10 @@
 #include "controller/field.h"
 #include "controller/volume.h"
 
-/* Whether volumes of ours can be what the request describes; the text says why not. */
+/*
+ * Check the volume against the capabilities, the volume_context and the parameters of the request.
+ * Returns 0, or -1 with the first difference in *err.
+ */
 static int check_described(struct arena *arena, const ValidateVolumeCapabilitiesRequest *req,
 			   const Dataset *dataset, struct error *err)
 {
@@ -51,7 +54,7 @@ confirm(struct arena *arena, const ValidateVolumeCapabilitiesRequest *req)
 	struct map parameters = map_of(arena, req, parameters);
 	struct map mutable = map_of(arena, req, mutable_parameters);
 
-	/* Nomad compares the list with its own, entry by entry: it is echoed as it came. */
+	/* Keep the order of the request, because Nomad compares the lists entry by entry. */
 	confirmed->n_volume_capabilities = req->n_volume_capabilities;
 	confirmed->volume_capabilities = req->volume_capabilities;
 	for (size_t i = 0; i < context.n; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * An existing volume: describe it, delete it. create.c creates, change.c changes and publish.c
- * publishes volumes.
+ * Describing and deleting a volume. create.c creates, change.c changes and publish.c publishes
+ * volumes.
  *
- * Invariant: a volume is described from its dataset, and in one way for all callers.
+ * Invariant: all answers describe a volume with the same function, from its dataset.
  */
 #include "controller/volume.h"
 
@@ -45,7 +45,7 @@ Volume *volume_of(struct arena *arena, const Dataset *dataset, const GetHostResp
 	volume->capacity_bytes = dataset->size;
 	map_put(arena, volume, volume_context, ATTACH_KEY, attach);
 	volume->content_source = source_message(arena, &source);
-	/* Without one a volume can be used everywhere. */
+	/* A volume without accessible_topology can be used on every node. */
 	if (strcmp(attach, ATTACH_LOCAL) == 0) {
 		volume->n_accessible_topology = 1;
 		volume->accessible_topology = topology_of(arena, owner);

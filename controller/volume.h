@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONTROLLER_VOLUME_H
 #define ZCSI_CONTROLLER_VOLUME_H
 
-/* A volume as CSI sees it. What is made here is in the arena. */
+/* Converting a dataset to CSI's volume. Results are in the arena. */
 
 #include <stdbool.h>
 
@@ -12,19 +12,24 @@
 #include "proto/csi.h"
 
 /*
- * The key of parameters, volume_context and publish_context that says how a node gets to the data:
- * it is mounted where it is, or by NFS on other nodes.
+ * The key of parameters, volume_context and publish_context for the attach mode: local, only the
+ * node that has the pool mounts the volume; nfs, other nodes mount it by NFS.
  */
 #define ATTACH_KEY   "attach"
 #define ATTACH_LOCAL "local"
 #define ATTACH_NFS   "nfs"
 
+/* Returns the attach mode of the volume. */
 const char *volume_attach(struct arena *arena, const Dataset *dataset);
-/* The volume_context of a share that another storage exports, in democratic-csi's words. */
+/*
+ * Returns true if this volume_context is of an export of another storage system, with the keys of
+ * democratic-csi.
+ */
 bool volume_is_foreign(const struct map *context);
 
-/* The same answer for a volume for as long as it lives, but for its capacity. */
+/* Returns CSI's message for the volume. All of it but the capacity is constant. */
 Volume *volume_of(struct arena *arena, const Dataset *dataset, const GetHostResponse *owner);
+/* Returns the ids of the nodes that the volume is published to, dataset->n_published of them. */
 char **volume_published_nodes(struct arena *arena, const Dataset *dataset);
 
 #endif

@@ -84,7 +84,7 @@ def test_an_invalid_agents_file_changes_nothing(listed, text):
     a, b = listed.hosts
     on(listed, b, "data")
     rename(listed.list, text)
-    said(listed, "agents-file is not heeded: the agents are those of before")
+    said(listed, "cannot use --agents-file, keeping the previous list")
     assert a.ids() == ["data"]
     listed.list.unlink()
     assert a.ids() == ["data"]
@@ -195,7 +195,7 @@ def test_a_list_is_partial_only_with_partial_lists(new_cluster):
         b.node_daemon.kill()
         if code is CODE.OK:
             assert a.ids() == ["on-a"]
-            said(cluster, "a list is partial", without=f"unix://{b.agent_socket}")
+            said(cluster, "list is partial", without=f"unix://{b.agent_socket}")
         else:
             with refused(code, naming=b.agent_socket):
                 a.ids()

@@ -56,7 +56,7 @@ def test_a_name_may_be_a_uri(start):
 def test_a_controller_that_is_not_allowed_is_refused_by_name(start):
     host = start(controller="stranger.example")
     with refused(CODE.UNAVAILABLE, naming=(
-            f"agent '{host.endpoint}' did not say whether it has volume 'data'",
+            f"agent '{host.endpoint}' did not report whether it has volume 'data'",
             "certificate is for 'stranger.example', and no --allow lets that call zcsi.v1.Agent")):
         Volume(host, "data").create()
     assert host.leaves() == []

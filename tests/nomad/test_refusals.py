@@ -72,14 +72,14 @@ def test_an_allocation_whose_pool_is_missing(create, consumer, no_pool):
 
 def test_an_agent_that_does_not_answer(zcsi):
     with paused("zcsi-node"):
-        assert f"agent '{AGENT}' did not say" in refused("lost")
+        assert f"agent '{AGENT}' did not report" in refused("lost")
 
 
 def test_an_allocation_whose_agent_does_not_answer(create, consumer):
     create("data")
     with paused("zcsi-node"):
         user = consumer("user", "data")
-        assert f"agent '{AGENT}' did not say" in user.failure()
+        assert f"agent '{AGENT}' did not report" in user.failure()
 
 
 def test_an_allocation_whose_dataset_is_gone(zcsi, create, consumer):

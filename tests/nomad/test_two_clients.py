@@ -87,7 +87,7 @@ def test_the_host_of_a_volume_is_down(second, user):
     second.agent.kill()
     os.kill(of_node("n2"), signal.SIGKILL)
     try:
-        with pytest.raises(Refused, match="agent 'tcp://10.74.0.2:9740' did not say"):
+        with pytest.raises(Refused, match="agent 'tcp://10.74.0.2:9740' did not report"):
             volume_create("lost")
     finally:
         second.agent.start()

@@ -103,12 +103,17 @@ static void misspelt_key_gets_the_nearest(void **state)
 static void reserved_key_says_why(void **state)
 {
 	static const char *const cases[][2] = {
-		{"zfs.mountpoint", "orchestrator"},    {"zfs.canmount", "orchestrator"},
-		{"zfs.refquota", "capacity_range"},    {"zfs.quota", "capacity_range"},
-		{"zfs.refreservation", "thick"},       {"zfs.sharenfs", "published"},
-		{"zfs.volsize", "capacity_range"},     {"zfs.keylocation", "secret"},
-		{"zfs.user.zcsi:volume", "zcsi's"},    {"zfs.readonly", "read-only"},
-		{"zfs.user.zcsi:published", "zcsi's"},
+		{"zfs.mountpoint", "orchestrator"},
+		{"zfs.canmount", "orchestrator"},
+		{"zfs.refquota", "capacity"},
+		{"zfs.quota", "capacity"},
+		{"zfs.refreservation", "thick"},
+		{"zfs.sharenfs", "nodes that use it"},
+		{"zfs.volsize", "capacity"},
+		{"zfs.keylocation", "secret"},
+		{"zfs.user.zcsi:volume", "reserved for zcsi"},
+		{"zfs.readonly", "read-only"},
+		{"zfs.user.zcsi:published", "reserved for zcsi"},
 	};
 	struct parameters parameters;
 	struct error err;
