@@ -18,7 +18,7 @@
 #define ANSWER_MS   2000
 #define SKEW_MAX_US 5000000 /* a larger difference of the clocks is logged */
 
-/* The functions from here to rollcall_recognise are called with the roster's lock. */
+/* The functions from here to fail_changed are called with the roster's lock. */
 
 static void set_text(char **at, const char *text)
 {
