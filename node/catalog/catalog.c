@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The catalog: the inventory under one mutex, and the questions that it answers.
+ * The catalog: the inventory under one mutex, and the functions that read it. thread.c and reread.c
+ * read the pool, change.c makes changes.
  *
- * Invariant: nothing is reported as missing before the whole pool was read, nor while it cannot be
- * read. thread.c and reread.c read the pool, change.c makes changes.
+ * Invariant: nothing is reported as missing before the whole pool was read, or while it cannot be
+ * read.
  */
 #include "node/catalog/catalog.h"
 

@@ -3,13 +3,13 @@
 #define ZCSI_NODE_CATALOG_CATALOG_H
 
 /*
- * The catalog: the pool's volumes and snapshots in memory. Reads are answered from it and run no
- * program. A thread of its own reads the whole pool at start, every rescan seconds, and when asked.
- * Names that the agent, or an event of ZFS, reports as changed are read one by one. While the pool
- * cannot be read the catalog has a problem text, and tries again by itself. Any thread.
+ * The catalog: a copy of the pool's volumes and snapshots in memory. Reading it runs no program. A
+ * thread reads the whole pool at start, every rescan_seconds, and on request. It reads only the
+ * names that the agent, or an event of ZFS, reports as changed. While the pool cannot be read, the
+ * catalog has a problem text, and the thread tries again. Any thread.
  *
- * Results live in the arena given. Calls that arrive before the first reading has ended wait for
- * it, until their deadline or CATALOG_WAIT_MS.
+ * Results live in the given arena. Functions that return int return 0, or -1 with *err. Calls
+ * before the end of the first reading wait for it, until their deadline or CATALOG_WAIT_MS.
  */
 
 #include <stdbool.h>
@@ -26,39 +26,40 @@
 
 struct catalog;
 
-/* parent: pool/parent. Nothing is read before catalog_start. */
+/* Returns a catalog of pool/parent. Nothing is read before catalog_start. */
 struct catalog *catalog_new(const char *parent, unsigned rescan_seconds);
-/* Before the start: what the thread runs after each reading of the pool, and when asked. */
+/* Set, before the start, the callback that the thread runs after each reading of the pool. */
 void catalog_on_read(struct catalog *catalog, void (*reap)(struct catalog *catalog, void *arg),
 		     void *arg);
+/* Open the lock file and start the thread. */
 int catalog_start(struct catalog *catalog, struct error *err);
-/* Stops the thread, after the program it runs. NULL and a catalog never started are fine. */
+/* Stop the thread, after the program that it runs, and free the catalog, which may be NULL. */
 void catalog_free(struct catalog *catalog);
 
 const char *catalog_parent(const struct catalog *catalog);
 
-/* Read the pool again soon; returns at once. */
+/* Make the thread read the pool now; returns at once. */
 void catalog_rescan(struct catalog *catalog);
-/* Read the pool now: what the catalog says afterwards is no older than this call. */
+/* Read the whole pool, and wait for the end of the reading. */
 int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err);
 /*
- * ZFS contradicts what the catalog says of one name: read it again now. 0: the pool is there, and
- * the catalog right about it; -1: what is wrong with the pool.
+ * Read one name again, because ZFS and the catalog differ about it. Returns 0 if the catalog is
+ * right about the name now, or -1 with the problem of the pool.
  */
 int catalog_reread(struct catalog *catalog, int64_t deadline, const char *zfs_name,
 		   struct error *err);
 
-/* ERR_UNAVAILABLE with the problem; ERR_NOT_FOUND only when there is none. */
+/* The following fail with ERR_UNAVAILABLE while the pool has a problem, else ERR_NOT_FOUND. */
 int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,
 		struct dataset **ret, struct error *err);
 int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,
 		     struct snapshot **ret, struct error *err);
 int catalog_snapshot_named(struct catalog *catalog, int64_t deadline, struct arena *arena,
 			   const char *name, struct snapshot **ret, struct error *err);
-/* All of a group; ERR_NOT_FOUND when there is none. */
+/* *ret is all snapshots of the group. */
 int catalog_group(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *group,
 		  struct snapshot_list *ret, struct error *err);
-/* At most max, from the first id after `after`. */
+/* *ret is at most max volumes, from the first id after `after`. *ret_more: there are more. */
 int catalog_page(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *after,
 		 size_t max, struct dataset_list *ret, bool *ret_more, struct error *err);
 int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *arena,
@@ -67,12 +68,12 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 
 struct catalog_pool {
 	uint64_t guid;
-	int64_t available;
-	bool loading;        /* not read since the start: that is the problem */
-	const char *problem; /* "" when there is none; in the arena */
+	int64_t available;   /* bytes */
+	bool loading;        /* the first reading has not ended; the problem text says so */
+	const char *problem; /* in the arena; "" if the pool is ready */
 };
 
-/* Does not wait. */
+/* *ret is the state of the pool. Never waits. */
 void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_pool *ret);
 
 #endif

@@ -2,14 +2,14 @@
 #ifndef ZCSI_NODE_CATALOG_CATALOG_INSIDE_H
 #define ZCSI_NODE_CATALOG_CATALOG_INSIDE_H
 
-/* The catalog as its own files see it: what it knows, what changes, how it reads. */
+/* The members of the catalog, and functions shared by its files. */
 
 #include <pthread.h>
 
 #include "node/catalog/change.h"
 #include "node/catalog/journal.h"
 
-/* PROBLEM: the pool cannot be read, or a zfs is hung, which may yet change what was read. */
+/* PROBLEM: the pool cannot be read, or a zfs is hung, which may still change the pool. */
 enum catalog_state { CATALOG_LOADING, CATALOG_READY, CATALOG_PROBLEM };
 
 struct catalog {
@@ -20,52 +20,57 @@ struct catalog {
 	pthread_t thread;
 	bool started;
 
-	pthread_mutex_t mutex; /* all that follows */
+	pthread_mutex_t mutex; /* protects all members below */
 	pthread_cond_t changed;
 	bool stopping;
 	enum catalog_state state;
-	bool hung;     /* a PROBLEM, until none is and all was read after that */
-	char *problem; /* why it is not ready; "" when it is */
+	bool hung;     /* a zfs is hung, or has ended and the pool was not read since: PROBLEM */
+	char *problem; /* why the state is not READY; "" if it is */
 	struct inventory inventory;
-	int64_t available, read; /* bytes; when all was read last, in seconds since 1970 */
+	int64_t available; /* bytes that a new volume could use */
+	int64_t read;      /* when the whole pool was last read, in seconds since 1970 */
 	uint64_t pool_guid;
 
-	bool told;      /* others' changes are */
+	bool follows;   /* `zpool events` reports the changes of others */
 	int64_t due;    /* when to read the pool next */
-	bool lost;      /* at once, were it not for */
-	int64_t rested; /* when it may be read again unless somebody asks for it */
+	bool lost;      /* changes were missed: read the pool as soon as `rested` */
+	int64_t rested; /* the end of the pause after the last reading */
 	int64_t retry_ms;
 	uint64_t readings_begun, readings_done;
-	struct target *stale; /* what was changed and nobody read since */
+	struct target *stale; /* names that changed and were not read since */
 	size_t n_stale;
-	int64_t stale_due; /* when to read that, and the parent */
-	bool reap_due;
-	char **origins; /* of the last reading, and not taken since */
+	int64_t stale_due; /* when to read the stale names and the parent */
+	bool reap_due;     /* the callback `reap` is to run */
+	char **origins;    /* found by the last reading and not yet taken (change.h) */
 	size_t n_origins;
 
-	unsigned readers;       /* readings that run */
-	struct change *journal; /* all changes since the first of them began */
+	unsigned readers;       /* readings in progress */
+	struct change *journal; /* all changes since the first of these readings began */
 	size_t n_journal;
 
-	char **claims;
+	char **claims; /* the keys locked by catalog_lock_key */
 	size_t n_claims;
 };
 
-/* Suspend answers because a zfs is hung, until it has ended and the whole pool was read again. */
+/*
+ * Make all calls fail with this problem because a zfs is hung, until it has ended and the whole
+ * pool was read again.
+ */
 void catalog_suspend(void *catalog, const char *problem);
 
-/* All that follow, with the mutex. */
+/* All functions below are called with the mutex. */
 
-/* False when the deadline has passed. */
+/* Wait for a change. Returns false if the deadline has passed. */
 bool catalog_wait(struct catalog *catalog, int64_t deadline);
+/* Wait for the end of the first reading. Returns 0, or -1 with ERR_UNAVAILABLE and the problem. */
 int catalog_ready(struct catalog *catalog, int64_t deadline, struct error *err);
 
 /*
- * Read the parent and these names, and make what they are now a change. Gives up the mutex while
- * zfs runs. -1: what is wrong with the pool.
+ * Read the parent and these names, and update the inventory. Releases the mutex while zfs runs.
+ * Returns 0, or -1 with the problem of the pool.
  */
 int read_names(struct catalog *catalog, struct target *targets, size_t n, struct error *err);
-/* The thread. */
+/* The start function of the catalog's thread; arg is the catalog. */
 void *catalog_run(void *catalog);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * Changes of the catalog: those that the agent makes, and those that ZFS reports.
  *
- * Invariant: what the agent knows of its own change is visible at once. The rest (guids, sizes,
- * changes by others) is read again soon, a burst of changes by one program.
+ * Invariant: a change by the agent is visible at once, with the values that the agent set. Other
+ * values (guids, sizes) and changes by others are read again soon, and one zfs reads all names of a
+ * burst.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,10 @@ void catalog_move(struct catalog *catalog, const struct dataset *dataset, const 
 	change_stale(catalog, name, false);
 }
 
-/* How many snapshots a deleted volume has, of any kind, decides when it is reaped. */
+/*
+ * With a snapshot of a trashed volume, the volume and all its snapshots are read again: the volume
+ * is destroyed when it has no snapshot of any kind left.
+ */
 void catalog_mark_stale(struct catalog *catalog, const char *zfs_name)
 {
 	scoped_lock(&catalog->mutex);
@@ -85,11 +89,11 @@ void catalog_rescan_soon(struct catalog *catalog)
 	pthread_cond_broadcast(&catalog->changed);
 }
 
-void catalog_follow(struct catalog *catalog, bool told)
+void catalog_follow(struct catalog *catalog, bool follows)
 {
 	scoped_lock(&catalog->mutex);
 
-	catalog->told = told;
+	catalog->follows = follows;
 	catalog->lost = true;
 	pthread_cond_broadcast(&catalog->changed);
 }
@@ -109,7 +113,9 @@ int catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key,
 
 	while (claim_of(catalog, key) < catalog->n_claims)
 		if (!catalog_wait(catalog, deadline))
-			return fail(err, ERR_ABORTED, "another call for the same is still running");
+			return fail(err, ERR_ABORTED,
+				    "another call for the same volume or snapshot is still "
+				    "running; try again");
 	catalog->claims =
 		mem_resize(catalog->claims, (catalog->n_claims + 1) * sizeof(*catalog->claims));
 	catalog->claims[catalog->n_claims++] = mem_strdup(key);

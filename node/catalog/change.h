@@ -2,49 +2,54 @@
 #ifndef ZCSI_NODE_CATALOG_CHANGE_H
 #define ZCSI_NODE_CATALOG_CHANGE_H
 
-/* Changes of the pool, reported to the catalog, and the keys by which changes take turns. */
+/*
+ * Reporting changes of the pool to the catalog, and keys that serialize calls that change the same
+ * object.
+ */
 
 #include "node/catalog/catalog.h"
 
-/* The agent has made or changed it; or what had this name is gone. */
+/* Report a volume that the agent created or changed. */
 void catalog_put(struct catalog *catalog, const struct dataset *dataset);
+/* Report a snapshot that the agent created. */
 void catalog_put_snapshot(struct catalog *catalog, const struct snapshot *snapshot);
+/* Report that nothing has this name any more. */
 void catalog_drop(struct catalog *catalog, const char *zfs_name);
 /*
- * A dataset and these snapshots of it have this name now, in the trash. They are listed before ZFS
- * renames it: a reading in between finds none of the old names and forgets them.
+ * *ret is the snapshots of a dataset, for catalog_move. Call it before ZFS renames the dataset: a
+ * reading in between does not find the old names, and removes the snapshots from the catalog.
  */
 void catalog_snapshots_of(struct catalog *catalog, struct arena *arena,
 			  const struct dataset *dataset, struct snapshot_list *ret);
+/* Report that the dataset and these snapshots of it were renamed to `name`, in the trash. */
 void catalog_move(struct catalog *catalog, const struct dataset *dataset, const char *name,
 		  const struct snapshot_list *snapshots);
 
 /*
- * Mark a name as possibly changed, so that it is read again within a second: the parent, a volume,
- * a trashed one, or a snapshot of one.
+ * Mark a name as possibly changed, so that it is read again within a second. The name is of the
+ * parent, a volume, a trashed volume, or a snapshot of either.
  */
 void catalog_mark_stale(struct catalog *catalog, const char *zfs_name);
-/*
- * Anything may have changed: read the whole pool again soon, though not without a pause in between.
- */
+/* Read the whole pool again soon, after the pause since the last reading. Returns at once. */
 void catalog_rescan_soon(struct catalog *catalog);
 /*
- * Events of ZFS report every change from now on, or no longer do. The pool is read now, and from
- * then on seldom, or often.
+ * Set whether `zpool events` reports every change from now on. The whole pool is read soon, and
+ * from then on less often if it does.
  */
-void catalog_follow(struct catalog *catalog, bool told);
+void catalog_follow(struct catalog *catalog, bool follows);
 
-/*
- * All deleted volumes; and the snapshots made for clones that would not go by themselves, each
- * once in a reading of all.
- */
+/* *ret is all deleted volumes. */
 void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);
+/*
+ * Take the snapshots made for clones that ZFS does not destroy by itself. Each is returned once
+ * after a reading of the whole pool. Returns how many there are in *ret.
+ */
 size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char ***ret);
 
-/* Run soon what follows a reading; returns at once. */
+/* Make the thread run the callback of catalog_on_read soon; returns at once. */
 void catalog_reap(struct catalog *catalog);
 
-/* Lock a key. Callers with the same key take turns. Returns -1 with ERR_ABORTED at the deadline. */
+/* Lock a key, waiting while another caller has it. Returns 0, or -1 with ERR_ABORTED. */
 int catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key, struct error *err);
 void catalog_unlock_key(struct catalog *catalog, const char *key);
 

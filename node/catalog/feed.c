@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The feed: from the lines of `zpool events` to the names that the catalog reads again.
+ * The feed: runs `zpool events` and makes the catalog read the names that its events report.
  *
- * Invariant: the catalog relies on events only while the program runs, and reads the whole pool
- * when it has begun or ended. The kernel first reports old events, which are skipped until the pool
- * was read. The program is not limited to our pool: it would then report a loss of events only with
- * the next event of ours.
+ * Invariant: the catalog relies on events only while the program runs, and the whole pool is read
+ * when the program starts and when it ends. The kernel first reports old events; those from before
+ * the start of the feed are skipped. The program reports the events of all pools: with a pool's
+ * name it would report a loss of events only together with the next event of that pool.
  */
 #include "node/catalog/feed.h"
 
@@ -24,11 +24,11 @@
 #include "node/zfs/events.h"
 #include "node/zfs/zfs.h"
 
-#define RETRY_MS     1000   /* after it has ended; doubles */
-#define RETRY_MAX_MS 300000 /* up to this; what ran longer has done well */
-#define LOOK_MS      60000  /* for a kernel that has got its ZFS meanwhile */
-#define OLD_NEWS_MS  10000  /* in which the kernel has told all that it remembered */
-#define TICK_MS      10     /* by so much an event's time may be behind */
+#define RETRY_MS      1000   /* first pause after the program ended; doubles */
+#define RETRY_MAX_MS  300000 /* longest pause; after a longer run it is RETRY_MS again */
+#define LOOK_MS       60000  /* interval of checking whether a ZFS with events was loaded */
+#define OLD_EVENTS_MS 10000  /* after this time the kernel has reported all old events */
+#define TICK_MS       10     /* an event's time may be this much before the clock */
 
 struct feed {
 	struct catalog *catalog;
@@ -36,7 +36,7 @@ struct feed {
 	struct follow follow;
 	bool runs;
 	int64_t began;
-	int stop; /* can be read when the thread is to end */
+	int stop; /* an eventfd, readable when the thread is to end */
 	pthread_t thread;
 };
 
@@ -57,11 +57,11 @@ static void begin(struct feed *feed)
 	feed->began = now_ms();
 	feed->events = (struct events){.parent = catalog_parent(feed->catalog)};
 	if (follow_start(&feed->follow, argv, &err) < 0) {
-		log_warn("changes of the pool are not told", log_str("error", err.text));
+		log_warn("cannot start zpool events", log_str("error", err.text));
 		return;
 	}
 	feed->runs = true;
-	log_info("changes of the pool are told");
+	log_info("zpool events is running");
 	catalog_follow(feed->catalog, true);
 }
 
@@ -70,8 +70,8 @@ static void take_line(void *arg, const char *line)
 	struct feed *feed = arg;
 	struct changed changed;
 
-	/* After that it does not matter what the clock was set to. */
-	if (now_ms() - feed->began > OLD_NEWS_MS)
+	/* From then on no event is old, even if its time is because the clock was set back. */
+	if (now_ms() - feed->began > OLD_EVENTS_MS)
 		feed->events.since = 0;
 	if (!events_line(&feed->events, line, &changed))
 		return;
@@ -81,7 +81,7 @@ static void take_line(void *arg, const char *line)
 		catalog_mark_stale(feed->catalog, changed.names[i]);
 }
 
-/* False when the thread is to end. */
+/* Handle events until the program ends. Returns false if the thread is to end. */
 static bool follow(struct feed *feed)
 {
 	struct error err;
@@ -90,12 +90,12 @@ static bool follow(struct feed *feed)
 	feed->runs = false;
 	if (!ended)
 		return false;
-	log_warn("changes of the pool are not told any more", log_str("error", err.text));
+	log_warn("zpool events has ended", log_str("error", err.text));
 	catalog_follow(feed->catalog, false);
 	return true;
 }
 
-/* False when the thread is to end. */
+/* Sleep for ms. Returns false if the thread is to end. */
 static bool rest(const struct feed *feed, int64_t ms)
 {
 	struct pollfd stop = {.fd = feed->stop, .events = POLLIN};

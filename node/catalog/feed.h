@@ -3,17 +3,20 @@
 #define ZCSI_NODE_CATALOG_FEED_H
 
 /*
- * OpenZFS's own feed of changes, for the catalog: `zpool events` as long as we run, on a thread of
- * its own, started again when it ends. Where there is none (zfs-fuse) the thread waits for one.
+ * The events of OpenZFS, for the catalog. A thread runs `zpool events`, and starts it again after
+ * it ended. If ZFS has no events (zfs-fuse), the thread checks every minute whether it has.
  */
 
 #include "node/catalog/change.h"
 
 struct feed;
 
-/* Before catalog_start, so that no change falls between. NULL with *err: there is no thread. */
+/*
+ * Start the thread. Call it before catalog_start, so that no change between the first reading and
+ * the first event is missed. Returns NULL with *err if the thread cannot be started.
+ */
 struct feed *feed_start(struct catalog *catalog, struct error *err);
-/* NULL is fine. The catalog must still be there. */
+/* End the thread and free the feed, which may be NULL. Call it before catalog_free. */
 void feed_stop(struct feed *feed);
 
 #endif

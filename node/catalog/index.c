@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The index: rows in strcmp order of their texts.
+ * The index: a sorted array of rows, in strcmp order of their texts. Locking, and freeing the rows,
+ * is left to the caller.
  *
- * Invariant: but between index_append and index_sort, no row comes before the one to its left.
- * Locks, and what a row is, are for others.
+ * Invariant: the array is sorted, except between index_append and index_sort.
  */
 #include "node/catalog/index.h"
 
@@ -42,7 +42,7 @@ size_t index_from(const struct index *index, const char *key, const char *tie)
 	return low;
 }
 
-/* The row's place, or where it would be put. */
+/* Returns the row's position, or the one where it would be inserted if *ret_found is false. */
 static size_t place_of(const struct index *index, const void *row, bool *ret_found)
 {
 	const char *key = text_at(row, index->key), *tie = text_at(row, index->tie);

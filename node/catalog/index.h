@@ -3,9 +3,10 @@
 #define ZCSI_NODE_CATALOG_INDEX_H
 
 /*
- * Rows of any kind in the order of one of their texts, and of a second one where the first is
- * equal: a sorted array of pointers. Found by binary search; a row that comes or goes moves the
- * pointers behind it, 0.8 MB at most with 100,000 rows. It owns the array and not the rows.
+ * A sorted array of pointers to rows of any kind, for binary search. Rows are sorted by one of
+ * their texts, the key, and by a second text, the tie, if the keys are equal. Inserting or removing
+ * a row moves the pointers after it, at most 0.8 MB with 100,000 rows. The index owns the array but
+ * not the rows. Not thread-safe.
  */
 
 #include <stddef.h>
@@ -23,22 +24,25 @@ struct index {
 	}
 
 /*
- * Returns the position of the first row that does not come before key and tie; index->n when there
- * is none.
+ * Returns the position of the first row that is not less than key and tie; index->n if all rows are
+ * less.
  */
 size_t index_from(const struct index *index, const char *key, const char *tie);
-/* Returns the position of the first row whose key comes after this one; tie must be key. */
+/* Returns the position of the first row whose key is greater; index->tie must be index->key. */
 size_t index_after(const struct index *index, const char *key);
-/* NULL when there is none; tie must be key. */
+/* Returns the row with this key, or NULL; index->tie must be index->key. */
 void *index_get(const struct index *index, const char *key);
 
-/* Put in a row, or take one out that is equal in both texts; the one that gave way, or NULL. */
+/* Insert a row. Returns the row with the same key and tie that it replaced, or NULL. */
 void *index_put(struct index *index, void *row);
+/* Remove the row that has the same key and tie as this one. Returns the removed row, or NULL. */
 void *index_take(struct index *index, const void *row);
 
-/* Rows without looking at their order; index_sort before anything else. */
+/* Append a row without keeping the order. Call index_sort before any other function. */
 void index_append(struct index *index, void *row);
+/* Sort the rows after index_append. */
 void index_sort(struct index *index);
+/* Free the array, but not the rows. */
 void index_fini(struct index *index);
 
 #endif

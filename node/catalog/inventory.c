@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The inventory: seven indexes over two kinds of rows.
+ * The inventory: seven indexes of volumes and snapshots.
  *
- * Invariant: each snapshot of `snapshots` has a dataset, and is in `snapshots_by_name`, in `names`
- * when CSI named it and in `groups` when it has a group. Of two snapshots with one id (a deleted
- * volume and its successor, both snapshotted by another tool) the living volume's is listed and the
- * other waits in the trash for a person.
+ * Invariant: each snapshot in `snapshots` has a dataset in the inventory. It is also in
+ * `snapshots_by_name`, and in `groups` if it has a group, else in `names` if CSI created it. Two
+ * snapshots may have the same id if another tool made them of a deleted volume and of a new volume
+ * with its id. Then only the new volume's is in the inventory; an operator has to destroy one.
  */
 #include "node/catalog/inventory.h"
 
@@ -56,7 +56,11 @@ void inventory_put_dataset(struct inventory *inventory, const char *parent,
 	free(old);
 }
 
-/* A group's snapshots share its name, and CreateSnapshot may use it too. */
+/*
+ * Returns the index, besides those by id and by ZFS name, that the snapshot belongs to, or NULL. A
+ * member of a group is not in `names`: all members share the group's name, which a CreateSnapshot
+ * may use too.
+ */
 static struct index *second_index(struct inventory *inventory, const struct snapshot *snapshot)
 {
 	if (*snapshot->group)
@@ -74,7 +78,10 @@ static void forget(struct inventory *inventory, struct snapshot *snapshot)
 	free(snapshot);
 }
 
-/* Among those of one id: a living volume's, then the younger. */
+/*
+ * Returns true if `other` is preferred to `one`, which has the same id: a snapshot of a volume that
+ * is not deleted comes first, then the later snapshot.
+ */
 static bool yields(const char *parent, const struct snapshot *one, const struct snapshot *other)
 {
 	bool in_trash = dataset_is_trash(parent, one->zfs_name);
@@ -121,7 +128,7 @@ static struct dataset *owner_of(const struct inventory *inventory, const struct 
 	return dataset_at(inventory, name);
 }
 
-/* A deleted volume is reaped when it has none left. */
+/* Remove a snapshot, and count down its dataset's snapshots: at 0 a deleted volume is destroyed. */
 static void drop_snapshot(struct inventory *inventory, struct snapshot *snapshot)
 {
 	struct dataset *owner = owner_of(inventory, snapshot);
@@ -132,7 +139,7 @@ static void drop_snapshot(struct inventory *inventory, struct snapshot *snapshot
 	forget(inventory, snapshot);
 }
 
-/* Returns the position of a dataset's first snapshot: its snapshots are adjacent. */
+/* Returns the position of a dataset's first snapshot by name; the others are next to it. */
 static size_t snapshots_from(const struct inventory *inventory, const char *zfs_name)
 {
 	char beginning[DATASET_NAME_MAX + 2] = "";
@@ -143,7 +150,7 @@ static size_t snapshots_from(const struct inventory *inventory, const char *zfs_
 	return index_from(&inventory->snapshots_by_name, beginning, beginning);
 }
 
-/* The one at this place in `taken`, if it is of this dataset. */
+/* Returns the snapshot at this position in snapshots_by_name if it is of the dataset, or NULL. */
 static struct snapshot *snapshot_at(const struct inventory *inventory, size_t at,
 				    const char *zfs_name)
 {
@@ -186,7 +193,7 @@ static void fill_by_name(struct inventory *inventory)
 	index_sort(&inventory->datasets_by_name);
 }
 
-/* The snapshots again, in other orders. */
+/* Fill the other indexes of snapshots from `snapshots`. */
 static void fill_others(struct inventory *inventory)
 {
 	struct index *const others[] = {&inventory->snapshots_by_name, &inventory->names,
@@ -203,7 +210,7 @@ static void fill_others(struct inventory *inventory)
 		index_sort(others[i]);
 }
 
-/* Append a snapshot, in the order of ids. Of several with one id, the living volume's wins. */
+/* Append a snapshot; calls come in the order of ids. Of several with one id, yields() decides. */
 static void append_snapshot(struct inventory *inventory, const char *parent,
 			    const struct snapshot *snapshot)
 {
@@ -221,7 +228,7 @@ static void append_snapshot(struct inventory *inventory, const char *parent,
 	index_append(all, snapshot_dup(snapshot));
 }
 
-/* Rows come in ZFS's order, which is no order of ids: sorted once here, and then put at the end. */
+/* The listing is in the order of ZFS, so sort it by id once, instead of inserting each row. */
 void inventory_fill(struct inventory *inventory, const char *parent, struct listing *listing)
 {
 	struct index sorted = INDEX_BY(struct snapshot, id);

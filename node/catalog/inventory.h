@@ -3,8 +3,8 @@
 #define ZCSI_NODE_CATALOG_INVENTORY_H
 
 /*
- * The inventory of the pool: volumes, trashed volumes and snapshots, each found by binary search.
- * It owns copies of its rows. Not thread-safe.
+ * The inventory of the pool: volumes, trashed volumes and snapshots, which are found by binary
+ * search. It owns copies of its rows. Not thread-safe.
  */
 
 #include <stdbool.h>
@@ -14,13 +14,13 @@
 #include "node/record/listing.h"
 
 struct inventory {
-	struct index datasets;          /* by id */
-	struct index datasets_by_name;  /* the same, by ZFS name */
-	struct index trashed;           /* by ZFS name */
-	struct index snapshots;         /* by id */
-	struct index snapshots_by_name; /* the same, by ZFS name */
-	struct index names;             /* of the same, by what CSI called them */
-	struct index groups;            /* of those with a group, by group and id */
+	struct index datasets;          /* volumes, by id */
+	struct index datasets_by_name;  /* the same volumes, by ZFS name */
+	struct index trashed;           /* deleted volumes, by ZFS name */
+	struct index snapshots;         /* all snapshots, by id */
+	struct index snapshots_by_name; /* all snapshots, by ZFS name */
+	struct index names;             /* snapshots of CreateSnapshot, by CSI's name */
+	struct index groups;            /* snapshots with a group, by group and id */
 };
 
 void inventory_init(struct inventory *inventory);
@@ -28,37 +28,39 @@ void inventory_fini(struct inventory *inventory);
 /* Fill an empty inventory with all rows of a listing. */
 void inventory_fill(struct inventory *inventory, const char *parent, struct listing *listing);
 
-/* A dataset is put into the trash or not by its name. */
+/* Insert a copy of the volume, or of the trashed volume if its name is below the trash. */
 void inventory_put_dataset(struct inventory *inventory, const char *parent,
 			   const struct dataset *dataset);
+/* Insert a copy of the snapshot, if its dataset is in the inventory. */
 void inventory_put_snapshot(struct inventory *inventory, const char *parent,
 			    const struct snapshot *snapshot);
-/* Drop the row with this ZFS name; with a dataset, all its snapshots. */
+/* Remove the row with this ZFS name, and, if it is a dataset, its snapshots. */
 void inventory_drop(struct inventory *inventory, const char *zfs_name);
 
-/* The one with this ZFS name, deleted or not; NULL when there is none. */
+/* Returns the volume, deleted or not, with this ZFS name, or NULL. */
 const struct dataset *inventory_dataset(const struct inventory *inventory, const char *zfs_name);
-/* All snapshots of the one with this ZFS name, copied. */
+/* *ret is copies of all snapshots of the dataset with this ZFS name, in the arena. */
 void inventory_snapshots_of(const struct inventory *inventory, struct arena *arena,
 			    const char *zfs_name, struct snapshot_list *ret);
-/* The one that CSI called so; NULL when there is none. */
+/* Returns the snapshot that CreateSnapshot created with this name, or NULL. */
 const struct snapshot *inventory_named(const struct inventory *inventory, const char *name);
-/* All snapshots of a group, as holdings_show has them. */
+/* *ret is all snapshots of the group, as inventory_show returns them. */
 void inventory_group(const struct inventory *inventory, struct arena *arena, const char *group,
 		     struct snapshot_list *ret);
-/* The dataset that a snapshot is of, deleted or not; NULL when there is none. */
+/* Returns the snapshot's volume, deleted or not; NULL if the inventory does not contain it. */
 const struct dataset *inventory_owner(const struct inventory *inventory,
 				      const struct snapshot *snapshot);
-/* A copy that knows its dataset's guid and, if it was not recorded, its size. */
+/* Returns a copy with the guid and format of its volume, and its size if none was recorded. */
 struct snapshot *inventory_show(const struct inventory *inventory, struct arena *arena,
 				const struct snapshot *snapshot);
 
-/* Which snapshots; at most max from the first id after `after`. Empty texts leave it open. */
+/* A page of at most max snapshots with ids after `after`; dataset_id "": of all volumes. */
 struct snapshot_query {
 	const char *after, *dataset_id;
 	size_t max;
 };
 
+/* *ret is the page, in the arena; *ret_more is true if it is not the last. */
 void inventory_page(const struct inventory *inventory, struct arena *arena,
 		    const struct snapshot_query *query, struct snapshot_list *ret, bool *ret_more);
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Lists of snapshots, a page at a time.
+ * Listing snapshots, one page at a time.
  *
- * Invariant: a page begins after an id, whether that still exists or not, so snapshots that come
- * and go between two pages move no others.
+ * Invariant: a page begins after an id, whether that still exists or not, so a snapshot that is
+ * made or destroyed between two pages does not move the others.
  */
 #include <string.h>
 
 #include "node/catalog/inventory.h"
 
-/* The ids of a volume's snapshots begin alike, cut ones too: they stand together. */
+/*
+ * Returns true if the id begins like those of all snapshots of the queried volume, shortened ids
+ * included; these ids are adjacent.
+ */
 static bool in_range(const struct snapshot_query *query, const struct snapshot *snapshot)
 {
 	if (!*query->dataset_id)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The journal that keeps older readings from undoing changes, and the list of names to read again.
+ * The journal, which prevents a reading from undoing later changes, and the list of stale names.
  *
- * Invariant: while the pool is read, every change is in the journal, in order. A name that was
- * changed since a reading began may be listed in its old state, so the listing does not count for
- * it: the changes are replayed on a reading of the whole pool, and a reading of one name is
- * dropped.
+ * Invariant: while the pool is read, every change is appended to the journal. The listing may show
+ * the old state of a name that changed after the reading began. So the journal is replayed on the
+ * result of a reading of the whole pool, and the result of reading single names is dropped for a
+ * name in the journal.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "common/clock.h"
 #include "node/catalog/catalog_inside.h"
 
-#define SETTLE_MS 1000 /* after a change, so that a burst of them costs one program */
-#define STALE_MAX 1024 /* names; more than the kernel tells again when one begins to listen */
+#define SETTLE_MS 1000 /* delay after a change, so that one zfs reads a whole burst */
+#define STALE_MAX 1024 /* names; more than the old events when `zpool events` starts */
 
 static void apply(struct inventory *inventory, const char *parent, const struct change *change)
 {

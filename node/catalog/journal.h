@@ -3,39 +3,41 @@
 #define ZCSI_NODE_CATALOG_JOURNAL_H
 
 /*
- * The journal: changes that are made while the pool is read, to be replayed on the result, and
- * names to be read again. All under the catalog's mutex.
+ * The journal, which records the changes made while the pool is read, to replay them on the result;
+ * and the list of stale names, which are to be read again. All functions are called with the
+ * catalog's mutex.
  */
 
 #include "node/catalog/catalog.h"
 
-/* Something was put in, or what had this name went; one of the three. */
+/* A change of the inventory. Exactly one member is set. */
 struct change {
-	struct dataset *dataset;
-	struct snapshot *snapshot;
-	char *zfs_name;
+	struct dataset *dataset;   /* the new state of a volume */
+	struct snapshot *snapshot; /* the new state of a snapshot */
+	char *zfs_name;            /* nothing has this name any more */
 };
 
-/* To be read again; a family is a dataset and its snapshots. */
+/* A name to be read again. */
 struct target {
 	char *zfs_name;
-	bool family;
+	bool family; /* with all snapshots of this dataset */
 };
 
-/* Make a change, and record it while the pool is read. The change is handed over. */
+/* Apply a change, and record it if the pool is being read. Takes ownership of its member. */
 void change_make(struct catalog *catalog, struct change change);
-/* Begin a reading: returns the present position in the journal; end it. */
+/* Begin a reading. Returns the present position in the journal. */
 size_t change_mark(struct catalog *catalog);
+/* End a reading. After the last one the journal is empty. */
 void change_unmark(struct catalog *catalog);
-/*
- * Returns true if the name changed between two positions; replay all changes since one on another
- * inventory.
- */
+/* Returns true if the name changed between two positions of the journal. */
 bool change_between(const struct catalog *catalog, size_t mark, size_t until, const char *zfs_name);
+/* Apply all changes since the position to another inventory. */
 void change_replay(const struct catalog *catalog, size_t mark, struct inventory *inventory);
-/* To be read again soon; and all that is, forgotten. */
+/* Add a name to the stale ones; family: read all snapshots of the dataset too. */
 void change_stale(struct catalog *catalog, const char *zfs_name, bool family);
+/* Empty the list of stale names. */
 void change_forget(struct catalog *catalog);
+/* Free the journal and both lists of names, when the catalog is freed. */
 void change_fini(struct catalog *catalog);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Reading the pool by name: names that were changed, and a look at one name.
+ * Reading single names of the pool: those that were changed, and one that a caller asks for.
  *
- * Invariant: a dataset comes with its snapshots. One that was unknown is read again with all of
- * them before either is put in; one that is gone takes them with it. A listing does not count for a
- * name that was changed since the reading began.
+ * Invariant: a volume and its snapshots enter and leave the inventory together. A volume that is
+ * new to the inventory is read again with all its snapshots. When a volume is removed, its
+ * snapshots are too. The result of a reading is dropped for a name that changed since the reading
+ * began.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,24 +39,27 @@ static struct snapshot *snapshot_in(const struct listing *listing, const char *n
 	return NULL;
 }
 
-/* A reading, and the changes made since it began. */
-struct word {
+/* The result of a reading, and the part of the journal since it began. */
+struct reading {
 	struct catalog *catalog;
 	size_t mark, until;
 	const struct listing *listing;
 };
 
-/* Record the state of a name: the dataset or snapshot of the change, or its absence. */
-static void say(const struct word *word, const char *zfs_name, struct change change)
+/*
+ * Put the read state of a name into the inventory: the volume or snapshot in `change`, or its
+ * absence if `change` is empty.
+ */
+static void put_state(const struct reading *reading, const char *zfs_name, struct change change)
 {
-	if (change_between(word->catalog, word->mark, word->until, zfs_name)) {
+	if (change_between(reading->catalog, reading->mark, reading->until, zfs_name)) {
 		free(change.dataset);
 		free(change.snapshot);
 		return;
 	}
 	if (!change.dataset && !change.snapshot)
 		change.zfs_name = mem_strdup(zfs_name);
-	change_make(word->catalog, change);
+	change_make(reading->catalog, change);
 }
 
 /* Returns true if the volume was unknown, or was another one: its snapshots must be read too. */
@@ -67,45 +71,48 @@ static bool is_new(const struct catalog *catalog, const struct listing *listing,
 	return dataset && (!known || strcmp(known->id, dataset->id) != 0);
 }
 
-static void take_name(const struct word *word, const char *name)
+static void take_name(const struct reading *reading, const char *name)
 {
-	const struct dataset *dataset = dataset_in(word->listing, name);
-	const struct dataset *known = inventory_dataset(&word->catalog->inventory, name);
-	const struct snapshot *snapshot = snapshot_in(word->listing, name);
+	const struct dataset *dataset = dataset_in(reading->listing, name);
+	const struct dataset *known = inventory_dataset(&reading->catalog->inventory, name);
+	const struct snapshot *snapshot = snapshot_in(reading->listing, name);
 	struct change change = {0};
 
 	if (dataset) {
 		change.dataset = dataset_dup(dataset);
-		/* How many it has was not asked. */
+		/* This reading does not include the snapshots, so keep the count. */
 		change.dataset->snapshots = known ? known->snapshots : 0;
 	} else if (snapshot) {
 		change.snapshot = snapshot_dup(snapshot);
 	}
-	say(word, name, change);
+	put_state(reading, name, change);
 }
 
-/* Take the snapshots first: the row of a trashed volume counts them. */
-static void take_snapshots(const struct word *word, struct arena *arena,
+/*
+ * Put a volume and all its snapshots into the inventory. Remove the missing snapshots first: each
+ * removal counts down the volume's snapshots, and then the volume's row sets the right count.
+ */
+static void take_snapshots(const struct reading *reading, struct arena *arena,
 			   const struct dataset *dataset)
 {
-	struct index told = INDEX_BY(struct snapshot, zfs_name);
+	struct index listed = INDEX_BY(struct snapshot, zfs_name);
 	struct snapshot_list known;
 
-	for (size_t i = 0; i < word->listing->n_snapshots; i++)
-		index_append(&told, word->listing->snapshots[i]);
-	index_sort(&told);
-	inventory_snapshots_of(&word->catalog->inventory, arena, dataset->name, &known);
+	for (size_t i = 0; i < reading->listing->n_snapshots; i++)
+		index_append(&listed, reading->listing->snapshots[i]);
+	index_sort(&listed);
+	inventory_snapshots_of(&reading->catalog->inventory, arena, dataset->name, &known);
 	for (size_t i = 0; i < known.n; i++) {
-		const struct snapshot *now = index_get(&told, known.rows[i]->zfs_name);
+		const struct snapshot *now = index_get(&listed, known.rows[i]->zfs_name);
 		if (!now || strcmp(now->id, known.rows[i]->id))
-			say(word, known.rows[i]->zfs_name, (struct change){0});
+			put_state(reading, known.rows[i]->zfs_name, (struct change){0});
 	}
-	say(word, dataset->name, (struct change){.dataset = dataset_dup(dataset)});
-	for (size_t i = 0; i < told.n; i++) {
-		const struct snapshot *row = told.rows[i];
-		say(word, row->zfs_name, (struct change){.snapshot = snapshot_dup(row)});
+	put_state(reading, dataset->name, (struct change){.dataset = dataset_dup(dataset)});
+	for (size_t i = 0; i < listed.n; i++) {
+		const struct snapshot *row = listed.rows[i];
+		put_state(reading, row->zfs_name, (struct change){.snapshot = snapshot_dup(row)});
 	}
-	index_fini(&told);
+	index_fini(&listed);
 }
 
 static int read_family(struct catalog *catalog, const char *name, struct error *err)
@@ -119,20 +126,21 @@ static int read_family(struct catalog *catalog, const char *name, struct error *
 	if (failed && err->code == ERR_NOT_FOUND)
 		failed = 0;
 	pthread_mutex_lock(&catalog->mutex);
-	const struct word word = {catalog, mark, catalog->n_journal, &listing};
+	const struct reading reading = {catalog, mark, catalog->n_journal, &listing};
 	const struct dataset *dataset = dataset_in(&listing, name);
 	if (!failed && dataset)
-		take_snapshots(&word, &arena, dataset);
+		take_snapshots(&reading, &arena, dataset);
 	else if (!failed)
-		say(&word, name, (struct change){0});
+		put_state(&reading, name, (struct change){0});
 	change_unmark(catalog);
 	free(listing.text);
 	return failed;
 }
 
 /*
- * The parent is always asked for: without it nothing is said to be missing. What has come is put
- * in before what is gone is dropped: it may be the same under another name.
+ * Read up to BATCH_MAX names. The parent is read with them: if it is missing, the reading fails and
+ * no name is reported as missing. New volumes are put in before missing ones are removed, because a
+ * new name may be a renamed volume.
  */
 static int read_batch(struct catalog *catalog, struct target *targets, size_t n, struct error *err)
 {
@@ -153,10 +161,10 @@ static int read_batch(struct catalog *catalog, struct target *targets, size_t n,
 		if (targets[i].family)
 			failed = read_family(catalog, targets[i].zfs_name, err);
 	}
-	const struct word word = {catalog, mark, catalog->n_journal, &listing};
+	const struct reading reading = {catalog, mark, catalog->n_journal, &listing};
 	for (size_t i = 0; !failed && i < n; i++)
 		if (!targets[i].family)
-			take_name(&word, targets[i].zfs_name);
+			take_name(&reading, targets[i].zfs_name);
 	if (!failed)
 		catalog->available = listing.available;
 	change_unmark(catalog);
@@ -181,10 +189,10 @@ int catalog_reread(struct catalog *catalog, int64_t deadline, const char *zfs_na
 		   struct error *err)
 {
 	struct target target = {.zfs_name = (char *)zfs_name};
-	struct error said;
+	struct error ignored;
 
 	pthread_mutex_lock(&catalog->mutex);
-	bool failed = catalog->hung || read_names(catalog, &target, 1, &said) < 0;
+	bool failed = catalog->hung || read_names(catalog, &target, 1, &ignored) < 0;
 	pthread_mutex_unlock(&catalog->mutex);
 	return failed ? catalog_refresh(catalog, deadline, err) : 0;
 }

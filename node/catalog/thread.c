@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * How the catalog reads the pool, and its thread, which knows when to read what.
+ * The catalog's thread, which decides when to read the whole pool or the stale names, and reads the
+ * whole pool.
  *
- * Invariant: the mutex is never held while a program runs, and what is read is put in order
- * before it is taken again: a pool of 100,000 snapshots takes a minute to read and a moment to
- * take over.
+ * Invariant: the mutex is not held while a program runs or its output is sorted into an inventory:
+ * reading a pool of 100,000 snapshots takes a minute.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +17,17 @@
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
 
-#define RETRY_MS       1000 /* while there is a problem; doubles up to the rescan time */
-#define PAUSE_READINGS 10   /* as long as the last reading took, so often it rests */
-#define TOLD_RESCANS   10   /* to one, when others' changes are told */
-#define LOCK_MS        50   /* how often to ask whether another has ended */
+#define RETRY_MS       1000 /* first pause after a failed reading; doubles up to the rescan time */
+#define PAUSE_READINGS 10   /* pause after a reading, as a multiple of the reading's time */
+#define FOLLOW_RESCANS 10   /* multiple of the rescan time while `zpool events` runs */
+#define LOCK_MS        50   /* interval of checking whether another process has ended */
 
 static int64_t earlier(int64_t one, int64_t other)
 {
 	return one < other ? one : other;
 }
 
-/* The pool can be read; or cannot, and why. Logged when it becomes so, not each time it is seen. */
+/* Set the state and the problem text, and log them if they changed. */
 static void set_state(struct catalog *catalog, enum catalog_state state, const char *problem)
 {
 	if (catalog->state == state && !strcmp(catalog->problem, problem))
@@ -36,17 +36,17 @@ static void set_state(struct catalog *catalog, enum catalog_state state, const c
 	free(catalog->problem);
 	catalog->problem = mem_strdup(problem);
 	if (state == CATALOG_READY)
-		log_info("the pool can be used", log_str("dataset", catalog->parent),
+		log_info("pool is ready", log_str("dataset", catalog->parent),
 			 log_int("volumes", (long long)catalog->inventory.datasets.n),
 			 log_int("snapshots", (long long)catalog->inventory.snapshots.n));
 	else
-		log_warn("the pool cannot be used", log_str("dataset", catalog->parent),
+		log_warn("pool is not ready", log_str("dataset", catalog->parent),
 			 log_str("problem", problem));
 }
 
 /*
- * Read the whole pool, without the mutex. The guid is read first: it tells a missing pool from a
- * missing parent.
+ * Read the whole pool, without the mutex. The pool's guid is read first, because that fails if the
+ * pool is missing, so a later ERR_NOT_FOUND means that the parent is.
  */
 static int read_pool(struct arena *arena, const char *parent, uint64_t *ret_guid,
 		     struct listing *ret, struct error *err)
@@ -69,7 +69,7 @@ static void keep_origins(struct catalog *catalog, const struct listing *listing)
 		catalog->origins[i] = mem_strdup(listing->origins[i]);
 }
 
-/* Take over what was read; *fresh is what was held before. */
+/* Make the result of a reading the catalog's inventory; *fresh becomes the old one. */
 static void take_over(struct catalog *catalog, size_t mark, const struct listing *listing,
 		      struct inventory *fresh)
 {
@@ -82,7 +82,7 @@ static void take_over(struct catalog *catalog, size_t mark, const struct listing
 	keep_origins(catalog, listing);
 }
 
-/* When to read next, after a reading that took this long, or failed. */
+/* Set the time of the next reading, after a reading that took `took` milliseconds. */
 static void plan(struct catalog *catalog, bool failed, int64_t took)
 {
 	int64_t now = now_ms(), next = now + catalog->rescan_ms;
@@ -96,7 +96,7 @@ static void plan(struct catalog *catalog, bool failed, int64_t took)
 		catalog->retry_ms = (next - now) * 2;
 	} else {
 		catalog->retry_ms = RETRY_MS;
-		next = now + catalog->rescan_ms * (catalog->told ? TOLD_RESCANS : 1);
+		next = now + catalog->rescan_ms * (catalog->follows ? FOLLOW_RESCANS : 1);
 		if (next < catalog->rested)
 			next = catalog->rested;
 	}
@@ -112,7 +112,7 @@ static void begin(struct catalog *catalog)
 	change_forget(catalog);
 }
 
-/* With the mutex, which it gives up while zfs runs. */
+/* Read the whole pool. Call it with the mutex, which it releases while zfs runs. */
 static void read_all(struct catalog *catalog)
 {
 	uint64_t guid;
@@ -151,7 +151,7 @@ static void read_all(struct catalog *catalog)
 	pthread_mutex_lock(&catalog->mutex);
 }
 
-/* Without any names it is the parent that is read, for what is available. */
+/* Read the stale names. Without any, only the parent is read, for its available space. */
 static void read_stale(struct catalog *catalog)
 {
 	struct target *targets = catalog->stale;
@@ -161,7 +161,7 @@ static void read_stale(struct catalog *catalog)
 	catalog->stale = NULL;
 	catalog->n_stale = 0;
 	catalog->stale_due = now_ms() + catalog->rescan_ms;
-	log_debug("what was changed is read again", log_int("names", (long long)n));
+	log_debug("stale names are read again", log_int("names", (long long)n));
 	if (read_names(catalog, targets, n, &err) < 0)
 		catalog->due = 0;
 	catalog->reap_due |= !n;
@@ -183,17 +183,18 @@ static void reap(struct catalog *catalog)
 }
 
 /*
- * A `zfs create` of a zcsi-node that was killed may come to its end after we have read the pool,
- * and would make what we have said is not there. So nothing is said before: calls are UNAVAILABLE,
- * however long that zfs takes. One that hangs in the kernel hangs at a pool that cannot be read.
+ * Wait until no zfs of an earlier zcsi-node runs. If that one was killed, its `zfs create` may end
+ * after this process has read the pool, and create a volume that was reported as missing. So all
+ * calls are UNAVAILABLE until it has ended, however long it takes. If it is hung in the kernel, the
+ * pool cannot be read anyway.
  */
 static void await_lock(struct catalog *catalog)
 {
 	auto_free char *problem = NULL;
 
 	if (asprintf(&problem,
-		     "'%s' is still worked on by a zfs of the zcsi-node before this one, or by "
-		     "another zcsi-node; 'fuser -v %s' names it",
+		     "'%s' is still in use by a zfs of an earlier zcsi-node, or by another "
+		     "zcsi-node; 'fuser -v %s' names it",
 		     catalog->parent, lock_file_path()) < 0)
 		abort();
 	while (!catalog->stopping && !lock_file_take()) {
@@ -213,7 +214,8 @@ void catalog_suspend(void *arg, const char *problem)
 }
 
 /*
- * Wait until no zfs is hung. Everything is read again then, since it may have changed at their end.
+ * Wait until no zfs is hung. Then the whole pool is read again, because it may have changed when
+ * they ended.
  */
 static void await_unfinished(struct catalog *catalog)
 {

@@ -2,7 +2,8 @@
 /*
  * Totals of the catalog.
  *
- * Invariant: only memory is read and only the mutex waited for, so the loop may call it.
+ * Invariant: the function runs no program and waits for nothing but the mutex, so it may be called
+ * on the loop.
  */
 #include "node/catalog/totals.h"
 

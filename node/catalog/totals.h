@@ -7,14 +7,15 @@
 #include "node/catalog/catalog.h"
 
 struct catalog_totals {
-	bool usable;       /* the pool can be read */
-	int64_t read;      /* when all of it was read last, in seconds since 1970; 0: never */
-	int64_t available; /* to a new volume */
+	bool usable;       /* the pool is ready */
+	int64_t read;      /* when the whole pool was last read, seconds since 1970; 0: never */
+	int64_t available; /* bytes that a new volume could use */
 	size_t n_volumes, n_trashed, n_snapshots;
-	int64_t size, used;          /* of all volumes together */
-	struct dataset_list volumes; /* in the arena; none when there are more than max */
+	int64_t size, used;          /* sums over all volumes */
+	struct dataset_list volumes; /* in the arena; empty if there are more than max */
 };
 
+/* *ret is the totals, and the volumes if there are at most max. */
 void catalog_totals(struct catalog *catalog, struct arena *arena, size_t max,
 		    struct catalog_totals *ret);
 

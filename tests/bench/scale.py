@@ -129,7 +129,7 @@ class Side:
         """Start the node and wait until its log says that the pool was read; a call would add to
         the measured cost."""
         self.node_daemon.start()
-        wait_for(lambda: "the pool can be used" in self.node_daemon.text(), "a reading", PATIENCE)
+        wait_for(lambda: "pool is ready" in self.node_daemon.text(), "a reading", PATIENCE)
 
     def start_controller(self):
         self.controller_daemon.start()

@@ -10,7 +10,7 @@ def of_calls(log):
     later."""
     announced = 0
     for line in log:
-        if line["msg"] == "what was changed is read again":
+        if line["msg"] == "stale names are read again":
             announced += 1
         elif line["msg"] == "exec" and announced and line["argv"].startswith(READS_NAMES):
             announced -= 1
