@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi-node: begin, serve, finish.
+ * zcsi-node: parses the options, starts the services, and serves until a signal ends it.
  *
- * Invariant: it listens before it looks at ZFS, so an orchestrator that probes is answered at
- * once whatever state the pool is in. The mounts it made outlive it.
+ * Invariant: zcsi-node listens before it reads the pool, so the Probe of an orchestrator is
+ * answered at once, whatever the state of the pool is. The mounts stay when zcsi-node ends.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void on_hangup(void *arg)
 		catalog_rescan(node->catalog);
 }
 
-/* Called after each reading of the pool. */
+/* Repair exports and empty the trash. The catalog's thread calls it after each reading. */
 static void on_read(struct catalog *catalog, void *arg)
 {
 	exports_heal(arg);
@@ -112,7 +112,7 @@ static int serve(const struct settings *settings)
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Drop privileges: those of the programs we run, then our own. */
+/* Set how zfs is run, and drop the privileges that zcsi-node does not need. */
 static int restrain(const struct settings *settings, struct error *err)
 {
 	if (argv_run_as(settings->zfs_user, err) < 0 || ssh_to(settings->zfs_over_ssh, err) < 0)

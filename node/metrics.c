@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The node's metrics: the programs it runs, the pool, the volumes.
+ * The metrics of zcsi-node: the programs that it runs, the pool and the volumes.
  *
- * Invariant: to tell them runs no program; the pool and the volumes are as the catalog knows them,
- * and zcsi_catalog_read_timestamp_seconds says since when. Volumes have series of their own up to
- * VOLUMES_MAX of them, so that a monitoring system is not flooded; the totals are always there.
+ * Invariant: writing the metrics runs no program. The values of the pool and the volumes are those
+ * in the catalog, read at zcsi_catalog_read_timestamp_seconds. If there are more than VOLUMES_MAX
+ * volumes, only their totals are written, to limit the number of series.
  */
 #include "node/metrics.h"
 
@@ -23,35 +23,39 @@ static const struct metric pool[] = {
 	[READ] = METRIC(GAUGE, "zcsi_catalog_read_timestamp_seconds",
 			"When all of the pool was last read, in seconds since 1970; 0: never.",
 			"dataset"),
-	[AVAILABLE] = METRIC(GAUGE, "zcsi_pool_available_bytes", "What a new volume could use.",
-			     "dataset"),
+	[AVAILABLE] = METRIC(GAUGE, "zcsi_pool_available_bytes",
+			     "Bytes that a new volume could use.", "dataset"),
 	[VOLUMES] = METRIC(GAUGE, "zcsi_volumes", "Volumes, without deleted ones.", "dataset"),
 	[TRASHED] =
 		METRIC(GAUGE, "zcsi_trashed_volumes", "Deleted volumes that are kept.", "dataset"),
-	[SNAPSHOTS] = METRIC(GAUGE, "zcsi_snapshots", "Snapshots of volumes, deleted ones' too.",
-			     "dataset"),
+	[SNAPSHOTS] =
+		METRIC(GAUGE, "zcsi_snapshots",
+		       "Snapshots of volumes, including those of deleted volumes.", "dataset"),
 	[SIZE] = METRIC(GAUGE, "zcsi_volumes_size_bytes", "The sizes of all volumes.", "dataset"),
 	[USED] = METRIC(GAUGE, "zcsi_volumes_used_bytes",
-			"What all volumes and their snapshots use.", "dataset"),
+			"Bytes that all volumes and their snapshots use.", "dataset"),
 	[OMITTED] = METRIC(GAUGE, "zcsi_volumes_omitted",
-			   "Volumes without series of their own: there are too many.", "dataset"),
+			   "Volumes without series of their own because there are too many.",
+			   "dataset"),
 };
 
 static const struct {
 	struct metric metric;
-	size_t member; /* of struct dataset, int64_t */
-	bool read;     /* known once the volume was read */
+	size_t member; /* offset of an int64_t in struct dataset */
+	bool read;     /* the value is only known after zfs has read the volume */
 } volume[] = {
 	{METRIC(GAUGE, "zcsi_volume_size_bytes", "The size of a volume.", "volume"),
 	 offsetof(struct dataset, size), false},
-	{METRIC(GAUGE, "zcsi_volume_used_bytes", "What a volume and its snapshots use.", "volume"),
+	{METRIC(GAUGE, "zcsi_volume_used_bytes", "Bytes that a volume and its snapshots use.",
+		"volume"),
 	 offsetof(struct dataset, used), true},
 	{METRIC(GAUGE, "zcsi_volume_available_bytes",
-		"What can still be written to a volume: of its size, or of the pool.", "volume"),
+		"Bytes that can still be written to a volume, within its size and the pool.",
+		"volume"),
 	 offsetof(struct dataset, available), true},
 };
 
-static void tell_pool(FILE *out, const char *dataset, const struct catalog_totals *totals)
+static void write_pool(FILE *out, const char *dataset, const struct catalog_totals *totals)
 {
 	const double values[] = {
 		[USABLE] = totals->usable,
@@ -65,14 +69,14 @@ static void tell_pool(FILE *out, const char *dataset, const struct catalog_total
 		[OMITTED] = (double)(totals->n_volumes - totals->volumes.n),
 	};
 
-	/* A value that was never read is left out: an unknown number is not zero. */
+	/* Values that were never read are left out, because 0 would be wrong. */
 	for (size_t i = 0; i < (totals->read ? COUNT(pool) : READ + 1); i++) {
 		metric_head(&pool[i], out);
 		metric_sample(&pool[i], out, values[i], dataset);
 	}
 }
 
-static void tell_volumes(FILE *out, const struct dataset_list *list)
+static void write_volumes(FILE *out, const struct dataset_list *list)
 {
 	for (size_t i = 0; i < COUNT(volume); i++) {
 		metric_head(&volume[i].metric, out);
@@ -95,8 +99,8 @@ void node_metrics(void *arg, FILE *out)
 	if (!node->catalog)
 		return;
 	catalog_totals(node->catalog, &arena, VOLUMES_MAX, &totals);
-	tell_pool(out, catalog_parent(node->catalog), &totals);
-	tell_volumes(out, &totals.volumes);
+	write_pool(out, catalog_parent(node->catalog), &totals);
+	write_volumes(out, &totals.volumes);
 }
 
 int node_ready(void *arg, struct error *err)

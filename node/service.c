@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The tables of methods, from the lists in service.h.
+ * The tables of methods, generated from the lists in service.h.
  *
- * Invariant: what is INLINE there neither runs a program nor waits; the rest may.
+ * Invariant: an INLINE method neither runs a program nor waits, because it runs on the loop.
  */
 #include "node/service.h"
 

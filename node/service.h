@@ -3,9 +3,9 @@
 #define ZCSI_NODE_SERVICE_H
 
 /*
- * The table of contents: every RPC the daemon serves, and how it is run (transport/service.h). The
- * lists make the handlers' prototypes here and the tables of methods in service.c. Calls of both
- * services for one id share a queue, so a volume is not destroyed while it is being staged.
+ * The list of all RPCs that the daemon serves, and of how each is run (transport/service.h). The
+ * prototypes of the handlers are generated here, and the tables of methods in service.c. Calls of
+ * both services for one id share a queue, so a volume is not destroyed while it is being staged.
  */
 
 #include "proto/agent.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Addresses. See address.h.
+ * IP addresses as text: resolving a server's name, and finding this host's own address.
  *
- * Invariant: which address of ours another host sees is what the kernel's routes say. A datagram
- * socket that is connected has looked them up and sent nothing.
+ * Invariant: this host's address is the one that the kernel's routes select. connect(2) on a
+ * datagram socket looks up the route and sends nothing.
  */
 #include "node/host/address.h"
 
@@ -16,10 +16,10 @@
 #include "common/mem.h"
 
 /*
- * Addresses for documentation (RFC 5737, RFC 3849): no host has them, so the default route leads
- * there.
+ * Addresses for documentation (RFC 5737, RFC 3849). No network has them, so only the default route
+ * leads there.
  */
-static const char *const anybody[] = {"192.0.2.1", "2001:db8::1"};
+static const char *const by_default_route[] = {"192.0.2.1", "2001:db8::1"};
 
 bool address_is(const char *text)
 {
@@ -51,7 +51,7 @@ int address_of_server(const char *source, char ret[ADDRESS_MAX], struct error *e
 		host[strcspn(host, "]")] = '\0';
 	int number = resolve(host, 0, &found);
 	if (number)
-		return fail(err, ERR_UNAVAILABLE, "the server '%s' is not known: %s", host,
+		return fail(err, ERR_UNAVAILABLE, "cannot resolve the server '%s': %s", host,
 			    gai_strerror(number));
 	write_address(found->ai_addr, found->ai_addrlen, ret);
 	freeaddrinfo(found);
@@ -65,13 +65,13 @@ int address_towards(const char *other, char ret[ADDRESS_MAX], struct error *err)
 	struct addrinfo *found;
 
 	if (resolve(other, AI_NUMERICHOST, &found))
-		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is no address", other);
+		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is not an IP address", other);
 	auto_close int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	bool failed = fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) ||
 		      getsockname(fd, (struct sockaddr *)&own, &length);
 	freeaddrinfo(found);
 	if (failed)
-		return fail_errno(err, "the host '%s' cannot be reached", other);
+		return fail_errno(err, "cannot reach the host '%s'", other);
 	write_address((struct sockaddr *)&own, length, ret);
 	return 0;
 }
@@ -80,8 +80,8 @@ void address_default(char ret[ADDRESS_MAX])
 {
 	struct error ignored;
 
-	for (size_t i = 0; i < COUNT(anybody); i++)
-		if (address_towards(anybody[i], ret, &ignored) == 0)
+	for (size_t i = 0; i < COUNT(by_default_route); i++)
+		if (address_towards(by_default_route[i], ret, &ignored) == 0)
 			return;
 	*ret = '\0';
 }

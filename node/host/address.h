@@ -2,7 +2,10 @@
 #ifndef ZCSI_NODE_HOST_ADDRESS_H
 #define ZCSI_NODE_HOST_ADDRESS_H
 
-/* IP addresses as text, of hosts that export and of hosts that mount. Nothing is sent to them. */
+/*
+ * IP addresses as text, of NFS servers and of their clients. Nothing is sent to these hosts. Any
+ * thread.
+ */
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -11,16 +14,19 @@
 
 #define ADDRESS_MAX INET6_ADDRSTRLEN
 
-/* An IPv4 or IPv6 address and nothing else. */
+/* Returns true if the text is an IPv4 or IPv6 address and nothing else. */
 bool address_is(const char *text);
 /*
- * Resolve the server in "server:/share". Asks the host's resolver when it is a name, which may take
- * long.
+ * *ret is the address of the server in "server:/share". A name is resolved by the host's resolver,
+ * which may take long. Returns 0, or -1 with ERR_UNAVAILABLE.
  */
 int address_of_server(const char *source, char ret[ADDRESS_MAX], struct error *err);
-/* Our own, as the other one sees it. */
+/*
+ * *ret is this host's address that the route to `other`, an IP address, selects. Returns 0, or -1
+ * with *err.
+ */
 int address_towards(const char *other, char ret[ADDRESS_MAX], struct error *err);
-/* Our own where the default route leads; "" when there is none. */
+/* *ret is this host's address that the default route selects; "" if there is no such route. */
 void address_default(char ret[ADDRESS_MAX]);
 
 #endif

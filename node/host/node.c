@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Shared by the handlers of both services: from an id to its dataset.
+ * Functions shared by the handlers of both services, most of them to find the dataset of a volume.
  *
- * Invariant: a dataset's name comes from its id and the configured parent alone, so unstage and
- * unpublish, which must work without the pool, find their mounts without the catalog.
+ * Invariant: the name of a dataset depends only on its id and the configured parent. So
+ * NodeUnstageVolume and NodeUnpublishVolume, which must work without the pool, find their mounts
+ * without the catalog.
  */
 #include "node/host/node.h"
 

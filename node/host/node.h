@@ -3,8 +3,8 @@
 #define ZCSI_NODE_HOST_NODE_H
 
 /*
- * The daemon as its handlers see it: call->app. Nothing of it but the claims changes once calls
- * arrive.
+ * The state of the daemon that its handlers use; call->app points to it. Only the catalog and the
+ * claims change while calls are handled, and both are thread-safe.
  */
 
 #include <stddef.h>
@@ -25,25 +25,28 @@ struct node {
 	const char *id;
 	struct topology_segment *topology;
 	size_t n_topology;
-	struct catalog *catalog; /* NULL: a node without a pool */
-	int64_t trash_ttl;       /* seconds that a deleted volume is kept */
-	const char *address;     /* "": the host's own, wherever its routes lead */
-	unsigned max_volumes;    /* published to one node at a time; 0: no limit */
+	struct catalog *catalog; /* NULL on a node without a pool */
+	int64_t trash_ttl;       /* how long a deleted volume is kept, in seconds */
+	const char *address;     /* --address; "": that of the default route, see node_address */
+	unsigned max_volumes;    /* how many may be published to one node; 0: no limit */
 	struct claims *claims;
 };
 
-/* ERR_INVALID_ARGUMENT when a field of a request is empty. */
+/* Check that a field of a request is not empty. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
 int request_text(const char *text, const char *field, struct error *err);
-/* Returns the address at which other hosts reach this one; "" when it has none. */
+/* Returns the address at which other hosts reach this one, in the arena; "" if it has none. */
 char *node_address(const struct node *node, struct arena *arena);
-/* ERR_FAILED_PRECONDITION when the node has no pool, and so not this volume, say. */
+/*
+ * Check that the node has a pool. Returns 0, or -1 with ERR_FAILED_PRECONDITION, which names the
+ * object of the call; kind: "volume" or the like.
+ */
 int node_need_pool(const struct rpc_call *call, const char *kind, const char *name,
 		   struct error *err);
-/* The volume of an id from the catalog, as node_need_pool. */
+/* *ret is the volume with this id, in the arena. Fails like node_need_pool and catalog_get. */
 int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err);
 /*
- * Returns the name that an id's dataset has here, whether it exists or not; without a pool, its
- * leaf.
+ * Returns the name of the dataset with this id, whether it exists or not, in the arena. On a node
+ * without a pool it is only the leaf.
  */
 char *node_dataset_name(struct rpc_call *call, const char *id);
 

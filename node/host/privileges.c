@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Linux capabilities: one list of those that are of use here.
+ * The list of Linux capabilities that zcsi-node needs.
  *
- * Invariant: whatever else root may do, volumes do not need, and zcsi-node cannot. jobs/systemd has
- * the same list, and a test compares them.
+ * Invariant: zcsi-node and the programs that it runs have no other capability. jobs/systemd has the
+ * same list, and a test compares the two.
  */
 #include "node/host/privileges.h"
 
@@ -20,10 +20,10 @@
 const struct privilege privileges[] = {
 	ROW(CAP_SYS_ADMIN, ALWAYS, "to mount, and to run zfs"),
 	ROW(CAP_CHOWN, ALWAYS, "for the owner of a volume's root directory"),
-	ROW(CAP_FOWNER, ALWAYS, "for the mode of a root directory that is somebody's"),
-	ROW(CAP_FSETID, ALWAYS, "for a root directory whose group new files get"),
-	ROW(CAP_DAC_OVERRIDE, ALWAYS, "for paths through the folders of others"),
-	ROW(CAP_SYS_PTRACE, ALWAYS, "to say which process uses a volume"),
+	ROW(CAP_FOWNER, ALWAYS, "for the mode of a root directory of another user"),
+	ROW(CAP_FSETID, ALWAYS, "for the setgid bit of a root directory"),
+	ROW(CAP_DAC_OVERRIDE, ALWAYS, "for paths through directories of other users"),
+	ROW(CAP_SYS_PTRACE, ALWAYS, "to find the processes that use a volume"),
 	ROW(CAP_SYS_CHROOT, ALWAYS, "to run the host's programs from a container"),
 	ROW(CAP_MKNOD, OPENZFS, "to make the devices of block volumes"),
 	ROW(CAP_SYS_RESOURCE, OPENZFS, "to grow ext4 while it is in use"),

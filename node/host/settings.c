@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The options of zcsi-node, and whether their values make sense.
+ * The options of zcsi-node, and the checks of their values.
  *
- * Invariant: a daemon that has started has a node id and a topology that CSI allows and a dataset
- * name that ZFS allows; what is wrong is said with what to type instead.
+ * Invariant: settings_parse accepts only a node id and a topology that CSI allows, and a dataset
+ * name that ZFS allows. The error text of a wrong value says what to give instead.
  */
 #include "node/host/settings.h"
 
@@ -19,11 +19,11 @@
 #include "transport/monitor.h"
 
 #define NODE_ID_MAX       256       /* csi.proto, NodeGetInfoResponse.node_id */
-#define TOPOLOGY_NAME_MAX 63        /* csi.proto, Topology: prefix, name and value, each */
+#define TOPOLOGY_NAME_MAX 63        /* bytes of a prefix, name or value (csi.proto, Topology) */
 #define TRASH_TTL_MAX     315360000 /* ten years */
 #define MAX_VOLUMES_MAX   1000000
 
-/* Values as text, before they are checked. */
+/* The values of the options as text, before they are checked. */
 static struct {
 	struct option_list endpoints, agent_endpoints, topology;
 	const char *node_id, *dataset, *rescan, *zfs_timeout, *trash_ttl, *max_volumes, *log_level,
@@ -141,7 +141,7 @@ static int parse_numbers(struct settings *settings, struct error *err)
 	return 0;
 }
 
-/* pool/parent, in letters that no shell and no zfs reads as anything else. */
+/* Check that the name is pool/parent, without characters that are special to a shell or to zfs. */
 static int check_dataset(const char *name, struct error *err)
 {
 	const char *slash = strchr(name, '/');
@@ -175,7 +175,7 @@ static int parse_address(struct settings *settings, struct error *err)
 static int parse_node_id(struct settings *settings, struct error *err)
 {
 	if (!given.node_id && gethostname(host_name, sizeof(host_name) - 1))
-		return fail_errno(err, "cannot find out the host name; give --node-id");
+		return fail_errno(err, "cannot get the host name; give --node-id");
 	settings->node_id = given.node_id ? given.node_id : host_name;
 	if (!*settings->node_id || strlen(settings->node_id) > NODE_ID_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT,
@@ -184,7 +184,10 @@ static int parse_node_id(struct settings *settings, struct error *err)
 	return 0;
 }
 
-/* Letters, digits and -_. between letters or digits, as csi.proto has it of Topology. */
+/*
+ * Returns true for a name or value that csi.proto allows in a Topology: letters, digits and -_.,
+ * with a letter or digit at both ends.
+ */
 static bool is_label(const char *text, size_t length)
 {
 	bool good = length >= 1 && length <= TOPOLOGY_NAME_MAX && isalnum((unsigned char)text[0]) &&

@@ -15,22 +15,26 @@ struct settings {
 	struct option_list endpoints;
 	struct option_list agent_endpoints;
 	struct trust *trust;
-	const char *metrics;      /* NULL: not served */
-	const char *dataset;      /* NULL: a node without a pool */
-	const char *zfs_user;     /* NULL: as we are */
-	const char *zfs_over_ssh; /* USER@HOST; NULL: the pool is this host's */
-	bool check;               /* do not serve, only say what is missing */
+	const char *metrics;      /* the endpoint of the metrics; NULL: not served */
+	const char *dataset;      /* POOL/PARENT; NULL on a node without a pool */
+	const char *zfs_user;     /* the user to run zfs as; NULL: zcsi-node's own */
+	const char *zfs_over_ssh; /* USER@HOST that has the pool; NULL: this host has it */
+	bool check;               /* do not serve, only print what is missing */
 	unsigned rescan_seconds, zfs_timeout_seconds;
 	unsigned trash_ttl; /* seconds */
 	unsigned max_volumes;
-	const char *address; /* "": not given; of a server its name */
+	const char *address; /* --address, else the HOST of --zfs-over-ssh, else "" */
 	const char *node_id;
 	struct topology_segment *topology;
 	size_t n_topology;
 };
 
-/* As options_parse: 0, 1 after --help or --version, -1. Once; settings_fini in each case. */
+/*
+ * Parse and check the options. Returns 0, 1 after --help or --version, or -1 with *err. Call it
+ * once, and call settings_fini after any result.
+ */
 int settings_parse(int argc, char **argv, struct settings *ret, struct error *err);
+/* Free the memory of the settings. */
 void settings_fini(struct settings *settings);
 
 #endif
