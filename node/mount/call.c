@@ -4,9 +4,10 @@
  * the server to revalidate the root directory, and umount2 writes dirty pages back after the mount
  * has left mountinfo.
  *
- * Invariant: a descriptor that arrives after the timeout is closed, so a call that timed out holds
- * no mount. A dead mount costs one thread, however often statvfs is called on it. The key contains
- * the kernel's id of the mount, because a new mount may be at the path by then.
+ * Invariant: a descriptor that is returned after the timeout is closed, so a call that timed out
+ * holds no mount. A mount whose server does not answer blocks only one thread, however often
+ * statvfs is called on it. The key of that call contains the kernel's id of the mount, because
+ * another mount may be at the same path later.
  */
 #include "node/mount/call.h"
 
@@ -25,7 +26,7 @@
 struct mount_call {
 	char *path;
 	unsigned flags;
-	int result; /* a descriptor, or 0 */
+	int result; /* a descriptor, or 0; -1 with error */
 	int error;
 };
 

@@ -13,7 +13,7 @@
 
 #include "common/mem.h"
 
-/* Flags of one mount, as volumes ask for them and as mountinfo shows them. */
+/* The flags of any mount, with the names that volumes request and that mountinfo shows. */
 static const struct {
 	const char *name;
 	uint64_t clear, set;
@@ -34,7 +34,7 @@ static const struct {
 	{"defaults", 0, 0},
 };
 
-/* Flags of NFS (nfs(5)); with a '=' if they take a value. */
+/* The flags of NFS (nfs(5)). A flag that takes a value ends in '='. */
 static const char *const nfs_flags[] = {
 	"vers=",        "nfsvers=",   "minorversion=", "proto=",       "port=",      "mountport=",
 	"mountproto=",  "mountvers=", "sec=",          "hard",         "soft",       "softerr",

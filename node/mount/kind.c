@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A table of the types of mounts that volumes have.
+ * The table of the types of mounts that volumes have.
  *
  * Invariant: the type of a mount decides how its source is compared, so a mount of another type is
  * never taken for a volume, whatever its source is.
@@ -32,7 +32,7 @@ static bool is_share(const char *source, const char *dataset)
 static const struct kind {
 	const char *type, *format;
 	bool (*names)(const char *source, const char *dataset);
-	const char *target_root; /* the path inside a staging that its targets show */
+	const char *target_root; /* the path inside a staging that is mounted at its targets */
 } kinds[] = {
 	{"zfs", FORMAT_ZFS, is_dataset, ""},
 	{"fuse.zfs", FORMAT_ZFS, is_dataset, ""},

@@ -13,7 +13,7 @@
 #include "node/mount/mountinfo.h"
 
 #define DEVICE_FOLDER "/dev/zvol/" /* udev names the device of each zvol below it */
-#define DEVICE_NODE   "/device"    /* in the tmpfs that a block volume is staged as */
+#define DEVICE_NODE   "/device"    /* the device file in the tmpfs that stages a block volume */
 
 /* Returns true if the mount needs a server on the network, which may not answer. */
 bool mount_is_network(const struct mount *mount);
@@ -22,11 +22,11 @@ bool mount_is_network(const struct mount *mount);
  * target of a volume.
  */
 bool mount_is_volume(const struct mount *mount, const char *dataset);
-/* Returns true if the mount's source names the dataset, whatever part of it is mounted. */
+/* Returns true if the mount's source names the dataset, even if only a part of it is mounted. */
 bool mount_is_on(const struct mount *mount, const char *dataset);
-/* Returns the format of a volume that is mounted like this; NULL if none is. */
+/* Returns the format of volumes with this type of mount; NULL if volumes do not have it. */
 const struct format *mount_format(const struct mount *mount);
-/* Returns the path inside a staging that its targets show: DEVICE_NODE of a block volume, or "". */
+/* Returns the path inside a staging to mount at its targets: DEVICE_NODE for a device, or "". */
 const char *mount_target_root(const struct mount *mount);
 
 #endif

@@ -22,7 +22,7 @@
 #include "node/mount/drain.h"
 #include "node/mount/kind.h"
 
-#define PROBE_MS 3000 /* a server that works answers sooner */
+#define PROBE_MS 3000 /* timeout after which a server counts as unreachable */
 
 #define ALL_ATTRS                                                                                  \
 	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |            \
@@ -41,7 +41,7 @@ static int count_at(const char *path, size_t *ret, struct error *err)
 	return result;
 }
 
-/* what: "mounted as asked" or "unmounted". */
+/* Fail because mountinfo does not show a change; what: "mounted as asked" or "unmounted". */
 static int fail_not_seen(const char *path, const char *what, struct error *err)
 {
 	return fail(err, ERR_INTERNAL,
@@ -83,7 +83,10 @@ static int set_attrs(int mount, uint64_t attrs, uint64_t propagation)
 	return mount_setattr(mount, "", AT_EMPTY_PATH, &attr, sizeof(attr));
 }
 
-/* A copy is a peer of its original. A staging leaves that group first, then gets a new one. */
+/*
+ * A copy of a mount is in the peer group of the original. For a staging, make it private first,
+ * which leaves that group, and then shared, which creates a new group.
+ */
 int mount_place(int mount, const char *source, const char *path, enum mount_role role,
 		uint64_t attrs, struct error *err)
 {
@@ -160,7 +163,7 @@ static int fail_busy(const char *path, struct error *err)
 }
 
 /* Returns true if the top mount at the path is a network mount whose server does not answer. */
-static bool is_dead(const char *path)
+static bool is_unreachable(const char *path)
 {
 	struct mount_table table;
 	struct statvfs ignored;
@@ -169,15 +172,14 @@ static bool is_dead(const char *path)
 
 	const struct mount *top =
 		mount_table_read(&arena, &table, &err) < 0 ? NULL : mount_at(&table, path);
-	bool dead = top && mount_is_network(top) &&
-		    mount_call_statvfs(top, now_ms() + PROBE_MS, &ignored) == ETIMEDOUT;
-	return dead;
+	return top && mount_is_network(top) &&
+	       mount_call_statvfs(top, now_ms() + PROBE_MS, &ignored) == ETIMEDOUT;
 }
 
 /*
- * Returns 0 or an errno. A child that was just forked has copies of all descriptors, also of those
- * on this mount, until it runs its program: wait for that first. The mount of a dead server is
- * detached even if it is busy, because its users would wait for the server for ever.
+ * Returns 0 or an errno. A child process that was just forked has copies of all descriptors, which
+ * may keep this mount busy, until it runs its program, so wait for that first. If the server does
+ * not answer, the mount is detached even if it is busy, because its users would wait for ever.
  */
 static int unmount(const char *path)
 {
@@ -185,12 +187,12 @@ static int unmount(const char *path)
 	if (fuse_drain(path) == 0 && mount_call_unmount(path, UMOUNT_NOFOLLOW) == 0)
 		return 0;
 	int error = errno;
-	if (error != EBUSY || !is_dead(path))
+	if (error != EBUSY || !is_unreachable(path))
 		return error;
 	return mount_call_unmount(path, UMOUNT_NOFOLLOW | MNT_FORCE | MNT_DETACH) < 0 ? errno : 0;
 }
 
-/* After ETIMEDOUT the mount may be gone, while the kernel still waits for its server. */
+/* After ETIMEDOUT, check: the mount may be gone while the kernel still waits for its server. */
 int mount_remove(const char *path, struct error *err)
 {
 	size_t before, after;

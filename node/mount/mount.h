@@ -15,8 +15,8 @@
 enum mount_role { MOUNT_STAGING, MOUNT_TARGET };
 
 /*
- * Mount what `from` shows at `path` too. The role and the attributes are set before the mount
- * becomes visible, so it is never writable or without a role for a moment.
+ * Mount the tree of the mount `from` at `path` too. The role and the attributes are set before the
+ * mount becomes visible, so it is never writable or without a role for a moment.
  */
 int mount_attach(const struct mount *from, const char *path, enum mount_role role, uint64_t attrs,
 		 struct error *err);

@@ -37,7 +37,10 @@ static const char *unescape(char *text)
 	return text;
 }
 
-/* Without relatime and noatime the mount is strictatime, which mountinfo does not show. */
+/*
+ * Returns the MOUNT_ATTR_ bits of mountinfo's options. A mount that shows neither relatime nor
+ * noatime is strictatime.
+ */
 static uint64_t parse_options(char *text)
 {
 	uint64_t attrs = MOUNT_ATTR_STRICTATIME;
@@ -114,8 +117,8 @@ int mount_table_read(struct arena *arena, struct mount_table *ret, struct error 
 }
 
 /*
- * Returns true if another mount is on top of it at the same path. The order of the list does not
- * show that: a propagated mount is put below the existing one (Linux 4.9).
+ * Returns true if another mount is on top of this one at the same path. The order of the list does
+ * not show that: a propagated mount is put below the existing one (Linux 4.9).
  */
 static bool is_covered(const struct mount_table *table, const struct mount *mount)
 {

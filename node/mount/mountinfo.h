@@ -19,9 +19,9 @@
 #include "common/mem.h"
 
 struct mount {
-	int id;             /* the kernel's; another mount may get it after the unmount */
+	int id;             /* the kernel's id of the mount; reused after the unmount */
 	int parent;         /* the id of the mount that it is on */
-	dev_t device;       /* of the file system; the same for all its mounts */
+	dev_t device;       /* the device of the file system; the same for all its mounts */
 	const char *target; /* the path it is mounted at */
 	const char *source; /* "pool/parent/leaf", "/dev/zvol/...", or "server:/path" */
 	const char *type;   /* "zfs", "fuse.zfs", "nfs4", ... (kind.c has the table) */
@@ -36,9 +36,9 @@ struct mount_table {
 	size_t n;
 };
 
-/* Read the table of this process; *ret is in the arena. Returns 0, or -1 with *err. */
+/* Read the mounts of this process; *ret is in the arena. Returns 0, or -1 with *err. */
 int mount_table_read(struct arena *arena, struct mount_table *ret, struct error *err);
-/* Parse a text of mountinfo; the rows point into it, and it is cut up. For tests. */
+/* Parse a text of mountinfo in place; the rows point into it. For tests. */
 void mount_table_parse(struct arena *arena, char *text, struct mount_table *ret);
 
 /* Returns the mount on top at a path, or NULL. */

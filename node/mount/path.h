@@ -3,8 +3,8 @@
 #define ZCSI_NODE_MOUNT_PATH_H
 
 /*
- * Paths that an orchestrator passes: checking them, and making and removing what is mounted on.
- * Functions return 0, or -1 with *err. Any thread.
+ * Paths that an orchestrator passes: checking them, and creating and removing the directories and
+ * files that volumes are mounted on. Functions return 0, or -1 with *err. Any thread.
  */
 
 #include <stdbool.h>
@@ -28,15 +28,16 @@ int path_canonical(struct arena *arena, const char *path, char **ret, struct err
 enum path_kind { PATH_ABSENT, PATH_DIRECTORY, PATH_FILE, PATH_OTHER };
 
 /*
- * Make the last component: a directory, or a file, which a device is mounted on. An empty one that
- * exists is fine, because a host that crashed leaves them; one with content would be hidden by the
- * mount and is an error. *ret_made: the caller undoes with remove(3). Not for mounted paths.
+ * Create the last component: a directory, or a file for a device. An existing empty one is
+ * accepted, because a host that crashed leaves them. One with content is an error, because the
+ * mount would hide the content. *ret_made: it was created, and the caller removes it with remove(3)
+ * if a later step fails. Do not call it for a path at which something is mounted.
  */
 int path_make(const char *path, enum path_kind kind, bool *ret_made, struct error *err);
 
 /*
- * Remove what path_make made, if it is empty; ERR_FAILED_PRECONDITION or ERR_INVALID_ARGUMENT if
- * it is not. Returns 0 if it does not exist.
+ * Remove the directory or file that path_make created. ERR_FAILED_PRECONDITION or
+ * ERR_INVALID_ARGUMENT if it is not empty. Returns 0 if it does not exist.
  */
 int path_remove(const char *path, struct error *err);
 

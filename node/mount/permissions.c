@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Owner, group and mode of a volume's root directory.
+ * Setting owner, group and mode of a volume's root directory.
  *
  * Invariant: a directory that was changed since ZFS made it keeps its owner and mode. The mode is
  * set before the owner: a daemon that is killed in between leaves a directory with the wanted mode
@@ -30,7 +30,7 @@
 #define MODE_MAX      07777
 #define MODE_OF_ZFS   0755
 #define MODE_OF_GROUP (S_ISGID | S_IRWXG)
-#define GROUP_BYTES   (1 << 20) /* for one group's record with all its members */
+#define GROUP_BYTES   (1 << 20) /* memory for the record of one group with all its members */
 
 /* Returns true if the text is a number of digits only, at most max. */
 static bool parse_number(const char *text, int base, uint32_t max, uint32_t *ret)

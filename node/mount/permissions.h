@@ -12,7 +12,7 @@
 
 #include "common/error.h"
 
-/* (uid_t)-1, (gid_t)-1 and (mode_t)-1: not asked for. */
+/* The requested permissions. (uid_t)-1, (gid_t)-1 and (mode_t)-1: not requested. */
 struct permissions {
 	uid_t owner;
 	gid_t group;
@@ -31,15 +31,16 @@ int permissions_parse(const char *root, const char *mount_group, struct permissi
 		      struct error *err);
 
 /*
- * *ret is the group of a volume_mount_group: a number, or the name of a group of this host;
- * (gid_t)-1 for "". Otherwise ERR_INVALID_ARGUMENT.
+ * *ret is the id of the group that volume_mount_group names: a number, or the name of a group of
+ * this host; (gid_t)-1 for "". Otherwise ERR_INVALID_ARGUMENT.
  */
 int permissions_group(const char *mount_group, gid_t *ret, struct error *err);
 
 /*
- * Apply them to the root directory of the mount at the path, even if that is read-only. owner,
- * group and mode apply only if the directory is as ZFS made it. mount_group always applies: the
- * directory gets that group, with all rights and setgid. ERR_UNAVAILABLE after MOUNT_CALL_MS.
+ * Apply the permissions to the root directory of the mount at the path, even if the mount is
+ * read-only. owner, group and mode apply only if the directory is as ZFS created it. mount_group
+ * always applies: the directory gets that group, with all rights and setgid. ERR_UNAVAILABLE after
+ * MOUNT_CALL_MS.
  */
 int permissions_apply(const char *path, const struct permissions *want, struct error *err);
 

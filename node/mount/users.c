@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define USERS_MAX 5 /* in one error text */
+#define USERS_MAX 5 /* processes named in one error text */
 
 static bool is_below(const char *path, const char *mount)
 {
