@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Datasets: building their names, and copying their records.
+ * Building the names of datasets, and copying their records.
  *
  * Invariant: every name built here leaves room for a snapshot's name. The name of a live volume
  * leaves room because snapshot.c shortens leaves. The name in the trash is short enough that ZFS
@@ -28,9 +28,9 @@ char *dataset_trash(struct arena *arena, const char *parent)
 }
 
 /*
- * Returns how many bytes of the volume's leaf the name in the trash keeps. "/_trash/", "-", the
- * guid's 20 digits and "@" are 30 bytes, and a snapshot's leaf is at most ESCAPE_LEAF_MAX: with
- * the parent, they add up to DATASET_NAME_MAX.
+ * Returns how many bytes of the volume's leaf the name in the trash keeps. "/_trash/", "-", the 20
+ * digits of the guid and "@" are 30 bytes, and a snapshot's leaf is at most ESCAPE_LEAF_MAX. With
+ * the parent and the kept bytes, the name of a snapshot has at most DATASET_NAME_MAX bytes.
  */
 static int trash_leaf_max(const char *parent)
 {

@@ -34,7 +34,7 @@ struct dataset {
 	uint64_t guid;     /* 0: created since the pool was last read */
 	int64_t size;      /* volsize, or refquota; 0: no quota */
 	int64_t reserved;  /* refreservation; 0: thin */
-	int64_t used;      /* with its snapshots, when the pool was last read */
+	int64_t used;      /* bytes used with its snapshots, when the pool was last read */
 	int64_t available; /* bytes that could be written when the pool was last read */
 	int64_t creation;
 	int64_t deleted;  /* when it was moved to the trash; 0: no --trash-ttl, or not deleted */

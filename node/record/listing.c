@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Parsing the output of `zfs get` into a listing.
+ * Parsing the output of `zfs get` into a listing. volume_parse.c decides which rows are volumes and
+ * snapshots of zcsi.
  *
- * Invariant: each name in the output is in exactly one list (origins are also among the others),
- * and a dataset's count of snapshots includes those of other tools. Whether a row is a volume is
- * decided in volume_parse.c.
+ * Invariant: each name in the output is in exactly one list; an origin is also in `others`. The
+ * count of a dataset's snapshots includes those of other tools.
  */
 #include "node/record/listing.h"
 
@@ -13,7 +13,7 @@
 #include "node/record/zfs_row.h"
 #include "node/record/volume_parse.h"
 
-/* Count a snapshot for its dataset, which is the last one parsed: zfs lists it first. */
+/* Count a snapshot for its dataset, which is the last one parsed: zfs lists a dataset first. */
 static void count_snapshot(struct listing *listing, const char *name, const char *at)
 {
 	struct dataset **lists[] = {listing->datasets, listing->trashed};

@@ -3,8 +3,8 @@
 #define ZCSI_NODE_RECORD_LISTING_H
 
 /*
- * The output of `zfs get`, sorted into volumes, deleted volumes and snapshots. Runs no program.
- * Any thread.
+ * Parsing the output of `zfs get` into lists of volumes, deleted volumes and snapshots. Runs no
+ * program. Any thread.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct listing {
 	size_t n_snapshots;
 	char **origins; /* ZFS names of snapshots made for clones and not destroyed with -d */
 	size_t n_origins;
-	char **others; /* ZFS names of all that is no volume and no visible snapshot */
+	char **others; /* ZFS names of all other datasets and snapshots, hidden ones included */
 	size_t n_others;
 };
 

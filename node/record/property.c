@@ -34,13 +34,16 @@ static bool is_word(const char *value)
 	return consists_of(value, "-+._", VALUE_MAX);
 }
 
-/* The agent sets the amount itself (agent_reservation); only "none" or a number is checked here. */
+/*
+ * Returns true for "none" or a positive number. The agent does not use the number: it computes the
+ * reservation from the size (agent_reservation).
+ */
 static bool is_reservation(const char *value)
 {
 	return !strcmp(value, "none") || (consists_of(value, "", 20) && atoll(value) > 0);
 }
 
-/* uid:gid:mode; decimal, decimal, octal; each part may be empty. */
+/* Returns true for uid:gid:mode: decimal, decimal and octal, each part may be empty. */
 static bool is_root(const char *value)
 {
 	const char *group = strchr(value, ':'), *mode = group ? strchr(group + 1, ':') : NULL;
@@ -82,7 +85,7 @@ const char *property_native(size_t number)
 									 : NULL;
 }
 
-/* Check a user property of another tool, like com.sun:auto-snapshot. */
+/* Check a user property that is not zcsi's own, like com.sun:auto-snapshot. */
 static int check_user(const Property *property, struct error *err)
 {
 	const char *name = property->name;

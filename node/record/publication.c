@@ -147,29 +147,30 @@ static int refuse(const char *id, const struct publication *has, const struct pu
 	if (!strcmp(has->node_id, PUBLICATION_UNREADABLE))
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "volume '%s' has a zcsi:published property that cannot be read; "
-			    "unpublish it from all nodes or repair it with 'zfs set'",
+			    "stop all jobs that use it, then clear the property with 'zfs set "
+			    "zcsi:published=-'",
 			    id);
 	if (strcmp(has->node_id, want->node_id))
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "volume '%s' is published to node '%s' as %s; unpublish it there, or "
-			    "use a MULTI_NODE access mode that both allow",
+			    "volume '%s' is in use on node '%s' as %s; stop the job that uses it "
+			    "there first, or use a MULTI_NODE access mode in both jobs",
 			    id, has->node_id, mode_name(has->access_mode));
 	if (has->access_mode != want->access_mode)
 		return fail(err, ERR_ALREADY_EXISTS,
-			    "volume '%s' is published to node '%s' with access mode %s, not %s; "
-			    "unpublish it first",
+			    "volume '%s' is in use on node '%s' with access mode %s, not %s; stop "
+			    "the job that uses it there first",
 			    id, has->node_id, mode_name(has->access_mode),
 			    mode_name(want->access_mode));
 	return fail(err, ERR_ALREADY_EXISTS,
-		    "volume '%s' is published to node '%s' with readonly %s, not %s; unpublish it "
-		    "first",
+		    "volume '%s' is in use on node '%s' with readonly %s, not %s; stop the job "
+		    "that uses it there first",
 		    id, has->node_id, has->readonly ? "true" : "false",
 		    want->readonly ? "true" : "false");
 }
 
 /*
- * Returns the union of both. Several workloads of one node share one record, which allows all that
- * any of them may do: a mode with more writers has a higher number.
+ * Returns a publication that allows all that either of the two allows. All workloads of a node
+ * share one publication. An access mode with more writers has a higher number.
  */
 static struct publication widest(const struct publication *has, const struct publication *want)
 {

@@ -27,7 +27,10 @@ struct publication_list {
 	size_t n;
 };
 
-/* The node id that stands for an unreadable text. It is no valid id: the volume stays published. */
+/*
+ * The node id in place of an unreadable text. No node has this id, so the volume stays published
+ * until all publications are removed.
+ */
 #define PUBLICATION_UNREADABLE "?"
 
 /* Returns true if CSI defines this access mode. */
@@ -37,11 +40,11 @@ bool access_mode_readonly(int access_mode);
 /* Returns true if neither the flag readonly nor the access mode forbids writing. */
 bool publication_writes(const struct publication *publication);
 
-/* Parse the text of zcsi:published; an unreadable one gives one row, PUBLICATION_UNREADABLE. */
+/* Parse the text of zcsi:published. If it is unreadable, *ret is one PUBLICATION_UNREADABLE row. */
 void publication_parse(struct arena *arena, const char *text, struct publication_list *ret);
 /* Returns the text of the list; "-" if it is empty, because zfs-fuse refuses an empty value. */
 char *publication_format(struct arena *arena, const struct publication_list *list);
-/* Returns "node 'a', node 'b'", for an error text. */
+/* Returns the nodes of the list for an error text: "node 'a', node 'b'". */
 char *publication_names(struct arena *arena, const struct publication_list *list);
 
 /*

@@ -4,7 +4,7 @@
 
 /*
  * The paths that volumes are exported at by NFS: SHARE_FOLDER/<ZFS name>, on every host. So the
- * source of an NFS mount names its volume. The folder does not survive a boot. Any thread.
+ * source of an NFS mount names its volume. The folder is empty after a boot. Any thread.
  */
 
 #include <stdbool.h>
@@ -20,8 +20,8 @@ char *share_path(struct arena *arena, const char *dataset);
 enum share_kind { SHARE_OF_VOLUME, SHARE_OF_OTHER_VOLUME, SHARE_FOREIGN };
 
 /*
- * Returns what the source of an NFS mount, "server:/path", is to this volume. Only the last
- * component of `dataset` is compared, because pool and parent differ between hosts.
+ * Returns whether `source`, "server:/path" of an NFS mount, is the export of this volume. Only the
+ * last component of `dataset` is compared, because pool and parent differ between hosts.
  */
 enum share_kind share_kind(const char *source, const char *dataset);
 

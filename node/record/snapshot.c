@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Snapshots: building and recognising names and ids, and copying records.
+ * Building and recognising the names and ids of snapshots, and copying their records.
  *
  * Invariant: a leaf or id that is too long is cut and ends in "_h" and 32 hex digits of the SHA-256
  * of the whole, so two names never have the same leaf and two snapshots never the same id.
@@ -85,8 +85,8 @@ size_t snapshot_id_prefix(const char *dataset_id)
 }
 
 /*
- * The leaf was shortened to fit the name that the dataset had then. The dataset may have been
- * renamed since, so the leaf's own length is tried.
+ * A leaf is shortened to fit the name of its dataset. The dataset may have been renamed since, so
+ * the name is shortened to the leaf's own length before it is compared.
  */
 bool snapshot_leaf_is(struct arena *arena, const char *leaf, const char *name)
 {

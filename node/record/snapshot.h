@@ -26,12 +26,12 @@ struct snapshot {
 	char *dataset_id;            /* its volume's id; the volume may be deleted */
 	char *zfs_name;              /* dataset@leaf */
 	char *group;                 /* the name of its group, or "" */
-	const struct format *format; /* its dataset's */
+	const struct format *format; /* the format of its volume */
 	uint64_t guid;               /* 0: made since the pool was last read */
-	uint64_t dataset_guid;       /* its dataset's */
+	uint64_t dataset_guid;       /* the guid of its volume's dataset */
 	int64_t creation;            /* seconds since 1970 */
-	bool has_key;                /* as in struct dataset */
-	int64_t size;                /* bytes, of the volume when it was made; 0: not recorded */
+	bool has_key;                /* zcsi loads and unloads its key (node/zfs/key.h) */
+	int64_t size;                /* bytes, of its volume when it was made; 0: not recorded */
 };
 
 struct snapshot_list {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Turning rows into volumes and snapshots.
+ * Turning rows of `zfs get` into volumes and snapshots.
  *
- * Invariant: the result is a volume or a snapshot of zcsi. The name of the dataset must be the one
- * that its id gives, so a dataset that was renamed by hand is not a volume.
+ * Invariant: a result is always a volume or a snapshot of zcsi. The name of the dataset must be the
+ * one that dataset_name returns for its id, so a dataset that was renamed by hand is no volume.
  */
 #include "node/record/volume_parse.h"
 
@@ -18,7 +18,7 @@ static uint64_t guid_of(const struct zfs_row *row)
 	return row->guid ? strtoull(row->guid, NULL, 10) : 0;
 }
 
-/* zcsi writes "-" for an empty value, which zfs-fuse refuses. */
+/* Returns "" for "-", which zcsi writes for an empty value because zfs-fuse refuses that. */
 static char *unset_to_empty(const char *value)
 {
 	return (char *)(value && strcmp(value, "-") ? value : "");
@@ -31,7 +31,10 @@ static char *unescaped(struct arena *arena, const char *escaped)
 	return text ? text : arena_strdup(arena, "");
 }
 
-/* An encryption root below the parent is a volume: this one, or the one it was cloned from. */
+/*
+ * Returns true if the encryption root is below the parent. Then it is a volume: this one, or the
+ * one that it was cloned from.
+ */
 static bool has_key(const char *parent, const struct zfs_row *row)
 {
 	const char *root = row->encryption_root ? row->encryption_root : "";
@@ -45,7 +48,7 @@ static bool is_version(const struct zfs_row *row)
 	return row->version && !strcmp(row->version, DATASET_VERSION);
 }
 
-/* Only a name that ends in the guid was made by a deletion, and not by hand. */
+/* Returns true for the name of a deleted volume: it is below the trash and ends in the guid. */
 static bool is_trash_name(struct arena *arena, const char *parent, const char *name, uint64_t guid)
 {
 	const char *tail = arena_printf(arena, "-%" PRIu64, guid);
@@ -55,7 +58,7 @@ static bool is_trash_name(struct arena *arena, const char *parent, const char *n
 	       !strcmp(name + length - after, tail);
 }
 
-/* Returns NULL if the row is no filesystem and no zvol with a known format. */
+/* Returns the row's format, or NULL if it is no filesystem and no zvol with a known format. */
 static const struct format *format_of(const struct zfs_row *row)
 {
 	const struct format *format = NULL;
@@ -103,7 +106,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 	return dataset;
 }
 
-/* Set the name and the group if CSI created the snapshot; another tool's have neither. */
+/* Set the name and the group, if the snapshot was created by CSI and not by another tool. */
 static void name_snapshot(struct arena *arena, const struct zfs_row *row, const char *leaf,
 			  struct snapshot *snapshot)
 {
@@ -120,7 +123,7 @@ static void name_snapshot(struct arena *arena, const struct zfs_row *row, const 
 		snapshot->size = zfs_row_number(row->size);
 }
 
-/* zfs-fuse cuts the column `source`: a longer name of a dataset loses its end. */
+/* The length to which zfs-fuse cuts the name of a dataset in the column `source`. */
 #define SOURCE_NAME_MAX 112
 
 static bool is_inherited_from(const struct zfs_row *row, const char *owner)

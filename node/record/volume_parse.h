@@ -3,8 +3,8 @@
 #define ZCSI_NODE_RECORD_VOLUME_PARSE_H
 
 /*
- * Deciding which rows are zcsi's volumes and snapshots. Results live in the arena and point into
- * the row. Any thread.
+ * Deciding which rows of `zfs get` are volumes and snapshots of zcsi. Results live in the arena and
+ * point into the row. Any thread.
  */
 
 #include "node/record/dataset.h"

@@ -14,7 +14,10 @@
 
 #include "common/mem.h"
 
-/* FIELD(property, member): native ones, those that zfs-fuse lacks, and user properties of zcsi. */
+/*
+ * The properties to read, and their members in struct zfs_row. FIELD: native ones; OPENZFS: those
+ * that zfs-fuse lacks; USER: user properties of zcsi.
+ */
 #define PROPERTIES(FIELD, OPENZFS, USER)                                                           \
 	FIELD("type", type)                                                                        \
 	FIELD("guid", guid)                                                                        \
@@ -40,7 +43,7 @@
 	USER("zcsi:formatted", formatted)
 
 #define LISTED(property, member) "," property
-/* "referenced" is not read: it stands before the first comma. */
+/* The list begins with "referenced", which is not used, so that each other one follows a comma. */
 #define LEFT_OUT(property, member)
 const char *zfs_row_properties(bool openzfs)
 {

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * Pointers into the output; NULL if it did not contain the property. A user property (zcsi:*)
- * counts only if it is set on the dataset itself.
+ * The values of properties, as pointers into the output; NULL if it did not contain the property. A
+ * user property (zcsi:*) is stored only if it is set on the dataset itself.
  */
 struct zfs_row {
 	const char *name;
@@ -26,7 +26,7 @@ struct zfs_row {
 	const char *volume_inherited, *inherited_from;
 };
 
-/* Returns the list of properties for `zfs get`; openzfs: false for zfs-fuse, which has fewer. */
+/* Returns the list of properties for `zfs get`. openzfs is false for zfs-fuse, which has fewer. */
 const char *zfs_row_properties(bool openzfs);
 
 /*
