@@ -49,7 +49,7 @@ int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err
 int catalog_reread(struct catalog *catalog, int64_t deadline, const char *zfs_name,
 		   struct error *err);
 
-/* The following fail with ERR_UNAVAILABLE while the pool has a problem, else ERR_NOT_FOUND. */
+/* These functions fail with ERR_UNAVAILABLE if the pool has a problem, else ERR_NOT_FOUND. */
 int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,
 		struct dataset **ret, struct error *err);
 int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,

@@ -144,7 +144,7 @@ int path_remove(const char *path, struct error *err)
 	if (kind == PATH_OTHER || (kind == PATH_FILE && st.st_size))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "'%s' is a file with content, or a symbolic link: zcsi-node did not "
-			    "make it",
+			    "make it; remove it by hand",
 			    path);
 	if (!(kind == PATH_FILE ? unlink(path) : rmdir(path)) || errno == ENOENT)
 		return 0;

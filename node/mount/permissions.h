@@ -17,7 +17,7 @@ struct permissions {
 	uid_t owner;
 	gid_t group;
 	mode_t mode;
-	gid_t mount_group; /* from volume_mount_group */
+	gid_t mount_group; /* the group of volume_mount_group */
 	uid_t maker;       /* the user that ran zfs create and owns a new directory */
 };
 

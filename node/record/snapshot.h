@@ -19,7 +19,7 @@
 #include "common/mem.h"
 #include "node/record/dataset.h"
 
-/* The catalog sets format and dataset_guid when it answers; elsewhere they are NULL and 0. */
+/* format and dataset_guid are set in the copies that the catalog returns; else NULL and 0. */
 struct snapshot {
 	char *id;                    /* <volume id>@<leaf>; shortened past DATASET_ID_MAX bytes */
 	char *name;                  /* its name in CSI; "" if another tool made it */

@@ -48,7 +48,10 @@ static bool is_version(const struct zfs_row *row)
 	return row->version && !strcmp(row->version, DATASET_VERSION);
 }
 
-/* Returns true for the name of a deleted volume: it is below the trash and ends in the guid. */
+/*
+ * Returns true for the name that a deletion gives: below the trash, and ending in the guid. A name
+ * that an operator chose does not count.
+ */
 static bool is_trash_name(struct arena *arena, const char *parent, const char *name, uint64_t guid)
 {
 	const char *tail = arena_printf(arena, "-%" PRIu64, guid);
