@@ -1,62 +1,27 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The health of volumes: ControllerGetVolumeHealth, ControllerListVolumeHealth, and the volume
- * condition in other answers.
+ * The health of volumes: ControllerGetVolumeHealth, ControllerListVolumeHealth.
  *
  * Invariant: a volume in a pool that cannot be read is never omitted as if it were healthy: its
  * agent fails the whole list, as in ListVolumes.
  */
-#include "controller/health.h"
-
+#include "controller/condition.h"
 #include "controller/list.h"
 #include "controller/service.h"
 #include "controller/field.h"
 
-struct ailment {
-	VolumeHealthErrorType status;
-	const char *reason; /* NULL if the volume is healthy */
-	char *message;
-};
-
-static struct ailment judge(struct arena *arena, const struct host *host, const struct host *twin)
-{
-	if (twin)
-		return (struct ailment){
-			VOLUME_HEALTH_ERROR_TYPE_DEGRADED, "ExistsTwice",
-			arena_printf(arena,
-				     "it exists twice, on nodes '%s' and '%s': calls for it fail "
-				     "until one of the two is renamed ('zfs rename') or destroyed",
-				     host->says->node_id, twin->says->node_id)};
-	if (*host->says->problem)
-		return (struct ailment){VOLUME_HEALTH_ERROR_TYPE_INACCESSIBLE, "PoolUnavailable",
-					arena_strdup(arena, host->says->problem)};
-	return (struct ailment){.reason = NULL};
-}
-
-VolumeCondition *volume_condition(struct arena *arena, const struct host *host,
-				  const struct host *twin)
-{
-	VolumeCondition *condition = new_volume_condition(arena);
-	const struct ailment ailment = judge(arena, host, twin);
-
-	condition->abnormal = ailment.reason != NULL;
-	condition->message =
-		ailment.reason ? ailment.message
-			       : arena_strdup(arena, "the dataset exists and its pool is ready");
-	return condition;
-}
-
-static VolumeHealth *health_of(struct arena *arena, const char *id, const struct ailment *ailment)
+static VolumeHealth *health_of(struct arena *arena, const char *id,
+			       const struct condition *condition)
 {
 	VolumeHealth *health = new_volume_health(arena);
 
 	health->volume_id = arena_strdup(arena, id);
-	if (!ailment->reason)
+	if (!condition->reason)
 		return health;
 	VolumeHealth_VolumeHealthEntry *entry = new_volume_health_volume_health_entry(arena);
-	entry->status = ailment->status;
-	entry->reason = arena_strdup(arena, ailment->reason);
-	entry->message = ailment->message;
+	entry->status = condition->status;
+	entry->reason = arena_strdup(arena, condition->reason);
+	entry->message = condition->message;
 	health->n_health_statuses = 1;
 	health->health_statuses = arena_alloc(arena, sizeof(*health->health_statuses));
 	health->health_statuses[0] = entry;
@@ -73,8 +38,8 @@ int controller_get_volume_health(struct rpc_call *call, const ControllerGetVolum
 	    owner_get(call, req->volume_id, &owner, err) < 0 ||
 	    host_of(call, owner.agent, &host, err) < 0)
 		return -1;
-	const struct ailment ailment = judge(&call->arena, &host, NULL);
-	rsp->volume_health = health_of(&call->arena, req->volume_id, &ailment);
+	const struct condition condition = condition_of(&call->arena, &host, NULL);
+	rsp->volume_health = health_of(&call->arena, req->volume_id, &condition);
 	return 0;
 }
 
@@ -92,10 +57,11 @@ int controller_list_volume_health(struct rpc_call *call,
 	rsp->entries = arena_alloc(&call->arena, page.n * sizeof(*rsp->entries));
 	for (size_t i = 0; i < page.n; i++) {
 		const struct listed *listed = &page.list[i];
-		const struct ailment ailment = judge(&call->arena, listed->host, listed->twin);
-		if (ailment.reason)
+		const struct condition condition =
+			condition_of(&call->arena, listed->host, listed->twin);
+		if (condition.reason)
 			rsp->entries[rsp->n_entries++] =
-				health_of(&call->arena, listed->id, &ailment);
+				health_of(&call->arena, listed->id, &condition);
 	}
 	rsp->next_token = page.next_token;
 	return 0;

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "controller/health.h"
+#include "controller/condition.h"
 #include "controller/parameters.h"
 #include "controller/service.h"
 #include "controller/source.h"
@@ -95,6 +95,6 @@ int controller_get_volume(struct rpc_call *call, const ControllerGetVolumeReques
 	rsp->status = new_controller_get_volume_response_volume_status(arena);
 	rsp->status->n_published_node_ids = owner.dataset->n_published;
 	rsp->status->published_node_ids = volume_published_nodes(arena, owner.dataset);
-	rsp->status->volume_condition = volume_condition(arena, &host, NULL);
+	rsp->status->volume_condition = condition_message(arena, &host, NULL);
 	return 0;
 }

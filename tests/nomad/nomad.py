@@ -263,6 +263,11 @@ def volume(id):
     return api(f"volume/csi/{id}")
 
 
+def mounted(alloc):
+    """Return whether a volume is mounted for that allocation."""
+    return f"/per-alloc/{alloc}/" in read(Path("/proc/self/mountinfo"))
+
+
 def allocations(job, status="running"):
     return [found for found in api(f"job/{job}/allocations", [])
             if found["ClientStatus"] == status and found["DesiredStatus"] == "run"]

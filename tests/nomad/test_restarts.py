@@ -3,7 +3,7 @@
 import pytest
 
 from daemon import wait_for
-from nomad import SOON, accepted, kill, nomad, processes, until, volume
+from nomad import SOON, accepted, kill, mounted, nomad, processes, until, volume
 
 DAEMONS = ["zcsi-node", "zcsi-controller"]
 
@@ -30,9 +30,11 @@ def test_a_daemon_is_killed(user, create, consumer, program):
 @pytest.mark.parametrize("program", DAEMONS)
 def test_a_job_is_stopped_while_a_daemon_is_gone(user, consumer, program):
     """If Nomad has no healthy controller when a job ends, it unpublishes the volume later, once a
-    controller is healthy."""
+    controller is healthy. If zcsi-node does not answer, Nomad releases the claim at once and tries
+    to unmount again after 2, 4, 8 ... seconds; an allocation that comes in between fails."""
     settle = kill(*processes(program))
     nomad("job", "stop", "-detach", user.job)
     until(lambda: not volume("data")["Allocations"], "Nomad lists no claim")
+    until(lambda: not mounted(user.allocs[0]["ID"]), "Nomad has unmounted the volume")
     settle()
     assert consumer("next", "data").started().read("words") == "kept"

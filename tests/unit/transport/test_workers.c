@@ -218,7 +218,7 @@ static void work_without_key_is_never_withdrawn(void **state)
 	run_all(fixture);
 }
 
-/* There are more keys than the table has slots, and three works per key. */
+/* The test uses more keys than the table has slots, and three works per key. */
 static void many_keys_stay_apart(void **state)
 {
 	struct fixture *fixture = *state;
