@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Accepting connections.
+ * A listening socket in the loop: accepts connections and hands their descriptors to the owner.
  *
- * Invariant: out of descriptors it tries again now and then and does not spin on a connection
- * that it cannot take; and it removes no unix socket but its own.
+ * Invariant: when the process is out of descriptors, accepting pauses for accept_ms and does not
+ * spin. acceptor_close removes no unix socket of another process.
  */
 #include "transport/acceptor.h"
 
@@ -87,7 +87,7 @@ void acceptor_close(struct acceptor *acceptor)
 	event_free(acceptor->event);
 	loop_timer_free(acceptor->retry);
 	close(steal_fd(&acceptor->fd));
-	/* another daemon may have taken the name since */
+	/* Another daemon may have replaced the file by a socket of its own in the meantime. */
 	if (acceptor->endpoint.is_unix && stat(acceptor->endpoint.path, &st) == 0 &&
 	    st.st_dev == acceptor->device && st.st_ino == acceptor->inode)
 		unlink(acceptor->endpoint.path);

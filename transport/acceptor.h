@@ -3,8 +3,8 @@
 #define ZCSI_ACCEPTOR_H
 
 /*
- * A socket that listens; what becomes of a connection is for its owner, who embeds it. Loop thread
- * only.
+ * A listening socket, embedded in the structure of its owner, which handles the connections. Loop
+ * thread only.
  */
 
 #include <stdbool.h>
@@ -16,32 +16,33 @@
 
 struct acceptor {
 	struct endpoint endpoint;
-	/* A connection, non-blocking and close-on-exec; the descriptor is handed over. */
+	/* Called for each connection. fd is non-blocking and close-on-exec; the callee owns it. */
 	void (*accepted)(struct acceptor *acceptor, int fd);
 
-	/* the acceptor's own */
+	/* Private to acceptor.c from here on. */
 	int fd;
-	dev_t device; /* of the unix socket's file, to remove only our own */
+	dev_t device; /* device and inode identify our unix socket's file when it is removed */
 	ino_t inode;
 	struct event *event;
-	struct loop_timer *retry; /* after running out of descriptors */
+	struct loop_timer *retry; /* restarts accepting after the process ran out of descriptors */
 };
 
 /*
- * Resolve where an acceptor would listen, without listening. Returns -1 when the endpoint is
- * invalid, or would be in plain text beyond loopback without allow_plaintext. Blocks as
+ * Parse and resolve an endpoint without listening. Returns -1 if the endpoint is invalid, cannot be
+ * resolved, or would serve plain text beyond loopback and allow_plaintext is false. Blocks as
  * endpoint_resolve does.
  */
 int acceptor_address(const char *endpoint, bool allow_plaintext, struct endpoint *ret_endpoint,
 		     struct address *ret_address, struct error *err);
 /*
- * Listen: endpoint.h has the forms. A stale unix socket is replaced, a live one is an error. TCP
- * beyond loopback needs allow_plaintext. -1: there is nothing to close.
+ * Listen on an endpoint (endpoint.h has its forms) and call accepted for each connection. A stale
+ * unix socket is replaced, a live one is an error. TCP beyond loopback needs allow_plaintext. After
+ * -1 acceptor_close does nothing.
  */
 int acceptor_open(struct acceptor *acceptor, struct loop *loop, const char *endpoint,
 		  void (*accepted)(struct acceptor *acceptor, int fd), bool allow_plaintext,
 		  struct error *err);
-/* Stop listening and remove the unix socket. Does nothing when it is closed already. */
+/* Stop listening and remove the unix socket. Does nothing if the acceptor is closed already. */
 void acceptor_close(struct acceptor *acceptor);
 
 #endif

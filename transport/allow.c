@@ -2,8 +2,8 @@
 /*
  * The list of --allow: which names may call which services.
  *
- * Invariant: with a list, a name that is not in it is refused, for services that the list does not
- * mention too.
+ * Invariant: if the list has an entry, a name that is not in the list is refused for every service,
+ * including services that no entry mentions.
  */
 #include "transport/allow.h"
 
@@ -16,7 +16,8 @@
 #define SERVICE_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_."
 
 /*
- * Returns the beginning of the name in "SERVICE=NAME", or in "NAME", which may be a URI with a "=".
+ * Returns the start of NAME in an entry "SERVICE=NAME" or "NAME". NAME may be a URI that contains
+ * "=" itself.
  */
 static const char *name_in(const char *entry)
 {
@@ -25,7 +26,8 @@ static const char *name_in(const char *entry)
 	return n > 0 && entry[n] == '=' ? entry + n + 1 : entry;
 }
 
-static bool is_about(const char *entry, const char *service)
+/* True if the entry is for all services or for this one. */
+static bool covers(const char *entry, const char *service)
 {
 	const char *name = name_in(entry);
 	size_t n = strlen(service);
@@ -33,7 +35,7 @@ static bool is_about(const char *entry, const char *service)
 	return name == entry || ((size_t)(name - entry) == n + 1 && memcmp(entry, service, n) == 0);
 }
 
-/* Host names know no case, URIs do. */
+/* True if the names are equal. Host names are compared without regard to case, URIs exactly. */
 static bool same_name(const char *a, const char *b)
 {
 	return strchr(a, '/') ? strcmp(a, b) == 0 : strcasecmp(a, b) == 0;
@@ -67,7 +69,7 @@ int allow_check(const struct option_list *allow, const struct tls_names *names, 
 		return 0;
 	for (size_t i = 0; i < allow->n; i++) {
 		const char *entry = allow->values[i];
-		if (is_about(entry, service) && is_one_of(name_in(entry), names))
+		if (covers(entry, service) && is_one_of(name_in(entry), names))
 			return 0;
 	}
 	auto_free char *text = tls_names_text(names);

@@ -3,18 +3,21 @@
 #define ZCSI_ALLOW_H
 
 /*
- * The list of --allow: NAME may call every service, SERVICE=NAME that service alone. A name is one
- * of those in the caller's certificate, written as there; there are no wildcards. With an empty
- * list every certificate of the CA may call.
+ * The list of --allow: an entry NAME permits every service, an entry SERVICE=NAME that service
+ * alone. NAME is a name in the caller's certificate, spelled the same way, without wildcards. With
+ * an empty list the holder of any certificate of the CA may call every service.
  */
 
 #include "common/error.h"
 #include "common/options.h"
 #include "transport/tls_peer.h"
 
-/* Check that each entry has a name. */
+/* Check that each entry has a name. Returns -1 with ERR_INVALID_ARGUMENT for the first without. */
 int allow_check_list(const struct option_list *allow, struct error *err);
-/* Check whether a peer with these names may call the service. ERR_PERMISSION_DENIED names both. */
+/*
+ * Returns 0 if a peer with these names may call the service, or -1 with ERR_PERMISSION_DENIED and a
+ * text that contains the names and the service.
+ */
 int allow_check(const struct option_list *allow, const struct tls_names *names, const char *service,
 		struct error *err);
 

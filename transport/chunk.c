@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A queue of bytes that belong to others.
+ * A queue of chunks, whose bytes belong to their owners.
  *
- * Invariant: a chunk is out of the queue before gone() is called, so its owner may fill it again
- * and queue it at once.
+ * Invariant: a chunk is removed from the queue before its gone() is called, so the owner may refill
+ * it and queue it again from there.
  */
 #include "transport/chunk.h"
 

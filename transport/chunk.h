@@ -2,7 +2,7 @@
 #ifndef ZCSI_CHUNK_H
 #define ZCSI_CHUNK_H
 
-/* Bytes to be sent, lent by their owners: a queue of chunks, returned in order. */
+/* Bytes to be sent: a queue of chunks, each returned to its owner once it was sent. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,32 +12,34 @@ struct chunk {
 	const uint8_t *bytes;
 	size_t size; /* at least 1 */
 	/*
-	 * Called when the chunk was sent or its queue was dropped. In the first case the owner may
-	 * queue it again from here. A queue is dropped only when its stream is finished. May be
-	 * NULL.
+	 * Called when the chunk was sent or its queue was dropped, after which the chunk is the
+	 * owner's again. The owner of a sent chunk may queue it again from this function. A queue
+	 * is dropped only when its stream is finished. May be NULL.
 	 */
 	void (*gone)(struct chunk *chunk);
 	struct chunk *next;
 };
 
-/* Zeroed is empty. */
+/* A queue of chunks. A zeroed queue is empty. */
 struct chunks {
 	struct chunk *first, **last;
-	size_t at;   /* how much of the first is taken */
-	size_t size; /* of all that waits */
+	size_t at;   /* bytes of the first chunk that were taken already */
+	size_t size; /* bytes in the queue that were not taken yet */
 };
 
 /*
- * Returns a chunk with memory of its own, freed after it was sent or dropped. The caller fills
- * *ret_bytes.
+ * Returns a chunk with size bytes of memory of its own, which *ret_bytes points to and the caller
+ * fills. The chunk is freed when it was sent or dropped.
  */
 struct chunk *chunk_new(size_t size, uint8_t **ret_bytes);
-/* The gone of such a one that may hold a secret. */
+/* Erase and free a chunk of chunk_new: the value of gone for bytes that may contain a secret. */
 void chunk_wipe(struct chunk *chunk);
 
+/* Append a chunk. The queue borrows it until its gone() is called. */
 void chunks_add(struct chunks *chunks, struct chunk *chunk);
-/* Copy up to n bytes out; how many. */
+/* Take up to n bytes from the front of the queue. Returns the number of bytes copied to bytes. */
 size_t chunks_take(struct chunks *chunks, uint8_t *bytes, size_t n);
+/* Empty the queue: call gone() of every chunk. */
 void chunks_drop(struct chunks *chunks);
 
 #endif

@@ -3,9 +3,10 @@
  * The client: the calls that wait for a connection, and the first and last step of every call.
  * dial.c makes the connection, client_stream.c uses it.
  *
- * serve() serves the waiting calls, always at the top of the loop: a report of a connection from
- * inside HTTP/2 only schedules it for the next turn. Invariant: outside serve(), the timer runs if
- * and only if a call waits.
+ * serve() handles the waiting calls, always at the top of the loop: a change of the connection that
+ * is reported from inside a callback of nghttp2 only schedules serve() for the next turn.
+ *
+ * Invariant: outside serve(), the timer runs if and only if a call waits.
  */
 #include "transport/client_inside.h"
 
@@ -17,12 +18,12 @@
 #include "transport/dial.h"
 
 struct client {
-	struct dial dial;                      /* first */
-	struct client_waiter *seekers, **last; /* in order of arrival */
-	struct loop_timer *timer;
+	struct dial dial;                      /* first member: serve_soon() casts */
+	struct client_waiter *waiters, **last; /* calls without a connection, oldest first */
+	struct loop_timer *timer;              /* calls serve() */
 };
 
-/* The queue */
+/* The queue of waiting calls */
 
 static void put(struct client *client, struct client_waiter *waiter)
 {
@@ -44,26 +45,28 @@ static struct client_waiter *take(struct client *client, struct client_waiter **
 	return waiter;
 }
 
+/* True if the endpoint has been down for wait_ms and the next attempt is not due yet. */
 static bool is_hopeless(const struct client *client)
 {
 	return dial_pauses(&client->dial) &&
 	       now_ms() - client->dial.down_since >= client_limits(client)->wait_ms;
 }
 
-/* Take out a call that waited long enough, or need not wait; NULL when there is none. */
+/* Remove a call whose wait is over, or pointless. Returns NULL if there is none. */
 static struct client_waiter *take_late(struct client *client)
 {
 	bool hopeless = is_hopeless(client);
 	int64_t now = now_ms();
 
-	for (struct client_waiter **at = &client->seekers; *at; at = &(*at)->next) {
+	for (struct client_waiter **at = &client->waiters; *at; at = &(*at)->next) {
 		if (hopeless || (*at)->until <= now)
 			return take(client, at);
 	}
 	return NULL;
 }
 
-static void send_away(const struct client *client, struct client_waiter *waiter)
+/* Report to a waiting call that it gets no connection. */
+static void fail_waiter(const struct client *client, struct client_waiter *waiter)
 {
 	bool expired = time_left_ms(waiter->deadline) == 0;
 	struct error err;
@@ -73,10 +76,11 @@ static void send_away(const struct client *client, struct client_waiter *waiter)
 	waiter->found(waiter, NULL, &err);
 }
 
-static void give(struct client *client, struct conn *conn)
+/* Hand conn to the waiting calls, as long as it takes new streams. */
+static void open_streams(struct client *client, struct conn *conn)
 {
-	while (client->seekers && dial_conn(&client->dial) == conn) {
-		struct client_waiter *waiter = take(client, &client->seekers);
+	while (client->waiters && dial_conn(&client->dial) == conn) {
+		struct client_waiter *waiter = take(client, &client->waiters);
 		waiter->found(waiter, conn, NULL);
 	}
 	conn_pump(conn);
@@ -86,11 +90,11 @@ static void schedule(struct client *client)
 {
 	int64_t next = client->dial.link ? NO_DEADLINE : client->dial.next_attempt;
 
-	for (struct client_waiter *waiter = client->seekers; waiter; waiter = waiter->next) {
+	for (struct client_waiter *waiter = client->waiters; waiter; waiter = waiter->next) {
 		if (waiter->until < next)
 			next = waiter->until;
 	}
-	if (client->seekers)
+	if (client->waiters)
 		loop_timer_start(client->timer, time_left_ms(next));
 	else
 		loop_timer_stop(client->timer);
@@ -103,9 +107,9 @@ static void serve(void *arg)
 	struct client_waiter *late;
 
 	while ((late = take_late(client)))
-		send_away(client, late);
+		fail_waiter(client, late);
 	if (conn)
-		give(client, conn);
+		open_streams(client, conn);
 	schedule(client);
 }
 
@@ -113,13 +117,13 @@ static void serve_soon(struct dial *dial)
 {
 	struct client *client = (struct client *)dial;
 
-	if (client->seekers)
+	if (client->waiters)
 		loop_timer_start(client->timer, 0);
 }
 
 void client_wait(struct client *client, struct client_waiter *waiter)
 {
-	/* No call waited for the end of the pause, so whether the server is back is unknown. */
+	/* No attempt was made since the last failure, so the server may be back by now. */
 	if (is_hopeless(client))
 		dial_hasten(&client->dial);
 	put(client, waiter);
@@ -134,7 +138,7 @@ void client_wait_again(struct client *client, struct client_waiter *waiter)
 
 void client_wait_end(struct client *client, struct client_waiter *waiter)
 {
-	for (struct client_waiter **at = &client->seekers; *at; at = &(*at)->next) {
+	for (struct client_waiter **at = &client->waiters; *at; at = &(*at)->next) {
 		if (*at == waiter) {
 			take(client, at);
 			schedule(client);
@@ -193,7 +197,7 @@ int client_fail_closed(const struct client *client, const struct stream *stream,
 		    conn_may_have_sent(stream) ? "may have been carried out" : "was not sent");
 }
 
-/* Life */
+/* Creation and end */
 
 int client_new(struct client **ret, struct loop *loop, const char *endpoint,
 	       const struct client_options *options, struct error *err)
@@ -213,13 +217,13 @@ int client_new(struct client **ret, struct loop *loop, const char *endpoint,
 	dial->changed = serve_soon;
 	if (options)
 		dial->options = *options;
-	/* who may open the file may call: there is nothing to encrypt, and no name to check */
+	/* The mode of a unix socket's file restricts its callers, so TLS is not used. */
 	if (dial->endpoint.is_unix)
 		dial->options.tls = NULL;
 	if (!dial->options.limits)
 		dial->options.limits = &limits_default;
 	dial_init(dial);
-	client->last = &client->seekers;
+	client->last = &client->waiters;
 	client->timer = loop_timer_new(loop, serve, client);
 	*ret = client;
 	return 0;

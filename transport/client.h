@@ -3,22 +3,23 @@
 #define ZCSI_CLIENT_H
 
 /*
- * The gRPC client: one connection to one endpoint, made when a call needs it and made again after
- * it is lost; all addresses of a name are tried before a pause, which grows from 100 ms to 10 s.
+ * The gRPC client: one connection to one endpoint, opened when a call needs it and opened again
+ * after it is lost. All addresses of a host name are tried before a pause, which grows from 100 ms
+ * to 10 s.
  *
- * A call that finds no connection waits for one, two seconds at most (limits.h: wait_ms), so that
- * it survives a restart of the server. Once the endpoint has refused for that long, a call has it
- * tried at once, or fails at once if that was done just before: a dead server costs those who ask
- * many little, and one that is back is found by the first who asks.
+ * A call without a connection waits for one, two seconds at most (limits.h: wait_ms), so that it
+ * survives a restart of the server. Once the endpoint has been down for that long, a call starts
+ * another attempt at once, or fails at once if an attempt has just failed. A server that is down
+ * therefore delays callers little, and a server that is back is used by the first call.
  *
- * A call is begun again, within its deadline and three times at most (limits.h: repeats), when the
- * server is known to have done nothing about it: it refused the call, or the connection was lost
- * before the request left. One that the server may have seen is never repeated.
+ * A call is retried, within its deadline and three times at most (limits.h: repeats), if the server
+ * certainly did not process it: the server refused the call, or the connection was lost before the
+ * request was written. A call that the server may have seen is never retried.
  *
- * Calls are made from any thread but the loop's. To ask several endpoints at the same time, begin a
- * call on each, then finish each. Between the two the request and the call must stay where they
- * are; every call begun must be finished, and client_finish returns by the deadline at the latest.
- * client_begin may wait for DNS, when the endpoint is a name and there is no connection.
+ * Calls are made from any thread but the loop's. To call several endpoints at the same time, begin
+ * a call on each, then finish each. In between, the request and the call must stay in place. Every
+ * call begun must be finished; client_finish returns by the deadline at the latest.
+ * client_begin may block on DNS, if the endpoint is a name and there is no connection.
  */
 
 #include <stdbool.h>
@@ -34,39 +35,42 @@ struct client;
 struct client_call;
 struct tls;
 
-/* Zeroed holds the defaults. What it points to outlives the client. */
+/* Zeroed options are the defaults. The limits and tls outlive the client. */
 struct client_options {
 	const struct limits *limits; /* NULL: limits_default */
 	struct tls *tls;             /* NULL: plain text */
-	bool allow_plaintext;        /* beyond loopback too */
+	bool allow_plaintext;        /* permit plain text to addresses beyond loopback */
 };
 
 /*
- * endpoint as in server.h; *err says what is wrong with its form. Nothing is connected yet.
- * options: NULL takes the defaults.
+ * Create a client without connecting. endpoint has a form of server_listen's; options may be NULL.
+ * Returns -1 with ERR_INVALID_ARGUMENT if the endpoint is malformed or has no host.
  */
 int client_new(struct client **ret, struct loop *loop, const char *endpoint,
 	       const struct client_options *options, struct error *err);
-/* On the loop, with no call under way. */
+/* Free the client, on the loop thread, when no call is in flight. */
 void client_free(struct client *client);
 const char *client_endpoint(const struct client *client);
-/* False when the last attempt to connect failed. On the loop. */
+/* False if the last attempt to connect failed. Loop thread only. */
 bool client_is_up(const struct client *client);
 
-/* method: "GetDataset" of the service. The call is allocated in the arena. */
+/*
+ * Begin a call of a method, such as "GetDataset" of service. The result lives in the arena. The
+ * deadline is a now_ms() value; NO_DEADLINE is replaced by limits->call_ms from now.
+ */
 struct client_call *client_begin(struct client *client, struct arena *arena,
 				 const ProtobufCServiceDescriptor *service, const char *method,
 				 const ProtobufCMessage *request, int64_t deadline);
 /*
- * Wait for the answer. *ret_response (the method's output type) lives in the arena given to
- * client_begin. On -1 the code and text are the server's own; where it gave none, mostly
- * ERR_UNAVAILABLE or ERR_DEADLINE_EXCEEDED, and a text that names the endpoint.
+ * Block until the call ends. *ret_response, of the method's output type, lives in the arena of
+ * client_begin. On -1 the code and text are the server's; if the server sent none, the code is
+ * mostly ERR_UNAVAILABLE or ERR_DEADLINE_EXCEEDED and the text contains the endpoint.
  */
 int client_finish(struct client_call *call, void *ret_response, struct error *err);
 
 /*
- * Learn the endpoint's addresses, before the first call, on a thread that may wait for DNS. Returns
- * -1 when they are unknown, or the endpoint is not to be called in plain text.
+ * Resolve the endpoint's addresses before the first call, on a thread that may block on DNS.
+ * Returns -1 if that fails, or plain text to one of them is not permitted.
  */
 int client_prepare(struct client *client, struct error *err);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The client's unary calls: begun and finished on a thread that may block, with a stream on the
- * loop in between.
+ * The client's unary calls. client_begin and client_finish run on a thread that may block; the
+ * stream between them belongs to the loop.
  *
- * Invariant: from client_begin until its semaphore is posted, once, a call has exactly one stream
- * or is about to have it; the outcome of its last stream is the call's.
+ * Invariant: from client_begin until its semaphore is posted, which happens once, a call has
+ * exactly one stream or its start_call is queued. The outcome of its last stream is the outcome of
+ * the call.
  */
 #include <errno.h>
 #include <semaphore.h>
@@ -26,7 +27,7 @@ struct client_call {
 	int64_t deadline;
 	struct loop_task task;
 
-	/* the loop's until it is finished */
+	/* Written by the loop thread until finished is posted, read by client_finish after. */
 	unsigned n_repeated;
 	struct wire_message response;
 	struct error error;
@@ -35,7 +36,7 @@ struct client_call {
 
 /* On the loop */
 
-/* Taken from the stream as it is, for client_finish to decode. */
+/* Move the encoded response out of the stream; client_finish decodes it on its own thread. */
 static void on_response(struct rpc_stream *rpc, const uint8_t *bytes, size_t n)
 {
 	struct client_call *call = rpc->arg;
@@ -71,7 +72,7 @@ static struct client_stream *begin(struct client_call *call)
 	uint8_t *bytes;
 	struct chunk *chunk = chunk_new(call->request_size, &bytes);
 
-	/* a copy: the stream may outlive the call */
+	/* The stream may outlive the call, so it sends a copy of the request. */
 	memcpy(bytes, call->request, call->request_size);
 	chunk->gone = chunk_wipe;
 	exchange_send(&stream->exchange, chunk);

@@ -2,7 +2,7 @@
 #ifndef ZCSI_CLIENT_INSIDE_H
 #define ZCSI_CLIENT_INSIDE_H
 
-/* Shared by a client's kinds of calls. Loop thread only. */
+/* Shared by the unary and the streaming calls of a client. Loop thread only. */
 
 #include "transport/client.h"
 #include "transport/exchange.h"
@@ -10,26 +10,27 @@
 /* A call that waits for a connection; embedded in a client_stream. */
 struct client_waiter {
 	/*
-	 * Once: open a stream on conn, which is pumped afterwards; or, when that is NULL, *err
-	 * says why there is none. It may seek again, but not by client_seek.
+	 * Called once. Opens a stream on conn, which the client pumps afterwards; or conn is NULL
+	 * and *err is the reason. May wait again, by client_wait_again but not by client_wait.
 	 */
 	void (*found)(struct client_waiter *waiter, struct conn *conn, const struct error *err);
 	int64_t deadline;
 
-	/* the client's own */
+	/* Private to client.c from here on. */
 	int64_t until;
 	struct client_waiter *next;
 };
 
-/* At the top of the loop only: may call found() before it returns. */
+/* Wait for a connection. May call found() before it returns, so only for the top of the loop. */
 void client_wait(struct client *client, struct client_waiter *waiter);
-/* From anywhere on the loop: found() is called in the loop's next turn. */
+/* Wait for a connection. Calls found() in the loop's next turn at the earliest. */
 void client_wait_again(struct client *client, struct client_waiter *waiter);
+/* Stop waiting. Does nothing if the waiter is not in the queue. */
 void client_wait_end(struct client *client, struct client_waiter *waiter);
 
 /*
- * A call on its way (client_stream.c): it seeks a connection, has a stream, or has lost it and
- * still has something to tell.
+ * A call in flight (client_stream.c): it waits for a connection, has a stream, or has lost the
+ * stream and still has messages to deliver.
  */
 struct client_stream {
 	struct stream base;
@@ -38,33 +39,35 @@ struct client_stream {
 	struct client_waiter waiter;
 	const ProtobufCMethodDescriptor *method;
 	char path[HEAD_PATH_MAX];
-	struct loop_timer *timer; /* of the deadline; or to tell the end in the loop's next turn */
-	bool concluded;  /* the outcome is what it will be, but for what is wrong with OK */
-	bool told;       /* so is its owner */
-	bool may_repeat; /* it failed, and the server did nothing about it */
+	struct loop_timer *timer; /* runs until the deadline, or reports the end in the next turn */
+	bool concluded;           /* true once outcome is final */
+	bool notified;            /* true once the closed callback has run */
+	bool may_repeat;          /* true if the call failed before the server processed it */
 	struct error outcome;
-	size_t buffered;
+	size_t buffered; /* bytes received and not used yet */
 };
 
 extern const struct conn_role client_role;
 
-/* Not begun yet: client_seek or client_seek_again does. */
+/* Returns a new call, which client_wait or client_wait_again begins. It frees itself at its end. */
 struct client_stream *client_stream_new(struct client *client,
 					const ProtobufCServiceDescriptor *service,
 					const char *method, int64_t deadline,
 					const struct rpc_stream_events *events, void *arg);
 
-/* The request's fields; they last as long as this, the path and the client. */
+/* The header fields of a request. They point into this struct, the path and the client. */
 struct client_head {
 	char timeout[WIRE_TIMEOUT_SIZE];
 	nghttp2_nv fields[8];
 };
 
+/* Fill in the fields of a request for path, whose grpc-timeout ends at deadline. */
 void client_head_init(struct client_head *head, const struct client *client, const char *path,
 		      int64_t deadline);
 
-/* In closed(), without an answer: is it certain that the server did nothing? And what to say. */
+/* True if the server certainly did not process a call whose stream closed with http2_error. */
 bool client_may_repeat(const struct stream *stream, uint32_t http2_error);
+/* Returns -1 with *err for a call whose stream closed with http2_error before an answer. */
 int client_fail_closed(const struct client *client, const struct stream *stream,
 		       uint32_t http2_error, struct error *err);
 

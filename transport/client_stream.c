@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The client's calls on the wire, unary ones too.
+ * The client's calls as streams of HTTP/2, unary calls included.
  *
- * A call ends for its owner when all messages are delivered, or at once when it is given up; its
- * stream ends when the connection says so. Either may be first. Invariant: closed is called once,
- * from the loop and never from within a function that the owner called, but for rpc_stream_resume.
+ * A call ends for its owner when all messages are delivered, or at once when it is cancelled. Its
+ * HTTP/2 stream ends when conn calls on_closed. Either may happen first.
+ *
+ * Invariant: the owner's closed callback runs once, on the loop, and never from within a function
+ * that the owner called, except rpc_stream_resume.
  */
 #include "transport/client_stream.h"
 
@@ -27,24 +29,24 @@ static struct client_stream *of_exchange(struct exchange *exchange)
 
 static void release(struct client_stream *stream)
 {
-	if (stream->told && !stream->base.conn)
+	if (stream->notified && !stream->base.conn)
 		free(stream);
 }
 
-static void tell_closed(struct client_stream *stream)
+static void notify_closed(struct client_stream *stream)
 {
-	stream->told = true;
+	stream->notified = true;
 	stream->base.done = true;
 	loop_timer_free(stream->timer);
 	stream->timer = NULL;
-	/* a server that gave up at the same moment */
+	/* At its deadline a server may cancel the call before our own timer expires. */
 	if (stream->outcome.code == ERR_CANCELLED && time_left_ms(stream->waiter.deadline) == 0)
 		stream->outcome.code = ERR_DEADLINE_EXCEEDED;
 	exchange_fini(&stream->exchange, &stream->outcome);
 	release(stream);
 }
 
-/* The first outcome counts. */
+/* Set the outcome, unless the call has one already. */
 static void conclude(struct client_stream *stream, const struct error *error)
 {
 	if (stream->concluded)
@@ -69,7 +71,7 @@ static void give_up(struct client_stream *stream, const struct error *error)
 static void on_timer(void *arg)
 {
 	struct client_stream *stream = arg;
-	struct conn *conn = stream->base.conn; /* NULL: all has come, and is held */
+	struct conn *conn = stream->base.conn; /* NULL: all was received, and delivery is paused */
 	struct error error;
 
 	if (!stream->concluded) {
@@ -81,7 +83,7 @@ static void on_timer(void *arg)
 		if (conn)
 			conn_wake(conn);
 	}
-	tell_closed(stream);
+	notify_closed(stream);
 }
 
 /* Callbacks of the exchange: the call sends */
@@ -103,20 +105,20 @@ static void on_broken(struct exchange *exchange, struct error *error)
 {
 	struct client_stream *stream = of_exchange(exchange);
 
-	/* A server may not compress without being asked to (gRPC doc/compression.md). */
+	/* A server must not compress unless the client asked for it (gRPC doc/compression.md). */
 	if (error->code == ERR_UNIMPLEMENTED)
 		error->code = ERR_INTERNAL;
 	fail_context(error, "the answer of '%s'", client_endpoint(stream->client));
 	give_up(stream, error);
 }
 
-static void on_all_told(struct exchange *exchange)
+static void on_all_delivered(struct exchange *exchange)
 {
 	struct client_stream *stream = of_exchange(exchange);
 
 	conclude(stream, &exchange_ok);
 	pump_end(exchange->in, &stream->outcome);
-	tell_closed(stream);
+	notify_closed(stream);
 }
 
 static void on_waits(struct exchange *exchange, bool waits)
@@ -129,7 +131,7 @@ static const struct exchange_side client_side = {
 	.send = on_send,
 	.finish = on_finish,
 	.broken = on_broken,
-	.ended = on_all_told,
+	.ended = on_all_delivered,
 	.waits = on_waits,
 };
 
@@ -147,7 +149,7 @@ static void on_headed(struct stream *base)
 
 static void on_data(struct stream *base, const uint8_t *bytes, size_t n)
 {
-	/* what comes with another status is no message (gRPC doc/http-grpc-status-mapping.md) */
+	/* The body of another status is not gRPC (gRPC doc/http-grpc-status-mapping.md). */
 	if (base->head.http_status == 200)
 		exchange_take(&of_base(base)->exchange, bytes, n);
 	else
@@ -159,10 +161,10 @@ static void on_ended(struct stream *base)
 	struct client_stream *stream = of_base(base);
 	struct error *outcome = &stream->outcome;
 
-	/* the text is there already: see client_stream_new */
+	/* client_stream_new made outcome->text the buffer of head.message, so it is filled in. */
 	stream->concluded = head_outcome(&base->head, outcome) < 0;
 	if (stream->concluded && !stream->exchange.paused)
-		tell_closed(stream);
+		notify_closed(stream);
 	else
 		exchange_end(&stream->exchange);
 }
@@ -185,7 +187,7 @@ static void on_closed(struct stream *base, uint32_t http2_error)
 	}
 	base->conn = NULL;
 	if (lost)
-		tell_closed(stream);
+		notify_closed(stream);
 	else
 		release(stream);
 }
@@ -201,7 +203,7 @@ const struct conn_role client_role = {
 	.freed = dial_on_freed,
 };
 
-/* Beginning */
+/* Creation */
 
 static void on_found(struct client_waiter *waiter, struct conn *conn, const struct error *err)
 {
@@ -210,7 +212,7 @@ static void on_found(struct client_waiter *waiter, struct conn *conn, const stru
 
 	if (!conn) {
 		conclude(stream, err);
-		tell_closed(stream);
+		notify_closed(stream);
 		return;
 	}
 	client_head_init(&head, stream->client, stream->path, waiter->deadline);

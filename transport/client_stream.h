@@ -8,9 +8,10 @@
 #include "transport/stream.h"
 
 /*
- * Begin a call; loop thread only. method: "Watch" of the service, whose messages it has. No
- * callback runs before this returns, and closed runs in any case. The call waits for a connection
- * as a unary one does (client.h), takes messages meanwhile, and is never repeated.
+ * Begin a streaming call of a method, such as "Watch" of service; arg is stored for the events. No
+ * callback runs before this returns, and closed is always called. The call waits for a connection
+ * as a unary call does (client.h), accepts messages to send meanwhile, and is never retried. Loop
+ * thread only.
  */
 struct rpc_stream *client_stream_begin(struct client *client,
 				       const ProtobufCServiceDescriptor *service,

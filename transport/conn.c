@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The life of one HTTP/2 connection: its events, its time limits, its end. Its bytes are
- * conn_socket.c's, what nghttp2 makes of them conn_session.c's.
+ * An HTTP/2 connection from creation to free: its events, its time limits, its end. conn_socket.c
+ * moves its bytes, conn_session.c holds the callbacks of nghttp2.
  *
- * Invariant: every event handler ends in settle(), the only place that frees the connection.
+ * Invariant: every event handler ends in settle(), which frees the connection when it is over. No
+ * other code frees it, except the owner by conn_free.
  */
 #include "transport/conn.h"
 
@@ -17,6 +18,7 @@
 #include "common/mem.h"
 #include "transport/conn_linger.h"
 #include "transport/conn_inside.h"
+#include "transport/conn_socket.h"
 #include "transport/conn_stream.h"
 
 /* Time limits */
@@ -38,7 +40,7 @@ static void schedule(struct conn *conn)
 		loop_timer_start(conn->timer, time_left_ms(first));
 }
 
-/* Again and again, until the last stream has ended. */
+/* Call role->overdue for every open stream, and repeat that every drain_ms. */
 static void warn_overdue(struct conn *conn)
 {
 	conn->deadlines[DEADLINE_DRAIN] = now_ms() + conn->limits->drain_ms;
@@ -71,8 +73,8 @@ static void expire(struct conn *conn)
 }
 
 /*
- * A peer that takes none of our bytes is given up, and at once when it has us queue frame upon
- * frame meanwhile.
+ * Restart the write deadline when the socket accepted bytes, and fail the connection at once when
+ * the peer reads nothing but makes us queue more than limits->frames frames.
  */
 static void watch_peer(struct conn *conn)
 {
@@ -88,7 +90,7 @@ static void watch_peer(struct conn *conn)
 		conn_fail(conn, "the peer reads nothing");
 }
 
-static bool is_all_said(const struct conn *conn)
+static bool is_all_sent(const struct conn *conn)
 {
 	return outbox_waiting(&conn->out) == 0 && conn->chunk_size == 0 &&
 	       !nghttp2_session_want_read(conn->session) &&
@@ -99,7 +101,8 @@ static void close_streams(struct conn *conn)
 {
 	conn_leave(conn);
 	while (conn->streams)
-		conn_close_stream(conn->streams, conn->goodbye ? conn->goodbye : NGHTTP2_CANCEL);
+		conn_close_stream(conn->streams,
+				  conn->goaway_code ? conn->goaway_code : NGHTTP2_CANCEL);
 }
 
 static void finish(struct conn *conn)
@@ -110,14 +113,14 @@ static void finish(struct conn *conn)
 	conn_linger(conn);
 }
 
-/* The end of every turn. */
+/* End a turn: write, check the write deadline, then free the connection or set its timer. */
 static void settle(struct conn *conn)
 {
 	conn->in_turn = true;
 	conn_flush(conn);
 	conn->in_turn = false;
 	watch_peer(conn);
-	if (!conn->over && !conn_lingers(conn) && is_all_said(conn))
+	if (!conn->over && !conn_lingers(conn) && is_all_sent(conn))
 		finish(conn);
 	if (conn->over)
 		conn_free(conn);
@@ -179,7 +182,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	settle(conn);
 }
 
-/* Life */
+/* Creation and end */
 
 static void start_session(struct conn *conn)
 {

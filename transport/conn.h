@@ -3,10 +3,10 @@
 #define ZCSI_CONN_H
 
 /*
- * A HTTP/2 connection, either side. It keeps the peer within the limits and carries streams
- * (conn_stream.h), which belong to its role (server_stream.c, client.c). Loop thread only. Only its
- * own event handlers, conn_pump and conn_free free it; a role's callback calls neither for its own
- * connection.
+ * An HTTP/2 connection, server or client side. It keeps the peer within the limits and carries
+ * streams (conn_stream.h) owned by its role (server_stream.c, client_stream.c). Loop thread only.
+ * Its event handlers, conn_pump, conn_drain and conn_free may free it: a role's callback calls none
+ * of the three functions for its own connection.
  */
 
 #include <nghttp2/nghttp2.h>
@@ -25,56 +25,52 @@ struct tls_names;
 
 struct conn_role {
 	bool is_server;
-	/* A request begins; NULL refuses it. Server only. */
+	/* Server only: a request begins. Returns its stream, or NULL to refuse the request. */
 	struct stream *(*open)(struct conn *conn);
-	/* The first header block is complete, or one was larger than the limit. */
+	/* The first header block is complete, or a header block exceeded limits->header_list. */
 	void (*headed)(struct stream *stream);
-	/* Bytes came: conn_consume() them when they are used. END_STREAM came. */
+	/* n bytes of DATA were received; the role calls conn_consume() when it has used them. */
 	void (*data)(struct stream *stream, const uint8_t *bytes, size_t n);
+	/* END_STREAM was received. */
 	void (*ended)(struct stream *stream);
-	/* All that was given to conn_send is on its way, and conn_end has not been called. */
+	/* The queue of conn_send ran empty, and conn_end has not been called. */
 	void (*emptied)(struct stream *stream);
-	/*
-	 * The stream still exists drain_ms after conn_drain; called again after that time. Server
-	 * only.
-	 */
+	/* Server only: the stream is open drain_ms after conn_drain; repeated every drain_ms. */
 	void (*overdue)(struct stream *stream);
-	/* Last; frees the stream. Why it was reset, or NO_ERROR; with its connection, what its
-	 * peer did wrong, or CANCEL. */
+	/* The last call: the role frees the stream. http2_error is the code of the reset, or
+	 * NO_ERROR; if the connection ended first, the code of our GOAWAY, or CANCEL. */
 	void (*closed)(struct stream *stream, uint32_t http2_error);
-	/* The peer's SETTINGS came: it speaks HTTP/2. Client only. */
+	/* Client only: the peer's first SETTINGS was received, so the peer speaks HTTP/2. */
 	void (*ready)(struct conn *conn);
-	/* The peer will take no new stream (GOAWAY), or the connection is about to be freed. */
+	/* The peer sent GOAWAY and takes no new stream, or the connection is being freed. */
 	void (*leaving)(struct conn *conn);
+	/* The connection is being freed and has no streams left. */
 	void (*freed)(struct conn *conn);
 };
 
 /*
- * Takes the descriptor; connecting: it is not writable yet. owner: the role's. NULL: out of memory,
- * and the descriptor is closed.
+ * Returns a connection that owns fd; or, out of memory, NULL with fd closed. connecting is true
+ * while connect(2) is in progress. owner is stored for conn_owner. limits outlives the connection.
  */
 struct conn *conn_new(struct loop *loop, int fd, bool connecting, const struct conn_role *role,
 		      const struct limits *limits, void *owner);
-/*
- * Speak TLS on the connection. Call right after conn_new. host: as in tls_session.h; tls and host
- * outlive it.
- */
+/* Speak TLS, from conn_new on. host is tls_session_new's. tls and host outlive the connection. */
 void conn_secure(struct conn *conn, struct tls *tls, const char *host);
 /* Returns the names in the peer's certificate, to be freed; NULL without TLS or before a stream. */
 struct tls_names *conn_peer_names(const struct conn *conn);
 void *conn_owner(const struct conn *conn);
-bool conn_is_idle(const struct conn *conn); /* no streams */
-/* Free it now, its streams closed first. */
+bool conn_is_idle(const struct conn *conn); /* true if the connection has no streams */
+/* Close the streams, then free the connection at once. */
 void conn_free(struct conn *conn);
-
-/* Write what is to be written; frees it when it is over. */
+/* Write queued frames; free the connection if it is over. */
 void conn_pump(struct conn *conn);
-/* The same in the loop's next turn, from wherever it must not be freed. */
+/* Schedule conn_pump for the loop's next turn, for callers that must not free the connection. */
 void conn_wake(struct conn *conn);
-/* Two GOAWAYs, the streams there are, then the end. */
+/* Send GOAWAY twice (RFC 9113, 6.8), finish the open streams, then end the connection. */
 void conn_drain(struct conn *conn);
-/* Did the peer ever speak HTTP/2; and why the connection was lost, or "". */
+/* True if the peer's SETTINGS were received. */
 bool conn_was_ready(const struct conn *conn);
+/* Returns why the connection failed, or "". Owned by the connection. */
 const char *conn_problem(const struct conn *conn);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The end of a connection: nothing more is written, and what still arrives is discarded until the
- * peer closes, for linger_ms at most.
+ * The end of a connection: nothing more is written, and bytes that still arrive are discarded until
+ * the peer closes its side, for linger_ms at most.
  *
- * Closing a socket with unread bytes sends a reset to the peer, which may then lose what it has not
- * read: our GOAWAY, and with it which of its calls it may safely repeat.
+ * Reason: closing a socket with unread bytes makes the kernel send a TCP reset, and the peer may
+ * then lose bytes that it has not read yet. Among them is our GOAWAY, which states the calls that
+ * the peer may safely repeat.
  */
 #include "transport/conn_linger.h"
 
@@ -13,6 +14,7 @@
 
 #include "common/clock.h"
 #include "transport/conn_inside.h"
+#include "transport/conn_socket.h"
 
 void conn_linger(struct conn *conn)
 {
@@ -38,6 +40,6 @@ void conn_discard(struct conn *conn)
 		conn->received += (size_t)n;
 		conn->bytes_in += (size_t)n;
 	}
-	/* what its window let it send may have been on the way, and no more */
+	/* The peer may have had one connection window of bytes in flight, but not more. */
 	conn->over = n <= 0 || conn->received > conn->limits->connection_window;
 }

@@ -2,14 +2,18 @@
 #ifndef ZCSI_CONN_LINGER_H
 #define ZCSI_CONN_LINGER_H
 
-/* A connection that has said all, until it is over (limits.h: linger_ms). */
+/* A connection after its last write, until the peer closes it (limits.h: linger_ms). */
 
 #include "transport/conn.h"
 
-/* From now on. What is over at once, or here later, is for the connection to free. */
+/* Shut down writing and start to linger. Sets conn->over when the shutdown fails. Frees nothing. */
 void conn_linger(struct conn *conn);
+/* True from conn_linger on. */
 bool conn_lingers(const struct conn *conn);
-/* Instead of conn_receive. */
+/*
+ * Read and discard received bytes, in place of conn_receive while the connection lingers. Sets
+ * conn->over when the peer has closed, the read fails, or more bytes came than a window allows.
+ */
 void conn_discard(struct conn *conn);
 
 #endif

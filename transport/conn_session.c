@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Callbacks of nghttp2: header fields, data, frames and closed streams become calls of the role. At
- * the end of the file, the rates that a peer may not exceed: PINGs, provoked resets, TLS key
- * updates, frames that cost more than they carry.
+ * The nghttp2 session of a connection: its options, and its callbacks, which turn header fields,
+ * data, frames and closed streams into calls of the role. conn_budget.c has the rates that a peer
+ * may not exceed.
  *
  * Invariant: a callback always returns 0; nghttp2 1.52 leaks when on_stream_close fails
  * (CVE-2023-35945).
@@ -10,6 +10,7 @@
 #include "transport/conn_inside.h"
 
 #include "common/mem.h"
+#include "transport/conn_budget.h"
 #include "transport/conn_stream.h"
 
 void conn_fail(struct conn *conn, const char *problem)
@@ -77,8 +78,11 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 	(void)session;
 	(void)flags;
 	conn->payload += name_size + value_size;
-	/* Too large: the rest is decoded, to keep HPACK's state in step, and dropped. Failing here
-	 * would have nghttp2 reset the stream, and the answer that says why would not go out. */
+	/*
+	 * The rest of a header list that is too large is decoded, because HPACK keeps state across
+	 * lists, and dropped. An error from this callback would make nghttp2 reset the stream, so
+	 * that the answer with the reason could not be sent.
+	 */
 	if (stream && !stream->done && !stream->head.too_large)
 		head_field(&stream->head, name, name_size, value, value_size,
 			   conn->limits->header_list);
@@ -95,7 +99,7 @@ static void on_end_stream(struct stream *stream)
 		return;
 	}
 	conn->role->ended(stream);
-	/* The answer came before all of the request went: the rest need not be sent. */
+	/* A server may answer before it has read the whole request: cancel sending the rest. */
 	if (!conn->role->is_server &&
 	    nghttp2_session_get_stream_local_close(conn->session, stream->id) == 0)
 		conn_reset(stream, NGHTTP2_NO_ERROR);
@@ -218,11 +222,14 @@ static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, v
 	if (provoked)
 		conn_count(conn, &conn->resets_sent, conn->limits->resets_sent);
 	if (frame->hd.type == NGHTTP2_GOAWAY)
-		conn->goodbye = frame->goaway.error_code;
+		conn->goaway_code = frame->goaway.error_code;
 	if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
 		return 0;
 	conn->pings.count = 0;
-	/* An answer before the request's end: the rest need not be sent (RFC 9113 8.1). */
+	/*
+	 * RFC 9113, 8.1: a server that answers before the end of the request resets the stream
+	 * with NO_ERROR, so that the client need not send the rest.
+	 */
 	if (conn->role->is_server && frame->hd.flags & NGHTTP2_FLAG_END_STREAM &&
 	    nghttp2_session_get_stream_remote_close(session, id) == 0)
 		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
@@ -241,7 +248,7 @@ static ssize_t frame_length(nghttp2_session *session, uint8_t type, int32_t id,
 	(void)connection_window;
 	(void)stream_window;
 	(void)peer_max;
-	/* nghttp2 cuts it down to what these three allow */
+	/* nghttp2 reduces the result to the two windows and to the peer's maximum frame size. */
 	return conn->limits->frame;
 }
 
@@ -284,7 +291,7 @@ static nghttp2_session_callbacks *callbacks_new(const struct conn_role *role)
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
-	/* what conn_may_have_sent counts is requests: a server sends none */
+	/* before_frame_send numbers requests for conn_may_have_sent; a server sends no requests. */
 	if (!role->is_server)
 		nghttp2_session_callbacks_set_before_frame_send_callback(callbacks,
 									 before_frame_send);
@@ -307,41 +314,4 @@ nghttp2_session *conn_session_new(struct conn *conn)
 	nghttp2_session_callbacks_del(callbacks);
 	nghttp2_option_del(option);
 	return session;
-}
-
-static void send_goaway_calm(struct conn *conn)
-{
-	nghttp2_session_terminate_session(conn->session, NGHTTP2_ENHANCE_YOUR_CALM);
-}
-
-void conn_count(struct conn *conn, struct rate *rate, unsigned most)
-{
-	if (rate_exceeds(rate, 1, most, conn->limits->rate_ms))
-		send_goaway_calm(conn);
-}
-
-static void weigh_tls(struct conn *conn)
-{
-	const struct limits *limits = conn->limits;
-
-	if (!tls_session_ready(conn->tls) && conn->bytes_in > limits->handshake)
-		conn_fail(conn, "too much before the TLS handshake was over");
-	if (rate_exceeds(&conn->key_updates, tls_session_key_updates(conn->tls),
-			 limits->key_updates, limits->rate_ms))
-		conn_fail(conn, "it changes its TLS keys too often");
-}
-
-void conn_weigh(struct conn *conn, size_t n)
-{
-	int64_t now = loop_now_us(conn->loop) / 1000;
-
-	if (now - conn->counted_since > conn->limits->rate_ms) {
-		conn->counted_since = now;
-		conn->received = conn->payload = 0;
-	}
-	conn->received += n;
-	if (conn->received / 8 > conn->payload + conn->limits->overhead)
-		send_goaway_calm(conn);
-	if (conn->tls)
-		weigh_tls(conn);
 }

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A connection's bytes: socket -> shared buffer -> nghttp2, nghttp2 -> shared buffer -> socket.
- * Where there is TLS it is between the buffer and the socket, both ways.
+ * The bytes of a connection: socket -> shared buffer -> nghttp2, and nghttp2 -> shared buffer ->
+ * socket. TLS, if any, lies between the buffer and the socket in both directions.
  *
- * Invariant: nghttp2 is asked for more only when the socket took all that it gave before, so a peer
- * that does not read holds one buffer and no more.
+ * Invariant: nghttp2 is asked for more output only after the socket accepted all of its previous
+ * output, so a peer that does not read ties up one buffer at most.
  */
+#include "transport/conn_socket.h"
+
 #include <errno.h>
 #include <event2/event.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "transport/conn_budget.h"
 #include "transport/conn_inside.h"
 
+/* Bytes of the largest request that may contain a secret. */
 #define CALL_MAX ((size_t)8192)
 
 /*
- * The shared buffers stay as they are until the next use, and a call may bring a secret. What is
- * larger than one is a stream's.
+ * Erase n bytes of a shared buffer, which keeps its contents until its next use: they may contain
+ * the secrets of a call. More than CALL_MAX bytes are the bulk data of a stream and are left.
  */
 static void wipe(uint8_t *bytes, size_t n)
 {
@@ -27,7 +31,7 @@ static void wipe(uint8_t *bytes, size_t n)
 
 /* Reading */
 
-/* A server that speaks TLS says so, as it can: by an alert (RFC 8446 6). */
+/* A server that speaks TLS answers plain text with an alert record (RFC 8446, 6). */
 static bool is_tls_alert(const struct conn *conn, const uint8_t *bytes, size_t n)
 {
 	return !conn->tls && !conn_was_ready(conn) && n > 1 && bytes[0] == 21 && bytes[1] == 3;
@@ -88,7 +92,10 @@ void conn_receive(struct conn *conn)
 
 /* Writing */
 
-/* How many bytes went; -1 when it takes no more, ever. */
+/*
+ * Returns the number of bytes written, 0 when the socket is full, or -1 when it will never accept
+ * more.
+ */
 static ssize_t write_some(struct conn *conn, const uint8_t *bytes, size_t n)
 {
 	ssize_t written = send(conn->fd, bytes, n, MSG_NOSIGNAL);
@@ -101,7 +108,7 @@ static ssize_t write_some(struct conn *conn, const uint8_t *bytes, size_t n)
 	}
 	if (errno == EAGAIN || errno == EINTR)
 		return 0;
-	/* why it left may still be there to be read, and if not, that it did */
+	/* The peer closed its side: its last bytes, which may give the reason, can still be read. */
 	if (errno == EPIPE || errno == ECONNRESET)
 		conn->hung_up = true;
 	else
@@ -109,7 +116,7 @@ static ssize_t write_some(struct conn *conn, const uint8_t *bytes, size_t n)
 	return -1;
 }
 
-/* Is all of it gone? */
+/* Write the outbox to the socket. Returns true when the outbox is empty afterwards. */
 static bool write_out(struct conn *conn)
 {
 	size_t waiting = outbox_waiting(&conn->out);
@@ -120,7 +127,10 @@ static bool write_out(struct conn *conn)
 	return n == (ssize_t)waiting;
 }
 
-/* Fill the shared buffer from nghttp2; a chunk that does not fit waits in conn->chunk. */
+/*
+ * Fill the shared buffer with output of nghttp2; conn->chunk holds the part that does not fit.
+ * Returns the number of bytes in the buffer.
+ */
 static size_t gather(struct conn *conn, uint8_t *bytes)
 {
 	size_t n = 0;
@@ -147,8 +157,8 @@ static size_t gather(struct conn *conn, uint8_t *bytes)
 }
 
 /*
- * Write the gathered bytes to the socket, and queue the rest in the outbox. Returns true when all
- * were written.
+ * Write n bytes to the socket, and queue those it does not accept in the outbox. Returns true when
+ * all were written.
  */
 static bool write_chunk(struct conn *conn, const uint8_t *bytes, size_t n)
 {
@@ -167,16 +177,19 @@ static bool write_chunk(struct conn *conn, const uint8_t *bytes, size_t n)
 	return false;
 }
 
-/* Until there is nothing left, or the socket takes no more, or others have waited long enough. */
-static bool put_all(struct conn *conn)
+/*
+ * Write until nghttp2 has no more output, the socket is full, or limits->written bytes were
+ * written, so that other connections get their turn. Returns true in the first case.
+ */
+static bool write_all(struct conn *conn)
 {
 	uint8_t *bytes = loop_buffers(conn->loop)->raw;
 	size_t total = 0, n = 1;
 
 	while (total < conn->limits->written && (n = gather(conn, bytes)) > 0) {
-		bool gone = write_chunk(conn, bytes, n);
+		bool complete = write_chunk(conn, bytes, n);
 		wipe(bytes, n);
-		if (!gone)
+		if (!complete)
 			return false;
 		total += n;
 	}
@@ -189,7 +202,7 @@ void conn_flush(struct conn *conn)
 		return;
 	bool done = write_out(conn);
 	if (done && (!conn->tls || tls_session_ready(conn->tls)))
-		done = put_all(conn);
+		done = write_all(conn);
 	if (outbox_waiting(&conn->out) == 0)
 		outbox_fini(&conn->out);
 	if (!done)

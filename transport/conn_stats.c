@@ -2,7 +2,8 @@
 /*
  * Facts about a connection for metrics and the log.
  *
- * Invariant: the outcome is one of a few words of ours, whatever the problem text says.
+ * Invariant: the outcome is one of a fixed set of words, independent of the problem text, so that
+ * it can be the label of a metric.
  */
 #include "transport/conn_stats.h"
 
@@ -17,7 +18,7 @@ const char *conn_outcome(const struct conn *conn)
 
 	if (!conn_was_ready(conn))
 		return "handshake";
-	if (conn->goodbye)
+	if (conn->goaway_code)
 		return "refused";
 	for (unsigned i = 0; conn->problem && i < DEADLINES; i++) {
 		if (conn->deadlines[i] <= now)

@@ -8,13 +8,14 @@
 #include "transport/endpoint.h"
 
 /*
- * How it ends, in one word: "done"; "peer", which closed it or was lost; "timeout"; "refused", for
- * it broke the rules; "handshake", before it ever spoke HTTP/2.
+ * Returns how the connection ended: "done" in order; "peer" if the peer closed it or an error
+ * occurred; "timeout" if a time limit passed; "refused" if we sent GOAWAY with an error;
+ * "handshake" if it ended before the peer's first SETTINGS.
  */
 const char *conn_outcome(const struct conn *conn);
-/* Add the bytes that came and went to two sums. */
+/* Add the bytes read from the socket to *received, and the bytes written to it to *sent. */
 void conn_traffic(const struct conn *conn, uint64_t *received, uint64_t *sent);
-/* As address_text; empty too when it is not known any more. */
+/* Write the peer's address into ret_text, as address_text does; "" when the kernel has none. */
 void conn_peer_address(const struct conn *conn, char ret_text[ADDRESS_TEXT_SIZE]);
 
 #endif

@@ -2,11 +2,11 @@
 /*
  * The bytes of a connection's streams.
  *
- * nghttp2 takes from a stream's queue what the windows allow, when the socket has room. A queue
- * that runs empty lets the stream rest until there is more.
+ * nghttp2 takes as many bytes from a stream's queue as the windows allow, when the socket has room.
+ * A stream whose queue is empty is deferred until conn_send or conn_end.
  *
- * Invariant: every byte that data() brought is consumed once, at the latest when its stream is
- * closed: what one stream leaves unused must not narrow the window of all.
+ * Invariant: every byte passed to role->data is consumed once, at the latest when its stream is
+ * closed, because bytes that one stream does not consume reduce the window of all streams.
  */
 #include "transport/conn_stream.h"
 
@@ -46,9 +46,12 @@ nghttp2_nv conn_field(const char *name, const char *value)
 			    .valuelen = strlen(value)};
 }
 
-/* Out */
+/* Sending */
 
-/* An empty queue is said before the stream rests, so that it may be filled again in time. */
+/*
+ * Copy up to n bytes of the queue. Calls role->emptied when the queue runs empty, before the stream
+ * is deferred, so that the role can fill the queue again. Returns the number of bytes copied.
+ */
 static size_t take(struct stream *stream, uint8_t *bytes, size_t n)
 {
 	size_t taken = chunks_take(&stream->out, bytes, n);
@@ -102,7 +105,7 @@ int conn_request(struct conn *conn, struct stream *stream, const nghttp2_nv *fie
 		return -1;
 	int32_t id = nghttp2_submit_request(conn->session, NULL, fields, n, &data, stream);
 	if (id < 0) {
-		/* out of stream ids: another connection has them all again */
+		/* All stream ids are used. The client opens a new connection. */
 		conn_send_goaway(conn);
 		conn_leave(conn);
 		return -1;
@@ -161,7 +164,7 @@ void conn_reset(struct stream *stream, uint32_t http2_error)
 				  http2_error);
 }
 
-/* In */
+/* Receiving */
 
 void conn_consume(struct stream *stream, size_t n)
 {

@@ -3,61 +3,69 @@
 #define ZCSI_CONN_STREAM_H
 
 /*
- * A stream of a connection, either side: bytes each way, in any number of pieces. What is to be
- * sent waits in a queue until the peer's windows and the socket take it; what came counts against
- * our windows until it is used. Loop thread only. None of these functions writes or frees: the
- * connection does, at the end of its turn.
+ * A stream of a connection, server or client side: bytes in both directions. Bytes to be sent wait
+ * in a queue until the peer's windows and the socket accept them; received bytes count against our
+ * windows until they are consumed. Loop thread only. None of these functions writes to the socket
+ * or frees anything: the connection does so at the end of its turn.
  */
 
 #include "transport/chunk.h"
 #include "transport/conn.h"
 #include "transport/head.h"
 
-/* Embedded first in what a role keeps for a stream. */
+/* Base of a role's own stream structure, in which it is the first member. */
 struct stream {
 	struct conn *conn;
-	struct stream *next, **link; /* of the connection's */
+	struct stream *next, **link; /* in conn->streams (list.h) */
 	int32_t id;
-	bool headed;            /* the first header block is complete */
-	bool done;              /* answered, reset or closed: nothing more of it is wanted */
-	unsigned packed, heard; /* client: for conn_may_have_sent and conn_doubt */
+	bool headed;     /* true once the first header block is complete */
+	bool done;       /* true once answered, reset or closed: received bytes are dropped */
+	unsigned packed; /* client: number of this request on the connection; 0: not serialised */
+	unsigned heard;  /* client: conn->heard at conn_request, for conn_doubt */
 	struct head head;
-	size_t received; /* DATA bytes, for content-length */
-	size_t unused;   /* of those, not consumed */
+	size_t received; /* DATA bytes received, to be compared with content-length */
+	size_t unused;   /* DATA bytes received and not consumed */
 
 	struct chunks out;
-	bool moved;   /* some of it was taken since somebody reset this */
-	bool resting; /* nghttp2 found nothing to send */
-	bool ending;  /* nothing comes after what is in the queue but the trailers */
+	bool moved;   /* set when nghttp2 takes bytes of out; the owner resets it */
+	bool resting; /* true while nghttp2 has deferred the stream for want of data */
+	bool ending;  /* true after conn_end: only out and the trailers are still sent */
 	const nghttp2_nv *trailers;
 	size_t n_trailers;
 };
 
-/* Open a stream (client). Header values are copied. -1: this connection opens no more. */
+/*
+ * Client only: open a stream with n header fields, which are copied. Returns 0, or -1 when the
+ * connection takes no new streams.
+ */
 int conn_request(struct conn *conn, struct stream *stream, const nghttp2_nv *fields, size_t n);
-/* Has any of its bytes left? */
+/* Client only: true if a byte of the request may have been written to the socket. */
 bool conn_may_have_sent(const struct stream *stream);
-/* Was the peer silent since conn_request? Then it must answer a PING, or is given up. */
+/*
+ * Client only: send a PING if the peer has sent nothing since conn_request. The connection fails
+ * unless bytes arrive within limits->ping_ms.
+ */
 void conn_doubt(const struct stream *stream);
-/* Begin the answer (server). Header values are copied. */
+/* Server only: begin the answer with n header fields, which are copied. */
 void conn_respond(struct stream *stream, const nghttp2_nv *fields, size_t n);
 /*
- * Send a chunk after those before. What is left in the queue at closed() is its owner's to drop.
- * conn_send and conn_end may come before conn_request, and after closed() to no effect.
+ * Append a chunk to the queue. When role->closed runs, the owner drops the chunks still queued.
+ * conn_send and conn_end may be called before conn_request; after role->closed they do nothing.
  */
 void conn_send(struct stream *stream, struct chunk *chunk);
-/* Send no more; the trailers are their owner's, until closed(). */
+/* Send n trailers after the queue. The caller owns them and keeps them until role->closed. */
 void conn_end(struct stream *stream, const nghttp2_nv *trailers, size_t n);
-/* The whole answer is a header list (server). */
+/* Server only: send an answer that consists of one header list, without body or trailers. */
 void conn_respond_only(struct stream *stream, const nghttp2_nv *fields, size_t n);
+/* Reset the stream with an HTTP/2 error code. */
 void conn_reset(struct stream *stream, uint32_t http2_error);
 
-/* n bytes of what data() brought are used: the peer may send as many again. */
+/* Return n bytes that role->data received to the windows, so that the peer can send as many. */
 void conn_consume(struct stream *stream, size_t n);
 
-/* Two texts, which nghttp2 copies. */
+/* Returns a header field of two texts, which nghttp2 copies when the field is submitted. */
 nghttp2_nv conn_field(const char *name, const char *value);
-/* Two literals, which it has no need to. */
+/* Header field of two string literals, which nghttp2 does not copy. */
 #define CONN_FIELD(Name, Value)                                                                    \
 	{                                                                                          \
 		.name = (uint8_t *)(Name), .value = (uint8_t *)(Value),                            \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A serving process, from its first signal handler to its last.
+ * A serving process: signals, loop, workers and server, from start to orderly end.
  *
- * Invariant: the loop stops only when the server is drained, so an accepted call is answered unless
- * the process is killed or gets a second signal.
+ * Invariant: the loop stops only when the server is drained, so every accepted call is answered,
+ * unless the process is killed or receives a second signal.
  */
 #include "transport/daemon.h"
 
@@ -48,8 +48,8 @@ int daemon_init(struct daemon *daemon, unsigned n_workers, struct error *err)
 	return loop_on_signal(daemon->loop, SIGINT, on_stop, daemon, err);
 }
 
-/* sd_notify(3): systemd says in $NOTIFY_SOCKET where it waits for this. */
-static void say_ready(void)
+/* Notify systemd of readiness, as sd_notify(3) does, by the socket in $NOTIFY_SOCKET. */
+static void notify_systemd(void)
 {
 	static const char state[] = "READY=1";
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -60,18 +60,18 @@ static void say_ready(void)
 	strcpy(to.sun_path, path);
 	auto_close int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (sendto(fd, state, strlen(state), 0, (const struct sockaddr *)&to, sizeof(to)) < 0)
-		log_warn("systemd does not hear that this is ready", log_str("socket", path));
+		log_warn("cannot notify systemd of readiness", log_str("socket", path));
 }
 
 void daemon_run(struct daemon *daemon)
 {
-	say_ready();
+	notify_systemd();
 	loop_run(daemon->loop);
 }
 
 void daemon_fini(struct daemon *daemon, void (*after_handlers)(void *arg), void *arg)
 {
-	/* The signals are not watched any more: their default action ends the process again. */
+	/* The loop no longer handles these signals: let them end the process by default. */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	monitor_free(daemon->monitor);

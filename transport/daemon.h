@@ -3,8 +3,8 @@
 #define ZCSI_DAEMON_H
 
 /*
- * A process that serves: its loop, its workers, its server, and how it ends. SIGTERM and SIGINT
- * finish what runs; a second one ends the process at once, with status 1.
+ * A serving process: its loop, its workers, its server, and its end. SIGTERM or SIGINT makes it
+ * finish the running calls and stop; a second signal ends the process at once, with status 1.
  */
 
 #include "common/error.h"
@@ -17,18 +17,21 @@ struct daemon {
 	struct loop *loop;
 	struct workers *workers;
 	struct server *server;
-	struct monitor *monitor; /* NULL: none */
-	bool stopping;
+	struct monitor *monitor; /* NULL without a metrics endpoint; freed by daemon_fini */
+	bool stopping;           /* true after the first signal */
 };
 
-/* Ends in daemon_fini, also when it fails. Signals are watched from here on. */
+/*
+ * Create the loop, n_workers workers and the server, and handle signals from here on. The caller
+ * calls daemon_fini even after -1.
+ */
 int daemon_init(struct daemon *daemon, unsigned n_workers, struct error *err);
 /*
- * Serve until a signal ends it and every call is answered. All endpoints listen before, and systemd
- * is notified.
+ * Notify systemd of readiness, then serve until a signal has stopped the server and every call is
+ * answered. The caller opens all endpoints before.
  */
 void daemon_run(struct daemon *daemon);
-/* No handler runs any more when the workers and the server are gone; the loop goes last. */
+/* Free everything. after_handlers, unless NULL, runs after the last handler, before loop_free. */
 void daemon_fini(struct daemon *daemon, void (*after_handlers)(void *arg), void *arg);
 
 #endif

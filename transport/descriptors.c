@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The built-in descriptors, searched.
+ * Lookup in the built-in descriptor set.
  *
- * The set is decoded anew for each question, into the arena of who asks: people ask, a few times a
- * day, and between them it costs no memory. Invariant: a file comes with all that it imports.
+ * The set is decoded anew for each lookup, into the arena of the call. Lookups are rare (a person
+ * runs grpcurl), and a set that is not kept costs no memory between them.
+ *
+ * Invariant: the result contains a file together with all files that it imports.
  */
 #include "transport/descriptors.h"
 
@@ -24,8 +26,8 @@ static const uint8_t built_in[] = {
 };
 
 /*
- * Names are compared from the left: what is left of a symbol when it has gone into something of
- * that name. NULL: it is not in there; "": it is that.
+ * Returns the rest of a dotted symbol after the leading name: "" if the symbol is the name, NULL if
+ * the symbol is NULL or does not begin with the name.
  */
 static const char *enter(const char *symbol, const char *name)
 {
@@ -124,7 +126,7 @@ static bool contains(File *const *files, size_t n, const File *file)
 	return false;
 }
 
-/* The file, and behind it, each once, what it and those behind it import. */
+/* Append to files[0] its imports and theirs, each once. Returns the number of files. */
 static size_t gather(const FileSet *set, File **files)
 {
 	size_t n = 1;

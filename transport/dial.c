@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The client's way to its endpoint. An attempt tries one address after the other: the next one when
- * one fails, or beside it when it has not answered for happy_eyeballs_ms; the first that answers is
- * taken. When all have failed there is a pause, which doubles until a connection succeeds and is
- * also used, since a server may accept one only to send GOAWAY. A connection that takes no new
- * streams is kept for those it has, while another one is made.
+ * The connection of a client to its endpoint. An attempt tries the addresses in turn: the next one
+ * when one fails, or in parallel when one has not answered for happy_eyeballs_ms. The first address
+ * that answers wins. After all have failed comes a pause, which grows until a connection has
+ * succeeded and carried a call, because a server may accept a connection only to send GOAWAY. A
+ * connection that takes no new streams is kept for its open streams while another one is opened.
  *
- * Invariant: link, when there is one, is in links and not leaving, and none is being made.
+ * Invariant: if dial->link is set, it is in dial->links, takes new streams, and no other connection
+ * is being opened.
  */
 #include "transport/dial.h"
 
@@ -20,8 +21,8 @@
 struct dial_link {
 	struct dial *dial;
 	struct conn *conn;
-	unsigned at; /* of the addresses */
-	bool coming; /* on its way */
+	unsigned at; /* index into dial->addresses */
+	bool coming; /* true while the connection is being opened */
 	struct dial_link *next;
 };
 
@@ -76,7 +77,7 @@ void dial_hasten(struct dial *dial)
 		dial->next_attempt = now;
 }
 
-/* When the next address is due, if there is one. */
+/* Schedule the next address for ms from now, or no attempt if all addresses were tried. */
 static void try_next_in(struct dial *dial, int64_t ms)
 {
 	bool is_last = dial->n_tried == dial->addresses.n;
@@ -84,7 +85,7 @@ static void try_next_in(struct dial *dial, int64_t ms)
 	dial->next_attempt = is_last ? NO_DEADLINE : now_ms() + ms;
 }
 
-/* All addresses were tried. */
+/* Start a pause, after all addresses have failed. */
 static void pause_attempts(struct dial *dial)
 {
 	const struct limits *limits = dial->options.limits;
@@ -93,17 +94,17 @@ static void pause_attempts(struct dial *dial)
 	dial->pause_ms = dial->pause_ms ? dial->pause_ms * 8 / 5 : limits->pause_ms;
 	if (dial->pause_ms > limits->pause_most_ms)
 		dial->pause_ms = limits->pause_most_ms;
-	/* a fifth more or less, so that many controllers do not come back in step */
+	/* Jitter of 20 % keeps many controllers from reconnecting at the same moment. */
 	dial->next_attempt =
 		now + dial->pause_ms * 4 / 5 + arc4random_uniform((uint32_t)dial->pause_ms * 2 / 5);
-	/* a silent host is not asked all the time: those who call wait meanwhile */
+	/* A host that does not answer makes its callers wait: leave twice that time between. */
 	dial->rested = now + 2 * (now - dial->began);
 	dial->n_tried = 0;
 	if (!dial->down_since)
 		dial->down_since = now;
 }
 
-/* Is there one, or about to be? */
+/* Update reached: true if a connection is open or being opened. */
 static void note_reached(struct dial *dial)
 {
 	atomic_store(&dial->reached, dial->link || dial->n_coming > 0);

@@ -3,8 +3,8 @@
 #define ZCSI_DIAL_H
 
 /*
- * How a client reaches its endpoint: the addresses, the attempts, the pauses between them, and the
- * connection that takes new streams. Loop thread only, but for dial_prepare.
+ * The connection of a client to its endpoint: the addresses, the attempts, the pauses between them,
+ * and the connection that takes new streams. Loop thread only, except dial_prepare.
  */
 
 #include <pthread.h>
@@ -27,41 +27,46 @@ struct dial {
 	struct loop *loop;
 	struct client_options options;
 	struct endpoint endpoint;
-	const struct conn_role *role; /* with the three functions below */
-	/* A connection is ready, or it was lost: called from inside HTTP/2. */
+	const struct conn_role *role; /* of the connections; contains dial_on_ready etc. below */
+	/* Called from a callback of nghttp2 when a connection became ready or was lost. */
 	void (*changed)(struct dial *dial);
 
-	pthread_mutex_t lock;   /* for found */
-	struct addresses found; /* by whoever asked last */
-	atomic_bool reached;    /* connected, or about to be: no need to ask again */
+	pthread_mutex_t lock;   /* guards found */
+	struct addresses found; /* result of the last dial_prepare */
+	atomic_bool reached;    /* true if connected or connecting: found is not needed */
 
-	struct dial_link *links; /* every connection, also those that only end their streams */
-	struct dial_link *link;  /* the one that takes new streams; or NULL */
-	unsigned n_coming;       /* are on their way */
-	struct addresses addresses;
-	unsigned first, n_tried; /* which one worked last; how many from there since */
-	int64_t pause_ms, next_attempt;
-	int64_t began, rested;        /* the last attempt; when one that is asked for may follow */
-	int64_t down_since;           /* the first attempt that failed; 0: the last one did not */
-	char problem[ERROR_TEXT_MAX]; /* why it failed */
+	struct dial_link *links;    /* all connections, including those that take no new streams */
+	struct dial_link *link;     /* the connection that takes new streams; or NULL */
+	unsigned n_coming;          /* number of connections being opened */
+	struct addresses addresses; /* copy of found that the current attempt uses */
+	unsigned first;             /* index of the address that worked last */
+	unsigned n_tried;           /* addresses tried in this attempt, counted from first */
+	int64_t pause_ms;           /* length of the last pause */
+	int64_t next_attempt;       /* now_ms() value when the next address is due */
+	int64_t began;              /* start of the last attempt */
+	int64_t rested;     /* dial_hasten ends no pause before this plus limits->pause_ms */
+	int64_t down_since; /* time of the first failed attempt; 0: the last one succeeded */
+	char problem[ERROR_TEXT_MAX]; /* reason of the last failure */
 };
 
+/* Initialise the members that are not the caller's: loop to changed are set by the client. */
 void dial_init(struct dial *dial);
-/* Frees every connection. */
+/* Free every connection. */
 void dial_fini(struct dial *dial);
 
-/* Any thread: learn the addresses, unless it is connected. May wait for DNS. */
-int dial_prepare(struct dial *dial, struct error *err);
-/* For use now: the connection that takes new streams; or NULL, and one is made if it is time. */
-struct conn *dial_conn(struct dial *dial);
-/* All addresses have failed, and it is too early to try again. */
-bool dial_pauses(const struct dial *dial);
 /*
- * A call was made: the pause may end after the shortest one, unless the attempt took long to fail.
+ * Resolve the addresses, unless connected or connecting. Returns -1 if that fails or plain text is
+ * not permitted. Any thread; may block on DNS.
  */
+int dial_prepare(struct dial *dial, struct error *err);
+/* Returns the connection that takes new streams; or NULL, and starts an attempt if one is due. */
+struct conn *dial_conn(struct dial *dial);
+/* True if all addresses have failed and the next attempt is not due yet. */
+bool dial_pauses(const struct dial *dial);
+/* End a pause early for a new call, but not before dial->rested plus the shortest pause. */
 void dial_hasten(struct dial *dial);
 
-/* For the role: owner of each connection is its dial_link. */
+/* Callbacks for the role. conn_owner() of each connection is its dial_link. */
 void dial_on_ready(struct conn *conn);
 void dial_on_leaving(struct conn *conn);
 void dial_on_freed(struct conn *conn);

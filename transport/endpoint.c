@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Endpoints: from text to a socket that listens or connects.
+ * Endpoints: from text to a socket that listens or connects. conn.c handles the connections.
  *
- * Invariant: a unix socket's file is removed only when who listened there is dead, and every
- * descriptor is close-on-exec and does not block. What travels over a connection is conn.c's.
+ * Invariant: the file of a unix socket is removed only if no running process listens on it. Every
+ * descriptor is close-on-exec and non-blocking.
  */
 #include "transport/endpoint.h"
 
@@ -160,7 +160,7 @@ void socket_prepare(int fd)
 		{IPPROTO_TCP, TCP_USER_TIMEOUT, (int)limits->unacked_ms},
 	};
 
-	/* A unix socket knows none of the TCP ones and needs none. */
+	/* On a unix socket the TCP options fail, and none of them is needed. */
 	for (size_t i = 0; i < COUNT(options); i++)
 		setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
 }
@@ -195,8 +195,9 @@ static int make_directory_of(const struct endpoint *endpoint, struct error *err)
 }
 
 /*
- * Returns true if the process that called listen(2) still runs. A child that it was spawning when
- * it was killed keeps the socket open until its exec, and connect(2) succeeds.
+ * Returns true if the process that called listen(2) still runs; connected is a socket connected to
+ * it. A successful connect(2) is no proof: a child that the process was spawning when it was killed
+ * keeps the socket open until its exec.
  */
 static bool listener_lives(int connected)
 {
@@ -207,7 +208,7 @@ static bool listener_lives(int connected)
 	       kill(listener.pid, 0) == 0 || errno != ESRCH;
 }
 
-/* Remove a socket file that a dead daemon left. */
+/* Remove the socket file of a daemon that no longer runs. Fails if a process listens on it. */
 static int remove_stale(const struct endpoint *endpoint, const struct address *address,
 			struct error *err)
 {
@@ -223,7 +224,7 @@ static int remove_stale(const struct endpoint *endpoint, const struct address *a
 		return fail_errno(err, "cannot make a socket");
 	bool connected =
 		connect(probe, (const struct sockaddr *)&address->storage, address->size) == 0;
-	/* EAGAIN: its owner lives, but has a full backlog */
+	/* EAGAIN: a process listens, but its backlog is full. */
 	if (connected ? listener_lives(probe) : errno == EAGAIN)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "another process listens at '%s': stop it or choose another endpoint",
@@ -248,7 +249,7 @@ int endpoint_listen(const struct endpoint *endpoint, const struct address *addre
 		if (make_directory_of(endpoint, err) < 0 ||
 		    remove_stale(endpoint, address, err) < 0)
 			return -1;
-		/* before bind(2): the mode the file is made with */
+		/* The mode of an unbound socket becomes the mode of the file that bind(2) creates. */
 		fchmod(fd, 0600);
 	} else {
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));

@@ -3,8 +3,8 @@
 #define ZCSI_ENDPOINT_H
 
 /*
- * Endpoints: unix:///abs/path, unix://rel/path, unix:path, /abs/path; tcp://host:port,
- * tcp://[v6]:port (CSI spec "Security / Networking", gRPC doc/naming.md).
+ * Endpoints. Their forms are unix:///abs/path, unix://rel/path, unix:path, /abs/path, and
+ * tcp://host:port, tcp://[v6]:port (CSI spec "Security / Networking", gRPC doc/naming.md).
  */
 
 #include <netdb.h>
@@ -16,8 +16,8 @@
 
 struct endpoint {
 	bool is_unix;
-	char text[512]; /* as given, for messages */
-	char host[256]; /* tcp: without brackets; empty listens on every address */
+	char text[512]; /* the endpoint as given, for error messages and logs */
+	char host[256]; /* TCP host without brackets; empty: listen on every address */
 	char port[6];
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
@@ -27,31 +27,36 @@ struct address {
 	socklen_t size;
 };
 
+/* Parse an endpoint. Returns -1 with ERR_INVALID_ARGUMENT if text has none of the forms above. */
 int endpoint_parse(const char *text, struct endpoint *ret, struct error *err);
 
 /*
- * Resolve an endpoint to at most max addresses. Returns their number. Blocks on DNS when the host
- * is a name, for as long as the resolver takes.
+ * Resolve an endpoint to at most max addresses. Returns their number, or -1 with ERR_UNAVAILABLE.
+ * Blocks on DNS, without a time limit of ours, if the host is a name.
  */
 int endpoint_resolve(const struct endpoint *endpoint, struct address *ret, unsigned max,
 		     struct error *err);
-/* A unix socket or a loopback address. */
+/* True for a unix socket or a loopback address. */
 bool address_is_local(const struct address *address);
 
 #define ADDRESS_TEXT_SIZE 64
 
-/* "10.0.0.1 port 4711"; empty for a unix socket. */
+/* Write an address as text, such as "10.0.0.1 port 4711"; "" for a unix socket. */
 void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_SIZE]);
 
 /*
- * Returns a listening, non-blocking socket. A unix socket has mode 0600; its directory is made when
- * only that is missing. A stale socket is replaced; a live one is ERR_FAILED_PRECONDITION.
+ * Returns a listening, non-blocking socket, or -1. A unix socket has mode 0600, and the last
+ * component of its directory is created if missing. A stale socket is replaced; a socket that
+ * another process listens on is ERR_FAILED_PRECONDITION.
  */
 int endpoint_listen(const struct endpoint *endpoint, const struct address *address,
 		    struct error *err);
-/* A non-blocking socket on its way to the address: writable when it is there, or failed. */
+/*
+ * Start to connect. Returns a non-blocking socket, which becomes writable when it is connected or
+ * has failed; or -1.
+ */
 int address_connect(const struct address *address, struct error *err);
-/* The options every connection has: no delay, dead peers found by the kernel. */
+/* Set the socket options of every connection: no delay, detection of lost peers by the kernel. */
 void socket_prepare(int fd);
 
 #endif

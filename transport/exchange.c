@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Bytes into messages, messages into bytes, with back-pressure both ways.
+ * Bytes to messages and messages to bytes, with back-pressure in both directions.
  *
- * A message is put together at once, whatever its size: its bytes count as used when they are
- * copied, or streams that each hold half a message could close the connection's window for good.
- * What comes behind a message that is held is kept as it came and counts as unused, so the peer's
- * window closes. Invariant: a stream holds one message and one window at most.
+ * The bytes of an incomplete message are copied and returned to the window at once. Otherwise
+ * streams that each hold half a message could use up the window of the connection and deadlock it.
+ * Bytes that follow a message whose delivery is paused go to the backlog and are not returned, so
+ * the peer's window closes.
+ *
+ * Invariant: a stream holds at most one message and one window of bytes.
  */
 #include "transport/exchange.h"
 #include "transport/pump_inside.h"
@@ -29,6 +31,7 @@ void exchange_init(struct exchange *exchange, const struct exchange_side *side, 
 				      .buffered = buffered};
 }
 
+/* Update the server's sum of buffered bytes by the change of this exchange. */
 static void count(struct exchange *exchange)
 {
 	size_t now = exchange->message.capacity + exchange->backlog.capacity;
@@ -37,7 +40,7 @@ static void count(struct exchange *exchange)
 	exchange->counted = now;
 }
 
-/* In */
+/* Receiving */
 
 static bool is_single(const struct exchange *exchange)
 {
@@ -52,7 +55,7 @@ static void broken(struct exchange *exchange, enum error_code code, const char *
 	exchange->side->broken(exchange, &error);
 }
 
-/* After each step. */
+/* Check the limits after a change: bytes buffered, and the time for the rest of a message. */
 static void settle(struct exchange *exchange)
 {
 	bool rest = is_single(exchange) ? !exchange->ended
@@ -65,7 +68,7 @@ static void settle(struct exchange *exchange)
 	exchange->side->waits(exchange, rest && !exchange->done_reading);
 }
 
-/* Wipe the message of a unary call: it may hold a secret. */
+/* Free the message. The message of a unary call may contain a secret, so it is erased first. */
 static void drop_message(struct exchange *exchange)
 {
 	if (is_single(exchange) && exchange->message.data)
@@ -81,7 +84,7 @@ static void used(struct exchange *exchange)
 	count(exchange);
 }
 
-static void tell_message(struct exchange *exchange)
+static void deliver_message(struct exchange *exchange)
 {
 	struct wire_message *message = &exchange->message;
 	const struct rpc_stream_events *events = exchange->rpc.events;
@@ -104,8 +107,11 @@ static void tell_message(struct exchange *exchange)
 		used(exchange);
 }
 
-/* As far as they are wanted; how many are used. */
-static size_t tell(struct exchange *exchange, const uint8_t *bytes, size_t n)
+/*
+ * Assemble messages from n bytes and deliver them until delivery is paused. Returns the number of
+ * bytes used.
+ */
+static size_t deliver(struct exchange *exchange, const uint8_t *bytes, size_t n)
 {
 	size_t taken = 0;
 	struct error error;
@@ -119,14 +125,15 @@ static size_t tell(struct exchange *exchange, const uint8_t *bytes, size_t n)
 		else if (part == 0)
 			broken(exchange, ERR_INTERNAL, "more than one message in a call of one");
 		else if (wire_message_whole(&exchange->message) && !is_single(exchange))
-			tell_message(exchange);
+			deliver_message(exchange);
 		taken += part > 0 ? (size_t)part : 0;
 	}
 	exchange->delivering = false;
 	return exchange->done_reading ? n : taken;
 }
 
-static void tell_end(struct exchange *exchange)
+/* Report the end of the messages, once all were delivered. */
+static void deliver_end(struct exchange *exchange)
 {
 	bool whole = wire_message_whole(&exchange->message);
 
@@ -134,7 +141,7 @@ static void tell_end(struct exchange *exchange)
 	    outbox_waiting(&exchange->backlog) > 0)
 		return;
 	if (is_single(exchange) && !exchange->delivered && whole)
-		tell_message(exchange);
+		deliver_message(exchange);
 	else if (is_single(exchange) ? !exchange->delivered : exchange->message.prefix_size > 0)
 		broken(exchange, ERR_INTERNAL, "the stream ended without a complete message");
 	if (exchange->paused || exchange->done_reading)
@@ -150,7 +157,7 @@ void exchange_begin(struct exchange *exchange)
 
 void exchange_take(struct exchange *exchange, const uint8_t *bytes, size_t n)
 {
-	size_t taken = outbox_waiting(&exchange->backlog) > 0 ? 0 : tell(exchange, bytes, n);
+	size_t taken = outbox_waiting(&exchange->backlog) > 0 ? 0 : deliver(exchange, bytes, n);
 
 	if (taken < n)
 		outbox_add(&exchange->backlog, bytes + taken, n - taken);
@@ -162,7 +169,7 @@ void exchange_end(struct exchange *exchange)
 {
 	exchange->ended = true;
 	settle(exchange);
-	tell_end(exchange);
+	deliver_end(exchange);
 }
 
 void rpc_stream_hold(struct rpc_stream *stream)
@@ -173,14 +180,14 @@ void rpc_stream_hold(struct rpc_stream *stream)
 	settle(exchange);
 }
 
-static void tell_behind(struct exchange *exchange)
+static void deliver_backlog(struct exchange *exchange)
 {
-	struct outbox *behind = &exchange->backlog;
-	size_t taken = tell(exchange, behind->bytes + behind->at, outbox_waiting(behind));
+	struct outbox *backlog = &exchange->backlog;
+	size_t taken = deliver(exchange, backlog->bytes + backlog->at, outbox_waiting(backlog));
 
-	behind->at += taken;
-	if (outbox_waiting(behind) == 0)
-		outbox_fini(behind);
+	backlog->at += taken;
+	if (outbox_waiting(backlog) == 0)
+		outbox_fini(backlog);
 	if (!exchange->wire->conn)
 		return;
 	conn_consume(exchange->wire, taken);
@@ -199,12 +206,12 @@ void rpc_stream_resume(struct rpc_stream *stream)
 	if (exchange->delivered)
 		used(exchange);
 	if (outbox_waiting(&exchange->backlog) > 0)
-		tell_behind(exchange);
+		deliver_backlog(exchange);
 	settle(exchange);
-	tell_end(exchange);
+	deliver_end(exchange);
 }
 
-/* Out */
+/* Sending */
 
 static void wake(const struct exchange *exchange)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Header lists. A table of the fields that mean something, each with a function that reads its
- * value into struct head; judging happens once, when the block is complete.
+ * Header lists: a table of the fields that gRPC uses, each with a function that parses its value
+ * into struct head. head_check_request and head_outcome evaluate a complete header block.
  *
- * Invariant: reading never fails half way (HPACK's state must be kept in step), it only notes.
+ * Invariant: parsing records an error and continues, because the HPACK decoder has to process the
+ * whole block to stay in step with the peer.
  */
 #include "transport/head.h"
 
@@ -15,7 +16,7 @@
 #include "common/mem.h"
 #include "transport/wire.h"
 
-#define ENTRY_OVERHEAD 32 /* RFC 9113 6.5.2 */
+#define ENTRY_OVERHEAD 32 /* bytes counted per field in addition (RFC 9113, 6.5.2) */
 
 static bool equals(const uint8_t *value, size_t n, const char *text)
 {
@@ -56,7 +57,7 @@ static void take_te(struct head *head, const uint8_t *value, size_t n)
 	head->malformed |= !equals(value, n, "trailers");
 }
 
-/* application/grpc, alone or followed by a parameter or a +subtype */
+/* Accept "application/grpc", alone or followed by a parameter or a +subtype. */
 static void take_content_type(struct head *head, const uint8_t *value, size_t n)
 {
 	static const char type[] = "application/grpc";
@@ -86,7 +87,7 @@ static void take_encoding(struct head *head, const uint8_t *value, size_t n)
 	head->compressed = !equals(value, n, "identity");
 }
 
-/* A number of at most three digits, or otherwise. */
+/* Returns a decimal number of at most three digits, or the value of otherwise for other text. */
 static int number(const uint8_t *value, size_t n, int otherwise)
 {
 	int result = 0;
@@ -145,7 +146,7 @@ static const struct {
 	FIELD("grpc-encoding", take_encoding),
 	FIELD("grpc-status", take_grpc_status),
 	FIELD("grpc-message", take_grpc_message),
-	/* connection-specific fields, RFC 9113 8.2.2 */
+	/* Connection-specific fields are forbidden (RFC 9113, 8.2.2). */
 	FIELD("connection", take_forbidden),
 	FIELD("proxy-connection", take_forbidden),
 	FIELD("keep-alive", take_forbidden),

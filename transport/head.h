@@ -3,10 +3,10 @@
 #define ZCSI_HEAD_H
 
 /*
- * Header lists: what gRPC reads from one, field by field as HPACK yields them, and whether it is
- * well formed (RFC 9113 8.2, 8.3; gRPC doc/PROTOCOL-HTTP2.md). nghttp2's own check is off because
- * it refuses the :authority that many CSI clients send; :authority is never looked at here.
- * Nothing is stored but what is used; metadata is checked and dropped.
+ * Header lists: parse the fields that gRPC uses, one by one as HPACK yields them, and check that
+ * the list is well formed (RFC 9113, 8.2 and 8.3; gRPC doc/PROTOCOL-HTTP2.md). The check of nghttp2
+ * is off because it refuses the :authority that many CSI clients send; the value of :authority is
+ * ignored here. Only the fields that are used are stored; other metadata is checked and dropped.
  */
 
 #include <stdbool.h>
@@ -15,54 +15,57 @@
 
 #include "common/error.h"
 
-#define HEAD_PATH_MAX 160 /* longer than any method's */
+#define HEAD_PATH_MAX 160 /* longer than the path of any method; a longer path is ignored */
 
 struct head {
-	size_t size;            /* names + values + 32 each */
-	uint32_t seen;          /* bits of known fields */
-	bool too_large;         /* than the limit: the rest was not read */
-	bool regular;           /* a field that is no pseudo-header came */
-	bool trailers;          /* this block follows the message */
-	bool malformed;         /* reset the stream with PROTOCOL_ERROR */
-	bool grpc;              /* content-type application/grpc */
-	bool compressed;        /* grpc-encoding other than identity */
-	int64_t content_length; /* -1: not said */
+	size_t size;            /* bytes of names and values, plus 32 per field */
+	uint32_t seen;          /* bit set of the known fields received in this block */
+	bool too_large;         /* true if the list exceeded the limit and the rest was not read */
+	bool regular;           /* true once a field other than a pseudo-header was received */
+	bool trailers;          /* true if this block follows the message */
+	bool malformed;         /* true if the stream is to be reset with PROTOCOL_ERROR */
+	bool grpc;              /* true if content-type is application/grpc */
+	bool compressed;        /* true if grpc-encoding is not identity */
+	int64_t content_length; /* content-length; -1: absent */
 
-	/* of a request */
-	bool post;
-	bool ambiguous;     /* several :authority or host */
-	int64_t timeout_ms; /* INT64_MAX: none; -1: not a timeout */
+	/* Fields of a request. */
+	bool post;          /* true if :method is POST */
+	bool ambiguous;     /* true if :authority or host occurs more than once */
+	int64_t timeout_ms; /* grpc-timeout; INT64_MAX: absent; -1: malformed */
 	char path[HEAD_PATH_MAX];
 
-	/* of a response */
-	int http_status;
-	int grpc_status; /* -1: not said */
-	char *message;   /* where the decoded grpc-message goes, message_size bytes */
-	size_t message_size;
+	/* Fields of a response. */
+	int http_status;     /* :status */
+	int grpc_status;     /* grpc-status; -1: absent */
+	char *message;       /* buffer of the caller for the decoded grpc-message; may be NULL */
+	size_t message_size; /* bytes of that buffer */
 };
 
 /*
- * Zeroed before the first time. Where the message goes stays as it is, and the size: interim
- * responses count together with the one that follows.
+ * Prepare for a header list. The head is zeroed before the first call. message, message_size and
+ * size keep their values: an interim response counts against the same limit as the final one.
  */
 void head_init(struct head *head);
 
-/* Take one field. -1 when the list is now larger than limit: take no more. */
+/*
+ * Parse one field. Returns -1 if the list exceeds limit bytes with it: the caller passes no further
+ * field. Other errors are recorded in head and return 0.
+ */
 int head_field(struct head *head, const uint8_t *name, size_t name_size, const uint8_t *value,
 	       size_t value_size, size_t limit);
 
 /*
- * Judge a request's first block. 0: it is a gRPC call. -1: answer with *ret_http_status and *err,
- * or, when that is 0, reset the stream with PROTOCOL_ERROR.
+ * Check the first header block of a request. Returns 0 for a gRPC call, or -1: then answer with the
+ * status *ret_http_status and *err; or, if the status is 0, reset the stream with PROTOCOL_ERROR.
  */
 int head_check_request(const struct head *head, int *ret_http_status, struct error *err);
 
-/* A block that follows the message begins; what the first said stays. */
+/* Prepare for the block after the message. Values of the first block are kept. */
 void head_begin_trailers(struct head *head);
 
 /*
- * The outcome in a response's last header block. Returns 0 for OK, else -1 with *err filled, whose
- * text holds the grpc-message already, or is empty.
+ * Evaluate the last header block of a response. Returns 0 for OK, else -1 with err->code set.
+ * Before the call err->text must hold the grpc-message, or be empty; if empty, it is filled in.
  */
 int head_outcome(const struct head *head, struct error *err);
 

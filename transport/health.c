@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The health service.
+ * The health service, grpc.health.v1.
  *
- * The status of a service changes once, when the server starts to stop. Invariant: every open Watch
- * is in its server's list, so that it gets the change.
+ * The status of a service changes once, when the server starts to drain.
+ *
+ * Invariant: every open Watch is in server->watches, so that it receives this change.
  */
 #include "transport/health.h"
 
@@ -23,7 +24,7 @@ struct health_watch {
 	struct rpc_stream *stream;
 	const struct listener *listener;
 	const char *service;
-	struct health_watch *next, **link; /* of the server's */
+	struct health_watch *next, **link; /* in server->watches (list.h) */
 };
 
 static ServingStatus overall(const struct listener *listener)
@@ -77,13 +78,13 @@ static int list(struct rpc_call *call, const ListRequest *req, ListResponse *rsp
 
 /* Watch */
 
-static void tell(struct health_watch *watch)
+static void send_status(struct health_watch *watch)
 {
 	HealthCheckResponse response;
 
 	grpc__health__v1__health_check_response__init(&response);
 	response.status = status_of(watch->listener, watch->service);
-	/* the first one and at most one more: there is always room */
+	/* At most two messages are sent on a Watch, so the queue always has room. */
 	rpc_stream_send(watch->stream, &response.base);
 }
 
@@ -93,7 +94,7 @@ static void on_request(struct rpc_stream *stream, const void *message)
 	struct health_watch *watch = stream->arg;
 
 	watch->service = arena_strdup(&stream->arena, request->service);
-	tell(watch);
+	send_status(watch);
 }
 
 static void on_closed(struct rpc_stream *stream, const struct error *outcome)
@@ -127,7 +128,7 @@ void health_stop(struct server *server)
 	for (struct health_watch *watch = server->watches; watch; watch = next) {
 		next = watch->next;
 		if (watch->service)
-			tell(watch);
+			send_status(watch);
 		rpc_stream_finish(watch->stream, &error);
 	}
 }

@@ -4,7 +4,8 @@
 
 /*
  * grpc.health.v1 on every endpoint: each service of the endpoint is SERVING until the server stops.
- * Nothing else is reported: restarting a daemon does not bring a missing pool back.
+ * A missing pool is not reported here, because an orchestrator would restart the daemon, which does
+ * not repair the pool.
  */
 
 #include "transport/service.h"
@@ -13,10 +14,10 @@ struct server;
 
 extern const struct rpc_service health_service;
 
-/* A Watch that is open: one of its server's list. */
+/* An open Watch call, member of server->watches. */
 struct health_watch;
 
-/* The server is draining: tell who watches, and end that. */
+/* Send NOT_SERVING to every open Watch and end it. Called when the server starts to drain. */
 void health_stop(struct server *server);
 
 #endif

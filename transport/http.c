@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A small HTTP/1.1 server. Only the first line of a request counts; the headers are read to their
- * end, and every answer ends its connection.
+ * A small HTTP/1.1 server. Only the first line of a request is evaluated; its header is read to the
+ * end, and every connection is closed after one answer.
  *
- * Anyone who reaches the port may connect, so everything is bounded: the bytes of a request, the
- * time from accept to close however slowly bytes come, and the number of connections, of which the
- * oldest is evicted. Invariant: a connection is in the waitlist from its first event to its end, so
- * its time runs out whatever it waits for.
+ * Every host that reaches the port may connect, so these are limited: the bytes of a request, the
+ * time from accept to close at any speed of the client, and the number of connections, of which the
+ * oldest is evicted for a new one.
+ *
+ * Invariant: a connection is in the waitlist from accept to close, so its time limit always runs.
  */
 #include "transport/http.h"
 
@@ -27,11 +28,11 @@ struct http {
 	struct loop *loop;
 	const struct http_page *pages;
 	void *arg;
-	struct waitlist visits; /* the oldest first */
-	unsigned n_visits;
+	struct waitlist conns; /* open connections, oldest first */
+	unsigned n_conns;
 };
 
-struct visit {
+struct http_conn {
 	struct waiter waiter;
 	struct http *http;
 	int fd;
@@ -39,7 +40,7 @@ struct visit {
 	char *reply;
 	size_t size, sent;
 	size_t received;
-	char request[]; /* limits.h: visit */
+	char request[]; /* limits_default.http_request bytes and a NUL */
 };
 
 enum outcome { SHOWN, NOT_READY, NO_REQUEST, NO_PAGE, NO_METHOD, TOO_LARGE };
@@ -55,20 +56,20 @@ static const struct {
 	[TOO_LARGE] = {"431 Request Header Fields Too Large", "", "the header is too large\n"},
 };
 
-static void end(struct visit *visit)
+static void end(struct http_conn *conn)
 {
-	waitlist_remove(&visit->waiter);
-	visit->http->n_visits--;
-	event_free(visit->readable);
-	event_free(visit->writable);
-	close(visit->fd);
-	free(visit->reply);
-	free(visit);
+	waitlist_remove(&conn->waiter);
+	conn->http->n_conns--;
+	event_free(conn->readable);
+	event_free(conn->writable);
+	close(conn->fd);
+	free(conn->reply);
+	free(conn);
 }
 
-static struct visit *of_waiter(struct waiter *waiter)
+static struct http_conn *of_waiter(struct waiter *waiter)
 {
-	return container_of(waiter, struct visit, waiter);
+	return container_of(waiter, struct http_conn, waiter);
 }
 
 static void on_expired(struct waiter *waiter)
@@ -78,20 +79,20 @@ static void on_expired(struct waiter *waiter)
 
 /* Answering */
 
-static void send_reply(struct visit *visit)
+static void send_reply(struct http_conn *conn)
 {
-	while (visit->sent < visit->size) {
-		ssize_t n = send(visit->fd, visit->reply + visit->sent, visit->size - visit->sent,
+	while (conn->sent < conn->size) {
+		ssize_t n = send(conn->fd, conn->reply + conn->sent, conn->size - conn->sent,
 				 MSG_NOSIGNAL);
 		if (n < 0 && errno == EAGAIN) {
-			event_add(visit->writable, NULL);
+			event_add(conn->writable, NULL);
 			return;
 		}
 		if (n < 0)
 			break;
-		visit->sent += (size_t)n;
+		conn->sent += (size_t)n;
 	}
-	end(visit);
+	end(conn);
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
@@ -101,7 +102,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 	send_reply(arg);
 }
 
-/* Find the page that the request line asks for. Cuts the line up. */
+/* Find the page of a request line, which is modified. *ret_head is true for HEAD. */
 static enum outcome find_page(const struct http_page *pages, char *line, bool *ret_head,
 			      const struct http_page **ret_page)
 {
@@ -121,9 +122,9 @@ static enum outcome find_page(const struct http_page *pages, char *line, bool *r
 	return pages->path ? SHOWN : NO_PAGE;
 }
 
-static void answer(struct visit *visit, bool complete)
+static void answer(struct http_conn *conn, bool complete)
 {
-	const struct http *http = visit->http;
+	const struct http *http = conn->http;
 	const struct http_page *page = NULL;
 	auto_free char *body = NULL;
 	const char *type = "text/plain";
@@ -131,7 +132,7 @@ static void answer(struct visit *visit, bool complete)
 	size_t size;
 
 	enum outcome outcome =
-		complete ? find_page(http->pages, visit->request, &head, &page) : TOO_LARGE;
+		complete ? find_page(http->pages, conn->request, &head, &page) : TOO_LARGE;
 	FILE *out = open_memstream(&body, &size);
 	if (outcome == SHOWN) {
 		type = page->type;
@@ -139,7 +140,7 @@ static void answer(struct visit *visit, bool complete)
 	}
 	fputs(outcomes[outcome].text, out);
 	fclose(out);
-	out = open_memstream(&visit->reply, &visit->size);
+	out = open_memstream(&conn->reply, &conn->size);
 	fprintf(out,
 		"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s"
 		"Cache-Control: no-store\r\nConnection: close\r\n\r\n",
@@ -147,48 +148,48 @@ static void answer(struct visit *visit, bool complete)
 	if (!head)
 		fwrite(body, 1, size, out);
 	fclose(out);
-	event_del(visit->readable);
-	send_reply(visit);
+	event_del(conn->readable);
+	send_reply(conn);
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct visit *visit = arg;
+	struct http_conn *conn = arg;
 	const size_t most = limits_default.http_request;
-	char *free_room = visit->request + visit->received;
-	ssize_t n = recv(fd, free_room, most - visit->received, 0);
+	char *free_room = conn->request + conn->received;
+	ssize_t n = recv(fd, free_room, most - conn->received, 0);
 
 	(void)what;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		end(visit);
+		end(conn);
 		return;
 	}
 	free_room[n] = '\0';
-	visit->received += (size_t)n;
-	bool complete = memmem(visit->request, visit->received, "\r\n\r\n", 4);
-	if (complete || visit->received == most)
-		answer(visit, complete);
+	conn->received += (size_t)n;
+	bool complete = memmem(conn->request, conn->received, "\r\n\r\n", 4);
+	if (complete || conn->received == most)
+		answer(conn, complete);
 }
 
-/* Life */
+/* Creation and end */
 
 static void on_accepted(struct acceptor *acceptor, int fd)
 {
 	struct http *http = container_of(acceptor, struct http, acceptor);
-	struct visit *visit = mem_alloc(sizeof(*visit) + limits_default.http_request + 1);
+	struct http_conn *conn = mem_alloc(sizeof(*conn) + limits_default.http_request + 1);
 
-	if (http->n_visits == limits_default.http_connections)
-		end(of_waiter(http->visits.first));
-	http->n_visits++;
-	visit->http = http;
-	visit->fd = fd;
-	visit->readable =
-		event_new(loop_base(http->loop), fd, EV_READ | EV_PERSIST, on_readable, visit);
-	visit->writable = event_new(loop_base(http->loop), fd, EV_WRITE, on_writable, visit);
-	event_add(visit->readable, NULL);
-	waitlist_add(&http->visits, &visit->waiter);
+	if (http->n_conns == limits_default.http_connections)
+		end(of_waiter(http->conns.first));
+	http->n_conns++;
+	conn->http = http;
+	conn->fd = fd;
+	conn->readable =
+		event_new(loop_base(http->loop), fd, EV_READ | EV_PERSIST, on_readable, conn);
+	conn->writable = event_new(loop_base(http->loop), fd, EV_WRITE, on_writable, conn);
+	event_add(conn->readable, NULL);
+	waitlist_add(&http->conns, &conn->waiter);
 }
 
 int http_new(struct http **ret, struct loop *loop, const char *endpoint, bool allow_plaintext,
@@ -203,7 +204,7 @@ int http_new(struct http **ret, struct loop *loop, const char *endpoint, bool al
 	http->loop = loop;
 	http->pages = pages;
 	http->arg = arg;
-	waitlist_init(&http->visits, loop, limits_default.http_connection_ms, on_expired);
+	waitlist_init(&http->conns, loop, limits_default.http_connection_ms, on_expired);
 	*ret = http;
 	return 0;
 }
@@ -213,10 +214,10 @@ void http_free(struct http *http)
 	if (!http)
 		return;
 	acceptor_close(&http->acceptor);
-	for (struct waiter *at = http->visits.first, *next; at; at = next) {
+	for (struct waiter *at = http->conns.first, *next; at; at = next) {
 		next = at->next;
 		end(of_waiter(at));
 	}
-	waitlist_fini(&http->visits);
+	waitlist_fini(&http->conns);
 	free(http);
 }

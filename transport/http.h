@@ -3,8 +3,8 @@
 #define ZCSI_HTTP_H
 
 /*
- * A few pages over HTTP/1.1, for monitoring: GET and HEAD, no body, one request a connection. Loop
- * thread only.
+ * A few pages over HTTP/1.1, for monitoring: GET and HEAD, no request body, one request per
+ * connection. Loop thread only.
  */
 
 #include <stdbool.h>
@@ -16,15 +16,15 @@
 struct http;
 
 struct http_page {
-	const char *path; /* "/metrics" */
+	const char *path; /* such as "/metrics"; NULL in the last row of a table */
 	const char *type; /* Content-Type */
-	/* Write it, without blocking: 0 is status 200, -1 is 503. */
+	/* Write the body to out without blocking. Returns 0 for status 200, -1 for 503. */
 	int (*write)(FILE *out, void *arg);
 };
 
 /*
- * Serve pages at an endpoint (acceptor.h). The array ends with a row without a path; it and arg
- * outlive the server.
+ * Serve pages at an endpoint, under the rules of acceptor_open. The table of pages and arg, which
+ * is passed to write, outlive the server.
  */
 int http_new(struct http **ret, struct loop *loop, const char *endpoint, bool allow_plaintext,
 	     const struct http_page *pages, void *arg, struct error *err);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The transport's limits in service. The numbers are generous for CSI, whose requests are a few
- * hundred bytes and whose clients are a handful, and small beside the memory of a host. A client
- * that cancels is not an attacker: the budget for resets leaves room for a controller that gives up
- * many calls at once.
+ * The values of the transport's limits. The numbers are generous for CSI, which has a handful of
+ * clients and requests of a few hundred bytes, and small compared with the memory of a host. A
+ * client that cancels calls is not an attacker: the limits on resets leave room for a controller
+ * that cancels many calls at once.
  */
 #include "transport/limits.h"
 
 #define KIB ((size_t)1024)
 #define MIB (1024 * KIB)
 
-/* The rows that both tables share. */
+/* Initialisers that both tables share. */
 /* clang-format off */
 #define COMMON                           \
 	.connections = 256,               \
@@ -72,7 +72,7 @@ const struct limits limits_default = {
 	.write_ms = 30000,
 };
 
-/* A window holds the bytes of one round trip: 4 MiB are 10 Gb/s over 3 ms. */
+/* The windows hold the bytes of one round trip: 4 MiB allow 10 Gb/s over 3 ms. */
 const struct limits limits_bulk = {
 	COMMON,
 	.stream_window = 4 * MIB,

@@ -3,12 +3,13 @@
 #define ZCSI_LIST_H
 
 /*
- * Lists whose members know their place, so that each can leave by itself: a member has "next", and
- * "link" for the pointer that points to it, be it the head or another's next.
+ * Intrusive linked lists with removal in constant time. A member has two fields: "next", and
+ * "link", the address of the pointer that points to the member (the head, or another "next").
  */
 
 #include <stdbool.h>
 
+/* Insert member at the head of the list. */
 #define list_push(head, member)                                                                    \
 	do {                                                                                       \
 		(member)->link = &(head);                                                          \
@@ -18,6 +19,7 @@
 		(head) = (member);                                                                 \
 	} while (false)
 
+/* Unlink member from its list. The member's own two fields are left as they are. */
 #define list_remove(member)                                                                        \
 	do {                                                                                       \
 		*(member)->link = (member)->next;                                                  \

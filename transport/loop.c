@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The event loop: libevent's core, without locks, and the mailbox by which other threads reach it.
+ * The event loop: libevent's core without locks, and a mailbox for tasks of other threads.
  *
  * Invariant: the eventfd is written once for each time the mailbox goes from empty to not empty,
- * and the loop takes the whole mailbox at once, in order.
+ * and the loop takes all tasks of the mailbox at once, in order of arrival.
  */
 #include "transport/loop.h"
 
@@ -30,8 +30,8 @@ struct loop {
 		void *arg;
 	} signals[SIGNALS_MAX];
 	unsigned n_signals;
-	int64_t now_us;              /* of this turn; 0: nobody asked yet */
-	struct loop_buffers buffers; /* last: most of it is never touched */
+	int64_t now_us;              /* time of this turn; 0: not read yet */
+	struct loop_buffers buffers; /* last member, because most of its pages are never used */
 };
 
 struct loop_timer {
@@ -75,8 +75,8 @@ void loop_post(struct loop *loop, struct loop_task *task)
 }
 
 /*
- * Memory of libevent: bounded by our own limits, so when it is out the process aborts, as in
- * common/mem.
+ * Give libevent our allocator, which aborts the process when out of memory (common/mem.h). The
+ * limits of the transport bound the memory of libevent.
  */
 static void give_memory(void)
 {

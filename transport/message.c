@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * protobuf messages in and out of an arena.
+ * Decoding protobuf messages into an arena, and encoding them.
  *
- * protobuf-c cuts a string at its first NUL and takes any bytes for text, so the encoded message is
- * walked once before it is decoded: afterwards every string is what the sender meant.
+ * protobuf-c accepts any bytes as a string and cuts it at its first NUL, so the strings of the
+ * encoded message are checked before it is decoded.
+ *
+ * Invariant: every string of a decoded message is UTF-8 and complete.
  */
 #include "transport/message.h"
 
@@ -28,7 +30,10 @@ static bool read_varint(struct cursor *c, uint64_t *ret)
 	return false;
 }
 
-/* Step over a field's value; a length-delimited one becomes ret_value, any other an empty one. */
+/*
+ * Skip the value of a field. *ret_value is the content of a length-delimited value, and empty for
+ * other wire types. Returns false if the value is malformed.
+ */
 static bool read_value(struct cursor *c, unsigned wire_type, struct cursor *ret_value)
 {
 	uint64_t n = 0;
@@ -66,7 +71,7 @@ static int check_strings(const ProtobufCMessageDescriptor *type, struct cursor c
 	while (c.at < c.end) {
 		struct cursor value;
 		uint64_t tag;
-		/* fields are numbered from 1 */
+		/* Field numbers start at 1, and the tag is the number times 8 plus the wire type. */
 		if (!read_varint(&c, &tag) || tag < 8 || !read_value(&c, tag & 7, &value))
 			return fail(err, ERR_INTERNAL, "the message is not a %s", type->name);
 		const ProtobufCFieldDescriptor *field =
@@ -87,7 +92,7 @@ static int check_strings(const ProtobufCMessageDescriptor *type, struct cursor c
 
 struct decoder {
 	struct arena *arena;
-	bool full; /* the arena refused */
+	bool full; /* true if the arena refused an allocation */
 };
 
 static void *pb_alloc(void *data, size_t size)
@@ -111,7 +116,7 @@ int message_decode(struct arena *arena, const ProtobufCMessageDescriptor *type,
 	struct decoder decoder = {.arena = arena};
 	ProtobufCAllocator allocator = {pb_alloc, pb_free, &decoder};
 
-	/* bytes may be NULL when there are none */
+	/* bytes may be NULL if n is 0. */
 	if (check_strings(type, (struct cursor){bytes, n ? bytes + n : bytes}, 0, err) < 0)
 		return -1;
 	*ret = protobuf_c_message_unpack(type, &allocator, n, bytes);

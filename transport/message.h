@@ -2,7 +2,7 @@
 #ifndef ZCSI_MESSAGE_H
 #define ZCSI_MESSAGE_H
 
-/* protobuf messages in and out of an arena, with the checks that protobuf-c leaves out. */
+/* Decoding and encoding of protobuf messages, with the checks that protobuf-c leaves out. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,26 +14,31 @@
 #include "transport/limits.h"
 
 /*
- * Decode into the arena, which may grow to its cap. -1: ERR_INVALID_ARGUMENT for a string that is
- * not UTF-8 or holds a NUL, naming the field; ERR_INTERNAL for what is no such message;
- * ERR_RESOURCE_EXHAUSTED when it does not fit under the cap.
+ * Decode n bytes as a message of a type into the arena, which may grow to its cap. Returns -1 with
+ * ERR_INVALID_ARGUMENT and the field's name if a string is not UTF-8 or contains a NUL, with
+ * ERR_INTERNAL if the bytes are not such a message, or with ERR_RESOURCE_EXHAUSTED if the message
+ * exceeds the cap.
  */
 int message_decode(struct arena *arena, const ProtobufCMessageDescriptor *type,
 		   const uint8_t *bytes, size_t n, ProtobufCMessage **ret, struct error *err);
 
-/* How much memory n encoded bytes may become. */
+/* Returns the bytes of memory that a message of n encoded bytes may use when decoded. */
 size_t message_decoded_max(size_t n, const struct limits *limits);
 
-/* Encode with its length prefix: in memory of its own, or in the arena. */
+/* Returns the encoded message with its gRPC prefix, in a chunk of its own. */
 struct chunk *message_chunk(const ProtobufCMessage *message);
+/* Encode a message with its gRPC prefix into the arena, as *ret_size bytes at *ret. */
 void message_encode(struct arena *arena, const ProtobufCMessage *message, uint8_t **ret,
 		    size_t *ret_size);
 
-/* The bytes of a field, in place; none if it is not there. -1: it is no message. */
+/*
+ * Find a length-delimited field, given by its number, in an encoded message. *ret points into
+ * bytes; *ret_size is 0 if the field is absent. Returns -1 if the bytes are not a message.
+ */
 int message_bytes(const uint8_t *bytes, size_t n, unsigned field, const uint8_t **ret,
 		  size_t *ret_size);
 
-/* An initialised message of a type, in the arena. */
+/* Returns an initialised message of a type, in the arena. */
 void *message_new(struct arena *arena, const ProtobufCMessageDescriptor *type);
 
 #endif

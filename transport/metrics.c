@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The transport's counters and histograms: one table, and the events that move them.
+ * The counters and histograms of the transport: one table, and a function for each event. Gauges
+ * are written by server_metrics.c, common/process.c and the daemons.
  *
- * Invariant: a label's value is a method of ours, a code, a word or an endpoint of the command
- * line, so a peer cannot make a series. Present states, rather than counts, are written by
- * server_metrics.c, process.c and the daemon itself.
+ * Invariant: the value of a label is one of our methods, an error code, a fixed word or an endpoint
+ * of the command line, so a peer cannot create time series.
  */
 #include "transport/metrics.h"
 

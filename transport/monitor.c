@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The monitoring pages.
+ * The monitoring pages. "Live" means that the loop runs; "ready", that new calls are accepted and
+ * the application can serve them.
  *
- * Invariant: a page is written from what is in memory, on the loop; no page runs a program, waits
- * for a worker or asks another host. Live means that the loop turns; ready, that calls are taken
- * and would be served.
+ * Invariant: a page is written on the loop from data in memory. No page runs a program, waits for a
+ * worker or contacts another host.
  */
 #include "transport/monitor.h"
 
@@ -82,7 +82,7 @@ int monitor_new(struct monitor **ret, struct loop *loop, struct server *server,
 		return -1;
 	}
 	metrics_enable();
-	log_debug("monitoring", log_str("endpoint", endpoint));
+	log_debug("monitoring pages are served", log_str("endpoint", endpoint));
 	*ret = monitor;
 	return 0;
 }

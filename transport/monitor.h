@@ -3,8 +3,8 @@
 #define ZCSI_MONITOR_H
 
 /*
- * A daemon's HTTP pages: /metrics for Prometheus; /health/live and /health/ready for what restarts
- * the daemon or routes calls to it. Loop thread only.
+ * The HTTP pages of a daemon: /metrics for Prometheus, and /health/live and /health/ready for the
+ * program that restarts the daemon or routes calls to it. Loop thread only.
  */
 
 #include <stdbool.h>
@@ -16,15 +16,16 @@
 
 struct monitor;
 
-/* Callbacks of the application, on the loop: they must not block. Both may be NULL. */
+/* Callbacks of the application. They run on the loop and must not block. Each may be NULL. */
 struct monitor_app {
+	/* Write further metrics. */
 	void (*metrics)(void *app, FILE *out);
-	/* 0 when calls would be served; -1 says why they would not. */
+	/* Returns 0 if calls can be served, or -1 with the reason in *err. */
 	int (*ready)(void *app, struct error *err);
-	void *app;
+	void *app; /* argument of both */
 };
 
-/* A row for a daemon's table of options; text is static. */
+/* Row of a daemon's option table. text is a static variable that receives the endpoint. */
 #define MONITOR_OPTION(text)                                                                       \
 	{                                                                                          \
 		.name = "metrics", .env = "ZCSI_METRICS", .metavar = "ENDPOINT",                   \
@@ -36,8 +37,8 @@ struct monitor_app {
 	}
 
 /*
- * Nothing is counted before the first one. It ends before the server and the loop. endpoint may be
- * NULL: there is none.
+ * Serve the pages at an endpoint; does nothing if endpoint is NULL. Counters start to count with
+ * the first monitor. Free the monitor before the server and the loop. Returns -1 as acceptor_open.
  */
 int monitor_new(struct monitor **ret, struct loop *loop, struct server *server,
 		const char *endpoint, bool allow_plaintext, const struct monitor_app *app,

@@ -2,7 +2,7 @@
 #ifndef ZCSI_OUTBOX_H
 #define ZCSI_OUTBOX_H
 
-/* Bytes on their way to a socket that did not take them yet. Zeroed is empty, without memory. */
+/* A queue of bytes that a socket has not accepted yet. A zeroed outbox is empty. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,15 +14,16 @@
 
 struct outbox {
 	uint8_t *bytes;
-	size_t at, size, capacity; /* what waits is from at to size */
+	size_t at, size, capacity; /* the queued bytes are bytes[at] to bytes[size - 1] */
 };
 
+/* Returns the number of queued bytes. */
 static inline size_t outbox_waiting(const struct outbox *box)
 {
 	return box->size - box->at;
 }
 
-/* Room for n more, so that adding them in parts moves nothing. */
+/* Reserve room for n more bytes, so that outbox_add does not move the queue for each part. */
 static inline void outbox_reserve(struct outbox *box, size_t n)
 {
 	size_t waiting = outbox_waiting(box);
@@ -37,6 +38,7 @@ static inline void outbox_reserve(struct outbox *box, size_t n)
 	box->bytes = mem_resize(box->bytes, box->capacity);
 }
 
+/* Append a copy of n bytes. */
 static inline void outbox_add(struct outbox *box, const void *bytes, size_t n)
 {
 	if (n > box->capacity - box->size)
@@ -45,6 +47,7 @@ static inline void outbox_add(struct outbox *box, const void *bytes, size_t n)
 	box->size += n;
 }
 
+/* Free the memory. The outbox is empty and usable afterwards. */
 static inline void outbox_fini(struct outbox *box)
 {
 	free(box->bytes);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Pumps. One that sends has a single buffer: it reads when the connection has taken what it read
- * before, so it is the peer's window and the socket that pull the bytes out of the pipe. One that
- * receives holds the stream while its descriptor is full, and the message stays where it is.
+ * Pumps. A sending pump has one buffer and reads again only after the connection has taken the
+ * previous bytes, so the peer's window and the socket set its pace. A receiving pump pauses the
+ * stream while its descriptor is full; the message is not copied.
  *
- * Invariant: a pump is its stream's (exchange->out, exchange->in) until it is done, and then gone.
+ * Invariant: exchange->out or exchange->in points to a pump until it is done, and then it is freed.
  */
 #include "transport/pump.h"
 
@@ -19,22 +19,22 @@
 #include "transport/pump_inside.h"
 #include "transport/message.h"
 
-#define FIELD     1
+#define FIELD     1 /* number of the field in { bytes data = 1; } */
 #define READ_MAX  ((size_t)256 * 1024)
 #define PIPE_SIZE (1 << 20)
-#define HEAD_MAX  (WIRE_PREFIX_SIZE + 1 + 4) /* a tag, and a length of at most 28 bits */
+#define HEAD_MAX  (WIRE_PREFIX_SIZE + 1 + 4) /* prefix, tag, and a length of up to 28 bits */
 
 struct pump {
 	struct exchange *exchange;
-	struct pump **place; /* where the exchange keeps it */
+	struct pump **place; /* the exchange's pointer to this pump */
 	int fd;
 	struct event *event;
 	pump_done_fn *done;
 	uint64_t bytes;
 
-	struct chunk chunk; /* out: what was read, between two reads */
-	uint8_t *buffer;
-	const uint8_t *rest; /* in: what the descriptor has not taken of the message */
+	struct chunk chunk;  /* sending: the bytes in buffer while they are queued */
+	uint8_t *buffer;     /* sending: bytes read from fd, after HEAD_MAX bytes for the head */
+	const uint8_t *rest; /* receiving: bytes of the message that are not written to fd yet */
 	size_t rest_size;
 };
 
@@ -46,7 +46,7 @@ static struct pump *pump_new(struct rpc_stream *stream, int fd, pump_done_fn *do
 	pump->fd = fd;
 	pump->done = done;
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-	/* fewer turns; where that may not be it goes as it is */
+	/* A larger pipe needs fewer turns. If it is not permitted, the size stays as it is. */
 	int size = fcntl(fd, F_GETPIPE_SZ);
 	if (size > 0 && size < PIPE_SIZE)
 		fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
@@ -69,15 +69,18 @@ void pump_end(struct pump *pump, const struct error *outcome)
 		finish(pump, outcome);
 }
 
-/* Is there nothing to do until the descriptor is ready? errno says. */
+/* True if errno states that the descriptor is not ready. */
 static bool must_wait(void)
 {
 	return errno == EAGAIN || errno == EINTR;
 }
 
-/* Out */
+/* Sending */
 
-/* The message's head in front of its n bytes, which begin at HEAD_MAX. */
+/*
+ * Write the gRPC prefix, tag and length in front of the n bytes at buffer + HEAD_MAX. Returns the
+ * start of the complete message.
+ */
 static const uint8_t *write_head(uint8_t *buffer, size_t n)
 {
 	uint8_t varint[4];
@@ -145,7 +148,7 @@ void pump_out(struct rpc_stream *stream, int fd, pump_done_fn *done)
 	event_active(pump->event, EV_READ, 0);
 }
 
-/* In */
+/* Receiving */
 
 static void wait_for_room(struct pump *pump)
 {
@@ -153,7 +156,7 @@ static void wait_for_room(struct pump *pump)
 	event_add(pump->event, NULL);
 }
 
-/* False: the descriptor is full. */
+/* Write the rest of the message. Returns false if the descriptor is full. */
 static bool pump_some_in(struct pump *pump)
 {
 	struct error error;

@@ -3,29 +3,31 @@
 #define ZCSI_PUMP_H
 
 /*
- * Pumps between a descriptor and a stream of either side, for much data: what a pipe or socket
- * gives becomes messages { bytes data = 1; }, and such messages go into one, at the pace of the
- * slower end. In the loop, without a thread, and without holding more than a message and a window.
- * The connection had best have limits_bulk (transport/limits.h) and be the stream's own.
+ * Pumps between a descriptor and a stream of either side, for bulk data: bytes read from a pipe or
+ * socket become messages { bytes data = 1; }, and such messages are written to a pipe or socket, at
+ * the pace of the slower end. A pump runs in the loop without a thread and holds at most one
+ * message and one window. The stream should have a connection of its own, with limits_bulk
+ * (transport/limits.h).
  *
- * A pump takes the descriptor, which it makes non-blocking and closes when it is done. SIGPIPE must
- * be ignored.
+ * A pump owns the descriptor, makes it non-blocking and closes it when it is done. The process must
+ * ignore SIGPIPE.
  */
 
 #include "transport/stream.h"
 
 /*
- * Once, never before the pump's function has returned: how many bytes went, and whether that was
- * all of it (ERR_OK). Otherwise the descriptor failed, or the stream was closed: closed() follows.
+ * Called once, after pump_out or pump_in has returned. bytes is the number of bytes moved. The
+ * outcome is ERR_OK at the end of the data; else the descriptor failed, or the stream was closed
+ * and its closed() follows.
  */
 typedef void pump_done_fn(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome);
 
-/* Until the end of the file. The stream goes on: to finish it is the caller's. */
+/* Send the bytes of fd until its end. The caller finishes the stream afterwards. */
 void pump_out(struct rpc_stream *stream, int fd, pump_done_fn *done);
 /*
- * Write all messages from here on into fd, until the other side sends no more. Begin while a
- * message is being delivered, or while the stream is paused. After an error the messages are the
- * caller's again.
+ * Write all further messages to fd, until the other side sends no more. Call while a message is
+ * being delivered or the stream is paused. After an error further messages go to the stream's
+ * events again.
  */
 void pump_in(struct rpc_stream *stream, int fd, pump_done_fn *done);
 

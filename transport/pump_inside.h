@@ -2,7 +2,7 @@
 #ifndef ZCSI_PUMP_INSIDE_H
 #define ZCSI_PUMP_INSIDE_H
 
-/* A pump as the exchange of its stream sees it. A NULL pump takes nothing and ends nothing. */
+/* The functions of a pump for the exchange of its stream. Loop thread only. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,9 +11,9 @@
 
 struct pump;
 
-/* Give the pump the bytes of a message that came. */
+/* Write a received message of n bytes; pauses the stream if the descriptor is full. */
 void pump_take(struct pump *pump, const uint8_t *bytes, size_t n);
-/* End the pump: nothing more comes, or nothing more can be sent. */
+/* End the pump with an outcome and free it. Does nothing for NULL. */
 void pump_end(struct pump *pump, const struct error *outcome);
 
 #endif

@@ -2,18 +2,18 @@
 #ifndef ZCSI_RATE_H
 #define ZCSI_RATE_H
 
-/* How often something happened in the last seconds (limits.h: rate_ms). Zeroed is never. */
+/* A count of events in the current period (limits.h: rate_ms). A zeroed rate has no events. */
 
 #include <stdbool.h>
 
 #include "common/clock.h"
 
 struct rate {
-	int64_t since;
-	unsigned count;
+	int64_t since;  /* start of the current period, now_ms() */
+	unsigned count; /* events in the current period */
 };
 
-/* Count n more events. Returns true when there were more than most in the current period of ms. */
+/* Count n events. Returns true if more than most occurred in the current period of ms. */
 static inline bool rate_exceeds(struct rate *rate, unsigned n, unsigned most, int64_t ms)
 {
 	int64_t now = now_ms();

@@ -2,9 +2,10 @@
 /*
  * Server reflection: a stream of requests, each answered before the next is read.
  *
- * The two versions of the protocol differ in their package's name alone, so their messages are the
- * same in memory, and v1's serve both. Invariant: an answer without room waits, and the requests
- * behind it too.
+ * The two versions of the protocol differ only in the name of their package, so their messages are
+ * the same in memory, and the messages of v1 serve both.
+ *
+ * Invariant: while an answer waits for room in the queue, the stream is paused.
  */
 #include "transport/reflection.h"
 
@@ -18,9 +19,9 @@ _Static_assert(sizeof(Grpc__Reflection__V1__ServerReflectionResponse) ==
 		       sizeof(Grpc__Reflection__V1alpha__ServerReflectionResponse),
 	       "the two versions are the same in memory");
 
-/* A stream's question and the answer to it, until that is sent. */
+/* State of a stream: the answer that waits to be sent, and its memory. */
 struct reflection {
-	ServerReflectionResponse *answer;
+	ServerReflectionResponse *answer; /* NULL when no answer waits */
 	struct arena arena;
 };
 

@@ -2,7 +2,7 @@
 #ifndef ZCSI_REFLECTION_H
 #define ZCSI_REFLECTION_H
 
-/* grpc.reflection, both versions, on every endpoint: for grpcurl and the like. */
+/* Both versions of the service grpc.reflection, served on every endpoint, for grpcurl etc. */
 
 #include "transport/service.h"
 

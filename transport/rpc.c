@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A call between its bytes: find the method, decode, run the handler, encode.
+ * The steps of a unary call: find the method, decode the request, run the handler, encode the
+ * response.
  *
- * Invariant: everything of the call is in its arena but the reply, which may outlive it.
+ * Invariant: all memory of a call is in its arena, except the reply, which may outlive the call.
  */
 #include "transport/rpc_inside.h"
 

@@ -3,14 +3,14 @@
 #define ZCSI_RPC_H
 
 /*
- * A call as its handler sees it. A handler bears its RPC's name, gets the decoded request and an
- * initialised response, fills the response and returns 0, or fails:
+ * A unary call, as passed to its handler. A handler has the name of its RPC, receives the decoded
+ * request and an initialised response, and fills the response and returns 0, or fails:
  *
  *	int create_volume(struct rpc_call *call, const CreateVolumeRequest *req,
  *			  CreateVolumeResponse *rsp, struct error *err);
  *
- * Both messages, and whatever the handler allocates from call->arena, live until the answer is
- * encoded. Which thread it runs on is its service's table's to say (transport/service.h).
+ * Both messages and all memory that the handler allocates from call->arena live until the response
+ * is encoded. The table of the service decides the thread (transport/service.h).
  */
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@
 #include "transport/chunk.h"
 #include "transport/workers.h"
 
-/* The service and method that a path names. */
+/* The service and method of a request. */
 struct rpc_target {
 	const char *service;
 	const struct rpc_method *method;
@@ -31,22 +31,22 @@ struct rpc_target {
 };
 
 struct rpc_call {
-	/* for handlers, read only */
-	void *app;        /* what server_listen was given */
-	int64_t deadline; /* common/clock.h; NO_DEADLINE when the client set none */
-	struct arena arena;
+	/* Read-only for handlers. */
+	void *app;          /* server_offer.app of the endpoint */
+	int64_t deadline;   /* now_ms() value; NO_DEADLINE if the client set none */
+	struct arena arena; /* freed with the call */
 
-	/* the handlers' own, NULL at first */
+	/* For the handlers' use; NULL at first. */
 	void *state;
 
-	/* the transport's own */
+	/* Private to the transport from here on. */
 	struct rpc_target target;
 	ProtobufCMessage *request;
-	struct chunk *reply;        /* the response, encoded; NULL: none, or it is the stream's */
-	const struct error *failed; /* on a worker: why, or NULL */
+	struct chunk *reply;        /* the encoded response; NULL before, and once it is queued */
+	const struct error *failed; /* error of a handler on a worker; NULL without one */
 	struct work work;
 	struct peer *peer;
-	struct server_stream *stream; /* NULL once nobody waits for the answer */
+	struct server_stream *stream; /* NULL once the answer is not needed any more */
 };
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The gRPC server: listeners, the peers they accept, and how it stops. Calls are server_call.c's.
+ * The gRPC server: its listeners, the peers they accept, and its stop. server_stream.c and
+ * server_call.c handle the calls.
  *
- * Invariant: the server is drained when it has no connection and no call, whichever ends last.
+ * Invariant: the server is drained when it has no connection and no call, in either order.
  */
 #include "transport/server.h"
 
@@ -18,6 +19,7 @@
 #include "transport/reflection.h"
 #include "transport/server_inside.h"
 
+/* Number of connections from which on freed memory is returned to the kernel. */
 #define CROWD 32
 
 struct server *server_new(struct loop *loop, struct workers *workers, const struct limits *limits)
@@ -57,8 +59,8 @@ void server_free(struct server *server)
 /* Peers */
 
 /*
- * Return free memory to the kernel when half of the connections have gone: one that stays keeps the
- * heap large.
+ * Return free memory to the kernel when half of the connections have ended: a single connection
+ * that stays open can keep the heap at its largest size.
  */
 static void give_memory_back(struct server *server)
 {
@@ -105,25 +107,26 @@ static void add_peer(struct listener *listener, int fd)
 }
 
 /*
- * Make room for a new connection, if need be by closing the oldest one without a call. A connection
- * before its handshake can only evict another one before its handshake.
+ * Make room for a new connection, if necessary by closing the oldest connection without a call.
+ * With limits->handshaking connections before their handshake, only one of these is closed, so a
+ * peer that never completes a handshake does not evict peers that did. Returns false without room.
  */
 static bool make_room(struct server *server)
 {
 	const struct limits *limits = server->limits;
-	struct peer *idle = NULL, *stranger = NULL;
-	unsigned n_strangers = 0;
+	struct peer *idle = NULL, *handshaking = NULL;
+	unsigned n_handshaking = 0;
 
 	for (struct peer *peer = server->peers; peer; peer = peer->next) {
 		if (peer->conn && peer->n_calls == 0 && conn_is_idle(peer->conn))
 			idle = peer;
 		if (peer->conn && !conn_was_ready(peer->conn)) {
-			stranger = peer;
-			n_strangers++;
+			handshaking = peer;
+			n_handshaking++;
 		}
 	}
-	if (n_strangers >= limits->handshaking)
-		idle = stranger;
+	if (n_handshaking >= limits->handshaking)
+		idle = handshaking;
 	else if (server->n_peers < limits->connections)
 		return true;
 	if (idle)
@@ -149,8 +152,8 @@ int server_check_allowed(const struct peer *peer, const char *service, struct er
 }
 
 /*
- * Append the services of every endpoint. They come last, so that a program can serve its own
- * instead.
+ * Returns the given services followed by the built-in services of every endpoint. The first match
+ * is used, so a program can serve a built-in service by an implementation of its own.
  */
 static const struct rpc_service **add_services(const struct rpc_service *const *services)
 {

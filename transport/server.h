@@ -3,8 +3,8 @@
 #define ZCSI_SERVER_H
 
 /*
- * The gRPC server: listeners, the calls that arrive, and how it stops. Loop thread only.
- * One line is logged when a call ends.
+ * The gRPC server: its listeners, its calls, and its stop. Loop thread only. When a call ends, one
+ * line is logged.
  */
 
 #include <stdbool.h>
@@ -19,37 +19,34 @@
 
 struct server;
 
-/* limits: NULL takes limits_default. */
+/* Returns a server without endpoints. limits may be NULL for limits_default. */
 struct server *server_new(struct loop *loop, struct workers *workers, const struct limits *limits);
-/* After loop_run has returned; closes what is open. */
+/* Close all connections and free the server. Call after loop_run has returned. */
 void server_free(struct server *server);
 
-/*
- * The services of an endpoint, and its callers. Everything that it points to outlives the server.
- */
+/* The services of an endpoint, and its permitted callers. All pointers outlive the server. */
 struct server_offer {
-	const struct rpc_service *const *services; /* the last one NULL */
-	void *app;                                 /* call->app of every handler */
+	const struct rpc_service *const *services; /* ends with NULL */
+	void *app;                                 /* passed to every handler as call->app */
 	const struct trust *trust;                 /* NULL: plain text, on loopback only */
 };
 
 /*
- * Serve at an endpoint: unix:///path, unix://path, /path, tcp://host:port. A stale unix socket is
- * replaced, a live one is an error; sockets are mode 0600.
+ * Serve an offer at an endpoint: unix:///path, unix://path, /path or tcp://host:port. A unix socket
+ * has mode 0600; a stale one is replaced, a live one is an error. Returns -1 as acceptor_open does.
  */
 int server_listen(struct server *server, const char *endpoint, const struct server_offer *offer,
 		  struct error *err);
 
 /*
- * Stop: no new connections (unix sockets are removed), GOAWAY to the ones there are, finish
- * what runs; then drained(arg), once, on the loop.
+ * Stop the server: accept no connections (unix sockets are removed), send GOAWAY on the open ones,
+ * and finish the running calls. Then drained(arg) is called once, on the loop.
  */
 void server_drain(struct server *server, void (*drained)(void *arg), void *arg);
+/* True after server_drain. */
 bool server_is_draining(const struct server *server);
 
-/*
- * Write the numbers of open connections and running calls, and the bytes moved (common/metrics.h).
- */
+/* Write metrics: open connections, running calls, bytes received and sent (common/metrics.h). */
 void server_metrics(const struct server *server, FILE *out);
 
 #endif

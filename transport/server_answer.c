@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Answers of the gRPC server: a header list, messages, and trailers with the outcome; or a single
- * header list when a call fails before its first message (gRPC doc/PROTOCOL-HTTP2.md,
+ * header list if the call fails before its first message (gRPC doc/PROTOCOL-HTTP2.md,
  * "Trailers-Only").
  *
- * Invariant: a call has one outcome, and is logged when that is known.
+ * Invariant: a call has one outcome, and is logged once, when its outcome is known.
  */
 #include "transport/server_stream.h"
 
@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "transport/metrics.h"
 
-/* How a call failed: all five fields are the whole answer, the last two its trailers. */
+/* The header fields of a failed call: all five in a Trailers-Only answer, else the last two. */
 struct ending {
 	char http[12], code[12], text[3 * ERROR_TEXT_MAX + 1];
 	nghttp2_nv fields[5];
@@ -34,7 +34,10 @@ static void ending_init(struct ending *ending, int http_status, const struct err
 	ending->fields[4] = conn_field("grpc-message", ending->text);
 }
 
-/* They are cheaper to provoke than to log: so many lines in a while, and one that says so. */
+/*
+ * Log a failed call, up to limits->log_lines lines per period, then one line that further lines are
+ * omitted. A client can cause failures more cheaply than they can be logged.
+ */
 static void log_failure(struct server *server, const struct log_field *fields, unsigned n)
 {
 	const struct limits *limits = server->limits;
@@ -46,7 +49,8 @@ static void log_failure(struct server *server, const struct log_field *fields, u
 }
 
 /*
- * Log one line per call. OK calls of inline methods (Probe, every few seconds) are logged at debug.
+ * Log one line per call. A successful call of an INLINE method (such as Probe, called every few
+ * seconds) is logged at level debug, all others at info.
  */
 static void log_call(const struct server_stream *stream, const struct error *error)
 {

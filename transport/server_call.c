@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The gRPC server's unary calls: a stream of one message each way, with a handler in between that
- * may block.
+ * The unary calls of the gRPC server: a stream with one message in each direction, and a handler
+ * that may block in between.
  *
- * A stream belongs to its connection, a call to its peer; either may end first. A call whose stream
- * is gone (reset, deadline passed) runs to its end and counts against its peer until then. An
- * answered call is freed at once: its answer is the stream's. Invariant: call->stream->call == call
- * as long as the answer is wanted.
+ * A stream belongs to its connection, a call to its peer; either may end first. If the stream ends
+ * first (reset, deadline passed), the call runs to its end and counts against its peer until then.
+ * An answered call is freed at once, because the stream owns the answer.
+ *
+ * Invariant: call->stream->call == call until the call is answered or detached from its stream.
  */
 #include "transport/server_stream.h"
 
@@ -41,7 +42,7 @@ static void free_call(struct rpc_call *call)
 	server_peer_release(peer);
 }
 
-/* With the workers, so that work_done is still to come? */
+/* True if the call was submitted to the workers and work_done has not been called yet. */
 static bool is_running(const struct rpc_call *call)
 {
 	return call->work.workers != NULL;
@@ -63,14 +64,14 @@ bool server_call_withdraw(struct rpc_call *call)
 	return true;
 }
 
-/* Detach a call whose answer is not wanted any more; it frees itself when it is done. */
+/* Detach a running call from its stream. work_done frees it, without an answer. */
 static void detach(struct rpc_call *call)
 {
 	call->stream->call = NULL;
 	call->stream = NULL;
 }
 
-/* The call is over: failed is why, or NULL. */
+/* Answer a call with its reply, or with the error if failed is not NULL, and free the call. */
 static void answer(struct rpc_call *call, const struct error *failed)
 {
 	struct server_stream *stream = call->stream;
@@ -126,8 +127,11 @@ static void on_deadline(void *arg)
 	}
 }
 
-/* Answered a little before the client gives up, so that it learns why. */
-static int64_t patience_ms(const struct rpc_call *call)
+/*
+ * Returns the milliseconds until the deadline minus a margin of 10 %, at most 500 ms, so that the
+ * error still reaches the client.
+ */
+static int64_t answer_within_ms(const struct rpc_call *call)
 {
 	int64_t left = time_left_ms(call->deadline);
 
@@ -143,13 +147,13 @@ static int submit(struct rpc_call *call, struct error *err)
 	call->work = (struct work){.run = run_work, .done = work_done};
 	if (call->target.method->key)
 		call->work.key = call->target.method->key(call->request);
-	server_watch_deadline(call->stream, patience_ms(call), on_deadline);
+	server_watch_deadline(call->stream, answer_within_ms(call), on_deadline);
 	server->n_calls++;
 	workers_submit(server->workers, &call->work);
 	return 0;
 }
 
-/* Run it, or give it to the workers. */
+/* Decode the request, then run an INLINE handler, or submit the call to the workers. */
 static int begin(struct rpc_call *call, const uint8_t *bytes, size_t n, struct error *err)
 {
 	const struct limits *limits = call->peer->server->limits;
@@ -175,7 +179,7 @@ static void on_request(struct rpc_stream *rpc, const uint8_t *bytes, size_t n)
 		answer(call, NULL);
 }
 
-/* Free its call, or let it end unheard. */
+/* Free the call of a closed stream, or detach it if its handler is still running. */
 static void on_closed(struct rpc_stream *rpc, const struct error *outcome)
 {
 	struct rpc_call *call = server_stream_of((struct exchange *)rpc)->call;

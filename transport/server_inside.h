@@ -2,7 +2,7 @@
 #ifndef ZCSI_SERVER_INSIDE_H
 #define ZCSI_SERVER_INSIDE_H
 
-/* The server itself, shared by server.c and what looks after its calls (server_stream.h). */
+/* struct server, shared by server.c and the files of its calls (server_stream.h). */
 
 #include "transport/acceptor.h"
 #include "transport/conn.h"
@@ -17,11 +17,12 @@ struct server {
 	const struct limits *limits;
 	struct listener *listeners;
 	struct peer *peers;
-	unsigned n_peers, most_peers; /* now; since memory was given back last */
-	unsigned n_calls;     /* with the workers: those that only arrive take nobody's place */
-	size_t buffered;      /* see limits.h: messages */
-	struct rate failures; /* that were logged */
-	struct waitlist receiving, sending;
+	unsigned n_peers;     /* number of peers */
+	unsigned most_peers;  /* largest n_peers since memory was last returned to the kernel */
+	unsigned n_calls;     /* calls submitted to the workers (limits.h: calls) */
+	size_t buffered;      /* bytes received and not used yet (limits.h: messages) */
+	struct rate failures; /* failed calls in this period, to limit their log lines */
+	struct waitlist receiving, sending; /* streams that wait for their peer */
 	struct health_watch *watches;
 
 	bool draining;
@@ -34,40 +35,44 @@ struct listener {
 	struct server *server;
 	struct listener *next;
 	struct server_offer offer;
-	const struct rpc_service **services; /* the offer's, and those that every endpoint has */
+	const struct rpc_service **services; /* offer.services and the built-in services */
 	struct tls *tls;                     /* NULL: plain text */
-	uint64_t received, sent;             /* bytes, of connections that have ended */
+	uint64_t received, sent;             /* bytes moved by connections that have ended */
 };
 
-/* A client: its connection, and the calls that run for it even when that is gone. */
+/* A client: its connection, and its running calls, which may outlive the connection. */
 struct peer {
 	struct server *server;
 	struct listener *listener;
-	struct conn *conn;         /* NULL when it is gone */
-	struct peer *next, **link; /* of the server's */
+	struct conn *conn;         /* NULL once the connection has ended */
+	struct peer *next, **link; /* in server->peers (list.h) */
 	unsigned n_calls;
-	struct tls_names *names; /* of its certificate; NULL without TLS, or before a call */
+	struct tls_names *names; /* names in its certificate; NULL without TLS or before a call */
 };
 
 struct server_stream; /* server_stream.h */
 
 extern const struct conn_role server_role;
 
-/* May the peer call the service? */
+/* Returns 0 if the peer may call the service, or -1 with ERR_PERMISSION_DENIED. */
 int server_check_allowed(const struct peer *peer, const char *service, struct error *err);
-/* The connection or a call of the peer is gone: free what nothing refers to any more. */
+/* Free the peer if it has no connection and no call. Call after either has ended. */
 void server_peer_release(struct peer *peer);
-/* A message arrives too slowly; an answer is read too slowly. */
+/* Called when a peer has not completed a message within limits->receive_ms. */
 void server_receive_expired(struct waiter *waiter);
+/* Called when a peer may have read nothing of an answer for limits->write_ms. */
 void server_send_expired(struct waiter *waiter);
 
-/* Send an answer, and log the call when its outcome is known (server_answer.c). */
+/* Send an encoded message of an answer. Takes ownership of the chunk. */
 void server_send(struct exchange *exchange, struct chunk *chunk);
+/* End the answer with an outcome and log the call, unless it has an outcome already. */
 void server_finish(struct exchange *exchange, const struct error *error);
+/* Set and log the outcome of a call without sending anything. */
 void server_conclude(struct server_stream *stream, const struct error *error);
+/* Answer a request that is not a call, and log it. http_status 200 is a gRPC answer. */
 void server_refuse(struct server_stream *stream, int http_status, const struct error *error);
 
-/* Take it back from the workers, if it is with them; false: it is running. */
+/* Withdraw the call from the workers if it waits there. Returns false if its handler runs. */
 bool server_call_withdraw(struct rpc_call *call);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Metrics of a server: open connections and calls, bytes moved.
+ * Metrics of a server: open connections, running calls, bytes received and sent.
  *
- * Invariant: a sum never goes down. Bytes of ended connections are in their listener; those of open
- * connections are added at each request.
+ * Invariant: a sum of bytes never decreases. The bytes of ended connections are kept in their
+ * listener; those of open connections are added when /metrics is read.
  */
 #include "common/metrics.h"
 #include "transport/conn_stats.h"

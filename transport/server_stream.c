@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The gRPC server's streams: what arrives on them, and what takes too long. What a call does with
- * its messages is its handler's; what is answered is server_answer.c's.
+ * The streams of the gRPC server: requests received, and time limits. Handlers use the messages;
+ * server_answer.c sends the answers.
  *
- * Invariant: whatever a stream waits for from its peer has a time limit: the rest of a message, and
- * that what was sent is taken. One that waits for its handler, or its handler's next message, has
- * none but the call's deadline.
+ * Invariant: a stream that waits for its peer has a time limit, both for the rest of a message and
+ * for the peer to read an answer. A stream that waits for its handler is limited only by the
+ * deadline of the call.
  */
 #include "transport/server_stream.h"
 
@@ -17,7 +17,7 @@
 #include "transport/metrics.h"
 #include "transport/pump_inside.h"
 
-/* Why a request is no call: its answer, for when all of it has come. */
+/* The answer to a request that is not a gRPC call, kept until the request was received whole. */
 struct refusal {
 	int http_status;
 	struct error error;
@@ -45,7 +45,7 @@ static void on_broken(struct exchange *exchange, struct error *error)
 	server_finish(exchange, error);
 }
 
-static void on_all_told(struct exchange *exchange)
+static void on_all_delivered(struct exchange *exchange)
 {
 	pump_end(exchange->in, &exchange_ok);
 	if (exchange->rpc.events->ended)
@@ -56,7 +56,7 @@ static const struct exchange_side server_side = {
 	.send = server_send,
 	.finish = server_finish,
 	.broken = on_broken,
-	.ended = on_all_told,
+	.ended = on_all_delivered,
 	.waits = on_waits,
 };
 
@@ -98,8 +98,8 @@ static struct stream *on_open(struct conn *conn)
 }
 
 /*
- * Refuse a request. One that is not gRPC is answered by an HTTP status at the request's end at the
- * latest, since a gRPC client may wait for an answer before it ends its request.
+ * Refuse a request. A gRPC answer is sent at once, because a gRPC client may wait for it before it
+ * ends its request. An HTTP status is sent at the end of the request, or after receive_ms.
  */
 static void refuse(struct server_stream *stream, int http_status, const struct error *error)
 {
@@ -186,7 +186,7 @@ static void on_emptied(struct stream *base)
 	exchange_emptied(&stream->exchange);
 }
 
-/* Reset the stream unless its handler runs: a running handler is waited for. */
+/* End the call, unless it is a unary call whose handler runs: the server waits for handlers. */
 static void on_overdue(struct stream *base)
 {
 	struct server_stream *stream = of_base(base);
@@ -271,7 +271,10 @@ void server_receive_expired(struct waiter *waiter)
 	conn_wake(stream->base.conn);
 }
 
-/* Looked at once in its time limit: a stream that moved since then gets as long again. */
+/*
+ * Called once per write_ms for each stream that is sending. A stream that made progress since the
+ * last call gets another write_ms; any other is reset.
+ */
 void server_send_expired(struct waiter *waiter)
 {
 	struct server_stream *stream = container_of(waiter, struct server_stream, sending);

@@ -3,7 +3,7 @@
 #define ZCSI_SERVICE_H
 
 /*
- * A service is one list, its table of contents:
+ * A service is defined by one list of its methods:
  *
  *	#define NODE_METHODS(INLINE, PLAIN, KEYED, STREAM)
  *		INLINE(NodeGetInfo, node_get_info)
@@ -11,11 +11,12 @@
  *
  *	RPC_SERVICE(node_service, csi__v1__node__descriptor, NODE_METHODS);
  *
- * INLINE handlers run on the loop and must not block; the others run on workers. PLAIN calls run in
- * any order. KEYED calls with equal text in the named request field run one at a time, in order of
- * arrival, whatever service they are for; one whose turn has not come at its deadline is ABORTED.
- * STREAM handlers begin a call with any number of messages, on the loop (transport/stream.h). What
- * is left out answers UNIMPLEMENTED; a handler of the wrong type does not compile.
+ * INLINE handlers run on the loop and must not block; PLAIN and KEYED handlers run on workers.
+ * PLAIN calls run in any order. KEYED calls with equal text in the named request field run one at a
+ * time, in order of arrival, across all services; a call that waits for another one until its
+ * deadline ends with ABORTED. STREAM handlers run on the loop and begin a call with any number of
+ * messages (transport/stream.h). A method that is not listed answers UNIMPLEMENTED; a handler of
+ * the wrong type does not compile.
  */
 
 #include "transport/rpc.h"
@@ -26,11 +27,11 @@ typedef int rpc_run_fn(struct rpc_call *call, const void *request, void *respons
 		       struct error *err);
 
 struct rpc_method {
-	const char *name; /* as in the .proto */
-	rpc_open_fn *open;
-	rpc_run_fn *run;                         /* NULL: a stream */
-	const char *(*key)(const void *request); /* NULL: not serialised */
-	bool on_loop;
+	const char *name;                        /* name of the method in the .proto file */
+	rpc_open_fn *open;                       /* begins a call, on the loop */
+	rpc_run_fn *run;                         /* runs a unary call; NULL for a STREAM method */
+	const char *(*key)(const void *request); /* returns the key of a KEYED call; NULL: no key */
+	bool on_loop;                            /* true for INLINE: run is called on the loop */
 };
 
 struct rpc_service {
@@ -69,7 +70,7 @@ struct rpc_service {
 	{#Name, rpc_open_unary, handler##_run, handler##_key, false},
 #define RPC_ROW_STREAM_(Name, handler) {#Name, handler, NULL, NULL, false},
 
-/* The transport's: how a unary call begins. */
+/* Begin a unary call. The transport's own value of rpc_method.open for methods but STREAM. */
 rpc_open_fn rpc_open_unary;
 
 #endif

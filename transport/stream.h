@@ -3,11 +3,12 @@
 #define ZCSI_STREAM_H
 
 /*
- * A streaming call as either side sees it: any number of messages each way, at the pace of whoever
- * is slower. Loop thread only; nothing blocks, and nothing frees the stream but what says so.
+ * A streaming call, server or client side: any number of messages in both directions, at the pace
+ * of the slower side. Loop thread only. No function blocks, and none but closed and
+ * rpc_stream_resume may free the stream.
  *
- * A server's handler bears its RPC's name (transport/service.h: STREAM). It is called when the call
- * begins and says who hears of what comes, or fails, and the call ends with that:
+ * A server's handler has the name of its RPC (transport/service.h: STREAM). It runs when the call
+ * begins and sets the callbacks; or it fails, and the call ends with its error:
  *
  *	int watch(struct rpc_stream *stream, struct error *err)
  *	{
@@ -17,7 +18,7 @@
  *		return 0;
  *	}
  *
- * A client begins one with client_stream_begin (transport/client_stream.h).
+ * A client begins a streaming call with client_stream_begin (transport/client_stream.h).
  */
 
 #include <stdbool.h>
@@ -32,49 +33,44 @@ struct rpc_stream;
 
 /* Callbacks of a stream. Any of them may be NULL. */
 struct rpc_stream_events {
-	bool single; /* exactly one message comes, and is told when no second one can follow */
-	/*
-	 * A message of the other side, decoded; or, when bytes is set, as it was encoded. It lasts
-	 * until this returns; held, until the stream is resumed.
-	 */
+	bool single; /* the call receives exactly one message, delivered at the end of the stream */
+	/* A decoded message was received. It lives until this returns; if paused, until resumed. */
 	void (*message)(struct rpc_stream *stream, const void *message);
+	/* Replaces message, if set: receives the encoded message of n bytes, of the same lifetime. */
 	void (*bytes)(struct rpc_stream *stream, const uint8_t *bytes, size_t n);
-	/* The other side sends no more. (On a client closed follows instead.) */
+	/* Server only: the client has sent its last message. */
 	void (*ended)(struct rpc_stream *stream);
-	/* There is room again, after rpc_stream_send had none. */
+	/* The queue has room again, after rpc_stream_send returned false. */
 	void (*writable)(struct rpc_stream *stream);
 	/*
-	 * Called last, once: the stream is freed when this returns. The outcome is the one that a
-	 * server finished with, or that its client received; ERR_CANCELLED when the other side went
-	 * away first.
+	 * The last call; the stream is freed when it returns. outcome is the server's, or
+	 * ERR_CANCELLED if the other side ended the call before.
 	 */
 	void (*closed)(struct rpc_stream *stream, const struct error *outcome);
 };
 
 struct rpc_stream {
 	const struct rpc_stream_events *events;
-	void *arg;          /* the events' own; all that follows is read only */
-	void *app;          /* server_listen's; NULL on a client */
-	int64_t deadline;   /* common/clock.h; passed, the transport finishes the call */
-	struct arena arena; /* as long as the stream */
+	void *arg;          /* for the events' use; the members after it are read-only */
+	void *app;          /* server_offer.app; NULL on a client */
+	int64_t deadline;   /* now_ms() value at which the transport ends the call */
+	struct arena arena; /* freed with the stream */
 };
 
 /*
- * Send a message. Returns false when it was not taken: too much waits already (limits.h: queued),
- * and writable follows. Messages after rpc_stream_finish are dropped.
+ * Send a message. Returns false if it was not taken because the queue is full (limits.h: queued);
+ * writable is called later. A message after rpc_stream_finish is dropped.
  */
 bool rpc_stream_send(struct rpc_stream *stream, const ProtobufCMessage *message);
 /*
- * Send no more. A server's call ends with this outcome: NULL is OK. A client says with NULL that
- * all is sent, and with an error gives the call up. Any time; the first outcome counts.
+ * Send no more messages. On a server, the call ends with this outcome; NULL is OK. On a client,
+ * NULL ends the request, and an error cancels the call. Only the first outcome is used.
  */
 void rpc_stream_finish(struct rpc_stream *stream, const struct error *error);
 
-/*
- * Pause delivery: the other side can send until its window is full. rpc_stream_resume delivers what
- * waits before it returns, closed too: the stream may be gone then.
- */
+/* Pause the delivery of messages. The other side can send until the window is full. */
 void rpc_stream_hold(struct rpc_stream *stream);
+/* Resume delivery. Delivers what is buffered, which may include closed and so free the stream. */
 void rpc_stream_resume(struct rpc_stream *stream);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * From three files to a context that connections are made with.
+ * Loads the three credential files into an OpenSSL context for new connections, and loads them
+ * again after a change. tls_peer.c has the requirements on a peer, tls_session.c the TLS of a
+ * connection.
  *
- * Invariant: tls->context is always one whose files were complete and belonged together. Whether
- * they changed is looked up when a connection is made, so nothing wakes an idle process; a set that
- * is no good is reported once, and looked at again when it has changed again.
+ * Invariant: tls->context was made of files that were complete and matched each other.
  *
- * What is required of a peer is tls_peer.c's, what travels tls_session.c's.
+ * The files are checked for changes when a connection is made, so that an idle process has no
+ * timer. Files that cannot be loaded are reported once, and tried again after their next change.
  */
 #include "transport/tls.h"
 
@@ -37,14 +38,14 @@ struct stamp {
 
 struct tls {
 	const char *paths[FILES];
-	struct stamp stamps[FILES]; /* of the set looked at last, good or not */
-	int64_t checked;
+	struct stamp stamps[FILES]; /* stamps of the files checked last, loaded or not */
+	int64_t checked;            /* time of the last check, now_ms() */
 	SSL_CTX *context;
 };
 
 static const char *const kinds[] = {[CA] = "CA", [CERT] = "certificate", [KEY] = "key"};
 
-/* Failing */
+/* Errors */
 
 static int fail_file(const struct tls *tls, int which, const char *what, struct error *err)
 {
@@ -59,7 +60,7 @@ static int fail_openssl(const struct tls *tls, int which, struct error *err)
 	return fail_file(tls, which, reason ? reason : "OpenSSL refuses it", err);
 }
 
-/* Reading a set */
+/* Loading */
 
 static FILE *open_file(const struct tls *tls, int which, struct error *err)
 {
@@ -73,7 +74,7 @@ static FILE *open_file(const struct tls *tls, int which, struct error *err)
 	return file;
 }
 
-/* The n-th of a file. */
+/* Add the n-th certificate of a file, counted from 0, to the context. */
 typedef int add_fn(const struct tls *tls, SSL_CTX *context, X509 *cert, unsigned n,
 		   struct error *err);
 
@@ -87,7 +88,7 @@ static int add_ca(const struct tls *tls, SSL_CTX *context, X509 *cert, unsigned 
 	return taken ? 0 : fail_openssl(tls, CA, err);
 }
 
-/* Our own comes first, then what is between it and the CA. */
+/* Our own certificate is the first in the file; intermediate certificates follow. */
 static int add_own(const struct tls *tls, SSL_CTX *context, X509 *cert, unsigned n,
 		   struct error *err)
 {
@@ -117,7 +118,7 @@ static int load_certificates(const struct tls *tls, int which, SSL_CTX *context,
 	return n > 0 ? 0 : fail_file(tls, which, "there is no certificate in it, in PEM", err);
 }
 
-/* Else OpenSSL asks for it on the terminal. */
+/* Refuse an encrypted key. Without this callback OpenSSL prompts on the terminal. */
 static int no_passphrase(char *text, int size, int writing, void *arg)
 {
 	(void)text;
@@ -168,24 +169,25 @@ static int load(const struct tls *tls, SSL_CTX **ret, struct error *err)
 }
 
 /*
- * Warn about the dates of our certificate. A peer reports them too, but to its caller, and later.
+ * Warn if our certificate is expired or not valid yet. A peer reports this too, but only to its
+ * own caller and later.
  */
 static void warn_of_dates(const struct tls *tls)
 {
 	char text[TLS_DATES_SIZE];
 
 	if (tls_dates_problem(SSL_CTX_get0_certificate(tls->context), text))
-		log_warn("our certificate is refused by others", log_str("file", tls->paths[CERT]),
+		log_warn("our certificate is not valid", log_str("file", tls->paths[CERT]),
 			 log_str("reason", text));
 }
 
-/* Replacing it */
+/* Reloading */
 
 static struct stamp stamp_of(const char *path)
 {
 	struct stat st = {0};
 
-	/* one that is not there has a stamp too: the next file there has another */
+	/* A missing file gets a zeroed stamp, which differs from the stamp of any file. */
 	stat(path, &st);
 	return (struct stamp){
 		.device = st.st_dev, .inode = st.st_ino, .size = st.st_size, .changed = st.st_mtim};
@@ -197,7 +199,10 @@ static bool same(const struct stamp *a, const struct stamp *b)
 	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-/* Before the files are read: what is written to them meanwhile shows the next time. */
+/*
+ * True if a file changed since the last check. Call before reading the files, so that a change
+ * during the reading is found by the next check.
+ */
 static bool have_changed(struct tls *tls)
 {
 	bool changed = false;
@@ -217,11 +222,11 @@ static void reload(struct tls *tls)
 	struct error err;
 
 	if (load(tls, &context, &err) < 0) {
-		log_warn("the new certificates are no good, the old ones stay in use",
+		log_warn("cannot use the new certificates, keeping the previous ones",
 			 log_str("error", err.text));
 		return;
 	}
-	/* the connections there are hold it until they end */
+	/* Open connections hold references to the old context until they end. */
 	SSL_CTX_free(tls->context);
 	tls->context = context;
 	log_info("new certificates are in use", log_str("file", tls->paths[CERT]));

@@ -4,9 +4,9 @@
 
 /*
  * Credentials from three PEM files: the certificates of the CAs, our certificate (with its chain,
- * if any), its key. The same for servers and clients. The files may be replaced at any time: new
- * connections use their new contents. OpenSSL is untouched in a process without credentials. Loop
- * thread only once the loop runs.
+ * if any), and its key. Servers and clients use the same credentials. The files may be replaced at
+ * any time; new connections use the new contents. A process without credentials does not use
+ * OpenSSL. Loop thread only, once the loop runs.
  */
 
 #include "common/error.h"
@@ -14,14 +14,17 @@
 struct tls;
 struct ssl_ctx_st;
 
-/* The paths outlive it. *err names the file and what is wrong with it. */
+/*
+ * Load the files. The paths outlive the result. Returns -1 with the name of the file and its defect
+ * in *err.
+ */
 int tls_new(struct tls **ret, const char *ca, const char *cert, const char *key, struct error *err);
-/* After every connection that was made with it. */
+/* Free the credentials, after every connection that uses them. */
 void tls_free(struct tls *tls);
 
-/* For a new connection: the files as they are now, or as they last were good. */
+/* Returns the context for a new connection, with the latest contents that could be loaded. */
 struct ssl_ctx_st *tls_context(struct tls *tls);
-/* The path of our certificate, for messages. */
+/* Returns the path of our certificate, for error messages. */
 const char *tls_certificate(const struct tls *tls);
 
 #endif

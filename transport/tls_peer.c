@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Requirements on a TLS peer, and the texts for a peer that fails them.
+ * Requirements on a TLS peer, and the error texts for a peer that does not meet them.
  *
- * Invariant: a handshake succeeds only with TLS 1.3, "h2" chosen by ALPN and a certificate that the
- * CA signed; on a client also only with a certificate for the host it called. Text from a
- * certificate is quoted only where it is printable.
+ * Invariant: a handshake succeeds only with TLS 1.3, "h2" chosen by ALPN and a certificate of the
+ * CA; on a client, the certificate must also be for the host that was called. Text from a
+ * certificate is used only if it is printable.
  */
 #include "transport/tls_peer.h"
 
@@ -16,7 +16,7 @@
 
 #include "common/mem.h"
 
-static const uint8_t http2[] = {2, 'h', '2'}; /* in ALPN's list form (RFC 7301) */
+static const uint8_t http2[] = {2, 'h', '2'}; /* a protocol list in ALPN's format (RFC 7301) */
 
 /* Names */
 
@@ -29,7 +29,7 @@ static bool is_printable(const char *text, size_t n)
 	return n > 0;
 }
 
-/* Returns a name's text; NULL for kinds that name no host or program here. */
+/* Returns the text of a DNS name, URI or IP address, to be freed; NULL for other kinds of names. */
 static char *name_text(const GENERAL_NAME *name)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -113,7 +113,7 @@ bool tls_dates_problem(const X509 *cert, char ret_text[TLS_DATES_SIZE])
 	return true;
 }
 
-/* Certificates that are refused */
+/* Refused certificates */
 
 static char *host_problem(const X509 *cert, const char *host)
 {
@@ -127,7 +127,10 @@ static char *host_problem(const X509 *cert, const char *host)
 	return problem;
 }
 
-/* The subject is written as in the certificate, what is not printable as \xNN. */
+/*
+ * Returns the reason why a certificate was refused, to be freed. The subject is quoted from the
+ * certificate, with unprintable bytes as \xNN.
+ */
 static char *problem_text(X509_STORE_CTX *store, const char *host)
 {
 	int error = X509_STORE_CTX_get_error(store);
@@ -193,7 +196,7 @@ static int choose(SSL *ssl, const unsigned char **ret, unsigned char *ret_size,
 	return SSL_TLSEXT_ERR_OK;
 }
 
-/* A client that offers no protocol at all is not asked for its choice. */
+/* Refuse a client without ALPN here, because OpenSSL does not call choose() for it. */
 static int on_hello(SSL *ssl, int *alert, void *arg)
 {
 	const unsigned char *offered;
@@ -216,7 +219,7 @@ bool tls_agreed_on_http2(const SSL *ssl)
 	return n == sizeof(http2) - 1 && memcmp(chosen, http2 + 1, n) == 0;
 }
 
-/* Nothing older, nothing optional: both sides are this project's, or as current. */
+/* Older versions and optional features are off: both sides are of this project, or as current. */
 void tls_require(SSL_CTX *context)
 {
 	SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
@@ -227,7 +230,7 @@ void tls_require(SSL_CTX *context)
 	SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
 			   on_certificate);
-	/* what --tls-ca names is believed, be it a root or not */
+	/* Every certificate of --tls-ca is a trust anchor, also an intermediate CA. */
 	X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
 	SSL_CTX_set_alpn_protos(context, http2, sizeof(http2));
 	SSL_CTX_set_alpn_select_cb(context, choose, NULL);

@@ -10,34 +10,41 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* TLS 1.3, HTTP/2, a certificate of our CA: for both roles. */
+/* Require TLS 1.3, HTTP/2 and a certificate of our CA from every peer, of a server or a client. */
 void tls_require(SSL_CTX *context);
 
-/* Behind a connection's SSL_get_app_data, for what its certificate check finds. */
+/* The result of a certificate check, stored by SSL_set_app_data of each connection. */
 struct tls_verdict {
-	const char *host; /* whose certificate a client wants; NULL for a server */
-	char *problem;    /* to follow the peer's name and a colon; NULL, or to be freed */
+	const char *host; /* client: host that the certificate must be for; server: NULL */
+	char *problem;    /* reason of a refusal, to follow "PEER: "; or NULL. To be freed */
 };
 
-/* A client's: the certificate must be host's, a name or an address. False: out of memory. */
+/*
+ * Client only: require a certificate for host, a DNS name or an IP address. Returns false when out
+ * of memory.
+ */
 bool tls_require_host(SSL *ssl, const char *host);
-/* Did the two agree on HTTP/2? A client's question: a server has not gone on without. */
+/* Client only: true if ALPN chose HTTP/2. A server refuses the handshake otherwise. */
 bool tls_agreed_on_http2(const SSL *ssl);
 
 #define TLS_DATES_SIZE 64
 
-/* "expired on 2026-01-31 12:00:00 UTC", or the like; false when it is valid now. */
+/*
+ * Returns true if the certificate is not valid now, with a text such as "expired on 2026-01-31
+ * 12:00:00 UTC" in ret_text.
+ */
 bool tls_dates_problem(const X509 *cert, char ret_text[TLS_DATES_SIZE]);
 
-/* The DNS names, URIs and IP addresses that a certificate is for; never its common name. */
+/* The DNS names, URIs and IP addresses of a certificate. The common name is not among them. */
 struct tls_names {
 	size_t n;
 	char *list[];
 };
 
+/* Returns the names of a certificate, to be freed by tls_names_free. */
 struct tls_names *tls_names_new(const X509 *cert);
 void tls_names_free(struct tls_names *names);
-/* Returns "'a', 'b'", or "nobody" without a name; to be freed. */
+/* Returns a text such as "'a', 'b'", or "nobody" for no names; to be freed. */
 char *tls_names_text(const struct tls_names *names);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * TLS on one connection. OpenSSL reads from the bytes that came and writes to the connection's
- * outbox through a BIO of ours, so a flush of many records is one write(2), and it never has to
- * wait for the socket to take something.
+ * TLS on one connection. Through a BIO of ours, OpenSSL reads from the received bytes and writes to
+ * the outbox of the connection. So many records are flushed by one write(2), and OpenSSL never
+ * waits for the socket.
  *
- * Invariant: what came is used up when tls_session_read returns 0. OpenSSL's queue of errors is
- * emptied before each call of it, because SSL_get_error looks there.
+ * Invariant: all received bytes are used when tls_session_read returns 0. OpenSSL's error queue is
+ * cleared before each call of OpenSSL, because SSL_get_error reads it.
  */
 #include "transport/tls_session.h"
 
@@ -16,7 +16,7 @@
 
 #include "common/mem.h"
 
-#define RECORD_OVERHEAD 64 /* what a record adds to what it carries: 22, with some room */
+#define RECORD_OVERHEAD 64 /* bytes that a record adds to its contents: 22, and a reserve */
 
 struct tls_session {
 	SSL *ssl;
@@ -102,11 +102,11 @@ static const struct words problems[] = {
 	{SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "it does not speak TLS 1.3"},
 	{SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE, "it has no certificate"},
 	{SSL_R_NO_APPLICATION_PROTOCOL, "it does not speak HTTP/2"},
-	{SSL_R_CALLBACK_FAILED, "it does not speak HTTP/2"}, /* it has no ALPN at all */
+	{SSL_R_CALLBACK_FAILED, "it does not speak HTTP/2"}, /* the client sent no ALPN extension */
 	{SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, "it does not speak HTTP/2"},
 };
 
-/* Alerts of the peer about our certificate. */
+/* Alerts by which the peer refuses our certificate. */
 static const struct words refusals[] = {
 	{SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, "it is not valid yet, or not for this host"},
 	{SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, "it is for another purpose"},
@@ -143,10 +143,10 @@ static int explain(const struct tls_session *session, struct error *err)
 }
 
 /*
- * Send an alert to a peer that does not speak TLS, since OpenSSL sends none. Our client without
- * certificates learns from it that it needs them (conn_socket.c).
+ * Send an alert to a peer that does not speak TLS, because OpenSSL sends none. A client of ours
+ * without certificates recognises the alert and reports that TLS is needed (conn_socket.c).
  */
-static void tell_plaintext(struct tls_session *session)
+static void alert_plaintext(struct tls_session *session)
 {
 	static const uint8_t alert[] = {21, 3, 3, 0, 2, SSL3_AL_FATAL, SSL_AD_UNEXPECTED_MESSAGE};
 	int reason = ERR_GET_REASON(ERR_peek_error());
@@ -161,13 +161,13 @@ static int over(struct tls_session *session, int result, struct error *err)
 	if (SSL_get_error(session->ssl, result) == SSL_ERROR_ZERO_RETURN)
 		return fail(err, ERR_UNAVAILABLE, "closed by the peer");
 	session->failed = true;
-	tell_plaintext(session);
+	alert_plaintext(session);
 	return explain(session, err);
 }
 
-/* Life */
+/* Creation and end */
 
-/* Messages of TLS as they pass. */
+/* Callback for every TLS message: count the key updates of the peer. */
 static void on_message(int sent, int version, int kind, const void *bytes, size_t n, SSL *ssl,
 		       void *arg)
 {
@@ -200,7 +200,7 @@ struct tls_session *tls_session_new(struct tls *tls, const char *host, struct ou
 		return session;
 	}
 	SSL_set_connect_state(session->ssl);
-	/* the first message is a client's, and waits for the socket */
+	/* The client sends the first message: put it into the outbox. */
 	SSL_do_handshake(session->ssl);
 	return session;
 }
@@ -225,7 +225,7 @@ void tls_session_take(struct tls_session *session, const uint8_t *bytes, size_t 
 	session->in_size = n;
 }
 
-/* The handshake may be over with the same bytes that bring the first message. */
+/* Record the end of the handshake. The same bytes may contain the first message. */
 static int check_ready(struct tls_session *session, struct error *err)
 {
 	if (session->ready || !SSL_is_init_finished(session->ssl))
@@ -273,9 +273,7 @@ unsigned tls_session_key_updates(struct tls_session *session)
 void tls_session_end(struct tls_session *session)
 {
 	ERR_clear_error();
-	/*
-	 * During the handshake there is nothing to close, and after a failure nothing can be sent.
-	 */
+	/* close_notify is not allowed during the handshake and not possible after a failure. */
 	if (session->ready && !session->failed)
 		SSL_shutdown(session->ssl);
 }

@@ -3,8 +3,8 @@
 #define ZCSI_TLS_SESSION_H
 
 /*
- * TLS on one connection, without a socket: bytes that came go in, records that are to be sent come
- * out in an outbox. It never waits for the one to take the other. Loop thread only.
+ * TLS on one connection, without a socket: the caller passes received bytes in, and records to be
+ * sent are put into an outbox. No function blocks. Loop thread only.
  */
 
 #include <stdbool.h>
@@ -20,29 +20,34 @@
 struct tls_session;
 
 /*
- * host: a client's, whose certificate the server must have; NULL for a server. out outlives it.
- * NULL: out of memory.
+ * Returns a session, or NULL when out of memory. For a client, host is the DNS name or IP address
+ * that the server's certificate must be for; for a server, host is NULL. host and out outlive the
+ * session.
  */
 struct tls_session *tls_session_new(struct tls *tls, const char *host, struct outbox *out);
 void tls_session_free(struct tls_session *session);
 
-/* Is the handshake over? Nothing is to be written before. */
+/* True once the handshake is complete. Nothing may be written before. */
 bool tls_session_ready(const struct tls_session *session);
-/* Hand over received bytes. They must stay in place until tls_session_read has returned 0 or -1. */
+/* Pass n received bytes in. They must stay in place until tls_session_read returns 0 or -1. */
 void tls_session_take(struct tls_session *session, const uint8_t *bytes, size_t n);
-/* The next bytes that the peer meant for us; 0: more must come. -1: it is over, *err says why. */
+/*
+ * Decrypt up to size bytes. Returns their number; 0 if more bytes must be received first; or -1
+ * with the reason in *err if the session has ended.
+ */
 ssize_t tls_session_read(struct tls_session *session, uint8_t *bytes, size_t size,
 			 struct error *err);
+/* Encrypt n bytes into the outbox. Returns -1 if the session has failed. */
 int tls_session_write(struct tls_session *session, const uint8_t *bytes, size_t n,
 		      struct error *err);
-/* How often the peer changed its keys since this was asked last: each time costs us new ones. */
+/* Returns the number of key updates by the peer since the last call. Each costs us a new key. */
 unsigned tls_session_key_updates(struct tls_session *session);
-/* Write nothing more. The peer can then tell lost data from data that was never sent. */
+/* Send close_notify, by which the peer distinguishes the end of the data from a lost connection. */
 void tls_session_end(struct tls_session *session);
-/* The socket ended: what that means, when nothing else was said before. */
+/* Returns the reason to report for an end of the socket without close_notify. Static text. */
 const char *tls_session_eof(const struct tls_session *session);
 
-/* The names of the peer's certificate, the caller's to free, once it is ready. */
+/* Returns the names in the peer's certificate, to be freed. Call when the session is ready. */
 struct tls_names *tls_session_peer(const struct tls_session *session);
 
 #endif

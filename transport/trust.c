@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Whom a daemon believes: from options to certificates.
+ * The trust settings of a daemon: loads the files of the --tls options and checks them together.
  *
- * Invariant: all three files are given, or none and nothing else that has a meaning only with them:
- * nobody believes to be protected who is not.
+ * Invariant: all three files are given; or none, and no --allow, which has no effect without TLS.
+ * A daemon with a part of the settings does not start, rather than run without protection.
  */
 #include "transport/trust.h"
 

@@ -3,9 +3,9 @@
 #define ZCSI_TRUST_H
 
 /*
- * Whom a daemon believes and who may call it: options that are the same in every daemon, and what
- * is made of them. With the three files every tcp:// endpoint, served or called, speaks TLS; unix
- * sockets never do: who may open the file may call.
+ * The trust settings of a daemon: its CA, its certificate, and its permitted callers. The options
+ * are the same in every daemon. With the three files every tcp:// endpoint, served or called, uses
+ * TLS. Unix sockets never use TLS; the mode of their file restricts the callers.
  */
 
 #include <stdbool.h>
@@ -18,10 +18,10 @@ struct trust {
 	const char *ca, *certificate, *key;
 	struct option_list allow;
 	bool insecure;
-	struct tls *tls; /* NULL: plain text */
+	struct tls *tls; /* set by trust_open; NULL: plain text */
 };
 
-/* Rows for a daemon's table of options; trust is static. */
+/* Rows of a daemon's option table; trust is a static variable that receives the values. */
 #define TRUST_OPTIONS(trust)                                                                       \
 	TRUST_ROW_("tls-ca", "ZCSI_TLS_CA", "FILE",                                                \
 		   "The certificates of the CAs that vouch for others, in PEM. With this, "        \
@@ -50,9 +50,9 @@ struct trust {
 		.name = (Name), .env = (Env), .metavar = (Metavar), .help = (Help), __VA_ARGS__    \
 	}
 
-/* Read the files, if there are any. -1: *err says which option is missing or what is wrong. */
+/* Load the files, if given. Returns -1 with the missing option or the defective file in *err. */
 int trust_open(struct trust *trust, struct error *err);
-/* After every server and client that was given it. */
+/* Free the credentials, after every server and client that uses them. */
 void trust_close(struct trust *trust);
 
 #endif

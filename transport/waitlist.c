@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A queue with a time limit.
+ * A queue of waiters with one time limit and one timer.
  *
- * Since every waiter has the same limit, the first is always the next to expire. Its timer is not
- * moved when it leaves and others stay: it fires too early, once, and is set for the new first.
+ * Invariant: the first waiter is the next to expire, because all have the same time limit.
+ *
+ * The timer is not changed when the first waiter is removed and others stay. It then expires too
+ * early, once, and is restarted for the new first waiter.
  */
 #include "transport/waitlist.h"
 

@@ -3,8 +3,8 @@
 #define ZCSI_WAITLIST_H
 
 /*
- * Things that may take the same time each, in order of their beginning: one timer serves them all,
- * and adding or removing one costs no system call. Loop thread only.
+ * A queue of waiters that all have the same time limit, oldest first. One timer serves them all;
+ * adding or removing a waiter needs no system call. Loop thread only.
  */
 
 #include <stdbool.h>
@@ -14,27 +14,29 @@
 
 struct waitlist;
 
-/* Embedded in what waits; zeroed is in no list. */
+/* A member of a waitlist, embedded in another structure. A zeroed waiter is in no list. */
 struct waiter {
-	struct waitlist *list;
+	struct waitlist *list; /* the list that contains it; or NULL */
 	struct waiter *next, **link;
-	int64_t until;
+	int64_t until; /* now_ms() value at which it expires */
 };
 
 struct waitlist {
 	struct waiter *first, **last;
 	struct loop *loop;
-	struct loop_timer *timer; /* runs while somebody waits */
+	struct loop_timer *timer; /* runs while the list has a waiter */
 	int64_t limit_ms;
-	void (*expired)(struct waiter *waiter); /* removed already */
+	void (*expired)(struct waiter *waiter); /* called after the waiter was removed */
 };
 
+/* Initialise an empty list. expired is called for each waiter that stays longer than limit_ms. */
 void waitlist_init(struct waitlist *list, struct loop *loop, int64_t limit_ms,
 		   void (*expired)(struct waiter *waiter));
 void waitlist_fini(struct waitlist *list);
 
+/* Append a waiter, which is in no list. */
 void waitlist_add(struct waitlist *list, struct waiter *waiter);
-/* Nothing happens when it is in no list. */
+/* Remove a waiter from its list. Does nothing if it is in no list. */
 void waitlist_remove(struct waiter *waiter);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * gRPC's small encodings. Nothing here does I/O or knows of connections.
+ * gRPC's small encodings, without I/O: message prefix, timeout, percent encoding, status codes.
  *
- * Invariant: a message's buffer never exceeds twice what has arrived of it, whatever length its
- * prefix declares.
+ * Invariant: the buffer of a message never exceeds twice the bytes received of it (or 512 bytes),
+ * so a prefix that declares a large length allocates no memory.
  */
 #include "transport/wire.h"
 
@@ -101,7 +101,10 @@ bool wire_is_text(const uint8_t *bytes, size_t n)
 	return true;
 }
 
-/* Each is ms / per_ms milliseconds; those that are written come first, the finest at first. */
+/*
+ * The units of grpc-timeout, each of ms / per_ms milliseconds. The units that wire_timeout_format
+ * uses come first, in ascending order.
+ */
 static const struct {
 	char unit;
 	int64_t ms, per_ms;
@@ -147,8 +150,8 @@ static bool is_plain(uint8_t c)
 }
 
 /*
- * Percent-encode a text. Bytes that are not UTF-8 become '?', and no character is cut in two, since
- * clients decode it as text.
+ * Clients decode the result as UTF-8, so bytes that are not UTF-8 become '?', and no character is
+ * cut in two.
  */
 size_t wire_percent_encode(const char *text, char *ret_text, size_t size)
 {

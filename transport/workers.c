@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Worker threads with serial keys.
+ * Worker threads with keys that serialise work.
  *
- * A key that runs has a slot in a hash table, held by the work that runs; works with the same key
- * queue up behind it. When it is done, the next in line takes over the slot. Invariant: the table
- * and the queues behind it belong to the loop thread; the lock covers only the run queue.
+ * The running work of a key is in a hash table; other works with the same key are queued behind it.
+ * When it is done, the next one replaces it in the table. Works that become ready in one turn of
+ * the loop are passed to the threads at its end, and a thread that leaves work in the queue wakes
+ * the next thread: waking a thread for each work takes longer than most works run.
  *
- * What becomes ready in one turn of the loop is handed to the threads at its end, and a thread that
- * leaves something in the queue wakes the next: to wake one for each work takes longer than most
- * works do.
+ * Invariant: the table and the queues behind it belong to the loop thread; the lock guards only the
+ * run queue.
  */
 #include "transport/workers.h"
 
@@ -28,11 +28,11 @@
 
 struct workers {
 	struct loop *loop;
-	struct work *slots[SLOTS]; /* works that run, by the hash of their key */
-	struct work *ready, **last_ready;
-	struct loop_timer *turn; /* hands them over */
+	struct work *slots[SLOTS];        /* running works by the hash of their key */
+	struct work *ready, **last_ready; /* works that became ready in this turn */
+	struct loop_timer *turn;          /* runs hand_out at the end of the turn */
 
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* guards the run queue and stopping */
 	pthread_cond_t wake;
 	struct work *first, **last;
 	bool stopping;
@@ -72,19 +72,19 @@ static void hand_out(void *arg)
 	pthread_cond_signal(&workers->wake);
 }
 
-/* Give the slot to the next work with the same key, or to nobody. */
-static void hand_over(struct workers *workers, struct work *work)
+/* Replace a finished work in the table by the next one with the same key, or remove it. */
+static void release_key(struct workers *workers, struct work *work)
 {
 	struct work **slot = slot_of(workers, work->key);
-	struct work *heir = work->next_same;
+	struct work *next = work->next_same;
 
-	if (!heir) {
+	if (!next) {
 		*slot = work->next_slot;
 		return;
 	}
-	heir->next_slot = work->next_slot;
-	*slot = heir;
-	make_ready(workers, heir);
+	next->next_slot = work->next_slot;
+	*slot = next;
+	make_ready(workers, next);
 }
 
 static void on_ran(struct loop_task *task)
@@ -92,7 +92,7 @@ static void on_ran(struct loop_task *task)
 	struct work *work = container_of(task, struct work, task);
 
 	if (work->key)
-		hand_over(work->workers, work);
+		release_key(work->workers, work);
 	work->done(work);
 }
 

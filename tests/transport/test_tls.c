@@ -338,14 +338,14 @@ static void bad_new_files_are_not_used(void **state)
 	FILE *key = create("live", "key");
 	fputs("not yet written\n", key);
 	fclose(key);
-	while (n_logged("the old ones stay in use") == 0) {
+	while (n_logged("keeping the previous ones") == 0) {
 		assert_int_equal(ask_as("ca", "controller", server.port, &err), ERR_OK);
 		assert_true(now_ms() < end);
 	}
 	/* the files are checked repeatedly, and the error is logged once */
 	for (end = now_ms() + 2500; now_ms() < end;)
 		assert_int_equal(ask_as("ca", "controller", server.port, &err), ERR_OK);
-	assert_int_equal(n_logged("the old ones stay in use"), 1);
+	assert_int_equal(n_logged("keeping the previous ones"), 1);
 	assert_int_equal(n_logged("live.key': there is no private key in it"), 1);
 	dup2(terminal, STDERR_FILENO);
 	close(terminal);
