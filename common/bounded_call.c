@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Bounded calls. See bounded_call.h.
+ * System calls with a deadline, each on a thread of its own. See bounded_call.h.
  *
- * Invariant: at most one thread per key, so a dead mount or server costs one thread however often
- * it is asked. The work belongs to the thread until the caller takes it back, which happens only
- * while the caller still waits.
+ * Invariant: at most one thread per key, so a mount or server that does not answer ties up one
+ * thread, however often it is called. The thread owns the work while it runs. If it ends in time,
+ * the caller owns the work again; otherwise the thread discards it.
  */
 #include "common/bounded_call.h"
 
@@ -21,14 +21,14 @@
 #define STACK_BYTES (256 << 10)
 
 struct running {
-	struct running *next; /* in the list while it runs */
+	struct running *next; /* next running call in list */
 	struct bounded_call call;
 	char *key;
-	bool done;      /* the caller that waits frees it */
-	bool abandoned; /* the caller timed out: the thread frees it */
+	bool done;      /* the call ended in time; the caller, which waits, frees this */
+	bool abandoned; /* the caller timed out; the thread frees this when the call ends */
 };
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* the list and its rows */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards list and its members */
 static pthread_cond_t finished = PTHREAD_COND_INITIALIZER;
 static struct running *list;
 
@@ -55,7 +55,7 @@ static void unlink_running(const struct running *running)
 	*link = running->next;
 }
 
-/* Returns false when the caller has timed out. */
+/* Report the end of a call to its caller. Returns false if the caller has timed out. */
 static bool finish(struct running *running)
 {
 	scoped_lock(&mutex);
@@ -68,7 +68,7 @@ static bool finish(struct running *running)
 	return true;
 }
 
-/* Undo the work of a call that timed list, before its key is free for the next one. */
+/* Discard the work of a call that ended after its timeout, then release its key. */
 static void finish_late(struct running *running)
 {
 	running->call.discard(running->call.work);
@@ -103,7 +103,7 @@ static int start_thread(struct running *running)
 	return error;
 }
 
-/* With the mutex; 0 or ETIMEDOUT. */
+/* Wait until any call ends. Returns 0 or ETIMEDOUT. The caller holds the mutex. */
 static int wait_until(int64_t deadline)
 {
 	struct timespec until = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
@@ -111,7 +111,10 @@ static int wait_until(int64_t deadline)
 	return pthread_cond_clockwait(&finished, &mutex, CLOCK_MONOTONIC, &until);
 }
 
-/* With the mutex. */
+/*
+ * Wait for the key, then start the thread of a call. Returns 0 with *ret, or an errno. The caller
+ * holds the mutex.
+ */
 static int start(const struct bounded_call *call, int64_t deadline, struct running **ret)
 {
 	int error = 0;
@@ -131,7 +134,7 @@ static int start(const struct bounded_call *call, int64_t deadline, struct runni
 	return 0;
 }
 
-/* With the mutex. */
+/* Wait for the end of a call. Returns 0, or ETIMEDOUT. The caller holds the mutex. */
 static int await(struct running *running, int64_t deadline)
 {
 	int error = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Programs beside us: pipes, posix_spawn, a pidfd.
+ * Child processes: pipes, posix_spawn and a pidfd.
  *
- * Invariant: what child_start has started is watched by a pidfd or dead, and has of our descriptors
- * what dup2 gave it. What comes through the pipes and how long a child may run is for others.
+ * Invariant: a child started by child_start either has a pidfd or was reaped, and inherits no
+ * descriptors except those that dup2 gave it. The output of a child and its time limit are handled
+ * by exec.c and follow.c.
  */
 #include "common/child.h"
 
@@ -22,12 +23,14 @@
 
 #include "common/mem.h"
 
+/* Longest wait for a child to end after SIGKILL. */
 #define KILL_GRACE_MS 1000
 
 /*
- * Held for reading while a child may have copies of what we have open. It closes them itself:
- * posix_spawn can return before exec has closed what is close-on-exec. Who settles has to wait only
- * for those that have begun.
+ * Held for reading during posix_spawn, while the child has copies of all our descriptors. The
+ * closefrom action closes them explicitly, because posix_spawn can return before exec has closed
+ * those that are close-on-exec. child_settle takes the lock for writing; the lock prefers writers,
+ * so child_settle waits only for calls of posix_spawn that have begun.
  */
 static pthread_rwlock_t starting = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
@@ -78,7 +81,7 @@ static void set_attributes(posix_spawnattr_t *attributes)
 						     POSIX_SPAWN_SETPGROUP);
 }
 
-/* The first n descriptors of the child. */
+/* Start a program whose descriptors 0 to n - 1 are copies of fds. */
 static int spawn(const char *const *argv, const int *fds, int n, pid_t *ret_pid, struct error *err)
 {
 	auto_free char **environment = child_environment();
@@ -171,7 +174,10 @@ static void *reap_late(void *pidfd)
 	return NULL;
 }
 
-/* A zfs that waits for a suspended pool does not even die of SIGKILL: a thread waits for it. */
+/*
+ * A zfs process that waits for a suspended pool does not end even on SIGKILL. In this case a thread
+ * waits for it and reaps it.
+ */
 int child_kill(struct child *child)
 {
 	pthread_t thread;

@@ -3,9 +3,9 @@
 #define ZCSI_CHILD_H
 
 /*
- * A program beside us, for common/exec.c and common/follow.c: an argv, never a shell; LC_ALL=C; a
- * process group of its own. No descriptor of ours but those it is given goes to it, and every
- * signal is at its default.
+ * A child process, for common/exec.c and common/follow.c. It is started from an argv without a
+ * shell, with LC_ALL=C, in a process group of its own, with all signals at their defaults, and
+ * inherits only the descriptors given to child_start. Any thread.
  */
 
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 
 struct child {
 	pid_t pid;
-	int pidfd;      /* can be read when it has ended */
-	int out, error; /* our ends of the pipes at its stdout and stderr; -1 once closed */
+	int pidfd;      /* readable once the child has ended */
+	int out, error; /* read ends of the pipes from its stdout and stderr; -1 once closed */
 };
 
 /* Greater than any exit status: zfs exits with 255 when it cannot load a key. */
@@ -28,10 +28,12 @@ struct child {
 	}
 
 /*
- * in: what it has as stdin. keep: what it has beside the three, until it ends; 0: nothing. -1:
- * nothing runs; ERR_FAILED_PRECONDITION names what is missing.
+ * Start a program. in becomes its stdin. keep, unless 0, becomes its descriptor 3. Both stay open
+ * in the caller. Returns -1 if it was not started, with ERR_FAILED_PRECONDITION if it is not
+ * installed.
  */
 int child_start(struct child *child, const char *const *argv, int in, int keep, struct error *err);
+/* True once the child has ended. Does not block. */
 bool child_has_ended(const struct child *child);
 /*
  * Wait for the end of the child. Returns its status: the exit status, or CHILD_SIGNALLED plus the
@@ -49,11 +51,11 @@ static inline int child_signal(int status)
  */
 int child_kill(struct child *child);
 /*
- * Returns when no child that starts has a copy of a descriptor that was closed before: one has all
- * of ours until its program is run.
+ * Wait until no starting child has a copy of a descriptor that the caller closed before. A starting
+ * child has copies of all our descriptors until it executes its program.
  */
 void child_settle(void);
-/* Closes what is open. It is for child_reap or child_kill to end it. */
+/* Close the pipes and the pidfd. Call child_reap or child_kill before. */
 void child_fini(struct child *child);
 
 #endif

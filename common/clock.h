@@ -2,13 +2,14 @@
 #ifndef ZCSI_CLOCK_H
 #define ZCSI_CLOCK_H
 
-/* Time as every module counts it: milliseconds of CLOCK_MONOTONIC. A deadline is a point of it. */
+/* Times of all modules: milliseconds of CLOCK_MONOTONIC. A deadline is a value of now_ms(). */
 
 #include <stdint.h>
 #include <time.h>
 
 #define NO_DEADLINE INT64_MAX
 
+/* Returns the monotonic clock in milliseconds. */
 static inline int64_t now_ms(void)
 {
 	struct timespec ts;
@@ -17,7 +18,7 @@ static inline int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* For what is measured rather than waited for. */
+/* Returns the monotonic clock in microseconds, for measurements. */
 static inline int64_t now_us(void)
 {
 	struct timespec ts;
@@ -26,7 +27,7 @@ static inline int64_t now_us(void)
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-/* Returns the wall clock, to be compared with other hosts: microseconds since 1970. */
+/* Returns the wall clock in microseconds since 1970, for comparison with other hosts. */
 static inline int64_t wall_us(void)
 {
 	struct timespec ts;
@@ -35,7 +36,7 @@ static inline int64_t wall_us(void)
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-/* Milliseconds until the deadline, never negative; INT64_MAX when there is none. */
+/* Returns the milliseconds until a deadline: 0 if it has passed, INT64_MAX for NO_DEADLINE. */
 static inline int64_t time_left_ms(int64_t deadline)
 {
 	if (deadline == NO_DEADLINE)

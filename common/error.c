@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Errors: filling struct error, and the one place where errno becomes a code.
+ * Errors: functions that fill struct error, and the only mapping of errno to an error code.
  *
- * Invariant: a function that returns -1 has filled *err; the text is always terminated. Error texts
- * of zfs(8) become codes in node/zfs/zfs_run.c, HTTP/2 errors in transport/wire.c, and nowhere
- * else.
+ * Invariant: a function that returns -1 has filled *err, and the text is NUL-terminated. Error
+ * texts of zfs(8) are mapped to codes only in node/zfs/zfs_run.c, HTTP/2 errors only in
+ * transport/wire.c.
  */
 #include "common/error.h"
 
@@ -60,8 +60,9 @@ int(fail)(struct error *err, enum error_code code, const char *fmt, ...)
 	return -1;
 }
 
-__attribute__((format(printf, 2, 0))) static void say(struct error *err, const char *fmt,
-						      va_list ap, const char *cause)
+/* Fill the text with the formatted message, ": " and the cause. */
+__attribute__((format(printf, 2, 0))) static void format_text(struct error *err, const char *fmt,
+							      va_list ap, const char *cause)
 {
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	size_t used = strlen(err->text);
@@ -75,7 +76,7 @@ int(fail_errno)(struct error *err, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(err, fmt, ap, cause ? cause : "unknown error");
+	format_text(err, fmt, ap, cause ? cause : "unknown error");
 	va_end(ap);
 	err->code = code_of_errno(number);
 	return -1;
@@ -87,7 +88,7 @@ int(fail_context)(struct error *err, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(err, fmt, ap, cause.text);
+	format_text(err, fmt, ap, cause.text);
 	va_end(ap);
 	return -1;
 }

@@ -3,15 +3,16 @@
 #define ZCSI_ERROR_H
 
 /*
- * The error idiom. A function that can fail returns 0 (or a descriptor, or a count) on success
+ * The error convention. A function that can fail returns 0 (or a descriptor, or a count) on success
  * and -1 after filling *err; err is its last argument and is never NULL. Failing is one statement:
  *
  *	return fail(err, ERR_NOT_FOUND, "volume '%s' does not exist", id);
  *
- * The text reaches the person who typed the command: subject in quotes, cause, what to do.
+ * The text reaches the user of the command: it contains the object in quotes, the cause, and the
+ * remedy.
  */
 
-/* gRPC's status codes under our names (gRPC doc/statuscodes.md); the numbers are the wire's. */
+/* The status codes of gRPC, with its numbers (gRPC doc/statuscodes.md). */
 enum error_code {
 	ERR_OK = 0,
 	ERR_CANCELLED = 1,
@@ -36,18 +37,21 @@ enum error_code {
 
 struct error {
 	enum error_code code;
-	char text[ERROR_TEXT_MAX]; /* NUL-terminated, cut where it does not fit */
+	char text[ERROR_TEXT_MAX]; /* NUL-terminated; a longer text is cut */
 };
 
-/* Fill *err; always -1. */
+/* Fill *err with a code and a formatted text. Returns -1. */
 __attribute__((format(printf, 3, 4))) int fail(struct error *err, enum error_code code,
 					       const char *fmt, ...);
-/* The same from errno: the code it stands for, ": " and its text appended. */
+/* Fill *err with the code for errno, and the formatted text, ": " and errno's text. Returns -1. */
 __attribute__((format(printf, 2, 3))) int fail_errno(struct error *err, const char *fmt, ...);
-/* Put "what we were doing: " before the text of an error already filled; keeps its code. */
+/* Put the formatted text and ": " before the text of *err, and keep its code. Returns -1. */
 __attribute__((format(printf, 2, 3))) int fail_context(struct error *err, const char *fmt, ...);
 
-/* Compilers, too, are to know that it is -1, or they take the way on for possible. */
+/*
+ * Returns -1. The result of fail() must be a constant for the compiler, or it warns about variables
+ * that are uninitialised after a failure.
+ */
 static inline int error_minus_one(int result)
 {
 	(void)result;
@@ -58,7 +62,7 @@ static inline int error_minus_one(int result)
 #define fail_errno(...)   error_minus_one((fail_errno)(__VA_ARGS__))
 #define fail_context(...) error_minus_one((fail_context)(__VA_ARGS__))
 
-/* "NOT_FOUND" for ERR_NOT_FOUND; "UNKNOWN" for a number that is no code. Static text. */
+/* Returns the name of a code, such as "NOT_FOUND"; "UNKNOWN" for other numbers. Static text. */
 const char *error_name(enum error_code code);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Running a program to its end: one poll over both pipes and the child's pidfd.
+ * Runs a program to its end, with one poll over both pipes and the child's pidfd. The caller
+ * interprets the exit status.
  *
- * Invariant: the child's end ends the run. A grandchild that inherited a pipe cannot hold us:
- * what is in the pipes when the child has ended is read, the rest is not waited for. A child that
- * must not go on is killed with its process group; one that is left has a caller who waits for it.
- * What a status means is for the caller.
+ * Invariant: exec_run returns when the child has ended. A grandchild that inherited a pipe does not
+ * delay it: the bytes in the pipes at the child's end are read, later ones are not. A child that
+ * exceeds a limit is killed with its process group, or its pidfd is passed to the caller, which
+ * waits for it.
  */
 #include "common/exec.h"
 
@@ -26,12 +27,12 @@
 #include "common/log.h"
 #include "common/mem.h"
 
-#define STDERR_MAX ((size_t)4096)
+#define STDERR_MAX ((size_t)4096) /* bytes of stderr that are kept */
 #define READ_MAX   ((size_t)16384)
 
-/* An output of the child: our end of its pipe and the bytes that came through. */
+/* An output of the child: the read end of its pipe, and the bytes read from it. */
 struct capture {
-	int fd; /* -1 once it is read to its end */
+	int fd; /* -1 once the pipe was read to its end */
 	char *bytes;
 	size_t used, size, max;
 	bool overflow;
@@ -43,7 +44,10 @@ struct run {
 	struct capture out, error;
 };
 
-/* Overwrite the input: it may be a secret, and the pages of a closed file keep their contents. */
+/*
+ * Overwrite the file with the input, which may be a secret: the pages of a closed file keep their
+ * contents.
+ */
 static void wipe(int fd)
 {
 	static const char zeros[4096];
@@ -67,7 +71,7 @@ static void run_fini(struct run *run)
 	free(run->error.bytes);
 }
 
-/* Append bytes. Beyond the bound they are dropped and noted. */
+/* Append n bytes. Bytes beyond capture->max are dropped, and overflow is set. */
 static void capture_add(struct capture *capture, const char *bytes, size_t n)
 {
 	if (n > capture->max - capture->used) {
@@ -83,7 +87,10 @@ static void capture_add(struct capture *capture, const char *bytes, size_t n)
 	capture->bytes[capture->used] = '\0';
 }
 
-/* Read once. Blocks unless poll or FIONREAD promised bytes. */
+/*
+ * Read one chunk of at most max bytes. Blocks unless poll or FIONREAD reported bytes to read.
+ * Returns the number of bytes; 0 at the end of the pipe, which is then closed.
+ */
 static size_t capture_read(struct capture *capture, size_t max)
 {
 	char bytes[READ_MAX];
@@ -96,7 +103,7 @@ static size_t capture_read(struct capture *capture, size_t max)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Read the bytes that are in the pipe now and no more: a grandchild may write to it for ever. */
+/* Read the bytes that are in the pipe now. Later ones are not read: a grandchild may never stop. */
 static void capture_drain(struct capture *capture)
 {
 	int present = 0;
@@ -112,7 +119,10 @@ static char *capture_take(struct capture *capture)
 	return capture->bytes ? steal_ptr(capture->bytes) : mem_strdup("");
 }
 
-/* Open the input as a file in memory: no writer to wait for, no SIGPIPE. */
+/*
+ * Open the input as a file in memory, or /dev/null if text is NULL. A file, unlike a pipe, needs no
+ * thread to write it and causes no SIGPIPE. Returns its descriptor, or -1.
+ */
 static int open_input(const char *text, struct error *err)
 {
 	if (!text) {
@@ -136,7 +146,10 @@ static int start(const struct exec *exec, struct run *run, struct error *err)
 	return 0;
 }
 
-/* Until the child has ended; -1 when it must not go on. */
+/*
+ * Collect output until the child has ended. Returns -1 if it exceeded its time or its output, and
+ * has to be killed.
+ */
 static int watch(struct run *run, const char *name, int64_t timeout_ms, struct error *err)
 {
 	int64_t now = now_ms();
@@ -171,7 +184,10 @@ static int watch(struct run *run, const char *name, int64_t timeout_ms, struct e
 	return 0;
 }
 
-/* Kill the child, or leave it to a caller that waits for it. */
+/*
+ * Kill the child. If it timed out and the caller asked for its pidfd by ret_left, pass the pidfd
+ * on instead and leave the child running. Returns a status for the log.
+ */
 static int give_up(const struct exec *exec, struct run *run, const struct error *err)
 {
 	if (!exec->ret_left || err->code != ERR_UNAVAILABLE)

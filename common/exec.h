@@ -3,10 +3,10 @@
 #define ZCSI_EXEC_H
 
 /*
- * Run a program and wait for it: an argv, never a shell; LC_ALL=C; stdin is /dev/null or a text;
- * stdout and stderr are collected. The child has no other descriptor of ours and every signal at
- * its default. One debug line in the log a run: the argv, the status, the milliseconds. Blocks: for
- * worker threads only.
+ * Run a program and wait for it. It is started from an argv without a shell, with LC_ALL=C; stdin
+ * is /dev/null or a text, stdout and stderr are collected. It inherits no other descriptors, except
+ * keep, and all signals are at their defaults. Each run logs one line at debug: argv, status,
+ * milliseconds. Blocks, so for worker threads only.
  */
 
 #include <stddef.h>
@@ -16,28 +16,28 @@
 
 struct exec {
 	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
-	const char *input;       /* what stdin gives, or NULL; wiped when it has ended */
-	int64_t timeout_ms;      /* then SIGKILL; 0 takes EXEC_TIMEOUT_MS */
-	size_t max_output;       /* of stdout; 0 takes EXEC_OUTPUT_MAX */
-	int *ret_left;           /* NULL; else it is not killed at its timeout: see exec_run */
-	int keep;                /* a descriptor of ours that it has too, until it ends; 0: none */
+	const char *input;       /* text for stdin, or NULL; the copy is wiped after the run */
+	int64_t timeout_ms;      /* time until SIGKILL; 0: EXEC_TIMEOUT_MS */
+	size_t max_output;       /* largest number of bytes of stdout; 0: EXEC_OUTPUT_MAX */
+	int *ret_left;           /* receives the pidfd of a program that timed out; or NULL */
+	int keep;                /* descriptor that the program inherits as 3; 0: none */
 };
 
 #define EXEC_TIMEOUT_MS 120000
 #define EXEC_OUTPUT_MAX ((size_t)64 << 20)
 
 struct exec_result {
-	int status;  /* as child_reap returns it (common/child.h) */
-	char *out;   /* stdout, NUL-terminated, whole */
-	char *error; /* stderr, NUL-terminated, its first 4 KiB, trailing newline removed */
+	int status;  /* exit status, or CHILD_SIGNALLED + signal (common/child.h) */
+	char *out;   /* all of stdout, NUL-terminated */
+	char *error; /* first 4 KiB of stderr, NUL-terminated, without trailing newlines */
 };
 
 /*
- * 0 when the program ran to its end, whatever its status; *ret is then the caller's to
- * exec_result_fini. -1: it could not be started (ERR_FAILED_PRECONDITION names what is not
- * installed), was killed at its timeout (ERR_UNAVAILABLE) or printed too much (ERR_INTERNAL).
- * One that goes on after its timeout is left to the caller: its pidfd is in *ret_left, which is as
- * it was when there is none.
+ * Run a program. Returns 0 if it ran to its end, with any status; the caller frees *ret by
+ * exec_result_fini. Returns -1 if it could not be started (ERR_FAILED_PRECONDITION if it is not
+ * installed), timed out (ERR_UNAVAILABLE), or printed too much (ERR_INTERNAL) and was killed. With
+ * ret_left, a program that timed out is not killed: *ret_left is its pidfd, which the caller owns.
+ * In all other cases *ret_left is not changed.
  */
 int exec_run(const struct exec *exec, struct exec_result *ret, struct error *err);
 void exec_result_fini(struct exec_result *result);

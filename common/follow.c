@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Following a program: one poll over its pipes, its end and the order to stop.
+ * Follows a program, with one poll over its pipes, its pidfd and the descriptor that ends the
+ * following. The caller restarts a program that has ended.
  *
- * Invariant: memory is bounded whatever the program prints, and every line that it ended with a
- * newline is handed on. Starting it again is for the caller.
+ * Invariant: memory is bounded for any output, and every line that ends with a newline is passed to
+ * the caller.
  */
 #include "common/follow.h"
 
@@ -16,7 +17,7 @@
 
 #include "common/mem.h"
 
-#define SAID_MAX 512
+#define STDERR_MAX 512 /* bytes of stderr that are kept for the error text */
 
 struct lines {
 	void (*line)(void *arg, const char *line);
@@ -25,7 +26,7 @@ struct lines {
 	char text[FOLLOW_LINE_MAX + 1];
 };
 
-/* Add bytes. The part after the last newline waits for the end of its line. */
+/* Add n bytes and pass on each complete line. The rest is kept until its newline is read. */
 static void take(struct lines *lines, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -39,7 +40,10 @@ static void take(struct lines *lines, const char *bytes, size_t n)
 	}
 }
 
-/* Read once after poll promised bytes. Returns 0 at the end of the pipe, which is closed then. */
+/*
+ * Read at most max bytes, after poll reported that there are some. Returns their number; 0 at the
+ * end of the pipe, which is then closed.
+ */
 static size_t read_some(int *fd, char *ret, size_t max)
 {
 	ssize_t n = read(*fd, ret, max);
@@ -51,15 +55,15 @@ static size_t read_some(int *fd, char *ret, size_t max)
 	return 0;
 }
 
-/* Keep the first bytes of stderr, as far as they fit. */
-static void listen_to(int *fd, char *said, size_t *used)
+/* Read from stderr, and keep the first STDERR_MAX bytes in text, which has *used bytes. */
+static void read_stderr(int *fd, char *text, size_t *used)
 {
-	char bytes[SAID_MAX];
+	char bytes[STDERR_MAX];
 	size_t n = read_some(fd, bytes, sizeof(bytes));
 
-	if (n > SAID_MAX - *used)
-		n = SAID_MAX - *used;
-	memcpy(said + *used, bytes, n);
+	if (n > STDERR_MAX - *used)
+		n = STDERR_MAX - *used;
+	memcpy(text + *used, bytes, n);
 	*used += n;
 }
 
@@ -73,7 +77,10 @@ int follow_start(struct follow *follow, const char *const *argv, struct error *e
 	auto_close int ours = ends[1];
 	if (child_start(&follow->child, argv, theirs, 0, err))
 		return -1;
-	/* O_ASYNC belongs to what the pipe's end and the child's stdin both are. */
+	/*
+	 * O_ASYNC belongs to the open file description, which the child's stdin shares. It makes
+	 * the kernel send SIGIO to the child when the write end is closed.
+	 */
 	if (fcntl(theirs, F_SETOWN, follow->child.pid) < 0 || fcntl(theirs, F_SETFL, O_ASYNC) < 0) {
 		fail_errno(err, "cannot tie '%s' to us", argv[0]);
 		child_kill(&follow->child);
@@ -97,8 +104,11 @@ void follow_end(struct follow *follow)
 	close_all(follow);
 }
 
-/* Returns 1 when asked to stop, 0 when the program ended and every line was taken, else -1. */
-static int watch(struct follow *follow, int stop, struct lines *lines, char *said, size_t *used)
+/*
+ * Returns 1 when stop is readable, 0 when the program has ended and all its lines were passed on,
+ * or -1 with errno.
+ */
+static int watch(struct follow *follow, int stop, struct lines *lines, char *error, size_t *used)
 {
 	struct child *child = &follow->child;
 
@@ -118,7 +128,7 @@ static int watch(struct follow *follow, int stop, struct lines *lines, char *sai
 		if (fds[1].revents)
 			take(lines, bytes, read_some(&child->out, bytes, sizeof(bytes)));
 		if (fds[2].revents)
-			listen_to(&child->error, said, used);
+			read_stderr(&child->error, error, used);
 		if (fds[3].revents && !fds[1].revents && !fds[2].revents)
 			return 0;
 	}
@@ -128,10 +138,10 @@ int follow_lines(struct follow *follow, int stop, void (*line)(void *arg, const 
 		 void *arg, struct error *err)
 {
 	struct lines lines = {.line = line, .arg = arg};
-	char said[SAID_MAX + 1] = "";
+	char error[STDERR_MAX + 1] = "";
 	size_t used = 0;
 
-	int how = watch(follow, stop, &lines, said, &used);
+	int how = watch(follow, stop, &lines, error, &used);
 	if (how < 0)
 		fail_errno(err, "cannot wait for '%s'", follow->name);
 	if (how) {
@@ -140,8 +150,8 @@ int follow_lines(struct follow *follow, int stop, void (*line)(void *arg, const 
 	}
 	const int status = child_reap(&follow->child), signal = child_signal(status);
 	fail(err, ERR_UNAVAILABLE, "'%s' ended with %s %d: %.*s", follow->name,
-	     signal ? "signal" : "status", signal ? signal : status, (int)strcspn(said, "\n"),
-	     said);
+	     signal ? "signal" : "status", signal ? signal : status,
+	     (int)strcspn(error, "\n"), error);
 	close_all(follow);
 	return -1;
 }

@@ -2,10 +2,10 @@
 /*
  * The log: one line per event, built on the stack and written by one write(2).
  *
- * Invariant: whatever a field holds, the line is well-formed in its format and valid UTF-8. What
- * does not fit is left out: the line is closed properly and says cut=true. Both formats share one
- * quoting, JSON's. A log that is not read holds nothing up: lines are dropped and counted, and the
- * next line that can be written says how many.
+ * Invariant: for any contents of the fields, a line is well-formed in its format and valid UTF-8. A
+ * line that is too long is cut, closed properly and has the field cut=true. Both formats quote as
+ * JSON does. Logging never blocks: while stderr is full, lines are dropped and counted, and the
+ * next line that can be written has the count.
  */
 #include "common/log.h"
 
@@ -21,9 +21,9 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 
-/* PIPE_BUF: a longer write to a pipe may mix with those of other processes. */
+/* PIPE_BUF: a longer write to a pipe may be interleaved with those of other processes. */
 #define LINE_BYTES ((size_t)4096)
-/* Kept free for what closes a cut line: the string, the cut mark, the object, the newline. */
+/* Bytes reserved to close a cut line: end of string, field cut, end of object, newline. */
 #define TAIL_BYTES sizeof("\",\"cut\":true}\n")
 
 struct line {
@@ -52,7 +52,7 @@ static const char *const format_names[] = {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static unsigned long long dropped; /* lines since the last one that was written; under the mutex */
+static unsigned long long dropped; /* lines dropped since the last one written; guarded by mutex */
 static enum log_level min_level = LOG_INFO;
 static enum log_format line_format = LOG_LOGFMT;
 
@@ -80,7 +80,10 @@ int log_setup(const char *level, const char *format, struct error *err)
 	return 0;
 }
 
-/* All or nothing; once something did not fit, nothing more is taken. */
+/*
+ * Append n bytes, all or none. Returns false if they do not fit, which cuts the line: later calls
+ * append nothing.
+ */
 static bool put(struct line *line, const char *bytes, size_t n)
 {
 	if (line->cut || line->used + n > LINE_BYTES - TAIL_BYTES) {
@@ -97,7 +100,7 @@ static bool put_text(struct line *line, const char *text)
 	return put(line, text, strlen(text));
 }
 
-/* Into the room that put() keeps free. */
+/* Append text to the reserved TAIL_BYTES, also to a line that was cut. */
 static void put_tail(struct line *line, const char *text)
 {
 	size_t n = strlen(text);
@@ -124,7 +127,7 @@ static bool is_control(char byte)
 	return (unsigned char)byte < ' ' || byte == 0x7f;
 }
 
-/* Put one character of a value, as it stands in quotes. Returns the bytes of text that it took. */
+/* Append one character, escaped for quotes. Returns the number of bytes of text that it used. */
 static size_t put_character(struct line *line, const char *text)
 {
 	size_t length = utf8_sequence(text, strnlen(text, UTF8_MAX));
@@ -180,7 +183,7 @@ static void put_field(struct line *line, struct log_field field)
 		snprintf(digits, sizeof(digits), "%lld", field.number);
 		put_text(line, digits);
 	}
-	/* A key without a value, or half a key, is worth less than none. */
+	/* Remove a key whose value did not fit, or that was itself cut. */
 	if (line->cut && line->used == head)
 		line->used = before;
 }
@@ -218,9 +221,9 @@ static void build(struct line *line, enum log_level level, const struct log_fiel
 }
 
 /*
- * Returns false when the write would block. A pipe that polls writable has room for a line
- * (pipe(7)), as long as one thread at a time writes to it. O_NONBLOCK would hold for all processes
- * that share stderr.
+ * Write a line. Returns false if the write would block. A pipe that poll reports as writable has
+ * room for a line (pipe(7)) as long as one thread at a time writes to it. O_NONBLOCK is not used
+ * because it would apply to all processes that share stderr.
  */
 static bool write_line(const struct line *line)
 {
@@ -228,7 +231,7 @@ static bool write_line(const struct line *line)
 
 	if (poll(&ready, 1, 0) == 0)
 		return false;
-	/* An error of the log itself can be reported nowhere. */
+	/* An error of the log itself cannot be reported. */
 	ssize_t written = write(STDERR_FILENO, line->bytes, line->used);
 	(void)written;
 	return true;
@@ -236,9 +239,9 @@ static bool write_line(const struct line *line)
 
 static void report_dropped(void)
 {
-	const struct log_field fields[] = {
-		log_str("msg", "the log could not be written, lines were dropped"),
-		log_int("dropped", (long long)dropped)};
+	const struct log_field fields[] = {log_str("msg",
+						   "cannot write the log, lines were dropped"),
+					   log_int("dropped", (long long)dropped)};
 	struct line line;
 
 	build(&line, LOG_WARN, fields, COUNT(fields));

@@ -3,13 +3,14 @@
 #define ZCSI_LOG_H
 
 /*
- * The log: one line per event on stderr, logfmt or JSON, written by one write(2) so that lines of
- * several threads never mix:
+ * The log: one line per event on stderr, in logfmt or JSON, written by one write(2) so that lines
+ * of several threads are never interleaved:
  *
  *	log_info("listening", log_str("endpoint", "unix:///run/zcsi/node.sock"));
  *	-> time=2026-01-31T12:00:00.123Z level=info msg=listening endpoint=unix:///run/...
  *
- * Log or return an error, never both. Never a request body, never a secret. Any thread.
+ * A function logs an error or returns it, never both. A request body or a secret is never logged.
+ * Any thread.
  */
 
 #include <stdbool.h>
@@ -21,7 +22,7 @@ enum log_format { LOG_LOGFMT, LOG_JSON };
 
 struct log_field {
 	const char *key;
-	const char *text; /* NULL: number counts */
+	const char *text; /* value of the field; if NULL, number is the value */
 	long long number;
 };
 
@@ -36,13 +37,14 @@ static inline struct log_field log_int(const char *key, long long number)
 }
 
 /*
- * By name: debug, info, warn or error; logfmt or json. Before any thread starts; without it, info
- * and logfmt. -1: ERR_INVALID_ARGUMENT says which name is none.
+ * Set the level (debug, info, warn or error; info at first) and the format (logfmt or json; logfmt
+ * at first). Call before any thread starts. Returns -1 with ERR_INVALID_ARGUMENT for other names.
  */
 int log_setup(const char *level, const char *format, struct error *err);
 
-/* Is what has this level written? */
+/* True if messages of this level are written. */
 bool log_writes(enum log_level level);
+/* Write one line with the time, the level and n_fields fields. Never blocks; keeps errno. */
 void log_write(enum log_level level, const struct log_field *fields, unsigned n_fields);
 
 #define log_at(level, message, ...)                                                                \

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Allocation that aborts instead of failing, scope cleanups, and the arena.
+ * Allocation that aborts instead of failing, cleanups of scopes, and the arena.
  *
- * An arena is a list of blocks, each at least twice the size of the one before it up to a bound;
- * memory is handed out from the newest. Invariant: used never passes cap through arena_try.
+ * An arena is a list of blocks. Each block is at least twice as large as the previous one, up to
+ * BLOCK_MAX; memory is allocated from the newest block.
+ *
+ * Invariant: arena_try never lets used exceed cap.
  */
 #include "common/mem.h"
 
@@ -13,10 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * The size up to which malloc(3) has a cache for each thread; calloc(3) searches elsewhere for any
- * size.
- */
+/* Largest size in the per-thread cache of glibc's malloc(3). calloc(3) does not use this cache. */
 #define AT_HAND   ((size_t)1032)
 #define BLOCK_MIN (AT_HAND - sizeof(struct arena_block))
 #define BLOCK_MAX ((size_t)256 * 1024)
@@ -128,7 +127,7 @@ static struct arena_block *grow(struct arena *arena, size_t need)
 
 static size_t aligned(size_t size)
 {
-	/* Half of it, so that no later sum wraps. */
+	/* Sizes above half of the range are refused, so that no later sum overflows. */
 	if (size > SIZE_MAX / 2)
 		checked(NULL);
 	return (size + ALIGN - 1) & ~(ALIGN - 1);

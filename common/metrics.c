@@ -2,10 +2,11 @@
 /*
  * Metrics: series of atomic numbers, written in Prometheus' text format.
  *
- * A metric's series are a list that only grows, at its head, by compare and swap. Invariant: a
- * series that can be reached is complete and never freed, so readers need no lock. A histogram
- * counts each bucket by itself and sums them up when it is written, so its buckets are cumulative
- * and its count equals the last one whatever is counted meanwhile.
+ * The series of a metric are a list that only grows, at its head, by compare and swap. A histogram
+ * counts each bucket separately and sums them up when it is written, so that the written buckets
+ * are cumulative and the written count equals the last bucket even while other threads count.
+ *
+ * Invariant: a series in the list is complete and never freed, so readers need no lock.
  */
 #include "common/metrics.h"
 
@@ -18,10 +19,13 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 
-/* From a call that runs on the loop to a zfs that waits for its disks; the last one is +Inf's. */
+/*
+ * Upper bounds of the buckets of a histogram, from the time of a call on the loop to that of a zfs
+ * process that waits for its disks. The last bucket is +Inf.
+ */
 static const struct {
 	int64_t us;
-	const char *le; /* in seconds */
+	const char *le; /* the bound in seconds, as the value of the label le */
 } bounds[] = {
 	{100, "0.0001"},  {500, "0.0005"},    {1000, "0.001"},     {2500, "0.0025"},
 	{5000, "0.005"},  {10000, "0.01"},    {25000, "0.025"},    {50000, "0.05"},
@@ -32,10 +36,10 @@ static const struct {
 
 struct metric_series {
 	struct metric_series *next;
-	uint64_t hash; /* of the values: that of others is hardly ever the same */
+	uint64_t hash; /* hash of values, compared before the values themselves */
 	const char *values[METRIC_LABELS_MAX];
-	_Atomic uint64_t amount; /* of a histogram the sum, in microseconds */
-	_Atomic uint64_t buckets[];
+	_Atomic uint64_t amount;    /* value of a counter; sum of a histogram, in microseconds */
+	_Atomic uint64_t buckets[]; /* histogram: counts, not cumulative */
 };
 
 static const char *const kind_names[] = {
@@ -139,7 +143,10 @@ void metric_observe(struct metric *metric, const char *const *values, int64_t us
 
 /* Text */
 
-/* Backslash, quote and line feed are escaped; what is no UTF-8 becomes a question mark. */
+/*
+ * Write the value of a label. Backslash, quote and line feed are escaped; a byte that is not UTF-8
+ * becomes a question mark.
+ */
 static void put_value(FILE *out, const char *text)
 {
 	while (*text) {
@@ -156,7 +163,7 @@ static void put_value(FILE *out, const char *text)
 	}
 }
 
-/* le: the bound of a bucket, or NULL. */
+/* Write one line. le is the bound of a histogram's bucket, or NULL. */
 static void put_sample(const struct metric *metric, FILE *out, const char *suffix,
 		       const char *const *values, const char *le, double value)
 {
@@ -203,7 +210,7 @@ void metric_write(struct metric *metric, FILE *out)
 	struct metric_series *series = atomic_load_explicit(&metric->series, memory_order_acquire);
 
 	metric_head(metric, out);
-	/* what has no labels is told before it is first counted */
+	/* A metric without labels is written as 0 before it is first counted. */
 	if (!series && !metric->labels[0])
 		series = series_of(metric, METRIC_VALUES_());
 	for (; series; series = series->next) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Options: one table read three ways, as flags, as environment and as --help.
+ * Options: one table for the command line, the environment and --help. The program checks the
+ * values.
  *
- * Invariant: after options_parse every ret_ of the table is set, whatever it returned, and
- * options_fini may be called. An environment variable that is empty counts as not set. What a
- * value means is for the program to check.
+ * Invariant: after options_parse every ret_ of the table is set, for every return value, and
+ * options_fini may be called. An empty environment variable counts as not set.
  */
 #include "common/options.h"
 
@@ -46,7 +46,10 @@ static void append(struct option_list *list, const char *value)
 	list->values[list->n++] = value;
 }
 
-/* The words are copied behind the array, in one allocation: the environment is not ours to cut. */
+/*
+ * Split text into words. The text is copied behind the array, in one allocation, because the
+ * environment must not be modified.
+ */
 static void set_words(struct option_list *list, const char *text)
 {
 	size_t max_words = strlen(text) / 2 + 1, array = max_words * sizeof(*list->values);
@@ -94,7 +97,10 @@ static int set_from_flag(const struct option_row *row, const char *value, bool a
 	return 0;
 }
 
-/* Parse the option at argv[0], whose value may be argv[1]. Returns how many of them it took. */
+/*
+ * Parse the option at argv[0], whose value may be argv[1]. Returns the number of arguments used, 1
+ * or 2; or -1.
+ */
 static int parse_flag(const struct program *program, char **argv, bool *given, struct error *err)
 {
 	if (strncmp(argv[0], "--", 2) != 0 || argv[0][2] == '\0')
@@ -114,7 +120,7 @@ static int parse_flag(const struct program *program, char **argv, bool *given, s
 		value = argv[1];
 		taken = 2;
 	}
-	/* A value that looks like an option is one whose value was forgotten; '=' takes any. */
+	/* A separate value that begins with "--" is the next option; after '=' any value is valid. */
 	if (!row->ret_flag && (!value || (taken == 2 && strncmp(value, "--", 2) == 0)))
 		return fail(err, ERR_INVALID_ARGUMENT, "--%s has no value: write --%s %s",
 			    row->name, row->name, row->metavar);
@@ -200,7 +206,7 @@ void options_fini(const struct program *program)
 	}
 }
 
-/* A paragraph, each line indented, none beyond the last column unless one word is. */
+/* Write a paragraph with indented lines, wrapped at HELP_COLUMNS unless a word is longer. */
 static void put_wrapped(FILE *out, int indent, const char *text)
 {
 	int column = 0;

@@ -3,10 +3,10 @@
 #define ZCSI_OPTIONS_H
 
 /*
- * A program's options are one table: it parses the command line and the environment and prints
- * --help and --version. A flag beats its environment variable, which beats the default.
- * `--name value` and `--name=value` are the same. A repeatable option's environment variable
- * holds its values separated by white space.
+ * The options of a program: one table, from which the command line and the environment are parsed
+ * and --help and --version are printed. An option on the command line overrides its environment
+ * variable, which overrides the default. `--name value` and `--name=value` are equivalent. The
+ * environment variable of a repeatable option contains its values, separated by white space.
  */
 
 #include <stdbool.h>
@@ -16,38 +16,41 @@
 #include "common/error.h"
 
 struct option_list {
-	const char **values; /* into argv, the environment or the table; options_fini frees it */
+	const char **values; /* array freed by options_fini; the texts must not be freed */
 	size_t n;
 };
 
 struct option_row {
-	const char *name;     /* "endpoint" for --endpoint */
-	const char *env;      /* "CSI_ENDPOINT" */
-	const char *metavar;  /* "ENDPOINT"; NULL with ret_flag */
-	const char *fallback; /* default, NULL when there is none; for a list, one value */
-	const char *help;     /* sentences; wrapped by --help, which appends variable and default */
-	/* exactly one of the three: where the value goes */
+	const char *name;     /* name without dashes: "endpoint" for --endpoint */
+	const char *env;      /* environment variable, such as "CSI_ENDPOINT" */
+	const char *metavar;  /* name of the value in --help, such as "ENDPOINT"; NULL: a flag */
+	const char *fallback; /* default, or NULL; a list has at most one default value */
+	const char *help;     /* sentences for --help, which appends variable and default */
+	/* Destination of the value: exactly one of the three is set. */
 	const char **ret_text;
 	bool *ret_flag;
 	struct option_list *ret_list;
 };
 
 struct program {
-	const char *name;    /* "zcsi-node" */
-	const char *version; /* "0.1.0" */
-	const char *summary; /* the paragraph under the usage line */
-	const char
-		*trailer; /* what --help says after the options (examples, signals); may be NULL */
+	const char *name;    /* name of the program, such as "zcsi-node" */
+	const char *version; /* such as "0.1.0" */
+	const char *summary; /* paragraph of --help below the usage line */
+	const char *trailer; /* text of --help after the options, such as examples; or NULL */
 	const struct option_row *options;
 	size_t n_options;
 };
 
 /*
- * 0: every ret_ is filled. 1: --help or --version was printed on stdout, exit 0. -1: *err names
- * the option (unknown, repeated, without value, or a stray argument) and what to type instead.
+ * Parse the command line and the environment. Returns 0 when every ret_ is set; 1 when --help or
+ * --version was printed to stdout, and the program should exit with status 0; or -1 with
+ * ERR_INVALID_ARGUMENT, the option (unknown, repeated, without value, or a stray argument) and the
+ * correct usage in *err.
  */
 int options_parse(const struct program *program, int argc, char **argv, struct error *err);
+/* Free the lists. */
 void options_fini(const struct program *program);
+/* Print the text of --help. */
 void options_help(const struct program *program, FILE *out);
 
 #endif

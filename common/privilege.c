@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Capabilities, by the system calls themselves.
+ * Linux capabilities, by direct system calls, without libcap.
  *
- * Invariant: no_new_privs makes a dropped capability final. The bounding set shows the same to an
- * administrator; dropping from it needs a privilege that a process in a container, or without root,
- * does not have and does not need.
+ * Invariant: because of no_new_privs, a dropped capability cannot be regained. The bounding set is
+ * reduced only to show this to an administrator. EPERM is ignored there: reducing it needs
+ * CAP_SETPCAP, which a process in a container or without root does not have.
  */
 #include "common/privilege.h"
 

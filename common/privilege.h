@@ -2,7 +2,7 @@
 #ifndef ZCSI_PRIVILEGE_H
 #define ZCSI_PRIVILEGE_H
 
-/* The Linux capabilities (capabilities(7)) that this process has, by their numbers. */
+/* The Linux capabilities (capabilities(7)) of this process, by their numbers. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,13 +12,14 @@
 #define PRIVILEGE_BIT(number) (UINT64_C(1) << (number))
 
 /*
- * Give up, for good, all but those whose bits are set. Neither we nor any program that we run gets
- * one back, not by a set-user-id bit either. Before the first thread: the kernel asks each for its
- * own. What was not held is not gained.
+ * Drop permanently all capabilities whose bits in kept are not set. Neither this process nor a
+ * program that it runs can regain one, not even by a set-user-ID bit. No capability is gained. Call
+ * before the first thread starts, because capabilities are per thread. Returns -1 if prctl(2) or
+ * capset(2) fails.
  */
 int privilege_keep(uint64_t kept, struct error *err);
 
-/* The calling thread may use it now. */
+/* True if the capability is in the effective set of the calling thread. */
 bool privilege_held(int number);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * This process as /proc shows it: time, memory, descriptors, threads.
+ * Metrics of this process from /proc: time, memory, descriptors, threads.
  *
- * Invariant: nothing here blocks or allocates more than a page. A value that cannot be read is
+ * Invariant: no function here blocks or allocates more than a page. A value that cannot be read is
  * written as 0.
  */
 #include "common/process.h"
@@ -48,7 +48,10 @@ static bool read_line(const char *path, char *line, int size)
 	return file && fgets(line, size, file);
 }
 
-/* Fields 20, 23 and 24 of proc(5)'s stat; they follow the name, which may hold anything. */
+/*
+ * Read fields 20, 23 and 24 of /proc/self/stat (proc(5)). They are searched after the last ')',
+ * because the program's name before it may contain any characters.
+ */
 static void read_stat(double *values)
 {
 	char line[1024];
@@ -68,7 +71,7 @@ static void read_stat(double *values)
 	values[RESIDENT] = (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* Without the one that reads them. */
+/* Returns the number of open descriptors, without the one that reads the directory; 0 on error. */
 static double open_fds(void)
 {
 	DIR *folder = opendir("/proc/self/fd");

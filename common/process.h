@@ -6,8 +6,8 @@
 #include <time.h>
 
 /*
- * Write the metrics of this process that every program has under the same names, and its version.
- * started: seconds since 1970.
+ * Write the standard metrics process_* of Prometheus for this process, and its version. started is
+ * the time of its start in seconds since 1970.
  */
 void process_metrics(FILE *out, time_t started);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Quoting. See quote.h.
+ * Quoting of words for a shell. See quote.h.
  *
- * Invariant: between single quotes a shell reads every byte as itself but the single quote, which
- * is written outside of them: 'it'\''s'. An empty word is '', and none is left out.
+ * Invariant: every word is in single quotes, between which a shell interprets no byte except the
+ * single quote. A single quote is written outside of them: 'it'\''s'. An empty word is ''.
  */
 #include "common/quote.h"
 

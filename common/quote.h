@@ -2,11 +2,14 @@
 #ifndef ZCSI_QUOTE_H
 #define ZCSI_QUOTE_H
 
-/* Words for a POSIX shell on another host, which is to take each of them as it is. Pure. */
+/* Quoting of words for a POSIX shell on another host. No I/O; any thread. */
 
 #include "common/mem.h"
 
-/* In single quotes, with blanks between them; in the arena. words: NULL-terminated. */
+/*
+ * Returns the words as one command line that a shell splits into exactly these words. words ends
+ * with NULL; the result is in the arena.
+ */
 char *quote_words(struct arena *arena, const char *const *words);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * Starting a thread.
  *
- * Invariant: a new thread has every signal blocked from its first instruction, for it inherits the
- * mask of who starts it.
+ * Invariant: a new thread has every signal blocked from its first instruction, because it inherits
+ * the mask of the thread that starts it.
  */
 #include "common/thread.h"
 

@@ -5,8 +5,8 @@
 #include <pthread.h>
 
 /*
- * pthread_create(3), without any signal: those are for the main thread. attributes may be NULL.
- * -1 with errno.
+ * Start a thread as pthread_create(3) does, with all signals blocked: the main thread handles them.
+ * attributes may be NULL. Returns 0, or -1 with errno.
  */
 int thread_start(pthread_t *ret, const pthread_attr_t *attributes, void *(*run)(void *), void *arg);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * UTF-8, as strict as RFC 3629 (section 4) has it.
+ * Validation of UTF-8 by the syntax of RFC 3629, section 4.
  *
- * Invariant: overlong forms, surrogates and what lies above U+10FFFF are none; the range of the
- * second byte excludes them. What becomes of bytes that are no text is for the caller.
+ * Invariant: overlong forms, surrogates and values above U+10FFFF are not accepted; the range of
+ * the second byte excludes them. The caller decides how to treat invalid bytes.
  */
 #include "common/utf8.h"
 

@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-#define UTF8_MAX 4 /* bytes of a sequence */
+#define UTF8_MAX 4 /* largest number of bytes in a sequence */
 
 /*
- * The length of the UTF-8 sequence that starts here, of n bytes at least one: 0 when it is none, is
- * cut off, or is a NUL.
+ * Returns the length of the UTF-8 sequence at bytes, of which at most n can be read. n is at least
+ * 1. Returns 0 if the sequence is invalid, incomplete, or a NUL.
  */
 size_t utf8_sequence(const void *bytes, size_t n);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Escapes: volume ids as dataset names and property values.
+ * Escaping of volume ids for names of datasets and values of properties. Callers check whether an
+ * id is valid.
  *
- * Invariant: injective. A byte has one form, all forms are prefix-free, and the mark of a
- * shortened leaf, "_h", is part of no form. Whether an id is acceptable is for others to say.
+ * Invariant: different ids have different escapes. Every byte has one form, no form is a prefix of
+ * another, and no form contains "_h", which marks a shortened leaf.
  */
 #include "common/volume/escape.h"
 
@@ -13,9 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FORM_MAX    3  /* bytes of "_XX" */
-#define LEAF_HEAD   55 /* what a shortened leaf keeps of the escape, for people */
-#define LEAF_DIGEST 32 /* hex digits of SHA-256 in it */
+#define FORM_MAX    3  /* bytes of the longest form, "_XX" */
+#define LEAF_HEAD   55 /* bytes of the escape that a shortened leaf keeps, for readability */
+#define LEAF_DIGEST 32 /* hexadecimal digits of SHA-256 in a shortened leaf */
 
 static const char upper_hex[] = "0123456789ABCDEF";
 
@@ -25,7 +26,7 @@ static bool is_plain(char byte, bool first)
 	       (byte >= '0' && byte <= '9') || byte == '-' || (byte == '.' && !first);
 }
 
-/* The form of one byte; returns its length. */
+/* Write the form of one byte. Returns its length. */
 static size_t escape_byte(char byte, bool first, char ret_form[FORM_MAX])
 {
 	if (is_plain(byte, first)) {
@@ -38,7 +39,10 @@ static size_t escape_byte(char byte, bool first, char ret_form[FORM_MAX])
 	return FORM_MAX;
 }
 
-/* The leaf holds the first ESCAPE_LEAF_MAX bytes or so of the escape. */
+/*
+ * Shorten a leaf that contains the first bytes of the escape: replace all after LEAF_HEAD by "_h"
+ * and a digest of the id.
+ */
 static void shorten_leaf(const char *id, char leaf[ESCAPE_LEAF_MAX + 1])
 {
 	char digest[SHA256_DIGEST_STRING_LENGTH];
@@ -98,6 +102,6 @@ char *unescape_text(struct arena *arena, const char *escaped)
 		*end++ = (char)(high << 4 | low);
 		at += 2;
 	}
-	/* Everything else that escape_text never writes shows when it is written again. */
+	/* Escape the result again, to refuse every other text that escape_text does not produce. */
 	return strcmp(escape_text(arena, text), escaped) == 0 ? text : NULL;
 }

@@ -3,10 +3,11 @@
 #define ZCSI_VOLUME_ESCAPE_H
 
 /*
- * Volume ids and ZFS names. An id is any bytes; a dataset's last component takes few. Both
- * directions here keep [A-Za-z0-9.-] and write every other byte, '_' and a leading '.' included,
- * as '_' and two upper-case hex digits: "vol[0]" <-> "vol_5B0_5D". No two texts share an escape,
- * and none starts with '_' and a lower-case letter, which names of our own ("_trash") do.
+ * Escaping of volume ids for ZFS names. An id may contain any bytes, the last component of a
+ * dataset's name only a few. [A-Za-z0-9.-] are kept; every other byte, including '_' and a leading
+ * '.', becomes '_' and two upper-case hex digits: "vol[0]" <-> "vol_5B0_5D". Two texts never have
+ * the same escape, and no escape starts with '_' and a lower-case letter, as our own names do
+ * ("_trash").
  */
 
 #include <stddef.h>
@@ -17,14 +18,14 @@
 #define ESCAPE_LEAF_MAX 120 /* bytes, so that pool/parent/leaf@snapshot stays below 256 */
 
 /*
- * The dataset's last component for an id. Longer than ESCAPE_LEAF_MAX: its first 55 bytes, "_h",
- * 32 hex digits of the id's SHA-256.
+ * Write the last component of the dataset's name for an id. An escape of more than ESCAPE_LEAF_MAX
+ * bytes is shortened to its first 55 bytes, "_h" and 32 hex digits of the SHA-256 of the id.
  */
 void escape_leaf(const char *id, char ret_leaf[ESCAPE_LEAF_MAX + 1]);
 
-/* The escape whole, for property values: reversible, three times as long at most. In the arena. */
+/* Returns the complete escape, for property values: at most three times as long, in the arena. */
 char *escape_text(struct arena *arena, const char *text);
-/* The way back; NULL when it is no escape that escape_text makes. In the arena. */
+/* Returns the text of an escape, in the arena; NULL if escape_text does not produce this escape. */
 char *unescape_text(struct arena *arena, const char *escaped);
 
 #endif

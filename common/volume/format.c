@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The formats of volumes.
+ * The formats of volumes, as one table. node/attach/mkfs.c makes the filesystems.
  *
- * Invariant: this table is all there is to know before a device is touched; how a file system is
- * made is for who makes it. mkfs.xfs refuses less than 300 MiB; what ext4 keeps for itself leaves
- * nothing of much less than 2 MiB.
+ * Invariant: this table has every property of a format that is needed before a device is opened.
+ * The sizes: mkfs.xfs refuses less than 300 MiB, and the metadata of ext4 leaves no usable space on
+ * much less than 2 MiB.
  */
 #include "common/volume/format.h"
 
@@ -24,7 +24,7 @@ static const struct format formats[] = {
 	 "ask for a mount with fs_type empty or 'ext4'"},
 	{"xfs", NULL, true, true, true, 300 * MIB, "an XFS file system",
 	 "ask for a mount with fs_type empty or 'xfs'"},
-	/* A volume of ours is 'zfs' on every node, one that democratic-csi registered 'nfs'. */
+	/* NFS mounts of our volumes have the fs_type 'zfs', those of democratic-csi 'nfs'. */
 	{FORMAT_NFS, FORMAT_ZFS, false, false, true, 0, "an NFS share",
 	 "ask for a mount with fs_type empty or 'nfs'"},
 };

@@ -3,9 +3,9 @@
 #define ZCSI_VOLUME_FORMAT_H
 
 /*
- * The formats of a volume. A ZFS filesystem is one; all others are on a zvol: a bare device, or a
- * filesystem that is made on it when it is first staged. A volume and its clones keep their format
- * for life. A share that is mounted by NFS has the format NFS, whatever made it.
+ * The formats of a volume: a ZFS filesystem, or a zvol that is a raw block device or gets a
+ * filesystem when it is first staged. A volume and its clones never change their format. A share
+ * that is mounted by NFS has the format NFS, independent of its server.
  */
 
 #include <stdbool.h>
@@ -15,21 +15,21 @@
 #define FORMAT_BLOCK "block"
 #define FORMAT_NFS   "nfs"
 
-/* A multiple of every volblocksize there is, so that a zvol has the size it was asked for. */
+/* A multiple of every possible volblocksize, so that a zvol has exactly the requested size. */
 #define FORMAT_GRAIN ((int64_t)128 << 10)
 
 struct format {
-	const char *name;        /* of a file system: CSI's fs_type */
-	const char *also;        /* another name that asks for it, or NULL */
-	bool made;               /* volumes are made so; else they are only mounted so */
-	bool zvol;               /* on one; else a ZFS filesystem */
-	bool mounts;             /* else it is a device */
-	int64_t size_min;        /* bytes */
-	const char *description; /* "an ext4 file system" */
-	const char *advice;      /* how such a volume is asked for */
+	const char *name;        /* name of the format; for a filesystem also CSI's fs_type */
+	const char *also;        /* another fs_type that requests this format; or NULL */
+	bool made;               /* true if volumes can be created with it, false: only mounted */
+	bool zvol;               /* true if it is on a zvol, false: on a ZFS filesystem */
+	bool mounts;             /* true if it is mounted, false: used as a block device */
+	int64_t size_min;        /* smallest size of a volume, in bytes */
+	const char *description; /* text for error messages, such as "an ext4 file system" */
+	const char *advice;      /* how to request such a volume, for error messages */
 };
 
-/* Static; NULL when there is none of that name. */
+/* Returns the format of this name, static; NULL if there is none. */
 const struct format *format_find(const char *name);
 /* Returns true if a request by name means this format; "" means any format that is mounted. */
 bool format_fits(const char *asked, const struct format *is);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Maps through protobuf-c's descriptors: they say where a message keeps the field, and where an
- * entry keeps its key and value, so one function reads them all.
+ * Maps of protobuf messages. The descriptors of protobuf-c contain the offset of the field in a
+ * message, and of key and value in an entry, so one function reads every map<string,string>.
  *
- * Invariant: a map read here is sorted and has no key twice; of a key that came twice on the wire
- * the last value counts, as protobuf wants it.
+ * Invariant: a map is sorted and has no key twice. If an encoded message has a key twice, the last
+ * value is used, as protobuf specifies.
  */
 #include "common/volume/map.h"
 
@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY, VALUE }; /* an entry's fields, in order of their numbers */
+enum { KEY, VALUE }; /* indexes of an entry's fields in its descriptor */
 
+/* The location of a map in a message. */
 struct place {
 	const ProtobufCMessageDescriptor *entry;
-	size_t *n;
-	char *entries; /* the pointer to the array of pointers to entries */
+	size_t *n;     /* number of entries */
+	char *entries; /* address of the pointer to the array of pointers to entries */
 };
 
 static struct place find(const ProtobufCMessage *message, const char *field)
@@ -48,7 +49,7 @@ static int by_key(const void *a, const void *b)
 	return strcmp(left->key, right->key);
 }
 
-/* Put the pair into the sorted array, in place of one with the same key. */
+/* Insert a pair into a sorted array of *n pairs; it replaces a pair with the same key. */
 static void insert(struct map_pair *pairs, size_t *n, struct map_pair pair)
 {
 	size_t at = *n;

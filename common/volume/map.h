@@ -3,8 +3,9 @@
 #define ZCSI_VOLUME_MAP_H
 
 /*
- * map<string,string>: protoc-c makes another C type of every such field (forty in CSI), with the
- * same two members. Here a message and the name of its field are enough, for all of them.
+ * map<string,string>. protoc-c generates a separate C type for every such field (forty in CSI), all
+ * with the same two members. The functions here handle all of them, given a message and the name of
+ * the field.
  */
 
 #include <stddef.h>
@@ -12,7 +13,7 @@
 
 #include "common/mem.h"
 
-#define MAP_SIZE_MAX 4096 /* bytes of keys and values of one map (spec.md, Size Limits) */
+#define MAP_SIZE_MAX 4096 /* max bytes of keys and values in one map (spec.md, Size Limits) */
 
 struct map_pair {
 	const char *key;
@@ -24,18 +25,19 @@ struct map {
 	size_t n;
 };
 
-/* The field's pairs, pointing into the message; the array is in the arena. */
+/* Returns the map of a field. Its texts point into the message; the array is in the arena. */
 #define map_of(arena, message, field)                                                              \
 	map_read(arena, &(message)->base, ((void)(message)->n_##field, #field))
-/* Append a pair. The message keeps both pointers; what it needs more is in the arena. */
+/* Append a pair to a field. The message keeps both pointers; new entries are in the arena. */
 #define map_put(arena, message, field, key, value)                                                 \
 	map_append(arena, &(message)->base, ((void)(message)->n_##field, #field), key, value)
 
-/* NULL when there is no such key. */
+/* Returns the value of a key, or NULL if the map does not contain the key. */
 const char *map_get(const struct map *map, const char *key);
-/* Bytes of all keys and values. */
+/* Returns the number of bytes of all keys and values. */
 size_t map_size(const struct map *map);
 
+/* Functions behind map_of and map_put. */
 struct map map_read(struct arena *arena, const ProtobufCMessage *message, const char *field);
 void map_append(struct arena *arena, ProtobufCMessage *message, const char *field, const char *key,
 		const char *value);
