@@ -15,7 +15,7 @@
 #include "common/error.h"
 
 struct exec {
-	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
+	const char *const *argv; /* arguments, ended by NULL; argv[0] is looked up in PATH */
 	const char *input;       /* text for stdin, or NULL; the copy is wiped after the run */
 	int64_t timeout_ms;      /* time until SIGKILL; 0: EXEC_TIMEOUT_MS */
 	size_t max_output;       /* largest number of bytes of stdout; 0: EXEC_OUTPUT_MAX */

@@ -37,8 +37,8 @@ struct tls;
 
 /* Zeroed options are the defaults. The limits and tls outlive the client. */
 struct client_options {
-	const struct limits *limits; /* NULL: limits_default */
-	struct tls *tls;             /* NULL: plain text */
+	const struct limits *limits; /* limits of the connection; NULL: limits_default */
+	struct tls *tls;             /* credentials for TLS; NULL: plain text */
 	bool allow_plaintext;        /* permit plain text to addresses beyond loopback */
 };
 

@@ -54,7 +54,7 @@ struct conn_role {
  */
 struct conn *conn_new(struct loop *loop, int fd, bool connecting, const struct conn_role *role,
 		      const struct limits *limits, void *owner);
-/* Speak TLS, from conn_new on. host is tls_session_new's. tls and host outlive the connection. */
+/* Use TLS; call right after conn_new. host is as for tls_session_new; both outlive the conn. */
 void conn_secure(struct conn *conn, struct tls *tls, const char *host);
 /* Returns the names in the peer's certificate, to be freed; NULL without TLS or before a stream. */
 struct tls_names *conn_peer_names(const struct conn *conn);

@@ -44,7 +44,7 @@ struct conn {
 	int64_t deadlines[DEADLINES], scheduled; /* NO_DEADLINE: off; scheduled: timer's expiry */
 	const uint8_t *chunk; /* rest of nghttp2's last output, owned by nghttp2 */
 	size_t chunk_size;
-	struct tls_session *tls;      /* NULL: plain text */
+	struct tls_session *tls;      /* TLS of the connection; NULL: plain text */
 	struct outbox out;            /* bytes that the socket did not accept yet */
 	bool progress;                /* true if the socket accepted a byte in this turn */
 	bool hung_up;                 /* true if the socket accepts no more; it is still read */

@@ -21,7 +21,7 @@ struct stream {
 	bool headed;     /* true once the first header block is complete */
 	bool done;       /* true once answered, reset or closed: received bytes are dropped */
 	unsigned packed; /* client: number of this request on the connection; 0: not serialised */
-	unsigned heard;  /* client: conn->heard at conn_request, for conn_doubt */
+	unsigned heard;  /* client: value of conn->heard when the request was opened */
 	struct head head;
 	size_t received; /* DATA bytes received, to be compared with content-length */
 	size_t unused;   /* DATA bytes received and not consumed */

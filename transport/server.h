@@ -28,7 +28,7 @@ void server_free(struct server *server);
 struct server_offer {
 	const struct rpc_service *const *services; /* ends with NULL */
 	void *app;                                 /* passed to every handler as call->app */
-	const struct trust *trust;                 /* NULL: plain text, on loopback only */
+	const struct trust *trust; /* TLS and callers; NULL: plain text on loopback only */
 };
 
 /*

@@ -36,7 +36,7 @@ struct listener {
 	struct listener *next;
 	struct server_offer offer;
 	const struct rpc_service **services; /* offer.services and the built-in services */
-	struct tls *tls;                     /* NULL: plain text */
+	struct tls *tls;                     /* credentials for TLS; NULL: plain text */
 	uint64_t received, sent;             /* bytes moved by connections that have ended */
 };
 

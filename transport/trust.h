@@ -18,7 +18,7 @@ struct trust {
 	const char *ca, *certificate, *key;
 	struct option_list allow;
 	bool insecure;
-	struct tls *tls; /* set by trust_open; NULL: plain text */
+	struct tls *tls; /* credentials, set by trust_open; NULL: plain text */
 };
 
 /* Rows of a daemon's option table; trust is a static variable that receives the values. */

@@ -21,7 +21,7 @@ struct map_pair {
 };
 
 struct map {
-	const struct map_pair *pairs; /* sorted by key, no key twice */
+	const struct map_pair *pairs; /* pairs sorted by key; no key occurs twice */
 	size_t n;
 };
 
