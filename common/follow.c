@@ -150,8 +150,8 @@ int follow_lines(struct follow *follow, int stop, void (*line)(void *arg, const 
 	}
 	const int status = child_reap(&follow->child), signal = child_signal(status);
 	fail(err, ERR_UNAVAILABLE, "'%s' ended with %s %d: %.*s", follow->name,
-	     signal ? "signal" : "status", signal ? signal : status,
-	     (int)strcspn(error, "\n"), error);
+	     signal ? "signal" : "status", signal ? signal : status, (int)strcspn(error, "\n"),
+	     error);
 	close_all(follow);
 	return -1;
 }

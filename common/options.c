@@ -120,7 +120,7 @@ static int parse_flag(const struct program *program, char **argv, bool *given, s
 		value = argv[1];
 		taken = 2;
 	}
-	/* A separate value that begins with "--" is the next option; after '=' any value is valid. */
+	/* A separate value that begins with "--" is the next option; after '=' any is valid. */
 	if (!row->ret_flag && (!value || (taken == 2 && strncmp(value, "--", 2) == 0)))
 		return fail(err, ERR_INVALID_ARGUMENT, "--%s has no value: write --%s %s",
 			    row->name, row->name, row->metavar);

@@ -108,7 +108,7 @@ static ssize_t write_some(struct conn *conn, const uint8_t *bytes, size_t n)
 	}
 	if (errno == EAGAIN || errno == EINTR)
 		return 0;
-	/* The peer closed its side: its last bytes, which may give the reason, can still be read. */
+	/* The peer closed its side. Its last bytes may give the reason and can still be read. */
 	if (errno == EPIPE || errno == ECONNRESET)
 		conn->hung_up = true;
 	else

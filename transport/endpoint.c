@@ -249,7 +249,7 @@ int endpoint_listen(const struct endpoint *endpoint, const struct address *addre
 		if (make_directory_of(endpoint, err) < 0 ||
 		    remove_stale(endpoint, address, err) < 0)
 			return -1;
-		/* The mode of an unbound socket becomes the mode of the file that bind(2) creates. */
+		/* The mode of an unbound socket becomes that of the file that bind(2) creates. */
 		fchmod(fd, 0600);
 	} else {
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));

@@ -71,7 +71,7 @@ static int check_strings(const ProtobufCMessageDescriptor *type, struct cursor c
 	while (c.at < c.end) {
 		struct cursor value;
 		uint64_t tag;
-		/* Field numbers start at 1, and the tag is the number times 8 plus the wire type. */
+		/* Field numbers start at 1. A tag is the number times 8 plus the wire type. */
 		if (!read_varint(&c, &tag) || tag < 8 || !read_value(&c, tag & 7, &value))
 			return fail(err, ERR_INTERNAL, "the message is not a %s", type->name);
 		const ProtobufCFieldDescriptor *field =

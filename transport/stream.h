@@ -36,7 +36,7 @@ struct rpc_stream_events {
 	bool single; /* the call receives exactly one message, delivered at the end of the stream */
 	/* A decoded message was received. It lives until this returns; if paused, until resumed. */
 	void (*message)(struct rpc_stream *stream, const void *message);
-	/* Replaces message, if set: receives the encoded message of n bytes, of the same lifetime. */
+	/* Replaces message, if set: gets the encoded message of n bytes, of the same lifetime. */
 	void (*bytes)(struct rpc_stream *stream, const uint8_t *bytes, size_t n);
 	/* Server only: the client has sent its last message. */
 	void (*ended)(struct rpc_stream *stream);

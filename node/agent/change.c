@@ -74,8 +74,8 @@ const char *agent_reservation(struct arena *arena, const struct dataset *dataset
 }
 
 /*
- * Grow a zvol. Its present size is read from ZFS first: the size in the catalog may be outdated, and
- * a smaller volsize would cut data off. ZFS adjusts the reservation itself.
+ * Grow a zvol. Its present size is read from ZFS first: the size in the catalog may be old, and a
+ * smaller volsize would cut data off. ZFS adjusts the reservation itself.
  */
 static int grow_zvol(struct rpc_call *call, struct dataset *dataset, int64_t size,
 		     struct error *err)
