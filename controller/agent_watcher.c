@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The watcher thread. It waits for a change of --agents-file, for the next roll call and for the
- * request to stop.
+ * The watcher thread. It waits for a change of --agents-file, for the next roll call, and for the
+ * requests to read the file again and to stop.
  *
  * Invariant: if --agents-file cannot be read or names no agent, the previous list stays in use. A
  * volume whose agent was dropped from the list would be reported as not existing.
@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -28,7 +29,9 @@ struct agent_watcher {
 	struct roster *roster;
 	struct agent_watcher_options options;
 	struct agents_file *file; /* NULL without --agents-file */
-	int stop;                 /* an eventfd, readable when the thread is to end */
+	int wake;                 /* an eventfd, written after one of these is set: */
+	atomic_bool stopping;     /* the thread is to end */
+	atomic_bool rereading;    /* the file is to be read even if it did not change */
 	pthread_t thread;
 	struct loop_task task;
 
@@ -103,7 +106,8 @@ static bool renew(struct agent_watcher *watch)
 {
 	struct error err;
 
-	if (!watch->file || !agents_file_changed(watch->file))
+	bool rereading = atomic_exchange(&watch->rereading, false);
+	if (!watch->file || (!agents_file_changed(watch->file) && !rereading))
 		return false;
 	if (read_file(watch, &err) == 0)
 		return true;
@@ -123,14 +127,17 @@ static bool all_are_up(struct roster *roster)
 	return true;
 }
 
-/* Wait until the file may have changed, or for ms. Returns false if the thread is to end. */
-static bool wait_for_change(const struct agent_watcher *watch, int64_t ms)
+/* Wait for a request, for a change of the file, or for ms. Returns false if the thread is to end. */
+static bool wait_for_work(struct agent_watcher *watch, int64_t ms)
 {
-	struct pollfd fds[] = {{.fd = watch->stop, .events = POLLIN},
+	struct pollfd fds[] = {{.fd = watch->wake, .events = POLLIN},
 			       {.fd = watch->file ? agents_file_fd(watch->file) : -1,
 				.events = POLLIN}};
+	eventfd_t ignored;
 
-	return poll(fds, COUNT(fds), (int)ms) <= 0 || !fds[0].revents;
+	if (poll(fds, COUNT(fds), (int)ms) > 0 && fds[0].revents)
+		eventfd_read(watch->wake, &ignored);
+	return !atomic_load(&watch->stopping);
 }
 
 /* Call the roll. Returns the time at which the next roll call is due (common/clock.h). */
@@ -152,7 +159,7 @@ static void *run(void *arg)
 
 	renew(watch);
 	int64_t next = call_roll(watch, true);
-	while (wait_for_change(watch, time_left_ms(next))) {
+	while (wait_for_work(watch, time_left_ms(next))) {
 		bool renewed = renew(watch);
 		if (renewed || time_left_ms(next) == 0)
 			next = call_roll(watch, renewed);
@@ -165,7 +172,7 @@ static void *run(void *arg)
 static void watch_free(struct agent_watcher *watch)
 {
 	agents_file_free(watch->file);
-	mem_cleanup_close(&watch->stop);
+	mem_cleanup_close(&watch->wake);
 	sem_destroy(&watch->done);
 	free(watch);
 }
@@ -175,14 +182,14 @@ int agent_watcher_start(struct agent_watcher **ret, struct roster *roster,
 {
 	struct agent_watcher *watch = mem_alloc(sizeof(*watch));
 
-	*watch = (struct agent_watcher){.roster = roster, .options = *options, .stop = -1};
+	*watch = (struct agent_watcher){.roster = roster, .options = *options, .wake = -1};
 	sem_init(&watch->done, 0, 0);
 	if (options->file && agents_file_watch(&watch->file, options->file, err) < 0) {
 		watch_free(watch);
 		return -1;
 	}
-	watch->stop = eventfd(0, EFD_CLOEXEC);
-	if (watch->stop < 0 || thread_start(&watch->thread, NULL, run, watch) < 0) {
+	watch->wake = eventfd(0, EFD_CLOEXEC);
+	if (watch->wake < 0 || thread_start(&watch->thread, NULL, run, watch) < 0) {
 		fail_errno(err, "cannot start the thread that watches the agents");
 		watch_free(watch);
 		return -1;
@@ -191,11 +198,18 @@ int agent_watcher_start(struct agent_watcher **ret, struct roster *roster,
 	return 0;
 }
 
+void agent_watcher_reread(struct agent_watcher *watch)
+{
+	atomic_store(&watch->rereading, true);
+	eventfd_write(watch->wake, 1);
+}
+
 void agent_watcher_stop(struct agent_watcher *watch)
 {
 	if (!watch)
 		return;
-	eventfd_write(watch->stop, 1);
+	atomic_store(&watch->stopping, true);
+	eventfd_write(watch->wake, 1);
 	loop_run(watch->roster->loop);
 	pthread_join(watch->thread, NULL);
 	watch_free(watch);

@@ -26,6 +26,8 @@ struct agent_watcher_options {
  */
 int agent_watcher_start(struct agent_watcher **ret, struct roster *roster,
 			const struct agent_watcher_options *options, struct error *err);
+/* Read --agents-file again soon, even if it did not change; returns at once. Any thread. */
+void agent_watcher_reread(struct agent_watcher *watch);
 /*
  * End the thread and free the watcher, which may be NULL. Call it on the loop's thread when the
  * loop does not run; it runs the loop until the thread has ended.

@@ -73,6 +73,12 @@ int agents_start(struct agents *agents, struct error *err)
 				   err);
 }
 
+void agents_reread(struct agents *agents)
+{
+	if (agents->watch)
+		agent_watcher_reread(agents->watch);
+}
+
 void agents_free(struct agents *agents)
 {
 	if (!agents)

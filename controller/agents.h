@@ -26,9 +26,8 @@ struct agents_options {
 	const struct option_list *named; /* --agent */
 	const char *file;                /* --agents-file; NULL if not given */
 	const struct trust *trust;
-	int64_t every_ms;      /* milliseconds between two roll calls (rollcall.h) */
-	int64_t lost_after_ms; /* --assume-lost in milliseconds; 0: never */
-	bool partial_lists;    /* --partial-lists */
+	int64_t every_ms, lost_after_ms; /* --roll-call; --assume-lost, 0: never; in ms */
+	bool partial_lists;              /* --partial-lists */
 };
 
 /*
@@ -39,6 +38,8 @@ int agents_new(struct agents **ret, struct loop *loop, const struct agents_optio
 	       struct error *err);
 /* Start the first roll call and the watcher thread. RPCs wait until that roll call has ended. */
 int agents_start(struct agents *agents, struct error *err);
+/* Read --agents-file again soon; returns at once. Does nothing before agents_start. */
+void agents_reread(struct agents *agents);
 /* Call it on the loop's thread, when no RPC is in flight and the loop does not run. */
 void agents_free(struct agents *agents);
 const char *agent_endpoint(const struct agent *agent);

@@ -6,6 +6,7 @@
  * controllers may run at once, and each may be killed at any time.
  */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -90,7 +91,7 @@ static char *trailer(void)
 	fputs("Parameters of a volume:\n", out);
 	parameters_help(out);
 	fputs("\nSignals: SIGTERM and SIGINT finish what runs and exit 0; a second one exits\n"
-	      "at once.\n",
+	      "at once. SIGHUP: read --agents-file again.\n",
 	      out);
 	fclose(out);
 	return text;
@@ -125,12 +126,18 @@ static int parse_agents(struct agents_options *ret, struct error *err)
 		       : parse_seconds("assume-lost", assume_lost, 0, &ret->lost_after_ms, err);
 }
 
+static void on_hangup(void *agents)
+{
+	agents_reread(agents);
+}
+
 static int start(struct daemon *daemon, struct agents **ret_agents, struct error *err)
 {
 	struct agents_options agents;
 
 	if (daemon_init(daemon, N_WORKERS, err) < 0 || parse_agents(&agents, err) < 0 ||
-	    trust_open(&trust, err) < 0 || agents_new(ret_agents, daemon->loop, &agents, err) < 0)
+	    trust_open(&trust, err) < 0 || agents_new(ret_agents, daemon->loop, &agents, err) < 0 ||
+	    loop_on_signal(daemon->loop, SIGHUP, on_hangup, *ret_agents, err) < 0)
 		return -1;
 	const struct server_offer offer = {
 		.services = controller_services, .app = *ret_agents, .trust = &trust};

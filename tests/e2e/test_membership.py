@@ -90,6 +90,17 @@ def test_an_invalid_agents_file_changes_nothing(listed, text):
     assert a.ids() == ["data"]
 
 
+def test_sighup_reads_the_agents_file_again(listed):
+    a, b = listed.hosts
+    said(listed, "agents-file was read")
+    reads = listed.daemons[0].text().count("agents-file was read")
+    listed.daemons[0].signal(signal.SIGHUP)
+    wait_for(lambda: listed.daemons[0].text().count("agents-file was read") > reads,
+             "the file is read again")
+    on(listed, b, "data")
+    assert a.ids() == ["data"]
+
+
 def test_a_file_that_is_not_there_yet(new_cluster, tmp_path):
     cluster = new_cluster()
     a = cluster.hosts[0]

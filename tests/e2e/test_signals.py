@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""SIGTERM finishes the calls in flight, a second SIGTERM does not wait, SIGHUP scans the pool."""
+"""SIGTERM finishes the calls in flight, a second SIGTERM does not wait, SIGHUP reads the pool and
+--agents-file again."""
 import os
 import signal
 
