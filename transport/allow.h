@@ -4,8 +4,9 @@
 
 /*
  * The list of --allow: an entry NAME permits every service, an entry SERVICE=NAME that service
- * alone. NAME is a name in the caller's certificate, spelled the same way, without wildcards. With
- * an empty list the holder of any certificate of the CA may call every service.
+ * alone. NAME is a name in the caller's certificate: a host name, compared without regard to case,
+ * or a URI, compared exactly. There are no wildcards. With an empty list the holder of any
+ * certificate of the CA may call every service.
  */
 
 #include "common/error.h"

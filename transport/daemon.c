@@ -7,6 +7,7 @@
  */
 #include "transport/daemon.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +36,24 @@ static void on_stop(void *arg)
 	server_drain(daemon->server, on_drained, daemon);
 }
 
+/*
+ * Open the descriptors 0 to 2 if the parent process left them closed. Otherwise a socket would get
+ * their numbers, and the log would be written into it.
+ */
+static void open_standard_descriptors(void)
+{
+	int fd = 0;
+
+	while (fd >= 0 && fd <= STDERR_FILENO)
+		fd = open("/dev/null", O_RDWR);
+	if (fd >= 0)
+		close(fd);
+}
+
 int daemon_init(struct daemon *daemon, unsigned n_workers, struct error *err)
 {
 	*daemon = (struct daemon){0};
+	open_standard_descriptors();
 	signal(SIGPIPE, SIG_IGN);
 	if (loop_new(&daemon->loop, err) < 0 ||
 	    workers_new(&daemon->workers, daemon->loop, n_workers, err) < 0)

@@ -115,8 +115,9 @@ static int parse_number(const char *option, const char *text, long min, long max
 	long number = strtol(text, &end, 10);
 
 	if (end == text || *end || number < min || number > max)
-		return fail(err, ERR_INVALID_ARGUMENT, "--%s '%s' is not a number; use %ld to %ld",
-			    option, text, min, max);
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "--%s '%s' is not a whole number from %ld to %ld", option, text, min,
+			    max);
 	*ret = (unsigned)number;
 	return 0;
 }

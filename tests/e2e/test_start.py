@@ -146,6 +146,13 @@ class TestSockets:
         assert daemon.socket.stat().st_mode & 0o777 == 0o600
         daemon.stop()
 
+    def test_no_socket_gets_the_number_of_a_closed_standard_descriptor(self, program, tmp_path):
+        closed = ("bash", "-c", 'exec "$@" 0<&- 1>&- 2>&-', "bash")
+        daemon = Daemon(program, tmp_path, *PRIVATE[program](tmp_path), prefix=closed).start()
+        standard = [os.readlink(f"/proc/{daemon.process.pid}/fd/{fd}") for fd in range(3)]
+        assert standard == ["/dev/null"] * 3
+        daemon.stop()
+
     def test_several_endpoints(self, program, tmp_path):
         other = tmp_path / "other.sock"
         daemon = Daemon(program, tmp_path, *PRIVATE[program](tmp_path), "--endpoint",
