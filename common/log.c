@@ -122,11 +122,6 @@ static bool put_control(struct line *line, char byte)
 	return put_text(line, escape);
 }
 
-static bool is_control(char byte)
-{
-	return (unsigned char)byte < ' ' || byte == 0x7f;
-}
-
 /* Append one character, escaped for quotes. Returns the number of bytes of text that it used. */
 static size_t put_character(struct line *line, const char *text)
 {
@@ -136,8 +131,8 @@ static size_t put_character(struct line *line, const char *text)
 		put(line, "?", 1);
 		return 1;
 	}
-	if (is_control(*text))
-		put_control(line, *text);
+	if (utf8_control(text))
+		put_control(line, text[length - 1]);
 	else if (*text == '"' || *text == '\\')
 		put(line, (const char[]){'\\', *text}, 2);
 	else
@@ -150,7 +145,7 @@ static bool needs_quotes(const char *text)
 	const char *byte = text;
 
 	while (*byte && *byte != ' ' && *byte != '"' && *byte != '=' && *byte != '\\' &&
-	       !is_control(*byte))
+	       !utf8_control(byte))
 		byte++;
 	return *byte || byte == text;
 }

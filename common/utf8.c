@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Validation of UTF-8 by the syntax of RFC 3629, section 4.
+ * Validation of UTF-8 by the syntax of RFC 3629, section 4, and its control characters.
  *
  * Invariant: overlong forms, surrogates and values above U+10FFFF are not accepted; the range of
  * the second byte excludes them. The caller decides how to treat invalid bytes.
@@ -37,4 +37,13 @@ size_t utf8_sequence(const void *bytes, size_t n)
 		return forms[i].size;
 	}
 	return 0;
+}
+
+size_t utf8_control(const char *text)
+{
+	const uint8_t *s = (const uint8_t *)text;
+
+	if (s[0] == 0xc2 && s[1] >= 0x80 && s[1] <= 0x9f)
+		return 2;
+	return (s[0] && s[0] < 0x20) || s[0] == 0x7f;
 }

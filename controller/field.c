@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/utf8.h"
+
 int field_check_present(const char *field, const char *text, struct error *err)
 {
 	if (!*text)
@@ -31,23 +33,21 @@ int field_check_size(const char *field, const char *text, struct error *err)
  * Returns true if a code point begins here that spec.md forbids in names: C0 except tab, LF and CR;
  * DEL; C1.
  */
-static bool banned(const unsigned char *at)
+static bool banned(const char *at)
 {
-	if (*at < 0x20)
-		return *at != '\t' && *at != '\n' && *at != '\r';
-	return *at == 0x7f || (*at == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f);
+	return utf8_control(at) && !strchr("\t\n\r", *at);
 }
 
 int field_check_name(const char *field, const char *text, struct error *err)
 {
 	if (field_check_present(field, text, err) < 0 || field_check_size(field, text, err) < 0)
 		return -1;
-	for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+	for (const char *at = text; *at; at++) {
 		if (banned(at))
 			return fail(err, ERR_INVALID_ARGUMENT,
 				    "%s has a control character at byte %td: names may hold any "
 				    "character but those",
-				    field, at - (const unsigned char *)text);
+				    field, at - text);
 	}
 	return 0;
 }

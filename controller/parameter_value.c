@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/utf8.h"
+
 #define ID_MAX   (UINT32_MAX - 1) /* UINT32_MAX means "unchanged" in chown(2) */
 #define TEXT_MAX 1024
 
@@ -59,9 +61,9 @@ bool parameter_value_consists_of(const char *digits, size_t min, size_t max, con
 
 static bool is_text(const char *value)
 {
-	const unsigned char *at = (const unsigned char *)value;
+	const char *at = value;
 
-	while (*at >= 0x20 && *at != 0x7f)
+	while (*at && !utf8_control(at))
 		at++;
 	return *value && !*at && strlen(value) <= TEXT_MAX;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/utf8.h"
 
 #define VALUE_MAX      64
 #define USER_VALUE_MAX 1024
@@ -99,7 +100,7 @@ static int check_user(const Property *property, struct error *err)
 			    "property '%.64s' is not one that a volume may set", name);
 	good = *property->value && strlen(property->value) <= USER_VALUE_MAX;
 	for (const char *c = property->value; good && *c; c++)
-		good = !iscntrl((unsigned char)*c);
+		good = !utf8_control(c);
 	if (!good)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "property '%s' needs a value of 1 to %d bytes, without control "

@@ -64,6 +64,7 @@ static void logfmt_quotes_only_what_needs_it(void **state)
 		{"a=b", "\"a=b\""},
 		{"say \"x\"", "\"say \\\"x\\\"\""},
 		{"a\\b", "\"a\\\\b\""},
+		{"c1\xc2\x85\xc2\xa0", "\"c1\\u0085\xc2\xa0\""},
 		{"line\nline\ttab\x01\x7f", "\"line\\nline\\ttab\\u0001\\u007f\""},
 		{"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
 		{NULL, "\"\""},

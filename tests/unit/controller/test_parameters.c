@@ -251,6 +251,7 @@ static const struct {
 	{"zfs.checksum", "sha256", 0},
 	{"zfs.user.a:b", "any text, \xc3\xa9", 0},
 	{"zfs.user.a:b", "two\nlines", -1},
+	{"zfs.user.a:b", "c1 \xc2\x85", -1},
 	{"zfs.user.a:b", "", -1},
 	{"zfs.user.ab", "x", -1},
 	{"zfs.user.A:b", "x", -1},
