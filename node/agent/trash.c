@@ -67,22 +67,49 @@ static int make_trash(struct arena *arena, const char *parent, struct error *err
 	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
 }
 
+/* Rename the dataset into the trash. The trash is created if it does not exist yet. */
+static int rename_to_trash(struct rpc_call *call, const char *dataset, const char *name,
+			   struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (zfs_rename(dataset, name, err) == 0)
+		return 0;
+	if (err->code != ERR_UNAVAILABLE ||
+	    make_trash(&call->arena, catalog_parent(node->catalog), err) < 0)
+		return -1;
+	return zfs_rename(dataset, name, err);
+}
+
+/*
+ * Returns true if ZFS has the dataset in the trash. `zfs rename` may fail after it has renamed the
+ * dataset, if it cannot mount a dependent again.
+ */
+static bool is_in_trash(struct rpc_call *call, const struct dataset *dataset, char *name)
+{
+	const struct node *node = call->app;
+	struct dataset moved = *dataset;
+	struct error ignored;
+	size_t children;
+
+	moved.name = name;
+	return agent_prove(&call->arena, catalog_parent(node->catalog), &moved, &children,
+			   &ignored) != NULL;
+}
+
 static int move_to_trash(struct rpc_call *call, struct dataset *dataset, struct error *err)
 {
 	struct node *node = call->app;
-	const char *parent = catalog_parent(node->catalog);
-	char *name = dataset_trash_name(&call->arena, parent, dataset->name, dataset->guid);
+	char *name = dataset_trash_name(&call->arena, catalog_parent(node->catalog), dataset->name,
+					dataset->guid);
 	struct snapshot_list snapshots;
 
 	catalog_snapshots_of(node->catalog, &call->arena, dataset, &snapshots);
 	if (node->trash_ttl && record_deletion(&call->arena, dataset, err) < 0)
 		return -1;
-	if (zfs_rename(dataset->name, name, err) < 0) {
-		/* The rename failed because the _trash dataset does not exist yet: create it. */
-		if (err->code != ERR_UNAVAILABLE || make_trash(&call->arena, parent, err) < 0 ||
-		    zfs_rename(dataset->name, name, err) < 0)
-			return -1;
-	}
+	if (rename_to_trash(call, dataset->name, name, err) < 0 &&
+	    !is_in_trash(call, dataset, name))
+		return -1;
 	catalog_move(node->catalog, dataset, name, &snapshots);
 	return 0;
 }

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MPL-2.0
 """Deleted volumes that have dependents or are kept for a while: they are in the trash, usable by
 their snapshots, restored by one rename, and destroyed when nothing depends on them."""
+import shutil
 import signal
 import time
+from pathlib import Path
 
 import grpc
 import pytest
@@ -272,3 +274,28 @@ def test_a_deletion_cut_short_before_the_rename_is_finished_by_the_repeat(keepin
     leaf, = trashed(keeping)
     assert int(get(keeping.dataset(f"_trash/{leaf}"), "zcsi:deleted")) >= before
     assert keeping.ids() == []
+
+
+FAILS_AFTER_RENAME = """#!/bin/sh
+{zfs} "$@" || exit
+[ "$1" != rename ] || {{ echo "cannot mount '$3': dataset is busy" >&2; exit 1; }}
+"""
+
+
+def test_the_snapshots_stay_known_if_zfs_fails_after_it_has_renamed(new_host):
+    """`zfs rename` fails if it cannot mount a dependent again, although the dataset is renamed."""
+    host = new_host(node_args=("--rescan", "3600"))
+    folder = Path(host.folder, "bin")
+    folder.mkdir()
+    host.node_daemon.env["PATH"] = f"{folder}:{host.node_daemon.env['PATH']}"
+    volume = Volume(host.start(), "data")
+    volume.create()
+    snapshot = take(volume).snapshot_id
+    script = folder / "zfs"
+    script.write_text(FAILS_AFTER_RENAME.format(zfs=shutil.which("zfs")))
+    script.chmod(0o755)
+    volume.delete()
+    assert len(trashed(host)) == 1 and host.ids() == []
+    assert listed(host) == [snapshot]
+    drop(host, snapshot)
+    assert in_zfs(host) == []
