@@ -127,7 +127,7 @@ static bool all_are_up(struct roster *roster)
 	return true;
 }
 
-/* Wait for a request, for a change of the file, or for ms. Returns false if the thread is to end. */
+/* Wait for a request, a change of the file, or for ms. Returns false if the thread is to end. */
 static bool wait_for_work(struct agent_watcher *watch, int64_t ms)
 {
 	struct pollfd fds[] = {{.fd = watch->wake, .events = POLLIN},
