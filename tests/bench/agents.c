@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/volume/format.h"
 #include "proto/agent.h"
 #include "transport/daemon.h"
 
@@ -63,6 +64,7 @@ static Dataset *describe(struct arena *arena, const struct volume *volume)
 	dataset->id = arena_strdup(arena, volume->id);
 	dataset->name = arena_printf(arena, "tank/zcsi/%s", volume->id);
 	dataset->size = volume->size;
+	dataset->format = arena_strdup(arena, FORMAT_ZFS);
 	dataset->parameters = arena_strdup(arena, volume->parameters ? volume->parameters : "");
 	if (!volume->node)
 		return dataset;
