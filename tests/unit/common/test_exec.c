@@ -95,7 +95,7 @@ static void arguments_are_not_read_by_a_shell(void **state)
 	assert_string_equal(result.out, "a b||$HOME;*|'|");
 }
 
-static void death_by_signal_is_128_plus_its_number(void **state)
+static void death_by_signal_is_not_an_exit_status(void **state)
 {
 	(void)state;
 
@@ -412,7 +412,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(status_and_both_outputs_are_returned, begin, end),
 		cmocka_unit_test_setup_teardown(no_output_is_empty_text, begin, end),
 		cmocka_unit_test_setup_teardown(arguments_are_not_read_by_a_shell, begin, end),
-		cmocka_unit_test_setup_teardown(death_by_signal_is_128_plus_its_number, begin, end),
+		cmocka_unit_test_setup_teardown(death_by_signal_is_not_an_exit_status, begin, end),
 		cmocka_unit_test_setup_teardown(missing_program_is_named, begin, end),
 		cmocka_unit_test_setup_teardown(input_is_given_whole, begin, end),
 		cmocka_unit_test_setup_teardown(input_is_wiped_at_the_end, begin, end),
