@@ -79,10 +79,13 @@ int endpoint_parse(const char *text, struct endpoint *ret, struct error *err)
 	if (strlen(text) >= sizeof(ret->text))
 		return fail(err, ERR_INVALID_ARGUMENT, "endpoint '%.64s...' is too long", text);
 	strcpy(ret->text, text);
-	if ((rest = after_prefix(text, "unix://")) && *rest && *rest != '/')
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "endpoint '%s' has a relative path: write unix:///PATH", text);
-	if ((rest = after_prefix(text, "unix://")) || (rest = after_prefix(text, "unix:")))
+	if ((rest = after_prefix(text, "unix://"))) {
+		if (*rest && *rest != '/')
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "endpoint '%s' has a relative path: write unix:///PATH", text);
+		return parse_unix(rest, ret, err);
+	}
+	if ((rest = after_prefix(text, "unix:")))
 		return parse_unix(rest, ret, err);
 	if (text[0] == '/')
 		return parse_unix(text, ret, err);
