@@ -104,8 +104,7 @@ void exports_heal(struct node *node)
 	struct error err;
 
 	if (catalog_lock_key(node->catalog, now_ms() + CATALOG_WAIT_MS, KEY, &err) < 0) {
-		log_warn("the exports are not compared with the records",
-			 log_str("error", err.text));
+		log_warn("cannot compare the exports with the records", log_str("error", err.text));
 		return;
 	}
 	way()->heal(&arena, node);
