@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CONTROLLER_WATCH_H
-#define ZCSI_CONTROLLER_WATCH_H
+#ifndef ZCSI_CONTROLLER_AGENT_WATCHER_H
+#define ZCSI_CONTROLLER_AGENT_WATCHER_H
 
 /*
  * The thread that maintains the roster: it reads --agents-file again after a change, and calls the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CONTROLLER_SIZE_H
-#define ZCSI_CONTROLLER_SIZE_H
+#ifndef ZCSI_CONTROLLER_CAPACITY_RANGE_H
+#define ZCSI_CONTROLLER_CAPACITY_RANGE_H
 
 /* Sizes of volumes, in bytes, and the CapacityRange of a request. Pure. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CONTROLLER_TEXT_H
-#define ZCSI_CONTROLLER_TEXT_H
+#ifndef ZCSI_CONTROLLER_FIELD_H
+#define ZCSI_CONTROLLER_FIELD_H
 
 /*
  * CSI's rules for the text fields of requests. The transport has checked that they are UTF-8. Each

@@ -20,9 +20,9 @@ const struct agent *owner_cache_get(struct owner_cache *owner_cache, const char 
 {
 	uint64_t hash = hash_of(id);
 	scoped_lock(&owner_cache->lock);
-	const struct memory *memory = &owner_cache->list[hash % RECALL_MAX];
+	const struct cached_owner *cached = &owner_cache->list[hash % OWNER_CACHE_SLOTS];
 
-	return memory->id == hash && memory->epoch == epoch ? memory->agent : NULL;
+	return cached->id == hash && cached->epoch == epoch ? cached->agent : NULL;
 }
 
 void owner_cache_put(struct owner_cache *owner_cache, const char *id, unsigned epoch,
@@ -31,5 +31,5 @@ void owner_cache_put(struct owner_cache *owner_cache, const char *id, unsigned e
 	uint64_t hash = hash_of(id);
 	scoped_lock(&owner_cache->lock);
 
-	owner_cache->list[hash % RECALL_MAX] = (struct memory){hash, epoch, agent};
+	owner_cache->list[hash % OWNER_CACHE_SLOTS] = (struct cached_owner){hash, epoch, agent};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CONTROLLER_RECALL_H
-#define ZCSI_CONTROLLER_RECALL_H
+#ifndef ZCSI_CONTROLLER_OWNER_CACHE_H
+#define ZCSI_CONTROLLER_OWNER_CACHE_H
 
 /*
  * A cache of which agent had a volume when it was last looked up, so that most lookups ask one
@@ -12,17 +12,17 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#define RECALL_MAX 4096
+#define OWNER_CACHE_SLOTS 4096
 
 struct agent;
 
 struct owner_cache {
 	pthread_mutex_t lock;
-	struct memory {
+	struct cached_owner {
 		uint64_t id; /* hash of the volume's id */
 		unsigned epoch;
 		const struct agent *agent;
-	} list[RECALL_MAX];
+	} list[OWNER_CACHE_SLOTS];
 };
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CONTROLLER_VALUE_H
-#define ZCSI_CONTROLLER_VALUE_H
+#ifndef ZCSI_CONTROLLER_PARAMETER_VALUE_H
+#define ZCSI_CONTROLLER_PARAMETER_VALUE_H
 
 /* The values that a parameter may have. Pure. */
 
