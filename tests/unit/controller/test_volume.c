@@ -402,7 +402,7 @@ static void the_cached_owner_is_asked_first(void **state)
 	scripted[2].lookup = ERR_UNAVAILABLE;
 	assert_failed(get_volume("v"), ERR_UNAVAILABLE, "unix:///c");
 	scripted[2].lookup = ERR_OK;
-	/* Before a deletion all agents are asked, because two of them may have the volume. */
+	/* Deletion looks the volume up on every agent, because two of them may have it. */
 	add_dataset(&scripted[0], "v", GIB, "");
 	request->volume_id = arena_strdup(&call.arena, "v");
 	assert_failed(delete_volume(&call, request, new_delete_volume_response(&call.arena), &err),
