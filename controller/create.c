@@ -162,8 +162,8 @@ static int take_format(struct arena *arena, struct wanted *wanted, const char *n
 
 	if (!format || !format_fits(wanted->format, format))
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "volume '%s' is to be '%s' and its source, %s, is '%s': a clone is "
-			    "what its source is",
+			    "volume '%s' cannot be '%s': its source, %s, is '%s'; ask for the "
+			    "format of its source",
 			    wanted->name, *wanted->format ? wanted->format : "a mount",
 			    source_name(arena, &wanted->source), name);
 	wanted->format = name;
