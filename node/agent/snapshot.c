@@ -164,18 +164,54 @@ static int get_named(struct rpc_call *call, const GetDatasetSnapshotRequest *req
 	return failed;
 }
 
+static int find(struct rpc_call *call, const char *id, struct snapshot **ret, struct error *err)
+{
+	struct node *node = call->app;
+
+	return catalog_snapshot(node->catalog, call->deadline, &call->arena, id, ret, err);
+}
+
+/*
+ * Find a snapshot by its id. If the catalog does not have it, derive its ZFS name from the id, if
+ * possible, and read that from ZFS: another tool may have created it after the last scan.
+ */
+static int find_or_reread(struct rpc_call *call, const char *id, struct snapshot **ret,
+			  struct error *err)
+{
+	static const char legal[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				    "-_.:";
+	const char *at = strrchr(id, '@');
+	struct dataset *dataset;
+	struct error unknown;
+
+	if (find(call, id, ret, err) == 0)
+		return 0;
+	if (err->code != ERR_NOT_FOUND || !at || !at[1] || at[1 + strspn(at + 1, legal)])
+		return -1;
+	char *owner = arena_printf(&call->arena, "%.*s", (int)(at - id), id);
+	if (node_find(call, owner, &dataset, &unknown) < 0) {
+		if (unknown.code != ERR_NOT_FOUND)
+			*err = unknown;
+		return -1;
+	}
+	char *zfs_name = arena_printf(&call->arena, "%s%s", dataset->name, at);
+	if (strlen(zfs_name) > DATASET_NAME_MAX)
+		return fail(err, ERR_NOT_FOUND,
+			    "snapshot '%s' does not exist: its name is longer than ZFS allows",
+			    zfs_name);
+	return agent_reread(call, zfs_name, err) < 0 ? -1 : find(call, id, ret, err);
+}
+
 int get_dataset_snapshot(struct rpc_call *call, const GetDatasetSnapshotRequest *req,
 			 GetDatasetSnapshotResponse *rsp, struct error *err)
 {
-	struct node *node = call->app;
 	struct snapshot *snapshot = NULL;
 
 	if (!*req->id == !*req->name)
 		return fail(err, ERR_INVALID_ARGUMENT, "give either id or name");
 	if (node_need_pool(call, "snapshot", *req->id ? req->id : req->name, err) < 0)
 		return -1;
-	int failed = *req->id ? catalog_snapshot(node->catalog, call->deadline, &call->arena,
-						 req->id, &snapshot, err)
+	int failed = *req->id ? find_or_reread(call, req->id, &snapshot, err)
 			      : get_named(call, req, &snapshot, &rsp->promised, err);
 	if (snapshot)
 		rsp->snapshot = agent_snapshot(&call->arena, snapshot);
@@ -202,40 +238,6 @@ int list_dataset_snapshots(struct rpc_call *call, const ListDatasetSnapshotsRequ
 	for (size_t i = 0; i < page.n; i++)
 		rsp->snapshots[rsp->n_snapshots++] = agent_snapshot(&call->arena, page.rows[i]);
 	return 0;
-}
-
-static int find(struct rpc_call *call, const char *id, struct snapshot **ret, struct error *err)
-{
-	struct node *node = call->app;
-
-	return catalog_snapshot(node->catalog, call->deadline, &call->arena, id, ret, err);
-}
-
-/*
- * Find a snapshot by its id. If the catalog does not have it, derive its ZFS name from the id, if
- * possible, and read that from ZFS.
- */
-static int find_or_reread(struct rpc_call *call, const char *id, struct snapshot **ret,
-			  struct error *err)
-{
-	static const char legal[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-				    "-_.:";
-	const char *at = strrchr(id, '@');
-	struct dataset *dataset;
-
-	if (find(call, id, ret, err) == 0)
-		return 0;
-	if (err->code != ERR_NOT_FOUND || !at || !at[1] || at[1 + strspn(at + 1, legal)])
-		return -1;
-	char *owner = arena_printf(&call->arena, "%.*s", (int)(at - id), id);
-	if (node_find(call, owner, &dataset, err) < 0)
-		return -1;
-	char *zfs_name = arena_printf(&call->arena, "%s%s", dataset->name, at);
-	if (strlen(zfs_name) > DATASET_NAME_MAX)
-		return fail(err, ERR_NOT_FOUND,
-			    "snapshot '%s' does not exist: its name is longer than ZFS allows",
-			    zfs_name);
-	return agent_reread(call, zfs_name, err) < 0 ? -1 : find(call, id, ret, err);
 }
 
 static int check_ours(const struct snapshot *snapshot, struct error *err)

@@ -258,6 +258,17 @@ def test_another_tools_snapshot_blocks_its_name_and_is_kept(host, made, seen):
     assert in_zfs(host) == ["data@s"] and get(host.dataset("data@s"), "zcsi:snapshot") == "-"
 
 
+def test_another_tools_new_snapshot_is_found_before_the_next_scan(new_host):
+    """A deletion that only asked the catalog would be reported as done."""
+    host = new_host(node_args=("--rescan", "3600")).start()
+    Volume(host, "data").create()
+    run("zfs", "snapshot", host.dataset("data@s"))
+    with refused(CODE.FAILED_PRECONDITION, naming=("data@s", "zfs destroy")):
+        drop(host, "data@s")
+    assert host.controller.GetSnapshot(snapshot_id="data@s").snapshot.snapshot_id == "data@s"
+    assert in_zfs(host) == ["data@s"]
+
+
 def test_another_tools_snapshot_of_a_deleted_volume_stays(host, made):
     by_hand(made)
     made.delete()
