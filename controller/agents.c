@@ -15,6 +15,7 @@
 #include "controller/owner_cache.h"
 #include "controller/rollcall.h"
 #include "controller/agent_watcher.h"
+#include "transport/message.h"
 
 #define ASK_MS       120000 /* timeout of a request if the RPC has no deadline */
 #define SLACK_MS_MAX 1000   /* longest margin between a request's deadline and its RPC's */
@@ -207,27 +208,67 @@ void agents_remember(struct rpc_call *call, const char *id, const struct agent *
 	owner_cache_put(&agents->owner_cache, id, roster_pin(&agents->roster, call)->epoch, agent);
 }
 
+static struct answers ask_each(struct rpc_call *call, const struct agent *const *list, size_t n,
+			       const char *method, const ProtobufCMessage *request)
+{
+	struct client_call **asked = arena_alloc(&call->arena, (n + 1) * sizeof(*asked));
+	struct answer *answers = arena_alloc(&call->arena, (n + 1) * sizeof(*answers));
+	int64_t deadline = deadline_of_all(call), moment = now_ms() + DOWN_MS;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct view view = look_at(call, list[i]);
+		answers[i].agent = list[i];
+		if (view.refusal)
+			fail(&answers[i].error, ERR_FAILED_PRECONDITION, "%s", view.refusal);
+		else
+			asked[i] = begin(call, list[i], method, request,
+					 view.down && moment < deadline ? moment : deadline);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (asked[i])
+			client_finish(asked[i], &answers[i].response, &answers[i].error);
+	}
+	return (struct answers){.list = answers, .n = n, .known = n};
+}
+
 struct answers agents_ask_all(struct rpc_call *call, const char *method,
 			      const ProtobufCMessage *request)
 {
 	struct agents *agents = call->app;
 	const struct agent_set *set = roster_pin(&agents->roster, call)->set;
-	struct client_call **asked = arena_alloc(&call->arena, (set->n + 1) * sizeof(*asked));
-	struct answer *list = arena_alloc(&call->arena, (set->n + 1) * sizeof(*list));
-	int64_t deadline = deadline_of_all(call), moment = now_ms() + DOWN_MS;
+
+	return ask_each(call, (const struct agent *const *)set->list, set->n, method, request);
+}
+
+/* Returns the agent's last answer to a roll call, in the arena; NULL if it has answered none. */
+static const GetHostResponse *said_by(struct rpc_call *call, const struct agent *agent)
+{
+	struct agents *agents = call->app;
+	scoped_lock(&agents->roster.lock);
+	const struct agent_state *state = &agent->state;
+	ProtobufCMessage *said = NULL;
+	struct error ignored;
+
+	if (state->said)
+		message_decode(&call->arena, &zcsi__v1__get_host_response__descriptor, state->said,
+			       state->said_size, &said, &ignored);
+	return (const GetHostResponse *)said;
+}
+
+struct answers agents_ask_some(struct rpc_call *call, const char *method,
+			       const ProtobufCMessage *request, agent_filter *chooses,
+			       const void *arg)
+{
+	struct agents *agents = call->app;
+	const struct agent_set *set = roster_pin(&agents->roster, call)->set;
+	const struct agent **list = arena_alloc(&call->arena, (set->n + 1) * sizeof(*list));
+	size_t n = 0;
 
 	for (size_t i = 0; i < set->n; i++) {
-		const struct view view = look_at(call, set->list[i]);
-		list[i].agent = set->list[i];
-		if (view.refusal)
-			fail(&list[i].error, ERR_FAILED_PRECONDITION, "%s", view.refusal);
-		else
-			asked[i] = begin(call, set->list[i], method, request,
-					 view.down && moment < deadline ? moment : deadline);
+		if (chooses(call, said_by(call, set->list[i]), arg))
+			list[n++] = set->list[i];
 	}
-	for (size_t i = 0; i < set->n; i++) {
-		if (asked[i])
-			client_finish(asked[i], &list[i].response, &list[i].error);
-	}
-	return (struct answers){.list = list, .n = set->n};
+	struct answers answers = ask_each(call, list, n, method, request);
+	answers.known = set->n;
+	return answers;
 }

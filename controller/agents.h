@@ -69,12 +69,23 @@ struct answer {
 };
 
 struct answers {
-	struct answer *list; /* one for every agent, in the same order throughout an RPC */
+	struct answer *list; /* one for every agent asked, in the same order throughout an RPC */
 	size_t n;
+	size_t known; /* how many agents are known, asked or not */
 };
 
 /* Send a request to all agents at once, with half the time left; 1 s if an agent is down. */
 struct answers agents_ask_all(struct rpc_call *call, const char *method,
 			      const ProtobufCMessage *request);
+
+/*
+ * Returns true if an agent is to be asked. said: its answer to GetHost in the last roll call that
+ * it answered, in the arena; NULL if it has answered none.
+ */
+typedef bool agent_filter(struct rpc_call *call, const GetHostResponse *said, const void *arg);
+/* Like agents_ask_all, for the agents that the filter chooses. */
+struct answers agents_ask_some(struct rpc_call *call, const char *method,
+			       const ProtobufCMessage *request, agent_filter *chooses,
+			       const void *arg);
 
 #endif

@@ -25,18 +25,36 @@ static Google__Protobuf__Int64Value *int64_value(struct arena *arena, int64_t nu
 	return value;
 }
 
-static int count_space(struct rpc_call *call, const GetCapacityRequest *req,
-		       const struct where *where, GetCapacityResponse *rsp, struct error *err)
+/* The hosts whose pools count. */
+struct counted {
+	const Topology *topology;
+	struct where where;
+};
+
+static bool counts(struct rpc_call *call, const GetHostResponse *host,
+		   const struct counted *counted)
+{
+	return placement_pinned(host, &counted->where) &&
+	       placement_reaches(&call->arena, host, counted->topology);
+}
+
+/* Ask only the hosts that may count, so that another host that is away is not waited for. */
+static bool may_count(struct rpc_call *call, const GetHostResponse *said, const void *arg)
+{
+	return !said || counts(call, said, arg);
+}
+
+static int count_space(struct rpc_call *call, const struct counted *counted,
+		       GetCapacityResponse *rsp, struct error *err)
 {
 	struct hosts hosts;
 	int64_t largest = 0;
 
-	if (hosts_all(call, &hosts, err) < 0)
+	if (hosts_chosen(call, may_count, counted, &hosts, err) < 0)
 		return -1;
 	for (size_t i = 0; i < hosts.n; i++) {
 		const GetHostResponse *host = hosts.list[i].says;
-		if (!placement_usable(host) || !placement_pinned(host, where) ||
-		    !placement_reaches(&call->arena, host, req->accessible_topology))
+		if (!placement_usable(host) || !counts(call, host, counted))
 			continue;
 		rsp->available_capacity += host->available;
 		if (host->available > largest)
@@ -64,8 +82,9 @@ int get_capacity(struct rpc_call *call, const GetCapacityRequest *req, GetCapaci
 				 &unsupported) < 0)
 		return 0;
 	const char *attach = parameters_value(&call->arena, parameters.text, ATTACH_KEY);
-	const struct where where = {.node = parameters.node,
-				    .pool = parameters.pool,
-				    .local = !strcmp(attach, ATTACH_LOCAL)};
-	return count_space(call, req, &where, rsp, err);
+	const struct counted counted = {.topology = req->accessible_topology,
+					.where = {.node = parameters.node,
+						  .pool = parameters.pool,
+						  .local = !strcmp(attach, ATTACH_LOCAL)}};
+	return count_space(call, &counted, rsp, err);
 }

@@ -38,7 +38,7 @@ static int fail_silent(const struct rpc_call *call, const struct answer *answer,
 
 static int check_any_agent(const struct answers *answers, struct error *err)
 {
-	if (answers->n)
+	if (answers->known)
 		return 0;
 	return fail(err, ERR_UNAVAILABLE,
 		    "no agent is known: give them with --agent or --agents-file");
@@ -229,10 +229,12 @@ int host_of(struct rpc_call *call, const struct agent *agent, struct host *ret, 
 	return agent_recognise(call, agent, ret->says, err);
 }
 
-static struct answers ask_hosts(struct rpc_call *call)
+/* Ask the agents that the filter chooses; all of them without a filter. */
+static struct answers ask_hosts(struct rpc_call *call, agent_filter *chooses, const void *arg)
 {
-	struct answers answers =
-		agents_ask_all(call, "GetHost", &new_get_host_request(&call->arena)->base);
+	const ProtobufCMessage *request = &new_get_host_request(&call->arena)->base;
+	struct answers answers = chooses ? agents_ask_some(call, "GetHost", request, chooses, arg)
+					 : agents_ask_all(call, "GetHost", request);
 
 	for (size_t i = 0; i < answers.n; i++) {
 		struct answer *answer = &answers.list[i];
@@ -242,36 +244,45 @@ static struct answers ask_hosts(struct rpc_call *call)
 	return answers;
 }
 
-static int collect(struct rpc_call *call, bool partial, struct hosts *ret, struct error *err)
+static int collect(struct rpc_call *call, const struct answers *answers, bool partial,
+		   struct hosts *ret, struct error *err)
 {
-	struct answers answers = ask_hosts(call);
-
-	ret->n = answers.n;
-	ret->list = arena_alloc(&call->arena, answers.n * sizeof(*ret->list));
-	for (size_t i = 0; i < answers.n; i++) {
-		const struct answer *answer = &answers.list[i];
+	ret->n = answers->n;
+	ret->list = arena_alloc(&call->arena, (answers->n + 1) * sizeof(*ret->list));
+	for (size_t i = 0; i < answers->n; i++) {
+		const struct answer *answer = &answers->list[i];
 		bool silent = answer->error.code != ERR_OK;
 		if (silent && !partial)
 			return fail_silent(call, answer, "what its host is", err);
 		ret->list[i] = (struct host){.agent = answer->agent,
 					     .says = silent ? NULL : answer->response};
 	}
-	return check_any_agent(&answers, err);
+	return check_any_agent(answers, err);
 }
 
 int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err)
 {
-	return collect(call, false, ret, err);
+	return hosts_chosen(call, NULL, NULL, ret, err);
+}
+
+int hosts_chosen(struct rpc_call *call, agent_filter *chooses, const void *arg, struct hosts *ret,
+		 struct error *err)
+{
+	const struct answers answers = ask_hosts(call, chooses, arg);
+
+	return collect(call, &answers, false, ret, err);
 }
 
 int hosts_some(struct rpc_call *call, struct hosts *ret, struct error *err)
 {
-	return collect(call, true, ret, err);
+	const struct answers answers = ask_hosts(call, NULL, NULL);
+
+	return collect(call, &answers, true, ret, err);
 }
 
 int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret, struct error *err)
 {
-	struct answers answers = ask_hosts(call);
+	const struct answers answers = ask_hosts(call, NULL, NULL);
 	const struct answer *silent = NULL;
 
 	for (size_t i = 0; i < answers.n; i++) {

@@ -69,6 +69,9 @@ struct hosts {
 
 /* List all hosts. ERR_UNAVAILABLE names the first agent that did not answer. */
 int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err);
+/* Like hosts_all, for the hosts whose agents the filter chooses (agents.h). */
+int hosts_chosen(struct rpc_call *call, agent_filter *chooses, const void *arg, struct hosts *ret,
+		 struct error *err);
 /* List all hosts, including those whose agent does not answer. */
 int hosts_some(struct rpc_call *call, struct hosts *ret, struct error *err);
 /* Ask one agent for its host, and check its identity. */

@@ -66,6 +66,13 @@ static void note_up(struct roster *roster, struct agent *agent, const GetHostRes
 	roster->epoch++;
 }
 
+static void note_said(struct agent_state *state, const GetHostResponse *says)
+{
+	state->said_size = protobuf_c_message_get_packed_size(&says->base);
+	state->said = mem_resize(state->said, state->said_size + 1);
+	protobuf_c_message_pack(&says->base, state->said);
+}
+
 static void note_answer(struct roster *roster, struct agent *agent, const GetHostResponse *says,
 			int64_t skew_us)
 {
@@ -75,6 +82,7 @@ static void note_answer(struct roster *roster, struct agent *agent, const GetHos
 	note_skew(agent, skew_us);
 	if (!is_same(state, says))
 		return;
+	note_said(state, says);
 	if (!state->node_id)
 		state->node_id = mem_strdup(says->node_id);
 	set_text(&state->dataset, says->dataset);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/log.h"
+
 void roster_init(struct roster *roster, struct loop *loop, const struct client_options *options)
 {
 	*roster = (struct roster){.loop = loop, .options = *options};
@@ -67,6 +69,7 @@ static void agent_free(struct agent *agent)
 	free(agent->state.node_id);
 	free(agent->state.dataset);
 	free(agent->state.version);
+	free(agent->state.said);
 	free(agent->state.refusal);
 	free(agent);
 }
@@ -117,6 +120,21 @@ static struct agent *agent_new(const struct roster *roster, const char *endpoint
 	return agent;
 }
 
+/* Report the agents that the new set leaves out: lookups do not ask them any more. */
+static void note_left(struct roster *roster, const struct agent_set *set)
+{
+	for (size_t i = 0; i < roster->named->n; i++) {
+		const struct agent *agent = roster->named->list[i];
+		const char *endpoint = client_endpoint(agent->client);
+		if (find(set, endpoint))
+			continue;
+		roster->left++;
+		log_warn("agent left the list, and its volumes are not looked for",
+			 log_str("agent", endpoint),
+			 log_str("node", agent->state.node_id ? agent->state.node_id : ""));
+	}
+}
+
 int roster_name(struct roster *roster, const char *const *endpoints, size_t n, struct error *err)
 {
 	scoped_lock(&roster->lock);
@@ -132,6 +150,7 @@ int roster_name(struct roster *roster, const char *const *endpoints, size_t n, s
 		}
 		add(set, agent);
 	}
+	note_left(roster, set);
 	replace(roster, &roster->named, set);
 	return 0;
 }

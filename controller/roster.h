@@ -20,13 +20,15 @@
 /* The last answer of an agent, and whether it still answers. */
 struct agent_state {
 	char *node_id, *dataset, *version; /* NULL before its first answer */
-	uint64_t pool_guid;                /* 0 before it reported a pool */
-	bool asked;                        /* a roll call has asked it */
-	bool up;                           /* it answered the last roll call */
-	bool lost;       /* silent for --assume-lost seconds: RPCs do not ask it */
-	int64_t since;   /* the time when `up` changed last (common/clock.h) */
-	int64_t skew_us; /* by how much, at least, its clock is ahead of ours */
-	char *refusal;   /* why it is refused (rollcall.h); NULL if it is not */
+	uint8_t *said;                     /* its last GetHostResponse, encoded; NULL: none */
+	size_t said_size;
+	uint64_t pool_guid; /* 0 before it reported a pool */
+	bool asked;         /* a roll call has asked it */
+	bool up;            /* it answered the last roll call */
+	bool lost;          /* silent for --assume-lost seconds: RPCs do not ask it */
+	int64_t since;      /* the time when `up` changed last (common/clock.h) */
+	int64_t skew_us;    /* by how much, at least, its clock is ahead of ours */
+	char *refusal;      /* why it is refused (rollcall.h); NULL if it is not */
 };
 
 struct agent {
@@ -51,6 +53,7 @@ struct roster {
 	struct agent_set *named; /* all agents of --agent and --agents-file */
 	struct agent_set *asked; /* the agents that RPCs ask: named and not lost */
 	struct agent *retired;   /* agents that no set contains, to be freed by roster_reap */
+	unsigned left;           /* how many agents have left the list since the start */
 	unsigned epoch;          /* increases when an agent may have been added or come up */
 };
 

@@ -13,6 +13,8 @@
 static const struct metric known = METRIC(GAUGE, "zcsi_agents", "Agents on the list.");
 static const struct metric reachable =
 	METRIC(GAUGE, "zcsi_agents_reachable", "Agents on the list that are up.");
+static const struct metric left = METRIC(COUNTER, "zcsi_agents_left_total",
+					 "Agents that left the list since the controller's start.");
 static const struct metric up = METRIC(
 	GAUGE, "zcsi_agent_up", "0: the agent did not answer the last roll call.", "endpoint");
 static const struct metric refused =
@@ -88,6 +90,8 @@ void roster_metrics(struct roster *roster, FILE *out)
 	write_info(set, out);
 	metric_head(&known, out);
 	metric_sample(&known, out, (double)set->n);
+	metric_head(&left, out);
+	metric_sample(&left, out, roster->left);
 	metric_head(&reachable, out);
 	metric_sample(&reachable, out, (double)n_up);
 }

@@ -72,6 +72,8 @@ def test_the_list_is_what_the_file_says(listed, change):
     assert a.ids() == ["data"]
     change(listed.list, "# only one\n\n" + listed.lines(a))
     wait_for(lambda: a.ids() == [], "b is off the list")
+    said(listed, "agent left the list, and its volumes are not looked for",
+         agent=f"unix://{b.agent_socket}", node="b")
     change(listed.list, listed.lines(a, b))
     wait_for(lambda: a.ids() == ["data"], "b is on the list again")
     on(listed, a, "other")
@@ -215,6 +217,18 @@ def test_a_list_is_partial_only_with_partial_lists(new_cluster):
             Volume(a, "on-b").delete()
         with refused(CODE.UNAVAILABLE, naming=b.agent_socket):
             a.controller.GetCapacity()
+
+
+def test_the_capacity_of_a_node_needs_no_other_node(new_cluster):
+    cluster = new_cluster(controller_args=QUICK)
+    a, b = cluster.hosts
+    b.node_daemon.kill()
+    for asked in ({"accessible_topology": topology("a").requisite[0]},
+                  {"parameters": {"node": "a"}}):
+        assert a.controller.GetCapacity(**asked).available_capacity > 0
+    for asked in ({"accessible_topology": topology("b").requisite[0]}, {}):
+        with refused(CODE.UNAVAILABLE, naming=b.agent_socket):
+            a.controller.GetCapacity(**asked)
 
 
 def test_a_hung_agent_delays_the_others_only_once(new_cluster):
