@@ -147,6 +147,7 @@ static int64_t call_roll(struct agent_watcher *watch, bool renewed)
 
 	if (rollcall(watch->roster, watch->options.lost_after_ms) || renewed)
 		roster_open(watch->roster);
+	roster_forget(watch->roster, watch->options.forget_after_ms);
 	on_loop(watch, reap_on_loop);
 	if (pause > DOWN_MS && !all_are_up(watch->roster))
 		pause = DOWN_MS;

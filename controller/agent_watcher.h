@@ -17,6 +17,7 @@ struct agent_watcher_options {
 	const char *file;                 /* --agents-file; NULL if not given */
 	int64_t every_ms;                 /* milliseconds between two roll calls */
 	int64_t lost_after_ms;            /* --assume-lost in milliseconds; 0: never */
+	int64_t forget_after_ms;          /* --forget-after in milliseconds */
 };
 
 /*

@@ -65,13 +65,14 @@ int agents_start(struct agents *agents, struct error *err)
 	const struct agents_options *options = &agents->options;
 
 	agents->roster.closed = true;
-	return agent_watcher_start(&agents->watch, &agents->roster,
-				   &(struct agent_watcher_options){.agents = options->named,
-								   .file = options->file,
-								   .every_ms = options->every_ms,
-								   .lost_after_ms =
-									   options->lost_after_ms},
-				   err);
+	return agent_watcher_start(
+		&agents->watch, &agents->roster,
+		&(struct agent_watcher_options){.agents = options->named,
+						.file = options->file,
+						.every_ms = options->every_ms,
+						.lost_after_ms = options->lost_after_ms,
+						.forget_after_ms = options->forget_after_ms},
+		err);
 }
 
 void agents_reread(struct agents *agents)
@@ -186,6 +187,22 @@ int agent_try(struct rpc_call *call, const struct agent *agent, const char *meth
 	if (look_at(call, agent).down)
 		return fail(err, ERR_UNAVAILABLE, "'%s' is down", agent_endpoint(agent));
 	return ask(call, agent, method, request, deadline_of_all(call), ret_response, err);
+}
+
+void agents_add_name(struct rpc_call *call, const struct agent *agent, enum name_kind kind,
+		     const char *name)
+{
+	struct agents *agents = call->app;
+
+	roster_add_name(&agents->roster, agent, kind, name);
+}
+
+int agents_check_absent(struct rpc_call *call, enum name_kind kind, const char *name,
+			const char *what, struct error *err)
+{
+	struct agents *agents = call->app;
+
+	return roster_check_absent(&agents->roster, kind, name, what, err);
 }
 
 const struct agent *agents_cached_owner(struct rpc_call *call, const char *id)

@@ -15,6 +15,7 @@
 
 #include "common/error.h"
 #include "common/options.h"
+#include "common/volume/name.h"
 #include "proto/agent.h"
 #include "transport/loop.h"
 #include "transport/rpc.h"
@@ -27,6 +28,7 @@ struct agents_options {
 	const char *file;                /* --agents-file; NULL if not given */
 	const struct trust *trust;
 	int64_t every_ms, lost_after_ms; /* --roll-call; --assume-lost, 0: never; in ms */
+	int64_t forget_after_ms;         /* --forget-after; in ms */
 	bool partial_lists;              /* --partial-lists */
 };
 
@@ -50,6 +52,13 @@ void agents_metrics(void *agents, FILE *out);
 /* Check the identity in an answer to GetHost; see rollcall_recognise (rollcall.h). */
 int agent_recognise(const struct rpc_call *call, const struct agent *agent,
 		    const GetHostResponse *says, struct error *err);
+
+/* Remember that the agent may have this name; before it is asked to create it. Any thread. */
+void agents_add_name(struct rpc_call *call, const struct agent *agent, enum name_kind kind,
+		     const char *name);
+/* ERR_UNAVAILABLE if a host had the name whose agent is off the list; see roster.h. */
+int agents_check_absent(struct rpc_call *call, enum name_kind kind, const char *name,
+			const char *what, struct error *err);
 
 /* Returns the agent that had the volume when it was last found, or NULL (owner_cache.h). */
 const struct agent *agents_cached_owner(struct rpc_call *call, const char *id);

@@ -30,6 +30,8 @@ static int ask(struct rpc_call *call, GetSnapshotGroupRequest *request, search_f
 		.method = "GetSnapshotGroup",
 		.request = &request->base,
 		.what = arena_printf(&call->arena, "group snapshot '%s'", request->group),
+		.kind = NAME_GROUP,
+		.name = request->group,
 		.claim = &request->claim,
 		.promised = offsetof(GetSnapshotGroupResponse, promised),
 	};
@@ -175,6 +177,7 @@ static int take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *r
 	request->claim = claim;
 	request->n_ids = req->n_source_volume_ids;
 	request->ids = req->source_volume_ids;
+	agents_add_name(call, agent, NAME_GROUP, req->name);
 	if (agent_snapshot_group(call, agent, request, &response, err) < 0)
 		return -1;
 	if (response->n_snapshots != req->n_source_volume_ids)

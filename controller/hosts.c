@@ -3,7 +3,8 @@
  * Lookups of volumes, snapshots and hosts on all agents.
  *
  * Invariant: "not found" is reported only if no agent can have the object. If an agent does not
- * answer, or its pool cannot be read, the lookup fails, unless another agent has the object.
+ * answer, or its pool cannot be read, the lookup fails, unless another agent has the object. So it
+ * does if an agent that has left the list had the object.
  */
 #include "controller/hosts.h"
 
@@ -54,22 +55,28 @@ static bool has_no_pool(struct rpc_call *call, const struct answer *answer)
 	       host_of(call, answer->agent, &host, &ignored) == 0 && !*host.says->dataset;
 }
 
-/* Check that every agent reported that it does not have the object. */
-static int check_absent(struct rpc_call *call, const char *what, const struct answers *answers,
-			struct error *err)
+/*
+ * Check that every agent reported that it does not have the object, and that no host had it whose
+ * agent left the list.
+ */
+static int check_missing(struct rpc_call *call, const struct search *search,
+			 const struct answers *answers, struct error *err)
 {
 	for (size_t i = 0; i < answers->n; i++) {
 		const struct answer *answer = &answers->list[i];
 		if (answer->error.code == ERR_NOT_FOUND || has_no_pool(call, answer))
 			continue;
 		return fail_silent(call, answer,
-				   arena_printf(&call->arena, "whether it has %s", what), err);
+				   arena_printf(&call->arena, "whether it has %s", search->what),
+				   err);
 	}
-	return check_any_agent(answers, err);
+	if (check_any_agent(answers, err) < 0)
+		return -1;
+	return agents_check_absent(call, search->kind, search->name, search->what, err);
 }
 
 /* *ret is the answer that has the object; NULL if no agent has it. Fails if two agents have it. */
-static int judge(struct rpc_call *call, const char *what, const struct answers *answers,
+static int judge(struct rpc_call *call, const struct search *search, const struct answers *answers,
 		 const struct answer **ret, struct error *err)
 {
 	*ret = NULL;
@@ -82,11 +89,11 @@ static int judge(struct rpc_call *call, const char *what, const struct answers *
 				    "%s exists twice, at agents '%s' and '%s': calls for it fail "
 				    "until one of the two is removed, with 'zfs rename' to a name "
 				    "that is not a volume's, or with 'zfs destroy'",
-				    what, agent_endpoint((*ret)->agent),
+				    search->what, agent_endpoint((*ret)->agent),
 				    agent_endpoint(answer->agent));
 		*ret = answer;
 	}
-	return *ret ? 0 : check_absent(call, what, answers, err);
+	return *ret ? 0 : check_missing(call, search, answers, err);
 }
 
 int hosts_search(struct rpc_call *call, const struct search *search, const struct answer **ret,
@@ -94,7 +101,7 @@ int hosts_search(struct rpc_call *call, const struct search *search, const struc
 {
 	struct answers answers = agents_ask_all(call, search->method, search->request);
 
-	return judge(call, search->what, &answers, ret, err);
+	return judge(call, search, &answers, ret, err);
 }
 
 /*
@@ -128,7 +135,7 @@ int hosts_claim(struct rpc_call *call, const struct search *search, const struct
 		*search->claim = claim_next();
 		struct answers answers = agents_ask_all(call, search->method, search->request);
 		uint64_t promised = take_promises(&answers, search->promised);
-		if (judge(call, search->what, &answers, ret, err) < 0)
+		if (judge(call, search, &answers, ret, err) < 0)
 			return -1;
 		if (*ret || !promised)
 			return 0;
@@ -157,6 +164,8 @@ static int look(struct rpc_call *call, const char *volume_id, search_fn *ask, st
 		.method = "GetDataset",
 		.request = &request->base,
 		.what = arena_printf(&call->arena, "volume '%s'", volume_id),
+		.kind = NAME_VOLUME,
+		.name = volume_id,
 		.claim = &request->claim,
 		.promised = offsetof(GetDatasetResponse, promised),
 	};

@@ -17,6 +17,8 @@ struct search {
 	const char *method; /* GetDataset and the like */
 	const ProtobufCMessage *request;
 	const char *what; /* "volume 'v'", for the error texts */
+	enum name_kind kind;
+	const char *name; /* that the object is looked up by */
 	uint64_t *claim;  /* the claim in the request; set by hosts_claim */
 	size_t promised;  /* offsetof the promised claim in the response */
 };

@@ -24,7 +24,7 @@
 
 static const char default_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list endpoints, agent_endpoints;
-static const char *agents_file, *roll_call, *assume_lost;
+static const char *agents_file, *roll_call, *assume_lost, *forget_after;
 static const char *log_level, *log_format, *metrics;
 static bool partial_lists;
 static struct trust trust;
@@ -62,6 +62,13 @@ static const struct option_row options[] = {
 	 .help = "Do as if an agent that has not answered for so long had been taken off the list; "
 		 "0 is never.",
 	 .ret_text = &assume_lost},
+	{.name = "forget-after",
+	 .env = "ZCSI_FORGET_AFTER",
+	 .metavar = "SECONDS",
+	 .fallback = "259200",
+	 .help = "How long the names are kept that an agent had when it left the list: until then "
+		 "they are neither missing nor free.",
+	 .ret_text = &forget_after},
 	{.name = "partial-lists",
 	 .env = "ZCSI_PARTIAL_LISTS",
 	 .help = "List what the agents that answer have, rather than fail when one does not.",
@@ -121,9 +128,10 @@ static int parse_agents(struct agents_options *ret, struct error *err)
 				       .file = agents_file,
 				       .trust = &trust,
 				       .partial_lists = partial_lists};
-	return parse_seconds("roll-call", roll_call, 1, &ret->every_ms, err) < 0
-		       ? -1
-		       : parse_seconds("assume-lost", assume_lost, 0, &ret->lost_after_ms, err);
+	if (parse_seconds("roll-call", roll_call, 1, &ret->every_ms, err) < 0 ||
+	    parse_seconds("assume-lost", assume_lost, 0, &ret->lost_after_ms, err) < 0)
+		return -1;
+	return parse_seconds("forget-after", forget_after, 0, &ret->forget_after_ms, err);
 }
 
 static void on_hangup(void *agents)

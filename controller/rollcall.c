@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "controller/roll_names.h"
 
 #define ANSWER_MS   2000
 #define SKEW_MAX_US 5000000 /* a larger difference of the clocks is logged */
@@ -85,6 +86,9 @@ static void note_answer(struct roster *roster, struct agent *agent, const GetHos
 	note_said(state, says);
 	if (!state->node_id)
 		state->node_id = mem_strdup(says->node_id);
+	/* The names that it had when it left the list count until its names are read. */
+	absent_return(&roster->absent, says->node_id, says->dataset, says->pool_guid,
+		      &state->names);
 	set_text(&state->dataset, says->dataset);
 	if (says->pool_guid)
 		state->pool_guid = says->pool_guid;
@@ -238,6 +242,16 @@ static int64_t skew_of(int64_t time, int64_t before, int64_t after)
 	return time > after ? time - after : 0;
 }
 
+static void read_names(struct roster *roster, struct arena *arena, const struct answered *list,
+		       size_t n)
+{
+	struct roll_names *names = arena_alloc(arena, (n + 1) * sizeof(*names));
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = (struct roll_names){list[i].agent, list[i].says->names};
+	roll_names(roster, arena, names, n);
+}
+
 bool rollcall(struct roster *roster, int64_t lost_after)
 {
 	struct agent_set *set = roster_take(roster);
@@ -260,6 +274,7 @@ bool rollcall(struct roster *roster, int64_t lost_after)
 	}
 	judge(list, n);
 	pthread_mutex_unlock(&roster->lock);
+	read_names(roster, &arena, list, n);
 	roster_put(roster, set);
 	return changed;
 }

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/log.h"
 
@@ -70,6 +71,7 @@ static void agent_free(struct agent *agent)
 	free(agent->state.dataset);
 	free(agent->state.version);
 	free(agent->state.said);
+	names_fini(&agent->state.names);
 	free(agent->state.refusal);
 	free(agent);
 }
@@ -95,6 +97,7 @@ void roster_fini(struct roster *roster)
 		release(roster, roster->asked);
 	}
 	roster_reap(roster);
+	absent_fini(&roster->absent);
 	pthread_cond_destroy(&roster->opened);
 	pthread_mutex_destroy(&roster->lock);
 }
@@ -120,19 +123,34 @@ static struct agent *agent_new(const struct roster *roster, const char *endpoint
 	return agent;
 }
 
-/* Report the agents that the new set leaves out: lookups do not ask them any more. */
-static void note_left(struct roster *roster, const struct agent_set *set)
+/* Returns true if another agent of the set is of that node. */
+static bool has_node(const struct agent_set *set, const char *node_id)
 {
-	for (size_t i = 0; i < roster->named->n; i++) {
-		const struct agent *agent = roster->named->list[i];
-		const char *endpoint = client_endpoint(agent->client);
-		if (find(set, endpoint))
-			continue;
-		roster->left++;
-		log_warn("agent left the list, and its volumes are not looked for",
-			 log_str("agent", endpoint),
-			 log_str("node", agent->state.node_id ? agent->state.node_id : ""));
+	for (size_t i = 0; i < set->n; i++) {
+		const char *other = set->list[i]->state.node_id;
+		if (other && strcmp(other, node_id) == 0)
+			return true;
 	}
+	return false;
+}
+
+/* Report an agent that is off the list, and remember the names that it had. */
+static void note_left(struct roster *roster, const struct agent_set *set, struct agent *agent)
+{
+	struct agent_state *state = &agent->state;
+	struct absent host = {.node_id = state->node_id,
+			      .endpoint = (char *)client_endpoint(agent->client),
+			      .dataset = state->dataset,
+			      .pool_guid = state->pool_guid,
+			      .names = state->names};
+
+	roster->left++;
+	log_warn("agent left the list", log_str("agent", host.endpoint),
+		 log_str("node", host.node_id ? host.node_id : ""));
+	if (!host.node_id || has_node(set, host.node_id))
+		return;
+	state->names = (struct names){0};
+	absent_add(&roster->absent, &host);
 }
 
 int roster_name(struct roster *roster, const char *const *endpoints, size_t n, struct error *err)
@@ -150,9 +168,50 @@ int roster_name(struct roster *roster, const char *const *endpoints, size_t n, s
 		}
 		add(set, agent);
 	}
-	note_left(roster, set);
+	for (size_t i = 0; i < roster->named->n; i++) {
+		struct agent *agent = roster->named->list[i];
+		if (!find(set, client_endpoint(agent->client)))
+			note_left(roster, set, agent);
+	}
 	replace(roster, &roster->named, set);
 	return 0;
+}
+
+void roster_add_name(struct roster *roster, const struct agent *agent, enum name_kind kind,
+		     const char *name)
+{
+	scoped_lock(&roster->lock);
+	/* A call may still use an agent that has left the list. */
+	struct agent *same = (struct agent *)agent;
+	struct absent *absent =
+		same->state.node_id ? absent_node(roster->absent, same->state.node_id) : NULL;
+
+	names_add(absent ? &absent->names : &same->state.names, name_hash(kind, name));
+}
+
+int roster_check_absent(struct roster *roster, enum name_kind kind, const char *name,
+			const char *what, struct error *err)
+{
+	scoped_lock(&roster->lock);
+	const struct absent *absent = absent_with(roster->absent, name_hash(kind, name));
+	char since[32];
+	struct tm tm;
+
+	if (!absent)
+		return 0;
+	strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&absent->since, &tm));
+	return fail(err, ERR_UNAVAILABLE,
+		    "%s was on node '%s', whose agent '%s' is off the list since %s: start "
+		    "zcsi-node there again; if that host will not come back, restart "
+		    "zcsi-controller",
+		    what, absent->node_id, absent->endpoint, since);
+}
+
+void roster_forget(struct roster *roster, int64_t after_ms)
+{
+	scoped_lock(&roster->lock);
+
+	absent_expire(&roster->absent, after_ms);
 }
 
 struct agent_set *roster_take(struct roster *roster)

@@ -14,6 +14,8 @@
 #include <stdio.h>
 
 #include "common/error.h"
+#include "common/volume/name.h"
+#include "controller/absent.h"
 #include "transport/client.h"
 #include "transport/rpc.h"
 
@@ -28,6 +30,7 @@ struct agent_state {
 	bool lost;          /* silent for --assume-lost seconds: RPCs do not ask it */
 	int64_t since;      /* the time when `up` changed last (common/clock.h) */
 	int64_t skew_us;    /* by how much, at least, its clock is ahead of ours */
+	struct names names; /* what it has, as of the last roll call */
 	char *refusal;      /* why it is refused (rollcall.h); NULL if it is not */
 };
 
@@ -52,6 +55,7 @@ struct roster {
 	bool closed;             /* the first roll call has not ended, and RPCs wait for it */
 	struct agent_set *named; /* all agents of --agent and --agents-file */
 	struct agent_set *asked; /* the agents that RPCs ask: named and not lost */
+	struct absent *absent;   /* hosts whose agent left the list */
 	struct agent *retired;   /* agents that no set contains, to be freed by roster_reap */
 	unsigned left;           /* how many agents have left the list since the start */
 	unsigned epoch;          /* increases when an agent may have been added or come up */
@@ -66,7 +70,21 @@ void roster_metrics(struct roster *roster, FILE *out);
 /* Close the connections of the retired agents, and free them. */
 void roster_reap(struct roster *roster);
 
-/* The rest is for any thread. Returns the named agents; roster_put releases the set. */
+/*
+ * The rest is for any thread. Add a name to those of an agent, before the agent is asked to create
+ * it.
+ */
+void roster_add_name(struct roster *roster, const struct agent *agent, enum name_kind kind,
+		     const char *name);
+/*
+ * ERR_UNAVAILABLE, with `what`, if a host had the name whose agent has left the list since. It is
+ * forgotten when it is back, or by roster_forget.
+ */
+int roster_check_absent(struct roster *roster, enum name_kind kind, const char *name,
+			const char *what, struct error *err);
+/* Forget the hosts whose agent left the list more than after_ms milliseconds ago. */
+void roster_forget(struct roster *roster, int64_t after_ms);
+/* Returns the named agents; roster_put releases the set. */
 struct agent_set *roster_take(struct roster *roster);
 void roster_put(struct roster *roster, struct agent_set *set);
 /* From now on new RPCs ask the agents that are named and not lost. */

@@ -15,6 +15,8 @@ static const struct metric reachable =
 	METRIC(GAUGE, "zcsi_agents_reachable", "Agents on the list that are up.");
 static const struct metric left = METRIC(COUNTER, "zcsi_agents_left_total",
 					 "Agents that left the list since the controller's start.");
+static const struct metric absent =
+	METRIC(GAUGE, "zcsi_agents_absent", "Hosts off the list whose names are remembered.");
 static const struct metric up = METRIC(
 	GAUGE, "zcsi_agent_up", "0: the agent did not answer the last roll call.", "endpoint");
 static const struct metric refused =
@@ -77,7 +79,7 @@ void roster_metrics(struct roster *roster, FILE *out)
 {
 	scoped_lock(&roster->lock);
 	const struct agent_set *set = roster->named;
-	size_t n_up = 0;
+	size_t n_up = 0, n_absent = 0;
 
 	for (size_t c = 0; c < COUNT(columns); c++) {
 		metric_head(columns[c].metric, out);
@@ -92,6 +94,10 @@ void roster_metrics(struct roster *roster, FILE *out)
 	metric_sample(&known, out, (double)set->n);
 	metric_head(&left, out);
 	metric_sample(&left, out, roster->left);
+	for (const struct absent *host = roster->absent; host; host = host->next)
+		n_absent++;
+	metric_head(&absent, out);
+	metric_sample(&absent, out, (double)n_absent);
 	metric_head(&reachable, out);
 	metric_sample(&reachable, out, (double)n_up);
 }

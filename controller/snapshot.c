@@ -27,6 +27,8 @@ static int find(struct rpc_call *call, GetDatasetSnapshotRequest *request, searc
 		.method = "GetDatasetSnapshot",
 		.request = &request->base,
 		.what = arena_printf(&call->arena, "snapshot '%s'", asked),
+		.kind = by_id ? NAME_SNAPSHOT_ID : NAME_SNAPSHOT,
+		.name = asked,
 		.claim = &request->claim,
 		.promised = offsetof(GetDatasetSnapshotResponse, promised),
 	};
@@ -143,6 +145,7 @@ static int take(struct rpc_call *call, const CreateSnapshotRequest *req, const s
 	request->id = req->source_volume_id;
 	request->name = req->name;
 	request->claim = claim;
+	agents_add_name(call, agent, NAME_SNAPSHOT, req->name);
 	if (agent_snapshot_dataset(call, agent, request, &response, err) < 0)
 		return -1;
 	if (!response->snapshot || strcmp(response->snapshot->dataset_id, req->source_volume_id))
@@ -150,6 +153,7 @@ static int take(struct rpc_call *call, const CreateSnapshotRequest *req, const s
 			    "agent '%s' took snapshot '%s' but its answer lacks it: try again",
 			    agent_endpoint(agent), req->name);
 	*ret = response->snapshot;
+	agents_add_name(call, agent, NAME_SNAPSHOT_ID, (*ret)->id);
 	return 0;
 }
 

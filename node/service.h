@@ -41,6 +41,7 @@
 
 #define AGENT_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                \
 	INLINE(GetHost, get_host)                                                                  \
+	PLAIN(ListNames, list_names)                                                               \
 	PLAIN(ListDatasets, list_datasets)                                                         \
 	PLAIN(GetDatasetSnapshot, get_dataset_snapshot)                                            \
 	PLAIN(ListDatasetSnapshots, list_dataset_snapshots)                                        \

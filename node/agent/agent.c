@@ -44,6 +44,7 @@ int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *
 	rsp->dataset = arena_strdup(&call->arena, catalog_parent(node->catalog));
 	rsp->by_nfs = ssh_server() != NULL;
 	rsp->pool_guid = pool.guid;
+	rsp->names = pool.names;
 	rsp->available = pool.available;
 	rsp->problem = arena_strdup(&call->arena, pool.problem);
 	return 0;

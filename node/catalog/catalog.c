@@ -29,6 +29,7 @@ struct catalog *catalog_new(const char *parent, unsigned rescan_seconds)
 	if (asprintf(&catalog->problem, "'%s' is still being read; try again", parent) < 0)
 		abort();
 	inventory_init(&catalog->inventory);
+	catalog->names = (uint64_t)wall_us();
 	pthread_mutex_init(&catalog->mutex, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -226,6 +227,7 @@ void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_p
 
 	*ret = (struct catalog_pool){.guid = catalog->pool_guid,
 				     .available = catalog->available,
+				     .names = catalog->state == CATALOG_READY ? catalog->names : 0,
 				     .loading = catalog->state == CATALOG_LOADING,
 				     .problem = arena_strdup(arena, catalog->problem)};
 }

@@ -66,8 +66,18 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 		      const struct snapshot_query *query, struct snapshot_list *ret, bool *ret_more,
 		      struct error *err);
 
+/* The hashes of all names (common/volume/name.h), in ascending order, each once. */
+struct name_list {
+	uint64_t *hashes;
+	size_t n;
+	uint64_t version; /* see catalog_pool.names */
+};
+int catalog_names(struct catalog *catalog, int64_t deadline, struct arena *arena,
+		  struct name_list *ret, struct error *err);
+
 struct catalog_pool {
 	uint64_t guid;
+	uint64_t names;      /* another number after each change; 0 until the pool was read */
 	int64_t available;   /* bytes */
 	bool loading;        /* the first reading has not ended; the problem text says so */
 	const char *problem; /* in the arena; "" if the pool is ready */

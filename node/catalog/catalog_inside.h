@@ -27,6 +27,7 @@ struct catalog {
 	bool hung;     /* a zfs is hung, or has ended and the pool was not read since: PROBLEM */
 	char *problem; /* why the state is not READY; "" if it is */
 	struct inventory inventory;
+	uint64_t names;    /* increases with each change of the inventory, also over restarts */
 	int64_t available; /* bytes that a new volume could use */
 	int64_t read;      /* when the whole pool was last read, in seconds since 1970 */
 	uint64_t pool_guid;

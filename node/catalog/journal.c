@@ -43,6 +43,7 @@ static const char *name_of(const struct change *change)
 void change_make(struct catalog *catalog, struct change change)
 {
 	apply(&catalog->inventory, catalog->parent, &change);
+	catalog->names++;
 	if (!catalog->readers) {
 		change_free(&change);
 		return;

@@ -78,6 +78,7 @@ static void take_over(struct catalog *catalog, size_t mark, const struct listing
 	change_replay(catalog, mark, fresh);
 	catalog->inventory = *fresh;
 	*fresh = old;
+	catalog->names++;
 	catalog->available = listing->available;
 	keep_origins(catalog, listing);
 }

@@ -7,10 +7,11 @@ import signal
 import grpc
 import pytest
 
-from client import refused, topology
+from client import capability, refused, topology
 from cluster import Cluster
 from daemon import wait_for
 from host import run, Volume
+from snapshots import take
 
 CODE = grpc.StatusCode
 QUICK = ("--roll-call", "1")
@@ -72,13 +73,70 @@ def test_the_list_is_what_the_file_says(listed, change):
     assert a.ids() == ["data"]
     change(listed.list, "# only one\n\n" + listed.lines(a))
     wait_for(lambda: a.ids() == [], "b is off the list")
-    said(listed, "agent left the list, and its volumes are not looked for",
+    said(listed, "agent left the list",
          agent=f"unix://{b.agent_socket}", node="b")
     change(listed.list, listed.lines(a, b))
     wait_for(lambda: a.ids() == ["data"], "b is on the list again")
     on(listed, a, "other")
     change(listed.list, listed.lines(b))
     wait_for(lambda: a.ids() == ["data"], "a is off the list")
+
+
+def of_b(cluster, names):
+    """Check that each call about these names of host b says that b is off the list."""
+    a = cluster.hosts[0].controller
+    calls = {"data": [Volume(cluster.hosts[0], "data").create, Volume(cluster.hosts[0], "data").delete,
+                      lambda: a.ValidateVolumeCapabilities(
+                          volume_id="data", volume_capabilities=[capability()])],
+             "s": [lambda: a.GetSnapshot(snapshot_id="data@s"),
+                   lambda: a.DeleteSnapshot(snapshot_id="data@s"),
+                   lambda: a.CreateSnapshot(source_volume_id="mine", name="s")],
+             "g": [lambda: a.GetVolumeGroupSnapshot(group_snapshot_id="g"),
+                   lambda: a.CreateVolumeGroupSnapshot(name="g", source_volume_ids=["mine"])]}
+    for call in [call for name in names for call in calls[name]]:
+        with refused(CODE.UNAVAILABLE, naming=("node 'b'", "off the list since 20")):
+            call()
+
+
+@pytest.mark.parametrize("new", [False, True], ids=["read", "made"])
+def test_what_a_host_had_is_neither_missing_nor_free_when_it_is_off_the_list(listed, new):
+    """The controller knows these names from the agent, or since it made them itself."""
+    a, b = listed.hosts
+    on(listed, a, "mine")
+    take(on(listed, b, "data"))
+    a.controller.CreateVolumeGroupSnapshot(name="g", source_volume_ids=["data"])
+    if not new:
+        daemon = listed.daemons[0]
+        daemon.stop()
+        daemon.start()
+        a.controller = b.controller = daemon.client()
+        assert a.ids() == ["data", "mine"]
+    rename(listed.list, listed.lines(a))
+    said(listed, "agent left the list", node="b")
+    wait_for(lambda: a.ids() == ["mine"], "b is not asked")
+    of_b(listed, "data s g".split())
+    Volume(a, "never").delete()
+    Volume(a, "other").create()
+    take(Volume(a, "mine"), "of-a")
+    assert listed.where() == {"data": ["b"], "mine": ["a"], "other": ["a"]}
+    rename(listed.list, listed.lines())
+    wait_for(lambda: a.ids() == ["data", "mine", "other"], "b is on the list again")
+    a.controller.DeleteSnapshot(snapshot_id="data@s")
+    with refused(CODE.ALREADY_EXISTS):
+        on(listed, a, "data")
+
+
+def test_a_host_is_forgotten_after_a_time(new_cluster):
+    cluster = new_cluster(listed=True, controller_args=(*QUICK, "--forget-after", "3"))
+    a, b = cluster.hosts
+    on(cluster, b, "data")
+    rename(cluster.list, cluster.lines(a))
+    said(cluster, "agent left the list", node="b")
+    wait_for(lambda: a.ids() == [], "b is not asked")
+    of_b(cluster, ["data"])
+    said(cluster, "host is forgotten, and its names are free", node="b")
+    Volume(a, "data").create()
+    assert cluster.where() == {"data": ["a", "b"]}
 
 
 @pytest.mark.parametrize("text", ["", "# nobody\n", "unix:///x\nhttp://what\n"])

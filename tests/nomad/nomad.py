@@ -288,9 +288,10 @@ def claims(allocs):
 
 
 @contextlib.contextmanager
-def drained(node):
-    """Drain the client with this id of all allocations except those of system jobs."""
-    nomad("node", "drain", "-enable", "-yes", "-ignore-system", "-deadline", "10s", node)
+def drained(node, *options):
+    """Drain the client with this id of all allocations; the option "-ignore-system" excepts those
+    of system jobs."""
+    nomad("node", "drain", "-enable", "-yes", "-deadline", "10s", *options, node)
     try:
         yield
     finally:

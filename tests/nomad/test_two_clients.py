@@ -13,8 +13,8 @@ import pytest
 from client import PATIENCE
 from host import datasets
 from nomad import (
-    PROGRAM, SOON, Refused, accepted, api, blocked, drained, healthy, kill, paused, processes, read,
-    spec, told, until, volume_create, volume_delete)
+    PROGRAM, SOON, Refused, accepted, api, blocked, drained, healthy, kill, nomad, paused,
+    processes, read, spec, told, until, volume_create, volume_delete)
 
 
 @pytest.fixture
@@ -42,12 +42,29 @@ def test_a_topology_without_a_pool_is_refused(second):
 
 
 def test_a_job_waits_for_the_drained_client_of_its_volume(second, user):
-    with drained(second.id):
+    with drained(second.id, "-ignore-system"):
         until(lambda: blocked("user"), "it is placed nowhere")
         assert "did not meet topology requirement" in " ".join(blocked("user"))
     user.started()
     assert user.allocs[0]["NodeName"] == "n2"
     assert user.read("words") == "on n2"
+
+
+def off_the_list(id):
+    """True if the volume cannot be deleted because its host is off the list of agents."""
+    with pytest.raises(Refused) as refused:
+        nomad("volume", "delete", id)
+    return "node 'n2', whose agent" in str(refused.value)
+
+
+def test_a_volume_of_a_drained_client_is_not_deleted(second, far):
+    """Without -ignore-system, zcsi-node is drained too, and Nomad withdraws its service."""
+    with drained(second.id):
+        until(lambda: off_the_list(far), "the controller knows that n2 is off the list")
+        accepted(volume_create, "here")
+        volume_delete("here")
+    accepted(volume_delete, far)
+    assert datasets(second.dataset) == []
 
 
 def seen(node, begin):

@@ -32,7 +32,7 @@ def test_a_volume_follows_its_job_when_a_client_is_drained(user):
         before = client(user)
         user.write(words, f"on {before}")
         until(lambda: healthy("Controllers", 2), "a controller on each client")
-        with drained(user.allocs[0]["NodeID"]):
+        with drained(user.allocs[0]["NodeID"], "-ignore-system"):
             assert client(user.started()) != before
             assert user.read(words) == f"on {before}"
             assert filesystem(user) == FILESYSTEM[client(user)]

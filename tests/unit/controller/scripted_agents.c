@@ -100,6 +100,7 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 	(*ret)->problem = arena_strdup(arena, begun->client->problem);
 	(*ret)->available = begun->client->available;
 	(*ret)->pool_guid = begun->client->pool_guid;
+	(*ret)->names = begun->client->names;
 	(*ret)->time = wall_us() + begun->client->ahead_us;
 	(*ret)->n_topology = COUNT(keys);
 	(*ret)->topology = arena_alloc(arena, sizeof(Segment *) * COUNT(keys));
@@ -108,6 +109,36 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 		(*ret)->topology[i]->key = arena_strdup(arena, keys[i]);
 		(*ret)->topology[i]->value = arena_strdup(arena, values[i]);
 	}
+	return 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return (*one > *other) - (*one < *other);
+}
+
+/* Pages of two hashes at most. */
+int do_list_names(const struct client_call *begun, ListNamesResponse **ret, struct error *err)
+{
+	const ListNamesRequest *request = begun->request;
+	struct client *client = begun->client;
+	uint64_t *hashes = arena_alloc(begun->arena, (client->n_datasets + 1) * sizeof(*hashes));
+	size_t from = 0, n = client->n_datasets;
+
+	(void)err;
+	client->names_read++;
+	for (size_t i = 0; i < n; i++)
+		hashes[i] = name_hash(NAME_VOLUME, client->datasets[i]->id);
+	qsort(hashes, n, sizeof(*hashes), ascending);
+	while (request->after && from < n && hashes[from] <= request->after)
+		from++;
+	*ret = new_list_names_response(begun->arena);
+	(*ret)->names = client->names;
+	(*ret)->hashes = hashes + from;
+	(*ret)->n_hashes = n - from < 2 ? n - from : 2;
+	(*ret)->more = (*ret)->n_hashes < n - from;
 	return 0;
 }
 

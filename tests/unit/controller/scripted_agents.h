@@ -19,11 +19,11 @@
 struct client {
 	const char *endpoint, *node, *rack, *pool, *problem;
 	int64_t available, ahead_us; /* ahead_us: its clock minus the local one */
-	uint64_t pool_guid;
-	enum error_code silent; /* if not ERR_OK, all calls fail with it */
-	enum error_code lookup; /* if not ERR_OK, all look-ups fail with it */
-	uint64_t promised;      /* the highest claim of all names */
-	unsigned n_aborts;      /* number of creations to refuse with ABORTED */
+	uint64_t pool_guid, names;   /* names: the version of the names; 0: unknown */
+	enum error_code silent;      /* if not ERR_OK, all calls fail with it */
+	enum error_code lookup;      /* if not ERR_OK, all look-ups fail with it */
+	uint64_t promised;           /* the highest claim of all names */
+	unsigned n_aborts;           /* number of creations to refuse with ABORTED */
 	Dataset *datasets[DATASETS_MAX];
 	size_t n_datasets;
 	DatasetSnapshot *snapshots[DATASETS_MAX];
@@ -31,7 +31,7 @@ struct client {
 	const CreateDatasetRequest *create_request; /* the last request of each kind */
 	const ModifyDatasetRequest *modify_request;
 	/* The number of calls of each kind. */
-	unsigned looked, created, destroyed, published, unpublished, resized, listed;
+	unsigned names_read, looked, created, destroyed, published, unpublished, resized, listed;
 	unsigned modified, snapshotted, grouped, snapshots_destroyed;
 };
 

@@ -24,6 +24,7 @@ int keep(struct client *client, uint64_t claim, struct error *err);
 	METHOD(GetDataset, get_dataset)                                                            \
 	METHOD(CreateDataset, create_dataset)                                                      \
 	METHOD(ResizeDataset, resize_dataset)                                                      \
+	METHOD(ListNames, list_names)                                                              \
 	METHOD(ListDatasets, list_datasets)                                                        \
 	METHOD(PublishDataset, publish_dataset)                                                    \
 	METHOD(UnpublishDataset, unpublish_dataset)                                                \

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_VOLUME_NAME_H
+#define ZCSI_VOLUME_NAME_H
+
+/*
+ * Hashes of the names that an agent has. A controller keeps them, to know after the agent left what
+ * it had. Two names with one hash are harmless: the one is taken for the other, and a call fails
+ * that could have succeeded.
+ */
+
+#include <stdint.h>
+
+/* A snapshot has an id and the name that CSI gave it; the members of a group have its name. */
+enum name_kind { NAME_VOLUME = 'v', NAME_SNAPSHOT_ID = 'i', NAME_SNAPSHOT = 's', NAME_GROUP = 'g' };
+
+/* Returns the hash of a name of this kind. */
+uint64_t name_hash(enum name_kind kind, const char *text);
+
+#endif

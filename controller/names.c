@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The names of one agent.
+ *
+ * Invariant: a name that was added stays until a reading that began after the addition has ended.
+ */
+#include "controller/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+void names_fini(struct names *names)
+{
+	free(names->hashes);
+	free(names->added);
+	*names = (struct names){0};
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return (*one > *other) - (*one < *other);
+}
+
+bool names_have(const struct names *names, uint64_t hash)
+{
+	for (size_t i = 0; i < names->n_added; i++) {
+		if (names->added[i] == hash)
+			return true;
+	}
+	return names->n && bsearch(&hash, names->hashes, names->n, sizeof(hash), ascending);
+}
+
+void names_add(struct names *names, uint64_t hash)
+{
+	names->added = mem_resize(names->added, (names->n_added + 1) * sizeof(*names->added));
+	names->added[names->n_added++] = hash;
+}
+
+void names_begin(struct names *names)
+{
+	names->n_kept = names->n_added;
+}
+
+void names_take(struct names *names, uint64_t version, const uint64_t *hashes, size_t n)
+{
+	names->version = version;
+	names->hashes = mem_resize(names->hashes, (n + 1) * sizeof(*names->hashes));
+	if (n)
+		memcpy(names->hashes, hashes, n * sizeof(*hashes));
+	names->n = n;
+	names->n_added -= names->n_kept;
+	if (names->n_added)
+		memmove(names->added, names->added + names->n_kept,
+			names->n_added * sizeof(*names->added));
+	names->n_kept = 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CONTROLLER_ROLL_NAMES_H
+#define ZCSI_CONTROLLER_ROLL_NAMES_H
+
+/* The part of the roll call that reads the names of the agents whose names have changed. */
+
+#include "controller/roster.h"
+
+/* An agent, and its names as it numbered them in its answer to the roll call; 0: unknown. */
+struct roll_names {
+	struct agent *agent;
+	uint64_t version;
+};
+
+/*
+ * Read the names of those agents, of n, that have others than those known. An agent that does not
+ * answer in time keeps the names known before, and is read in the next roll call.
+ */
+void roll_names(struct roster *roster, struct arena *arena, const struct roll_names *list,
+		size_t n);
+
+#endif
