@@ -17,6 +17,7 @@
 #include "node/catalog/catalog_inside.h"
 #include "node/zfs/lock_file.h"
 #include "node/zfs/hung.h"
+#include "node/zfs/zfs_read.h"
 
 struct catalog *catalog_new(const char *parent, unsigned rescan_seconds)
 {
@@ -140,6 +141,9 @@ int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, 
 	if (catalog_ready(catalog, deadline, err) < 0)
 		return -1;
 	const struct dataset *found = index_get(&catalog->inventory.datasets, id);
+	const char *name = dataset_name(arena, catalog->parent, id);
+	if (!found && inventory_is_damaged(&catalog->inventory, name))
+		return zfs_fail_damaged(name, err);
 	if (!found)
 		return fail(err, ERR_NOT_FOUND, "volume '%s' does not exist under '%s'", id,
 			    catalog->parent);

@@ -44,12 +44,12 @@ void catalog_rescan(struct catalog *catalog);
 int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err);
 /*
  * Read one name again, because ZFS and the catalog differ about it. Returns 0 if the catalog is
- * right about the name now, or -1 with the problem of the pool.
+ * right about the name now, or -1 with the problem of the pool or of a damaged name.
  */
 int catalog_reread(struct catalog *catalog, int64_t deadline, const char *zfs_name,
 		   struct error *err);
 
-/* These functions fail with ERR_UNAVAILABLE if the pool has a problem, else ERR_NOT_FOUND. */
+/* ERR_UNAVAILABLE if the pool has a problem or the volume is damaged, else ERR_NOT_FOUND. */
 int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,
 		struct dataset **ret, struct error *err);
 int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The inventory: seven indexes of volumes and snapshots.
+ * The inventory: seven indexes of volumes and snapshots, and one of damaged names.
  *
  * Invariant: each snapshot in `snapshots` has a dataset in the inventory. It is also in
  * `snapshots_by_name`, and in `groups` if it has a group, else in `names` if CSI created it. Two
@@ -12,6 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A name that is neither a volume nor a snapshot, because zcsi cannot read its properties. */
+struct damaged {
+	char *name;
+};
+
 void inventory_init(struct inventory *inventory)
 {
 	*inventory = (struct inventory){
@@ -22,12 +27,14 @@ void inventory_init(struct inventory *inventory)
 		.snapshots_by_name = INDEX_BY(struct snapshot, zfs_name),
 		.names = INDEX_BY_BOTH(struct snapshot, name, id),
 		.groups = INDEX_BY_BOTH(struct snapshot, group, id),
+		.damaged = INDEX_BY(struct damaged, name),
 	};
 }
 
 void inventory_fini(struct inventory *inventory)
 {
-	struct index *owners[] = {&inventory->datasets, &inventory->trashed, &inventory->snapshots};
+	struct index *owners[] = {&inventory->datasets, &inventory->trashed, &inventory->snapshots,
+				  &inventory->damaged};
 
 	for (size_t i = 0; i < COUNT(owners); i++) {
 		for (size_t k = 0; k < owners[i]->n; k++)
@@ -40,11 +47,28 @@ void inventory_fini(struct inventory *inventory)
 	index_fini(&inventory->groups);
 }
 
+static struct damaged *new_damaged(const char *zfs_name)
+{
+	struct damaged *row = mem_alloc(sizeof(*row) + strlen(zfs_name) + 1);
+
+	row->name = strcpy((char *)(row + 1), zfs_name);
+	return row;
+}
+
+/* Record that a name is not damaged, or not any more. */
+static void mend(struct inventory *inventory, const char *zfs_name)
+{
+	const struct damaged row = {(char *)zfs_name};
+
+	free(index_take(&inventory->damaged, &row));
+}
+
 void inventory_put_dataset(struct inventory *inventory, const char *parent,
 			   const struct dataset *dataset)
 {
 	struct dataset *row = dataset_dup(dataset);
 
+	mend(inventory, dataset->name);
 	if (dataset_is_trash(parent, dataset->name)) {
 		free(index_put(&inventory->trashed, row));
 		return;
@@ -98,6 +122,7 @@ void inventory_put_snapshot(struct inventory *inventory, const char *parent,
 {
 	struct snapshot *old = index_get(&inventory->snapshots, snapshot->id);
 
+	mend(inventory, snapshot->zfs_name);
 	if (!inventory_owner(inventory, snapshot) || (old && yields(parent, snapshot, old)))
 		return;
 	struct snapshot *row = snapshot_dup(snapshot);
@@ -165,6 +190,7 @@ void inventory_drop(struct inventory *inventory, const char *zfs_name)
 	struct snapshot *snapshot = index_get(&inventory->snapshots_by_name, zfs_name);
 	struct dataset *dataset = dataset_at(inventory, zfs_name);
 
+	mend(inventory, zfs_name);
 	if (snapshot)
 		drop_snapshot(inventory, snapshot);
 	if (!dataset)
@@ -177,6 +203,17 @@ void inventory_drop(struct inventory *inventory, const char *zfs_name)
 	else
 		index_take(&inventory->trashed, dataset);
 	free(dataset);
+}
+
+void inventory_damage(struct inventory *inventory, const char *zfs_name)
+{
+	inventory_drop(inventory, zfs_name);
+	index_put(&inventory->damaged, new_damaged(zfs_name));
+}
+
+bool inventory_is_damaged(const struct inventory *inventory, const char *zfs_name)
+{
+	return index_get(&inventory->damaged, zfs_name) != NULL;
 }
 
 static void fill(struct index *index, struct dataset **rows, size_t n)
@@ -243,6 +280,9 @@ void inventory_fill(struct inventory *inventory, const char *parent, struct list
 		append_snapshot(inventory, parent, sorted.rows[i]);
 	index_fini(&sorted);
 	fill_others(inventory);
+	for (size_t i = 0; i < listing->n_damaged; i++)
+		index_append(&inventory->damaged, new_damaged(listing->damaged[i]));
+	index_sort(&inventory->damaged);
 }
 
 const struct dataset *inventory_dataset(const struct inventory *inventory, const char *zfs_name)

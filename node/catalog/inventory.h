@@ -3,8 +3,8 @@
 #define ZCSI_NODE_CATALOG_INVENTORY_H
 
 /*
- * The inventory of the pool: volumes, trashed volumes and snapshots, which are found by binary
- * search. It owns copies of its rows. Not thread-safe.
+ * The inventory of the pool: volumes, trashed volumes, snapshots and damaged names, which are found
+ * by binary search. It owns copies of its rows. Not thread-safe.
  */
 
 #include <stdbool.h>
@@ -21,6 +21,7 @@ struct inventory {
 	struct index snapshots_by_name; /* all snapshots, by ZFS name */
 	struct index names;             /* snapshots of CreateSnapshot, by CSI's name */
 	struct index groups;            /* snapshots with a group, by group and id */
+	struct index damaged;           /* names that listing->damaged has */
 };
 
 void inventory_init(struct inventory *inventory);
@@ -36,6 +37,11 @@ void inventory_put_snapshot(struct inventory *inventory, const char *parent,
 			    const struct snapshot *snapshot);
 /* Remove the row with this ZFS name, and, if it is a dataset, its snapshots. */
 void inventory_drop(struct inventory *inventory, const char *zfs_name);
+
+/* Remove the row with this ZFS name as inventory_drop does, and record that the name is damaged. */
+void inventory_damage(struct inventory *inventory, const char *zfs_name);
+/* Returns true if a dataset or snapshot with this ZFS name exists and is damaged. */
+bool inventory_is_damaged(const struct inventory *inventory, const char *zfs_name);
 
 /* Returns the volume, deleted or not, with this ZFS name, or NULL. */
 const struct dataset *inventory_dataset(const struct inventory *inventory, const char *zfs_name);

@@ -22,6 +22,8 @@ static void apply(struct inventory *inventory, const char *parent, const struct 
 		inventory_put_dataset(inventory, parent, change->dataset);
 	else if (change->snapshot)
 		inventory_put_snapshot(inventory, parent, change->snapshot);
+	else if (change->damaged)
+		inventory_damage(inventory, change->zfs_name);
 	else
 		inventory_drop(inventory, change->zfs_name);
 }

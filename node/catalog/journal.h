@@ -10,11 +10,12 @@
 
 #include "node/catalog/catalog.h"
 
-/* A change of the inventory. Exactly one member is set. */
+/* A change of the inventory. Exactly one pointer is set. */
 struct change {
 	struct dataset *dataset;   /* the new state of a volume */
 	struct snapshot *snapshot; /* the new state of a snapshot */
-	char *zfs_name;            /* nothing has this name any more */
+	char *zfs_name;            /* nothing of zcsi has this name any more */
+	bool damaged;              /* zfs_name exists, but has a value that cannot be read */
 };
 
 /* A name to be read again. */
@@ -23,7 +24,7 @@ struct target {
 	bool family; /* with all snapshots of this dataset */
 };
 
-/* Apply a change, and record it if the pool is being read. Takes ownership of its member. */
+/* Apply a change, and record it if the pool is being read. Takes ownership of its pointer. */
 void change_make(struct catalog *catalog, struct change change);
 /* Begin a reading. Returns the present position in the journal. */
 size_t change_mark(struct catalog *catalog);

@@ -48,7 +48,7 @@ struct reading {
 
 /*
  * Put the read state of a name into the inventory: the volume or snapshot in `change`, or its
- * absence if `change` is empty.
+ * absence, or that it is damaged, if neither is in `change`.
  */
 static void put_state(const struct reading *reading, const char *zfs_name, struct change change)
 {
@@ -84,6 +84,8 @@ static void take_name(const struct reading *reading, const char *name)
 		change.dataset->snapshots = known ? known->snapshots : 0;
 	} else if (snapshot) {
 		change.snapshot = snapshot_dup(snapshot);
+	} else {
+		change.damaged = listing_is_damaged(reading->listing, name);
 	}
 	put_state(reading, name, change);
 }
@@ -132,6 +134,8 @@ static int read_family(struct catalog *catalog, const char *name, struct error *
 		take_snapshots(&reading, &arena, dataset);
 	else if (!failed)
 		put_state(&reading, name, (struct change){0});
+	for (size_t i = 0; !failed && i < listing.n_damaged; i++)
+		put_state(&reading, listing.damaged[i], (struct change){.damaged = true});
 	change_unmark(catalog);
 	free(listing.text);
 	return failed;
@@ -194,5 +198,10 @@ int catalog_reread(struct catalog *catalog, int64_t deadline, const char *zfs_na
 	pthread_mutex_lock(&catalog->mutex);
 	bool failed = catalog->hung || read_names(catalog, &target, 1, &ignored) < 0;
 	pthread_mutex_unlock(&catalog->mutex);
-	return failed ? catalog_refresh(catalog, deadline, err) : 0;
+	if (failed && catalog_refresh(catalog, deadline, err) < 0)
+		return -1;
+	pthread_mutex_lock(&catalog->mutex);
+	bool damaged = inventory_is_damaged(&catalog->inventory, zfs_name);
+	pthread_mutex_unlock(&catalog->mutex);
+	return damaged ? zfs_fail_damaged(zfs_name, err) : 0;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Parsing the output of `zfs get` into a listing. volume_parse.c decides which rows are volumes and
- * snapshots of zcsi.
+ * Parsing the output of `zfs get` into a listing. zfs_rows.c finds the rows, and volume_parse.c
+ * decides which of them are volumes and snapshots of zcsi.
  *
- * Invariant: each name in the output is in exactly one list; an origin is also in `others`. The
- * count of a dataset's snapshots includes those of other tools.
+ * Invariant: each name in the output is in exactly one list; an origin, and a damaged
+ * name, is also in `others`. The count of a dataset's snapshots includes those of other tools.
  */
 #include "node/record/listing.h"
 
 #include <string.h>
 
-#include "node/record/zfs_row.h"
+#include "node/record/zfs_rows.h"
 #include "node/record/volume_parse.h"
 
 /* Count a snapshot for its dataset, which is the last one parsed: zfs lists a dataset first. */
@@ -46,15 +46,15 @@ static void add_snapshot(struct arena *arena, const char *parent, const struct z
 static void add_row(struct arena *arena, const char *parent, const struct zfs_row *row,
 		    struct listing *listing)
 {
-	const char *at = row->name ? strchr(row->name, '@') : NULL;
+	const char *at = strchr(row->name, '@');
 	bool trashed = false;
 
-	if (!row->name)
-		return;
+	if (row->damaged)
+		listing->damaged[listing->n_damaged++] = (char *)row->name;
 	if (at)
 		return add_snapshot(arena, parent, row, at, listing);
 	if (!strcmp(row->name, parent)) {
-		listing->parent = true;
+		listing->parent = !row->damaged;
 		listing->available = zfs_row_number(row->available);
 	}
 	struct dataset *dataset = volume_parse(arena, parent, row, &trashed);
@@ -66,44 +66,30 @@ static void add_row(struct arena *arena, const char *parent, const struct zfs_ro
 		listing->datasets[listing->n_datasets++] = dataset;
 }
 
-/* Returns an upper bound of the rows: how often the name changes from line to line, plus one. */
-static size_t count_rows(const char *text)
+bool listing_parse(struct arena *arena, const char *parent, const char *properties, char *text,
+		   struct listing *ret)
 {
-	const char *name = NULL;
-	size_t n = 1, length = 0;
+	struct zfs_rows rows;
+	struct zfs_row row;
 
-	for (const char *line = text; *line;) {
-		if (!name || strncmp(line, name, length + 1)) {
-			name = line;
-			length = strcspn(line, "\t\n");
-			n++;
-		}
-		line += strcspn(line, "\n");
-		line += *line == '\n';
-	}
-	return n;
+	zfs_rows_begin(arena, properties, text, &rows);
+	size_t most = rows.most * sizeof(void *);
+	*ret = (struct listing){0};
+	ret->datasets = arena_alloc(arena, most);
+	ret->trashed = arena_alloc(arena, most);
+	ret->snapshots = arena_alloc(arena, most);
+	ret->origins = arena_alloc(arena, most);
+	ret->others = arena_alloc(arena, most);
+	ret->damaged = arena_alloc(arena, most);
+	while (zfs_rows_next(&rows, &row))
+		add_row(arena, parent, &row, ret);
+	return zfs_rows_accepted(&rows);
 }
 
-void listing_parse(struct arena *arena, const char *parent, char *text, struct listing *ret)
+bool listing_is_damaged(const struct listing *listing, const char *name)
 {
-	size_t most = count_rows(text);
-	struct zfs_row row = {0};
-	char *state, *property, *value, *source;
-
-	*ret = (struct listing){0};
-	ret->datasets = arena_alloc(arena, most * sizeof(*ret->datasets));
-	ret->trashed = arena_alloc(arena, most * sizeof(*ret->trashed));
-	ret->snapshots = arena_alloc(arena, most * sizeof(*ret->snapshots));
-	ret->origins = arena_alloc(arena, most * sizeof(*ret->origins));
-	ret->others = arena_alloc(arena, most * sizeof(*ret->others));
-	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		if (!zfs_row_split(line, &property, &value, &source))
-			continue;
-		if (!row.name || strcmp(row.name, line)) {
-			add_row(arena, parent, &row, ret);
-			row = (struct zfs_row){.name = line};
-		}
-		zfs_row_set(&row, property, value, source);
-	}
-	add_row(arena, parent, &row, ret);
+	for (size_t i = 0; i < listing->n_damaged; i++)
+		if (!strcmp(listing->damaged[i], name))
+			return true;
+	return false;
 }

@@ -17,7 +17,7 @@
 
 struct listing {
 	char *text;        /* the output that the rows point into; the caller frees it */
-	bool parent;       /* the output contained the parent */
+	bool parent;       /* the output contained the parent, not damaged */
 	int64_t available; /* bytes that a new dataset below the parent could use */
 	struct dataset **datasets;
 	size_t n_datasets;
@@ -29,18 +29,25 @@ struct listing {
 	size_t n_origins;
 	char **others; /* ZFS names of all other datasets and snapshots, hidden ones included */
 	size_t n_others;
+	char **damaged; /* ZFS names that have a value with a control character */
+	size_t n_damaged;
 };
 
 /*
- * Parse the output of `zfs get -Hp -o name,property,value,source` for zfs_row_properties(). The
- * text is cut up in place, and rows of *ret point into it; the rest of *ret is in the arena, and
- * ret->text is NULL.
+ * Parse the output of `zfs get -Hp -o name,property,value,source PROPERTIES`, where properties is a
+ * result of zfs_row_properties(). The text is cut up in place, and rows of *ret point into it; the
+ * rest of *ret is in the arena, and ret->text is NULL. Returns false if the output is rejected,
+ * because it may contain lines of names that do not exist (zfs_rows.h); do not use *ret then.
  *
  * A dataset is a volume if it is a filesystem, or a zvol with a known format, directly below the
  * parent or the trash, its local zcsi:version is DATASET_VERSION and its local zcsi:volume fits
- * its name. A snapshot counts if it inherits zcsi:volume from such a dataset. All else, and the
- * snapshots that zcsi keeps for itself, goes to `others`.
+ * its name. A snapshot counts if it inherits zcsi:volume from such a dataset. All else, damaged
+ * names, and the snapshots that zcsi keeps for itself, go to `others`.
  */
-void listing_parse(struct arena *arena, const char *parent, char *text, struct listing *ret);
+bool listing_parse(struct arena *arena, const char *parent, const char *properties, char *text,
+		   struct listing *ret);
+
+/* Returns true if the name is in listing->damaged. */
+bool listing_is_damaged(const struct listing *listing, const char *name);
 
 #endif

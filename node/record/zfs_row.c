@@ -12,14 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
-
 /*
  * The properties to read, and their members in struct zfs_row. FIELD: native ones; OPENZFS: those
- * that zfs-fuse lacks; USER: user properties of zcsi.
+ * that zfs-fuse lacks; USER: user properties of zcsi. zfs_rows.c needs a native one at the end.
  */
 #define PROPERTIES(FIELD, OPENZFS, USER)                                                           \
-	FIELD("type", type)                                                                        \
 	FIELD("guid", guid)                                                                        \
 	FIELD("creation", creation)                                                                \
 	FIELD("available", available)                                                              \
@@ -40,15 +37,16 @@
 	USER("zcsi:size", size)                                                                    \
 	USER("zcsi:group", group)                                                                  \
 	USER("zcsi:format", format)                                                                \
-	USER("zcsi:formatted", formatted)
+	USER("zcsi:formatted", formatted)                                                          \
+	FIELD("type", type)
 
 #define LISTED(property, member) "," property
-/* The list begins with "referenced", which is not used, so that each other one follows a comma. */
 #define LEFT_OUT(property, member)
-const char *zfs_row_properties(bool openzfs)
+char *zfs_row_properties(struct arena *arena, const char *marker, bool openzfs)
 {
-	return openzfs ? "referenced" PROPERTIES(LISTED, LISTED, LISTED)
-		       : "referenced" PROPERTIES(LISTED, LEFT_OUT, LISTED);
+	if (openzfs)
+		return arena_printf(arena, "%s" PROPERTIES(LISTED, LISTED, LISTED), marker);
+	return arena_printf(arena, "%s" PROPERTIES(LISTED, LEFT_OUT, LISTED), marker);
 }
 
 #define FIELD_ROW(property, member) {property, false, offsetof(struct zfs_row, member)},

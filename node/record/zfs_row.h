@@ -10,12 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/mem.h"
+
 /*
  * The values of properties, as pointers into the output; NULL if it did not contain the property. A
  * user property (zcsi:*) is stored only if it is set on the dataset itself.
  */
 struct zfs_row {
 	const char *name;
+	bool damaged; /* a value has a line break or another control character; none is stored */
 	/* native properties */
 	const char *type, *guid, *creation, *available, *used, *refquota, *volsize;
 	const char *refreservation, *defer_destroy, *encryption_root;
@@ -26,8 +29,11 @@ struct zfs_row {
 	const char *volume_inherited, *inherited_from;
 };
 
-/* Returns the list of properties for `zfs get`. openzfs is false for zfs-fuse, which has fewer. */
-const char *zfs_row_properties(bool openzfs);
+/*
+ * Returns the list of properties for `zfs get`, which begins with the marker and ends with a native
+ * property (zfs_rows.h). openzfs is false for zfs-fuse, which has fewer.
+ */
+char *zfs_row_properties(struct arena *arena, const char *marker, bool openzfs);
 
 /*
  * Split "name\tproperty\tvalue\tsource" in place; only a value may contain tabs. The name is the

@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "common/log.h"
 #include "node/record/zfs_row.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
@@ -18,17 +20,54 @@
 #define LIST_TIMEOUT_MS 600000
 #define LIST_OUTPUT_MAX ((size_t)2 << 30) /* 110,000 datasets and snapshots print 160 MB */
 
-static const char *wanted(void)
+/* Returns the list of properties to read, with a marker that no value can contain already. */
+static char *wanted(struct arena *arena)
 {
-	return zfs_row_properties(zfs_is_the_kernels());
+	uint64_t random[2];
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		abort();
+	const char *marker =
+		arena_printf(arena, "zcsi:%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+	return zfs_row_properties(arena, marker, zfs_is_the_kernels());
+}
+
+int zfs_fail_damaged(const char *name, struct error *err)
+{
+	return fail(err, ERR_UNAVAILABLE,
+		    "'%s' has a zcsi: property with a line break or another control character in "
+		    "its value; find it with 'zfs get all %s' and remove it with 'zfs inherit "
+		    "zcsi:PROPERTY %s'",
+		    name, name, name);
+}
+
+/* Fail if the output cannot be used, and log what is left out of it. */
+static int check(const char *parent, const struct listing *listing, bool accepted,
+		 struct error *err)
+{
+	struct error damage;
+
+	if (!accepted)
+		return fail(err, ERR_UNAVAILABLE,
+			    "zfs printed the properties of a dataset twice or not to their end, as "
+			    "if a value was made to look like its output; try again");
+	if (listing_is_damaged(listing, parent))
+		return zfs_fail_damaged(parent, err);
+	if (listing->n_damaged) {
+		zfs_fail_damaged(listing->damaged[0], &damage);
+		log_warn("datasets are left out because of a property's value",
+			 log_int("datasets", (long long)listing->n_damaged),
+			 log_str("first", damage.text));
+	}
+	return 0;
 }
 
 /*
- * Run a `zfs get` and parse its output into *ret, which then owns the text. all_there: fail if a
- * name does not exist; otherwise only if the parent does not.
+ * Run a `zfs get` of these properties and parse its output into *ret, which then owns the text.
+ * all_there: fail if a name does not exist; otherwise only if the parent does not.
  */
-static int get(struct arena *arena, const char *parent, const char *const *argv, bool all_there,
-	       struct listing *ret, struct error *err)
+static int get(struct arena *arena, const char *parent, const char *properties,
+	       const char *const *argv, bool all_there, struct listing *ret, struct error *err)
 {
 	const struct exec exec = {
 		.argv = argv, .timeout_ms = LIST_TIMEOUT_MS, .max_output = LIST_OUTPUT_MAX};
@@ -37,8 +76,8 @@ static int get(struct arena *arena, const char *parent, const char *const *argv,
 	int failed = zfs_run_once(&exec, &out, err);
 	if (failed && (all_there || !out || err->code != ERR_NOT_FOUND))
 		return -1;
-	listing_parse(arena, parent, out, ret);
-	if (failed && !ret->parent)
+	bool accepted = listing_parse(arena, parent, properties, out, ret);
+	if (check(parent, ret, accepted, err) < 0 || (failed && !ret->parent))
 		return -1;
 	ret->text = steal_ptr(out);
 	return 0;
@@ -54,10 +93,11 @@ int zfs_no_parent(const char *parent, struct error *err)
 
 int zfs_list(struct arena *arena, const char *parent, struct listing *ret, struct error *err)
 {
-	const char *argv[] = {"zfs",    "get",  "-rHp", "-o", "name,property,value,source",
-			      wanted(), parent, NULL};
+	const char *properties = wanted(arena);
+	const char *argv[] = {"zfs",      "get",  "-rHp", "-o", "name,property,value,source",
+			      properties, parent, NULL};
 
-	return get(arena, parent, argv, true, ret, err);
+	return get(arena, parent, properties, argv, true, ret, err);
 }
 
 int zfs_parent(const char *parent, char **ret, struct error *err)
@@ -81,26 +121,29 @@ int zfs_allow(const char *parent, char **ret, struct error *err)
 int zfs_read(struct arena *arena, const char *parent, const char *const *names, size_t n,
 	     struct listing *ret, struct error *err)
 {
+	const char *properties = wanted(arena);
 	const char **argv = arena_alloc(arena, (n + 8) * sizeof(*argv));
 	size_t used = 0;
 
 	for (const char *const *word =
 		     (const char *const[]){"zfs", "get", "-Hp", "-o", "name,property,value,source",
-					   wanted(), parent, NULL};
+					   properties, parent, NULL};
 	     *word; word++)
 		argv[used++] = *word;
 	for (size_t i = 0; i < n; i++)
 		argv[used++] = names[i];
-	return get(arena, parent, argv, false, ret, err);
+	return get(arena, parent, properties, argv, false, ret, err);
 }
 
 int zfs_read_family(struct arena *arena, const char *parent, const char *name, struct listing *ret,
 		    struct error *err)
 {
-	const char *argv[] = {"zfs",    "get", "-Hp", "-d", "1", "-o", "name,property,value,source",
-			      wanted(), name,  NULL};
+	const char *properties = wanted(arena);
+	const char *argv[] = {
+		"zfs",      "get", "-Hp", "-d", "1", "-o", "name,property,value,source",
+		properties, name,  NULL};
 
-	return get(arena, parent, argv, true, ret, err);
+	return get(arena, parent, properties, argv, true, ret, err);
 }
 
 int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)

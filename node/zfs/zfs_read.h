@@ -21,7 +21,13 @@ int zfs_allow(const char *parent, char **ret, struct error *err);
 /* Fail because the parent itself does not exist. Always returns -1. */
 int zfs_no_parent(const char *parent, struct error *err);
 /*
+ * Fail because the name has a value with a control character, so that it is unknown whether it is a
+ * volume or snapshot. Always returns -1.
+ */
+int zfs_fail_damaged(const char *name, struct error *err);
+/*
  * Read the parent and everything below it. The rows live in the arena; the caller frees ret->text.
+ * ERR_UNAVAILABLE if the output may be forged, or if the parent is damaged.
  */
 int zfs_list(struct arena *arena, const char *parent, struct listing *ret, struct error *err);
 /* Read the parent and n names below it, like zfs_list. Names that do not exist are left out. */

@@ -2,7 +2,8 @@
 /*
  * The parsers of the output of zfs(8): `zfs get`, and its error texts. Every dataset and snapshot
  * is counted once; one that is recognised as zcsi's has the name that belongs to its id; and a
- * recognised volume or snapshot, printed as zfs does, is parsed to the same.
+ * recognised volume or snapshot, printed as zfs does, is parsed to the same. A value of a property
+ * neither adds nor removes other volumes.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -11,25 +12,20 @@
 #include "node/record/listing.h"
 #include "node/zfs/zfs_run.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/zfs_get.h"
 
 #define PARENT "t/p"
 
-/* Returns the number of names in the lines with four columns; adjacent lines share a name. */
+/* Returns the number of first lines, each of which is "name\tmarker\t-\t-". */
 static size_t count_names(const char *text)
 {
-	const char *last = NULL;
-	size_t n = 0, length = 0;
+	static const char end[] = "\t" MARKER "\t-\t-";
+	size_t n = 0;
 
-	for (const char *end; *text; text = *end ? end + 1 : end) {
-		size_t tabs = 0;
-		end = text + strcspn(text, "\n");
-		for (const char *c = text; c < end; c++)
-			tabs += *c == '\t';
-		if (tabs < 3)
-			continue;
-		n += !last || strncmp(last, text, length + 1) != 0;
-		last = text;
-		length = strcspn(text, "\t");
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		size_t name = strcspn(text, "\t\n");
+		size_t length = strcspn(text, "\n");
+		n += length == name + strlen(end) && !strncmp(text + name, end, strlen(end));
 	}
 	return n;
 }
@@ -83,9 +79,11 @@ static void print_escaped(struct printer *printer, const char *property, const c
 
 static struct listing read_back(struct printer *printer)
 {
+	const char *properties = zfs_row_properties(printer->arena, MARKER, true);
 	struct listing listing;
 
-	listing_parse(printer->arena, PARENT, printer->text, &listing);
+	MUST(listing_parse(printer->arena, PARENT, properties,
+			   zfs_get_complete(printer->arena, printer->text), &listing));
 	return listing;
 }
 
@@ -135,19 +133,55 @@ static void check_snapshot(struct arena *arena, const struct snapshot *snapshot)
 
 static void check_get(struct arena *arena, char *text)
 {
+	const char *properties = zfs_row_properties(arena, MARKER, true);
 	size_t names = count_names(text);
 	struct listing listing;
 
-	listing_parse(arena, PARENT, text, &listing);
+	if (!listing_parse(arena, PARENT, properties, text, &listing))
+		return;
 	MUST(listing.n_datasets + listing.n_trashed + listing.n_snapshots + listing.n_others ==
 	     names);
-	MUST(listing.n_origins <= listing.n_others);
+	MUST(listing.n_origins + listing.n_damaged <= listing.n_others);
 	for (size_t i = 0; i < listing.n_datasets; i++)
 		check_dataset(arena, listing.datasets[i], false);
 	for (size_t i = 0; i < listing.n_trashed; i++)
 		check_dataset(arena, listing.trashed[i], true);
 	for (size_t i = 0; i < listing.n_snapshots; i++)
 		check_snapshot(arena, listing.snapshots[i]);
+}
+
+/* Returns what zfs prints for a volume. value: that of zcsi:source; NULL: unset. */
+static char *print_volume(struct arena *arena, const char *id, const char *value)
+{
+	struct printer printer = {arena, dataset_name(arena, PARENT, id), arena_strdup(arena, "")};
+
+	print(&printer, "type", "filesystem", "-");
+	print_ours(&printer, "zcsi:version", DATASET_VERSION);
+	print_escaped(&printer, "zcsi:volume", id);
+	char *row = zfs_get_complete(arena, printer.text);
+	const char *unset = arena_printf(arena, "%s\tzcsi:source\t-\t-\n", printer.name);
+	const char *at = strstr(row, unset);
+	MUST(at);
+	return value ? arena_printf(arena, "%.*s%s\tzcsi:source\t%s\tlocal\n%s", (int)(at - row),
+				    row, printer.name, value, at + strlen(unset))
+		     : row;
+}
+
+/* Check what the text does as a value of the volume `a`, in a listing of `a` and `b`. */
+static void check_value(struct arena *arena, const char *text)
+{
+	const char *properties = zfs_row_properties(arena, MARKER, true);
+	char *output = arena_printf(arena, "%s%s", print_volume(arena, "a", text),
+				    print_volume(arena, "b", NULL));
+	struct listing listing;
+
+	if (!listing_parse(arena, PARENT, properties, output, &listing)) {
+		MUST(strstr(text, MARKER));
+		return;
+	}
+	MUST(listing.n_datasets + listing.n_damaged == 2 && listing.n_damaged <= 1);
+	MUST(listing.n_trashed + listing.n_snapshots + listing.n_others == listing.n_damaged);
+	MUST(!strcmp(listing.datasets[listing.n_datasets - 1]->id, "b"));
 }
 
 static void check_error_text(const char *text)
@@ -167,6 +201,7 @@ void fuzz_one(const uint8_t *bytes, size_t n)
 	char *text = arena_alloc(&arena, n + 1);
 	memcpy(text, bytes, n);
 	check_error_text(text);
+	check_value(&arena, text);
 	check_get(&arena, text);
 	arena_fini(&arena);
 }
