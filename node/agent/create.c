@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "node/agent/agent.h"
 #include "node/export/exports.h"
+#include "node/attach/family.h"
 #include "node/zfs/key.h"
 #include "node/agent/claims.h"
 #include "node/agent/clone.h"
@@ -107,13 +108,13 @@ static void add_properties(struct arena *arena, const CreateDatasetRequest *req,
 }
 
 /* Unload the key that `zfs create` leaves loaded: only staging loads keys. */
-static void unload_key(struct arena *arena, const struct dataset *dataset)
+static void unload_key(struct rpc_call *call, const struct dataset *dataset)
 {
 	struct error err;
 
 	if (!dataset->has_key || *dataset->source ||
-	    agent_check_unmounted(arena, dataset->name, &err) < 0 ||
-	    key_unload(dataset->name, &err) == 0)
+	    agent_check_unmounted(&call->arena, dataset->name, &err) < 0 ||
+	    family_unload_key(call, dataset->name, &err) == 0)
 		return;
 	log_warn("cannot unload the key of a new volume, it stays loaded until after the next use",
 		 log_str("volume", dataset->id), log_str("error", err.text));
@@ -217,7 +218,7 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 		    create(call, req, &dataset, err) < 0)
 			return -1;
 	}
-	unload_key(&call->arena, dataset);
+	unload_key(call, dataset);
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
 }

@@ -15,7 +15,6 @@
 #include "common/volume/map.h"
 #include "node/attach/block.h"
 #include "node/attach/device.h"
-#include "node/zfs/key.h"
 #include "node/zfs/argv.h"
 #include "node/attach/nfs.h"
 #include "node/zfs/ssh.h"
@@ -33,11 +32,8 @@ static const char *context_value(const struct context *context, const char *key)
 	return value ? value : map_get(&context->volume, key);
 }
 
-/* An encrypted zvol has no device until its key is loaded, so load the key first. */
 static int mount_zvol(const struct staging *staging, struct error *err)
 {
-	if (staging->dataset->has_key && key_load(staging->dataset->name, staging->key, err) < 0)
-		return -1;
 	return staging->format->mounts ? zvol_stage(staging, err) : block_stage(staging, err);
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node/zfs/key.h"
+#include "node/attach/family.h"
 #include "node/mount/path.h"
 #include "node/zfs/zfs.h"
 
@@ -24,11 +24,13 @@
  */
 static int mount_with_key(const struct staging *staging, struct error *err)
 {
+	struct key key;
 	int failed = zfs_mount(staging->source, staging->path, err);
 
 	for (int tries = 0; failed && err->code == ERR_UNAUTHENTICATED && tries < LOAD_TRIES;
 	     tries++) {
-		if (key_load(staging->source, staging->key, err) < 0)
+		if (key_read(staging->source, &key, err) < 0 ||
+		    key_load(staging->source, &key, staging->key, err) < 0)
 			return -1;
 		failed = zfs_mount(staging->source, staging->path, err);
 	}
@@ -65,7 +67,7 @@ static int stage_again(const struct mount_table *table, const struct mount *top,
 	return mount_make_staging(top->target, top->source, attrs, err);
 }
 
-int staging_mount(struct arena *arena, const struct staging *staging, struct error *err)
+static int mount_volume(struct arena *arena, const struct staging *staging, struct error *err)
 {
 	struct mount_table table;
 	bool made;
@@ -86,6 +88,23 @@ int staging_mount(struct arena *arena, const struct staging *staging, struct err
 			   : staging->mount(staging, err);
 	if (failed && made)
 		rmdir(staging->path);
+	return failed;
+}
+
+/* The device of an encrypted zvol cannot be opened without its key, so load the key first. */
+int staging_mount(struct arena *arena, const struct staging *staging, struct error *err)
+{
+	const struct dataset *dataset = staging->dataset;
+	struct family family;
+
+	if (!dataset || !dataset->has_key || !dataset->format->zvol)
+		return mount_volume(arena, staging, err);
+	if (family_lock(staging->call, dataset->name, &family, err) < 0)
+		return -1;
+	int failed = key_load(dataset->name, &family.key, staging->key, err);
+	if (!failed)
+		failed = mount_volume(arena, staging, err);
+	family_unlock(staging->call, &family);
 	return failed;
 }
 

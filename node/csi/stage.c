@@ -8,7 +8,7 @@
 #include "common/volume/map.h"
 #include "common/volume/plugin.h"
 #include "node/attach/attach.h"
-#include "node/zfs/key.h"
+#include "node/attach/family.h"
 #include "node/mount/path.h"
 #include "node/mount/permissions.h"
 #include "node/csi/request.h"
@@ -62,7 +62,7 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 	return 0;
 }
 
-/* Unload the volume's key, unless it is still in use or there is no such volume or pool. */
+/* Unload the volume's key, unless its family still needs it or there is no such volume or pool. */
 static int unload_key(struct rpc_call *call, const char *id, struct error *err)
 {
 	struct dataset *dataset;
@@ -70,7 +70,7 @@ static int unload_key(struct rpc_call *call, const char *id, struct error *err)
 
 	if (node_find(call, id, &dataset, &gone) < 0 || !dataset->has_key)
 		return 0;
-	return key_unload(dataset->name, err);
+	return family_unload_key(call, dataset->name, err);
 }
 
 static int unstage(struct rpc_call *call, const char *id, const char *path, struct error *err)

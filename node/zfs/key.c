@@ -8,13 +8,11 @@
  */
 #include "node/zfs/key.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "common/volume/plugin.h"
-#include "node/record/dataset.h"
 #include "node/zfs/zfs_run.h"
 
 #define HEX_DIGITS     64 /* zfsprops(7), keyformat */
@@ -57,13 +55,7 @@ int key_describe(const char *key, struct zfs_properties *properties, struct erro
 	return 0;
 }
 
-struct key {
-	char root[DATASET_NAME_MAX + 1]; /* the encryption root; "-" if there is none */
-	bool loaded;
-	bool managed; /* the root is a volume, which may be in the trash */
-};
-
-static int read_key(const char *dataset, struct key *ret, struct error *err)
+int key_read(const char *dataset, struct key *ret, struct error *err)
 {
 	const char *argv[] = {"zfs",   "get", "-Hp", "-o", "value", "encryptionroot,keystatus",
 			      dataset, NULL};
@@ -89,43 +81,60 @@ static int load(const struct key *key, const char *secret, struct error *err)
 	return fail_context(err, "the secret '" PLUGIN_KEY_SECRET "' is not its key");
 }
 
-int key_load(const char *dataset, const char *secret, struct error *err)
+int key_load(const char *dataset, const struct key *key, const char *secret, struct error *err)
 {
-	struct key key;
-
-	if (read_key(dataset, &key, err) < 0)
-		return -1;
-	if (key.loaded)
+	if (key->loaded)
 		return 0;
-	if (!strcmp(key.root, "-"))
+	if (!strcmp(key->root, "-"))
 		return fail(err, ERR_PERMISSION_DENIED,
 			    "the kernel refuses to mount '%s', which is not encrypted; run "
 			    "'zcsi-node --check'",
 			    dataset);
-	if (!key.managed)
+	if (!key->managed)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "the key of '%s' is not loaded; run 'zfs load-key %s'", key.root,
-			    key.root);
+			    "the key of '%s' is not loaded; run 'zfs load-key %s'", key->root,
+			    key->root);
 	if (!secret || !*secret)
 		return fail(err, ERR_UNAUTHENTICATED,
 			    "the volume is encrypted and its key is not loaded; give the key "
 			    "as the secret '" PLUGIN_KEY_SECRET "'");
-	return load(&key, secret, err);
+	return load(key, secret, err);
 }
 
-int key_unload(const char *dataset, struct error *err)
+/* The value of a native property is a name or "-", so the output has one line for each name. */
+int key_is_shared(struct arena *arena, const struct key *key, const char *const *names, size_t n,
+		  bool *ret, struct error *err)
 {
-	struct key key;
+	const char **argv = arena_alloc(arena, (n + 8) * sizeof(*argv));
+	size_t used = 0;
+	auto_free char *out = NULL;
+	char *state;
 
-	if (read_key(dataset, &key, err) < 0)
-		return -1;
-	if (!key.loaded || !key.managed)
+	*ret = false;
+	if (!n || !key->loaded)
 		return 0;
-	if (zfs_run((const char *const[]){"zfs", "unload-key", key.root, NULL}, err) == 0 ||
+	for (const char *const *word = (const char *const[]){"zfs", "get", "-Hp", "-o", "value",
+							     "encryptionroot", NULL};
+	     *word; word++)
+		argv[used++] = *word;
+	memcpy(argv + used, names, n * sizeof(*names));
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0 &&
+	    (!out || err->code != ERR_NOT_FOUND))
+		return -1;
+	for (char *line = strtok_r(out, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+		*ret |= !strcmp(line, key->root);
+	return 0;
+}
+
+int key_unload(const struct key *key, struct error *err)
+{
+	if (!key->loaded || !key->managed)
+		return 0;
+	if (zfs_run((const char *const[]){"zfs", "unload-key", key->root, NULL}, err) == 0 ||
 	    err->code == ERR_ALREADY_EXISTS)
 		return 0;
 	if (!strstr(err->text, "is busy"))
 		return -1;
-	log_debug("key stays loaded because it is in use", log_str("dataset", key.root));
+	log_debug("key stays loaded because it is in use", log_str("dataset", key->root));
 	return 0;
 }

@@ -6,14 +6,16 @@
  * Loading and unloading the keys of encrypted volumes. A volume has its own key, which its clones
  * share. A key that a volume inherits from the parent dataset, or from above, is not managed here.
  *
- * A key is loaded before the first staging and unloaded after the last. ZFS refuses to unload a key
- * in use ("busy"), so no reference counts and no locks are needed: if a key disappears between
- * loading and mounting, the caller loads it again.
+ * A key is loaded before the first staging and unloaded after the last (node/attach/family.h). If a
+ * key disappears between loading and mounting, the caller loads it again.
  *
  * Functions run zfs(8), so they block, and return 0, or -1 with *err. Any thread.
  */
 
+#include <stdbool.h>
+
 #include "common/error.h"
+#include "node/record/dataset.h"
 #include "node/zfs/zfs.h"
 
 /*
@@ -23,12 +25,23 @@
  */
 int key_describe(const char *key, struct zfs_properties *properties, struct error *err);
 
+/* The key of a dataset. */
+struct key {
+	char root[DATASET_NAME_MAX + 1]; /* the encryption root; "-" if there is none */
+	bool loaded;
+	bool managed; /* the root is a volume, which may be in the trash */
+};
+
+int key_read(const char *dataset, struct key *ret, struct error *err);
 /*
- * Load the dataset's key, unless it is loaded. secret: the key or NULL. ERR_UNAUTHENTICATED if a
- * secret is needed and is missing or wrong.
+ * Load the key of the dataset, unless it was loaded when it was read. secret: the key or NULL.
+ * ERR_UNAUTHENTICATED if a secret is needed and is missing or wrong.
  */
-int key_load(const char *dataset, const char *secret, struct error *err);
-/* Unload the dataset's key, unless it is in use or not loaded. */
-int key_unload(const char *dataset, struct error *err);
+int key_load(const char *dataset, const struct key *key, const char *secret, struct error *err);
+/* *ret is true if the key is loaded and is that of one of n datasets, of which any may be gone. */
+int key_is_shared(struct arena *arena, const struct key *key, const char *const *names, size_t n,
+		  bool *ret, struct error *err);
+/* Unload the key, unless ZFS says that it is in use, or it was not loaded when it was read. */
+int key_unload(const struct key *key, struct error *err);
 
 #endif

@@ -262,6 +262,46 @@ def test_the_key_of_a_zvol_is_loaded_while_it_is_staged(host, wanted):
     assert (host.leaves(), host.mounts()) == ([], [])
 
 
+@pytest.fixture
+def devices(host):
+    """An encrypted block volume and its clone, both published and not open."""
+    made = [zvol(host, name, "block") for name in ("data", "copy")]
+    source = {"volume_content_source": {"volume": {"volume_id": "data"}}}
+    for volume, fields in zip(made, ({}, source)):
+        volume.secrets = {"encryption_key": KEY}
+        volume.create(**ENCRYPTED, **fields)
+        steps_up(volume)
+    return made
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["source", "clone"])
+def test_a_device_that_is_not_open_keeps_the_key_of_its_family(devices, first):
+    leaving, staying = devices[first], devices[1 - first]
+    write(staying.target, b"kept")
+    leaving.unpublish()
+    leaving.unstage()
+    leaving.create(**ENCRYPTED, **({"volume_content_source": {"volume": {"volume_id": "data"}}}
+                                   if first else {}))
+    assert is_open(staying)
+    assert read(staying.target, 4) == b"kept"
+    staying.stage()
+    staying.unpublish()
+    staying.unstage()
+    assert not is_open(staying) and not is_open(leaving)
+
+
+def test_a_staged_device_gets_its_key_again(host, devices):
+    volume = devices[0]
+    write(volume.target, b"kept")
+    run("zfs", "unload-key", host.dataset("data"))
+    volume.secrets = {"encryption_key": WRONG}
+    with refused(CODE.UNAUTHENTICATED, naming=("'data'", "encryption_key")):
+        volume.stage()
+    volume.secrets = {"encryption_key": KEY}
+    volume.stage()
+    assert read(volume.target, 4) == b"kept"
+
+
 def test_an_encrypted_volume_grows_while_it_is_published(host, secret):
     steps_up(secret)
     secret.expand(2 * SIZE)
