@@ -18,6 +18,7 @@
 #include "node/export/exports.h"
 #include "node/record/publication.h"
 #include "node/service.h"
+#include "node/zfs/fuse.h"
 
 static int check_unpublished(struct arena *arena, const struct dataset *dataset, struct error *err)
 {
@@ -68,17 +69,35 @@ static int make_trash(struct arena *arena, const char *parent, struct error *err
 }
 
 /* Rename the dataset into the trash. The trash is created if it does not exist yet. */
-static int rename_to_trash(struct rpc_call *call, const char *dataset, const char *name,
+static int rename_to_trash(struct rpc_call *call, const struct dataset *dataset, const char *name,
 			   struct error *err)
 {
 	const struct node *node = call->app;
+	const bool zvol = dataset->format->zvol;
 
-	if (zfs_rename(dataset, name, err) == 0)
+	if (zfs_rename(dataset->name, name, zvol, err) == 0)
 		return 0;
 	if (err->code != ERR_UNAVAILABLE ||
 	    make_trash(&call->arena, catalog_parent(node->catalog), err) < 0)
 		return -1;
-	return zfs_rename(dataset, name, err);
+	return zfs_rename(dataset->name, name, zvol, err);
+}
+
+/* Check that no clone which the rename would unmount is mounted. */
+static int check_clones_unmounted(struct arena *arena, const struct dataset *dataset,
+				  struct error *err)
+{
+	const char *const *clones;
+	size_t n = 0;
+
+	if (dataset->snapshots && fuse_clones(arena, dataset->name, &clones, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (agent_check_unmounted(arena, clones[i], err) < 0)
+			return fail_context(err,
+					    "zfs-fuse would unmount '%s', which was cloned from it",
+					    clones[i]);
+	return 0;
 }
 
 /*
@@ -97,18 +116,20 @@ static bool is_in_trash(struct rpc_call *call, const struct dataset *dataset, ch
 			   &ignored) != NULL;
 }
 
+/* The lock keeps others from mounting a clone between the check and the rename. */
 static int move_to_trash(struct rpc_call *call, struct dataset *dataset, struct error *err)
 {
 	struct node *node = call->app;
+	auto_close int turn = -1;
 	char *name = dataset_trash_name(&call->arena, catalog_parent(node->catalog), dataset->name,
 					dataset->guid);
 	struct snapshot_list snapshots;
 
 	catalog_snapshots_of(node->catalog, &call->arena, dataset, &snapshots);
-	if (node->trash_ttl && record_deletion(&call->arena, dataset, err) < 0)
+	if (fuse_lock(&turn, err) < 0 || check_clones_unmounted(&call->arena, dataset, err) < 0 ||
+	    (node->trash_ttl && record_deletion(&call->arena, dataset, err) < 0))
 		return -1;
-	if (rename_to_trash(call, dataset->name, name, err) < 0 &&
-	    !is_in_trash(call, dataset, name))
+	if (rename_to_trash(call, dataset, name, err) < 0 && !is_in_trash(call, dataset, name))
 		return -1;
 	catalog_move(node->catalog, dataset, name, &snapshots);
 	return 0;

@@ -8,6 +8,8 @@
 #include "node/zfs/fuse.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <string.h>
 #include <sys/file.h>
 
 #include "common/mem.h"
@@ -32,4 +34,67 @@ int fuse_lock(int *ret, struct error *err)
 size_t fuse_set_step(size_t n)
 {
 	return zfs_is_the_kernels() ? n : 1;
+}
+
+/* A filesystem of the pool, and the snapshot that it was cloned from; "-" if it is no clone. */
+struct cloned {
+	const char *name;
+	const char *origin;
+	bool found;
+};
+
+static size_t parse_origins(struct arena *arena, char *text, struct cloned **ret)
+{
+	size_t lines = 1, n = 0;
+	char *line;
+
+	for (const char *c = text; *c; c++)
+		lines += *c == '\n';
+	*ret = arena_alloc(arena, lines * sizeof(**ret));
+	while ((line = strsep(&text, "\n")) != NULL) {
+		const char *name = strsep(&line, "\t");
+		if (line)
+			(*ret)[n++] = (struct cloned){.name = name, .origin = line};
+	}
+	return n;
+}
+
+/* Append the clones of one dataset to the names, each once. Returns how many there are now. */
+static size_t add_clones(struct cloned *rows, size_t n, const char *dataset, const char **names,
+			 size_t n_names)
+{
+	const size_t length = strlen(dataset);
+
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].found || strncmp(rows[i].origin, dataset, length) != 0 ||
+		    rows[i].origin[length] != '@')
+			continue;
+		rows[i].found = true;
+		names[n_names++] = rows[i].name;
+	}
+	return n_names;
+}
+
+int fuse_clones(struct arena *arena, const char *name, const char *const **ret, size_t *ret_n,
+		struct error *err)
+{
+	char *pool = arena_printf(arena, "%.*s", (int)strcspn(name, "/"), name);
+	const char *argv[] = {"zfs", "list",        "-rH", "-t", "filesystem",
+			      "-o",  "name,origin", pool,  NULL};
+	auto_free char *out = NULL;
+	struct cloned *rows;
+
+	*ret_n = 0;
+	if (zfs_is_the_kernels())
+		return 0;
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return -1;
+	size_t n = parse_origins(arena, arena_strdup(arena, out), &rows);
+	const char **names = arena_alloc(arena, (n + 1) * sizeof(*names));
+	size_t found = add_clones(rows, n, name, names, 0);
+	for (size_t i = 0; i < found; i++)
+		found = add_clones(rows, n, names[i], names, found);
+	*ret = names;
+	*ret_n = found;
+	return 0;
 }

@@ -7,7 +7,7 @@ import pytest
 
 from client import MIB, refused, size_of, topology
 from daemon import wait_for
-from host import fill, get, run, SIZE, Volume
+from host import fill, get, KERNEL_ZFS, run, SIZE, Volume
 from snapshots import clone, drop, in_zfs, listed, of_snapshot, of_volume, restore, take, trashed
 
 CODE = grpc.StatusCode
@@ -206,6 +206,37 @@ def test_a_deleted_source_lives_as_long_as_its_clone(host, source):
     copy.delete()
     host.node_daemon.signal(1)
     wait_for(lambda: not trashed(host), "the source is reaped")
+
+
+def mounted_of(host):
+    """Return the lines of mountinfo below the host's folder, with the kernel's ids of the mounts."""
+    lines = Path("/proc/self/mountinfo").read_text(encoding="ascii").splitlines()
+    return [line for line in lines if line.split()[4].startswith(f"{host.folder}/")]
+
+
+def test_a_clone_in_use_stays_mounted_when_its_source_is_deleted(host, source):
+    copy, second = clone(source), clone(clone(source, "one"), "two")
+    for volume in (copy, second):
+        volume.attach(), volume.stage(), volume.publish()
+    before = mounted_of(host)
+    assert len(before) == 4
+    if KERNEL_ZFS:
+        source.delete()
+    for volume in () if KERNEL_ZFS else (copy, second):
+        with refused(CODE.FAILED_PRECONDITION, naming=(host.dataset(volume.id), volume.staging)):
+            source.delete()
+        assert mounted_of(host) == before
+        write(volume, "third")
+        volume.down()
+        before = mounted_of(host)
+    assert mounted_of(host) == before
+    source.delete()
+    assert len(trashed(host)) == 1 and "data" not in host.ids()
+    if KERNEL_ZFS:
+        for volume in (copy, second):
+            write(volume, "third")
+            volume.down()
+    assert (content(copy), content(second)) == ("third", "third")
 
 
 def test_a_deleted_snapshot_hides_until_its_last_clone_is_gone(host, source):

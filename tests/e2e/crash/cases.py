@@ -83,6 +83,7 @@ AT_ONCE = ["zfs program"] if KERNEL_ZFS else []
 DELETE = AT_ONCE or DESTROY
 DEFER = [*DESTROY, "zfs get", "zfs destroy"]
 TRASH = ["zfs rename", "zfs create", "zfs rename"]
+TRASH_CLONED = TRASH if KERNEL_ZFS else ["zfs list", *TRASH]
 TRASHED = ["_trash", "_trash/data-GUID"]
 
 CASES = {
@@ -124,10 +125,11 @@ CASES = {
     "delete a clone": Case([Volume.create, clone], delete_copy, DELETE, ["data"]),
     "delete what has a snapshot": Case(
         [Volume.create, snapshot], Volume.delete,
-        ["zfs get", *TRASH], [*TRASHED, "_trash/data-GUID@s"]),
+        ["zfs get", *TRASH_CLONED], [*TRASHED, "_trash/data-GUID@s"]),
     "delete what has a clone": Case(
         [Volume.create, clone], Volume.delete,
-        [*AT_ONCE, "zfs get", *TRASH], [*TRASHED, "_trash/data-GUID@_clone-copy", "copy"]),
+        [*AT_ONCE, "zfs get", *TRASH_CLONED],
+        [*TRASHED, "_trash/data-GUID@_clone-copy", "copy"]),
     "delete the last snapshot in the trash": Case(
         [Volume.create, snapshot, Volume.delete], delete_snapshot,
         [*DESTROY, "zfs destroy"], ["_trash"]),
