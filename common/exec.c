@@ -146,12 +146,26 @@ static int start(const struct exec *exec, struct run *run, struct error *err)
 	return 0;
 }
 
-/*
- * Collect output until the child has ended. Returns -1 if it exceeded its time or its output, and
- * has to be killed.
- */
-static int watch(struct run *run, const char *name, int64_t timeout_ms, struct error *err)
+static int fail_stopped(const struct exec *exec, struct error *err)
 {
+	return fail(err, ERR_CANCELLED, "'%s' was stopped", exec->argv[0]);
+}
+
+static bool is_stopped(const struct exec *exec)
+{
+	struct pollfd stop = {.fd = exec->stop, .events = POLLIN};
+
+	return exec->stop && poll(&stop, 1, 0) == 1;
+}
+
+/*
+ * Collect output until the child has ended. Returns -1 if it exceeded its time or its output, or is
+ * to stop, and has to be killed.
+ */
+static int watch(struct run *run, const struct exec *exec, struct error *err)
+{
+	const char *name = exec->argv[0];
+	int64_t timeout_ms = exec->timeout_ms ? exec->timeout_ms : EXEC_TIMEOUT_MS;
 	int64_t now = now_ms();
 	int64_t deadline = timeout_ms < NO_DEADLINE - now ? now + timeout_ms : NO_DEADLINE;
 
@@ -159,7 +173,8 @@ static int watch(struct run *run, const char *name, int64_t timeout_ms, struct e
 		int64_t left = time_left_ms(deadline);
 		struct pollfd fds[] = {{.fd = run->out.fd, .events = POLLIN},
 				       {.fd = run->error.fd, .events = POLLIN},
-				       {.fd = run->child.pidfd, .events = POLLIN}};
+				       {.fd = run->child.pidfd, .events = POLLIN},
+				       {.fd = exec->stop ? exec->stop : -1, .events = POLLIN}};
 		if (poll(fds, COUNT(fds), left < INT_MAX ? (int)left : INT_MAX) < 0 &&
 		    errno != EINTR)
 			return fail_errno(err, "cannot wait for '%s'", name);
@@ -176,6 +191,8 @@ static int watch(struct run *run, const char *name, int64_t timeout_ms, struct e
 			return fail(err, ERR_INTERNAL,
 				    "'%s' printed more than %zu bytes and was stopped", name,
 				    run->out.max);
+		if (!ended && fds[3].revents)
+			return fail_stopped(exec, err);
 		if (!ended && left == 0)
 			return fail(err, ERR_UNAVAILABLE,
 				    "'%s' did not end within %lld ms and was killed: try again",
@@ -226,12 +243,13 @@ int exec_run(const struct exec *exec, struct exec_result *ret, struct error *err
 		.out = {.fd = -1, .max = exec->max_output ? exec->max_output : EXEC_OUTPUT_MAX},
 		.error = {.fd = -1, .max = STDERR_MAX},
 	};
-	int64_t timeout_ms = exec->timeout_ms ? exec->timeout_ms : EXEC_TIMEOUT_MS;
 	int64_t started = now_ms();
 
+	if (is_stopped(exec))
+		return fail_stopped(exec, err);
 	if (start(exec, &run, err) < 0)
 		return -1;
-	bool ended = watch(&run, exec->argv[0], timeout_ms, err) == 0;
+	bool ended = watch(&run, exec, err) == 0;
 	int status = ended ? child_reap(&run.child) : give_up(exec, &run, err);
 	log_run(exec->argv, status, now_ms() - started);
 	if (!ended)

@@ -46,6 +46,15 @@ static void on_read(struct catalog *catalog, void *arg)
 	trash_reap(catalog, arg);
 }
 
+/* Called when calls still run some time after SIGTERM; a reading that hangs would hold them. */
+static void on_overdue(void *arg)
+{
+	struct node *node = arg;
+
+	if (node->catalog)
+		catalog_stop(node->catalog);
+}
+
 static int listen_at(struct server *server, const struct option_list *endpoints,
 		     const struct server_offer *offer, struct error *err)
 {
@@ -63,11 +72,14 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	const struct server_offer csi = {csi_services, node, settings->trust};
 	const struct server_offer agent = {agent_services, node, settings->trust};
 
-	if (daemon_init(daemon, WORKERS, err) < 0 || trust_open(settings->trust, err) < 0 ||
+	if (daemon_init(daemon, WORKERS, err) < 0 || zfs_run_stoppable(err) < 0 ||
+	    trust_open(settings->trust, err) < 0 ||
 	    loop_on_signal(daemon->loop, SIGHUP, on_hangup, node, err) < 0 ||
 	    listen_at(daemon->server, &settings->endpoints, &csi, err) < 0 ||
 	    listen_at(daemon->server, &settings->agent_endpoints, &agent, err) < 0)
 		return -1;
+	daemon->overdue = on_overdue;
+	daemon->overdue_arg = node;
 	const struct monitor_app app = {node_metrics, node_ready, node};
 	if (monitor_new(&daemon->monitor, daemon->loop, daemon->server, settings->metrics,
 			settings->trust->insecure, &app, err) < 0)
@@ -117,7 +129,7 @@ static int restrain(const struct settings *settings, struct error *err)
 {
 	if (argv_run_as(settings->zfs_user, err) < 0 || ssh_to(settings->zfs_over_ssh, err) < 0)
 		return -1;
-	zfs_run_timeout((int64_t)settings->zfs_timeout_seconds * 1000);
+	zfs_run_set_timeout((int64_t)settings->zfs_timeout_seconds * 1000);
 	return privileges_keep(settings->zfs_user != NULL, err);
 }
 

@@ -25,6 +25,15 @@ static void on_drained(void *arg)
 	loop_stop(daemon->loop);
 }
 
+static void on_late(void *arg)
+{
+	struct daemon *daemon = arg;
+
+	log_debug("calls are still running");
+	if (daemon->overdue)
+		daemon->overdue(daemon->overdue_arg);
+}
+
 static void on_stop(void *arg)
 {
 	struct daemon *daemon = arg;
@@ -33,6 +42,7 @@ static void on_stop(void *arg)
 		_exit(EXIT_FAILURE);
 	daemon->stopping = true;
 	log_debug("stopping");
+	loop_timer_start(daemon->late, limits_default.drain_ms);
 	server_drain(daemon->server, on_drained, daemon);
 }
 
@@ -59,6 +69,7 @@ int daemon_init(struct daemon *daemon, unsigned n_workers, struct error *err)
 	    workers_new(&daemon->workers, daemon->loop, n_workers, err) < 0)
 		return -1;
 	daemon->server = server_new(daemon->loop, daemon->workers, NULL);
+	daemon->late = loop_timer_new(daemon->loop, on_late, daemon);
 	if (loop_on_signal(daemon->loop, SIGTERM, on_stop, daemon, err) < 0)
 		return -1;
 	return loop_on_signal(daemon->loop, SIGINT, on_stop, daemon, err);
@@ -90,6 +101,7 @@ void daemon_fini(struct daemon *daemon, void (*after_handlers)(void *arg), void 
 	/* The loop no longer handles these signals: let them end the process by default. */
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
+	loop_timer_free(daemon->late);
 	monitor_free(daemon->monitor);
 	server_free(daemon->server);
 	workers_free(daemon->workers);

@@ -301,10 +301,10 @@ void trash_reap(struct catalog *catalog, void *arg)
 	char **origins;
 
 	size_t n = catalog_take_origins(catalog, &arena, &origins);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !catalog_is_stopping(catalog); i++)
 		reap_origin(catalog, &arena, origins[i]);
 	catalog_trashed(catalog, &arena, &trashed);
-	for (size_t i = 0; i < trashed.n; i++) {
+	for (size_t i = 0; i < trashed.n && !catalog_is_stopping(catalog); i++) {
 		const struct dataset *row = trashed.rows[i];
 		if (!row->snapshots &&
 		    (!row->deleted || time(NULL) >= row->deleted + node->trash_ttl))

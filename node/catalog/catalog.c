@@ -18,6 +18,7 @@
 #include "node/zfs/lock_file.h"
 #include "node/zfs/hung.h"
 #include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
 
 struct catalog *catalog_new(const char *parent, unsigned rescan_seconds)
 {
@@ -69,14 +70,27 @@ int catalog_start(struct catalog *catalog, struct error *err)
 	return 0;
 }
 
+void catalog_stop(struct catalog *catalog)
+{
+	scoped_lock(&catalog->mutex);
+
+	catalog->stopping = true;
+	zfs_run_stop_reading();
+	pthread_cond_broadcast(&catalog->changed);
+}
+
+bool catalog_is_stopping(struct catalog *catalog)
+{
+	scoped_lock(&catalog->mutex);
+
+	return catalog->stopping;
+}
+
 void catalog_free(struct catalog *catalog)
 {
 	if (!catalog)
 		return;
-	pthread_mutex_lock(&catalog->mutex);
-	catalog->stopping = true;
-	pthread_cond_broadcast(&catalog->changed);
-	pthread_mutex_unlock(&catalog->mutex);
+	catalog_stop(catalog);
 	if (catalog->started)
 		pthread_join(catalog->thread, NULL);
 	lock_file_close();
@@ -130,6 +144,8 @@ int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err
 		if (!catalog_wait(catalog, deadline))
 			return fail(err, ERR_UNAVAILABLE, "'%s' cannot be read in time; try again",
 				    catalog->parent);
+	if (catalog->stopping)
+		return fail(err, ERR_UNAVAILABLE, "zcsi-node is stopping; try again");
 	return catalog_ready(catalog, deadline, err);
 }
 

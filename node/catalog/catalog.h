@@ -33,7 +33,14 @@ void catalog_on_read(struct catalog *catalog, void (*reap)(struct catalog *catal
 		     void *arg);
 /* Open the lock file and start the thread. */
 int catalog_start(struct catalog *catalog, struct error *err);
-/* Stop the thread, after the program that it runs, and free the catalog, which may be NULL. */
+/*
+ * Begin to stop the thread: kill the zfs that read the pool for it or for callers. From now on what
+ * needs a reading fails with ERR_UNAVAILABLE. Programs that change the pool run on.
+ */
+void catalog_stop(struct catalog *catalog);
+/* Returns true after catalog_stop. */
+bool catalog_is_stopping(struct catalog *catalog);
+/* Stop the thread, wait for its end, and free the catalog, which may be NULL. */
 void catalog_free(struct catalog *catalog);
 
 const char *catalog_parent(const struct catalog *catalog);

@@ -155,10 +155,11 @@ static int fail_lost(const char *said, struct error *err)
 }
 
 /* Get the exclusive flock on the server and read the facts about it. The caller holds the mutex. */
-static int check_server(struct arena *arena, struct error *err)
+static int check_server(struct arena *arena, int stop, struct error *err)
 {
 	static const char *const cat[] = {"cat", "/proc/filesystems", "/proc/self/status", NULL};
-	const struct exec exec = {.argv = command(arena, ALONE, cat), .timeout_ms = SETTLE_MS};
+	const struct exec exec = {
+		.argv = command(arena, ALONE, cat), .timeout_ms = SETTLE_MS, .stop = stop};
 	struct exec_result result;
 	int failed = 0;
 
@@ -181,14 +182,14 @@ static int check_server(struct arena *arena, struct error *err)
 	return failed;
 }
 
-int ssh_settle(struct error *err)
+int ssh_settle(int stop, struct error *err)
 {
 	scoped_lock(&mutex);
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
 	if (!server || !doubtful)
 		return 0;
-	int failed = check_server(&arena, err);
+	int failed = check_server(&arena, stop, err);
 	if (!failed)
 		*doubt = '\0';
 	else if (*doubt)

@@ -33,8 +33,9 @@ const char *const *ssh_argv(struct arena *arena, const char *const *argv);
 /*
  * Wait until every earlier command on the server has ended; call before each command. Returns 0, or
  * -1 with ERR_UNAVAILABLE if one may still be running, or the server cannot be reached. Blocks.
+ * stop: a descriptor that ends the wait with ERR_CANCELLED once it is readable; 0: none.
  */
-int ssh_settle(struct error *err);
+int ssh_settle(int stop, struct error *err);
 /*
  * Record that the end of this command was not observed, so the next ssh_settle waits for it. Its
  * error texts name the command until it succeeds.

@@ -20,7 +20,9 @@ static struct metric run_seconds =
 static const char *outcome_of(enum error_code code, int status)
 {
 	if (code != ERR_OK)
-		return code == ERR_UNAVAILABLE ? "timeout" : "not_run";
+		return code == ERR_UNAVAILABLE ? "timeout"
+		       : code == ERR_CANCELLED ? "killed"
+					       : "not_run";
 	if (child_signal(status))
 		return "killed";
 	return status == 0 ? "ok" : "refused";

@@ -5,12 +5,14 @@
  * Invariant: only the table here maps an error text of zfs to a code. The error quotes the line
  * that matched, but neither the advice of zfs (-r, -R, -f) nor earlier warnings of sudo. A process
  * that exceeds its timeout is not killed: it is hung, and no other one is started until it ends.
+ * Only programs that change nothing are killed, when zcsi-node ends.
  */
 #include "node/zfs/zfs_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 
 #include "common/child.h"
@@ -114,11 +116,39 @@ int zfs_fail(const char *said, struct error *err)
 	return fail(err, ERR_INTERNAL, "zfs says \"%.*s\"", (int)strcspn(said, "\n"), said);
 }
 
-static int64_t timeout_ms; /* 0: exec's own */
+static int64_t timeout_ms = EXEC_TIMEOUT_MS;
+static int stop; /* an eventfd, readable once readings are to stop; 0: none */
 
-void zfs_run_timeout(int64_t ms)
+void zfs_run_set_timeout(int64_t ms)
 {
 	timeout_ms = ms;
+}
+
+int64_t zfs_run_timeout(void)
+{
+	return timeout_ms;
+}
+
+int zfs_run_stoppable(struct error *err)
+{
+	int fd = eventfd(0, EFD_CLOEXEC);
+
+	if (fd < 0)
+		return fail_errno(err, "cannot make an eventfd");
+	stop = fd;
+	return 0;
+}
+
+void zfs_run_stop_reading(void)
+{
+	if (stop)
+		eventfd_write(stop, 1);
+}
+
+/* Returns true for `zfs get` and `zpool get`. */
+static bool is_reading(const char *const *argv)
+{
+	return !strcmp(argv[1], "get");
 }
 
 /* Fail because ssh was lost: the end of the remote command is unknown. */
@@ -146,6 +176,19 @@ static int check_result(const char *const *argv, const struct exec_result *resul
 	return 0;
 }
 
+/* Fail because a program was not run to its end, with a text for the error of exec_run. */
+static int fail_not_run(const char *const *argv, struct error *err)
+{
+	if (err->code == ERR_CANCELLED) {
+		ssh_doubt(argv);
+		fail(err, ERR_UNAVAILABLE, "zcsi-node is stopping; try again");
+	} else if (err->code == ERR_FAILED_PRECONDITION && argv_is_plain()) {
+		fail(err, ERR_FAILED_PRECONDITION,
+		     "the program '%s' is not on this host; " NO_PROGRAM, argv[0]);
+	}
+	return -1;
+}
+
 int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 {
 	struct exec_result result = {0};
@@ -157,8 +200,10 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 
 	if (hung)
 		return fail(err, ERR_UNAVAILABLE, "%s", hung);
-	if (ssh_settle(err) < 0)
-		return -1;
+	if (is_reading(exec->argv))
+		launched.stop = stop;
+	if (ssh_settle(launched.stop, err) < 0)
+		return fail_not_run(exec->argv, err);
 	launched.argv = argv_complete(&arena, exec->argv);
 	launched.keep = lock_file_descriptor();
 	launched.ret_left = &left;
@@ -171,12 +216,8 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 		ssh_doubt(exec->argv);
 		return hung_add(left, exec->argv, err);
 	}
-	if (failed) {
-		if (err->code == ERR_FAILED_PRECONDITION && argv_is_plain())
-			fail(err, ERR_FAILED_PRECONDITION,
-			     "the program '%s' is not on this host; " NO_PROGRAM, exec->argv[0]);
-		return -1;
-	}
+	if (failed)
+		return fail_not_run(exec->argv, err);
 	failed = check_result(exec->argv, &result, err);
 	if (ret_out) {
 		free(*ret_out);

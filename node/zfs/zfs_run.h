@@ -17,7 +17,18 @@ int zfs_fail(const char *said, struct error *err);
  * Set the timeout of each program. One that exceeds it fails its call and is hung
  * (node/zfs/hung.h). Call before the first program runs.
  */
-void zfs_run_timeout(int64_t ms);
+void zfs_run_set_timeout(int64_t ms);
+/* Returns the timeout of each program in ms. */
+int64_t zfs_run_timeout(void);
+
+/* Make zfs_run_stop_reading possible. Call once, before the first program runs. */
+int zfs_run_stoppable(struct error *err);
+/*
+ * Kill each `zfs get` and `zpool get` that runs, and start none from now on: their calls fail with
+ * ERR_UNAVAILABLE. They change nothing, so nothing is lost; programs that change the pool run on.
+ * For the end of zcsi-node, which must not wait for a pool that cannot be read. Any thread.
+ */
+void zfs_run_stop_reading(void);
 
 /*
  * Run a program. *ret_out is its output, also after a failure; the caller frees it. ret_out may be

@@ -7,6 +7,7 @@ import signal
 import grpc
 import pytest
 
+from client import refused
 from daemon import wait_for
 from host import Volume
 
@@ -35,6 +36,40 @@ def test_sigterm_finishes_many_calls(host):
     assert host.controller_daemon.wait() == 0
     done = sum(call.code() == grpc.StatusCode.OK for call in calls)
     assert done > 0 and len(host.leaves()) >= done
+
+
+def is_late(daemon):
+    return any(line["msg"] == "calls are still running" for line in daemon.log())
+
+
+def test_sigterm_finishes_a_change_that_takes_long(gated, gate):
+    gate.hold("/data ")
+    call = Volume(gated, "data").start_create()
+    gate.arrived()
+    gated.node_daemon.signal(signal.SIGTERM)
+    wait_for(lambda: is_late(gated.node_daemon), "it gives up readings")
+    gate.open()
+    assert call.result().volume.volume_id == "data"
+    assert gated.node_daemon.wait() == 0
+
+
+def test_sigterm_does_not_wait_for_a_reading_of_the_pool(gated, gate):
+    gate.hold(" get -rHp ")
+    gated.node_daemon.signal(signal.SIGHUP)
+    gate.arrived()
+    gated.node_daemon.signal(signal.SIGTERM)
+    assert gated.node_daemon.wait() == 0
+
+
+def test_sigterm_does_not_wait_for_the_reading_of_a_call(gated, gate):
+    """A volume that the catalog does not have is looked up in ZFS before its deletion succeeds."""
+    gate.hold(f"{gated.dataset('gone')} ")
+    call = gated.agent.DestroyDataset.future(id="gone")
+    gate.arrived()
+    gated.node_daemon.signal(signal.SIGTERM)
+    assert gated.node_daemon.wait() == 0
+    with refused(grpc.StatusCode.UNAVAILABLE, naming="stopping"):
+        call.result()
 
 
 @pytest.mark.parametrize("which", ["node_daemon", "controller_daemon"])

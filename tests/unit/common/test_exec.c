@@ -266,6 +266,26 @@ static void a_child_that_prints_too_much_is_killed(void **state)
 	assert_int_equal(left, -1);
 }
 
+/* The child asks to be stopped itself: its descriptor 3 is the other end of `stop`. */
+static void a_child_that_is_stopped_is_killed(void **state)
+{
+	(void)state;
+	int ends[2], witness[2], left = -1;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(witness, O_CLOEXEC), 0);
+	assert_int_equal(run(shell("echo >&3; sleep 1000"), .keep = ends[1], .stop = ends[0],
+			     .ret_left = &left),
+			 -1);
+	assert_int_equal(err.code, ERR_CANCELLED);
+	assert_int_equal(left, -1);
+	assert_int_equal(run(shell("echo >&3"), .keep = witness[1], .stop = ends[0]), -1);
+	assert_int_equal(err.code, ERR_CANCELLED);
+	assert_all_dead(witness);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void closed_outputs_are_not_the_end(void **state)
 {
 	(void)state;
@@ -423,6 +443,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_child_left_at_its_timeout_keeps_running, begin,
 						end),
 		cmocka_unit_test_setup_teardown(a_child_that_prints_too_much_is_killed, begin, end),
+		cmocka_unit_test_setup_teardown(a_child_that_is_stopped_is_killed, begin, end),
 		cmocka_unit_test_setup_teardown(timeout_ends_a_child_that_prints_forever, begin,
 						end),
 		cmocka_unit_test_setup_teardown(closed_outputs_are_not_the_end, begin, end),
