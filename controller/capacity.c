@@ -54,7 +54,8 @@ static int count_space(struct rpc_call *call, const struct counted *counted,
 		return -1;
 	for (size_t i = 0; i < hosts.n; i++) {
 		const GetHostResponse *host = hosts.list[i].says;
-		if (!placement_usable(host) || !counts(call, host, counted))
+		if (!placement_usable(host) || !placement_exports(host, &counted->where) ||
+		    !counts(call, host, counted))
 			continue;
 		rsp->available_capacity += host->available;
 		if (host->available > largest)
@@ -85,6 +86,7 @@ int get_capacity(struct rpc_call *call, const GetCapacityRequest *req, GetCapaci
 	const struct counted counted = {.topology = req->accessible_topology,
 					.where = {.node = parameters.node,
 						  .pool = parameters.pool,
-						  .local = !strcmp(attach, ATTACH_LOCAL)}};
+						  .local = !strcmp(attach, ATTACH_LOCAL),
+						  .exported = !strcmp(attach, ATTACH_NFS)}};
 	return count_space(call, &counted, rsp, err);
 }

@@ -76,7 +76,8 @@ static int parse(struct rpc_call *call, const CreateVolumeRequest *req, struct w
 	ret->where = (struct where){.topology = req->accessibility_requirements,
 				    .node = ret->parameters.node,
 				    .pool = ret->parameters.pool,
-				    .local = !strcmp(attach, ATTACH_LOCAL)};
+				    .local = !strcmp(attach, ATTACH_LOCAL),
+				    .exported = !strcmp(attach, ATTACH_NFS)};
 	if (!ret->where.local)
 		ret->where.topology = wishes_of(&call->arena, req->accessibility_requirements);
 	return capabilities_reach(req->n_volume_capabilities, req->volume_capabilities, attach,
@@ -232,6 +233,11 @@ static int clone_source(struct rpc_call *call, struct wanted *wanted, struct hos
 			    "is one%s",
 			    wanted->name, ret_host->says->node_id,
 			    placement_asked(&call->arena, &wanted->where));
+	if (!placement_exports(ret_host->says, &wanted->where))
+		return fail(err, ERR_RESOURCE_EXHAUSTED,
+			    "volume '%s' can only be on node '%s', where its source is and where "
+			    "attach=nfs is impossible: %s",
+			    wanted->name, ret_host->says->node_id, ret_host->says->no_export);
 	return make(call, wanted, source.agent, size, ret, err);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Choosing the host of a new volume among the hosts that the parameters and the requisite
- * topologies allow: first by the order of the preferred topologies, then by the largest available
- * space, then by a hash of the volume's name and the host.
+ * topologies allow, and that can export the volume if it is to be exported: first by the order of
+ * the preferred topologies, then by the largest available space, then by a hash of the volume's
+ * name and the host.
  *
  * Invariant: the choice depends only on the arguments, so all controllers choose the same host; the
  * hash fills equal pools evenly.
@@ -24,6 +25,11 @@ struct candidate {
 bool placement_usable(const GetHostResponse *host)
 {
 	return *host->dataset && !*host->problem;
+}
+
+bool placement_exports(const GetHostResponse *host, const struct where *where)
+{
+	return !where->exported || !*host->no_export;
 }
 
 /*
@@ -174,16 +180,37 @@ static int fail_nowhere(struct arena *arena, const struct hosts *hosts, const ch
 		    placement_asked(arena, where), pools);
 }
 
+static int fail_unexported(struct arena *arena, const struct hosts *hosts, const char *name,
+			   const struct where *where, struct error *err)
+{
+	const char *reasons = "";
+
+	for (size_t i = 0; i < hosts->n; i++) {
+		const GetHostResponse *host = hosts->list[i].says;
+		if (*host->dataset && placement_allowed(arena, host, where))
+			reasons = arena_printf(arena, "%s; node '%s': %s", reasons, host->node_id,
+					       host->no_export);
+	}
+	return fail(err, ERR_RESOURCE_EXHAUSTED,
+		    "there is no pool that can export volume '%s' for attach=nfs%s%s", name,
+		    placement_asked(arena, where), reasons);
+}
+
 int placement_choose(struct arena *arena, const struct hosts *hosts, const char *name,
 		     const struct where *where, const struct host **ret, struct error *err)
 {
 	struct candidate best = {0};
 	const GetHostResponse *troubled = NULL;
+	bool unexported = false;
 
 	for (size_t i = 0; i < hosts->n; i++) {
 		const GetHostResponse *host = hosts->list[i].says;
 		if (!*host->dataset || !placement_allowed(arena, host, where))
 			continue;
+		if (!placement_exports(host, where)) {
+			unexported = true;
+			continue;
+		}
 		if (*host->problem) {
 			troubled = host;
 			continue;
@@ -203,5 +230,6 @@ int placement_choose(struct arena *arena, const struct hosts *hosts, const char 
 		return fail(err, ERR_UNAVAILABLE,
 			    "the pool for volume '%s', on node '%s', cannot be used: %s", name,
 			    troubled->node_id, troubled->problem);
-	return fail_nowhere(arena, hosts, name, where, err);
+	return unexported ? fail_unexported(arena, hosts, name, where, err)
+			  : fail_nowhere(arena, hosts, name, where, err);
 }

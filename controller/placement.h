@@ -18,10 +18,13 @@ struct where {
 	const TopologyRequirement *topology;
 	const char *node, *pool; /* the parameters node and pool */
 	bool local;              /* attach=local: only its own node can use the volume */
+	bool exported;           /* attach=nfs: its host exports the volume to other nodes */
 };
 
 /* Returns true if the host has a pool without a problem. */
 bool placement_usable(const GetHostResponse *host);
+/* Returns true if the host can export a new volume, or the volume is not to be exported. */
+bool placement_exports(const GetHostResponse *host, const struct where *where);
 /* Returns true if the host has every segment of the topology, or the topology is NULL. */
 bool placement_reaches(struct arena *arena, const GetHostResponse *host, const Topology *topology);
 /* Returns true if the host is the required node, and has the required pool and attach mode. */
@@ -39,8 +42,9 @@ char *placement_asked(struct arena *arena, const struct where *where);
 
 /*
  * *ret is the host for a new volume of that name, an element of hosts->list. Returns 0, or -1:
- * ERR_RESOURCE_EXHAUSTED, which lists the restrictions and the pools, if no host is allowed, or
- * ERR_UNAVAILABLE, with the reason, if the pools of all allowed hosts have problems.
+ * ERR_RESOURCE_EXHAUSTED, which lists the restrictions and the pools, if no host is allowed, or the
+ * reasons, if no allowed host can export the volume; or ERR_UNAVAILABLE, with the reason, if an
+ * allowed host could take it but for a problem of its pool.
  */
 int placement_choose(struct arena *arena, const struct hosts *hosts, const char *name,
 		     const struct where *where, const struct host **ret, struct error *err);

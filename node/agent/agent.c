@@ -14,6 +14,7 @@
 #include "node/mount/mount.h"
 #include "node/mount/kind.h"
 #include "node/agent/claims.h"
+#include "node/export/exports.h"
 #include "node/record/publication.h"
 #include "node/service.h"
 #include "node/zfs/ssh.h"
@@ -47,6 +48,7 @@ int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *
 	rsp->names = pool.names;
 	rsp->available = pool.available;
 	rsp->problem = arena_strdup(&call->arena, pool.problem);
+	rsp->no_export = exports_refusal(&call->arena);
 	return 0;
 }
 
@@ -115,8 +117,12 @@ int get_dataset(struct rpc_call *call, const GetDatasetRequest *req, GetDatasetR
 
 	if (request_text(req->id, "id", err) < 0)
 		return -1;
-	if (node_find(call, req->id, &dataset, err) < 0)
+	if (node_find(call, req->id, &dataset, err) < 0) {
+		/* The caller will ask GetHost, which must not block, where to create the volume. */
+		if (req->claim)
+			exports_look(call->app);
 		return promise_give(call, req->id, req->claim, &rsp->promised, err);
+	}
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
 }

@@ -227,12 +227,7 @@ static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
 	if (!*req->publication->address)
 		return 0;
 	rsp->server = node_address(node, &call->arena);
-	if (*rsp->server)
-		return exports_check(node, err);
-	return fail(err, ERR_FAILED_PRECONDITION,
-		    "node '%s' has no address to export volume '%s' from; start its zcsi-node with "
-		    "--address",
-		    node->id, req->id);
+	return exports_check(node, err);
 }
 
 static int export(struct rpc_call *call, const struct dataset *dataset, struct error *err)

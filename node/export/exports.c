@@ -9,6 +9,7 @@
  */
 #include "node/export/exports.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "common/log.h"
@@ -22,6 +23,10 @@
 #define PAGE 1000
 #define KEY  "exports" /* of catalog_lock_key: one change runs at a time */
 
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* held by the thread that looks */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;   /* protects refusal */
+static char refusal[ERROR_TEXT_MAX];
+
 static const struct export_backend *way(void)
 {
 	return ssh_server() ? &export_over_ssh : &export_local;
@@ -34,7 +39,39 @@ const char *exports_mountpoint(struct arena *arena, const char *dataset)
 
 int exports_check(const struct node *node, struct error *err)
 {
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+
+	if (!*node_address(node, &arena))
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "node '%s' has no address to export volumes from; start its zcsi-node "
+			    "with --address",
+			    node->id);
 	return way()->check(node, err);
+}
+
+static void keep_refusal(const char *text)
+{
+	scoped_lock(&mutex);
+
+	snprintf(refusal, sizeof(refusal), "%s", text);
+}
+
+void exports_look(const struct node *node)
+{
+	struct error err;
+
+	/* The kernel's files about the NFS server cannot be read while the server hangs in a stop. */
+	if (pthread_mutex_trylock(&looking))
+		return;
+	keep_refusal(exports_check(node, &err) < 0 ? err.text : "");
+	pthread_mutex_unlock(&looking);
+}
+
+char *exports_refusal(struct arena *arena)
+{
+	scoped_lock(&mutex);
+
+	return arena_strdup(arena, refusal);
 }
 
 static struct export_table rows_of(struct arena *arena, const struct dataset *dataset)
@@ -103,6 +140,7 @@ void exports_heal(struct node *node)
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct error err;
 
+	exports_look(node);
 	if (catalog_lock_key(node->catalog, now_ms() + CATALOG_WAIT_MS, KEY, &err) < 0) {
 		log_warn("cannot compare the exports with the records", log_str("error", err.text));
 		return;

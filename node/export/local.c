@@ -34,8 +34,8 @@ static int check(const struct node *node, struct error *err)
 {
 	if (!zfs_is_the_kernels())
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "zfs-fuse cannot be exported by NFS; run the workload on node '%s', or "
-			    "use a host with OpenZFS",
+			    "zfs-fuse cannot be exported by NFS; use volumes of node '%s' on that "
+			    "node, or a host with OpenZFS",
 			    node->id);
 	if (!exportfs_serves())
 		return fail(err, ERR_FAILED_PRECONDITION,

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Volumes with attach=nfs on hosts that cannot export them: usable on the node that holds them,
-refused on others. And volume contexts of another driver, with shares that it exports."""
+"""Hosts that cannot export volumes: they create none with attach=nfs. One that they have already is
+usable on the node that holds it, and refused on others. And volume contexts of another driver, with
+shares that it exports."""
 from types import SimpleNamespace
 
 import grpc
 import pytest
 
 from client import capability, refused, topology
-from host import KERNEL_ZFS, Volume
+from host import KERNEL_ZFS, SIZE, Volume
 
 CODE = grpc.StatusCode
 NFS = {"attach": "nfs"}
@@ -17,8 +18,8 @@ FOREIGN = {"node_attach_driver": "nfs", "server": "127.0.0.1", "share": "/mnt/ta
 
 @pytest.fixture
 def pair(new_host):
-    """Hosts a and b; the controller of a knows both agents. Only a has an address."""
-    b = new_host(node_id="b")
+    """Hosts a and b; the controller of a knows both agents."""
+    b = new_host(node_id="b", node_args=("--address", "127.0.0.2"))
     a = new_host(node_id="a", agents=[f"unix://{b.agent_socket}"],
                  node_args=("--address", "127.0.0.1"))
     b.start_node()
@@ -27,17 +28,37 @@ def pair(new_host):
 
 
 def made(host):
-    volume = Volume(host, "data", mode=MANY)
-    volume.answer = volume.create(parameters=NFS,
-                                  accessibility_requirements=topology(host.node_id))
-    return volume
+    """Return a volume with attach=nfs that its host had before it could not export any more."""
+    host.agent.CreateDataset(id="data", size=SIZE, parameters="attach=nfs\n")
+    return Volume(host, "data", mode=MANY)
+
+
+def test_no_volume_is_created_where_it_cannot_be_exported(pair):
+    a, b = pair
+    reason = "no NFS server runs" if KERNEL_ZFS else "zfs-fuse cannot be exported"
+    volume = Volume(a, "data", mode=MANY)
+    with refused(CODE.RESOURCE_EXHAUSTED, naming=("attach=nfs", f"node 'a': {reason}", "node 'b'")):
+        volume.create(parameters=NFS)
+    assert (a.leaves(), b.leaves()) == ([], [])
+    assert a.controller.GetCapacity().available_capacity
+    assert not a.controller.GetCapacity(parameters=NFS).available_capacity
+
+
+def test_no_clone_is_created_where_it_cannot_be_exported(pair):
+    a, _ = pair
+    Volume(a, "data").create()
+    source = {"volume": {"volume_id": "data"}}
+    with refused(CODE.RESOURCE_EXHAUSTED, naming="attach=nfs is impossible"):
+        Volume(a, "copy").create(parameters=NFS, volume_content_source=source)
+    assert a.ids() == ["data"]
 
 
 def test_a_volume_is_local_on_its_own_node(pair):
     a, _ = pair
     volume = made(a)
-    assert dict(volume.answer.volume.volume_context) == NFS
-    assert not volume.answer.volume.accessible_topology
+    answer = volume.create(parameters=NFS)
+    assert dict(answer.volume.volume_context) == NFS
+    assert not answer.volume.accessible_topology
     volume.attach()
     assert volume.context == {"attach": "local", "dataset": a.dataset("data")}
     volume.stage()
@@ -66,13 +87,10 @@ def test_a_node_without_an_address_is_named(new_host):
                                              volume_capability=capability(MANY))
 
 
-def test_an_nfs_volume_is_created_on_any_node_with_a_pool(pair):
+def test_an_nfs_volume_has_no_topology(pair):
     a, b = pair
-    wanted = topology("b")
-    wanted.requisite[0].segments["zcsi.zfs/node"] = "elsewhere"
+    made(b)
     volume = Volume(a, "data")
-    volume.create(parameters=NFS, accessibility_requirements=wanted)
-    assert (a.leaves(), b.leaves()) == ([], ["data"])
     volume.create(parameters=NFS, accessibility_requirements=topology("a"))
     with refused(CODE.ALREADY_EXISTS, naming="attach"):
         volume.create()

@@ -17,8 +17,21 @@ from units import sandbox
 CODE = grpc.StatusCode
 SERVER = "root@127.0.0.1"
 OVER_SSH = ("--zfs-over-ssh", SERVER, "--rescan", "1")
-NFS = {"attach": "nfs"}
 HOSTILE = "it's \"$HOME\" $(touch /tmp/zcsi-hostile) `id`; \\ ! * ~ ü -rf"
+
+
+class OnServer(Volume):
+    """A volume with attach=nfs, which an agent over ssh needs. The test creates it at the agent,
+    because the controller creates none on a server with zfs-fuse, which cannot be exported."""
+
+    def asked(self, fields):
+        return {"id": self.id, "size": self.size, "parameters": "attach=nfs\n", **fields}
+
+    def create(self, **fields):
+        return self.host.agent.CreateDataset(**self.asked(fields))
+
+    def start_create(self, **fields):
+        return self.host.agent.CreateDataset.future(**self.asked(fields))
 
 
 @pytest.fixture
@@ -36,12 +49,11 @@ def host(sshd, new_host):
 
 
 def test_a_volume_lives(host):
-    volume = Volume(host, "data")
-    volume.create(parameters=NFS)
+    volume = OnServer(host, "data")
+    volume.create()
     snapshot = host.controller.CreateSnapshot(source_volume_id=volume.id, name="s").snapshot
-    copy = Volume(host, "copy")
-    copy.create(parameters=NFS,
-                volume_content_source={"snapshot": {"snapshot_id": snapshot.snapshot_id}})
+    copy = OnServer(host, "copy")
+    copy.create(source_snapshot=snapshot.snapshot_id)
     volume.expand(2 * volume.size)
     assert get(host.dataset("data"), "mountpoint") == f"/run/zcsi-nfs/{host.dataset('data')}"
     assert get(host.dataset("data"), "refquota") == str(2 * volume.size)
@@ -54,8 +66,8 @@ def test_a_volume_lives(host):
 
 
 def test_names_and_values_arrive_as_they_are(host):
-    volume = Volume(host, HOSTILE)
-    volume.create(parameters={**NFS, "zfs.user.com.example:note": HOSTILE})
+    volume = OnServer(host, HOSTILE)
+    volume.create(properties=[{"name": "com.example:note", "value": HOSTILE}])
     assert host.ids() == [HOSTILE]
     [leaf] = host.leaves()
     assert get(host.dataset(leaf), "com.example:note") == HOSTILE
@@ -66,13 +78,13 @@ def test_names_and_values_arrive_as_they_are(host):
 
 def test_many_calls_share_one_connection(host, sshd):
     for number in range(4):
-        Volume(host, f"data-{number}").create(parameters=NFS)
+        OnServer(host, f"data-{number}").create()
     assert len(host.node_daemon.runs()) > 6
     assert sshd.count("Accepted publickey") == 1
 
 
 def test_another_host_key_is_refused_and_named(host, sshd):
-    volume = Volume(host, "data")
+    volume = OnServer(host, "data")
     sshd.kill()
     sshd.new_host_key()
     sshd.start()
@@ -80,10 +92,10 @@ def test_another_host_key_is_refused_and_named(host, sshd):
     wait_for(lambda: "Host key verification failed" in host.agent.GetHost().problem,
              "it is seen")
     with refused(CODE.UNAVAILABLE, naming=(SERVER, "Host key verification failed", "known_hosts")):
-        volume.create(parameters=NFS)
+        volume.create()
     sshd.trust()
     wait_for(lambda: not host.agent.GetHost().problem, "it is trusted")
-    volume.create(parameters=NFS)
+    volume.create()
 
 
 def test_a_refused_client_key_is_reported(sshd, new_host):
@@ -98,9 +110,9 @@ def test_a_refused_client_key_is_reported(sshd, new_host):
 def test_after_a_lost_connection_the_state_is_unknown(host, sshd, gate):
     """A zfs that was started over ssh keeps running after the connection is lost. Until it has
     ended, the pool's state is unknown and calls are refused."""
-    volume = Volume(host, "data")
+    volume = OnServer(host, "data")
     gate.hold(" create ")
-    call = volume.start_create(parameters=NFS)
+    call = volume.start_create()
     gate.arrived()
     sshd.kill()
     assert call.code() is CODE.UNAVAILABLE
@@ -110,16 +122,16 @@ def test_after_a_lost_connection_the_state_is_unknown(host, sshd, gate):
     sshd.start()
     wait_for(lambda: "has not ended" in host.agent.GetHost().problem, "it is waited for")
     with refused(CODE.UNAVAILABLE, naming="has not ended"):
-        volume.create(parameters=NFS)
+        volume.create()
     gate.open()
     wait_for(lambda: not host.agent.GetHost().problem, "it has ended")
     assert host.ids() == host.leaves() == ["data"]
-    volume.create(parameters=NFS)
+    volume.create()
 
 
 def test_a_zfs_left_by_a_killed_daemon_is_waited_for(host, gate):
     gate.hold(" create ")
-    call = Volume(host, "data").start_create(parameters=NFS)
+    call = OnServer(host, "data").start_create()
     gate.arrived()
     host.node_daemon.kill()
     assert call.code() is CODE.UNAVAILABLE
@@ -133,8 +145,8 @@ def test_a_zfs_left_by_a_killed_daemon_is_waited_for(host, gate):
 
 
 def test_a_volume_over_ssh_is_not_mounted_locally(host):
-    volume = Volume(host, "data")
-    volume.create(parameters=NFS)
+    volume = OnServer(host, "data")
+    volume.create()
     with refused(CODE.FAILED_PRECONDITION, naming=SERVER):
         volume.attach()
     with refused(CODE.FAILED_PRECONDITION, naming=SERVER):
@@ -150,7 +162,7 @@ def test_a_volume_over_ssh_is_not_mounted_locally(host):
 def test_in_the_sandbox_of_its_unit(sshd, new_host):
     host = new_host(node_args=OVER_SSH, env=sshd.env)
     host.node_daemon.argv[:0] = sandbox("zcsi-node")
-    Volume(host.start(), "data").create(parameters=NFS)
+    OnServer(host.start(), "data").create()
     assert host.leaves() == ["data"]
 
 

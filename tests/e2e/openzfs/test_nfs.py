@@ -171,6 +171,11 @@ def test_without_an_nfs_server_the_refusal_says_so(pair):
     with refused(CODE.FAILED_PRECONDITION, naming=("NFS server", "n1")):
         volume.attach()
     assert not Volume(one, "data").record().published
+    # The second host has a pool too, but never an NFS server.
+    with refused(CODE.RESOURCE_EXHAUSTED, naming=("NFS server", "n1")):
+        Volume(one, "other").create(parameters=NFS)
+    one.server.start()
+    Volume(one, "other").create(parameters=NFS)
 
 
 def test_exports_are_restored_at_the_start(pair):

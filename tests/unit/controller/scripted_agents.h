@@ -17,7 +17,7 @@
 #define DATASETS_MAX 2000
 
 struct client {
-	const char *endpoint, *node, *rack, *pool, *problem;
+	const char *endpoint, *node, *rack, *pool, *problem, *no_export; /* NULL: it can */
 	int64_t available, ahead_us; /* ahead_us: its clock minus the local one */
 	uint64_t pool_guid, names;   /* names: the version of the names; 0: unknown */
 	enum error_code silent;      /* if not ERR_OK, all calls fail with it */

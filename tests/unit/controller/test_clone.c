@@ -142,6 +142,27 @@ static void bad_sources_are_refused(void **state)
 	assert_int_equal(created(), 0);
 }
 
+static void a_host_that_cannot_export_takes_no_exported_clone(void **state)
+{
+	CreateVolumeRequest *request;
+	Volume *volume;
+
+	(void)state;
+	add_source();
+	scripted[0].no_export = "no NFS server runs";
+	request = of_volume("v", 0);
+	map_put(&call.arena, request, parameters, "attach", "nfs");
+	assert_failed(create(request, &volume), ERR_RESOURCE_EXHAUSTED,
+		      "node 'a', where its source is and where attach=nfs is impossible: no NFS");
+	assert_int_equal(created(), 0);
+	scripted[0].no_export = NULL;
+	assert_int_equal(create(request, &volume), 0);
+	/* A volume that exists is returned, whatever its host can do now. */
+	scripted[0].no_export = "no NFS server runs";
+	assert_int_equal(create(request, &volume), 0);
+	assert_int_equal(created(), 1);
+}
+
 static void topology_cannot_move_a_clone_off_its_source(void **state)
 {
 	CreateVolumeRequest *request;
@@ -171,6 +192,7 @@ int main(void)
 		SCRIPTED_TEST(from_volume),
 		SCRIPTED_TEST(another_source_is_another_volume),
 		SCRIPTED_TEST(bad_sources_are_refused),
+		SCRIPTED_TEST(a_host_that_cannot_export_takes_no_exported_clone),
 		SCRIPTED_TEST(topology_cannot_move_a_clone_off_its_source),
 	};
 

@@ -147,6 +147,33 @@ static void a_local_volume_needs_a_host_reached_directly(void **state)
 	assert_string_equal(host->says->node_id, "b");
 }
 
+static void an_exported_volume_needs_a_host_that_can_export(void **state)
+{
+	char fuse[] = "zfs-fuse cannot be exported", stopped[] = "no NFS server runs",
+	     problem[] = "gone";
+	const struct where nfs = {.exported = true};
+	const struct host *host;
+	struct error err;
+
+	(void)state;
+	add_host("a", "1", 30)->no_export = fuse;
+	GetHostResponse *b = add_host("b", "1", 20);
+	b->no_export = stopped;
+	assert_int_equal(placement_choose(&arena, &hosts, "volume", &nfs, &host, &err), -1);
+	assert_int_equal(err.code, ERR_RESOURCE_EXHAUSTED);
+	assert_non_null(strstr(err.text, "'volume' for attach=nfs; node 'a': zfs-fuse cannot"));
+	assert_non_null(strstr(err.text, "; node 'b': no NFS server runs"));
+	assert_string_equal(chosen(NULL, &err), "a");
+	/* A host that could export it may return. */
+	GetHostResponse *c = add_host("c", "1", 10);
+	c->problem = problem;
+	assert_int_equal(placement_choose(&arena, &hosts, "volume", &nfs, &host, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	c->problem = b->problem;
+	assert_int_equal(placement_choose(&arena, &hosts, "volume", &nfs, &host, &err), 0);
+	assert_string_equal(host->says->node_id, "c");
+}
+
 static void requisite(void **state)
 {
 	TopologyRequirement *requirement = new_topology_requirement(&arena);
@@ -266,6 +293,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pins, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_local_volume_needs_a_host_reached_directly, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(an_exported_volume_needs_a_host_that_can_export,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(requisite, setup, teardown),
 		cmocka_unit_test_setup_teardown(preferred_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_matching_host_is_an_error, setup, teardown),

@@ -61,6 +61,24 @@ static unsigned created(void)
 	return scripted[0].created + scripted[1].created + scripted[2].created;
 }
 
+/* Every node can use an exported volume, so the topology that it must be in is only preferred. */
+static void an_exported_volume_is_created_in_any_topology(void **state)
+{
+	CreateVolumeRequest *request = create_request("v", GIB);
+	Volume *volume;
+
+	(void)state;
+	map_put(&call.arena, request, parameters, "attach", "nfs");
+	ask_topology(request, "rack", "9");
+	assert_int_equal(create(request, &volume), 0);
+	assert_int_equal(volume->n_accessible_topology, 0);
+	assert_int_equal(scripted[1].created, 1);
+	request->name = arena_strdup(&call.arena, "w");
+	ask_topology(request, "rack", "2");
+	assert_int_equal(create(request, &volume), 0);
+	assert_int_equal(scripted[2].created, 1);
+}
+
 static void create_places_and_repeats(void **state)
 {
 	Volume *volume, *again;
@@ -413,6 +431,7 @@ static void the_cached_owner_is_asked_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		SCRIPTED_TEST(an_exported_volume_is_created_in_any_topology),
 		SCRIPTED_TEST(create_places_and_repeats),
 		SCRIPTED_TEST(create_claims_above_every_promise),
 		SCRIPTED_TEST(create_looks_again_after_it_lost_its_claim),
