@@ -116,6 +116,24 @@ static bool is_in_trash(struct rpc_call *call, const struct dataset *dataset, ch
 			   &ignored) != NULL;
 }
 
+/*
+ * Give up the reservation of a volume in the trash: nothing can be written to it there, and others
+ * need the space. Returns false if it is kept; the reaper tries again.
+ */
+static bool release_reservation(const char *name)
+{
+	struct zfs_properties properties = {.n = 0};
+	struct error err;
+
+	zfs_property(&properties, "refreservation", "none");
+	if (zfs_set(name, &properties, &err) == 0)
+		return true;
+	if (err.code != ERR_NOT_FOUND)
+		log_warn("cannot give up the reservation of a deleted volume",
+			 log_str("dataset", name), log_str("error", err.text));
+	return false;
+}
+
 /* The lock keeps others from mounting a clone between the check and the rename. */
 static int move_to_trash(struct rpc_call *call, struct dataset *dataset, struct error *err)
 {
@@ -131,6 +149,8 @@ static int move_to_trash(struct rpc_call *call, struct dataset *dataset, struct 
 		return -1;
 	if (rename_to_trash(call, dataset, name, err) < 0 && !is_in_trash(call, dataset, name))
 		return -1;
+	if (dataset->reserved && release_reservation(name))
+		dataset->reserved = 0;
 	catalog_move(node->catalog, dataset, name, &snapshots);
 	return 0;
 }
@@ -306,6 +326,8 @@ void trash_reap(struct catalog *catalog, void *arg)
 	catalog_trashed(catalog, &arena, &trashed);
 	for (size_t i = 0; i < trashed.n && !catalog_is_stopping(catalog); i++) {
 		const struct dataset *row = trashed.rows[i];
+		if (row->reserved)
+			release_reservation(row->name);
 		if (!row->snapshots &&
 		    (!row->deleted || time(NULL) >= row->deleted + node->trash_ttl))
 			reap_dataset(catalog, &arena, row, node->trash_ttl);

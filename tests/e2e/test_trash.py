@@ -160,6 +160,36 @@ def test_with_a_ttl_every_deleted_volume_is_kept(keeping):
     assert keeping.ids() == ["data"] and trashed(keeping) == [leaf]
 
 
+@pytest.fixture
+def thick(keeping):
+    """A thick volume, and room for no other one."""
+    run("zfs", "set", f"quota={3 * SIZE // 2}", keeping.parent)
+    made = Volume(keeping, "data")
+    made.create(parameters={"provisioning": "thick"})
+    return made
+
+
+def reservation(host, leaf):
+    return get(host.dataset(f"_trash/{leaf}"), "refreservation")
+
+
+def test_a_deleted_volume_reserves_no_space(keeping, thick):
+    with refused(CODE.RESOURCE_EXHAUSTED, naming="next"):
+        Volume(keeping, "next").create(parameters={"provisioning": "thick"})
+    thick.delete()
+    leaf, = trashed(keeping)
+    assert reservation(keeping, leaf) == "0"
+    Volume(keeping, "next").create(parameters={"provisioning": "thick"})
+
+
+def test_a_reservation_that_was_left_in_the_trash_is_given_up(keeping, thick):
+    """zcsi-node may be killed after it has renamed the volume."""
+    thick.delete()
+    leaf, = trashed(keeping)
+    run("zfs", "set", f"refreservation={SIZE}", keeping.dataset(f"_trash/{leaf}"))
+    keeping.rescan(lambda: reservation(keeping, leaf) == "0")
+
+
 def test_a_volume_is_destroyed_after_its_ttl(keeping):
     for name in ("new", "old"):
         Volume(keeping, name).create()

@@ -139,6 +139,9 @@ CASES = {
     "delete with a time to undo it": Case(
         [Volume.create], Volume.delete,
         ["zfs get", "zfs set", *TRASH], TRASHED, ["--trash-ttl", "3600"]),
+    "delete a thick one with a time to undo it": Case(
+        [create_thick], Volume.delete,
+        ["zfs get", "zfs set", *TRASH, "zfs set"], TRASHED, ["--trash-ttl", "3600"]),
     "delete when the time to undo it passes": Case(
         [Volume.create], Volume.delete, ["zfs get", "zfs set", *TRASH, "zfs destroy"], ["_trash"],
         ["--trash-ttl", "1", "--rescan", "1"]),
