@@ -114,6 +114,13 @@ static int compare(struct arena *arena, const struct wanted *wanted, const Datas
 {
 	if (compare_format(wanted, dataset, err) < 0)
 		return -1;
+	const char *difference =
+		parameters_difference(arena, dataset->parameters, wanted->parameters.text);
+	if (difference)
+		return fail(err, ERR_ALREADY_EXISTS,
+			    "volume '%s' already exists with other parameters: %s; choose another "
+			    "name, or give the parameters that it has",
+			    wanted->name, difference);
 	if (!capacity_range_fits(&wanted->range, dataset->size))
 		return fail(err, ERR_ALREADY_EXISTS,
 			    "volume '%s' already exists and its capacity_bytes, %" PRId64
@@ -121,12 +128,6 @@ static int compare(struct arena *arena, const struct wanted *wanted, const Datas
 			    ", limit_bytes=%" PRId64 ")",
 			    wanted->name, dataset->size, wanted->range.required,
 			    wanted->range.limit);
-	const char *difference =
-		parameters_difference(arena, dataset->parameters, wanted->parameters.text);
-	if (difference)
-		return fail(err, ERR_ALREADY_EXISTS,
-			    "volume '%s' already exists with other parameters: %s", wanted->name,
-			    difference);
 	if (compare_source(arena, wanted, dataset, err) < 0)
 		return -1;
 	if (!placement_allowed(arena, owner, &wanted->where))
