@@ -2,8 +2,10 @@
 #
 # To enlarge the volume later, raise capacity_min and run the command again.
 
+# The id is for jobs and commands, and unique in the namespace. The name is that of the dataset, and
+# must be unique in the cluster: put the namespace into it.
 id        = "database"
-name      = "database" # the volume id at zcsi, and the name of the dataset
+name      = "default.database"
 type      = "csi"
 plugin_id = "zcsi"
 
@@ -21,6 +23,9 @@ mount_options {
 
 # Each parameter is optional; `zcsi-controller --help` lists them.
 parameters {
+  # Another namespace here makes zcsi refuse a second volume of this name: Nomad sends no namespace.
+  "zfs.user.nomad:namespace" = "default"
+
   "zfs.compression" = "on"
   "zfs.recordsize"  = "16K"
 

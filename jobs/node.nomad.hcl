@@ -58,6 +58,12 @@ variable "discovery" {
   description = "Service registry for the agents' addresses: nomad or consul."
 }
 
+variable "trash_hours" {
+  type        = number
+  default     = 72
+  description = "For how many hours a deleted volume can be brought back; 0 destroys it at once."
+}
+
 variable "data_dir" {
   type        = string
   default     = "/opt/nomad/data"
@@ -118,6 +124,7 @@ job "zcsi-node" {
           "--dataset", var.dataset,
           "--agent-endpoint", "tcp://${NOMAD_ADDR_agent}",
           "--address", "${NOMAD_IP_agent}",
+          "--trash-ttl", "${var.trash_hours * 3600}",
 
           # A caller of the agent can create and destroy volumes, so only the controller's
           # certificate is allowed. jobs/local/certs creates certificates.

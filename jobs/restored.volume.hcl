@@ -1,12 +1,12 @@
 # nomad volume create jobs/restored.volume.hcl
 #
-# A new volume with the contents of the snapshot `monday` of the volume `database`.
+# A new volume with the contents of the snapshot `monday` of the volume `default.database`.
 
 id          = "restored"
-name        = "restored"
+name        = "default.restored"
 type        = "csi"
 plugin_id   = "zcsi"
-snapshot_id = "database@monday"
+snapshot_id = "default.database@monday"
 
 capability {
   access_mode     = "single-node-writer"
@@ -15,4 +15,8 @@ capability {
 
 mount_options {
   fs_type = "zfs"
+}
+
+parameters {
+  "zfs.user.nomad:namespace" = "default"
 }

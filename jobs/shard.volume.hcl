@@ -3,7 +3,7 @@
 #   sed 's/\[0\]/[1]/' jobs/shard.volume.hcl | nomad volume create -
 
 id        = "shard[0]"
-name      = "shard[0]"
+name      = "default.shard[0]"
 type      = "csi"
 plugin_id = "zcsi"
 
@@ -19,6 +19,8 @@ mount_options {
 }
 
 parameters {
+  "zfs.user.nomad:namespace" = "default"
+
   "owner" = "65534"
   "group" = "65534"
 }

@@ -4,7 +4,7 @@
 # others.
 
 id        = "shared"
-name      = "shared"
+name      = "default.shared"
 type      = "csi"
 plugin_id = "zcsi"
 
@@ -20,6 +20,8 @@ mount_options {
 }
 
 parameters {
+  "zfs.user.nomad:namespace" = "default"
+
   "attach" = "nfs"
   "owner"  = "65534"
   "group"  = "65534"

@@ -1,8 +1,9 @@
 # Create a snapshot of each volume every hour and delete all but the newest ones this job created.
 #
-# The snapshot of `database` at 13 o'clock is database@database-hourly-20260131T130000Z, because the
-# name of a snapshot belongs to one volume only. Snapshots made by hand or by another `job` are
-# kept. If a snapshot cannot be created, the task fails and no snapshot of that volume is deleted.
+# At 13 o'clock the snapshot of the volume `database` gets the name
+# default.database-hourly-20260131T130000Z. It begins with the job's namespace, because it must be
+# unique in the cluster. Snapshots made by hand or by another `job` are kept. If a snapshot cannot
+# be created, the task fails and no snapshot of that volume is deleted.
 #
 # The client's own nomad program makes the calls, with the task's identity. If Nomad has ACLs, allow
 # them by: nomad acl policy apply -job hourly -namespace default hourly FILE, with
@@ -70,17 +71,18 @@ job "snapshots" {
           now=$(date -u +%Y%m%dT%H%M%SZ)
           failed=0
 
-          # taken VOLUME: print the ids of the snapshots of VOLUME by this job, oldest first.
+          # taken NAME: print the ids of the snapshots named NAME-TIME, oldest first.
           taken() {
                   listed=$(${var.program} volume snapshot list -plugin zcsi -per-page 0) || return
-                  echo "$listed" | cut -d ' ' -f 1 |
-                          awk -v of="$1@" -v own="-${var.job}-[0-9]+T[0-9]+Z$" \
-                                  'index($0, of) == 1 && $0 ~ own' | sort
+                  echo "$listed" | cut -d ' ' -f 1 | awk -v name="@$1-" '
+                          { at = index($0, name) }
+                          at && substr($0, at + length(name)) ~ /^[0-9]+T[0-9]+Z$/' | sort -t @ -k 2
           }
 
           take() {
-                  ${var.program} volume snapshot create "$1" "$1-${var.job}-$now" || return
-                  all=$(taken "$1") || return
+                  name="$NOMAD_NAMESPACE.$1-${var.job}"
+                  ${var.program} volume snapshot create "$1" "$name-$now" || return
+                  all=$(taken "$name") || return
                   for id in $(echo "$all" | head -n "-$KEEP"); do
                           ${var.program} volume snapshot delete zcsi "$id" || return
                   done

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from client import PATIENCE
 from daemon import BUILD, wait_for
+from host import datasets
 
 HERE = Path(__file__).parent
 PROGRAM = BUILD / f"nomad/nomad-{os.environ.get('NOMAD', '1.11')}"
@@ -257,6 +258,11 @@ def kill(pid):
     before = looks()
     os.kill(pid, signal.SIGKILL)
     return settle
+
+
+def volumes(parent):
+    """Return the names of the datasets of all volumes, without those in the trash."""
+    return [name for name in datasets(parent) if not name.startswith(f"{parent}/_trash")]
 
 
 def volume(id):

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from client import PATIENCE
-from host import datasets
 from nomad import (
     PROGRAM, SOON, Refused, accepted, api, blocked, drained, healthy, kill, nomad, paused,
-    processes, read, spec, told, until, volume_create, volume_delete)
+    processes, read, spec, told, until, volume_create, volume_delete, volumes)
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def user(far, consumer):
 
 
 def test_a_volume_is_used_where_it_is(second, user):
-    assert datasets(second.dataset) == [f"{second.dataset}/far"]
+    assert volumes(second.dataset) == [f"{second.dataset}/far"]
 
 
 def test_a_topology_without_a_pool_is_refused(second):
@@ -64,7 +63,7 @@ def test_a_volume_of_a_drained_client_is_not_deleted(second, far):
         accepted(volume_create, "here")
         volume_delete("here")
     accepted(volume_delete, far)
-    assert datasets(second.dataset) == []
+    assert volumes(second.dataset) == []
 
 
 def seen(node, begin):
@@ -89,7 +88,7 @@ def test_the_nomad_agent_of_its_client_is_killed(second, user, create):
     assert user.read("words") == "on n2"
     user.stop()
     volume_delete("far")
-    assert datasets(second.dataset) == []
+    assert volumes(second.dataset) == []
 
 
 def of_node(name):
@@ -142,7 +141,7 @@ def test_a_controller_is_killed_while_it_creates_a_volume(zcsi, second, controll
         until(lambda: healthy("Controllers", count), f"{count} controllers")
         settle = create_cut_short("once")
         accepted(create, "once", capacity_min="16MiB")
-        made = [name for parent in (zcsi, second.dataset) for name in datasets(parent)]
+        made = [name for parent in (zcsi, second.dataset) for name in volumes(parent)]
         assert [name.rsplit("/", 1)[1] for name in made] == ["once"]
         settle()
     finally:

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MPL-2.0
 """The commands that jobs/README.md gives to an operator, with the files of jobs/."""
+import subprocess
 import time
 
 import pytest
 
 from client import MIB, ROOT
-from host import get
+from host import datasets, get, run
 from nomad import (
-    PROGRAM, allocations, api, command, job_run, job_stop, nomad, snapshot_delete, snapshots, tried,
-    until, volume_create, volume_delete)
+    PROGRAM, Refused, accepted, allocations, api, command, job_run, job_stop, nomad,
+    snapshot_delete, snapshots, tried, until, volume_create, volume_delete, volumes)
 
 JOBS = ROOT / "jobs"
 
@@ -62,7 +63,7 @@ def test_a_database_is_resized_and_restored(zcsi, databases, tmp_path):
     larger = tmp_path / "larger.hcl"
     larger.write_text((JOBS / "database.volume.hcl").read_text().replace("64MiB", "96MiB"))
     nomad("volume", "create", larger)
-    assert get(f"{zcsi}/database", "refquota") == str(96 * MIB)
+    assert get(f"{zcsi}/default.database", "refquota") == str(96 * MIB)
 
     nomad("volume", "snapshot", "create", "database", "monday")
     assert redis("SET", "day", "tuesday") == "OK"
@@ -71,7 +72,46 @@ def test_a_database_is_resized_and_restored(zcsi, databases, tmp_path):
     assert database()("GET", "day") == "tuesday"
 
     volume_delete("restored")
-    nomad("volume", "snapshot", "delete", "zcsi", "database@monday")
+    nomad("volume", "snapshot", "delete", "zcsi", "default.database@monday")
+
+
+def test_namespaces_do_not_share_a_volume(zcsi, databases):
+    """A file that was copied to another namespace, and whose name was not changed, is refused."""
+    nomad("volume", "create", JOBS / "database.volume.hcl")
+    redis, = databases().values()
+    assert redis("SET", "owner", "default") == "OK"
+    nomad("namespace", "apply", "dev")
+    text = (JOBS / "database.volume.hcl").read_text()
+    copied = text.replace('namespace" = "default"', 'namespace" = "dev"').replace("64MiB", "96MiB")
+    with pytest.raises(Refused, match="'default.database' already exists with other parameters: "
+                       "zfs.user.nomad:namespace is 'default', asked for is 'dev'; choose another"):
+        nomad("volume", "create", "-namespace", "dev", "-", text=copied)
+    assert api("volumes?type=csi&namespace=dev") == []
+    assert redis("GET", "owner") == "default"
+    own = copied.replace("default.database", "dev.database")
+    nomad("volume", "create", "-namespace", "dev", "-", text=own)
+    assert volumes(zcsi) == [f"{zcsi}/default.database", f"{zcsi}/dev.database"]
+    accepted(nomad, "volume", "delete", "-namespace", "dev", "database")
+    nomad("namespace", "delete", "dev")
+    assert volumes(zcsi) == [f"{zcsi}/default.database"]
+    assert redis("GET", "owner") == "default"
+
+
+def test_a_deleted_volume_is_brought_back(zcsi, databases):
+    name = f"{zcsi}/default.database"
+    nomad("volume", "create", JOBS / "database.volume.hcl")
+    redis, = databases().values()
+    assert redis("SET", "day", "monday") == "OK"
+    job_stop("database")
+    before = set(datasets(zcsi))
+    volume_delete("database")
+    leaf, = set(datasets(zcsi)) - before - {f"{zcsi}/_trash"}
+    assert leaf == f"{zcsi}/_trash/default.database-{get(leaf, 'guid')}"
+    until(lambda: not subprocess.run(["zfs", "rename", leaf, name]).returncode, "zfs renames it")
+    run("zfs", "inherit", "zcsi:deleted", name)
+    nomad("volume", "create", JOBS / "database.volume.hcl")
+    redis, = databases().values()
+    assert redis("GET", "day") == "monday"
 
 
 def test_each_allocation_finds_its_shard_again(databases):
@@ -108,15 +148,16 @@ def forced(job):
 def test_the_newest_snapshots_are_kept():
     nomad("volume", "create", JOBS / "database.volume.hcl")
     volume_create("acme")
-    others = {"database@monday", "acme@acme-daily-20260131T000000Z"}
+    others = {"default.database@monday", "default.database@dev.database-daily-20260131T000000Z",
+              "acme@default.acme-daily-20260131T000000Z"}
     for each in others:
-        nomad("volume", "snapshot", "create", *each.split("@"))
+        nomad("volume", "snapshot", "create", *each.removeprefix("default.").split("@"))
     job_run(JOBS / "snapshots.nomad.hcl", job="daily", cron="@yearly", keep=2, program=PROGRAM)
     taken = []
     for _ in range(3):
         before = set(snapshots()[0])
         forced("daily")
         new, = set(snapshots()[0]) - before
-        assert new.startswith("database@database-daily-")
+        assert new.startswith("default.database@default.database-daily-")
         taken.append(new)
     assert set(snapshots()[0]) == {*others, *taken[1:]}
