@@ -124,6 +124,7 @@ job "zcsi-node" {
           "--dataset", var.dataset,
           "--agent-endpoint", "tcp://${NOMAD_ADDR_agent}",
           "--address", "${NOMAD_IP_agent}",
+          "--nomad-data-dir", var.data_dir,
           "--trash-ttl", "${var.trash_hours * 3600}",
 
           # A caller of the agent can create and destroy volumes, so only the controller's

@@ -18,6 +18,7 @@
 #include "node/catalog/feed.h"
 #include "node/zfs/argv.h"
 #include "node/metrics.h"
+#include "node/host/data_dir.h"
 #include "node/host/node.h"
 #include "node/host/privileges.h"
 #include "node/service.h"
@@ -98,13 +99,15 @@ static void free_catalog(void *catalog)
 static int serve(const struct settings *settings)
 {
 	static struct claims claims;
+	auto_free char *advice = data_dir_advice(&settings->endpoints);
 	struct node node = {.id = settings->node_id,
 			    .claims = &claims,
 			    .topology = settings->topology,
 			    .n_topology = settings->n_topology,
 			    .trash_ttl = settings->trash_ttl,
 			    .address = settings->address,
-			    .max_volumes = settings->max_volumes};
+			    .max_volumes = settings->max_volumes,
+			    .data_dir_advice = advice};
 	struct feed *feed = NULL;
 	struct daemon daemon;
 	struct error err;

@@ -138,6 +138,7 @@ static int publish(struct rpc_call *call, const char *id, const char *staging_pa
 int node_publish_volume(struct rpc_call *call, const NodePublishVolumeRequest *req,
 			NodePublishVolumeResponse *rsp, struct error *err)
 {
+	const struct node *node = call->app;
 	struct mount_request want;
 	char *path, *staging_path;
 	gid_t group; /* checked only: staging has set it on the root directory */
@@ -159,8 +160,8 @@ int node_publish_volume(struct rpc_call *call, const NodePublishVolumeRequest *r
 		return -1;
 	if (!path)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "the directory of target_path '%s' does not exist; create it",
-			    req->target_path);
+			    "the directory of target_path '%s' does not exist: %s",
+			    req->target_path, node->data_dir_advice);
 	if (req->readonly)
 		want.attrs |= MOUNT_ATTR_RDONLY;
 	if (publish(call, req->volume_id, staging_path, path, &want, err) < 0)

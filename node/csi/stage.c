@@ -35,6 +35,7 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 		      NodeStageVolumeResponse *rsp, struct error *err)
 {
 	const struct map secrets = map_of(&call->arena, req, secrets);
+	const struct node *node = call->app;
 	struct mount_request want;
 	struct staging staging;
 	char *path;
@@ -48,8 +49,8 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 		return -1;
 	if (!path)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "the directory of staging_target_path '%s' does not exist; create it",
-			    req->staging_target_path);
+			    "the directory of staging_target_path '%s' does not exist: %s",
+			    req->staging_target_path, node->data_dir_advice);
 	staging.path = path;
 	staging.key = map_get(&secrets, PLUGIN_KEY_SECRET);
 	staging.attrs = want.attrs;

@@ -29,6 +29,7 @@ struct node {
 	int64_t trash_ttl;       /* how long a deleted volume is kept, in seconds */
 	const char *address;     /* --address; "": that of the default route, see node_address */
 	unsigned max_volumes;    /* how many may be published to one node; 0: no limit */
+	const char *data_dir_advice; /* what to do if a folder for mounts does not exist */
 	struct claims *claims;
 };
 

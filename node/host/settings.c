@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/volume/plugin.h"
 #include "node/host/address.h"
+#include "node/host/data_dir.h"
 #include "transport/monitor.h"
 
 #define NODE_ID_MAX       256       /* csi.proto, NodeGetInfoResponse.node_id */
@@ -27,7 +28,7 @@
 static struct {
 	struct option_list endpoints, agent_endpoints, topology;
 	const char *node_id, *dataset, *rescan, *zfs_timeout, *trash_ttl, *max_volumes, *log_level,
-		*log_format, *address, *zfs_user, *zfs_over_ssh;
+		*log_format, *address, *zfs_user, *zfs_over_ssh, *nomad_data_dir;
 	const char *metrics;
 	bool check;
 	struct trust trust;
@@ -85,6 +86,10 @@ static const struct option_row options[] = {
 	{"max-volumes", "ZCSI_MAX_VOLUMES", "N", "0",
 	 "How many volumes may be published to one node at a time; 0 is no limit.",
 	 .ret_text = &given.max_volumes},
+	{"nomad-data-dir", "ZCSI_NOMAD_DATA_DIR", "DIR", NULL,
+	 "The data_dir in the job of Nomad. zcsi-node does not start where it is not the client's "
+	 "data_dir, as CSI_ENDPOINT shows it.",
+	 .ret_text = &given.nomad_data_dir},
 	{"log-level", "ZCSI_LOG_LEVEL", "LEVEL", "info", "debug, info, warn or error.",
 	 .ret_text = &given.log_level},
 	{"log-format", "ZCSI_LOG_FORMAT", "FORMAT", "logfmt", "logfmt or json.",
@@ -281,6 +286,7 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 	if (ret->dataset && check_dataset(ret->dataset, err) < 0)
 		return -1;
 	if (log_setup(given.log_level, given.log_format, err) < 0 || parse_numbers(ret, err) < 0 ||
+	    data_dir_check(given_or_null(given.nomad_data_dir), &ret->endpoints, err) < 0 ||
 	    check_place(ret, err) < 0 || parse_address(ret, err) < 0 || parse_node_id(ret, err) < 0)
 		return -1;
 	return parse_topology(ret, err);
