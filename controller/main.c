@@ -18,8 +18,6 @@
 #include "controller/service.h"
 #include "transport/daemon.h"
 
-#define N_WORKERS   16 /* RPCs that wait for agents; an RPC in the queue of its id takes none */
-
 #define SECONDS_MAX 1000000000
 
 static const char default_agent[] = "unix:///run/zcsi/agent.sock";
@@ -141,10 +139,12 @@ static void on_hangup(void *agents)
 
 static int start(struct daemon *daemon, struct agents **ret_agents, struct error *err)
 {
+	static const unsigned lanes[] = LANE_BOUNDS;
 	struct agents_options agents;
 
-	if (daemon_init(daemon, N_WORKERS, err) < 0 || parse_agents(&agents, err) < 0 ||
-	    trust_open(&trust, err) < 0 || agents_new(ret_agents, daemon->loop, &agents, err) < 0 ||
+	if (daemon_init_lanes(daemon, lanes, COUNT(lanes), err) < 0 ||
+	    parse_agents(&agents, err) < 0 || trust_open(&trust, err) < 0 ||
+	    agents_new(ret_agents, daemon->loop, &agents, err) < 0 ||
 	    loop_on_signal(daemon->loop, SIGHUP, on_hangup, *ret_agents, err) < 0)
 		return -1;
 	const struct server_offer offer = {

@@ -4,12 +4,24 @@
 
 /*
  * The list of all RPCs that the controller serves, and of their handlers. In a handler, call->app
- * is the struct agents.
+ * is the struct agents. The last word of a row is the lane of its calls (workers_bound): lanes have
+ * workers of their own, so the lists are read while many changes wait for their agents.
  */
 
 #include "common/error.h"
 #include "proto/csi.h"
 #include "transport/service.h"
+
+enum lane {
+	LANE_READ, /* 0, the default */
+	LANE_CHANGE,
+};
+
+/* How many calls of a lane run at a time; each may have a worker. */
+#define LANE_BOUNDS                                                                                \
+	{                                                                                          \
+		[LANE_READ] = 8, [LANE_CHANGE] = 16                                                \
+	}
 
 #define IDENTITY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                             \
 	INLINE(GetPluginInfo, get_plugin_info)                                                     \
@@ -17,15 +29,15 @@
 	INLINE(Probe, probe)
 
 #define CONTROLLER_METHODS(INLINE, PLAIN, KEYED, STREAM)                                           \
-	KEYED(CreateVolume, create_volume, name)                                                   \
-	KEYED(DeleteVolume, delete_volume, volume_id)                                              \
-	KEYED(ControllerPublishVolume, controller_publish_volume, volume_id)                       \
-	KEYED(ControllerUnpublishVolume, controller_unpublish_volume, volume_id)                   \
+	KEYED(CreateVolume, create_volume, name, LANE_CHANGE)                                      \
+	KEYED(DeleteVolume, delete_volume, volume_id, LANE_CHANGE)                                 \
+	KEYED(ControllerPublishVolume, controller_publish_volume, volume_id, LANE_CHANGE)          \
+	KEYED(ControllerUnpublishVolume, controller_unpublish_volume, volume_id, LANE_CHANGE)      \
 	KEYED(ValidateVolumeCapabilities, validate_volume_capabilities, volume_id)                 \
-	KEYED(ControllerExpandVolume, controller_expand_volume, volume_id)                         \
-	KEYED(ControllerModifyVolume, controller_modify_volume, volume_id)                         \
-	KEYED(CreateSnapshot, create_snapshot, name)                                               \
-	KEYED(DeleteSnapshot, delete_snapshot, snapshot_id)                                        \
+	KEYED(ControllerExpandVolume, controller_expand_volume, volume_id, LANE_CHANGE)            \
+	KEYED(ControllerModifyVolume, controller_modify_volume, volume_id, LANE_CHANGE)            \
+	KEYED(CreateSnapshot, create_snapshot, name, LANE_CHANGE)                                  \
+	KEYED(DeleteSnapshot, delete_snapshot, snapshot_id, LANE_CHANGE)                           \
 	PLAIN(ControllerGetVolume, controller_get_volume)                                          \
 	PLAIN(ControllerGetVolumeHealth, controller_get_volume_health)                             \
 	PLAIN(ControllerListVolumeHealth, controller_list_volume_health)                           \
@@ -36,8 +48,9 @@
 	INLINE(ControllerGetCapabilities, controller_get_capabilities)
 
 #define GROUP_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                \
-	KEYED(CreateVolumeGroupSnapshot, create_volume_group_snapshot, name)                       \
-	KEYED(DeleteVolumeGroupSnapshot, delete_volume_group_snapshot, group_snapshot_id)          \
+	KEYED(CreateVolumeGroupSnapshot, create_volume_group_snapshot, name, LANE_CHANGE)          \
+	KEYED(DeleteVolumeGroupSnapshot, delete_volume_group_snapshot, group_snapshot_id,          \
+	      LANE_CHANGE)                                                                         \
 	PLAIN(GetVolumeGroupSnapshot, get_volume_group_snapshot)                                   \
 	INLINE(GroupControllerGetCapabilities, group_controller_get_capabilities)
 

@@ -27,8 +27,6 @@
 #include "node/zfs/zfs_run.h"
 #include "transport/daemon.h"
 
-#define WORKERS 8
-
 static const struct rpc_service *const csi_services[] = {&identity_service, &node_service, NULL};
 static const struct rpc_service *const agent_services[] = {&agent_service, NULL};
 
@@ -70,10 +68,11 @@ static int listen_at(struct server *server, const struct option_list *endpoints,
 static int begin(struct daemon *daemon, struct node *node, const struct settings *settings,
 		 struct feed **ret_feed, struct error *err)
 {
+	static const unsigned lanes[] = LANE_BOUNDS;
 	const struct server_offer csi = {csi_services, node, settings->trust};
 	const struct server_offer agent = {agent_services, node, settings->trust};
 
-	if (daemon_init(daemon, WORKERS, err) < 0 || zfs_run_stoppable(err) < 0 ||
+	if (daemon_init_lanes(daemon, lanes, COUNT(lanes), err) < 0 || zfs_run_stoppable(err) < 0 ||
 	    trust_open(settings->trust, err) < 0 ||
 	    loop_on_signal(daemon->loop, SIGHUP, on_hangup, node, err) < 0 ||
 	    listen_at(daemon->server, &settings->endpoints, &csi, err) < 0 ||

@@ -6,11 +6,29 @@
  * The list of all RPCs that the daemon serves, and of how each is run (transport/service.h). The
  * prototypes of the handlers are generated here, and the tables of methods in service.c. Calls of
  * both services for one id share a queue, so a volume is not destroyed while it is being staged.
+ *
+ * The last word of a row is the lane of its calls (workers_bound). Lanes have workers of their own,
+ * so a volume is unmounted and the lists are read while other calls wait for a zfs that hangs.
  */
 
 #include "proto/agent.h"
 #include "proto/csi.h"
 #include "transport/service.h"
+
+enum lane {
+	LANE_UNMOUNT, /* 0, the default: calls that wait for no program and not for the catalog */
+	LANE_MOUNT,   /* calls of a node that run zfs or mkfs, or need a volume to be mounted */
+	LANE_CHANGE,  /* calls of the agent that run zfs to change the pool */
+	LANE_LOOKUP,  /* calls of the agent that may run zfs, or wait for one, to find a snapshot */
+	LANE_READ,    /* calls of the agent that wait for the first reading of the pool only */
+};
+
+/* How many calls of a lane run at a time; each may have a worker. */
+#define LANE_BOUNDS                                                                                \
+	{                                                                                          \
+		[LANE_UNMOUNT] = 4, [LANE_MOUNT] = 4, [LANE_CHANGE] = 8, [LANE_LOOKUP] = 4,        \
+		[LANE_READ] = 4                                                                    \
+	}
 
 #define IDENTITY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                             \
 	INLINE(GetPluginInfo, get_plugin_info)                                                     \
@@ -20,11 +38,11 @@
 #define NODE_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                 \
 	INLINE(NodeGetInfo, node_get_info)                                                         \
 	INLINE(NodeGetCapabilities, node_get_capabilities)                                         \
-	KEYED(NodeStageVolume, node_stage_volume, volume_id)                                       \
-	KEYED(NodeUnstageVolume, node_unstage_volume, volume_id)                                   \
-	KEYED(NodePublishVolume, node_publish_volume, volume_id)                                   \
+	KEYED(NodeStageVolume, node_stage_volume, volume_id, LANE_MOUNT)                           \
+	KEYED(NodeUnstageVolume, node_unstage_volume, volume_id, LANE_MOUNT)                       \
+	KEYED(NodePublishVolume, node_publish_volume, volume_id, LANE_MOUNT)                       \
 	KEYED(NodeUnpublishVolume, node_unpublish_volume, volume_id)                               \
-	KEYED(NodeExpandVolume, node_expand_volume, volume_id)                                     \
+	KEYED(NodeExpandVolume, node_expand_volume, volume_id, LANE_MOUNT)                         \
 	PLAIN(NodeGetVolumeStats, node_get_volume_stats)                                           \
 	PLAIN(NodeGetVolumeHealth, node_get_volume_health)                                         \
 	INLINE(NodeGetStorageHealth, node_get_storage_health)
@@ -41,21 +59,21 @@
 
 #define AGENT_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                \
 	INLINE(GetHost, get_host)                                                                  \
-	PLAIN(ListNames, list_names)                                                               \
-	PLAIN(ListDatasets, list_datasets)                                                         \
-	PLAIN(GetDatasetSnapshot, get_dataset_snapshot)                                            \
-	PLAIN(ListDatasetSnapshots, list_dataset_snapshots)                                        \
-	KEYED(CreateDataset, create_dataset, id)                                                   \
-	KEYED(GetDataset, get_dataset, id)                                                         \
-	KEYED(ResizeDataset, resize_dataset, id)                                                   \
-	KEYED(ModifyDataset, modify_dataset, id)                                                   \
-	KEYED(DestroyDataset, destroy_dataset, id)                                                 \
-	KEYED(PublishDataset, publish_dataset, id)                                                 \
-	KEYED(UnpublishDataset, unpublish_dataset, id)                                             \
-	KEYED(SnapshotDataset, snapshot_dataset, id)                                               \
-	KEYED(SnapshotGroup, snapshot_group, group)                                                \
-	KEYED(GetSnapshotGroup, get_snapshot_group, group)                                         \
-	KEYED(DestroyDatasetSnapshot, destroy_dataset_snapshot, id)
+	PLAIN(ListNames, list_names, LANE_READ)                                                    \
+	PLAIN(ListDatasets, list_datasets, LANE_READ)                                              \
+	PLAIN(GetDatasetSnapshot, get_dataset_snapshot, LANE_LOOKUP)                               \
+	PLAIN(ListDatasetSnapshots, list_dataset_snapshots, LANE_READ)                             \
+	KEYED(CreateDataset, create_dataset, id, LANE_CHANGE)                                      \
+	KEYED(GetDataset, get_dataset, id, LANE_READ)                                              \
+	KEYED(ResizeDataset, resize_dataset, id, LANE_CHANGE)                                      \
+	KEYED(ModifyDataset, modify_dataset, id, LANE_CHANGE)                                      \
+	KEYED(DestroyDataset, destroy_dataset, id, LANE_CHANGE)                                    \
+	KEYED(PublishDataset, publish_dataset, id, LANE_CHANGE)                                    \
+	KEYED(UnpublishDataset, unpublish_dataset, id, LANE_CHANGE)                                \
+	KEYED(SnapshotDataset, snapshot_dataset, id, LANE_CHANGE)                                  \
+	KEYED(SnapshotGroup, snapshot_group, group, LANE_CHANGE)                                   \
+	KEYED(GetSnapshotGroup, get_snapshot_group, group, LANE_READ)                              \
+	KEYED(DestroyDatasetSnapshot, destroy_dataset_snapshot, id, LANE_CHANGE)
 
 #define HANDLER_(Name, handler, ...)                                                               \
 	int handler(struct rpc_call *call, const Name##Request *req, Name##Response *rsp,          \

@@ -75,6 +75,19 @@ int daemon_init(struct daemon *daemon, unsigned n_workers, struct error *err)
 	return loop_on_signal(daemon->loop, SIGINT, on_stop, daemon, err);
 }
 
+int daemon_init_lanes(struct daemon *daemon, const unsigned *bounds, unsigned n, struct error *err)
+{
+	unsigned n_workers = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		n_workers += bounds[i];
+	if (daemon_init(daemon, n_workers, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < n; i++)
+		workers_bound(daemon->workers, i, bounds[i]);
+	return 0;
+}
+
 /* Notify systemd of readiness, as sd_notify(3) does, by the socket in $NOTIFY_SOCKET. */
 static void notify_systemd(void)
 {

@@ -34,6 +34,11 @@ struct daemon {
  */
 int daemon_init(struct daemon *daemon, unsigned n_workers, struct error *err);
 /*
+ * Like daemon_init, with lanes (workers_bound): bounds[i] is the bound of lane i, and there are as
+ * many workers as all n lanes may use.
+ */
+int daemon_init_lanes(struct daemon *daemon, const unsigned *bounds, unsigned n, struct error *err);
+/*
  * Notify systemd of readiness, then serve until a signal has stopped the server and every call is
  * answered. The caller opens all endpoints before.
  */

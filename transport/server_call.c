@@ -111,12 +111,18 @@ static void on_deadline(void *arg)
 {
 	struct server_stream *stream = arg;
 	struct rpc_call *call = stream->call;
+	const enum work_state state = call->work.state;
 	struct error error;
 
 	if (server_call_withdraw(call)) {
-		fail(&error, ERR_ABORTED,
-		     "another operation on '%s' was still running at the deadline: try again",
-		     call->work.key);
+		if (state == WORK_AWAITS_KEY)
+			fail(&error, ERR_ABORTED,
+			     "another operation on '%s' was still running at the deadline: try "
+			     "again",
+			     call->work.key);
+		else
+			fail(&error, ERR_UNAVAILABLE,
+			     "too many other calls were still running at the deadline: try again");
 		answer(call, &error);
 	} else {
 		fail(&error, ERR_DEADLINE_EXCEEDED,
@@ -144,7 +150,8 @@ static int submit(struct rpc_call *call, struct error *err)
 
 	if (server->n_calls >= server->limits->calls)
 		return fail(err, ERR_UNAVAILABLE, "too many calls are under way: try again");
-	call->work = (struct work){.run = run_work, .done = work_done};
+	call->work = (struct work){
+		.lane = call->target.method->lane, .run = run_work, .done = work_done};
 	if (call->target.method->key)
 		call->work.key = call->target.method->key(call->request);
 	server_watch_deadline(call->stream, answer_within_ms(call), on_deadline);

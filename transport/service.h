@@ -17,6 +17,11 @@
  * deadline ends with ABORTED. STREAM handlers run on the loop and begin a call with any number of
  * messages (transport/stream.h). A method that is not listed answers UNIMPLEMENTED; a handler of
  * the wrong type does not compile.
+ *
+ * A PLAIN or KEYED row may end with a number, the lane of its calls; the default is 0.
+ * workers_bound() limits how many calls of a lane run at a time (transport/workers.h). A call that
+ * waits for its lane until its deadline ends with UNAVAILABLE, and lets calls of other lanes with
+ * the same key overtake it.
  */
 
 #include "transport/rpc.h"
@@ -32,6 +37,7 @@ struct rpc_method {
 	rpc_run_fn *run;                         /* runs a unary call; NULL for a STREAM method */
 	const char *(*key)(const void *request); /* returns the key of a KEYED call; NULL: no key */
 	bool on_loop;                            /* true for INLINE: run is called on the loop */
+	unsigned lane;                           /* of the workers, for PLAIN and KEYED */
 };
 
 struct rpc_service {
@@ -48,7 +54,7 @@ struct rpc_service {
 					     .methods = variable##_methods,                        \
 					     .n_methods = COUNT(variable##_methods)}
 
-#define RPC_RUN_PLAIN_(Name, handler)                                                              \
+#define RPC_RUN_PLAIN_(Name, handler, ...)                                                         \
 	static int handler##_run(struct rpc_call *call, const void *request, void *response,       \
 				 struct error *err)                                                \
 	{                                                                                          \
@@ -56,7 +62,7 @@ struct rpc_service {
 		Name##Response *rsp = response;                                                    \
 		return handler(call, req, rsp, err);                                               \
 	}
-#define RPC_RUN_KEYED_(Name, handler, field)                                                       \
+#define RPC_RUN_KEYED_(Name, handler, field, ...)                                                  \
 	RPC_RUN_PLAIN_(Name, handler)                                                              \
 	static const char *handler##_key(const void *request)                                      \
 	{                                                                                          \
@@ -64,11 +70,13 @@ struct rpc_service {
 		return req->field;                                                                 \
 	}
 #define RPC_RUN_STREAM_(Name, handler)
-#define RPC_ROW_INLINE_(Name, handler) {#Name, rpc_open_unary, handler##_run, NULL, true},
-#define RPC_ROW_PLAIN_(Name, handler)  {#Name, rpc_open_unary, handler##_run, NULL, false},
-#define RPC_ROW_KEYED_(Name, handler, ...)                                                         \
-	{#Name, rpc_open_unary, handler##_run, handler##_key, false},
-#define RPC_ROW_STREAM_(Name, handler) {#Name, handler, NULL, NULL, false},
+/* __VA_ARGS__ is the lane or empty; + 0 makes either a number. */
+#define RPC_ROW_INLINE_(Name, handler) {#Name, rpc_open_unary, handler##_run, NULL, true, 0},
+#define RPC_ROW_PLAIN_(Name, handler, ...)                                                         \
+	{#Name, rpc_open_unary, handler##_run, NULL, false, __VA_ARGS__ + 0},
+#define RPC_ROW_KEYED_(Name, handler, field, ...)                                                  \
+	{#Name, rpc_open_unary, handler##_run, handler##_key, false, __VA_ARGS__ + 0},
+#define RPC_ROW_STREAM_(Name, handler) {#Name, handler, NULL, NULL, false, 0},
 
 /* Begin a unary call. The transport's own value of rpc_method.open for methods but STREAM. */
 rpc_open_fn rpc_open_unary;

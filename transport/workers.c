@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Worker threads with keys that serialise work.
+ * Worker threads with keys that serialise work, and lanes that bound it.
  *
- * The running work of a key is in a hash table; other works with the same key are queued behind it.
- * When it is done, the next one replaces it in the table. Works that become ready in one turn of
- * the loop are passed to the threads at its end, and a thread that leaves work in the queue wakes
- * the next thread: waking a thread for each work takes longer than most works run.
+ * The first work of a key is in a hash table; other works with the same key are queued behind it.
+ * When it is done, the next one replaces it in the table. The first work of a key, or one without a
+ * key, is started if its lane has room, else it waits in the queue of the lane. Works that are
+ * started in one turn of the loop are passed to the threads at its end, and a thread that leaves
+ * work in the queue wakes the next thread: waking a thread for each work takes longer than most
+ * works run.
  *
- * Invariant: the table and the queues behind it belong to the loop thread; the lock guards only the
- * run queue.
+ * Invariant: the table, the lanes and their queues belong to the loop thread; the lock guards only
+ * the run queue. A work that waits for its lane keeps its key from no work whose lane has room.
  */
 #include "transport/workers.h"
 
@@ -26,10 +28,18 @@
 #define SLOTS      256
 #define STACK_SIZE ((size_t)256 * 1024)
 
+struct lane {
+	unsigned most; /* works that may run at a time; 0: any number */
+	unsigned running;
+	struct work *first, *last; /* works that wait for the lane, by their number */
+};
+
 struct workers {
 	struct loop *loop;
-	struct work *slots[SLOTS];        /* running works by the hash of their key */
-	struct work *ready, **last_ready; /* works that became ready in this turn */
+	struct lane lanes[WORKERS_LANES];
+	uint64_t n_submitted;
+	struct work *slots[SLOTS];        /* the first works of keys, by their hash */
+	struct work *ready, **last_ready; /* works that were started in this turn */
 	struct loop_timer *turn;          /* runs hand_out at the end of the turn */
 
 	pthread_mutex_t lock; /* guards the run queue and stopping */
@@ -50,14 +60,78 @@ static struct work **slot_of(struct workers *workers, const char *key)
 	return slot;
 }
 
-static void make_ready(struct workers *workers, struct work *work)
+static struct lane *lane_of(struct work *work)
 {
-	work->started = true;
-	work->ready = now_us();
+	return &work->workers->lanes[work->lane];
+}
+
+static bool has_room(const struct lane *lane)
+{
+	return !lane->most || lane->running < lane->most;
+}
+
+static void start(struct work *work)
+{
+	struct workers *workers = work->workers;
+
+	lane_of(work)->running++;
+	work->state = WORK_STARTED;
 	work->next = NULL;
 	*workers->last_ready = work;
 	workers->last_ready = &work->next;
 	loop_timer_soon(workers->turn);
+}
+
+static void join_queue(struct lane *lane, struct work *work)
+{
+	struct work **link = &lane->first;
+
+	if (lane->last && lane->last->number < work->number)
+		link = &lane->last->next;
+	while (*link && (*link)->number < work->number)
+		link = &(*link)->next;
+	work->next = *link;
+	*link = work;
+	if (!work->next)
+		lane->last = work;
+}
+
+static void leave_queue(struct lane *lane, const struct work *work)
+{
+	struct work **link = &lane->first, *before = NULL;
+
+	while (*link != work) {
+		before = *link;
+		link = &before->next;
+	}
+	*link = work->next;
+	if (lane->last == work)
+		lane->last = before;
+}
+
+/* Start a work that waits for no other with its key, or let it wait for its lane. */
+static void enter_lane(struct work *work)
+{
+	struct lane *lane = lane_of(work);
+
+	work->ready = now_us();
+	if (has_room(lane)) {
+		start(work);
+		return;
+	}
+	work->state = WORK_AWAITS_LANE;
+	join_queue(lane, work);
+}
+
+static void leave_lane(struct lane *lane)
+{
+	struct work *next = lane->first;
+
+	lane->running--;
+	if (!next || !has_room(lane))
+		return;
+	leave_queue(lane, next);
+	start(next);
 }
 
 static void hand_out(void *arg)
@@ -72,10 +146,10 @@ static void hand_out(void *arg)
 	pthread_cond_signal(&workers->wake);
 }
 
-/* Replace a finished work in the table by the next one with the same key, or remove it. */
-static void release_key(struct workers *workers, struct work *work)
+/* Replace the first work of a key by the next one with the same key, or remove it. */
+static void release_key(struct work *work)
 {
-	struct work **slot = slot_of(workers, work->key);
+	struct work **slot = slot_of(work->workers, work->key);
 	struct work *next = work->next_same;
 
 	if (!next) {
@@ -84,15 +158,16 @@ static void release_key(struct workers *workers, struct work *work)
 	}
 	next->next_slot = work->next_slot;
 	*slot = next;
-	make_ready(workers, next);
+	enter_lane(next);
 }
 
 static void on_ran(struct loop_task *task)
 {
 	struct work *work = container_of(task, struct work, task);
 
+	leave_lane(lane_of(work));
 	if (work->key)
-		release_key(work->workers, work);
+		release_key(work);
 	work->done(work);
 }
 
@@ -185,32 +260,63 @@ void workers_free(struct workers *workers)
 	free(workers);
 }
 
+void workers_bound(struct workers *workers, unsigned lane, unsigned most)
+{
+	workers->lanes[lane].most = most;
+}
+
+/* Put a work before the first one of its key, which waits for its lane, and start it. */
+static void overtake(struct work **slot, struct work *work)
+{
+	struct work *first = *slot;
+
+	leave_queue(lane_of(first), first);
+	first->state = WORK_AWAITS_KEY;
+	work->next_same = first;
+	work->next_slot = first->next_slot;
+	*slot = work;
+	enter_lane(work);
+}
+
+static void queue_behind(struct work *first, struct work *work)
+{
+	while (first->next_same)
+		first = first->next_same;
+	first->next_same = work;
+	work->state = WORK_AWAITS_KEY;
+}
+
 void workers_submit(struct workers *workers, struct work *work)
 {
 	work->workers = workers;
-	work->started = false;
+	work->number = workers->n_submitted++;
 	work->submitted = now_us();
 	work->next_same = work->next_slot = NULL;
 	if (!work->key) {
-		make_ready(workers, work);
+		enter_lane(work);
 		return;
 	}
 	struct work **slot = slot_of(workers, work->key);
 	if (!*slot) {
 		*slot = work;
-		make_ready(workers, work);
-		return;
+		enter_lane(work);
+	} else if ((*slot)->state == WORK_AWAITS_LANE && has_room(lane_of(work))) {
+		overtake(slot, work);
+	} else {
+		queue_behind(*slot, work);
 	}
-	struct work *tail = *slot;
-	while (tail->next_same)
-		tail = tail->next_same;
-	tail->next_same = work;
 }
 
 bool workers_withdraw(struct work *work)
 {
-	if (work->started)
+	if (work->state == WORK_STARTED)
 		return false;
+	if (work->state == WORK_AWAITS_LANE) {
+		leave_queue(lane_of(work), work);
+		if (work->key)
+			release_key(work);
+		return true;
+	}
 	struct work **link = slot_of(work->workers, work->key);
 	while (*link && *link != work)
 		link = &(*link)->next_same;

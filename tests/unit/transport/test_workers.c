@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the workers: works with the same key run one at a time and in order, all others run
- * concurrently. Handlers post semaphores that the test waits for; the test itself runs the loop.
+ * Tests of the workers: works with the same key run one at a time and in order, a lane runs no more
+ * works than its bound, all others run concurrently. Handlers post semaphores that the test waits
+ * for; the test itself runs the loop.
  */
 #include "tests/cmocka.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "common/mem.h"
@@ -208,6 +210,106 @@ static void waiting_work_can_be_withdrawn(void **state)
 	assert_int_equal(fixture->order[2], 1);
 }
 
+/* Works of lane 1, of which one runs, cannot end before `may_end` is posted. */
+static void fill_lane(struct fixture *fixture, struct job *jobs, unsigned n, sem_t *begun,
+		      sem_t *may_end)
+{
+	workers_bound(fixture->workers, 1, 1);
+	for (unsigned i = 0; i < n; i++) {
+		jobs[i].work.lane = 1;
+		jobs[i].may_end = may_end;
+		submit(fixture, &jobs[i], i, NULL);
+	}
+	jobs[0].begun = begun;
+	wait_for(fixture, begun);
+}
+
+static void full_lane_leaves_threads_for_others(void **state)
+{
+	struct fixture *fixture = *state;
+	static struct job slow[10 * N_THREADS];
+	struct job others[N_THREADS - 1] = {0};
+	sem_t begun, may_end, others_may_end;
+
+	memset(slow, 0, sizeof(slow));
+	sem_init(&begun, 0, 0);
+	sem_init(&may_end, 0, 0);
+	sem_init(&others_may_end, 0, 0);
+	fill_lane(fixture, slow, COUNT(slow), &begun, &may_end);
+	for (unsigned i = 0; i < COUNT(others); i++) {
+		others[i].begun = &begun;
+		others[i].may_end = &others_may_end;
+		submit(fixture, &others[i], 1000 + i, NULL);
+	}
+	for (unsigned i = 0; i < COUNT(others); i++)
+		wait_for(fixture, &begun);
+	assert_int_equal(fixture->n_begun, 1 + COUNT(others));
+	for (unsigned i = 0; i < COUNT(others); i++)
+		sem_post(&others_may_end);
+	for (unsigned i = 0; i < COUNT(slow); i++)
+		sem_post(&may_end);
+	run_all(fixture);
+	for (unsigned i = 0; i < COUNT(slow); i++)
+		assert_int_equal(fixture->order[i ? COUNT(others) + i : 0], i);
+}
+
+/* The first works of the key wait for their lane and do not run, so they delay no other lane. */
+static void work_that_waits_for_its_lane_is_overtaken(void **state)
+{
+	struct fixture *fixture = *state;
+	struct job slow[1] = {0}, waiting[3] = {0}, other = {0};
+	sem_t begun, may_end;
+	atomic_int inside = 0;
+
+	sem_init(&begun, 0, 0);
+	sem_init(&may_end, 0, 0);
+	fill_lane(fixture, slow, COUNT(slow), &begun, &may_end);
+	for (unsigned i = 0; i < COUNT(waiting); i++) {
+		waiting[i].work.lane = 1;
+		waiting[i].inside = &inside;
+		submit(fixture, &waiting[i], 10 + i, i < 2 ? "vol" : "other");
+	}
+	other.begun = &begun;
+	other.inside = &inside;
+	submit(fixture, &other, 20, "vol");
+	wait_for(fixture, &begun);
+	fixture->n_due -= 4;
+	run_all(fixture);
+	fixture->n_due += 4;
+	sem_post(&may_end);
+	run_all(fixture);
+	const unsigned order[] = {0, 20, 10, 12, 11};
+	for (unsigned i = 0; i < COUNT(order); i++)
+		assert_int_equal(fixture->order[i], order[i]);
+}
+
+static void work_that_waits_for_its_lane_can_be_withdrawn(void **state)
+{
+	struct fixture *fixture = *state;
+	struct job slow[4] = {0}, keyed[3] = {0};
+	sem_t begun, may_end;
+
+	sem_init(&begun, 0, 0);
+	sem_init(&may_end, 0, 0);
+	fill_lane(fixture, slow, COUNT(slow), &begun, &may_end);
+	for (unsigned i = 0; i < COUNT(keyed); i++) {
+		keyed[i].work.lane = 1;
+		submit(fixture, &keyed[i], 10 + i, "vol");
+	}
+	assert_false(workers_withdraw(&slow[0].work));
+	assert_true(workers_withdraw(&slow[3].work));
+	assert_true(workers_withdraw(&slow[1].work));
+	assert_true(workers_withdraw(&keyed[0].work)); /* the next one of its key follows */
+	assert_true(workers_withdraw(&keyed[2].work));
+	fixture->n_due -= 4;
+	sem_post(&may_end);
+	sem_post(&may_end);
+	run_all(fixture);
+	assert_int_equal(fixture->n_begun, 3);
+	assert_int_equal(fixture->order[1], 2);
+	assert_int_equal(fixture->order[2], 11);
+}
+
 static void work_without_key_is_never_withdrawn(void **state)
 {
 	struct fixture *fixture = *state;
@@ -271,6 +373,9 @@ int main(void)
 		TEST(different_keys_run_at_the_same_time),
 		TEST(waiting_occupies_no_thread),
 		TEST(waiting_work_can_be_withdrawn),
+		TEST(full_lane_leaves_threads_for_others),
+		TEST(work_that_waits_for_its_lane_is_overtaken),
+		TEST(work_that_waits_for_its_lane_can_be_withdrawn),
 		TEST(work_without_key_is_never_withdrawn),
 		TEST(many_keys_stay_apart),
 		TEST(work_may_be_submitted_from_done),
