@@ -23,8 +23,11 @@
 
 /* The PATH of a user without root rights lacks the directory of zfs, so extend it. */
 #define SHELL_WORDS "PATH=$PATH:/usr/sbin:/sbin LC_ALL=C flock"
-/* Map exit statuses above 127 to 127: some zfs exit with 255, which ssh uses for its own errors. */
-#define SHELL_TAIL  "|| exit $(($? > 127 ? 127 : $?))"
+/*
+ * Map exit status 255 to 127: some zfs exit with 255, which ssh uses for its own errors. By other
+ * ones above 127 flock reports a signal: map them to SSH_KILLED.
+ */
+#define SHELL_TAIL  "|| exit $(($? == 255 ? 127 : $? > 127 ? 125 : $?))"
 #define SHARED      "--shared ."
 #define ALONE       "--exclusive --wait 2 ."
 

@@ -14,7 +14,8 @@
 #include "common/mem.h"
 
 /* Exit statuses above this one are of ssh itself, not of the remote command. */
-#define SSH_LOST 128
+#define SSH_LOST   128
+#define SSH_KILLED 125 /* exit status if a signal ended the remote command */
 
 /*
  * Set the server, "USER@HOST"; NULL: none, the pool is on this host. Returns 0, or -1 with

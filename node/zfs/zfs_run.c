@@ -171,6 +171,10 @@ static int check_result(const char *const *argv, const struct exec_result *resul
 	if (signal)
 		return fail(err, ERR_UNAVAILABLE, "'%s %s' was killed by signal %d (%s); try again",
 			    argv[0], argv[1], signal, strsignal(signal));
+	if (ssh_server() && result->status == SSH_KILLED)
+		return fail(err, ERR_UNAVAILABLE,
+			    "'%s %s' was killed by a signal on the server '%s'; try again", argv[0],
+			    argv[1], ssh_server());
 	if (result->status)
 		return zfs_fail(*result->error ? result->error : "nothing, and failed", err);
 	return 0;

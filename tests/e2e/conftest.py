@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import signal
 import stat
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from crash.trial import Trial
 from daemon import BUILD, Daemon, wait_for
 from host import Host, run, Volume
 from pool import Pools
+from processes import status
 
 sys.dont_write_bytecode = True
 collect_ignore = [] if "OPENZFS" in os.environ else ["openzfs"]
@@ -132,9 +134,18 @@ class Gate:
 
     def arrived(self):
         """Wait until a process waits at the gate."""
-        inode = f":{os.fstat(self.lock).st_ino} "
-        wait_for(lambda: any("->" in line and inode in line for line in open("/proc/locks")),
-                 "a process at the gate")
+        wait_for(lambda: any(map(self.waits, open("/proc/locks"))), "a process at the gate")
+
+    def waits(self, line):
+        """Return whether this line of /proc/locks is a process that waits at the gate."""
+        return "->" in line and f":{os.fstat(self.lock).st_ino} " in line
+
+    def kill(self):
+        """Kill the process that waits at the gate, and the lock's that it has started."""
+        [line] = [line for line in open("/proc/locks") if self.waits(line)]
+        waiter = int(line.split()[5])
+        os.kill(int(status(waiter)["PPid"]), signal.SIGKILL)
+        os.kill(waiter, signal.SIGKILL)
 
     def open(self):
         """Release all waiting processes and delay no later ones."""
