@@ -79,7 +79,8 @@ static void capture_add(struct capture *capture, const char *bytes, size_t n)
 		capture->overflow = true;
 	}
 	if (capture->used + n >= capture->size) {
-		capture->size = 2 * (capture->used + n) + 1;
+		size_t doubled = 2 * (capture->used + n);
+		capture->size = (doubled < capture->max ? doubled : capture->max) + 1;
 		capture->bytes = mem_resize(capture->bytes, capture->size);
 	}
 	memcpy(capture->bytes + capture->used, bytes, n);

@@ -25,7 +25,7 @@ struct exec {
 };
 
 #define EXEC_TIMEOUT_MS 120000
-#define EXEC_OUTPUT_MAX ((size_t)64 << 20)
+#define EXEC_OUTPUT_MAX ((size_t)1 << 20)
 
 struct exec_result {
 	int status;  /* exit status, or CHILD_SIGNALLED + signal (common/child.h) */

@@ -88,7 +88,8 @@ static int list_shares(struct arena *arena, const char *dataset, const char *dep
 			      NULL};
 	auto_free char *out = NULL;
 
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+	if (zfs_run_once(&(struct exec){.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX}, &out,
+			 err) < 0)
 		return -1;
 	parse(arena, out, ret);
 	return 0;

@@ -81,13 +81,14 @@ int fuse_clones(struct arena *arena, const char *name, const char *const **ret, 
 	char *pool = arena_printf(arena, "%.*s", (int)strcspn(name, "/"), name);
 	const char *argv[] = {"zfs", "list",        "-rH", "-t", "filesystem",
 			      "-o",  "name,origin", pool,  NULL};
+	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
 	auto_free char *out = NULL;
 	struct cloned *rows;
 
 	*ret_n = 0;
 	if (zfs_is_the_kernels())
 		return 0;
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+	if (zfs_run_once(&exec, &out, err) < 0)
 		return -1;
 	size_t n = parse_origins(arena, arena_strdup(arena, out), &rows);
 	const char **names = arena_alloc(arena, (n + 1) * sizeof(*names));

@@ -21,8 +21,9 @@
  * A program that reads many snapshots may take longer than --zfs-timeout without being hung: the
  * first reading of 2,500 volumes with 10,000 snapshots takes 3 minutes on a slow host.
  */
-#define LIST_TIMEOUT_MS 600000
-#define LIST_OUTPUT_MAX ((size_t)2 << 30) /* 110,000 datasets and snapshots print 160 MB */
+#define LIST_TIMEOUT_MS  600000
+/* 64 names with 22 properties of 8 KiB, the longest that ZFS has. */
+#define NAMES_OUTPUT_MAX ((size_t)12 << 20)
 
 /* Returns the list of properties to read, with a marker that no value can contain already. */
 static char *wanted(struct arena *arena)
@@ -92,7 +93,7 @@ static int get_all(struct arena *arena, const char *parent, const char *properti
 	const int64_t ms = zfs_run_timeout();
 	const struct exec exec = {.argv = argv,
 				  .timeout_ms = ms > LIST_TIMEOUT_MS ? ms : LIST_TIMEOUT_MS,
-				  .max_output = LIST_OUTPUT_MAX};
+				  .max_output = ZFS_LIST_OUTPUT_MAX};
 
 	return get(arena, parent, properties, &exec, true, ret, err);
 }
@@ -146,7 +147,9 @@ int zfs_read(struct arena *arena, const char *parent, const char *const *names, 
 		argv[used++] = *word;
 	for (size_t i = 0; i < n; i++)
 		argv[used++] = names[i];
-	return get(arena, parent, properties, &(struct exec){.argv = argv}, false, ret, err);
+	const struct exec exec = {.argv = argv, .max_output = NAMES_OUTPUT_MAX};
+
+	return get(arena, parent, properties, &exec, false, ret, err);
 }
 
 int zfs_read_family(struct arena *arena, const char *parent, const char *name, struct listing *ret,

@@ -160,7 +160,9 @@ static void ten_megabytes_come_whole(void **state)
 	(void)state;
 	const size_t size = (size_t)10 << 20;
 
-	assert_int_equal(run(shell("head -c 10485760 /dev/zero | tr '\\0' x; echo e >&2")), 0);
+	assert_int_equal(run(shell("head -c 10485760 /dev/zero | tr '\\0' x; echo e >&2"),
+			     .max_output = size),
+			 0);
 	assert_int_equal(strlen(result.out), size);
 	assert_int_equal(strspn(result.out, "x"), size);
 	assert_string_equal(result.error, "e");
@@ -178,6 +180,8 @@ static void stdout_beyond_its_bound_fails(void **state)
 	exec_result_fini(&result);
 	assert_int_equal(run(program("printf", "12345"), .max_output = 4), -1);
 	assert_int_equal(err.code, ERR_INTERNAL);
+	assert_int_equal(run(program("yes")), -1);
+	assert_string_equal(err.text, "'yes' printed more than 1048576 bytes and was stopped");
 }
 
 static void stderr_beyond_its_bound_is_dropped(void **state)
