@@ -15,7 +15,7 @@
 #include "node/export/exports.h"
 #include "node/zfs/argv.h"
 #include "node/record/property.h"
-#include "node/record/publication.h"
+#include "node/record/publication_change.h"
 #include "node/service.h"
 #include "node/record/share.h"
 #include "node/zfs/ssh.h"
@@ -240,6 +240,7 @@ static int export(struct rpc_call *call, const struct dataset *dataset, struct e
 int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 		    PublishDatasetResponse *rsp, struct error *err)
 {
+	const struct node *node = call->app;
 	struct publication_list published, wanted;
 	struct dataset *dataset;
 
@@ -251,7 +252,8 @@ int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 				   .readonly = req->publication->readonly,
 				   .address = req->publication->address};
 	publication_parse(&call->arena, dataset->published, &published);
-	int admitted = publication_admit(&call->arena, req->id, &published, &want, &wanted, err);
+	int admitted =
+		publication_admit(&call->arena, req->id, node->id, &published, &want, &wanted, err);
 	if (admitted < 0)
 		return -1;
 	if ((admitted && admit(call, dataset, &wanted, want.node_id, err) < 0) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Counting the volumes that are published to a node.
+ * Counting the volumes that are published to a node, without idle publications.
  *
  * Invariant: each check counts the records of all volumes again, so the count cannot drift. This is
  * linear in the number of volumes, and runs only if --max-volumes is set.
@@ -19,7 +19,7 @@ static bool is_published_to(struct arena *arena, const struct dataset *dataset, 
 
 	publication_parse(arena, dataset->published, &published);
 	for (size_t i = 0; i < published.n; i++) {
-		if (!strcmp(published.rows[i].node_id, node_id))
+		if (!published.rows[i].idle && !strcmp(published.rows[i].node_id, node_id))
 			return true;
 	}
 	return false;

@@ -3,7 +3,7 @@
  * Deleting volumes: DestroyDataset of zcsi.v1.Agent, the trash, and the reaper.
  *
  * Invariant: a dataset is destroyed or moved only after ZFS has just shown that it is this volume,
- * and if it is neither published nor mounted where the pool is. A volume that snapshots depend on
+ * and if no publication holds it and it is not mounted where the pool is. A volume that snapshots depend on
  * is moved to the trash, so its snapshots stay; the reaper destroys it when it has none left and
  * --trash-ttl is over. zfs never gets -r, -R or -f, so ZFS refuses if the checks missed something.
  */
@@ -20,16 +20,19 @@
 #include "node/service.h"
 #include "node/zfs/fuse.h"
 
-static int check_unpublished(struct arena *arena, const struct dataset *dataset, struct error *err)
+static int check_unpublished(struct rpc_call *call, const struct dataset *dataset,
+			     struct error *err)
 {
+	const struct node *node = call->app;
 	struct publication_list published;
 
-	publication_parse(arena, dataset->published, &published);
-	if (published.n)
+	publication_parse(&call->arena, dataset->published, &published);
+	const char *names = publication_names(&call->arena, &published, node->id);
+	if (*names)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "it is attached to %s; stop the job that uses it there, or detach it, "
 			    "first",
-			    publication_names(arena, &published));
+			    names);
 	return 0;
 }
 
@@ -182,7 +185,7 @@ static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, 
 	size_t children;
 	struct dataset *dataset =
 		agent_prove(&call->arena, catalog_parent(node->catalog), known, &children, err);
-	if (!dataset || check_unpublished(&call->arena, dataset, err) < 0 ||
+	if (!dataset || check_unpublished(call, dataset, err) < 0 ||
 	    exports_apply(&call->arena, node, dataset, call->deadline, err) < 0 ||
 	    agent_check_unmounted(&call->arena, dataset->name, err) < 0 ||
 	    check_childless(dataset->name, children, err) < 0)
@@ -198,7 +201,7 @@ static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, 
 /* If the atomic destroy fails, destroy_in_steps either succeeds or finds the reason. */
 static int destroy_once(struct rpc_call *call, const struct dataset *known, struct error *err)
 {
-	if (check_unpublished(&call->arena, known, err) < 0)
+	if (check_unpublished(call, known, err) < 0)
 		return -1;
 	return destroy_atomically(call, known) ? 0 : destroy_in_steps(call, known, err);
 }

@@ -3,7 +3,8 @@
  * NodeStageVolume, which mounts a volume at a staging path, and NodeUnstageVolume, which unmounts
  * it and unloads its key.
  *
- * Invariant: the only state between the calls is mountinfo (node/attach/staging.h).
+ * Invariant: the only state between the calls is mountinfo (node/attach/staging.h). The record of
+ * the publication follows it (idle.h).
  */
 #include "common/volume/map.h"
 #include "common/volume/plugin.h"
@@ -11,6 +12,7 @@
 #include "node/attach/family.h"
 #include "node/mount/path.h"
 #include "node/mount/permissions.h"
+#include "node/csi/idle.h"
 #include "node/csi/request.h"
 #include "node/host/node.h"
 #include "node/service.h"
@@ -19,12 +21,14 @@
  * Mount the volume, then set the permissions of its root directory. A repeated call sets them
  * again, in case zcsi-node was killed between the two.
  */
-static int stage(struct rpc_call *call, const struct staging *staging, const char *group,
+static int stage(struct rpc_call *call, struct staging *staging, int access_mode, const char *group,
 		 struct error *err)
 {
 	struct permissions permissions;
 
 	if (permissions_parse(staging->root, group, &permissions, err) < 0 ||
+	    (staging->dataset &&
+	     idle_end(call, staging->dataset, access_mode, &staging->dataset, err) < 0) ||
 	    staging_mount(&call->arena, staging, err) < 0)
 		return -1;
 	permissions.maker = staging->maker;
@@ -57,30 +61,27 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 	staging.options = want.flags;
 	staging.n_options = want.n_flags;
 	if (request_fits(&want, staging.format, err) < 0 ||
-	    stage(call, &staging, want.group, err) < 0)
+	    stage(call, &staging, req->volume_capability->access_mode->mode, want.group, err) < 0)
 		return fail_context(err, "volume '%s' cannot be mounted on this node",
 				    req->volume_id);
 	return 0;
 }
 
-/* Unload the volume's key, unless its family still needs it or there is no such volume or pool. */
-static int unload_key(struct rpc_call *call, const char *id, struct error *err)
+/* Unmount the volume from the path, unload its key, and mark its publication as idle. */
+static int unstage(struct rpc_call *call, const char *id, const char *path, struct error *err)
 {
 	struct dataset *dataset;
 	struct error gone;
 
-	if (node_find(call, id, &dataset, &gone) < 0 || !dataset->has_key)
-		return 0;
-	return family_unload_key(call, dataset->name, err);
-}
-
-static int unstage(struct rpc_call *call, const char *id, const char *path, struct error *err)
-{
-	const char *dataset = node_dataset_name(call, id);
-
-	if (staging_unmount(&call->arena, dataset, path, err) < 0)
+	if (path && staging_unmount(&call->arena, node_dataset_name(call, id), path, err) < 0)
 		return -1;
-	return dataset ? unload_key(call, id, err) : 0;
+	/* The volume may be of another host, or the pool away. Then nothing is known or recorded. */
+	if (node_find(call, id, &dataset, &gone) < 0)
+		return 0;
+	if (path && dataset->has_key && family_unload_key(call, dataset->name, err) < 0)
+		return -1;
+	idle_begin(call, dataset);
+	return 0;
 }
 
 int node_unstage_volume(struct rpc_call *call, const NodeUnstageVolumeRequest *req,
@@ -93,7 +94,7 @@ int node_unstage_volume(struct rpc_call *call, const NodeUnstageVolumeRequest *r
 	    path_check(req->staging_target_path, "staging_target_path", err) < 0 ||
 	    path_canonical(&call->arena, req->staging_target_path, &path, err) < 0)
 		return -1;
-	if (path && unstage(call, req->volume_id, path, err) < 0)
+	if (unstage(call, req->volume_id, path, err) < 0)
 		return fail_context(err, "volume '%s' cannot be unmounted from this node",
 				    req->volume_id);
 	return 0;

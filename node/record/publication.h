@@ -3,16 +3,18 @@
 #define ZCSI_NODE_RECORD_PUBLICATION_H
 
 /*
- * The nodes that a volume is published to: the text of its property zcsi:published, and the rules
- * of CSI's access modes. Results live in the arena. Any thread.
+ * The nodes that a volume is published to: the text of its property zcsi:published, and CSI's
+ * access modes. Results live in the arena. Any thread.
  *
- *	<escaped node id>:<access mode>:<rw|ro>[:<escaped address>], joined by ','
+ *	<escaped node id>:<access mode>:<rw|ro>[-idle][:<escaped address>], joined by ','
+ *
+ * An idle publication is one whose last staging has ended. Its node may stage the volume again, and
+ * until then another publication may take its place. The holder is the node that has the pool.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/error.h"
 #include "common/mem.h"
 
 struct publication {
@@ -20,6 +22,7 @@ struct publication {
 	int access_mode; /* CSI's VolumeCapability.AccessMode.Mode */
 	bool readonly;
 	const char *address; /* the address it is exported to by NFS; "" on the host of the pool */
+	bool idle;
 };
 
 struct publication_list {
@@ -35,31 +38,33 @@ struct publication_list {
 
 /* Returns true if CSI defines this access mode. */
 bool access_mode_known(int access_mode);
+/* Returns the name of the access mode in CSI, for error texts. Static text. */
+const char *access_mode_name(int access_mode);
+/* Returns true if this access mode allows several nodes. */
+bool access_mode_shared(int access_mode);
 /* Returns true if this access mode forbids writing. */
 bool access_mode_readonly(int access_mode);
 /* Returns true if neither the flag readonly nor the access mode forbids writing. */
 bool publication_writes(const struct publication *publication);
 
+/* Returns true for the row of an unreadable text. */
+bool publication_is_unreadable(const struct publication *publication);
+/*
+ * Returns true if the publication keeps others from the volume: it is not idle, and its node can
+ * use the volume: by NFS, or as its holder. One that was made while the host of the pool had
+ * another node id does not count. One that is unreadable does.
+ */
+bool publication_holds(const struct publication *publication, const char *holder);
+
 /* Parse the text of zcsi:published. If it is unreadable, *ret is one PUBLICATION_UNREADABLE row. */
 void publication_parse(struct arena *arena, const char *text, struct publication_list *ret);
 /* Returns the text of the list; "-" if it is empty, because zfs-fuse refuses an empty value. */
 char *publication_format(struct arena *arena, const struct publication_list *list);
-/* Returns the nodes of the list for an error text: "node 'a', node 'b'". */
-char *publication_names(struct arena *arena, const struct publication_list *list);
-
 /*
- * Publish the volume `id` to one more node, if the access modes allow it. Returns 1 with the new
- * list in *ret, 0 if the list has it already as wanted, or -1: ERR_ALREADY_EXISTS if the same node
- * has it in another way, ERR_FAILED_PRECONDITION, naming the node, if another node excludes it.
+ * Returns the nodes whose publications hold the volume, for an error text: "node 'a', node 'b'"; ""
+ * if there are none.
  */
-int publication_admit(struct arena *arena, const char *id, const struct publication_list *list,
-		      const struct publication *want, struct publication_list *ret,
-		      struct error *err);
-/*
- * Remove one node from the list, or all if node_id is "". *ret is the new list. Returns true if
- * it differs from the old one.
- */
-bool publication_withdraw(struct arena *arena, const struct publication_list *list,
-			  const char *node_id, struct publication_list *ret);
+char *publication_names(struct arena *arena, const struct publication_list *list,
+			const char *holder);
 
 #endif

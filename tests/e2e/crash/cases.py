@@ -85,6 +85,7 @@ DEFER = [*DESTROY, "zfs get", "zfs destroy"]
 TRASH = ["zfs rename", "zfs create", "zfs rename"]
 TRASH_CLONED = TRASH if KERNEL_ZFS else ["zfs list", *TRASH]
 TRASHED = ["_trash", "_trash/data-GUID"]
+IDLE = [Volume.create, Volume.attach, stage, Volume.unstage]
 
 CASES = {
     "create": Case([], Volume.create, ["zfs create"], ["data"]),
@@ -104,6 +105,11 @@ CASES = {
     "modify": Case([Volume.create], modify, TWO_SETTINGS, ["data"]),
     "unpublish": Case([Volume.up], Volume.unpublish, ["umount2", "rmdir"], ["data"]),
     "unstage": Case([Volume.create, stage], Volume.unstage, ["umount2"], ["data"]),
+    "unstage a published one": Case(
+        [Volume.create, Volume.attach, stage], Volume.unstage, ["umount2", "zfs set"], ["data"]),
+    "stage an idle one": Case(IDLE, Volume.stage, ["zfs set", "mkdir", *STAGE], ["data"]),
+    "attach an idle one": Case(IDLE, Volume.attach, ["zfs set"], ["data"]),
+    "delete an idle one": Case(IDLE, Volume.delete, [*AT_ONCE, *DESTROY], []),
     "detach": Case([Volume.create, Volume.attach], Volume.detach, ["zfs set"], ["data"]),
     "delete": Case([Volume.create], Volume.delete, DELETE, []),
     "snapshot": Case([Volume.create], snapshot, ["zfs snapshot"], ["data", "data@s"]),

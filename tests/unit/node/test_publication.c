@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "node/record/publication.h"
+#include "node/record/publication_change.h"
 
 enum { SNW = 1, SNRO = 2, MNRO = 3, MNSW = 4, MNMW = 5, SNSW = 6, SNMW = 7 };
 
@@ -37,8 +37,13 @@ static struct publication_list parse(const char *text)
 
 static void text_survives_a_round_trip(void **state)
 {
-	static const char *const texts[] = {"-", "n1:1:rw", "n1:5:rw,n2:3:ro", "a_3Ab_2Cc:1:ro",
-					    "n1:5:rw:10.0.0.1,n2:5:rw:fd00_3A_3A1"};
+	static const char *const texts[] = {"-",
+					    "n1:1:rw",
+					    "n1:5:rw,n2:3:ro",
+					    "a_3Ab_2Cc:1:ro",
+					    "n1:5:rw:10.0.0.1,n2:5:rw:fd00_3A_3A1",
+					    "n1:1:rw-idle",
+					    "n1:3:ro-idle,n2:5:rw:10.0.0.1"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(texts); i++) {
@@ -58,7 +63,7 @@ static void unreadable_text_keeps_the_volume_published(void **state)
 	static const char *const texts[] = {
 		"x",         "n1",       "n1:1",     "n1:1:",    "n1:1:rx",  "n1:0:rw",
 		"n1:8:rw",   "n1:11:rw", ":1:rw",    ",",        "n1:1:rw,", "n_zz:1:rw",
-		"n1:1:rw,x", "::",       "n1:1:rw:", "n1:-1:rw",
+		"n1:1:rw,x", "::",       "n1:1:rw:", "n1:-1:rw", "n1:1:rw-", "n1:1:-idle",
 	};
 
 	(void)state;
@@ -68,7 +73,8 @@ static void unreadable_text_keeps_the_volume_published(void **state)
 		struct error err;
 		assert_int_equal(list.n, 1);
 		assert_string_equal(list.rows[0].node_id, PUBLICATION_UNREADABLE);
-		assert_int_equal(publication_admit(&arena, "v", &list, &want, &after, &err), -1);
+		assert_int_equal(publication_admit(&arena, "v", "n1", &list, &want, &after, &err),
+				 -1);
 		assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
 		assert_false(publication_withdraw(&arena, &list, "n1", &after));
 		assert_true(publication_withdraw(&arena, &list, "", &after));
@@ -76,41 +82,59 @@ static void unreadable_text_keeps_the_volume_published(void **state)
 	}
 }
 
-/* Each case is a list, a request, and the new list or the error. */
+/* Each case is a list, a request, and the new list or the error. The holder is n1. */
 static const struct {
 	const char *has;
 	struct publication want;
 	const char *becomes; /* NULL: the list is unchanged, or code is an error */
 	enum error_code code;
 } cases[] = {
-	{"-", {"n1", SNW, false, ""}, "n1:1:rw", ERR_OK},
-	{"n1:1:rw", {"n1", SNW, false, ""}, NULL, ERR_OK},
-	{"n1:1:rw", {"n1", SNW, true, ""}, NULL, ERR_ALREADY_EXISTS},
-	{"n1:1:rw", {"n1", SNRO, false, ""}, NULL, ERR_ALREADY_EXISTS},
-	{"n1:1:rw", {"n1", MNMW, false, ""}, NULL, ERR_ALREADY_EXISTS},
-	{"n1:1:rw", {"n2", SNW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:2:ro", {"n2", SNRO, true, ""}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:6:rw", {"n2", SNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:7:rw", {"n2", SNMW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:5:rw", {"n2", SNW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:1:rw", {"n2", MNMW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:5:rw", {"n2", MNMW, false, ""}, "n1:5:rw,n2:5:rw", ERR_OK},
-	{"n1:3:rw", {"n2", MNRO, false, ""}, "n1:3:rw,n2:3:rw", ERR_OK},
-	{"n1:5:rw", {"n2", MNRO, true, ""}, "n1:5:rw,n2:3:ro", ERR_OK},
-	{"n1:4:rw", {"n2", MNSW, true, ""}, "n1:4:rw,n2:4:ro", ERR_OK},
-	{"n1:4:rw", {"n2", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:4:ro", {"n2", MNSW, false, ""}, "n1:4:ro,n2:4:rw", ERR_OK},
-	{"n1:5:rw", {"n2", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
-	{"n1:4:rw", {"n2", MNRO, false, ""}, "n1:4:rw,n2:3:rw", ERR_OK},
+	{"-", {"n1", SNW, false, "", false}, "n1:1:rw", ERR_OK},
+	{"n1:1:rw", {"n1", SNW, false, "", false}, NULL, ERR_OK},
+	{"n1:1:rw", {"n1", SNW, true, "", false}, NULL, ERR_ALREADY_EXISTS},
+	{"n1:1:rw", {"n1", SNRO, false, "", false}, NULL, ERR_ALREADY_EXISTS},
+	{"n1:1:rw", {"n1", MNMW, false, "", false}, NULL, ERR_ALREADY_EXISTS},
+	{"n1:1:rw", {"n2", SNW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:2:ro", {"n2", SNRO, true, "", false}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:6:rw", {"n2", SNSW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:7:rw", {"n2", SNMW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:5:rw", {"n2", SNW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:1:rw", {"n2", MNMW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:5:rw", {"n2", MNMW, false, "", false}, "n1:5:rw,n2:5:rw", ERR_OK},
+	{"n1:3:rw", {"n2", MNRO, false, "", false}, "n1:3:rw,n2:3:rw", ERR_OK},
+	{"n1:5:rw", {"n2", MNRO, true, "", false}, "n1:5:rw,n2:3:ro", ERR_OK},
+	{"n1:4:rw", {"n2", MNSW, true, "", false}, "n1:4:rw,n2:4:ro", ERR_OK},
+	{"n1:4:rw", {"n2", MNSW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:4:ro", {"n2", MNSW, false, "", false}, "n1:4:ro,n2:4:rw", ERR_OK},
+	{"n1:5:rw", {"n2", MNSW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:4:rw", {"n2", MNRO, false, "", false}, "n1:4:rw,n2:3:rw", ERR_OK},
 	/* A node has one entry; it allows everything that any of the node's workloads may do. */
-	{"n1:3:ro", {"n1", MNMW, false, ""}, "n1:5:rw", ERR_OK},
-	{"n1:5:rw", {"n1", MNRO, true, ""}, NULL, ERR_OK},
-	{"n1:4:ro,n2:4:rw", {"n1", MNSW, false, ""}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:3:ro", {"n1", MNMW, false, "", false}, "n1:5:rw", ERR_OK},
+	{"n1:5:rw", {"n1", MNRO, true, "", false}, NULL, ERR_OK},
+	{"n1:4:ro,n2:4:rw:10.0.0.2", {"n1", MNSW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
 	/* A node may publish again with another address. */
-	{"n1:1:rw:10.0.0.1", {"n1", SNW, false, "10.0.0.1"}, NULL, ERR_OK},
-	{"n1:1:rw:10.0.0.1", {"n1", SNW, false, "fd00::1"}, "n1:1:rw:fd00_3A_3A1", ERR_OK},
-	{"n1:5:rw:10.0.0.1", {"n2", MNRO, false, ""}, "n1:5:rw:10.0.0.1,n2:3:rw", ERR_OK},
-	{"n1:1:rw:10.0.0.1", {"n2", SNW, false, "10.0.0.1"}, NULL, ERR_FAILED_PRECONDITION},
+	{"n1:1:rw:10.0.0.1", {"n1", SNW, false, "10.0.0.1", false}, NULL, ERR_OK},
+	{"n1:1:rw:10.0.0.1", {"n1", SNW, false, "fd00::1", false}, "n1:1:rw:fd00_3A_3A1", ERR_OK},
+	{"n1:5:rw:10.0.0.1", {"n2", MNRO, false, "", false}, "n1:5:rw:10.0.0.1,n2:3:rw", ERR_OK},
+	{"n1:1:rw:10.0.0.1", {"n2", SNW, false, "10.0.0.1", false}, NULL, ERR_FAILED_PRECONDITION},
+	/* An idle entry gives way if it is in the way. */
+	{"n1:1:rw-idle", {"n1", SNW, false, "", false}, "n1:1:rw", ERR_OK},
+	{"n1:1:rw-idle", {"n1", MNRO, true, "", false}, "n1:3:ro", ERR_OK},
+	{"n1:5:rw-idle", {"n1", MNRO, true, "", false}, "n1:3:ro", ERR_OK},
+	{"n1:1:rw-idle", {"n2", SNW, false, "10.0.0.2", false}, "n2:1:rw:10.0.0.2", ERR_OK},
+	{"n1:5:rw-idle",
+	 {"n2", MNMW, false, "10.0.0.2", false},
+	 "n1:5:rw-idle,n2:5:rw:10.0.0.2",
+	 ERR_OK},
+	{"n1:4:rw-idle,n2:4:rw:10.0.0.2",
+	 {"n1", MNSW, false, "", false},
+	 NULL,
+	 ERR_FAILED_PRECONDITION},
+	/* So does one of the host of the pool under another node id, but none by NFS. */
+	{"old:1:rw", {"n1", SNW, false, "", false}, "n1:1:rw", ERR_OK},
+	{"old:1:rw", {"old", SNW, true, "10.0.0.2", false}, "old:1:ro:10.0.0.2", ERR_OK},
+	{"old:1:rw:10.0.0.1", {"n1", SNW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
+	{"n2:1:rw-idle:10.0.0.2", {"n1", SNW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
 };
 
 static void access_modes_are_enforced(void **state)
@@ -119,11 +143,63 @@ static void access_modes_are_enforced(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct publication_list list = parse(cases[i].has), after;
 		struct error err = {0};
-		int admitted = publication_admit(&arena, "v", &list, &cases[i].want, &after, &err);
+		int admitted =
+			publication_admit(&arena, "v", "n1", &list, &cases[i].want, &after, &err);
 		assert_int_equal(err.code, cases[i].code);
 		assert_int_equal(admitted, cases[i].code ? -1 : cases[i].becomes != NULL);
 		if (cases[i].becomes)
 			assert_string_equal(publication_format(&arena, &after), cases[i].becomes);
+	}
+}
+
+/* Each case is a list, the mode of a staging on n1, and the new list or the error. */
+static void a_staging_ends_idleness(void **state)
+{
+	static const struct {
+		const char *has;
+		int mode;
+		const char *becomes; /* NULL: the list is unchanged, or code is an error */
+		enum error_code code;
+	} stagings[] = {
+		{"n1:1:rw-idle", SNW, "n1:1:rw", ERR_OK},
+		{"n1:3:ro-idle,n2:5:rw:10.0.0.2", MNRO, "n1:3:ro,n2:5:rw:10.0.0.2", ERR_OK},
+		{"n1:1:rw", SNW, NULL, ERR_OK},
+		/* A staging needs no publication, unless another node excludes it. */
+		{"-", SNW, NULL, ERR_OK},
+		{"x", SNW, NULL, ERR_OK},
+		{"old:1:rw", SNW, NULL, ERR_OK},
+		{"n2:5:rw:10.0.0.2", MNMW, NULL, ERR_OK},
+		{"n2:1:rw:10.0.0.2", SNW, NULL, ERR_FAILED_PRECONDITION},
+		{"n2:5:rw:10.0.0.2", SNW, NULL, ERR_FAILED_PRECONDITION},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(stagings); i++) {
+		struct publication_list list = parse(stagings[i].has), after;
+		struct publication want = {"n1", stagings[i].mode, false, "", false};
+		struct error err = {0};
+		int staged = publication_stage(&arena, "v", &list, &want, &after, &err);
+		assert_int_equal(err.code, stagings[i].code);
+		assert_int_equal(staged, stagings[i].code ? -1 : stagings[i].becomes != NULL);
+		if (stagings[i].becomes)
+			assert_string_equal(publication_format(&arena, &after),
+					    stagings[i].becomes);
+	}
+}
+
+static void only_the_holder_rests(void **state)
+{
+	static const char *const unchanged[] = {"-", "x", "n2:1:rw", "n1:1:rw:10.0.0.1",
+						"n1:1:rw-idle"};
+	struct publication_list list = parse("n1:5:ro,n2:5:rw:10.0.0.2"), after;
+
+	(void)state;
+	assert_true(publication_rest(&arena, &list, "n1", &after));
+	assert_string_equal(publication_format(&arena, &after), "n1:5:ro-idle,n2:5:rw:10.0.0.2");
+	assert_string_equal(publication_names(&arena, &after, "n1"), "node 'n2'");
+	for (size_t i = 0; i < COUNT(unchanged); i++) {
+		list = parse(unchanged[i]);
+		assert_false(publication_rest(&arena, &list, "n1", &after));
 	}
 }
 
@@ -134,7 +210,7 @@ static void refusal_names_the_node(void **state)
 	struct error err;
 
 	(void)state;
-	assert_int_equal(publication_admit(&arena, "v", &list, &want, &after, &err), -1);
+	assert_int_equal(publication_admit(&arena, "v", "rack_1", &list, &want, &after, &err), -1);
 	assert_non_null(strstr(err.text, "'rack_1'"));
 	assert_non_null(strstr(err.text, "'v'"));
 	assert_non_null(strstr(err.text, "SINGLE_NODE_WRITER"));
@@ -150,7 +226,8 @@ static void withdraws_one_node_or_all(void **state)
 	assert_string_equal(publication_format(&arena, &after), "n2:5:rw");
 	assert_true(publication_withdraw(&arena, &list, "", &after));
 	assert_string_equal(publication_format(&arena, &after), "-");
-	assert_string_equal(publication_names(&arena, &list), "node 'n1', node 'n2'");
+	list = parse("n1:5:rw,n2:5:rw:10.0.0.2");
+	assert_string_equal(publication_names(&arena, &list, "n1"), "node 'n1', node 'n2'");
 }
 
 int main(void)
@@ -160,6 +237,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unreadable_text_keeps_the_volume_published, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(access_modes_are_enforced, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_staging_ends_idleness, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_the_holder_rests, setup, teardown),
 		cmocka_unit_test_setup_teardown(refusal_names_the_node, setup, teardown),
 		cmocka_unit_test_setup_teardown(withdraws_one_node_or_all, setup, teardown),
 	};
