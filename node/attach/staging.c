@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "node/attach/family.h"
+#include "node/mount/call.h"
+#include "node/mount/kind.h"
 #include "node/mount/path.h"
 #include "node/zfs/zfs.h"
 
@@ -67,12 +69,50 @@ static int stage_again(const struct mount_table *table, const struct mount *top,
 	return mount_make_staging(top->target, top->source, attrs, err);
 }
 
+static const struct mount *find_dead(const struct mount_table *table, const char *source)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const struct mount *row = &table->rows[i];
+		if (!strcmp(row->source, source) && mount_format(row) &&
+		    mount_at(table, row->target) == row && mount_call_is_dead(row))
+			return row;
+	}
+	return NULL;
+}
+
+/*
+ * Remove the mounts of the volume that a zfs-fuse which has ended left, because the volume is not
+ * mounted anew beside them. One that a workload has stays, or the workload would write to the
+ * directory below it. *ret is the mounts that are left.
+ */
+static int remove_dead(struct arena *arena, const struct staging *staging, struct mount_table *ret,
+		       struct error *err)
+{
+	for (;;) {
+		if (mount_table_read(arena, ret, err) < 0)
+			return -1;
+		const struct mount *dead = find_dead(ret, staging->source);
+		if (!dead)
+			return 0;
+		const struct mount *user = mount_target_of(ret, dead);
+		if (!user && !mount_is_staging(dead) && strcmp(dead->target, staging->path) != 0)
+			user = dead;
+		if (user)
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "its mount at '%s' is dead, because zfs-fuse has ended since; "
+				    "stop the job that uses it there first",
+				    user->target);
+		if (mount_remove(dead->target, err) < 0)
+			return -1;
+	}
+}
+
 static int mount_volume(struct arena *arena, const struct staging *staging, struct error *err)
 {
 	struct mount_table table;
 	bool made;
 
-	if (mount_table_read(arena, &table, err) < 0)
+	if (remove_dead(arena, staging, &table, err) < 0)
 		return -1;
 	const struct mount *top = mount_at(&table, staging->path);
 	if (top && (strcmp(top->source, staging->source) != 0 || top->master))

@@ -27,13 +27,15 @@ static bool degraded(struct condition *ret, const char *reason, const char *text
 	return true;
 }
 
-/* Returns what to check when the mount's filesystem fails. */
-static const char *advice_for(struct arena *arena, const struct mount *mount)
+/* Returns what to do when the mount's filesystem fails with this errno. */
+static const char *advice_for(struct arena *arena, const struct mount *mount, int error)
 {
-	return mount_is_network(mount)
-		       ? arena_printf(arena, "check '%s', whose server may be down or unreachable",
-				      mount->source)
-		       : "check 'zpool status'";
+	if (mount_is_network(mount))
+		return arena_printf(arena, "check '%s', whose server may be down or unreachable",
+				    mount->source);
+	return error == ENOTCONN ? "zfs-fuse has ended: start it, then stop all jobs that use the "
+				   "volume on this node and start them again"
+				 : "check 'zpool status'";
 }
 
 /* Find a problem because of which the workload cannot access its data. */
@@ -55,7 +57,7 @@ static bool judge_access(struct arena *arena, const struct condition_facts *fact
 						 ? "does not answer"
 						 : arena_printf(arena, "answers \"%s\"",
 								strerrordesc_np(facts->error)),
-					 advice_for(arena, mount)));
+					 advice_for(arena, mount, facts->error)));
 }
 
 /* Find a problem of a mount that answers. */

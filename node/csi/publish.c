@@ -15,6 +15,7 @@
 #include <sys/mount.h>
 
 #include "node/attach/block.h"
+#include "node/mount/call.h"
 #include "node/mount/mount.h"
 #include "node/mount/kind.h"
 #include "node/host/node.h"
@@ -118,6 +119,11 @@ static int publish(struct rpc_call *call, const char *id, const char *staging_pa
 	const struct mount *staging = find_staging(call, &table, id, staging_path, err);
 	if (!staging)
 		return -1;
+	if (mount_call_is_dead(staging))
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "its mount at '%s' is dead, because zfs-fuse has ended since; stop all "
+			    "jobs that use it on this node, then start them again",
+			    staging->target);
 	const char *name = node_dataset_name(call, id);
 	if (request_fits(want, mount_format(staging), err) < 0)
 		return -1;

@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -138,4 +139,12 @@ int mount_call_statvfs(const struct mount *mount, int64_t deadline, struct statv
 	*ret = call->result;
 	discard_statvfs(call);
 	return error;
+}
+
+bool mount_call_is_dead(const struct mount *mount)
+{
+	struct statvfs ignored;
+
+	return !strncmp(mount->type, "fuse.", 5) &&
+	       mount_call_statvfs(mount, now_ms() + MOUNT_CALL_MS, &ignored) == ENOTCONN;
 }

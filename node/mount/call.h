@@ -7,6 +7,7 @@
  * thread.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/statvfs.h>
 
@@ -32,5 +33,10 @@ int mount_call_unmount(const char *path, int flags);
  * by the deadline.
  */
 int mount_call_statvfs(const struct mount *mount, int64_t deadline, struct statvfs *ret);
+/*
+ * Returns true if the mount is of a FUSE server that has ended, such as zfs-fuse: every use of it
+ * fails with ENOTCONN, also after the server was started again. Blocks up to MOUNT_CALL_MS.
+ */
+bool mount_call_is_dead(const struct mount *mount);
 
 #endif

@@ -4,7 +4,7 @@ is an error, never a skip.
 
 The tests in this folder run on any ZFS that the host has. Those in openzfs/ need the kernel's ZFS
 and change the machine (devices, NFS exports, network namespaces, systemd), so they run in the lab
-only, where OPENZFS is the version. They share the fixtures of this file and the modules next to
+only, where OPENZFS is the version. test_zfs_fuse.py is for zfs-fuse alone. They share the fixtures of this file and the modules next to
 it, so a module name must not be in both folders."""
 import contextlib
 import fcntl
@@ -22,12 +22,13 @@ import certificates as made_certificates
 from crash.points import build_shim
 from crash.trial import Trial
 from daemon import BUILD, Daemon, wait_for
-from host import Host, run, Volume
+from host import Host, KERNEL_ZFS, run, Volume
 from pool import Pools
 from processes import status
 
 sys.dont_write_bytecode = True
 collect_ignore = [] if "OPENZFS" in os.environ else ["openzfs"]
+collect_ignore += ["test_zfs_fuse.py"] if KERNEL_ZFS else []
 
 
 def pytest_configure(config):

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Mounts that zfs-fuse has left behind: when it ends, each use of its mounts fails with ENOTCONN,
+also after it was started again. A dead mount is replaced, unless a workload has it.
+
+The zfs-fuse of the host has other pools too, so it is not ended here. A mount whose server is this
+process, which ends its service at once, is to the kernel and to zcsi-node the same."""
+import ctypes
+import errno
+import os
+
+import grpc
+import pytest
+
+from client import refused
+from host import run
+from staged import points, sibling
+
+CODE = grpc.StatusCode
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def is_dead(path):
+    try:
+        os.statvfs(path)
+    except OSError as error:
+        assert error.errno == errno.ENOTCONN
+        return True
+    return False
+
+
+def mount_dead(volume, path):
+    """Mount a dead zfs-fuse filesystem of this volume, with the role of a staging."""
+    os.mkdir(path)
+    server = os.open("/dev/fuse", os.O_RDWR)
+    words = (volume.host.dataset(volume.id), path, "fuse.zfs", 0,
+             f"fd={server},rootmode=40000,user_id=0,group_id=0")
+    done = LIBC.mount(*(word.encode() if isinstance(word, str) else word for word in words))
+    assert done == 0, os.strerror(ctypes.get_errno())
+    os.close(server)
+    run("mount", "--make-private", path)
+    run("mount", "--make-shared", path)
+    assert is_dead(path)
+
+
+def bind(volume, path):
+    """Mount the staging of the volume at a path, with the role of a target."""
+    os.mkdir(path)
+    run("mount", "--bind", volume.staging, path)
+    run("mount", "--make-slave", path)
+
+
+def stage(volume):
+    """Stage the volume without making its directory, whose dead mount fails even stat(2)."""
+    return volume.host.node.NodeStageVolume(
+        volume_id=volume.id, staging_target_path=volume.staging,
+        volume_capability=volume.capability)
+
+
+@pytest.fixture
+def dead(volume):
+    """A volume whose staging is dead."""
+    volume.create()
+    mount_dead(volume, volume.staging)
+    return volume
+
+
+def test_a_dead_staging_is_replaced(host, dead):
+    with refused(CODE.FAILED_PRECONDITION, naming=(dead.staging, "dead")):
+        dead.publish()
+    assert points(host) == [dead.staging]
+    stage(dead)
+    dead.publish()
+    assert not is_dead(dead.target)
+    assert sorted(points(host)) == sorted([dead.staging, dead.target])
+    dead.down()
+
+
+def test_a_dead_staging_at_another_path_is_removed(host, dead):
+    other = sibling(dead)
+    other.stage()
+    assert points(host) == [other.staging] and not is_dead(other.staging)
+    other.unstage()
+
+
+def test_a_dead_mount_that_a_workload_has_is_not_touched(host, dead):
+    bind(dead, dead.target)
+    before = host.mounts()
+    for paths in (dead, sibling(dead)):
+        with refused(CODE.FAILED_PRECONDITION, naming=(dead.target, "dead")):
+            stage(paths)
+    for target in (dead.target, f"{host.folder}/another"):
+        with refused(CODE.FAILED_PRECONDITION, naming=(dead.staging, "dead")):
+            dead.publish(target)
+    assert host.mounts() == before
+    dead.unpublish()
+    stage(dead), dead.publish()
+    assert not is_dead(dead.target)
+    dead.down()
+
+
+def test_a_dead_target_whose_staging_is_gone_is_not_removed_by_staging(host, dead):
+    bind(dead, dead.target)
+    run("umount", dead.staging)
+    with refused(CODE.FAILED_PRECONDITION, naming=(dead.target, "dead")):
+        dead.stage()
+    assert points(host) == [dead.target]
+    dead.unpublish()
+    dead.stage()
+    dead.unstage()
+
+
+def test_a_dead_mount_is_unpublished_and_unstaged(host, dead):
+    bind(dead, dead.target)
+    dead.unpublish(), dead.unstage()
+    assert points(host) == []
+
+
+def test_the_health_of_a_dead_mount_says_what_to_do(host, dead):
+    answer = host.node.NodeGetVolumeHealth(volume_id=dead.id, staging_target_path=dead.staging)
+    assert "zfs-fuse has ended" in str(answer)
+    dead.unstage()
