@@ -11,8 +11,6 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "node/mount/mount.h"
-#include "node/mount/kind.h"
 #include "node/agent/claims.h"
 #include "node/export/exports.h"
 #include "node/record/publication.h"
@@ -230,37 +228,4 @@ struct dataset *agent_prove(struct arena *arena, const char *parent, const struc
 		*ret_children += !strchr(listing.others[i], '@');
 	free(listing.text);
 	return proven;
-}
-
-/* The server's kernel keeps a mount busy until it expires the former export from its cache. */
-static int check_unmounted_on_server(const char *name, struct error *err)
-{
-	bool mounted = false;
-
-	/* Not with zfs-fuse: it mounts every new clone, and exports nothing. */
-	if (zfs_is_the_kernels() && zfs_mounted(name, &mounted, err) < 0)
-		return -1;
-	if (!mounted)
-		return 0;
-	return fail(err, ERR_FAILED_PRECONDITION,
-		    "it is still mounted on the server '%s', whose NFS server releases a former "
-		    "export within a minute; try again then",
-		    ssh_server());
-}
-
-/* Needed because `zfs destroy` and `zfs rename` would unmount an idle mount without an error. */
-int agent_check_unmounted(struct arena *arena, const char *name, struct error *err)
-{
-	struct mount_table table;
-
-	if (ssh_server())
-		return check_unmounted_on_server(name, err);
-	if (mount_table_read(arena, &table, err) < 0)
-		return -1;
-	for (size_t i = 0; i < table.n; i++)
-		if (!mount_is_network(&table.rows[i]) && mount_is_on(&table.rows[i], name))
-			return fail(err, ERR_FAILED_PRECONDITION,
-				    "it is mounted at '%s'; stop the job that uses it first",
-				    table.rows[i].target);
-	return 0;
 }

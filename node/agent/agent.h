@@ -47,8 +47,6 @@ void agent_reread_on_error(struct rpc_call *call, const char *zfs_name, struct e
  */
 struct dataset *agent_prove(struct arena *arena, const char *parent, const struct dataset *known,
 			    size_t *ret_children, struct error *err);
-/* ERR_FAILED_PRECONDITION if the dataset is mounted where the pool is; the text has the path. */
-int agent_check_unmounted(struct arena *arena, const char *name, struct error *err);
 
 /*
  * Lock a snapshot's name; the caller unlocks *ret_key with catalog_unlock_key.

@@ -19,6 +19,7 @@
 #include "node/agent/claims.h"
 #include "node/agent/clone.h"
 #include "node/agent/trash.h"
+#include "node/agent/unused.h"
 #include "node/record/property.h"
 #include "node/service.h"
 
@@ -113,7 +114,7 @@ static void unload_key(struct rpc_call *call, const struct dataset *dataset)
 	struct error err;
 
 	if (!dataset->has_key || *dataset->source ||
-	    agent_check_unmounted(&call->arena, dataset->name, &err) < 0 ||
+	    unused_check_mounts(&call->arena, dataset->name, &err) < 0 ||
 	    family_unload_key(call, dataset->name, &err) == 0)
 		return;
 	log_warn("cannot unload the key of a new volume, it stays loaded until after the next use",

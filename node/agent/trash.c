@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "node/agent/origin.h"
 #include "node/agent/trash.h"
+#include "node/agent/unused.h"
 #include "node/export/exports.h"
 #include "node/record/publication.h"
 #include "node/service.h"
@@ -96,7 +97,7 @@ static int check_clones_unmounted(struct arena *arena, const struct dataset *dat
 	if (dataset->snapshots && fuse_clones(arena, dataset->name, &clones, &n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		if (agent_check_unmounted(arena, clones[i], err) < 0)
+		if (unused_check_mounts(arena, clones[i], err) < 0)
 			return fail_context(err,
 					    "zfs-fuse would unmount '%s', which was cloned from it",
 					    clones[i]);
@@ -161,7 +162,7 @@ static int move_to_trash(struct rpc_call *call, struct dataset *dataset, struct 
 /*
  * Destroy a volume in one step: ZFS checks that it is this volume and destroys it atomically
  * (zfs_destroy_proven). Returns false if that is impossible or failed. An exported volume is
- * mounted, so agent_check_unmounted refuses it. The kernel refuses a device only while it is open.
+ * mounted, so unused_check_mounts refuses it. The kernel refuses a device only while it is open.
  */
 static bool destroy_atomically(struct rpc_call *call, const struct dataset *known)
 {
@@ -172,7 +173,7 @@ static bool destroy_atomically(struct rpc_call *call, const struct dataset *know
 
 	catalog_snapshots_of(node->catalog, &call->arena, known, &snapshots);
 	if (snapshots.n || node->trash_ttl ||
-	    agent_check_unmounted(&call->arena, known->name, &ignored) < 0 ||
+	    unused_check_mounts(&call->arena, known->name, &ignored) < 0 ||
 	    !zfs_destroy_proven(known->name, known->guid, volume))
 		return false;
 	catalog_drop(node->catalog, known->name);
@@ -187,7 +188,7 @@ static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, 
 		agent_prove(&call->arena, catalog_parent(node->catalog), known, &children, err);
 	if (!dataset || check_unpublished(call, dataset, err) < 0 ||
 	    exports_apply(&call->arena, node, dataset, call->deadline, err) < 0 ||
-	    agent_check_unmounted(&call->arena, dataset->name, err) < 0 ||
+	    unused_check(&call->arena, dataset, err) < 0 ||
 	    check_childless(dataset->name, children, err) < 0)
 		return -1;
 	if (dataset->snapshots || node->trash_ttl)
@@ -293,7 +294,7 @@ static void reap_locked(struct catalog *catalog, struct arena *arena, const stru
 	if (dataset && (dataset->snapshots || children ||
 			(dataset->deleted && time(NULL) < dataset->deleted + ttl)))
 		return;
-	if (dataset && agent_check_unmounted(arena, dataset->name, &err) == 0 &&
+	if (dataset && unused_check_mounts(arena, dataset->name, &err) == 0 &&
 	    zfs_destroy(dataset->name, &err) == 0) {
 		log_info("deleted volume is destroyed", log_str("volume", dataset->id),
 			 log_str("dataset", dataset->name));

@@ -23,6 +23,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "node/record/dataset.h"
@@ -121,6 +122,16 @@ static int64_t wait_limit(int64_t deadline)
 								       : deadline - MARGIN_MS;
 }
 
+static int fail_open(const char *path, struct error *err)
+{
+	if (errno == EBUSY)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "its device '%s' is in use; find the user with 'fuser -v' or 'lsblk' "
+			    "and stop it",
+			    path);
+	return fail_errno(err, "cannot open its device '%s'", path);
+}
+
 int device_open(const char *dataset, int flags, int64_t deadline, struct error *err)
 {
 	char path[PATH_MAX];
@@ -138,12 +149,31 @@ int device_open(const char *dataset, int flags, int64_t deadline, struct error *
 			    "its device '%s' does not appear; check that systemd-udevd runs, that "
 			    "zcsi-node has the host's /dev, and 'zfs get volmode %s'",
 			    path, dataset);
-	if (errno == EBUSY)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "its device '%s' is in use; find the user with 'fuser -v' or 'lsblk' "
-			    "and stop it",
-			    path);
-	return fail_errno(err, "cannot open its device '%s'", path);
+	return fail_open(path, err);
+}
+
+static int read_number(const char *path, const char *dataset, dev_t *ret, struct error *err)
+{
+	auto_close int fd = try_open(path, dataset, O_EXCL);
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == EACCES ? 0 : fail_open(path, err);
+	if (fstat(fd, &st))
+		return fail_errno(err, "cannot read the number of '%s'", path);
+	*ret = st.st_rdev;
+	return 0;
+}
+
+int device_number(const char *dataset, dev_t *ret, struct error *err)
+{
+	char path[PATH_MAX];
+
+	*ret = 0;
+	snprintf(path, sizeof(path), DEVICE_FOLDER "%s", dataset);
+	int failed = read_number(path, dataset, ret, err);
+	child_settle();
+	return failed;
 }
 
 char *device_path(struct arena *arena, const char *dataset)

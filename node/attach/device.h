@@ -19,6 +19,12 @@
 int device_open(const char *dataset, int flags, int64_t deadline, struct error *err);
 
 /*
+ * *ret is the number of a zvol's device, or 0 if it has none, or if its key is not loaded, so that
+ * nothing can have it open. ERR_FAILED_PRECONDITION if a mount or another device is on it.
+ */
+int device_number(const char *dataset, dev_t *ret, struct error *err);
+
+/*
  * Returns the path that udev creates and mountinfo shows, /dev/zvol/pool/parent/leaf, in the arena.
  */
 char *device_path(struct arena *arena, const char *dataset);

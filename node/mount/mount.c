@@ -21,6 +21,7 @@
 #include "node/mount/call.h"
 #include "node/mount/drain.h"
 #include "node/mount/kind.h"
+#include "node/mount/users.h"
 
 #define PROBE_MS 3000 /* timeout after which a server counts as unreachable */
 

@@ -33,10 +33,4 @@ int mount_make_staging(const char *path, const char *source, uint64_t attrs, str
 /* Unmount the top mount at the path. ERR_FAILED_PRECONDITION names the processes that use it. */
 int mount_remove(const char *path, struct error *err);
 
-/*
- * Returns the processes with files below the path open, for an error text, in the arena:
- * "bash (pid 12), mariadbd (pid 40)"; "" if none was found.
- */
-char *mount_users(struct arena *arena, const char *path);
-
 #endif

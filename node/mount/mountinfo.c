@@ -9,6 +9,7 @@
  */
 #include "node/mount/mountinfo.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,18 +103,25 @@ void mount_table_parse(struct arena *arena, char *text, struct mount_table *ret)
 }
 
 /* Read to the end of the file: one read(2) returns at most a page. */
-int mount_table_read(struct arena *arena, struct mount_table *ret, struct error *err)
+int mount_table_read_from(struct arena *arena, int fd, struct mount_table *ret, struct error *err)
 {
-	auto_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
+	auto_fclose FILE *file = fdopen(fd, "r");
 	auto_free char *text = NULL;
 	size_t size = 0;
 
-	if (!file)
-		return fail_errno(err, "cannot read /proc/self/mountinfo");
-	if (getdelim(&text, &size, '\0', file) < 0)
-		return fail_errno(err, "cannot read /proc/self/mountinfo");
+	if (!file || getdelim(&text, &size, '\0', file) < 0)
+		return fail_errno(err, "cannot read mountinfo");
 	mount_table_parse(arena, arena_strdup(arena, text), ret);
 	return 0;
+}
+
+int mount_table_read(struct arena *arena, struct mount_table *ret, struct error *err)
+{
+	int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return fail_errno(err, "cannot read /proc/self/mountinfo");
+	return mount_table_read_from(arena, fd, ret, err);
 }
 
 /*

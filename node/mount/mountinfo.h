@@ -38,6 +38,8 @@ struct mount_table {
 
 /* Read the mounts of this process; *ret is in the arena. Returns 0, or -1 with *err. */
 int mount_table_read(struct arena *arena, struct mount_table *ret, struct error *err);
+/* The same for an open file of mountinfo, which is closed. */
+int mount_table_read_from(struct arena *arena, int fd, struct mount_table *ret, struct error *err);
 /* Parse a text of mountinfo in place; the rows point into it. For tests. */
 void mount_table_parse(struct arena *arena, char *text, struct mount_table *ret);
 

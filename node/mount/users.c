@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Finding the processes that keep a mount busy, in /proc.
+ * Finding the processes that use a mount, a device, or a mount in another namespace, in /proc.
  *
- * Invariant: the result is only for error texts. Processes start and end during the search, so no
- * decision may depend on it.
+ * Invariant: a result proves use, but none does not prove disuse, because processes start and end
+ * during the search. A process that cannot be examined, or has ended, is left out.
  */
-#include "node/mount/mount.h"
+#include "node/mount/users.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "node/mount/kind.h"
 
 #define USERS_MAX 5 /* processes named in one error text */
 
@@ -66,9 +71,11 @@ static bool has_mapped(int process, const char *mount)
 	return false;
 }
 
-/* Returns true if the process, a descriptor of /proc/PID, uses a file below the mount. */
-static bool uses(int process, const char *mount)
+/* Returns true if the process, a descriptor of /proc/PID, uses a file below the mount `what`. */
+static bool uses(int process, const void *what)
 {
+	const char *mount = what;
+
 	return link_is_below(process, "cwd", mount) || link_is_below(process, "root", mount) ||
 	       has_open(process, mount) || has_mapped(process, mount);
 }
@@ -82,25 +89,148 @@ static void read_name(int process, char *ret, size_t size)
 	ret[strcspn(ret, "\n")] = '\0';
 }
 
-char *mount_users(struct arena *arena, const char *path)
+/*
+ * Returns true if the process has the device with the number `what` open, by any name. statx does
+ * not ask the server of a network file system, which may not answer.
+ */
+static bool has_device(int process, const void *what)
 {
-	char *text = arena_strdup(arena, ""), name[32];
-	DIR *proc = opendir("/proc");
-	unsigned n = 0;
+	int fd = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const dev_t device = *(const dev_t *)what;
+	bool found = false;
+	struct statx st;
 
-	if (!proc)
-		return text;
-	for (struct dirent *entry; n < USERS_MAX && (entry = readdir(proc));) {
+	if (!dir)
+		return false;
+	for (struct dirent *entry; !found && (entry = readdir(dir));)
+		found = isdigit((unsigned char)entry->d_name[0]) &&
+			!statx(fd, entry->d_name, AT_STATX_DONT_SYNC, STATX_TYPE, &st) &&
+			S_ISBLK(st.stx_mode) && st.stx_rdev_major == major(device) &&
+			st.stx_rdev_minor == minor(device);
+	closedir(dir);
+	return found;
+}
+
+/* A container has the host's /proc there (jobs/node.nomad.hcl); its own shows only itself. */
+static DIR *open_proc(void)
+{
+	DIR *proc = opendir("/host/proc");
+
+	return proc ? proc : opendir("/proc");
+}
+
+/* Open the next process, a descriptor of /proc/PID, or return -1 at the end. */
+static int next_process(DIR *proc, const char **ret_pid)
+{
+	for (struct dirent *entry; (entry = readdir(proc));) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		auto_close int process =
-			openat(dirfd(proc), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (process < 0 || !uses(process, path))
-			continue;
-		read_name(process, name, sizeof(name));
-		text = arena_printf(arena, "%s%s%s (pid %s)", text, n++ ? ", " : "", name,
-				    entry->d_name);
+		int process = openat(dirfd(proc), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		*ret_pid = entry->d_name;
+		if (process >= 0)
+			return process;
 	}
-	closedir(proc);
+	return -1;
+}
+
+/* Returns the first processes for which `does` returns true, with their names. */
+static char *find_users(struct arena *arena, bool (*does)(int process, const void *what),
+			const void *what)
+{
+	char *text = arena_strdup(arena, ""), name[32];
+	DIR *proc = open_proc();
+	const char *pid;
+	unsigned n = 0;
+
+	for (int process; proc && n < USERS_MAX && (process = next_process(proc, &pid)) >= 0;) {
+		if (does(process, what)) {
+			read_name(process, name, sizeof(name));
+			text = arena_printf(arena, "%s%s%s (pid %s)", text, n++ ? ", " : "", name,
+					    pid);
+		}
+		close(process);
+	}
+	if (proc)
+		closedir(proc);
+	return text;
+}
+
+char *mount_users(struct arena *arena, const char *path)
+{
+	return find_users(arena, uses, path);
+}
+
+char *mount_device_users(struct arena *arena, dev_t device)
+{
+	return find_users(arena, has_device, &device);
+}
+
+/* Mount namespaces by their numbers, so that each is examined once. */
+struct namespaces {
+	ino_t *rows;
+	size_t n;
+};
+
+/* Returns true if the namespace of the process was not seen before, and add it. */
+static bool is_new(struct arena *arena, struct namespaces *seen, int process, const char *link)
+{
+	struct stat st;
+
+	if (fstatat(process, link, &st, 0))
+		return false;
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->rows[i] == st.st_ino)
+			return false;
+	/* The room doubles at each power of two. */
+	if (!(seen->n & (seen->n - 1))) {
+		ino_t *rows = arena_alloc(arena, (2 * seen->n + 1) * sizeof(*rows));
+		if (seen->n)
+			memcpy(rows, seen->rows, seen->n * sizeof(*rows));
+		seen->rows = rows;
+	}
+	seen->rows[seen->n++] = st.st_ino;
+	return true;
+}
+
+/* Returns the path at which the dataset, or the device, is mounted in the process's namespace. */
+static const char *mounted_at(struct arena *arena, int process, const char *dataset, dev_t device)
+{
+	auto_arena struct arena memory = {.cap = SIZE_MAX};
+	struct mount_table table;
+	struct error ignored;
+	int fd = openat(process, "mountinfo", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || mount_table_read_from(&memory, fd, &table, &ignored) < 0)
+		return NULL;
+	for (size_t i = 0; i < table.n; i++)
+		if (!mount_is_network(&table.rows[i]) &&
+		    (mount_is_on(&table.rows[i], dataset) ||
+		     (device && table.rows[i].device == device)))
+			return arena_strdup(arena, table.rows[i].target);
+	return NULL;
+}
+
+char *mount_in_other_namespace(struct arena *arena, const char *dataset, dev_t device)
+{
+	struct namespaces seen = {0};
+	DIR *proc = open_proc();
+	char *text = NULL, name[32];
+	const char *pid;
+
+	is_new(arena, &seen, AT_FDCWD, "/proc/self/ns/mnt");
+	for (int process; proc && !text && (process = next_process(proc, &pid)) >= 0;) {
+		const char *path = is_new(arena, &seen, process, "ns/mnt")
+					   ? mounted_at(arena, process, dataset, device)
+					   : NULL;
+		if (path) {
+			read_name(process, name, sizeof(name));
+			text = arena_printf(arena, "'%s' in the mount namespace of %s (pid %s)",
+					    path, name, pid);
+		}
+		close(process);
+	}
+	if (proc)
+		closedir(proc);
 	return text;
 }

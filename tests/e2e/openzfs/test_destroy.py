@@ -88,6 +88,21 @@ def test_a_dataset_mounted_by_hand_is_not_destroyed(unaware, volume, tmp_path):
     assert unaware.leaves() == []
 
 
+@pytest.mark.parametrize("snapshot", [False, True], ids=["alone", "snapshot"])
+def test_a_zvol_whose_device_is_open_is_not_deleted(host, snapshot):
+    volume = zvol(host, "data", "block")
+    volume.up().down()
+    if snapshot:
+        host.controller.CreateSnapshot(source_volume_id="data", name="s")
+    device = f"/dev/zvol/{host.dataset('data')}"
+    with open(device, "rb"):
+        with refused(grpc.StatusCode.FAILED_PRECONDITION, naming=("data", f"(pid {os.getpid()})")):
+            volume.delete()
+        assert host.leaves() == ["data"]
+    volume.delete()
+    assert host.ids() == []
+
+
 def test_a_dataset_with_a_snapshot_made_by_hand_goes_to_the_trash(unaware, volume):
     run("zfs", "snapshot", unaware.dataset("data") + "@by-hand")
     guid = get(unaware.dataset("data"), "guid")

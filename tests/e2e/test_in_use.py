@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A volume that is mounted in another mount namespace is not deleted, whether ZFS would destroy its
+dataset or rename it."""
+import contextlib
+import subprocess
+
+import grpc
+import pytest
+
+from client import refused
+
+CODE = grpc.StatusCode
+
+
+@contextlib.contextmanager
+def another_namespace():
+    """Keep all present mounts in another namespace, and give the process that does."""
+    with subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                           "echo; read end"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        try:
+            yield process
+        finally:
+            process.communicate(b"\n")
+
+
+@pytest.mark.parametrize("snapshot", [False, True], ids=["alone", "snapshot"])
+def test_a_volume_mounted_in_another_namespace_is_not_deleted(host, volume, snapshot):
+    volume.up()
+    if snapshot:
+        host.controller.CreateSnapshot(source_volume_id="data", name="s")
+    with another_namespace() as process:
+        volume.down()
+        with refused(CODE.FAILED_PRECONDITION,
+                     naming=("'data'", volume.staging, f"sh (pid {process.pid})")):
+            volume.delete()
+        assert host.leaves() == ["data"]
+    volume.delete()
+    assert host.ids() == []
