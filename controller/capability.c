@@ -114,8 +114,7 @@ int capability_reach(const VolumeCapability *capability, const char *attach, str
 	return 0;
 }
 
-int capability_fits(const VolumeCapability *capability, const Dataset *dataset,
-		    enum error_code code, struct error *err)
+int capability_fits(const VolumeCapability *capability, const Dataset *dataset, struct error *err)
 {
 	const char *asked = capability_format(capability);
 	const struct format *is = format_find(dataset->format);
@@ -127,8 +126,8 @@ int capability_fits(const VolumeCapability *capability, const Dataset *dataset,
 			    dataset->id, dataset->format);
 	if (format_fits(asked, is))
 		return 0;
-	return fail(err, code, "volume '%s' is %s and cannot be used as '%s': %s", dataset->id,
-		    is->description, *asked ? asked : "a mount", is->advice);
+	return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' is %s and cannot be used as '%s': %s",
+		    dataset->id, is->description, *asked ? asked : "a mount", is->advice);
 }
 
 int capabilities_check(size_t n, VolumeCapability *const *capabilities, struct error *err)
@@ -171,10 +170,10 @@ int capabilities_support(size_t n, VolumeCapability *const *capabilities, const 
 }
 
 int capabilities_fit(size_t n, VolumeCapability *const *capabilities, const Dataset *dataset,
-		     enum error_code code, struct error *err)
+		     struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (capability_fits(capabilities[i], dataset, code, err) < 0)
+		if (capability_fits(capabilities[i], dataset, err) < 0)
 			return -1;
 	}
 	return 0;

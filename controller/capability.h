@@ -27,11 +27,10 @@ int capability_reach(const VolumeCapability *capability, const char *attach, str
  */
 const char *capability_format(const VolumeCapability *capability);
 /*
- * Check that the dataset has the requested format. Otherwise fails with `code`, or with
- * ERR_FAILED_PRECONDITION if this version does not have the dataset's format.
+ * Check that the dataset has the requested format. Otherwise fails with ERR_INVALID_ARGUMENT, or
+ * with ERR_FAILED_PRECONDITION if this version does not have the dataset's format.
  */
-int capability_fits(const VolumeCapability *capability, const Dataset *dataset,
-		    enum error_code code, struct error *err);
+int capability_fits(const VolumeCapability *capability, const Dataset *dataset, struct error *err);
 
 /*
  * The same checks for each capability of a list. capabilities_check also fails if the list is
@@ -44,6 +43,6 @@ int capabilities_support(size_t n, VolumeCapability *const *capabilities, const 
 int capabilities_reach(size_t n, VolumeCapability *const *capabilities, const char *attach,
 		       struct error *err);
 int capabilities_fit(size_t n, VolumeCapability *const *capabilities, const Dataset *dataset,
-		     enum error_code code, struct error *err);
+		     struct error *err);
 
 #endif

@@ -37,8 +37,7 @@ static int check_format(const ControllerExpandVolumeRequest *req, const Dataset 
 {
 	const struct format *format = format_find(dataset->format);
 
-	if (req->volume_capability &&
-	    capability_fits(req->volume_capability, dataset, ERR_INVALID_ARGUMENT, err) < 0)
+	if (req->volume_capability && capability_fits(req->volume_capability, dataset, err) < 0)
 		return -1;
 	return format ? capacity_range_take_format(range, format, err) : 0;
 }

@@ -3,7 +3,9 @@
  * ControllerPublishVolume and ControllerUnpublishVolume.
  *
  * Invariant: the agent that has the dataset records in it the nodes that the volume is published
- * to, and enforces the access modes, so two controllers cannot disagree.
+ * to, and enforces the access modes, so two controllers cannot disagree. ControllerPublishVolume
+ * fails with FAILED_PRECONDITION only if another node has the volume, as CSI says: Nomad repeats
+ * the call then, without an event, and says so. Other errors end the allocation and are shown.
  */
 #include <string.h>
 
@@ -42,7 +44,7 @@ static int find_address(struct rpc_call *call, const struct owner *owner, const 
 	if (hosts_find_node(call, node_id, &other, err) < 0)
 		return -1;
 	if (strcmp(attach, ATTACH_LOCAL) == 0)
-		return fail(err, ERR_FAILED_PRECONDITION,
+		return fail(err, ERR_INVALID_ARGUMENT,
 			    "volume '%s' is on node '%s' and cannot be used on node '%s': its data "
 			    "is local; run the workload on '%s', or make a volume with the "
 			    "parameter %s=%s",
@@ -51,7 +53,7 @@ static int find_address(struct rpc_call *call, const struct owner *owner, const 
 	*ret = other.says->address;
 	if (**ret)
 		return 0;
-	return fail(err, ERR_FAILED_PRECONDITION,
+	return fail(err, ERR_UNAVAILABLE,
 		    "node '%s' has no address to export volume '%s' to; start its zcsi-node with "
 		    "--address",
 		    node_id, owner->dataset->id);
@@ -75,6 +77,19 @@ static void describe(struct arena *arena, const Dataset *dataset,
 			arena_printf(arena, "%u", published->maker));
 }
 
+/* Find and check the volume; *ret_address is as in find_address. */
+static int find(struct rpc_call *call, const ControllerPublishVolumeRequest *req, struct owner *ret,
+		char **ret_address, struct error *err)
+{
+	if (capability_support(req->volume_capability, err) < 0 ||
+	    owner_get(call, req->volume_id, ret, err) < 0 ||
+	    capability_reach(req->volume_capability, volume_attach(&call->arena, ret->dataset),
+			     err) < 0 ||
+	    find_address(call, ret, req->node_id, ret_address, err) < 0)
+		return -1;
+	return capability_fits(req->volume_capability, ret->dataset, err);
+}
+
 static int publish(struct rpc_call *call, const ControllerPublishVolumeRequest *req,
 		   ControllerPublishVolumeResponse *rsp, struct error *err)
 {
@@ -83,14 +98,12 @@ static int publish(struct rpc_call *call, const ControllerPublishVolumeRequest *
 	struct owner owner;
 
 	request->publication = new_publication(&call->arena);
-	if (capability_support(req->volume_capability, err) < 0 ||
-	    owner_get(call, req->volume_id, &owner, err) < 0 ||
-	    capability_reach(req->volume_capability, volume_attach(&call->arena, owner.dataset),
-			     err) < 0 ||
-	    find_address(call, &owner, req->node_id, &request->publication->address, err) < 0 ||
-	    capability_fits(req->volume_capability, owner.dataset, ERR_FAILED_PRECONDITION, err) <
-		    0)
+	if (find(call, req, &owner, &request->publication->address, err) < 0) {
+		/* An agent is refused, or the volume exists twice, or its format is a later one. */
+		if (err->code == ERR_FAILED_PRECONDITION)
+			err->code = ERR_UNAVAILABLE;
 		return -1;
+	}
 	request->id = owner.dataset->id;
 	request->publication->node_id = req->node_id;
 	request->publication->access_mode = (int32_t)req->volume_capability->access_mode->mode;

@@ -29,8 +29,8 @@ static int check_described(struct arena *arena, const ValidateVolumeCapabilities
 
 	if (capabilities_support(req->n_volume_capabilities, req->volume_capabilities, &format,
 				 err) < 0 ||
-	    capabilities_fit(req->n_volume_capabilities, req->volume_capabilities, dataset,
-			     ERR_INVALID_ARGUMENT, err) < 0)
+	    capabilities_fit(req->n_volume_capabilities, req->volume_capabilities, dataset, err) <
+		    0)
 		return -1;
 	const char *is = volume_attach(arena, dataset);
 	if (attach && strcmp(attach, is) != 0)

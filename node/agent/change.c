@@ -220,7 +220,7 @@ static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
 	const struct node *node = call->app;
 
 	if (!*req->publication->address && ssh_server())
-		return fail(err, ERR_FAILED_PRECONDITION,
+		return fail(err, ERR_INVALID_ARGUMENT,
 			    "volume '%s' is on the server '%s' and cannot be used by node '%s', "
 			    "which works on it; use it on another node",
 			    req->id, ssh_server(), node->id);
@@ -228,6 +228,17 @@ static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
 		return 0;
 	rsp->server = node_address(node, &call->arena);
 	return exports_check(node, err);
+}
+
+/*
+ * Returns -1, with *err. FAILED_PRECONDITION of PublishDataset says that another node has the
+ * volume, which the orchestrator then waits for, so any other obstacle is UNAVAILABLE.
+ */
+static int obstacle(struct error *err)
+{
+	if (err->code == ERR_FAILED_PRECONDITION)
+		err->code = ERR_UNAVAILABLE;
+	return -1;
 }
 
 static int export(struct rpc_call *call, const struct dataset *dataset, struct error *err)
@@ -244,9 +255,10 @@ int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 	struct publication_list published, wanted;
 	struct dataset *dataset;
 
-	if (check_publication(req, err) < 0 || node_find(call, req->id, &dataset, err) < 0 ||
-	    check_export(call, req, rsp, err) < 0)
+	if (check_publication(req, err) < 0)
 		return -1;
+	if (node_find(call, req->id, &dataset, err) < 0 || check_export(call, req, rsp, err) < 0)
+		return obstacle(err);
 	struct publication want = {.node_id = req->publication->node_id,
 				   .access_mode = req->publication->access_mode,
 				   .readonly = req->publication->readonly,
@@ -258,7 +270,7 @@ int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 		return -1;
 	if ((admitted && admit(call, dataset, &wanted, want.node_id, err) < 0) ||
 	    (*want.address && export(call, dataset, err) < 0))
-		return -1;
+		return obstacle(err);
 	if (*want.address)
 		rsp->share = share_path(&call->arena, dataset->name);
 	if (publication_writes(&want)) {

@@ -27,7 +27,7 @@ static int refuse(const char *id, const struct publication *has, const struct pu
 		  struct error *err)
 {
 	if (publication_is_unreadable(has))
-		return fail(err, ERR_FAILED_PRECONDITION,
+		return fail(err, ERR_UNAVAILABLE,
 			    "volume '%s' has a zcsi:published property that cannot be read; "
 			    "stop all jobs that use it, then clear the property with 'zfs set "
 			    "zcsi:published=-'",

@@ -14,7 +14,7 @@
  * Publish the volume `id` to one more node, if the access modes allow it. Publications that do not
  * hold it give way. Returns 1 with the new list in *ret, 0 if the list has it already as wanted, or
  * -1: ERR_ALREADY_EXISTS if the same node has it in another way, ERR_FAILED_PRECONDITION, naming
- * the node, if another node excludes it.
+ * the node, if another node excludes it, ERR_UNAVAILABLE if the text was unreadable.
  */
 int publication_admit(struct arena *arena, const char *id, const char *holder,
 		      const struct publication_list *list, const struct publication *want,

@@ -107,7 +107,7 @@ def test_a_volume_is_published_on_its_own_host_only(pair):
     a, b = pair
     on(b, "data")
     volume = Volume(a, "data")
-    with refused(CODE.FAILED_PRECONDITION, naming=("data", "b")):
+    with refused(CODE.INVALID_ARGUMENT, naming=("data", "b")):
         volume.attach(node_id="a")
     Volume(b, "data").attach()
     assert Volume(b, "data").record().published[0].node_id == "b"

@@ -184,7 +184,7 @@ ROWS = [
     ("ControllerPublishVolume", {"volume_capability": None}, BAD, "volume_capability"),
     ("ControllerPublishVolume", {"volume_capability": MANY_NODES}, BAD, "MULTI_NODE_MULTI_WRITER"),
     *rows_of_capability("ControllerPublishVolume", "volume_capability", lambda wrong: wrong),
-    *rows_of_format("ControllerPublishVolume", UNMET),
+    *rows_of_format("ControllerPublishVolume", BAD),
     ("ControllerUnpublishVolume", {"volume_id": ""}, BAD, "volume_id"),
     ("ValidateVolumeCapabilities", {"volume_id": ""}, BAD, "volume_id"),
     ("ValidateVolumeCapabilities", {"volume_id": "made-up"}, ABSENT, "made-up"),

@@ -243,10 +243,12 @@ def test_an_agent_that_is_down_for_long_is_assumed_lost(new_cluster):
     how = ("exists twice", a.agent_socket, b.agent_socket, "zfs rename")
     wait_for(lambda: Volume(a, "data").start_create().code() == CODE.FAILED_PRECONDITION,
              "the other is seen")
-    for call in (Volume(a, "data").create, Volume(a, "data").delete, Volume(b, "data").attach,
+    for call in (Volume(a, "data").create, Volume(a, "data").delete,
                  lambda: Volume(a, "data").expand(1 << 30)):
         with refused(CODE.FAILED_PRECONDITION, naming=how):
             call()
+    with refused(CODE.UNAVAILABLE, naming=how):
+        Volume(b, "data").attach()
     health = a.controller.ControllerListVolumeHealth().entries
     assert [entry.health_statuses[0].reason for entry in health] == ["ExistsTwice"]
     assert (a.leaves(), b.leaves()) == (["data"], ["data"])

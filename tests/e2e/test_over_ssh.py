@@ -159,7 +159,7 @@ def test_a_zfs_killed_on_the_server_is_an_error_that_says_so(host, gate):
 def test_a_volume_over_ssh_is_not_mounted_locally(host):
     volume = OnServer(host, "data")
     volume.create()
-    with refused(CODE.FAILED_PRECONDITION, naming=SERVER):
+    with refused(CODE.INVALID_ARGUMENT, naming=SERVER):
         volume.attach()
     with refused(CODE.FAILED_PRECONDITION, naming=SERVER):
         volume.stage()

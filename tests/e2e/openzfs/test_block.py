@@ -97,7 +97,7 @@ def test_a_block_volume_is_refused_as_another_format(host, device):
         answer = host.controller.ValidateVolumeCapabilities(volume_id="data",
                                                             volume_capabilities=[other])
         assert not answer.HasField("confirmed") and "a block device" in answer.message
-        with refused(CODE.FAILED_PRECONDITION, naming="a block device"):
+        with refused(CODE.INVALID_ARGUMENT, naming="a block device"):
             device.attach(volume_capability=other)
         with refused(CODE.INVALID_ARGUMENT, naming="a block device"):
             host.controller.ControllerExpandVolume(

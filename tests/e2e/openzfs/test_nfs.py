@@ -157,7 +157,7 @@ def test_a_local_volume_is_not_exported(pair):
     one, two = pair
     volume = Volume(one, "data")
     volume.create(accessibility_requirements=topology("n1"))
-    with refused(CODE.FAILED_PRECONDITION, naming=("n1", "attach=nfs")):
+    with refused(CODE.INVALID_ARGUMENT, naming=("n1", "attach=nfs")):
         seen_by(volume, two).attach()
     with refused(CODE.INVALID_ARGUMENT, naming="attach=nfs"):
         Volume(one, "other", mode=MANY).create()
@@ -168,7 +168,7 @@ def test_without_an_nfs_server_the_refusal_says_so(pair):
     one, two = pair
     volume = seen_by(made(one), two)
     one.server.stop()
-    with refused(CODE.FAILED_PRECONDITION, naming=("NFS server", "n1")):
+    with refused(CODE.UNAVAILABLE, naming=("NFS server", "n1")):
         volume.attach()
     assert not Volume(one, "data").record().published
     # The second host has a pool too, but never an NFS server.

@@ -193,7 +193,7 @@ def test_only_nfs_volumes_are_created_over_ssh(nas):
     with refused(CODE.RESOURCE_EXHAUSTED, naming=("nas", "attach=nfs")):
         Volume(nas, "data").create(parameters={"node": "nas"})
     volume = made(nas)
-    with refused(CODE.FAILED_PRECONDITION, naming=USER):
+    with refused(CODE.INVALID_ARGUMENT, naming=USER):
         Volume(nas, "data").attach()
     volume.delete()
 
@@ -201,7 +201,7 @@ def test_only_nfs_volumes_are_created_over_ssh(nas):
 def test_without_the_line_in_sudoers_the_refusal_says_so(nas):
     SUDOERS.unlink()
     volume = made(nas)
-    with refused(CODE.FAILED_PRECONDITION, naming=("sudo", "sudoers")):
+    with refused(CODE.UNAVAILABLE, naming=("sudo", "sudoers")):
         volume.attach()
     assert exports(nas) == {}
     volume.detach()

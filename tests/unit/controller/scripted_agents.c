@@ -247,7 +247,8 @@ int do_list_datasets(const struct client_call *begun, ListDatasetsResponse **ret
 int do_publish_dataset(const struct client_call *begun, PublishDatasetResponse **ret,
 		       struct error *err)
 {
-	(void)err;
+	if (begun->client->in_use)
+		return fail(err, ERR_FAILED_PRECONDITION, "in use on node 'z'");
 	begun->client->published++;
 	*ret = new_publish_dataset_response(begun->arena);
 	return 0;

@@ -24,6 +24,7 @@ struct client {
 	enum error_code lookup;      /* if not ERR_OK, all look-ups fail with it */
 	uint64_t promised;           /* the highest claim of all names */
 	unsigned n_aborts;           /* number of creations to refuse with ABORTED */
+	bool in_use;                 /* its volumes are published to another node */
 	Dataset *datasets[DATASETS_MAX];
 	size_t n_datasets;
 	DatasetSnapshot *snapshots[DATASETS_MAX];

@@ -314,6 +314,31 @@ static int publish(const char *id, const char *node, struct map *ret)
 	return result;
 }
 
+/* Nomad waits without an event after FAILED_PRECONDITION. */
+static void only_another_node_makes_a_publish_wait(void **state)
+{
+	struct map context;
+
+	(void)state;
+	add_dataset(&scripted[0], "v", GIB, "attach=nfs\n")->format =
+		arena_strdup(&call.arena, "zfs2");
+	assert_failed(publish("v", "a", &context), ERR_UNAVAILABLE, "'zfs2'");
+	scripted[0].datasets[0]->format = arena_strdup(&call.arena, "ext4");
+	assert_int_equal(publish("v", "a", &context), 0);
+	scripted[0].datasets[0]->format = arena_strdup(&call.arena, "block");
+	assert_failed(publish("v", "a", &context), ERR_INVALID_ARGUMENT, "block device");
+	scripted[0].datasets[0]->format = arena_strdup(&call.arena, "zfs");
+	assert_failed(publish("v", "b", &context), ERR_UNAVAILABLE, "node 'b' has no address");
+	scripted[0].in_use = true;
+	assert_failed(publish("v", "a", &context), ERR_FAILED_PRECONDITION, "in use on node 'z'");
+	scripted[0].lookup = ERR_FAILED_PRECONDITION;
+	assert_failed(publish("v", "a", &context), ERR_UNAVAILABLE, "unix:///a");
+	scripted[0].lookup = ERR_OK;
+	add_dataset(&scripted[1], "w", GIB, "");
+	add_dataset(&scripted[2], "w", GIB, "");
+	assert_failed(publish("w", "b", &context), ERR_UNAVAILABLE, "exists twice");
+}
+
 static void publish_checks_in_order(void **state)
 {
 	struct map context;
@@ -324,7 +349,7 @@ static void publish_checks_in_order(void **state)
 	assert_failed(publish("v", "x", &context), ERR_NOT_FOUND, "volume 'v'");
 	add_dataset(&scripted[0], "v", GIB, "");
 	assert_failed(publish("v", "x", &context), ERR_NOT_FOUND, "node 'x'");
-	assert_failed(publish("v", "b", &context), ERR_FAILED_PRECONDITION, "on node 'a'");
+	assert_failed(publish("v", "b", &context), ERR_INVALID_ARGUMENT, "on node 'a'");
 	scripted[2].silent = ERR_UNAVAILABLE;
 	assert_failed(publish("v", "x", &context), ERR_UNAVAILABLE, "unix:///c");
 	assert_int_equal(scripted[0].published, 0);
@@ -446,6 +471,7 @@ int main(void)
 		SCRIPTED_TEST(delete_asks_every_agent),
 		SCRIPTED_TEST(delete_needs_not_found_from_every_agent),
 		SCRIPTED_TEST(duplicates_are_not_deleted),
+		SCRIPTED_TEST(only_another_node_makes_a_publish_wait),
 		SCRIPTED_TEST(publish_checks_in_order),
 		SCRIPTED_TEST(unpublish),
 		SCRIPTED_TEST(validate),
