@@ -166,7 +166,7 @@ int staging_unmount(struct arena *arena, const char *dataset, const char *path, 
 				"its mount at '%s' is in use at '%s'; stop the job that uses it "
 				"first",
 				path, target->target);
-		if (mount_remove(path, err) < 0)
+		if (mount_remove_tree(path, dataset, err) < 0)
 			return -1;
 	}
 }

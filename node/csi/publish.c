@@ -214,7 +214,7 @@ static int unpublish(struct arena *arena, const char *dataset, const char *path,
 				    "'%s' is its staging_target_path, not a target_path; call "
 				    "NodeUnstageVolume with it",
 				    path);
-		if (mount_remove(path, err) < 0)
+		if (mount_remove_tree(path, dataset, err) < 0)
 			return -1;
 	}
 }

@@ -73,6 +73,15 @@ bool mount_is_on(const struct mount *mount, const char *dataset)
 	return kind && kind->names(mount->source, dataset);
 }
 
+bool mount_is_child(const struct mount *mount, const char *dataset)
+{
+	const struct kind *kind = kind_of(mount);
+	const size_t length = strlen(dataset);
+
+	return kind && kind->names == is_dataset && !strncmp(mount->source, dataset, length) &&
+	       mount->source[length] == '/';
+}
+
 const struct format *mount_format(const struct mount *mount)
 {
 	const struct kind *kind = kind_of(mount);

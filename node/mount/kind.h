@@ -24,6 +24,8 @@ bool mount_is_network(const struct mount *mount);
 bool mount_is_volume(const struct mount *mount, const char *dataset);
 /* Returns true if the mount's source names the dataset, even if only a part of it is mounted. */
 bool mount_is_on(const struct mount *mount, const char *dataset);
+/* Returns true if the mount is of a ZFS filesystem below the dataset, such as "dataset/child". */
+bool mount_is_child(const struct mount *mount, const char *dataset);
 /* Returns the format of volumes with this type of mount; NULL if volumes do not have it. */
 const struct format *mount_format(const struct mount *mount);
 /* Returns the path inside a staging to mount at its targets: DEVICE_NODE for a device, or "". */

@@ -212,3 +212,36 @@ int mount_remove(const char *path, struct error *err)
 	errno = error;
 	return error ? fail_open(path, err) : fail_not_seen(path, "unmounted", err);
 }
+
+/* Returns the child of the dataset that is mounted deepest below the path; NULL if there is none. */
+static const struct mount *find_child(const struct mount_table *table, const char *path,
+				      const char *dataset)
+{
+	const size_t length = strlen(path);
+	const struct mount *deepest = NULL;
+
+	for (size_t i = 0; i < table->n; i++) {
+		const struct mount *row = &table->rows[i];
+		if (mount_is_child(row, dataset) && !strncmp(row->target, path, length) &&
+		    row->target[length] == '/' &&
+		    (!deepest || strlen(row->target) > strlen(deepest->target)))
+			deepest = row;
+	}
+	return deepest;
+}
+
+int mount_remove_tree(const char *path, const char *dataset, struct error *err)
+{
+	for (;;) {
+		struct mount_table table;
+		auto_arena struct arena arena = {.cap = SIZE_MAX};
+
+		if (mount_table_read(&arena, &table, err) < 0)
+			return -1;
+		const struct mount *child = find_child(&table, path, dataset);
+		if (!child)
+			return mount_remove(path, err);
+		if (mount_remove(child->target, err) < 0)
+			return -1;
+	}
+}

@@ -32,5 +32,10 @@ int mount_place(int mount, const char *source, const char *path, enum mount_role
 int mount_make_staging(const char *path, const char *source, uint64_t attrs, struct error *err);
 /* Unmount the top mount at the path. ERR_FAILED_PRECONDITION names the processes that use it. */
 int mount_remove(const char *path, struct error *err);
+/*
+ * Unmount the top mount at the path, which is of this dataset, and before it the filesystems below
+ * the dataset that are mounted below the path: zfs-fuse mounts a child that somebody creates there.
+ */
+int mount_remove_tree(const char *path, const char *dataset, struct error *err);
 
 #endif

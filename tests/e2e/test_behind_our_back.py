@@ -15,6 +15,7 @@ from client import MIB, refused
 from crash.state import names
 from daemon import wait_for
 from host import get, Host, KERNEL_ZFS, run, SIZE, Volume
+from staged import points, used
 
 CODE = grpc.StatusCode
 OURS = {"zcsi:version": "1", "zcsi:volume": "data", "refquota": str(SIZE)}
@@ -241,6 +242,43 @@ def test_changes_are_found_after_events_were_lost(host, by_hand):
     run("zfs", "destroy", other)
     seen(host, lambda: host.ids() == [])
     assert feeds(host) == found
+
+
+def make_child(volume):
+    """Create and mount a dataset below a volume that is in use, and one below that."""
+    for leaf in ("child", "child/grandchild"):
+        name = volume.host.dataset(f"{volume.id}/{leaf}")
+        run("zfs", "create", name)
+        if KERNEL_ZFS:
+            os.mkdir(f"{volume.staging}/{leaf}")
+            run("mount", "-t", "zfs", name, f"{volume.staging}/{leaf}")
+    assert len(points(volume.host)) == 6
+
+
+def test_a_child_made_by_hand_is_unmounted_with_its_volume(host, volume):
+    used(volume)
+    make_child(volume)
+    volume.unpublish()
+    assert len(points(host)) == 3
+    volume.unstage()
+    assert points(host) == []
+    with refused(CODE.FAILED_PRECONDITION, naming=f"zfs list -r {host.dataset('data')}"):
+        volume.delete()
+    run("zfs", "destroy", "-r", host.dataset("data/child"))
+    volume.delete()
+
+
+def test_a_child_in_use_is_not_unmounted(host, volume):
+    used(volume)
+    make_child(volume)
+    with open(f"{volume.target}/child/grandchild/file", "wb"):
+        for call in (volume.unpublish, volume.unpublish):
+            with refused(CODE.FAILED_PRECONDITION, naming=f"pid {os.getpid()}"):
+                call()
+        assert volume.target in points(host)
+    volume.unpublish()
+    volume.unstage()
+    assert points(host) == []
 
 
 def test_a_renamed_dataset_is_no_volume_until_renamed_back(host, volume):
