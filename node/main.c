@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "node/agent/agent.h"
 #include "node/agent/claims.h"
-#include "node/agent/trash.h"
+#include "node/agent/reaper.h"
 #include "node/check/check.h"
 #include "node/export/exports.h"
 #include "node/catalog/feed.h"
@@ -42,7 +42,7 @@ static void on_hangup(void *arg)
 static void on_read(struct catalog *catalog, void *arg)
 {
 	exports_heal(arg);
-	trash_reap(catalog, arg);
+	reaper_run(catalog, arg);
 }
 
 /* Called when calls still run some time after SIGTERM; a reading that hangs would hold them. */

@@ -6,7 +6,7 @@
  * clone exists with all its data, or the call fails with NOT_FOUND. (With zfs-fuse, a clone and the
  * destroy of its snapshot may both succeed, and the clone is lost.) An origin made here is marked
  * for deferred destroy, so it disappears with its last clone. After a crash before that mark, the
- * reaper (trash.c) destroys it.
+ * reaper (reaper.c) destroys it.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Deleting volumes: DestroyDataset of zcsi.v1.Agent, the trash, and the reaper.
+ * Deleting volumes: DestroyDataset of zcsi.v1.Agent, and the trash, which reaper.c empties.
  *
  * Invariant: a dataset is destroyed or moved only after ZFS has just shown that it is this volume,
- * and if no publication holds it and it is not mounted where the pool is. A volume that snapshots depend on
- * is moved to the trash, so its snapshots stay; the reaper destroys it when it has none left and
- * --trash-ttl is over. zfs never gets -r, -R or -f, so ZFS refuses if the checks missed something.
+ * and if no publication holds it and it is not mounted where the pool is. A volume that snapshots
+ * depend on is moved to the trash, so its snapshots stay; the reaper destroys it when it has none
+ * left and --trash-ttl is over. zfs never gets -r, -R or -f, so ZFS refuses if the checks missed
+ * something.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -120,11 +121,7 @@ static bool is_in_trash(struct rpc_call *call, const struct dataset *dataset, ch
 			   &ignored) != NULL;
 }
 
-/*
- * Give up the reservation of a volume in the trash: nothing can be written to it there, and others
- * need the space. Returns false if it is kept; the reaper tries again.
- */
-static bool release_reservation(const char *name)
+bool trash_release_reservation(const char *name)
 {
 	struct zfs_properties properties = {.n = 0};
 	struct error err;
@@ -153,7 +150,7 @@ static int move_to_trash(struct rpc_call *call, struct dataset *dataset, struct 
 		return -1;
 	if (rename_to_trash(call, dataset, name, err) < 0 && !is_in_trash(call, dataset, name))
 		return -1;
-	if (dataset->reserved && release_reservation(name))
+	if (dataset->reserved && trash_release_reservation(name))
 		dataset->reserved = 0;
 	catalog_move(node->catalog, dataset, name, &snapshots);
 	return 0;
@@ -259,81 +256,4 @@ int destroy_dataset(struct rpc_call *call, const DestroyDatasetRequest *req,
 	if (request_text(req->id, "id", err) < 0)
 		return -1;
 	return trash_destroy(call, req->id, err);
-}
-
-/* ---- the reaper ---- */
-
-static void reap_origin(struct catalog *catalog, struct arena *arena, const char *snapshot)
-{
-	const char *key = origin_key(arena, snapshot);
-	struct error err;
-
-	/*
-	 * A call that clones this dataset has the key locked. Once the clone exists, destroying its
-	 * origin is only deferred.
-	 */
-	if (catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
-		return;
-	int failed = zfs_destroy_origin(snapshot, &err);
-	catalog_unlock_key(catalog, key);
-	if (!failed)
-		log_info("unused origin of a clone is destroyed", log_str("snapshot", snapshot));
-	else if (err.code != ERR_NOT_FOUND)
-		log_warn("cannot destroy the unused origin of a clone",
-			 log_str("snapshot", snapshot), log_str("error", err.text));
-}
-
-static void reap_locked(struct catalog *catalog, struct arena *arena, const struct dataset *known,
-			int64_t ttl)
-{
-	size_t children;
-	struct error err;
-
-	struct dataset *dataset =
-		agent_prove(arena, catalog_parent(catalog), known, &children, &err);
-	if (dataset && (dataset->snapshots || children ||
-			(dataset->deleted && time(NULL) < dataset->deleted + ttl)))
-		return;
-	if (dataset && unused_check_mounts(arena, dataset->name, &err) == 0 &&
-	    zfs_destroy(dataset->name, &err) == 0) {
-		log_info("deleted volume is destroyed", log_str("volume", dataset->id),
-			 log_str("dataset", dataset->name));
-		catalog_drop(catalog, dataset->name);
-	} else if (err.code != ERR_NOT_FOUND) {
-		log_warn("cannot destroy a deleted volume", log_str("dataset", known->name),
-			 log_str("error", err.text));
-	}
-}
-
-static void reap_dataset(struct catalog *catalog, struct arena *arena, const struct dataset *known,
-			 int64_t ttl)
-{
-	const char *key = origin_key(arena, known->name);
-	struct error err;
-
-	if (catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
-		return;
-	reap_locked(catalog, arena, known, ttl);
-	catalog_unlock_key(catalog, key);
-}
-
-void trash_reap(struct catalog *catalog, void *arg)
-{
-	const struct node *node = arg;
-	struct dataset_list trashed;
-	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	char **origins;
-
-	size_t n = catalog_take_origins(catalog, &arena, &origins);
-	for (size_t i = 0; i < n && !catalog_is_stopping(catalog); i++)
-		reap_origin(catalog, &arena, origins[i]);
-	catalog_trashed(catalog, &arena, &trashed);
-	for (size_t i = 0; i < trashed.n && !catalog_is_stopping(catalog); i++) {
-		const struct dataset *row = trashed.rows[i];
-		if (row->reserved)
-			release_reservation(row->name);
-		if (!row->snapshots &&
-		    (!row->deleted || time(NULL) >= row->deleted + node->trash_ttl))
-			reap_dataset(catalog, &arena, row, node->trash_ttl);
-	}
 }

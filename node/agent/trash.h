@@ -7,10 +7,10 @@
 #include "node/agent/agent.h"
 
 /*
- * Destroy trashed volumes that nothing depends on any more, and origins that no clone uses. Called
- * by the catalog's thread after each scan of the pool; arg: the struct node. Errors are logged.
+ * Give up the reservation of a volume in the trash, by its ZFS name: nothing can be written to it
+ * there, and others need the space. Returns false if it is kept, which is logged.
  */
-void trash_reap(struct catalog *catalog, void *arg);
+bool trash_release_reservation(const char *name);
 /*
  * Destroy a volume, or move it to the trash if snapshots depend on it or --trash-ttl is set.
  * Returns 0, also if it does not exist, or -1 with *err.

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The reaper: it destroys trashed volumes, and origins of clones, that nothing depends on any more.
+ *
+ * Invariant: a dataset is destroyed only after ZFS has just shown that it is that volume, without
+ * snapshots and children and not mounted, and with its origin key locked. Errors are logged, and
+ * the next reading of the pool tries again.
+ */
+#include "node/agent/reaper.h"
+
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "node/agent/origin.h"
+#include "node/agent/trash.h"
+#include "node/agent/unused.h"
+
+static void reap_origin(struct catalog *catalog, struct arena *arena, const char *snapshot)
+{
+	const char *key = origin_key(arena, snapshot);
+	struct error err;
+
+	/*
+	 * A call that clones this dataset has the key locked. Once the clone exists, destroying its
+	 * origin is only deferred.
+	 */
+	if (catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
+		return;
+	int failed = zfs_destroy_origin(snapshot, &err);
+	catalog_unlock_key(catalog, key);
+	if (!failed)
+		log_info("unused origin of a clone is destroyed", log_str("snapshot", snapshot));
+	else if (err.code != ERR_NOT_FOUND)
+		log_warn("cannot destroy the unused origin of a clone",
+			 log_str("snapshot", snapshot), log_str("error", err.text));
+}
+
+/* Returns true if the dataset was deleted less than ttl seconds ago. */
+static bool is_kept(const struct dataset *dataset, int64_t ttl)
+{
+	return dataset->deleted && time(NULL) < dataset->deleted + ttl;
+}
+
+static void reap_locked(struct catalog *catalog, struct arena *arena, const struct dataset *known,
+			int64_t ttl)
+{
+	size_t children;
+	struct error err;
+
+	struct dataset *dataset =
+		agent_prove(arena, catalog_parent(catalog), known, &children, &err);
+	if (dataset && (dataset->snapshots || children || is_kept(dataset, ttl)))
+		return;
+	if (dataset && unused_check_mounts(arena, dataset->name, &err) == 0 &&
+	    zfs_destroy(dataset->name, &err) == 0) {
+		log_info("deleted volume is destroyed", log_str("volume", dataset->id),
+			 log_str("dataset", dataset->name));
+		catalog_drop(catalog, dataset->name);
+	} else if (err.code != ERR_NOT_FOUND) {
+		log_warn("cannot destroy a deleted volume", log_str("dataset", known->name),
+			 log_str("error", err.text));
+	}
+}
+
+static void reap_dataset(struct catalog *catalog, struct arena *arena, const struct dataset *known,
+			 int64_t ttl)
+{
+	const char *key = origin_key(arena, known->name);
+	struct error err;
+
+	if (catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
+		return;
+	reap_locked(catalog, arena, known, ttl);
+	catalog_unlock_key(catalog, key);
+}
+
+void reaper_run(struct catalog *catalog, void *arg)
+{
+	const struct node *node = arg;
+	struct dataset_list trashed;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	char **origins;
+
+	size_t n = catalog_take_origins(catalog, &arena, &origins);
+	for (size_t i = 0; i < n && !catalog_is_stopping(catalog); i++)
+		reap_origin(catalog, &arena, origins[i]);
+	catalog_trashed(catalog, &arena, &trashed);
+	for (size_t i = 0; i < trashed.n && !catalog_is_stopping(catalog); i++) {
+		const struct dataset *row = trashed.rows[i];
+		if (row->reserved)
+			trash_release_reservation(row->name);
+		if (!row->snapshots && !is_kept(row, node->trash_ttl))
+			reap_dataset(catalog, &arena, row, node->trash_ttl);
+	}
+}
