@@ -250,14 +250,22 @@ static int check_ours(const struct snapshot *snapshot, struct error *err)
 		    snapshot->id, snapshot->zfs_name);
 }
 
-/*
- * Destroy the snapshot, whose origin key is locked. Read it again first: another tool may have
- * replaced it by a snapshot of its own.
- */
-static int destroy_locked(struct rpc_call *call, const char *zfs_name, const char *id,
-			  struct error *err)
+static void forget(struct rpc_call *call, const char *zfs_name)
 {
 	struct node *node = call->app;
+
+	catalog_drop(node->catalog, zfs_name);
+	if (dataset_is_trash(catalog_parent(node->catalog), zfs_name))
+		catalog_reap(node->catalog);
+}
+
+/*
+ * Destroy a snapshot in steps. Read it again first: another tool may have replaced it by a snapshot
+ * of its own.
+ */
+static int destroy_in_steps(struct rpc_call *call, const char *zfs_name, const char *id,
+			    struct error *err)
+{
 	struct snapshot *snapshot;
 
 	if (agent_reread(call, zfs_name, err) < 0)
@@ -272,10 +280,21 @@ static int destroy_locked(struct rpc_call *call, const char *zfs_name, const cha
 		/* Another tool destroyed it, or the pool is gone: agent_reread fails then. */
 		return agent_reread(call, zfs_name, err);
 	}
-	catalog_drop(node->catalog, zfs_name);
-	if (dataset_is_trash(catalog_parent(node->catalog), zfs_name))
-		catalog_reap(node->catalog);
+	forget(call, zfs_name);
 	return 0;
+}
+
+/*
+ * Destroy the snapshot, whose origin key is locked. If the atomic destroy fails, destroy_in_steps
+ * either succeeds or finds the reason.
+ */
+static int destroy_locked(struct rpc_call *call, const struct snapshot *snapshot, struct error *err)
+{
+	if (*snapshot->name && zfs_destroy_snapshot_proven(&call->arena, snapshot)) {
+		forget(call, snapshot->zfs_name);
+		return 0;
+	}
+	return destroy_in_steps(call, snapshot->zfs_name, snapshot->id, err);
 }
 
 static int destroy(struct rpc_call *call, const char *id, struct error *err)
@@ -286,7 +305,7 @@ static int destroy(struct rpc_call *call, const char *id, struct error *err)
 
 	if (origin_lock_key(call, id, &snapshot, &key, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
-	int failed = destroy_locked(call, snapshot->zfs_name, id, err);
+	int failed = destroy_locked(call, snapshot, err);
 	catalog_unlock_key(node->catalog, key);
 	return failed;
 }

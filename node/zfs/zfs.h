@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "common/mem.h"
+#include "node/record/snapshot.h"
 
 struct zfs_property {
 	const char *name;
@@ -54,11 +54,12 @@ int zfs_rename(const char *name, const char *other, bool zvol, struct error *err
  */
 int zfs_destroy(const char *name, struct error *err);
 /*
- * Check that a dataset is this volume and not published, and destroy it, in one atomic step by
- * zfs-program(8). volume: the value of zcsi:volume; guid: 0 is not compared. Returns false if it
- * was not destroyed, or if that is unknown; then check and destroy it in two steps.
+ * Destroy a dataset in one atomic step if it is this volume (the value of zcsi:volume; guid: 0 is
+ * not compared) and not published. If false, it may exist: check and destroy it in two steps.
  */
 bool zfs_destroy_proven(const char *name, uint64_t guid, const char *volume);
+/* The same for a snapshot with a CSI name; false too if it has a clone or a hold. */
+bool zfs_destroy_snapshot_proven(struct arena *arena, const struct snapshot *snapshot);
 
 /* Take n snapshots at one instant, or none. ERR_FAILED_PRECONDITION for n > 1 with zfs-fuse. */
 int zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,

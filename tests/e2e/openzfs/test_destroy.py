@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The deletion of a volume as one atomic step in the kernel, which checks the dataset's current
-state. The daemon learns nothing of the changes that these tests make by hand."""
+"""The deletion of a volume, or of a snapshot, as one atomic step in the kernel, which checks the
+dataset's current state. The daemon learns nothing of the changes that these tests make by hand."""
 import os
 import signal
 import subprocess
@@ -10,6 +10,7 @@ import grpc
 import pytest
 
 from client import refused
+from crash.state import names
 from daemon import wait_for
 from host import get, run, Volume
 from processes import during, verbs
@@ -108,3 +109,70 @@ def test_a_dataset_with_a_snapshot_made_by_hand_goes_to_the_trash(unaware, volum
     guid = get(unaware.dataset("data"), "guid")
     volume.delete()
     assert unaware.leaves() == ["_trash", f"_trash/data-{guid}"]
+
+
+def test_a_deletion_of_a_snapshot_is_one_process(host, volume):
+    volume.create()
+    csi = host.controller
+    made = csi.CreateSnapshot(source_volume_id="data", name="ü s").snapshot.snapshot_id
+    group = csi.CreateVolumeGroupSnapshot(name="g", source_volume_ids=["data"]).group_snapshot
+    steps = [lambda: csi.DeleteSnapshot(snapshot_id=made),
+             lambda: csi.DeleteVolumeGroupSnapshot(
+                 group_snapshot_id=group.group_snapshot_id,
+                 snapshot_ids=[member.snapshot_id for member in group.snapshots])]
+    for step in steps:
+        assert verbs(during(host.node_daemon, step)) == ["zfs program"]
+    assert names(host.parent) == ["data"]
+
+
+def test_a_snapshot_of_a_deleted_volume_goes_with_the_volume(host, volume):
+    volume.create()
+    host.controller.CreateSnapshot(source_volume_id="data", name="s")
+    volume.delete()
+    assert verbs(during(host.node_daemon, lambda: host.controller.DeleteSnapshot(
+        snapshot_id="data@s")))[:1] == ["zfs program"]
+    wait_for(lambda: host.leaves() == ["_trash"], "the volume is destroyed")
+
+
+def snapshot_again(snapshot):
+    for verb in ("destroy", "snapshot"):
+        run("zfs", verb, snapshot)
+
+
+SNAPSHOT_BY_HAND = {
+    "of another version": lambda snapshot: run("zfs", "set", "zcsi:version=2", snapshot),
+    "of another name": lambda snapshot: run("zfs", "set", "zcsi:snapshot=t", snapshot),
+    "of a group": lambda snapshot: run("zfs", "set", "zcsi:group=g", snapshot),
+    "nobody's": lambda snapshot: run("zfs", "inherit", "zcsi:snapshot", snapshot),
+    "another one": snapshot_again,
+    "held": lambda snapshot: run("zfs", "hold", "backup", snapshot),
+}
+
+
+@pytest.mark.parametrize("change", SNAPSHOT_BY_HAND.values(), ids=SNAPSHOT_BY_HAND)
+def test_a_snapshot_changed_by_hand_is_not_destroyed(unaware, change):
+    csi, snapshot = unaware.controller, unaware.dataset("data") + "@s"
+    csi.CreateSnapshot(source_volume_id="data", name="s")
+    wait_for(lambda: unaware.agent.GetDatasetSnapshot(id="data@s").snapshot.guid, "it is read")
+    change(snapshot)
+    guid = get(snapshot, "guid")
+
+    def delete():
+        with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="data@s"):
+            csi.DeleteSnapshot(snapshot_id="data@s")
+    assert verbs(during(unaware.node_daemon, delete))[:2] == ["zfs program", "zfs get"]
+    assert get(snapshot, "guid") == guid
+    if int(get(snapshot, "userrefs")):
+        run("zfs", "release", "backup", snapshot)
+
+
+def test_a_snapshot_with_a_clone_goes_with_the_clone(host, volume):
+    volume.create()
+    csi = host.controller
+    csi.CreateSnapshot(source_volume_id="data", name="s")
+    copy = Volume(host, "copy")
+    copy.create(volume_content_source={"snapshot": {"snapshot_id": "data@s"}})
+    csi.DeleteSnapshot(snapshot_id="data@s")
+    assert not csi.ListSnapshots().entries and "data@s" in names(host.parent)
+    copy.delete()
+    assert names(host.parent) == ["data"]
