@@ -81,7 +81,7 @@ ATTACH = ["open_tree", "mount_setattr", "move_mount"]
 DESTROY = ["zfs get", "zfs destroy"]
 AT_ONCE = ["zfs program"] if KERNEL_ZFS else []
 DELETE = AT_ONCE or DESTROY
-DEFER = [*DESTROY, "zfs get", "zfs destroy"]
+DEFER = [*AT_ONCE, *DESTROY, "zfs get", "zfs destroy"]
 TRASH = ["zfs rename", "zfs create", "zfs rename"]
 TRASH_CLONED = TRASH if KERNEL_ZFS else ["zfs list", *TRASH]
 TRASHED = ["_trash", "_trash/data-GUID"]
@@ -121,9 +121,9 @@ CASES = {
         [Volume.create], clone,
         ["zfs snapshot", "zfs clone", "zfs destroy"], ["copy", "data", "data@_clone-copy"]),
     "delete a snapshot": Case(
-        [Volume.create, snapshot], delete_snapshot, DESTROY, ["data"]),
+        [Volume.create, snapshot], delete_snapshot, DELETE, ["data"]),
     "delete a group": Case(
-        [Volume.create, group_snapshot], delete_group_snapshot, DESTROY, ["data"]),
+        [Volume.create, group_snapshot], delete_group_snapshot, DELETE, ["data"]),
     "delete a snapshot with a clone": Case(
         [Volume.create, snapshot, restore], delete_snapshot, DEFER, ["copy", "data", "data@s"]),
     "delete the clone of a deleted snapshot": Case(
@@ -138,7 +138,7 @@ CASES = {
         [*TRASHED, "_trash/data-GUID@_clone-copy", "copy"]),
     "delete the last snapshot in the trash": Case(
         [Volume.create, snapshot, Volume.delete], delete_snapshot,
-        [*DESTROY, "zfs destroy"], ["_trash"]),
+        [*DELETE, "zfs destroy"], ["_trash"]),
     "delete the last clone in the trash": Case(
         [Volume.create, clone, Volume.delete], delete_copy, [*DELETE, "zfs destroy"], ["_trash"],
         ["--rescan", "1"]),
