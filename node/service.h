@@ -7,28 +7,14 @@
  * prototypes of the handlers are generated here, and the tables of methods in service.c. Calls of
  * both services for one id share a queue, so a volume is not destroyed while it is being staged.
  *
- * The last word of a row is the lane of its calls (workers_bound). Lanes have workers of their own,
+ * The last word of a row is the lane of its calls (node/lanes.h). Lanes have workers of their own,
  * so a volume is unmounted and the lists are read while other calls wait for a zfs that hangs.
  */
 
+#include "node/lanes.h"
 #include "proto/agent.h"
 #include "proto/csi.h"
 #include "transport/service.h"
-
-enum lane {
-	LANE_UNMOUNT, /* 0, the default: calls that wait for no program and not for the catalog */
-	LANE_MOUNT,   /* calls of a node that run zfs or mkfs, or need a volume to be mounted */
-	LANE_CHANGE,  /* calls of the agent that run zfs to change the pool */
-	LANE_LOOKUP,  /* calls of the agent that may run zfs, or wait for one, to find a snapshot */
-	LANE_READ,    /* calls of the agent that wait for the first reading of the pool only */
-};
-
-/* How many calls of a lane run at a time; each may have a worker. */
-#define LANE_BOUNDS                                                                                \
-	{                                                                                          \
-		[LANE_UNMOUNT] = 4, [LANE_MOUNT] = 4, [LANE_CHANGE] = 8, [LANE_LOOKUP] = 4,        \
-		[LANE_READ] = 4                                                                    \
-	}
 
 #define IDENTITY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                             \
 	INLINE(GetPluginInfo, get_plugin_info)                                                     \

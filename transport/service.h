@@ -16,12 +16,8 @@
  * time, in order of arrival, across all services; a call that waits for another one until its
  * deadline ends with ABORTED. STREAM handlers run on the loop and begin a call with any number of
  * messages (transport/stream.h). A method that is not listed answers UNIMPLEMENTED; a handler of
- * the wrong type does not compile.
- *
- * A PLAIN or KEYED row may end with a number, the lane of its calls; the default is 0.
- * workers_bound() limits how many calls of a lane run at a time (transport/workers.h). A call that
- * waits for its lane until its deadline ends with UNAVAILABLE, and lets calls of other lanes with
- * the same key overtake it.
+ * the wrong type does not compile. A PLAIN or KEYED row may end with the lane of its calls
+ * (workers_bound), else it is 0; a call that waits for it until its deadline ends with UNAVAILABLE.
  */
 
 #include "transport/rpc.h"

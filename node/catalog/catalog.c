@@ -79,13 +79,6 @@ void catalog_stop(struct catalog *catalog)
 	pthread_cond_broadcast(&catalog->changed);
 }
 
-bool catalog_is_stopping(struct catalog *catalog)
-{
-	scoped_lock(&catalog->mutex);
-
-	return catalog->stopping;
-}
-
 void catalog_free(struct catalog *catalog)
 {
 	if (!catalog)

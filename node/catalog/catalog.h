@@ -33,16 +33,10 @@ void catalog_on_read(struct catalog *catalog, void (*reap)(struct catalog *catal
 		     void *arg);
 /* Open the lock file and start the thread. */
 int catalog_start(struct catalog *catalog, struct error *err);
-/*
- * Begin to stop the thread: kill the zfs that read the pool for it or for callers. From now on what
- * needs a reading fails with ERR_UNAVAILABLE. Programs that change the pool run on.
- */
+/* Kill each zfs that reads the pool, and begin to stop. From now on what needs one fails. */
 void catalog_stop(struct catalog *catalog);
-/* Returns true after catalog_stop. */
-bool catalog_is_stopping(struct catalog *catalog);
 /* Stop the thread, wait for its end, and free the catalog, which may be NULL. */
 void catalog_free(struct catalog *catalog);
-
 const char *catalog_parent(const struct catalog *catalog);
 
 /* Make the thread read the pool now; returns at once. */

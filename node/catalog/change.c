@@ -140,6 +140,13 @@ void catalog_reap(struct catalog *catalog)
 	pthread_cond_broadcast(&catalog->changed);
 }
 
+bool catalog_is_stopping(struct catalog *catalog)
+{
+	scoped_lock(&catalog->mutex);
+
+	return catalog->stopping;
+}
+
 void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret)
 {
 	scoped_lock(&catalog->mutex);

@@ -48,6 +48,8 @@ size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char *
 
 /* Make the thread run the callback of catalog_on_read soon; returns at once. */
 void catalog_reap(struct catalog *catalog);
+/* Returns true after catalog_stop: the callback is to end soon. */
+bool catalog_is_stopping(struct catalog *catalog);
 
 /* Lock a key, waiting while another caller has it. Returns 0, or -1 with ERR_ABORTED. */
 int catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key, struct error *err);
