@@ -75,7 +75,7 @@ static int unstage(struct rpc_call *call, const char *id, const char *path, stru
 
 	if (path && staging_unmount(&call->arena, node_dataset_name(call, id), path, err) < 0)
 		return -1;
-	/* The volume may be of another host, or the pool away. Then nothing is known or recorded. */
+	/* The volume may be of another host, or the pool away. Then nothing is recorded. */
 	if (node_find(call, id, &dataset, &gone) < 0)
 		return 0;
 	if (path && dataset->has_key && family_unload_key(call, dataset->name, err) < 0)

@@ -60,7 +60,7 @@ void exports_look(const struct node *node)
 {
 	struct error err;
 
-	/* The kernel's files about the NFS server cannot be read while the server hangs in a stop. */
+	/* Reading the kernel's files about the NFS server blocks while that hangs in a stop. */
 	if (pthread_mutex_trylock(&looking))
 		return;
 	keep_refusal(exports_check(node, &err) < 0 ? err.text : "");

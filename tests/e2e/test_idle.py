@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Idle publications: an orchestrator may lose a ControllerUnpublishVolume. After the last staging on
-the node has ended, the publication that stays keeps nothing from the volume."""
+"""Idle publications: an orchestrator may lose a ControllerUnpublishVolume. After the last staging
+on the node has ended, the publication that stays keeps nothing from the volume."""
 import grpc
 import pytest
 

@@ -12,7 +12,8 @@ BLOCK = capability()
 BLOCK.block.SetInParent()
 KEY, ENCRYPTED = {"encryption_key": "0f" * 32}, {"zfs.encryption": "on"}
 OTHERWISE = ("stage", "stage with an owner", "expand a thick one", "modify", "snapshot a group",
-             "delete", "delete a clone")
+             "delete", "delete a clone", "delete a snapshot", "delete a snapshot with a clone",
+             "delete the last snapshot in the trash")
 
 
 def create_encrypted(volume):
@@ -98,7 +99,7 @@ KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
     "expand ext4 on the node": Case([create_ext4, stage, Volume.publish, expand], node_expand,
                                     ["open_tree", "mount_setattr"], ["data"]),
     "stage an encrypted ext4": Case(
-        [create_encrypted_ext4], stage, ["mkdir", *LOAD, *FORMAT, *PLACE], ["data"]),
+        [create_encrypted_ext4], stage, [*LOAD, "mkdir", *FORMAT, *PLACE], ["data"]),
     "unstage an encrypted ext4": Case(
         [create_encrypted_ext4, stage], Volume.unstage, ["umount2", *UNLOAD], ["data"]),
 }
