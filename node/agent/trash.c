@@ -17,6 +17,7 @@
 #include "node/agent/origin.h"
 #include "node/agent/trash.h"
 #include "node/agent/unused.h"
+#include "node/attach/family.h"
 #include "node/export/exports.h"
 #include "node/record/publication.h"
 #include "node/service.h"
@@ -106,6 +107,24 @@ static int check_clones_unmounted(struct arena *arena, const struct dataset *dat
 }
 
 /*
+ * A family of encrypted volumes is locked by the name of the volume that owns the key, so that must
+ * not change while the family is locked.
+ */
+static int rename_with_key(struct rpc_call *call, const struct dataset *dataset, const char *name,
+			   struct error *err)
+{
+	struct family family;
+
+	if (!dataset->has_key)
+		return rename_to_trash(call, dataset, name, err);
+	if (family_lock(call, dataset->name, &family, err) < 0)
+		return -1;
+	int failed = rename_to_trash(call, dataset, name, err);
+	family_unlock(call, &family);
+	return failed;
+}
+
+/*
  * Returns true if ZFS has the dataset in the trash. `zfs rename` may fail after it has renamed the
  * dataset, if it cannot mount a dependent again.
  */
@@ -148,7 +167,7 @@ static int move_to_trash(struct rpc_call *call, struct dataset *dataset, struct 
 	if (fuse_lock(&turn, err) < 0 || check_clones_unmounted(&call->arena, dataset, err) < 0 ||
 	    (node->trash_ttl && record_deletion(&call->arena, dataset, err) < 0))
 		return -1;
-	if (rename_to_trash(call, dataset, name, err) < 0 && !is_in_trash(call, dataset, name))
+	if (rename_with_key(call, dataset, name, err) < 0 && !is_in_trash(call, dataset, name))
 		return -1;
 	if (dataset->reserved && trash_release_reservation(name))
 		dataset->reserved = 0;

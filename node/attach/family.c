@@ -4,7 +4,16 @@
  *
  * Invariant: a key is unloaded only while its family is locked and mountinfo shows no volume of it.
  * The staging of a zvol has the family locked from before the key is loaded until its mount is
- * visible. That ZFS calls a key busy is not enough: it does so while a file system is mounted or a
+ * visible. The volume that owns the key, by whose name the family is locked, is not renamed
+ * meanwhile. That ZFS calls a key busy is not enough: it does so while a file system is mounted or
+ * a device is open, but a block volume may be staged and published and not be open.
+ */
+/*
+ * Families of encrypted volumes.
+ *
+ * Invariant: a key is unloaded only while its family is locked and mountinfo shows no volume of it.
+ * The staging of a zvol has the family locked from before the key is loaded until its mount is
+ * visible. The volume that owns the key is not renamed meanwhile. That ZFS calls a key busy is not enough: it does so while a file system is mounted or a
  * device is open, but a block volume may be staged and published and not be open.
  */
 #include "node/attach/family.h"
@@ -17,7 +26,7 @@
 #include "node/host/node.h"
 #include "node/mount/kind.h"
 
-/* The name of the root may change until the family is locked, when that volume is deleted. */
+/* The name of the root may change until the family is locked: a deleted volume is renamed. */
 int family_lock(struct rpc_call *call, const char *dataset, struct family *ret, struct error *err)
 {
 	struct node *node = call->app;
