@@ -225,7 +225,7 @@ struct dataset *agent_prove(struct arena *arena, const char *parent, const struc
 	struct dataset *proven = found ? dataset_copy(arena, found) : NULL;
 	*ret_children = 0;
 	for (size_t i = 0; i < listing.n_others; i++)
-		*ret_children += !strchr(listing.others[i], '@');
+		*ret_children += !strpbrk(listing.others[i], "@#");
 	free(listing.text);
 	return proven;
 }

@@ -111,6 +111,14 @@ def test_a_dataset_with_a_snapshot_made_by_hand_goes_to_the_trash(unaware, volum
     assert unaware.leaves() == ["_trash", f"_trash/data-{guid}"]
 
 
+def test_a_volume_with_a_bookmark_is_deleted(host, volume):
+    volume.create()
+    host.controller.CreateSnapshot(source_volume_id="data", name="s")
+    run("zfs", "bookmark", host.dataset("data") + "@s", host.dataset("data") + "#b")
+    volume.delete()
+    assert host.ids() == []
+
+
 def test_a_deletion_of_a_snapshot_is_one_process(host, volume):
     volume.create()
     csi = host.controller
