@@ -3,7 +3,9 @@
 import pytest
 
 from daemon import wait_for
-from nomad import SOON, accepted, kill, mounted, nomad, processes, until, volume
+from nomad import (
+    SOON, accepted, healthy, job_stop, kill, mounted, nomad, processes, until, volume,
+    volume_delete)
 
 DAEMONS = ["zcsi-node", "zcsi-controller"]
 
@@ -38,3 +40,16 @@ def test_a_job_is_stopped_while_a_daemon_is_gone(user, consumer, program):
     until(lambda: not mounted(user.allocs[0]["ID"]), "Nomad has unmounted the volume")
     settle()
     assert consumer("next", "data").started().read("words") == "kept"
+
+
+def test_a_volume_is_deleted_although_its_job_ended_without_a_controller(user, controllers):
+    """Nomad releases the claim without unpublishing the volume."""
+    job_stop("zcsi-controller")
+    try:
+        nomad("job", "stop", "-detach", user.job)
+        until(lambda: not volume("data")["Allocations"], "Nomad lists no claim")
+        until(lambda: not mounted(user.allocs[0]["ID"]), "Nomad has unmounted the volume")
+    finally:
+        controllers(1)
+        until(lambda: healthy("Controllers", 1), "there is a controller again")
+    volume_delete("data")
