@@ -43,10 +43,6 @@ void absent_add(struct absent **list, struct absent *host)
 {
 	struct absent **old = find(list, host->node_id);
 
-	if (!host->names.n && !host->names.n_added) {
-		names_fini(&host->names);
-		return;
-	}
 	if (*old)
 		remove_at(old);
 	struct absent *absent = mem_alloc(sizeof(*absent));

@@ -18,7 +18,7 @@ struct absent {
 	struct names names;
 };
 
-/* Remember a host, a copy of *host, unless it had no names. Takes over its names. */
+/* Remember a host, a copy of *host. Takes over its names. */
 void absent_add(struct absent **list, struct absent *host);
 /* Returns the record of a node, or NULL. */
 struct absent *absent_node(struct absent *list, const char *node_id);

@@ -205,6 +205,13 @@ int agents_check_absent(struct rpc_call *call, enum name_kind kind, const char *
 	return roster_check_absent(&agents->roster, kind, name, what, err);
 }
 
+int agents_check_absent_node(struct rpc_call *call, const char *node_id, struct error *err)
+{
+	struct agents *agents = call->app;
+
+	return roster_check_absent_node(&agents->roster, node_id, err);
+}
+
 const struct agent *agents_cached_owner(struct rpc_call *call, const char *id)
 {
 	struct agents *agents = call->app;

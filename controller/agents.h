@@ -59,6 +59,8 @@ void agents_add_name(struct rpc_call *call, const struct agent *agent, enum name
 /* ERR_UNAVAILABLE if a host had the name whose agent is off the list; see roster.h. */
 int agents_check_absent(struct rpc_call *call, enum name_kind kind, const char *name,
 			const char *what, struct error *err);
+/* ERR_UNAVAILABLE if the agent of this node is off the list. */
+int agents_check_absent_node(struct rpc_call *call, const char *node_id, struct error *err);
 
 /* Returns the agent that had the volume when it was last found, or NULL (owner_cache.h). */
 const struct agent *agents_cached_owner(struct rpc_call *call, const char *id);

@@ -309,6 +309,8 @@ int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret
 						"whether it is node '%s', which no other agent is",
 						node_id),
 				   err);
+	if (agents_check_absent_node(call, node_id, err) < 0)
+		return -1;
 	return fail(err, ERR_NOT_FOUND,
 		    "node '%s' does not exist: no agent has that --node-id; does --agent name all "
 		    "of them?",

@@ -82,6 +82,8 @@ void roster_add_name(struct roster *roster, const struct agent *agent, enum name
  */
 int roster_check_absent(struct roster *roster, enum name_kind kind, const char *name,
 			const char *what, struct error *err);
+/* ERR_UNAVAILABLE if the agent of this node has left the list. */
+int roster_check_absent_node(struct roster *roster, const char *node_id, struct error *err);
 /* Forget the hosts whose agent left the list more than after_ms milliseconds ago. */
 void roster_forget(struct roster *roster, int64_t after_ms);
 /* Returns the named agents; roster_put releases the set. */

@@ -115,6 +115,8 @@ def test_what_a_host_had_is_neither_missing_nor_free_when_it_is_off_the_list(lis
     said(listed, "agent left the list", node="b")
     wait_for(lambda: a.ids() == ["mine"], "b is not asked")
     of_b(listed, "data s g".split())
+    with refused(CODE.UNAVAILABLE, naming=("cannot be used on node 'b'", "off the list since 20")):
+        Volume(a, "mine").attach(node_id="b")
     Volume(a, "never").delete()
     Volume(a, "other").create()
     take(Volume(a, "mine"), "of-a")
