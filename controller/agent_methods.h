@@ -4,7 +4,7 @@
 
 /* Typed wrappers of agent_ask, one for each method of the agent service (proto/agent.proto). */
 
-#include "controller/agents.h"
+#include "controller/agents_ask.h"
 
 /*
  * Define agent_get_dataset(call, agent, request, ret, err) and the like. Each returns 0 with *ret

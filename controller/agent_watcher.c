@@ -22,6 +22,7 @@
 #include "common/thread.h"
 #include "controller/agents_file.h"
 #include "controller/rollcall.h"
+#include "controller/roster_absent.h"
 
 #define DOWN_MS 1000 /* between two roll calls while an agent is down */
 

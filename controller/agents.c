@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Sending requests to agents. roster.c keeps the list of agents, rollcall.c decides whether an
- * agent is up and whether it is refused, and hosts.c and the handlers interpret the answers.
+ * The agents: their start and end, and what the handlers may know of them. roster.c keeps the list
+ * of agents, rollcall.c decides whether an agent is up and whether it is refused, and agents_ask.c
+ * sends them requests.
  *
- * Invariant: every request begun is finished before the function that began it returns.
+ * Invariant: no request is sent before the first roll call has ended.
  */
 #include "controller/agents.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
-#include "controller/roster.h"
-#include "controller/owner_cache.h"
+#include "controller/agents_inside.h"
 #include "controller/rollcall.h"
-#include "controller/agent_watcher.h"
-#include "transport/message.h"
-
-#define ASK_MS       120000 /* timeout of a request if the RPC has no deadline */
-#define SLACK_MS_MAX 1000   /* longest margin between a request's deadline and its RPC's */
-#define DOWN_MS      1000   /* timeout of an agent that did not answer the last roll call */
-
-struct agents {
-	struct agents_options options;
-	struct roster roster;
-	struct owner_cache owner_cache;
-	struct agent_watcher *watch; /* NULL before agents_start */
-};
 
 static int check_once(const struct option_list *endpoints, struct error *err)
 {
@@ -102,6 +88,13 @@ void agents_metrics(void *arg, FILE *out)
 	roster_metrics(&agents->roster, out);
 }
 
+struct roster *agents_roster(const struct rpc_call *call)
+{
+	struct agents *agents = call->app;
+
+	return &agents->roster;
+}
+
 bool agents_partial_lists(const struct rpc_call *call)
 {
 	const struct agents *agents = call->app;
@@ -115,101 +108,6 @@ int agent_recognise(const struct rpc_call *call, const struct agent *agent,
 	struct agents *agents = call->app;
 
 	return rollcall_recognise(&agents->roster, agent, says, err);
-}
-
-/*
- * Returns the RPC's deadline minus a margin, so that an error that names a silent agent still
- * reaches the client. The margin is a fifth of the time left, at most SLACK_MS_MAX.
- */
-static int64_t deadline_of(const struct rpc_call *call)
-{
-	if (call->deadline == NO_DEADLINE)
-		return now_ms() + ASK_MS;
-	int64_t slack = time_left_ms(call->deadline) / 5;
-	return call->deadline - (slack < SLACK_MS_MAX ? slack : SLACK_MS_MAX);
-}
-
-/*
- * Returns the deadline of a request to all agents. It leaves half of the time for acting on the
- * answers of the others when one agent is silent.
- */
-static int64_t deadline_of_all(const struct rpc_call *call)
-{
-	int64_t deadline = deadline_of(call);
-
-	return deadline - time_left_ms(deadline) / 2;
-}
-
-struct view {
-	bool down;
-	char *refusal; /* why the agent is refused, in the arena; NULL if it is not */
-};
-
-static struct view look_at(struct rpc_call *call, const struct agent *agent)
-{
-	struct agents *agents = call->app;
-	scoped_lock(&agents->roster.lock);
-	const struct agent_state *state = &agent->state;
-
-	return (struct view){.down = state->asked && !state->up,
-			     .refusal = state->refusal ? arena_strdup(&call->arena, state->refusal)
-						       : NULL};
-}
-
-static struct client_call *begin(struct rpc_call *call, const struct agent *agent,
-				 const char *method, const ProtobufCMessage *request,
-				 int64_t deadline)
-{
-	return client_begin(agent->client, &call->arena, &zcsi__v1__agent__descriptor, method,
-			    request, deadline);
-}
-
-static int ask(struct rpc_call *call, const struct agent *agent, const char *method,
-	       const ProtobufCMessage *request, int64_t deadline, void *ret_response,
-	       struct error *err)
-{
-	struct view view = look_at(call, agent);
-
-	if (view.refusal)
-		return fail(err, ERR_FAILED_PRECONDITION, "%s", view.refusal);
-	return client_finish(begin(call, agent, method, request, deadline), ret_response, err);
-}
-
-int agent_ask(struct rpc_call *call, const struct agent *agent, const char *method,
-	      const ProtobufCMessage *request, void *ret_response, struct error *err)
-{
-	return ask(call, agent, method, request, deadline_of(call), ret_response, err);
-}
-
-int agent_try(struct rpc_call *call, const struct agent *agent, const char *method,
-	      const ProtobufCMessage *request, void *ret_response, struct error *err)
-{
-	if (look_at(call, agent).down)
-		return fail(err, ERR_UNAVAILABLE, "'%s' is down", agent_endpoint(agent));
-	return ask(call, agent, method, request, deadline_of_all(call), ret_response, err);
-}
-
-void agents_add_name(struct rpc_call *call, const struct agent *agent, enum name_kind kind,
-		     const char *name)
-{
-	struct agents *agents = call->app;
-
-	roster_add_name(&agents->roster, agent, kind, name);
-}
-
-int agents_check_absent(struct rpc_call *call, enum name_kind kind, const char *name,
-			const char *what, struct error *err)
-{
-	struct agents *agents = call->app;
-
-	return roster_check_absent(&agents->roster, kind, name, what, err);
-}
-
-int agents_check_absent_node(struct rpc_call *call, const char *node_id, struct error *err)
-{
-	struct agents *agents = call->app;
-
-	return roster_check_absent_node(&agents->roster, node_id, err);
 }
 
 const struct agent *agents_cached_owner(struct rpc_call *call, const char *id)
@@ -230,69 +128,4 @@ void agents_remember(struct rpc_call *call, const char *id, const struct agent *
 	struct agents *agents = call->app;
 
 	owner_cache_put(&agents->owner_cache, id, roster_pin(&agents->roster, call)->epoch, agent);
-}
-
-static struct answers ask_each(struct rpc_call *call, const struct agent *const *list, size_t n,
-			       const char *method, const ProtobufCMessage *request)
-{
-	struct client_call **asked = arena_alloc(&call->arena, (n + 1) * sizeof(*asked));
-	struct answer *answers = arena_alloc(&call->arena, (n + 1) * sizeof(*answers));
-	int64_t deadline = deadline_of_all(call), moment = now_ms() + DOWN_MS;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct view view = look_at(call, list[i]);
-		answers[i].agent = list[i];
-		if (view.refusal)
-			fail(&answers[i].error, ERR_FAILED_PRECONDITION, "%s", view.refusal);
-		else
-			asked[i] = begin(call, list[i], method, request,
-					 view.down && moment < deadline ? moment : deadline);
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (asked[i])
-			client_finish(asked[i], &answers[i].response, &answers[i].error);
-	}
-	return (struct answers){.list = answers, .n = n, .known = n};
-}
-
-struct answers agents_ask_all(struct rpc_call *call, const char *method,
-			      const ProtobufCMessage *request)
-{
-	struct agents *agents = call->app;
-	const struct agent_set *set = roster_pin(&agents->roster, call)->set;
-
-	return ask_each(call, (const struct agent *const *)set->list, set->n, method, request);
-}
-
-/* Returns the agent's last answer to a roll call, in the arena; NULL if it has answered none. */
-static const GetHostResponse *said_by(struct rpc_call *call, const struct agent *agent)
-{
-	struct agents *agents = call->app;
-	scoped_lock(&agents->roster.lock);
-	const struct agent_state *state = &agent->state;
-	ProtobufCMessage *said = NULL;
-	struct error ignored;
-
-	if (state->said)
-		message_decode(&call->arena, &zcsi__v1__get_host_response__descriptor, state->said,
-			       state->said_size, &said, &ignored);
-	return (const GetHostResponse *)said;
-}
-
-struct answers agents_ask_some(struct rpc_call *call, const char *method,
-			       const ProtobufCMessage *request, agent_filter *chooses,
-			       const void *arg)
-{
-	struct agents *agents = call->app;
-	const struct agent_set *set = roster_pin(&agents->roster, call)->set;
-	const struct agent **list = arena_alloc(&call->arena, (set->n + 1) * sizeof(*list));
-	size_t n = 0;
-
-	for (size_t i = 0; i < set->n; i++) {
-		if (chooses(call, said_by(call, set->list[i]), arg))
-			list[n++] = set->list[i];
-	}
-	struct answers answers = ask_each(call, list, n, method, request);
-	answers.known = set->n;
-	return answers;
 }

@@ -15,7 +15,6 @@
 
 #include "common/error.h"
 #include "common/options.h"
-#include "common/volume/name.h"
 #include "proto/agent.h"
 #include "transport/loop.h"
 #include "transport/rpc.h"
@@ -23,6 +22,8 @@
 
 struct agents;
 struct agent;
+struct roster;
+
 struct agents_options {
 	const struct option_list *named; /* --agent */
 	const char *file;                /* --agents-file; NULL if not given */
@@ -45,6 +46,8 @@ void agents_reread(struct agents *agents);
 /* Call it on the loop's thread, when no RPC is in flight and the loop does not run. */
 void agents_free(struct agents *agents);
 const char *agent_endpoint(const struct agent *agent);
+/* The list of the agents, for roster_absent.h. */
+struct roster *agents_roster(const struct rpc_call *call);
 bool agents_partial_lists(const struct rpc_call *call);
 /* Write the metrics of the agents, for transport/monitor.h. agents: the struct agents. */
 void agents_metrics(void *agents, FILE *out);
@@ -53,50 +56,8 @@ void agents_metrics(void *agents, FILE *out);
 int agent_recognise(const struct rpc_call *call, const struct agent *agent,
 		    const GetHostResponse *says, struct error *err);
 
-/* Remember that the agent may have this name; before it is asked to create it. Any thread. */
-void agents_add_name(struct rpc_call *call, const struct agent *agent, enum name_kind kind,
-		     const char *name);
-/* ERR_UNAVAILABLE if a host had the name whose agent is off the list; see roster.h. */
-int agents_check_absent(struct rpc_call *call, enum name_kind kind, const char *name,
-			const char *what, struct error *err);
-/* ERR_UNAVAILABLE if the agent of this node is off the list. */
-int agents_check_absent_node(struct rpc_call *call, const char *node_id, struct error *err);
-
 /* Returns the agent that had the volume when it was last found, or NULL (owner_cache.h). */
 const struct agent *agents_cached_owner(struct rpc_call *call, const char *id);
 void agents_remember(struct rpc_call *call, const char *id, const struct agent *agent);
-
-/* Send a request to an agent. *ret_response is the answer. Returns 0, or -1 with *err. */
-int agent_ask(struct rpc_call *call, const struct agent *agent, const char *method,
-	      const ProtobufCMessage *request, void *ret_response, struct error *err);
-/* Like agent_ask, with half the time left; ERR_UNAVAILABLE at once if the agent is down. */
-int agent_try(struct rpc_call *call, const struct agent *agent, const char *method,
-	      const ProtobufCMessage *request, void *ret_response, struct error *err);
-
-struct answer {
-	const struct agent *agent;
-	void *response;     /* the method's output type */
-	struct error error; /* code ERR_OK, or the reason why there is no response */
-};
-
-struct answers {
-	struct answer *list; /* one for every agent asked, in the same order throughout an RPC */
-	size_t n;
-	size_t known; /* how many agents are known, asked or not */
-};
-
-/* Send a request to all agents at once, with half the time left; 1 s if an agent is down. */
-struct answers agents_ask_all(struct rpc_call *call, const char *method,
-			      const ProtobufCMessage *request);
-
-/*
- * Returns true if an agent is to be asked. said: its answer to GetHost in the last roll call that
- * it answered, in the arena; NULL if it has answered none.
- */
-typedef bool agent_filter(struct rpc_call *call, const GetHostResponse *said, const void *arg);
-/* Like agents_ask_all, for the agents that the filter chooses. */
-struct answers agents_ask_some(struct rpc_call *call, const char *method,
-			       const ProtobufCMessage *request, agent_filter *chooses,
-			       const void *arg);
 
 #endif

@@ -18,6 +18,7 @@
 #include "controller/claim.h"
 #include "controller/hosts.h"
 #include "controller/parameters.h"
+#include "controller/roster_absent.h"
 #include "controller/placement.h"
 #include "controller/service.h"
 #include "controller/capacity_range.h"
@@ -190,7 +191,7 @@ static int make(struct rpc_call *call, const struct wanted *wanted, const struct
 	if (wanted->key && wanted->parameters.encrypted)
 		request->key = arena_strdup(&call->arena, wanted->key);
 	set_properties(&call->arena, &wanted->parameters, request);
-	agents_add_name(call, agent, NAME_VOLUME, wanted->name);
+	roster_add_name(agents_roster(call), agent, NAME_VOLUME, wanted->name);
 	if (agent_create_dataset(call, agent, request, &response, err) < 0)
 		return -1;
 	*ret = response->dataset;

@@ -12,6 +12,7 @@
 #include "common/volume/map.h"
 #include "controller/claim.h"
 #include "controller/parameters.h"
+#include "controller/roster_absent.h"
 #include "controller/service.h"
 #include "controller/snapshot.h"
 #include "controller/field.h"
@@ -177,7 +178,7 @@ static int take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *r
 	request->claim = claim;
 	request->n_ids = req->n_source_volume_ids;
 	request->ids = req->source_volume_ids;
-	agents_add_name(call, agent, NAME_GROUP, req->name);
+	roster_add_name(agents_roster(call), agent, NAME_GROUP, req->name);
 	if (agent_snapshot_group(call, agent, request, &response, err) < 0)
 		return -1;
 	if (response->n_snapshots != req->n_source_volume_ids)

@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "controller/claim.h"
+#include "controller/roster_absent.h"
 
 #define HURRY_MS 500 /* with less time left, the RPC's deadline caused the timeout */
 
@@ -72,7 +73,8 @@ static int check_missing(struct rpc_call *call, const struct search *search,
 	}
 	if (check_any_agent(answers, err) < 0)
 		return -1;
-	return agents_check_absent(call, search->kind, search->name, search->what, err);
+	return roster_check_absent(agents_roster(call), search->kind, search->name, search->what,
+				   err);
 }
 
 /* *ret is the answer that has the object; NULL if no agent has it. Fails if two agents have it. */
@@ -309,7 +311,7 @@ int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret
 						"whether it is node '%s', which no other agent is",
 						node_id),
 				   err);
-	if (agents_check_absent_node(call, node_id, err) < 0)
+	if (roster_check_absent_node(agents_roster(call), node_id, err) < 0)
 		return -1;
 	return fail(err, ERR_NOT_FOUND,
 		    "node '%s' does not exist: no agent has that --node-id; does --agent name all "

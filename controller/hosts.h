@@ -8,36 +8,9 @@
  */
 
 #include "common/error.h"
-#include "controller/agent_methods.h"
+#include "controller/hosts_search.h"
 #include "proto/agent.h"
 #include "transport/rpc.h"
-
-/* A request for an object that at most one agent has; the others answer NOT_FOUND. */
-struct search {
-	const char *method; /* GetDataset and the like */
-	const ProtobufCMessage *request;
-	const char *what; /* "volume 'v'", for the error texts */
-	enum name_kind kind;
-	const char *name; /* that the object is looked up by */
-	uint64_t *claim;  /* the claim in the request; set by hosts_claim */
-	size_t promised;  /* offsetof the promised claim in the response */
-};
-
-typedef int search_fn(struct rpc_call *call, const struct search *search, const struct answer **ret,
-		      struct error *err);
-
-/*
- * *ret is the answer of the agent that has the object; NULL if no agent has it. ERR_UNAVAILABLE
- * names an agent that did not report whether it has it; ERR_FAILED_PRECONDITION names an agent that
- * is refused (rollcall.h), or two agents that both have the object.
- */
-search_fn hosts_search;
-/*
- * hosts_search before an object is created: if no agent has it, every agent has promised to create
- * none for a claim earlier than *search->claim. ERR_ABORTED if other calls made later claims until
- * the deadline.
- */
-search_fn hosts_claim;
 
 struct owner {
 	const struct agent *agent;
@@ -71,7 +44,7 @@ struct hosts {
 
 /* List all hosts. ERR_UNAVAILABLE names the first agent that did not answer. */
 int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err);
-/* Like hosts_all, for the hosts whose agents the filter chooses (agents.h). */
+/* Like hosts_all, for the hosts whose agents the filter chooses (agents_ask.h). */
 int hosts_chosen(struct rpc_call *call, agent_filter *chooses, const void *arg, struct hosts *ret,
 		 struct error *err);
 /* List all hosts, including those whose agent does not answer. */

@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 
 void roster_init(struct roster *roster, struct loop *loop, const struct client_options *options)
@@ -177,60 +177,6 @@ int roster_name(struct roster *roster, const char *const *endpoints, size_t n, s
 	return 0;
 }
 
-void roster_add_name(struct roster *roster, const struct agent *agent, enum name_kind kind,
-		     const char *name)
-{
-	scoped_lock(&roster->lock);
-	/* A call may still use an agent that has left the list. */
-	struct agent *same = (struct agent *)agent;
-	struct absent *absent =
-		same->state.node_id ? absent_node(roster->absent, same->state.node_id) : NULL;
-
-	names_add(absent ? &absent->names : &same->state.names, name_hash(kind, name));
-}
-
-/* Fail because this host is needed; what: the begin of the text, up to its name. */
-static int fail_absent(const struct absent *absent, const char *what, struct error *err)
-{
-	char since[32];
-	struct tm tm;
-
-	strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&absent->since, &tm));
-	return fail(err, ERR_UNAVAILABLE,
-		    "%s '%s', whose agent '%s' is off the list since %s: start zcsi-node there "
-		    "again; if that host will not come back, restart zcsi-controller",
-		    what, absent->node_id, absent->endpoint, since);
-}
-
-int roster_check_absent(struct roster *roster, enum name_kind kind, const char *name,
-			const char *what, struct error *err)
-{
-	scoped_lock(&roster->lock);
-	const struct absent *absent = absent_with(roster->absent, name_hash(kind, name));
-	auto_free char *where = NULL;
-
-	if (!absent)
-		return 0;
-	if (asprintf(&where, "%s was on node", what) < 0)
-		abort();
-	return fail_absent(absent, where, err);
-}
-
-int roster_check_absent_node(struct roster *roster, const char *node_id, struct error *err)
-{
-	scoped_lock(&roster->lock);
-	const struct absent *absent = absent_node(roster->absent, node_id);
-
-	return absent ? fail_absent(absent, "the volume cannot be used on node", err) : 0;
-}
-
-void roster_forget(struct roster *roster, int64_t after_ms)
-{
-	scoped_lock(&roster->lock);
-
-	absent_expire(&roster->absent, after_ms);
-}
-
 struct agent_set *roster_take(struct roster *roster)
 {
 	scoped_lock(&roster->lock);
@@ -259,40 +205,4 @@ void roster_open(struct roster *roster)
 	roster->closed = false;
 	roster->epoch++;
 	pthread_cond_broadcast(&roster->opened);
-}
-
-static void unpin(void *what)
-{
-	struct pin *pin = what;
-
-	roster_put(pin->roster, pin->set);
-}
-
-/*
- * Wait until the first roll call has ended. If the deadline passes before, the set of agents to ask
- * is still empty. Call it with the lock.
- */
-static void wait_until_open(struct roster *roster, int64_t deadline)
-{
-	const struct timespec until = {.tv_sec = deadline / 1000,
-				       .tv_nsec = deadline % 1000 * 1000000};
-
-	while (roster->closed && time_left_ms(deadline) > 0)
-		pthread_cond_clockwait(&roster->opened, &roster->lock, CLOCK_MONOTONIC, &until);
-}
-
-const struct pin *roster_pin(struct roster *roster, struct rpc_call *call)
-{
-	struct pin *pin = call->state;
-
-	if (pin)
-		return pin;
-	pin = arena_alloc(&call->arena, sizeof(*pin));
-	scoped_lock(&roster->lock);
-	wait_until_open(roster, call->deadline);
-	roster->asked->n_users++;
-	*pin = (struct pin){roster, roster->asked, roster->epoch};
-	arena_own(&call->arena, unpin, pin);
-	call->state = pin;
-	return pin;
 }

@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 #include "common/error.h"
-#include "common/volume/name.h"
 #include "controller/absent.h"
 #include "transport/client.h"
 #include "transport/rpc.h"
@@ -70,33 +69,10 @@ void roster_metrics(struct roster *roster, FILE *out);
 /* Close the connections of the retired agents, and free them. */
 void roster_reap(struct roster *roster);
 
-/*
- * The rest is for any thread. Add a name to those of an agent, before the agent is asked to create
- * it.
- */
-void roster_add_name(struct roster *roster, const struct agent *agent, enum name_kind kind,
-		     const char *name);
-/*
- * ERR_UNAVAILABLE, with `what`, if a host had the name whose agent has left the list since. It is
- * forgotten when it is back, or by roster_forget.
- */
-int roster_check_absent(struct roster *roster, enum name_kind kind, const char *name,
-			const char *what, struct error *err);
-/* ERR_UNAVAILABLE if the agent of this node has left the list. */
-int roster_check_absent_node(struct roster *roster, const char *node_id, struct error *err);
-/* Forget the hosts whose agent left the list more than after_ms milliseconds ago. */
-void roster_forget(struct roster *roster, int64_t after_ms);
-/* Returns the named agents; roster_put releases the set. */
+/* The rest is for any thread. Returns the named agents; roster_put releases the set. */
 struct agent_set *roster_take(struct roster *roster);
 void roster_put(struct roster *roster, struct agent_set *set);
 /* From now on new RPCs ask the agents that are named and not lost. */
 void roster_open(struct roster *roster);
-/* The agents that an RPC asks, and the epoch when it pinned them. Released with its arena. */
-struct pin {
-	struct roster *roster;
-	struct agent_set *set;
-	unsigned epoch;
-};
-const struct pin *roster_pin(struct roster *roster, struct rpc_call *call);
 
 #endif

@@ -15,6 +15,7 @@
 #include "common/volume/map.h"
 #include "controller/claim.h"
 #include "controller/parameters.h"
+#include "controller/roster_absent.h"
 #include "controller/service.h"
 #include "controller/field.h"
 
@@ -145,7 +146,7 @@ static int take(struct rpc_call *call, const CreateSnapshotRequest *req, const s
 	request->id = req->source_volume_id;
 	request->name = req->name;
 	request->claim = claim;
-	agents_add_name(call, agent, NAME_SNAPSHOT, req->name);
+	roster_add_name(agents_roster(call), agent, NAME_SNAPSHOT, req->name);
 	if (agent_snapshot_dataset(call, agent, request, &response, err) < 0)
 		return -1;
 	if (!response->snapshot || strcmp(response->snapshot->dataset_id, req->source_volume_id))
@@ -153,7 +154,7 @@ static int take(struct rpc_call *call, const CreateSnapshotRequest *req, const s
 			    "agent '%s' took snapshot '%s' but its answer lacks it: try again",
 			    agent_endpoint(agent), req->name);
 	*ret = response->snapshot;
-	agents_add_name(call, agent, NAME_SNAPSHOT_ID, (*ret)->id);
+	roster_add_name(agents_roster(call), agent, NAME_SNAPSHOT_ID, (*ret)->id);
 	return 0;
 }
 

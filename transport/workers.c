@@ -10,8 +10,8 @@
  * works run.
  *
  * Invariant: the table, the lanes and their queues belong to the loop thread; the lock guards only
- * the run queue. A work that waits for its lane does not keep its key from a new work whose lane has
- * room.
+ * the run queue. A work that waits for its lane does not keep its key from a new work whose lane
+ * has room.
  */
 #include "transport/workers.h"
 

@@ -6,6 +6,7 @@
  * the next answer to GetHost differ from the first page.
  */
 #include "node/agent/agent.h"
+#include "node/catalog/names.h"
 #include "node/service.h"
 
 #define HASHES_MAX 65536 /* in one answer: half a megabyte */

@@ -75,18 +75,17 @@ static int make_trash(struct arena *arena, const char *parent, struct error *err
 }
 
 /* Rename the dataset into the trash. The trash is created if it does not exist yet. */
-static int rename_to_trash(struct rpc_call *call, const struct dataset *dataset, const char *name,
+static int rename_to_trash(struct rpc_call *call, const char *dataset, const char *name,
 			   struct error *err)
 {
 	const struct node *node = call->app;
-	const bool zvol = dataset->format->zvol;
 
-	if (zfs_rename(dataset->name, name, zvol, err) == 0)
+	if (zfs_rename(dataset, name, err) == 0)
 		return 0;
 	if (err->code != ERR_UNAVAILABLE ||
 	    make_trash(&call->arena, catalog_parent(node->catalog), err) < 0)
 		return -1;
-	return zfs_rename(dataset->name, name, zvol, err);
+	return zfs_rename(dataset, name, err);
 }
 
 /* Check that no clone which the rename would unmount is mounted. */
@@ -116,10 +115,10 @@ static int rename_with_key(struct rpc_call *call, const struct dataset *dataset,
 	struct family family;
 
 	if (!dataset->has_key)
-		return rename_to_trash(call, dataset, name, err);
+		return rename_to_trash(call, dataset->name, name, err);
 	if (family_lock(call, dataset->name, &family, err) < 0)
 		return -1;
-	int failed = rename_to_trash(call, dataset, name, err);
+	int failed = rename_to_trash(call, dataset->name, name, err);
 	family_unlock(call, &family);
 	return failed;
 }

@@ -25,7 +25,6 @@
 #define CATALOG_WAIT_MS 30000
 
 struct catalog;
-
 /* Returns a catalog of pool/parent. Nothing is read before catalog_start. */
 struct catalog *catalog_new(const char *parent, unsigned rescan_seconds);
 /* Set, before the start, the callback that the thread runs after each reading of the pool. */
@@ -67,18 +66,9 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 		      const struct snapshot_query *query, struct snapshot_list *ret, bool *ret_more,
 		      struct error *err);
 
-/* The hashes of all names (common/volume/name.h), in ascending order, each once. */
-struct name_list {
-	uint64_t *hashes;
-	size_t n;
-	uint64_t version; /* see catalog_pool.names */
-};
-int catalog_names(struct catalog *catalog, int64_t deadline, struct arena *arena,
-		  struct name_list *ret, struct error *err);
-
 struct catalog_pool {
 	uint64_t guid;
-	uint64_t names;      /* another number after each change; 0 until the pool was read */
+	uint64_t names;      /* another number after each change; 0 before the first reading */
 	int64_t available;   /* bytes */
 	bool loading;        /* the first reading has not ended; the problem text says so */
 	const char *problem; /* in the arena; "" if the pool is ready */

@@ -4,6 +4,8 @@
  *
  * Invariant: the list has every name that a lookup of this catalog would find.
  */
+#include "node/catalog/names.h"
+
 #include <stdlib.h>
 
 #include "common/volume/name.h"

@@ -36,6 +36,17 @@ static bool cut(char *path, const char *name)
 	return true;
 }
 
+/* Cut off what Nomad appends to STATE: csi/plugins and two names. Returns false if it is not so. */
+static bool cut_to_state(char *path)
+{
+	static const char *const names[] = {NULL, NULL, "plugins", "csi"};
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (!cut(path, names[i]))
+			return false;
+	return true;
+}
+
 /* Returns STATE; NULL if no endpoint has the path that Nomad gives. The caller frees it. */
 static char *state_of(const struct option_list *endpoints)
 {
@@ -44,7 +55,7 @@ static char *state_of(const struct option_list *endpoints)
 		if (strncmp(endpoint, SCHEME, strlen(SCHEME)) != 0)
 			continue;
 		auto_free char *path = mem_strdup(endpoint + strlen(SCHEME));
-		if (cut(path, NULL) && cut(path, NULL) && cut(path, "plugins") && cut(path, "csi"))
+		if (cut_to_state(path))
 			return steal_ptr(path);
 	}
 	return NULL;

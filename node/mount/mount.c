@@ -213,7 +213,7 @@ int mount_remove(const char *path, struct error *err)
 	return error ? fail_open(path, err) : fail_not_seen(path, "unmounted", err);
 }
 
-/* Returns the child of the dataset that is mounted deepest below the path; NULL if there is none. */
+/* Returns the child of the dataset that is mounted deepest below the path; NULL if none is. */
 static const struct mount *find_child(const struct mount_table *table, const char *path,
 				      const char *dataset)
 {

@@ -21,9 +21,10 @@ int fuse_lock(int *ret, struct error *err);
 /* Returns how many of n properties one `zfs set` can set: all, or one with zfs-fuse. */
 size_t fuse_set_step(size_t n);
 /*
- * *ret is the names of all clones of a dataset, and of their clones, in the arena: zfs-fuse unmounts
- * them, even in use, when it renames the dataset, and mounts them elsewhere or not at all. *ret_n is
- * 0 with the kernel's ZFS, which leaves them mounted. Runs one program. Returns 0, or -1 with *err.
+ * *ret is the names of all clones of a dataset, and of their clones, in the arena: zfs-fuse
+ * unmounts them, even in use, when it renames the dataset, and mounts them elsewhere or not at all.
+ * *ret_n is 0 with the kernel's ZFS, which leaves them mounted. Runs one program. Returns 0, or -1
+ * with *err.
  */
 int fuse_clones(struct arena *arena, const char *name, const char *const **ret, size_t *ret_n,
 		struct error *err);

@@ -24,8 +24,8 @@
  */
 #define OWN                                                                                        \
 	"local function own(property)\n"                                                           \
-	"	local value, source = zfs.get_prop(name, property)\n"                                    \
-	"	return source == name and value or '-'\n"                                                \
+	"  local value, source = zfs.get_prop(name, property)\n"                                   \
+	"  return source == name and value or '-'\n"                                               \
 	"end\n"                                                                                    \
 	"assert(guid == '0' or tostring((zfs.get_prop(name, 'guid'))) == guid, 'other guid')\n"    \
 	"assert(own('zcsi:version') == '" DATASET_VERSION "', 'other version')\n"

@@ -187,12 +187,9 @@ int zfs_set(const char *name, const struct zfs_properties *properties, struct er
 	return set_several(&arena, name, properties, err);
 }
 
-int zfs_rename(const char *name, const char *other, bool zvol, struct error *err)
+int zfs_rename(const char *name, const char *other, struct error *err)
 {
-	const char *const in_place[] = {"zfs", "rename", "-u", name, other, NULL};
-	const char *const plain[] = {"zfs", "rename", name, other, NULL};
-
-	return zfs_run(zfs_is_the_kernels() && !zvol ? in_place : plain, err);
+	return zfs_run((const char *const[]){"zfs", "rename", name, other, NULL}, err);
 }
 
 int zfs_destroy(const char *name, struct error *err)

@@ -43,11 +43,8 @@ int zfs_clone(const char *snapshot, const char *name, const struct zfs_propertie
 	      struct error *err);
 /* Set all properties, with several programs; after a failure restore those set, if possible. */
 int zfs_set(const char *name, const struct zfs_properties *properties, struct error *err);
-/*
- * Rename a dataset from `name` to `other`. The kernel's ZFS unmounts nothing then, so the caller
- * checks that the dataset is not mounted; zfs-fuse unmounts it and its clones (fuse_clones).
- */
-int zfs_rename(const char *name, const char *other, bool zvol, struct error *err);
+/* Rename a dataset from `name` to `other`; zfs-fuse unmounts its clones then (fuse_clones). */
+int zfs_rename(const char *name, const char *other, struct error *err);
 /*
  * Destroy a dataset or snapshot that nothing depends on; never recursive, never forced.
  * ERR_ALREADY_EXISTS if a snapshot or child was created at the same moment.

@@ -145,15 +145,15 @@ def test_a_zfs_left_by_a_killed_daemon_is_waited_for(host, gate):
 
 
 def test_a_zfs_killed_on_the_server_is_an_error_that_says_so(host, gate):
-    volume = Volume(host, "data")
+    volume = OnServer(host, "data")
     gate.hold(" create ")
-    call = volume.start_create(parameters=NFS)
+    call = volume.start_create()
     gate.arrived()
     gate.kill()
     assert call.code() is CODE.UNAVAILABLE
     assert "'zfs create' was killed by a signal" in call.details()
     gate.open()
-    volume.create(parameters=NFS)
+    volume.create()
 
 
 def test_a_volume_over_ssh_is_not_mounted_locally(host):

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/volume/map.h"
+#include "common/volume/name.h"
 #include "controller/agents.h"
 #include "controller/service.h"
 

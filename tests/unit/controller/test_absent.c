@@ -7,6 +7,7 @@
 #include "tests/unit/controller/scripted_agents.c"
 
 #include "controller/rollcall.h"
+#include "controller/roster_absent.h"
 
 static struct roster roster;
 

@@ -158,7 +158,7 @@ static void output_with_a_forged_first_line_is_rejected(void **state)
 		/* b a second time */
 		arena_printf(&arena, "x\tlocal\n%s%s%st/p/a\tzcsi:source\tx", rest,
 			     row(VOLUME("b")), until(a, "zcsi:source")),
-		"x\nt/p/ghost\t" MARKER "\tset\tlocal\ny",
+		arena_printf(&arena, "x\nt/p/ghost\t%s\tset\tlocal\ny", MARKER),
 	};
 	struct listing listing;
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CONTROLLER_AGENTS_ASK_H
+#define ZCSI_CONTROLLER_AGENTS_ASK_H
+
+/*
+ * Requests to one agent or to several at once. A request blocks until the answer comes or until
+ * shortly before the RPC's deadline, so only handlers on workers may send one. Answers live in the
+ * call's arena.
+ */
+
+#include "controller/agents.h"
+
+/* Send a request to an agent. *ret_response is the answer. Returns 0, or -1 with *err. */
+int agent_ask(struct rpc_call *call, const struct agent *agent, const char *method,
+	      const ProtobufCMessage *request, void *ret_response, struct error *err);
+/* Like agent_ask, with half the time left; ERR_UNAVAILABLE at once if the agent is down. */
+int agent_try(struct rpc_call *call, const struct agent *agent, const char *method,
+	      const ProtobufCMessage *request, void *ret_response, struct error *err);
+
+struct answer {
+	const struct agent *agent;
+	void *response;     /* the method's output type */
+	struct error error; /* code ERR_OK, or the reason why there is no response */
+};
+
+struct answers {
+	struct answer *list; /* one for every agent asked, in the same order throughout an RPC */
+	size_t n;
+	size_t known; /* how many agents are known, asked or not */
+};
+
+/* Send a request to all agents at once, with half the time left; 1 s if an agent is down. */
+struct answers agents_ask_all(struct rpc_call *call, const char *method,
+			      const ProtobufCMessage *request);
+
+/*
+ * Returns true if an agent is to be asked. said: its answer to GetHost in the last roll call that
+ * it answered, in the arena; NULL if it has answered none.
+ */
+typedef bool agent_filter(struct rpc_call *call, const GetHostResponse *said, const void *arg);
+/* Like agents_ask_all, for the agents that the filter chooses. */
+struct answers agents_ask_some(struct rpc_call *call, const char *method,
+			       const ProtobufCMessage *request, agent_filter *chooses,
+			       const void *arg);
+
+#endif
