@@ -4,8 +4,8 @@ is an error, never a skip.
 
 The tests in this folder run on any ZFS that the host has. Those in openzfs/ need the kernel's ZFS
 and change the machine (devices, NFS exports, network namespaces, systemd), so they run in the lab
-only, where OPENZFS is the version. test_zfs_fuse.py is for zfs-fuse alone. They share the fixtures of this file and the modules next to
-it, so a module name must not be in both folders."""
+only, where OPENZFS is the version. test_zfs_fuse.py is for zfs-fuse alone. They share the fixtures
+of this file and the modules next to it, so a module name must not be in both folders."""
 import contextlib
 import fcntl
 import os

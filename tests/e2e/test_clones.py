@@ -209,7 +209,7 @@ def test_a_deleted_source_lives_as_long_as_its_clone(host, source):
 
 
 def mounted_of(host):
-    """Return the lines of mountinfo below the host's folder, with the kernel's ids of the mounts."""
+    """Return the lines of mountinfo below the host's folder, with the ids of the mounts."""
     lines = Path("/proc/self/mountinfo").read_text(encoding="ascii").splitlines()
     return [line for line in lines if line.split()[4].startswith(f"{host.folder}/")]
 

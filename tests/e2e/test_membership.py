@@ -84,8 +84,8 @@ def test_the_list_is_what_the_file_says(listed, change):
 
 def of_b(cluster, names):
     """Check that each call about these names of host b says that b is off the list."""
-    a = cluster.hosts[0].controller
-    calls = {"data": [Volume(cluster.hosts[0], "data").create, Volume(cluster.hosts[0], "data").delete,
+    a, data = cluster.hosts[0].controller, Volume(cluster.hosts[0], "data")
+    calls = {"data": [data.create, data.delete,
                       lambda: a.ValidateVolumeCapabilities(
                           volume_id="data", volume_capabilities=[capability()])],
              "s": [lambda: a.GetSnapshot(snapshot_id="data@s"),

@@ -54,7 +54,7 @@ BY_HAND = {
     "of another version": lambda dataset: run("zfs", "set", "zcsi:version=2", dataset),
     "of another volume": lambda dataset: run("zfs", "set", "zcsi:volume=other", dataset),
     "nobody's": lambda dataset: run("zfs", "inherit", "zcsi:volume", dataset),
-    "published": lambda dataset: run("zfs", "set", "zcsi:published=n2:1:rw", dataset),
+    "published": lambda dataset: run("zfs", "set", "zcsi:published=n1:1:rw", dataset),
     "another one": make_again,
     "a parent": lambda dataset: run("zfs", "create", dataset + "/child"),
 }
