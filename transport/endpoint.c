@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/hash.h"
 #include "common/mem.h"
 #include "transport/limits.h"
 
@@ -150,6 +151,37 @@ void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_SIZE
 	    getnameinfo((const struct sockaddr *)&address->storage, address->size, host,
 			sizeof(host), port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) == 0)
 		snprintf(ret_text, ADDRESS_TEXT_SIZE, "%s port %s", host, port);
+}
+
+static uint64_t hash_bytes(const void *bytes, size_t n)
+{
+	const unsigned char *at = bytes;
+	uint64_t hash = HASH_START;
+
+	while (n--)
+		hash = hash_byte(hash, *at++);
+	return hash;
+}
+
+uint64_t socket_origin(int fd)
+{
+	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address;
+	struct ucred process = {.pid = 0};
+	socklen_t size = sizeof(address);
+
+	getpeername(fd, (struct sockaddr *)&address, &size);
+	switch (address.ss_family) {
+	case AF_INET:
+		return hash_bytes(&v4->sin_addr, sizeof(v4->sin_addr));
+	case AF_INET6:
+		return hash_bytes(&v6->sin6_addr, IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) ? 16 : 8);
+	default:
+		size = sizeof(process);
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &process, &size);
+		return (uint64_t)process.pid;
+	}
 }
 
 void socket_prepare(int fd)

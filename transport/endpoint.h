@@ -9,6 +9,7 @@
 
 #include <netdb.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -56,6 +57,12 @@ int endpoint_listen(const struct endpoint *endpoint, const struct address *addre
  * has failed; or -1.
  */
 int address_connect(const struct address *address, struct error *err);
+/*
+ * Returns a number that all connections of one peer have in common: of one process if fd is a unix
+ * socket, else of one host. An IPv6 host is its network of 64 bits, which is one owner's. Processes
+ * of another PID namespace, whose ids are unknown here, are one peer.
+ */
+uint64_t socket_origin(int fd);
 /* Set the socket options of every connection: no delay, detection of lost peers by the kernel. */
 void socket_prepare(int fd);
 

@@ -88,12 +88,22 @@ void server_peer_release(struct peer *peer)
 	}
 }
 
-static void add_peer(struct listener *listener, int fd)
+void server_peer_used(struct peer *peer)
+{
+	struct server *server = peer->server;
+
+	if (server->peers == peer)
+		return;
+	list_remove(peer);
+	list_push(server->peers, peer);
+}
+
+static void add_peer(struct listener *listener, int fd, uint64_t origin)
 {
 	struct server *server = listener->server;
 	struct peer *peer = mem_alloc(sizeof(*peer));
 
-	*peer = (struct peer){.server = server, .listener = listener};
+	*peer = (struct peer){.server = server, .listener = listener, .origin = origin};
 	list_push(server->peers, peer);
 	if (++server->n_peers > server->most_peers)
 		server->most_peers = server->n_peers;
@@ -106,40 +116,89 @@ static void add_peer(struct listener *listener, int fd)
 		conn_secure(peer->conn, listener->tls, NULL);
 }
 
-/*
- * Make room for a new connection, if necessary by closing the oldest connection without a call.
- * With limits->handshaking connections before their handshake, only one of these is closed, so a
- * peer that never completes a handshake does not evict peers that did. Returns false without room.
- */
-static bool make_room(struct server *server)
+static bool is_any(const struct peer *peer)
 {
-	const struct limits *limits = server->limits;
-	struct peer *idle = NULL, *handshaking = NULL;
-	unsigned n_handshaking = 0;
+	return peer;
+}
+
+static bool is_idle(const struct peer *peer)
+{
+	return peer->conn && peer->n_calls == 0 && conn_is_idle(peer->conn);
+}
+
+static bool is_handshaking(const struct peer *peer)
+{
+	return peer->conn && !conn_was_ready(peer->conn);
+}
+
+typedef bool peer_test(const struct peer *peer);
+
+static unsigned count(const struct server *server, uint64_t origin, peer_test *counts)
+{
+	unsigned n = 0;
+
+	for (const struct peer *peer = server->peers; peer; peer = peer->next)
+		n += peer->origin == origin && counts(peer);
+	return n;
+}
+
+/*
+ * Returns the connection to close for a new one: of the origin that has the most connections, the
+ * one that was used longest ago. An origin with fewer connections than the new one's loses none, so
+ * a peer with many connections evicts only its own. closable: the connections to choose from;
+ * counts: those that count. NULL: close none.
+ */
+static struct peer *choose(const struct server *server, uint64_t origin, peer_test *closable,
+			   peer_test *counts)
+{
+	unsigned most = count(server, origin, counts);
+	struct peer *chosen = NULL;
 
 	for (struct peer *peer = server->peers; peer; peer = peer->next) {
-		if (peer->conn && peer->n_calls == 0 && conn_is_idle(peer->conn))
-			idle = peer;
-		if (peer->conn && !conn_was_ready(peer->conn)) {
-			handshaking = peer;
-			n_handshaking++;
-		}
+		if (!closable(peer))
+			continue;
+		unsigned n = chosen && chosen->origin == peer->origin
+				     ? most
+				     : count(server, peer->origin, counts);
+		if (n < most)
+			continue;
+		chosen = peer;
+		most = n;
 	}
+	return chosen;
+}
+
+/*
+ * Make room for a new connection, if necessary by closing one without a call. With
+ * limits->handshaking connections before their handshake, only one of these is closed, so a peer
+ * that never completes a handshake does not evict peers that did. Returns false without room.
+ */
+static bool make_room(struct server *server, uint64_t origin)
+{
+	const struct limits *limits = server->limits;
+	struct peer *closed;
+	unsigned n_handshaking = 0;
+
+	for (struct peer *peer = server->peers; peer; peer = peer->next)
+		n_handshaking += is_handshaking(peer);
 	if (n_handshaking >= limits->handshaking)
-		idle = handshaking;
+		closed = choose(server, origin, is_handshaking, is_handshaking);
 	else if (server->n_peers < limits->connections)
 		return true;
-	if (idle)
-		conn_free(idle->conn);
-	return idle;
+	else
+		closed = choose(server, origin, is_idle, is_any);
+	if (closed)
+		conn_free(closed->conn);
+	return closed;
 }
 
 static void on_accepted(struct acceptor *acceptor, int fd)
 {
 	struct listener *listener = container_of(acceptor, struct listener, acceptor);
+	const uint64_t origin = socket_origin(fd);
 
-	if (make_room(listener->server))
-		add_peer(listener, fd);
+	if (make_room(listener->server, origin))
+		add_peer(listener, fd, origin);
 	else
 		close(fd);
 }

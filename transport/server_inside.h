@@ -16,7 +16,7 @@ struct server {
 	struct workers *workers;
 	const struct limits *limits;
 	struct listener *listeners;
-	struct peer *peers;
+	struct peer *peers;   /* the one that began a call or connected last is the first */
 	unsigned n_peers;     /* number of peers */
 	unsigned most_peers;  /* largest n_peers since memory was last returned to the kernel */
 	unsigned n_calls;     /* calls submitted to the workers (limits.h: calls) */
@@ -46,6 +46,7 @@ struct peer {
 	struct listener *listener;
 	struct conn *conn;         /* NULL once the connection has ended */
 	struct peer *next, **link; /* in server->peers (list.h) */
+	uint64_t origin;           /* the process or host that it is (socket_origin) */
 	unsigned n_calls;
 	struct tls_names *names; /* names in its certificate; NULL without TLS or before a call */
 };
@@ -56,6 +57,7 @@ extern const struct conn_role server_role;
 
 /* Returns 0 if the peer may call the service, or -1 with ERR_PERMISSION_DENIED. */
 int server_check_allowed(const struct peer *peer, const char *service, struct error *err);
+void server_peer_used(struct peer *peer); /* call when a call of the peer begins */
 /* Free the peer if it has no connection and no call. Call after either has ended. */
 void server_peer_release(struct peer *peer);
 /* Called when a peer has not completed a message within limits->receive_ms. */

@@ -125,6 +125,7 @@ static void begin(struct server_stream *stream)
 	struct error error;
 
 	stream->started = started;
+	server_peer_used(stream->peer);
 	exchange->rpc.deadline = timeout > NO_DEADLINE - now ? NO_DEADLINE : now + timeout;
 	exchange->rpc.app = stream->peer->listener->offer.app;
 	exchange->receives = stream->target.input;

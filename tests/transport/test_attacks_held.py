@@ -2,13 +2,14 @@
 """Attacks by resources that a peer holds: connections, streams, incomplete requests, and answers
 that it does not read."""
 import contextlib
+import multiprocessing
 import resource
 
 import pytest
 
 from frames import (CANCEL, DATA, EMPTY, END_STREAM, INITIAL_WINDOW_SIZE, PING, PREFACE,
-                    RST_STREAM, SETTINGS, WINDOW_UPDATE, Controller, Peer, Tls, call, fields_of,
-                    frame, headers, message, number, setting, streams, wait_for)
+                    RST_STREAM, SETTINGS, WINDOW_UPDATE, Controller, Peer, Tls, Unix, call,
+                    fields_of, frame, headers, message, number, setting, streams, wait_for)
 from harmless import GROWTH_KB, harmless
 
 EXHAUSTED = 8
@@ -141,6 +142,47 @@ def test_many_connections(controller):
     assert controller.threads() == threads
     assert controller.rss() - rss < GROWTH_KB
     controller.probe()
+
+
+def crowd(place, stream, pipe):
+    """Open more connections than the limit allows, each with this stream, until told to end."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(300):
+            peer = stack.enter_context(Peer(place))
+            if peer.until(lambda peer=peer: peer.settings):
+                peer.send(stream)
+        pipe.send("all are there")
+        pipe.recv()
+
+
+@pytest.mark.parametrize("place", [Unix], ids=["unix"], indirect=True)
+@pytest.mark.parametrize("stream", [b"", headers(1)], ids=["idle", "busy"])
+def test_a_crowd_from_one_process_evicts_only_its_own(own_controller, stream):
+    """A client that was there before is idle for longer than any of them, and stays connected."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(
+        target=crowd, args=(own_controller.place, stream, theirs))
+    with Peer(own_controller.place) as early:
+        assert early.ask().code == 0
+        process.start()
+        assert ours.poll(60)
+        assert early.ask(stream=3).code == 0
+        own_controller.probe()
+        ours.send("end")
+    process.join(20)
+    assert process.exitcode == 0
+
+
+def test_the_client_that_was_idle_for_longest_is_evicted(controller):
+    """The first of many connections of one process makes calls, so the second is closed."""
+    with contextlib.ExitStack() as stack:
+        first, second, *others = [stack.enter_context(Peer(controller.place)) for _ in range(256)]
+        assert all(peer.until(lambda peer=peer: peer.settings) for peer in (first, second, *others))
+        assert first.ask().code == 0
+        controller.probe()
+        assert second.until(lambda: second.closed)
+        assert first.ask(stream=3).code == 0
+    wait_for(controller.is_idle, "neither a connection nor a call")
 
 
 def test_no_descriptor_left(own_controller):

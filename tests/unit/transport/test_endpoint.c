@@ -4,6 +4,7 @@
  */
 #include "tests/cmocka.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -377,6 +378,45 @@ static void vanished_peers_are_found(void **state)
 	assert_in_range(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 1, 60000);
 }
 
+/* Connect to the server from an IPv4 address of this host, and return the origin that it sees. */
+static uint64_t origin_from(int server, uint16_t port, const char *from)
+{
+	struct sockaddr_in source = {.sin_family = AF_INET};
+	struct sockaddr_in target = {.sin_family = AF_INET, .sin_port = port};
+	auto_close int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(inet_pton(AF_INET, from, &source.sin_addr), 1);
+	assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &target.sin_addr), 1);
+	assert_int_equal(bind(client, (struct sockaddr *)&source, sizeof(source)), 0);
+	assert_int_equal(connect(client, (struct sockaddr *)&target, sizeof(target)), 0);
+	struct pollfd arrived = {.fd = server, .events = POLLIN};
+	assert_int_equal(poll(&arrived, 1, 5000), 1);
+	auto_close int accepted = accept4(server, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(accepted >= 0);
+	return socket_origin(accepted);
+}
+
+/* "[::]" also accepts IPv4 connections, as mapped addresses, which have their first 64 bits in
+ * common. */
+static void origin_is_the_host_of_the_peer(void **state)
+{
+	static const char *const endpoints[] = {"tcp://127.0.0.1:0", "tcp://[::]:0"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(endpoints); i++) {
+		struct sockaddr_in6 address = {0};
+		socklen_t size = sizeof(address);
+		struct error err;
+		auto_close int server = listen_at(endpoints[i], &err);
+		assert_true(server >= 0);
+		getsockname(server, (struct sockaddr *)&address, &size);
+		uint16_t port = address.sin6_port; /* at the same place as in struct sockaddr_in */
+		uint64_t origin = origin_from(server, port, "127.0.0.2");
+		assert_true(origin_from(server, port, "127.0.0.2") == origin);
+		assert_true(origin_from(server, port, "127.0.0.3") != origin);
+	}
+}
+
 static void a_missing_socket_is_unavailable(void **state)
 {
 	(void)state;
@@ -405,6 +445,7 @@ int main(void)
 		cmocka_unit_test_teardown(link_in_the_way_is_left_alone, remove_socket),
 		cmocka_unit_test(tcp_connects),
 		cmocka_unit_test(vanished_peers_are_found),
+		cmocka_unit_test(origin_is_the_host_of_the_peer),
 		cmocka_unit_test(a_missing_socket_is_unavailable),
 	};
 
