@@ -123,6 +123,20 @@ def test_a_volume_on_the_server_is_used_by_another_node(nas, sshd):
     wait_for(lambda: nas.leaves() in ([], ["_trash"]), "nothing is left")
 
 
+def test_a_clone_in_use_stays_mounted_when_its_source_is_deleted(nas):
+    volume, copy = made(nas), Volume(nas.two, "copy")
+    copy.create(parameters=ON_NAS, volume_content_source={"volume": {"volume_id": "data"}})
+    file = up(copy)
+    volume.delete()
+    assert state(nas, "copy")[0] == "yes"
+    file.write_text("still there")
+    assert (nas.server.file(f"{SHARES}/{nas.dataset('copy')}") / "file").read_text() == \
+        "still there"
+    copy.down()
+    wait_for(lambda: state(nas, "copy") == ["no", "off"], "it is not mounted")
+    copy.delete()
+
+
 def test_each_node_gets_its_own_access(nas):
     made(nas)
     for number, readonly in ((2, False), (3, False), (4, True)):
