@@ -20,16 +20,18 @@
 
 /*
  * Fail because an agent did not report `what`. ERR_DEADLINE_EXCEEDED if the RPC's deadline gave it
- * too little time, else ERR_UNAVAILABLE; ERR_FAILED_PRECONDITION if the agent is refused.
+ * too little time, perhaps to wait for another call (ERR_ABORTED); else ERR_UNAVAILABLE.
+ * ERR_FAILED_PRECONDITION if the agent is refused.
  */
 static int fail_silent(const struct rpc_call *call, const struct answer *answer, const char *what,
 		       struct error *err)
 {
-	bool hurried = answer->error.code == ERR_DEADLINE_EXCEEDED &&
-		       time_left_ms(call->deadline) < HURRY_MS;
+	const enum error_code code = answer->error.code;
+	const bool hurried = (code == ERR_DEADLINE_EXCEEDED || code == ERR_ABORTED) &&
+			     time_left_ms(call->deadline) < HURRY_MS;
 	const char *endpoint = agent_endpoint(answer->agent);
 
-	if (answer->error.code == ERR_FAILED_PRECONDITION)
+	if (code == ERR_FAILED_PRECONDITION)
 		return fail(err, ERR_FAILED_PRECONDITION, "agent '%s' cannot report %s: %s",
 			    endpoint, what, answer->error.text);
 	return fail(err, hurried ? ERR_DEADLINE_EXCEEDED : ERR_UNAVAILABLE,

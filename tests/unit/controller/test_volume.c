@@ -289,6 +289,17 @@ static void delete_needs_not_found_from_every_agent(void **state)
 	assert_int_equal(delete ("v"), 0);
 }
 
+/* An agent waits for another call with the volume until the deadline: it is not down. */
+static void an_agent_that_waited_until_the_deadline_is_not_unavailable(void **state)
+{
+	(void)state;
+	scripted[1].lookup = ERR_ABORTED;
+	call.deadline = now_ms() + 100;
+	assert_failed(delete ("v"), ERR_DEADLINE_EXCEEDED, "unix:///b");
+	call.deadline = NO_DEADLINE;
+	assert_failed(delete ("v"), ERR_UNAVAILABLE, "unix:///b");
+}
+
 static void duplicates_are_not_deleted(void **state)
 {
 	(void)state;
@@ -470,6 +481,7 @@ int main(void)
 		SCRIPTED_TEST(create_with_mutable_parameters),
 		SCRIPTED_TEST(delete_asks_every_agent),
 		SCRIPTED_TEST(delete_needs_not_found_from_every_agent),
+		SCRIPTED_TEST(an_agent_that_waited_until_the_deadline_is_not_unavailable),
 		SCRIPTED_TEST(duplicates_are_not_deleted),
 		SCRIPTED_TEST(only_another_node_makes_a_publish_wait),
 		SCRIPTED_TEST(publish_checks_in_order),
