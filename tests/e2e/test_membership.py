@@ -284,6 +284,7 @@ def test_a_list_is_partial_only_with_partial_lists(new_cluster):
 def test_the_capacity_of_a_node_needs_no_other_node(new_cluster):
     cluster = new_cluster(controller_args=QUICK)
     a, b = cluster.hosts
+    said(cluster, "agent is up", agent=f"unix://{b.agent_socket}", node="b")
     b.node_daemon.kill()
     for asked in ({"accessible_topology": topology("a").requisite[0]},
                   {"parameters": {"node": "a"}}):
