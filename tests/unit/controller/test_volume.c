@@ -294,7 +294,7 @@ static void an_agent_that_waited_until_the_deadline_is_not_unavailable(void **st
 {
 	(void)state;
 	scripted[1].lookup = ERR_ABORTED;
-	call.deadline = now_ms() + 100;
+	call.deadline = now_ms() + 400;
 	assert_failed(delete ("v"), ERR_DEADLINE_EXCEEDED, "unix:///b");
 	call.deadline = NO_DEADLINE;
 	assert_failed(delete ("v"), ERR_UNAVAILABLE, "unix:///b");
