@@ -185,9 +185,11 @@ static bool has_snapshot(struct catalog *catalog, const char *id)
 	return !catalog_snapshot(catalog, in_seconds(20), &arena, id, &found, &err);
 }
 
+/* After a full scan the catalog rests ten times as long as the scan took. A scan that a busy machine
+ * holds up for seconds is followed by the next one within two minutes. */
 #define until(condition)                                                                           \
 	do {                                                                                       \
-		int64_t deadline = in_seconds(20);                                                 \
+		int64_t deadline = in_seconds(120);                                                \
 		while (!(condition) && now_ms() < deadline)                                        \
 			usleep(10000);                                                             \
 		assert_true(condition);                                                            \
