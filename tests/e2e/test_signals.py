@@ -29,7 +29,8 @@ def test_sigterm_finishes_the_call_that_runs(gated, gate):
 
 def test_sigterm_finishes_many_calls(host):
     calls = [Volume(host, f"v{n}").start_create() for n in range(30)]
-    wait_for(lambda: host.node_daemon.runs(), "the first create has run")
+    wait_for(lambda: any("zfs create " in argv for argv in host.node_daemon.runs()),
+             "the first create has run")
     host.controller_daemon.signal(signal.SIGTERM)
     codes = {call.code() for call in calls}
     assert codes <= {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}
