@@ -185,8 +185,8 @@ static bool has_snapshot(struct catalog *catalog, const char *id)
 	return !catalog_snapshot(catalog, in_seconds(20), &arena, id, &found, &err);
 }
 
-/* After a full scan the catalog rests ten times as long as the scan took. A scan that a busy machine
- * holds up for seconds is followed by the next one within two minutes. */
+/* After a full scan the catalog rests ten times as long as the scan took. A scan that takes seconds
+ * on a busy machine is followed by the next one within two minutes. */
 #define until(condition)                                                                           \
 	do {                                                                                       \
 		int64_t deadline = in_seconds(120);                                                \
