@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Options: one table for the command line, the environment and --help. The program checks the
- * values.
+ * Options: the command line and the environment, parsed by one table. options_help.c prints the
+ * table. The program checks the values.
  *
  * Invariant: after options_parse every ret_ of the table is set, for every return value, and
  * options_fini may be called. An empty environment variable counts as not set.
@@ -15,9 +15,7 @@
 
 #include "common/mem.h"
 
-#define HELP_COLUMNS 79
-#define HELP_INDENT  8
-#define SPACE        " \t\n\r\f\v"
+#define SPACE " \t\n\r\f\v"
 
 static const struct {
 	const char *word;
@@ -97,16 +95,24 @@ static int set_from_flag(const struct option_row *row, const char *value, bool a
 	return 0;
 }
 
-/*
- * Parse the option at argv[0], whose value may be argv[1]. Returns the number of arguments used, 1
- * or 2; or -1.
- */
-static int parse_flag(const struct program *program, char **argv, bool *given, struct error *err)
+/* Set an option from its value, which is NULL for a flag without one. */
+static int take_value(const struct program *program, const struct option_row *row,
+		      const char *value, bool *given, struct error *err)
 {
-	if (strncmp(argv[0], "--", 2) != 0 || argv[0][2] == '\0')
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "argument '%s' is not an option: try %s --help", argv[0],
-			    program->name);
+	bool *again = &given[row - program->options];
+
+	if (set_from_flag(row, value, *again, err) < 0)
+		return -1;
+	*again = true;
+	return 0;
+}
+
+/*
+ * Parse the option at argv[0], "--name", whose value may be argv[1]. Returns the number of
+ * arguments used, 1 or 2; or -1.
+ */
+static int parse_name(const struct program *program, char **argv, bool *given, struct error *err)
+{
 	const char *name = argv[0] + 2;
 	size_t length = strcspn(name, "=");
 	const char *value = name[length] ? name + length + 1 : NULL;
@@ -124,16 +130,73 @@ static int parse_flag(const struct program *program, char **argv, bool *given, s
 	if (!row->ret_flag && (!value || (taken == 2 && strncmp(value, "--", 2) == 0)))
 		return fail(err, ERR_INVALID_ARGUMENT, "--%s has no value: write --%s %s",
 			    row->name, row->name, row->metavar);
-	bool *again = &given[row - program->options];
-	if (set_from_flag(row, value, *again, err) < 0)
-		return -1;
-	*again = true;
-	return taken;
+	return take_value(program, row, value, given, err) < 0 ? -1 : taken;
+}
+
+static const struct option_row *find_letter(const struct program *program, char letter)
+{
+	for (size_t i = 0; i < program->n_options; i++)
+		if (program->options[i].letter == letter)
+			return &program->options[i];
+	return NULL;
+}
+
+/* Parse the letters at argv[0], "-Hpo"; the last one's value may be argv[1]. Returns as above. */
+static int parse_letters(const struct program *program, char **argv, bool *given, struct error *err)
+{
+	for (const char *at = argv[0] + 1; *at; at++) {
+		const struct option_row *row = find_letter(program, *at);
+		if (!row)
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "unknown option '-%c' in '%s': try %s --help", *at, argv[0],
+				    program->name);
+		const char *value = row->ret_flag ? NULL : at[1] ? at + 1 : argv[1];
+		if (!row->ret_flag && !value)
+			return fail(err, ERR_INVALID_ARGUMENT, "-%c has no value: write -%c %s",
+				    *at, *at, row->metavar);
+		if (take_value(program, row, value, given, err) < 0)
+			return -1;
+		if (!row->ret_flag)
+			return value == argv[1] ? 2 : 1;
+	}
+	return 1;
+}
+
+/* Returns true if a row of the table has a letter, so that "-H" is not an argument. */
+static bool has_letters(const struct program *program)
+{
+	for (size_t i = 0; i < program->n_options; i++)
+		if (program->options[i].letter)
+			return true;
+	return false;
+}
+
+/* Returns the number of arguments used, or -1. "--" ends the options, if there are arguments. */
+static int parse_one(const struct program *program, char **argv, bool *given, struct error *err)
+{
+	struct option_list *arguments = program->ret_arguments;
+	int n = 0;
+
+	if (arguments && strcmp(argv[0], "--") == 0) {
+		for (n = 1; argv[n]; n++)
+			append(arguments, argv[n]);
+		return n;
+	}
+	if (strncmp(argv[0], "--", 2) == 0 && argv[0][2])
+		return parse_name(program, argv, given, err);
+	if (argv[0][0] == '-' && argv[0][1] && has_letters(program))
+		return parse_letters(program, argv, given, err);
+	if (!arguments)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "argument '%s' is not an option: try %s --help", argv[0],
+			    program->name);
+	append(arguments, argv[0]);
+	return 1;
 }
 
 static int set_from_environment(const struct option_row *row, bool *given, struct error *err)
 {
-	const char *text = getenv(row->env);
+	const char *text = row->env ? getenv(row->env) : NULL;
 
 	if (!text || text[strspn(text, SPACE)] == '\0')
 		return 0;
@@ -168,7 +231,7 @@ static int parse(const struct program *program, char **argv, bool *given, struct
 			printf("%s %s\n", program->name, program->version);
 			return 1;
 		}
-		int taken = parse_flag(program, argv, given, err);
+		int taken = parse_one(program, argv, given, err);
 		if (taken < 0)
 			return -1;
 		argv += taken;
@@ -189,69 +252,25 @@ int options_parse(const struct program *program, int argc, char **argv, struct e
 
 	for (size_t i = 0; i < program->n_options; i++)
 		clear(&program->options[i]);
+	if (program->ret_arguments)
+		*program->ret_arguments = (struct option_list){0};
 	int result = parse(program, argc > 0 ? argv + 1 : argv, given, err);
 	if (result != 0)
 		options_fini(program);
 	return result;
 }
 
+static void free_list(struct option_list *list)
+{
+	if (!list)
+		return;
+	free(list->values);
+	*list = (struct option_list){0};
+}
+
 void options_fini(const struct program *program)
 {
-	for (size_t i = 0; i < program->n_options; i++) {
-		struct option_list *list = program->options[i].ret_list;
-		if (!list)
-			continue;
-		free(list->values);
-		*list = (struct option_list){0};
-	}
-}
-
-/* Write a paragraph with indented lines, wrapped at HELP_COLUMNS unless a word is longer. */
-static void put_wrapped(FILE *out, int indent, const char *text)
-{
-	int column = 0;
-
-	for (text += strspn(text, SPACE); *text; text += strspn(text, SPACE)) {
-		int length = (int)strcspn(text, SPACE);
-		if (column > 0 && column + 1 + length > HELP_COLUMNS) {
-			fputc('\n', out);
-			column = 0;
-		}
-		int before = column > 0 ? 1 : indent;
-		fprintf(out, "%*s%.*s", before, "", length, text);
-		column += before + length;
-		text += length;
-	}
-	fputc('\n', out);
-}
-
-static void put_option(FILE *out, const char *name, const char *metavar, const char *help)
-{
-	fprintf(out, "\n  --%s%s%s\n", name, metavar ? " " : "", metavar ? metavar : "");
-	put_wrapped(out, HELP_INDENT, help);
-}
-
-static void put_row(FILE *out, const struct option_row *row)
-{
-	char sources[1024];
-
-	snprintf(sources, sizeof(sources), "%sEnvironment: %s%s.%s%s",
-		 row->ret_list ? "May be given several times. " : "", row->env,
-		 row->ret_list ? ", values separated by spaces" : "",
-		 row->fallback ? " Default: " : "", row->fallback ? row->fallback : "");
-	put_option(out, row->name, row->metavar, row->help);
-	put_wrapped(out, HELP_INDENT, sources);
-}
-
-void options_help(const struct program *program, FILE *out)
-{
-	fprintf(out, "Usage: %s [OPTION]...\n\n", program->name);
-	put_wrapped(out, 0, program->summary);
-	fputs("\nOptions:\n", out);
 	for (size_t i = 0; i < program->n_options; i++)
-		put_row(out, &program->options[i]);
-	put_option(out, "help", NULL, "Print this text and exit.");
-	put_option(out, "version", NULL, "Print the version and exit.");
-	if (program->trailer)
-		fprintf(out, "\n%s\n", program->trailer);
+		free_list(program->options[i].ret_list);
+	free_list(program->ret_arguments);
 }

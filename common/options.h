@@ -7,6 +7,7 @@
  * and --help and --version are printed. An option on the command line overrides its environment
  * variable, which overrides the default. `--name value` and `--name=value` are equivalent. The
  * environment variable of a repeatable option contains its values, separated by white space.
+ * Options with a letter may be joined: `-Hpo json` is `-H -p -o json`.
  */
 
 #include <stdbool.h>
@@ -22,7 +23,7 @@ struct option_list {
 
 struct option_row {
 	const char *name;     /* name without dashes: "endpoint" for --endpoint */
-	const char *env;      /* environment variable, such as "CSI_ENDPOINT" */
+	const char *env;      /* environment variable, such as "CSI_ENDPOINT"; NULL: none */
 	const char *metavar;  /* name of the value in --help, such as "ENDPOINT"; NULL: a flag */
 	const char *fallback; /* default, or NULL; a list has at most one default value */
 	const char *help;     /* sentences for --help, which appends variable and default */
@@ -30,6 +31,7 @@ struct option_row {
 	const char **ret_text;
 	bool *ret_flag;
 	struct option_list *ret_list;
+	char letter; /* short name: 'H' for -H; 0: none */
 };
 
 struct program {
@@ -39,6 +41,8 @@ struct program {
 	const char *trailer; /* text of --help after the options, such as examples; or NULL */
 	const struct option_row *options;
 	size_t n_options;
+	const char *usage;                 /* arguments in --help, such as "COMMAND"; or NULL */
+	struct option_list *ret_arguments; /* arguments that are no options; NULL: an error */
 };
 
 /*
@@ -48,7 +52,7 @@ struct program {
  * correct usage in *err.
  */
 int options_parse(const struct program *program, int argc, char **argv, struct error *err);
-/* Free the lists. */
+/* Free the lists, also that of the arguments. */
 void options_fini(const struct program *program);
 /* Print the text of --help. */
 void options_help(const struct program *program, FILE *out);

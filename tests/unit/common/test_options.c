@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the options: a flag goes before the environment and that before the default; every
- * mistake on the command line has its message; the layout of --help.
+ * Tests of the options: a flag goes before the environment and that before the default; letters
+ * and arguments; every mistake on the command line has its message; the layout of --help.
  */
 #include "tests/cmocka.h"
 
@@ -176,6 +176,95 @@ static void mistakes_name_the_option(void **state)
 	assert_refused("unknown option '--': try zcsi-test --help", "--=x");
 }
 
+static struct option_list arguments;
+static bool bare, exact;
+static const char *output;
+
+static const struct option_row lettered_rows[] = {
+	{"bare", NULL, NULL, NULL, "No heading.", .ret_flag = &bare, .letter = 'H'},
+	{"exact", NULL, NULL, NULL, "Numbers.", .ret_flag = &exact, .letter = 'p'},
+	{"output", NULL, "FORMAT", "table", "A format.", .ret_text = &output, .letter = 'o'},
+};
+
+static const struct program lettered = {
+	.name = "zcsi-test",
+	.version = "0.1.0",
+	.summary = "Has arguments.",
+	.options = lettered_rows,
+	.n_options = COUNT(lettered_rows),
+	.usage = "COMMAND [ARGUMENT]...",
+	.ret_arguments = &arguments,
+};
+
+static int parse_lettered(const char **argv)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	return options_parse(&lettered, argc, (char **)argv, &err);
+}
+
+#define letters(...) parse_lettered((const char *[]){"zcsi-test", ##__VA_ARGS__, NULL})
+
+static int clean_lettered(void **state)
+{
+	(void)state;
+	options_fini(&lettered);
+	return 0;
+}
+
+static void letters_may_be_joined(void **state)
+{
+	(void)state;
+
+	assert_int_equal(letters("-Hpo", "json", "list"), 0);
+	assert_true(bare && exact);
+	assert_string_equal(output, "json");
+	assert_int_equal(arguments.n, 1);
+	options_fini(&lettered);
+	assert_int_equal(letters("-ojson", "--exact"), 0);
+	assert_true(exact && !bare);
+	assert_string_equal(output, "json");
+	assert_int_equal(arguments.n, 0);
+}
+
+static void arguments_and_options_in_any_order(void **state)
+{
+	(void)state;
+
+	assert_int_equal(letters("show", "-p", "a", "--", "-H", "--exact", "--"), 0);
+	assert_true(exact && !bare);
+	assert_string_equal(output, "table");
+	assert_int_equal(arguments.n, 5);
+	assert_string_equal(arguments.values[1], "a");
+	assert_string_equal(arguments.values[2], "-H");
+	assert_string_equal(arguments.values[4], "--");
+	options_fini(&lettered);
+	assert_int_equal(letters("receive", "-"), 0);
+	assert_string_equal(arguments.values[1], "-");
+}
+
+static void mistakes_name_the_letter(void **state)
+{
+	static const struct {
+		const char *first, *second, *text;
+	} cases[] = {
+		{"-x", NULL, "unknown option '-x' in '-x': try zcsi-test --help"},
+		{"-Hx", NULL, "unknown option '-x' in '-Hx': try zcsi-test --help"},
+		{"-HH", NULL, "--bare is given twice: give it once"},
+		{"-H", "--bare", "--bare is given twice: give it once"},
+		{"-po", NULL, "-o has no value: write -o FORMAT"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_int_equal(letters(cases[i].first, cases[i].second), -1);
+		assert_string_equal(err.text, cases[i].text);
+		assert_null(arguments.values);
+	}
+}
+
 static char printed[8192];
 
 /* Parse a command line with the flag, and store what is printed on stdout in `printed`. Returns the
@@ -244,6 +333,9 @@ int main(void)
 		cmocka_unit_test_teardown(empty_environment_is_not_set, clean),
 		cmocka_unit_test_teardown(words_of_a_flag, clean),
 		cmocka_unit_test_teardown(mistakes_name_the_option, clean),
+		cmocka_unit_test_teardown(letters_may_be_joined, clean_lettered),
+		cmocka_unit_test_teardown(arguments_and_options_in_any_order, clean_lettered),
+		cmocka_unit_test_teardown(mistakes_name_the_letter, clean_lettered),
 		cmocka_unit_test_teardown(version_is_one_line, clean),
 		cmocka_unit_test_teardown(help_is_a_page, clean),
 	};
