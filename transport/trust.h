@@ -21,8 +21,19 @@ struct trust {
 	struct tls *tls; /* credentials, set by trust_open; NULL: plain text */
 };
 
-/* Rows of a daemon's option table; trust is a static variable that receives the values. */
+/* Rows of a program's option table; trust is a static variable that receives the values. */
 #define TRUST_OPTIONS(trust)                                                                       \
+	TRUST_CLIENT_OPTIONS(trust),                                                               \
+		TRUST_ROW_(                                                                        \
+			"allow", "ZCSI_ALLOW", "[SERVICE=]NAME",                                   \
+			"Who may call us over TLS: a DNS name, URI or IP address in the caller's " \
+			"certificate, for every service or only for that one, as in "              \
+			"zcsi.v1.Agent=controller.example. Without it, everybody for whom the CA " \
+			"vouches.",                                                                \
+			.ret_list = &(trust).allow)
+
+/* The rows of a program that only calls others. */
+#define TRUST_CLIENT_OPTIONS(trust)                                                                \
 	TRUST_ROW_("tls-ca", "ZCSI_TLS_CA", "FILE",                                                \
 		   "The certificates of the CAs that vouch for others, in PEM. With this, "        \
 		   "--tls-cert and --tls-key every tcp:// endpoint speaks mutual TLS. The files "  \
@@ -34,13 +45,6 @@ struct trust {
 		TRUST_ROW_("tls-key", "ZCSI_TLS_KEY", "FILE",                                      \
 			   "Its private key, in PEM, without a passphrase.",                       \
 			   .ret_text = &(trust).key),                                              \
-		TRUST_ROW_(                                                                        \
-			"allow", "ZCSI_ALLOW", "[SERVICE=]NAME",                                   \
-			"Who may call us over TLS: a DNS name, URI or IP address in the caller's " \
-			"certificate, for every service or only for that one, as in "              \
-			"zcsi.v1.Agent=controller.example. Without it, everybody for whom the CA " \
-			"vouches.",                                                                \
-			.ret_list = &(trust).allow),                                               \
 		TRUST_ROW_("insecure", "ZCSI_INSECURE", NULL,                                      \
 			   "Without TLS: serve and call plaintext TCP beyond loopback too.",       \
 			   .ret_flag = &(trust).insecure)
