@@ -15,7 +15,7 @@ HARDEN   := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-prote
 CFLAGS   ?= $(HARDEN) -fno-plt -g
 LDFLAGS  ?= -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 MAN7     := jobs/zcsi-volumes.7
-MAN8     := node/zcsi-node.8 controller/zcsi-controller.8
+MAN8     := node/zcsi-node.8 controller/zcsi-controller.8 controller/cli/zcsi.8
 DOCS      = $(DESTDIR)$(PREFIX)/share/doc/zcsi
 PACKAGES := libnghttp2 libevent_core libssl libcrypto libprotobuf-c libmd blkid
 CPPFLAGS += -D_GNU_SOURCE -DZCSI_VERSION='"$(VERSION)"' -I. -I$(BUILD)
@@ -40,6 +40,7 @@ PYTEST   := jobs/local/with-zfs /usr/bin/python3 -m pytest -q -p no:cacheprovide
 # Tests in which an older Nomad may behave differently.
 NOMAD_OLDER := $(addprefix tests/nomad/test_,plugin.py volumes.py snapshots.py)
 DAEMONS  := zcsi-controller zcsi-node
+PROGRAMS := $(DAEMONS) zcsi
 LIBRARY   = $(call objects,common) $(call objects,transport)
 MESSAGES := $(PROTO:%=$(BUILD)/proto/%.pb-c.o) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.o)
 NAMES    := $(PROTO:%=$(BUILD)/proto/%.h) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.h) \
@@ -68,20 +69,23 @@ comma    := ,
 wraps     = $(patsubst %,-Wl$(comma)--wrap=%,$(shell nm $(filter %.o,$^) | \
             sed -n 's/.* T __wrap_//p'))
 
-all: $(DAEMONS:%=$(BUILD)/%) ## build both daemons into build/
+all: $(PROGRAMS:%=$(BUILD)/%) ## build both daemons and zcsi into build/
 
 $(BUILD)/zcsi-%: $(BUILD)/libzcsi.a
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(BUILD)/libzcsi.a $(LIBS)
-$(BUILD)/zcsi-controller: $(call objects,controller)
+$(BUILD)/zcsi-controller: $(filter-out $(BUILD)/controller/cli/%,$(call objects,controller))
 $(BUILD)/zcsi-node: $(call objects,node)
+$(BUILD)/zcsi: $(call objects,controller/cli) $(BUILD)/controller/agents_file.o $(BUILD)/libzcsi.a
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(BUILD)/libzcsi.a $(LIBS)
 
 $(BUILD)/libzcsi.a: $(LIBRARY) $(MESSAGES)
 	$(call say,AR)
 	$(Q)rm -f $@ && ar qcs $@ $^
 # Unit tests link every object except the files with main().
 .SECONDEXPANSION:
-$(BUILD)/lib%.a: $$(filter-out $(BUILD)/$$*/main.o,$$(call objects,$$*))
+$(BUILD)/lib%.a: $$(filter-out %/main.o,$$(call objects,$$*))
 	$(call say,AR)
 	$(Q)rm -f $@ && ar qcs $@ $^
 
@@ -161,17 +165,17 @@ run: ## start both daemons and stay; Ctrl-C stops them, make run-clean removes t
 run-clean: ## remove what make run made
 	@jobs/local/run-clean
 packages: ## install what building, testing and linting need (Debian 12, root)
-	@. jobs/local/host.sh && host_packages build pool check lint
+	@. jobs/local/host.sh && host_packages build pool check shells lint
 
 check: ## make test as root, flags, end to end on a pool; T=FILE or T=PART, K=WORDS: less
-	@. jobs/local/host.sh && host_packages build pool check
+	@. jobs/local/host.sh && host_packages build pool check shells
 ifeq ($(suffix $(T)),.py)
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) $(PYTEST) $(T)
 else
 	@$(MAKE) --no-print-directory -j4 all units
 ifndef T
-	@CC=$(CC) tests/hardening $(DAEMONS:%=$(BUILD)/%)
+	@CC=$(CC) tests/hardening $(PROGRAMS:%=$(BUILD)/%)
 	@BUILD=$(BUILD) $(PYTEST) tests/transport tests/e2e
 endif
 endif
@@ -247,7 +251,7 @@ lint: ## check the house rules that a machine can check
 format: ## lay out the C as .clang-format says
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 sanitize: ## make check under ASan and UBSan, the tests of threads under TSan; SLICE=K/N: a part
-	@. jobs/local/host.sh && host_packages build pool check
+	@. jobs/local/host.sh && host_packages build pool check shells
 	@$(MAKE) --no-print-directory -j4 BUILD=build/asan CFLAGS='$(DEBUG) $(ASAN)' all units
 	@BUILD=build/asan GROWTH_KB=$(ASAN_KEEPS) README_CFLAGS='$(ASAN)' TIMES=200 \
 		$(PYTEST) tests/transport tests/e2e
@@ -287,8 +291,8 @@ bench-hosts: ## what HOSTS=1000 agents cost a controller, and what it costs if a
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/agents
 	@BUILD=$(BUILD) /usr/bin/python3 tests/bench/hosts.py
 
-install: all ## daemons, units, man pages, papers; DESTDIR= PREFIX=
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(DAEMONS:%=$(BUILD)/%)
+install: all ## programs, units, man pages, papers; DESTDIR= PREFIX=
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(PROGRAMS:%=$(BUILD)/%)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 $(MAN8)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man7 $(MAN7)
 	install -D -m 644 -t $(DOCS) README.md LICENSE

@@ -22,6 +22,7 @@ declare -A HOST_GROUPS=(
 	[check]="libcmocka-dev python3-pytest python3-grpcio python3-grpc-tools python3-protobuf
 		python3-hpack python3-prometheus-client python3-pytest-timeout openssl e2fsprogs
 		openssh-server"
+	[shells]="zsh fish"
 	[certs]="openssl"
 	[nomad]="busybox-static iproute2 openssl redis-server"
 	[image]="podman runc mmdebstrap iproute2"

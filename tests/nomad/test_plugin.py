@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MPL-2.0
 """Both jobs register as one plugin, which becomes healthy."""
+import re
+
 import pytest
 
-from client import PATIENCE
+from client import PATIENCE, ROOT
 from daemon import BUILD
 from host import run
 from nomad import SOON, allocations, nomad
@@ -26,3 +28,16 @@ def test_a_started_daemon_is_soon_healthy(zcsi, job):
     alloc, = allocations(job)
     at = {event["Type"]: event["Time"] for event in alloc["TaskStates"][job]["Events"]}
     assert 0 < at["Plugin became healthy"] - at["Started"] < SOON * PATIENCE * 1e9
+
+
+def test_zcsi_asks_the_agents_that_nomad_lists(zcsi, certificates, tmp_path):
+    """The command of jobs/README.md makes the list."""
+    guide = (ROOT / "jobs/README.md").read_text()
+    template = re.search(r"nomad service info -t '(.*)' zcsi-agent", guide)[1]
+    agents = tmp_path / "agents"
+    agents.write_text(nomad("service", "info", "-t", template, "zcsi-agent"))
+    controller = certificates / "controller.zcsi"
+    listed = run(BUILD / "zcsi", "nodes", "-H", "--agents-file", agents, "--tls-ca",
+                 certificates / "ca.pem", "--tls-cert", f"{controller}.pem", "--tls-key",
+                 f"{controller}.key")
+    assert listed.startswith("n1\t") and listed.endswith("\tok\n")

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CLI_CLI_H
+#define ZCSI_CLI_CLI_H
+
+/*
+ * The commands of zcsi. A command asks the agents, prints its answer on stdout, and returns 0; or
+ * it fails with a sentence for stderr. It needs no controller.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+#include "controller/cli/fleet.h"
+#include "controller/cli/table.h"
+
+/* Exit statuses. */
+enum {
+	CLI_OK = 0,
+	CLI_FAILED = 1,
+	CLI_USAGE = 2,
+	CLI_DEGRADED = 3, /* an agent did not answer, or `status` has something to say */
+};
+
+struct cli {
+	const struct program *program;
+	struct fleet *fleet; /* NULL for an offline command */
+	struct arena arena;
+	struct style style;
+	const char *const *args; /* after the command's name */
+	size_t n_args;
+	struct member *members; /* the agents, asked who they are before the command runs */
+	size_t n_members;
+	bool degraded; /* exit with CLI_DEGRADED */
+};
+
+typedef int command_fn(struct cli *cli, struct error *err);
+
+struct command {
+	const char *name;
+	const char *args; /* "VOLUME", "[VOLUME]"; "" */
+	size_t min_args, max_args;
+	const char *help; /* a sentence */
+	command_fn *run;
+	bool offline; /* asks no agent */
+};
+
+extern const struct command cli_commands[];
+extern const size_t cli_n_commands;
+
+command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_completion;
+
+/*
+ * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is
+ * CLI_DEGRADED, because rows may be missing.
+ */
+void cli_print(struct cli *cli, const struct table *table);
+
+/* Returns the volumes of all agents by id, or only those with the id unless it is NULL. */
+struct owned *cli_volumes(struct cli *cli, const char *id, size_t *ret_n);
+/* Returns the ids of the nodes that a volume is published to, for CELL_WORDS. */
+const char *const *cli_users(struct cli *cli, const Dataset *volume);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi: the operator's command. It parses the command line, asks every agent who it is, and runs
+ * one of the commands of cli.c.
+ *
+ * Invariant: stdout has the answer and nothing else; every error is a line on stderr.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/options.h"
+#include "controller/cli/cli.h"
+#include "controller/cli/credentials.h"
+
+#define FOLDER      "/etc/zcsi"
+#define AGENTS_FILE FOLDER "/agents"
+#define SECONDS_MAX 3600
+
+static const char local_agent[] = "unix:///run/zcsi/agent.sock";
+static struct option_list agents, words;
+static const char *agents_file, *timeout_text, *output;
+static struct style style;
+static struct trust trust;
+
+static const struct option_row options[] = {
+	{.name = "agent",
+	 .env = "ZCSI_AGENT",
+	 .metavar = "ENDPOINT",
+	 .help = "An agent: the --agent-endpoint of a zcsi-node. Without this and --agents-file: "
+		 "those in " AGENTS_FILE ", or this host's, unix:///run/zcsi/agent.sock.",
+	 .ret_list = &agents},
+	{.name = "agents-file",
+	 .env = "ZCSI_AGENTS_FILE",
+	 .metavar = "PATH",
+	 .help = "More agents, an endpoint a line.",
+	 .ret_text = &agents_file},
+	{.name = "timeout",
+	 .env = "ZCSI_TIMEOUT",
+	 .metavar = "SECONDS",
+	 .fallback = "10",
+	 .help = "How long to wait for agents.",
+	 .ret_text = &timeout_text},
+	{.name = "bare",
+	 .letter = 'H',
+	 .help = "For scripts: no heading, and one tab between columns.",
+	 .ret_flag = &style.bare},
+	{.name = "exact",
+	 .letter = 'p',
+	 .help = "Bytes and seconds since 1970 instead of rounded amounts and dates.",
+	 .ret_flag = &style.exact},
+	{.name = "output",
+	 .letter = 'o',
+	 .metavar = "FORMAT",
+	 .fallback = "table",
+	 .help = "table or json.",
+	 .ret_text = &output},
+	TRUST_CLIENT_OPTIONS(trust),
+};
+
+static char *trailer(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	fputs("Commands:\n", out);
+	for (size_t i = 0; i < cli_n_commands; i++) {
+		const struct command *command = &cli_commands[i];
+		fprintf(out, "  %-10s %-9s %s\n", command->name, command->args, command->help);
+	}
+	fputs("\nExit status: 0 all is well; 1 the command failed; 2 it was typed wrongly; 3 an\n"
+	      "agent did not answer, or something needs attention.",
+	      out);
+	fclose(out);
+	return text;
+}
+
+static const struct command *find_command(struct error *err)
+{
+	if (!words.n) {
+		fail(err, ERR_INVALID_ARGUMENT, "no command is given: try zcsi --help");
+		return NULL;
+	}
+	for (size_t i = 0; i < cli_n_commands; i++) {
+		const struct command *command = &cli_commands[i];
+		if (strcmp(command->name, words.values[0]) != 0)
+			continue;
+		if (words.n - 1 >= command->min_args && words.n - 1 <= command->max_args)
+			return command;
+		fail(err, ERR_INVALID_ARGUMENT, "wrong number of arguments: write zcsi %s%s%s",
+		     command->name, *command->args ? " " : "", command->args);
+		return NULL;
+	}
+	fail(err, ERR_INVALID_ARGUMENT, "unknown command '%s': try zcsi --help", words.values[0]);
+	return NULL;
+}
+
+static int parse_values(struct fleet_options *ret, struct error *err)
+{
+	char *end;
+	long seconds = strtol(timeout_text, &end, 10);
+
+	if (*end || end == timeout_text || seconds < 1 || seconds > SECONDS_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "--timeout '%s' is not a number of seconds from 1 to %d", timeout_text,
+			    SECONDS_MAX);
+	style.json = strcmp(output, "json") == 0;
+	if (!style.json && strcmp(output, "table") != 0)
+		return fail(err, ERR_INVALID_ARGUMENT, "--output '%s' is neither table nor json",
+			    output);
+	*ret = (struct fleet_options){.named = &agents,
+				      .file = agents_file,
+				      .trust = &trust,
+				      .timeout_ms = seconds * 1000};
+	return 0;
+}
+
+/* Choose the agents if none is named. */
+static void find_agents(struct fleet_options *wanted)
+{
+	static const char *values[] = {local_agent};
+	static const struct option_list local = {values, 1};
+
+	if (agents.n || wanted->file)
+		return;
+	if (access(AGENTS_FILE, R_OK) == 0)
+		wanted->file = AGENTS_FILE;
+	else
+		wanted->named = &local;
+}
+
+static int ask(struct cli *cli, const struct command *command, struct fleet_options *wanted,
+	       struct error *err)
+{
+	find_agents(wanted);
+	credentials_find(&trust, FOLDER, &cli->arena);
+	if (trust_open(&trust, err) < 0)
+		return -1;
+	int result = fleet_open(&cli->fleet, wanted, err);
+	if (result == 0) {
+		cli->members = fleet_members(cli->fleet, &cli->arena, &cli->n_members);
+		result = command->run(cli, err);
+	}
+	fleet_close(cli->fleet);
+	trust_close(&trust);
+	return result;
+}
+
+static int run(struct cli *cli, const struct command *command, struct fleet_options *wanted,
+	       struct error *err)
+{
+	int result = command->offline ? command->run(cli, err) : ask(cli, command, wanted, err);
+
+	if (result == 0 && (fflush(stdout) == EOF || ferror(stdout)))
+		return fail_errno(err, "cannot write to stdout");
+	return result;
+}
+
+/* Returns the exit status. */
+static int execute(const struct program *program, struct error *err)
+{
+	struct fleet_options wanted;
+	struct cli cli = {.program = program};
+	const struct command *command = find_command(err);
+
+	if (!command || parse_values(&wanted, err) < 0)
+		return CLI_USAGE;
+	cli.args = words.values + 1;
+	cli.n_args = words.n - 1;
+	cli.style = style;
+	arena_init(&cli.arena, SIZE_MAX);
+	int result = run(&cli, command, &wanted, err);
+	arena_fini(&cli.arena);
+	if (result < 0)
+		return CLI_FAILED;
+	return cli.degraded ? CLI_DEGRADED : CLI_OK;
+}
+
+int main(int argc, char **argv)
+{
+	auto_free char *after_options = trailer();
+	const struct program program = {
+		.name = "zcsi",
+		.version = ZCSI_VERSION,
+		.summary = "Asks the agents of all hosts about their volumes. It needs neither "
+			   "Nomad nor a controller.",
+		.trailer = after_options,
+		.options = options,
+		.n_options = COUNT(options),
+		.usage = "COMMAND [ARGUMENT]...",
+		.ret_arguments = &words,
+	};
+	struct error err = {0};
+	int status = CLI_USAGE;
+	int parsed = options_parse(&program, argc, argv, &err);
+
+	if (parsed == 0 && log_setup("error", "logfmt", &err) == 0)
+		status = execute(&program, &err);
+	else if (parsed > 0)
+		status = CLI_OK;
+	if (err.code != ERR_OK)
+		fprintf(stderr, "zcsi: %s\n", err.text);
+	options_fini(&program);
+	return status;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi snapshots: those of one volume, or of all, also of volumes in the trash. Agents list them by
+ * id, which begins with that of the volume. A volume without snapshots and one that does not exist
+ * look the same.
+ */
+#include <string.h>
+
+#include "controller/cli/cli.h"
+
+static const ProtobufCMessage *ask_snapshots(struct arena *arena, const char *after,
+					     const void *volume)
+{
+	ListDatasetSnapshotsRequest *request = new_list_dataset_snapshots_request(arena);
+
+	request->after = arena_strdup(arena, after);
+	request->dataset_id = arena_strdup(arena, volume ? volume : "");
+	return &request->base;
+}
+
+static void *const *snapshots_in(const void *response, size_t *ret_n, bool *ret_more)
+{
+	const ListDatasetSnapshotsResponse *page = response;
+
+	*ret_n = page->n_snapshots;
+	*ret_more = page->more;
+	return (void *const *)page->snapshots;
+}
+
+static const char *snapshot_id(const void *entry)
+{
+	return ((const DatasetSnapshot *)entry)->id;
+}
+
+int cli_snapshots(struct cli *cli, struct error *err)
+{
+	static const struct fleet_list list = {"ListDatasetSnapshots", ask_snapshots, snapshots_in,
+					       snapshot_id};
+	static const struct column columns[] = {
+		{"snapshot", CELL_TEXT},  {"volume", CELL_TEXT}, {"node", CELL_TEXT},
+		{"created", CELL_MOMENT}, {"size", CELL_BYTES},  {"name", CELL_TEXT},
+		{"group", CELL_TEXT},
+	};
+	size_t n;
+	const struct owned *all = fleet_entries(cli->fleet, &cli->arena, cli->members, &list,
+						cli->n_args ? cli->args[0] : NULL, &n);
+	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
+
+	(void)err;
+	for (size_t i = 0; i < n; i++) {
+		const DatasetSnapshot *snapshot = all[i].entry;
+		const struct cell row[] = {
+			{.text = snapshot->id},       {.text = snapshot->dataset_id},
+			{.text = all[i].owner->node}, {.number = snapshot->creation},
+			{.number = snapshot->size},   {.text = snapshot->name},
+			{.text = snapshot->group},
+		};
+		memcpy(cells[i], row, sizeof(row));
+	}
+	cli_print(cli, &(struct table){"snapshots", columns, COUNT(columns), *cells, n, false});
+	return 0;
+}

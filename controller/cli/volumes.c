@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi list, show and status: the volumes of all agents.
+ *
+ * Invariant: a volume that two agents have is shown twice, so that nobody takes one of the two for
+ * the only one.
+ */
+#include <string.h>
+
+#include "controller/cli/cli.h"
+
+#define FULL_PERCENT 95
+
+static const ProtobufCMessage *ask_volumes(struct arena *arena, const char *after, const void *arg)
+{
+	ListDatasetsRequest *request = new_list_datasets_request(arena);
+
+	(void)arg;
+	request->after = arena_strdup(arena, after);
+	return &request->base;
+}
+
+static void *const *volumes_in(const void *response, size_t *ret_n, bool *ret_more)
+{
+	const ListDatasetsResponse *page = response;
+
+	*ret_n = page->n_datasets;
+	*ret_more = page->more;
+	return (void *const *)page->datasets;
+}
+
+static const char *volume_id(const void *entry)
+{
+	return ((const Dataset *)entry)->id;
+}
+
+struct owned *cli_volumes(struct cli *cli, const char *id, size_t *ret_n)
+{
+	static const struct fleet_list list = {"ListDatasets", ask_volumes, volumes_in, volume_id};
+	struct owned *all =
+		fleet_entries(cli->fleet, &cli->arena, cli->members, &list, NULL, ret_n);
+	size_t n = 0;
+
+	for (size_t i = 0; id && i < *ret_n; i++)
+		if (strcmp(all[i].id, id) == 0)
+			all[n++] = all[i];
+	if (id)
+		*ret_n = n;
+	return all;
+}
+
+const char *const *cli_users(struct cli *cli, const Dataset *volume)
+{
+	const char **users = arena_alloc(&cli->arena, (volume->n_published + 1) * sizeof(*users));
+
+	for (size_t i = 0; i < volume->n_published; i++)
+		users[i] = volume->published[i]->node_id;
+	return users;
+}
+
+/* A volume without a limit has the size 0. */
+static int64_t limit(const Dataset *volume)
+{
+	return volume->size ? volume->size : -1;
+}
+
+int cli_list(struct cli *cli, struct error *err)
+{
+	static const struct column columns[] = {
+		{"volume", CELL_TEXT}, {"node", CELL_TEXT},     {"format", CELL_TEXT},
+		{"size", CELL_BYTES},  {"used", CELL_BYTES},    {"created", CELL_MOMENT},
+		{"parent", CELL_TEXT}, {"used_by", CELL_WORDS},
+	};
+	size_t n;
+	const struct owned *volumes = cli_volumes(cli, NULL, &n);
+	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
+
+	(void)err;
+	for (size_t i = 0; i < n; i++) {
+		const Dataset *volume = volumes[i].entry;
+		const struct cell row[] = {
+			{.text = volume->id},
+			{.text = volumes[i].owner->node},
+			{.text = volume->format},
+			{.number = limit(volume)},
+			{.number = volume->used},
+			{.number = volume->creation},
+			{.text = volumes[i].owner->host->dataset},
+			{.words = cli_users(cli, volume)},
+		};
+		memcpy(cells[i], row, sizeof(row));
+	}
+	cli_print(cli, &(struct table){"volumes", columns, COUNT(columns), *cells, n, false});
+	return 0;
+}
+
+/* Returns the parameters of a volume as words: its text has one "key=value" a line. */
+static const char *const *parameters(struct cli *cli, const Dataset *volume)
+{
+	char *text = arena_strdup(&cli->arena, volume->parameters), *state;
+	const char **words = arena_alloc(&cli->arena, (strlen(text) + 1) * sizeof(*words));
+	size_t n = 0;
+
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+		words[n++] = line;
+	return words;
+}
+
+static void show_one(struct cli *cli, const struct owned *owned)
+{
+	static const struct column columns[] = {
+		{"volume", CELL_TEXT},      {"node", CELL_TEXT},     {"dataset", CELL_TEXT},
+		{"format", CELL_TEXT},      {"size", CELL_BYTES},    {"used", CELL_BYTES},
+		{"created", CELL_MOMENT},   {"used_by", CELL_WORDS}, {"made_from", CELL_TEXT},
+		{"parameters", CELL_WORDS},
+	};
+	const Dataset *volume = owned->entry;
+	const struct cell row[] = {
+		{.text = volume->id},
+		{.text = owned->owner->node},
+		{.text = volume->name},
+		{.text = volume->format},
+		{.number = limit(volume)},
+		{.number = volume->used},
+		{.number = volume->creation},
+		{.words = cli_users(cli, volume)},
+		{.text = *volume->source_snapshot ? volume->source_snapshot
+						  : volume->source_dataset},
+		{.words = parameters(cli, volume)},
+	};
+
+	cli_print(cli, &(struct table){"volume", columns, COUNT(columns), row, 1, true});
+}
+
+int cli_show(struct cli *cli, struct error *err)
+{
+	size_t n;
+	const char *id = cli->args[0];
+	const struct owned *volumes = cli_volumes(cli, id, &n);
+
+	if (n == 1) {
+		show_one(cli, &volumes[0]);
+		return 0;
+	}
+	if (n > 1)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' exists on '%s' and on '%s': rename one of the two with "
+			    "'zfs rename'",
+			    id, volumes[0].owner->node, volumes[1].owner->node);
+	for (size_t i = 0; i < cli->n_members; i++)
+		if (cli->members[i].error.code != ERR_OK)
+			return fail(err, ERR_UNAVAILABLE,
+				    "volume '%s' is on no agent that answers, and '%s' does not: "
+				    "%s",
+				    id, cli->members[i].node, cli->members[i].error.text);
+	return fail(err, ERR_NOT_FOUND,
+		    "volume '%s' does not exist; 'zcsi list' prints those that do", id);
+}
+
+/* Returns what is wrong with a volume, or "ok". */
+static const char *state_of(struct cli *cli, const struct owned *volumes, size_t n, size_t at)
+{
+	const Dataset *volume = volumes[at].entry;
+	const struct owned *twin = NULL;
+
+	if (at > 0 && strcmp(volumes[at - 1].id, volume->id) == 0)
+		twin = &volumes[at - 1];
+	else if (at + 1 < n && strcmp(volumes[at + 1].id, volume->id) == 0)
+		twin = &volumes[at + 1];
+	if (twin)
+		return arena_printf(&cli->arena, "exists on %s too", twin->owner->node);
+	if (volume->size &&
+	    volume->used / volume->size * 100 + volume->used % volume->size * 100 / volume->size >=
+		    FULL_PERCENT)
+		return "nearly full";
+	return "ok";
+}
+
+int cli_status(struct cli *cli, struct error *err)
+{
+	static const struct column columns[] = {
+		{"volume", CELL_TEXT}, {"node", CELL_TEXT},     {"used", CELL_BYTES},
+		{"size", CELL_BYTES},  {"used_by", CELL_WORDS}, {"state", CELL_TEXT},
+	};
+	size_t n;
+	const struct owned *volumes = cli_volumes(cli, NULL, &n);
+	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
+
+	(void)err;
+	for (size_t i = 0; i < n; i++) {
+		const Dataset *volume = volumes[i].entry;
+		const char *state = state_of(cli, volumes, n, i);
+		const struct cell row[] = {
+			{.text = volume->id},
+			{.text = volumes[i].owner->node},
+			{.number = volume->used},
+			{.number = limit(volume)},
+			{.words = cli_users(cli, volume)},
+			{.text = state},
+		};
+		memcpy(cells[i], row, sizeof(row));
+		cli->degraded |= strcmp(state, "ok") != 0;
+	}
+	cli_print(cli, &(struct table){"volumes", columns, COUNT(columns), *cells, n, false});
+	return 0;
+}

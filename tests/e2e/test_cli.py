@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MPL-2.0
+"""The program zcsi against real agents: what it prints, and its exit status."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from client import MIB
+from daemon import BUILD
+
+
+def zcsi(host, *args, agents=(), status=0):
+    """Run zcsi with the host's agent and others. Return what it printed on stdout; on stderr, if
+    the expected exit status is not 0."""
+    words = [word for agent in (f"unix://{host.agent_socket}", *agents)
+             for word in ("--agent", agent)]
+    done = subprocess.run([BUILD / "zcsi", *words, *args], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == status, done
+    if status:
+        return done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def rows(text):
+    return [line.split("\t") for line in text.splitlines()]
+
+
+@pytest.fixture
+def other(new_host):
+    return new_host(node_id="n2").start()
+
+
+def test_list_has_the_volumes_of_all_nodes(host, other, volume):
+    volume.create()
+    other.agent.CreateDataset(id="away", size=16 * MIB)
+    volume.attach()
+    listed = rows(zcsi(host, "list", "-Hp", agents=[f"unix://{other.agent_socket}"]))
+    assert [(row[0], row[1], row[3], row[7]) for row in listed] == [
+        ("away", "n2", str(16 * MIB), "-"), ("data", "n1", str(8 * MIB), "n1")]
+    table = zcsi(host, "list").splitlines()
+    assert table[0].split()[:4] == ["VOLUME", "NODE", "FORMAT", "SIZE"]
+    assert table[1].split()[:4] == ["data", "n1", "zfs", "8.00M"]
+
+
+def test_snapshots_of_a_volume(host):
+    host.agent.CreateDataset(id="data", size=8 * MIB)
+    for name in ("s0", "s1"):
+        host.agent.SnapshotDataset(id="data", name=name)
+    listed = rows(zcsi(host, "snapshots", "data", "-Hp"))
+    assert [(row[1], row[2], row[5]) for row in listed] == [
+        ("data", "n1", "s0"), ("data", "n1", "s1")]
+    assert rows(zcsi(host, "snapshots", "none", "-Hp")) == []
+
+
+def test_show_has_all_about_a_volume(host, volume):
+    volume.create(parameters={"zfs.compression": "zle"})
+    shown = dict(rows(zcsi(host, "show", "data", "-Hp")))
+    assert shown["dataset"] == host.dataset("data")
+    assert "zfs.compression=zle" in shown["parameters"].split(",")
+    assert json.loads(zcsi(host, "show", "data", "-o", "json"))["volume"]["size"] == 8 * MIB
+    assert "'none' does not exist" in zcsi(host, "show", "none", status=1)
+
+
+def test_a_volume_that_is_there_twice(host, other):
+    for each in (host, other):
+        each.agent.CreateDataset(id="twice", size=8 * MIB)
+    both = [f"unix://{other.agent_socket}"]
+    assert "on 'n1' and on 'n2'" in zcsi(host, "show", "twice", agents=both, status=1)
+    assert zcsi(host, "status", agents=both, status=3) == ""
+
+
+def test_an_agent_that_is_down(host, volume, tmp_path):
+    """zcsi says whose volumes may be missing, and of no volume that it does not exist."""
+    volume.create()
+    down = [f"unix://{tmp_path}/none.sock"]
+    text = zcsi(host, "list", agents=down, status=3)
+    assert f"the answer of '{down[0]}' is missing" in text
+    assert "is on no agent that answers" in zcsi(host, "show", "gone", agents=down, status=1)
+    done = subprocess.run([BUILD / "zcsi", "--agent", f"unix://{host.agent_socket}", "--agent",
+                           down[0], "status", "-o", "json"], capture_output=True, check=False)
+    printed = json.loads(done.stdout)
+    assert done.returncode == 3 and done.stderr == b""
+    assert [row["volume"] for row in printed["volumes"]] == ["data"]
+    assert [each["agent"] for each in printed["silent"]] == down
+
+
+def test_nodes(host):
+    (node,) = rows(zcsi(host, "nodes", "-Hp"))
+    assert node[:3] == ["n1", f"unix://{host.agent_socket}", host.parent]
+    assert int(node[3]) > 0 and node[5] == "ok"
+
+
+def test_the_agents_file(host, tmp_path):
+    path = tmp_path / "agents"
+    path.write_text(f"# this host\nunix://{host.agent_socket}\n")
+    done = subprocess.run([BUILD / "zcsi", "--agents-file", path, "nodes", "-H"],
+                          capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("n1\t")
+    path.write_text("# none\n")
+    done = subprocess.run([BUILD / "zcsi", "--agents-file", path, "nodes"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "names no agent" in done.stderr
+
+
+@pytest.mark.parametrize("words, text", [
+    ([], "no command is given"),
+    (["lst"], "unknown command 'lst'"),
+    (["show"], "write zcsi show VOLUME"),
+    (["list", "all"], "write zcsi list"),
+    (["list", "-o", "xml"], "neither table nor json"),
+    (["list", "--timeout", "0"], "not a number of seconds"),
+])
+def test_mistakes_in_the_command_line(host, words, text):
+    assert text in zcsi(host, *words, status=2)
+
+
+BASH = """source <(zcsi completion bash)
+COMP_WORDS=(zcsi "$@") COMP_CWORD=$#
+_zcsi
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+# Functions in place of the builtins, which work only while a line is edited.
+ZSH = """compdef() { : }
+compadd() { print -rl -- ${@:#--} }
+_describe() { print -rl -- ${(P)2%%:*} }
+source <(zcsi completion zsh)
+words=(zcsi "$@") CURRENT=$(($# + 1))
+_zcsi
+"""
+FISH = """zcsi completion fish | source
+complete -C "zcsi $argv" | cut -f1
+"""
+
+
+@pytest.mark.parametrize("shell, script", [("bash", BASH), ("zsh", ZSH), ("fish", FISH)],
+                         ids=["bash", "zsh", "fish"])
+def test_a_shell_completes_words(host, tmp_path, shell, script):
+    """Names of volumes are completed as they are: none is run as a command."""
+    names = ["data", "$(touch ran)", "`touch ran`", "a b"]
+    for name in names:
+        host.agent.CreateDataset(id=name, size=8 * MIB)
+
+    def complete(*typed):
+        env = {**os.environ, "ZCSI_AGENT": f"unix://{host.agent_socket}", "HOME": str(tmp_path),
+               "PATH": f"{BUILD}:{os.environ['PATH']}"}
+        done = subprocess.run([shell, "-c", script, "--", *typed], env=env, cwd=tmp_path,
+                              check=True, capture_output=True, text=True)
+        return done.stdout.splitlines()
+
+    assert "status" in complete("st")
+    assert "--agents-file" in complete("--agents")
+    assert set(complete("-o", "")) == {"table", "json"}
+    found = complete("show", "")
+    assert "data" in found and len(found) == len(names)
+    assert not (tmp_path / "ran").exists()

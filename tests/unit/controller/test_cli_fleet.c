@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of the questions of zcsi to several agents: pages are joined, an agent that fails is named,
+ * and the others' entries are there.
+ */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
+#include "tests/unit/controller/scripted_agents.c"
+
+#include "controller/cli/cli.h"
+
+static struct cli cli;
+
+static int begin(void **state)
+{
+	static const char *values[] = {"unix:///a", "unix:///b", "unix:///c", "unix:///b"};
+	static const struct option_list named = {values, COUNT(values)};
+	static const struct trust trust;
+	const struct fleet_options options = {.named = &named, .trust = &trust, .timeout_ms = 1000};
+	struct error err;
+
+	assert_int_equal(scripted_setup(state), 0);
+	cli = (struct cli){0};
+	arena_init(&cli.arena, SIZE_MAX);
+	assert_int_equal(fleet_open(&cli.fleet, &options, &err), 0);
+	return 0;
+}
+
+static int end(void **state)
+{
+	fleet_close(cli.fleet);
+	arena_fini(&cli.arena);
+	return scripted_teardown(state);
+}
+
+static void ask_members(void)
+{
+	cli.members = fleet_members(cli.fleet, &cli.arena, &cli.n_members);
+}
+
+static void an_agent_named_twice_is_asked_once(void **state)
+{
+	(void)state;
+	ask_members();
+	assert_int_equal(cli.n_members, 3);
+	assert_string_equal(cli.members[1].node, "b");
+}
+
+static void pages_of_all_agents_are_joined(void **state)
+{
+	size_t n;
+
+	(void)state;
+	for (int i = 0; i < 1999; i++)
+		add_dataset(&scripted[0], arena_printf(&cli.arena, "v%04d", i), 1, "");
+	add_dataset(&scripted[1], "v0001", 1, "");
+	add_dataset(&scripted[1], "zz", 1, "");
+	ask_members();
+	const struct owned *all = cli_volumes(&cli, NULL, &n);
+	assert_int_equal(n, 2001);
+	assert_int_equal(scripted[0].listed, 2);
+	assert_string_equal(all[1].owner->node, "a");
+	assert_string_equal(all[2].owner->node, "b");
+	assert_string_equal(all[2].id, "v0001");
+	assert_string_equal(all[2000].id, "zz");
+	cli_volumes(&cli, "v0001", &n);
+	assert_int_equal(n, 2);
+}
+
+static void an_agent_that_fails_is_named(void **state)
+{
+	size_t n;
+
+	(void)state;
+	add_dataset(&scripted[0], "one", 1, "");
+	add_dataset(&scripted[1], "two", 1, "");
+	scripted[1].lookup = ERR_UNAVAILABLE;
+	scripted[2].silent = ERR_UNAVAILABLE;
+	ask_members();
+	assert_string_equal(cli.members[2].node, "unix:///c");
+	cli_volumes(&cli, NULL, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(cli.members[0].error.code, ERR_OK);
+	assert_int_equal(cli.members[1].error.code, ERR_UNAVAILABLE);
+	assert_int_equal(cli.members[2].error.code, ERR_UNAVAILABLE);
+}
+
+#define FLEET_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FLEET_TEST(an_agent_named_twice_is_asked_once),
+		FLEET_TEST(pages_of_all_agents_are_joined),
+		FLEET_TEST(an_agent_that_fails_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
