@@ -133,6 +133,8 @@ job "zcsi-node" {
           "--tls-cert", "${local.folder}/${node.unique.name}.pem",
           "--tls-key", "${local.folder}/${node.unique.name}.${local.key}",
           "--allow", "zcsi.v1.Agent=controller.zcsi",
+          "--allow", "zcsi.v1.Agent=operator.zcsi",
+          "--allow", "zcsi.v1.Copy=operator.zcsi",
         ]
 
         image        = local.contained ? var.image : null

@@ -10,13 +10,14 @@ enum lane {
 	LANE_CHANGE,  /* calls of the agent that run zfs to change the pool */
 	LANE_LOOKUP,  /* calls of the agent that may run zfs, or wait for one, to find a snapshot */
 	LANE_READ,    /* calls of the agent that wait for the first reading of the pool only */
+	LANE_COPY,    /* the begin and the end of streams, which run zfs or wait for its end */
 };
 
 /* How many calls of a lane run at a time; each may have a worker. */
 #define LANE_BOUNDS                                                                                \
 	{                                                                                          \
 		[LANE_UNMOUNT] = 4, [LANE_MOUNT] = 8, [LANE_CHANGE] = 8, [LANE_LOOKUP] = 4,        \
-		[LANE_READ] = 4                                                                    \
+		[LANE_READ] = 4, [LANE_COPY] = 4                                                   \
 	}
 
 #endif

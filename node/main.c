@@ -14,6 +14,7 @@
 #include "node/agent/claims.h"
 #include "node/agent/reaper.h"
 #include "node/check/check.h"
+#include "node/copy/copy.h"
 #include "node/export/exports.h"
 #include "node/catalog/feed.h"
 #include "node/zfs/argv.h"
@@ -28,7 +29,7 @@
 #include "transport/daemon.h"
 
 static const struct rpc_service *const csi_services[] = {&identity_service, &node_service, NULL};
-static const struct rpc_service *const agent_services[] = {&agent_service, NULL};
+static const struct rpc_service *const agent_services[] = {&agent_service, &copy_service, NULL};
 
 static void on_hangup(void *arg)
 {
@@ -45,11 +46,15 @@ static void on_read(struct catalog *catalog, void *arg)
 	reaper_run(catalog, arg);
 }
 
-/* Called when calls still run some time after SIGTERM; a reading that hangs would hold them. */
+/*
+ * Called when calls still run some time after SIGTERM. A stream may run for hours, and a reading
+ * that hangs would hold calls.
+ */
 static void on_overdue(void *arg)
 {
 	struct node *node = arg;
 
+	copy_stop(node->copies);
 	if (node->catalog)
 		catalog_stop(node->catalog);
 }
@@ -78,6 +83,7 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	    listen_at(daemon->server, &settings->endpoints, &csi, err) < 0 ||
 	    listen_at(daemon->server, &settings->agent_endpoints, &agent, err) < 0)
 		return -1;
+	node->copies->workers = daemon->workers;
 	daemon->overdue = on_overdue;
 	daemon->overdue_arg = node;
 	const struct monitor_app app = {node_metrics, node_ready, node};
@@ -98,9 +104,11 @@ static void free_catalog(void *catalog)
 static int serve(const struct settings *settings)
 {
 	static struct claims claims;
+	static struct copies copies;
 	auto_free char *advice = data_dir_advice(&settings->endpoints);
 	struct node node = {.id = settings->node_id,
 			    .claims = &claims,
+			    .copies = &copies,
 			    .topology = settings->topology,
 			    .n_topology = settings->n_topology,
 			    .trash_ttl = settings->trash_ttl,

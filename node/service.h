@@ -13,6 +13,7 @@
 
 #include "node/lanes.h"
 #include "proto/agent.h"
+#include "proto/copy.h"
 #include "proto/csi.h"
 #include "transport/service.h"
 
@@ -61,6 +62,8 @@
 	KEYED(GetSnapshotGroup, get_snapshot_group, group, LANE_READ)                              \
 	KEYED(DestroyDatasetSnapshot, destroy_dataset_snapshot, id, LANE_CHANGE)
 
+#define COPY_METHODS(INLINE, PLAIN, KEYED, STREAM) STREAM(Send, copy_send)
+
 #define HANDLER_(Name, handler, ...)                                                               \
 	int handler(struct rpc_call *call, const Name##Request *req, Name##Response *rsp,          \
 		    struct error *err);
@@ -69,12 +72,9 @@
 IDENTITY_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 NODE_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 AGENT_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
-
+COPY_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 #undef HANDLER_
 #undef STREAM_
-
-extern const struct rpc_service identity_service;
-extern const struct rpc_service node_service;
-extern const struct rpc_service agent_service;
+extern const struct rpc_service identity_service, node_service, agent_service, copy_service;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The table of commands, and how they print. main.c parses the command line.
+ * The table of commands. main.c parses the command line and runs one of them.
  *
- * Invariant: no row is missing without a line on stderr, or a member of the JSON, that says so.
+ * Invariant: --help, the completions of shells and the check of arguments are made from this table.
  */
 #include "controller/cli/cli.h"
 
@@ -16,29 +16,12 @@ const struct command cli_commands[] = {
 	{"snapshots", "[VOLUME]", 0, 1, "The snapshots of a volume, or of all.", cli_snapshots,
 	 false},
 	{"nodes", "", 0, 0, "The nodes, their pools, free space and versions.", cli_nodes, false},
+	{"send", "SNAPSHOT", 1, 1, "A snapshot as a stream for zfs receive, on stdout.", cli_send,
+	 false},
 	{"completion", "SHELL", 1, 1, "A script that completes words for bash, zsh or fish.",
 	 cli_completion, true},
 };
 const size_t cli_n_commands = COUNT(cli_commands);
-
-void cli_print(struct cli *cli, const struct table *table)
-{
-	struct silence *silences =
-		arena_alloc(&cli->arena, (cli->n_members + 1) * sizeof(*silences));
-	size_t n = 0;
-
-	for (size_t i = 0; i < cli->n_members; i++) {
-		const struct member *member = &cli->members[i];
-		if (member->error.code != ERR_OK)
-			silences[n++] = (struct silence){member->node, member->error.text};
-	}
-	table_print(stdout, table, &cli->style, silences, n);
-	fflush(stdout);
-	for (size_t i = 0; i < n && !cli->style.json; i++)
-		fprintf(stderr, "zcsi: the answer of '%s' is missing: %s\n", silences[i].agent,
-			silences[i].error);
-	cli->degraded |= n > 0;
-}
 
 int cli_completion(struct cli *cli, struct error *err)
 {

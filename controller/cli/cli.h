@@ -12,7 +12,7 @@
 
 #include "common/error.h"
 #include "common/mem.h"
-#include "controller/cli/fleet.h"
+#include "controller/cli/fleet_list.h"
 #include "controller/cli/table.h"
 
 /* Exit statuses. */
@@ -28,6 +28,7 @@ struct cli {
 	struct fleet *fleet; /* NULL for an offline command */
 	struct arena arena;
 	struct style style;
+	const char *from;        /* --from; or NULL */
 	const char *const *args; /* after the command's name */
 	size_t n_args;
 	struct member *members; /* the agents, asked who they are before the command runs */
@@ -49,7 +50,7 @@ struct command {
 extern const struct command cli_commands[];
 extern const size_t cli_n_commands;
 
-command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_completion;
+command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_send, cli_completion;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is

@@ -24,6 +24,8 @@ struct fleet {
 	char *text; /* contents of --agents-file */
 	struct client **clients;
 	size_t n;
+	struct client *bulk; /* the connection of a stream; or NULL */
+	struct client_options options;
 	int64_t timeout_ms;
 };
 
@@ -49,6 +51,7 @@ void fleet_close(struct fleet *fleet)
 	}
 	for (size_t i = 0; i < fleet->n; i++)
 		client_free(fleet->clients[i]);
+	client_free(fleet->bulk);
 	free(fleet->clients);
 	free(fleet->text);
 	loop_free(fleet->loop);
@@ -63,27 +66,22 @@ static bool is_known(const struct fleet *fleet, const char *endpoint)
 	return false;
 }
 
-static int add(struct fleet *fleet, const struct option_list *endpoints, const struct trust *trust,
-	       struct error *err)
+static int add(struct fleet *fleet, const struct option_list *endpoints, struct error *err)
 {
-	const struct client_options options = {.tls = trust->tls,
-					       .allow_plaintext = trust->insecure};
-
 	fleet->clients =
 		mem_resize(fleet->clients, (fleet->n + endpoints->n + 1) * sizeof(*fleet->clients));
 	for (size_t i = 0; i < endpoints->n; i++) {
 		if (is_known(fleet, endpoints->values[i]))
 			continue;
 		if (client_new(&fleet->clients[fleet->n], fleet->loop, endpoints->values[i],
-			       &options, err) < 0)
+			       &fleet->options, err) < 0)
 			return -1;
 		fleet->n++;
 	}
 	return 0;
 }
 
-static int add_file(struct fleet *fleet, const char *path, const struct trust *trust,
-		    struct error *err)
+static int add_file(struct fleet *fleet, const char *path, struct error *err)
 {
 	auto_fclose FILE *file = fopen(path, "re");
 	size_t size = 0;
@@ -93,7 +91,7 @@ static int add_file(struct fleet *fleet, const char *path, const struct trust *t
 	if (!fleet->text)
 		fleet->text = mem_strdup("");
 	struct option_list endpoints = agents_file_parse(fleet->text);
-	int result = add(fleet, &endpoints, trust, err);
+	int result = add(fleet, &endpoints, err);
 	free(endpoints.values);
 	return result < 0 ? fail_context(err, "--agents-file '%s'", path) : 0;
 }
@@ -101,9 +99,10 @@ static int add_file(struct fleet *fleet, const char *path, const struct trust *t
 static int open_all(struct fleet *fleet, const struct fleet_options *options, struct error *err)
 {
 	fleet->timeout_ms = options->timeout_ms;
-	if (loop_new(&fleet->loop, err) < 0 ||
-	    add(fleet, options->named, options->trust, err) < 0 ||
-	    (options->file && add_file(fleet, options->file, options->trust, err) < 0))
+	fleet->options = (struct client_options){.tls = options->trust->tls,
+						 .allow_plaintext = options->trust->insecure};
+	if (loop_new(&fleet->loop, err) < 0 || add(fleet, options->named, err) < 0 ||
+	    (options->file && add_file(fleet, options->file, err) < 0))
 		return -1;
 	if (!fleet->n)
 		return fail(err, ERR_INVALID_ARGUMENT,
@@ -126,111 +125,58 @@ int fleet_open(struct fleet **ret, const struct fleet_options *options, struct e
 	return -1;
 }
 
-static struct client_call *begin(struct fleet *fleet, struct arena *arena, size_t at,
-				 const char *method, const ProtobufCMessage *request)
+struct client_call *fleet_begin(struct fleet *fleet, struct arena *arena, size_t at,
+				const char *method, const ProtobufCMessage *request)
 {
 	return client_begin(fleet->clients[at], arena, &zcsi__v1__agent__descriptor, method,
 			    request, now_ms() + fleet->timeout_ms);
 }
 
+struct reply *fleet_ask(struct fleet *fleet, struct arena *arena, const char *method,
+			const ProtobufCMessage *request)
+{
+	struct reply *replies = arena_alloc(arena, fleet->n * sizeof(*replies));
+	struct client_call **calls = arena_alloc(arena, fleet->n * sizeof(*calls));
+
+	for (size_t i = 0; i < fleet->n; i++)
+		calls[i] = fleet_begin(fleet, arena, i, method, request);
+	for (size_t i = 0; i < fleet->n; i++)
+		client_finish(calls[i], &replies[i].response, &replies[i].error);
+	return replies;
+}
+
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n)
 {
 	struct member *members = arena_alloc(arena, fleet->n * sizeof(*members));
-	struct client_call **calls = arena_alloc(arena, fleet->n * sizeof(*calls));
-	const GetHostRequest *request = new_get_host_request(arena);
+	const struct reply *replies =
+		fleet_ask(fleet, arena, "GetHost", &new_get_host_request(arena)->base);
 
-	for (size_t i = 0; i < fleet->n; i++)
-		calls[i] = begin(fleet, arena, i, "GetHost", &request->base);
 	for (size_t i = 0; i < fleet->n; i++) {
-		struct member *member = &members[i];
-		void *host = NULL;
-		member->endpoint = client_endpoint(fleet->clients[i]);
-		member->node = member->endpoint;
-		if (client_finish(calls[i], &host, &member->error) < 0)
-			continue;
-		member->host = host;
-		member->node = member->host->node_id;
+		const char *endpoint = client_endpoint(fleet->clients[i]);
+		const GetHostResponse *host = replies[i].response;
+		members[i] = (struct member){.endpoint = endpoint,
+					     .host = host,
+					     .node = host ? host->node_id : endpoint,
+					     .error = replies[i].error};
 	}
 	*ret_n = fleet->n;
 	return members;
 }
 
-/* The state of one agent's list while it is read. */
-struct reading {
-	struct client_call *call;
-	const char *after;
-	bool more;
-};
-
-struct gathered {
-	struct owned *list;
-	size_t n, room;
-};
-
-static void gather(struct gathered *all, struct arena *arena, const struct owned *entry)
+int fleet_dial(struct fleet *fleet, const struct member *member, struct client **ret,
+	       struct error *err)
 {
-	if (all->n == all->room) {
-		struct owned *old = all->list;
-		all->room = all->room * 2 + 64;
-		all->list = arena_alloc(arena, all->room * sizeof(*all->list));
-		if (all->n)
-			memcpy(all->list, old, all->n * sizeof(*old));
-	}
-	all->list[all->n++] = *entry;
+	struct client_options options = fleet->options;
+
+	options.limits = &limits_bulk;
+	if (client_new(&fleet->bulk, fleet->loop, member->endpoint, &options, err) < 0 ||
+	    client_prepare(fleet->bulk, err) < 0)
+		return -1;
+	*ret = fleet->bulk;
+	return 0;
 }
 
-static void take_page(struct gathered *all, struct arena *arena, struct reading *reading,
-		      struct member *member, const struct fleet_list *list)
+void fleet_post(struct fleet *fleet, struct loop_task *task)
 {
-	void *response = NULL;
-	size_t n;
-
-	reading->more = false;
-	if (client_finish(reading->call, &response, &member->error) < 0)
-		return;
-	void *const *entries = list->entries(response, &n, &reading->more);
-	for (size_t i = 0; i < n; i++) {
-		reading->after = list->id(entries[i]);
-		gather(all, arena, &(struct owned){member, entries[i], reading->after});
-	}
-	/* An agent that promises more and sends nothing would be asked for ever. */
-	reading->more &= n > 0;
-}
-
-static int by_id_and_node(const void *left, const void *right)
-{
-	const struct owned *one = left, *other = right;
-	int order = strcmp(one->id, other->id);
-
-	return order ? order : strcmp(one->owner->node, other->owner->node);
-}
-
-struct owned *fleet_entries(struct fleet *fleet, struct arena *arena, struct member *members,
-			    const struct fleet_list *list, const void *arg, size_t *ret_n)
-{
-	struct reading *readings = arena_alloc(arena, fleet->n * sizeof(*readings));
-	struct gathered all = {0};
-	size_t left = 0;
-
-	for (size_t i = 0; i < fleet->n; i++) {
-		const GetHostResponse *host = members[i].host;
-		readings[i] = (struct reading){.after = "", .more = host && *host->dataset};
-		left += readings[i].more;
-	}
-	while (left > 0) {
-		for (size_t i = 0; i < fleet->n; i++)
-			if (readings[i].more)
-				readings[i].call = begin(fleet, arena, i, list->method,
-							 list->ask(arena, readings[i].after, arg));
-		left = 0;
-		for (size_t i = 0; i < fleet->n; i++) {
-			if (readings[i].more)
-				take_page(&all, arena, &readings[i], &members[i], list);
-			left += readings[i].more;
-		}
-	}
-	if (all.n)
-		qsort(all.list, all.n, sizeof(*all.list), by_id_and_node);
-	*ret_n = all.n;
-	return all.list;
+	loop_post(fleet->loop, task);
 }

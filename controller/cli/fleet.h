@@ -14,6 +14,7 @@
 #include "common/mem.h"
 #include "common/options.h"
 #include "proto/agent.h"
+#include "transport/client.h"
 #include "transport/trust.h"
 
 struct fleet;
@@ -37,31 +38,29 @@ struct member {
 	struct error error;
 };
 
+/* Begin a call of agent number `at`, which the caller finishes (client.h). */
+struct client_call *fleet_begin(struct fleet *fleet, struct arena *arena, size_t at,
+				const char *method, const ProtobufCMessage *request);
+
+struct reply {
+	void *response; /* NULL after an error */
+	struct error error;
+};
+
+/* Ask every agent. Returns a reply for each, in the order of the members. */
+struct reply *fleet_ask(struct fleet *fleet, struct arena *arena, const char *method,
+			const ProtobufCMessage *request);
+
 /* Ask every agent for its identity. *ret_n is their number, at least 1. */
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n);
 
-/* A list that every agent has, in pages (ListDatasets, ListDatasetSnapshots). */
-struct fleet_list {
-	const char *method;
-	/* Returns the request for the page after the id, "" for the first. */
-	const ProtobufCMessage *(*ask)(struct arena *arena, const char *after, const void *arg);
-	/* Returns the entries of a page, with *ret_n set; *ret_more: whether others follow. */
-	void *const *(*entries)(const void *response, size_t *ret_n, bool *ret_more);
-	const char *(*id)(const void *entry);
-};
-
-/* An entry of a list, and the agent that has it. */
-struct owned {
-	const struct member *owner;
-	const void *entry;
-	const char *id;
-};
-
 /*
- * Returns the entries of all agents that have a pool, by id and then by node; *ret_n is their
- * number. An agent that does not answer gets an error in members.
+ * Connect to an agent for a stream, once. *ret is freed by fleet_close, which waits for no stream.
+ * Returns 0, or -1 with *err.
  */
-struct owned *fleet_entries(struct fleet *fleet, struct arena *arena, struct member *members,
-			    const struct fleet_list *list, const void *arg, size_t *ret_n);
+int fleet_dial(struct fleet *fleet, const struct member *member, struct client **ret,
+	       struct error *err);
+/* Run a task on the loop, where streams are begun. */
+void fleet_post(struct fleet *fleet, struct loop_task *task);
 
 #endif

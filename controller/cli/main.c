@@ -21,7 +21,7 @@
 
 static const char local_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list agents, words;
-static const char *agents_file, *timeout_text, *output;
+static const char *agents_file, *timeout_text, *output, *from;
 static struct style style;
 static struct trust trust;
 
@@ -57,6 +57,11 @@ static const struct option_row options[] = {
 	 .fallback = "table",
 	 .help = "table or json.",
 	 .ret_text = &output},
+	{.name = "from",
+	 .letter = 'i',
+	 .metavar = "SNAPSHOT",
+	 .help = "For send: only what changed since this snapshot of the volume.",
+	 .ret_text = &from},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 
@@ -171,6 +176,7 @@ static int execute(const struct program *program, struct error *err)
 	cli.args = words.values + 1;
 	cli.n_args = words.n - 1;
 	cli.style = style;
+	cli.from = from;
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);
 	arena_fini(&cli.arena);

@@ -42,8 +42,9 @@ int cli_snapshots(struct cli *cli, struct error *err)
 		{"group", CELL_TEXT},
 	};
 	size_t n;
-	const struct owned *all = fleet_entries(cli->fleet, &cli->arena, cli->members, &list,
-						cli->n_args ? cli->args[0] : NULL, &n);
+	const struct owned *all =
+		fleet_entries(cli->fleet, &cli->arena, cli->members, cli->n_members, &list,
+			      cli->n_args ? cli->args[0] : NULL, &n);
 	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
 
 	(void)err;

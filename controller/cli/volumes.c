@@ -37,8 +37,8 @@ static const char *volume_id(const void *entry)
 struct owned *cli_volumes(struct cli *cli, const char *id, size_t *ret_n)
 {
 	static const struct fleet_list list = {"ListDatasets", ask_volumes, volumes_in, volume_id};
-	struct owned *all =
-		fleet_entries(cli->fleet, &cli->arena, cli->members, &list, NULL, ret_n);
+	struct owned *all = fleet_entries(cli->fleet, &cli->arena, cli->members, cli->n_members,
+					  &list, NULL, ret_n);
 	size_t n = 0;
 
 	for (size_t i = 0; id && i < *ret_n; i++)

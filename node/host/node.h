@@ -15,6 +15,7 @@
 #include "transport/rpc.h"
 
 struct claims; /* node/agent/claims.h */
+struct copies; /* node/copy/copy.h */
 
 struct topology_segment {
 	const char *key;
@@ -31,6 +32,7 @@ struct node {
 	unsigned max_volumes;    /* how many may be published to one node; 0: no limit */
 	const char *data_dir_advice; /* what to do if a folder for mounts does not exist */
 	struct claims *claims;
+	struct copies *copies;
 };
 
 /* Check that a field of a request is not empty. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */

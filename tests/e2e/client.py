@@ -24,7 +24,8 @@ def generate():
     folder = tempfile.TemporaryDirectory(prefix="zcsi-stubs-")
     subprocess.run(
         [sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT}", "-I/usr/include",
-         f"--python_out={folder.name}", "proto/csi.proto", "proto/agent.proto"],
+         f"--python_out={folder.name}", "proto/csi.proto", "proto/agent.proto",
+         "proto/copy.proto"],
         check=True, cwd=ROOT)
     sys.path.insert(0, folder.name)
     return folder
@@ -33,8 +34,10 @@ def generate():
 STUBS = generate()
 import proto.csi_pb2 as csi  # noqa: E402
 import proto.agent_pb2 as agent  # noqa: E402
+import proto.copy_pb2 as copy  # noqa: E402
 
-SERVICES = [*csi.DESCRIPTOR.services_by_name.values(), *agent.DESCRIPTOR.services_by_name.values()]
+SERVICES = [service for module in (csi, agent, copy)
+            for service in module.DESCRIPTOR.services_by_name.values()]
 METHODS = {method.name: method for service in SERVICES for method in service.methods}
 OPTIONS = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0),
            ("grpc.max_receive_message_length", 64 * MIB)]

@@ -9,7 +9,7 @@ import pytest
 
 from certificates import files
 from client import Client, ROOT, refused
-from daemon import Daemon
+from daemon import BUILD, Daemon
 from host import Volume
 
 CODE = grpc.StatusCode
@@ -60,6 +60,26 @@ def test_a_controller_that_is_not_allowed_is_refused_by_name(start):
             "certificate is for 'stranger.example', and no --allow lets that call zcsi.v1.Agent")):
         Volume(host, "data").create()
     assert host.leaves() == []
+
+
+def sent(host, certificates):
+    """Run zcsi send with the certificate of the controller."""
+    Volume(host, "data").create()
+    host.controller.CreateSnapshot(source_volume_id="data", name="one")
+    return subprocess.run([BUILD / "zcsi", "--agent", host.endpoint,
+                           *files(certificates, "controller.example"), "send", "data@one"],
+                          capture_output=True, check=False)
+
+
+def test_who_may_create_volumes_may_not_read_them(start, certificates):
+    done = sent(start(), certificates)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert "no --allow lets that call zcsi.v1.Copy" in done.stderr.decode()
+
+
+def test_a_volume_is_sent_over_tls(start, certificates):
+    done = sent(start(allow=(ALLOWED, "zcsi.v1.Copy=controller.example")), certificates)
+    assert (done.returncode, done.stderr) == (0, b"") and done.stdout
 
 
 def test_an_agent_at_another_name_is_refused(start):

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi send: the stream of a snapshot on stdout. The loop writes what it receives to a pipe, and
+ * the main thread copies the pipe to stdout, which may be a file.
+ *
+ * Invariant: the exit status is 0 only if the agent said that the stream is whole and all of it was
+ * written. zfs receive refuses a stream that is not whole.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "controller/cli/amount.h"
+#include "controller/cli/cli.h"
+#include "proto/copy.h"
+#include "transport/client_stream.h"
+#include "transport/pump.h"
+
+#define COPY_MAX ((size_t)1 << 20)
+
+struct transfer {
+	struct loop_task task;
+	struct client *client;
+	const SendRequest *request;
+	int from, to; /* the ends of the pipe */
+	sem_t closed;
+	struct error outcome; /* once closed */
+};
+
+/* On the loop */
+
+static void on_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome)
+{
+	(void)stream, (void)bytes, (void)outcome;
+}
+
+static void on_closed(struct rpc_stream *stream, const struct error *outcome)
+{
+	struct transfer *transfer = stream->arg;
+
+	transfer->outcome = *outcome;
+	sem_post(&transfer->closed);
+}
+
+static void begin(struct loop_task *task)
+{
+	static const struct rpc_stream_events events = {.closed = on_closed};
+	struct transfer *transfer = container_of(task, struct transfer, task);
+	struct rpc_stream *stream =
+		client_stream_begin(transfer->client, &zcsi__v1__copy__descriptor, "Send",
+				    NO_DEADLINE, &events, transfer);
+
+	pump_in(stream, transfer->to, on_pumped);
+	rpc_stream_send(stream, &transfer->request->base);
+	rpc_stream_finish(stream, NULL);
+}
+
+/* On the main thread */
+
+/* Print how much was sent, on a terminal and once a second. */
+static void show_progress(struct cli *cli, uint64_t bytes, int64_t begun, int64_t *shown)
+{
+	int64_t now = now_ms();
+
+	if (now - *shown < 1000 || !isatty(STDERR_FILENO))
+		return;
+	*shown = now;
+	fprintf(stderr, "\r%8s  %8s/s ", amount_bytes(&cli->arena, bytes),
+		amount_bytes(&cli->arena, bytes * 1000 / (uint64_t)(now - begun)));
+}
+
+static int write_all(const char *bytes, size_t n, struct error *err)
+{
+	while (n > 0) {
+		ssize_t written = write(STDOUT_FILENO, bytes, n);
+		if (written < 0 && errno != EINTR)
+			return fail_errno(err, "cannot write to stdout");
+		if (written > 0) {
+			bytes += written;
+			n -= (size_t)written;
+		}
+	}
+	return 0;
+}
+
+/* Copy the pipe to stdout until its end. */
+static int drain(struct cli *cli, int from, struct error *err)
+{
+	auto_free char *bytes = mem_alloc(COPY_MAX);
+	int64_t begun = now_ms(), shown = begun;
+	uint64_t total = 0;
+	ssize_t n;
+
+	while ((n = read(from, bytes, COPY_MAX)) != 0) {
+		if (n < 0 && errno != EINTR)
+			return fail_errno(err, "cannot read from a pipe");
+		if (n > 0 && write_all(bytes, (size_t)n, err) < 0)
+			return -1;
+		total += n > 0 ? (uint64_t)n : 0;
+		show_progress(cli, total, begun, &shown);
+	}
+	if (shown != begun)
+		fputc('\n', stderr);
+	return 0;
+}
+
+static int receive(struct cli *cli, struct transfer *transfer, struct error *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail_errno(err, "cannot make a pipe");
+	transfer->from = ends[0];
+	transfer->to = ends[1];
+	transfer->task.fn = begin;
+	sem_init(&transfer->closed, 0, 0);
+	signal(SIGPIPE, SIG_IGN);
+	fleet_post(cli->fleet, &transfer->task);
+	int result = drain(cli, transfer->from, err);
+	/* If stdout failed, this ends the stream too. */
+	close(transfer->from);
+	while (sem_wait(&transfer->closed) < 0)
+		;
+	sem_destroy(&transfer->closed);
+	if (result < 0)
+		return -1;
+	*err = transfer->outcome;
+	return err->code == ERR_OK ? 0 : -1;
+}
+
+/* *ret is the agent that has the snapshot. */
+static int find_owner(struct cli *cli, const char *id, const struct member **ret, struct error *err)
+{
+	GetDatasetSnapshotRequest *request = new_get_dataset_snapshot_request(&cli->arena);
+	const struct member *silent = NULL;
+
+	request->id = arena_strdup(&cli->arena, id);
+	const struct reply *replies =
+		fleet_ask(cli->fleet, &cli->arena, "GetDatasetSnapshot", &request->base);
+	for (size_t i = 0; i < cli->n_members; i++) {
+		if (replies[i].response) {
+			*ret = &cli->members[i];
+			return 0;
+		}
+		if (replies[i].error.code != ERR_NOT_FOUND &&
+		    replies[i].error.code != ERR_FAILED_PRECONDITION)
+			silent = &cli->members[i], *err = replies[i].error;
+	}
+	if (silent)
+		return fail_context(err, "snapshot '%s' is on no agent that answers; '%s'", id,
+				    silent->node);
+	return fail(err, ERR_NOT_FOUND,
+		    "snapshot '%s' does not exist; 'zcsi snapshots' prints those that do", id);
+}
+
+int cli_send(struct cli *cli, struct error *err)
+{
+	struct transfer transfer = {0};
+	SendRequest *request = new_send_request(&cli->arena);
+	const struct member *owner;
+
+	if (isatty(STDOUT_FILENO))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "a stream is not for a terminal: write zcsi send %s >FILE",
+			    cli->args[0]);
+	request->snapshot_id = arena_strdup(&cli->arena, cli->args[0]);
+	request->from_snapshot_id = arena_strdup(&cli->arena, cli->from ? cli->from : "");
+	transfer.request = request;
+	if (find_owner(cli, request->snapshot_id, &owner, err) < 0 ||
+	    fleet_dial(cli->fleet, owner, &transfer.client, err) < 0)
+		return -1;
+	return receive(cli, &transfer, err);
+}

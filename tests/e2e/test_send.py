@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MPL-2.0
+"""zcsi send: the stream that zfs receive makes the same dataset of, and every way in which it can
+end too early."""
+import os
+import signal
+import subprocess
+
+import grpc
+import pytest
+
+from client import MIB, refused
+from daemon import BUILD, wait_for
+from host import get, run
+
+SIZE = 16 * MIB
+
+
+def argv(host, *args):
+    return [BUILD / "zcsi", "--agent", f"unix://{host.agent_socket}", "send", *args]
+
+
+def failed(host, *args):
+    done = subprocess.run(argv(host, *args), capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done
+    return done.stderr
+
+
+def sends(host):
+    """The argv of each zfs send that runs for this host."""
+    text = run("ps", "-eo", "args")
+    return [line for line in text.splitlines()
+            if line.startswith("zfs send ") and f"{host.parent}/" in line]
+
+
+@pytest.fixture
+def full(host, volume):
+    """A volume with more data than the pipes, sockets and windows of a stream take, and its
+    snapshot `one`."""
+    volume.size = 64 * MIB
+    volume.up()
+    with open(f"{volume.target}/data", "wb") as file:
+        file.write(os.urandom(SIZE))
+    host.agent.SnapshotDataset(id="data", name="one")
+    yield volume
+    volume.down()
+
+
+def name_of(host, name):
+    return f"{host.parent}/{name}"
+
+
+def receive(host, stream, name):
+    with open(stream, "rb") as file:
+        run("zfs", "receive", "-u", name_of(host, name), stdin=file)
+
+
+def test_a_received_stream_is_the_same_snapshot(host, full, tmp_path):
+    whole, more = tmp_path / "whole", tmp_path / "more"
+    with open(whole, "wb") as file:
+        subprocess.run(argv(host, "data@one"), stdout=file, check=True)
+    receive(host, whole, "_copy")
+    with open(f"{full.target}/later", "wb") as file:
+        file.write(os.urandom(MIB))
+    host.agent.SnapshotDataset(id="data", name="two")
+    with open(more, "wb") as file:
+        subprocess.run(argv(host, "-i", "data@one", "data@two"), stdout=file, check=True)
+    assert whole.stat().st_size > SIZE > more.stat().st_size > MIB
+    receive(host, more, "_copy")
+    for snapshot in host.agent.ListDatasetSnapshots(dataset_id="data").snapshots:
+        _, leaf = snapshot.zfs_name.split("@")
+        assert get(f"{host.parent}/_copy@{leaf}", "guid") == get(snapshot.zfs_name, "guid")
+
+
+def test_mistakes_are_named(host, full):
+    host.agent.CreateDataset(id="other", size=8 * MIB)
+    host.agent.SnapshotDataset(id="other", name="three")
+    assert "snapshot 'data@none' does not exist" in failed(host, "data@none")
+    assert "not an earlier snapshot" in failed(host, "-i", "other@three", "data@one")
+    assert "not an earlier snapshot" in failed(host, "-i", "data@one", "data@one")
+    assert "snapshot 'data@zero' does not exist" in failed(host, "-i", "data@zero", "data@one")
+
+
+def begun(host, full):
+    """A zcsi send whose output is not read, once its zfs runs."""
+    process = subprocess.Popen(argv(host, "data@one"), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    assert process.stdout.read(1)
+    wait_for(lambda: sends(host), "zfs send runs")
+    return process
+
+
+def test_a_command_that_ends_early_ends_zfs_send(host, full):
+    process = begun(host, full)
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not sends(host), "zfs send has ended")
+
+
+def test_a_killed_agent_is_an_error(host, full):
+    process = begun(host, full)
+    host.node_daemon.kill()
+    _, said = process.communicate()
+    assert process.returncode == 1 and host.agent_socket in said.decode()
+    wait_for(lambda: not sends(host), "zfs send has ended")
+    host.restart(host.node_daemon)
+
+
+def test_sigterm_ends_a_stream_that_is_not_read(host, full):
+    process = begun(host, full)
+    host.node_daemon.signal(signal.SIGTERM)
+    assert host.node_daemon.wait() == 0
+    process.communicate()
+    assert process.returncode == 1
+    host.restart(host.node_daemon)
+
+
+def test_four_streams_at_a_time(host, full):
+    running = [begun(host, full) for _ in range(4)]
+    assert "try again when one has ended" in failed(host, "data@one")
+    for process in running:
+        process.kill()
+        process.communicate()
+    def sent():
+        return subprocess.run(argv(host, "data@one"), stdout=subprocess.DEVNULL,
+                              check=False).returncode == 0
+    wait_for(sent, "there is room for a stream again")
+
+
+def test_an_unknown_snapshot_is_not_found_by_the_agent_either(host):
+    with refused(grpc.StatusCode.NOT_FOUND, naming="none"):
+        list(host.agent.Send(snapshot_id="none"))
