@@ -141,10 +141,11 @@ job "zcsi-node" {
         privileged   = local.contained ? true : null
         network_mode = local.contained ? "host" : null
         volumes = local.contained ? [
-          "/proc:/host/proc",              # to find the host's zfs
-          "/run/zcsi:/run/zcsi",           # for lock files, which exclude a second zcsi-node
-          "/run/udev:/run/udev:ro",        # for block volumes, ext4 and XFS
-          "/etc/exports.d:/etc/exports.d", # this and the next two for attach=nfs
+          "/proc:/host/proc",                # to find the host's zfs
+          "/run/zcsi:/run/zcsi",             # for lock files, which exclude a second zcsi-node
+          "/var/cache/zcsi:/var/cache/zcsi", # for the names of other hosts, which it keeps
+          "/run/udev:/run/udev:ro",          # for block volumes, ext4 and XFS
+          "/etc/exports.d:/etc/exports.d",   # this and the next two for attach=nfs
           "/var/lib/nfs:/var/lib/nfs",
           "/run/zcsi-nfs:/run/zcsi-nfs:rshared",
           "${var.certificates}:${var.certificates}:ro",

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "node/agent/agent.h"
 #include "node/agent/claims.h"
+#include "node/agent/kept.h"
 #include "node/agent/reaper.h"
 #include "node/check/check.h"
 #include "node/copy/copy.h"
@@ -105,10 +106,12 @@ static int serve(const struct settings *settings)
 {
 	static struct claims claims;
 	static struct copies copies;
+	static struct kept kept;
 	auto_free char *advice = data_dir_advice(&settings->endpoints);
 	struct node node = {.id = settings->node_id,
 			    .claims = &claims,
 			    .copies = &copies,
+			    .kept = &kept,
 			    .topology = settings->topology,
 			    .n_topology = settings->n_topology,
 			    .trash_ttl = settings->trash_ttl,
@@ -119,6 +122,7 @@ static int serve(const struct settings *settings)
 	struct daemon daemon;
 	struct error err;
 
+	kept_open(&kept, settings->cache, settings->node_id);
 	if (settings->dataset) {
 		node.catalog = catalog_new(settings->dataset, settings->rescan_seconds);
 		catalog_on_read(node.catalog, on_read, &node);
@@ -131,6 +135,7 @@ static int serve(const struct settings *settings)
 	feed_stop(feed);
 	daemon_fini(&daemon, free_catalog, node.catalog);
 	trust_close(settings->trust);
+	kept_close(&kept);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

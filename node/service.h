@@ -6,9 +6,7 @@
  * The list of all RPCs that the daemon serves, and of how each is run (transport/service.h). The
  * prototypes of the handlers are generated here, and the tables of methods in service.c. Calls of
  * both services for one id share a queue, so a volume is not destroyed while it is being staged.
- *
- * The last word of a row is the lane of its calls (node/lanes.h). Lanes have workers of their own,
- * so a volume is unmounted and the lists are read while other calls wait for a zfs that hangs.
+ * The last word of a row is the lane of its calls (node/lanes.h).
  */
 
 #include "node/lanes.h"
@@ -47,6 +45,10 @@
 #define AGENT_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                \
 	INLINE(GetHost, get_host)                                                                  \
 	PLAIN(ListNames, list_names, LANE_READ)                                                    \
+	PLAIN(KeepHosts, keep_hosts, LANE_KEEP)                                                    \
+	PLAIN(ListKnownHosts, list_known_hosts, LANE_KEEP)                                         \
+	PLAIN(KeepNames, keep_names, LANE_KEEP)                                                    \
+	PLAIN(GetKeptNames, get_kept_names, LANE_KEEP)                                             \
 	PLAIN(ListDatasets, list_datasets, LANE_READ)                                              \
 	PLAIN(GetDatasetSnapshot, get_dataset_snapshot, LANE_LOOKUP)                               \
 	PLAIN(ListDatasetSnapshots, list_dataset_snapshots, LANE_READ)                             \

@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "node/agent/claims.h"
+#include "node/agent/kept.h"
 #include "node/export/exports.h"
 #include "node/record/publication.h"
 #include "node/service.h"
@@ -37,6 +38,7 @@ int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *
 		rsp->topology[rsp->n_topology++] = segment;
 	}
 	rsp->address = node_address(node, &call->arena);
+	rsp->known_hosts = kept_digest(node->kept);
 	if (!node->catalog)
 		return 0;
 	catalog_pool(node->catalog, &call->arena, &pool);

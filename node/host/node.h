@@ -3,8 +3,8 @@
 #define ZCSI_NODE_HOST_NODE_H
 
 /*
- * The state of the daemon that its handlers use; call->app points to it. Only the catalog and the
- * claims change while calls are handled, and both are thread-safe.
+ * The state of the daemon that its handlers use; call->app points to it. Only the catalog, the
+ * claims and what is kept change while calls are handled, and all are thread-safe.
  */
 
 #include <stddef.h>
@@ -16,6 +16,7 @@
 
 struct claims; /* node/agent/claims.h */
 struct copies; /* node/copy/copy.h */
+struct kept;   /* node/agent/kept.h */
 
 struct topology_segment {
 	const char *key;
@@ -33,6 +34,7 @@ struct node {
 	const char *data_dir_advice; /* what to do if a folder for mounts does not exist */
 	struct claims *claims;
 	struct copies *copies;
+	struct kept *kept;
 };
 
 /* Check that a field of a request is not empty. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */

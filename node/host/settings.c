@@ -28,7 +28,7 @@
 static struct {
 	struct option_list endpoints, agent_endpoints, topology;
 	const char *node_id, *dataset, *rescan, *zfs_timeout, *trash_ttl, *max_volumes, *log_level,
-		*log_format, *address, *zfs_user, *zfs_over_ssh, *nomad_data_dir;
+		*log_format, *address, *zfs_user, *zfs_over_ssh, *nomad_data_dir, *cache;
 	const char *metrics;
 	bool check;
 	struct trust trust;
@@ -90,6 +90,10 @@ static const struct option_row options[] = {
 	 "The data_dir in the job of Nomad. zcsi-node does not start where it is not the client's "
 	 "data_dir, as CSI_ENDPOINT shows it.",
 	 .ret_text = &given.nomad_data_dir},
+	{"cache", "ZCSI_CACHE", "DIR", "/var/cache/zcsi",
+	 "Where to keep which names other hosts have, for controllers. It may be lost. Empty keeps "
+	 "none.",
+	 .ret_text = &given.cache},
 	{"log-level", "ZCSI_LOG_LEVEL", "LEVEL", "info", "debug, info, warn or error.",
 	 .ret_text = &given.log_level},
 	{"log-format", "ZCSI_LOG_FORMAT", "FORMAT", "logfmt", "logfmt or json.",
@@ -279,6 +283,7 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 	ret->agent_endpoints = given.agent_endpoints;
 	ret->trust = &given.trust;
 	ret->metrics = given.metrics;
+	ret->cache = given.cache;
 	ret->check = given.check;
 	ret->zfs_user = given_or_null(given.zfs_user);
 	ret->zfs_over_ssh = given_or_null(given.zfs_over_ssh);

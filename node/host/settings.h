@@ -25,6 +25,7 @@ struct settings {
 	unsigned max_volumes;
 	const char *address; /* --address, else the HOST of --zfs-over-ssh, else "" */
 	const char *node_id;
+	const char *cache; /* the folder for what may be lost; "": none */
 	struct topology_segment *topology;
 	size_t n_topology;
 };

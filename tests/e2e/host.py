@@ -76,6 +76,7 @@ class Host:
                  namespaces=None):
         self.temporary = tempfile.TemporaryDirectory(prefix="zcsi-e2e-")
         self.folder = self.temporary.name
+        self.cache = tempfile.TemporaryDirectory(prefix="zcsi-cache-")
         self.node_id = node_id
         self.namespaces = namespaces
         self.parent = f"{pool}/h{next(COUNTER)}"
@@ -83,7 +84,8 @@ class Host:
         self.agent_socket = f"{self.folder}/agent.sock"
         self.node_daemon = Daemon(
             "zcsi-node", self.folder, "--agent-endpoint", f"unix://{self.agent_socket}",
-            "--node-id", node_id, "--dataset", self.parent, *node_args, env=env,
+            "--node-id", node_id, "--dataset", self.parent,
+            "--cache", self.cache.name, *node_args, env=env,
             prefix=namespaces.prefix if namespaces else ())
         agents = [f"unix://{self.agent_socket}", *agents]
         self.controller_daemon = Daemon(
@@ -171,6 +173,7 @@ class Host:
                 subprocess.run(["umount", "-l", point], check=True)
             self.destroy()
             self.temporary.cleanup()
+            self.cache.cleanup()
 
     def destroy(self):
         """Destroy the parent. Repeated, because a zfs left by a killed daemon may create a dataset

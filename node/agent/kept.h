@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_AGENT_KEPT_H
+#define ZCSI_NODE_AGENT_KEPT_H
+
+/*
+ * A cache for controllers that start anew: which hosts the cluster has, and the names that some of
+ * them have. Its files may be lost: an error with a file is logged, and the call succeeds. Any
+ * thread.
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/mem.h"
+#include "common/volume/host_list.h"
+#include "proto/agent.h"
+
+#define KEPT_FILES_MAX 64                /* hosts whose names are kept */
+#define KEPT_BYTES_MAX (4 * 1024 * 1024) /* of one file: as much as a message has */
+
+struct kept {
+	pthread_mutex_t lock; /* protects hosts */
+	struct host_list hosts;
+	pthread_mutex_t writing; /* one file at a time; taken before the lock */
+	char *folder;            /* NULL: nothing is written */
+	bool failed;             /* the last file could not be written */
+};
+
+/* Read what the folder DIR/NODE has, and create it. An empty dir keeps the hosts in memory only. */
+void kept_open(struct kept *kept, const char *dir, const char *node_id);
+void kept_close(struct kept *kept);
+/* Returns the digest of the hosts. */
+uint64_t kept_digest(struct kept *kept);
+
+/* Files of the folder, by their names. Replace one by a message. */
+void kept_file_write(struct kept *kept, const char *name, const ProtobufCMessage *message);
+/*
+ * Returns the message in a file, in the arena; NULL if there is no file, or it is not as it was
+ * written.
+ */
+ProtobufCMessage *kept_file_read(const struct kept *kept, const char *name, struct arena *arena,
+				 const ProtobufCMessageDescriptor *type);
+void kept_file_remove(const struct kept *kept, const char *name);
+/* Remove the oldest files whose names begin with the prefix, until at most max are left. */
+void kept_file_limit(const struct kept *kept, const char *prefix, size_t max);
+
+#endif
