@@ -8,9 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
 
@@ -51,9 +49,9 @@ void absent_add(struct absent **list, struct absent *host)
 				  .endpoint = mem_strdup(host->endpoint),
 				  .dataset = mem_strdup(host->dataset),
 				  .pool_guid = host->pool_guid,
-				  .since = time(NULL),
-				  .left = now_ms(),
-				  .names = host->names};
+				  .since = host->since,
+				  .names = host->names,
+				  .asked = host->asked};
 	*list = absent;
 }
 
@@ -62,9 +60,14 @@ struct absent *absent_node(struct absent *list, const char *node_id)
 	return *find(&list, node_id);
 }
 
+bool absent_is_unknown(const struct absent *absent)
+{
+	return !absent->names.version && *absent->dataset;
+}
+
 const struct absent *absent_with(const struct absent *list, uint64_t hash)
 {
-	while (list && !names_have(&list->names, hash))
+	while (list && !absent_is_unknown(list) && !names_have(&list->names, hash))
 		list = list->next;
 	return list;
 }
@@ -76,31 +79,30 @@ static bool is_same(const struct absent *absent, const char *node_id, const char
 	       (pool_guid && absent->pool_guid == pool_guid && !strcmp(absent->dataset, dataset));
 }
 
-void absent_return(struct absent **list, const char *node_id, const char *dataset,
+bool absent_return(struct absent **list, const char *node_id, const char *dataset,
 		   uint64_t pool_guid, struct names *names)
 {
 	while (*list && !is_same(*list, node_id, dataset, pool_guid))
 		list = &(*list)->next;
 	if (!*list)
-		return;
+		return false;
 	names_fini(names);
 	*names = (*list)->names;
-	names->version = 0;
+	/* No agent has this version, so its names are read. */
+	names->version = names->version ? 1 : 0;
 	(*list)->names = (struct names){0};
 	remove_at(list);
+	return true;
 }
 
-void absent_expire(struct absent **list, int64_t after_ms)
+void absent_forget(struct absent **list, const char *node_id)
 {
-	while (*list) {
-		if (now_ms() - (*list)->left < after_ms) {
-			list = &(*list)->next;
-			continue;
-		}
-		log_warn("host is forgotten, and its names are free",
-			 log_str("node", (*list)->node_id), log_str("agent", (*list)->endpoint));
-		remove_at(list);
-	}
+	list = find(list, node_id);
+	if (!*list)
+		return;
+	log_warn("host is forgotten, and its names are free", log_str("node", node_id),
+		 log_str("agent", (*list)->endpoint));
+	remove_at(list);
 }
 
 void absent_fini(struct absent **list)

@@ -14,24 +14,26 @@ struct absent {
 	char *node_id, *endpoint, *dataset;
 	uint64_t pool_guid; /* 0: not known */
 	int64_t since;      /* when the agent left the list, in seconds since 1970 */
-	int64_t left;       /* the same moment in milliseconds (common/clock.h) */
-	struct names names;
+	struct names names; /* those it had; without a version they are not known */
+	unsigned asked;     /* roster.ups when all agents were asked for names that they keep */
 };
 
-/* Remember a host, a copy of *host. Takes over its names. */
+/* Remember a host, a copy of *host. Takes over its names. Replaces the record of that node. */
 void absent_add(struct absent **list, struct absent *host);
 /* Returns the record of a node, or NULL. */
 struct absent *absent_node(struct absent *list, const char *node_id);
-/* Returns a host that had the name of this hash, or NULL. */
+/* Returns true if it is not known which names the host had: it may have had any. */
+bool absent_is_unknown(const struct absent *absent);
+/* Returns a host that had the name of this hash, or may have had it, or NULL. */
 const struct absent *absent_with(const struct absent *list, uint64_t hash);
 /*
  * A host answers that is this node, or has this dataset of this pool under another name. If it is
- * in the list, forget it, and move the names that it had to *names.
+ * in the list, forget it, move the names that it had to *names, and return true.
  */
-void absent_return(struct absent **list, const char *node_id, const char *dataset,
+bool absent_return(struct absent **list, const char *node_id, const char *dataset,
 		   uint64_t pool_guid, struct names *names);
-/* Forget the hosts that left more than after_ms milliseconds ago, and log that. */
-void absent_expire(struct absent **list, int64_t after_ms);
+/* Forget the host of this node, if it is in the list, and log that. */
+void absent_forget(struct absent **list, const char *node_id);
 /* Forget all hosts. */
 void absent_fini(struct absent **list);
 

@@ -21,10 +21,11 @@
 #include "common/log.h"
 #include "common/thread.h"
 #include "controller/agents_file.h"
+#include "controller/roll_hosts.h"
 #include "controller/rollcall.h"
 #include "controller/roster_absent.h"
 
-#define DOWN_MS 1000 /* between two roll calls while an agent is down */
+#define DOWN_MS 1000 /* between two roll calls while an agent is down, or is to be asked again */
 
 struct agent_watcher {
 	struct roster *roster;
@@ -117,12 +118,18 @@ static bool renew(struct agent_watcher *watch)
 	return false;
 }
 
-static bool all_are_up(struct roster *roster)
+/* Returns true if all agents are up, and all that they keep is known. */
+static bool is_complete(struct roster *roster)
 {
 	scoped_lock(&roster->lock);
 
 	for (size_t i = 0; i < roster->named->n; i++) {
-		if (!roster->named->list[i]->state.up)
+		const struct agent_state *state = &roster->named->list[i]->state;
+		if (!state->up || !state->heard)
+			return false;
+	}
+	for (const struct absent *host = roster->absent; host; host = host->next) {
+		if (host->asked != roster->ups)
 			return false;
 	}
 	return true;
@@ -146,11 +153,14 @@ static int64_t call_roll(struct agent_watcher *watch, bool renewed)
 {
 	int64_t pause = watch->options.every_ms;
 
-	if (rollcall(watch->roster, watch->options.lost_after_ms) || renewed)
+	bool changed = rollcall(watch->roster, watch->options.lost_after_ms);
+	roll_hosts_learn(watch->roster);
+	if (changed || renewed)
 		roster_open(watch->roster);
 	roster_forget(watch->roster, watch->options.forget_after_ms);
+	roll_hosts_tell(watch->roster);
 	on_loop(watch, reap_on_loop);
-	if (pause > DOWN_MS && !all_are_up(watch->roster))
+	if (pause > DOWN_MS && !is_complete(watch->roster))
 		pause = DOWN_MS;
 	return now_ms() + pause;
 }

@@ -37,6 +37,7 @@ int agents_new(struct agents **ret, struct loop *loop, const struct agents_optio
 	struct agents *agents = mem_alloc(sizeof(*agents));
 	agents->options = *options;
 	roster_init(&agents->roster, loop, &client);
+	agents->roster.forget = options->forget;
 	if (roster_name(&agents->roster, options->named->values, options->named->n, err) < 0) {
 		agents_free(agents);
 		return fail_context(err, "--agent");

@@ -28,9 +28,10 @@ struct agents_options {
 	const struct option_list *named; /* --agent */
 	const char *file;                /* --agents-file; NULL if not given */
 	const struct trust *trust;
-	int64_t every_ms, lost_after_ms; /* --roll-call; --assume-lost, 0: never; in ms */
-	int64_t forget_after_ms;         /* --forget-after; in ms */
-	bool partial_lists;              /* --partial-lists */
+	int64_t every_ms, lost_after_ms;  /* --roll-call; --assume-lost, 0: never; in ms */
+	int64_t forget_after_ms;          /* --forget-after; in ms */
+	bool partial_lists;               /* --partial-lists */
+	const struct option_list *forget; /* --forget; NULL: none */
 };
 
 /*

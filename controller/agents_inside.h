@@ -7,7 +7,7 @@
 #include "controller/agent_watcher.h"
 #include "controller/agents.h"
 #include "controller/owner_cache.h"
-#include "controller/roster_pin.h"
+#include "controller/roster.h"
 
 struct agents {
 	struct agents_options options;

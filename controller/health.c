@@ -5,7 +5,7 @@
  * Invariant: a volume in a pool that cannot be read is never omitted as if it were healthy: its
  * agent fails the whole list, as in ListVolumes.
  */
-#include "controller/condition.h"
+#include "controller/volume.h"
 #include "controller/list.h"
 #include "controller/service.h"
 #include "controller/field.h"
@@ -38,7 +38,7 @@ int controller_get_volume_health(struct rpc_call *call, const ControllerGetVolum
 	    owner_get(call, req->volume_id, &owner, err) < 0 ||
 	    host_of(call, owner.agent, &host, err) < 0)
 		return -1;
-	const struct condition condition = condition_of(&call->arena, &host, NULL);
+	const struct condition condition = volume_condition(&call->arena, &host, NULL);
 	rsp->volume_health = health_of(&call->arena, req->volume_id, &condition);
 	return 0;
 }
@@ -58,7 +58,7 @@ int controller_list_volume_health(struct rpc_call *call,
 	for (size_t i = 0; i < page.n; i++) {
 		const struct listed *listed = &page.list[i];
 		const struct condition condition =
-			condition_of(&call->arena, listed->host, listed->twin);
+			volume_condition(&call->arena, listed->host, listed->twin);
 		if (condition.reason)
 			rsp->entries[rsp->n_entries++] =
 				health_of(&call->arena, listed->id, &condition);

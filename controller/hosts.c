@@ -34,7 +34,11 @@ static int fail_silent(const struct rpc_call *call, const struct answer *answer,
 	if (code == ERR_FAILED_PRECONDITION)
 		return fail(err, ERR_FAILED_PRECONDITION, "agent '%s' cannot report %s: %s",
 			    endpoint, what, answer->error.text);
-	return fail(err, hurried ? ERR_DEADLINE_EXCEEDED : ERR_UNAVAILABLE,
+	if (hurried)
+		return fail(err, ERR_DEADLINE_EXCEEDED,
+			    "agent '%s' did not report %s: %s; try again", endpoint, what,
+			    answer->error.text);
+	return fail(err, ERR_UNAVAILABLE,
 		    "agent '%s' did not report %s: %s; try again when it is up, or remove it from "
 		    "the list of agents",
 		    endpoint, what, answer->error.text);
@@ -67,8 +71,12 @@ static int check_missing(struct rpc_call *call, const struct search *search,
 {
 	for (size_t i = 0; i < answers->n; i++) {
 		const struct answer *answer = &answers->list[i];
-		if (answer->error.code == ERR_NOT_FOUND || has_no_pool(call, answer))
+		if (answer->error.code == ERR_NOT_FOUND || has_no_pool(call, answer)) {
+			if (roster_check_heard(agents_roster(call), answer->agent, search->what,
+					       err) < 0)
+				return -1;
 			continue;
+		}
 		return fail_silent(call, answer,
 				   arena_printf(&call->arena, "whether it has %s", search->what),
 				   err);

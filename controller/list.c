@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "controller/condition.h"
 #include "controller/service.h"
 #include "controller/snapshot.h"
 #include "controller/volume.h"
@@ -97,7 +96,8 @@ static ListVolumesResponse_Entry *volume_entry(struct arena *arena, const struct
 	entry->status = new_list_volumes_response_volume_status(arena);
 	entry->status->n_published_node_ids = dataset->n_published;
 	entry->status->published_node_ids = volume_published_nodes(arena, dataset);
-	entry->status->volume_condition = condition_message(arena, listed->host, listed->twin);
+	entry->status->volume_condition =
+		volume_condition_message(arena, listed->host, listed->twin);
 	return entry;
 }
 

@@ -21,7 +21,7 @@
 #define SECONDS_MAX 1000000000
 
 static const char default_agent[] = "unix:///run/zcsi/agent.sock";
-static struct option_list endpoints, agent_endpoints;
+static struct option_list endpoints, agent_endpoints, forget;
 static const char *agents_file, *roll_call, *assume_lost, *forget_after;
 static const char *log_level, *log_format, *metrics;
 static bool partial_lists;
@@ -67,6 +67,12 @@ static const struct option_row options[] = {
 	 .help = "How long the names are kept that an agent had when it left the list: until then "
 		 "they are neither missing nor free.",
 	 .ret_text = &forget_after},
+	{.name = "forget",
+	 .env = "ZCSI_FORGET",
+	 .metavar = "NODE",
+	 .help = "A node whose host will not come back: the names that it had are free. "
+		 "Repeatable; of no effect while its agent is on the list.",
+	 .ret_list = &forget},
 	{.name = "partial-lists",
 	 .env = "ZCSI_PARTIAL_LISTS",
 	 .help = "List what the agents that answer have, rather than fail when one does not.",
@@ -125,6 +131,7 @@ static int parse_agents(struct agents_options *ret, struct error *err)
 					       by_default && agents_file ? &none : &agent_endpoints,
 				       .file = agents_file,
 				       .trust = &trust,
+				       .forget = &forget,
 				       .partial_lists = partial_lists};
 	if (parse_seconds("roll-call", roll_call, 1, &ret->every_ms, err) < 0 ||
 	    parse_seconds("assume-lost", assume_lost, 0, &ret->lost_after_ms, err) < 0)

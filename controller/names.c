@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
+#include "common/clock.h"
 
 void names_fini(struct names *names)
 {
@@ -51,10 +51,23 @@ void names_take(struct names *names, uint64_t version, const uint64_t *hashes, s
 	names->hashes = mem_resize(names->hashes, (n + 1) * sizeof(*names->hashes));
 	if (n)
 		memcpy(names->hashes, hashes, n * sizeof(*hashes));
+	qsort(names->hashes, n, sizeof(*hashes), ascending);
 	names->n = n;
+	names->read = wall_us();
+	names->edition++;
 	names->n_added -= names->n_kept;
 	if (names->n_added)
 		memmove(names->added, names->added + names->n_kept,
 			names->n_added * sizeof(*names->added));
 	names->n_kept = 0;
+}
+
+size_t names_all(const struct names *names, struct arena *arena, uint64_t **ret)
+{
+	*ret = arena_alloc(arena, (names->n + names->n_added + 1) * sizeof(**ret));
+	if (names->n)
+		memcpy(*ret, names->hashes, names->n * sizeof(**ret));
+	if (names->n_added)
+		memcpy(*ret + names->n, names->added, names->n_added * sizeof(**ret));
+	return names->n + names->n_added;
 }

@@ -12,12 +12,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/mem.h"
+
+#define NAMES_KEEPERS 3
+
 struct names {
 	uint64_t version; /* GetHostResponse.names when they were read; 0: never read */
 	uint64_t *hashes; /* ascending */
 	size_t n;
 	uint64_t *added;        /* since the last reading began, in any order */
 	size_t n_added, n_kept; /* n_kept: how many of them precede that reading */
+	int64_t read;           /* when they were read, in microseconds since 1970 */
+	uint64_t edition;       /* increases with each reading that was taken over */
+	struct {
+		uint64_t keeper, edition;
+	} given[NAMES_KEEPERS]; /* the agents that keep them (roll_hosts.c) */
 };
 
 void names_fini(struct names *names);
@@ -25,7 +34,9 @@ bool names_have(const struct names *names, uint64_t hash);
 void names_add(struct names *names, uint64_t hash);
 /* A reading begins: what is added from now on may be missing in its result. */
 void names_begin(struct names *names);
-/* The reading has ended: take over its result, n hashes in ascending order. */
+/* The reading has ended: take over its result, n hashes in any order. */
 void names_take(struct names *names, uint64_t version, const uint64_t *hashes, size_t n);
+/* *ret is all names, with those that were added, in the arena. Returns how many. */
+size_t names_all(const struct names *names, struct arena *arena, uint64_t **ret);
 
 #endif

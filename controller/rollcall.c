@@ -65,6 +65,7 @@ static void note_up(struct roster *roster, struct agent *agent, const GetHostRes
 	state->up = true;
 	state->since = now_ms();
 	roster->epoch++;
+	roster->ups++;
 }
 
 static void note_said(struct agent_state *state, const GetHostResponse *says)
@@ -84,14 +85,19 @@ static void note_answer(struct roster *roster, struct agent *agent, const GetHos
 	if (!is_same(state, says))
 		return;
 	note_said(state, says);
-	if (!state->node_id)
+	if (!state->node_id) {
 		state->node_id = mem_strdup(says->node_id);
+		state->back = true;
+	}
 	/* The names that it had when it left the list count until its names are read. */
-	absent_return(&roster->absent, says->node_id, says->dataset, says->pool_guid,
-		      &state->names);
+	state->back |= absent_return(&roster->absent, says->node_id, says->dataset, says->pool_guid,
+				     &state->names);
 	set_text(&state->dataset, says->dataset);
 	if (says->pool_guid)
 		state->pool_guid = says->pool_guid;
+	if (state->known_hosts != says->known_hosts)
+		state->told = state->synced = 0;
+	state->known_hosts = says->known_hosts;
 }
 
 static void note_silence(struct agent *agent, const struct error *cause)

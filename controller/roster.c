@@ -3,15 +3,17 @@
  * Sets of agents. A set never changes after it was built, and is freed with its last user.
  *
  * Invariant: an agent's connection is closed on the loop's thread, after the last set that contains
- * the agent was freed.
+ * the agent was freed. An RPC has at most one pin, in call->state, which its arena releases.
  */
 #include "controller/roster.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "controller/roster_absent.h"
 
 void roster_init(struct roster *roster, struct loop *loop, const struct client_options *options)
 {
@@ -98,6 +100,7 @@ void roster_fini(struct roster *roster)
 	}
 	roster_reap(roster);
 	absent_fini(&roster->absent);
+	host_list_fini(&roster->hosts);
 	pthread_cond_destroy(&roster->opened);
 	pthread_mutex_destroy(&roster->lock);
 }
@@ -142,15 +145,20 @@ static void note_left(struct roster *roster, const struct agent_set *set, struct
 			      .endpoint = (char *)client_endpoint(agent->client),
 			      .dataset = state->dataset,
 			      .pool_guid = state->pool_guid,
-			      .names = state->names};
+			      .since = time(NULL),
+			      .names = state->names,
+			      .asked = roster->ups - 1};
 
 	roster->left++;
 	log_warn("agent left the list", log_str("agent", host.endpoint),
 		 log_str("node", host.node_id ? host.node_id : ""));
 	if (!host.node_id || has_node(set, host.node_id))
 		return;
+	if (host.names.n_added)
+		host.names.edition++;
 	state->names = (struct names){0};
 	absent_add(&roster->absent, &host);
+	roster_note_left(roster, &host);
 }
 
 int roster_name(struct roster *roster, const char *const *endpoints, size_t n, struct error *err)
@@ -174,6 +182,7 @@ int roster_name(struct roster *roster, const char *const *endpoints, size_t n, s
 			note_left(roster, set, agent);
 	}
 	replace(roster, &roster->named, set);
+	roster->unsettled = true;
 	return 0;
 }
 
@@ -205,4 +214,40 @@ void roster_open(struct roster *roster)
 	roster->closed = false;
 	roster->epoch++;
 	pthread_cond_broadcast(&roster->opened);
+}
+
+static void unpin(void *what)
+{
+	struct pin *pin = what;
+
+	roster_put(pin->roster, pin->set);
+}
+
+/*
+ * Wait until the first roll call has ended. If the deadline passes before, the set of agents to ask
+ * is still empty. Call it with the lock.
+ */
+static void wait_until_open(struct roster *roster, int64_t deadline)
+{
+	const struct timespec until = {.tv_sec = deadline / 1000,
+				       .tv_nsec = deadline % 1000 * 1000000};
+
+	while (roster->closed && time_left_ms(deadline) > 0)
+		pthread_cond_clockwait(&roster->opened, &roster->lock, CLOCK_MONOTONIC, &until);
+}
+
+const struct pin *roster_pin(struct roster *roster, struct rpc_call *call)
+{
+	struct pin *pin = call->state;
+
+	if (pin)
+		return pin;
+	pin = arena_alloc(&call->arena, sizeof(*pin));
+	scoped_lock(&roster->lock);
+	wait_until_open(roster, call->deadline);
+	roster->asked->n_users++;
+	*pin = (struct pin){roster, roster->asked, roster->epoch};
+	arena_own(&call->arena, unpin, pin);
+	call->state = pin;
+	return pin;
 }

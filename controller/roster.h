@@ -14,24 +14,12 @@
 #include <stdio.h>
 
 #include "common/error.h"
+#include "common/options.h"
+#include "common/volume/host_list.h"
 #include "controller/absent.h"
+#include "controller/agent_state.h"
 #include "transport/client.h"
 #include "transport/rpc.h"
-
-/* The last answer of an agent, and whether it still answers. */
-struct agent_state {
-	char *node_id, *dataset, *version; /* NULL before its first answer */
-	uint8_t *said;                     /* its last GetHostResponse, encoded; NULL: none */
-	size_t said_size;
-	uint64_t pool_guid; /* 0 before it reported a pool */
-	bool asked;         /* a roll call has asked it */
-	bool up;            /* it answered the last roll call */
-	bool lost;          /* silent for --assume-lost seconds: RPCs do not ask it */
-	int64_t since;      /* the time when `up` changed last (common/clock.h) */
-	int64_t skew_us;    /* by how much, at least, its clock is ahead of ours */
-	struct names names; /* what it has, as of the last roll call */
-	char *refusal;      /* why it is refused (rollcall.h); NULL if it is not */
-};
 
 struct agent {
 	struct client *client;
@@ -54,10 +42,14 @@ struct roster {
 	bool closed;             /* the first roll call has not ended, and RPCs wait for it */
 	struct agent_set *named; /* all agents of --agent and --agents-file */
 	struct agent_set *asked; /* the agents that RPCs ask: named and not lost */
-	struct absent *absent;   /* hosts whose agent left the list */
-	struct agent *retired;   /* agents that no set contains, to be freed by roster_reap */
-	unsigned left;           /* how many agents have left the list since the start */
-	unsigned epoch;          /* increases when an agent may have been added or come up */
+	struct absent *absent;   /* hosts whose agent is off the list */
+	struct host_list hosts;  /* all hosts that are known, on the list or off it */
+	bool unsettled;          /* the hosts or the list have changed: see roster_settle */
+	unsigned ups;            /* how many times an agent has come up */
+	const struct option_list *forget; /* --forget; may be NULL */
+	struct agent *retired; /* agents that no set contains, to be freed by roster_reap */
+	unsigned left;         /* how many agents have left the list since the start */
+	unsigned epoch;        /* increases when an agent may have been added or come up */
 };
 
 /* The functions from here to roster_reap are called on the loop's thread. */
@@ -74,5 +66,14 @@ struct agent_set *roster_take(struct roster *roster);
 void roster_put(struct roster *roster, struct agent_set *set);
 /* From now on new RPCs ask the agents that are named and not lost. */
 void roster_open(struct roster *roster);
+
+/* The agents that an RPC asks, and the epoch when it pinned them. Released with its arena. */
+struct pin {
+	struct roster *roster;
+	struct agent_set *set;
+	unsigned epoch;
+};
+/* Returns the RPC's pin. The first call waits until the first roll call has ended. */
+const struct pin *roster_pin(struct roster *roster, struct rpc_call *call);
 
 #endif

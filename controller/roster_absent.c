@@ -9,8 +9,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "common/log.h"
 #include "common/mem.h"
 
 void roster_add_name(struct roster *roster, const struct agent *agent, enum name_kind kind,
@@ -34,8 +36,9 @@ static int fail_absent(const struct absent *absent, const char *what, struct err
 	strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&absent->since, &tm));
 	return fail(err, ERR_UNAVAILABLE,
 		    "%s '%s', whose agent '%s' is off the list since %s: start zcsi-node there "
-		    "again; if that host will not come back, restart zcsi-controller",
-		    what, absent->node_id, absent->endpoint, since);
+		    "again; if that host will not come back, start zcsi-controller with --forget "
+		    "'%s'",
+		    what, absent->node_id, absent->endpoint, since, absent->node_id);
 }
 
 int roster_check_absent(struct roster *roster, enum name_kind kind, const char *name,
@@ -45,9 +48,12 @@ int roster_check_absent(struct roster *roster, enum name_kind kind, const char *
 	const struct absent *absent = absent_with(roster->absent, name_hash(kind, name));
 	auto_free char *where = NULL;
 
+	for (const struct absent *each = roster->absent; each && !absent; each = each->next)
+		absent = each->asked == roster->ups ? NULL : each;
 	if (!absent)
 		return 0;
-	if (asprintf(&where, "%s was on node", what) < 0)
+	bool had = names_have(&absent->names, name_hash(kind, name));
+	if (asprintf(&where, "%s %s on node", what, had ? "was" : "may be") < 0)
 		abort();
 	return fail_absent(absent, where, err);
 }
@@ -60,9 +66,157 @@ int roster_check_absent_node(struct roster *roster, const char *node_id, struct 
 	return absent ? fail_absent(absent, "the volume cannot be used on node", err) : 0;
 }
 
+int roster_check_heard(struct roster *roster, const struct agent *agent, const char *what,
+		       struct error *err)
+{
+	scoped_lock(&roster->lock);
+	const struct agent_state *state = &agent->state;
+
+	if (!state->asked || (state->heard && (state->up || !roster->absent)))
+		return 0;
+	return fail(err, ERR_UNAVAILABLE,
+		    "%s may be on a host that agent '%s' knows, which has just come up: try again",
+		    what, client_endpoint(agent->client));
+}
+
+/* The functions from here to settle_row are called with the roster's lock. */
+
+/* Note in the hosts that this one is on the list. */
+static void settle_agent(struct roster *roster, struct agent *agent)
+{
+	struct agent_state *state = &agent->state;
+	const bool back = state->back;
+	const struct host_row *row = host_list_find(&roster->hosts, state->node_id);
+	const char *endpoint = client_endpoint(agent->client);
+
+	state->back = false;
+	roster->unsettled |= back;
+	if (row && !row->forgotten && !strcmp(row->dataset, state->dataset) &&
+	    (!state->pool_guid || row->pool_guid == state->pool_guid) &&
+	    !(back && (row->since || strcmp(row->endpoint, endpoint) != 0)))
+		return;
+	const struct host_row now = {.node_id = state->node_id,
+				     .endpoint = (char *)endpoint,
+				     .dataset = state->dataset,
+				     .pool_guid = state->pool_guid};
+	host_list_set(&roster->hosts, &now);
+}
+
+void roster_note_left(struct roster *roster, const struct absent *host)
+{
+	const struct host_row row = {.node_id = host->node_id,
+				     .endpoint = host->endpoint,
+				     .dataset = host->dataset,
+				     .pool_guid = host->pool_guid,
+				     .since = host->since};
+
+	host_list_set(&roster->hosts, &row);
+}
+
+static void forget(struct roster *roster, const char *node_id)
+{
+	const struct host_row *row = host_list_find(&roster->hosts, node_id);
+	struct host_row forgotten = row ? *row : (struct host_row){0};
+
+	absent_forget(&roster->absent, node_id);
+	forgotten.forgotten = true;
+	if (row)
+		host_list_set(&roster->hosts, &forgotten);
+}
+
+/* Returns true if an agent on the list is of this host, or may be, because it has not answered. */
+static bool is_listed(const struct roster *roster, const struct host_row *row)
+{
+	for (size_t i = 0; i < roster->named->n; i++) {
+		const struct agent *agent = roster->named->list[i];
+		const char *node_id = agent->state.node_id;
+		if (node_id ? !strcmp(node_id, row->node_id)
+			    : !strcmp(client_endpoint(agent->client), row->endpoint))
+			return true;
+	}
+	return false;
+}
+
+/* Returns true if an agent on the list has the host's pool. */
+static bool is_moved(const struct roster *roster, const struct host_row *row)
+{
+	for (size_t i = 0; i < roster->named->n; i++) {
+		const struct agent_state *state = &roster->named->list[i]->state;
+		if (row->pool_guid && state->pool_guid == row->pool_guid &&
+		    !strcmp(state->dataset, row->dataset))
+			return true;
+	}
+	return false;
+}
+
+static bool is_to_be_forgotten(const struct roster *roster, const char *node_id)
+{
+	for (size_t i = 0; roster->forget && i < roster->forget->n; i++) {
+		if (!strcmp(roster->forget->values[i], node_id))
+			return true;
+	}
+	return false;
+}
+
+/* A host is absent from now on. */
+static void add_absent(struct roster *roster, const struct host_row *row)
+{
+	struct absent host = {.node_id = row->node_id,
+			      .endpoint = row->endpoint,
+			      .dataset = row->dataset,
+			      .pool_guid = row->pool_guid,
+			      .since = row->since ? row->since : time(NULL),
+			      .asked = roster->ups - 1};
+
+	log_warn("host is not on the list", log_str("node", host.node_id),
+		 log_str("agent", host.endpoint));
+	absent_add(&roster->absent, &host);
+	if (!row->since)
+		roster_note_left(roster, absent_node(roster->absent, host.node_id));
+}
+
+static void settle_row(struct roster *roster, size_t at)
+{
+	const struct host_row *row = &roster->hosts.rows[at];
+
+	if (row->forgotten) {
+		absent_forget(&roster->absent, row->node_id);
+	} else if (is_listed(roster, row)) {
+		return;
+	} else if (is_moved(roster, row)) {
+		forget(roster, row->node_id);
+	} else {
+		if (!absent_node(roster->absent, row->node_id))
+			add_absent(roster, row);
+		row = &roster->hosts.rows[at];
+		if (is_to_be_forgotten(roster, row->node_id))
+			forget(roster, row->node_id);
+	}
+}
+
+void roster_settle(struct roster *roster)
+{
+	scoped_lock(&roster->lock);
+
+	for (size_t i = 0; i < roster->named->n; i++) {
+		struct agent *agent = roster->named->list[i];
+		if (agent->state.up && !agent->state.refusal)
+			settle_agent(roster, agent);
+	}
+	if (!roster->unsettled)
+		return;
+	roster->unsettled = false;
+	for (size_t i = 0; i < roster->hosts.n; i++)
+		settle_row(roster, i);
+}
+
 void roster_forget(struct roster *roster, int64_t after_ms)
 {
 	scoped_lock(&roster->lock);
 
-	absent_expire(&roster->absent, after_ms);
+	for (struct absent *host = roster->absent, *next; host; host = next) {
+		next = host->next;
+		if ((int64_t)(time(NULL) - host->since) * 1000 >= after_ms)
+			forget(roster, host->node_id);
+	}
 }

@@ -12,13 +12,28 @@
 void roster_add_name(struct roster *roster, const struct agent *agent, enum name_kind kind,
 		     const char *name);
 /*
- * ERR_UNAVAILABLE, with `what`, if a host had the name whose agent has left the list since. It is
- * forgotten when it is back, or by roster_forget.
+ * ERR_UNAVAILABLE, with `what`, if a host off the list had the name, or may have had it. Such a
+ * host is forgotten when it is back, or by roster_forget.
  */
 int roster_check_absent(struct roster *roster, enum name_kind kind, const char *name,
 			const char *what, struct error *err);
 /* ERR_UNAVAILABLE if the agent of this node has left the list. */
 int roster_check_absent_node(struct roster *roster, const char *node_id, struct error *err);
+/*
+ * ERR_UNAVAILABLE, with `what`, if it is not known yet which hosts and names this agent, which has
+ * just answered, keeps (roll_hosts.h).
+ */
+int roster_check_heard(struct roster *roster, const struct agent *agent, const char *what,
+		       struct error *err);
+
+/* Note that a host has left the list. With the roster's lock. */
+void roster_note_left(struct roster *roster, const struct absent *host);
+/*
+ * Bring the hosts and the list together. Hosts that are on it and up are known. A host that is not
+ * on it is absent, unless it was forgotten, or its pool is at another node now. Forget those of
+ * --forget.
+ */
+void roster_settle(struct roster *roster);
 /* Forget the hosts whose agent left the list more than after_ms milliseconds ago. */
 void roster_forget(struct roster *roster, int64_t after_ms);
 

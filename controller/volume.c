@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "controller/condition.h"
 #include "controller/parameters.h"
 #include "controller/service.h"
 #include "controller/source.h"
@@ -62,6 +61,35 @@ char **volume_published_nodes(struct arena *arena, const Dataset *dataset)
 	return nodes;
 }
 
+struct condition volume_condition(struct arena *arena, const struct host *host,
+				  const struct host *twin)
+{
+	if (twin)
+		return (struct condition){
+			VOLUME_HEALTH_ERROR_TYPE_DEGRADED, "ExistsTwice",
+			arena_printf(arena,
+				     "it exists twice, on nodes '%s' and '%s': calls for it fail "
+				     "until one of the two is renamed ('zfs rename') or destroyed",
+				     host->says->node_id, twin->says->node_id)};
+	if (*host->says->problem)
+		return (struct condition){VOLUME_HEALTH_ERROR_TYPE_INACCESSIBLE, "PoolUnavailable",
+					  arena_strdup(arena, host->says->problem)};
+	return (struct condition){.reason = NULL};
+}
+
+VolumeCondition *volume_condition_message(struct arena *arena, const struct host *host,
+					  const struct host *twin)
+{
+	VolumeCondition *message = new_volume_condition(arena);
+	const struct condition condition = volume_condition(arena, host, twin);
+
+	message->abnormal = condition.reason != NULL;
+	message->message =
+		condition.reason ? condition.message
+				 : arena_strdup(arena, "the dataset exists and its pool is ready");
+	return message;
+}
+
 int delete_volume(struct rpc_call *call, const DeleteVolumeRequest *req, DeleteVolumeResponse *rsp,
 		  struct error *err)
 {
@@ -95,6 +123,6 @@ int controller_get_volume(struct rpc_call *call, const ControllerGetVolumeReques
 	rsp->status = new_controller_get_volume_response_volume_status(arena);
 	rsp->status->n_published_node_ids = owner.dataset->n_published;
 	rsp->status->published_node_ids = volume_published_nodes(arena, owner.dataset);
-	rsp->status->volume_condition = condition_message(arena, &host, NULL);
+	rsp->status->volume_condition = volume_condition_message(arena, &host, NULL);
 	return 0;
 }

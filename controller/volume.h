@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONTROLLER_VOLUME_H
 #define ZCSI_CONTROLLER_VOLUME_H
 
-/* Converting a dataset to CSI's volume. Results are in the arena. */
+/* Converting a dataset to CSI's volume, and the volume's condition. Results are in the arena. */
 
 #include <stdbool.h>
 
@@ -31,5 +31,18 @@ bool volume_is_foreign(const struct map *context);
 Volume *volume_of(struct arena *arena, const Dataset *dataset, const GetHostResponse *owner);
 /* Returns the ids of the nodes that the volume is published to, dataset->n_published of them. */
 char **volume_published_nodes(struct arena *arena, const Dataset *dataset);
+
+/* The condition of a volume, which includes that of its host's pool. */
+struct condition {
+	VolumeHealthErrorType status;
+	const char *reason; /* one word, such as "ExistsTwice"; NULL if the volume is healthy */
+	char *message;      /* for a person; NULL if the volume is healthy */
+};
+/* twin: another host that has a volume with the same id, or NULL. */
+struct condition volume_condition(struct arena *arena, const struct host *host,
+				  const struct host *twin);
+/* Returns the same as the message that CSI 1.12 has instead of the health RPCs. */
+VolumeCondition *volume_condition_message(struct arena *arena, const struct host *host,
+					  const struct host *twin);
 
 #endif

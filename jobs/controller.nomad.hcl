@@ -44,6 +44,12 @@ variable "count" {
   description = "At most one on a client."
 }
 
+variable "forget" {
+  type        = string
+  default     = ""
+  description = "Clients that will not come back, separated by spaces: what they had is free."
+}
+
 locals {
   contained = contains(["docker", "podman"], var.driver)
 
@@ -108,6 +114,10 @@ job "zcsi-controller" {
         image        = local.contained ? var.image : null
         network_mode = local.contained ? "host" : null
         volumes      = local.contained ? ["${var.certificates}:${var.certificates}:ro"] : null
+      }
+
+      env {
+        ZCSI_FORGET = var.forget
       }
 
       # The daemon re-reads the file when it changes.

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+from pathlib import Path
 
 import grpc
 import pytest
@@ -98,22 +99,41 @@ def of_b(cluster, names):
             call()
 
 
-@pytest.mark.parametrize("new", [False, True], ids=["read", "made"])
-def test_what_a_host_had_is_neither_missing_nor_free_when_it_is_off_the_list(listed, new):
-    """The controller knows these names from the agent, or since it made them itself."""
+def kept(host, keeper):
+    """Wait until an agent keeps the names of another host."""
+    names = set(host.agent.ListNames().hashes)
+    wait_for(lambda: names <= set(keeper.agent.GetKeptNames.future(
+        node_id=host.node_id).result().hashes), f"{keeper.node_id} keeps them")
+
+
+def renew(cluster):
+    """Start the controller anew."""
+    daemon = cluster.daemons[0]
+    daemon.stop()
+    daemon.start()
+    for host in cluster.hosts:
+        host.controller = daemon.client()
+
+
+@pytest.mark.parametrize("known", ["read", "made", "kept"])
+def test_what_a_host_had_is_neither_missing_nor_free_when_it_is_off_the_list(listed, known):
+    """The controller knows these names from the agent, since it made them itself, or, if it was
+    started after that agent had left the list, from another agent."""
     a, b = listed.hosts
     on(listed, a, "mine")
     take(on(listed, b, "data"))
     a.controller.CreateVolumeGroupSnapshot(name="g", source_volume_ids=["data"])
-    if not new:
-        daemon = listed.daemons[0]
-        daemon.stop()
-        daemon.start()
-        a.controller = b.controller = daemon.client()
+    if known == "read":
+        renew(listed)
         assert a.ids() == ["data", "mine"]
+    if known == "kept":
+        kept(b, a)
     rename(listed.list, listed.lines(a))
     said(listed, "agent left the list", node="b")
     wait_for(lambda: a.ids() == ["mine"], "b is not asked")
+    if known == "kept":
+        renew(listed)
+        said(listed, "names of a host off the list are known", node="b")
     of_b(listed, "data s g".split())
     with refused(CODE.UNAVAILABLE, naming=("cannot be used on node 'b'", "off the list since 20")):
         Volume(a, "mine").attach(node_id="b")
@@ -126,6 +146,43 @@ def test_what_a_host_had_is_neither_missing_nor_free_when_it_is_off_the_list(lis
     a.controller.DeleteSnapshot(snapshot_id="data@s")
     with refused(CODE.ALREADY_EXISTS):
         on(listed, a, "data")
+
+
+def test_a_host_whose_names_nobody_keeps_may_have_any(listed):
+    a, b = listed.hosts
+    on(listed, b, "data")
+    wait_for(lambda: len(a.agent.ListKnownHosts().hosts) == 2, "a knows b")
+    listed.daemons[0].stop()
+    for file in Path(a.cache.name).glob("*/names-*"):
+        file.unlink()
+    rename(listed.list, listed.lines(a))
+    listed.daemons[0].start()
+    a.controller = listed.daemons[0].client()
+    for name in "data", "other":
+        with refused(CODE.UNAVAILABLE, naming=("may be on node 'b'", "--forget 'b'")):
+            Volume(a, name).create()
+    listed.daemons[0].argv += ["--forget", "b"]
+    renew(listed)
+    Volume(a, "other").create()
+    assert listed.where() == {"data": ["b"], "other": ["a"]}
+
+
+def test_a_host_that_a_person_forgot_stays_forgotten(listed):
+    a, b = listed.hosts
+    on(listed, b, "data")
+    kept(b, a)
+    rename(listed.list, listed.lines(a))
+    said(listed, "agent left the list", node="b")
+    argv = listed.daemons[0].argv
+    argv += ["--forget", "b"]
+    renew(listed)
+    said(listed, "host is forgotten, and its names are free", node="b")
+    wait_for(lambda: any(host.forgotten for host in a.agent.ListKnownHosts().hosts), "a knows it")
+    del argv[-2:]
+    renew(listed)
+    a.restart(a.node_daemon)
+    Volume(a, "data").create()
+    assert listed.where() == {"data": ["a", "b"]}
 
 
 def test_a_host_is_forgotten_after_a_time(new_cluster):

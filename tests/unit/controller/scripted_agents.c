@@ -7,6 +7,8 @@
 #include "tests/unit/controller/scripted_methods.h"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): a part of this file */
 #include "tests/unit/controller/scripted_snapshots.c"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): a part of this file */
+#include "tests/unit/controller/scripted_kept.c"
 
 #include <stdlib.h>
 
@@ -109,6 +111,7 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 	(*ret)->available = begun->client->available;
 	(*ret)->pool_guid = begun->client->pool_guid;
 	(*ret)->names = begun->client->names;
+	(*ret)->known_hosts = begun->client->hosts.digest;
 	(*ret)->time = wall_us() + begun->client->ahead_us;
 	(*ret)->n_topology = COUNT(keys);
 	(*ret)->topology = arena_alloc(arena, sizeof(Segment *) * COUNT(keys));
@@ -354,6 +357,8 @@ int scripted_setup(void **state)
 int scripted_teardown(void **state)
 {
 	(void)state;
+	for (size_t i = 0; i < N_AGENTS; i++)
+		host_list_fini(&scripted[i].hosts);
 	arena_fini(&call.arena);
 	agents_free(call.app);
 	return 0;

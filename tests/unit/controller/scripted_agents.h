@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "common/volume/host_list.h"
 #include "common/volume/map.h"
 #include "common/volume/name.h"
 #include "controller/agents.h"
@@ -16,6 +17,7 @@
 
 #define N_AGENTS     3
 #define DATASETS_MAX 2000
+#define KEPT_MAX     8
 
 struct client {
 	const char *endpoint, *node, *rack, *pool, *problem, *no_export; /* NULL: it can */
@@ -30,11 +32,14 @@ struct client {
 	size_t n_datasets;
 	DatasetSnapshot *snapshots[DATASETS_MAX];
 	size_t n_snapshots;
+	struct host_list hosts;           /* of KeepHosts */
+	KeepNamesRequest *kept[KEPT_MAX]; /* of KeepNames */
+	size_t n_kept;
 	const CreateDatasetRequest *create_request; /* the last request of each kind */
 	const ModifyDatasetRequest *modify_request;
 	/* The number of calls of each kind. */
 	unsigned names_read, looked, created, destroyed, published, unpublished, resized, listed;
-	unsigned modified, snapshotted, grouped, snapshots_destroyed;
+	unsigned modified, snapshotted, grouped, snapshots_destroyed, hosts_kept, hosts_listed;
 };
 
 extern struct client scripted[N_AGENTS];

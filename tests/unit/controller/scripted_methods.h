@@ -25,6 +25,10 @@ int keep(struct client *client, uint64_t claim, struct error *err);
 	METHOD(CreateDataset, create_dataset)                                                      \
 	METHOD(ResizeDataset, resize_dataset)                                                      \
 	METHOD(ListNames, list_names)                                                              \
+	METHOD(KeepHosts, keep_hosts)                                                              \
+	METHOD(ListKnownHosts, list_known_hosts)                                                   \
+	METHOD(KeepNames, keep_names)                                                              \
+	METHOD(GetKeptNames, get_kept_names)                                                       \
 	METHOD(ListDatasets, list_datasets)                                                        \
 	METHOD(PublishDataset, publish_dataset)                                                    \
 	METHOD(UnpublishDataset, unpublish_dataset)                                                \

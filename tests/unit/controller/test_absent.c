@@ -6,6 +6,7 @@
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
+#include "controller/roll_hosts.h"
 #include "controller/rollcall.h"
 #include "controller/roster_absent.h"
 
@@ -20,6 +21,7 @@ static void name_agents(size_t n)
 	for (size_t i = 0; i < n; i++)
 		endpoints[i] = scripted[i].endpoint;
 	assert_int_equal(roster_name(&roster, endpoints, n, &err), 0);
+	roll_hosts_learn(&roster);
 	roster_open(&roster);
 }
 

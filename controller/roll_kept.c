@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The names that agents keep of other hosts.
+ *
+ * Invariant: the names found for a host are joined, unless they were read a minute before others,
+ * so a name counts that a host had when the agents were given its names last. The lock is not held
+ * while an agent is asked.
+ */
+#include "controller/roll_kept.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hash.h"
+#include "common/log.h"
+#include "controller/roll_round.h"
+
+#define NAMES_MAX 400000                  /* of one host, in one message */
+#define AHEAD_US  (60 * (int64_t)1000000) /* by how much the clocks of two controllers may differ */
+
+/* The names of a host that agents have kept. */
+struct found {
+	int64_t read; /* the latest time that they were read */
+	uint64_t *hashes;
+	size_t n;
+	bool incomplete; /* an agent did not answer */
+};
+
+/* Join the names of an agent, unless they are older than others. */
+static void join(struct found *found, int64_t read, const uint64_t *hashes, size_t n)
+{
+	if (read < 0 || read > INT64_MAX / 2 || read < found->read - AHEAD_US)
+		return;
+	if (read > found->read + AHEAD_US)
+		found->n = 0;
+	if (read > found->read)
+		found->read = read;
+	found->hashes = mem_resize(found->hashes, (found->n + n + 1) * sizeof(*hashes));
+	if (n)
+		memcpy(found->hashes + found->n, hashes, n * sizeof(*hashes));
+	found->n += n;
+}
+
+static void take_names(struct round *round, struct agent *agent, const void *answer,
+		       const struct error *err)
+{
+	const GetKeptNamesResponse *says = answer;
+	struct found *found = round->arg;
+
+	(void)agent;
+	if (says)
+		join(found, says->read, says->hashes, says->n_hashes);
+	else if (err->code != ERR_NOT_FOUND && err->code != ERR_UNIMPLEMENTED)
+		found->incomplete = true;
+}
+
+static void choose_up(struct round *round)
+{
+	scoped_lock(&round->roster->lock);
+
+	for (size_t i = 0; i < round->set->n; i++) {
+		if (round->set->list[i]->state.up)
+			round->list[round->n++] = round->set->list[i];
+	}
+}
+
+/* Take over what was found for this host, as of that count of roster.ups. */
+static void take_found(struct roster *roster, const char *node_id, unsigned ups,
+		       struct found *found)
+{
+	scoped_lock(&roster->lock);
+	struct absent *host = absent_node(roster->absent, node_id);
+
+	if (!host)
+		return;
+	if (found->read) {
+		struct names *names = &host->names;
+		if (names->version)
+			join(found, names->read, names->hashes, names->n);
+		names_begin(names);
+		names->n_kept = 0; /* what was added here was added to no agent's */
+		names_take(names, 1, found->hashes, found->n);
+		names->read = found->read;
+	}
+	if (!found->incomplete)
+		host->asked = ups;
+	log_warn(absent_is_unknown(host) ? "names of a host off the list are not known"
+					 : "names of a host off the list are known",
+		 log_str("node", node_id), log_int("names", (long long)host->names.n));
+}
+
+/* *ret is the hosts whose names are to be looked for, in the arena. Returns how many. */
+static size_t unasked(struct roster *roster, struct arena *arena, const char ***ret,
+		      unsigned *ret_ups)
+{
+	scoped_lock(&roster->lock);
+	size_t n = 0;
+
+	for (const struct absent *host = roster->absent; host; host = host->next)
+		n++;
+	*ret = arena_alloc(arena, (n + 1) * sizeof(**ret));
+	n = 0;
+	for (const struct absent *host = roster->absent; host; host = host->next) {
+		if (host->asked != roster->ups)
+			(*ret)[n++] = arena_strdup(arena, host->node_id);
+	}
+	*ret_ups = roster->ups;
+	return n;
+}
+
+void roll_kept_learn(struct roster *roster, struct agent_set *set)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct round round = round_begin(roster, set, &arena);
+	const char **nodes;
+	unsigned ups;
+	size_t n = unasked(roster, &arena, &nodes, &ups);
+
+	round.method = "GetKeptNames";
+	round.use = take_names;
+	if (n)
+		choose_up(&round);
+	for (size_t i = 0; i < n; i++) {
+		GetKeptNamesRequest *request = new_get_kept_names_request(&arena);
+		struct found found = {0};
+		request->node_id = arena_strdup(&arena, nodes[i]);
+		round.request = &request->base;
+		round.arg = &found;
+		round_ask(&round);
+		take_found(roster, nodes[i], ups, &found);
+		free(found.hashes);
+	}
+}
+
+/* Returns the names of a node, with the lock; NULL if it has left and was forgotten. */
+static struct names *names_of(struct round *round, const char *node_id)
+{
+	struct absent *absent = absent_node(round->roster->absent, node_id);
+
+	for (size_t i = 0; i < round->set->n && !absent; i++) {
+		struct agent_state *state = &round->set->list[i]->state;
+		if (state->node_id && !strcmp(state->node_id, node_id))
+			return &state->names;
+	}
+	return absent ? &absent->names : NULL;
+}
+
+static uint64_t mix(uint64_t hash)
+{
+	hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccd;
+	hash = (hash ^ (hash >> 33)) * 0xc4ceb9fe1a85ec53;
+	return hash ^ (hash >> 33);
+}
+
+/* Returns the number of a keeper, another one after it was down. */
+static uint64_t keeper_of(const struct agent *agent)
+{
+	return mix(hash_text(HASH_START, agent->state.node_id) + (uint64_t)agent->state.since);
+}
+
+/*
+ * The keepers of a node's names are the agents that are up and have the highest weights for it
+ * (rendezvous hashing): when agents come and go, few nodes change their keepers.
+ */
+static void choose_keepers(struct round *round, const char *node_id)
+{
+	uint64_t weights[NAMES_KEEPERS + 1], node = hash_text(HASH_START, node_id);
+
+	for (size_t i = 0; i < round->set->n; i++) {
+		struct agent *agent = round->set->list[i];
+		const char *other = agent->state.node_id;
+		if (!agent->state.up || !other || !strcmp(other, node_id))
+			continue;
+		uint64_t weight = mix(mix(node) ^ hash_text(HASH_START, other));
+		size_t at = round->n;
+		for (; at && weights[at - 1] < weight; at--) {
+			weights[at] = weights[at - 1];
+			round->list[at] = round->list[at - 1];
+		}
+		weights[at] = weight;
+		round->list[at] = agent;
+		if (round->n < NAMES_KEEPERS)
+			round->n++;
+	}
+}
+
+/* Drop the keepers that have the current names, and note in *names who the keepers are. */
+static void drop_given(struct round *round, struct names *names)
+{
+	struct names before = *names;
+	size_t n = 0;
+
+	memset(names->given, 0, sizeof(names->given));
+	for (size_t i = 0; i < round->n; i++) {
+		struct agent *agent = round->list[i];
+		names->given[i].keeper = keeper_of(agent);
+		for (size_t k = 0; k < NAMES_KEEPERS; k++) {
+			if (before.given[k].keeper == names->given[i].keeper)
+				names->given[i].edition = before.given[k].edition;
+		}
+		if (names->given[i].edition != names->edition)
+			round->list[n++] = agent;
+	}
+	round->n = n;
+}
+
+static void note_given(struct round *round, struct agent *agent, const void *answer,
+		       const struct error *err)
+{
+	const KeepNamesRequest *request = (const KeepNamesRequest *)round->request;
+	struct names *names = names_of(round, request->node_id);
+	const uint64_t *edition = round->arg;
+
+	if (!names || (!answer && err->code != ERR_UNIMPLEMENTED))
+		return;
+	for (size_t i = 0; i < NAMES_KEEPERS; i++) {
+		if (names->given[i].keeper == keeper_of(agent))
+			names->given[i].edition = *edition;
+	}
+}
+
+/* Choose the keepers of a node that do not have its names yet, and make their request. */
+static void choose_ungiven(struct round *round, const char *node_id)
+{
+	scoped_lock(&round->roster->lock);
+	struct names *names = names_of(round, node_id);
+	KeepNamesRequest *request = new_keep_names_request(round->arena);
+
+	if (!names || !names->version || names->n + names->n_added > NAMES_MAX)
+		return;
+	choose_keepers(round, node_id);
+	drop_given(round, names);
+	if (!round->n)
+		return;
+	request->node_id = arena_strdup(round->arena, node_id);
+	request->read = names->read;
+	request->n_hashes = names_all(names, round->arena, &request->hashes);
+	*(uint64_t *)round->arg = names->edition;
+	round->request = &request->base;
+}
+
+/* *ret is the ids of all nodes whose names are known, in the arena. Returns how many. */
+static size_t all_nodes(struct roster *roster, const struct agent_set *set, struct arena *arena,
+			const char ***ret)
+{
+	scoped_lock(&roster->lock);
+	size_t n = set->n;
+
+	for (const struct absent *host = roster->absent; host; host = host->next)
+		n++;
+	*ret = arena_alloc(arena, (n + 1) * sizeof(**ret));
+	n = 0;
+	for (size_t i = 0; i < set->n; i++) {
+		const char *node_id = set->list[i]->state.node_id;
+		if (node_id)
+			(*ret)[n++] = arena_strdup(arena, node_id);
+	}
+	for (const struct absent *host = roster->absent; host; host = host->next)
+		(*ret)[n++] = arena_strdup(arena, host->node_id);
+	return n;
+}
+
+void roll_kept_give(struct roster *roster, struct agent_set *set)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	const char **nodes;
+	size_t n = all_nodes(roster, set, &arena, &nodes);
+	uint64_t edition;
+
+	for (size_t i = 0; i < n; i++) {
+		auto_arena struct arena own = {.cap = SIZE_MAX};
+		struct round round = round_begin(roster, set, &own);
+		round.method = "KeepNames";
+		round.use = note_given;
+		round.arg = &edition;
+		choose_ungiven(&round, nodes[i]);
+		round_ask(&round);
+	}
+}
