@@ -32,16 +32,6 @@
 	PLAIN(NodeGetVolumeHealth, node_get_volume_health)                                         \
 	INLINE(NodeGetStorageHealth, node_get_storage_health)
 
-#define NODE_CAPABILITIES(TYPE)                                                                    \
-	TYPE(STAGE_UNSTAGE_VOLUME)                                                                 \
-	TYPE(GET_VOLUME_STATS)                                                                     \
-	TYPE(EXPAND_VOLUME)                                                                        \
-	TYPE(VOLUME_CONDITION)                                                                     \
-	TYPE(GET_VOLUME_HEALTH)                                                                    \
-	TYPE(GET_STORAGE_HEALTH)                                                                   \
-	TYPE(SINGLE_NODE_MULTI_WRITER)                                                             \
-	TYPE(VOLUME_MOUNT_GROUP)
-
 #define AGENT_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                \
 	INLINE(GetHost, get_host)                                                                  \
 	PLAIN(ListNames, list_names, LANE_READ)                                                    \

@@ -64,21 +64,31 @@ int probe(struct rpc_call *call, const ProbeRequest *req, ProbeResponse *rsp, st
 	return 0;
 }
 
+#define CAPABILITY(name) NODE_SERVICE_CAPABILITY_RPC_TYPE_##name
+
+static const NodeServiceCapability_RPC_Type capabilities[] = {
+	CAPABILITY(STAGE_UNSTAGE_VOLUME),
+	CAPABILITY(GET_VOLUME_STATS),
+	CAPABILITY(EXPAND_VOLUME),
+	CAPABILITY(VOLUME_CONDITION),
+	CAPABILITY(GET_VOLUME_HEALTH),
+	CAPABILITY(GET_STORAGE_HEALTH),
+	CAPABILITY(SINGLE_NODE_MULTI_WRITER),
+	CAPABILITY(VOLUME_MOUNT_GROUP),
+};
+
 int node_get_capabilities(struct rpc_call *call, const NodeGetCapabilitiesRequest *req,
 			  NodeGetCapabilitiesResponse *rsp, struct error *err)
 {
-#define TYPE(name) NODE_SERVICE_CAPABILITY_RPC_TYPE_##name,
-	static const NodeServiceCapability_RPC_Type types[] = {NODE_CAPABILITIES(TYPE)};
-#undef TYPE
-
 	(void)req, (void)err;
-	rsp->n_capabilities = COUNT(types);
-	rsp->capabilities = arena_alloc(&call->arena, COUNT(types) * sizeof(*rsp->capabilities));
-	for (size_t i = 0; i < COUNT(types); i++) {
+	rsp->n_capabilities = COUNT(capabilities);
+	rsp->capabilities =
+		arena_alloc(&call->arena, COUNT(capabilities) * sizeof(*rsp->capabilities));
+	for (size_t i = 0; i < COUNT(capabilities); i++) {
 		NodeServiceCapability *capability = new_node_service_capability(&call->arena);
 		capability->type_case = NODE_SERVICE_CAPABILITY_TYPE_RPC;
 		capability->rpc = new_node_service_capability_rpc(&call->arena);
-		capability->rpc->type = types[i];
+		capability->rpc->type = capabilities[i];
 		rsp->capabilities[i] = capability;
 	}
 	return 0;
