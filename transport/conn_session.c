@@ -13,6 +13,8 @@
 #include "transport/conn_budget.h"
 #include "transport/conn_stream.h"
 
+#define FRAME_HEADER 9 /* bytes in front of the payload of a frame (RFC 9113, 4.1) */
+
 void conn_fail(struct conn *conn, const char *problem)
 {
 	conn->over = true;
@@ -248,8 +250,11 @@ static ssize_t frame_length(nghttp2_session *session, uint8_t type, int32_t id,
 	(void)connection_window;
 	(void)stream_window;
 	(void)peer_max;
-	/* nghttp2 reduces the result to the two windows and to the peer's maximum frame size. */
-	return conn->limits->frame;
+	/*
+	 * nghttp2 reduces the result to the two windows and to the peer's maximum frame size. With
+	 * TLS a frame and its header fill whole records.
+	 */
+	return conn->limits->frame - (conn->tls ? FRAME_HEADER : 0);
 }
 
 void conn_feed(struct conn *conn, const uint8_t *bytes, size_t n)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * The bytes of a connection: socket -> shared buffer -> nghttp2, and nghttp2 -> shared buffer ->
- * socket. TLS, if any, lies between the buffer and the socket in both directions.
+ * socket. TLS, if any, lies between the buffer and the socket in both directions; it encrypts large
+ * frames without a copy in the buffer.
  *
- * Invariant: nghttp2 is asked for more output only after the socket accepted all of its previous
- * output, so a peer that does not read ties up one buffer at most.
+ * Invariant: nghttp2 is asked for another LOOP_BUFFER bytes of output only after the socket
+ * accepted all of the previous ones, so a peer that does not read ties up those and a frame.
  */
 #include "transport/conn_socket.h"
 
@@ -127,54 +128,99 @@ static bool write_out(struct conn *conn)
 	return n == (ssize_t)waiting;
 }
 
+/* Make conn->chunk the next output of nghttp2. Returns false if there is none. */
+static bool next_chunk(struct conn *conn)
+{
+	if (conn->chunk_size > 0)
+		return true;
+	ssize_t size = nghttp2_session_mem_send(conn->session, &conn->chunk);
+	if (size < 0)
+		conn_fail(conn, nghttp2_strerror((int)size));
+	conn->chunk_size = size > 0 ? (size_t)size : 0;
+	return size > 0;
+}
+
+/* True if conn->chunk is a frame that fills TLS records by itself. */
+static bool fills_records(const struct conn *conn)
+{
+	return conn->tls && conn->chunk_size >= SSL3_RT_MAX_PLAIN_LENGTH;
+}
+
 /*
- * Fill the shared buffer with output of nghttp2; conn->chunk holds the part that does not fit.
- * Returns the number of bytes in the buffer.
+ * Copy up to size bytes of nghttp2's output, until the next frame that fills records; conn->chunk
+ * holds the part that does not fit. Returns the number of bytes copied.
  */
-static size_t gather(struct conn *conn, uint8_t *bytes)
+static size_t gather(struct conn *conn, uint8_t *bytes, size_t size)
 {
 	size_t n = 0;
 
-	for (;;) {
-		if (conn->chunk_size == 0) {
-			ssize_t size = nghttp2_session_mem_send(conn->session, &conn->chunk);
-			if (size < 0)
-				conn_fail(conn, nghttp2_strerror((int)size));
-			if (size <= 0)
-				return n;
-			conn->chunk_size = (size_t)size;
-		}
-		size_t take = conn->chunk_size;
-		if (take > LOOP_BUFFER - n)
-			take = LOOP_BUFFER - n;
-		if (take == 0)
-			return n;
+	while (n < size && next_chunk(conn) && !fills_records(conn)) {
+		size_t take = conn->chunk_size < size - n ? conn->chunk_size : size - n;
 		memcpy(bytes + n, conn->chunk, take);
 		n += take;
 		conn->chunk += take;
 		conn->chunk_size -= take;
 	}
+	return n;
 }
 
-/*
- * Write n bytes to the socket, and queue those it does not accept in the outbox. Returns true when
- * all were written.
- */
-static bool write_chunk(struct conn *conn, const uint8_t *bytes, size_t n)
+/* Write n bytes to the socket, and queue those it does not accept. True: all were written. */
+static bool write_plain(struct conn *conn, const uint8_t *bytes, size_t n)
+{
+	ssize_t written = write_some(conn, bytes, n);
+
+	if (written >= 0 && written < (ssize_t)n)
+		outbox_add(&conn->out, bytes + written, n - (size_t)written);
+	return written == (ssize_t)n;
+}
+
+static void encrypt(struct conn *conn, const uint8_t *bytes, size_t n)
 {
 	struct error err;
 
-	if (conn->tls) {
-		if (tls_session_write(conn->tls, bytes, n, &err) < 0)
-			conn_fail(conn, err.text);
-		return write_out(conn);
+	if (tls_session_write(conn->tls, bytes, n, &err) < 0)
+		conn_fail(conn, err.text);
+}
+
+/*
+ * Encrypt output of nghttp2 into the outbox: LOOP_BUFFER bytes or, with the last frame, a little
+ * more. A frame that fills records is encrypted where it is, which saves a copy. Returns the number
+ * of bytes before encryption.
+ */
+static size_t encrypt_some(struct conn *conn, uint8_t *bytes)
+{
+	size_t total = 0, n;
+
+	while (total < LOOP_BUFFER && !conn->over && next_chunk(conn)) {
+		if (fills_records(conn)) {
+			n = conn->chunk_size;
+			encrypt(conn, conn->chunk, n);
+			conn->chunk_size = 0;
+		} else {
+			n = gather(conn, bytes, LOOP_BUFFER - total);
+			encrypt(conn, bytes, n);
+			wipe(bytes, n);
+		}
+		total += n;
 	}
-	ssize_t written = write_some(conn, bytes, n);
-	if (written == (ssize_t)n)
-		return true;
-	if (written >= 0)
-		outbox_add(&conn->out, bytes + written, n - (size_t)written);
-	return false;
+	return total;
+}
+
+/* Write up to about LOOP_BUFFER bytes. Returns their number; *ret_full: the socket is full. */
+static size_t write_next(struct conn *conn, bool *ret_full)
+{
+	uint8_t *bytes = loop_buffers(conn->loop)->raw;
+	size_t n;
+
+	if (conn->tls) {
+		n = encrypt_some(conn, bytes);
+		*ret_full = !write_out(conn);
+	} else {
+		n = gather(conn, bytes, LOOP_BUFFER);
+		*ret_full = n > 0 && !write_plain(conn, bytes, n);
+		wipe(bytes, n);
+	}
+	return n;
 }
 
 /*
@@ -183,17 +229,14 @@ static bool write_chunk(struct conn *conn, const uint8_t *bytes, size_t n)
  */
 static bool write_all(struct conn *conn)
 {
-	uint8_t *bytes = loop_buffers(conn->loop)->raw;
+	bool full = false;
 	size_t total = 0, n = 1;
 
-	while (total < conn->limits->written && (n = gather(conn, bytes)) > 0) {
-		bool complete = write_chunk(conn, bytes, n);
-		wipe(bytes, n);
-		if (!complete)
-			return false;
+	while (total < conn->limits->written && n > 0 && !full) {
+		n = write_next(conn, &full);
 		total += n;
 	}
-	return n == 0;
+	return n == 0 && !full;
 }
 
 void conn_flush(struct conn *conn)
