@@ -101,6 +101,9 @@ static int start(struct daemon *daemon, const char *endpoint, struct trust *trus
 	if (log_setup("warn", "logfmt", err) < 0 || daemon_init(daemon, N_WORKERS, err) < 0 ||
 	    trust_open(trust, err) < 0)
 		return -1;
+	/* Bulk data has limits of its own, which make no difference to Probe. */
+	server_free(daemon->server);
+	daemon->server = server_new(daemon->loop, daemon->workers, &limits_bulk);
 	return server_listen(daemon->server, endpoint, &offer, err);
 }
 
