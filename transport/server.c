@@ -116,11 +116,6 @@ static void add_peer(struct listener *listener, int fd, uint64_t origin)
 		conn_secure(peer->conn, listener->tls, NULL);
 }
 
-static bool is_any(const struct peer *peer)
-{
-	return peer;
-}
-
 static bool is_idle(const struct peer *peer)
 {
 	return peer->conn && peer->n_calls == 0 && conn_is_idle(peer->conn);
@@ -131,35 +126,33 @@ static bool is_handshaking(const struct peer *peer)
 	return peer->conn && !conn_was_ready(peer->conn);
 }
 
-typedef bool peer_test(const struct peer *peer);
-
-static unsigned count(const struct server *server, uint64_t origin, peer_test *counts)
+/* Returns the number of connections of an origin; handshaking: only those before their handshake. */
+static unsigned count(const struct server *server, uint64_t origin, bool handshaking)
 {
 	unsigned n = 0;
 
 	for (const struct peer *peer = server->peers; peer; peer = peer->next)
-		n += peer->origin == origin && counts(peer);
+		n += peer->origin == origin && (!handshaking || is_handshaking(peer));
 	return n;
 }
 
 /*
  * Returns the connection to close for a new one: of the origin that has the most connections, the
- * one that was used longest ago. An origin with fewer connections than the new one's loses none, so
- * a peer with many connections evicts only its own. closable: the connections to choose from;
- * counts: those that count. NULL: close none.
+ * one without a call that was used longest ago. An origin with fewer connections than the new one's
+ * loses none, so a peer with many connections evicts only its own. handshaking: of the connections
+ * before their handshake only. NULL: close none.
  */
-static struct peer *choose(const struct server *server, uint64_t origin, peer_test *closable,
-			   peer_test *counts)
+static struct peer *choose(const struct server *server, uint64_t origin, bool handshaking)
 {
-	unsigned most = count(server, origin, counts);
+	unsigned most = count(server, origin, handshaking);
 	struct peer *chosen = NULL;
 
 	for (struct peer *peer = server->peers; peer; peer = peer->next) {
-		if (!closable(peer))
+		if (handshaking ? !is_handshaking(peer) : !is_idle(peer))
 			continue;
 		unsigned n = chosen && chosen->origin == peer->origin
 				     ? most
-				     : count(server, peer->origin, counts);
+				     : count(server, peer->origin, handshaking);
 		if (n < most)
 			continue;
 		chosen = peer;
@@ -176,17 +169,14 @@ static struct peer *choose(const struct server *server, uint64_t origin, peer_te
 static bool make_room(struct server *server, uint64_t origin)
 {
 	const struct limits *limits = server->limits;
-	struct peer *closed;
 	unsigned n_handshaking = 0;
 
 	for (struct peer *peer = server->peers; peer; peer = peer->next)
 		n_handshaking += is_handshaking(peer);
-	if (n_handshaking >= limits->handshaking)
-		closed = choose(server, origin, is_handshaking, is_handshaking);
-	else if (server->n_peers < limits->connections)
+	bool crowded = n_handshaking >= limits->handshaking;
+	if (!crowded && server->n_peers < limits->connections)
 		return true;
-	else
-		closed = choose(server, origin, is_idle, is_any);
+	struct peer *closed = choose(server, origin, crowded);
 	if (closed)
 		conn_free(closed->conn);
 	return closed;
