@@ -161,7 +161,7 @@ def test_a_crowd_from_one_process_evicts_only_its_own(own_controller, stream):
     """A client that was there before is idle for longer than any of them, and stays connected."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("fork").Process(
-        target=crowd, args=(own_controller.place, stream, theirs))
+        target=crowd, args=(own_controller.place, stream, theirs), daemon=True)
     with Peer(own_controller.place) as early:
         assert early.ask().code == 0
         process.start()
