@@ -13,6 +13,8 @@
 /* A snapshot has an id and the name that CSI gave it; the members of a group have its name. */
 enum name_kind { NAME_VOLUME = 'v', NAME_SNAPSHOT_ID = 'i', NAME_SNAPSHOT = 's', NAME_GROUP = 'g' };
 
+/* Returns the hash of a node id, the target of a claim; never 0. */
+uint64_t name_hash_node(const char *node_id);
 /* Returns the hash of a name of this kind. */
 uint64_t name_hash(enum name_kind kind, const char *text);
 

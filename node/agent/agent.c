@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The reading calls of zcsi.v1.Agent (GetHost, GetDataset, ListDatasets), and functions that all
- * handlers share.
+ * The reading calls of zcsi.v1.Agent (GetHost, ListNames, GetDataset, ListDatasets), and functions
+ * that all handlers share.
  *
  * Invariant: reading calls are answered from the catalog and run no program.
  */
@@ -13,6 +13,8 @@
 #include "common/clock.h"
 #include "node/agent/claims.h"
 #include "node/agent/kept.h"
+#include "node/agent/promise.h"
+#include "node/catalog/names.h"
 #include "node/export/exports.h"
 #include "node/record/publication.h"
 #include "node/service.h"
@@ -20,13 +22,39 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
+#define HASHES_MAX 65536 /* in one answer: half a megabyte */
+
+/*
+ * Fill the state of the pool. The promised names are read before the names' number: a creation that
+ * ends in between changes that number.
+ */
+static void describe_pool(struct rpc_call *call, const struct node *node, const GetHostRequest *req,
+			  GetHostResponse *rsp)
+{
+	struct catalog_pool pool;
+	uint64_t barrier = 0;
+
+	catalog_pool(node->catalog, &call->arena, &pool);
+	if (pool.names && req->barrier)
+		barrier = claims_barrier(node->claims, req->barrier, name_hash_node(node->id),
+					 &call->arena, &rsp->promised, &rsp->n_promised);
+	catalog_pool(node->catalog, &call->arena, &pool);
+	rsp->dataset = arena_strdup(&call->arena, catalog_parent(node->catalog));
+	rsp->by_nfs = ssh_server() != NULL;
+	rsp->pool_guid = pool.guid;
+	rsp->names = pool.names;
+	rsp->barrier = pool.names ? barrier : 0;
+	rsp->available = pool.available;
+	rsp->problem = arena_strdup(&call->arena, pool.problem);
+	rsp->no_export = exports_refusal(&call->arena);
+}
+
 int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *rsp,
 	     struct error *err)
 {
 	const struct node *node = call->app;
-	struct catalog_pool pool = {.problem = ""};
 
-	(void)req, (void)err;
+	(void)err;
 	rsp->version = arena_strdup(&call->arena, ZCSI_VERSION);
 	rsp->time = wall_us();
 	rsp->node_id = arena_strdup(&call->arena, node->id);
@@ -39,16 +67,8 @@ int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *
 	}
 	rsp->address = node_address(node, &call->arena);
 	rsp->known_hosts = kept_digest(node->kept);
-	if (!node->catalog)
-		return 0;
-	catalog_pool(node->catalog, &call->arena, &pool);
-	rsp->dataset = arena_strdup(&call->arena, catalog_parent(node->catalog));
-	rsp->by_nfs = ssh_server() != NULL;
-	rsp->pool_guid = pool.guid;
-	rsp->names = pool.names;
-	rsp->available = pool.available;
-	rsp->problem = arena_strdup(&call->arena, pool.problem);
-	rsp->no_export = exports_refusal(&call->arena);
+	if (node->catalog)
+		describe_pool(call, node, req, rsp);
 	return 0;
 }
 
@@ -121,7 +141,12 @@ int get_dataset(struct rpc_call *call, const GetDatasetRequest *req, GetDatasetR
 		/* The caller will ask GetHost, which must not block, where to create the volume. */
 		if (req->claim)
 			exports_look(call->app);
-		return promise_give(call, req->id, req->claim, &rsp->promised, err);
+		const struct promise_wish wish = {.key = req->id,
+						  .kind = NAME_VOLUME,
+						  .name = req->id,
+						  .claim = req->claim,
+						  .target = req->target};
+		return promise_give(call, &wish, &rsp->promised, &rsp->promise, err);
 	}
 	rsp->dataset = agent_dataset(&call->arena, dataset);
 	return 0;
@@ -148,6 +173,30 @@ int agent_text(const char *text, const char *field, struct error *err)
 	if (strlen(text) > DATASET_ID_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT, "%s '%s' is longer than %d bytes", field,
 			    text, DATASET_ID_MAX);
+	return 0;
+}
+
+/*
+ * A name that is missing in the pages, since it was added while they were read, makes the next
+ * answer to GetHost differ from the first page.
+ */
+int list_names(struct rpc_call *call, const ListNamesRequest *req, ListNamesResponse *rsp,
+	       struct error *err)
+{
+	struct node *node = call->app;
+	struct name_list list;
+	size_t from = 0;
+
+	if (!node->catalog)
+		return 0;
+	if (catalog_names(node->catalog, call->deadline, &call->arena, &list, err) < 0)
+		return -1;
+	while (req->after && from < list.n && list.hashes[from] <= req->after)
+		from++;
+	rsp->hashes = list.hashes + from;
+	rsp->n_hashes = list.n - from < HASHES_MAX ? list.n - from : HASHES_MAX;
+	rsp->more = rsp->n_hashes < list.n - from;
+	rsp->names = list.version;
 	return 0;
 }
 

@@ -4,14 +4,13 @@
  *
  * Invariant: a promise may be forgotten, when a newer one replaces it or the process ends, but the
  * floor is at least as high, and no claim up to the floor gets a promise. So only the highest
- * promise is stored for the next process, and it is stored before the answer is sent.
+ * promise is stored for the next process, and it is stored before the answer is sent. All promises
+ * above `forgot` are known, with the targets of their claims.
  */
 #include "node/agent/claims.h"
 
 #include "common/clock.h"
 #include "common/hash.h"
-#include "common/mem.h"
-#include "node/host/node.h"
 #include "node/zfs/lock_file.h"
 
 /*
@@ -28,7 +27,7 @@ static void begin(struct claims *claims)
 	uint64_t kept = lock_file_number();
 
 	claims->floor = kept ? kept : ((uint64_t)wall_us() + AHEAD_MAX_US) << RANDOM_BITS;
-	claims->highest = claims->floor;
+	claims->highest = claims->forgot = claims->floor;
 }
 
 static int keep(struct claims *claims, uint64_t claim)
@@ -39,6 +38,11 @@ static int keep(struct claims *claims, uint64_t claim)
 		return -1;
 	claims->highest = claim;
 	return 0;
+}
+
+static uint64_t highest_of(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
 }
 
 static uint64_t hash_of(const char *id)
@@ -57,60 +61,114 @@ static struct promise *find(struct claims *claims, uint64_t id)
 	return NULL;
 }
 
-static struct promise *put(struct claims *claims, uint64_t id)
+/* Returns the promise to replace: the oldest for which nothing is being created. */
+static struct promise *oldest(struct claims *claims)
 {
-	struct promise *promise = &claims->list[claims->next];
+	struct promise *promise;
 
-	claims->next = (claims->next + 1) % CLAIMS_MAX;
-	if (promise->claim > claims->floor)
-		claims->floor = promise->claim;
-	promise->id = id;
+	do {
+		promise = &claims->list[claims->next];
+		claims->next = (claims->next + 1) % CLAIMS_MAX;
+	} while (promise->creations);
 	return promise;
 }
 
-bool claims_take(struct claims *claims, const char *id, uint64_t claim, uint64_t *ret_promised)
+static struct promise *put(struct claims *claims, uint64_t id)
+{
+	struct promise *promise = oldest(claims);
+
+	claims->floor = highest_of(claims->floor, promise->claim);
+	claims->forgot = highest_of(claims->forgot, promise->claim);
+	*promise = (struct promise){.id = id};
+	return promise;
+}
+
+/* Add the promise that a name has to the targets before it gets another one. */
+static void add_target(struct claim_targets *targets, uint64_t node, uint64_t claim)
+{
+	struct claim_target *place = &targets->list[0];
+
+	for (size_t i = 0; i < CLAIMS_TARGETS; i++) {
+		struct claim_target *target = &targets->list[i];
+		if (target->claim && target->node == node) {
+			target->claim = claim;
+			return;
+		}
+		if (target->claim < place->claim)
+			place = target;
+	}
+	targets->forgot = highest_of(targets->forgot, place->claim);
+	*place = (struct claim_target){node, claim};
+}
+
+bool claims_take(struct claims *claims, const struct claim *claim, uint64_t *ret_promised,
+		 struct claim_targets *ret_before)
 {
 	scoped_lock(&claims->lock);
-	uint64_t hash = hash_of(id);
+	uint64_t hash = hash_of(claim->id);
 	struct promise *promise = find(claims, hash);
 
 	if (!claims->floor)
 		begin(claims);
-	*ret_promised = promise ? promise->claim : claims->floor;
-	if (claim <= *ret_promised || keep(claims, claim) < 0)
+	*ret_promised = highest_of(claims->floor, promise ? promise->claim : 0);
+	if (claim->number <= *ret_promised || keep(claims, claim->number) < 0)
 		return false;
 	if (!promise)
 		promise = put(claims, hash);
-	promise->claim = claim;
+	else
+		add_target(&promise->before, promise->target, promise->claim);
+	promise->claim = claim->number;
+	promise->target = claim->target;
+	promise->name = claim->name;
+	promise->given = now_ms();
+	*ret_before = promise->before;
+	ret_before->forgot = highest_of(ret_before->forgot, claims->forgot);
 	return true;
 }
 
-bool claims_hold(struct claims *claims, const char *id, uint64_t claim)
+/* Returns true if the promise may be used for a creation at this node. */
+static bool is_valid(const struct promise *promise, uint64_t node)
+{
+	return promise->claim && (!promise->target || promise->target == node) &&
+	       (promise->creations || now_ms() - promise->given < CLAIMS_VALID_MS);
+}
+
+bool claims_begin(struct claims *claims, const char *id, uint64_t claim, uint64_t node)
 {
 	scoped_lock(&claims->lock);
-	const struct promise *promise = find(claims, hash_of(id));
+	struct promise *promise = find(claims, hash_of(id));
 
-	return promise && promise->claim == claim;
+	if (!promise || promise->claim != claim || !is_valid(promise, node))
+		return false;
+	promise->creations++;
+	return true;
 }
 
-int promise_give(struct rpc_call *call, const char *key, uint64_t claim, uint64_t *ret_promised,
-		 const struct error *err)
+void claims_end(struct claims *claims, const char *id)
 {
-	const struct node *node = call->app;
+	scoped_lock(&claims->lock);
+	struct promise *promise = find(claims, hash_of(id));
 
-	if (err->code != ERR_NOT_FOUND || !claim ||
-	    claims_take(node->claims, key, claim, ret_promised))
-		return -1;
-	return 0;
+	if (promise)
+		promise->creations--;
 }
 
-int promise_keep(struct rpc_call *call, const char *key, uint64_t claim, struct error *err)
+uint64_t claims_barrier(struct claims *claims, uint64_t claim, uint64_t node, struct arena *arena,
+			uint64_t **ret_names, size_t *ret_n)
 {
-	const struct node *node = call->app;
+	scoped_lock(&claims->lock);
 
-	if (!claim || claims_hold(node->claims, key, claim))
+	if (!claims->floor)
+		begin(claims);
+	uint64_t barrier = highest_of(claims->highest, claim);
+	if (keep(claims, barrier) < 0)
 		return 0;
-	return fail(err, ERR_ABORTED,
-		    "'%s' cannot be created: another call looked it up at the same time; try again",
-		    key);
+	claims->floor = barrier;
+	*ret_n = 0;
+	*ret_names = arena_alloc(arena, CLAIMS_MAX * sizeof(**ret_names));
+	for (size_t i = 0; i < CLAIMS_MAX; i++) {
+		if (is_valid(&claims->list[i], node))
+			(*ret_names)[(*ret_n)++] = claims->list[i].name;
+	}
+	return barrier;
 }

@@ -18,45 +18,62 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "transport/rpc.h"
+#include "common/mem.h"
 
-#define CLAIMS_MAX 1024
+#define CLAIMS_MAX      1024
+#define CLAIMS_TARGETS  4
+#define CLAIMS_VALID_MS 300000 /* how long a creation may begin for a promise */
+
+/* The nodes where a name may have been created: of each the latest claim that was promised. */
+struct claim_targets {
+	struct claim_target {
+		uint64_t node, claim; /* node: a hash, 0: not known; claim 0: unused */
+	} list[CLAIMS_TARGETS];
+	uint64_t forgot; /* claims up to this one may be missing */
+};
 
 struct claims {
 	pthread_mutex_t lock;
 	struct promise {
 		uint64_t id; /* a hash; ids with the same hash share a promise */
-		uint64_t claim;
+		uint64_t claim, target;
+		uint64_t name;      /* the hash of the name (common/volume/name.h) */
+		int64_t given;      /* when it was given (common/clock.h) */
+		unsigned creations; /* calls that create the name for it now */
+		struct claim_targets before;
 	} list[CLAIMS_MAX];
 	size_t next;      /* index of the oldest promise, which the next new one replaces */
-	uint64_t floor;   /* no replaced promise was higher; 0 before the first lookup */
-	uint64_t highest; /* the highest claim that was ever promised */
+	uint64_t floor;   /* no claim up to it gets a promise; 0 before the first lookup */
+	uint64_t highest; /* the highest claim that was ever promised, or the highest barrier */
+	uint64_t
+		forgot; /* no promise that was replaced, or that ended with a process, was higher */
+};
+
+/* A claim: of an id, whose name has this hash, to create it at the target. */
+struct claim {
+	const char *id;
+	uint64_t number, target, name;
 };
 
 /*
  * Promise the id to this claim. *ret_promised is the highest claim that the id may have been
- * promised to before. Returns false if that is not lower, or if the promise cannot be stored.
+ * promised to before, and *ret_before the targets of the earlier ones. Returns false if that is not
+ * lower, or if the promise cannot be stored.
  */
-bool claims_take(struct claims *claims, const char *id, uint64_t claim, uint64_t *ret_promised);
-/* Returns true if the latest promise of the id is to this claim and was not replaced. */
-bool claims_hold(struct claims *claims, const char *id, uint64_t claim);
-
+bool claims_take(struct claims *claims, const struct claim *claim, uint64_t *ret_promised,
+		 struct claim_targets *ret_before);
 /*
- * Promises in the handlers of lookups and creations. key: a volume's id, the key of
- * agent_lock_name_key, or a group's key. The caller runs one call at a time per key.
+ * Begin to create the id at this node. Returns true if its latest promise is to this claim, was not
+ * replaced, is for this node, and is not too old. Then claims_end ends it.
  */
-
+bool claims_begin(struct claims *claims, const char *id, uint64_t claim, uint64_t node);
+void claims_end(struct claims *claims, const char *id);
 /*
- * Promise the key after a lookup failed with *err. Returns 0 if another claim was promised before;
- * the answer is then *ret_promised, which is that claim. Otherwise returns -1, and the answer is
- * *err. No promise is made unless *err is ERR_NOT_FOUND and the claim is not 0.
+ * Promise no claim any more up to the one that is returned: the given one, or the highest that was
+ * promised. 0 if it cannot be stored. *ret_names is the hashes of the names that may still be
+ * created at this node for one of these claims, in the arena.
  */
-int promise_give(struct rpc_call *call, const char *key, uint64_t claim, uint64_t *ret_promised,
-		 const struct error *err);
-/*
- * Check before a creation that the key is still promised to this claim, or that the claim is 0.
- * Returns 0, or -1 with ERR_ABORTED.
- */
-int promise_keep(struct rpc_call *call, const char *key, uint64_t claim, struct error *err);
+uint64_t claims_barrier(struct claims *claims, uint64_t claim, uint64_t node, struct arena *arena,
+			uint64_t **ret_names, size_t *ret_n);
 
 #endif

@@ -16,7 +16,7 @@
 #include "node/export/exports.h"
 #include "node/attach/family.h"
 #include "node/zfs/key.h"
-#include "node/agent/claims.h"
+#include "node/agent/promise.h"
 #include "node/agent/clone.h"
 #include "node/agent/trash.h"
 #include "node/agent/unused.h"
@@ -214,9 +214,11 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 	if (check(req, err) < 0)
 		return -1;
 	if (node_find(call, req->id, &dataset, err) < 0) {
-		if (err->code != ERR_NOT_FOUND ||
-		    promise_keep(call, req->id, req->claim, err) < 0 ||
-		    create(call, req, &dataset, err) < 0)
+		if (err->code != ERR_NOT_FOUND || promise_begin(call, req->id, req->claim, err) < 0)
+			return -1;
+		int failed = create(call, req, &dataset, err);
+		promise_end(call, req->id, req->claim);
+		if (failed < 0)
 			return -1;
 	}
 	unload_key(call, dataset);

@@ -12,7 +12,7 @@
 
 #include "common/volume/escape.h"
 #include "node/agent/agent.h"
-#include "node/agent/claims.h"
+#include "node/agent/promise.h"
 #include "node/service.h"
 
 struct members {
@@ -186,10 +186,12 @@ static int find_or_take(struct rpc_call *call, const SnapshotGroupRequest *req,
 	if (find_members(call, req, &members, err) < 0)
 		return -1;
 	if (find_group(call, req->group, ret, err) < 0) {
-		if (err->code != ERR_NOT_FOUND ||
-		    promise_keep(call, group_key(call, req->group), req->claim, err) < 0 ||
-		    take(call, req->group, &members, err) < 0 ||
-		    find_group(call, req->group, ret, err) < 0)
+		const char *key = group_key(call, req->group);
+		if (err->code != ERR_NOT_FOUND || promise_begin(call, key, req->claim, err) < 0)
+			return -1;
+		int failed = take(call, req->group, &members, err);
+		promise_end(call, key, req->claim);
+		if (failed < 0 || find_group(call, req->group, ret, err) < 0)
 			return -1;
 	}
 	return check_same(req->group, &members, ret, err);
@@ -224,9 +226,12 @@ int get_snapshot_group(struct rpc_call *call, const GetSnapshotGroupRequest *req
 	if (request_text(req->group, "group", err) < 0 ||
 	    node_need_pool(call, "group", req->group, err) < 0)
 		return -1;
+	const struct promise_wish wish = {.key = group_key(call, req->group),
+					  .kind = NAME_GROUP,
+					  .name = req->group,
+					  .claim = req->claim};
 	if (find_group(call, req->group, &list, err) < 0)
-		return promise_give(call, group_key(call, req->group), req->claim, &rsp->promised,
-				    err);
+		return promise_give(call, &wish, &rsp->promised, NULL, err);
 	rsp->n_snapshots = list.n;
 	rsp->snapshots = messages(&call->arena, &list);
 	return 0;

@@ -181,6 +181,7 @@ int get_kept_names(struct rpc_call *call, const GetKeptNamesRequest *req, GetKep
 		return fail(err, ERR_NOT_FOUND, "no names of node '%s' are kept here",
 			    req->node_id);
 	rsp->read = names->read;
+	rsp->barrier = names->barrier;
 	rsp->hashes = names->hashes;
 	rsp->n_hashes = names->n_hashes;
 	return 0;

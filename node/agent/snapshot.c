@@ -13,7 +13,7 @@
 
 #include "common/volume/escape.h"
 #include "node/agent/agent.h"
-#include "node/agent/claims.h"
+#include "node/agent/promise.h"
 #include "node/agent/origin.h"
 #include "node/service.h"
 
@@ -121,8 +121,11 @@ static int find_or_take(struct rpc_call *call, const SnapshotDatasetRequest *req
 	if (node_find(call, req->id, &dataset, err) < 0)
 		return -1;
 	if (find_named(call, req->name, ret, err) < 0) {
-		if (err->code != ERR_NOT_FOUND || promise_keep(call, key, req->claim, err) < 0 ||
-		    take(call, dataset, req->name, ret, err) < 0)
+		if (err->code != ERR_NOT_FOUND || promise_begin(call, key, req->claim, err) < 0)
+			return -1;
+		int failed = take(call, dataset, req->name, ret, err);
+		promise_end(call, key, req->claim);
+		if (failed < 0)
 			return -1;
 	}
 	return check_same(*ret, dataset, err);
@@ -150,7 +153,7 @@ int snapshot_dataset(struct rpc_call *call, const SnapshotDatasetRequest *req,
  * the name locked, so the lookup waits for that call.
  */
 static int get_named(struct rpc_call *call, const GetDatasetSnapshotRequest *req,
-		     struct snapshot **ret, uint64_t *ret_promised, struct error *err)
+		     struct snapshot **ret, GetDatasetSnapshotResponse *rsp, struct error *err)
 {
 	struct node *node = call->app;
 	char *key;
@@ -158,8 +161,13 @@ static int get_named(struct rpc_call *call, const GetDatasetSnapshotRequest *req
 	if (agent_lock_name_key(call, req->name, &key, err) < 0)
 		return -1;
 	int failed = find_named(call, req->name, ret, err);
+	const struct promise_wish wish = {.key = key,
+					  .kind = NAME_SNAPSHOT,
+					  .name = req->name,
+					  .claim = req->claim,
+					  .target = req->target};
 	if (failed)
-		failed = promise_give(call, key, req->claim, ret_promised, err);
+		failed = promise_give(call, &wish, &rsp->promised, &rsp->promise, err);
 	catalog_unlock_key(node->catalog, key);
 	return failed;
 }
@@ -212,7 +220,7 @@ int get_dataset_snapshot(struct rpc_call *call, const GetDatasetSnapshotRequest 
 	if (node_need_pool(call, "snapshot", *req->id ? req->id : req->name, err) < 0)
 		return -1;
 	int failed = *req->id ? find_or_reread(call, req->id, &snapshot, err)
-			      : get_named(call, req, &snapshot, &rsp->promised, err);
+			      : get_named(call, req, &snapshot, rsp, err);
 	if (snapshot)
 		rsp->snapshot = agent_snapshot(&call->arena, snapshot);
 	return failed;
