@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "common/volume/name.h"
 
 #define RANDOM_BITS 12
 #define PAUSE_MS    30
@@ -49,4 +50,120 @@ bool claim_pause(int64_t deadline)
 bool claim_again(const struct error *err, int64_t deadline)
 {
 	return err->code == ERR_ABORTED && claim_pause(deadline);
+}
+
+/* Returns how many agents are more than half of those that can promise. */
+static size_t majority(const struct roster *roster)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < roster->named->n; i++) {
+		const char *dataset = roster->named->list[i]->state.dataset;
+		n += !dataset || *dataset;
+	}
+	return n / 2 + 1;
+}
+
+/* Returns true if the agent has promised the name to a later claim than this for that node. */
+static bool is_later_at(const Promise *promise, uint64_t node, uint64_t claim)
+{
+	for (size_t i = 0; i < promise->n_targets; i++) {
+		const PromiseTarget *target = promise->targets[i];
+		if ((!target->node || target->node == node) && target->claim > claim)
+			return true;
+	}
+	return false;
+}
+
+bool claim_excludes(struct roster *roster, const struct claim_answers *answers,
+		    const struct agent *silent)
+{
+	scoped_lock(&roster->lock);
+	const struct agent_state *state = &silent->state;
+	const struct names *names = &state->names;
+	size_t n = 0;
+
+	if (!state->node_id || !names->barrier || names_may_have(names, answers->name))
+		return false;
+	for (size_t i = 0; i < answers->n; i++) {
+		const Promise *promise = answers->list[i].promise;
+		if (!promise)
+			continue;
+		if (is_later_at(promise, name_hash_node(state->node_id), names->barrier))
+			return false;
+		n += promise->forgot <= names->barrier;
+	}
+	return n >= majority(roster);
+}
+
+/* The functions from here to node_of are called with the roster's lock. */
+
+static bool is_of(const char *node_id, uint64_t node)
+{
+	return node_id && name_hash_node(node_id) == node;
+}
+
+/* Returns true if an agent that was asked is of this node, or the node counts no more. */
+static bool is_covered(const struct roster *roster, const struct claim_answers *answers,
+		       uint64_t node)
+{
+	for (size_t i = 0; i < answers->n; i++) {
+		if (is_of(answers->list[i].agent->state.node_id, node))
+			return true;
+	}
+	for (size_t i = 0; i < roster->named->n; i++) {
+		const struct agent_state *state = &roster->named->list[i]->state;
+		if (state->lost && is_of(state->node_id, node))
+			return true;
+	}
+	for (size_t i = 0; i < roster->hosts.n; i++) {
+		const struct host_row *row = &roster->hosts.rows[i];
+		if (row->forgotten && is_of(row->node_id, node))
+			return true;
+	}
+	return false;
+}
+
+/* Returns true if an earlier claim for this target may have been used since its host was heard. */
+static bool target_elsewhere(const struct roster *roster, const struct claim_answers *answers,
+			     const PromiseTarget *target)
+{
+	if (!target->node || is_covered(roster, answers, target->node))
+		return false;
+	for (const struct absent *host = roster->absent; host; host = host->next) {
+		if (is_of(host->node_id, target->node))
+			return target->claim > host->names.barrier;
+	}
+	return true;
+}
+
+/* Returns the id of the node with this hash; a word if it is not known. */
+static const char *node_of(const struct roster *roster, uint64_t node)
+{
+	for (size_t i = 0; i < roster->hosts.n; i++) {
+		if (is_of(roster->hosts.rows[i].node_id, node))
+			return roster->hosts.rows[i].node_id;
+	}
+	return "unknown";
+}
+
+int claim_check_targets(struct roster *roster, const struct claim_answers *answers,
+			const char *what, struct error *err)
+{
+	scoped_lock(&roster->lock);
+
+	for (size_t i = 0; i < answers->n; i++) {
+		const Promise *promise = answers->list[i].promise;
+		for (size_t k = 0; promise && k < promise->n_targets; k++) {
+			const PromiseTarget *target = promise->targets[k];
+			if (target_elsewhere(roster, answers, target))
+				return fail(err, ERR_UNAVAILABLE,
+					    "%s may have been created on node '%s', which is not "
+					    "on the list of agents: try again when it is; if that "
+					    "host will not come back, start zcsi-controller with "
+					    "--forget and its node",
+					    what, node_of(roster, target->node));
+		}
+	}
+	return 0;
 }

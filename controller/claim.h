@@ -8,9 +8,12 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/error.h"
+#include "controller/roster.h"
+#include "proto/agent.h"
 
 /* Returns a claim that is higher than every earlier one of this process and of claim_heard. */
 uint64_t claim_next(void);
@@ -26,5 +29,32 @@ bool claim_pause(int64_t deadline);
  * ERR_ABORTED because another call made a later claim for the name. Otherwise returns false.
  */
 bool claim_again(const struct error *err, int64_t deadline);
+
+/* An agent's answer to a claim; promise is NULL if it gave none: it is silent, or has no pool. */
+struct claim_answer {
+	const struct agent *agent;
+	const Promise *promise;
+	bool silent;
+};
+
+/* The answers to a claim of the name with this hash, to be created at one of the agents. */
+struct claim_answers {
+	struct claim_answer *list;
+	size_t n;
+	uint64_t name;
+};
+
+/*
+ * Returns true if the name cannot be at this silent agent, nor be created there any more for a
+ * claim that the others promised: see "A silent host" in README.md.
+ */
+bool claim_excludes(struct roster *roster, const struct claim_answers *answers,
+		    const struct agent *silent);
+/*
+ * ERR_UNAVAILABLE, with `what`, if the name may have been created on a host that no agent answers
+ * for, because another controller claimed it for that host.
+ */
+int claim_check_targets(struct roster *roster, const struct claim_answers *answers,
+			const char *what, struct error *err);
 
 #endif

@@ -198,19 +198,53 @@ static int make(struct rpc_call *call, const struct wanted *wanted, const struct
 	return 0;
 }
 
-static int place_and_make(struct rpc_call *call, struct wanted *wanted, struct host *ret_host,
-			  Dataset **ret, struct error *err)
+/*
+ * Choose the host of a new volume among those that answer. If there is none, a silent host counts
+ * as a reason.
+ */
+static int place(struct rpc_call *call, const struct wanted *wanted, struct host *ret,
+		 struct error *err)
 {
 	const struct host *host;
 	struct hosts hosts;
+	size_t n = 0;
+
+	if (hosts_some(call, &hosts, err) < 0)
+		return -1;
+	for (size_t i = 0; i < hosts.n; i++) {
+		if (hosts.list[i].says)
+			hosts.list[n++] = hosts.list[i];
+	}
+	bool all = n == hosts.n;
+	hosts.n = n;
+	if (placement_choose(&call->arena, &hosts, wanted->name, &wanted->where, &host, err) < 0)
+		return all ? -1 : hosts_all(call, &hosts, err);
+	*ret = *host;
+	return 0;
+}
+
+/*
+ * Create a volume at the place that was chosen before it was looked for; *nowhere is the error if
+ * there is none. Whether a host can export
+ * it is known after the lookup only: if another place is right now, the volume is looked for again.
+ */
+static int make_at(struct rpc_call *call, struct wanted *wanted, const struct host *host,
+		   const struct error *nowhere, Dataset **ret, struct error *err)
+{
+	struct host now = *host;
 
 	if (take_format(&call->arena, wanted, *wanted->format ? wanted->format : FORMAT_ZFS, err) <
-		    0 ||
-	    hosts_all(call, &hosts, err) < 0)
+	    0)
 		return -1;
-	if (placement_choose(&call->arena, &hosts, wanted->name, &wanted->where, &host, err) < 0)
+	if (wanted->where.exported && place(call, wanted, &now, err) < 0)
 		return -1;
-	*ret_host = *host;
+	if (!now.agent) {
+		*err = *nowhere;
+		return -1;
+	}
+	if (now.agent != host->agent)
+		return fail(err, ERR_ABORTED, "volume '%s' is placed elsewhere now: try again",
+			    wanted->name);
 	return make(call, wanted, host->agent, capacity_range_choose(&wanted->range), ret, err);
 }
 
@@ -264,14 +298,21 @@ static int finish(struct rpc_call *call, const struct wanted *wanted, const stru
 static int find_or_make(struct rpc_call *call, struct wanted *wanted, struct host *ret_host,
 			Dataset **ret, struct error *err)
 {
+	const bool clone = source_given(&wanted->source);
+	struct host host = {0};
 	struct owner owner;
+	struct error nowhere;
 
-	if (owner_claim(call, wanted->name, &owner, &wanted->claim, err) < 0)
+	if (!clone && place(call, wanted, &host, &nowhere) < 0)
+		host.agent = NULL;
+	if (owner_claim(call, wanted->name, host.agent, &owner, &wanted->claim, err) < 0)
 		return -1;
-	if (!owner.dataset)
-		return source_given(&wanted->source)
-			       ? clone_source(call, wanted, ret_host, ret, err)
-			       : place_and_make(call, wanted, ret_host, ret, err);
+	if (!owner.dataset && clone)
+		return clone_source(call, wanted, ret_host, ret, err);
+	if (!owner.dataset) {
+		*ret_host = host;
+		return make_at(call, wanted, &host, &nowhere, ret, err);
+	}
 	*ret = owner.dataset;
 	if (host_of(call, owner.agent, ret_host, err) < 0)
 		return -1;

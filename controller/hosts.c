@@ -62,34 +62,45 @@ static bool has_no_pool(struct rpc_call *call, const struct answer *answer)
 	       host_of(call, answer->agent, &host, &ignored) == 0 && !*host.says->dataset;
 }
 
+/* Returns true if the silent agent of this answer may be ignored: it cannot have the object. */
+static bool is_excluded(struct rpc_call *call, const struct claim_answers *claimed,
+			const struct answer *answer)
+{
+	return claimed && answer->error.code != ERR_FAILED_PRECONDITION &&
+	       claim_excludes(agents_roster(call), claimed, answer->agent);
+}
+
 /*
  * Check that every agent reported that it does not have the object, and that no host had it whose
- * agent left the list.
+ * agent left the list. claimed: the answers to a claim with a place; else NULL.
  */
 static int check_missing(struct rpc_call *call, const struct search *search,
-			 const struct answers *answers, struct error *err)
+			 const struct answers *answers, const struct claim_answers *claimed,
+			 struct error *err)
 {
+	struct roster *roster = agents_roster(call);
+
 	for (size_t i = 0; i < answers->n; i++) {
 		const struct answer *answer = &answers->list[i];
 		if (answer->error.code == ERR_NOT_FOUND || has_no_pool(call, answer)) {
-			if (roster_check_heard(agents_roster(call), answer->agent, search->what,
-					       err) < 0)
+			if (roster_check_heard(roster, answer->agent, search->what, err) < 0)
 				return -1;
 			continue;
 		}
-		return fail_silent(call, answer,
-				   arena_printf(&call->arena, "whether it has %s", search->what),
-				   err);
+		if (!is_excluded(call, claimed, answer))
+			return fail_silent(
+				call, answer,
+				arena_printf(&call->arena, "whether it has %s", search->what), err);
 	}
-	if (check_any_agent(answers, err) < 0)
+	if (check_any_agent(answers, err) < 0 ||
+	    roster_check_absent(roster, search->kind, search->name, search->what, err) < 0)
 		return -1;
-	return roster_check_absent(agents_roster(call), search->kind, search->name, search->what,
-				   err);
+	return claimed ? claim_check_targets(roster, claimed, search->what, err) : 0;
 }
 
 /* *ret is the answer that has the object; NULL if no agent has it. Fails if two agents have it. */
 static int judge(struct rpc_call *call, const struct search *search, const struct answers *answers,
-		 const struct answer **ret, struct error *err)
+		 const struct claim_answers *claimed, const struct answer **ret, struct error *err)
 {
 	*ret = NULL;
 	for (size_t i = 0; i < answers->n; i++) {
@@ -105,7 +116,7 @@ static int judge(struct rpc_call *call, const struct search *search, const struc
 				    agent_endpoint(answer->agent));
 		*ret = answer;
 	}
-	return *ret ? 0 : check_missing(call, search, answers, err);
+	return *ret ? 0 : check_missing(call, search, answers, claimed, err);
 }
 
 int hosts_search(struct rpc_call *call, const struct search *search, const struct answer **ret,
@@ -113,43 +124,75 @@ int hosts_search(struct rpc_call *call, const struct search *search, const struc
 {
 	struct answers answers = agents_ask_all(call, search->method, search->request);
 
-	return judge(call, search, &answers, ret, err);
+	return judge(call, search, &answers, NULL, ret, err);
 }
 
 /*
- * Turn each answer that reports a promise for another claim into ERR_NOT_FOUND: that agent does not
- * have the object. offset: that of the promised claim in the answer. Returns the highest of these
- * claims; 0 if there is none.
+ * Turn each answer that reports a promise, for another claim or for this one, into ERR_NOT_FOUND:
+ * that agent does not have the object. *ret is the promises for this one. Returns the highest of
+ * the other claims; 0 if there is none.
  */
-static uint64_t take_promises(const struct answers *answers, size_t offset)
+static uint64_t take_promises(struct rpc_call *call, const struct search *search,
+			      const struct answers *answers, struct claim_answers *ret)
 {
 	uint64_t highest = 0;
 
+	*ret = (struct claim_answers){.n = answers->n,
+				      .name = name_hash(search->kind, search->name)};
+	ret->list = arena_alloc(&call->arena, (answers->n + 1) * sizeof(*ret->list));
 	for (size_t i = 0; i < answers->n; i++) {
 		struct answer *answer = &answers->list[i];
 		uint64_t promised = 0;
-		if (answer->error.code == ERR_OK)
-			memcpy(&promised, (const char *)answer->response + offset,
-			       sizeof(promised));
-		if (!promised)
+		ret->list[i].agent = answer->agent;
+		if (answer->error.code != ERR_OK)
 			continue;
-		answer->error.code = ERR_NOT_FOUND;
-		if (promised > highest)
-			highest = promised;
+		memcpy(&promised, (const char *)answer->response + search->promised,
+		       sizeof(promised));
+		if (search->place)
+			memcpy(&ret->list[i].promise,
+			       (const char *)answer->response + search->promise, sizeof(Promise *));
+		if (promised || ret->list[i].promise)
+			answer->error.code = ERR_NOT_FOUND;
+		highest = promised > highest ? promised : highest;
 	}
 	return highest;
+}
+
+/* Returns true if the agent where the object will be created has promised the claim. */
+static bool has_place(const struct search *search, const struct claim_answers *claimed)
+{
+	for (size_t i = 0; search->place && i < claimed->n; i++) {
+		if (claimed->list[i].agent == search->place)
+			return claimed->list[i].promise != NULL;
+	}
+	return false;
+}
+
+/* Set the target of the claim to the node of the place. */
+static void set_target(struct rpc_call *call, const struct search *search)
+{
+	struct roster *roster = agents_roster(call);
+	scoped_lock(&roster->lock);
+
+	if (search->place && search->place->state.node_id)
+		*search->target = name_hash_node(search->place->state.node_id);
 }
 
 int hosts_claim(struct rpc_call *call, const struct search *search, const struct answer **ret,
 		struct error *err)
 {
+	struct claim_answers claimed;
+
+	set_target(call, search);
 	do {
 		*search->claim = claim_next();
 		struct answers answers = agents_ask_all(call, search->method, search->request);
-		uint64_t promised = take_promises(&answers, search->promised);
-		if (judge(call, search, &answers, ret, err) < 0)
+		uint64_t promised = take_promises(call, search, &answers, &claimed);
+		int failed = judge(call, search, &answers,
+				   has_place(search, &claimed) ? &claimed : NULL, ret, err);
+		if (failed && (!promised || err->code != ERR_UNAVAILABLE))
 			return -1;
-		if (*ret || !promised)
+		if (!failed && (*ret || !promised))
 			return 0;
 		claim_heard(promised);
 	} while (claim_pause(call->deadline));
@@ -168,8 +211,9 @@ static int take_owner(const struct agent *agent, const GetDatasetResponse *respo
 	return 0;
 }
 
-static int look(struct rpc_call *call, const char *volume_id, search_fn *ask, struct owner *ret,
-		uint64_t *ret_claim, struct error *err)
+static int look(struct rpc_call *call, const char *volume_id, search_fn *ask,
+		const struct agent *place, struct owner *ret, uint64_t *ret_claim,
+		struct error *err)
 {
 	GetDatasetRequest *request = new_get_dataset_request(&call->arena);
 	const struct search search = {
@@ -180,6 +224,9 @@ static int look(struct rpc_call *call, const char *volume_id, search_fn *ask, st
 		.name = volume_id,
 		.claim = &request->claim,
 		.promised = offsetof(GetDatasetResponse, promised),
+		.place = place,
+		.target = &request->target,
+		.promise = offsetof(GetDatasetResponse, promise),
 	};
 	const struct answer *answer;
 
@@ -222,13 +269,13 @@ int owner_search(struct rpc_call *call, const char *volume_id, struct owner *ret
 {
 	uint64_t claim;
 
-	return look(call, volume_id, hosts_search, ret, &claim, err);
+	return look(call, volume_id, hosts_search, NULL, ret, &claim, err);
 }
 
-int owner_claim(struct rpc_call *call, const char *volume_id, struct owner *ret,
-		uint64_t *ret_claim, struct error *err)
+int owner_claim(struct rpc_call *call, const char *volume_id, const struct agent *place,
+		struct owner *ret, uint64_t *ret_claim, struct error *err)
 {
-	return look(call, volume_id, hosts_claim, ret, ret_claim, err);
+	return look(call, volume_id, hosts_claim, place, ret, ret_claim, err);
 }
 
 int owner_get(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)

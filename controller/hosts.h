@@ -28,9 +28,12 @@ int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, 
 /* Like owner_find, but fails with ERR_NOT_FOUND if no agent has the volume. */
 int owner_get(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
 
-/* Search for a volume with hosts_claim. *ret_claim is the claim that the agents promised. */
-int owner_claim(struct rpc_call *call, const char *volume_id, struct owner *ret,
-		uint64_t *ret_claim, struct error *err);
+/*
+ * Search for a volume with hosts_claim. place: the agent where the caller will create it, or NULL.
+ * *ret_claim is the claim that the agents promised.
+ */
+int owner_claim(struct rpc_call *call, const char *volume_id, const struct agent *place,
+		struct owner *ret, uint64_t *ret_claim, struct error *err);
 
 struct host {
 	const struct agent *agent;

@@ -21,6 +21,11 @@ struct search {
 	const char *name; /* that the object is looked up by */
 	uint64_t *claim;  /* the claim in the request; set by hosts_claim */
 	size_t promised;  /* offsetof the promised claim in the response */
+
+	/* For hosts_claim only, and if it is known where the object will be created; else NULL. */
+	const struct agent *place;
+	uint64_t *target; /* the target in the request */
+	size_t promise;   /* offsetof the promise in the response */
 };
 
 typedef int search_fn(struct rpc_call *call, const struct search *search, const struct answer **ret,
@@ -34,8 +39,9 @@ typedef int search_fn(struct rpc_call *call, const struct search *search, const 
 search_fn hosts_search;
 /*
  * hosts_search before an object is created: if no agent has it, every agent has promised to create
- * none for a claim earlier than *search->claim. ERR_ABORTED if other calls made later claims until
- * the deadline.
+ * none for a claim earlier than *search->claim. With a place an agent may be silent, if it cannot
+ * have the object (claim_excludes). ERR_ABORTED if other calls made later claims until the
+ * deadline.
  */
 search_fn hosts_claim;
 

@@ -15,6 +15,7 @@ void names_fini(struct names *names)
 {
 	free(names->hashes);
 	free(names->added);
+	free(names->promised);
 	*names = (struct names){0};
 }
 
@@ -62,12 +63,38 @@ void names_take(struct names *names, uint64_t version, const uint64_t *hashes, s
 	names->n_kept = 0;
 }
 
+/* Append hashes to the n at `to`. Returns how many there are then. */
+static size_t append(uint64_t *to, size_t n, const uint64_t *hashes, size_t more)
+{
+	if (more)
+		memcpy(to + n, hashes, more * sizeof(*to));
+	return n + more;
+}
+
 size_t names_all(const struct names *names, struct arena *arena, uint64_t **ret)
 {
-	*ret = arena_alloc(arena, (names->n + names->n_added + 1) * sizeof(**ret));
-	if (names->n)
-		memcpy(*ret, names->hashes, names->n * sizeof(**ret));
-	if (names->n_added)
-		memcpy(*ret + names->n, names->added, names->n_added * sizeof(**ret));
-	return names->n + names->n_added;
+	size_t n = names->n + names->n_added + names->n_promised;
+
+	*ret = arena_alloc(arena, (n + 1) * sizeof(**ret));
+	n = append(*ret, 0, names->hashes, names->n);
+	n = append(*ret, n, names->added, names->n_added);
+	return append(*ret, n, names->promised, names->n_promised);
+}
+
+void names_promise(struct names *names, uint64_t barrier, const uint64_t *promised, size_t n)
+{
+	names->barrier = barrier;
+	names->promised = mem_resize(names->promised, (n + 1) * sizeof(*promised));
+	if (n)
+		memcpy(names->promised, promised, n * sizeof(*promised));
+	names->n_promised = n;
+}
+
+bool names_may_have(const struct names *names, uint64_t hash)
+{
+	for (size_t i = 0; i < names->n_promised; i++) {
+		if (names->promised[i] == hash)
+			return true;
+	}
+	return names_have(names, hash);
 }

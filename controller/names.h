@@ -22,8 +22,11 @@ struct names {
 	size_t n;
 	uint64_t *added;        /* since the last reading began, in any order */
 	size_t n_added, n_kept; /* n_kept: how many of them precede that reading */
-	int64_t read;           /* when they were read, in microseconds since 1970 */
-	uint64_t edition;       /* increases with each reading that was taken over */
+	uint64_t barrier;       /* what it created for a claim up to it is in hashes or promised */
+	uint64_t *promised;     /* names that it might create then, in any order */
+	size_t n_promised;
+	int64_t read;     /* when they were read, in microseconds since 1970 */
+	uint64_t edition; /* increases with each reading that was taken over */
 	struct {
 		uint64_t keeper, edition;
 	} given[NAMES_KEEPERS]; /* the agents that keep them (roll_hosts.c) */
@@ -36,7 +39,11 @@ void names_add(struct names *names, uint64_t hash);
 void names_begin(struct names *names);
 /* The reading has ended: take over its result, n hashes in any order. */
 void names_take(struct names *names, uint64_t version, const uint64_t *hashes, size_t n);
-/* *ret is all names, with those that were added, in the arena. Returns how many. */
+/* The hashes are complete as of this barrier, but for the n promised (GetHostResponse). */
+void names_promise(struct names *names, uint64_t barrier, const uint64_t *promised, size_t n);
+/* Returns true if the agent has the name, or may create it for a claim up to the barrier. */
+bool names_may_have(const struct names *names, uint64_t hash);
+/* *ret is all names, with those added and those promised, in the arena. Returns how many. */
 size_t names_all(const struct names *names, struct arena *arena, uint64_t **ret);
 
 #endif

@@ -23,16 +23,20 @@ struct found {
 	int64_t read; /* the latest time that they were read */
 	uint64_t *hashes;
 	size_t n;
-	bool incomplete; /* an agent did not answer */
+	uint64_t barrier; /* the highest of those that were joined */
+	bool incomplete;  /* an agent did not answer */
 };
 
 /* Join the names of an agent, unless they are older than others. */
-static void join(struct found *found, int64_t read, const uint64_t *hashes, size_t n)
+static void join(struct found *found, int64_t read, uint64_t barrier, const uint64_t *hashes,
+		 size_t n)
 {
 	if (read < 0 || read > INT64_MAX / 2 || read < found->read - AHEAD_US)
 		return;
 	if (read > found->read + AHEAD_US)
-		found->n = 0;
+		found->n = found->barrier = 0;
+	if (barrier > found->barrier)
+		found->barrier = barrier;
 	if (read > found->read)
 		found->read = read;
 	found->hashes = mem_resize(found->hashes, (found->n + n + 1) * sizeof(*hashes));
@@ -49,7 +53,7 @@ static void take_names(struct round *round, struct agent *agent, const void *ans
 
 	(void)agent;
 	if (says)
-		join(found, says->read, says->hashes, says->n_hashes);
+		join(found, says->read, says->barrier, says->hashes, says->n_hashes);
 	else if (err->code != ERR_NOT_FOUND && err->code != ERR_UNIMPLEMENTED)
 		found->incomplete = true;
 }
@@ -76,11 +80,12 @@ static void take_found(struct roster *roster, const char *node_id, unsigned ups,
 	if (found->read) {
 		struct names *names = &host->names;
 		if (names->version)
-			join(found, names->read, names->hashes, names->n);
+			join(found, names->read, names->barrier, names->hashes, names->n);
 		names_begin(names);
 		names->n_kept = 0; /* what was added here was added to no agent's */
 		names_take(names, 1, found->hashes, found->n);
 		names->read = found->read;
+		names->barrier = found->barrier;
 	}
 	if (!found->incomplete)
 		host->asked = ups;
@@ -234,6 +239,7 @@ static void choose_ungiven(struct round *round, const char *node_id)
 		return;
 	request->node_id = arena_strdup(round->arena, node_id);
 	request->read = names->read;
+	request->barrier = names->barrier;
 	request->n_hashes = names_all(names, round->arena, &request->hashes);
 	*(uint64_t *)round->arg = names->edition;
 	round->request = &request->base;

@@ -16,11 +16,19 @@
 
 struct reading {
 	struct agent *agent;
+	const GetHostResponse *says;
 	struct client_call *asked;
 	uint64_t version, *hashes;
 	size_t n;
 	bool more;
 };
+
+/* The names are known as of this answer, which was before they were read, with the lock. */
+static void take_promised(struct agent_state *state, const GetHostResponse *says)
+{
+	if (says->barrier)
+		names_promise(&state->names, says->barrier, says->promised, says->n_promised);
+}
 
 /* Choose the agents to read. Returns how many. */
 static size_t begin(struct roster *roster, const struct roll_names *list, size_t n,
@@ -31,10 +39,15 @@ static size_t begin(struct roster *roster, const struct roll_names *list, size_t
 
 	for (size_t i = 0; i < n; i++) {
 		struct agent_state *state = &list[i].agent->state;
-		if (!list[i].version || list[i].version == state->names.version || state->refusal)
+		const GetHostResponse *says = list[i].says;
+		if (!says->names || state->refusal)
 			continue;
+		if (says->names == state->names.version) {
+			take_promised(state, says);
+			continue;
+		}
 		names_begin(&state->names);
-		ret[used++] = (struct reading){.agent = list[i].agent, .more = true};
+		ret[used++] = (struct reading){.agent = list[i].agent, .says = says, .more = true};
 	}
 	return used;
 }
@@ -75,6 +88,7 @@ static void take_all(struct roster *roster, struct reading *reading)
 	scoped_lock(&roster->lock);
 
 	names_take(&reading->agent->state.names, reading->version, reading->hashes, reading->n);
+	take_promised(&reading->agent->state, reading->says);
 }
 
 void roll_names(struct roster *roster, struct arena *arena, const struct roll_names *list, size_t n)

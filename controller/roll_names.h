@@ -5,11 +5,12 @@
 /* The part of the roll call that reads the names of the agents whose names have changed. */
 
 #include "controller/roster.h"
+#include "proto/agent.h"
 
-/* An agent, and its names as it numbered them in its answer to the roll call; 0: unknown. */
+/* An agent, and its answer to the roll call, which numbers its names. */
 struct roll_names {
 	struct agent *agent;
-	uint64_t version;
+	const GetHostResponse *says;
 };
 
 /*

@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "controller/claim.h"
 #include "controller/roll_names.h"
 
 #define ANSWER_MS   2000
@@ -220,10 +221,11 @@ static void judge(struct answered *list, size_t n)
 static size_t ask(struct arena *arena, const struct agent_set *set, struct answered *ret)
 {
 	struct client_call **asked = arena_alloc(arena, (set->n + 1) * sizeof(*asked));
-	const GetHostRequest *request = new_get_host_request(arena);
+	GetHostRequest *request = new_get_host_request(arena);
 	int64_t deadline = now_ms() + ANSWER_MS;
 	size_t n = 0, silent = set->n;
 
+	request->barrier = claim_next();
 	for (size_t i = 0; i < set->n; i++)
 		asked[i] = client_begin(set->list[i]->client, arena, &zcsi__v1__agent__descriptor,
 					"GetHost", &request->base, deadline);
@@ -254,7 +256,7 @@ static void read_names(struct roster *roster, struct arena *arena, const struct 
 	struct roll_names *names = arena_alloc(arena, (n + 1) * sizeof(*names));
 
 	for (size_t i = 0; i < n; i++)
-		names[i] = (struct roll_names){list[i].agent, list[i].says->names};
+		names[i] = (struct roll_names){list[i].agent, list[i].says};
 	roll_names(roster, arena, names, n);
 }
 

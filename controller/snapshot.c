@@ -20,7 +20,7 @@
 #include "controller/field.h"
 
 static int find(struct rpc_call *call, GetDatasetSnapshotRequest *request, search_fn *ask,
-		struct snapshot_owner *ret, struct error *err)
+		const struct agent *place, struct snapshot_owner *ret, struct error *err)
 {
 	bool by_id = *request->id;
 	const char *asked = by_id ? request->id : request->name;
@@ -32,6 +32,9 @@ static int find(struct rpc_call *call, GetDatasetSnapshotRequest *request, searc
 		.name = asked,
 		.claim = &request->claim,
 		.promised = offsetof(GetDatasetSnapshotResponse, promised),
+		.place = place,
+		.target = &request->target,
+		.promise = offsetof(GetDatasetSnapshotResponse, promise),
 	};
 	const struct answer *answer;
 
@@ -55,7 +58,7 @@ int snapshot_find(struct rpc_call *call, const char *snapshot_id, struct snapsho
 	GetDatasetSnapshotRequest *request = new_get_dataset_snapshot_request(&call->arena);
 
 	request->id = arena_strdup(&call->arena, snapshot_id);
-	return find(call, request, hosts_search, ret, err);
+	return find(call, request, hosts_search, NULL, ret, err);
 }
 
 int snapshot_get(struct rpc_call *call, const char *snapshot_id, struct snapshot_owner *ret,
@@ -68,13 +71,13 @@ int snapshot_get(struct rpc_call *call, const char *snapshot_id, struct snapshot
 	return 0;
 }
 
-int snapshot_claim(struct rpc_call *call, const char *name, struct snapshot_owner *ret,
-		   uint64_t *ret_claim, struct error *err)
+int snapshot_claim(struct rpc_call *call, const char *name, const struct agent *place,
+		   struct snapshot_owner *ret, uint64_t *ret_claim, struct error *err)
 {
 	GetDatasetSnapshotRequest *request = new_get_dataset_snapshot_request(&call->arena);
 
 	request->name = arena_strdup(&call->arena, name);
-	int result = find(call, request, hosts_claim, ret, err);
+	int result = find(call, request, hosts_claim, place, ret, err);
 	*ret_claim = request->claim;
 	return result;
 }
@@ -162,16 +165,20 @@ static int find_or_take(struct rpc_call *call, const CreateSnapshotRequest *req,
 			DatasetSnapshot **ret, struct error *err)
 {
 	struct snapshot_owner found;
-	struct owner volume;
+	struct error missing;
+	struct owner volume = {0};
 	uint64_t claim;
 
-	if (snapshot_claim(call, req->name, &found, &claim, err) < 0)
+	int unknown = owner_find(call, req->source_volume_id, &volume, &missing);
+	if (snapshot_claim(call, req->name, volume.agent, &found, &claim, err) < 0)
 		return -1;
 	if (found.snapshot && (*found.snapshot->group ||
 			       strcmp(found.snapshot->dataset_id, req->source_volume_id) != 0))
 		return fail_taken(found.snapshot, req->source_volume_id, err);
-	if (owner_find(call, req->source_volume_id, &volume, err) < 0)
+	if (unknown) {
+		*err = missing;
 		return -1;
+	}
 	if (!found.snapshot && !volume.dataset)
 		return fail(err, ERR_NOT_FOUND, "volume '%s' does not exist",
 			    req->source_volume_id);

@@ -20,11 +20,12 @@ int snapshot_find(struct rpc_call *call, const char *snapshot_id, struct snapsho
 int snapshot_get(struct rpc_call *call, const char *snapshot_id, struct snapshot_owner *ret,
 		 struct error *err);
 /*
- * Search by name. If no snapshot is found, all agents have promised to take none of this name for a
- * claim earlier than *ret_claim. Fails like hosts_claim.
+ * Search by name with hosts_claim. place: the agent where the caller will take it, or NULL. If no
+ * snapshot is found, the agents have promised to take none of this name for a claim earlier than
+ * *ret_claim.
  */
-int snapshot_claim(struct rpc_call *call, const char *name, struct snapshot_owner *ret,
-		   uint64_t *ret_claim, struct error *err);
+int snapshot_claim(struct rpc_call *call, const char *name, const struct agent *place,
+		   struct snapshot_owner *ret, uint64_t *ret_claim, struct error *err);
 /* Ask the agent that has the snapshot to destroy it. */
 int snapshot_destroy(struct rpc_call *call, const struct agent *agent, const char *snapshot_id,
 		     struct error *err);

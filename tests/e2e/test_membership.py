@@ -338,6 +338,35 @@ def test_a_list_is_partial_only_with_partial_lists(new_cluster):
             a.controller.GetCapacity()
 
 
+def test_a_silent_host_stops_only_the_names_that_it_may_have(new_cluster):
+    cluster = new_cluster(n=3, controller_args=QUICK)
+    a, b, c = cluster.hosts
+    here = {"accessibility_requirements": topology("b")}
+    take(on(cluster, a, "mine"))
+    on(cluster, c, "data")
+    on(cluster, c, "gone")
+    kept(c, a)
+    c.node_daemon.kill()
+    Volume(a, "new").create(**here)
+    take(Volume(a, "mine"), "another")
+    for name in "data", "gone":
+        with refused(CODE.UNAVAILABLE, naming=c.agent_socket):
+            Volume(a, name).create(**here)
+    with refused(CODE.UNAVAILABLE, naming=c.agent_socket):
+        Volume(a, "there").create(accessibility_requirements=topology("c"))
+    # With two of three hosts silent nothing is certain.
+    b.node_daemon.kill()
+    with refused(CODE.UNAVAILABLE):
+        Volume(a, "other").create(accessibility_requirements=topology("a"))
+    for host in b, c:
+        host.node_daemon.close()
+        host.start_node()
+    wait_for(lambda: Volume(a, "other").start_create(
+        accessibility_requirements=topology("a")).code() == CODE.OK, "all are back")
+    assert cluster.where() == {"data": ["c"], "gone": ["c"], "mine": ["a"], "new": ["b"],
+                               "other": ["a"]}
+
+
 def test_the_capacity_of_a_node_needs_no_other_node(new_cluster):
     cluster = new_cluster(controller_args=QUICK)
     a, b = cluster.hosts

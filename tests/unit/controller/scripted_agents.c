@@ -111,6 +111,9 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 	(*ret)->available = begun->client->available;
 	(*ret)->pool_guid = begun->client->pool_guid;
 	(*ret)->names = begun->client->names;
+	(*ret)->barrier = begun->client->barrier;
+	(*ret)->promised = &begun->client->may_have;
+	(*ret)->n_promised = begun->client->may_have != 0;
 	(*ret)->known_hosts = begun->client->hosts.digest;
 	(*ret)->time = wall_us() + begun->client->ahead_us;
 	(*ret)->n_topology = COUNT(keys);
@@ -164,6 +167,20 @@ int promise(struct client *client, uint64_t claim, uint64_t *ret_promised, struc
 	return fail(err, ERR_NOT_FOUND, "not here");
 }
 
+Promise *promise_for(struct client *client, struct arena *arena, uint64_t target)
+{
+	Promise *promise = new_promise(arena);
+
+	client->target = target;
+	promise->forgot = client->forgot;
+	promise->targets = arena_alloc(arena, sizeof(*promise->targets));
+	promise->targets[0] = new_promise_target(arena);
+	promise->targets[0]->node = client->before.node;
+	promise->targets[0]->claim = client->before.claim;
+	promise->n_targets = client->before.claim != 0;
+	return promise;
+}
+
 int keep(struct client *client, uint64_t claim, struct error *err)
 {
 	assert_int_equal(claim, client->promised);
@@ -182,7 +199,13 @@ int do_get_dataset(const struct client_call *begun, GetDatasetResponse **ret, st
 		return fail(err, begun->client->lookup, "cannot look");
 	*ret = new_get_dataset_response(begun->arena);
 	(*ret)->dataset = dataset_of(begun->client, request->id);
-	return (*ret)->dataset ? 0 : promise(begun->client, request->claim, &(*ret)->promised, err);
+	if ((*ret)->dataset || !promise(begun->client, request->claim, &(*ret)->promised, err))
+		return 0;
+	if (!request->target)
+		return -1;
+	err->code = ERR_OK;
+	(*ret)->promise = promise_for(begun->client, begun->arena, request->target);
+	return 0;
 }
 
 int do_create_dataset(const struct client_call *begun, CreateDatasetResponse **ret,

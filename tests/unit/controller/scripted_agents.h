@@ -26,6 +26,10 @@ struct client {
 	enum error_code silent;      /* if not ERR_OK, all calls fail with it */
 	enum error_code lookup;      /* if not ERR_OK, all look-ups fail with it */
 	uint64_t promised;           /* the highest claim of all names */
+	uint64_t target;             /* the target of the last claim */
+	uint64_t forgot, barrier;    /* as in Promise and GetHostResponse */
+	uint64_t may_have;           /* the hash of the name that it reports as promised */
+	PromiseTarget before;        /* a target that it reports, if its claim is not 0 */
 	unsigned n_aborts;           /* number of creations to refuse with ABORTED */
 	bool in_use;                 /* its volumes are published to another node */
 	Dataset *datasets[DATASETS_MAX];

@@ -80,6 +80,7 @@ int do_keep_names(const struct client_call *begun, KeepNamesResponse **ret, stru
 		kept->node_id = arena_strdup(&call.arena, request->node_id);
 	}
 	kept->read = request->read;
+	kept->barrier = request->barrier;
 	kept->n_hashes = request->n_hashes;
 	kept->hashes = arena_alloc(&call.arena, (request->n_hashes + 1) * sizeof(*kept->hashes));
 	if (request->n_hashes)
@@ -98,6 +99,7 @@ int do_get_kept_names(const struct client_call *begun, GetKeptNamesResponse **re
 		return fail(err, ERR_NOT_FOUND, "not kept");
 	*ret = new_get_kept_names_response(begun->arena);
 	(*ret)->read = kept->read;
+	(*ret)->barrier = kept->barrier;
 	(*ret)->hashes = kept->hashes;
 	(*ret)->n_hashes = kept->n_hashes;
 	return 0;

@@ -41,7 +41,13 @@ int do_get_dataset_snapshot(const struct client_call *begun, GetDatasetSnapshotR
 			return 0;
 	}
 	(*ret)->snapshot = NULL;
-	return promise(client, request->claim, &(*ret)->promised, err);
+	if (!promise(client, request->claim, &(*ret)->promised, err))
+		return 0;
+	if (!request->target)
+		return -1;
+	err->code = ERR_OK;
+	(*ret)->promise = promise_for(client, begun->arena, request->target);
+	return 0;
 }
 
 /* Like a real agent, return an existing snapshot of that name only if it was taken of this dataset,

@@ -93,6 +93,18 @@ static void names_outlive_the_controller(void **state)
 	assert_null(roster.absent);
 }
 
+static void names_are_kept_with_their_barrier(void **state)
+{
+	(void)state;
+	scripted[2].barrier = 77;
+	scripted[2].may_have = name_hash(NAME_VOLUME, "may");
+	scripted[2].names++;
+	call_roll();
+	restart(2);
+	assert_int_equal(roster.absent->names.barrier, 77);
+	assert_int_equal(check("may", "was on node 'c'"), -1);
+}
+
 static void names_that_nobody_keeps_may_be_any(void **state)
 {
 	(void)state;
@@ -279,6 +291,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(names_outlive_the_controller),
+		TEST(names_are_kept_with_their_barrier),
 		TEST(names_that_nobody_keeps_may_be_any),
 		TEST(a_host_without_a_pool_has_no_names),
 		TEST(names_count_as_they_were_when_the_host_left),

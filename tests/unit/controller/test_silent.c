@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of creations while an agent is silent: they succeed if the agent cannot have the name,
+ * which follows from what it and the others said.
+ */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
+#include "tests/unit/controller/scripted_agents.c"
+
+#include "controller/roll_hosts.h"
+#include "controller/rollcall.h"
+
+#define BARRIER 1000
+
+static CreateVolumeResponse created;
+
+/* Create a volume. Host b has the most space. */
+static int create(const char *name, struct error *err)
+{
+	CreateVolumeRequest *request = new_create_volume_request(&call.arena);
+
+	request->name = arena_strdup(&call.arena, name);
+	request->n_volume_capabilities = 1;
+	request->volume_capabilities = arena_alloc(&call.arena, sizeof(VolumeCapability *));
+	VolumeCapability *capability = request->volume_capabilities[0] =
+		new_volume_capability(&call.arena);
+	capability->access_type_case = VOLUME_CAPABILITY_ACCESS_TYPE_MOUNT;
+	capability->mount = new_volume_capability_mount_volume(&call.arena);
+	capability->access_mode = new_volume_capability_access_mode(&call.arena);
+	capability->access_mode->mode = VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_WRITER;
+	return create_volume(&call, request, &created, err);
+}
+
+static int snapshot(const char *volume, const char *name, struct error *err)
+{
+	CreateSnapshotRequest *request = new_create_snapshot_request(&call.arena);
+	CreateSnapshotResponse response;
+
+	request->source_volume_id = arena_strdup(&call.arena, volume);
+	request->name = arena_strdup(&call.arena, name);
+	return create_snapshot(&call, request, &response, err);
+}
+
+static void call_roll(void)
+{
+	rollcall(agents_roster(&call), 0);
+	roll_hosts_learn(agents_roster(&call));
+}
+
+/* After a roll call in which c reported the volume "had", c is silent. */
+static int setup(void **state)
+{
+	assert_int_equal(scripted_setup(state), 0);
+	for (size_t i = 0; i < N_AGENTS; i++) {
+		scripted[i].pool_guid = i + 1;
+		scripted[i].names = 10 * (i + 1);
+		scripted[i].barrier = BARRIER;
+		scripted[i].forgot = BARRIER;
+	}
+	add_dataset(&scripted[2], "had", 1, "");
+	scripted[2].may_have = name_hash(NAME_VOLUME, "may");
+	call_roll();
+	scripted[2].silent = ERR_UNAVAILABLE;
+	return 0;
+}
+
+static void assert_refused(const char *name, const char *word)
+{
+	struct error err;
+	int result = create(name, &err);
+
+	assert_failed(result, ERR_UNAVAILABLE, word);
+	for (size_t i = 0; i < N_AGENTS; i++)
+		assert_int_equal(scripted[i].created, 0);
+}
+
+static void assert_created(const char *name)
+{
+	struct error err;
+	int failed = create(name, &err);
+
+	if (failed)
+		print_error("%s\n", err.text);
+	assert_int_equal(failed, 0);
+	assert_int_equal(scripted[1].created, 1);
+	assert_int_equal(scripted[0].target, name_hash_node("b"));
+}
+
+static void a_name_that_it_did_not_have_is_created(void **state)
+{
+	(void)state;
+	assert_created("new");
+	struct error err;
+	assert_int_equal(snapshot("new", "s", &err), 0);
+}
+
+static void a_name_that_it_had_is_not(void **state)
+{
+	(void)state;
+	assert_refused("had", "unix:///c");
+	assert_refused("may", "unix:///c");
+}
+
+static void a_claim_of_another_for_it_counts(void **state)
+{
+	(void)state;
+	scripted[0].before = (PromiseTarget){.node = name_hash_node("c"), .claim = BARRIER + 1};
+	assert_refused("new", "unix:///c");
+	scripted[0].before.node = 0; /* any node */
+	assert_refused("new", "unix:///c");
+	scripted[0].before.node = name_hash_node("a"); /* which has answered */
+	assert_created("new");
+}
+
+static void a_claim_before_it_was_heard_does_not_count(void **state)
+{
+	(void)state;
+	scripted[0].before = (PromiseTarget){.node = name_hash_node("c"), .claim = BARRIER};
+	assert_created("new");
+}
+
+static void most_agents_must_remember(void **state)
+{
+	(void)state;
+	scripted[0].forgot = BARRIER + 1;
+	assert_refused("new", "unix:///c");
+	scripted[0].forgot = BARRIER;
+	scripted[0].silent = ERR_UNAVAILABLE;
+	assert_refused("new", "unix:///");
+}
+
+static void an_agent_that_was_never_heard_may_have_any_name(void **state)
+{
+	struct roster *roster = agents_roster(&call);
+
+	(void)state;
+	roster->named->list[2]->state.names.barrier = 0;
+	assert_refused("new", "unix:///c");
+}
+
+static void an_agent_that_is_refused_is_not_ignored(void **state)
+{
+	struct error err;
+
+	(void)state;
+	scripted[2].silent = ERR_OK;
+	scripted[2].node = "d";
+	call_roll();
+	int result = create("new", &err);
+	assert_failed(result, ERR_FAILED_PRECONDITION, "unix:///c");
+}
+
+static void a_claim_for_a_host_off_the_list_counts(void **state)
+{
+	struct roster *roster = agents_roster(&call);
+	const char *endpoints[] = {"unix:///a", "unix:///b"};
+	struct error err;
+
+	(void)state;
+	scripted[0].before = (PromiseTarget){.node = name_hash_node("x"), .claim = 1};
+	assert_refused("new", "not on the list");
+	assert_int_equal(roster_name(roster, endpoints, COUNT(endpoints), &err), 0);
+	roster_open(roster);
+	call.state = NULL;
+	call_roll();
+	scripted[0].before = (PromiseTarget){.node = name_hash_node("c"), .claim = BARRIER + 1};
+	assert_refused("new", "not on the list");
+	scripted[0].before.claim = BARRIER;
+	assert_created("new");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scripted_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_name_that_it_did_not_have_is_created),
+		TEST(a_name_that_it_had_is_not),
+		TEST(a_claim_of_another_for_it_counts),
+		TEST(a_claim_before_it_was_heard_does_not_count),
+		TEST(most_agents_must_remember),
+		TEST(an_agent_that_was_never_heard_may_have_any_name),
+		TEST(an_agent_that_is_refused_is_not_ignored),
+		TEST(a_claim_for_a_host_off_the_list_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
