@@ -13,6 +13,8 @@
 
 #include "common/log.h"
 #include "common/volume/format.h"
+#include "common/volume/host_list.h"
+#include "common/volume/name.h"
 #include "proto/agent.h"
 #include "transport/daemon.h"
 
@@ -32,6 +34,9 @@ struct host {
 	uint64_t promised; /* highest claim of any id, which is stricter than one claim per id */
 };
 
+/* The hosts that were kept. The agents of this process share them, to save memory. */
+static struct host_list known;
+
 static char *node_id(struct arena *arena, const struct host *host)
 {
 	return arena_printf(arena, "node-%04u", host->number);
@@ -42,7 +47,7 @@ static int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostRes
 {
 	const struct host *host = call->app;
 
-	(void)req, (void)err;
+	(void)err;
 	rsp->node_id = node_id(&call->arena, host);
 	rsp->n_topology = 1;
 	rsp->topology = arena_alloc(&call->arena, sizeof(*rsp->topology));
@@ -54,6 +59,54 @@ static int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostRes
 	rsp->available = (int64_t)(1000 - host->n) * GIB;
 	rsp->version = arena_strdup(&call->arena, ZCSI_VERSION);
 	rsp->time = wall_us();
+	rsp->names = host->n + 1;
+	rsp->barrier = req->barrier;
+	rsp->known_hosts = known.digest;
+	return 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return (*one > *other) - (*one < *other);
+}
+
+static int list_names(struct rpc_call *call, const ListNamesRequest *req, ListNamesResponse *rsp,
+		      struct error *err)
+{
+	const struct host *host = call->app;
+
+	(void)req, (void)err;
+	rsp->names = host->n + 1;
+	rsp->hashes = arena_alloc(&call->arena, (host->n + 1) * sizeof(*rsp->hashes));
+	for (size_t i = 0; i < host->n; i++)
+		rsp->hashes[rsp->n_hashes++] = name_hash(NAME_VOLUME, host->volumes[i].id);
+	qsort(rsp->hashes, rsp->n_hashes, sizeof(*rsp->hashes), ascending);
+	return 0;
+}
+
+static int keep_hosts(struct rpc_call *call, const KeepHostsRequest *req, KeepHostsResponse *rsp,
+		      struct error *err)
+{
+	(void)call, (void)err;
+	for (size_t i = 0; i < req->n_hosts; i++) {
+		const KnownHost *host = req->hosts[i];
+		const struct host_row row = {.node_id = host->node_id,
+					     .endpoint = host->endpoint,
+					     .dataset = host->dataset,
+					     .pool_guid = host->pool_guid,
+					     .stamp = host->stamp};
+		host_list_merge(&known, &row);
+	}
+	rsp->known_hosts = known.digest;
+	return 0;
+}
+
+static int keep_names(struct rpc_call *call, const KeepNamesRequest *req, KeepNamesResponse *rsp,
+		      struct error *err)
+{
+	(void)call, (void)req, (void)rsp, (void)err;
 	return 0;
 }
 
@@ -128,9 +181,13 @@ static int get_dataset(struct rpc_call *call, const GetDatasetRequest *req, GetD
 		rsp->promised = host->promised;
 		return 0;
 	}
-	if (req->claim)
-		host->promised = req->claim;
-	return fail_unknown(req->id, err);
+	if (!req->claim)
+		return fail_unknown(req->id, err);
+	host->promised = req->claim;
+	if (!req->target)
+		return fail_unknown(req->id, err);
+	rsp->promise = new_promise(&call->arena);
+	return 0;
 }
 
 static int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
@@ -177,6 +234,9 @@ static int list_datasets(struct rpc_call *call, const ListDatasetsRequest *req,
 
 #define AGENT_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                \
 	INLINE(GetHost, get_host)                                                                  \
+	INLINE(ListNames, list_names)                                                              \
+	INLINE(KeepHosts, keep_hosts)                                                              \
+	INLINE(KeepNames, keep_names)                                                              \
 	INLINE(GetDataset, get_dataset)                                                            \
 	INLINE(CreateDataset, create_dataset)                                                      \
 	INLINE(PublishDataset, publish_dataset)                                                    \
