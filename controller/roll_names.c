@@ -26,8 +26,7 @@ struct reading {
 /* The names are known as of this answer, which was before they were read, with the lock. */
 static void take_promised(struct agent_state *state, const GetHostResponse *says)
 {
-	if (says->barrier)
-		names_promise(&state->names, says->barrier, says->promised, says->n_promised);
+	names_promise(&state->names, says->barrier, says->promised, says->n_promised);
 }
 
 /* Choose the agents to read. Returns how many. */

@@ -43,7 +43,7 @@ static void describe_pool(struct rpc_call *call, const struct node *node, const 
 	rsp->by_nfs = ssh_server() != NULL;
 	rsp->pool_guid = pool.guid;
 	rsp->names = pool.names;
-	rsp->barrier = pool.names ? barrier : 0;
+	rsp->barrier = pool.names && pool.complete ? barrier : 0;
 	rsp->available = pool.available;
 	rsp->problem = arena_strdup(&call->arena, pool.problem);
 	rsp->no_export = exports_refusal(&call->arena);

@@ -70,6 +70,7 @@ struct catalog_pool {
 	uint64_t guid;
 	uint64_t names;      /* another number after each change; 0 before the first reading */
 	int64_t available;   /* bytes */
+	bool complete;       /* no dataset or snapshot is damaged, so all names are known */
 	bool loading;        /* the first reading has not ended; the problem text says so */
 	const char *problem; /* in the arena; "" if the pool is ready */
 };

@@ -137,6 +137,16 @@ static void an_agent_that_was_never_heard_may_have_any_name(void **state)
 	assert_refused("new", "unix:///c");
 }
 
+static void an_agent_with_names_that_cannot_be_read_may_have_any_name(void **state)
+{
+	(void)state;
+	scripted[2].silent = ERR_OK;
+	scripted[2].barrier = 0;
+	call_roll();
+	scripted[2].silent = ERR_UNAVAILABLE;
+	assert_refused("new", "unix:///c");
+}
+
 static void an_agent_that_is_refused_is_not_ignored(void **state)
 {
 	struct error err;
@@ -179,6 +189,7 @@ int main(void)
 		TEST(a_claim_before_it_was_heard_does_not_count),
 		TEST(most_agents_must_remember),
 		TEST(an_agent_that_was_never_heard_may_have_any_name),
+		TEST(an_agent_with_names_that_cannot_be_read_may_have_any_name),
 		TEST(an_agent_that_is_refused_is_not_ignored),
 		TEST(a_claim_for_a_host_off_the_list_counts),
 	};
