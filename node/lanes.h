@@ -13,9 +13,10 @@ enum lane {
 	LANE_MOUNT,   /* calls of a node that run zfs or mkfs, or need a volume to be mounted */
 	LANE_CHANGE,  /* calls of the agent that run zfs to change the pool */
 	LANE_LOOKUP,  /* calls of the agent that may run zfs, or wait for one, to find a snapshot */
-	LANE_READ,    /* calls of the agent that wait for the first reading of the pool only */
-	LANE_COPY,    /* the begin and the end of streams, which run zfs or wait for its end */
-	LANE_KEEP,    /* calls of the agent that read or write the files of kept names */
+	LANE_READ, /* calls of the agent that wait for the first reading of the pool only, and that
+		       * may read one volume during it */
+	LANE_COPY, /* the begin and the end of streams, which run zfs or wait for its end */
+	LANE_KEEP, /* calls of the agent that read or write the files of kept names */
 };
 
 /* How many calls of a lane run at a time; each may have a worker. */

@@ -4,7 +4,7 @@
  * read the pool, change.c makes changes.
  *
  * Invariant: nothing is reported as missing before the whole pool was read, or while it cannot be
- * read.
+ * read. Only a volume is, during the first reading, if its own name or all volumes were read.
  */
 #include "node/catalog/catalog.h"
 
@@ -14,7 +14,8 @@
 
 #include "common/clock.h"
 #include "common/thread.h"
-#include "node/catalog/catalog_inside.h"
+#include "node/catalog/early.h"
+#include "node/catalog/thread.h"
 #include "node/zfs/lock_file.h"
 #include "node/zfs/hung.h"
 #include "node/zfs/zfs_read.h"
@@ -28,7 +29,7 @@ struct catalog *catalog_new(const char *parent, unsigned rescan_seconds)
 	catalog->parent = mem_strdup(parent);
 	catalog->rescan_ms = (int64_t)rescan_seconds * 1000;
 	catalog->retry_ms = 1000;
-	if (asprintf(&catalog->problem, "'%s' is still being read; try again", parent) < 0)
+	if (asprintf(&catalog->problem, CATALOG_LOADING_TEXT, parent) < 0)
 		abort();
 	inventory_init(&catalog->inventory);
 	catalog->names = (uint64_t)wall_us();
@@ -114,15 +115,22 @@ static int64_t bounded(int64_t deadline)
 	return deadline < limit ? deadline : limit;
 }
 
-int catalog_ready(struct catalog *catalog, int64_t deadline, struct error *err)
+/* Wait until the first reading has reached this state, READY or an earlier one. */
+static int await(struct catalog *catalog, int64_t deadline, enum catalog_state state,
+		 struct error *err)
 {
 	deadline = bounded(deadline);
-	while (catalog->state == CATALOG_LOADING && !catalog->stopping)
+	while (catalog->state < state && !catalog->stopping)
 		if (!catalog_wait(catalog, deadline))
 			break;
-	if (catalog->state == CATALOG_READY)
+	if (catalog->state >= state && catalog->state != CATALOG_PROBLEM)
 		return 0;
 	return fail(err, ERR_UNAVAILABLE, "%s", catalog->problem);
+}
+
+int catalog_ready(struct catalog *catalog, int64_t deadline, struct error *err)
+{
+	return await(catalog, deadline, CATALOG_READY, err);
 }
 
 int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err)
@@ -145,12 +153,13 @@ int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err
 int catalog_get(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *id,
 		struct dataset **ret, struct error *err)
 {
+	const char *name = dataset_name(arena, catalog->parent, id);
 	scoped_lock(&catalog->mutex);
 
-	if (catalog_ready(catalog, deadline, err) < 0)
+	if (!early_volume(catalog, deadline, id, name) &&
+	    await(catalog, deadline, CATALOG_VOLUMES, err) < 0)
 		return -1;
 	const struct dataset *found = index_get(&catalog->inventory.datasets, id);
-	const char *name = dataset_name(arena, catalog->parent, id);
 	if (!found && inventory_is_damaged(&catalog->inventory, name))
 		return zfs_fail_damaged(name, err);
 	if (!found)
@@ -165,9 +174,10 @@ int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *ar
 {
 	scoped_lock(&catalog->mutex);
 
-	if (catalog_ready(catalog, deadline, err) < 0)
+	const struct snapshot *found = early_snapshot(catalog, deadline, arena, id);
+	if (!found && catalog_ready(catalog, deadline, err) < 0)
 		return -1;
-	const struct snapshot *found = index_get(&catalog->inventory.snapshots, id);
+	found = index_get(&catalog->inventory.snapshots, id);
 	if (!found)
 		return fail(err, ERR_NOT_FOUND, "snapshot '%s' does not exist under '%s'", id,
 			    catalog->parent);
@@ -210,7 +220,7 @@ int catalog_page(struct catalog *catalog, int64_t deadline, struct arena *arena,
 	scoped_lock(&catalog->mutex);
 	const struct index *index = &catalog->inventory.datasets;
 
-	if (catalog_ready(catalog, deadline, err) < 0)
+	if (await(catalog, deadline, CATALOG_VOLUMES, err) < 0)
 		return -1;
 	size_t at = index_after(index, after);
 	size_t left = index->n - at;
@@ -242,6 +252,8 @@ void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_p
 				     .available = catalog->available,
 				     .names = catalog->state == CATALOG_READY ? catalog->names : 0,
 				     .complete = !catalog->inventory.damaged.n,
-				     .loading = catalog->state == CATALOG_LOADING,
+				     .loading = catalog->state < CATALOG_READY,
+				     .reading = catalog->state == CATALOG_READING ||
+						catalog->state == CATALOG_VOLUMES,
 				     .problem = arena_strdup(arena, catalog->problem)};
 }

@@ -9,7 +9,8 @@
  * catalog has a problem text, and the thread tries again. Any thread.
  *
  * Results live in the given arena. Functions that return int return 0, or -1 with *err. Calls
- * before the end of the first reading wait for it, until their deadline or CATALOG_WAIT_MS.
+ * before the end of the first reading wait for it, until their deadline or CATALOG_WAIT_MS. For
+ * catalog_get and catalog_snapshot, if the deadline has not passed, a program reads the volume.
  */
 
 #include <stdbool.h>
@@ -23,7 +24,6 @@
 #include "node/record/snapshot.h"
 
 #define CATALOG_WAIT_MS 30000
-
 struct catalog;
 /* Returns a catalog of pool/parent. Nothing is read before catalog_start. */
 struct catalog *catalog_new(const char *parent, unsigned rescan_seconds);
@@ -68,11 +68,11 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 
 struct catalog_pool {
 	uint64_t guid;
-	uint64_t names;      /* another number after each change; 0 before the first reading */
-	int64_t available;   /* bytes */
-	bool complete;       /* no dataset or snapshot is damaged, so all names are known */
-	bool loading;        /* the first reading has not ended; the problem text says so */
-	const char *problem; /* in the arena; "" if the pool is ready */
+	uint64_t names;        /* another number after each change; 0 before the first reading */
+	int64_t available;     /* bytes */
+	bool complete;         /* no dataset or snapshot is damaged, so all names are known */
+	bool loading, reading; /* the first reading has not ended, as problem says; and has begun */
+	const char *problem;   /* in the arena; "" if the pool is ready */
 };
 
 /* *ret is the state of the pool. Never waits. */

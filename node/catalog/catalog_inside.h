@@ -9,8 +9,19 @@
 #include "node/catalog/change.h"
 #include "node/catalog/journal.h"
 
-/* PROBLEM: the pool cannot be read, or a zfs is hung, which may still change the pool. */
-enum catalog_state { CATALOG_LOADING, CATALOG_READY, CATALOG_PROBLEM };
+/*
+ * READING: the first reading of the pool runs, and the parent was read. VOLUMES: all volumes were
+ * read, and all snapshots are being read. PROBLEM: the pool cannot be read, or a zfs is hung, which
+ * may still change the pool.
+ */
+#define CATALOG_LOADING_TEXT "'%s' is still being read; try again"
+enum catalog_state {
+	CATALOG_LOADING,
+	CATALOG_READING,
+	CATALOG_VOLUMES,
+	CATALOG_READY,
+	CATALOG_PROBLEM
+};
 
 struct catalog {
 	char *parent;
@@ -53,25 +64,11 @@ struct catalog {
 	size_t n_claims;
 };
 
-/*
- * Make all calls fail with this problem because a zfs is hung, until it has ended and the whole
- * pool was read again.
- */
-void catalog_suspend(void *catalog, const char *problem);
-
 /* All functions below are called with the mutex. */
 
 /* Wait for a change. Returns false if the deadline has passed. */
 bool catalog_wait(struct catalog *catalog, int64_t deadline);
 /* Wait for the end of the first reading. Returns 0, or -1 with ERR_UNAVAILABLE and the problem. */
 int catalog_ready(struct catalog *catalog, int64_t deadline, struct error *err);
-
-/*
- * Read the parent and these names, and update the inventory. Releases the mutex while zfs runs.
- * Returns 0, or -1 with the problem of the pool.
- */
-int read_names(struct catalog *catalog, struct target *targets, size_t n, struct error *err);
-/* The start function of the catalog's thread; arg is the catalog. */
-void *catalog_run(void *catalog);
 
 #endif

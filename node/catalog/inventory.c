@@ -158,7 +158,7 @@ static void drop_snapshot(struct inventory *inventory, struct snapshot *snapshot
 {
 	struct dataset *owner = owner_of(inventory, snapshot);
 
-	if (owner && owner->snapshots)
+	if (owner && owner->snapshots && owner->snapshots != DATASET_UNCOUNTED)
 		owner->snapshots--;
 	index_take(&inventory->snapshots, snapshot);
 	forget(inventory, snapshot);

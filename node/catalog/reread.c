@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "node/catalog/catalog_inside.h"
+#include "node/catalog/reread.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
 
@@ -62,13 +63,14 @@ static void put_state(const struct reading *reading, const char *zfs_name, struc
 	change_make(reading->catalog, change);
 }
 
-/* Returns true if the volume was unknown, or was another one: its snapshots must be read too. */
+/* Returns true if the volume or its snapshots were unknown, or it was another one. */
 static bool is_new(const struct catalog *catalog, const struct listing *listing, const char *name)
 {
 	const struct dataset *dataset = dataset_in(listing, name);
 	const struct dataset *known = inventory_dataset(&catalog->inventory, name);
 
-	return dataset && (!known || strcmp(known->id, dataset->id) != 0);
+	return dataset && (!known || known->snapshots == DATASET_UNCOUNTED ||
+			   strcmp(known->id, dataset->id) != 0);
 }
 
 static void take_name(const struct reading *reading, const char *name)

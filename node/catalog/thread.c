@@ -11,7 +11,9 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "node/catalog/catalog_inside.h"
+#include "node/catalog/early.h"
+#include "node/catalog/reread.h"
+#include "node/catalog/thread.h"
 #include "node/zfs/lock_file.h"
 #include "node/zfs/hung.h"
 #include "node/zfs/zfs.h"
@@ -27,18 +29,25 @@ static int64_t earlier(int64_t one, int64_t other)
 	return one < other ? one : other;
 }
 
-/* Set the state and the problem text, and log them if they changed. */
-static void set_state(struct catalog *catalog, enum catalog_state state, const char *problem)
+void catalog_set_state(struct catalog *catalog, enum catalog_state state, const char *problem)
 {
 	if (catalog->state == state && !strcmp(catalog->problem, problem))
 		return;
+	char *old = catalog->problem;
 	catalog->state = state;
-	free(catalog->problem);
 	catalog->problem = mem_strdup(problem);
+	free(old);
 	if (state == CATALOG_READY)
 		log_info("pool is ready", log_str("dataset", catalog->parent),
 			 log_int("volumes", (long long)catalog->inventory.datasets.n),
 			 log_int("snapshots", (long long)catalog->inventory.snapshots.n));
+	else if (state == CATALOG_READING)
+		log_info("pool is being read, and single volumes are found",
+			 log_str("dataset", catalog->parent));
+	else if (state == CATALOG_VOLUMES)
+		log_info("volumes are known, and snapshots are being read",
+			 log_str("dataset", catalog->parent),
+			 log_int("volumes", (long long)catalog->inventory.datasets.n));
 	else
 		log_warn("pool is not ready", log_str("dataset", catalog->parent),
 			 log_str("problem", problem));
@@ -48,12 +57,15 @@ static void set_state(struct catalog *catalog, enum catalog_state state, const c
  * Read the whole pool, without the mutex. The pool's guid is read first, because that fails if the
  * pool is missing, so a later ERR_NOT_FOUND means that the parent is.
  */
-static int read_pool(struct arena *arena, const char *parent, uint64_t *ret_guid,
+static int read_pool(struct arena *arena, struct catalog *catalog, size_t mark, uint64_t *ret_guid,
 		     struct listing *ret, struct error *err)
 {
+	const char *parent = catalog->parent;
+
 	if (zfs_pool_guid(parent, ret_guid, err) < 0)
 		return -1;
-	if (zfs_list(arena, parent, ret, err) == 0)
+	if (early_read(catalog, mark, *ret_guid, err) == 0 &&
+	    zfs_list(arena, parent, ret, err) == 0)
 		return 0;
 	return err->code == ERR_NOT_FOUND ? zfs_no_parent(parent, err) : -1;
 }
@@ -69,9 +81,8 @@ static void keep_origins(struct catalog *catalog, const struct listing *listing)
 		catalog->origins[i] = mem_strdup(listing->origins[i]);
 }
 
-/* Make the result of a reading the catalog's inventory; *fresh becomes the old one. */
-static void take_over(struct catalog *catalog, size_t mark, const struct listing *listing,
-		      struct inventory *fresh)
+void catalog_take_over(struct catalog *catalog, size_t mark, const struct listing *listing,
+		       struct inventory *fresh)
 {
 	struct inventory old = catalog->inventory;
 
@@ -128,19 +139,19 @@ static void read_all(struct catalog *catalog)
 	size_t mark = change_mark(catalog);
 	pthread_mutex_unlock(&catalog->mutex);
 	int64_t begun = now_ms();
-	bool failed = read_pool(&arena, catalog->parent, &guid, &listing, &err);
+	bool failed = read_pool(&arena, catalog, mark, &guid, &listing, &err);
 	if (!failed)
 		inventory_fill(&fresh, catalog->parent, &listing);
 	pthread_mutex_lock(&catalog->mutex);
 	if (!failed) {
 		catalog->pool_guid = guid;
 		catalog->read = time(NULL);
-		take_over(catalog, mark, &listing, &fresh);
+		catalog_take_over(catalog, mark, &listing, &fresh);
 		catalog->reap_due = true;
 	}
 	if (!catalog->hung)
-		set_state(catalog, failed ? CATALOG_PROBLEM : CATALOG_READY,
-			  failed ? err.text : "");
+		catalog_set_state(catalog, failed ? CATALOG_PROBLEM : CATALOG_READY,
+				  failed ? err.text : "");
 	change_unmark(catalog);
 	catalog->readings_done++;
 	plan(catalog, failed, now_ms() - begun);
@@ -199,7 +210,7 @@ static void await_lock(struct catalog *catalog)
 		     catalog->parent, lock_file_path()) < 0)
 		abort();
 	while (!catalog->stopping && !lock_file_take()) {
-		set_state(catalog, CATALOG_LOADING, problem);
+		catalog_set_state(catalog, CATALOG_LOADING, problem);
 		catalog_wait(catalog, now_ms() + LOCK_MS);
 	}
 }
@@ -210,7 +221,7 @@ void catalog_suspend(void *arg, const char *problem)
 	scoped_lock(&catalog->mutex);
 
 	catalog->hung = true;
-	set_state(catalog, CATALOG_PROBLEM, problem);
+	catalog_set_state(catalog, CATALOG_PROBLEM, problem);
 	pthread_cond_broadcast(&catalog->changed);
 }
 
@@ -223,7 +234,7 @@ static void await_unfinished(struct catalog *catalog)
 	char *text;
 
 	while (!catalog->stopping && (text = hung_text())) {
-		set_state(catalog, CATALOG_PROBLEM, text);
+		catalog_set_state(catalog, CATALOG_PROBLEM, text);
 		free(text);
 		catalog_wait(catalog, now_ms() + LOCK_MS);
 	}

@@ -85,7 +85,7 @@ int node_get_storage_health(struct rpc_call *call, const NodeGetStorageHealthReq
 	if (!node->catalog)
 		return 0;
 	catalog_pool(node->catalog, &call->arena, &pool);
-	if (!*pool.problem)
+	if (pool.reading || !*pool.problem)
 		return 0;
 	NodeGetStorageHealthResponse_StorageBackendHealth *entry =
 		new_node_get_storage_health_response_storage_backend_health(&call->arena);

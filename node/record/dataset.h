@@ -20,6 +20,7 @@
 #define DATASET_NAME_MAX   255 /* bytes; ZFS's limit, including a snapshot's name */
 #define DATASET_PARENT_MAX 90  /* bytes; leaves room for the trash and for both leaves */
 #define DATASET_TRASH      "_trash"
+#define DATASET_UNCOUNTED  SIZE_MAX /* its snapshots were not read yet */
 
 /* Sizes are bytes, times are seconds since 1970. "" is an unset string. */
 struct dataset {
@@ -39,7 +40,7 @@ struct dataset {
 	int64_t creation;
 	int64_t deleted;  /* when it was moved to the trash; 0: no --trash-ttl, or not deleted */
 	bool has_key;     /* zcsi loads and unloads its key (node/zfs/key.h) */
-	size_t snapshots; /* how many it had, of any kind, when the pool was last read */
+	size_t snapshots; /* how many it had, of any kind, when it was last read */
 };
 
 struct dataset_list {

@@ -115,6 +115,26 @@ int zfs_list(struct arena *arena, const char *parent, struct listing *ret, struc
 	return get_all(arena, parent, properties, argv, ret, err);
 }
 
+int zfs_list_children(struct arena *arena, const char *parent, struct listing *ret,
+		      struct error *err)
+{
+	const char *properties = wanted(arena);
+	const char *argv[] = {"zfs",
+			      "get",
+			      "-Hp",
+			      "-d",
+			      "1",
+			      "-t",
+			      "filesystem,volume",
+			      "-o",
+			      "name,property,value,source",
+			      properties,
+			      parent,
+			      NULL};
+
+	return get_all(arena, parent, properties, argv, ret, err);
+}
+
 int zfs_parent(const char *parent, char **ret, struct error *err)
 {
 	const char *properties = zfs_is_the_kernels()

@@ -30,6 +30,9 @@ int zfs_fail_damaged(const char *name, struct error *err);
  * ERR_UNAVAILABLE if the output may be forged, or if the parent is damaged.
  */
 int zfs_list(struct arena *arena, const char *parent, struct listing *ret, struct error *err);
+/* Read the parent and the datasets directly below it, like zfs_list. Not for zfs-fuse. */
+int zfs_list_children(struct arena *arena, const char *parent, struct listing *ret,
+		      struct error *err);
 /* Read the parent and n names below it, like zfs_list. Names that do not exist are left out. */
 int zfs_read(struct arena *arena, const char *parent, const char *const *names, size_t n,
 	     struct listing *ret, struct error *err);

@@ -102,7 +102,7 @@ class Host:
         self.node_daemon.start()
         self.node = self.node_daemon.client()
         self.agent = self.node_daemon.client(f"unix:{self.agent_socket}")
-        wait_for(lambda: not self.agent.GetHost().problem, "the pool is loaded")
+        wait_for(lambda: self.agent.GetHost().names, "the whole pool is read")
 
     def start_controller(self):
         self.controller_daemon.start()

@@ -94,7 +94,7 @@ def test_the_first_reading_of_the_pool_delays_no_unmount(busy, gate):
     host.node_daemon.start()
     host.node = host.node_daemon.client()
     agent = host.node_daemon.client(f"unix:{host.agent_socket}")
-    calls = [agent.ListDatasets.future() for _ in range(MANY)]
+    calls = [agent.ListDatasetSnapshots.future() for _ in range(MANY)]
     fill(host, gate, MANY)
     unpublish(busy)
     check_answered(calls, gate, CODE.OK)

@@ -104,6 +104,31 @@ def test_a_node_without_a_dataset_has_no_volumes(new_host):
     assert (agent.GetHost().node_id, agent.GetHost().dataset) == ("n1", "")
 
 
+def test_volumes_are_served_while_the_pool_is_read_for_the_first_time(gated, gate):
+    data, other = Volume(gated, "data").up(), Volume(gated, "other")
+    gated.controller_daemon.stop()
+    gated.node_daemon.stop()
+    gate.hold(" get -rHp ")
+    gated.node_daemon.start()
+    gated.node = gated.node_daemon.client()
+    gated.agent = gated.node_daemon.client(f"unix:{gated.agent_socket}")
+    gated.start_controller()
+    gate.arrived()
+    snapshots = gated.agent.ListDatasetSnapshots.future()
+    data.stage()
+    data.down().delete()
+    other.up().expand(2 * other.size)
+    assert other.record().size == 2 * other.size
+    with refused(CODE.NOT_FOUND):
+        data.record()
+    assert not snapshots.done() and not gated.agent.GetHost().names
+    gate.open()
+    assert not snapshots.result().snapshots
+    wait_for(lambda: gated.agent.GetHost().names, "the whole pool is read")
+    assert gated.ids() == ["other"]
+    other.down().delete()
+
+
 def test_two_nodes_never_work_on_one_dataset(start, host):
     second = start(host.parent)
     wait_for(lambda: "another zcsi-node" in second.agent.GetHost().problem, "it waits")

@@ -48,12 +48,23 @@ static int64_t in_seconds(int seconds)
 	return now_ms() + seconds * 1000;
 }
 
-static struct catalog *started(const char *parent)
+static struct catalog *just_started(const char *parent)
 {
 	struct catalog *catalog = catalog_new(parent, 3600);
 	struct error err;
 
 	assert_int_equal(catalog_start(catalog, &err), 0);
+	return catalog;
+}
+
+/* Returns a catalog that has ended its first scan, with or without success. */
+static struct catalog *started(const char *parent)
+{
+	struct catalog *catalog = just_started(parent);
+	struct snapshot *found;
+	struct error err;
+
+	catalog_snapshot_named(catalog, in_seconds(20), &arena, "none", &found, &err);
 	return catalog;
 }
 
@@ -67,7 +78,7 @@ static void calls_wait_for_the_first_scan(void **state)
 	(void)state;
 	need_pool(&pool);
 	assert_int_equal(create("one") | create("two") | create("three"), 0);
-	struct catalog *catalog = started(pool.parent);
+	struct catalog *catalog = just_started(pool.parent);
 	assert_int_equal(catalog_get(catalog, in_seconds(20), &arena, "one", &found, &err), 0);
 	assert_int_equal(found->size, 8388608);
 	assert_true(found->guid != 0);
