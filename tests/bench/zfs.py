@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MPL-2.0
 """Measurement of what CSI adds to zfs: each call beside the command that does the same work with
 the same properties, in turns and in one run; many concurrent creations beside as many concurrent
-commands; and the number of processes of each call, beside that of other drivers. These are figures,
-not tests: a slow result is no failure."""
+commands; the number of processes of each call, beside that of other drivers; and the start of a
+zcsi-node with SCALE volumes (200) of SNAPSHOTS snapshots each (10), beside the bare commands that
+list them. These are figures, not tests: a slow result is no failure."""
 import contextlib
 import os
 import shutil
@@ -11,11 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
+from daemon import Daemon, wait_for  # noqa: E402
 from host import Host, run, SIZE, Volume  # noqa: E402
 from pool import Pools  # noqa: E402
 from processes import during  # noqa: E402
@@ -23,6 +27,21 @@ from processes import during  # noqa: E402
 ROUNDS = int(os.environ.get("ROUNDS", 15))
 MANY, WIDTH = 200, 8  # the width is the number of zcsi-node's workers
 BAR = 1.2
+SCALE, SNAPSHOTS = (int(os.environ.get(name, few)) for name, few in
+                    (("SCALE", 200), ("SNAPSHOTS", 10)))
+STARTS = 3
+LONGEST = 900  # seconds until a node has read the pool
+# The messages of a node that starts: from then on it finds one volume, all volumes, all snapshots.
+STEPS = {"one volume": "single volumes are found", "all volumes": "volumes are known",
+         "all snapshots": "pool is ready"}
+# The kernel alone lists the names in one program, but opens each dataset for each of its snapshots.
+NAMES = """
+local names = {}
+for dataset in zfs.list.children((...).argv[1]) do
+    for snapshot in zfs.list.snapshots(dataset) do names[#names + 1] = snapshot end
+end
+return #names
+"""
 ZFS = shutil.which("zfs")
 
 # Processes per call of other drivers, counted in their sources; democratic-csi runs each command in
@@ -137,23 +156,82 @@ def count_processes(host):
         print(f"{name:16} {len(during(host.node_daemon, step)):5} {theirs[0]:>15} {theirs[1]:>12}")
 
 
+def populate(parent):
+    """Create the volumes and their snapshots, like those of zcsi."""
+    run("zfs", "create", "-o", "mountpoint=none", parent)
+    with ThreadPoolExecutor(WIDTH) as many:
+        list(many.map(lambda n: run("zfs", "create", *properties(f"v{n}"), f"{parent}/v{n}"),
+                      range(SCALE)))
+    for n in range(SNAPSHOTS):
+        run("zfs", "snapshot", "-r", *as_options({
+            "zcsi:version": 1, "zcsi:snapshot": f"s{n}", "zcsi:size": SIZE}), f"{parent}@s{n}")
+
+
+def start_node(parent, folder):
+    """Start a node and stop it. Returns the milliseconds until each step, and its last reading."""
+    node = Daemon("zcsi-node", folder, "--node-id", "n1", "--dataset", parent)
+    node.log_path.unlink(missing_ok=True)
+    start = time.time()
+    node.spawn()
+    last = list(STEPS.values())[-1]
+    wait_for(lambda: last in node.text(), last, LONGEST, pause=0.1)
+    node.stop()
+    said = {step: next(line for line in node.log() if message in line["msg"])
+            for step, message in STEPS.items()}
+    times = {step: (datetime.fromisoformat(line["time"]).timestamp() - start) * 1000
+             for step, line in said.items()}
+    return times, [argv for argv in node.runs() if argv.startswith("zfs get -rHp ")][-1]
+
+
+def compare_start(pool, folder):
+    parent, rows = f"{pool}/start", {}
+    populate(parent)
+    program = Path(folder, "names.lua")
+    program.write_text(NAMES, encoding="ascii")
+    for _ in range(STARTS):
+        times, reading = start_node(parent, folder)
+        bare = {
+            "zfs list -d 1, volumes": ["zfs", "list", "-Hp", "-d", "1", "-t", "filesystem,volume",
+                                       "-o", "name,guid,used", parent],
+            "zfs list -t snapshot, names": ["zfs", "list", "-rH", "-t", "snapshot", "-o", "name",
+                                            "-s", "name", parent],
+            "zfs program, names": ["zfs", "program", "-n", "-t", "100000000", pool, program,
+                                   parent],
+            "zfs get -r, as the node does": reading.split(),
+        }
+        times.update({name: timed(lambda words=argv: run(*words)) for name, argv in bare.items()})
+        for name, took in times.items():
+            rows.setdefault(name, []).append(took)
+    print(f"\nstart with {SCALE} volumes and {SCALE * SNAPSHOTS} snapshots; ratio to reading all")
+    whole = statistics.median(rows["zfs get -r, as the node does"])
+    for name, took in rows.items():
+        took = statistics.median(took)
+        print(f"{name:32} {took:9.1f} ms {took / whole:7.2f}", flush=True)
+
+
 @contextlib.contextmanager
-def a_host():
-    """A host with a further dataset beside its parent, for datasets made with zfs(8)."""
+def a_pool():
     with tempfile.TemporaryDirectory(prefix="zcsi-bench-") as folder, \
             contextlib.closing(Pools(folder)) as pools:
-        pool = pools.create(f"bench{os.getpid()}")
-        bare = f"{pool}/bare"
-        run("zfs", "create", "-o", "mountpoint=none", bare)
-        with contextlib.closing(Host(pool)) as host:
-            yield host.start(), bare
+        yield pools.create(f"bench{os.getpid()}", 1024 + SCALE * (1 + SNAPSHOTS) // 8), folder
+
+
+@contextlib.contextmanager
+def a_host(pool):
+    """A host with a further dataset beside its parent, for datasets made with zfs(8)."""
+    bare = f"{pool}/bare"
+    run("zfs", "create", "-o", "mountpoint=none", bare)
+    with contextlib.closing(Host(pool)) as host:
+        yield host.start(), bare
 
 
 def compare_with_zfs():
-    with a_host() as (host, bare):
-        compare_calls(host, bare)
-        compare_many(host, bare)
-        count_processes(host)
+    with a_pool() as (pool, folder):
+        with a_host(pool) as (host, bare):
+            compare_calls(host, bare)
+            compare_many(host, bare)
+            count_processes(host)
+        compare_start(pool, folder)
 
 
 if __name__ == "__main__":
