@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Worker threads with keys that serialise work, and lanes that bound it.
+ * Which work may run: keys serialise works, and lanes bound them. threads.c runs those that may.
  *
  * The first work of a key is in a hash table; other works with the same key are queued behind it.
  * When it is done, the next one replaces it in the table. The first work of a key, or one without a
- * key, is started if its lane has room, else it waits in the queue of the lane. Works that are
- * started in one turn of the loop are passed to the threads at its end, and a thread that leaves
- * work in the queue wakes the next thread: waking a thread for each work takes longer than most
- * works run.
+ * key, is started if its lane has room, else it waits in the queue of the lane.
  *
- * Invariant: the table, the lanes and their queues belong to the loop thread; the lock guards only
- * the run queue. A work that waits for its lane does not keep its key from a new work whose lane
- * has room.
+ * Invariant: a work that waits for its lane does not keep its key from a new work whose lane has
+ * room. Only count_wait and work->run run on another thread than the loop's.
  */
 #include "transport/workers.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +18,9 @@
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/mem.h"
-#include "common/thread.h"
 #include "transport/metrics.h"
 
-#define SLOTS      256
-#define STACK_SIZE ((size_t)256 * 1024)
+#define SLOTS 256
 
 struct lane {
 	unsigned most; /* works that may run at a time; 0: any number */
@@ -36,20 +29,10 @@ struct lane {
 };
 
 struct workers {
-	struct loop *loop;
+	struct threads *threads;
 	struct lane lanes[WORKERS_LANES];
 	uint64_t n_submitted;
-	struct work *slots[SLOTS];        /* the first works of keys, by their hash */
-	struct work *ready, **last_ready; /* works that were started in this turn */
-	struct loop_timer *turn;          /* runs hand_out at the end of the turn */
-
-	pthread_mutex_t lock; /* guards the run queue and stopping */
-	pthread_cond_t wake;
-	struct work *first, **last;
-	bool stopping;
-
-	unsigned n_threads;
-	pthread_t threads[];
+	struct work *slots[SLOTS]; /* the first works of keys, by their hash */
 };
 
 static struct work **slot_of(struct workers *workers, const char *key)
@@ -71,16 +54,29 @@ static bool has_room(const struct lane *lane)
 	return !lane->most || lane->running < lane->most;
 }
 
+static void on_ran(struct loop_task *task);
+
+static void count_wait(const struct work *work)
+{
+	metrics_queue_wait(now_us() - work->submitted);
+	if (work->key)
+		metrics_key_wait(work->ready - work->submitted);
+}
+
+static void run(struct thread_task *task)
+{
+	struct work *work = container_of(task, struct work, task);
+
+	count_wait(work);
+	work->run(work);
+}
+
 static void start(struct work *work)
 {
-	struct workers *workers = work->workers;
-
 	lane_of(work)->running++;
 	work->state = WORK_STARTED;
-	work->next = NULL;
-	*workers->last_ready = work;
-	workers->last_ready = &work->next;
-	loop_timer_soon(workers->turn);
+	work->task = (struct thread_task){.run = run, .done.fn = on_ran};
+	threads_run(work->workers->threads, &work->task);
 }
 
 static void join_queue(struct lane *lane, struct work *work)
@@ -135,18 +131,6 @@ static void leave_lane(struct lane *lane)
 	start(next);
 }
 
-static void hand_out(void *arg)
-{
-	struct workers *workers = arg;
-	scoped_lock(&workers->lock);
-
-	*workers->last = workers->ready;
-	workers->last = workers->last_ready;
-	workers->ready = NULL;
-	workers->last_ready = &workers->ready;
-	pthread_cond_signal(&workers->wake);
-}
-
 /* Replace the first work of a key by the next one with the same key, or remove it. */
 static void release_key(struct work *work)
 {
@@ -164,7 +148,7 @@ static void release_key(struct work *work)
 
 static void on_ran(struct loop_task *task)
 {
-	struct work *work = container_of(task, struct work, task);
+	struct work *work = container_of(task, struct work, task.done);
 
 	leave_lane(lane_of(work));
 	if (work->key)
@@ -172,74 +156,13 @@ static void on_ran(struct loop_task *task)
 	work->done(work);
 }
 
-static struct work *next_ready(struct workers *workers)
-{
-	scoped_lock(&workers->lock);
-
-	while (!workers->first && !workers->stopping)
-		pthread_cond_wait(&workers->wake, &workers->lock);
-	struct work *work = workers->first;
-	if (work) {
-		workers->first = work->next;
-		if (workers->first)
-			pthread_cond_signal(&workers->wake);
-		else
-			workers->last = &workers->first;
-	}
-	return work;
-}
-
-static void count_wait(const struct work *work)
-{
-	metrics_queue_wait(now_us() - work->submitted);
-	if (work->key)
-		metrics_key_wait(work->ready - work->submitted);
-}
-
-static void *worker(void *arg)
-{
-	struct workers *workers = arg;
-	struct work *work;
-
-	while ((work = next_ready(workers))) {
-		count_wait(work);
-		work->run(work);
-		work->task.fn = on_ran;
-		loop_post(workers->loop, &work->task);
-	}
-	return NULL;
-}
-
-static int start_threads(struct workers *workers, unsigned n_threads)
-{
-	pthread_attr_t attributes;
-	int result = 0;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	while (result == 0 && workers->n_threads < n_threads) {
-		result = thread_start(&workers->threads[workers->n_threads], &attributes, worker,
-				      workers);
-		workers->n_threads += result == 0;
-	}
-	pthread_attr_destroy(&attributes);
-	return result;
-}
-
 int workers_new(struct workers **ret, struct loop *loop, unsigned n_threads, struct error *err)
 {
-	struct workers *workers = mem_alloc(sizeof(*workers) + n_threads * sizeof(pthread_t));
+	struct workers *workers = mem_alloc(sizeof(*workers));
 
-	workers->loop = loop;
-	workers->last = &workers->first;
-	workers->last_ready = &workers->ready;
-	workers->turn = loop_timer_new(loop, hand_out, workers);
-	pthread_mutex_init(&workers->lock, NULL);
-	pthread_cond_init(&workers->wake, NULL);
-	if (start_threads(workers, n_threads) != 0) {
-		workers_free(workers);
-		return fail(err, ERR_RESOURCE_EXHAUSTED, "cannot start %u worker threads",
-			    n_threads);
+	if (threads_new(&workers->threads, loop, n_threads, err) < 0) {
+		free(workers);
+		return -1;
 	}
 	*ret = workers;
 	return 0;
@@ -249,15 +172,7 @@ void workers_free(struct workers *workers)
 {
 	if (!workers)
 		return;
-	pthread_mutex_lock(&workers->lock);
-	workers->stopping = true;
-	pthread_cond_broadcast(&workers->wake);
-	pthread_mutex_unlock(&workers->lock);
-	for (unsigned i = 0; i < workers->n_threads; i++)
-		pthread_join(workers->threads[i], NULL);
-	loop_timer_free(workers->turn);
-	pthread_cond_destroy(&workers->wake);
-	pthread_mutex_destroy(&workers->lock);
+	threads_free(workers->threads);
 	free(workers);
 }
 

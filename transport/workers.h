@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "transport/loop.h"
+#include "transport/threads.h"
 
 #define WORKERS_LANES 8 /* lanes are numbered from 0 */
 
@@ -32,9 +32,9 @@ struct work {
 	enum work_state state;
 
 	/* Private to workers.c from here on. */
-	struct loop_task task;
+	struct thread_task task;
 	struct workers *workers;
-	struct work *next;      /* next in the queue of its lane, or in the run queue */
+	struct work *next;      /* next in the queue of its lane */
 	struct work *next_same; /* next work with the same key, waiting behind this one */
 	struct work *next_slot; /* first work of another key in the same slot of the hash table */
 	uint64_t number;        /* works are numbered in the order of their submission */
@@ -49,7 +49,7 @@ int workers_new(struct workers **ret, struct loop *loop, unsigned n_threads, str
  * own. A lane is never delayed by the others if the threads are as many as all lanes may use.
  */
 void workers_bound(struct workers *workers, unsigned lane, unsigned most);
-/* Wait for the works in the run queue to end, then free. No work may be submitted any more. */
+/* Wait for the works that the threads have, then free. No work may be submitted any more. */
 void workers_free(struct workers *workers);
 
 /* Queue a work, whose run() and done() are called later. The caller keeps it until done(). */
