@@ -126,7 +126,7 @@ static bool is_handshaking(const struct peer *peer)
 	return peer->conn && !conn_was_ready(peer->conn);
 }
 
-/* Returns the number of connections of an origin; handshaking: only those before their handshake. */
+/* Returns how many connections an origin has; handshaking: only those before their handshake. */
 static unsigned count(const struct server *server, uint64_t origin, bool handshaking)
 {
 	unsigned n = 0;
