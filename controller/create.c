@@ -252,16 +252,15 @@ static int make_at(struct rpc_call *call, struct wanted *wanted, const struct ho
  * Create a clone on the agent that has the source: a clone shares blocks with its source, so it
  * must be in the same pool.
  */
-static int clone_source(struct rpc_call *call, struct wanted *wanted, struct host *ret_host,
-			Dataset **ret, struct error *err)
+static int clone_source(struct rpc_call *call, struct wanted *wanted,
+			const struct source_found *source, struct host *ret_host, Dataset **ret,
+			struct error *err)
 {
-	struct source_found source;
 	int64_t size;
 
-	if (source_find(call, &wanted->source, &source, err) < 0 ||
-	    take_format(&call->arena, wanted, source.format, err) < 0 ||
-	    capacity_range_choose_from(&wanted->range, source.size, &size, err) < 0 ||
-	    host_of(call, source.agent, ret_host, err) < 0)
+	if (take_format(&call->arena, wanted, source->format, err) < 0 ||
+	    capacity_range_choose_from(&wanted->range, source->size, &size, err) < 0 ||
+	    host_of(call, source->agent, ret_host, err) < 0)
 		return -1;
 	if (!placement_allowed(&call->arena, ret_host->says, &wanted->where))
 		return fail(err, ERR_RESOURCE_EXHAUSTED,
@@ -274,7 +273,7 @@ static int clone_source(struct rpc_call *call, struct wanted *wanted, struct hos
 			    "volume '%s' can only be on node '%s', where its source is and where "
 			    "attach=nfs is impossible: %s",
 			    wanted->name, ret_host->says->node_id, ret_host->says->no_export);
-	return make(call, wanted, source.agent, size, ret, err);
+	return make(call, wanted, source->agent, size, ret, err);
 }
 
 /*
@@ -299,20 +298,26 @@ static int find_or_make(struct rpc_call *call, struct wanted *wanted, struct hos
 			Dataset **ret, struct error *err)
 {
 	const bool clone = source_given(&wanted->source);
-	struct host host = {0};
+	struct source_found source = {.agent = NULL};
+	struct host host = {.agent = NULL};
 	struct owner owner;
 	struct error nowhere;
 
-	if (!clone && place(call, wanted, &host, &nowhere) < 0)
-		host.agent = NULL;
-	if (owner_claim(call, wanted->name, host.agent, &owner, &wanted->claim, err) < 0)
+	int unplaced = clone ? source_find(call, &wanted->source, &source, &nowhere)
+			     : place(call, wanted, &host, &nowhere);
+	if (owner_claim(call, wanted->name, clone ? source.agent : host.agent, &owner,
+			&wanted->claim, err) < 0)
 		return -1;
-	if (!owner.dataset && clone)
-		return clone_source(call, wanted, ret_host, ret, err);
-	if (!owner.dataset) {
+	if (!owner.dataset && !clone) {
 		*ret_host = host;
 		return make_at(call, wanted, &host, &nowhere, ret, err);
 	}
+	if (!owner.dataset && unplaced) {
+		*err = nowhere;
+		return -1;
+	}
+	if (!owner.dataset)
+		return clone_source(call, wanted, &source, ret_host, ret, err);
 	*ret = owner.dataset;
 	if (host_of(call, owner.agent, ret_host, err) < 0)
 		return -1;

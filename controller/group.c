@@ -25,7 +25,7 @@ struct members {
 };
 
 static int ask(struct rpc_call *call, GetSnapshotGroupRequest *request, search_fn *search_by,
-	       struct members *ret, struct error *err)
+	       const struct agent *place, struct members *ret, struct error *err)
 {
 	const struct search search = {
 		.method = "GetSnapshotGroup",
@@ -35,6 +35,9 @@ static int ask(struct rpc_call *call, GetSnapshotGroupRequest *request, search_f
 		.name = request->group,
 		.claim = &request->claim,
 		.promised = offsetof(GetSnapshotGroupResponse, promised),
+		.place = place,
+		.target = &request->target,
+		.promise = offsetof(GetSnapshotGroupResponse, promise),
 	};
 	const struct answer *answer;
 
@@ -57,16 +60,16 @@ static int find_members(struct rpc_call *call, const char *group, struct members
 	GetSnapshotGroupRequest *request = new_get_snapshot_group_request(&call->arena);
 
 	request->group = arena_strdup(&call->arena, group);
-	return ask(call, request, hosts_search, ret, err);
+	return ask(call, request, hosts_search, NULL, ret, err);
 }
 
-static int claim_group(struct rpc_call *call, const char *group, struct members *ret,
-		       uint64_t *ret_claim, struct error *err)
+static int claim_group(struct rpc_call *call, const char *group, const struct agent *place,
+		       struct members *ret, uint64_t *ret_claim, struct error *err)
 {
 	GetSnapshotGroupRequest *request = new_get_snapshot_group_request(&call->arena);
 
 	request->group = arena_strdup(&call->arena, group);
-	int result = ask(call, request, hosts_claim, ret, err);
+	int result = ask(call, request, hosts_claim, place, ret, err);
 	*ret_claim = request->claim;
 	return result;
 }
@@ -149,6 +152,7 @@ static int find_owner(struct rpc_call *call, const CreateVolumeGroupSnapshotRequ
 {
 	struct owner first = {0}, next;
 
+	*ret = NULL;
 	for (size_t i = 0; i < req->n_source_volume_ids; i++) {
 		if (owner_get(call, req->source_volume_ids[i], &next, err) < 0)
 			return -1;
@@ -165,15 +169,13 @@ static int find_owner(struct rpc_call *call, const CreateVolumeGroupSnapshotRequ
 	return 0;
 }
 
-static int take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req, uint64_t claim,
-		VolumeGroupSnapshot **ret, struct error *err)
+static int take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
+		const struct agent *agent, uint64_t claim, VolumeGroupSnapshot **ret,
+		struct error *err)
 {
 	SnapshotGroupRequest *request = new_snapshot_group_request(&call->arena);
 	SnapshotGroupResponse *response;
-	const struct agent *agent;
 
-	if (find_owner(call, req, &agent, err) < 0)
-		return -1;
 	request->group = req->name;
 	request->claim = claim;
 	request->n_ids = req->n_source_volume_ids;
@@ -193,13 +195,20 @@ static int take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *r
 static int find_or_take(struct rpc_call *call, const CreateVolumeGroupSnapshotRequest *req,
 			VolumeGroupSnapshot **ret, struct error *err)
 {
+	const struct agent *agent;
 	struct members members;
+	struct error nowhere;
 	uint64_t claim;
 
-	if (claim_group(call, req->name, &members, &claim, err) < 0)
+	int unknown = find_owner(call, req, &agent, &nowhere);
+	if (claim_group(call, req->name, agent, &members, &claim, err) < 0)
 		return -1;
+	if (members.n == 0 && unknown) {
+		*err = nowhere;
+		return -1;
+	}
 	if (members.n == 0)
-		return take(call, req, claim, ret, err);
+		return take(call, req, agent, claim, ret, err);
 	if (check_same(call, req, &members, err) < 0)
 		return -1;
 	*ret = group_of(&call->arena, req->name, members.list, members.n);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define HOST_LIST_MAX 4000 /* hosts, so that all fit into one message */
-#define HOST_TEXT_MAX 256  /* bytes of a node id, an endpoint or a dataset */
+#define HOST_TEXT_MAX 300  /* bytes of a node id, an endpoint or a dataset */
 
 struct host_row {
 	char *node_id, *endpoint, *dataset;

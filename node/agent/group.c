@@ -229,9 +229,10 @@ int get_snapshot_group(struct rpc_call *call, const GetSnapshotGroupRequest *req
 	const struct promise_wish wish = {.key = group_key(call, req->group),
 					  .kind = NAME_GROUP,
 					  .name = req->group,
-					  .claim = req->claim};
+					  .claim = req->claim,
+					  .target = req->target};
 	if (find_group(call, req->group, &list, err) < 0)
-		return promise_give(call, &wish, &rsp->promised, NULL, err);
+		return promise_give(call, &wish, &rsp->promised, &rsp->promise, err);
 	rsp->n_snapshots = list.n;
 	rsp->snapshots = messages(&call->arena, &list);
 	return 0;

@@ -74,7 +74,6 @@ struct catalog_pool {
 	bool loading, reading; /* the first reading has not ended, as problem says; and has begun */
 	const char *problem;   /* in the arena; "" if the pool is ready */
 };
-
 /* *ret is the state of the pool. Never waits. */
 void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_pool *ret);
 

@@ -110,7 +110,13 @@ int do_get_snapshot_group(const struct client_call *begun, GetSnapshotGroupRespo
 		if (strcmp(client->snapshots[i]->group, request->group) == 0)
 			(*ret)->snapshots[(*ret)->n_snapshots++] = client->snapshots[i];
 	}
-	return (*ret)->n_snapshots ? 0 : promise(client, request->claim, &(*ret)->promised, err);
+	if ((*ret)->n_snapshots || !promise(client, request->claim, &(*ret)->promised, err))
+		return 0;
+	if (!request->target)
+		return -1;
+	err->code = ERR_OK;
+	(*ret)->promise = promise_for(client, begun->arena, request->target);
+	return 0;
 }
 
 static int snapshots_by_id(const void *a, const void *b)

@@ -12,6 +12,7 @@
 #define BARRIER 1000
 
 static CreateVolumeResponse created;
+static VolumeContentSource *source; /* of the volumes to create; NULL: none */
 
 /* Create a volume. Host b has the most space. */
 static int create(const char *name, struct error *err)
@@ -19,6 +20,7 @@ static int create(const char *name, struct error *err)
 	CreateVolumeRequest *request = new_create_volume_request(&call.arena);
 
 	request->name = arena_strdup(&call.arena, name);
+	request->volume_content_source = source;
 	request->n_volume_capabilities = 1;
 	request->volume_capabilities = arena_alloc(&call.arena, sizeof(VolumeCapability *));
 	VolumeCapability *capability = request->volume_capabilities[0] =
@@ -50,6 +52,7 @@ static void call_roll(void)
 static int setup(void **state)
 {
 	assert_int_equal(scripted_setup(state), 0);
+	source = NULL;
 	for (size_t i = 0; i < N_AGENTS; i++) {
 		scripted[i].pool_guid = i + 1;
 		scripted[i].names = 10 * (i + 1);
@@ -91,6 +94,27 @@ static void a_name_that_it_did_not_have_is_created(void **state)
 	assert_created("new");
 	struct error err;
 	assert_int_equal(snapshot("new", "s", &err), 0);
+}
+
+static void clones_and_groups_are_created(void **state)
+{
+	struct error err;
+
+	(void)state;
+	add_dataset(&scripted[1], "source", 1, "");
+	CreateVolumeGroupSnapshotRequest *group =
+		new_create_volume_group_snapshot_request(&call.arena);
+	CreateVolumeGroupSnapshotResponse taken;
+	char *ids[] = {arena_strdup(&call.arena, "source")};
+	group->name = arena_strdup(&call.arena, "g");
+	group->source_volume_ids = ids;
+	group->n_source_volume_ids = 1;
+	assert_int_equal(create_volume_group_snapshot(&call, group, &taken, &err), 0);
+	source = new_volume_content_source(&call.arena);
+	source->type_case = VOLUME_CONTENT_SOURCE_TYPE_VOLUME;
+	source->volume = new_volume_content_source_volume_source(&call.arena);
+	source->volume->volume_id = ids[0];
+	assert_created("clone");
 }
 
 static void a_name_that_it_had_is_not(void **state)
@@ -184,6 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_name_that_it_did_not_have_is_created),
+		TEST(clones_and_groups_are_created),
 		TEST(a_name_that_it_had_is_not),
 		TEST(a_claim_of_another_for_it_counts),
 		TEST(a_claim_before_it_was_heard_does_not_count),
