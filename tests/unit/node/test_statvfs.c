@@ -19,7 +19,9 @@
 #include "common/clock.h"
 #include "node/mount/call.h"
 
-#define CALLERS 16
+#define CALLERS  16
+#define LONG_MS  10000
+#define SHORT_MS 100
 
 static char directory[] = "/tmp/zcsi-statvfs-XXXXXX";
 
@@ -46,7 +48,7 @@ static size_t count_threads(void)
 
 static void wait_for_threads(size_t n)
 {
-	for (int64_t end = now_ms() + 10000; count_threads() != n; sched_yield())
+	for (int64_t end = now_ms() + LONG_MS; count_threads() != n; sched_yield())
 		assert_true(now_ms() < end);
 }
 
@@ -56,19 +58,24 @@ static void a_filesystem_that_works_answers(void **state)
 	struct statvfs fs = {0};
 
 	(void)state;
-	assert_int_equal(mount_call_statvfs(&root, now_ms() + 10000, &fs), 0);
+	assert_int_equal(mount_call_statvfs(&root, now_ms() + LONG_MS, &fs), 0);
 	assert_true(fs.f_blocks >= fs.f_bfree && fs.f_frsize);
-	assert_int_equal(mount_call_statvfs(&none, now_ms() + 10000, &fs), ENOENT);
+	assert_int_equal(mount_call_statvfs(&none, now_ms() + LONG_MS, &fs), ENOENT);
 	wait_for_threads(0);
 }
 
-static void *call_dead(void *arg)
+static int call_within(int64_t ms)
 {
 	struct mount dead = {.id = 3, .target = directory};
 	struct statvfs fs;
 
+	return mount_call_statvfs(&dead, now_ms() + ms, &fs);
+}
+
+static void *call_dead(void *arg)
+{
 	(void)arg;
-	return (void *)(intptr_t)mount_call_statvfs(&dead, now_ms() + 100, &fs);
+	return (void *)(intptr_t)call_within(SHORT_MS);
 }
 
 static void mount_dead(int *ret_fuse)
@@ -96,11 +103,11 @@ static void a_dead_filesystem_costs_one_thread(void **state)
 		assert_int_equal(pthread_join(callers[i], &error), 0);
 		assert_int_equal((intptr_t)error, ETIMEDOUT);
 	}
-	assert_int_equal((intptr_t)call_dead(NULL), ETIMEDOUT);
+	assert_int_equal(call_within(SHORT_MS), ETIMEDOUT);
 	wait_for_threads(1);
 	close(fuse);
 	wait_for_threads(0);
-	assert_int_equal((intptr_t)call_dead(NULL), ENOTCONN);
+	assert_int_equal(call_within(LONG_MS), ENOTCONN);
 	assert_int_equal(umount(directory), 0);
 }
 
