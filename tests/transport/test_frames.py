@@ -314,7 +314,7 @@ def test_second_message_after_goaway_of_the_client(peer):
 
 def test_graceful_stop(own_controller):
     """The server sends two GOAWAYs, serves calls between them, finishes running calls, and exits
-    with 0."""
+    with 0. The running call waits for a silent agent until that closes its connection."""
     with socket.socket(socket.AF_UNIX) as silent_agent, \
             Peer(own_controller.place, patience=10) as peer, \
             Peer(own_controller.place, patience=10) as deaf:
@@ -323,8 +323,9 @@ def test_graceful_stop(own_controller):
         assert_ok(deaf.ask())
         capability = b"\x12\x00\x1a\x02\x08\x01"
         create = message(b"\x0a\x01v" + b"\x1a" + bytes([len(capability)]) + capability)
-        peer.send(call(1, fields_of(path=CREATE, more=[("grpc-timeout", "1500m")]), create))
+        peer.send(call(1, fields_of(path=CREATE, more=[("grpc-timeout", "60S")]), create))
         agent_connection, _ = silent_agent.accept()
+        agent_connection.sendall(frame(SETTINGS) + frame(SETTINGS, ACK))
         own_controller.process.terminate()
         assert peer.until(lambda: peer.goaways)
         assert peer.goaways == [((1 << 31) - 1, NO_ERROR)]
@@ -335,11 +336,12 @@ def test_graceful_stop(own_controller):
         assert peer.until(lambda: len(peer.goaways) == 2)
         assert peer.goaways[1] == (3, NO_ERROR)
         assert 1 not in peer.answers
+        silent_agent.close()
+        agent_connection.close()
         assert peer.answer(1).code != OK
         assert peer.drained() and deaf.drained()
         assert len(deaf.goaways) == 2
         assert own_controller.process.wait(10) == 0
-        agent_connection.close()
 
 
 def test_slow_peers_time_out(controller):
