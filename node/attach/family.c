@@ -3,7 +3,7 @@
  * Families of encrypted volumes.
  *
  * Invariant: a key is unloaded only while its family is locked and mountinfo shows no volume of it.
- * The staging of a zvol has the family locked from before the key is loaded until its mount is
+ * A staging has the family locked from before its key is loaded or checked until its mount is
  * visible. The volume that owns the key, by whose name the family is locked, is not renamed
  * meanwhile. That ZFS calls a key busy is not enough: it does so while a file system is mounted or
  * a device is open, but a block volume may be staged and published and not be open.

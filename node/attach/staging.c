@@ -18,30 +18,25 @@
 #include "node/mount/path.h"
 #include "node/zfs/zfs.h"
 
-#define LOAD_TRIES 5
-
 /*
- * Mount the dataset, loading its key if needed. The retries cover a race: clones share one key, and
- * unstaging another clone may unload it between load and mount.
+ * A key of the volume itself is loaded before and stays loaded, because its family is locked. Key
+ * errors here are of a key that is not managed, or was unloaded by hand a moment ago.
  */
-static int mount_with_key(const struct staging *staging, struct error *err)
+static int mount_dataset(const struct staging *staging, struct error *err)
 {
 	struct key key;
-	int failed = zfs_mount(staging->source, staging->path, err);
 
-	for (int tries = 0; failed && err->code == ERR_UNAUTHENTICATED && tries < LOAD_TRIES;
-	     tries++) {
-		if (key_read(staging->source, &key, err) < 0 ||
-		    key_load(staging->source, &key, staging->key, err) < 0)
-			return -1;
-		failed = zfs_mount(staging->source, staging->path, err);
-	}
-	return failed;
+	if (zfs_mount(staging->source, staging->path, err) == 0)
+		return 0;
+	if (err->code != ERR_UNAUTHENTICATED || key_read(staging->source, &key, err) < 0 ||
+	    key_load(staging->source, &key, staging->key, err) < 0)
+		return -1;
+	return zfs_mount(staging->source, staging->path, err);
 }
 
 int staging_mount_dataset(const struct staging *staging, struct error *err)
 {
-	if (mount_with_key(staging, err) < 0)
+	if (mount_dataset(staging, err) < 0)
 		return -1;
 	return mount_make_staging(staging->path, staging->source, staging->attrs, err);
 }
@@ -131,13 +126,16 @@ static int mount_volume(struct arena *arena, const struct staging *staging, stru
 	return failed;
 }
 
-/* The device of an encrypted zvol cannot be opened without its key, so load the key first. */
+/*
+ * Load the key first, because the device of an encrypted zvol cannot be opened without it, and
+ * because the key of the request is checked then, also if the volume is mounted already.
+ */
 int staging_mount(struct arena *arena, const struct staging *staging, struct error *err)
 {
 	const struct dataset *dataset = staging->dataset;
 	struct family family;
 
-	if (!dataset || !dataset->has_key || !dataset->format->zvol)
+	if (!dataset || !dataset->has_key)
 		return mount_volume(arena, staging, err);
 	if (family_lock(staging->call, dataset->name, &family, err) < 0)
 		return -1;

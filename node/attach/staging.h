@@ -39,6 +39,7 @@ int staging_mount_dataset(const struct staging *staging, struct error *err);
  * Stage a volume; OK if it is staged there already. ERR_ALREADY_EXISTS if it is in use there with
  * other attributes, ERR_FAILED_PRECONDITION if another volume is mounted at the path. A mount whose
  * zfs-fuse has ended is replaced; ERR_FAILED_PRECONDITION if it is in use, with its path.
+ * ERR_UNAUTHENTICATED if a key is wrong, also if the volume is mounted.
  */
 int staging_mount(struct arena *arena, const struct staging *staging, struct error *err);
 /*

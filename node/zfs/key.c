@@ -71,20 +71,35 @@ int key_read(const char *dataset, struct key *ret, struct error *err)
 	return 0;
 }
 
-/* Load the key from stdin (-L prompt), also if keylocation of a volume made by hand is a file. */
-static int load(const struct key *key, const char *secret, struct error *err)
+/*
+ * Give the secret to zfs on stdin (-L prompt), also if keylocation of a volume made by hand is a
+ * file. check: only check that it is the key, which may be loaded already.
+ */
+static int give(const struct key *key, const char *secret, bool check, struct error *err)
 {
-	const char *argv[] = {"zfs", "load-key", "-L", "prompt", key->root, NULL};
+	const char *argv[] = {"zfs",
+			      "load-key",
+			      "-L",
+			      "prompt",
+			      check ? "-n" : key->root,
+			      check ? key->root : NULL,
+			      NULL};
 
-	if (zfs_run_with(argv, secret, err) == 0 || err->code == ERR_ALREADY_EXISTS)
+	if (zfs_run_with(argv, secret, err) == 0)
 		return 0;
 	return fail_context(err, "the secret '" PLUGIN_KEY_SECRET "' is not its key");
+}
+
+/* Without a secret, the key that somebody has loaded is used. */
+static int check_loaded(const struct key *key, const char *secret, struct error *err)
+{
+	return key->managed && secret && *secret ? give(key, secret, true, err) : 0;
 }
 
 int key_load(const char *dataset, const struct key *key, const char *secret, struct error *err)
 {
 	if (key->loaded)
-		return 0;
+		return check_loaded(key, secret, err);
 	if (!strcmp(key->root, "-"))
 		return fail(err, ERR_PERMISSION_DENIED,
 			    "the kernel refuses to mount '%s', which is not encrypted; run "
@@ -98,7 +113,10 @@ int key_load(const char *dataset, const struct key *key, const char *secret, str
 		return fail(err, ERR_UNAUTHENTICATED,
 			    "the volume is encrypted and its key is not loaded; give the key "
 			    "as the secret '" PLUGIN_KEY_SECRET "'");
-	return load(key, secret, err);
+	if (give(key, secret, false, err) == 0)
+		return 0;
+	/* Another program has loaded it since it was read. */
+	return err->code == ERR_ALREADY_EXISTS ? check_loaded(key, secret, err) : -1;
 }
 
 /* The value of a native property is a name or "-", so the output has one line for each name. */

@@ -6,8 +6,7 @@
  * Loading and unloading the keys of encrypted volumes. A volume has its own key, which its clones
  * share. A key that a volume inherits from the parent dataset, or from above, is not managed here.
  *
- * A key is loaded before the first staging and unloaded after the last (node/attach/family.h). If a
- * key disappears between loading and mounting, the caller loads it again.
+ * A key is loaded before the first staging and unloaded after the last (node/attach/family.h).
  *
  * Functions run zfs(8), so they block, and return 0, or -1 with *err. Any thread.
  */
@@ -34,8 +33,8 @@ struct key {
 
 int key_read(const char *dataset, struct key *ret, struct error *err);
 /*
- * Load the key of the dataset, unless it was loaded when it was read. secret: the key or NULL.
- * ERR_UNAUTHENTICATED if a secret is needed and is missing or wrong.
+ * Load the key of the dataset. If it was loaded when it was read, only check the secret, and change
+ * nothing. secret: the key or NULL. ERR_UNAUTHENTICATED if it is wrong, or needed and missing.
  */
 int key_load(const char *dataset, const struct key *key, const char *secret, struct error *err);
 /* *ret is true if the key is loaded and is that of one of n datasets, of which any may be gone. */

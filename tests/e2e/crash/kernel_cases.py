@@ -45,6 +45,12 @@ def create_encrypted_ext4(volume):
     wait_for(locked, "the key is unloaded")
 
 
+def stage_encrypted_again(volume):
+    return volume.host.node.NodeStageVolume(
+        volume_id=volume.id, staging_target_path=volume.staging + "-b",
+        volume_capability=volume.capability, secrets=volume.secrets)
+
+
 def unmount(volume):
     """Stage and unstage, so that the volume has been formatted once."""
     stage(volume)
@@ -80,7 +86,10 @@ KEPT = ["copy", "data", "data@_clone-copy"]
 KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
     "create an encrypted one": Case([], create_encrypted, ["zfs create", *UNLOAD], ["data"]),
     "stage an encrypted one": Case(
-        [create_encrypted], stage, ["mkdir", "mount", *LOAD, *STAGE], ["data"]),
+        [create_encrypted], stage, [*LOAD, "mkdir", *STAGE], ["data"]),
+    "stage an encrypted one in a second place": Case(
+        [create_encrypted, stage], stage_encrypted_again,
+        [*LOAD, "mkdir", "open_tree", "mount_setattr", "mount_setattr", "move_mount"], ["data"]),
     "unstage an encrypted one": Case(
         [create_encrypted, stage], Volume.unstage, ["umount2", *UNLOAD], ["data"]),
     "create a device": Case([], create_block, ["zfs create"], ["data"]),

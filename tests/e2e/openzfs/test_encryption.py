@@ -302,6 +302,68 @@ def test_a_staged_device_gets_its_key_again(host, devices):
     assert read(volume.target, 4) == b"kept"
 
 
+def other_key(volume, key=WRONG):
+    """Return the same volume at the same paths with another key."""
+    other = keyed(volume.host, volume.id, key)
+    other.capability, other.context = volume.capability, volume.context
+    other.staging, other.target = volume.staging, volume.target
+    return other
+
+
+def check_refused(volume):
+    """Check that staging is refused because of the key, and that nothing changes."""
+    os.makedirs(volume.staging, exist_ok=True)
+    before = volume.host.state()
+    with refused(CODE.UNAUTHENTICATED, naming=(f"'{volume.id}'", "encryption_key")):
+        volume.stage()
+    assert volume.host.state() == before and is_open(volume)
+
+
+@pytest.mark.parametrize("wanted", ["zfs", "ext4", "block"])
+def test_a_wrong_key_is_refused_while_the_key_is_loaded(host, wanted):
+    volume = keyed(host, "data") if wanted == "zfs" else zvol(host, "data", wanted)
+    volume.secrets = {"encryption_key": KEY}
+    volume.create(**ENCRYPTED)
+    steps_up(volume)
+    path = volume.target if wanted == "block" else f"{volume.target}/note"
+    Path(path).touch()
+    write(path, b"kept")
+    wrong = other_key(volume)
+    check_refused(wrong)
+    wrong.staging += "-b"
+    check_refused(wrong)
+    assert read(path, 4) == b"kept"
+    volume.stage()
+    wrong.secrets = {"encryption_key": KEY}
+    wrong.stage()
+    wrong.unstage()
+    volume.down()
+    assert not is_open(volume)
+
+
+def test_a_wrong_passphrase_is_refused_while_the_key_is_loaded(host):
+    volume = keyed(host, "data", PHRASE)
+    volume.create(**ENCRYPTED)
+    volume.stage()
+    for key in (PHRASE + "!", "short", KEY):
+        check_refused(other_key(volume, key))
+    volume.stage()
+
+
+def test_a_wrong_key_of_a_clone_is_refused_while_its_source_is_staged(secret, copy):
+    secret.stage()
+    check_refused(other_key(copy))
+    copy.stage()
+
+
+def test_a_wrong_key_is_refused_while_another_was_loaded_by_hand(host, secret):
+    load_by_hand(host.dataset("data"))
+    check_refused(other_key(secret))
+    secret.stage()
+    secret.unstage()
+    assert not is_open(secret)
+
+
 def test_an_encrypted_volume_grows_while_it_is_published(host, secret):
     steps_up(secret)
     secret.expand(2 * SIZE)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of key_describe(): which texts are encryption keys, and of which format. The tests in the
- * lab check that zfs accepts the keys.
+ * Tests of key_describe(): which texts are encryption keys, and of which format. Tests of
+ * key_load(): which zfs it runs. The tests in the lab check that zfs accepts the keys.
  */
 #include "tests/cmocka.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "node/zfs/key.h"
@@ -19,6 +20,71 @@ bool __wrap_zfs_is_the_kernels(void);
 bool __wrap_zfs_is_the_kernels(void)
 {
 	return the_kernels;
+}
+
+static char ran[256];         /* the words and the input of the programs that were run */
+static enum error_code fails; /* how loading a key fails; 0: it does not */
+
+int __wrap_zfs_run_with(const char *const *argv, const char *input, struct error *err);
+int __wrap_zfs_run_with(const char *const *argv, const char *input, struct error *err)
+{
+	const bool checks = !strcmp(argv[4], "-n");
+	size_t used = strlen(ran);
+
+	for (; *argv; argv++)
+		used += (size_t)snprintf(ran + used, sizeof(ran) - used, "%s ", *argv);
+	snprintf(ran + used, sizeof(ran) - used, "< %s;", input);
+	if (checks && strcmp(input, "right") != 0)
+		return fail(err, ERR_UNAUTHENTICATED, "zfs says no");
+	return !checks && fails ? fail(err, fails, "zfs says \"already\"") : 0;
+}
+
+/* Check the result of key_load and the programs that it runs. */
+static void loads(const struct key *key, const char *secret, enum error_code code,
+		  const char *programs)
+{
+	struct error err;
+
+	*ran = '\0';
+	assert_int_equal(key_load("p/data", key, secret, &err), code == ERR_OK ? 0 : -1);
+	assert_true(code == ERR_OK || err.code == code);
+	assert_string_equal(ran, programs);
+}
+
+#define LOAD  "zfs load-key -L prompt p/data < right;"
+#define CHECK "zfs load-key -L prompt -n p/data < "
+
+static void a_loaded_key_is_only_checked(void **state)
+{
+	const struct key key = {.root = "p/data", .loaded = true, .managed = true};
+
+	(void)state;
+	loads(&key, "right", ERR_OK, CHECK "right;");
+	loads(&key, "wrong", ERR_UNAUTHENTICATED, CHECK "wrong;");
+	loads(&key, "", ERR_OK, "");
+	loads(&key, NULL, ERR_OK, "");
+}
+
+static void a_key_of_the_parent_is_not_checked(void **state)
+{
+	const struct key key = {.root = "p", .loaded = true};
+
+	(void)state;
+	loads(&key, "wrong", ERR_OK, "");
+}
+
+static void a_key_that_is_loaded_meanwhile_is_checked(void **state)
+{
+	const struct key key = {.root = "p/data", .managed = true};
+
+	(void)state;
+	loads(&key, "right", ERR_OK, LOAD);
+	fails = ERR_ALREADY_EXISTS;
+	loads(&key, "right", ERR_OK, LOAD CHECK "right;");
+	fails = ERR_UNAUTHENTICATED;
+	loads(&key, "right", ERR_UNAUTHENTICATED, LOAD);
+	fails = ERR_OK;
+	loads(&key, NULL, ERR_UNAUTHENTICATED, "");
 }
 
 static const char *value_of(const struct zfs_properties *properties, const char *name)
@@ -97,6 +163,9 @@ int main(void)
 		cmocka_unit_test(the_key_format_is_recognised),
 		cmocka_unit_test(bad_keys_are_refused_and_not_printed),
 		cmocka_unit_test(zfs_fuse_refuses_keys),
+		cmocka_unit_test(a_loaded_key_is_only_checked),
+		cmocka_unit_test(a_key_of_the_parent_is_not_checked),
+		cmocka_unit_test(a_key_that_is_loaded_meanwhile_is_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
