@@ -9,7 +9,7 @@
  */
 
 enum lane {
-	LANE_UNMOUNT, /* 0, the default: calls that wait for no program and not for the catalog */
+	LANE_UNMOUNT, /* 0, the default: calls that wait for no program (but see csi/renamed.h) */
 	LANE_MOUNT,   /* calls of a node that run zfs or mkfs, or need a volume to be mounted */
 	LANE_CHANGE,  /* calls of the agent that run zfs to change the pool */
 	LANE_LOOKUP,  /* calls of the agent that may run zfs, or wait for one, to find a snapshot */

@@ -154,9 +154,13 @@ int staging_unmount(struct arena *arena, const char *dataset, const char *path, 
 		if (mount_table_read(arena, &table, err) < 0)
 			return -1;
 		const struct mount *top = mount_at(&table, path);
-		/* A mount of another volume, or a target: the volume is not staged here. */
-		if (!top || !mount_is_of(top, dataset) || top->master)
+		if (!top || !mount_is_of(top, dataset))
 			return 0;
+		if (top->master)
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "'%s' is its target_path, not a staging_target_path; call "
+				    "NodeUnpublishVolume with it",
+				    path);
 		const struct mount *target = mount_target_of(&table, top);
 		if (target)
 			return fail(

@@ -43,8 +43,8 @@ int staging_mount_dataset(const struct staging *staging, struct error *err);
  */
 int staging_mount(struct arena *arena, const struct staging *staging, struct error *err);
 /*
- * Unmount all mounts of the dataset that are stacked at the path; OK if there is none.
- * ERR_FAILED_PRECONDITION if one of them has a target.
+ * Unmount all mounts of the dataset that are stacked on top at the path; OK if there is none.
+ * ERR_FAILED_PRECONDITION if one of them is a target or has one.
  */
 int staging_unmount(struct arena *arena, const char *dataset, const char *path, struct error *err);
 

@@ -21,6 +21,7 @@
 #include "node/host/node.h"
 #include "node/mount/path.h"
 #include "node/mount/permissions.h"
+#include "node/csi/renamed.h"
 #include "node/csi/request.h"
 #include "node/service.h"
 
@@ -189,22 +190,20 @@ static const struct mount *lowest_at(const struct mount_table *table, const char
 	return NULL;
 }
 
-/* Unmount all mounts of the dataset that are stacked at the path, then remove the path. */
-static int unpublish(struct arena *arena, const char *dataset, const char *path, struct error *err)
+/* Unmount all mounts of the volume that are stacked at the path, then remove the path. */
+static int unpublish(struct rpc_call *call, const char *id, const char *path, struct error *err)
 {
 	struct mount_table table;
+	const char *dataset;
 
 	for (;;) {
-		if (mount_table_read(arena, &table, err) < 0)
+		if (mount_table_read(&call->arena, &table, err) < 0)
 			return -1;
 		const struct mount *top = mount_at(&table, path);
 		if (!top)
 			return path_remove(path, err);
-		if (!mount_is_of(top, dataset))
-			return fail(err, ERR_NOT_FOUND,
-				    "'%s', which is not this volume, is mounted at '%s'; unmount "
-				    "it",
-				    top->source, path);
+		if (renamed_find(call, id, top, &dataset, err) < 0)
+			return -1;
 		/*
 		 * Refuse a staging, but not a target whose staging was removed, although it is no
 		 * slave any more.
@@ -229,8 +228,7 @@ int node_unpublish_volume(struct rpc_call *call, const NodeUnpublishVolumeReques
 	    path_check(req->target_path, "target_path", err) < 0 ||
 	    path_canonical(&call->arena, req->target_path, &path, err) < 0)
 		return -1;
-	const char *dataset = node_dataset_name(call, req->volume_id);
-	if (path && unpublish(&call->arena, dataset, path, err) < 0)
+	if (path && unpublish(call, req->volume_id, path, err) < 0)
 		return fail_context(err, "volume '%s' cannot be unmounted", req->volume_id);
 	return 0;
 }

@@ -6,6 +6,8 @@
  * Invariant: the only state between the calls is mountinfo (node/attach/staging.h). The record of
  * the publication follows it (idle.h).
  */
+#include <string.h>
+
 #include "common/volume/map.h"
 #include "common/volume/plugin.h"
 #include "node/attach/attach.h"
@@ -13,6 +15,7 @@
 #include "node/mount/path.h"
 #include "node/mount/permissions.h"
 #include "node/csi/idle.h"
+#include "node/csi/renamed.h"
 #include "node/csi/request.h"
 #include "node/host/node.h"
 #include "node/service.h"
@@ -67,13 +70,38 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 	return 0;
 }
 
+/*
+ * Unmount everything that is stacked at the path; fail if any of it is not the volume. *ret is the
+ * dataset that was unmounted last, or NULL.
+ */
+static int unmount(struct rpc_call *call, const char *id, const char *path, const char **ret,
+		   struct error *err)
+{
+	struct mount_table table;
+
+	for (*ret = NULL;;) {
+		if (mount_table_read(&call->arena, &table, err) < 0)
+			return -1;
+		const struct mount *top = mount_at(&table, path);
+		if (!top)
+			return 0;
+		if (renamed_find(call, id, top, ret, err) < 0 ||
+		    staging_unmount(&call->arena, *ret, path, err) < 0)
+			return -1;
+	}
+}
+
 /* Unmount the volume from the path, unload its key, and mark its publication as idle. */
 static int unstage(struct rpc_call *call, const char *id, const char *path, struct error *err)
 {
+	const char *unmounted = NULL;
 	struct dataset *dataset;
 	struct error gone;
 
-	if (path && staging_unmount(&call->arena, node_dataset_name(call, id), path, err) < 0)
+	if (path && unmount(call, id, path, &unmounted, err) < 0)
+		return -1;
+	if (unmounted && strcmp(unmounted, node_dataset_name(call, id)) != 0 &&
+	    renamed_unload_key(call, unmounted, err) < 0)
 		return -1;
 	/* The volume may be of another host, or the pool away. Then nothing is recorded. */
 	if (node_find(call, id, &dataset, &gone) < 0)

@@ -12,6 +12,7 @@
 #include <sys/random.h>
 
 #include "common/log.h"
+#include "common/volume/escape.h"
 #include "node/record/zfs_row.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
@@ -236,6 +237,20 @@ int zfs_mounted(const char *name, bool *ret, struct error *err)
 	if (get_value(name, "mounted", &value, err) < 0)
 		return -1;
 	*ret = !strncmp(value, "yes", 3);
+	return 0;
+}
+
+/* The source comes first, so that no value can look like it. A value may have line breaks. */
+int zfs_is_volume(const char *name, const char *id, bool *ret, struct error *err)
+{
+	const char *argv[] = {"zfs", "get", "-Hp", "-o", "source,value", "zcsi:volume", name, NULL};
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	auto_free char *out = NULL;
+
+	*ret = false;
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return err->code == ERR_NOT_FOUND ? 0 : -1;
+	*ret = !strcmp(out, arena_printf(&arena, "local\t%s\n", escape_text(&arena, id)));
 	return 0;
 }
 

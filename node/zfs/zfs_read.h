@@ -7,6 +7,7 @@
  * or -1 with *err like the functions of node/zfs/zfs.h. name: a dataset or a snapshot.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,11 @@ int zfs_read_family(struct arena *arena, const char *parent, const char *name, s
 int zfs_userrefs(const char *name, uint64_t *ret, struct error *err);
 /* *ret is true if the filesystem is mounted on the host where zfs runs. */
 int zfs_mounted(const char *name, bool *ret, struct error *err);
+/*
+ * *ret is true if the dataset is recorded as the volume with this id, whatever its name is now;
+ * false also if there is no such dataset.
+ */
+int zfs_is_volume(const char *name, const char *id, bool *ret, struct error *err);
 /* *ret is the guid of the parent's pool. ERR_UNAVAILABLE if the pool is missing or suspended. */
 int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err);
 /* *ret is the size of a zvol in bytes. */

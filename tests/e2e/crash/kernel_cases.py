@@ -5,7 +5,7 @@ from client import capability, MIB
 from crash.cases import ATTACH, CASES, stage, STAGE
 from crash.trial import Case
 from daemon import wait_for
-from host import get, Volume
+from host import get, run, Volume
 
 EXT4 = capability(fs_type="ext4")
 BLOCK = capability()
@@ -51,6 +51,11 @@ def stage_encrypted_again(volume):
         volume_capability=volume.capability, secrets=volume.secrets)
 
 
+def rename(volume):
+    run("zfs", "rename", "-u", volume.host.dataset("data"), volume.host.dataset("away"))
+    wait_for(lambda: volume.host.ids() == [], "the rename is seen")
+
+
 def unmount(volume):
     """Stage and unstage, so that the volume has been formatted once."""
     stage(volume)
@@ -90,6 +95,12 @@ KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
     "stage an encrypted one in a second place": Case(
         [create_encrypted, stage], stage_encrypted_again,
         [*LOAD, "mkdir", "open_tree", "mount_setattr", "mount_setattr", "move_mount"], ["data"]),
+    "unpublish a renamed one": Case(
+        [Volume.create, stage, Volume.publish, rename], Volume.unpublish,
+        ["zfs get", "umount2", "rmdir"], ["away"]),
+    "unstage a renamed one": Case(
+        [Volume.create, stage, rename], Volume.unstage,
+        ["zfs get", "umount2", "zfs get", "zfs get"], ["away"]),
     "unstage an encrypted one": Case(
         [create_encrypted, stage], Volume.unstage, ["umount2", *UNLOAD], ["data"]),
     "create a device": Case([], create_block, ["zfs create"], ["data"]),

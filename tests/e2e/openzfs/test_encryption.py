@@ -364,6 +364,19 @@ def test_a_wrong_key_is_refused_while_another_was_loaded_by_hand(host, secret):
     assert not is_open(secret)
 
 
+def test_the_key_of_a_renamed_volume_is_unloaded_with_its_last_staging(host, secret):
+    secret.stage()
+    other = sibling(secret)
+    other.secrets = secret.secrets
+    other.stage()
+    away = host.dataset("away")
+    run("zfs", "rename", "-u", host.dataset("data"), away)
+    other.unstage()
+    assert get(away, "keystatus") == "available"
+    secret.unstage()
+    assert get(away, "keystatus") == "unavailable" and host.mounts() == []
+
+
 def test_an_encrypted_volume_grows_while_it_is_published(host, secret):
     steps_up(secret)
     secret.expand(2 * SIZE)
