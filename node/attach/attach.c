@@ -37,6 +37,11 @@ static int mount_zvol(const struct staging *staging, struct error *err)
 	return staging->format->mounts ? zvol_stage(staging, err) : block_stage(staging, err);
 }
 
+static int check_zvol(const struct staging *staging, const struct mount *mount, struct error *err)
+{
+	return device_check(staging->dataset->name, mount, staging->call->deadline, err);
+}
+
 static int find_dataset(struct rpc_call *call, const char *id, const struct context *context,
 			struct staging *ret, struct error *err)
 {
@@ -58,7 +63,7 @@ static int find_dataset(struct rpc_call *call, const char *id, const struct cont
 	ret->root = dataset->format->mounts ? dataset->root : "";
 	ret->maker = dataset->format->zvol ? 0 : argv_uid();
 	ret->mount = dataset->format->zvol ? mount_zvol : staging_mount_dataset;
-	ret->check = dataset->format->mounts ? NULL : block_check;
+	ret->check = dataset->format->zvol ? check_zvol : NULL;
 	return 0;
 }
 

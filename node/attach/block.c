@@ -39,26 +39,6 @@ int block_stage(const struct staging *staging, struct error *err)
 			   err);
 }
 
-int block_check(const struct staging *staging, struct error *err)
-{
-	char node[PATH_MAX];
-	struct stat is, staged;
-
-	auto_close int device =
-		device_open(staging->dataset->name, 0, staging->call->deadline, err);
-	if (device < 0)
-		return -1;
-	snprintf(node, sizeof(node), "%s" DEVICE_NODE, staging->path);
-	if (fstat(device, &is) || lstat(node, &staged))
-		return fail_errno(err, "cannot compare the device of '%s'", node);
-	if (is.st_rdev == staged.st_rdev)
-		return 0;
-	return fail(err, ERR_FAILED_PRECONDITION,
-		    "its device changed since it was mounted at '%s', because its pool was "
-		    "imported again; stop the job that uses it first",
-		    staging->path);
-}
-
 /*
  * Returns a target of any staging of the volume with this source that is read-only if attrs are
  * not, or writable if they are; NULL if there is none.

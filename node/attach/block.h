@@ -18,11 +18,6 @@
 /* Stage the zvol staging->dataset at staging->path, waiting for its device (device_open). */
 int block_stage(const struct staging *staging, struct error *err);
 /*
- * Check that the staged node is still that of the volume's device, whose number changes when the
- * pool is imported again. ERR_FAILED_PRECONDITION if it is not.
- */
-int block_check(const struct staging *staging, struct error *err);
-/*
  * Make the device read-only or writable before it is published with attrs (MOUNT_ATTR_ bits).
  * staging: a row of the table. A device is read-only for all its targets or for none, so
  * ERR_FAILED_PRECONDITION if a target differs; the text has its path.

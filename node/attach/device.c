@@ -176,6 +176,44 @@ int device_number(const char *dataset, dev_t *ret, struct error *err)
 	return failed;
 }
 
+/* *ret is the number of the device that a mount is of, or whose node it contains. */
+static int number_in(const struct mount *mount, dev_t *ret, struct error *err)
+{
+	const struct format *format = mount_format(mount);
+	char node[PATH_MAX];
+	struct stat st;
+
+	if (!format || format->mounts) {
+		*ret = mount->device;
+		return 0;
+	}
+	snprintf(node, sizeof(node), "%s" DEVICE_NODE, mount->target);
+	if (lstat(node, &st))
+		return fail_errno(err, "cannot read the number of '%s'", node);
+	*ret = st.st_rdev;
+	return 0;
+}
+
+int device_check(const char *dataset, const struct mount *mount, int64_t deadline,
+		 struct error *err)
+{
+	struct stat st;
+	dev_t number;
+
+	auto_close int fd = device_open(dataset, 0, deadline, err);
+	if (fd < 0 || number_in(mount, &number, err) < 0)
+		return -1;
+	if (fstat(fd, &st))
+		return fail_errno(err, "cannot read the number of the device of '%s'", dataset);
+	if (st.st_rdev == number)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "its device changed since it was mounted at '%s', because its pool was "
+		    "imported again, or because another zvol had its name; stop the job that uses "
+		    "it there first",
+		    mount->target);
+}
+
 char *device_path(struct arena *arena, const char *dataset)
 {
 	return arena_printf(arena, DEVICE_FOLDER "%s", dataset);

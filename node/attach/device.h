@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/mem.h"
+#include "node/mount/mountinfo.h"
 
 /*
  * Open the device of a zvol for reading, with open(2) flags in addition. Waits until udev has
@@ -24,6 +25,13 @@ int device_open(const char *dataset, int flags, int64_t deadline, struct error *
  */
 int device_number(const char *dataset, dev_t *ret, struct error *err);
 
+/*
+ * Check that a mount of a zvol is of the device that the dataset has now: its number changes when
+ * the pool is imported again, and a zvol that was renamed keeps its mounts.
+ * ERR_FAILED_PRECONDITION if it is not.
+ */
+int device_check(const char *dataset, const struct mount *mount, int64_t deadline,
+		 struct error *err);
 /*
  * Returns the path that udev creates and mountinfo shows, /dev/zvol/pool/parent/leaf, in the arena.
  */

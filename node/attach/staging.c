@@ -51,8 +51,6 @@ static int stage_again(const struct mount_table *table, const struct mount *top,
 {
 	const uint64_t attrs = staging->attrs;
 
-	if (staging->check && staging->check(staging, err) < 0)
-		return -1;
 	if (mount_is_staging(top) && top->attrs == attrs)
 		return 0;
 	const struct mount *target = mount_target_of(table, top);
@@ -114,11 +112,13 @@ static int mount_volume(struct arena *arena, const struct staging *staging, stru
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "'%s' cannot be mounted at '%s', where '%s' is mounted; unmount that",
 			    staging->source, staging->path, top->source);
+	const struct mount *other = top ? top : mount_of_source(&table, staging->source);
+	if (other && staging->check && staging->check(staging, other, err) < 0)
+		return -1;
 	if (top)
 		return stage_again(&table, top, staging, err);
 	if (path_make(staging->path, PATH_DIRECTORY, &made, err) < 0)
 		return -1;
-	const struct mount *other = mount_of_source(&table, staging->source);
 	int failed = other ? mount_attach(other, staging->path, MOUNT_STAGING, staging->attrs, err)
 			   : staging->mount(staging, err);
 	if (failed && made)

@@ -28,8 +28,8 @@ struct staging {
 	const char *key; /* the secret for an encrypted volume, or NULL */
 	/* Mount a volume that is mounted nowhere on this host, with its role and attributes. */
 	int (*mount)(const struct staging *staging, struct error *err);
-	/* Check that an existing mount at the path is still valid. NULL: it always is. */
-	int (*check)(const struct staging *staging, struct error *err);
+	/* Check that a mount is of the volume as it is now. NULL: its source says that. */
+	int (*check)(const struct staging *staging, const struct mount *mount, struct error *err);
 };
 
 /* The mount function for a ZFS filesystem of this host's pool. */

@@ -213,6 +213,34 @@ def test_a_second_staging_and_a_restarted_daemon(host, device):
     assert host.mounts() == []
 
 
+@pytest.mark.parametrize("wanted", ["block", "ext4"])
+def test_a_zvol_that_was_renamed_by_hand_is_unmounted(host, wanted):
+    volume = zvol(host, "data", wanted).up()
+    run("zfs", "rename", host.dataset("data"), host.dataset("away"))
+    wait_for(lambda: host.ids() == [], "the rename is seen")
+    volume.unpublish()
+    volume.unstage()
+    assert host.mounts() == []
+
+
+@pytest.mark.parametrize("wanted", ["block", "ext4"])
+def test_a_new_zvol_of_a_name_is_apart_from_the_renamed_one(host, wanted):
+    old, new = (zvol(host, "data", wanted) for _ in range(2))
+    old.up()
+    run("zfs", "rename", host.dataset("data"), host.dataset("away"))
+    wait_for(lambda: host.ids() == [], "the rename is seen")
+    new.create()
+    for each in (new, old):
+        with refused(CODE.FAILED_PRECONDITION, naming=(old.staging, "device")):
+            each.stage()
+    old.unpublish()
+    old.unstage()
+    new.stage()
+    new.publish()
+    new.down()
+    assert host.mounts() == []
+
+
 def test_stage_waits_for_the_name_of_the_device(host, device):
     """The call waits for the device's name in /dev and checks that it belongs to this zvol."""
     device.create()
