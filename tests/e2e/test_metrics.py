@@ -76,9 +76,10 @@ class Scrape(dict):
 
 @pytest.fixture
 def monitored(new_host):
-    """A function that returns a host, not yet started, whose daemons serve metrics."""
+    """A function that returns a host, not yet started, whose daemons serve metrics. After the first
+    roll call, which precedes all calls, the controller sends nothing to an agent by itself."""
     def make(**kwargs):
-        made = new_host(**kwargs)
+        made = new_host(controller_args=("--roll-call", "3600"), **kwargs)
         for daemon in (made.node_daemon, made.controller_daemon):
             daemon.metrics = f"{made.folder}/{daemon.name}.metrics"
             daemon.argv += ["--metrics", f"unix://{daemon.metrics}"]
