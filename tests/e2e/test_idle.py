@@ -94,6 +94,14 @@ def test_an_idle_publication_does_not_count_for_max_volumes(new_host):
     second.attach()
 
 
+def replace(script, text):
+    """Replace a script that zcsi-node may run meanwhile."""
+    new = script.with_name("new-script")
+    new.write_text(text)
+    new.chmod(0o755)
+    new.rename(script)
+
+
 def test_an_unstage_succeeds_although_the_mark_cannot_be_set(new_host, new_gate):
     """The gate's zfs is replaced by one that fails to set properties."""
     gate = new_gate("zfs")
@@ -102,11 +110,11 @@ def test_an_unstage_succeeds_although_the_mark_cannot_be_set(new_host, new_gate)
     volume.unpublish()
     script = gate.folder / "zfs"
     whole = script.read_text()
-    script.write_text(whole.replace("case ", "case $1 in set) exit 1;; esac\ncase ", 1))
+    replace(script, whole.replace("case ", "case $1 in set) exit 1;; esac\ncase ", 1))
     volume.unstage()
     assert host.mounts() == [] and published(volume) == "n1:1:rw"
     assert "cannot mark the publication" in host.node_daemon.text()
-    script.write_text(whole)
+    replace(script, whole)
     volume.unstage()
     volume.delete()
 
