@@ -70,10 +70,10 @@ def place(call):
     return call.result().volume.accessible_topology[0].segments["zcsi.zfs/node"]
 
 
-def race(cluster, names):
+def race(cluster, names, timeout=10):
     """Create each name through both controllers at once. Return, for each name, the nodes that the
     successful responses name."""
-    calls = [(name, create(controller, name)) for name in names
+    calls = [(name, create(controller, name, timeout)) for name in names
              for controller in cluster.controllers]
     answered = {name: set() for name in names}
     for name, call in calls:
@@ -96,7 +96,7 @@ def test_one_name_is_one_volume(cluster):
     names = [f"v{n}" for n in range(100)]
     answered = {}
     for at in range(0, len(names), AT_ONCE):
-        answered.update(race(cluster, names[at:at + AT_ONCE]))
+        answered.update(race(cluster, names[at:at + AT_ONCE], 60))
     assert all(len(places) == 1 for places in answered.values())
     settle(cluster, answered)
 
