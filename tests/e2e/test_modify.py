@@ -275,7 +275,8 @@ def test_attached_read_only_or_not_is_compared(volume, readonly):
 def test_inherited_parameters_are_ignored(host, made, dataset):
     run("zfs", "set", "zcsi:root=1000:1000:0700", host.parent)
     run("zfs", "set", "zcsi:parameters=provisioning=3Dthick", host.parent)
-    host.rescan(lambda: host.ids() == ["data"])
+    host.read_again()
+    assert host.ids() == ["data"]
     assert made.create().volume.capacity_bytes == SIZE
     assert made.expand(2 * SIZE).capacity_bytes == 2 * SIZE
     assert get(dataset, "refreservation") == "0"
