@@ -66,8 +66,8 @@ def test_probe_answers_while_many_volumes_are_slow(gated, gate):
     gate.hold(" create ")
     calls = [Volume(gated, f"v{n}").start_create() for n in range(40)]
     gate.arrived()
-    assert gated.node.Probe(timeout=1).ready.value
-    assert gated.controller.Probe(timeout=1).ready.value
+    assert gated.node.Probe().ready.value
+    assert gated.controller.Probe().ready.value
     gate.open()
     assert set(codes(calls)) == {"OK"}
 
@@ -76,9 +76,9 @@ def test_a_deadline_is_kept_and_the_repeat_finds_the_work_done(gated, gate):
     volume = Volume(gated, "data")
     gate.hold("/data ")
     call = volume.start_create(timeout=1)
-    gate.arrived()
     assert call.code() in (CODE.DEADLINE_EXCEEDED, CODE.ABORTED)
     repeat = volume.start_create()
+    gate.arrived()  # the zfs of the first call; on a slow host perhaps that of its repeat
     gate.open()
     assert repeat.result().volume.volume_id == "data"
     assert gated.leaves() == ["data"]
