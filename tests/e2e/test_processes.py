@@ -7,6 +7,12 @@ from processes import during, verbs
 
 
 @pytest.fixture
+def host(new_host):
+    """A host on which the timer never triggers a scan during a test."""
+    return new_host(node_args=["--rescan", "3600"]).start()
+
+
+@pytest.fixture
 def runs(host):
     """A function that runs step() and returns the argv texts of the agent's processes."""
     return lambda step: during(host.node_daemon, step)
