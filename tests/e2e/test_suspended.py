@@ -17,6 +17,7 @@ from daemon import wait_for
 from host import Host, run, SIZE, Volume
 from pages import page
 from pool import Pools
+from processes import of_calls
 
 CODE = grpc.StatusCode
 TIMEOUT = 3 * PATIENCE  # of a zfs process, in seconds
@@ -91,12 +92,12 @@ def test_a_hung_create_is_unknown_until_it_has_ended(cluster, scarce):
     name, call = first_that_hangs(cluster.controllers[0], "a")
     assert call.code() is CODE.UNAVAILABLE
     assert f"zpool clear {scarce.name}" in call.details()
-    processes = len(a.node_daemon.runs())
+    processes = len(list(of_calls(a.node_daemon.log())))
     for controller, other in zip(cluster.controllers, [name, "w"]):
         again = create(controller, other, "b")
         assert again.code() is CODE.UNAVAILABLE
         assert f"zpool clear {scarce.name}" in again.details()
-    assert len(a.node_daemon.runs()) == processes
+    assert len(list(of_calls(a.node_daemon.log()))) == processes
     assert b.leaves() == []
     scarce.heal()
     for controller in cluster.controllers:
@@ -146,7 +147,7 @@ def test_the_next_node_waits_for_a_zfs_of_the_killed_one(alone, scarce):
     alone.node_daemon.close()
     alone.node_daemon.start()
     agent = alone.node_daemon.client(f"unix:{alone.agent_socket}")
-    assert "fuser" in agent.GetHost().problem
+    wait_for(lambda: "fuser" in agent.GetHost().problem, "it waits for the zfs")
     scarce.heal()
     wait_for(lambda: not agent.GetHost().problem, "the pool is back")
     alone.wait_for_agent()
