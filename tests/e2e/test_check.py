@@ -166,14 +166,13 @@ def test_every_reported_capability_is_tested(check):
 
 
 def test_a_zfs_that_hangs_is_given_up_after_its_timeout(parent, new_gate):
-    """The default of --zfs-timeout is two minutes, longer than the test waits for a line."""
+    """The default of --zfs-timeout is two minutes, longer than the test waits."""
     gate = new_gate("zpool")
     gate.hold(" get ")
     program = subprocess.Popen(
         [BUILD / "zcsi-node", "--check", "--dataset", parent, "--zfs-timeout", "1"],
         env={**os.environ, **gate.env}, stdout=subprocess.PIPE, text=True)
     try:
-        assert program.stdout.readline().startswith(("ok ", "MISSING "))
         lines = program.communicate(timeout=60)[0].splitlines()
     finally:
         gate.open()
