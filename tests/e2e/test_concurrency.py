@@ -75,7 +75,7 @@ def test_probe_answers_while_many_volumes_are_slow(gated, gate):
 def test_a_deadline_is_kept_and_the_repeat_finds_the_work_done(gated, gate):
     volume = Volume(gated, "data")
     gate.hold("/data ")
-    call = volume.start_create(timeout=1)
+    call = gated.agent.CreateDataset.future(id="data", size=SIZE, timeout=1)
     assert call.code() in (CODE.DEADLINE_EXCEEDED, CODE.ABORTED)
     repeat = volume.start_create()
     gate.arrived()  # the zfs of the first call; on a slow host perhaps that of its repeat
