@@ -100,7 +100,7 @@ KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
         ["zfs get", "umount2", "rmdir"], ["away"]),
     "unstage a renamed one": Case(
         [Volume.create, stage, rename], Volume.unstage,
-        ["zfs get", "umount2", "zfs get", "zfs get"], ["away"]),
+        ["zfs get", "umount2", "zfs get"], ["away"]),
     "unstage an encrypted one": Case(
         [create_encrypted, stage], Volume.unstage, ["umount2", *UNLOAD], ["data"]),
     "create a device": Case([], create_block, ["zfs create"], ["data"]),
