@@ -100,9 +100,9 @@ static int unstage(struct rpc_call *call, const char *id, const char *path, stru
 
 	if (path && unmount(call, id, path, &unmounted, err) < 0)
 		return -1;
-	if (unmounted && strcmp(unmounted, node_dataset_name(call, id)) != 0 &&
-	    renamed_unload_key(call, unmounted, err) < 0)
-		return -1;
+	/* Nothing is recorded at the old name, which the catalog may still have for a second. */
+	if (unmounted && strcmp(unmounted, node_dataset_name(call, id)) != 0)
+		return renamed_unload_key(call, unmounted, err);
 	/* The volume may be of another host, or the pool away. Then nothing is recorded. */
 	if (node_find(call, id, &dataset, &gone) < 0)
 		return 0;
