@@ -198,29 +198,42 @@ static int make(struct rpc_call *call, const struct wanted *wanted, const struct
 	return 0;
 }
 
+/* Remove the hosts that did not answer. Returns true if there were some. */
+static bool drop_silent(struct hosts *hosts)
+{
+	size_t all = hosts->n;
+
+	hosts->n = 0;
+	for (size_t i = 0; i < all; i++) {
+		if (hosts->list[i].says)
+			hosts->list[hosts->n++] = hosts->list[i];
+	}
+	return hosts->n < all;
+}
+
 /*
- * Choose the host of a new volume among those that answer. If there is none, a silent host counts
- * as a reason.
+ * Choose the host of a new volume among those that answer. If it is none of them, all must answer:
+ * a silent host may be the place, or counts as the reason.
  */
 static int place(struct rpc_call *call, const struct wanted *wanted, struct host *ret,
 		 struct error *err)
 {
+	struct arena *arena = &call->arena;
 	const struct host *host;
 	struct hosts hosts;
-	size_t n = 0;
 
 	if (hosts_some(call, &hosts, err) < 0)
 		return -1;
-	for (size_t i = 0; i < hosts.n; i++) {
-		if (hosts.list[i].says)
-			hosts.list[n++] = hosts.list[i];
+	bool silent = drop_silent(&hosts);
+	int failed = placement_choose(arena, &hosts, wanted->name, &wanted->where, &host, err);
+	if (failed && silent) {
+		if (hosts_all(call, &hosts, err) < 0)
+			return -1;
+		failed = placement_choose(arena, &hosts, wanted->name, &wanted->where, &host, err);
 	}
-	bool all = n == hosts.n;
-	hosts.n = n;
-	if (placement_choose(&call->arena, &hosts, wanted->name, &wanted->where, &host, err) < 0)
-		return all ? -1 : hosts_all(call, &hosts, err);
-	*ret = *host;
-	return 0;
+	if (!failed)
+		*ret = *host;
+	return failed;
 }
 
 /*

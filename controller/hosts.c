@@ -4,7 +4,8 @@
  *
  * Invariant: "not found" is reported only if no agent can have the object. If an agent does not
  * answer, or its pool cannot be read, the lookup fails, unless another agent has the object. So it
- * does if an agent that has left the list had the object.
+ * does if an agent that has left the list had the object. If an agent comes onto the list while the
+ * others are asked, all are asked again.
  */
 #include "controller/hosts.h"
 
@@ -92,8 +93,9 @@ static int check_missing(struct rpc_call *call, const struct search *search,
 				call, answer,
 				arena_printf(&call->arena, "whether it has %s", search->what), err);
 	}
-	if (check_any_agent(answers, err) < 0 ||
-	    roster_check_absent(roster, search->kind, search->name, search->what, err) < 0)
+	const struct missing missing = {roster_pin(roster, call)->set, search->kind, search->name,
+					search->what};
+	if (check_any_agent(answers, err) < 0 || roster_check_missing(roster, &missing, err) < 0)
 		return -1;
 	return claimed ? claim_check_targets(roster, claimed, search->what, err) : 0;
 }
@@ -122,9 +124,13 @@ static int judge(struct rpc_call *call, const struct search *search, const struc
 int hosts_search(struct rpc_call *call, const struct search *search, const struct answer **ret,
 		 struct error *err)
 {
-	struct answers answers = agents_ask_all(call, search->method, search->request);
+	int failed;
 
-	return judge(call, search, &answers, NULL, ret, err);
+	do {
+		struct answers answers = agents_ask_all(call, search->method, search->request);
+		failed = judge(call, search, &answers, NULL, ret, err);
+	} while (failed && roster_pin_again(agents_roster(call), call));
+	return failed;
 }
 
 /*
@@ -190,6 +196,8 @@ int hosts_claim(struct rpc_call *call, const struct search *search, const struct
 		uint64_t promised = take_promises(call, search, &answers, &claimed);
 		int failed = judge(call, search, &answers,
 				   has_place(search, &claimed) ? &claimed : NULL, ret, err);
+		if (failed && roster_pin_again(agents_roster(call), call))
+			continue;
 		if (failed && (!promised || err->code != ERR_UNAVAILABLE))
 			return -1;
 		if (!failed && (*ret || !promised))

@@ -113,7 +113,7 @@ static void note_silence(struct agent *agent, const struct error *cause)
 	state->up = false;
 }
 
-static bool note_lost(struct agent *agent, int64_t after)
+static bool note_lost(struct roster *roster, struct agent *agent, int64_t after)
 {
 	struct agent_state *state = &agent->state;
 	bool lost = after && !state->up && now_ms() - state->since >= after;
@@ -123,6 +123,7 @@ static bool note_lost(struct agent *agent, int64_t after)
 	log_warn(lost ? "agent is assumed lost" : "agent is not lost",
 		 log_str("agent", client_endpoint(agent->client)));
 	state->lost = lost;
+	roster->unopened |= !lost;
 	return true;
 }
 
@@ -278,7 +279,7 @@ bool rollcall(struct roster *roster, int64_t lost_after)
 		else
 			note_silence(list[i].agent, &list[i].error);
 		list[i].agent->state.asked = true;
-		changed |= note_lost(list[i].agent, lost_after);
+		changed |= note_lost(roster, list[i].agent, lost_after);
 	}
 	judge(list, n);
 	pthread_mutex_unlock(&roster->lock);

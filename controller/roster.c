@@ -170,6 +170,7 @@ int roster_name(struct roster *roster, const char *const *endpoints, size_t n, s
 		if (find(set, endpoints[i]))
 			continue;
 		struct agent *agent = find(roster->named, endpoints[i]);
+		roster->unopened |= !agent;
 		if (!agent && !(agent = agent_new(roster, endpoints[i], err))) {
 			release(roster, set);
 			return -1;
@@ -211,7 +212,7 @@ void roster_open(struct roster *roster)
 			add(set, roster->named->list[i]);
 	}
 	replace(roster, &roster->asked, set);
-	roster->closed = false;
+	roster->closed = roster->unopened = false;
 	roster->epoch++;
 	pthread_cond_broadcast(&roster->opened);
 }
@@ -224,15 +225,15 @@ static void unpin(void *what)
 }
 
 /*
- * Wait until the first roll call has ended. If the deadline passes before, the set of agents to ask
- * is still empty. Call it with the lock.
+ * Wait until *closed is false. If the deadline passes before the first roll call has ended, the set
+ * of agents to ask is still empty. Call it with the lock.
  */
-static void wait_until_open(struct roster *roster, int64_t deadline)
+static void wait_until_open(struct roster *roster, const bool *closed, int64_t deadline)
 {
 	const struct timespec until = {.tv_sec = deadline / 1000,
 				       .tv_nsec = deadline % 1000 * 1000000};
 
-	while (roster->closed && time_left_ms(deadline) > 0)
+	while (*closed && time_left_ms(deadline) > 0)
 		pthread_cond_clockwait(&roster->opened, &roster->lock, CLOCK_MONOTONIC, &until);
 }
 
@@ -244,10 +245,32 @@ const struct pin *roster_pin(struct roster *roster, struct rpc_call *call)
 		return pin;
 	pin = arena_alloc(&call->arena, sizeof(*pin));
 	scoped_lock(&roster->lock);
-	wait_until_open(roster, call->deadline);
+	wait_until_open(roster, &roster->closed, call->deadline);
 	roster->asked->n_users++;
 	*pin = (struct pin){roster, roster->asked, roster->epoch};
 	arena_own(&call->arena, unpin, pin);
 	call->state = pin;
 	return pin;
+}
+
+/* Returns true if RPCs ask an agent now that is beside the set, once that is so. */
+static bool wait_for_others(struct roster *roster, const struct agent_set *set, int64_t deadline)
+{
+	scoped_lock(&roster->lock);
+
+	if (!roster_beside(roster, set))
+		return false;
+	wait_until_open(roster, &roster->unopened, deadline);
+	return roster->asked != set && time_left_ms(deadline) > 0;
+}
+
+bool roster_pin_again(struct roster *roster, struct rpc_call *call)
+{
+	const struct pin *pin = call->state;
+
+	if (!wait_for_others(roster, pin->set, call->deadline))
+		return false;
+	call->state = NULL;
+	roster_pin(roster, call);
+	return true;
 }

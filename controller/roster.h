@@ -2,10 +2,7 @@
 #ifndef ZCSI_CONTROLLER_ROSTER_H
 #define ZCSI_CONTROLLER_ROSTER_H
 
-/*
- * The list of agents, which may change at any time. An RPC pins the set of agents that it uses when
- * it first needs it, and uses that set until it ends.
- */
+/* The list of agents, which may change at any time. An RPC pins the agents that it asks. */
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -40,6 +37,7 @@ struct roster {
 	pthread_mutex_t lock;
 	pthread_cond_t opened;
 	bool closed;             /* the first roll call has not ended, and RPCs wait for it */
+	bool unopened;           /* an agent is on the list, and RPCs do not ask it yet */
 	struct agent_set *named; /* all agents of --agent and --agents-file */
 	struct agent_set *asked; /* the agents that RPCs ask: named and not lost */
 	struct absent *absent;   /* hosts whose agent is off the list */
@@ -55,7 +53,7 @@ struct roster {
 /* The functions from here to roster_reap are called on the loop's thread. */
 void roster_init(struct roster *roster, struct loop *loop, const struct client_options *options);
 void roster_fini(struct roster *roster);
-/* Set the named agents; one that was named before keeps its state. -1: nothing has changed. */
+/* Set the named agents; those named before keep their state. -1: nothing has changed. */
 int roster_name(struct roster *roster, const char *const *endpoints, size_t n, struct error *err);
 void roster_metrics(struct roster *roster, FILE *out);
 /* Close the connections of the retired agents, and free them. */
@@ -75,5 +73,7 @@ struct pin {
 };
 /* Returns the RPC's pin. The first call waits until the first roll call has ended. */
 const struct pin *roster_pin(struct roster *roster, struct rpc_call *call);
+/* Pin again, with the agents that came onto the list. False: none did, or it is too late. */
+bool roster_pin_again(struct roster *roster, struct rpc_call *call);
 
 #endif

@@ -41,19 +41,49 @@ static int fail_absent(const struct absent *absent, const char *what, struct err
 		    what, absent->node_id, absent->endpoint, since, absent->node_id);
 }
 
-int roster_check_absent(struct roster *roster, enum name_kind kind, const char *name,
-			const char *what, struct error *err)
+static bool contains(const struct agent_set *set, const struct agent *agent)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		if (set->list[i] == agent)
+			return true;
+	}
+	return false;
+}
+
+const struct agent *roster_beside(const struct roster *roster, const struct agent_set *set)
+{
+	if (set == roster->asked && !roster->unopened)
+		return NULL;
+	for (size_t i = 0; i < roster->named->n; i++) {
+		const struct agent *agent = roster->named->list[i];
+		if (!agent->state.lost && !contains(set, agent))
+			return agent;
+	}
+	return NULL;
+}
+
+/*
+ * A host that was off the list may have come onto it while the agents of the set were asked, so
+ * both are checked at one moment: then every host is in the set, off the list, or beside the set.
+ */
+int roster_check_missing(struct roster *roster, const struct missing *missing, struct error *err)
 {
 	scoped_lock(&roster->lock);
-	const struct absent *absent = absent_with(roster->absent, name_hash(kind, name));
+	const uint64_t hash = name_hash(missing->kind, missing->name);
+	const struct absent *absent = absent_with(roster->absent, hash);
+	const struct agent *beside = roster_beside(roster, missing->set);
 	auto_free char *where = NULL;
 
 	for (const struct absent *each = roster->absent; each && !absent; each = each->next)
 		absent = each->asked == roster->ups ? NULL : each;
+	if (!absent && beside)
+		return fail(err, ERR_UNAVAILABLE,
+			    "%s may be at agent '%s', which has just come onto the list: try again",
+			    missing->what, client_endpoint(beside->client));
 	if (!absent)
 		return 0;
-	bool had = names_have(&absent->names, name_hash(kind, name));
-	if (asprintf(&where, "%s %s on node", what, had ? "was" : "may be") < 0)
+	bool had = names_have(&absent->names, hash);
+	if (asprintf(&where, "%s %s on node", missing->what, had ? "was" : "may be") < 0)
 		abort();
 	return fail_absent(absent, where, err);
 }

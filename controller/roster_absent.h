@@ -11,12 +11,20 @@
 /* Add a name to those of an agent, before the agent is asked to create it. */
 void roster_add_name(struct roster *roster, const struct agent *agent, enum name_kind kind,
 		     const char *name);
+/* An object that the agents of a set do not have. */
+struct missing {
+	const struct agent_set *set;
+	enum name_kind kind;
+	const char *name, *what; /* what: "volume 'v'", for the error texts */
+};
+
 /*
- * ERR_UNAVAILABLE, with `what`, if a host off the list had the name, or may have had it. Such a
- * host is forgotten when it is back, or by roster_forget.
+ * ERR_UNAVAILABLE if a host off the list had the name, or may have had it, or an agent on the list
+ * is not in the set. A host off the list is forgotten when it is back, or by roster_forget.
  */
-int roster_check_absent(struct roster *roster, enum name_kind kind, const char *name,
-			const char *what, struct error *err);
+int roster_check_missing(struct roster *roster, const struct missing *missing, struct error *err);
+/* Returns an agent of the list, not assumed lost, that is not in the set; or NULL. With the lock. */
+const struct agent *roster_beside(const struct roster *roster, const struct agent_set *set);
 /* ERR_UNAVAILABLE if the agent of this node has left the list. */
 int roster_check_absent_node(struct roster *roster, const char *node_id, struct error *err);
 /*

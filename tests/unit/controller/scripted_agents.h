@@ -47,7 +47,9 @@ struct client {
 };
 
 extern struct client scripted[N_AGENTS];
-extern struct rpc_call call; /* the handlers' call; each test gets a new arena */
+extern unsigned silent_answers; /* how many calls get no answer, before the others */
+extern void (*meanwhile)(void); /* called once, before the next answer; NULL: nothing */
+extern struct rpc_call call;    /* the handlers' call; each test gets a new arena */
 
 /* Start with three hosts that have a pool each: a and b in rack 1, c in rack 2; b has the most
  * space. */

@@ -48,7 +48,8 @@ static int teardown(void **state)
 static int check(const char *volume)
 {
 	struct error err;
-	int failed = roster_check_absent(&roster, NAME_VOLUME, volume, "volume", &err);
+	const struct missing missing = {roster.asked, NAME_VOLUME, volume, "volume"};
+	int failed = roster_check_missing(&roster, &missing, &err);
 
 	if (failed)
 		assert_failed(failed, ERR_UNAVAILABLE, "node 'c', whose agent 'unix:///c'");
@@ -69,7 +70,8 @@ static void the_names_of_an_agent_that_left_count(void **state)
 		assert_int_equal(check(*id), -1);
 	assert_int_equal(check("v6"), 0);
 	struct error err;
-	assert_int_equal(roster_check_absent(&roster, NAME_SNAPSHOT, "v1", "", &err), 0);
+	const struct missing other = {roster.asked, NAME_SNAPSHOT, "v1", ""};
+	assert_int_equal(roster_check_missing(&roster, &other, &err), 0);
 	name_agents(N_AGENTS);
 	assert_int_equal(check("v1"), -1); /* until it answers */
 	rollcall(&roster, 0);

@@ -72,7 +72,8 @@ static int teardown(void **state)
 static int check(const char *volume, const char *text)
 {
 	struct error err;
-	int failed = roster_check_absent(&roster, NAME_VOLUME, volume, "volume", &err);
+	const struct missing missing = {roster.asked, NAME_VOLUME, volume, "volume"};
+	int failed = roster_check_missing(&roster, &missing, &err);
 
 	if (failed)
 		assert_failed(failed, ERR_UNAVAILABLE, text);

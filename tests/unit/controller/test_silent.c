@@ -202,6 +202,85 @@ static void a_claim_for_a_host_off_the_list_counts(void **state)
 	assert_created("new");
 }
 
+static void name_agents(size_t n)
+{
+	const char *endpoints[N_AGENTS];
+	struct error err;
+
+	for (size_t i = 0; i < n; i++)
+		endpoints[i] = scripted[i].endpoint;
+	assert_int_equal(roster_name(agents_roster(&call), endpoints, n, &err), 0);
+}
+
+/* Host c, which had the volume "had", leaves the list. */
+static void leave(void)
+{
+	name_agents(2);
+	call_roll();
+	roster_open(agents_roster(&call));
+	call.state = NULL;
+	scripted[2].silent = ERR_OK;
+}
+
+static void come_back(void)
+{
+	name_agents(N_AGENTS);
+	call_roll();
+}
+
+static void come_back_and_open(void)
+{
+	come_back();
+	roster_open(agents_roster(&call));
+}
+
+static void come_back_late(void)
+{
+	come_back();
+	call.deadline = now_ms() + 50;
+}
+
+static int delete_had(struct error *err)
+{
+	DeleteVolumeRequest *request = new_delete_volume_request(&call.arena);
+	DeleteVolumeResponse response;
+
+	request->volume_id = arena_strdup(&call.arena, "had");
+	return delete_volume(&call, request, &response, err);
+}
+
+static void a_host_that_returns_meanwhile_is_asked_too(void **state)
+{
+	struct error err;
+
+	(void)state;
+	leave();
+	meanwhile = come_back_and_open;
+	assert_int_equal(delete_had(&err), 0);
+	assert_int_equal(scripted[2].destroyed, 1);
+}
+
+static void a_host_that_was_not_asked_yet_may_have_the_volume(void **state)
+{
+	struct error err;
+
+	(void)state;
+	leave();
+	meanwhile = come_back_late;
+	int result = delete_had(&err);
+	assert_failed(result, ERR_UNAVAILABLE, "'unix:///c', which has just come onto the list");
+}
+
+static void a_volume_is_created_at_a_host_that_was_silent_at_first(void **state)
+{
+	struct error err;
+
+	(void)state;
+	scripted[2].silent = ERR_OK;
+	silent_answers = N_AGENTS;
+	assert_int_equal(create("new", &err), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scripted_teardown)
 
 int main(void)
@@ -217,6 +296,9 @@ int main(void)
 		TEST(an_agent_with_names_that_cannot_be_read_may_have_any_name),
 		TEST(an_agent_that_is_refused_is_not_ignored),
 		TEST(a_claim_for_a_host_off_the_list_counts),
+		TEST(a_host_that_returns_meanwhile_is_asked_too),
+		TEST(a_host_that_was_not_asked_yet_may_have_the_volume),
+		TEST(a_volume_is_created_at_a_host_that_was_silent_at_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
