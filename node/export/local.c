@@ -16,6 +16,7 @@
 #include "node/export/backend.h"
 #include "node/export/exports_inside.h"
 #include "node/zfs/argv.h"
+#include "node/mount/kind.h"
 #include "node/mount/permissions.h"
 #include "node/record/share.h"
 #include "node/attach/staging.h"
@@ -73,15 +74,31 @@ static int mount_share(struct arena *arena, const struct dataset *dataset, const
 }
 
 /*
+ * Returns the dataset that is mounted at the path of a share: not that of the share's name if it
+ * was renamed by hand. What is mounted below SHARE_FOLDER/pool/parent is zcsi's.
+ */
+static const char *mounted_at(struct arena *arena, const char *dataset, const char *path)
+{
+	struct mount_table table;
+	struct error err;
+
+	const struct mount *top =
+		mount_table_read(arena, &table, &err) < 0 ? NULL : mount_at(&table, path);
+	const struct format *format = top ? mount_format(top) : NULL;
+	return format && !strcmp(format->name, FORMAT_ZFS) ? top->source : dataset;
+}
+
+/*
  * Unmount a share after its export was withdrawn. The kernel keeps it busy for a moment, so retry
  * for RELEASE_MS. Files that a dead client had open keep it busy until the client's lease ends; the
  * next healing unmounts it then.
  */
 static void unmount_share(struct arena *arena, const char *dataset, const char *path)
 {
+	const char *mounted = mounted_at(arena, dataset, path);
 	struct error busy;
 
-	for (long ms = 10; staging_unmount(arena, dataset, path, &busy) < 0; ms *= 2) {
+	for (long ms = 10; staging_unmount(arena, mounted, path, &busy) < 0; ms *= 2) {
 		if (ms > RELEASE_MS)
 			return;
 		nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);

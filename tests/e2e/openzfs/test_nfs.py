@@ -11,7 +11,7 @@ import pytest
 
 from client import capability, refused, topology
 from daemon import wait_for
-from host import Volume
+from host import run, Volume
 from nfs import SHARES
 
 CODE = grpc.StatusCode
@@ -198,6 +198,18 @@ def test_exports_are_restored_at_the_start(pair):
     assert one.server.exports() == exports
     volume.down()
     nothing_is_exported(one)
+
+
+def test_the_share_of_a_volume_that_was_renamed_by_hand_is_unmounted(pair):
+    one, two = pair
+    volume = seen_by(made(one, mode=MANY), two)
+    volume.attach()
+    assert one.server.exports() and is_mounted(one)
+    run("zfs", "rename", "-u", one.dataset("data"), one.dataset("away"))
+    wait_for(lambda: one.ids() == [], "the rename is seen")
+    one.node_daemon.signal(signal.SIGHUP)
+    wait_for(lambda: not is_mounted(one), "no share is mounted")
+    assert one.server.exports() == {}
 
 
 def test_a_volume_detached_while_exports_are_restored_is_not_exported(cluster, new_gate):
