@@ -97,15 +97,17 @@ job "zcsi-node" {
       port "agent" { static = 9740 }
     }
 
-    # The controller finds this agent by this service.
-    service {
-      name     = "zcsi-agent"
-      provider = var.discovery
-      port     = "agent"
-    }
-
     task "zcsi-node" {
       driver = var.driver
+
+      # The controller finds this agent by this service. It is the task's, because an allocation
+      # whose group cannot register a service fails, and a system job is not placed again: so it
+      # would be after a power loss, while the servers have no leader.
+      service {
+        name     = "zcsi-agent"
+        provider = var.discovery
+        port     = "agent"
+      }
 
       csi_plugin {
         id        = "zcsi"

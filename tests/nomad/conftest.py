@@ -83,12 +83,15 @@ def controllers(certificates):
 
 @pytest.fixture(scope="session")
 def zcsi(agent, controllers, pools, certificates):
-    """The dataset that holds the volumes, once both jobs run and their plugin is healthy."""
+    """The dataset that holds the volumes, once both jobs run, their plugin is healthy, and volumes
+    can be created."""
     dataset = f"{pools.create('zcsi-nomad', POOL_MB)}/zcsi"
     job_run(ROOT / "jobs/node.nomad.hcl", "-detach", datacenters='["n1"]', dataset=dataset,
             certificates=certificates, data_dir=agent.data, program=BUILD / "zcsi-node")
     controllers(1)
     until(lambda: healthy("Nodes", 1) and healthy("Controllers", 1), "the plugin is healthy")
+    accepted(volume_create, "first")  # succeeds once the controller has the agent's service
+    volume_delete("first")
     return dataset
 
 
@@ -101,6 +104,8 @@ def second(folder, pools, certificates, zcsi):
             dataset=dataset, certificates=certificates, data_dir=agent.data,
             program=BUILD / "zcsi-node")
     until(lambda: healthy("Nodes", 2), "both clients are healthy")
+    accepted(volume_create, "first", node="n2")
+    volume_delete("first")
     id = next(node["ID"] for node in api("nodes") if node["Name"] == "n2")
     yield SimpleNamespace(agent=agent, id=id, dataset=dataset)
     job_stop("zcsi-node-2")
