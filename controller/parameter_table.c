@@ -13,7 +13,7 @@
 
 #include "common/volume/format.h"
 #include "common/mem.h"
-#include "controller/edit_distance.h"
+#include "common/edit_distance.h"
 
 #define HELP_COLUMNS      79
 #define USER_PROPERTY_MAX 255 /* bytes of a property's name in ZFS */

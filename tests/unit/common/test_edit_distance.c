@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "controller/edit_distance.h"
+#include "common/edit_distance.h"
 
 static void distances(void **state)
 {

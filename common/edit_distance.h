@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CONTROLLER_EDIT_DISTANCE_H
-#define ZCSI_CONTROLLER_EDIT_DISTANCE_H
+#ifndef ZCSI_COMMON_EDIT_DISTANCE_H
+#define ZCSI_COMMON_EDIT_DISTANCE_H
 
 /* The similarity of two words, for suggesting the right name for a misspelt one. Pure. */
 

@@ -4,7 +4,7 @@
  *
  * Invariant: the number of steps is at most WORD_MAX squared, however long the words are.
  */
-#include "controller/edit_distance.h"
+#include "common/edit_distance.h"
 
 #include <ctype.h>
 #include <string.h>
