@@ -19,7 +19,7 @@
 #include "node/agent/promise.h"
 #include "node/agent/clone.h"
 #include "node/agent/trash.h"
-#include "node/agent/unused.h"
+#include "node/attach/unused.h"
 #include "node/record/property.h"
 #include "node/service.h"
 

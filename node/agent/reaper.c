@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "node/agent/origin.h"
 #include "node/agent/trash.h"
-#include "node/agent/unused.h"
+#include "node/attach/unused.h"
 
 static void reap_origin(struct catalog *catalog, struct arena *arena, const char *snapshot)
 {

@@ -16,7 +16,7 @@
 #include "common/log.h"
 #include "node/agent/origin.h"
 #include "node/agent/trash.h"
-#include "node/agent/unused.h"
+#include "node/attach/unused.h"
 #include "node/attach/family.h"
 #include "node/export/exports.h"
 #include "node/record/publication.h"

@@ -7,7 +7,7 @@
  * renames all the others while they are in use. So mounts of this namespace are looked for before
  * each change, and those of other namespaces and open devices before a rename.
  */
-#include "node/agent/unused.h"
+#include "node/attach/unused.h"
 
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_AGENT_UNUSED_H
-#define ZCSI_NODE_AGENT_UNUSED_H
+#ifndef ZCSI_NODE_ATTACH_UNUSED_H
+#define ZCSI_NODE_ATTACH_UNUSED_H
 
 /*
  * Checking that a volume is not in use. Functions return 0, or -1 with *err, which is
