@@ -47,6 +47,7 @@
 	KEYED(ResizeDataset, resize_dataset, id, LANE_CHANGE)                                      \
 	KEYED(ModifyDataset, modify_dataset, id, LANE_CHANGE)                                      \
 	KEYED(DestroyDataset, destroy_dataset, id, LANE_CHANGE)                                    \
+	KEYED(SettleDataset, settle_dataset, id, LANE_CHANGE)                                      \
 	KEYED(PublishDataset, publish_dataset, id, LANE_CHANGE)                                    \
 	KEYED(UnpublishDataset, unpublish_dataset, id, LANE_CHANGE)                                \
 	KEYED(SnapshotDataset, snapshot_dataset, id, LANE_CHANGE)                                  \

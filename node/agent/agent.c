@@ -99,6 +99,7 @@ Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset)
 	message->creation = dataset->creation;
 	message->parameters = dataset->parameters;
 	message->format = (char *)dataset->format->name;
+	message->maybe_blank = dataset_may_be_blank(dataset);
 	parse_source(arena, dataset->source, message);
 	publication_parse(arena, dataset->published, &published);
 	message->published = arena_alloc(arena, (published.n + 1) * sizeof(*message->published));

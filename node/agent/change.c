@@ -41,6 +41,7 @@ static int set_published(struct rpc_call *call, struct dataset *dataset,
 	struct zfs_properties properties = {.n = 0};
 
 	dataset->published = publication_format(&call->arena, list);
+	dataset->was_used = true;
 	zfs_property(&properties, "zcsi:published", dataset->published);
 	return set(call, dataset, &properties, err);
 }

@@ -53,11 +53,12 @@ static int check_childless(const char *name, size_t children, struct error *err)
  * Record the time of the deletion. This precedes the rename, so a crash between the two leaves a
  * volume that a repeated call deletes.
  */
-static int record_deletion(struct arena *arena, struct dataset *dataset, struct error *err)
+static int record_deletion(struct arena *arena, struct dataset *dataset, int64_t time,
+			   struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
 
-	dataset->deleted = time(NULL);
+	dataset->deleted = time;
 	zfs_property(&properties, "zcsi:deleted",
 		     arena_printf(arena, "%" PRId64, dataset->deleted));
 	return zfs_set(dataset->name, &properties, err);
@@ -153,8 +154,12 @@ bool trash_release_reservation(const char *name)
 	return false;
 }
 
-/* The lock keeps others from mounting a clone between the check and the rename. */
-static int move_to_trash(struct rpc_call *call, struct dataset *dataset, struct error *err)
+/*
+ * deleted: the time to record, or 0. The lock keeps others from mounting a clone between the check
+ * and the rename.
+ */
+static int move_to_trash(struct rpc_call *call, struct dataset *dataset, int64_t deleted,
+			 struct error *err)
 {
 	struct node *node = call->app;
 	auto_close int turn = -1;
@@ -164,7 +169,7 @@ static int move_to_trash(struct rpc_call *call, struct dataset *dataset, struct 
 
 	catalog_snapshots_of(node->catalog, &call->arena, dataset, &snapshots);
 	if (fuse_lock(&turn, err) < 0 || check_clones_unmounted(&call->arena, dataset, err) < 0 ||
-	    (node->trash_ttl && record_deletion(&call->arena, dataset, err) < 0))
+	    (deleted && record_deletion(&call->arena, dataset, deleted, err) < 0))
 		return -1;
 	if (rename_with_key(call, dataset, name, err) < 0 && !is_in_trash(call, dataset, name))
 		return -1;
@@ -172,6 +177,11 @@ static int move_to_trash(struct rpc_call *call, struct dataset *dataset, struct 
 		dataset->reserved = 0;
 	catalog_move(node->catalog, dataset, name, &snapshots);
 	return 0;
+}
+
+int trash_keep(struct rpc_call *call, struct dataset *dataset, struct error *err)
+{
+	return move_to_trash(call, dataset, time(NULL) + TRASH_KEEP_S, err);
 }
 
 /*
@@ -207,7 +217,7 @@ static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, 
 	    check_childless(dataset->name, children, err) < 0)
 		return -1;
 	if (dataset->snapshots || node->trash_ttl)
-		return move_to_trash(call, dataset, err);
+		return move_to_trash(call, dataset, node->trash_ttl ? time(NULL) : 0, err);
 	if (zfs_destroy(dataset->name, err) < 0)
 		return -1;
 	catalog_drop(node->catalog, dataset->name);

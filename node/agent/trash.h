@@ -6,6 +6,8 @@
 
 #include "node/agent/agent.h"
 
+#define TRASH_KEEP_S (30 * 86400) /* how long trash_keep keeps a volume, at least */
+
 /*
  * Give up the reservation of a volume in the trash, by its ZFS name: nothing can be written to it
  * there, and others need the space. Returns false if it is kept, which is logged.
@@ -16,5 +18,11 @@ bool trash_release_reservation(const char *name);
  * Returns 0, also if it does not exist, or -1 with *err.
  */
 int trash_destroy(struct rpc_call *call, const char *id, struct error *err);
+/*
+ * Move a volume to the trash and keep it there for TRASH_KEEP_S, whatever --trash-ttl is. The
+ * caller has read it from ZFS, has found it unused, and has its origin key. Returns 0, or -1 with
+ * *err.
+ */
+int trash_keep(struct rpc_call *call, struct dataset *dataset, struct error *err);
 
 #endif

@@ -29,6 +29,7 @@ static int record(struct rpc_call *call, const struct dataset *dataset,
 	struct dataset *changed = dataset_copy(&call->arena, dataset);
 
 	changed->published = publication_format(&call->arena, list);
+	changed->was_used = true;
 	zfs_property(&properties, "zcsi:published", changed->published);
 	if (zfs_set(changed->name, &properties, err) < 0)
 		return -1;

@@ -53,6 +53,13 @@ bool dataset_is_trash(const char *parent, const char *name)
 	       !strncmp(name + length, "/" DATASET_TRASH "/", strlen("/" DATASET_TRASH "/"));
 }
 
+/* A zvol cannot be looked through, an encrypted volume not without its key. A clone has data. */
+bool dataset_may_be_blank(const struct dataset *dataset)
+{
+	return dataset->guid && !dataset->was_used && !dataset->format->zvol && !dataset->has_key &&
+	       !*dataset->source && !dataset->snapshots;
+}
+
 #define TEXTS(dataset)                                                                             \
 	{                                                                                          \
 		&(dataset)->id, &(dataset)->name, &(dataset)->parameters, &(dataset)->published,   \

@@ -32,6 +32,7 @@ struct dataset {
 	char *root;       /* uid:gid:mode of the root directory; each part may be empty */
 	const struct format *format;
 	bool formatted;    /* zcsi:formatted is set: the file system was made or adopted */
+	bool was_used;     /* it counts as used: zcsi:published is set, though perhaps to no node */
 	uint64_t guid;     /* 0: created since the pool was last read */
 	int64_t size;      /* volsize, or refquota; 0: no quota */
 	int64_t reserved;  /* refreservation; 0: thin */
@@ -56,6 +57,12 @@ char *dataset_trash(struct arena *arena, const char *parent);
 char *dataset_trash_name(struct arena *arena, const char *parent, const char *name, uint64_t guid);
 /* Returns true if the name is of anything below the trash. */
 bool dataset_is_trash(const char *parent, const char *name);
+
+/*
+ * Returns false if the record shows that the volume may have data. True does not exclude it: who
+ * mounted the volume by hand is not recorded (node/attach/blank.h).
+ */
+bool dataset_may_be_blank(const struct dataset *dataset);
 
 /* Returns a copy in one allocation, which free() releases. */
 struct dataset *dataset_dup(const struct dataset *from);

@@ -97,6 +97,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 		.root = unset_to_empty(row->root),
 		.format = format,
 		.formatted = *unset_to_empty(row->formatted),
+		.was_used = row->published,
 		.guid = guid_of(row),
 		.size = zfs_row_number(format->zvol ? row->volsize : row->refquota),
 		.reserved = zfs_row_number(row->refreservation),

@@ -2,7 +2,8 @@
 """The calls that change anything, for test_crash_points: CASES has an entry for each of them, with
 the operations it performs on the host."""
 from crash.trial import Case
-from host import KERNEL_ZFS, SIZE, Volume
+from daemon import wait_for
+from host import KERNEL_ZFS, SIZE, Volume, datasets, get
 
 
 # Calls that Volume has no method for. `copy` is the volume that is created from `data`.
@@ -72,6 +73,25 @@ def group_snapshot(volume):
 def delete_group_snapshot(volume):
     return volume.host.controller.DeleteVolumeGroupSnapshot(
         group_snapshot_id="g", snapshot_ids=["data@g_g"])
+
+
+def recorded(volume):
+    """Wait until the agent has read the volume's guid from ZFS."""
+    wait_for(lambda: volume.record().guid, "the volume is read")
+
+
+def guid(volume):
+    return int(get(volume.host.dataset("data"), "guid"))
+
+
+def keep(volume):
+    return volume.host.agent.SettleDataset(id="data", guid=guid(volume))
+
+
+def give_up(volume):
+    trashed = [name for name in datasets(volume.host.parent) if "data-" in name]
+    number = int(trashed[0].rsplit("-", 1)[1]) if trashed else guid(volume)
+    return volume.host.agent.SettleDataset(id="data", guid=number, keeper="other")
 
 
 MOUNT = ["mount"] if KERNEL_ZFS else ["zfs set", "zfs mount"]
@@ -148,6 +168,11 @@ CASES = {
     "delete a thick one with a time to undo it": Case(
         [create_thick], Volume.delete,
         ["zfs get", "zfs set", *TRASH, "zfs set"], TRASHED, ["--trash-ttl", "3600"]),
+    "settle as the one that keeps it": Case(
+        [Volume.create, recorded], keep, ["zfs get", "zfs set"], ["data"]),
+    "settle as the one that gives it up": Case(
+        [Volume.create, recorded], give_up,
+        ["zfs get", "mkdir", *STAGE, "umount2", "rmdir", "zfs set", *TRASH], TRASHED),
     "delete when the time to undo it passes": Case(
         [Volume.create], Volume.delete, ["zfs get", "zfs set", *TRASH, "zfs destroy"], ["_trash"],
         ["--trash-ttl", "1", "--rescan", "1"]),
