@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "controller/claim.h"
+#include "controller/duplicate.h"
 #include "controller/roster_absent.h"
 
 #define HURRY_MS 500 /* with less time left, the RPC's deadline caused the timeout */
@@ -100,7 +101,20 @@ static int check_missing(struct rpc_call *call, const struct search *search,
 	return claimed ? claim_check_targets(roster, claimed, search->what, err) : 0;
 }
 
-/* *ret is the answer that has the object; NULL if no agent has it. Fails if two agents have it. */
+static int fail_twice(const struct search *search, const struct answer *one,
+		      const struct answer *other, struct error *err)
+{
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "%s exists twice, at agents '%s' and '%s': calls for it fail until one of the "
+		    "two is removed, with 'zfs rename' to a name that is not a volume's, or with "
+		    "'zfs destroy'",
+		    search->what, agent_endpoint(one->agent), agent_endpoint(other->agent));
+}
+
+/*
+ * *ret is the answer that has the object; NULL if no agent has it. Fails if two agents have it and
+ * neither gives it up.
+ */
 static int judge(struct rpc_call *call, const struct search *search, const struct answers *answers,
 		 const struct claim_answers *claimed, const struct answer **ret, struct error *err)
 {
@@ -109,14 +123,11 @@ static int judge(struct rpc_call *call, const struct search *search, const struc
 		const struct answer *answer = &answers->list[i];
 		if (answer->error.code != ERR_OK)
 			continue;
-		if (*ret)
-			return fail(err, ERR_FAILED_PRECONDITION,
-				    "%s exists twice, at agents '%s' and '%s': calls for it fail "
-				    "until one of the two is removed, with 'zfs rename' to a name "
-				    "that is not a volume's, or with 'zfs destroy'",
-				    search->what, agent_endpoint((*ret)->agent),
-				    agent_endpoint(answer->agent));
-		*ret = answer;
+		const struct answer *has = *ret;
+		*ret = !has ? answer
+			    : (search->settles ? duplicate_settle(call, has, answer) : NULL);
+		if (!*ret)
+			return fail_twice(search, has, answer, err);
 	}
 	return *ret ? 0 : check_missing(call, search, answers, claimed, err);
 }
@@ -219,7 +230,8 @@ static int take_owner(const struct agent *agent, const GetDatasetResponse *respo
 	return 0;
 }
 
-static int look(struct rpc_call *call, const char *volume_id, search_fn *ask,
+/* settles: see struct search. */
+static int look(struct rpc_call *call, const char *volume_id, search_fn *ask, bool settles,
 		const struct agent *place, struct owner *ret, uint64_t *ret_claim,
 		struct error *err)
 {
@@ -230,6 +242,7 @@ static int look(struct rpc_call *call, const char *volume_id, search_fn *ask,
 		.what = arena_printf(&call->arena, "volume '%s'", volume_id),
 		.kind = NAME_VOLUME,
 		.name = volume_id,
+		.settles = settles,
 		.claim = &request->claim,
 		.promised = offsetof(GetDatasetResponse, promised),
 		.place = place,
@@ -270,20 +283,24 @@ static bool ask_cached_owner(struct rpc_call *call, const char *volume_id, struc
 
 int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)
 {
-	return ask_cached_owner(call, volume_id, ret) ? 0 : owner_search(call, volume_id, ret, err);
+	uint64_t claim;
+
+	if (ask_cached_owner(call, volume_id, ret))
+		return 0;
+	return look(call, volume_id, hosts_search, true, NULL, ret, &claim, err);
 }
 
 int owner_search(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)
 {
 	uint64_t claim;
 
-	return look(call, volume_id, hosts_search, NULL, ret, &claim, err);
+	return look(call, volume_id, hosts_search, false, NULL, ret, &claim, err);
 }
 
 int owner_claim(struct rpc_call *call, const char *volume_id, const struct agent *place,
 		struct owner *ret, uint64_t *ret_claim, struct error *err)
 {
-	return look(call, volume_id, hosts_claim, place, ret, ret_claim, err);
+	return look(call, volume_id, hosts_claim, true, place, ret, ret_claim, err);
 }
 
 int owner_get(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err)

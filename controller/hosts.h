@@ -17,12 +17,16 @@ struct owner {
 	Dataset *dataset; /* NULL if no agent has the volume */
 };
 
-/* Search for a volume on every agent. Fails like hosts_search, also if the volume exists twice. */
+/*
+ * Search for a volume on every agent. Fails like hosts_search, also if the volume exists twice: a
+ * call that destroys the volume settles nothing (duplicate.h).
+ */
 int owner_search(struct rpc_call *call, const char *volume_id, struct owner *ret,
 		 struct error *err);
 /*
  * Like owner_search, but first ask only the agent that had the volume last, which cannot find a
- * volume that exists twice. Not for a call that destroys the volume.
+ * volume that exists twice; and settle that if it is found. Not for a call that destroys the
+ * volume.
  */
 int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
 /* Like owner_find, but fails with ERR_NOT_FOUND if no agent has the volume. */

@@ -7,6 +7,8 @@
  * answered, and no host off the list had it. Results are in the call's arena.
  */
 
+#include <stdbool.h>
+
 #include "common/error.h"
 #include "common/volume/name.h"
 #include "controller/agent_methods.h"
@@ -19,6 +21,7 @@ struct search {
 	const char *what; /* "volume 'v'", for the error texts */
 	enum name_kind kind;
 	const char *name; /* that the object is looked up by */
+	bool settles;     /* a volume that two agents have may be settled (duplicate.h) */
 	uint64_t *claim;  /* the claim in the request; set by hosts_claim */
 	size_t promised;  /* offsetof the promised claim in the response */
 

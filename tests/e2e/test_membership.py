@@ -12,7 +12,7 @@ from client import capability, refused, topology
 from cluster import Cluster
 from daemon import wait_for
 from host import run, Volume
-from snapshots import take
+from snapshots import take, trashed
 
 CODE = grpc.StatusCode
 QUICK = ("--roll-call", "1")
@@ -293,17 +293,48 @@ def test_an_agent_that_is_down_is_not_lost_before_its_time(new_cluster):
         Volume(a, "data").create()
 
 
-def test_an_agent_that_is_down_for_long_is_assumed_lost(new_cluster):
-    cluster = new_cluster(controller_args=(*QUICK, "--assume-lost", "2"))
+def use(host, name):
+    volume = Volume(host, name)
+    volume.attach()
+    volume.detach()
+
+
+def made_again(cluster, used):
+    """Create and use a volume on host b, which is lost then; create it again on host a, and use it
+    there if `used`. Then b comes back."""
     a, b = cluster.hosts
     on(cluster, b, "data")
+    use(b, "data")
     b.node_daemon.kill()
     said(cluster, "agent is assumed lost", agent=f"unix://{b.agent_socket}")
     wait_for(lambda: Volume(a, "data").start_create().code() == CODE.OK, "it is made again")
     assert a.leaves() == ["data"]
+    if used:
+        use(a, "data")
     b.restart(b.node_daemon)
     b.controller = a.controller
     said(cluster, "agent is not lost", agent=f"unix://{b.agent_socket}")
+
+
+def test_a_volume_that_was_made_again_and_not_used_goes_to_the_trash(new_cluster):
+    cluster = new_cluster(controller_args=(*QUICK, "--assume-lost", "2"))
+    a, b = cluster.hosts
+    made_again(cluster, used=False)
+
+    def settled():
+        return Volume(a, "data").start_create().code() == CODE.OK and \
+            cluster.where().get("data") == ["b"]
+    wait_for(settled, "the host that was away keeps it")
+    assert len(trashed(a)) == 1
+    use(b, "data")
+    Volume(a, "data").delete()
+    assert (len(trashed(a)), b.leaves()) == (1, [])
+
+
+def test_an_agent_that_is_down_for_long_is_assumed_lost(new_cluster):
+    cluster = new_cluster(controller_args=(*QUICK, "--assume-lost", "2"))
+    a, b = cluster.hosts
+    made_again(cluster, used=True)
     # Two volumes of one name exist, and only the operator can decide which one to keep.
     how = ("exists twice", a.agent_socket, b.agent_socket, "zfs rename")
     wait_for(lambda: Volume(a, "data").start_create().code() == CODE.FAILED_PRECONDITION,

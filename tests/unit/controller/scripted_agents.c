@@ -306,6 +306,32 @@ int do_destroy_dataset(const struct client_call *begun, DestroyDatasetResponse *
 	return 0;
 }
 
+int do_settle_dataset(const struct client_call *begun, SettleDatasetResponse **ret,
+		      struct error *err)
+{
+	const SettleDatasetRequest *request = begun->request;
+	struct client *client = begun->client;
+	Dataset *dataset = dataset_of(client, request->id);
+
+	client->settled++;
+	if (client->unsettled != ERR_OK)
+		return fail(err, client->unsettled, "cannot settle");
+	*ret = new_settle_dataset_response(begun->arena);
+	assert_non_null(dataset);
+	assert_int_equal(request->guid, dataset->guid);
+	if (!*request->keeper) {
+		dataset->maybe_blank = false;
+		return 0;
+	}
+	assert_string_not_equal(request->keeper, client->node);
+	if (!dataset->maybe_blank)
+		return fail(err, ERR_FAILED_PRECONDITION, "it may have data");
+	for (size_t i = 0; i < client->n_datasets; i++)
+		if (client->datasets[i] == dataset)
+			client->datasets[i] = client->datasets[--client->n_datasets];
+	return 0;
+}
+
 int do_modify_dataset(const struct client_call *begun, ModifyDatasetResponse **ret,
 		      struct error *err)
 {

@@ -32,6 +32,7 @@ struct client {
 	PromiseTarget before;        /* a target that it reports, if its claim is not 0 */
 	unsigned n_aborts;           /* number of creations to refuse with ABORTED */
 	bool in_use;                 /* its volumes are published to another node */
+	enum error_code unsettled;   /* if not ERR_OK, SettleDataset fails with it */
 	Dataset *datasets[DATASETS_MAX];
 	size_t n_datasets;
 	DatasetSnapshot *snapshots[DATASETS_MAX];
@@ -44,6 +45,7 @@ struct client {
 	/* The number of calls of each kind. */
 	unsigned names_read, looked, created, destroyed, published, unpublished, resized, listed;
 	unsigned modified, snapshotted, grouped, snapshots_destroyed, hosts_kept, hosts_listed;
+	unsigned settled;
 };
 
 extern struct client scripted[N_AGENTS];

@@ -35,6 +35,7 @@ int keep(struct client *client, uint64_t claim, struct error *err);
 	METHOD(PublishDataset, publish_dataset)                                                    \
 	METHOD(UnpublishDataset, unpublish_dataset)                                                \
 	METHOD(DestroyDataset, destroy_dataset)                                                    \
+	METHOD(SettleDataset, settle_dataset)                                                      \
 	METHOD(ModifyDataset, modify_dataset)                                                      \
 	METHOD(GetDatasetSnapshot, get_dataset_snapshot)                                           \
 	METHOD(SnapshotDataset, snapshot_dataset)                                                  \

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Tests of volumes that two agents have: which one is kept, and what is asked of whom. */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
+#include "tests/unit/controller/scripted_agents.c"
+
+#include "controller/rollcall.h"
+
+static struct error err;
+
+static int setup(void **state)
+{
+	assert_int_equal(scripted_setup(state), 0);
+	for (size_t i = 0; i < N_AGENTS; i++)
+		scripted[i].pool_guid = i + 1;
+	rollcall(agents_roster(&call), 0);
+	return 0;
+}
+
+/* Add the volume "v" to a host. */
+static void add(size_t agent, bool maybe_blank, int64_t creation)
+{
+	Dataset *dataset = add_dataset(&scripted[agent], "v", 1, "");
+
+	dataset->maybe_blank = maybe_blank;
+	dataset->creation = creation;
+}
+
+static int look(void)
+{
+	ControllerGetVolumeRequest *request = new_controller_get_volume_request(&call.arena);
+
+	request->volume_id = arena_strdup(&call.arena, "v");
+	return controller_get_volume(&call, request,
+				     new_controller_get_volume_response(&call.arena), &err);
+}
+
+static void assert_has(bool a, bool b, bool c)
+{
+	assert_int_equal(scripted[0].n_datasets, a);
+	assert_int_equal(scripted[1].n_datasets, b);
+	assert_int_equal(scripted[2].n_datasets, c);
+}
+
+static void assert_settled(unsigned a, unsigned b, unsigned c)
+{
+	assert_int_equal(scripted[0].settled, a);
+	assert_int_equal(scripted[1].settled, b);
+	assert_int_equal(scripted[2].settled, c);
+}
+
+static void the_one_with_data_is_kept(void **state)
+{
+	(void)state;
+	add(0, true, 1);
+	add(2, false, 2);
+	assert_int_equal(look(), 0);
+	assert_has(false, false, true);
+	assert_settled(1, 0, 1);
+	assert_int_equal(look(), 0);
+	assert_settled(1, 0, 1);
+}
+
+static void of_two_blank_ones_the_older_is_kept(void **state)
+{
+	(void)state;
+	add(0, true, 3);
+	add(1, true, 2);
+	assert_int_equal(look(), 0);
+	assert_has(false, true, false);
+}
+
+static void of_two_of_one_age_that_of_the_smaller_node_id_is_kept(void **state)
+{
+	(void)state;
+	add(1, true, 2);
+	add(2, true, 2);
+	assert_int_equal(look(), 0);
+	assert_has(false, true, false);
+}
+
+static void two_with_data_are_not_asked(void **state)
+{
+	(void)state;
+	add(0, false, 1);
+	add(1, false, 2);
+	assert_failed(look(), ERR_FAILED_PRECONDITION, "exists twice");
+	assert_has(true, true, false);
+	assert_settled(0, 0, 0);
+}
+
+/* Nothing is asked of the other agent unless the keeper's volume counts as used. */
+static void nothing_is_given_up_without_a_keeper(void **state)
+{
+	const enum error_code codes[] = {ERR_UNAVAILABLE, ERR_UNIMPLEMENTED, ERR_NOT_FOUND,
+					 ERR_FAILED_PRECONDITION};
+
+	(void)state;
+	add(0, false, 1);
+	add(1, true, 2);
+	for (unsigned i = 0; i < COUNT(codes); i++) {
+		scripted[0].unsettled = codes[i];
+		assert_failed(look(), ERR_FAILED_PRECONDITION, "exists twice");
+		assert_settled(i + 1, 0, 0);
+	}
+	assert_has(true, true, false);
+}
+
+static void one_that_is_not_given_up_exists_twice(void **state)
+{
+	(void)state;
+	add(0, false, 1);
+	add(1, true, 2);
+	scripted[1].unsettled = ERR_FAILED_PRECONDITION;
+	assert_failed(look(), ERR_FAILED_PRECONDITION, "unix:///b");
+	assert_has(true, true, false);
+}
+
+static void of_three_one_stays(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_AGENTS; i++)
+		add(i, true, 3 - (int64_t)i);
+	/* b keeps it before a; then it counts as used, so c is given up although it is older. */
+	assert_int_equal(look(), 0);
+	assert_has(false, true, false);
+}
+
+static void a_creation_settles(void **state)
+{
+	CreateVolumeRequest *request = new_create_volume_request(&call.arena);
+	CreateVolumeResponse created;
+
+	(void)state;
+	add(0, true, 1);
+	add(1, true, 2);
+	request->name = arena_strdup(&call.arena, "v");
+	request->n_volume_capabilities = 1;
+	request->volume_capabilities = arena_alloc(&call.arena, sizeof(VolumeCapability *));
+	VolumeCapability *capability = request->volume_capabilities[0] =
+		new_volume_capability(&call.arena);
+	capability->access_type_case = VOLUME_CAPABILITY_ACCESS_TYPE_MOUNT;
+	capability->mount = new_volume_capability_mount_volume(&call.arena);
+	capability->access_mode = new_volume_capability_access_mode(&call.arena);
+	capability->access_mode->mode = VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_WRITER;
+	assert_int_equal(create_volume(&call, request, &created, &err), 0);
+	assert_int_equal(scripted[0].created + scripted[1].created + scripted[2].created, 0);
+	assert_has(true, false, false);
+}
+
+static void a_deletion_settles_nothing(void **state)
+{
+	DeleteVolumeRequest *request = new_delete_volume_request(&call.arena);
+
+	(void)state;
+	add(0, false, 1);
+	add(1, true, 2);
+	request->volume_id = arena_strdup(&call.arena, "v");
+	assert_failed(delete_volume(&call, request, new_delete_volume_response(&call.arena), &err),
+		      ERR_FAILED_PRECONDITION, "exists twice");
+	assert_settled(0, 0, 0);
+}
+
+#define DUPLICATE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, scripted_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		DUPLICATE_TEST(the_one_with_data_is_kept),
+		DUPLICATE_TEST(of_two_blank_ones_the_older_is_kept),
+		DUPLICATE_TEST(of_two_of_one_age_that_of_the_smaller_node_id_is_kept),
+		DUPLICATE_TEST(two_with_data_are_not_asked),
+		DUPLICATE_TEST(nothing_is_given_up_without_a_keeper),
+		DUPLICATE_TEST(one_that_is_not_given_up_exists_twice),
+		DUPLICATE_TEST(of_three_one_stays),
+		DUPLICATE_TEST(a_creation_settles),
+		DUPLICATE_TEST(a_deletion_settles_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
