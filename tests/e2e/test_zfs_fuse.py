@@ -3,7 +3,9 @@
 also after it was started again. A dead mount is replaced, unless a workload has it.
 
 The zfs-fuse of the host has other pools too, so it is not ended here. A mount whose server is this
-process, which ends its service at once, is to the kernel and to zcsi-node the same."""
+process, which ends its service at once, is to the kernel and to zcsi-node the same.
+
+And the publication of a client by NFS, which can be written by hand where nothing is exported."""
 import ctypes
 import errno
 import os
@@ -119,3 +121,18 @@ def test_the_health_of_a_dead_mount_says_what_to_do(host, dead):
     answer = host.node.NodeGetVolumeHealth(volume_id=dead.id, staging_target_path=dead.staging)
     assert "zfs-fuse has ended" in str(answer)
     dead.unstage()
+
+
+def test_a_person_ends_the_publication_of_a_client_by_nfs_that_is_gone(host, volume):
+    """No call marks it as idle, so it keeps others from the volume until a person removes it, with
+    the command in jobs/README.md."""
+    volume.create()
+    for value, nodes in (("gone:1:rw:192.0.2.1", ["gone"]), ("-", [])):
+        run("zfs", "set", f"zcsi:published={value}", host.dataset("data"))
+        host.rescan(lambda: [row.node_id for row in volume.record().published] == nodes)
+        for call in (volume.attach, volume.delete) if nodes else ():
+            with refused(CODE.FAILED_PRECONDITION, naming="'gone'"):
+                call()
+    volume.up().down()
+    volume.delete()
+    assert host.leaves() == []
