@@ -55,7 +55,11 @@
 	KEYED(GetSnapshotGroup, get_snapshot_group, group, LANE_READ)                              \
 	KEYED(DestroyDatasetSnapshot, destroy_dataset_snapshot, id, LANE_CHANGE)
 
-#define COPY_METHODS(INLINE, PLAIN, KEYED, STREAM) STREAM(Send, copy_send)
+#define COPY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                 \
+	STREAM(Send, copy_send)                                                                    \
+	STREAM(Receive, copy_receive)                                                              \
+	KEYED(GetCopy, get_copy, id, LANE_COPY)                                                    \
+	KEYED(DropCopy, drop_copy, id, LANE_COPY)
 
 #define HANDLER_(Name, handler, ...)                                                               \
 	int handler(struct rpc_call *call, const Name##Request *req, Name##Response *rsp,          \

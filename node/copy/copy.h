@@ -8,14 +8,11 @@
 
 #include "transport/workers.h"
 
-#define COPY_STREAMS_MAX 4 /* streams at a time */
-
-struct sending; /* node/copy/send.c */
+struct program_stream; /* node/copy/program_stream.h */
 
 struct copies {
-	struct workers *workers; /* start and end the programs of streams */
-	struct sending *sending; /* the list of the streams that are sent */
-	unsigned n_sending;
+	struct workers *workers;        /* start and end the programs of streams */
+	struct program_stream *streams; /* those that run */
 };
 
 /* End all streams with ERR_UNAVAILABLE, because zcsi-node is stopping. */

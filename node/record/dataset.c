@@ -63,7 +63,7 @@ bool dataset_may_be_blank(const struct dataset *dataset)
 #define TEXTS(dataset)                                                                             \
 	{                                                                                          \
 		&(dataset)->id, &(dataset)->name, &(dataset)->parameters, &(dataset)->published,   \
-			&(dataset)->source, &(dataset)->root                                       \
+			&(dataset)->source, &(dataset)->root, &(dataset)->members                  \
 	}
 
 static size_t packed_size(struct dataset dataset)

@@ -95,6 +95,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 		.published = unset_to_empty(row->published),
 		.source = unescaped(arena, row->source),
 		.root = unset_to_empty(row->root),
+		.members = unset_to_empty(row->members),
 		.format = format,
 		.formatted = *unset_to_empty(row->formatted),
 		.was_used = row->published,

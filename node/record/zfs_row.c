@@ -38,6 +38,7 @@
 	USER("zcsi:group", group)                                                                  \
 	USER("zcsi:format", format)                                                                \
 	USER("zcsi:formatted", formatted)                                                          \
+	USER("zcsi:members", members)                                                              \
 	FIELD("type", type)
 
 #define LISTED(property, member) "," property

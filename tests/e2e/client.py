@@ -51,12 +51,18 @@ class Rpc:
         self.request = method.input_type._concrete_class
         response = method.output_type._concrete_class
         path = f"/{method.containing_service.full_name}/{method.name}"
-        kind = channel.unary_stream if method.server_streaming else channel.unary_unary
+        kind = channel.stream_unary if method.client_streaming else \
+            channel.unary_stream if method.server_streaming else channel.unary_unary
         self.send = kind(path, lambda message: message.SerializeToString(), response.FromString)
         self.raw_send = kind(path, bytes, response.FromString)
 
     def __call__(self, timeout=60, **fields):
         return self.send(self.request(**fields), timeout=timeout * PATIENCE)
+
+    def stream(self, requests, timeout=60):
+        """Call an RPC that takes many requests, each a dictionary of fields."""
+        return self.send((self.request(**fields) for fields in requests),
+                         timeout=timeout * PATIENCE)
 
     def future(self, timeout=60, **fields):
         return self.send.future(self.request(**fields), timeout=timeout * PATIENCE)

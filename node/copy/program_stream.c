@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The life of a stream with a program at its end.
+ *
+ * Invariant: a call ends with OK only after its program has exited with 0. A program_stream is
+ * freed when its stream is closed and no worker has it, and by then no program of it runs.
+ */
+#include "node/copy/program_stream.h"
+
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "node/copy/copy.h"
+#include "node/service.h"
+#include "node/zfs/hung.h"
+#include "node/zfs/ssh.h"
+#include "node/zfs/zfs_run.h"
+
+#define SAID_MAX 1024 /* bytes of stderr that are read */
+
+static void release(struct program_stream *ps)
+{
+	if (ps->stream || ps->working)
+		return;
+	*ps->place = ps->next;
+	if (ps->next)
+		ps->next->place = ps->place;
+	arena_fini(&ps->arena);
+	free(ps);
+}
+
+/* Run a function on a worker and then another one on the loop. */
+static void submit(struct program_stream *ps, void (*run)(struct work *work),
+		   void (*done)(struct work *work))
+{
+	ps->working = true;
+	ps->work = (struct work){.lane = LANE_COPY, .run = run, .done = done};
+	workers_submit(ps->node->copies->workers, &ps->work);
+}
+
+static void run_start(struct work *work)
+{
+	struct program_stream *ps = container_of(work, struct program_stream, work);
+	struct error error;
+
+	if (ps->kind->start(ps, &error) == 0)
+		return;
+	ps->error = error;
+	ps->ended = true;
+}
+
+static void run_end(struct work *work)
+{
+	struct program_stream *ps = container_of(work, struct program_stream, work);
+	struct error error;
+
+	/* The words of the program explain why the pump failed. */
+	if (ps->kind->end(ps, &error) < 0)
+		ps->error = error;
+	ps->ended = true;
+}
+
+static void on_ended(struct work *work)
+{
+	struct program_stream *ps = container_of(work, struct program_stream, work);
+	bool failed = ps->error.code != ERR_OK;
+
+	ps->working = false;
+	if (ps->stream && !failed && ps->kind->answer)
+		ps->kind->answer(ps);
+	if (ps->stream)
+		rpc_stream_finish(ps->stream, failed ? &ps->error : NULL);
+	release(ps);
+}
+
+void program_stream_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome)
+{
+	struct program_stream *ps = stream->arg;
+
+	log_debug("stream has ended", log_str("was", ps->kind->verb),
+		  log_int("bytes", (long long)bytes));
+	ps->whole = outcome->code == ERR_OK;
+	if (!ps->whole)
+		ps->error = *outcome;
+	submit(ps, run_end, on_ended);
+}
+
+static void on_started(struct work *work)
+{
+	struct program_stream *ps = container_of(work, struct program_stream, work);
+
+	ps->working = false;
+	if (ps->ended)
+		on_ended(work);
+	else if (ps->stream)
+		ps->kind->pump(ps);
+	else
+		submit(ps, run_end, on_ended);
+}
+
+void program_stream_begin(struct program_stream *ps)
+{
+	if (ps->begun)
+		return;
+	ps->begun = true;
+	submit(ps, run_start, on_started);
+}
+
+void program_stream_closed(struct rpc_stream *stream, const struct error *outcome)
+{
+	struct program_stream *ps = stream->arg;
+
+	(void)outcome;
+	ps->stream = NULL;
+	release(ps);
+}
+
+static unsigned count(const struct copies *copies, const struct program_stream_kind *kind)
+{
+	unsigned n = 0;
+
+	for (const struct program_stream *each = copies->streams; each; each = each->next)
+		n += each->kind == kind;
+	return n;
+}
+
+int program_stream_new(struct program_stream **ret, struct rpc_stream *stream,
+		       const struct program_stream_kind *kind, struct error *err)
+{
+	const struct node *node = stream->app;
+	struct copies *copies = node->copies;
+
+	if (!node->catalog)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "node '%s' has no pool, and so no snapshots", node->id);
+	if (count(copies, kind) == kind->most)
+		return fail(err, ERR_RESOURCE_EXHAUSTED,
+			    "%u streams are %s already; try again when one has ended", kind->most,
+			    kind->verb);
+	struct program_stream *ps = mem_alloc(sizeof(*ps));
+	*ps = (struct program_stream){.kind = kind,
+				      .node = node,
+				      .stream = stream,
+				      .deadline = stream->deadline,
+				      .child = CHILD_NONE,
+				      .next = copies->streams,
+				      .place = &copies->streams};
+	arena_init(&ps->arena, SIZE_MAX);
+	if (ps->next)
+		ps->next->place = &ps->next;
+	copies->streams = ps;
+	*ret = ps;
+	return 0;
+}
+
+void copy_stop(struct copies *copies)
+{
+	struct error error;
+
+	fail(&error, ERR_UNAVAILABLE, "zcsi-node is stopping; try again");
+	for (struct program_stream *each = copies->streams; each; each = each->next)
+		if (each->stream)
+			rpc_stream_finish(each->stream, &error);
+}
+
+int program_stream_check(struct error *err)
+{
+	auto_free char *hung = hung_text();
+
+	if (ssh_server())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "zcsi-node neither sends nor receives volumes of the server '%s'; run "
+			    "'zfs send' and 'zfs receive' there",
+			    ssh_server());
+	if (hung)
+		return fail(err, ERR_UNAVAILABLE, "%s", hung);
+	return 0;
+}
+
+/* Returns what the program wrote to stderr. It has ended, so all of it is in the pipe. */
+static void read_said(int fd, char ret_said[SAID_MAX])
+{
+	int n = 0;
+
+	ret_said[0] = '\0';
+	if (ioctl(fd, FIONREAD, &n) < 0 || n <= 0)
+		return;
+	ssize_t got = read(fd, ret_said, n < SAID_MAX ? (size_t)n : SAID_MAX - 1);
+	ret_said[got > 0 ? got : 0] = '\0';
+}
+
+int program_stream_judge(struct child *child, const char *const *argv, int status,
+			 bool said_is_fatal, struct error *err)
+{
+	char said[SAID_MAX];
+
+	read_said(child->error, said);
+	if (status < 0 || child_signal(status))
+		return fail(err, ERR_UNAVAILABLE, "'%s %s' was killed by signal %d; try again",
+			    argv[0], argv[1], child_signal(status));
+	if (status != 0 || (said_is_fatal && *said))
+		return zfs_fail(*said ? said : "nothing, and failed", err);
+	return 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_COPY_PROGRAM_STREAM_H
+#define ZCSI_NODE_COPY_PROGRAM_STREAM_H
+
+/*
+ * A stream of zcsi.v1.Copy with a program at its end: zfs send, whose output becomes the messages,
+ * or zfs receive, which reads them. The loop passes the bytes on (transport/pump.h). A worker
+ * starts the program, and a worker waits for its end.
+ */
+
+#include <stdbool.h>
+
+#include "common/child.h"
+#include "node/host/node.h"
+#include "transport/stream.h"
+#include "transport/workers.h"
+
+struct program_stream;
+
+struct program_stream_kind {
+	unsigned most;    /* how many of this kind may run at a time */
+	const char *verb; /* "sent" or "received", for error texts */
+	/* On a worker: start ps->child. Returns 0, or -1 with *err. */
+	int (*start)(struct program_stream *ps, struct error *err);
+	/* On the loop: connect child and stream by a pump that ends in program_stream_pumped. */
+	void (*pump)(struct program_stream *ps);
+	/* On a worker, once the pump has ended: wait for the end of the child, and free it. */
+	int (*end)(struct program_stream *ps, struct error *err);
+	/* On the loop, after a success: send the answer. NULL: there is none. */
+	void (*answer)(struct program_stream *ps);
+};
+
+struct program_stream {
+	const struct program_stream_kind *kind;
+	const struct node *node;
+	struct rpc_stream *stream; /* for the loop; NULL once it is closed */
+	int64_t deadline;          /* of the call */
+	struct arena arena;        /* for the functions of the kind; freed after all of them */
+	void *arg;                 /* for their use */
+	struct child child;
+	bool whole; /* for end: all data was passed on */
+
+	/* Private to program_stream.c from here on. */
+	struct program_stream *next, **place;
+	struct work work;
+	bool begun;         /* program_stream_begin was called */
+	bool working;       /* the work is queued or runs */
+	bool ended;         /* no program runs, and none will be started */
+	struct error error; /* of the work; code ERR_OK: none */
+};
+
+/*
+ * Make a call of this kind that just began a program stream. Returns 0 with *ret set, or -1 with
+ * *err: the node has no pool, or too many run. The caller sets stream->events, whose arg is *ret,
+ * with program_stream_closed. Loop thread only, as the next three.
+ */
+int program_stream_new(struct program_stream **ret, struct rpc_stream *stream,
+		       const struct program_stream_kind *kind, struct error *err);
+/* Start the program, once what to start is known. A second call does nothing. */
+void program_stream_begin(struct program_stream *ps);
+void program_stream_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome);
+void program_stream_closed(struct rpc_stream *stream, const struct error *outcome);
+
+/*
+ * Check that zfs can run on this host now: no zfs hangs, and the pool is not another host's. Any
+ * thread.
+ */
+int program_stream_check(struct error *err);
+/*
+ * Fail with what the child wrote to stderr, and with what its status says. said_is_fatal: fail also
+ * if it ended with 0 but wrote something. Returns 0, or -1 with *err. Any thread.
+ */
+int program_stream_judge(struct child *child, const char *const *argv, int status,
+			 bool said_is_fatal, struct error *err);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Copy.Receive: the messages of a stream become the input of a `zfs receive`.
+ *
+ * Invariant: zfs receives only below REPLICA_FOLDER, where no dataset is a volume, with -s, so that
+ * what was received of a stream that ended early can be continued, with -u, so that nothing is
+ * mounted, and never with -F. OK means that the copy has the snapshot with the guid of the header.
+ */
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/volume/escape.h"
+#include "common/volume/format.h"
+#include "node/copy/program_stream.h"
+#include "node/copy/replica.h"
+#include "node/export/exports.h"
+#include "node/record/members.h"
+#include "node/record/property.h"
+#include "node/service.h"
+#include "node/zfs/argv.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_run.h"
+#include "transport/message.h"
+#include "transport/pump.h"
+
+struct receiving {
+	const ReceiveHeader *header;
+	struct members members;
+	const char *name; /* of the copy */
+	int to;           /* the write end of the pipe to zfs; -1 once the pump has it */
+	CopyState *copy;  /* as it is at the end */
+};
+
+static int check_header(const ReceiveHeader *header, struct error *err)
+{
+	const Dataset *volume = header->volume;
+
+	if (!volume || !*volume->id || !*header->snapshot || strpbrk(header->snapshot, "@/"))
+		return fail(err, ERR_INVALID_ARGUMENT, "the header names no volume or no snapshot");
+	if (!format_find(volume->format))
+		return fail(err, ERR_INVALID_ARGUMENT, "format of volume '%s' is '%.64s'",
+			    volume->id, volume->format);
+	for (size_t i = 0; i < header->n_properties; i++)
+		if (property_check(header->properties[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int check_membership(struct program_stream *ps, struct receiving *receiving,
+			    struct error *err)
+{
+	const ReceiveHeader *header = receiving->header;
+
+	if (!members_parse(&ps->arena, header->members, &receiving->members))
+		return fail(err, ERR_INVALID_ARGUMENT, "members of volume '%s' are '%.128s'",
+			    header->volume->id, header->members);
+	if (members_have(&receiving->members, ps->node->id))
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "volume '%s' has no copy on node '%s'; add it with 'zcsi copy add %s %s'",
+		    header->volume->id, ps->node->id, header->volume->id, ps->node->id);
+}
+
+static int check_no_volume(const struct program_stream *ps, const char *id, struct error *err)
+{
+	struct arena arena = {.cap = SIZE_MAX};
+	struct dataset *volume;
+
+	int found = catalog_get(ps->node->catalog, ps->deadline, &arena, id, &volume, err);
+	arena_fini(&arena);
+	if (found == 0)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "node '%s' has the volume '%s' itself; it takes no copy of it",
+			    ps->node->id, id);
+	return err->code == ERR_NOT_FOUND ? 0 : -1;
+}
+
+/* Check the copy that exists, or make the folder for a new one. */
+static int prepare(struct program_stream *ps, const ReceiveHeader *header, struct error *err)
+{
+	const struct receiving *receiving = ps->arg;
+	const char *parent = catalog_parent(ps->node->catalog);
+	CopyState *copy;
+
+	if (replica_read(&ps->arena, parent, header->volume->id, &copy, err) < 0)
+		return -1;
+	if (!copy)
+		return replica_make_folder(&ps->arena, parent, err);
+	if (strcmp(copy->lineage, receiving->members.lineage) != 0)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "node '%s' has a copy of another volume with the name '%s'; look at "
+			    "it, and destroy it with 'zfs destroy -r %s'",
+			    ps->node->id, header->volume->id, copy->name);
+	return header->discard ? replica_discard(copy, err) : 0;
+}
+
+static void put(struct zfs_properties *to, const char *name, const char *value)
+{
+	if (*value)
+		zfs_property(to, name, value);
+}
+
+/* Add the properties of the copy: those of the volume, so that a rename makes it the volume. */
+static void describe(struct program_stream *ps, const ReceiveHeader *header,
+		     struct zfs_properties *to)
+{
+	struct arena *arena = &ps->arena;
+	const Dataset *volume = header->volume;
+	const char *parent = catalog_parent(ps->node->catalog);
+	const char *size = arena_printf(arena, "%" PRId64, volume->size);
+	bool zvol = format_find(volume->format)->zvol;
+
+	zfs_property(to, "zcsi:version", DATASET_VERSION);
+	zfs_property(to, "zcsi:volume", escape_text(arena, volume->id));
+	zfs_property(to, "zcsi:members", header->members);
+	put(to, "zcsi:parameters", escape_text(arena, volume->parameters));
+	if (zvol)
+		zfs_property(to, "zcsi:format", volume->format);
+	if (header->formatted)
+		zfs_property(to, "zcsi:formatted", "yes");
+	for (size_t i = 0; i < header->n_properties; i++)
+		zfs_property(to, header->properties[i]->name, header->properties[i]->value);
+	if (zvol)
+		return;
+	zfs_property(to, "canmount", "noauto");
+	zfs_property(to, "mountpoint",
+		     exports_mountpoint(arena, dataset_name(arena, parent, volume->id)));
+	put(to, "refquota", volume->size ? size : "");
+	put(to, "refreservation", header->reserved ? size : "");
+}
+
+static const char *const *command_line(struct program_stream *ps,
+				       const struct zfs_properties *properties)
+{
+	static const char *const begin[] = {"zfs", "receive", "-s", "-u"};
+	const struct receiving *receiving = ps->arg;
+	const char **argv =
+		arena_alloc(&ps->arena, (COUNT(begin) + 2 * properties->n + 2) * sizeof(*argv));
+	size_t n = 0;
+
+	while (n < COUNT(begin))
+		argv[n] = begin[n], n++;
+	for (size_t i = 0; i < properties->n; i++) {
+		argv[n++] = "-o";
+		argv[n++] = arena_printf(&ps->arena, "%s=%s", properties->rows[i].name,
+					 properties->rows[i].value);
+	}
+	argv[n] = receiving->name;
+	return argv_complete(&ps->arena, argv);
+}
+
+static int start(struct program_stream *ps, struct error *err)
+{
+	struct receiving *receiving = ps->arg;
+	const ReceiveHeader *header = receiving->header;
+	struct zfs_properties properties = {.n = 0};
+	int ends[2];
+
+	if (program_stream_check(err) < 0 || check_header(header, err) < 0 ||
+	    check_membership(ps, receiving, err) < 0)
+		return -1;
+	if (!zfs_is_the_kernels())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "node '%s' has zfs-fuse, which keeps no copies; use a host with "
+			    "OpenZFS",
+			    ps->node->id);
+	receiving->name =
+		replica_name(&ps->arena, catalog_parent(ps->node->catalog), header->volume->id);
+	if (check_no_volume(ps, header->volume->id, err) < 0 || prepare(ps, header, err) < 0)
+		return -1;
+	describe(ps, header, &properties);
+	if (properties.n > ZFS_PROPERTIES_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' has more than %d properties",
+			    header->volume->id, ZFS_PROPERTIES_MAX);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail_errno(err, "cannot make a pipe");
+	int failed = child_start(&ps->child, command_line(ps, &properties), ends[0], 0, err);
+	close(ends[0]);
+	if (failed)
+		close(ends[1]);
+	else
+		receiving->to = ends[1];
+	return failed;
+}
+
+static void pump(struct program_stream *ps)
+{
+	struct receiving *receiving = ps->arg;
+
+	pump_in(ps->stream, steal_fd(&receiving->to), program_stream_pumped);
+	rpc_stream_resume(ps->stream);
+}
+
+/* zfs receive ends soon after its input. One that does not waits for a pool that hangs. */
+static int reap(struct child *child)
+{
+	struct pollfd ended = {.fd = child->pidfd, .events = POLLIN};
+
+	return poll(&ended, 1, (int)zfs_run_timeout()) > 0 ? child_reap(child) : child_kill(child);
+}
+
+static bool has(const CopyState *copy, const ReceiveHeader *header)
+{
+	for (size_t i = 0; copy && i < copy->n_snapshots; i++)
+		if (copy->snapshots[i]->guid == header->guid)
+			return strcmp(copy->snapshots[i]->name, header->snapshot) == 0;
+	return false;
+}
+
+/* A stream does not carry the properties of its snapshot. Setting them modifies nothing. */
+static int describe_snapshot(struct program_stream *ps, struct error *err)
+{
+	const struct receiving *receiving = ps->arg;
+	const ReceiveHeader *header = receiving->header;
+	struct zfs_properties properties = {.n = 0};
+
+	for (size_t i = 0; i < header->n_snapshot_properties; i++)
+		zfs_property(&properties, header->snapshot_properties[i]->name,
+			     header->snapshot_properties[i]->value);
+	return zfs_set(arena_printf(&ps->arena, "%s@%s", receiving->name, header->snapshot),
+		       &properties, err);
+}
+
+static int confirm(struct program_stream *ps, struct error *err)
+{
+	struct receiving *receiving = ps->arg;
+	const ReceiveHeader *header = receiving->header;
+
+	if (replica_read(&ps->arena, catalog_parent(ps->node->catalog), header->volume->id,
+			 &receiving->copy, err) < 0)
+		return -1;
+	if (!has(receiving->copy, header))
+		return fail(err, ERR_ABORTED,
+			    "zfs received a stream, but '%s' has no snapshot '%s' with guid "
+			    "%" PRIu64,
+			    receiving->name, header->snapshot, header->guid);
+	return describe_snapshot(ps, err);
+}
+
+static int end(struct program_stream *ps, struct error *err)
+{
+	static const char *const argv[] = {"zfs", "receive"};
+	struct receiving *receiving = ps->arg;
+
+	mem_cleanup_close(&receiving->to);
+	int failed = program_stream_judge(&ps->child, argv, reap(&ps->child), true, err);
+	child_fini(&ps->child);
+	if (failed)
+		return fail_context(err, "the copy '%s'", receiving->name);
+	return ps->whole ? confirm(ps, err) : 0;
+}
+
+static void answer(struct program_stream *ps)
+{
+	const struct receiving *receiving = ps->arg;
+	ReceiveResponse *response = new_receive_response(&ps->arena);
+
+	response->copy = receiving->copy;
+	rpc_stream_send(ps->stream, &response->base);
+}
+
+/* Returns a copy of the header in the arena, because the message is freed with the next one. */
+static int keep(struct arena *arena, const ReceiveHeader *header, const ReceiveHeader **ret,
+		struct error *err)
+{
+	size_t size = protobuf_c_message_get_packed_size(&header->base);
+	uint8_t *bytes = arena_alloc(arena, size + 1);
+	ProtobufCMessage *copy;
+
+	protobuf_c_message_pack(&header->base, bytes);
+	if (message_decode(arena, header->base.descriptor, bytes, size, &copy, err) < 0)
+		return -1;
+	*ret = (const ReceiveHeader *)copy;
+	return 0;
+}
+
+static void on_message(struct rpc_stream *stream, const void *message)
+{
+	struct program_stream *ps = stream->arg;
+	const ReceiveRequest *request = message;
+	struct receiving *receiving;
+	struct error error;
+
+	/* Data after zfs has ended early; the call fails soon. */
+	if (ps->arg)
+		return;
+	receiving = ps->arg = arena_alloc(&ps->arena, sizeof(*receiving));
+	receiving->to = -1;
+	if (!request->header) {
+		fail(&error, ERR_INVALID_ARGUMENT, "the first message of the stream has no header");
+		rpc_stream_finish(stream, &error);
+	} else if (keep(&ps->arena, request->header, &receiving->header, &error) < 0) {
+		rpc_stream_finish(stream, &error);
+	} else {
+		rpc_stream_hold(stream);
+		program_stream_begin(ps);
+	}
+}
+
+/* The other side sent nothing at all. */
+static void on_end(struct rpc_stream *stream)
+{
+	const struct program_stream *ps = stream->arg;
+	struct error error;
+
+	fail(&error, ERR_INVALID_ARGUMENT, "the stream has no header");
+	if (!ps->arg)
+		rpc_stream_finish(stream, &error);
+}
+
+int copy_receive(struct rpc_stream *stream, struct error *err)
+{
+	static const struct program_stream_kind kind = {.most = 8,
+							.verb = "received",
+							.start = start,
+							.pump = pump,
+							.end = end,
+							.answer = answer};
+	static const struct rpc_stream_events events = {
+		.message = on_message, .ended = on_end, .closed = program_stream_closed};
+	struct program_stream *ps;
+
+	if (program_stream_new(&ps, stream, &kind, err) < 0)
+		return -1;
+	stream->events = &events;
+	stream->arg = ps;
+	return 0;
+}

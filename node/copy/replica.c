@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Reading and destroying the copies of this host.
+ *
+ * Invariant: a copy is destroyed only if ZFS has just shown that it is of the lineage that was
+ * asked for, and not with a recursive or forced destroy, so ZFS refuses if somebody uses it.
+ */
+#include "node/copy/replica.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/host/node.h"
+#include "node/mount/kind.h"
+#include "node/record/dataset.h"
+#include "node/record/members.h"
+#include "node/service.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+
+#define COLUMNS    "name,guid,creation,used,available,receive_resume_token,zcsi:members"
+#define OUTPUT_MAX ((size_t)64 << 20)
+
+char *replica_name(struct arena *arena, const char *parent, const char *id)
+{
+	const char *name = dataset_name(arena, parent, id);
+
+	return arena_printf(arena, "%s/" REPLICA_FOLDER "%s", parent, strrchr(name, '/'));
+}
+
+int replica_make_folder(struct arena *arena, const char *parent, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	zfs_property(&properties, "canmount", "off");
+	zfs_property(&properties, "mountpoint", "none");
+	zfs_property(&properties, "readonly", "on");
+	zfs_property(&properties, "volmode", "none");
+	if (zfs_create(arena_printf(arena, "%s/" REPLICA_FOLDER, parent), &properties, err) == 0)
+		return 0;
+	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
+}
+
+/* Returns "" for "-", which zfs prints for a value that is not there. */
+static char *dash_to_empty(char *value)
+{
+	return strcmp(value, "-") == 0 ? value + 1 : value;
+}
+
+static void add_snapshot(struct arena *arena, char *const *field, char *at, CopyState *copy)
+{
+	CopySnapshot *snapshot = new_copy_snapshot(arena);
+
+	snapshot->name = at + 1;
+	snapshot->guid = strtoull(field[1], NULL, 10);
+	snapshot->creation = strtoll(field[2], NULL, 10);
+	copy->snapshots[copy->n_snapshots++] = snapshot;
+}
+
+static bool add_line(struct arena *arena, char *line, CopyState *copy)
+{
+	struct members members;
+	char *field[7];
+	size_t n = 0;
+
+	while (n < COUNT(field) && (field[n] = strsep(&line, "\t")))
+		n++;
+	if (n < COUNT(field) || line)
+		return false;
+	char *at = strchr(field[0], '@');
+	if (at) {
+		if (copy->n_snapshots < REPLICA_SNAPSHOTS)
+			add_snapshot(arena, field, at, copy);
+		return true;
+	}
+	copy->name = field[0];
+	copy->used = strtoll(field[3], NULL, 10);
+	copy->available = strtoll(field[4], NULL, 10);
+	copy->token = dash_to_empty(field[5]);
+	if (!members_parse(arena, dash_to_empty(field[6]), &members))
+		return false;
+	copy->lineage = (char *)members.lineage;
+	return true;
+}
+
+CopyState *replica_parse(struct arena *arena, char *text)
+{
+	CopyState *copy = new_copy_state(arena);
+	char *state;
+
+	copy->snapshots = arena_alloc(arena, REPLICA_SNAPSHOTS * sizeof(*copy->snapshots));
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+		if (!add_line(arena, line, copy))
+			return NULL;
+	return *copy->name ? copy : NULL;
+}
+
+int replica_read(struct arena *arena, const char *parent, const char *id, CopyState **ret,
+		 struct error *err)
+{
+	const char *name = replica_name(arena, parent, id);
+	const char *argv[] = {
+		"zfs", "list",      "-Hp", "-d",    "1",  "-t", "filesystem,volume,snapshot",
+		"-S",  "createtxg", "-o",  COLUMNS, name, NULL};
+	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
+	auto_free char *out = NULL;
+	uint64_t pool;
+
+	*ret = NULL;
+	if (zfs_run_once(&exec, &out, err) < 0)
+		/* zfs says the same of a pool that is not there. */
+		return err->code == ERR_NOT_FOUND ? zfs_pool_guid(parent, &pool, err) : -1;
+	*ret = replica_parse(arena, arena_strdup(arena, out));
+	if (!*ret)
+		return fail(err, ERR_UNAVAILABLE,
+			    "'zfs list' printed of '%s' what is not a copy; look at its property "
+			    "zcsi:members",
+			    name);
+	return 0;
+}
+
+int replica_discard(const CopyState *copy, struct error *err)
+{
+	const char *argv[] = {"zfs", "receive", "-A", copy->name, NULL};
+
+	if (!*copy->token)
+		return 0;
+	return zfs_run(argv, err);
+}
+
+static int check_unmounted(struct arena *arena, const char *name, struct error *err)
+{
+	struct mount_table table;
+
+	if (mount_table_read(arena, &table, err) < 0)
+		return -1;
+	for (size_t i = 0; i < table.n; i++)
+		if (mount_is_on(&table.rows[i], name))
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "the copy '%s' is mounted at '%s'; unmount it first", name,
+				    table.rows[i].target);
+	return 0;
+}
+
+static int destroy(struct arena *arena, const CopyState *copy, struct error *err)
+{
+	if (check_unmounted(arena, copy->name, err) < 0 || replica_discard(copy, err) < 0)
+		return -1;
+	if (copy->n_snapshots && zfs_destroy(arena_printf(arena, "%s@%%", copy->name), err) < 0)
+		return -1;
+	if (zfs_destroy(copy->name, err) == 0)
+		return 0;
+	/* `zfs receive -A` has destroyed a copy that had no snapshot. */
+	return err->code == ERR_NOT_FOUND ? 0 : -1;
+}
+
+/* Fail unless this node has a pool where copies can be. */
+static int check_pool(const struct rpc_call *call, const char *id, struct error *err)
+{
+	if (request_text(id, "id", err) < 0 ||
+	    node_need_pool(call, "the copy of volume", id, err) < 0)
+		return -1;
+	return 0;
+}
+
+int get_copy(struct rpc_call *call, const GetCopyRequest *req, GetCopyResponse *rsp,
+	     struct error *err)
+{
+	const struct node *node = call->app;
+	struct catalog_pool pool;
+
+	if (check_pool(call, req->id, err) < 0 ||
+	    replica_read(&call->arena, catalog_parent(node->catalog), req->id, &rsp->copy, err) < 0)
+		return -1;
+	catalog_pool(node->catalog, &call->arena, &pool);
+	rsp->available = pool.available;
+	return 0;
+}
+
+int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyResponse *rsp,
+	      struct error *err)
+{
+	const struct node *node = call->app;
+	CopyState *copy;
+
+	(void)rsp;
+	if (check_pool(call, req->id, err) < 0 ||
+	    replica_read(&call->arena, catalog_parent(node->catalog), req->id, &copy, err) < 0)
+		return -1;
+	if (!copy)
+		return 0;
+	if (strcmp(copy->lineage, req->lineage) != 0)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' is a copy of another volume that had the name '%s'", copy->name,
+			    req->id);
+	if (destroy(&call->arena, copy, err) == 0)
+		return 0;
+	return fail_context(err, "the copy of volume '%s' on node '%s' cannot be destroyed",
+			    req->id, node->id);
+}

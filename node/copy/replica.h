@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_COPY_REPLICA_H
+#define ZCSI_NODE_COPY_REPLICA_H
+
+/*
+ * The copies that this host has of volumes of other hosts: the datasets below REPLICA_FOLDER.
+ * Functions run zfs(8), block, and return 0, or -1 with *err. Any thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+#include "proto/copy.h"
+
+#define REPLICA_FOLDER    "_replica" /* below the parent */
+#define REPLICA_SNAPSHOTS 256        /* at most so many are returned, the newest */
+
+/* Returns the name of the copy of a volume, whether there is one or not, in the arena. */
+char *replica_name(struct arena *arena, const char *parent, const char *id);
+/* Create the folder of the copies unless it exists. */
+int replica_make_folder(struct arena *arena, const char *parent, struct error *err);
+/* *ret is the copy, or NULL if the pool is there and has none. */
+int replica_read(struct arena *arena, const char *parent, const char *id, CopyState **ret,
+		 struct error *err);
+/* Parse what `zfs list` prints of a copy, in place. Returns NULL if it is not that. For tests. */
+CopyState *replica_parse(struct arena *arena, char *text);
+/* Forget what an interrupted stream left. A copy without a snapshot is gone then. */
+int replica_discard(const CopyState *copy, struct error *err);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The options of `zfs send`. A dataset is never encrypted or decrypted, and -L is always given, so
+ * all streams of a volume have the same options and each may follow any other (zfs-send(8)).
+ */
+#include "node/copy/send_flags.h"
+
+#include <string.h>
+
+#include "node/zfs/key.h"
+#include "node/zfs/zfs_run.h"
+
+int send_flags(const char *dataset, const char **ret, struct error *err)
+{
+	struct key key;
+
+	*ret = NULL;
+	if (!zfs_is_the_kernels())
+		return 0;
+	if (key_read(dataset, &key, err) < 0)
+		return -1;
+	*ret = strcmp(key.root, "-") ? "-w" : "-Lc";
+	return 0;
+}

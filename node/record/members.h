@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_RECORD_MEMBERS_H
+#define ZCSI_NODE_RECORD_MEMBERS_H
+
+/*
+ * The nodes that have the data of a volume: the text of its property zcsi:members, which the volume
+ * and its copies have. Results live in the arena. Runs no program. Any thread.
+ *
+ *	<lineage>:<seconds>:<escaped node id>,<escaped node id>
+ *
+ * The lineage is made with a volume's first copy. A volume that was deleted and created again under
+ * the same name gets another one, so its copies are told apart. The seconds are the longest time
+ * that the copies may be behind. One of the nodes is the owner, which has the volume itself.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/mem.h"
+
+#define LINEAGE_DIGITS    16
+#define MEMBERS_MAX       8  /* nodes of a volume */
+#define MEMBERS_EVERY_MIN 10 /* seconds */
+#define MEMBERS_EVERY_MAX 2592000
+
+struct members {
+	const char *lineage; /* LINEAGE_DIGITS hexadecimal digits in lower case; or "" */
+	int64_t every;       /* seconds */
+	const char *nodes[MEMBERS_MAX];
+	size_t n;
+};
+
+/* Returns true for a lineage. */
+bool lineage_is(const char *text);
+/* Returns a new lineage. */
+char *lineage_new(struct arena *arena);
+
+/* Returns false, and no members, if the text is not of this form; "" is no members. */
+bool members_parse(struct arena *arena, const char *text, struct members *ret);
+/* Returns the text; "-" if there are no nodes, because zfs-fuse refuses an empty value. */
+char *members_format(struct arena *arena, const struct members *members);
+bool members_have(const struct members *members, const char *node);
+/* Add or remove a node; false: there is no room. */
+bool members_add(struct members *members, const char *node);
+void members_remove(struct members *members, const char *node);
+
+#endif

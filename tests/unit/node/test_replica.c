@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of the texts about copies: zcsi:members, and what `zfs list` prints of a copy.
+ */
+#include "node/copy/replica.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "node/record/members.h"
+#include "tests/arena.h"
+#include "tests/cmocka.h"
+
+#define LINEAGE "00112233aabbccdd"
+
+static void test_members_are_parsed_as_they_were_formatted(void **state)
+{
+	(void)state;
+	struct members members = {.lineage = LINEAGE, .every = 300}, again;
+
+	assert_true(members_add(&members, "n1"));
+	assert_true(members_add(&members, "a,b:c"));
+	assert_true(members_add(&members, "n1"));
+	char *text = members_format(&arena, &members);
+	assert_string_equal(text, LINEAGE ":300:n1,a_2Cb_3Ac");
+	assert_true(members_parse(&arena, text, &again));
+	assert_int_equal(again.n, 2);
+	assert_int_equal(again.every, 300);
+	assert_string_equal(again.lineage, LINEAGE);
+	assert_string_equal(again.nodes[1], "a,b:c");
+	members_remove(&again, "n1");
+	assert_false(members_have(&again, "n1"));
+	members_remove(&again, "a,b:c");
+	assert_string_equal(members_format(&arena, &again), "-");
+}
+
+static void test_members_that_are_no_such_text_are_refused(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"-",
+		LINEAGE,
+		LINEAGE ":300",
+		LINEAGE ":9:n1",
+		LINEAGE ":x:n1",
+		LINEAGE ":300:",
+		LINEAGE ":300:n1,",
+		LINEAGE ":300:n1,_zz",
+		LINEAGE ":300:1,2,3,4,5,6,7,8,9",
+		"00112233AABBCCDD:300:n1",
+		"0:300:n1",
+	};
+	struct members members;
+
+	for (size_t i = 0; i < COUNT(texts); i++)
+		assert_false(members_parse(&arena, texts[i], &members) || members.n);
+	assert_true(members_parse(&arena, "", &members));
+	assert_int_equal(members.n, 0);
+}
+
+static void test_new_lineages_differ(void **state)
+{
+	(void)state;
+	const char *one = lineage_new(&arena);
+
+	assert_true(lineage_is(one));
+	assert_string_not_equal(one, lineage_new(&arena));
+}
+
+static CopyState *parse(const char *text)
+{
+	return replica_parse(&arena, arena_strdup(&arena, text));
+}
+
+static void test_a_copy_is_parsed_newest_snapshot_first(void **state)
+{
+	(void)state;
+	const char *text =
+		"t/p/_replica/v@b\t18446744073709551615\t1700000002\t0\t-\t-\t-\n"
+		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\n"
+		"t/p/_replica/v\t11\t1700000000\t4096\t8192\t1-abc\t" LINEAGE ":300:n1\n";
+	const CopyState *copy = parse(text);
+
+	assert_non_null(copy);
+	assert_string_equal(copy->name, "t/p/_replica/v");
+	assert_string_equal(copy->token, "1-abc");
+	assert_string_equal(copy->lineage, LINEAGE);
+	assert_int_equal(copy->used, 4096);
+	assert_int_equal(copy->available, 8192);
+	assert_int_equal(copy->n_snapshots, 2);
+	assert_string_equal(copy->snapshots[0]->name, "b");
+	assert_true(copy->snapshots[0]->guid == UINT64_MAX);
+	assert_int_equal(copy->snapshots[1]->creation, 1700000001);
+}
+
+static void test_a_copy_without_members_has_no_lineage(void **state)
+{
+	(void)state;
+	const CopyState *copy = parse("t/p/_replica/v\t11\t17\t0\t8192\t-\t-\n");
+
+	assert_non_null(copy);
+	assert_string_equal(copy->lineage, "");
+	assert_string_equal(copy->token, "");
+}
+
+static void test_other_outputs_are_no_copy(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"",
+		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\n",
+		"t/p/_replica/v\t11\t17\t0\t8192\t-\n",
+		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\t-\n",
+		"t/p/_replica/v\t11\t17\t0\t8192\t-\tforged\n",
+		"cannot open\n",
+	};
+
+	for (size_t i = 0; i < COUNT(texts); i++)
+		assert_null(parse(texts[i]));
+}
+
+static void test_at_most_256_snapshots_are_kept(void **state)
+{
+	(void)state;
+	char *text = arena_strdup(&arena, "");
+
+	for (int i = 0; i < 300; i++)
+		text = arena_printf(&arena, "%sv@%d\t%d\t1\t0\t-\t-\t-\n", text, i, i);
+	text = arena_printf(&arena, "%sv\t1\t1\t0\t1\t-\t-\n", text);
+	const CopyState *copy = parse(text);
+	assert_int_equal(copy->n_snapshots, REPLICA_SNAPSHOTS);
+	assert_string_equal(copy->snapshots[REPLICA_SNAPSHOTS - 1]->name, "255");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_members_are_parsed_as_they_were_formatted),
+		cmocka_unit_test(test_members_that_are_no_such_text_are_refused),
+		cmocka_unit_test(test_new_lineages_differ),
+		cmocka_unit_test(test_a_copy_is_parsed_newest_snapshot_first),
+		cmocka_unit_test(test_a_copy_without_members_has_no_lineage),
+		cmocka_unit_test(test_other_outputs_are_no_copy),
+		cmocka_unit_test(test_at_most_256_snapshots_are_kept),
+	};
+
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
+}
