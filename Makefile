@@ -76,7 +76,7 @@ $(BUILD)/zcsi-%: $(BUILD)/libzcsi.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(BUILD)/libzcsi.a $(LIBS)
 $(BUILD)/zcsi-controller: $(filter-out $(BUILD)/controller/cli/%,$(call objects,controller))
 $(BUILD)/zcsi-node: $(call objects,node)
-$(BUILD)/zcsi: $(call objects,controller/cli) $(BUILD)/controller/agents_file.o $(BUILD)/libzcsi.a
+$(BUILD)/zcsi: $(call objects,controller/cli) $(BUILD)/libzcsi.a
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(BUILD)/libzcsi.a $(LIBS)
 

@@ -17,10 +17,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/agents_file.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/thread.h"
-#include "controller/agents_file.h"
 #include "controller/roll_hosts.h"
 #include "controller/rollcall.h"
 #include "controller/roster_absent.h"

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/agents_file.h"
 #include "common/clock.h"
 #include "common/thread.h"
-#include "controller/agents_file.h"
 #include "transport/client.h"
 
 struct fleet {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CONTROLLER_AGENTS_FILE_H
-#define ZCSI_CONTROLLER_AGENTS_FILE_H
+#ifndef ZCSI_COMMON_AGENTS_FILE_H
+#define ZCSI_COMMON_AGENTS_FILE_H
 
 /*
  * --agents-file: one endpoint per line. Empty lines are skipped, and a '#' begins a comment. The

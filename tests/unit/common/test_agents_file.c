@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/agents_file.h"
 #include "common/mem.h"
-#include "controller/agents_file.h"
 
 static char folder[] = "/tmp/zcsi-agents-XXXXXX";
 static char path[64], other[64];

@@ -8,7 +8,7 @@
  * being written is not read. It is read after the writer closed it, after it was renamed to this
  * name, after a link was switched, or REST_SECONDS after the last write.
  */
-#include "controller/agents_file.h"
+#include "common/agents_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
