@@ -142,14 +142,26 @@ static int slurp(FILE *in, char **ret, const char *path, struct error *err)
 	return 0;
 }
 
-char *agents_file_read(struct agents_file *file, struct error *err)
+static char *load(const char *path, struct stat *ret_stat, struct error *err)
 {
-	auto_fclose FILE *in = fopen(file->path, "re");
+	auto_fclose FILE *in = fopen(path, "re");
 	char *text = NULL;
 
-	if (!in || fstat(fileno(in), &file->read) < 0)
-		fail_errno(err, "--agents-file '%s' cannot be read", file->path);
+	if (!in || fstat(fileno(in), ret_stat) < 0)
+		fail_errno(err, "--agents-file '%s' cannot be read", path);
 	else
-		slurp(in, &text, file->path, err);
+		slurp(in, &text, path, err);
 	return text;
+}
+
+char *agents_file_read(struct agents_file *file, struct error *err)
+{
+	return load(file->path, &file->read, err);
+}
+
+char *agents_file_load(const char *path, struct error *err)
+{
+	struct stat ignored;
+
+	return load(path, &ignored, err);
 }

@@ -35,5 +35,7 @@ int agents_file_fd(const struct agents_file *file);
 bool agents_file_changed(struct agents_file *file);
 /* Returns the file's text, which the caller frees, or NULL with *err. */
 char *agents_file_read(struct agents_file *file, struct error *err);
+/* Like agents_file_read, of a file that is not watched. It may be half-written. */
+char *agents_file_load(const char *path, struct error *err);
 
 #endif

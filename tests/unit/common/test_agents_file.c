@@ -96,6 +96,8 @@ static void a_complete_write_is_a_change(void **state)
 	put(path, "three");
 	assert_true(agents_file_changed(file));
 	assert_reads("three");
+	auto_free char *text = agents_file_load(path, &err);
+	assert_string_equal(text, "three");
 }
 
 static void a_file_open_for_writing_is_not_read(void **state)
@@ -140,6 +142,8 @@ static void an_unreadable_file_says_why(void **state)
 
 	(void)state;
 	assert_null(agents_file_read(file, &err));
+	assert_non_null(strstr(err.text, path));
+	assert_null(agents_file_load(path, &err));
 	assert_non_null(strstr(err.text, path));
 	assert_int_equal(agents_file_watch(&nowhere, "/nowhere/agents", &err), -1);
 	assert_non_null(strstr(err.text, "--agents-file '/nowhere/agents'"));
