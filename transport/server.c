@@ -193,11 +193,12 @@ static void on_accepted(struct acceptor *acceptor, int fd)
 		close(fd);
 }
 
-int server_check_allowed(const struct peer *peer, const char *service, struct error *err)
+int server_check_allowed(const struct peer *peer, const struct rpc_target *to, struct error *err)
 {
 	if (!peer->listener->tls)
 		return 0;
-	return allow_check(&peer->listener->offer.trust->allow, peer->names, service, err);
+	return allow_check(&peer->listener->offer.trust->allow, peer->names, to->service,
+			   to->method->name, err);
 }
 
 /*

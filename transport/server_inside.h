@@ -55,8 +55,8 @@ struct server_stream; /* server_stream.h */
 
 extern const struct conn_role server_role;
 
-/* Returns 0 if the peer may call the service, or -1 with ERR_PERMISSION_DENIED. */
-int server_check_allowed(const struct peer *peer, const char *service, struct error *err);
+/* Returns 0 if the peer may call the method, or -1 with ERR_PERMISSION_DENIED. */
+int server_check_allowed(const struct peer *peer, const struct rpc_target *to, struct error *err);
 void server_peer_used(struct peer *peer); /* call when a call of the peer begins */
 /* Free the peer if it has no connection and no call. Call after either has ended. */
 void server_peer_release(struct peer *peer);

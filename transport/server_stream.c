@@ -152,7 +152,7 @@ static void on_headed(struct stream *base)
 	} else if (head_check_request(head, &http_status, &error) < 0 ||
 		   rpc_find(stream->peer->listener->services, head->path, &stream->target, &error) <
 			   0 ||
-		   server_check_allowed(stream->peer, stream->target.service, &error) < 0) {
+		   server_check_allowed(stream->peer, &stream->target, &error) < 0) {
 		refuse(stream, http_status, &error);
 	} else {
 		begin(stream);

@@ -25,11 +25,12 @@ struct trust {
 #define TRUST_OPTIONS(trust)                                                                       \
 	TRUST_CLIENT_OPTIONS(trust),                                                               \
 		TRUST_ROW_(                                                                        \
-			"allow", "ZCSI_ALLOW", "[SERVICE=]NAME",                                   \
+			"allow", "ZCSI_ALLOW", "[SERVICE[/METHOD]=]NAME",                          \
 			"Who may call us over TLS: a DNS name, URI or IP address in the caller's " \
 			"certificate, for every service or only for that one, as in "              \
-			"zcsi.v1.Agent=controller.example. Without it, everybody for whom the CA " \
-			"vouches.",                                                                \
+			"zcsi.v1.Agent=controller.example, or for one method of it, as in "        \
+			"zcsi.v1.Agent/GetHost=node.example. Without it, everybody for whom the "  \
+			"CA vouches.",                                                             \
 			.ret_list = &(trust).allow)
 
 /* The rows of a program that only calls others. */

@@ -77,6 +77,17 @@ def test_who_may_create_volumes_may_not_read_them(start, certificates):
     assert "no --allow lets that call zcsi.v1.Copy" in done.stderr.decode()
 
 
+def test_a_method_alone_may_be_allowed(start, certificates):
+    host = start(allow=(ALLOWED, "zcsi.v1.Agent/GetHost=stranger.example"))
+
+    def zcsi(command):
+        return subprocess.run([BUILD / "zcsi", "--agent", host.endpoint,
+                               *files(certificates, "stranger.example"), command],
+                              capture_output=True, check=False, text=True)
+    assert zcsi("nodes").returncode == 0
+    assert "no --allow lets that call zcsi.v1.Agent/ListDatasets" in zcsi("list").stderr
+
+
 def test_a_volume_is_sent_over_tls(start, certificates):
     done = sent(start(allow=(ALLOWED, "zcsi.v1.Copy=controller.example")), certificates)
     assert (done.returncode, done.stderr) == (0, b"") and done.stdout
