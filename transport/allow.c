@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "common/mem.h"
 
@@ -41,21 +40,6 @@ static bool covers(const char *entry, const char *service, const char *method)
 			       memcmp(rest + 1, method, strlen(method)) == 0);
 }
 
-/* True if the names are equal. Host names are compared without regard to case, URIs exactly. */
-static bool same_name(const char *a, const char *b)
-{
-	return strchr(a, '/') ? strcmp(a, b) == 0 : strcasecmp(a, b) == 0;
-}
-
-static bool is_one_of(const char *name, const struct tls_names *names)
-{
-	for (size_t i = 0; i < names->n; i++) {
-		if (same_name(name, names->list[i]))
-			return true;
-	}
-	return false;
-}
-
 int allow_check_list(const struct option_list *allow, struct error *err)
 {
 	for (size_t i = 0; i < allow->n; i++) {
@@ -75,7 +59,7 @@ int allow_check(const struct option_list *allow, const struct tls_names *names, 
 		return 0;
 	for (size_t i = 0; i < allow->n; i++) {
 		const char *entry = allow->values[i];
-		if (covers(entry, service, method) && is_one_of(name_in(entry), names))
+		if (covers(entry, service, method) && tls_names_have(names, name_in(entry)))
 			return 0;
 	}
 	auto_free char *text = tls_names_text(names);

@@ -19,6 +19,7 @@
 
 struct client {
 	struct dial dial;                      /* first member: serve_soon() casts */
+	char *peer_name;                       /* that of the options */
 	struct client_waiter *waiters, **last; /* calls without a connection, oldest first */
 	struct loop_timer *timer;              /* calls serve() */
 };
@@ -222,6 +223,8 @@ int client_new(struct client **ret, struct loop *loop, const char *endpoint,
 		dial->options.tls = NULL;
 	if (!dial->options.limits)
 		dial->options.limits = &limits_default;
+	if (dial->options.peer_name)
+		dial->options.peer_name = client->peer_name = mem_strdup(dial->options.peer_name);
 	dial_init(dial);
 	client->last = &client->waiters;
 	client->timer = loop_timer_new(loop, serve, client);
@@ -235,6 +238,7 @@ void client_free(struct client *client)
 		return;
 	dial_fini(&client->dial);
 	loop_timer_free(client->timer);
+	free(client->peer_name);
 	free(client);
 }
 

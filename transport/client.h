@@ -40,6 +40,9 @@ struct client_options {
 	const struct limits *limits; /* limits of the connection; NULL: limits_default */
 	struct tls *tls;             /* credentials for TLS; NULL: plain text */
 	bool allow_plaintext;        /* permit plain text to addresses beyond loopback */
+	/* With TLS: a name that the server's certificate must have besides that of the endpoint's
+	 * host. The client copies it. NULL: none. */
+	const char *peer_name;
 };
 
 /*

@@ -237,9 +237,9 @@ struct conn *conn_new(struct loop *loop, int fd, bool connecting, const struct c
 	return conn;
 }
 
-void conn_secure(struct conn *conn, struct tls *tls, const char *host)
+void conn_secure(struct conn *conn, struct tls *tls, const char *host, const char *name)
 {
-	conn->tls = tls_session_new(tls, host, &conn->out);
+	conn->tls = tls_session_new(tls, host, name, &conn->out);
 	if (!conn->tls)
 		conn_fail(conn, "out of memory");
 }

@@ -54,8 +54,8 @@ struct conn_role {
  */
 struct conn *conn_new(struct loop *loop, int fd, bool connecting, const struct conn_role *role,
 		      const struct limits *limits, void *owner);
-/* Use TLS; call right after conn_new. host is as for tls_session_new; both outlive the conn. */
-void conn_secure(struct conn *conn, struct tls *tls, const char *host);
+/* Use TLS; call right after conn_new. See tls_session_new; all outlive the connection. */
+void conn_secure(struct conn *conn, struct tls *tls, const char *host, const char *name);
 /* Returns the names in the peer's certificate, to be freed; NULL without TLS or before a stream. */
 struct tls_names *conn_peer_names(const struct conn *conn);
 void *conn_owner(const struct conn *conn);

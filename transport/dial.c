@@ -121,7 +121,8 @@ static int add_link(struct dial *dial, unsigned at, int fd, struct error *err)
 		return fail(err, ERR_RESOURCE_EXHAUSTED, "out of memory");
 	}
 	if (dial->options.tls)
-		conn_secure(link->conn, dial->options.tls, dial->endpoint.host);
+		conn_secure(link->conn, dial->options.tls, dial->endpoint.host,
+			    dial->options.peer_name);
 	dial->links = link;
 	dial->n_coming++;
 	note_reached(dial);

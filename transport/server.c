@@ -113,7 +113,7 @@ static void add_peer(struct listener *listener, int fd, uint64_t origin)
 	if (!peer->conn)
 		server_peer_release(peer);
 	else if (listener->tls)
-		conn_secure(peer->conn, listener->tls, NULL);
+		conn_secure(peer->conn, listener->tls, NULL, NULL);
 }
 
 static bool is_idle(const struct peer *peer)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/mem.h"
 
@@ -72,6 +73,21 @@ void tls_names_free(struct tls_names *names)
 	free(names);
 }
 
+/* True if the names are equal. Host names are compared without regard to case, URIs exactly. */
+static bool same_name(const char *a, const char *b)
+{
+	return strchr(a, '/') ? strcmp(a, b) == 0 : strcasecmp(a, b) == 0;
+}
+
+bool tls_names_have(const struct tls_names *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		if (same_name(name, names->list[i]))
+			return true;
+	}
+	return false;
+}
+
 char *tls_names_text(const struct tls_names *names)
 {
 	char *text = NULL;
@@ -115,15 +131,31 @@ bool tls_dates_problem(const X509 *cert, char ret_text[TLS_DATES_SIZE])
 
 /* Refused certificates */
 
-static char *host_problem(const X509 *cert, const char *host)
+static char *not_for(const struct tls_names *names, const char *name)
 {
-	struct tls_names *names = tls_names_new(cert);
 	auto_free char *text = tls_names_text(names);
 	char *problem = NULL;
 
-	tls_names_free(names);
-	if (asprintf(&problem, "its certificate is for %s, not for '%s'", text, host) < 0)
+	if (asprintf(&problem, "its certificate is for %s, not for '%s'", text, name) < 0)
 		abort();
+	return problem;
+}
+
+static char *host_problem(const X509 *cert, const char *host)
+{
+	struct tls_names *names = tls_names_new(cert);
+	char *problem = not_for(names, host);
+
+	tls_names_free(names);
+	return problem;
+}
+
+char *tls_name_problem(const X509 *cert, const char *name)
+{
+	struct tls_names *names = tls_names_new(cert);
+	char *problem = tls_names_have(names, name) ? NULL : not_for(names, name);
+
+	tls_names_free(names);
 	return problem;
 }
 

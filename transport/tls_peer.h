@@ -44,7 +44,11 @@ struct tls_names {
 /* Returns the names of a certificate, to be freed by tls_names_free. */
 struct tls_names *tls_names_new(const X509 *cert);
 void tls_names_free(struct tls_names *names);
+/* Host names are compared without regard to case, URIs exactly; there are no wildcards. */
+bool tls_names_have(const struct tls_names *names, const char *name);
 /* Returns a text such as "'a', 'b'", or "nobody" for no names; to be freed. */
 char *tls_names_text(const struct tls_names *names);
+/* Returns why a certificate is not for a name, as in tls_names_have; NULL if it is. To be freed. */
+char *tls_name_problem(const X509 *cert, const char *name);
 
 #endif

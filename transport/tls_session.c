@@ -21,6 +21,7 @@
 struct tls_session {
 	SSL *ssl;
 	const struct tls *tls;
+	const char *name; /* client: another name that the certificate must have; or NULL */
 	struct outbox *out;
 	const uint8_t *in;
 	size_t in_size;
@@ -179,12 +180,16 @@ static void on_message(int sent, int version, int kind, const void *bytes, size_
 		session->key_updates++;
 }
 
-struct tls_session *tls_session_new(struct tls *tls, const char *host, struct outbox *out)
+struct tls_session *tls_session_new(struct tls *tls, const char *host, const char *name,
+				    struct outbox *out)
 {
 	struct tls_session *session = mem_alloc(sizeof(*session));
 
-	*session = (struct tls_session){
-		.ssl = SSL_new(tls_context(tls)), .tls = tls, .out = out, .verdict.host = host};
+	*session = (struct tls_session){.ssl = SSL_new(tls_context(tls)),
+					.tls = tls,
+					.name = name,
+					.out = out,
+					.verdict.host = host};
 	BIO *bio = new_bio(session);
 	if (!session->ssl || !bio || (host && !tls_require_host(session->ssl, host))) {
 		BIO_free(bio);
@@ -225,14 +230,26 @@ void tls_session_take(struct tls_session *session, const uint8_t *bytes, size_t 
 	session->in_size = n;
 }
 
+/* Check of a client, at the end of the handshake, what OpenSSL does not check of a server. */
+static int check_server(const struct tls_session *session, struct error *err)
+{
+	if (!tls_agreed_on_http2(session->ssl))
+		return fail(err, ERR_UNAVAILABLE, "TLS failed: it does not speak HTTP/2");
+	if (!session->name)
+		return 0;
+	auto_free char *problem =
+		tls_name_problem(SSL_get0_peer_certificate(session->ssl), session->name);
+	return problem ? fail(err, ERR_UNAVAILABLE, "%s", problem) : 0;
+}
+
 /* Record the end of the handshake. The same bytes may contain the first message. */
 static int check_ready(struct tls_session *session, struct error *err)
 {
 	if (session->ready || !SSL_is_init_finished(session->ssl))
 		return 0;
-	if (session->verdict.host && !tls_agreed_on_http2(session->ssl)) {
+	if (session->verdict.host && check_server(session, err) < 0) {
 		session->failed = true;
-		return fail(err, ERR_UNAVAILABLE, "TLS failed: it does not speak HTTP/2");
+		return -1;
 	}
 	session->ready = true;
 	return 0;

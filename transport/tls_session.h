@@ -21,10 +21,11 @@ struct tls_session;
 
 /*
  * Returns a session, or NULL when out of memory. For a client, host is the DNS name or IP address
- * that the server's certificate must be for; for a server, host is NULL. host and out outlive the
- * session.
+ * that the server's certificate must be for, and name another one (tls_names_have), or NULL; for a
+ * server, both are NULL. All but tls outlive the session.
  */
-struct tls_session *tls_session_new(struct tls *tls, const char *host, struct outbox *out);
+struct tls_session *tls_session_new(struct tls *tls, const char *host, const char *name,
+				    struct outbox *out);
 void tls_session_free(struct tls_session *session);
 
 /* True once the handshake is complete. Nothing may be written before. */

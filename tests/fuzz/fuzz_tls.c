@@ -165,8 +165,8 @@ void fuzz_one(const uint8_t *bytes, size_t n)
 	memset(ends, 0, sizeof(ends));
 	tampered = false;
 	ends[1].first = 100;
-	ends[0].session = tls_session_new(tls, NULL, &ends[0].out);
-	ends[1].session = tls_session_new(tls, "localhost", &ends[1].out);
+	ends[0].session = tls_session_new(tls, NULL, NULL, &ends[0].out);
+	ends[1].session = tls_session_new(tls, "localhost", NULL, &ends[1].out);
 	while (decisions-- > 0 && input_left(&input))
 		act(&input, input_decision(&input));
 	finish();

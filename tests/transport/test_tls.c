@@ -58,7 +58,7 @@ struct scene {
 	const char *server, *client; /* certificates; NULL: plain text */
 	enum error_code code;
 	const char *words[WORDS_MAX]; /* parts of the error text */
-	const char *server_ca, *client_ca, *host;
+	const char *server_ca, *client_ca, *host, *peer_name;
 	const char *allow[2];
 };
 
@@ -81,6 +81,15 @@ static const struct scene scenes[] = {
 	 .host = "localhost"},
 	{"a server with a common name only", "localhost", "controller", ERR_UNAVAILABLE,
 	 .words = {"its certificate is for nobody, not for 'localhost'"}, .host = "localhost"},
+	{"a server with another name as well", "node", "controller", ERR_OK,
+	 .peer_name = "Node.EXAMPLE"},
+	{"a server without that other name", "node", "controller", ERR_UNAVAILABLE,
+	 .words = {"cannot reach 'tcp://127.0.0.1:",
+		   "its certificate is for 'node.example', 'localhost', '127.0.0.1', not for "
+		   "'node-2'"},
+	 .peer_name = "node-2"},
+	{"a server with that other name but for another host", "elsewhere", "controller",
+	 ERR_UNAVAILABLE, .words = {"not for '127.0.0.1'"}, .peer_name = "elsewhere.example"},
 	{"a server with a client's certificate", "only-client", "controller", ERR_UNAVAILABLE,
 	 .words = {"its certificate '/CN=only-client': unsuitable certificate purpose"}},
 	{"an expired client", "node", "expired", ERR_UNAVAILABLE,
@@ -144,6 +153,7 @@ static void play(const struct scene *scene)
 	assert_int_equal(end_trust(&client, scene->client_ca ? scene->client_ca : "ca",
 				   scene->client, &err),
 			 0);
+	client.peer_name = scene->peer_name;
 	server.trust.allow.values = (const char **)(uintptr_t)scene->allow;
 	while (server.trust.allow.n < COUNT(scene->allow) && scene->allow[server.trust.allow.n])
 		server.trust.allow.n++;

@@ -191,7 +191,9 @@ void server_stop(struct end *server)
 
 void client_start(struct end *client, const char *host, int port)
 {
-	const struct client_options options = {.limits = &client->limits, .tls = client->trust.tls};
+	const struct client_options options = {.limits = &client->limits,
+					       .tls = client->trust.tls,
+					       .peer_name = client->peer_name};
 	char endpoint[64];
 	struct error err;
 

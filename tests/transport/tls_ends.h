@@ -43,6 +43,7 @@ struct end {
 	struct workers *workers; /* used by a server only */
 	struct server *server;
 	struct client *client; /* used by a client only */
+	const char *peer_name; /* used by a client only; see client.h */
 	struct arena arena;
 };
 
