@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Asking agents which nodes they are. Clients are made and freed on the loop, because their timers
+ * are the loop's.
+ *
+ * Invariant: a scan has AT_ONCE connections at most, and there is one scan at a time.
+ */
+#include "node/copy/peers_inside.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "proto/agent.h"
+
+#define AT_ONCE 32
+#define ASK_MS  5000 /* the longest wait for one agent */
+
+/* Clients */
+
+struct peers_closing {
+	struct client *client;
+	struct peers_closing *next;
+};
+
+struct opening {
+	struct loop_task task;
+	struct peers *peers;
+	const char *endpoint;
+	const struct client_options *options;
+	struct client *client;
+	struct error *err;
+	int result;
+	sem_t done;
+};
+
+static void open_on_loop(struct loop_task *task)
+{
+	struct opening *opening = container_of(task, struct opening, task);
+
+	opening->result = client_new(&opening->client, opening->peers->loop, opening->endpoint,
+				     opening->options, opening->err);
+	sem_post(&opening->done);
+}
+
+static int open_client(struct peers *peers, const char *endpoint,
+		       const struct client_options *options, struct client **ret, struct error *err)
+{
+	struct opening opening = {.task.fn = open_on_loop,
+				  .peers = peers,
+				  .endpoint = endpoint,
+				  .options = options,
+				  .err = err};
+
+	sem_init(&opening.done, 0, 0);
+	loop_post(peers->loop, &opening.task);
+	while (sem_wait(&opening.done) < 0 && errno == EINTR)
+		;
+	sem_destroy(&opening.done);
+	*ret = opening.client;
+	return opening.result;
+}
+
+void peers_ask_reap(struct loop_task *task)
+{
+	struct peers *peers = container_of(task, struct peers, reap);
+	struct peers_closing *next, *all;
+
+	pthread_mutex_lock(&peers->lock);
+	all = steal_ptr(peers->closing);
+	pthread_mutex_unlock(&peers->lock);
+	for (; all; all = next) {
+		next = all->next;
+		client_free(all->client);
+		free(all);
+	}
+}
+
+void peers_hang_up(struct peers *peers, struct client *client)
+{
+	struct peers_closing *closing = mem_alloc(sizeof(*closing));
+	scoped_lock(&peers->lock);
+
+	*closing = (struct peers_closing){.client = client, .next = peers->closing};
+	if (!peers->closing)
+		loop_post(peers->loop, &peers->reap);
+	peers->closing = closing;
+}
+
+/* Asking an agent */
+
+struct client_options peers_client_options(const struct peers *peers)
+{
+	const struct trust *trust = peers->options.trust;
+
+	return (struct client_options){.tls = trust->tls, .allow_plaintext = trust->insecure};
+}
+
+void peers_ask_begin(struct peers *peers, struct arena *arena, struct peers_question *question,
+		     const struct client_options *options, int64_t deadline)
+{
+	int64_t half = time_left_ms(deadline) / 2;
+
+	if (half == 0) {
+		fail(&question->error, ERR_DEADLINE_EXCEEDED,
+		     "'%s' was not asked before the deadline", question->endpoint);
+		return;
+	}
+	if (open_client(peers, question->endpoint, options, &question->client, &question->error) <
+	    0)
+		return;
+	question->call = client_begin(question->client, arena, &zcsi__v1__agent__descriptor,
+				      "GetHost", &new_get_host_request(arena)->base,
+				      now_ms() + (half < ASK_MS ? half : ASK_MS));
+}
+
+void peers_ask_finish(struct peers_question *question)
+{
+	const GetHostResponse *host;
+
+	if (!question->client)
+		return;
+	if (client_finish(question->call, &host, &question->error) == 0)
+		question->node = host->node_id;
+	else if (!strstr(question->error.text, question->endpoint))
+		fail_context(&question->error, "'%s'", question->endpoint);
+}
+
+/* Asking all agents */
+
+void peers_ask_fini(struct peers *peers)
+{
+	for (size_t i = 0; i < peers->n_answers; i++) {
+		free(peers->answers[i].endpoint);
+		free(peers->answers[i].node);
+		free(peers->answers[i].problem);
+	}
+	free(peers->answers);
+}
+
+static void keep(struct peers *peers, const struct peers_question *questions, size_t n,
+		 bool is_whole)
+{
+	scoped_lock(&peers->lock);
+
+	peers_ask_fini(peers);
+	peers->answers = mem_alloc(n * sizeof(*peers->answers));
+	peers->n_answers = n;
+	peers->n_scans += is_whole;
+	for (size_t i = 0; i < n; i++) {
+		const struct peers_question *question = &questions[i];
+		peers->answers[i].endpoint = mem_strdup(question->endpoint);
+		if (question->node)
+			peers->answers[i].node = mem_strdup(question->node);
+		else
+			peers->answers[i].problem = mem_strdup(question->error.text);
+	}
+}
+
+/* Ask all endpoints. The oldest question is finished before one more than AT_ONCE is begun. */
+static void scan(struct peers *peers, struct arena *arena, const struct option_list *list,
+		 int64_t deadline)
+{
+	struct peers_question *questions = arena_alloc(arena, list->n * sizeof(*questions));
+	const struct client_options options = peers_client_options(peers);
+
+	for (size_t i = 0; i < list->n + AT_ONCE; i++) {
+		if (i >= AT_ONCE) {
+			struct peers_question *oldest = &questions[i - AT_ONCE];
+			peers_ask_finish(oldest);
+			if (oldest->client)
+				peers_hang_up(peers, oldest->client);
+		}
+		if (i < list->n) {
+			questions[i].endpoint = list->values[i];
+			peers_ask_begin(peers, arena, &questions[i], &options, deadline);
+		}
+	}
+	keep(peers, questions, list->n, time_left_ms(deadline) > 0);
+}
+
+static unsigned scans(struct peers *peers)
+{
+	scoped_lock(&peers->lock);
+
+	return peers->n_scans;
+}
+
+int peers_ask_all(struct peers *peers, struct arena *arena, const struct option_list *list,
+		  int64_t deadline, struct error *err)
+{
+	int64_t left = time_left_ms(deadline);
+	int64_t until = now_ms() + (left < INT32_MAX ? left : INT32_MAX);
+	const struct timespec time = {until / 1000, until % 1000 * 1000000};
+	unsigned before = scans(peers);
+
+	if (pthread_mutex_clocklock(&peers->scanning, CLOCK_MONOTONIC, &time) != 0)
+		return fail(err, ERR_DEADLINE_EXCEEDED,
+			    "the agents were still being asked which nodes they are");
+	if (scans(peers) == before)
+		scan(peers, arena, list, deadline);
+	pthread_mutex_unlock(&peers->scanning);
+	return 0;
+}
