@@ -16,6 +16,7 @@
 #include "node/agent/reaper.h"
 #include "node/check/check.h"
 #include "node/copy/copy.h"
+#include "node/copy/peers.h"
 #include "node/export/exports.h"
 #include "node/catalog/feed.h"
 #include "node/zfs/argv.h"
@@ -77,9 +78,12 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	static const unsigned lanes[] = LANE_BOUNDS;
 	const struct server_offer csi = {csi_services, node, settings->trust};
 	const struct server_offer agent = {agent_services, node, settings->trust};
+	const struct peers_options peers = {&settings->agents, settings->agents_file,
+					    settings->trust};
 
 	if (daemon_init_lanes(daemon, lanes, COUNT(lanes), err) < 0 || zfs_run_stoppable(err) < 0 ||
 	    trust_open(settings->trust, err) < 0 ||
+	    peers_new(&node->peers, daemon->loop, &peers, err) < 0 ||
 	    loop_on_signal(daemon->loop, SIGHUP, on_hangup, node, err) < 0 ||
 	    listen_at(daemon->server, &settings->endpoints, &csi, err) < 0 ||
 	    listen_at(daemon->server, &settings->agent_endpoints, &agent, err) < 0)
@@ -97,9 +101,12 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	return *ret_feed ? catalog_start(node->catalog, err) : -1;
 }
 
-static void free_catalog(void *catalog)
+static void free_node(void *arg)
 {
-	catalog_free(catalog);
+	struct node *node = arg;
+
+	peers_free(node->peers);
+	catalog_free(node->catalog);
 }
 
 static int serve(const struct settings *settings)
@@ -133,7 +140,7 @@ static int serve(const struct settings *settings)
 	else
 		daemon_run(&daemon);
 	feed_stop(feed);
-	daemon_fini(&daemon, free_catalog, node.catalog);
+	daemon_fini(&daemon, free_node, &node);
 	trust_close(settings->trust);
 	kept_close(&kept);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -4,7 +4,7 @@
 
 /*
  * The state of the daemon that its handlers use; call->app points to it. Only the catalog, the
- * claims and what is kept change while calls are handled, and all are thread-safe.
+ * claims, what is kept and the peers change while calls are handled, and all are thread-safe.
  */
 
 #include <stddef.h>
@@ -17,6 +17,7 @@
 struct claims; /* node/agent/claims.h */
 struct copies; /* node/copy/copy.h */
 struct kept;   /* node/agent/kept.h */
+struct peers;  /* node/copy/peers.h */
 
 struct topology_segment {
 	const char *key;
@@ -35,6 +36,7 @@ struct node {
 	struct claims *claims;
 	struct copies *copies;
 	struct kept *kept;
+	struct peers *peers;
 };
 
 /* Check that a field of a request is not empty. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */

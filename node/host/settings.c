@@ -26,9 +26,10 @@
 
 /* The values of the options as text, before they are checked. */
 static struct {
-	struct option_list endpoints, agent_endpoints, topology;
+	struct option_list endpoints, agent_endpoints, agents, topology;
 	const char *node_id, *dataset, *rescan, *zfs_timeout, *trash_ttl, *max_volumes, *log_level,
-		*log_format, *address, *zfs_user, *zfs_over_ssh, *nomad_data_dir, *cache;
+		*log_format, *address, *zfs_user, *zfs_over_ssh, *nomad_data_dir, *cache,
+		*agents_file;
 	const char *metrics;
 	bool check;
 	struct trust trust;
@@ -43,6 +44,13 @@ static const struct option_row options[] = {
 	{"agent-endpoint", "ZCSI_AGENT_ENDPOINT", "ENDPOINT", "unix:///run/zcsi/agent.sock",
 	 "Serve zcsi.v1.Agent here, for controllers. Repeatable.",
 	 .ret_list = &given.agent_endpoints},
+	{"agent", "ZCSI_AGENT", "ENDPOINT", NULL,
+	 "An agent: the --agent-endpoint of another zcsi-node, to which copies of volumes are sent. "
+	 "Repeatable; our own may be among them.",
+	 .ret_list = &given.agents},
+	{"agents-file", "ZCSI_AGENTS_FILE", "PATH", NULL,
+	 "More agents, an endpoint a line; read whenever a node is called.",
+	 .ret_text = &given.agents_file},
 	{"node-id", "ZCSI_NODE_ID", "ID", NULL,
 	 "What the orchestrator and the controllers call this node; 1 to 256 bytes. Without it, "
 	 "the host name.",
@@ -281,6 +289,8 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 		return done;
 	ret->endpoints = given.endpoints;
 	ret->agent_endpoints = given.agent_endpoints;
+	ret->agents = given.agents;
+	ret->agents_file = given_or_null(given.agents_file);
 	ret->trust = &given.trust;
 	ret->metrics = given.metrics;
 	ret->cache = given.cache;

@@ -14,6 +14,8 @@
 struct settings {
 	struct option_list endpoints;
 	struct option_list agent_endpoints;
+	struct option_list agents; /* of other nodes */
+	const char *agents_file;   /* more of them; NULL: none */
 	struct trust *trust;
 	const char *metrics;      /* the endpoint of the metrics; NULL: not served */
 	const char *dataset;      /* POOL/PARENT; NULL on a node without a pool */

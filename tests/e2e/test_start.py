@@ -228,6 +228,18 @@ def test_a_node_refuses_a_wrong_topology(tmp_path):
         assert status not in (0, None) and "topology" in text
 
 
+def test_a_node_refuses_a_malformed_agent(tmp_path):
+    daemon = Daemon("zcsi-node", tmp_path, *PRIVATE["zcsi-node"](tmp_path), "--agent", "tcp://:1")
+    status, text = ends(daemon)
+    assert status not in (0, None) and "--agent: endpoint 'tcp://:1' names no host" in text
+
+
+def test_a_node_starts_before_its_agents_file_is_written(tmp_path):
+    daemon = Daemon("zcsi-node", tmp_path, *PRIVATE["zcsi-node"](tmp_path), "--agents-file",
+                    f"{tmp_path}/none")
+    daemon.start().stop()
+
+
 def test_help_has_at_most_100_columns():
     for program in PRIVATE:
         done = subprocess.run([BUILD / program, "--help"], capture_output=True, text=True)
