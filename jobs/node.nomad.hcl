@@ -76,6 +76,20 @@ locals {
   # Vault writes the key into the certificate's file.
   folder = var.vault == "" ? var.certificates : "$${NOMAD_SECRETS_DIR}"
   key    = var.vault == "" ? "key" : "pem"
+
+  # Every agent that zcsi-node registered; Consul's list includes agents on hosts that are down.
+  agents = {
+    nomad  = <<-END
+      {{- range nomadService "zcsi-agent" }}
+      tcp://{{ .Address }}:{{ .Port }}
+      {{- end }}
+    END
+    consul = <<-END
+      {{- range service "zcsi-agent|any" }}
+      tcp://{{ .Node }}.node.consul:{{ .Port }}
+      {{- end }}
+    END
+  }
 }
 
 job "zcsi-node" {
@@ -125,18 +139,22 @@ job "zcsi-node" {
           "--node-id", "${node.unique.name}",
           "--dataset", var.dataset,
           "--agent-endpoint", "tcp://${NOMAD_ADDR_agent}",
+          "--agents-file", "${NOMAD_TASK_DIR}/agents",
           "--address", "${NOMAD_IP_agent}",
           "--nomad-data-dir", var.data_dir,
           "--trash-ttl", "${var.trash_hours * 3600}",
 
           # A caller of the agent can create and destroy volumes, so only the controller's
-          # certificate is allowed. jobs/local/certs creates certificates.
+          # certificate is allowed to do that. Other nodes may ask which node this is, and send
+          # copies of volumes. jobs/local/certs creates certificates.
           "--tls-ca", "${local.folder}/ca.pem",
           "--tls-cert", "${local.folder}/${node.unique.name}.pem",
           "--tls-key", "${local.folder}/${node.unique.name}.${local.key}",
           "--allow", "zcsi.v1.Agent=controller.zcsi",
           "--allow", "zcsi.v1.Agent=operator.zcsi",
           "--allow", "zcsi.v1.Copy=operator.zcsi",
+          "--allow", "zcsi.v1.Agent/GetHost=node.zcsi",
+          "--allow", "zcsi.v1.Copy=node.zcsi",
         ]
 
         image        = local.contained ? var.image : null
@@ -152,6 +170,13 @@ job "zcsi-node" {
           "/run/zcsi-nfs:/run/zcsi-nfs:rshared",
           "${var.certificates}:${var.certificates}:ro",
         ] : null
+      }
+
+      # The daemon reads the file when it calls another node.
+      template {
+        data        = local.agents[var.discovery]
+        destination = "local/agents"
+        change_mode = "noop"
       }
 
       # A certificate for the client's names and address, renewed before it expires.
@@ -177,7 +202,7 @@ job "zcsi-node" {
         content {
           data        = <<-END
             {{- $name := env "node.unique.name" | printf "common_name=%s" }}
-            {{- $dns := env "node.unique.name" | printf "alt_names=%s.node.consul" }}
+            {{- $dns := env "node.unique.name" | printf "alt_names=%s.node.consul,node.zcsi" }}
             {{- $address := env "NOMAD_IP_agent" | printf "ip_sans=%s" }}
             {{- with pkiCert "${var.vault}/issue/zcsi" $name $dns $address }}
             {{ .Cert }}

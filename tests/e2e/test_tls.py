@@ -148,3 +148,11 @@ def test_certs_makes_keys_readable_by_root_only(certificates):
         assert path.stat().st_mode & 0o777 == (0o600 if path.suffix == ".key" else 0o644)
     done = subprocess.run([ROOT / "jobs/local/certs", certificates], capture_output=True, text=True)
     assert done.returncode == 2 and "certs FOLDER NAMES" in done.stderr
+
+
+def test_certs_are_for_servers_and_clients(certificates):
+    text = subprocess.run(["openssl", "x509", "-in", certificates / "node.example.pem", "-noout",
+                           "-ext", "subjectAltName,extendedKeyUsage"],
+                          capture_output=True, check=True, text=True).stdout
+    assert "DNS:node.example, IP Address:127.0.0.1" in text
+    assert "TLS Web Server Authentication, TLS Web Client Authentication" in text

@@ -58,7 +58,7 @@ def pools(folder):
 @pytest.fixture(scope="session")
 def certificates(folder):
     run(ROOT / "jobs/local/certs", folder / "certs", "controller.zcsi",
-        *map(",".join, ADDRESSES.items()))
+        *(f"{node},{address},node.zcsi" for node, address in ADDRESSES.items()))
     return folder / "certs"
 
 
