@@ -198,8 +198,8 @@ int peers_new(struct peers **ret, struct loop *loop, const struct peers_options 
 	struct peers *peers = mem_alloc(sizeof(*peers));
 
 	*peers = (struct peers){.loop = loop, .options = *options, .reap.fn = peers_ask_reap};
-	pthread_mutex_init(&peers->scanning, NULL);
 	pthread_mutex_init(&peers->lock, NULL);
+	pthread_cond_init(&peers->scanned, NULL);
 	if (check_named(peers, err) < 0) {
 		peers_free(peers);
 		return -1;
@@ -214,7 +214,7 @@ void peers_free(struct peers *peers)
 		return;
 	peers_ask_reap(&peers->reap);
 	peers_ask_fini(peers);
-	pthread_mutex_destroy(&peers->scanning);
+	pthread_cond_destroy(&peers->scanned);
 	pthread_mutex_destroy(&peers->lock);
 	free(peers);
 }

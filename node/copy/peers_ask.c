@@ -140,6 +140,7 @@ void peers_ask_fini(struct peers *peers)
 	free(peers->answers);
 }
 
+/* Keep the answers, and end the scan. */
 static void keep(struct peers *peers, const struct peers_question *questions, size_t n,
 		 bool is_whole)
 {
@@ -149,6 +150,8 @@ static void keep(struct peers *peers, const struct peers_question *questions, si
 	peers->answers = mem_alloc(n * sizeof(*peers->answers));
 	peers->n_answers = n;
 	peers->n_scans += is_whole;
+	peers->scanning = false;
+	pthread_cond_broadcast(&peers->scanned);
 	for (size_t i = 0; i < n; i++) {
 		const struct peers_question *question = &questions[i];
 		peers->answers[i].endpoint = mem_strdup(question->endpoint);
@@ -181,26 +184,39 @@ static void scan(struct peers *peers, struct arena *arena, const struct option_l
 	keep(peers, questions, list->n, time_left_ms(deadline) > 0);
 }
 
-static unsigned scans(struct peers *peers)
+/*
+ * Wait until no other thread scans. Returns 0; 1 if a scan has ended meanwhile, whose answers can
+ * be used; or -1 with *err. The caller holds peers->lock.
+ */
+static int wait_for_scan(struct peers *peers, int64_t deadline, struct error *err)
 {
-	scoped_lock(&peers->lock);
+	int64_t left = time_left_ms(deadline);
+	int64_t until = now_ms() + (left < INT32_MAX ? left : INT32_MAX);
+	const struct timespec time = {until / 1000, until % 1000 * 1000000};
+	unsigned before = peers->n_scans;
+	int status = 0;
 
-	return peers->n_scans;
+	while (peers->scanning && peers->n_scans == before && status == 0)
+		status = pthread_cond_clockwait(&peers->scanned, &peers->lock, CLOCK_MONOTONIC,
+						&time);
+	if (peers->n_scans != before)
+		return 1;
+	if (!peers->scanning)
+		return 0;
+	return fail(err, ERR_DEADLINE_EXCEEDED,
+		    "the agents were still being asked which nodes they are");
 }
 
 int peers_ask_all(struct peers *peers, struct arena *arena, const struct option_list *list,
 		  int64_t deadline, struct error *err)
 {
-	int64_t left = time_left_ms(deadline);
-	int64_t until = now_ms() + (left < INT32_MAX ? left : INT32_MAX);
-	const struct timespec time = {until / 1000, until % 1000 * 1000000};
-	unsigned before = scans(peers);
-
-	if (pthread_mutex_clocklock(&peers->scanning, CLOCK_MONOTONIC, &time) != 0)
-		return fail(err, ERR_DEADLINE_EXCEEDED,
-			    "the agents were still being asked which nodes they are");
-	if (scans(peers) == before)
-		scan(peers, arena, list, deadline);
-	pthread_mutex_unlock(&peers->scanning);
+	pthread_mutex_lock(&peers->lock);
+	int waited = wait_for_scan(peers, deadline, err);
+	if (waited == 0)
+		peers->scanning = true;
+	pthread_mutex_unlock(&peers->lock);
+	if (waited != 0)
+		return waited < 0 ? -1 : 0;
+	scan(peers, arena, list, deadline);
 	return 0;
 }

@@ -19,8 +19,9 @@ struct peers_answer {
 struct peers {
 	struct loop *loop;
 	struct peers_options options;
-	pthread_mutex_t scanning; /* held during a scan; taken before lock */
-	pthread_mutex_t lock;     /* guards the members after it */
+	pthread_mutex_t lock;   /* guards the members after it */
+	bool scanning;          /* a thread asks all endpoints */
+	pthread_cond_t scanned; /* that has ended */
 	struct peers_answer *answers;
 	size_t n_answers;
 	unsigned n_scans;              /* scans that have ended, and not by their deadline */
