@@ -45,8 +45,8 @@ static const struct option_row options[] = {
 	 "Serve zcsi.v1.Agent here, for controllers. Repeatable.",
 	 .ret_list = &given.agent_endpoints},
 	{"agent", "ZCSI_AGENT", "ENDPOINT", NULL,
-	 "An agent: the --agent-endpoint of another zcsi-node, to which copies of volumes are sent. "
-	 "Repeatable; our own may be among them.",
+	 "An agent: the --agent-endpoint of another zcsi-node, to which copies of volumes are "
+	 "sent. Repeatable; our own may be among them.",
 	 .ret_list = &given.agents},
 	{"agents-file", "ZCSI_AGENTS_FILE", "PATH", NULL,
 	 "More agents, an endpoint a line; read whenever a node is called.",
