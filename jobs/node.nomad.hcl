@@ -145,8 +145,8 @@ job "zcsi-node" {
           "--trash-ttl", "${var.trash_hours * 3600}",
 
           # A caller of the agent can create and destroy volumes, so only the controller's
-          # certificate is allowed to do that. Other nodes may ask which node this is, and send
-          # copies of volumes. jobs/local/certs creates certificates.
+          # certificate is allowed to do that. Other nodes may ask which node this is, and keep
+          # copies of their volumes here. jobs/local/certs creates certificates.
           "--tls-ca", "${local.folder}/ca.pem",
           "--tls-cert", "${local.folder}/${node.unique.name}.pem",
           "--tls-key", "${local.folder}/${node.unique.name}.${local.key}",
@@ -154,7 +154,7 @@ job "zcsi-node" {
           "--allow", "zcsi.v1.Agent=operator.zcsi",
           "--allow", "zcsi.v1.Copy=operator.zcsi",
           "--allow", "zcsi.v1.Agent/GetHost=node.zcsi",
-          "--allow", "zcsi.v1.Copy=node.zcsi",
+          "--allow", "zcsi.v1.Replica=node.zcsi",
         ]
 
         image        = local.contained ? var.image : null

@@ -17,6 +17,7 @@
 #include "node/check/check.h"
 #include "node/copy/copy.h"
 #include "node/copy/peers.h"
+#include "node/copy/pusher.h"
 #include "node/export/exports.h"
 #include "node/catalog/feed.h"
 #include "node/zfs/argv.h"
@@ -31,7 +32,8 @@
 #include "transport/daemon.h"
 
 static const struct rpc_service *const csi_services[] = {&identity_service, &node_service, NULL};
-static const struct rpc_service *const agent_services[] = {&agent_service, &copy_service, NULL};
+static const struct rpc_service *const agent_services[] = {&agent_service, &copy_service,
+							   &replica_service, NULL};
 
 static void on_hangup(void *arg)
 {
@@ -89,6 +91,7 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	    listen_at(daemon->server, &settings->agent_endpoints, &agent, err) < 0)
 		return -1;
 	node->copies->workers = daemon->workers;
+	node->copies->loop = daemon->loop;
 	daemon->overdue = on_overdue;
 	daemon->overdue_arg = node;
 	const struct monitor_app app = {node_metrics, node_ready, node};
@@ -98,7 +101,9 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	if (!node->catalog)
 		return 0;
 	*ret_feed = feed_start(node->catalog, err);
-	return *ret_feed ? catalog_start(node->catalog, err) : -1;
+	if (!*ret_feed || catalog_start(node->catalog, err) < 0)
+		return -1;
+	return pusher_start(&node->copies->pusher, node, daemon->loop, err);
 }
 
 static void free_node(void *arg)
@@ -139,6 +144,7 @@ static int serve(const struct settings *settings)
 		log_error("cannot start", log_str("error", err.text));
 	else
 		daemon_run(&daemon);
+	pusher_stop(copies.pusher);
 	feed_stop(feed);
 	daemon_fini(&daemon, free_node, &node);
 	trust_close(settings->trust);

@@ -10,6 +10,8 @@
 
 #include "common/metrics.h"
 #include "node/catalog/totals.h"
+#include "node/copy/copy.h"
+#include "node/copy/copy_metrics.h"
 #include "node/host/node.h"
 #include "node/zfs/zfs_metrics.h"
 
@@ -101,6 +103,7 @@ void node_metrics(void *arg, FILE *out)
 	catalog_totals(node->catalog, &arena, VOLUMES_MAX, &totals);
 	write_pool(out, catalog_parent(node->catalog), &totals);
 	write_volumes(out, &totals.volumes);
+	copy_metrics_write(node->copies ? node->copies->pusher : NULL, out);
 }
 
 int node_ready(void *arg, struct error *err)

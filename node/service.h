@@ -57,6 +57,12 @@
 
 #define COPY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                 \
 	STREAM(Send, copy_send)                                                                    \
+	KEYED(AddMember, add_member, id, LANE_COPY)                                                \
+	KEYED(RemoveMember, remove_member, id, LANE_COPY)                                          \
+	INLINE(Push, push_now)                                                                     \
+	INLINE(ListPushes, list_pushes)
+
+#define REPLICA_METHODS(INLINE, PLAIN, KEYED, STREAM)                                              \
 	STREAM(Receive, copy_receive)                                                              \
 	KEYED(GetCopy, get_copy, id, LANE_COPY)                                                    \
 	KEYED(DropCopy, drop_copy, id, LANE_COPY)
@@ -70,8 +76,10 @@ IDENTITY_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 NODE_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 AGENT_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 COPY_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
+REPLICA_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 #undef HANDLER_
 #undef STREAM_
-extern const struct rpc_service identity_service, node_service, agent_service, copy_service;
+extern const struct rpc_service identity_service, node_service, agent_service, copy_service,
+	replica_service;
 
 #endif

@@ -158,6 +158,26 @@ void catalog_trashed(struct catalog *catalog, struct arena *arena, struct datase
 		ret->rows[i] = dataset_copy(arena, index->rows[i]);
 }
 
+void catalog_with_members(struct catalog *catalog, struct arena *arena, struct dataset_list *ret,
+			  uint64_t **ret_marks)
+{
+	scoped_lock(&catalog->mutex);
+	const struct inventory *inventory = &catalog->inventory;
+	const struct index *lists[] = {&inventory->datasets, &inventory->trashed};
+	size_t most = lists[0]->n + lists[1]->n + 1;
+
+	*ret = (struct dataset_list){.rows = arena_alloc(arena, most * sizeof(*ret->rows))};
+	*ret_marks = arena_alloc(arena, most * sizeof(**ret_marks));
+	for (size_t i = 0; i < COUNT(lists); i++)
+		for (size_t j = 0; j < lists[i]->n; j++) {
+			const struct dataset *row = lists[i]->rows[j];
+			if (!*row->members)
+				continue;
+			(*ret_marks)[ret->n] = inventory_mark(inventory, row->name);
+			ret->rows[ret->n++] = dataset_copy(arena, row);
+		}
+}
+
 size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char ***ret)
 {
 	scoped_lock(&catalog->mutex);

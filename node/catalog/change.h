@@ -41,6 +41,12 @@ void catalog_follow(struct catalog *catalog, bool follows);
 /* *ret is all deleted volumes. */
 void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);
 /*
+ * *ret is all volumes with zcsi:members, deleted ones too; none before they are known. *ret_marks
+ * is a number for each of them, which is another one after a snapshot was added.
+ */
+void catalog_with_members(struct catalog *catalog, struct arena *arena, struct dataset_list *ret,
+			  uint64_t **ret_marks);
+/*
  * Take the snapshots made for clones that ZFS does not destroy by itself. Each is returned once
  * after a reading of the whole pool. Returns how many there are in *ret.
  */

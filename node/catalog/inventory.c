@@ -303,6 +303,17 @@ void inventory_snapshots_of(const struct inventory *inventory, struct arena *are
 		ret->rows[i] = snapshot_copy(arena, inventory->snapshots_by_name.rows[from + i]);
 }
 
+uint64_t inventory_mark(const struct inventory *inventory, const char *zfs_name)
+{
+	const struct snapshot *row;
+	uint64_t n = 0, newest = 0;
+
+	for (size_t i = snapshots_from(inventory, zfs_name);
+	     (row = snapshot_at(inventory, i, zfs_name)); i++, n++)
+		newest = (uint64_t)row->creation > newest ? (uint64_t)row->creation : newest;
+	return newest << 24 ^ n;
+}
+
 const struct snapshot *inventory_named(const struct inventory *inventory, const char *name)
 {
 	size_t at = index_from(&inventory->names, name, "");

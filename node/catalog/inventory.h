@@ -60,6 +60,9 @@ const struct dataset *inventory_owner(const struct inventory *inventory,
 struct snapshot *inventory_show(const struct inventory *inventory, struct arena *arena,
 				const struct snapshot *snapshot);
 
+/* Returns another number after a snapshot of the dataset was added. */
+uint64_t inventory_mark(const struct inventory *inventory, const char *zfs_name);
+
 /* A page of at most max snapshots with ids after `after`; dataset_id "": of all volumes. */
 struct snapshot_query {
 	const char *after, *dataset_id;

@@ -3,15 +3,18 @@
 #define ZCSI_NODE_COPY_COPY_H
 
 /*
- * The streams of zcsi.v1.Copy that run. Loop thread only.
+ * The members that the handlers of zcsi.v1.Copy and zcsi.v1.Replica use. The streams are for the loop thread only.
  */
 
 #include "transport/workers.h"
 
 struct program_stream; /* node/copy/program_stream.h */
+struct pusher;         /* node/copy/pusher.h */
 
 struct copies {
+	struct loop *loop;
 	struct workers *workers;        /* start and end the programs of streams */
+	struct pusher *pusher;          /* NULL on a node without a pool */
 	struct program_stream *streams; /* those that run */
 };
 

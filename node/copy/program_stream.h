@@ -3,7 +3,7 @@
 #define ZCSI_NODE_COPY_PROGRAM_STREAM_H
 
 /*
- * A stream of zcsi.v1.Copy with a program at its end: zfs send, whose output becomes the messages,
+ * A stream of a call with a program at its end: zfs send, whose output becomes the messages,
  * or zfs receive, which reads them. The loop passes the bytes on (transport/pump.h). A worker
  * starts the program, and a worker waits for its end.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Copy.Receive: the messages of a stream become the input of a `zfs receive`.
+ * Replica.Receive: the messages of a stream become the input of a `zfs receive`.
  *
  * Invariant: zfs receives only below REPLICA_FOLDER, where no dataset is a volume, with -s, so that
  * what was received of a stream that ended early can be continued, with -u, so that nothing is

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 
 #include "node/copy/program_stream.h"
-#include "node/copy/send_flags.h"
+#include "node/zfs/send_flags.h"
 #include "node/service.h"
 #include "node/zfs/argv.h"
 #include "transport/pump.h"

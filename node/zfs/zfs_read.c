@@ -254,6 +254,17 @@ int zfs_is_volume(const char *name, const char *id, bool *ret, struct error *err
 	return 0;
 }
 
+int zfs_members(const char *name, char **ret, struct error *err)
+{
+	const char *argv[] = {"zfs",   "get",          "-Hp", "-s", "local", "-o",
+			      "value", "zcsi:members", name,  NULL};
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, ret, err) < 0)
+		return -1;
+	(*ret)[strcspn(*ret, "\n")] = '\0';
+	return 0;
+}
+
 int zfs_volsize(const char *name, int64_t *ret, struct error *err)
 {
 	auto_free char *value = NULL;

@@ -49,6 +49,8 @@ int zfs_mounted(const char *name, bool *ret, struct error *err);
  * false also if there is no such dataset.
  */
 int zfs_is_volume(const char *name, const char *id, bool *ret, struct error *err);
+/* *ret is the value of zcsi:members of a dataset itself, "" if it has none; the caller frees it. */
+int zfs_members(const char *name, char **ret, struct error *err);
 /* *ret is the guid of the parent's pool. ERR_UNAVAILABLE if the pool is missing or suspended. */
 int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err);
 /* *ret is the size of a zvol in bytes. */

@@ -61,6 +61,7 @@ static const struct {
 	{"has children", ERR_FAILED_PRECONDITION,
 	 "destroy what 'zfs list -r -t all' shows below it first"},
 	{"has dependent clones", ERR_FAILED_PRECONDITION, "destroy the clones first"},
+	{"' does not exist.", ERR_NOT_FOUND, NULL}, /* of a bookmark */
 	{"' exists", ERR_ALREADY_EXISTS, NULL},
 	{"incomplete stream", ERR_UNAVAILABLE, NULL},
 	{"partially-complete state", ERR_ABORTED, "zfs send -t continues what was interrupted"},
@@ -151,10 +152,10 @@ void zfs_run_stop_reading(void)
 		eventfd_write(stop, 1);
 }
 
-/* Returns true for `zfs get` and `zpool get`. */
+/* Returns true for a program that changes nothing. */
 static bool is_reading(const char *const *argv)
 {
-	return !strcmp(argv[1], "get");
+	return !strcmp(argv[1], "get") || !strcmp(argv[1], "list");
 }
 
 /* Fail because ssh was lost: the end of the remote command is unknown. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Copy.Receive: what becomes a copy, what continues after a cut, and what is refused."""
+"""Replica.Receive: what becomes a copy, what continues after a cut, and what is refused."""
 import os
 import random
 import subprocess

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_COPY_SEND_FLAGS_H
-#define ZCSI_NODE_COPY_SEND_FLAGS_H
+#ifndef ZCSI_NODE_ZFS_SEND_FLAGS_H
+#define ZCSI_NODE_ZFS_SEND_FLAGS_H
+
+#include <stdbool.h>
 
 #include "common/error.h"
 
@@ -10,5 +12,8 @@
  * if the dataset does not exist. Runs one program.
  */
 int send_flags(const char *dataset, const char **ret, struct error *err);
+
+/* The same for OpenZFS, if it is known whether the dataset is encrypted. Static text. */
+const char *send_flags_for(bool encrypted);
 
 #endif

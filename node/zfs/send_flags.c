@@ -3,12 +3,17 @@
  * The options of `zfs send`. A dataset is never encrypted or decrypted, and -L is always given, so
  * all streams of a volume have the same options and each may follow any other (zfs-send(8)).
  */
-#include "node/copy/send_flags.h"
+#include "node/zfs/send_flags.h"
 
 #include <string.h>
 
 #include "node/zfs/key.h"
 #include "node/zfs/zfs_run.h"
+
+const char *send_flags_for(bool encrypted)
+{
+	return encrypted ? "-w" : "-Lc";
+}
 
 int send_flags(const char *dataset, const char **ret, struct error *err)
 {
@@ -19,6 +24,6 @@ int send_flags(const char *dataset, const char **ret, struct error *err)
 		return 0;
 	if (key_read(dataset, &key, err) < 0)
 		return -1;
-	*ret = strcmp(key.root, "-") ? "-w" : "-Lc";
+	*ret = send_flags_for(strcmp(key.root, "-") != 0);
 	return 0;
 }

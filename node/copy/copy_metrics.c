@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The metrics of copies.
+ *
+ * Invariant: writing them runs no program. A copy that never was up to date has no time and no lag,
+ * because 0 would be wrong.
+ */
+#include "node/copy/copy_metrics.h"
+
+#include "common/clock.h"
+#include "common/metrics.h"
+
+#define USEC 1e6
+
+static struct metric pushes =
+	METRIC(COUNTER, "zcsi_copy_pushes_total", "Pushes that ended: ok or failed.", "outcome");
+static struct metric sent = METRIC(COUNTER, "zcsi_copy_sent_bytes_total",
+				   "Bytes of the streams that were pushed to other nodes.");
+
+static const struct metric synced =
+	METRIC(GAUGE, "zcsi_copy_synced_timestamp_seconds",
+	       "A copy has all that was written before, in seconds since 1970.", "volume", "node");
+static const struct metric lag =
+	METRIC(GAUGE, "zcsi_copy_lag_seconds", "Seconds since a copy had all that was written.",
+	       "volume", "node");
+static const struct metric allowed = METRIC(GAUGE, "zcsi_copy_lag_allowed_seconds",
+					    "Seconds that a copy may be behind.", "volume", "node");
+static const struct metric failing =
+	METRIC(GAUGE, "zcsi_copy_failing", "1: the last push of a copy failed.", "volume", "node");
+
+void copy_metrics_pushed(bool failed)
+{
+	metric_count(&pushes, failed ? "failed" : "ok");
+}
+
+void copy_metrics_sent(uint64_t bytes)
+{
+	metric_add(&sent, METRIC_VALUES_(NULL), bytes);
+}
+
+void copy_metrics_write(struct pusher *pusher, FILE *out)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	size_t n = 0;
+	const struct pushed *rows = pusher ? pusher_list(pusher, &arena, &n) : NULL;
+	const double now = (double)wall_us();
+
+	metric_write(&pushes, out);
+	metric_write(&sent, out);
+	metric_head(&synced, out);
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].synced)
+			metric_sample(&synced, out, (double)rows[i].synced / USEC, rows[i].id,
+				      rows[i].to);
+	metric_head(&lag, out);
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].synced)
+			metric_sample(&lag, out, (now - (double)rows[i].synced) / USEC, rows[i].id,
+				      rows[i].to);
+	metric_head(&allowed, out);
+	for (size_t i = 0; i < n; i++)
+		metric_sample(&allowed, out, (double)rows[i].every, rows[i].id, rows[i].to);
+	metric_head(&failing, out);
+	for (size_t i = 0; i < n; i++)
+		metric_sample(&failing, out, rows[i].failed > 0, rows[i].id, rows[i].to);
+}

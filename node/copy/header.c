@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The properties of a volume and of its snapshots, which a stream does not carry.
+ *
+ * Invariant: of the properties only those are passed on that a request may set on a volume
+ * (node/record/property.h), so the other node takes no other ones. What comes with the stream, or
+ * is computed from the size, is left out.
+ */
+#include "node/copy/header.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/volume/escape.h"
+#include "node/zfs/send_flags.h"
+#include "node/record/property.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_run.h"
+
+#define TEXT(text) ((char *)(text))
+
+static bool is_in_the_stream(const char *property)
+{
+	static const char *const names[] = {"encryption", "refreservation", "volblocksize"};
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (strcmp(names[i], property) == 0)
+			return true;
+	return false;
+}
+
+static Property *property_new(struct arena *arena, const char *name, const char *value)
+{
+	Property *property = new_property(arena);
+
+	property->name = TEXT(name);
+	property->value = TEXT(value);
+	return property;
+}
+
+/* Fill in the local properties. Returns the encryption root; "-" if there is none. */
+static const char *take_properties(struct arena *arena, char *text, ReceiveHeader *header)
+{
+	const char *root = "-";
+	struct error ignored;
+	char *state;
+
+	header->properties = arena_alloc(arena, ZFS_PROPERTIES_MAX * sizeof(*header->properties));
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		const char *source = strsep(&line, "\t"), *name = strsep(&line, "\t");
+		if (!name || !line)
+			continue;
+		if (strcmp(name, "encryptionroot") == 0)
+			root = line;
+		if (strcmp(source, "local") != 0 || is_in_the_stream(name) ||
+		    header->n_properties == ZFS_PROPERTIES_MAX)
+			continue;
+		Property *property = property_new(arena, name, line);
+		if (property_check(property, &ignored) == 0)
+			header->properties[header->n_properties++] = property;
+	}
+	return root;
+}
+
+/*
+ * A volume whose key is that of the parent would come back from another host with a key of its own,
+ * which ZFS then confuses with the parent's: the dataset cannot be mounted any more.
+ */
+static int check_key(const char *parent, const char *root, struct error *err)
+{
+	size_t length = strlen(parent);
+
+	if (strcmp(root, "-") == 0 || (!strncmp(root, parent, length) && root[length] == '/'))
+		return 0;
+	return fail(
+		err, ERR_FAILED_PRECONDITION,
+		"it has the encryption key of '%s', and only a volume with a key of its own, or "
+		"with none, can have copies",
+		root);
+}
+
+static Dataset *describe(struct arena *arena, const struct dataset *volume)
+{
+	static const char from_snapshot[] = "snapshot:", from_volume[] = "volume:";
+	Dataset *dataset = new_dataset(arena);
+
+	dataset->id = volume->id;
+	dataset->size = volume->size;
+	dataset->parameters = volume->parameters;
+	dataset->format = TEXT(volume->format->name);
+	if (!strncmp(volume->source, from_snapshot, strlen(from_snapshot)))
+		dataset->source_snapshot = volume->source + strlen(from_snapshot);
+	else if (!strncmp(volume->source, from_volume, strlen(from_volume)))
+		dataset->source_dataset = volume->source + strlen(from_volume);
+	return dataset;
+}
+
+int header_make(struct arena *arena, const char *parent, const struct dataset *volume,
+		ReceiveHeader **ret, const char **ret_flags, struct error *err)
+{
+	const char *argv[] = {"zfs", "get",        "-Hp", "-o", "source,property,value",
+			      "all", volume->name, NULL};
+	ReceiveHeader *header = new_receive_header(arena);
+	auto_free char *out = NULL;
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return -1;
+	const char *root = take_properties(arena, arena_strdup(arena, out), header);
+	if (check_key(parent, root, err) < 0)
+		return -1;
+	*ret_flags = send_flags_for(strcmp(root, "-") != 0);
+	header->volume = describe(arena, volume);
+	header->members = volume->members;
+	header->reserved = volume->reserved > 0;
+	header->formatted = volume->formatted;
+	*ret = header;
+	return 0;
+}
+
+void header_end(struct arena *arena, ReceiveHeader *header, const char *leaf, uint64_t guid,
+		const struct snapshot *known)
+{
+	header->snapshot = TEXT(leaf);
+	header->guid = guid;
+	header->n_snapshot_properties = 0;
+	if (!known || !*known->name)
+		return;
+	const Property rows[] = {
+		{.name = TEXT("zcsi:version"), .value = TEXT(DATASET_VERSION)},
+		{.name = TEXT("zcsi:snapshot"), .value = escape_text(arena, known->name)},
+		{.name = TEXT("zcsi:size"), .value = arena_printf(arena, "%" PRId64, known->size)},
+		{.name = TEXT("zcsi:group"), .value = escape_text(arena, known->group)},
+	};
+	header->snapshot_properties =
+		arena_alloc(arena, COUNT(rows) * sizeof(*header->snapshot_properties));
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (*rows[i].value)
+			header->snapshot_properties[header->n_snapshot_properties++] =
+				property_new(arena, rows[i].name, rows[i].value);
+}

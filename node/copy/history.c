@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The history of a volume.
+ *
+ * Invariant: points are compared by guid and never by name: a name may have been given to another
+ * snapshot since, on either host.
+ */
+#include "node/copy/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/volume/escape.h"
+#include "node/zfs/zfs_run.h"
+
+bool history_parse(struct arena *arena, char *text, struct history *ret)
+{
+	size_t lines = 0;
+	char *state;
+
+	for (const char *at = text; *at; at++)
+		lines += *at == '\n';
+	ret->points = arena_alloc(arena, (lines + 1) * sizeof(*ret->points));
+	ret->n = 0;
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		char *name = strsep(&line, "\t"), *guid = strsep(&line, "\t");
+		char *at = strpbrk(name, "@#");
+		if (!at || !guid || !line)
+			return false;
+		ret->points[ret->n++] = (struct point){
+			.name = name,
+			.leaf = at + 1,
+			.guid = strtoull(guid, NULL, 10),
+			.creation = strtoll(line, NULL, 10),
+			.bookmark = *at == '#',
+			.own = *at == '@' && !strncmp(at + 1, HISTORY_OWN, strlen(HISTORY_OWN)),
+		};
+	}
+	return true;
+}
+
+int history_read(struct arena *arena, const char *dataset, struct history *ret, struct error *err)
+{
+	const char *argv[] = {"zfs",
+			      "list",
+			      "-Hp",
+			      "-d",
+			      "1",
+			      "-t",
+			      "snapshot,bookmark",
+			      "-s",
+			      "createtxg",
+			      "-o",
+			      "name,guid,creation",
+			      dataset,
+			      NULL};
+	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
+	auto_free char *out = NULL;
+
+	if (zfs_run_once(&exec, &out, err) < 0)
+		return -1;
+	if (history_parse(arena, arena_strdup(arena, out), ret))
+		return 0;
+	return fail(err, ERR_UNAVAILABLE, "'zfs list' printed no list of the snapshots of '%s'",
+		    dataset);
+}
+
+char *history_bookmark(struct arena *arena, const char *dataset, const char *node)
+{
+	return arena_printf(arena, "%s#" HISTORY_OWN "%s", dataset, escape_text(arena, node));
+}
+
+static const struct point *find(const struct history *history, uint64_t guid, bool bookmarks)
+{
+	for (size_t i = history->n; i-- > 0;)
+		if (history->points[i].guid == guid && (bookmarks || !history->points[i].bookmark))
+			return &history->points[i];
+	return NULL;
+}
+
+const struct point *history_base(const struct history *history, const CopyState *copy)
+{
+	const struct point *base = NULL;
+
+	for (size_t i = 0; copy && !base && i < copy->n_snapshots; i++)
+		base = find(history, copy->snapshots[i]->guid, true);
+	return base;
+}
+
+const struct point *history_snapshot(const struct history *history, uint64_t guid)
+{
+	return find(history, guid, false);
+}
+
+const struct point *history_newest_own(const struct history *history)
+{
+	for (size_t i = history->n; i-- > 0;)
+		if (history->points[i].own)
+			return &history->points[i];
+	return NULL;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_COPY_HISTORY_H
+#define ZCSI_NODE_COPY_HISTORY_H
+
+/*
+ * The snapshots and bookmarks of a volume, oldest first: from which of them a stream can begin, and
+ * which are still to be sent. All live in the arena.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+#include "proto/copy.h"
+
+/* Our own snapshots are _repl-<time>, and a bookmark for each copy is _repl-<node>. */
+#define HISTORY_OWN "_repl-"
+
+struct point {
+	const char *name; /* dataset@leaf or dataset#leaf */
+	const char *leaf;
+	uint64_t guid; /* of the snapshot; a bookmark has that of the snapshot it was made of */
+	int64_t creation;
+	bool bookmark;
+	bool own; /* a snapshot that was taken for copies */
+};
+
+struct history {
+	struct point *points;
+	size_t n;
+};
+
+/* Read the history of a dataset. Runs one program. Returns 0, or -1 with *err. */
+int history_read(struct arena *arena, const char *dataset, struct history *ret, struct error *err);
+/* Parse what `zfs list` prints, in place. Returns false if a line has another form. */
+bool history_parse(struct arena *arena, char *text, struct history *ret);
+
+/* Returns the name of the bookmark of the newest snapshot that the copy on a node has. */
+char *history_bookmark(struct arena *arena, const char *dataset, const char *node);
+
+/* Returns the newest point with the guid of a snapshot of the copy, or NULL. */
+const struct point *history_base(const struct history *history, const CopyState *copy);
+/* Returns the snapshot with a guid, or NULL. */
+const struct point *history_snapshot(const struct history *history, uint64_t guid);
+/* Returns the newest snapshot that was taken for copies, or NULL. */
+const struct point *history_newest_own(const struct history *history);
+
+#endif

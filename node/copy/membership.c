@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Which nodes have copies of a volume: AddMember, RemoveMember, Push and ListPushes of zcsi.v1.Copy.
+ *
+ * Invariant: zcsi:members names every node that has a copy. It gets a node before any data is sent
+ * there, and loses it after that node has said that it has no copy.
+ */
+#include "node/copy/membership.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "node/catalog/change.h"
+#include "node/copy/history.h"
+#include "node/copy/copy.h"
+#include "node/copy/pusher.h"
+#include "node/service.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+
+#define EVERY_DEFAULT 300 /* seconds */
+
+static char *key_of(struct arena *arena, const char *dataset)
+{
+	return arena_printf(arena, "members %s", dataset);
+}
+
+static int set_members(struct arena *arena, const struct node *node, const struct dataset *volume,
+		       const struct members *members, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+	struct dataset changed = *volume;
+	char *text = members_format(arena, members);
+
+	zfs_property(&properties, "zcsi:members", text);
+	if (zfs_set(volume->name, &properties, err) < 0)
+		return -1;
+	changed.members = members->n ? text : (char *)"";
+	catalog_put(node->catalog, &changed);
+	return 0;
+}
+
+static int destroy_own_snapshots(struct arena *arena, const char *dataset, struct error *err)
+{
+	struct history history;
+
+	if (history_read(arena, dataset, &history, err) < 0)
+		return -1;
+	for (size_t i = 0; i < history.n; i++)
+		if (history.points[i].own && zfs_destroy(history.points[i].name, err) < 0 &&
+		    err->code != ERR_NOT_FOUND)
+			return -1;
+	return 0;
+}
+
+/* Forget the node, as the volume is recorded now. The caller has locked its members. */
+static int forget(struct push *push, const char *text, struct error *err)
+{
+	const char *dataset = push->volume->name;
+	struct members members;
+
+	if (!members_parse(push->arena, text, &members) || !members_have(&members, push->to))
+		return 0;
+	members_remove(&members, push->to);
+	if (members.n == 1 && members_have(&members, push->node->id))
+		members.n = 0;
+	if (zfs_destroy(history_bookmark(push->arena, dataset, push->to), err) < 0 &&
+	    err->code != ERR_NOT_FOUND)
+		return -1;
+	if (!members.n && destroy_own_snapshots(push->arena, dataset, err) < 0)
+		return -1;
+	return set_members(push->arena, push->node, push->volume, &members, err);
+}
+
+int membership_end(struct push *push, struct error *err)
+{
+	struct catalog *catalog = push->node->catalog;
+	const char *key = key_of(push->arena, push->volume->name);
+	auto_free char *text = NULL;
+
+	if (push_drop(push, err) < 0 ||
+	    catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, err) < 0)
+		return -1;
+	int failed = zfs_members(push->volume->name, &text, err);
+	if (!failed)
+		failed = forget(push, text, err);
+	catalog_unlock_key(catalog, key);
+	return failed;
+}
+
+/* *ret is a push of the volume to a node, which is one of its members already or not. */
+static int find(struct rpc_call *call, const char *id, const char *to, struct push *ret,
+		struct error *err)
+{
+	const struct node *node = call->app;
+	struct dataset *volume;
+
+	if (request_text(id, "id", err) < 0 || request_text(to, "node_id", err) < 0 ||
+	    node_find(call, id, &volume, err) < 0)
+		return -1;
+	*ret = (struct push){.node = node,
+			     .loop = node->copies->loop,
+			     .volume = volume,
+			     .to = to,
+			     .arena = &call->arena};
+	if (members_parse(&call->arena, volume->members, &ret->members))
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "zcsi:members of '%s' cannot be read: '%s'; correct it with 'zfs set', or run "
+		    "'zfs inherit zcsi:members %s'",
+		    volume->name, volume->members, volume->name);
+}
+
+/* Change the members as a request says. Returns -1 with *err if it says what cannot be. */
+static int change(const struct push *push, const AddMemberRequest *req, struct members *members,
+		  struct error *err)
+{
+	if (!*members->lineage)
+		members->lineage = lineage_new(push->arena);
+	if (req->every)
+		members->every = req->every;
+	else if (!members->every)
+		members->every = EVERY_DEFAULT;
+	if (members->every < MEMBERS_EVERY_MIN || members->every > MEMBERS_EVERY_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "a copy may be behind by %d to %d seconds, not by %" PRId64,
+			    MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX, members->every);
+	if (!members_add(members, push->node->id) || !members_add(members, push->to))
+		return fail(err, ERR_FAILED_PRECONDITION, "a volume can be on %d nodes at most",
+			    MEMBERS_MAX);
+	return 0;
+}
+
+static int check_can_push(const struct push *push, struct error *err)
+{
+	if (strcmp(push->to, push->node->id) == 0)
+		return fail(err, ERR_INVALID_ARGUMENT, "it is on node '%s'; name another node",
+			    push->to);
+	if (zfs_is_the_kernels())
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "node '%s' has zfs-fuse, which cannot keep copies up to date; use OpenZFS",
+		    push->node->id);
+}
+
+int add_member(struct rpc_call *call, const AddMemberRequest *req, AddMemberResponse *rsp,
+	       struct error *err)
+{
+	const struct node *node = call->app;
+	struct push push;
+
+	(void)rsp;
+	if (find(call, req->id, req->node_id, &push, err) < 0)
+		return -1;
+	if (check_can_push(&push, err) < 0 || change(&push, req, &push.members, err) < 0 ||
+	    push_check(&push, err) < 0 ||
+	    set_members(&call->arena, node, push.volume, &push.members, err) < 0)
+		return fail_context(err, "volume '%s' cannot have a copy on node '%s'", req->id,
+				    req->node_id);
+	pusher_push(node->copies->pusher, req->id);
+	return 0;
+}
+
+int remove_member(struct rpc_call *call, const RemoveMemberRequest *req, RemoveMemberResponse *rsp,
+		  struct error *err)
+{
+	struct push push;
+
+	(void)rsp;
+	if (find(call, req->id, req->node_id, &push, err) < 0)
+		return -1;
+	if (!members_have(&push.members, req->node_id))
+		return 0;
+	if (membership_end(&push, err) == 0)
+		return 0;
+	return fail_context(err, "the copy of volume '%s' on node '%s' is not dropped", req->id,
+			    req->node_id);
+}
+
+int push_now(struct rpc_call *call, const PushRequest *req, PushResponse *rsp, struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (request_text(req->id, "id", err) < 0 ||
+	    node_need_pool(call, "volume", req->id, err) < 0)
+		return -1;
+	rsp->time = wall_us();
+	pusher_push(node->copies->pusher, req->id);
+	return 0;
+}
+
+int list_pushes(struct rpc_call *call, const ListPushesRequest *req, ListPushesResponse *rsp,
+		struct error *err)
+{
+	const struct node *node = call->app;
+	size_t n;
+
+	(void)err;
+	rsp->time = wall_us();
+	if (!node->catalog)
+		return 0;
+	const struct pushed *rows = pusher_list(node->copies->pusher, &call->arena, &n);
+	rsp->pushes = arena_alloc(&call->arena, (n + 1) * sizeof(*rsp->pushes));
+	for (size_t i = 0; i < n; i++) {
+		PushState *row = new_push_state(&call->arena);
+		if (*req->id && strcmp(rows[i].id, req->id) != 0)
+			continue;
+		row->id = (char *)rows[i].id;
+		row->node_id = (char *)rows[i].to;
+		row->running = rows[i].running;
+		row->deleted = rows[i].deleted;
+		row->every = rows[i].every;
+		row->synced = rows[i].synced;
+		row->failed = rows[i].failed;
+		row->error = (char *)rows[i].error;
+		rsp->pushes[rsp->n_pushes++] = row;
+	}
+	return 0;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The list of orders.
+ *
+ * Invariant: the list is sorted by the dataset's name, which a volume keeps as long as it is not
+ * deleted, and by the node. An order that runs stays at its place until it has ended.
+ */
+#include "node/copy/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "node/copy/written.h"
+#include "node/record/members.h"
+
+static void order_free(struct order *order)
+{
+	free(order->volume);
+	free(order->to);
+	free(order->error);
+	free(order);
+}
+
+void orders_fini(struct order_list *orders)
+{
+	for (size_t i = 0; i < orders->n; i++)
+		order_free(orders->rows[i]);
+	free(orders->rows);
+}
+
+/* Returns where the order is, or would be. */
+static size_t place_of(const struct order_list *orders, const char *dataset, const char *to,
+		       bool *ret_there)
+{
+	size_t low = 0, high = orders->n;
+
+	*ret_there = false;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct order *row = orders->rows[middle];
+		int order = strcmp(dataset, row->volume->name);
+		if (!order)
+			order = strcmp(to, row->to);
+		if (!order)
+			*ret_there = true;
+		if (order <= 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static struct order *insert(struct order_list *orders, size_t at, const struct dataset *volume,
+			    const char *to)
+{
+	struct order *order = mem_alloc(sizeof(*order));
+
+	order->volume = dataset_dup(volume);
+	order->to = mem_strdup(to);
+	order->due = now_ms();
+	orders->rows = mem_resize(orders->rows, (orders->n + 1) * sizeof(*orders->rows));
+	memmove(orders->rows + at + 1, orders->rows + at,
+		(orders->n++ - at) * sizeof(*orders->rows));
+	orders->rows[at] = order;
+	return order;
+}
+
+static void update(struct order *order, const struct dataset *volume, int64_t every, bool deleted)
+{
+	/* A thread that carries it out has its own copy of the volume. */
+	free(order->volume);
+	order->volume = dataset_dup(volume);
+	order->gone = false;
+	order->deleted = deleted;
+	if (order->every != every && order->every)
+		order->due = now_ms();
+	order->every = every;
+}
+
+static void follow_volume(struct order_list *orders, const char *our_id,
+			  const struct dataset *volume, uint64_t mark)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct members members;
+	bool there;
+
+	if (!members_parse(&arena, volume->members, &members)) {
+		log_warn("zcsi:members is unreadable, so the volume's copies get no data",
+			 log_str("dataset", volume->name), log_str("members", volume->members));
+		return;
+	}
+	for (size_t i = 0; i < members.n; i++) {
+		const char *to = members.nodes[i];
+		if (strcmp(to, our_id) == 0)
+			continue;
+		size_t at = place_of(orders, volume->name, to, &there);
+		struct order *order = there ? orders->rows[at] : insert(orders, at, volume, to);
+		order->mark = mark;
+		update(order, volume, members.every, strstr(volume->name, "/" DATASET_TRASH "/"));
+	}
+}
+
+void orders_follow(struct order_list *orders, const char *our_id,
+		   const struct dataset_list *volumes, const uint64_t *marks)
+{
+	for (size_t i = 0; i < orders->n; i++)
+		orders->rows[i]->gone = true;
+	for (size_t i = 0; i < volumes->n; i++)
+		follow_volume(orders, our_id, volumes->rows[i], marks[i]);
+	for (size_t i = orders->n; i-- > 0;)
+		if (orders->rows[i]->gone && !orders->rows[i]->running)
+			orders_remove(orders, orders->rows[i]);
+}
+
+void orders_remove(struct order_list *orders, struct order *order)
+{
+	bool there;
+	size_t at = place_of(orders, order->volume->name, order->to, &there);
+
+	memmove(orders->rows + at, orders->rows + at + 1,
+		(--orders->n - at) * sizeof(*orders->rows));
+	order_free(order);
+}
+
+/* Returns true if it is due, and only what was written decides whether there is anything to do. */
+static bool may_be_idle(const struct order *order)
+{
+	return !order->running && !order->deleted && !order->fresh && !order->gone &&
+	       !order->lacks && order->due <= now_ms() && order->synced && !order->failed &&
+	       order->pushed == order->mark;
+}
+
+const char *const *orders_due(const struct order_list *orders, struct arena *arena)
+{
+	const char **nodes = arena_alloc(arena, (orders->n + 1) * sizeof(*nodes));
+	size_t n = 0;
+
+	for (size_t i = 0; i < orders->n; i++) {
+		const struct order *row = orders->rows[i];
+		bool known = !may_be_idle(row);
+		for (size_t j = 0; j < n && !known; j++)
+			known = strcmp(nodes[j], row->to) == 0;
+		if (!known)
+			nodes[n++] = arena_strdup(arena, row->to);
+	}
+	return nodes;
+}
+
+void orders_skip(struct order_list *orders, const struct written *written, int64_t at)
+{
+	for (size_t i = 0; i < orders->n; i++) {
+		struct order *row = orders->rows[i];
+		const struct synced same = {at, row->mark};
+		if (!may_be_idle(row))
+			continue;
+		if (written_nothing(written, row->volume->name, row->to))
+			order_done(row, &same, now_ms() + row->every * 1000);
+		else
+			row->lacks = true;
+	}
+}
+
+struct order *orders_first(const struct order_list *orders)
+{
+	struct order *first = NULL;
+	int64_t now = now_ms();
+
+	for (size_t i = 0; i < orders->n; i++) {
+		struct order *row = orders->rows[i];
+		if (!row->running && !row->gone && row->due <= now &&
+		    (!first || row->due < first->due))
+			first = row;
+	}
+	return first;
+}
+
+void orders_hurry(struct order_list *orders, const char *id)
+{
+	for (size_t i = 0; i < orders->n; i++) {
+		struct order *row = orders->rows[i];
+		if (strcmp(row->volume->id, id) != 0)
+			continue;
+		row->fresh = true;
+		row->hurry = row->running;
+		row->due = now_ms();
+	}
+}
+
+static void set_error(struct order *order, const char *text)
+{
+	free(order->error);
+	order->error = text ? mem_strdup(text) : NULL;
+}
+
+void order_done(struct order *order, const struct synced *synced, int64_t due)
+{
+	order->pushed = synced->mark;
+	order->lacks = false;
+	if (order->synced < synced->time)
+		order->synced = synced->time;
+	order->failed = 0;
+	order->fresh = order->hurry;
+	if (!order->hurry)
+		order->due = due;
+	order->hurry = false;
+	set_error(order, NULL);
+}
+
+void order_failed(struct order *order, const struct error *err, int64_t due)
+{
+	if (!order->error || strcmp(order->error, err->text) != 0)
+		log_warn("a copy is not up to date", log_str("volume", order->volume->id),
+			 log_str("node", order->to), log_str("error", err->text));
+	order->failed = wall_us();
+	order->lacks = false;
+	if (!order->hurry)
+		order->due = due;
+	order->hurry = false;
+	set_error(order, err->text);
+}
+
+struct pushed *orders_show(const struct order_list *orders, struct arena *arena, size_t *ret_n)
+{
+	struct pushed *rows = arena_alloc(arena, (orders->n + 1) * sizeof(*rows));
+
+	for (size_t i = 0; i < orders->n; i++) {
+		const struct order *row = orders->rows[i];
+		rows[i] =
+			(struct pushed){.id = arena_strdup(arena, row->volume->id),
+					.to = arena_strdup(arena, row->to),
+					.running = row->running,
+					.deleted = row->deleted,
+					.every = row->every,
+					.synced = row->synced,
+					.failed = row->failed,
+					.error = arena_strdup(arena, row->error ? row->error : "")};
+	}
+	*ret_n = orders->n;
+	return rows;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_COPY_ORDER_H
+#define ZCSI_NODE_COPY_ORDER_H
+
+/*
+ * The work of the pusher: an order for each copy of each volume. The caller holds the pusher's
+ * lock.
+ */
+
+#include "node/copy/pusher.h"
+#include "node/record/dataset.h"
+
+struct written; /* node/copy/written.h */
+
+struct order {
+	struct dataset *volume;
+	char *to; /* the node of the copy */
+	bool running, deleted;
+	bool gone;  /* the catalog has no such copy any more: remove it once it does not run */
+	bool fresh; /* take a new snapshot */
+	bool hurry; /* fresh was asked for while it ran */
+	bool lacks; /* it was looked at since it is due, and lacks something */
+	int64_t every;
+	int64_t due;            /* now_ms() value */
+	int64_t synced, failed; /* as in struct pushed */
+	char *error;            /* or NULL */
+	uint64_t mark;          /* another number after a snapshot of the volume was added */
+	uint64_t pushed;        /* mark when the last successful push began */
+};
+
+struct order_list {
+	struct order **rows; /* in the order of the datasets' names and the nodes */
+	size_t n;
+};
+
+/* Add and remove orders, so that there is one for each node but our own in zcsi:members. */
+void orders_follow(struct order_list *orders, const char *our_id,
+		   const struct dataset_list *volumes, const uint64_t *marks);
+/* Returns the nodes, ended by NULL, of orders that are due and that written_read may skip. */
+const char *const *orders_due(const struct order_list *orders, struct arena *arena);
+/* Count the copies that are due and lack nothing as synced at a time; note that others lack some. */
+void orders_skip(struct order_list *orders, const struct written *written, int64_t at);
+/* Returns the order that is due first, or NULL. */
+struct order *orders_first(const struct order_list *orders);
+/* Make the orders for a volume due now. */
+void orders_hurry(struct order_list *orders, const char *id);
+/* Remove an order that does not run. */
+void orders_remove(struct order_list *orders, struct order *order);
+struct pushed *orders_show(const struct order_list *orders, struct arena *arena, size_t *ret_n);
+void orders_fini(struct order_list *orders);
+
+/* A state of a copy: it has all that was written before the time, and the snapshots of the mark. */
+struct synced {
+	int64_t time;
+	uint64_t mark;
+};
+
+/* Report how an order was carried out; due: when it is to be carried out again. */
+void order_done(struct order *order, const struct synced *synced, int64_t due);
+void order_failed(struct order *order, const struct error *err, int64_t due);
+
+#endif

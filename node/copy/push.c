@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * A push: from the newest point that both hosts have, to each snapshot of the volume that the copy
+ * lacks, to a new snapshot of our own.
+ *
+ * Invariant: only the guid of a snapshot, as the other node reads it from its pool, shows that a
+ * stream has arrived. The last snapshot that arrived stays on this host until the next one has, as
+ * itself or as a bookmark, so there always is a point to begin from. Nothing is rolled back.
+ */
+#include "node/copy/push.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/volume/escape.h"
+#include "node/copy/header.h"
+#include "node/copy/history.h"
+#include "node/copy/program_stream.h"
+#include "node/zfs/argv.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_run.h"
+
+#define ASK_MS       10000 /* for a question to the other node */
+#define RESERVE_PART 20    /* a copy leaves a 20th of the other pool's free space to others */
+#define STEPS_MAX    10000 /* snapshots that one push sends */
+
+/* Questions to the other node */
+
+static int ask(struct push *push, const char *method, const ProtobufCMessage *request, void *ret,
+	       struct error *err)
+{
+	return client_finish(client_begin(push->transfer.client, push->arena,
+					  &zcsi__v1__replica__descriptor, method, request,
+					  now_ms() + ASK_MS),
+			     ret, err);
+}
+
+static int ask_for_copy(struct push *push, struct error *err)
+{
+	GetCopyRequest *request = new_get_copy_request(push->arena);
+	GetCopyResponse *response;
+
+	request->id = push->volume->id;
+	if (ask(push, "GetCopy", &request->base, &response, err) < 0)
+		return -1;
+	push->copy = response->copy;
+	push->available = response->copy ? response->copy->available : response->available;
+	if (!push->copy || strcmp(push->copy->lineage, push->members.lineage) == 0)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "there is '%s', a copy of another volume that had this name; look at it, and "
+		    "destroy it there with 'zfs destroy -r %s'",
+		    push->copy->name, push->copy->name);
+}
+
+/* A single stream */
+
+static const char **send_command(struct push *push, size_t *ret_n)
+{
+	const char **argv = arena_alloc(push->arena, 8 * sizeof(*argv));
+
+	argv[0] = "zfs";
+	argv[1] = "send";
+	*ret_n = 2;
+	return argv;
+}
+
+/* Send the output of a `zfs send` as the stream that ends with the snapshot of push->header. */
+static int send(struct push *push, const char *const *argv, struct error *err)
+{
+	auto_close int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct child child = CHILD_NONE;
+	struct error said;
+
+	if (child_start(&child, argv_complete(push->arena, argv), in, 0, err) < 0)
+		return -1;
+	push->transfer.header = push->header;
+	int failed =
+		transfer_run(&push->transfer, push->arena, steal_fd(&child.out), &push->copy, err);
+	/* If the other node failed, zfs has not ended. If zfs failed, it explains the other error. */
+	int status = failed && !child_has_ended(&child) ? child_kill(&child) : child_reap(&child);
+	if (!child_signal(status) && program_stream_judge(&child, argv, status, false, &said) < 0) {
+		*err = said;
+		failed = -1;
+	}
+	child_fini(&child);
+	return failed;
+}
+
+/* *ret is the bytes that a `zfs send` will write, as it estimates (zfs-send(8), -nP). */
+static int estimate(struct push *push, const char *const *argv, size_t n, int64_t *ret,
+		    struct error *err)
+{
+	const char **dry = arena_alloc(push->arena, (n + 3) * sizeof(*dry));
+	auto_free char *out = NULL;
+
+	dry[0] = argv[0];
+	dry[1] = argv[1];
+	dry[2] = "-nP";
+	memcpy(dry + 3, argv + 2, (n - 2) * sizeof(*dry));
+	if (zfs_run_once(&(struct exec){.argv = dry}, &out, err) < 0)
+		return -1;
+	const char *size = strstr(out, "size\t");
+	*ret = size ? strtoll(size + strlen("size\t"), NULL, 10) : 0;
+	return 0;
+}
+
+static int check_room(struct push *push, const char *const *argv, size_t n, struct error *err)
+{
+	int64_t bytes, room = push->available - push->available / RESERVE_PART;
+
+	if (estimate(push, argv, n, &bytes, err) < 0)
+		return -1;
+	if (bytes <= room)
+		return 0;
+	return fail(err, ERR_RESOURCE_EXHAUSTED,
+		    "%" PRId64 " bytes are to be sent, and the pool there has room for %" PRId64
+		    "; free space there or add a device",
+		    bytes, room);
+}
+
+/* Send what changed between a point and a snapshot; all data if base is NULL. */
+static int send_from(struct push *push, const struct point *base, const struct point *to,
+		     struct error *err)
+{
+	const struct node *node = push->node;
+	struct snapshot *known = NULL;
+	struct error ignored;
+	size_t n;
+	const char **argv = send_command(push, &n);
+
+	argv[n++] = push->flags;
+	if (base) {
+		argv[n++] = "-i";
+		argv[n++] = base->name;
+	}
+	argv[n++] = to->name;
+	if (check_room(push, argv, n, err) < 0)
+		return -1;
+	if (catalog_snapshot(node->catalog, now_ms() + ASK_MS, push->arena,
+			     snapshot_id(push->arena, push->volume->id, to->leaf), &known,
+			     &ignored) < 0)
+		known = NULL;
+	header_end(push->arena, push->header, to->leaf, to->guid, known);
+	return send(push, argv, err);
+}
+
+/* A stream that was interrupted */
+
+/* Returns the guid of the snapshot to which a token leads; 0 if this host cannot tell. */
+static uint64_t guid_of_token(struct push *push)
+{
+	const char *argv[] = {"zfs", "send", "-nvP", "-t", push->copy->token, NULL};
+	auto_free char *out = NULL;
+	struct error ignored;
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, &ignored) < 0)
+		return 0;
+	const char *guid = strstr(out, "toguid = ");
+	return guid ? strtoull(guid + strlen("toguid = "), NULL, 0) : 0;
+}
+
+/*
+ * Continue an interrupted stream. If its snapshot is gone, or zfs cannot continue, the other node
+ * forgets what it has of it with the next stream.
+ */
+static int resume(struct push *push, const struct history *history, struct error *err)
+{
+	const struct point *to = history_snapshot(history, guid_of_token(push));
+	size_t n;
+	const char **argv = send_command(push, &n);
+
+	push->header->discard = true;
+	if (!to)
+		return 0;
+	argv[n++] = "-t";
+	argv[n++] = push->copy->token;
+	header_end(push->arena, push->header, to->leaf, to->guid, NULL);
+	push->header->discard = false;
+	if (send(push, argv, err) == 0)
+		return 0;
+	push->header->discard = err->code != ERR_UNAVAILABLE;
+	return push->header->discard ? ask_for_copy(push, err) : -1;
+}
+
+/* The steps */
+
+static int take_snapshot(struct push *push, struct error *err)
+{
+	struct zfs_properties none = {.n = 0};
+	struct timespec now;
+	struct tm utc;
+	char text[32];
+
+	push->taken = wall_us();
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+	const char *name = arena_printf(push->arena, "%s@" HISTORY_OWN "%s.%06ldZ",
+					push->volume->name, text, now.tv_nsec / 1000);
+	return zfs_snapshot(&name, 1, &none, err);
+}
+
+static bool is_young(const struct push *push, const struct point *point)
+{
+	return point && !push->fresh && time(NULL) - point->creation < push->members.every / 2;
+}
+
+/* Read the history, with a snapshot of our own that is young enough at its end. */
+static int prepare(struct push *push, struct history *ret, struct error *err)
+{
+	const char *dataset = push->volume->name;
+
+	if (history_read(push->arena, dataset, ret, err) < 0)
+		return -1;
+	if (is_young(push, history_newest_own(ret)))
+		return 0;
+	if (take_snapshot(push, err) < 0)
+		return -1;
+	return history_read(push->arena, dataset, ret, err);
+}
+
+/* Returns true for a snapshot that was asked for by CSI, which a copy is to have too. */
+static bool is_wanted(struct push *push, const struct point *point)
+{
+	struct snapshot *snapshot;
+	struct error ignored;
+
+	return !point->bookmark && !point->own &&
+	       catalog_snapshot(push->node->catalog, now_ms() + ASK_MS, push->arena,
+				snapshot_id(push->arena, push->volume->id, point->leaf), &snapshot,
+				&ignored) == 0 &&
+	       *snapshot->name;
+}
+
+static int send_missing(struct push *push, const struct history *history, struct error *err)
+{
+	const struct point *base = history_base(history, push->copy);
+	const struct point *last = history_newest_own(history);
+	const struct point *at = base ? base + 1 : history->points;
+
+	if (push->copy && push->copy->n_snapshots && !base)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "its copy has no snapshot in common with it any more; if that copy is "
+			    "not needed, run 'zcsi copy drop %s %s' and 'zcsi copy add %s %s'",
+			    push->volume->id, push->to, push->volume->id, push->to);
+	for (; at <= last; at++) {
+		if ((base && at->guid == base->guid) || (at != last && !is_wanted(push, at)))
+			continue;
+		if (send_from(push, base, at, err) < 0)
+			return -1;
+		push->header->discard = false;
+		base = at;
+	}
+	return 0;
+}
+
+/* Replace the bookmark. Until it is there again, the snapshot itself is the point to begin from. */
+static int set_bookmark(struct push *push, const struct history *history, const struct point *last,
+			struct error *err)
+{
+	const char *bookmark = history_bookmark(push->arena, push->volume->name, push->to);
+
+	for (size_t i = 0; i < history->n; i++)
+		if (strcmp(history->points[i].name, bookmark) == 0 &&
+		    history->points[i].guid == last->guid)
+			return 0;
+	if (zfs_destroy(bookmark, err) < 0 && err->code != ERR_NOT_FOUND)
+		return -1;
+	return zfs_run((const char *const[]){"zfs", "bookmark", last->name, bookmark, NULL}, err);
+}
+
+/* Destroy our own snapshots before the last one. One that is being sent is busy, and stays. */
+static void thin(const struct history *history, const struct point *last)
+{
+	struct error err;
+
+	for (const struct point *at = history->points; at < last; at++)
+		if (at->own && zfs_destroy(at->name, &err) < 0 && err.code != ERR_NOT_FOUND)
+			log_debug("cannot destroy an old snapshot", log_str("snapshot", at->name),
+				  log_str("error", err.text));
+}
+
+static int run(struct push *push, int64_t *ret_synced, struct error *err)
+{
+	struct history history;
+
+	if (ask_for_copy(push, err) < 0 ||
+	    header_make(push->arena, catalog_parent(push->node->catalog), push->volume,
+			&push->header, &push->flags, err) < 0 ||
+	    prepare(push, &history, err) < 0)
+		return -1;
+	if (push->copy && *push->copy->token && resume(push, &history, err) < 0)
+		return -1;
+	const struct point *last = history_newest_own(&history);
+	if (send_missing(push, &history, err) < 0 || set_bookmark(push, &history, last, err) < 0)
+		return -1;
+	thin(&history, last);
+	*ret_synced = push->taken ? push->taken : last->creation * 1000000;
+	return 0;
+}
+
+static int with_client(struct push *push,
+		       int (*fn)(struct push *push, int64_t *ret_synced, struct error *err),
+		       int64_t *ret_synced, struct error *err)
+{
+	struct peers *peers = push->node->peers;
+
+	push->transfer = (struct transfer){.loop = push->loop};
+	if (program_stream_check(err) < 0 ||
+	    peers_dial(peers, push->to, now_ms() + ASK_MS, &push->transfer.client, err) < 0)
+		return -1;
+	int failed = fn(push, ret_synced, err);
+	peers_hang_up(peers, push->transfer.client);
+	return failed;
+}
+
+int push_run(struct push *push, int64_t *ret_synced, struct error *err)
+{
+	return with_client(push, run, ret_synced, err);
+}
+
+static int check(struct push *push, int64_t *ret_synced, struct error *err)
+{
+	(void)ret_synced;
+	if (ask_for_copy(push, err) < 0)
+		return -1;
+	return header_make(push->arena, catalog_parent(push->node->catalog), push->volume,
+			   &push->header, &push->flags, err);
+}
+
+int push_check(struct push *push, struct error *err)
+{
+	return with_client(push, check, NULL, err);
+}
+
+static int drop(struct push *push, int64_t *ret_synced, struct error *err)
+{
+	DropCopyRequest *request = new_drop_copy_request(push->arena);
+	DropCopyResponse *response;
+
+	(void)ret_synced;
+	request->id = push->volume->id;
+	request->lineage = (char *)push->members.lineage;
+	return ask(push, "DropCopy", &request->base, &response, err);
+}
+
+int push_drop(struct push *push, struct error *err)
+{
+	return with_client(push, drop, NULL, err);
+}

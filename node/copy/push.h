@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_COPY_PUSH_H
+#define ZCSI_NODE_COPY_PUSH_H
+
+/*
+ * Bringing one copy of a volume up to date: a snapshot, and a stream from the newest snapshot that
+ * both hosts have. Every step may be repeated after a crash. Runs programs and waits for another
+ * node, for hours: on threads of the pusher only.
+ */
+
+#include <stdbool.h>
+
+#include "node/copy/peers.h"
+#include "node/copy/transfer.h"
+#include "node/host/node.h"
+#include "node/record/members.h"
+
+struct push {
+	const struct node *node;
+	struct loop *loop;
+	const struct dataset *volume;
+	struct members members; /* of the volume */
+	const char *to;         /* the node of the copy */
+	bool fresh;             /* take a snapshot, however young the newest one is */
+	struct arena *arena;
+
+	/* Private to push.c from here on, but for transfer_cancel. */
+	struct transfer transfer;
+	ReceiveHeader *header;
+	const char *flags;
+	CopyState *copy; /* as it is now; NULL: there is none */
+	int64_t available;
+	int64_t taken; /* before our own snapshot was taken; 0: none was */
+};
+
+/*
+ * Push. *ret_synced is a time, in microseconds since 1970, and the copy has all that was written
+ * before. Returns 0, or -1 with *err, which says what a person has to do if another try cannot help.
+ */
+int push_run(struct push *push, int64_t *ret_synced, struct error *err);
+/* Destroy the copy on the other node. Returns 0, also if there is none, or -1 with *err. */
+int push_drop(struct push *push, struct error *err);
+/* Check that the other node can have a copy of this volume. Returns 0, or -1 with *err. */
+int push_check(struct push *push, struct error *err);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The pusher. Each thread takes the order that is due first and carries it out. An order is a volume
+ * and the node of a copy.
+ *
+ * Invariant: an order is carried out by one thread at a time, and freed by none while it is. Orders
+ * follow the catalog: each change of it is compared with them before the next one is taken.
+ */
+#include "node/copy/pusher.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/thread.h"
+#include "node/catalog/change.h"
+#include "node/copy/copy_metrics.h"
+#include "node/copy/membership.h"
+#include "node/copy/order.h"
+#include "node/copy/push.h"
+#include "node/copy/written.h"
+
+#define STREAMS  2     /* threads, so streams at a time */
+#define LOOK_MS  1000  /* between two looks at the catalog */
+#define RETRY_MS 30000 /* after a failure, or after the time that a copy may be behind */
+
+struct runner {
+	struct pusher *pusher;
+	pthread_t thread;
+	struct transfer *transfer; /* of the push that runs; NULL: none */
+};
+
+struct pusher {
+	const struct node *node;
+	struct loop *loop;
+	struct loop_task task;
+	struct runner runners[STREAMS];
+	unsigned n_runners;
+
+	pthread_mutex_t lock; /* protects all members below, and runner->transfer */
+	pthread_cond_t changed;
+	bool stopping;
+	unsigned ended; /* runners */
+	struct order_list orders;
+	uint64_t names; /* catalog_pool.names when the orders were last compared */
+	bool looking;   /* a thread reads what was written, and the others wait */
+};
+
+/* Bring the orders in line with the catalog, if that has changed. */
+static void compare(struct pusher *pusher)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct dataset_list volumes;
+	struct catalog_pool pool;
+	uint64_t *marks;
+
+	catalog_pool(pusher->node->catalog, &arena, &pool);
+	if (!pool.names || pool.names == pusher->names)
+		return;
+	pusher->names = pool.names;
+	catalog_with_members(pusher->node->catalog, &arena, &volumes, &marks);
+	orders_follow(&pusher->orders, pusher->node->id, &volumes, marks);
+}
+
+/*
+ * Ask ZFS once which of the copies that are due lack nothing. The lock is released meanwhile, so
+ * orders are looked up again.
+ */
+static void skip_idle(struct pusher *pusher)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	const char *const *due = orders_due(&pusher->orders, &arena);
+	const char *parent = catalog_parent(pusher->node->catalog);
+	int64_t before = wall_us();
+	struct written written;
+	struct error err;
+
+	if (!*due)
+		return;
+	pusher->looking = true;
+	pthread_mutex_unlock(&pusher->lock);
+	int failed = written_read(&arena, parent, due, &written, &err);
+	pthread_mutex_lock(&pusher->lock);
+	pusher->looking = false;
+	pthread_cond_broadcast(&pusher->changed);
+	if (failed)
+		log_debug("cannot read what was written", log_str("error", err.text));
+	else
+		orders_skip(&pusher->orders, &written, before);
+}
+
+static int carry_out(struct runner *runner, struct arena *arena, const struct order *order,
+		     int64_t *ret_synced, struct error *err)
+{
+	struct pusher *pusher = runner->pusher;
+	struct push push = {.node = pusher->node,
+			    .loop = pusher->loop,
+			    .volume = dataset_copy(arena, order->volume),
+			    .to = arena_strdup(arena, order->to),
+			    .fresh = order->fresh,
+			    .arena = arena};
+
+	members_parse(arena, push.volume->members, &push.members);
+	runner->transfer = &push.transfer;
+	pthread_mutex_unlock(&pusher->lock);
+	int failed = order->deleted ? membership_end(&push, err) : push_run(&push, ret_synced, err);
+	pthread_mutex_lock(&pusher->lock);
+	runner->transfer = NULL;
+	return failed;
+}
+
+static int64_t retry_ms(const struct order *order)
+{
+	return order->every * 1000 < RETRY_MS ? order->every * 1000 : RETRY_MS;
+}
+
+/* Carry out one order. The lock is released meanwhile. */
+static void take(struct runner *runner, struct order *order)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct pusher *pusher = runner->pusher;
+	struct synced synced = {.mark = order->mark};
+	int64_t begun = now_ms();
+	struct error err;
+
+	order->running = true;
+	int failed = carry_out(runner, &arena, order, &synced.time, &err);
+	order->running = false;
+	copy_metrics_pushed(failed);
+	if (failed)
+		order_failed(order, &err, now_ms() + retry_ms(order));
+	else
+		order_done(order, &synced, begun + order->every * 1000);
+	if (order->gone)
+		orders_remove(&pusher->orders, order);
+	pthread_cond_broadcast(&pusher->changed);
+}
+
+static void wait_for_work(struct pusher *pusher)
+{
+	struct timespec until;
+	int64_t ms = LOOK_MS;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	pthread_cond_timedwait(&pusher->changed, &pusher->lock, &until);
+}
+
+static void stop_loop(struct loop_task *task)
+{
+	loop_stop(container_of(task, struct pusher, task)->loop);
+}
+
+static void *run(void *arg)
+{
+	struct runner *runner = arg;
+	struct pusher *pusher = runner->pusher;
+	scoped_lock(&pusher->lock);
+
+	while (!pusher->stopping) {
+		while (pusher->looking)
+			pthread_cond_wait(&pusher->changed, &pusher->lock);
+		compare(pusher);
+		skip_idle(pusher);
+		struct order *order = pusher->stopping ? NULL : orders_first(&pusher->orders);
+		if (order)
+			take(runner, order);
+		else if (!pusher->stopping)
+			wait_for_work(pusher);
+	}
+	if (++pusher->ended == pusher->n_runners) {
+		pusher->task.fn = stop_loop;
+		loop_post(pusher->loop, &pusher->task);
+	}
+	return NULL;
+}
+
+static void init(struct pusher *pusher, const struct node *node, struct loop *loop)
+{
+	pthread_condattr_t clock;
+
+	*pusher = (struct pusher){.node = node, .loop = loop};
+	pthread_mutex_init(&pusher->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&pusher->changed, &clock);
+	pthread_condattr_destroy(&clock);
+}
+
+int pusher_start(struct pusher **ret, const struct node *node, struct loop *loop, struct error *err)
+{
+	struct pusher *pusher = mem_alloc(sizeof(*pusher));
+
+	init(pusher, node, loop);
+	scoped_lock(&pusher->lock);
+	*ret = pusher;
+	while (pusher->n_runners < STREAMS) {
+		struct runner *runner = &pusher->runners[pusher->n_runners];
+		runner->pusher = pusher;
+		if (thread_start(&runner->thread, NULL, run, runner) < 0)
+			return fail_errno(err, "cannot start a thread for copies");
+		pusher->n_runners++;
+	}
+	return 0;
+}
+
+static void cancel(struct pusher *pusher)
+{
+	scoped_lock(&pusher->lock);
+	struct error err;
+
+	fail(&err, ERR_UNAVAILABLE, "zcsi-node is stopping");
+	pusher->stopping = true;
+	pthread_cond_broadcast(&pusher->changed);
+	for (unsigned i = 0; i < pusher->n_runners; i++)
+		if (pusher->runners[i].transfer)
+			transfer_cancel(pusher->runners[i].transfer, &err);
+}
+
+void pusher_stop(struct pusher *pusher)
+{
+	if (!pusher)
+		return;
+	cancel(pusher);
+	if (pusher->n_runners)
+		loop_run(pusher->loop);
+	for (unsigned i = 0; i < pusher->n_runners; i++)
+		pthread_join(pusher->runners[i].thread, NULL);
+	orders_fini(&pusher->orders);
+	pthread_cond_destroy(&pusher->changed);
+	pthread_mutex_destroy(&pusher->lock);
+	free(pusher);
+}
+
+void pusher_push(struct pusher *pusher, const char *id)
+{
+	scoped_lock(&pusher->lock);
+
+	compare(pusher);
+	orders_hurry(&pusher->orders, id);
+	pthread_cond_broadcast(&pusher->changed);
+}
+
+struct pushed *pusher_list(struct pusher *pusher, struct arena *arena, size_t *ret_n)
+{
+	scoped_lock(&pusher->lock);
+
+	compare(pusher);
+	return orders_show(&pusher->orders, arena, ret_n);
+}

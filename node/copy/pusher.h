@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_COPY_PUSHER_H
+#define ZCSI_NODE_COPY_PUSHER_H
+
+/*
+ * The threads that keep the copies of this host's volumes up to date, and destroy those of deleted
+ * volumes. Which copies there are to be is recorded with the volumes (node/record/members.h); what
+ * is here may be lost. Any thread, except where said.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+#include "node/host/node.h"
+
+struct pusher;
+
+/* Start the threads. Call it on the loop's thread. node has a catalog and peers. */
+int pusher_start(struct pusher **ret, const struct node *node, struct loop *loop,
+		 struct error *err);
+/*
+ * End all pushes and free the pusher, which may be NULL. Loop thread, when the loop does not run: it
+ * runs the loop until the threads have ended.
+ */
+void pusher_stop(struct pusher *pusher);
+
+/* Push a volume to all its copies now, with a new snapshot. Returns at once. */
+void pusher_push(struct pusher *pusher, const char *id);
+
+/* The state of a copy, as its owner knows it. Times are microseconds since 1970; 0: not yet. */
+struct pushed {
+	const char *id, *to;
+	bool running;      /* a push runs */
+	bool deleted;      /* the volume is deleted, and its copy is to be destroyed */
+	int64_t every;     /* how far the copy may be behind, in seconds */
+	int64_t synced;    /* the copy has all that was written before */
+	int64_t failed;    /* when the last push failed; 0: it did not */
+	const char *error; /* why; "" */
+};
+
+/* Returns the copies of all volumes, in the order of their ids, in the arena. */
+struct pushed *pusher_list(struct pusher *pusher, struct arena *arena, size_t *ret_n);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_COPY_TRANSFER_H
+#define ZCSI_NODE_COPY_TRANSFER_H
+
+/*
+ * Replica.Receive as its caller sees it: the bytes of a descriptor go to another zcsi-node, and its
+ * answer comes back. The loop moves the bytes, while the thread that called waits.
+ */
+
+#include "common/error.h"
+#include "common/mem.h"
+#include "proto/copy.h"
+#include "transport/client.h"
+
+struct transfer {
+	struct loop *loop;
+	struct client *client; /* to the node that receives */
+	const ReceiveHeader *header;
+
+	/* Private to transfer.c from here on. */
+	struct transfer_run *run; /* for the loop; NULL if nothing runs */
+};
+
+/*
+ * Send all bytes of fd, which is closed. *ret is the state of the copy, in the arena. Returns 0, or
+ * -1 with the error of the other node, or why it was not reached. Blocks for hours: not on the
+ * loop's thread.
+ */
+int transfer_run(struct transfer *transfer, struct arena *arena, int fd, CopyState **ret,
+		 struct error *err);
+/* Make a transfer_run that another thread is in fail with *err. Loop thread only. */
+void transfer_cancel(struct transfer *transfer, const struct error *err);
+
+#endif

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Copies: a node keeps a copy of its volume on another node up to date, and zcsi says so."""
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from client import MIB, topology
+from daemon import BUILD, wait_for
+from host import get, run, Volume
+from zvols import zvol
+
+KEY = "0123456789abcdef" * 4
+
+
+class Pair:
+    """Two hosts whose zcsi-nodes know each other."""
+
+    def __init__(self, hosts):
+        self.hosts = hosts
+        self.owner, self.other = hosts
+        for host in reversed(hosts):
+            host.start()
+
+    def run(self, *args):
+        words = [word for host in self.hosts
+                 for word in ("--agent", f"unix://{host.agent_socket}")]
+        return subprocess.run([BUILD / "zcsi", *words, *args], capture_output=True, text=True,
+                              check=False)
+
+    def zcsi(self, *args, status=0):
+        done = self.run(*args)
+        assert done.returncode == status, done
+        return done.stderr if status else done.stdout
+
+    def copies(self, status=0):
+        """(volume, owner, node of the copy, state) of each copy."""
+        rows = [line.split("\t") for line in
+                self.zcsi("copies", "-Hp", status=status).splitlines()]
+        return [(row[0], row[1], row[2], row[5]) for row in rows]
+
+    def replica(self, leaf="data"):
+        return self.other.dataset(f"_replica/{leaf}")
+
+    def newest(self, dataset):
+        names = run("zfs", "list", "-Hp", "-d", "1", "-t", "snapshot", "-o", "guid", "-S",
+                    "createtxg", dataset)
+        return names.split()[0]
+
+    def settled(self):
+        """All copies are up to date, and no push runs."""
+        rows = [line.split("\t") for line in
+                self.run("copies", "-Hp").stdout.splitlines()]
+        return bool(rows) and all(row[5] == "ok" for row in rows)
+
+    def in_step(self, leaf="data"):
+        """Both have the same newest snapshot, and nothing was written since."""
+        volume = self.owner.dataset(leaf)
+        return self.newest(volume) == self.newest(self.replica(leaf)) and \
+            get(volume, "written") == "0" == get(self.replica(leaf), "written")
+
+    def add(self, leaf="data"):
+        self.zcsi("copy", "add", leaf, "n2")
+        self.zcsi("sync", leaf)
+
+
+@pytest.fixture
+def pair(new_member, tmp_path):
+    file = tmp_path / "agents"
+    args = ("--agents-file", str(file))
+    with new_member(1, node_args=args) as owner, new_member(2, node_args=args) as other:
+        owner.controller_daemon.argv += ["--agent", f"unix://{other.agent_socket}"]
+        file.write_text("".join(f"unix://{host.agent_socket}\n" for host in (owner, other)))
+        yield Pair([owner, other])
+
+
+def create(volume, parameters=()):
+    volume.create(parameters=dict(parameters), accessibility_requirements=topology("n1"))
+    return volume
+
+
+@pytest.fixture
+def volume(pair):
+    made = create(Volume(pair.owner, "data", size=64 * MIB))
+    for step in (made.attach, made.stage, made.publish):
+        step()
+    yield made
+    made.down()
+
+
+def write(volume, name, size=2 * MIB):
+    Path(volume.target, name).write_bytes(os.urandom(size))
+
+
+def content(pair, tmp_path, leaf="data"):
+    folder = tmp_path / "mounted"
+    folder.mkdir(exist_ok=True)
+    run("mount", "-t", "zfs", "-o", "ro", pair.replica(leaf), folder)
+    try:
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+    finally:
+        run("umount", folder)
+
+
+def test_a_copy_follows_its_volume(pair, volume, tmp_path):
+    write(volume, "one")
+    pair.add()
+    wait_for(pair.settled, "no push runs")
+    wait_for(pair.in_step, "the copy is in step")
+    assert pair.copies() == [("data", "n1", "n2", "ok")]
+    pair.owner.agent.SnapshotDataset(id="data", name="asked")
+    write(volume, "two")
+    pair.zcsi("sync", "data")
+    wait_for(pair.in_step, "the copy is in step")
+    wanted = {path.name: path.read_bytes() for path in Path(volume.target).iterdir()}
+    assert content(pair, tmp_path) == wanted
+    assert get(f"{pair.replica()}@asked", "zcsi:snapshot") == "asked"
+    assert pair.owner.ids() == ["data"] and not pair.other.agent.ListDatasets().datasets
+    [own] = [name for name in run("zfs", "list", "-Hd1", "-t", "snapshot", "-o", "name",
+                                  pair.owner.dataset("data")).split() if "@_repl-" in name]
+    assert get(f"{pair.owner.dataset('data')}#_repl-n2", "guid") == get(own, "guid")
+
+
+def test_it_follows_by_itself(pair, volume):
+    """Without a command: the copy may be behind by ten seconds."""
+    pair.owner.agent.AddMember(id="data", node_id="n2", every=10)
+    wait_for(pair.settled, "the copy is complete")
+    write(volume, "more")
+    wait_for(pair.in_step, "the copy has it", seconds=60)
+
+
+def test_an_idle_volume_costs_one_program(pair, volume):
+    """Once a push has ended, only `zfs get written#...` runs, once for all copies that are due."""
+    pair.owner.agent.AddMember(id="data", node_id="n2", every=10)
+    wait_for(pair.settled, "the copy is complete")
+    start = pair.owner.node_daemon.mark()
+    def three_looks():
+        words = [argv.split()[1] if "written#" not in argv else "look"
+                 for argv in pair.owner.node_daemon.runs(start)]
+        return [word for word in words if word in ("look", "send", "snapshot", "list")][-3:] == \
+            ["look"] * 3
+    wait_for(three_looks, "three looks one after the other")
+
+
+def test_a_host_that_was_away_gets_what_it_missed(pair, volume):
+    write(volume, "one")
+    pair.add()
+    pair.other.node_daemon.kill()
+    write(volume, "two")
+    said = pair.zcsi("sync", "data", status=1)
+    assert "n2" in said
+    pair.other.restart(pair.other.node_daemon)
+    pair.zcsi("sync", "data")
+    wait_for(pair.settled, "no push runs")
+    wait_for(pair.in_step, "the copy is in step")
+
+
+def test_an_owner_that_was_killed_goes_on(pair, volume):
+    write(volume, "one")
+    pair.add()
+    write(volume, "two")
+    pair.owner.node_daemon.kill()
+    pair.owner.restart(pair.owner.node_daemon)
+    pair.zcsi("sync", "data")
+    wait_for(pair.in_step, "the copy is in step")
+
+
+def test_bases_that_are_gone(pair, volume):
+    """The bookmark, or the snapshot, is enough. Without both a person is told what to do."""
+    write(volume, "one")
+    pair.add()
+    name = pair.owner.dataset("data")
+    run("zfs", "destroy", f"{name}#_repl-n2")
+    write(volume, "two")
+    pair.zcsi("sync", "data")
+    run("zfs", "destroy", f"{name}@%")
+    write(volume, "three")
+    pair.zcsi("sync", "data")
+    wait_for(pair.in_step, "the copy is in step")
+    run("zfs", "destroy", f"{name}@%")
+    run("zfs", "destroy", f"{name}#_repl-n2")
+    assert "zcsi copy drop data n2" in pair.zcsi("sync", "data", status=1)
+    assert pair.zcsi("copies", status=3) is not None
+    pair.zcsi("copy", "drop", "data", "n2")
+    pair.add()
+    wait_for(pair.in_step, "the copy is in step")
+
+
+def test_a_copy_that_is_dropped_leaves_nothing(pair, volume):
+    pair.add()
+    pair.zcsi("copy", "drop", "data", "n2")
+    assert pair.copies() == [] and get(pair.owner.dataset("data"), "zcsi:members") == "-"
+    assert "_replica/data" not in pair.other.leaves()
+    names = run("zfs", "list", "-Hd1", "-t", "all", "-o", "name", pair.owner.dataset("data"))
+    assert names.split() == [pair.owner.dataset("data")]
+
+
+def test_deletion_takes_the_copies_with_it(pair):
+    volume = create(Volume(pair.owner, "data"))
+    pair.add()
+    volume.delete()
+    assert pair.owner.ids() == []
+    wait_for(lambda: "_replica/data" not in pair.other.leaves(), "the copy is gone")
+    wait_for(lambda: pair.owner.leaves() == ["_trash"], "the volume is gone")
+    assert pair.copies() == []
+
+
+def test_a_new_volume_of_the_same_name_is_no_heir(pair):
+    """The copy of a deleted volume is never taken for one of a new volume."""
+    volume = create(Volume(pair.owner, "data"))
+    pair.add()
+    wait_for(pair.settled, "no push runs")
+    pair.other.node_daemon.kill()
+    pair.owner.agent.DestroyDataset(id="data")
+    pair.owner.agent.CreateDataset(id="data", size=volume.size)
+    pair.other.restart(pair.other.node_daemon)
+    wait_for(lambda: "_replica/data" not in pair.other.leaves(), "the old copy is gone")
+    pair.add()
+    wait_for(pair.in_step, "the copy is in step")
+
+
+def test_an_encrypted_volume_without_its_key(pair):
+    volume = Volume(pair.owner, "data")
+    volume.secrets = {"encryption_key": KEY}
+    create(volume, {"zfs.encryption": "aes-256-gcm"})
+    assert get(pair.owner.dataset("data"), "keystatus") == "unavailable"
+    pair.add()
+    wait_for(pair.in_step, "the copy is in step")
+    assert get(pair.replica(), "encryptionroot") == pair.replica()
+
+
+def test_a_zvol_that_grows(pair):
+    volume = create(zvol(pair.owner, "data", "block"))
+    pair.add()
+    volume.expand(2 * volume.size)
+    pair.zcsi("sync", "data")
+    assert get(pair.replica(), "volsize") == str(2 * volume.size)
+
+
+def test_refusals(pair, volume):
+    assert "name another node" in pair.zcsi("copy", "add", "data", "n1", status=1)
+    assert "'n7'" in pair.zcsi("copy", "add", "data", "n7", status=1)
+    assert "does not exist" in pair.zcsi("copy", "add", "none", "n2", status=1)
+    assert "neither add nor drop" in pair.zcsi("copy", "take", "data", "n2", status=1)
+    assert "has no copies" in pair.zcsi("sync", "data", status=1)
+    pair.other.agent.CreateDataset(id="data", size=8 * MIB)
+    assert pair.zcsi("copy", "add", "data", "n2", status=1)
+
+
+def test_a_copy_becomes_the_volume_by_hand(pair, volume):
+    """What the operating guide says for a host that is lost for good."""
+    write(volume, "one")
+    pair.add()
+    wait_for(pair.settled, "no push runs")
+    wanted = {path.name: path.read_bytes() for path in Path(volume.target).iterdir()}
+    pair.owner.node_daemon.kill()
+    run("zfs", "inherit", "zcsi:members", pair.replica())
+    run("zfs", "rename", pair.replica(), pair.other.dataset("data"))
+    wait_for(lambda: pair.other.ids() == ["data"], "it is a volume")
+    heir = Volume(pair.other, "data")
+    for step in (heir.attach, heir.stage, heir.publish):
+        step()
+    assert {path.name: path.read_bytes() for path in Path(heir.target).iterdir()} == wanted
+    write(heir, "two")
+    heir.down()
+    pair.owner.restart(pair.owner.node_daemon)

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of history_parse() and of the choice of the point from which a stream begins.
+ */
+#include "node/copy/history.h"
+
+#include "tests/arena.h"
+#include "tests/cmocka.h"
+
+static const char text[] = "t/p/v@a\t1\t100\n"
+			   "t/p/v#_repl-n2\t1\t100\n"
+			   "t/p/v@_repl-x\t2\t200\n"
+			   "t/p/v#_repl-n3\t2\t200\n"
+			   "t/p/v@b\t3\t300\n"
+			   "t/p/v@_repl-y\t4\t400\n";
+
+static struct history parse(const char *listed)
+{
+	struct history history;
+
+	assert_true(history_parse(&arena, arena_strdup(&arena, listed), &history));
+	return history;
+}
+
+/* Returns a copy with snapshots of these guids, newest first; 0 ends the list. */
+static CopyState *copy_with(const uint64_t *guids)
+{
+	CopyState *copy = new_copy_state(&arena);
+
+	copy->snapshots = arena_alloc(&arena, 8 * sizeof(*copy->snapshots));
+	for (; *guids; guids++) {
+		CopySnapshot *snapshot = new_copy_snapshot(&arena);
+		snapshot->guid = *guids;
+		copy->snapshots[copy->n_snapshots++] = snapshot;
+	}
+	return copy;
+}
+
+static void test_points_are_listed_oldest_first(void **state)
+{
+	const struct history history = parse(text);
+
+	(void)state;
+	assert_int_equal(history.n, 6);
+	assert_string_equal(history.points[1].name, "t/p/v#_repl-n2");
+	assert_true(history.points[1].bookmark && !history.points[1].own);
+	assert_true(history.points[2].own && !history.points[2].bookmark);
+	assert_string_equal(history.points[4].leaf, "b");
+	assert_int_equal(history.points[4].creation, 300);
+	assert_ptr_equal(history_newest_own(&history), &history.points[5]);
+}
+
+static void test_the_base_is_the_newest_that_both_have(void **state)
+{
+	const struct history history = parse(text);
+
+	(void)state;
+	assert_int_equal(history_base(&history, copy_with((uint64_t[]){3, 1, 0}))->guid, 3);
+	/* A foreign snapshot on the copy is passed over. */
+	assert_int_equal(history_base(&history, copy_with((uint64_t[]){99, 2, 1, 0}))->guid, 2);
+	assert_null(history_base(&history, copy_with((uint64_t[]){99, 0})));
+	assert_null(history_base(&history, copy_with((uint64_t[]){0})));
+	assert_null(history_base(&history, NULL));
+}
+
+static void test_a_bookmark_is_a_base_and_no_snapshot(void **state)
+{
+	const struct history history = parse("t/p/v#_repl-n2\t7\t100\nt/p/v@b\t8\t200\n");
+	const struct point *base = history_base(&history, copy_with((uint64_t[]){7, 0}));
+
+	(void)state;
+	assert_string_equal(base->name, "t/p/v#_repl-n2");
+	assert_null(history_snapshot(&history, 7));
+	assert_non_null(history_snapshot(&history, 8));
+	assert_null(history_newest_own(&history));
+}
+
+static void test_other_outputs_are_no_history(void **state)
+{
+	static const char *const texts[] = {"t/p/v\t1\t2\n", "t/p/v@a\n", "t/p/v@a\t1\n"};
+	struct history history;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++)
+		assert_false(history_parse(&arena, arena_strdup(&arena, texts[i]), &history));
+	assert_int_equal(parse("").n, 0);
+}
+
+static void test_the_bookmark_of_a_node_is_a_name_of_zfs(void **state)
+{
+	(void)state;
+	assert_string_equal(history_bookmark(&arena, "t/p/v", "n_2/x"), "t/p/v#_repl-n_5F2_2Fx");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_points_are_listed_oldest_first),
+		cmocka_unit_test(test_the_base_is_the_newest_that_both_have),
+		cmocka_unit_test(test_a_bookmark_is_a_base_and_no_snapshot),
+		cmocka_unit_test(test_other_outputs_are_no_history),
+		cmocka_unit_test(test_the_bookmark_of_a_node_is_a_name_of_zfs),
+	};
+
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of the orders of the pusher: that they follow the members of volumes, and which is next.
+ */
+#include "node/copy/order.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "node/copy/written.h"
+#include "tests/arena.h"
+#include "tests/cmocka.h"
+
+#define LINEAGE "00112233aabbccdd"
+
+static struct order_list orders;
+static struct dataset_list volumes;
+static uint64_t marks[4]; /* of the volumes */
+
+static void quiet(void)
+{
+	struct error err;
+
+	assert_int_equal(log_setup("error", "logfmt", &err), 0);
+}
+
+static struct dataset *volume(const char *name, const char *members)
+{
+	struct dataset made = {.id = strrchr(name, '/') + 1,
+			       .name = (char *)name,
+			       .members = (char *)members,
+			       .format = format_find(FORMAT_ZFS)};
+
+	return dataset_copy(&arena, &made);
+}
+
+static void follow(struct dataset **rows, size_t n)
+{
+	volumes = (struct dataset_list){rows, n};
+	orders_follow(&orders, "n1", &volumes, marks);
+}
+
+static void follow_one(const char *members)
+{
+	follow((struct dataset *[]){volume("t/p/v", members)}, 1);
+}
+
+static void done(struct order *order, int64_t synced, int64_t due)
+{
+	const struct synced state = {synced, order->mark};
+
+	order_done(order, &state, due);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	orders = (struct order_list){.n = 0};
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	orders_fini(&orders);
+	return 0;
+}
+
+static void test_there_is_an_order_for_each_other_node(void **state)
+{
+	struct dataset *rows[] = {volume("t/p/v", LINEAGE ":60:n2,n1,n3"),
+				  volume("t/p/a", LINEAGE ":60:n1,n2"),
+				  volume("t/p/_trash/w-1", LINEAGE ":60:n1,n2")};
+
+	(void)state;
+	follow(rows, COUNT(rows));
+	assert_int_equal(orders.n, 4);
+	assert_string_equal(orders.rows[0]->volume->name, "t/p/_trash/w-1");
+	assert_true(orders.rows[0]->deleted);
+	assert_string_equal(orders.rows[1]->volume->name, "t/p/a");
+	assert_string_equal(orders.rows[3]->to, "n3");
+	assert_false(orders.rows[3]->deleted);
+	follow(rows, 1);
+	assert_int_equal(orders.n, 2);
+	follow(rows, 0);
+	assert_int_equal(orders.n, 0);
+}
+
+static void test_unreadable_members_give_no_order(void **state)
+{
+	(void)state;
+	quiet();
+	follow_one("n1,n2");
+	assert_int_equal(orders.n, 0);
+}
+
+static void test_an_order_that_runs_is_not_removed(void **state)
+{
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2");
+	struct order *order = orders_first(&orders);
+	order->running = true;
+	assert_null(orders_first(&orders));
+	follow(NULL, 0);
+	assert_int_equal(orders.n, 1);
+	assert_true(order->gone);
+	order->running = false;
+	assert_null(orders_first(&orders));
+	orders_remove(&orders, order);
+	assert_int_equal(orders.n, 0);
+}
+
+static void test_the_order_that_was_due_first_is_next(void **state)
+{
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2,n3,n4");
+	orders.rows[0]->due += 3600000;
+	orders.rows[2]->due -= 1000;
+	assert_ptr_equal(orders_first(&orders), orders.rows[2]);
+	done(orders.rows[2], 5, now_ms() + 60000);
+	assert_ptr_equal(orders_first(&orders), orders.rows[1]);
+}
+
+static void test_a_copy_that_lacks_nothing_is_skipped(void **state)
+{
+	char one[] = "t/p/v#_repl-n2", *idle[] = {one};
+	const struct written written = {idle, 1};
+
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2,n3");
+	assert_null(orders_due(&orders, &arena)[0]); /* it may lack a snapshot */
+	done(orders.rows[0], 5, now_ms());
+	done(orders.rows[1], 5, now_ms());
+	assert_string_equal(orders_due(&orders, &arena)[0], "n2");
+	assert_string_equal(orders_due(&orders, &arena)[1], "n3");
+	assert_null(orders_due(&orders, &arena)[2]);
+	orders_skip(&orders, &written, 77);
+	assert_true(orders.rows[0]->synced == 77 && orders.rows[0]->due > now_ms());
+	assert_true(orders.rows[1]->synced == 5);
+	assert_ptr_equal(orders_first(&orders), orders.rows[1]);
+}
+
+static void test_a_new_snapshot_is_a_reason_to_push(void **state)
+{
+	struct dataset *row = volume("t/p/v", LINEAGE ":60:n1,n2");
+
+	(void)state;
+	follow(&row, 1);
+	done(orders.rows[0], 5, now_ms() - 1);
+	assert_non_null(orders_due(&orders, &arena)[0]);
+	marks[0]++;
+	follow(&row, 1);
+	assert_null(orders_due(&orders, &arena)[0]);
+	assert_ptr_equal(orders_first(&orders), orders.rows[0]);
+}
+
+static void test_hurry_while_it_runs_means_once_more(void **state)
+{
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2");
+	struct order *order = orders.rows[0];
+	order->running = true;
+	orders_hurry(&orders, "v");
+	order->running = false;
+	done(order, 5, now_ms() + 60000);
+	assert_ptr_equal(orders_first(&orders), order);
+	assert_true(order->fresh);
+	done(order, 6, now_ms() + 60000);
+	assert_null(orders_first(&orders));
+	assert_false(order->fresh);
+}
+
+static void test_synced_never_goes_back(void **state)
+{
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2");
+	done(orders.rows[0], 9, 0);
+	done(orders.rows[0], 5, 0);
+	assert_true(orders.rows[0]->synced == 9);
+}
+
+static void test_a_failure_is_shown_until_the_next_success(void **state)
+{
+	struct error err = {ERR_UNAVAILABLE, "away"};
+	size_t n;
+
+	(void)state;
+	quiet();
+	follow_one(LINEAGE ":60:n1,n2");
+	order_failed(orders.rows[0], &err, now_ms() + 1000);
+	assert_null(orders_first(&orders));
+	const struct pushed *shown = orders_show(&orders, &arena, &n);
+	assert_int_equal(n, 1);
+	assert_string_equal(shown->error, "away");
+	assert_true(shown->failed > 0);
+	done(orders.rows[0], 5, 0);
+	assert_string_equal(orders_show(&orders, &arena, &n)->error, "");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_there_is_an_order_for_each_other_node),
+		TEST(test_unreadable_members_give_no_order),
+		TEST(test_an_order_that_runs_is_not_removed),
+		TEST(test_the_order_that_was_due_first_is_next),
+		TEST(test_a_copy_that_lacks_nothing_is_skipped),
+		TEST(test_a_new_snapshot_is_a_reason_to_push),
+		TEST(test_hurry_while_it_runs_means_once_more),
+		TEST(test_synced_never_goes_back),
+		TEST(test_a_failure_is_shown_until_the_next_success),
+	};
+
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
+}
