@@ -50,7 +50,8 @@ struct command {
 extern const struct command cli_commands[];
 extern const size_t cli_n_commands;
 
-command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_send, cli_completion;
+command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies, cli_copy, cli_sync,
+	cli_send, cli_completion;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is
@@ -60,6 +61,8 @@ void cli_print(struct cli *cli, const struct table *table);
 
 /* Returns the volumes of all agents by id, or only those with the id unless it is NULL. */
 struct owned *cli_volumes(struct cli *cli, const char *id, size_t *ret_n);
+/* *ret is the volume with this id. Returns -1 with *err if it is not on exactly one agent. */
+int cli_volume(struct cli *cli, const char *id, const struct owned **ret, struct error *err);
 /* Returns the ids of the nodes that a volume is published to, for CELL_WORDS. */
 const char *const *cli_users(struct cli *cli, const Dataset *volume);
 

@@ -14,6 +14,7 @@
 #include "common/agents_file.h"
 #include "common/clock.h"
 #include "common/thread.h"
+#include "proto/copy.h"
 #include "transport/client.h"
 
 struct fleet {
@@ -125,11 +126,20 @@ int fleet_open(struct fleet **ret, const struct fleet_options *options, struct e
 	return -1;
 }
 
+static const ProtobufCServiceDescriptor *service_of(const char *method)
+{
+	const ProtobufCServiceDescriptor *agent = &zcsi__v1__agent__descriptor;
+
+	if (protobuf_c_service_descriptor_get_method_by_name(agent, method))
+		return agent;
+	return &zcsi__v1__copy__descriptor;
+}
+
 struct client_call *fleet_begin(struct fleet *fleet, struct arena *arena, size_t at,
 				const char *method, const ProtobufCMessage *request)
 {
-	return client_begin(fleet->clients[at], arena, &zcsi__v1__agent__descriptor, method,
-			    request, now_ms() + fleet->timeout_ms);
+	return client_begin(fleet->clients[at], arena, service_of(method), method, request,
+			    now_ms() + fleet->timeout_ms);
 }
 
 struct reply *fleet_ask(struct fleet *fleet, struct arena *arena, const char *method,

@@ -38,7 +38,7 @@ struct member {
 	struct error error;
 };
 
-/* Begin a call of agent number `at`, which the caller finishes (client.h). */
+/* Begin a call of Agent or Copy at agent number `at`, which the caller finishes (client.h). */
 struct client_call *fleet_begin(struct fleet *fleet, struct arena *arena, size_t at,
 				const char *method, const ProtobufCMessage *request);
 

@@ -132,16 +132,14 @@ static void show_one(struct cli *cli, const struct owned *owned)
 	cli_print(cli, &(struct table){"volume", columns, COUNT(columns), row, 1, true});
 }
 
-int cli_show(struct cli *cli, struct error *err)
+int cli_volume(struct cli *cli, const char *id, const struct owned **ret, struct error *err)
 {
 	size_t n;
-	const char *id = cli->args[0];
 	const struct owned *volumes = cli_volumes(cli, id, &n);
 
-	if (n == 1) {
-		show_one(cli, &volumes[0]);
+	*ret = volumes;
+	if (n == 1)
 		return 0;
-	}
 	if (n > 1)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "volume '%s' exists on '%s' and on '%s': rename one of the two with "
@@ -155,6 +153,16 @@ int cli_show(struct cli *cli, struct error *err)
 				    id, cli->members[i].node, cli->members[i].error.text);
 	return fail(err, ERR_NOT_FOUND,
 		    "volume '%s' does not exist; 'zcsi list' prints those that do", id);
+}
+
+int cli_show(struct cli *cli, struct error *err)
+{
+	const struct owned *volume;
+
+	if (cli_volume(cli, cli->args[0], &volume, err) < 0)
+		return -1;
+	show_one(cli, volume);
+	return 0;
 }
 
 /* Returns what is wrong with a volume, or "ok". */

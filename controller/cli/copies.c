@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi copies, copy and sync: the copies of volumes on other nodes. The owner of a volume pushes
+ * them; these commands ask the owner.
+ *
+ * Invariant: `sync` ends with 0 only after every copy has all that was written before it began.
+ */
+#include <poll.h>
+#include <string.h>
+
+#include "controller/cli/cli.h"
+#include "proto/copy.h"
+
+#define LOOK_MS 200 /* between two questions while sync waits */
+#define USEC    1000000
+
+static struct reply ask(struct cli *cli, const struct member *member, const char *method,
+			const ProtobufCMessage *request)
+{
+	struct reply reply = {NULL, {0}};
+	struct client_call *call = fleet_begin(cli->fleet, &cli->arena,
+					       (size_t)(member - cli->members), method, request);
+
+	client_finish(call, &reply.response, &reply.error);
+	return reply;
+}
+
+/* *ret is the agent that has the volume itself. */
+static int find_owner(struct cli *cli, const char *id, const struct member **ret, struct error *err)
+{
+	const struct owned *volume;
+
+	if (cli_volume(cli, id, &volume, err) < 0)
+		return -1;
+	*ret = volume->owner;
+	return 0;
+}
+
+/* Returns the state of a copy in a few words, and whether it needs a person. */
+static const char *state_of(struct cli *cli, const PushState *push, int64_t now, bool *ret_bad)
+{
+	*ret_bad = push->failed || (push->synced && now - push->synced > 3 * push->every * USEC);
+	if (push->failed)
+		return push->error;
+	if (push->deleted)
+		return "being dropped";
+	if (push->running)
+		return push->synced ? "sending" : "sending all data";
+	if (!push->synced)
+		return "waiting";
+	return *ret_bad ? arena_printf(&cli->arena, "behind by more than %lld s", 3LL * push->every)
+			: "ok";
+}
+
+static void add_rows(struct cli *cli, const ListPushesResponse *list, const struct member *owner,
+		     struct cell **at)
+{
+	for (size_t i = 0; i < list->n_pushes; i++) {
+		const PushState *push = list->pushes[i];
+		bool bad;
+		const char *state = state_of(cli, push, list->time, &bad);
+		const struct cell row[] = {
+			{.text = push->id},
+			{.text = owner->node},
+			{.text = push->node_id},
+			{.number = push->synced ? push->synced / USEC : -1},
+			{.number = push->synced ? (list->time - push->synced) / USEC : -1},
+			{.text = state},
+		};
+		memcpy(*at, row, sizeof(row));
+		*at += COUNT(row);
+		cli->degraded |= bad;
+	}
+}
+
+int cli_copies(struct cli *cli, struct error *err)
+{
+	static const struct column columns[] = {
+		{"volume", CELL_TEXT},   {"node", CELL_TEXT},    {"copy", CELL_TEXT},
+		{"synced", CELL_MOMENT}, {"behind", CELL_COUNT}, {"state", CELL_TEXT},
+	};
+	ListPushesRequest *request = new_list_pushes_request(&cli->arena);
+	size_t n = 0;
+
+	(void)err;
+	request->id = arena_strdup(&cli->arena, cli->n_args ? cli->args[0] : "");
+	const struct reply *replies =
+		fleet_ask(cli->fleet, &cli->arena, "ListPushes", &request->base);
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListPushesResponse *list = replies[i].response;
+		n += list ? list->n_pushes : 0;
+		if (!list)
+			cli->members[i].error = replies[i].error;
+	}
+	struct cell *cells = arena_alloc(&cli->arena, (n + 1) * sizeof(columns)), *at = cells;
+	for (size_t i = 0; i < cli->n_members; i++)
+		if (replies[i].response)
+			add_rows(cli, replies[i].response, &cli->members[i], &at);
+	cli_print(cli, &(struct table){"copies", columns, COUNT(columns), cells, n, false});
+	return 0;
+}
+
+static int add(struct cli *cli, const struct member *owner, struct error *err)
+{
+	AddMemberRequest *request = new_add_member_request(&cli->arena);
+
+	request->id = arena_strdup(&cli->arena, cli->args[1]);
+	request->node_id = arena_strdup(&cli->arena, cli->args[2]);
+	const struct reply reply = ask(cli, owner, "AddMember", &request->base);
+	*err = reply.error;
+	return reply.response ? 0 : -1;
+}
+
+static int drop(struct cli *cli, const struct member *owner, struct error *err)
+{
+	RemoveMemberRequest *request = new_remove_member_request(&cli->arena);
+
+	request->id = arena_strdup(&cli->arena, cli->args[1]);
+	request->node_id = arena_strdup(&cli->arena, cli->args[2]);
+	const struct reply reply = ask(cli, owner, "RemoveMember", &request->base);
+	*err = reply.error;
+	return reply.response ? 0 : -1;
+}
+
+int cli_copy(struct cli *cli, struct error *err)
+{
+	const struct member *owner;
+
+	if (strcmp(cli->args[0], "add") != 0 && strcmp(cli->args[0], "drop") != 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "'%s' is neither add nor drop: write zcsi copy add VOLUME NODE",
+			    cli->args[0]);
+	if (find_owner(cli, cli->args[1], &owner, err) < 0)
+		return -1;
+	return strcmp(cli->args[0], "add") == 0 ? add(cli, owner, err) : drop(cli, owner, err);
+}
+
+/*
+ * Returns 1 if all copies are synced since a time, 0 if some are not yet, and -1 with *err if a
+ * push failed since.
+ */
+static int look(const ListPushesResponse *list, int64_t since, struct error *err)
+{
+	int done = 1;
+
+	for (size_t i = 0; i < list->n_pushes; i++) {
+		const PushState *push = list->pushes[i];
+		if (push->failed >= since)
+			return fail(err, ERR_UNAVAILABLE, "the copy on node '%s': %s",
+				    push->node_id, push->error);
+		if (push->synced < since)
+			done = 0;
+	}
+	return done;
+}
+
+static int wait_until_synced(struct cli *cli, const struct member *owner, int64_t since,
+			     struct error *err)
+{
+	ListPushesRequest *request = new_list_pushes_request(&cli->arena);
+	int done = 0;
+
+	request->id = arena_strdup(&cli->arena, cli->args[0]);
+	while (!done) {
+		const struct reply reply = ask(cli, owner, "ListPushes", &request->base);
+		const ListPushesResponse *list = reply.response;
+		*err = reply.error;
+		if (!list)
+			return -1;
+		if (!list->n_pushes)
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "volume '%s' has no copies; add one with 'zcsi copy add %s "
+				    "NODE'",
+				    cli->args[0], cli->args[0]);
+		done = look(list, since, err);
+		if (!done)
+			poll(NULL, 0, LOOK_MS);
+	}
+	return done < 0 ? -1 : 0;
+}
+
+int cli_sync(struct cli *cli, struct error *err)
+{
+	PushRequest *request = new_push_request(&cli->arena);
+	const struct member *owner;
+
+	if (find_owner(cli, cli->args[0], &owner, err) < 0)
+		return -1;
+	request->id = arena_strdup(&cli->arena, cli->args[0]);
+	const struct reply reply = ask(cli, owner, "Push", &request->base);
+	const PushResponse *response = reply.response;
+	*err = reply.error;
+	return response ? wait_until_synced(cli, owner, response->time, err) : -1;
+}
