@@ -114,9 +114,9 @@ job "zcsi-node" {
     task "zcsi-node" {
       driver = var.driver
 
-      # The controller finds this agent by this service. It is the task's, because an allocation
-      # whose group cannot register a service fails, and a system job is not placed again: so it
-      # would be after a power loss, while the servers have no leader.
+      # The controller and other nodes find this agent by this service. It is the task's, because
+      # an allocation whose group cannot register a service fails, and a system job is not placed
+      # again: so it would be after a power loss, while the servers have no leader.
       service {
         name     = "zcsi-agent"
         provider = var.discovery

@@ -256,8 +256,8 @@ int zfs_is_volume(const char *name, const char *id, bool *ret, struct error *err
 
 int zfs_members(const char *name, char **ret, struct error *err)
 {
-	const char *argv[] = {"zfs",   "get",          "-Hp", "-s", "local", "-o",
-			      "value", "zcsi:members", name,  NULL};
+	const char *argv[] = {"zfs", "get",   "-Hp",          "-s", "local",
+			      "-o",  "value", "zcsi:members", name, NULL};
 
 	if (zfs_run_once(&(struct exec){.argv = argv}, ret, err) < 0)
 		return -1;

@@ -249,7 +249,7 @@ def test_refusals(pair, volume):
 
 
 def test_a_copy_becomes_the_volume_by_hand(pair, volume):
-    """What the operating guide says for a host that is lost for good."""
+    """As the operating guide says it for a host that is lost for good."""
     write(volume, "one")
     pair.add()
     wait_for(pair.settled, "no push runs")
