@@ -23,7 +23,7 @@ struct missing {
  * is not in the set. A host off the list is forgotten when it is back, or by roster_forget.
  */
 int roster_check_missing(struct roster *roster, const struct missing *missing, struct error *err);
-/* Returns an agent of the list, not assumed lost, that is not in the set; or NULL. With the lock. */
+/* Returns an agent of the list that is not lost and not in the set, or NULL. With the lock. */
 const struct agent *roster_beside(const struct roster *roster, const struct agent_set *set);
 /* ERR_UNAVAILABLE if the agent of this node has left the list. */
 int roster_check_absent_node(struct roster *roster, const char *node_id, struct error *err);
