@@ -9,6 +9,7 @@
  * The last word of a row is the lane of its calls (node/lanes.h).
  */
 
+#include "node/copy/methods.h"
 #include "node/lanes.h"
 #include "proto/agent.h"
 #include "proto/copy.h"
@@ -54,18 +55,6 @@
 	KEYED(SnapshotGroup, snapshot_group, group, LANE_CHANGE)                                   \
 	KEYED(GetSnapshotGroup, get_snapshot_group, group, LANE_READ)                              \
 	KEYED(DestroyDatasetSnapshot, destroy_dataset_snapshot, id, LANE_CHANGE)
-
-#define COPY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                 \
-	STREAM(Send, copy_send)                                                                    \
-	KEYED(AddMember, add_member, id, LANE_COPY)                                                \
-	KEYED(RemoveMember, remove_member, id, LANE_COPY)                                          \
-	INLINE(Push, push_now)                                                                     \
-	INLINE(ListPushes, list_pushes)
-
-#define REPLICA_METHODS(INLINE, PLAIN, KEYED, STREAM)                                              \
-	STREAM(Receive, copy_receive)                                                              \
-	KEYED(GetCopy, get_copy, id, LANE_COPY)                                                    \
-	KEYED(DropCopy, drop_copy, id, LANE_COPY)
 
 #define HANDLER_(Name, handler, ...)                                                               \
 	int handler(struct rpc_call *call, const Name##Request *req, Name##Response *rsp,          \

@@ -3,7 +3,7 @@
 #define ZCSI_NODE_COPY_COPY_H
 
 /*
- * The members that the handlers of zcsi.v1.Copy and zcsi.v1.Replica use. The streams are for the loop thread only.
+ * The state of zcsi.v1.Copy and zcsi.v1.Replica. The streams are for the loop thread only.
  */
 
 #include "transport/workers.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Which nodes have copies of a volume: AddMember, RemoveMember, Push and ListPushes of zcsi.v1.Copy.
+ * Which nodes have copies of a volume: AddMember, RemoveMember, Push and ListPushes of
+ * zcsi.v1.Copy.
  *
  * Invariant: zcsi:members names every node that has a copy. It gets a node before any data is sent
  * there, and loses it after that node has said that it has no copy.

@@ -38,7 +38,7 @@ void orders_follow(struct order_list *orders, const char *our_id,
 		   const struct dataset_list *volumes, const uint64_t *marks);
 /* Returns the nodes, ended by NULL, of orders that are due and that written_read may skip. */
 const char *const *orders_due(const struct order_list *orders, struct arena *arena);
-/* Count the copies that are due and lack nothing as synced at a time; note that others lack some. */
+/* Count copies that are due and lack nothing as synced at a time; note which ones lack some. */
 void orders_skip(struct order_list *orders, const struct written *written, int64_t at);
 /* Returns the order that is due first, or NULL. */
 struct order *orders_first(const struct order_list *orders);

@@ -82,7 +82,7 @@ static int send(struct push *push, const char *const *argv, struct error *err)
 	push->transfer.header = push->header;
 	int failed =
 		transfer_run(&push->transfer, push->arena, steal_fd(&child.out), &push->copy, err);
-	/* If the other node failed, zfs has not ended. If zfs failed, it explains the other error. */
+	/* If the other node failed, zfs runs on. If zfs failed, it explains the other error. */
 	int status = failed && !child_has_ended(&child) ? child_kill(&child) : child_reap(&child);
 	if (!child_signal(status) && program_stream_judge(&child, argv, status, false, &said) < 0) {
 		*err = said;

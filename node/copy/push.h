@@ -35,7 +35,8 @@ struct push {
 
 /*
  * Push. *ret_synced is a time, in microseconds since 1970, and the copy has all that was written
- * before. Returns 0, or -1 with *err, which says what a person has to do if another try cannot help.
+ * before. Returns 0, or -1 with *err, which says what a person has to do if another try cannot
+ * help.
  */
 int push_run(struct push *push, int64_t *ret_synced, struct error *err);
 /* Destroy the copy on the other node. Returns 0, also if there is none, or -1 with *err. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The pusher. Each thread takes the order that is due first and carries it out. An order is a volume
- * and the node of a copy.
+ * The pusher. Each thread takes the order that is due first and carries it out. An order is a
+ * volume and the node of a copy.
  *
  * Invariant: an order is carried out by one thread at a time, and freed by none while it is. Orders
  * follow the catalog: each change of it is compared with them before the next one is taken.

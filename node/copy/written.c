@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Reading the properties written#BOOKMARK (zfsprops(7)), by one `zfs get` for all volumes.
+ *
+ * Invariant: a copy is idle only if ZFS has printed a zero for its bookmark. Where there is no such
+ * bookmark, ZFS prints a dash.
  */
 #include "node/copy/written.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The options of `zfs send`. A dataset is never encrypted or decrypted, and -L is always given, so
- * all streams of a volume have the same options and each may follow any other (zfs-send(8)).
+ * The options of `zfs send`.
+ *
+ * Invariant: a dataset is never encrypted or decrypted by zcsi, and -L is always given, so all
+ * streams of a volume have the same options, and each may follow any other (zfs-send(8)).
  */
 #include "node/zfs/send_flags.h"
 

@@ -15,7 +15,6 @@
 #define LINEAGE "00112233aabbccdd"
 
 static struct order_list orders;
-static struct dataset_list volumes;
 static uint64_t marks[4]; /* of the volumes */
 
 static void quiet(void)
@@ -37,7 +36,8 @@ static struct dataset *volume(const char *name, const char *members)
 
 static void follow(struct dataset **rows, size_t n)
 {
-	volumes = (struct dataset_list){rows, n};
+	const struct dataset_list volumes = {rows, n};
+
 	orders_follow(&orders, "n1", &volumes, marks);
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_COPY_METHODS_H
+#define ZCSI_NODE_COPY_METHODS_H
+
+/* The rows of zcsi.v1.Copy, which operators call, and of zcsi.v1.Replica, for node/service.h. */
+
+#define COPY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                 \
+	STREAM(Send, copy_send)                                                                    \
+	KEYED(AddMember, add_member, id, LANE_COPY)                                                \
+	KEYED(RemoveMember, remove_member, id, LANE_COPY)                                          \
+	INLINE(Push, push_now)                                                                     \
+	INLINE(ListPushes, list_pushes)
+
+#define REPLICA_METHODS(INLINE, PLAIN, KEYED, STREAM)                                              \
+	STREAM(Receive, copy_receive)                                                              \
+	KEYED(GetCopy, get_copy, id, LANE_COPY)                                                    \
+	KEYED(DropCopy, drop_copy, id, LANE_COPY)
+
+#endif
