@@ -238,12 +238,33 @@ static bool is_wanted(struct push *push, const struct point *point)
 	       *snapshot->name;
 }
 
+/* Returns true if the copy has a snapshot of our own that is newer than the base. */
+static bool is_ahead(const struct push *push, const struct point *base)
+{
+	const CopyState *copy = push->copy;
+
+	for (size_t i = 0; copy && base && i < copy->n_snapshots; i++) {
+		const CopySnapshot *snapshot = copy->snapshots[i];
+		if (snapshot->guid == base->guid)
+			return false;
+		if (!strncmp(snapshot->name, HISTORY_OWN, strlen(HISTORY_OWN)))
+			return true;
+	}
+	return false;
+}
+
 static int send_missing(struct push *push, const struct history *history, struct error *err)
 {
 	const struct point *base = history_base(history, push->copy);
 	const struct point *last = history_newest_own(history);
 	const struct point *at = base ? base + 1 : history->points;
 
+	if (is_ahead(push, base))
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "its copy has data that it has no more: it was rolled back, or a "
+			    "snapshot of zcsi was destroyed; if that data is not needed, run 'zcsi "
+			    "copy drop %s %s' and 'zcsi copy add %s %s'",
+			    push->volume->id, push->to, push->volume->id, push->to);
 	if (push->copy && push->copy->n_snapshots && !base)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "its copy has no snapshot in common with it any more; if that copy is "

@@ -241,6 +241,20 @@ static int confirm(struct program_stream *ps, struct error *err)
 	return describe_snapshot(ps, err);
 }
 
+/* After the pool has run full: what was received of the stream takes the room of others. */
+static void give_back(struct program_stream *ps)
+{
+	const struct receiving *receiving = ps->arg;
+	const char *parent = catalog_parent(ps->node->catalog);
+	struct error err;
+	CopyState *copy;
+
+	if (replica_read(&ps->arena, parent, receiving->header->volume->id, &copy, &err) < 0 ||
+	    (copy && replica_discard(copy, &err) < 0))
+		log_warn("what was received before the pool was full is still there",
+			 log_str("copy", receiving->name), log_str("error", err.text));
+}
+
 static int end(struct program_stream *ps, struct error *err)
 {
 	static const char *const argv[] = {"zfs", "receive"};
@@ -249,6 +263,8 @@ static int end(struct program_stream *ps, struct error *err)
 	mem_cleanup_close(&receiving->to);
 	int failed = program_stream_judge(&ps->child, argv, reap(&ps->child), true, err);
 	child_fini(&ps->child);
+	if (failed && err->code == ERR_RESOURCE_EXHAUSTED)
+		give_back(ps);
 	if (failed)
 		return fail_context(err, "the copy '%s'", receiving->name);
 	return ps->whole ? confirm(ps, err) : 0;

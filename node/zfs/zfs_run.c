@@ -61,6 +61,7 @@ static const struct {
 	{"has children", ERR_FAILED_PRECONDITION,
 	 "destroy what 'zfs list -r -t all' shows below it first"},
 	{"has dependent clones", ERR_FAILED_PRECONDITION, "destroy the clones first"},
+	{"space quota exceeded", ERR_RESOURCE_EXHAUSTED, "free space or raise the quota"},
 	{"' does not exist.", ERR_NOT_FOUND, NULL}, /* of a bookmark */
 	{"' exists", ERR_ALREADY_EXISTS, NULL},
 	{"incomplete stream", ERR_UNAVAILABLE, NULL},

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from copies import Pair
 from host import Host
 from namespaces import Namespaces, Site
 from nfs import Server
@@ -64,4 +65,25 @@ def new_hosts(new_cluster):
 def server(namespaces):
     """The NFS server of n1. A test may have stopped it."""
     with contextlib.closing(Server(namespaces(1))) as made:
+        yield made
+
+
+@pytest.fixture
+def new_pair(new_member, tmp_path):
+    """A function that returns a context with a Pair. Its arguments are those of the second Host."""
+    @contextlib.contextmanager
+    def make(**kwargs):
+        file = tmp_path / "agents"
+        args = ("--agents-file", str(file))
+        with new_member(1, node_args=args) as owner, \
+                new_member(2, node_args=args, **kwargs) as other:
+            owner.controller_daemon.argv += ["--agent", f"unix://{other.agent_socket}"]
+            file.write_text("".join(f"unix://{host.agent_socket}\n" for host in (owner, other)))
+            yield Pair([owner, other])
+    return make
+
+
+@pytest.fixture
+def pair(new_pair):
+    with new_pair() as made:
         yield made

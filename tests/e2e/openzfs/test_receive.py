@@ -63,7 +63,7 @@ class Source:
 
 
 @pytest.fixture
-def pair(new_hosts):
+def two_hosts(new_hosts):
     hosts = new_hosts(2)
     for host in reversed(hosts):
         host.start()
@@ -71,12 +71,12 @@ def pair(new_hosts):
 
 
 @pytest.fixture
-def source(pair):
-    volume = Volume(pair[0], "data", size=64 * MIB)
+def source(two_hosts):
+    volume = Volume(two_hosts[0], "data", size=64 * MIB)
     create(volume, {"zfs.compression": "off"})
     for step in (volume.attach, volume.stage, volume.publish):
         step()
-    yield Source(pair[0], volume, "-Lc").write("one").snapshot("one")
+    yield Source(two_hosts[0], volume, "-Lc").write("one").snapshot("one")
     volume.down()
 
 
@@ -88,8 +88,8 @@ def replica(host):
     return host.dataset("_replica/data")
 
 
-def test_a_stream_becomes_a_copy_that_nobody_takes_for_a_volume(pair, source):
-    _, target = pair
+def test_a_stream_becomes_a_copy_that_nobody_takes_for_a_volume(two_hosts, source):
+    _, target = two_hosts
     properties = [{"name": "compression", "value": "off"}, {"name": "com.example:a", "value": "b"}]
     copy = source.push(target, "one", source.bytes("one"), properties=properties,
                        snapshot_properties=[{"name": "zcsi:snapshot", "value": "one"}])
@@ -104,7 +104,7 @@ def test_a_stream_becomes_a_copy_that_nobody_takes_for_a_volume(pair, source):
     target.read_again()
     assert not target.agent.ListDatasets().datasets
     assert not target.agent.ListDatasetSnapshots().snapshots
-    assert pair[0].ids() == ["data"]
+    assert two_hosts[0].ids() == ["data"]
     source.write("two").snapshot("two")
     copy = source.push(target, "two", source.bytes("two", since="one"))
     assert [row.name for row in copy.snapshots] == ["two", "one"]
@@ -113,8 +113,8 @@ def test_a_stream_becomes_a_copy_that_nobody_takes_for_a_volume(pair, source):
     target.agent.DropCopy(id="data", lineage=LINEAGE)
 
 
-def test_a_cut_stream_is_continued(pair, source):
-    _, target = pair
+def test_a_cut_stream_is_continued(two_hosts, source):
+    _, target = two_hosts
     data = source.bytes("one")
     source.write("two").snapshot("two")
     more = source.bytes("two", since="one")
@@ -130,8 +130,8 @@ def test_a_cut_stream_is_continued(pair, source):
         assert copy.snapshots[0].name == leaf and not copy.token
 
 
-def test_what_a_cut_stream_left_is_discarded_on_request(pair, source):
-    _, target = pair
+def test_what_a_cut_stream_left_is_discarded_on_request(two_hosts, source):
+    _, target = two_hosts
     data = source.bytes("one")
     with refused(grpc.StatusCode.UNAVAILABLE):
         source.push(target, "one", data[:-MIB])
@@ -143,8 +143,8 @@ def test_what_a_cut_stream_left_is_discarded_on_request(pair, source):
     assert source.push(target, "two", more, discard=True).snapshots[0].name == "two"
 
 
-def test_a_flipped_byte_is_found(pair, source):
-    _, target = pair
+def test_a_flipped_byte_is_found(two_hosts, source):
+    _, target = two_hosts
     data = bytearray(source.bytes("one"))
     data[len(data) // 2] ^= 0x40
     with refused(grpc.StatusCode.UNAVAILABLE, naming="checksum"):
@@ -152,8 +152,22 @@ def test_a_flipped_byte_is_found(pair, source):
     assert not state(target).snapshots
 
 
-def test_a_peer_that_is_killed_leaves_what_can_be_continued(pair, source):
-    _, target = pair
+def test_a_receive_that_runs_full_gives_its_space_back(two_hosts, source):
+    _, target = two_hosts
+    run("zfs", "set", f"quota={2 * MIB}", target.parent)
+    with refused(grpc.StatusCode.RESOURCE_EXHAUSTED):
+        source.push(target, "one", source.bytes("one"))
+    assert not target.agent.GetCopy(id="data").HasField("copy")
+    run("zfs", "set", f"quota={6 * MIB}", target.parent)
+    source.push(target, "one", source.bytes("one"))
+    source.write("two").snapshot("two")
+    with refused(grpc.StatusCode.RESOURCE_EXHAUSTED):
+        source.push(target, "two", source.bytes("two", since="one"))
+    assert not state(target).token and [row.name for row in state(target).snapshots] == ["one"]
+
+
+def test_a_peer_that_is_killed_leaves_what_can_be_continued(two_hosts, source):
+    _, target = two_hosts
     data = source.bytes("one")
     def requests():
         yield {"header": source.header("one")}
@@ -167,8 +181,8 @@ def test_a_peer_that_is_killed_leaves_what_can_be_continued(pair, source):
     assert copy.snapshots[0].guid == guid(f"{source.name}@one")
 
 
-def test_refusals(pair, source):
-    owner, target = pair
+def test_refusals(two_hosts, source):
+    owner, target = two_hosts
     data = source.bytes("one")
     with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="has the volume 'data' itself"):
         source.push(owner, "one", data)
@@ -194,8 +208,8 @@ def test_refusals(pair, source):
     assert [row.name for row in state(target).snapshots] == ["one"]
 
 
-def test_an_encrypted_volume_stays_encrypted(pair):
-    owner, target = pair
+def test_an_encrypted_volume_stays_encrypted(two_hosts):
+    owner, target = two_hosts
     volume = Volume(owner, "data", size=64 * MIB)
     volume.secrets = {"encryption_key": KEY}
     create(volume, {"zfs.encryption": "aes-256-gcm"})
@@ -206,8 +220,8 @@ def test_an_encrypted_volume_stays_encrypted(pair):
     assert get(replica(target), "keystatus") == "unavailable"
 
 
-def test_a_zvol_that_grew(pair):
-    owner, target = pair
+def test_a_zvol_that_grew(two_hosts):
+    owner, target = two_hosts
     volume = zvol(owner, "data", "ext4")
     create(volume)
     source = Source(owner, volume, "-Lc").snapshot("one")

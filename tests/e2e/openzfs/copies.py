@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Two hosts, of which one keeps copies of the other's volumes."""
+import contextlib
+import os
+import subprocess
+from pathlib import Path
+
+from client import MIB, topology
+from daemon import BUILD
+from host import get, run, Volume
+
+
+class Pair:
+    """Two hosts whose zcsi-nodes know each other."""
+
+    def __init__(self, hosts):
+        self.hosts = hosts
+        self.owner, self.other = hosts
+        for host in reversed(hosts):
+            host.start()
+
+    def run(self, *args):
+        words = [word for host in self.hosts
+                 for word in ("--agent", f"unix://{host.agent_socket}")]
+        return subprocess.run([BUILD / "zcsi", *words, *args], capture_output=True, text=True,
+                              check=False)
+
+    def zcsi(self, *args, status=0):
+        done = self.run(*args)
+        assert done.returncode == status, done
+        return done.stderr if status else done.stdout
+
+    def copies(self, status=0):
+        """(volume, owner, node of the copy, state) of each copy."""
+        rows = [line.split("\t") for line in
+                self.zcsi("copies", "-Hp", status=status).splitlines()]
+        return [(row[0], row[1], row[2], row[5]) for row in rows]
+
+    def replica(self, leaf="data"):
+        return self.other.dataset(f"_replica/{leaf}")
+
+    def newest(self, dataset):
+        names = run("zfs", "list", "-Hp", "-d", "1", "-t", "snapshot", "-o", "guid", "-S",
+                    "createtxg", dataset)
+        return names.split()[0]
+
+    def settled(self):
+        """All copies are up to date, and no push runs."""
+        rows = [line.split("\t") for line in
+                self.run("copies", "-Hp").stdout.splitlines()]
+        return bool(rows) and all(row[5] == "ok" for row in rows)
+
+    def in_step(self, leaf="data"):
+        """Both have the same newest snapshot, and nothing was written since."""
+        volume = self.owner.dataset(leaf)
+        return self.newest(volume) == self.newest(self.replica(leaf)) and \
+            get(volume, "written") == "0" == get(self.replica(leaf), "written")
+
+    def add(self, leaf="data"):
+        self.zcsi("copy", "add", leaf, "n2")
+        self.zcsi("sync", leaf)
+
+
+def create(volume, parameters=()):
+    volume.create(parameters=dict(parameters), accessibility_requirements=topology("n1"))
+    return volume
+
+
+def write(volume, name, size=2 * MIB):
+    Path(volume.target, name).write_bytes(os.urandom(size))
+
+
+@contextlib.contextmanager
+def in_use(pair):
+    """A volume of the first host, `data`, that a workload uses."""
+    made = create(Volume(pair.owner, "data", size=64 * MIB))
+    for step in (made.attach, made.stage, made.publish):
+        step()
+    yield made
+    made.down()

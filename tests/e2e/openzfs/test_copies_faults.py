@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Copies when something goes wrong: the volume is untouched, the copy is at its old state or at the
+new one, and the next push mends it or says what a person has to do."""
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from client import MIB
+from copies import in_use, write
+from daemon import BUILD, wait_for
+from host import get, run
+
+SIZE = 8 * MIB  # more than the pipes, sockets and windows of a stream take
+
+
+@pytest.fixture
+def volume(pair):
+    with in_use(pair) as made:
+        yield made
+
+
+def own(dataset):
+    """The names of the snapshots and bookmarks that zcsi has made for copies."""
+    names = run("zfs", "list", "-Hd1", "-t", "snapshot,bookmark", "-o", "name", dataset).split()
+    return [name for name in names if "_repl-" in name]
+
+
+def synced(pair):
+    pair.zcsi("sync", "data")
+    wait_for(pair.settled, "no push runs")
+    wait_for(pair.in_step, "the copy is in step")
+
+
+def test_a_pool_without_room_is_spared(pair, volume):
+    pair.add()
+    run("zfs", "set", f"quota={MIB}", pair.other.parent)
+    write(volume, "much", SIZE)
+    assert "has room for" in pair.zcsi("sync", "data", status=1)
+    assert get(pair.replica(), "receive_resume_token") == "-"
+    run("zfs", "set", "quota=none", pair.other.parent)
+    synced(pair)
+
+
+def test_snapshots_that_others_took_are_no_obstacle(pair, volume):
+    pair.add()
+    run("zfs", "snapshot", f"{pair.owner.dataset('data')}@by-hand")
+    run("zfs", "snapshot", f"{pair.replica()}@by-hand")
+    write(volume, "more")
+    synced(pair)
+    assert get(f"{pair.replica()}@by-hand", "type") == "snapshot"
+
+
+def test_a_copy_that_was_written_to(pair, volume, tmp_path):
+    pair.add()
+    wait_for(pair.settled, "no push runs")
+    run("mount", "-t", "zfs", pair.replica(), tmp_path)
+    Path(tmp_path, "by-hand").write_text("lost")
+    run("umount", tmp_path)
+    write(volume, "more")
+    said = pair.zcsi("sync", "data", status=1)
+    assert "has been modified" in said and "roll it back" in said
+    [newest, *_] = run("zfs", "list", "-Hd1", "-t", "snapshot", "-o", "name", "-S", "createtxg",
+                       pair.replica()).split()
+    run("zfs", "rollback", newest)
+    synced(pair)
+
+
+def test_a_volume_that_was_rolled_back(pair, volume):
+    """The copy has data that is nowhere else, so a person decides."""
+    pair.owner.agent.SnapshotDataset(id="data", name="before")
+    pair.add()
+    write(volume, "more")
+    synced(pair)
+    volume.down()
+    run("zfs", "rollback", "-r", f"{pair.owner.dataset('data')}@before")
+    before = run("zfs", "list", "-Hd1", "-t", "snapshot", "-o", "name", pair.replica())
+    said = pair.zcsi("sync", "data", status=1)
+    assert "was rolled back" in said and "zcsi copy drop data n2" in said
+    assert run("zfs", "list", "-Hd1", "-t", "snapshot", "-o", "name", pair.replica()) == before
+    pair.zcsi("copy", "drop", "data", "n2")
+    pair.add()
+    wait_for(pair.in_step, "the copy is in step")
+    for step in (volume.attach, volume.stage, volume.publish):
+        step()
+
+
+def test_a_node_that_is_stopped_holds_nobody_up(pair, volume):
+    pair.add()
+    wait_for(pair.settled, "no push runs")
+    pair.other.node_daemon.signal(signal.SIGSTOP)
+    write(volume, "more")
+    assert "n2" in pair.zcsi("sync", "data", status=1)
+    pair.owner.agent.SnapshotDataset(id="data", name="meanwhile")
+    pair.other.node_daemon.signal(signal.SIGCONT)
+    synced(pair)
+
+
+@pytest.fixture
+def gated(new_pair, gate):
+    """A pair, and a gate before zfs on the second host."""
+    with new_pair(env=gate.env) as made:
+        yield made
+
+
+@pytest.fixture
+def in_stream(gated, gate):
+    """Within a push: zfs receive has not started to read."""
+    with in_use(gated) as volume:
+        gated.add()
+        wait_for(gated.settled, "no push runs")
+        write(volume, "much", SIZE)
+        gate.hold("receive")
+        words = [word for host in gated.hosts for word in ("--agent", f"unix://{host.agent_socket}")]
+        command = subprocess.Popen([BUILD / "zcsi", *words, "sync", "data"],
+                                   stderr=subprocess.DEVNULL)
+        gate.arrived()
+        yield gated
+        command.kill()
+        command.wait()
+
+
+@pytest.mark.parametrize("which", ["owner", "other"])
+def test_a_node_that_is_killed_in_a_stream(in_stream, gate, which):
+    host = getattr(in_stream, which)
+    host.node_daemon.kill()
+    gate.open()
+    host.restart(host.node_daemon)
+    synced(in_stream)
+    assert len(own(in_stream.owner.dataset("data"))) == 2
+
+
+def test_a_node_that_is_told_to_stop_in_a_stream(in_stream, gate):
+    daemon = in_stream.owner.node_daemon
+    daemon.signal(signal.SIGTERM)
+    assert daemon.wait() == 0
+    gate.open()
+    in_stream.owner.restart(daemon)
+    synced(in_stream)
+
+
+def test_a_snapshot_that_was_being_sent_is_gone(in_stream, gate):
+    """An interrupted stream whose snapshot is gone is forgotten, and all is sent from the base."""
+    in_stream.owner.node_daemon.kill()
+    gate.open()
+    name = in_stream.owner.dataset("data")
+    base = get(f"{name}#_repl-n2", "guid")
+    for snapshot in [row for row in own(name) if "@" in row and get(row, "guid") != base]:
+        run("zfs", "destroy", snapshot)
+    in_stream.owner.restart(in_stream.owner.node_daemon)
+    synced(in_stream)
+    assert get(in_stream.replica(), "receive_resume_token") == "-"
