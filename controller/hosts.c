@@ -373,7 +373,8 @@ int hosts_some(struct rpc_call *call, struct hosts *ret, struct error *err)
 	return collect(call, &answers, true, ret, err);
 }
 
-int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret, struct error *err)
+static int find_node(struct rpc_call *call, const char *node_id, struct host *ret,
+		     struct error *err)
 {
 	const struct answers answers = ask_hosts(call, NULL, NULL);
 	const struct answer *silent = NULL;
@@ -399,4 +400,14 @@ int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret
 		    "node '%s' does not exist: no agent has that --node-id; does --agent name all "
 		    "of them?",
 		    node_id);
+}
+
+int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret, struct error *err)
+{
+	int failed;
+
+	do
+		failed = find_node(call, node_id, ret, err);
+	while (failed && roster_pin_again(agents_roster(call), call));
+	return failed;
 }
