@@ -11,8 +11,9 @@
 #include "controller/cli/cli.h"
 #include "proto/copy.h"
 
-#define LOOK_MS 200 /* between two questions while sync waits */
-#define USEC    1000000
+#define LOOK_MS    200 /* between two questions while sync waits */
+#define USEC       1000000
+#define COPIES_MAX 16 /* of a volume that are printed */
 
 static struct reply ask(struct cli *cli, const struct member *member, const char *method,
 			const ProtobufCMessage *request)
@@ -73,24 +74,67 @@ static void add_rows(struct cli *cli, const ListPushesResponse *list, const stru
 	}
 }
 
+/* An agent of an earlier version, or one that does not permit us zcsi.v1.Copy, is not silent. */
+static bool is_silence(const struct reply *reply)
+{
+	return !reply->response && reply->error.code != ERR_PERMISSION_DENIED &&
+	       reply->error.code != ERR_UNIMPLEMENTED;
+}
+
+const struct reply *cli_pushes(struct cli *cli, const char *id)
+{
+	ListPushesRequest *request = new_list_pushes_request(&cli->arena);
+
+	request->id = arena_strdup(&cli->arena, id);
+	const struct reply *replies =
+		fleet_ask(cli->fleet, &cli->arena, "ListPushes", &request->base);
+	for (size_t i = 0; i < cli->n_members; i++)
+		if (is_silence(&replies[i]) && cli->members[i].host)
+			cli->members[i].error = replies[i].error;
+	return replies;
+}
+
+static void add_copy(struct cli *cli, const PushState *push, int64_t now, const char ***words,
+		     const char **trouble)
+{
+	bool bad;
+	const char *state = state_of(cli, push, now, &bad);
+
+	*(*words)++ = push->synced ? arena_printf(&cli->arena, "%s (%llds)", push->node_id,
+						  (long long)(now - push->synced) / USEC)
+				   : push->node_id;
+	if (bad)
+		*trouble = arena_printf(&cli->arena, "copy on %s: %s", push->node_id, state);
+}
+
+const char *const *cli_copies_of(struct cli *cli, const struct reply *pushes, const char *id,
+				 const char **ret_trouble)
+{
+	const char **words = arena_alloc(&cli->arena, COPIES_MAX * sizeof(*words)), **at = words;
+
+	*ret_trouble = NULL;
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListPushesResponse *list = pushes[i].response;
+		for (size_t k = 0; list && k < list->n_pushes; k++)
+			if (strcmp(list->pushes[k]->id, id) == 0 && at < words + COPIES_MAX - 1)
+				add_copy(cli, list->pushes[k], list->time, &at, ret_trouble);
+	}
+	return words;
+}
+
 int cli_copies(struct cli *cli, struct error *err)
 {
 	static const struct column columns[] = {
 		{"volume", CELL_TEXT},   {"node", CELL_TEXT},    {"copy", CELL_TEXT},
 		{"synced", CELL_MOMENT}, {"behind", CELL_COUNT}, {"state", CELL_TEXT},
 	};
-	ListPushesRequest *request = new_list_pushes_request(&cli->arena);
+	const struct reply *replies = cli_pushes(cli, cli->n_args ? cli->args[0] : "");
 	size_t n = 0;
 
 	(void)err;
-	request->id = arena_strdup(&cli->arena, cli->n_args ? cli->args[0] : "");
-	const struct reply *replies =
-		fleet_ask(cli->fleet, &cli->arena, "ListPushes", &request->base);
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const ListPushesResponse *list = replies[i].response;
 		n += list ? list->n_pushes : 0;
-		if (!list)
-			cli->members[i].error = replies[i].error;
 	}
 	struct cell *cells = arena_alloc(&cli->arena, (n + 1) * sizeof(columns)), *at = cells;
 	for (size_t i = 0; i < cli->n_members; i++)

@@ -188,26 +188,30 @@ int cli_status(struct cli *cli, struct error *err)
 {
 	static const struct column columns[] = {
 		{"volume", CELL_TEXT}, {"node", CELL_TEXT},     {"used", CELL_BYTES},
-		{"size", CELL_BYTES},  {"used_by", CELL_WORDS}, {"state", CELL_TEXT},
+		{"size", CELL_BYTES},  {"used_by", CELL_WORDS}, {"copies", CELL_WORDS},
+		{"state", CELL_TEXT},
 	};
 	size_t n;
 	const struct owned *volumes = cli_volumes(cli, NULL, &n);
+	const struct reply *pushes = cli_pushes(cli, "");
 	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
 
 	(void)err;
 	for (size_t i = 0; i < n; i++) {
 		const Dataset *volume = volumes[i].entry;
-		const char *state = state_of(cli, volumes, n, i);
+		const char *state = state_of(cli, volumes, n, i), *trouble;
+		const char *const *copies = cli_copies_of(cli, pushes, volume->id, &trouble);
 		const struct cell row[] = {
 			{.text = volume->id},
 			{.text = volumes[i].owner->node},
 			{.number = volume->used},
 			{.number = limit(volume)},
 			{.words = cli_users(cli, volume)},
-			{.text = state},
+			{.words = copies},
+			{.text = trouble ? trouble : state},
 		};
 		memcpy(cells[i], row, sizeof(row));
-		cli->degraded |= strcmp(state, "ok") != 0;
+		cli->degraded |= trouble || strcmp(state, "ok") != 0;
 	}
 	cli_print(cli, &(struct table){"volumes", columns, COUNT(columns), *cells, n, false});
 	return 0;
