@@ -20,6 +20,7 @@
 #include "controller/parameters.h"
 #include "controller/roster_absent.h"
 #include "controller/placement.h"
+#include "controller/replicas.h"
 #include "controller/service.h"
 #include "controller/capacity_range.h"
 #include "controller/source.h"
@@ -77,6 +78,7 @@ static int parse(struct rpc_call *call, const CreateVolumeRequest *req, struct w
 	ret->where = (struct where){.topology = req->accessibility_requirements,
 				    .node = ret->parameters.node,
 				    .pool = ret->parameters.pool,
+				    .members = ret->parameters.members,
 				    .local = !strcmp(attach, ATTACH_LOCAL),
 				    .exported = !strcmp(attach, ATTACH_NFS)};
 	if (!ret->where.local)
@@ -191,6 +193,8 @@ static int make(struct rpc_call *call, const struct wanted *wanted, const struct
 	if (wanted->key && wanted->parameters.encrypted)
 		request->key = arena_strdup(&call->arena, wanted->key);
 	set_properties(&call->arena, &wanted->parameters, request);
+	if (replicas_choose(call, wanted->name, &wanted->parameters, agent, request, err) < 0)
+		return -1;
 	roster_add_name(agents_roster(call), agent, NAME_VOLUME, wanted->name);
 	if (agent_create_dataset(call, agent, request, &response, err) < 0)
 		return -1;
@@ -299,6 +303,7 @@ static int finish(struct rpc_call *call, const struct wanted *wanted, const stru
 	struct wanted same = *wanted;
 
 	same.format = (*ret)->format;
+	same.parameters.replicas = 1;
 	return make(call, &same, agent, (*ret)->size, ret, err);
 }
 

@@ -46,11 +46,14 @@
 const struct parameter parameter_table[] = {
 	OURS("attach", VALUE_WORD, "local|nfs", "local"),
 	OURS("group", VALUE_ID, NULL, NULL),
+	OURS("members", VALUE_TEXT, NULL, NULL),
 	OURS("mode", VALUE_MODE, NULL, NULL),
 	OURS("node", VALUE_TEXT, NULL, NULL),
 	OURS("owner", VALUE_ID, NULL, NULL),
 	OURS("pool", VALUE_TEXT, NULL, NULL),
 	OURS("provisioning", VALUE_WORD, "thin|thick", "thin"),
+	OURS("replicas", VALUE_WORD, "[1-8]", NULL),
+	OURS("sync_every", VALUE_TIME, NULL, NULL),
 	NATIVE(ON_FILESYSTEM, "acltype", "off|noacl|nfsv4|posix|posixacl"),
 	NATIVE(ON_FILESYSTEM, "atime", "on|off"),
 	/* The value "off" is not accepted, because damaged data would not be detected. */

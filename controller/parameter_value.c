@@ -15,6 +15,8 @@
 
 #define ID_MAX   (UINT32_MAX - 1) /* UINT32_MAX means "unchanged" in chown(2) */
 #define TEXT_MAX 1024
+#define TIME_MIN 10 /* seconds */
+#define TIME_MAX (30 * 86400)
 
 static bool is_word(const char *words, const char *value)
 {
@@ -59,6 +61,25 @@ bool parameter_value_consists_of(const char *digits, size_t min, size_t max, con
 	return length >= min && length <= max && strspn(value, digits) == length;
 }
 
+uint64_t parameter_value_seconds(const char *text)
+{
+	static const char units[] = "smhd";
+	static const uint64_t seconds[] = {1, 60, 3600, 86400};
+	size_t digits = strspn(text, "0123456789");
+	const char *unit = text[digits] ? strchr(units, text[digits]) : units;
+
+	if (!digits || digits > 9 || !unit || (text[digits] && text[digits + 1]))
+		return 0;
+	return strtoull(text, NULL, 10) * seconds[unit - units];
+}
+
+static bool is_time(const char *value)
+{
+	uint64_t seconds = parameter_value_seconds(value);
+
+	return seconds >= TIME_MIN && seconds <= TIME_MAX;
+}
+
 static bool is_text(const char *value)
 {
 	const char *at = value;
@@ -82,6 +103,8 @@ bool parameter_value_fits(const struct parameter_rule *rule, const char *value)
 		return parameter_value_consists_of("01234567", 3, 4, value);
 	case VALUE_TEXT:
 		return is_text(value);
+	case VALUE_TIME:
+		return is_time(value);
 	}
 	return false;
 }
@@ -122,6 +145,9 @@ void parameter_value_describe(const struct parameter_rule *rule, FILE *out)
 		break;
 	case VALUE_TEXT:
 		fprintf(out, "text of at most %d bytes without control characters", TEXT_MAX);
+		break;
+	case VALUE_TIME:
+		fputs("a time from 10s to 30d, such as 90s, 5m or 2h", out);
 		break;
 	}
 }

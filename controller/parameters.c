@@ -19,6 +19,8 @@
 /* The prefix of keys that the sidecars of Kubernetes add; such parameters are ignored. */
 #define SIDECAR_PREFIX "csi.storage.k8s.io/"
 
+#define SYNC_EVERY     300 /* seconds, without the parameter sync_every */
+
 /* The canonical text is stored in one property, and ZFS accepts less than 8 KiB. */
 #define TEXT_MAX       8000
 
@@ -159,6 +161,28 @@ static void add_root(struct arena *arena, struct parameters *to, const struct ma
 					  mode ? mode : ""));
 }
 
+/* Returns how many names there are with ',' between. */
+static unsigned count_names(const char *names)
+{
+	unsigned n = 1;
+
+	for (; *names; names++)
+		n += *names == ',';
+	return n;
+}
+
+/* Without `replicas` all members have the data, and without `members` one node. */
+static void take_copies(const struct map *map, struct parameters *ret)
+{
+	const char *replicas = map_get(map, "replicas"), *every = map_get(map, "sync_every");
+
+	ret->members = map_get(map, "members");
+	ret->replicas = replicas       ? (unsigned)atoi(replicas)
+			: ret->members ? count_names(ret->members)
+				       : 1;
+	ret->sync_every = every ? (unsigned)parameter_value_seconds(every) : SYNC_EVERY;
+}
+
 static void resolve(struct arena *arena, const struct map *map, struct parameters *ret)
 {
 	const char *provisioning = map_get(map, "provisioning");
@@ -180,6 +204,7 @@ static void resolve(struct arena *arena, const struct map *map, struct parameter
 			add_property(arena, ret, property, value);
 	}
 	add_root(arena, ret, map);
+	take_copies(map, ret);
 }
 
 int parameters_parse(struct arena *arena, struct map map, struct map mutable,

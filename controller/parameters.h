@@ -22,6 +22,9 @@ struct parameters {
 	bool encrypted;          /* the volume needs a key */
 	bool thick;              /* provisioning=thick: the size is reserved */
 	const char *node, *pool; /* the required node and pool; NULL: any */
+	const char *members;     /* the nodes that may have the data, with ',' between; NULL: any */
+	unsigned replicas;       /* how many nodes are to have the data, at least 1 */
+	unsigned sync_every;     /* for how many seconds the copies may be behind */
 	char *text;              /* canonical: sorted lines "key=value\n", including defaults */
 };
 

@@ -57,9 +57,25 @@ bool placement_reaches(struct arena *arena, const GetHostResponse *host, const T
 	return true;
 }
 
+bool placement_is_member(const char *members, const char *node_id)
+{
+	size_t length = strlen(node_id);
+
+	for (const char *at = members; *at; at += *at == ',') {
+		size_t name = strcspn(at, ",");
+		if (name == length && memcmp(at, node_id, name) == 0)
+			return true;
+		at += name;
+	}
+	return false;
+}
+
 bool placement_pinned(const GetHostResponse *host, const struct where *where)
 {
 	size_t pool = strcspn(host->dataset, "/");
+
+	if (where->members && !placement_is_member(where->members, host->node_id))
+		return false;
 
 	if (where->node && strcmp(where->node, host->node_id) != 0)
 		return false;
@@ -136,6 +152,8 @@ char *placement_asked(struct arena *arena, const struct where *where)
 
 	if (where->node)
 		fprintf(out, " on node '%s'", where->node);
+	if (where->members)
+		fprintf(out, " on one of the members '%s'", where->members);
 	if (where->pool)
 		fprintf(out, " in pool '%s'", where->pool);
 	if (where->topology && where->topology->n_requisite) {

@@ -17,6 +17,7 @@
 struct where {
 	const TopologyRequirement *topology;
 	const char *node, *pool; /* the parameters node and pool */
+	const char *members;     /* the parameter members */
 	bool local;              /* attach=local: only its own node can use the volume */
 	bool exported;           /* attach=nfs: its host exports the volume to other nodes */
 };
@@ -27,7 +28,12 @@ bool placement_usable(const GetHostResponse *host);
 bool placement_exports(const GetHostResponse *host, const struct where *where);
 /* Returns true if the host has every segment of the topology, or the topology is NULL. */
 bool placement_reaches(struct arena *arena, const GetHostResponse *host, const Topology *topology);
-/* Returns true if the host is the required node, and has the required pool and attach mode. */
+/* Returns true if the node is among the members, names with ',' between. */
+bool placement_is_member(const char *members, const char *node_id);
+/*
+ * Returns true if the host is the required node, is a member if any are given, and has the required
+ * pool and attach mode.
+ */
 bool placement_pinned(const GetHostResponse *host, const struct where *where);
 /*
  * Returns true if placement_pinned is true and the host is in one of the requisite topologies, if

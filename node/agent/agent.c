@@ -47,6 +47,10 @@ static void describe_pool(struct rpc_call *call, const struct node *node, const 
 	rsp->available = pool.available;
 	rsp->problem = arena_strdup(&call->arena, pool.reading ? "" : pool.problem);
 	rsp->no_export = exports_refusal(&call->arena);
+	if (rsp->by_nfs)
+		rsp->no_copies = arena_strdup(&call->arena, "its pool is on a server over ssh");
+	else if (!zfs_is_the_kernels())
+		rsp->no_copies = arena_strdup(&call->arena, "it has zfs-fuse; use OpenZFS");
 }
 
 int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *rsp,

@@ -20,8 +20,11 @@
 #include "node/agent/clone.h"
 #include "node/agent/trash.h"
 #include "node/attach/unused.h"
+#include "node/record/members.h"
 #include "node/record/property.h"
 #include "node/service.h"
+#include "node/zfs/ssh.h"
+#include "node/zfs/zfs_run.h"
 
 static int check(const CreateDatasetRequest *req, struct error *err)
 {
@@ -48,6 +51,34 @@ static int check(const CreateDatasetRequest *req, struct error *err)
 	for (size_t i = 0; i < req->n_properties; i++)
 		if (property_check(req->properties[i], err) < 0)
 			return -1;
+	return 0;
+}
+
+/* *ret is the value of zcsi:members; "" for a volume without copies. */
+static int take_members(struct rpc_call *call, const CreateDatasetRequest *req, char **ret,
+			struct error *err)
+{
+	const struct node *node = call->app;
+	struct members members = {.every = req->sync_every};
+	bool good = req->sync_every >= MEMBERS_EVERY_MIN && req->sync_every <= MEMBERS_EVERY_MAX;
+
+	*ret = arena_strdup(&call->arena, "");
+	if (!req->n_members)
+		return 0;
+	for (size_t i = 0; i < req->n_members; i++)
+		good &= *req->members[i] && members_add(&members, req->members[i]);
+	if (!good || !members_have(&members, node->id))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "members of volume '%s' are at most %d nodes, one of them '%s', and "
+			    "sync_every is %d to %d seconds",
+			    req->id, MEMBERS_MAX, node->id, MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX);
+	if (ssh_server() || !zfs_is_the_kernels())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "node '%s' cannot keep copies of volume '%s' up to date: it needs "
+			    "OpenZFS and a pool of its own",
+			    node->id, req->id);
+	members.lineage = lineage_new(&call->arena);
+	*ret = members_format(&call->arena, &members);
 	return 0;
 }
 
@@ -187,6 +218,10 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 	bool clone = *req->source_snapshot || *req->source_dataset;
 	time_t begun = time(NULL);
 
+	if (take_members(call, req, &made.members, err) < 0)
+		return -1;
+	if (*made.members)
+		zfs_property(&properties, "zcsi:members", made.members);
 	add_native(&call->arena, &made, clone, &properties);
 	add_properties(&call->arena, req, clone, &properties, &made);
 	int failed = clone ? clone_dataset(call, req, &properties, &made, err)

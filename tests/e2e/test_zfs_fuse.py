@@ -136,3 +136,9 @@ def test_a_person_ends_the_publication_of_a_client_by_nfs_that_is_gone(host, vol
     volume.up().down()
     volume.delete()
     assert host.leaves() == []
+
+
+def test_copies_need_openzfs(volume):
+    with refused(grpc.StatusCode.RESOURCE_EXHAUSTED, naming="it has zfs-fuse"):
+        volume.create(parameters={"replicas": "2"})
+    assert volume.host.leaves() == []

@@ -1,96 +1,23 @@
 # SPDX-License-Identifier: MPL-2.0
 """Copies: a node keeps a copy of its volume on another node up to date, and zcsi says so."""
-import os
-import subprocess
 from pathlib import Path
 
+import grpc
 import pytest
 
-from client import MIB, topology
-from daemon import BUILD, wait_for
+from client import MIB, refused
+from copies import create, in_use, write
+from daemon import wait_for
 from host import get, run, Volume
 from zvols import zvol
 
 KEY = "0123456789abcdef" * 4
 
 
-class Pair:
-    """Two hosts whose zcsi-nodes know each other."""
-
-    def __init__(self, hosts):
-        self.hosts = hosts
-        self.owner, self.other = hosts
-        for host in reversed(hosts):
-            host.start()
-
-    def run(self, *args):
-        words = [word for host in self.hosts
-                 for word in ("--agent", f"unix://{host.agent_socket}")]
-        return subprocess.run([BUILD / "zcsi", *words, *args], capture_output=True, text=True,
-                              check=False)
-
-    def zcsi(self, *args, status=0):
-        done = self.run(*args)
-        assert done.returncode == status, done
-        return done.stderr if status else done.stdout
-
-    def copies(self, status=0):
-        """(volume, owner, node of the copy, state) of each copy."""
-        rows = [line.split("\t") for line in
-                self.zcsi("copies", "-Hp", status=status).splitlines()]
-        return [(row[0], row[1], row[2], row[5]) for row in rows]
-
-    def replica(self, leaf="data"):
-        return self.other.dataset(f"_replica/{leaf}")
-
-    def newest(self, dataset):
-        names = run("zfs", "list", "-Hp", "-d", "1", "-t", "snapshot", "-o", "guid", "-S",
-                    "createtxg", dataset)
-        return names.split()[0]
-
-    def settled(self):
-        """All copies are up to date, and no push runs."""
-        rows = [line.split("\t") for line in
-                self.run("copies", "-Hp").stdout.splitlines()]
-        return bool(rows) and all(row[5] == "ok" for row in rows)
-
-    def in_step(self, leaf="data"):
-        """Both have the same newest snapshot, and nothing was written since."""
-        volume = self.owner.dataset(leaf)
-        return self.newest(volume) == self.newest(self.replica(leaf)) and \
-            get(volume, "written") == "0" == get(self.replica(leaf), "written")
-
-    def add(self, leaf="data"):
-        self.zcsi("copy", "add", leaf, "n2")
-        self.zcsi("sync", leaf)
-
-
-@pytest.fixture
-def pair(new_member, tmp_path):
-    file = tmp_path / "agents"
-    args = ("--agents-file", str(file))
-    with new_member(1, node_args=args) as owner, new_member(2, node_args=args) as other:
-        owner.controller_daemon.argv += ["--agent", f"unix://{other.agent_socket}"]
-        file.write_text("".join(f"unix://{host.agent_socket}\n" for host in (owner, other)))
-        yield Pair([owner, other])
-
-
-def create(volume, parameters=()):
-    volume.create(parameters=dict(parameters), accessibility_requirements=topology("n1"))
-    return volume
-
-
 @pytest.fixture
 def volume(pair):
-    made = create(Volume(pair.owner, "data", size=64 * MIB))
-    for step in (made.attach, made.stage, made.publish):
-        step()
-    yield made
-    made.down()
-
-
-def write(volume, name, size=2 * MIB):
-    Path(volume.target, name).write_bytes(os.urandom(size))
+    with in_use(pair) as made:
+        yield made
 
 
 def content(pair, tmp_path, leaf="data"):
@@ -265,3 +192,17 @@ def test_a_copy_becomes_the_volume_by_hand(pair, volume):
     write(heir, "two")
     heir.down()
     pair.owner.restart(pair.owner.node_daemon)
+
+
+def test_a_volume_is_created_with_a_copy(pair):
+    """The parameter replicas: CreateVolume does not wait for the copy."""
+    create(Volume(pair.owner, "data"), {"replicas": "2", "sync_every": "10s"})
+    wait_for(pair.settled, "the copy is complete")
+    assert pair.copies() == [("data", "n1", "n2", "ok")]
+    [row] = pair.zcsi("status", "-Hp").splitlines()
+    assert row.split("\t")[5].startswith("n2 (") and row.split("\t")[6] == "ok"
+    create(Volume(pair.owner, "data"), {"replicas": "2", "sync_every": "10s"})
+    with refused(grpc.StatusCode.ALREADY_EXISTS, naming="replicas"):
+        create(Volume(pair.owner, "data"))
+    with refused(grpc.StatusCode.RESOURCE_EXHAUSTED, naming="3 nodes"):
+        create(Volume(pair.owner, "more"), {"replicas": "3"})

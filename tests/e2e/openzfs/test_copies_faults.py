@@ -112,8 +112,8 @@ def in_stream(gated, gate):
         wait_for(gated.settled, "no push runs")
         write(volume, "much", SIZE)
         gate.hold("receive")
-        words = [word for host in gated.hosts for word in ("--agent", f"unix://{host.agent_socket}")]
-        command = subprocess.Popen([BUILD / "zcsi", *words, "sync", "data"],
+        command = subprocess.Popen([BUILD / "zcsi", "--agent",
+                                    f"unix://{gated.owner.agent_socket}", "sync", "data"],
                                    stderr=subprocess.DEVNULL)
         gate.arrived()
         yield gated

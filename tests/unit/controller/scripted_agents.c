@@ -108,6 +108,8 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 	(*ret)->node_id = arena_strdup(arena, begun->client->node);
 	(*ret)->dataset = arena_strdup(arena, begun->client->pool);
 	(*ret)->problem = arena_strdup(arena, begun->client->problem);
+	if (begun->client->no_copies)
+		(*ret)->no_copies = arena_strdup(arena, begun->client->no_copies);
 	if (begun->client->no_export)
 		(*ret)->no_export = arena_strdup(arena, begun->client->no_export);
 	(*ret)->available = begun->client->available;

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Choosing the nodes of copies: first those whose topology differs most from that of the volume's
+ * own node, so that one rack or zone does not take all copies along, then by available space.
+ *
+ * Invariant: the choice depends only on the answers of the hosts and the request.
+ */
+#include "controller/replicas.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/volume/plugin.h"
+#include "controller/placement.h"
+
+struct candidate {
+	const GetHostResponse *host;
+	size_t differs; /* how many of its segments the volume's own node does not have */
+};
+
+static bool has_segment(const GetHostResponse *host, const Segment *segment)
+{
+	for (size_t i = 0; i < host->n_topology; i++) {
+		if (strcmp(host->topology[i]->key, segment->key) == 0)
+			return strcmp(host->topology[i]->value, segment->value) == 0;
+	}
+	return false;
+}
+
+/* Every node has a segment of its own, which does not count. */
+static size_t difference(const GetHostResponse *host, const GetHostResponse *owner)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < host->n_topology; i++)
+		n += strcmp(host->topology[i]->key, PLUGIN_TOPOLOGY_KEY) != 0 &&
+		     !has_segment(owner, host->topology[i]);
+	return n;
+}
+
+static int best_first(const void *a, const void *b)
+{
+	const struct candidate *one = a, *other = b;
+
+	if (one->differs != other->differs)
+		return one->differs > other->differs ? -1 : 1;
+	if (one->host->available != other->host->available)
+		return one->host->available > other->host->available ? -1 : 1;
+	return strcmp(one->host->node_id, other->host->node_id);
+}
+
+/* Returns why a host takes no copy, or NULL. */
+static const char *objection(const GetHostResponse *host, const GetHostResponse *owner,
+			     const struct parameters *parameters)
+{
+	if (strcmp(host->node_id, owner->node_id) == 0)
+		return *host->no_copies ? host->no_copies : "it has the volume itself";
+	if (parameters->members && !placement_is_member(parameters->members, host->node_id))
+		return "it is not among the members";
+	if (!*host->dataset)
+		return "it has no pool";
+	if (*host->no_copies)
+		return host->no_copies;
+	return *host->problem ? host->problem : NULL;
+}
+
+static int fail_too_few(struct arena *arena, const char *name, const struct hosts *hosts,
+			const GetHostResponse *owner, const struct parameters *parameters,
+			struct error *err)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < hosts->n; i++) {
+		const GetHostResponse *host = hosts->list[i].says;
+		const char *why = host ? objection(host, owner, parameters) : "it is silent";
+		if (why)
+			text = arena_printf(
+				arena, "%s; node '%s': %s", text,
+				host ? host->node_id : agent_endpoint(hosts->list[i].agent), why);
+	}
+	return fail(err, ERR_RESOURCE_EXHAUSTED,
+		    "volume '%s' is to be on %u nodes, and there are fewer that can have it%s",
+		    name, parameters->replicas, text);
+}
+
+static const GetHostResponse *answer_of(const struct hosts *hosts, const struct agent *agent)
+{
+	for (size_t i = 0; i < hosts->n; i++) {
+		if (hosts->list[i].agent == agent)
+			return hosts->list[i].says;
+	}
+	return NULL;
+}
+
+int replicas_choose(struct rpc_call *call, const char *name, const struct parameters *parameters,
+		    const struct agent *agent, CreateDatasetRequest *request, struct error *err)
+{
+	struct arena *arena = &call->arena;
+	struct hosts hosts;
+	size_t n = 0;
+
+	if (parameters->replicas < 2)
+		return 0;
+	if (hosts_some(call, &hosts, err) < 0)
+		return -1;
+	const GetHostResponse *owner = answer_of(&hosts, agent);
+	if (!owner)
+		return fail(err, ERR_UNAVAILABLE, "agent '%s' has stopped answering: try again",
+			    agent_endpoint(agent));
+	struct candidate *list = arena_alloc(arena, (hosts.n + 1) * sizeof(*list));
+	for (size_t i = 0; i < hosts.n; i++) {
+		const GetHostResponse *host = hosts.list[i].says;
+		if (host && !objection(host, owner, parameters))
+			list[n++] = (struct candidate){host, difference(host, owner)};
+	}
+	if (n + 1 < parameters->replicas || *owner->no_copies)
+		return fail_too_few(arena, name, &hosts, owner, parameters, err);
+	qsort(list, n, sizeof(*list), best_first);
+	request->sync_every = parameters->sync_every;
+	request->members = arena_alloc(arena, parameters->replicas * sizeof(*request->members));
+	request->members[request->n_members++] = owner->node_id;
+	for (size_t i = 0; request->n_members < parameters->replicas; i++)
+		request->members[request->n_members++] = list[i].host->node_id;
+	return 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of the parameters replicas, members and sync_every: which nodes CreateVolume asks for. The
+ * hosts a and b are in rack 1, c is in rack 2, and b has the most space.
+ */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
+#include "tests/unit/controller/scripted_agents.c"
+
+static CreateVolumeResponse created;
+
+/* Create a volume with up to two parameters; key2: NULL for one. */
+static int create(const char *key, const char *value, const char *key2, const char *value2,
+		  struct error *err)
+{
+	CreateVolumeRequest *request = new_create_volume_request(&call.arena);
+
+	request->name = arena_strdup(&call.arena, "v");
+	request->n_volume_capabilities = 1;
+	request->volume_capabilities = arena_alloc(&call.arena, sizeof(VolumeCapability *));
+	VolumeCapability *capability = request->volume_capabilities[0] =
+		new_volume_capability(&call.arena);
+	capability->access_type_case = VOLUME_CAPABILITY_ACCESS_TYPE_MOUNT;
+	capability->mount = new_volume_capability_mount_volume(&call.arena);
+	capability->access_mode = new_volume_capability_access_mode(&call.arena);
+	capability->access_mode->mode = VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_WRITER;
+	map_put(&call.arena, request, parameters, key, value);
+	if (key2)
+		map_put(&call.arena, request, parameters, key2, value2);
+	return create_volume(&call, request, &created, err);
+}
+
+/* Assert that the volume was created on b with these members, with ',' between. */
+static void assert_members(const char *expected, int64_t every)
+{
+	const CreateDatasetRequest *request = scripted[1].create_request;
+	char *members = arena_strdup(&call.arena, "");
+
+	assert_int_equal(scripted[1].created, 1);
+	for (size_t i = 0; i < request->n_members; i++)
+		members = arena_printf(&call.arena, "%s%s%s", members, i ? "," : "",
+				       request->members[i]);
+	assert_string_equal(members, expected);
+	assert_int_equal(request->sync_every, every);
+}
+
+static void without_parameters_there_are_no_copies(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("attach", "local", NULL, NULL, &err), 0);
+	assert_members("", 0);
+}
+
+static void a_copy_is_in_another_rack(void **state)
+{
+	struct error err;
+
+	(void)state;
+	scripted[0].available = 20;
+	scripted[2].available = 5;
+	assert_int_equal(create("replicas", "2", NULL, NULL, &err), 0);
+	assert_members("b,c", 300);
+}
+
+static void among_equal_racks_space_decides(void **state)
+{
+	struct error err;
+
+	(void)state;
+	scripted[2].rack = "1";
+	scripted[0].available = 20;
+	scripted[2].available = 5;
+	assert_int_equal(create("replicas", "2", "sync_every", "90s", &err), 0);
+	assert_members("b,a", 90);
+}
+
+static void the_volume_and_its_copies_are_on_the_members(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("members", "c,a", "sync_every", "2h", &err), 0);
+	const CreateDatasetRequest *request =
+		scripted[0].created ? scripted[0].create_request : scripted[2].create_request;
+	assert_int_equal(scripted[1].created, 0);
+	assert_int_equal(request->n_members, 2);
+	assert_int_equal(request->sync_every, 7200);
+}
+
+static void too_few_hosts_are_named_with_their_reasons(void **state)
+{
+	struct error err;
+
+	(void)state;
+	scripted[0].no_copies = "it has zfs-fuse";
+	int result = create("replicas", "3", NULL, NULL, &err);
+	assert_failed(result, ERR_RESOURCE_EXHAUSTED, "node 'a': it has zfs-fuse");
+	result = create("replicas", "2", "members", "b,d", &err);
+	assert_failed(result, ERR_RESOURCE_EXHAUSTED, "node 'c': it is not among the members");
+	scripted[2].silent = ERR_UNAVAILABLE;
+	result = create("replicas", "2", NULL, NULL, &err);
+	assert_int_equal(result, -1);
+	for (size_t i = 0; i < N_AGENTS; i++)
+		assert_int_equal(scripted[i].created, 0);
+}
+
+static void wrong_values_are_refused(void **state)
+{
+	static const char *const pairs[][2] = {
+		{"replicas", "0"},     {"replicas", "9"},    {"replicas", "two"},
+		{"sync_every", "5"},   {"sync_every", "1w"}, {"sync_every", "-1m"},
+		{"sync_every", "90d"}, {"members", ""},
+	};
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pairs); i++) {
+		int result = create(pairs[i][0], pairs[i][1], NULL, NULL, &err);
+		assert_failed(result, ERR_INVALID_ARGUMENT, pairs[i][0]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRIPTED_TEST(without_parameters_there_are_no_copies),
+		SCRIPTED_TEST(a_copy_is_in_another_rack),
+		SCRIPTED_TEST(among_equal_racks_space_decides),
+		SCRIPTED_TEST(the_volume_and_its_copies_are_on_the_members),
+		SCRIPTED_TEST(too_few_hosts_are_named_with_their_reasons),
+		SCRIPTED_TEST(wrong_values_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
