@@ -57,7 +57,7 @@ def pools(folder):
 
 @pytest.fixture(scope="session")
 def certificates(folder):
-    run(ROOT / "jobs/local/certs", folder / "certs", "controller.zcsi",
+    run(ROOT / "jobs/local/certs", folder / "certs", "controller.zcsi", "operator.zcsi",
         *(f"{node},{address},node.zcsi" for node, address in ADDRESSES.items()))
     return folder / "certs"
 

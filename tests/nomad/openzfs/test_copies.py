@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A volume that Nomad creates with a copy on the other client: the nodes find and permit each other
+by their job alone, and zcsi says how far the copy is behind."""
+import subprocess
+
+import pytest
+
+from daemon import BUILD
+from host import run
+from nomad import ADDRESSES, accepted, until
+
+
+@pytest.fixture
+def zcsi_command(certificates):
+    """A function that runs zcsi as an operator and returns its rows, and its exit status."""
+    folder = str(certificates)
+    agents = [word for address in ADDRESSES.values()
+              for word in ("--agent", f"tcp://{address}:9740")]
+    def call(*args):
+        done = subprocess.run(
+            [BUILD / "zcsi", *agents, "--tls-ca", f"{folder}/ca.pem",
+             "--tls-cert", f"{folder}/operator.zcsi.pem",
+             "--tls-key", f"{folder}/operator.zcsi.key", *args, "-Hp"],
+            capture_output=True, text=True, check=False)
+        return [line.split("\t") for line in done.stdout.splitlines()], done
+    return call
+
+
+@pytest.fixture
+def user(second, create, consumer):
+    accepted(create, "films", node="n1", parameters={"replicas": "2", "sync_every": "10s"})
+    return consumer("user", "films").started()
+
+
+def test_a_volume_has_a_copy_on_the_other_client(second, user, zcsi_command):
+    def shown(*args):
+        rows, done = zcsi_command(*args)
+        return rows and rows[0][-1] == "ok" and done.returncode == 0 and rows
+    until(lambda: shown("copies"), "the copy is complete")
+    user.write("words", "on n1")
+    rows, done = zcsi_command("sync", "films")
+    assert done.returncode == 0, done
+    [row] = until(lambda: shown("status"), "all is well")
+    assert row[0] == "films" and row[5].startswith("n2 (")
+    newest = [run("zfs", "list", "-Hpd1", "-t", "snapshot", "-o", "guid", "-S", "createtxg",
+                  name).split()[0]
+              for name in ("zcsi-nomad/zcsi/films", f"{second.dataset}/_replica/films")]
+    assert newest[0] == newest[1]
