@@ -70,13 +70,13 @@ def server(namespaces):
 
 @pytest.fixture
 def new_pair(new_member, tmp_path):
-    """A function that returns a context with a Pair. Its arguments are those of the second Host."""
+    """A function that returns a context with a Pair; with environments for the two zcsi-nodes."""
     @contextlib.contextmanager
-    def make(**kwargs):
+    def make(owner_env=None, other_env=None):
         file = tmp_path / "agents"
         args = ("--agents-file", str(file))
-        with new_member(1, node_args=args) as owner, \
-                new_member(2, node_args=args, **kwargs) as other:
+        with new_member(1, node_args=args, env=owner_env) as owner, \
+                new_member(2, node_args=args, env=other_env) as other:
             owner.controller_daemon.argv += ["--agent", f"unix://{other.agent_socket}"]
             file.write_text("".join(f"unix://{host.agent_socket}\n" for host in (owner, other)))
             yield Pair([owner, other])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """Copies when something goes wrong: the volume is untouched, the copy is at its old state or at the
 new one, and the next push mends it or says what a person has to do."""
+import contextlib
 import signal
 import subprocess
 from pathlib import Path
@@ -97,28 +98,27 @@ def test_a_node_that_is_stopped_holds_nobody_up(pair, volume):
     synced(pair)
 
 
-@pytest.fixture
-def gated(new_pair, gate):
-    """A pair, and a gate before zfs on the second host."""
-    with new_pair(env=gate.env) as made:
-        yield made
-
-
-@pytest.fixture
-def in_stream(gated, gate):
-    """Within a push: zfs receive has not started to read."""
-    with in_use(gated) as volume:
-        gated.add()
-        wait_for(gated.settled, "no push runs")
+@contextlib.contextmanager
+def stopped_at(pair, gate, program):
+    """Within a push: this zfs of a node waits at its gate."""
+    with in_use(pair) as volume:
+        pair.add()
+        wait_for(pair.settled, "no push runs")
         write(volume, "much", SIZE)
-        gate.hold("receive")
-        command = subprocess.Popen([BUILD / "zcsi", "--agent",
-                                    f"unix://{gated.owner.agent_socket}", "sync", "data"],
-                                   stderr=subprocess.DEVNULL)
+        gate.hold(program.format(data=pair.owner.dataset("data")))
+        command = subprocess.Popen([BUILD / "zcsi", "--agent", f"unix://{pair.owner.agent_socket}",
+                                    "sync", "data"], stderr=subprocess.DEVNULL)
         gate.arrived()
-        yield gated
+        yield
         command.kill()
         command.wait()
+
+
+@pytest.fixture
+def in_stream(new_pair, gate):
+    """Within a push: zfs receive has not started to read."""
+    with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, "receive"):
+        yield pair
 
 
 @pytest.mark.parametrize("which", ["owner", "other"])
@@ -151,3 +151,37 @@ def test_a_snapshot_that_was_being_sent_is_gone(in_stream, gate):
     in_stream.owner.restart(in_stream.owner.node_daemon)
     synced(in_stream)
     assert get(in_stream.replica(), "receive_resume_token") == "-"
+
+
+def is_tidy(pair):
+    """A snapshot and a bookmark of ours are left, and nothing that was begun."""
+    return len(own(pair.owner.dataset("data"))) == 2 and \
+        get(pair.replica(), "receive_resume_token") == "-"
+
+
+@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize("program", ["snapshot {data}@", "send -nP", "send -Lc", "destroy {data}#",
+                                     "bookmark {data}@", "destroy {data}@"])
+def test_an_owner_that_is_killed_at_each_program(new_pair, gate, program, runs):
+    """The program runs after the end of its zcsi-node, or never."""
+    with new_pair(owner_env=gate.env) as pair, stopped_at(pair, gate, program):
+        pair.owner.node_daemon.kill()
+        if not runs:
+            gate.kill()
+        gate.open()
+        pair.owner.restart(pair.owner.node_daemon)
+        synced(pair)
+        assert is_tidy(pair)
+
+
+@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize("program", ["receive", "list"])
+def test_the_other_node_is_killed_at_each_program(new_pair, gate, program, runs):
+    with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, program):
+        pair.other.node_daemon.kill()
+        if not runs:
+            gate.kill()
+        gate.open()
+        pair.other.restart(pair.other.node_daemon)
+        synced(pair)
+        assert is_tidy(pair)
