@@ -41,6 +41,11 @@ static const struct {
 	{"keyformat", OPTIONAL, "for encryption"},
 	{"keylocation", OPTIONAL, "for encryption"},
 	{"load-key", OPTIONAL, "for encryption"},
+	{"send", OPTIONAL, "for zcsi send, and for copies on other nodes"},
+	{"bookmark", OPTIONAL, "for copies on other nodes"},
+	{"receive", OPTIONAL, "for copies of the volumes of other nodes"},
+	{"readonly", OPTIONAL, "for copies of the volumes of other nodes"},
+	{"volmode", OPTIONAL, "for copies of the volumes of other nodes"},
 };
 
 struct delegation {
