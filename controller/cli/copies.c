@@ -15,12 +15,12 @@
 #define USEC       1000000
 #define COPIES_MAX 16 /* of a volume that are printed */
 
-static struct reply ask(struct cli *cli, const struct member *member, const char *method,
-			const ProtobufCMessage *request)
+static struct reply ask(struct cli *cli, struct arena *arena, const struct member *member,
+			const char *method, const ProtobufCMessage *request)
 {
 	struct reply reply = {NULL, {0}};
-	struct client_call *call = fleet_begin(cli->fleet, &cli->arena,
-					       (size_t)(member - cli->members), method, request);
+	struct client_call *call =
+		fleet_begin(cli->fleet, arena, (size_t)(member - cli->members), method, request);
 
 	client_finish(call, &reply.response, &reply.error);
 	return reply;
@@ -144,82 +144,71 @@ int cli_copies(struct cli *cli, struct error *err)
 	return 0;
 }
 
-static int add(struct cli *cli, const struct member *owner, struct error *err)
-{
-	AddMemberRequest *request = new_add_member_request(&cli->arena);
-
-	request->id = arena_strdup(&cli->arena, cli->args[1]);
-	request->node_id = arena_strdup(&cli->arena, cli->args[2]);
-	const struct reply reply = ask(cli, owner, "AddMember", &request->base);
-	*err = reply.error;
-	return reply.response ? 0 : -1;
-}
-
-static int drop(struct cli *cli, const struct member *owner, struct error *err)
-{
-	RemoveMemberRequest *request = new_remove_member_request(&cli->arena);
-
-	request->id = arena_strdup(&cli->arena, cli->args[1]);
-	request->node_id = arena_strdup(&cli->arena, cli->args[2]);
-	const struct reply reply = ask(cli, owner, "RemoveMember", &request->base);
-	*err = reply.error;
-	return reply.response ? 0 : -1;
-}
-
 int cli_copy(struct cli *cli, struct error *err)
 {
+	const char *verb = cli->args[0], *id = cli->args[1], *node = cli->args[2];
+	AddMemberRequest *added = new_add_member_request(&cli->arena);
+	RemoveMemberRequest *removed = new_remove_member_request(&cli->arena);
 	const struct member *owner;
+	bool adds = strcmp(verb, "add") == 0;
 
-	if (strcmp(cli->args[0], "add") != 0 && strcmp(cli->args[0], "drop") != 0)
+	if (!adds && strcmp(verb, "drop") != 0)
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "'%s' is neither add nor drop: write zcsi copy add VOLUME NODE",
-			    cli->args[0]);
-	if (find_owner(cli, cli->args[1], &owner, err) < 0)
+			    "'%s' is neither add nor drop: write zcsi copy add VOLUME NODE", verb);
+	if (find_owner(cli, id, &owner, err) < 0)
 		return -1;
-	return strcmp(cli->args[0], "add") == 0 ? add(cli, owner, err) : drop(cli, owner, err);
+	added->id = removed->id = arena_strdup(&cli->arena, id);
+	added->node_id = removed->node_id = arena_strdup(&cli->arena, node);
+	const struct reply reply =
+		adds ? ask(cli, &cli->arena, owner, "AddMember", &added->base)
+		     : ask(cli, &cli->arena, owner, "RemoveMember", &removed->base);
+	*err = reply.error;
+	return reply.response ? 0 : -1;
 }
 
 /*
  * Returns 1 if all copies are synced since a time, 0 if some are not yet, and -1 with *err if a
- * push failed since.
+ * push failed since, or there are no copies. Those of a deleted volume of that name do not count.
  */
-static int look(const ListPushesResponse *list, int64_t since, struct error *err)
+static int look(const ListPushesResponse *list, const char *id, int64_t since, struct error *err)
 {
-	int done = 1;
+	size_t n = 0, done = 0;
 
 	for (size_t i = 0; i < list->n_pushes; i++) {
 		const PushState *push = list->pushes[i];
+		if (push->deleted)
+			continue;
 		if (push->failed >= since)
 			return fail(err, ERR_UNAVAILABLE, "the copy on node '%s': %s",
 				    push->node_id, push->error);
-		if (push->synced < since)
-			done = 0;
+		n++;
+		done += push->synced >= since;
 	}
-	return done;
+	if (n == 0)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' has no copies; add one with 'zcsi copy add %s NODE'", id,
+			    id);
+	return done == n;
+}
+
+static int look_once(struct cli *cli, const struct member *owner, int64_t since, struct error *err)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	ListPushesRequest *request = new_list_pushes_request(&arena);
+
+	request->id = arena_strdup(&arena, cli->args[0]);
+	const struct reply reply = ask(cli, &arena, owner, "ListPushes", &request->base);
+	*err = reply.error;
+	return reply.response ? look(reply.response, cli->args[0], since, err) : -1;
 }
 
 static int wait_until_synced(struct cli *cli, const struct member *owner, int64_t since,
 			     struct error *err)
 {
-	ListPushesRequest *request = new_list_pushes_request(&cli->arena);
-	int done = 0;
+	int done;
 
-	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	while (!done) {
-		const struct reply reply = ask(cli, owner, "ListPushes", &request->base);
-		const ListPushesResponse *list = reply.response;
-		*err = reply.error;
-		if (!list)
-			return -1;
-		if (!list->n_pushes)
-			return fail(err, ERR_FAILED_PRECONDITION,
-				    "volume '%s' has no copies; add one with 'zcsi copy add %s "
-				    "NODE'",
-				    cli->args[0], cli->args[0]);
-		done = look(list, since, err);
-		if (!done)
-			poll(NULL, 0, LOOK_MS);
-	}
+	while ((done = look_once(cli, owner, since, err)) == 0)
+		poll(NULL, 0, LOOK_MS);
 	return done < 0 ? -1 : 0;
 }
 
@@ -231,7 +220,7 @@ int cli_sync(struct cli *cli, struct error *err)
 	if (find_owner(cli, cli->args[0], &owner, err) < 0)
 		return -1;
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	const struct reply reply = ask(cli, owner, "Push", &request->base);
+	const struct reply reply = ask(cli, &cli->arena, owner, "Push", &request->base);
 	const PushResponse *response = reply.response;
 	*err = reply.error;
 	return response ? wait_until_synced(cli, owner, response->time, err) : -1;
