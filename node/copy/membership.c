@@ -23,11 +23,6 @@
 
 #define EVERY_DEFAULT 300 /* seconds */
 
-static char *key_of(struct arena *arena, const char *dataset)
-{
-	return arena_printf(arena, "members %s", dataset);
-}
-
 static int set_members(struct arena *arena, const struct node *node, const struct dataset *volume,
 		       const struct members *members, struct error *err)
 {
@@ -75,19 +70,21 @@ static int forget(struct push *push, const char *text, struct error *err)
 	return set_members(push->arena, push->node, push->volume, &members, err);
 }
 
-int membership_end(struct push *push, struct error *err)
+static int end_locked(struct push *push, struct error *err)
 {
-	struct catalog *catalog = push->node->catalog;
-	const char *key = key_of(push->arena, push->volume->name);
 	auto_free char *text = NULL;
 
-	if (push_drop(push, err) < 0 ||
-	    catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, err) < 0)
+	if (push_drop(push, err) < 0 || zfs_members(push->volume->name, &text, err) < 0)
 		return -1;
-	int failed = zfs_members(push->volume->name, &text, err);
-	if (!failed)
-		failed = forget(push, text, err);
-	catalog_unlock_key(catalog, key);
+	return forget(push, text, err);
+}
+
+int membership_end(struct push *push, struct error *err)
+{
+	if (push_lock(push, err) < 0)
+		return -1;
+	int failed = end_locked(push, err);
+	push_unlock(push);
 	return failed;
 }
 

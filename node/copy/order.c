@@ -163,6 +163,20 @@ void orders_skip(struct order_list *orders, const struct written *written, int64
 	}
 }
 
+/* Returns true if an order of the same volume runs; the orders of a volume are side by side. */
+static bool is_busy(const struct order_list *orders, size_t at)
+{
+	const char *name = orders->rows[at]->volume->name;
+	size_t from = at;
+
+	while (from > 0 && strcmp(orders->rows[from - 1]->volume->name, name) == 0)
+		from--;
+	for (; from < orders->n && strcmp(orders->rows[from]->volume->name, name) == 0; from++)
+		if (orders->rows[from]->running)
+			return true;
+	return false;
+}
+
 struct order *orders_first(const struct order_list *orders)
 {
 	struct order *first = NULL;
@@ -170,8 +184,8 @@ struct order *orders_first(const struct order_list *orders)
 
 	for (size_t i = 0; i < orders->n; i++) {
 		struct order *row = orders->rows[i];
-		if (!row->running && !row->gone && row->due <= now &&
-		    (!first || row->due < first->due))
+		if (!row->gone && row->due <= now && (!first || row->due < first->due) &&
+		    !is_busy(orders, i))
 			first = row;
 	}
 	return first;

@@ -40,7 +40,7 @@ void orders_follow(struct order_list *orders, const char *our_id,
 const char *const *orders_due(const struct order_list *orders, struct arena *arena);
 /* Count copies that are due and lack nothing as synced at a time; note which ones lack some. */
 void orders_skip(struct order_list *orders, const struct written *written, int64_t at);
-/* Returns the order that is due first, or NULL. */
+/* Returns the order that is due first, of a volume of which none runs; or NULL. */
 struct order *orders_first(const struct order_list *orders);
 /* Make the orders for a volume due now. */
 void orders_hurry(struct order_list *orders, const char *id);

@@ -18,6 +18,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/volume/escape.h"
+#include "node/catalog/change.h"
 #include "node/copy/header.h"
 #include "node/copy/history.h"
 #include "node/copy/program_stream.h"
@@ -27,7 +28,7 @@
 
 #define ASK_MS       10000 /* for a question to the other node */
 #define RESERVE_PART 20    /* a copy leaves a 20th of the other pool's free space to others */
-#define STEPS_MAX    10000 /* snapshots that one push sends */
+#define LOCK_MS      5000  /* while the copy is dropped, or another push of the volume runs */
 
 /* Questions to the other node */
 
@@ -83,6 +84,8 @@ static int send(struct push *push, const char *const *argv, struct error *err)
 	int failed =
 		transfer_run(&push->transfer, push->arena, steal_fd(&child.out), &push->copy, err);
 	/* If the other node failed, zfs runs on. If zfs failed, it explains the other error. */
+	if (!failed)
+		push->available = push->copy->available;
 	int status = failed && !child_has_ended(&child) ? child_kill(&child) : child_reap(&child);
 	if (!child_signal(status) && program_stream_judge(&child, argv, status, false, &said) < 0) {
 		*err = said;
@@ -124,13 +127,29 @@ static int check_room(struct push *push, const char *const *argv, size_t n, stru
 		    bytes, room);
 }
 
+/* Returns the record of a snapshot that is listed, or NULL. */
+static const struct snapshot *record_of(const struct push *push, const struct point *point)
+{
+	const char *id = snapshot_id(push->arena, push->volume->id, point->leaf);
+	struct snapshot *snapshot;
+	struct error ignored;
+
+	return catalog_snapshot(push->node->catalog, now_ms() + ASK_MS, push->arena, id, &snapshot,
+				&ignored) < 0
+		       ? NULL
+		       : snapshot;
+}
+
+/* The stream of push->header is to end with this snapshot. */
+static void end_with(struct push *push, const struct point *to)
+{
+	header_end(push->arena, push->header, to->leaf, to->guid, record_of(push, to));
+}
+
 /* Send what changed between a point and a snapshot; all data if base is NULL. */
 static int send_from(struct push *push, const struct point *base, const struct point *to,
 		     struct error *err)
 {
-	const struct node *node = push->node;
-	struct snapshot *known = NULL;
-	struct error ignored;
 	size_t n;
 	const char **argv = send_command(push, &n);
 
@@ -142,11 +161,7 @@ static int send_from(struct push *push, const struct point *base, const struct p
 	argv[n++] = to->name;
 	if (check_room(push, argv, n, err) < 0)
 		return -1;
-	if (catalog_snapshot(node->catalog, now_ms() + ASK_MS, push->arena,
-			     snapshot_id(push->arena, push->volume->id, to->leaf), &known,
-			     &ignored) < 0)
-		known = NULL;
-	header_end(push->arena, push->header, to->leaf, to->guid, known);
+	end_with(push, to);
 	return send(push, argv, err);
 }
 
@@ -180,7 +195,7 @@ static int resume(struct push *push, const struct history *history, struct error
 		return 0;
 	argv[n++] = "-t";
 	argv[n++] = push->copy->token;
-	header_end(push->arena, push->header, to->leaf, to->guid, NULL);
+	end_with(push, to);
 	push->header->discard = false;
 	if (send(push, argv, err) == 0)
 		return 0;
@@ -226,16 +241,12 @@ static int prepare(struct push *push, struct history *ret, struct error *err)
 }
 
 /* Returns true for a snapshot that was asked for by CSI, which a copy is to have too. */
-static bool is_wanted(struct push *push, const struct point *point)
+static bool is_wanted(const struct push *push, const struct point *point)
 {
-	struct snapshot *snapshot;
-	struct error ignored;
+	const struct snapshot *record;
 
-	return !point->bookmark && !point->own &&
-	       catalog_snapshot(push->node->catalog, now_ms() + ASK_MS, push->arena,
-				snapshot_id(push->arena, push->volume->id, point->leaf), &snapshot,
-				&ignored) == 0 &&
-	       *snapshot->name;
+	return !point->bookmark && !point->own && (record = record_of(push, point)) &&
+	       *record->name;
 }
 
 /* Returns true if the copy has a snapshot of our own that is newer than the base. */
@@ -260,16 +271,18 @@ static int send_missing(struct push *push, const struct history *history, struct
 	const struct point *at = base ? base + 1 : history->points;
 
 	if (is_ahead(push, base))
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "its copy has data that it has no more: it was rolled back, or a "
-			    "snapshot of zcsi was destroyed; if that data is not needed, run 'zcsi "
-			    "copy drop %s %s' and 'zcsi copy add %s %s'",
-			    push->volume->id, push->to, push->volume->id, push->to);
+		return fail(
+			err, ERR_FAILED_PRECONDITION,
+			"the copy has data that the volume lost: the volume was rolled back, or a "
+			"snapshot of zcsi was destroyed; if that data is not needed, run 'zcsi "
+			"copy drop %s %s' and 'zcsi copy add %s %s'",
+			push->volume->id, push->to, push->volume->id, push->to);
 	if (push->copy && push->copy->n_snapshots && !base)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "its copy has no snapshot in common with it any more; if that copy is "
-			    "not needed, run 'zcsi copy drop %s %s' and 'zcsi copy add %s %s'",
-			    push->volume->id, push->to, push->volume->id, push->to);
+		return fail(
+			err, ERR_FAILED_PRECONDITION,
+			"the copy and the volume have no snapshot in common any more; if the "
+			"copy is not needed, run 'zcsi copy drop %s %s' and 'zcsi copy add %s %s'",
+			push->volume->id, push->to, push->volume->id, push->to);
 	for (; at <= last; at++) {
 		if ((base && at->guid == base->guid) || (at != last && !is_wanted(push, at)))
 			continue;
@@ -341,9 +354,41 @@ static int with_client(struct push *push,
 	return failed;
 }
 
+int push_lock(struct push *push, struct error *err)
+{
+	push->key = arena_printf(push->arena, "members %s", push->volume->name);
+	return catalog_lock_key(push->node->catalog, now_ms() + LOCK_MS, push->key, err);
+}
+
+void push_unlock(struct push *push)
+{
+	catalog_unlock_key(push->node->catalog, push->key);
+}
+
+/* Check that the node still is to have a copy, which may have been dropped a moment ago. */
+static int check_member(struct push *push, struct error *err)
+{
+	struct dataset *volume;
+
+	if (catalog_get(push->node->catalog, now_ms() + ASK_MS, push->arena, push->volume->id,
+			&volume, err) < 0)
+		return -1;
+	push->volume = volume;
+	if (members_parse(push->arena, volume->members, &push->members) &&
+	    members_have(&push->members, push->to))
+		return 0;
+	return fail(err, ERR_ABORTED, "it is to have no copy any more");
+}
+
 int push_run(struct push *push, int64_t *ret_synced, struct error *err)
 {
-	return with_client(push, run, ret_synced, err);
+	if (push_lock(push, err) < 0)
+		return -1;
+	int failed = check_member(push, err);
+	if (!failed)
+		failed = with_client(push, run, ret_synced, err);
+	push_unlock(push);
+	return failed;
 }
 
 static int check(struct push *push, int64_t *ret_synced, struct error *err)

@@ -30,7 +30,8 @@ struct push {
 	const char *flags;
 	CopyState *copy; /* as it is now; NULL: there is none */
 	int64_t available;
-	int64_t taken; /* before our own snapshot was taken; 0: none was */
+	const char *key; /* that push_lock has locked */
+	int64_t taken;   /* before our own snapshot was taken; 0: none was */
 };
 
 /*
@@ -39,6 +40,13 @@ struct push {
  * help.
  */
 int push_run(struct push *push, int64_t *ret_synced, struct error *err);
+/*
+ * Lock the copies of the volume: one push of a volume runs at a time, and none while a copy of it
+ * is dropped. A bookmark is made of a snapshot that another push would destroy. Returns 0, or -1
+ * with ERR_ABORTED after some seconds.
+ */
+int push_lock(struct push *push, struct error *err);
+void push_unlock(struct push *push);
 /* Destroy the copy on the other node. Returns 0, also if there is none, or -1 with *err. */
 int push_drop(struct push *push, struct error *err);
 /* Check that the other node can have a copy of this volume. Returns 0, or -1 with *err. */

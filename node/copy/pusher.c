@@ -22,10 +22,11 @@
 #include "node/copy/order.h"
 #include "node/copy/push.h"
 #include "node/copy/written.h"
+#include "node/zfs/zfs_run.h"
 
 #define STREAMS  2     /* threads, so streams at a time */
-#define LOOK_MS  1000  /* between two looks at the catalog */
-#define RETRY_MS 30000 /* after a failure, or after the time that a copy may be behind */
+#define LOOK_S   1     /* between two looks at the catalog */
+#define RETRY_MS 30000 /* the longest pause after a failure */
 
 struct runner {
 	struct pusher *pusher;
@@ -142,10 +143,9 @@ static void take(struct runner *runner, struct order *order)
 static void wait_for_work(struct pusher *pusher)
 {
 	struct timespec until;
-	int64_t ms = LOOK_MS;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ms / 1000;
+	until.tv_sec += LOOK_S;
 	pthread_cond_timedwait(&pusher->changed, &pusher->lock, &until);
 }
 
@@ -215,6 +215,7 @@ static void cancel(struct pusher *pusher)
 	fail(&err, ERR_UNAVAILABLE, "zcsi-node is stopping");
 	pusher->stopping = true;
 	pthread_cond_broadcast(&pusher->changed);
+	zfs_run_stop_reading();
 	for (unsigned i = 0; i < pusher->n_runners; i++)
 		if (pusher->runners[i].transfer)
 			transfer_cancel(pusher->runners[i].transfer, &err);

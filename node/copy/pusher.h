@@ -22,8 +22,8 @@ struct pusher;
 int pusher_start(struct pusher **ret, const struct node *node, struct loop *loop,
 		 struct error *err);
 /*
- * End all pushes and free the pusher, which may be NULL. Loop thread, when the loop does not run:
- * it runs the loop until the threads have ended.
+ * End all pushes, kill each zfs that reads the pool, and free the pusher, which may be NULL. Loop
+ * thread, when the loop does not run: it runs the loop until the threads have ended.
  */
 void pusher_stop(struct pusher *pusher);
 

@@ -67,11 +67,10 @@ static int check_membership(struct program_stream *ps, struct receiving *receivi
 
 static int check_no_volume(const struct program_stream *ps, const char *id, struct error *err)
 {
-	struct arena arena = {.cap = SIZE_MAX};
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct dataset *volume;
 
 	int found = catalog_get(ps->node->catalog, ps->deadline, &arena, id, &volume, err);
-	arena_fini(&arena);
 	if (found == 0)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "node '%s' has the volume '%s' itself; it takes no copy of it",
@@ -118,6 +117,14 @@ static void describe(struct program_stream *ps, const ReceiveHeader *header,
 	zfs_property(to, "zcsi:volume", escape_text(arena, volume->id));
 	zfs_property(to, "zcsi:members", header->members);
 	put(to, "zcsi:parameters", escape_text(arena, volume->parameters));
+	if (*volume->source_snapshot)
+		zfs_property(to, "zcsi:source",
+			     escape_text(arena, arena_printf(arena, "snapshot:%s",
+							     volume->source_snapshot)));
+	else if (*volume->source_dataset)
+		zfs_property(to, "zcsi:source",
+			     escape_text(arena,
+					 arena_printf(arena, "volume:%s", volume->source_dataset)));
 	if (zvol)
 		zfs_property(to, "zcsi:format", volume->format);
 	if (header->formatted)

@@ -122,6 +122,21 @@ static void test_the_order_that_was_due_first_is_next(void **state)
 	assert_ptr_equal(orders_first(&orders), orders.rows[1]);
 }
 
+static void test_one_order_of_a_volume_runs_at_a_time(void **state)
+{
+	struct dataset *rows[] = {volume("t/p/v", LINEAGE ":60:n1,n2,n3"),
+				  volume("t/p/w", LINEAGE ":60:n1,n2")};
+
+	(void)state;
+	follow(rows, COUNT(rows));
+	orders.rows[0]->running = true;
+	assert_ptr_equal(orders_first(&orders), orders.rows[2]);
+	orders.rows[2]->running = true;
+	assert_null(orders_first(&orders));
+	orders.rows[0]->running = false;
+	assert_non_null(orders_first(&orders));
+}
+
 static void test_a_copy_that_lacks_nothing_is_skipped(void **state)
 {
 	char one[] = "t/p/v#_repl-n2", *idle[] = {one};
@@ -206,6 +221,7 @@ int main(void)
 		TEST(test_unreadable_members_give_no_order),
 		TEST(test_an_order_that_runs_is_not_removed),
 		TEST(test_the_order_that_was_due_first_is_next),
+		TEST(test_one_order_of_a_volume_runs_at_a_time),
 		TEST(test_a_copy_that_lacks_nothing_is_skipped),
 		TEST(test_a_new_snapshot_is_a_reason_to_push),
 		TEST(test_hurry_while_it_runs_means_once_more),
