@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from client import MIB, topology
-from daemon import BUILD
+from daemon import BUILD, wait_for
 from host import get, run, Volume
 
 
@@ -56,9 +56,14 @@ class Pair:
         return self.newest(volume) == self.newest(self.replica(leaf)) and \
             get(volume, "written") == "0" == get(self.replica(leaf), "written")
 
+    def sync(self, leaf="data"):
+        """Push, and wait until no push runs: one that began before may be followed by another."""
+        self.zcsi("sync", leaf)
+        wait_for(self.settled, "no push runs")
+
     def add(self, leaf="data"):
         self.zcsi("copy", "add", leaf, "n2")
-        self.zcsi("sync", leaf)
+        self.sync(leaf)
 
 
 def create(volume, parameters=()):

@@ -33,12 +33,11 @@ def content(pair, tmp_path, leaf="data"):
 def test_a_copy_follows_its_volume(pair, volume, tmp_path):
     write(volume, "one")
     pair.add()
-    wait_for(pair.settled, "no push runs")
     wait_for(pair.in_step, "the copy is in step")
     assert pair.copies() == [("data", "n1", "n2", "ok")]
     pair.owner.agent.SnapshotDataset(id="data", name="asked")
     write(volume, "two")
-    pair.zcsi("sync", "data")
+    pair.sync()
     wait_for(pair.in_step, "the copy is in step")
     wanted = {path.name: path.read_bytes() for path in Path(volume.target).iterdir()}
     assert content(pair, tmp_path) == wanted
@@ -67,7 +66,7 @@ def test_an_idle_volume_costs_one_program(pair, volume):
                  for argv in pair.owner.node_daemon.runs(start)]
         return [word for word in words if word in ("look", "send", "snapshot", "list")][-3:] == \
             ["look"] * 3
-    wait_for(three_looks, "three looks one after the other")
+    wait_for(three_looks, "three looks one after the other", seconds=60)
 
 
 def test_a_host_that_was_away_gets_what_it_missed(pair, volume):
@@ -78,8 +77,7 @@ def test_a_host_that_was_away_gets_what_it_missed(pair, volume):
     said = pair.zcsi("sync", "data", status=1)
     assert "n2" in said
     pair.other.restart(pair.other.node_daemon)
-    pair.zcsi("sync", "data")
-    wait_for(pair.settled, "no push runs")
+    pair.sync()
     wait_for(pair.in_step, "the copy is in step")
 
 
@@ -89,7 +87,7 @@ def test_an_owner_that_was_killed_goes_on(pair, volume):
     write(volume, "two")
     pair.owner.node_daemon.kill()
     pair.owner.restart(pair.owner.node_daemon)
-    pair.zcsi("sync", "data")
+    pair.sync()
     wait_for(pair.in_step, "the copy is in step")
 
 
@@ -100,10 +98,10 @@ def test_bases_that_are_gone(pair, volume):
     name = pair.owner.dataset("data")
     run("zfs", "destroy", f"{name}#_repl-n2")
     write(volume, "two")
-    pair.zcsi("sync", "data")
+    pair.sync()
     run("zfs", "destroy", f"{name}@%")
     write(volume, "three")
-    pair.zcsi("sync", "data")
+    pair.sync()
     wait_for(pair.in_step, "the copy is in step")
     run("zfs", "destroy", f"{name}@%")
     run("zfs", "destroy", f"{name}#_repl-n2")
@@ -137,7 +135,6 @@ def test_a_new_volume_of_the_same_name_is_no_heir(pair):
     """The copy of a deleted volume is never taken for one of a new volume."""
     volume = create(Volume(pair.owner, "data"))
     pair.add()
-    wait_for(pair.settled, "no push runs")
     pair.other.node_daemon.kill()
     pair.owner.agent.DestroyDataset(id="data")
     pair.owner.agent.CreateDataset(id="data", size=volume.size)
@@ -161,7 +158,7 @@ def test_a_zvol_that_grows(pair):
     volume = create(zvol(pair.owner, "data", "block"))
     pair.add()
     volume.expand(2 * volume.size)
-    pair.zcsi("sync", "data")
+    pair.sync()
     assert get(pair.replica(), "volsize") == str(2 * volume.size)
 
 
@@ -179,7 +176,6 @@ def test_a_copy_becomes_the_volume_by_hand(pair, volume):
     """As the operating guide says it for a host that is lost for good."""
     write(volume, "one")
     pair.add()
-    wait_for(pair.settled, "no push runs")
     wanted = {path.name: path.read_bytes() for path in Path(volume.target).iterdir()}
     pair.owner.node_daemon.kill()
     run("zfs", "inherit", "zcsi:members", pair.replica())
@@ -206,3 +202,12 @@ def test_a_volume_is_created_with_a_copy(pair):
         create(Volume(pair.owner, "data"))
     with refused(grpc.StatusCode.RESOURCE_EXHAUSTED, naming="3 nodes"):
         create(Volume(pair.owner, "more"), {"replicas": "3"})
+
+
+def test_the_copy_of_a_clone_knows_its_source(pair):
+    create(Volume(pair.owner, "data"))
+    twin = Volume(pair.owner, "twin")
+    twin.create(volume_content_source={"volume": {"volume_id": "data"}})
+    pair.add("twin")
+    source = get(pair.owner.dataset("twin"), "zcsi:source")
+    assert source != "-" and get(pair.replica("twin"), "zcsi:source") == source
