@@ -15,8 +15,8 @@
 #include "node/agent/kept.h"
 #include "node/agent/reaper.h"
 #include "node/check/check.h"
-#include "node/copy/copy.h"
-#include "node/copy/peers.h"
+#include "node/stream/program_stream.h"
+#include "node/peers/peers.h"
 #include "node/copy/pusher.h"
 #include "node/export/exports.h"
 #include "node/catalog/feed.h"
@@ -58,7 +58,7 @@ static void on_overdue(void *arg)
 {
 	struct node *node = arg;
 
-	copy_stop(node->copies);
+	program_stream_stop_all(node->copies);
 	if (node->catalog)
 		catalog_stop(node->catalog);
 }

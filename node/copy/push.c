@@ -21,7 +21,7 @@
 #include "node/catalog/change.h"
 #include "node/copy/header.h"
 #include "node/copy/history.h"
-#include "node/copy/program_stream.h"
+#include "node/stream/program_stream.h"
 #include "node/zfs/argv.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "node/copy/peers.h"
+#include "node/peers/peers.h"
 #include "node/copy/transfer.h"
 #include "node/host/node.h"
 #include "node/record/members.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <fcntl.h>
 
-#include "node/copy/program_stream.h"
+#include "node/stream/program_stream.h"
 #include "node/zfs/send_flags.h"
 #include "node/service.h"
 #include "node/zfs/argv.h"

@@ -15,9 +15,9 @@
 #include "transport/rpc.h"
 
 struct claims; /* node/agent/claims.h */
-struct copies; /* node/copy/copy.h */
+struct copies; /* node/stream/program_stream.h */
 struct kept;   /* node/agent/kept.h */
-struct peers;  /* node/copy/peers.h */
+struct peers;  /* node/peers/peers.h */
 
 struct topology_segment {
 	const char *key;

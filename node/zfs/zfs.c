@@ -34,6 +34,19 @@ void zfs_property(struct zfs_properties *properties, const char *name, const cha
 	properties->n++;
 }
 
+size_t zfs_property_options(struct arena *arena, const struct zfs_properties *properties,
+			    const char **ret_argv)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < properties->n; i++) {
+		ret_argv[used++] = "-o";
+		ret_argv[used++] = arena_printf(arena, "%s=%s", properties->rows[i].name,
+						properties->rows[i].value);
+	}
+	return used;
+}
+
 /* Run zfs VERB [-o name=value]... operand... */
 static int make(const char *verb, const struct zfs_properties *properties,
 		const char *const *operands, size_t n_operands, struct error *err)
@@ -48,11 +61,7 @@ static int make(const char *verb, const struct zfs_properties *properties,
 		arena_alloc(&arena, (3 + 2 * properties->n + n_operands) * sizeof(*argv));
 	argv[used++] = "zfs";
 	argv[used++] = verb;
-	for (size_t i = 0; i < properties->n; i++) {
-		argv[used++] = "-o";
-		argv[used++] = arena_printf(&arena, "%s=%s", properties->rows[i].name,
-					    properties->rows[i].value);
-	}
+	used += zfs_property_options(&arena, properties, argv + used);
 	for (size_t i = 0; i < n_operands; i++)
 		argv[used++] = operands[i];
 	return zfs_run_with(argv, properties->key, err);

@@ -32,6 +32,9 @@ struct zfs_properties {
 
 /* Append a property. With more than ZFS_PROPERTIES_MAX, the function that gets the list fails. */
 void zfs_property(struct zfs_properties *properties, const char *name, const char *value);
+/* Write "-o", "name=value" for each property. Returns the number of words, two a property. */
+size_t zfs_property_options(struct arena *arena, const struct zfs_properties *properties,
+			    const char **ret_argv);
 
 /* Create a filesystem, not mounted, with all its properties at once. */
 int zfs_create(const char *name, const struct zfs_properties *properties, struct error *err);

@@ -5,7 +5,7 @@
  */
 #include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 
-#include "node/copy/peers.h"
+#include "node/peers/peers.h"
 
 #define MANY 80 /* more endpoints than are asked at a time */
 

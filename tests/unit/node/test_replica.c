@@ -2,7 +2,7 @@
 /*
  * Tests of the texts about copies: zcsi:members, and what `zfs list` prints of a copy.
  */
-#include "node/copy/replica.h"
+#include "node/replica/replica.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_COPY_PEERS_INSIDE_H
-#define ZCSI_NODE_COPY_PEERS_INSIDE_H
+#ifndef ZCSI_NODE_PEERS_PEERS_INSIDE_H
+#define ZCSI_NODE_PEERS_PEERS_INSIDE_H
 
 /* struct peers, shared by peers.c and peers_ask.c. */
 
 #include <pthread.h>
 
 #include "common/mem.h"
-#include "node/copy/peers.h"
+#include "node/peers/peers.h"
 
 /* The answer of an endpoint in the last scan. */
 struct peers_answer {

@@ -5,7 +5,7 @@
  * Invariant: a copy is destroyed only if ZFS has just shown that it is of the lineage that was
  * asked for, and not with a recursive or forced destroy, so ZFS refuses if somebody uses it.
  */
-#include "node/copy/replica.h"
+#include "node/replica/replica.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_COPY_PROGRAM_STREAM_H
-#define ZCSI_NODE_COPY_PROGRAM_STREAM_H
+#ifndef ZCSI_NODE_STREAM_PROGRAM_STREAM_H
+#define ZCSI_NODE_STREAM_PROGRAM_STREAM_H
 
 /*
  * A stream of a call with a program at its end: zfs send, whose output becomes the messages,
@@ -16,6 +16,15 @@
 #include "transport/workers.h"
 
 struct program_stream;
+struct pusher; /* node/copy/pusher.h */
+
+/* The state of zcsi.v1.Copy and zcsi.v1.Replica. Loop thread only. */
+struct copies {
+	struct loop *loop;
+	struct workers *workers;        /* start and end the programs of streams */
+	struct pusher *pusher;          /* NULL on a node without a pool */
+	struct program_stream *streams; /* those that run */
+};
 
 struct program_stream_kind {
 	unsigned most;    /* how many of this kind may run at a time */
@@ -60,6 +69,9 @@ int program_stream_new(struct program_stream **ret, struct rpc_stream *stream,
 void program_stream_begin(struct program_stream *ps);
 void program_stream_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome);
 void program_stream_closed(struct rpc_stream *stream, const struct error *outcome);
+
+/* End all streams with ERR_UNAVAILABLE, because zcsi-node is stopping. Loop thread only. */
+void program_stream_stop_all(struct copies *copies);
 
 /*
  * Check that zfs can run on this host now: no zfs hangs, and the pool is not another host's. Any

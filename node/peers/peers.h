@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_COPY_PEERS_H
-#define ZCSI_NODE_COPY_PEERS_H
+#ifndef ZCSI_NODE_PEERS_PEERS_H
+#define ZCSI_NODE_PEERS_PEERS_H
 
 /*
  * Connections to the agents of other nodes, by node id. The endpoints of --agent and --agents-file

@@ -5,7 +5,7 @@
  *
  * Invariant: a scan has AT_ONCE connections at most, and there is one scan at a time.
  */
-#include "node/copy/peers_inside.h"
+#include "node/peers/peers_inside.h"
 
 #include <errno.h>
 #include <semaphore.h>

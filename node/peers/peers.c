@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/agents_file.h"
-#include "node/copy/peers_inside.h"
+#include "node/peers/peers_inside.h"
 
 #define SILENT_MAX 3 /* silent agents that an error names */
 

@@ -6,18 +6,17 @@
  * what was received of a stream that ended early can be continued, with -u, so that nothing is
  * mounted, and never with -F. OK means that the copy has the snapshot with the guid of the header.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/volume/escape.h"
 #include "common/volume/format.h"
-#include "node/copy/program_stream.h"
-#include "node/copy/replica.h"
-#include "node/export/exports.h"
+#include "node/stream/program_stream.h"
+#include "node/replica/properties.h"
+#include "node/replica/replica.h"
 #include "node/record/members.h"
 #include "node/record/property.h"
 #include "node/service.h"
@@ -97,65 +96,18 @@ static int prepare(struct program_stream *ps, const ReceiveHeader *header, struc
 	return header->discard ? replica_discard(copy, err) : 0;
 }
 
-static void put(struct zfs_properties *to, const char *name, const char *value)
-{
-	if (*value)
-		zfs_property(to, name, value);
-}
-
-/* Add the properties of the copy: those of the volume, so that a rename makes it the volume. */
-static void describe(struct program_stream *ps, const ReceiveHeader *header,
-		     struct zfs_properties *to)
-{
-	struct arena *arena = &ps->arena;
-	const Dataset *volume = header->volume;
-	const char *parent = catalog_parent(ps->node->catalog);
-	const char *size = arena_printf(arena, "%" PRId64, volume->size);
-	bool zvol = format_find(volume->format)->zvol;
-
-	zfs_property(to, "zcsi:version", DATASET_VERSION);
-	zfs_property(to, "zcsi:volume", escape_text(arena, volume->id));
-	zfs_property(to, "zcsi:members", header->members);
-	put(to, "zcsi:parameters", escape_text(arena, volume->parameters));
-	if (*volume->source_snapshot)
-		zfs_property(to, "zcsi:source",
-			     escape_text(arena, arena_printf(arena, "snapshot:%s",
-							     volume->source_snapshot)));
-	else if (*volume->source_dataset)
-		zfs_property(to, "zcsi:source",
-			     escape_text(arena,
-					 arena_printf(arena, "volume:%s", volume->source_dataset)));
-	if (zvol)
-		zfs_property(to, "zcsi:format", volume->format);
-	if (header->formatted)
-		zfs_property(to, "zcsi:formatted", "yes");
-	for (size_t i = 0; i < header->n_properties; i++)
-		zfs_property(to, header->properties[i]->name, header->properties[i]->value);
-	if (zvol)
-		return;
-	zfs_property(to, "canmount", "noauto");
-	zfs_property(to, "mountpoint",
-		     exports_mountpoint(arena, dataset_name(arena, parent, volume->id)));
-	put(to, "refquota", volume->size ? size : "");
-	put(to, "refreservation", header->reserved ? size : "");
-}
-
 static const char *const *command_line(struct program_stream *ps,
 				       const struct zfs_properties *properties)
 {
-	static const char *const begin[] = {"zfs", "receive", "-s", "-u"};
 	const struct receiving *receiving = ps->arg;
-	const char **argv =
-		arena_alloc(&ps->arena, (COUNT(begin) + 2 * properties->n + 2) * sizeof(*argv));
+	const char **argv = arena_alloc(&ps->arena, (2 * properties->n + 6) * sizeof(*argv));
 	size_t n = 0;
 
-	while (n < COUNT(begin))
-		argv[n] = begin[n], n++;
-	for (size_t i = 0; i < properties->n; i++) {
-		argv[n++] = "-o";
-		argv[n++] = arena_printf(&ps->arena, "%s=%s", properties->rows[i].name,
-					 properties->rows[i].value);
-	}
+	argv[n++] = "zfs";
+	argv[n++] = "receive";
+	argv[n++] = "-s";
+	argv[n++] = "-u";
+	n += zfs_property_options(&ps->arena, properties, argv + n);
 	argv[n] = receiving->name;
 	return argv_complete(&ps->arena, argv);
 }
@@ -179,7 +131,7 @@ static int start(struct program_stream *ps, struct error *err)
 		replica_name(&ps->arena, catalog_parent(ps->node->catalog), header->volume->id);
 	if (check_no_volume(ps, header->volume->id, err) < 0 || prepare(ps, header, err) < 0)
 		return -1;
-	describe(ps, header, &properties);
+	replica_properties(&ps->arena, catalog_parent(ps->node->catalog), header, &properties);
 	if (properties.n > ZFS_PROPERTIES_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' has more than %d properties",
 			    header->volume->id, ZFS_PROPERTIES_MAX);

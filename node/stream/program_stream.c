@@ -5,14 +5,13 @@
  * Invariant: a call ends with OK only after its program has exited with 0. A program_stream is
  * freed when its stream is closed and no worker has it, and by then no program of it runs.
  */
-#include "node/copy/program_stream.h"
+#include "node/stream/program_stream.h"
 
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/log.h"
-#include "node/copy/copy.h"
 #include "node/service.h"
 #include "node/zfs/hung.h"
 #include "node/zfs/ssh.h"
@@ -155,7 +154,7 @@ int program_stream_new(struct program_stream **ret, struct rpc_stream *stream,
 	return 0;
 }
 
-void copy_stop(struct copies *copies)
+void program_stream_stop_all(struct copies *copies)
 {
 	struct error error;
 

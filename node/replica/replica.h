@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_COPY_REPLICA_H
-#define ZCSI_NODE_COPY_REPLICA_H
+#ifndef ZCSI_NODE_REPLICA_REPLICA_H
+#define ZCSI_NODE_REPLICA_REPLICA_H
 
 /*
  * The copies that this host has of volumes of other hosts: the datasets below REPLICA_FOLDER.
