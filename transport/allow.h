@@ -11,7 +11,7 @@
 
 #include "common/error.h"
 #include "common/options.h"
-#include "transport/tls_peer.h"
+#include "transport/tls_names.h"
 
 /* Check that each entry has a name. Returns -1 with ERR_INVALID_ARGUMENT for the first without. */
 int allow_check_list(const struct option_list *allow, struct error *err);

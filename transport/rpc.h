@@ -23,6 +23,8 @@
 #include "transport/chunk.h"
 #include "transport/workers.h"
 
+struct tls_names; /* transport/tls_names.h */
+
 /* The service and method of a request. */
 struct rpc_target {
 	const char *service;
@@ -32,9 +34,10 @@ struct rpc_target {
 
 struct rpc_call {
 	/* Read-only for handlers. */
-	void *app;          /* server_offer.app of the endpoint */
-	int64_t deadline;   /* now_ms() value; NO_DEADLINE if the client set none */
-	struct arena arena; /* freed with the call */
+	void *app;                      /* server_offer.app of the endpoint */
+	int64_t deadline;               /* now_ms() value; NO_DEADLINE if the client set none */
+	struct arena arena;             /* freed with the call */
+	const struct tls_names *caller; /* in the client's certificate; NULL without TLS */
 
 	/* For the handlers' use; NULL at first. */
 	void *state;

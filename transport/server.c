@@ -18,6 +18,7 @@
 #include "transport/metrics.h"
 #include "transport/reflection.h"
 #include "transport/server_inside.h"
+#include "transport/tls_names.h"
 
 /* Number of connections from which on freed memory is returned to the kernel. */
 #define CROWD 32

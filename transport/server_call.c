@@ -22,6 +22,7 @@ static struct rpc_call *new_call(struct server_stream *stream)
 	call->arena = arena;
 	call->app = stream->peer->listener->offer.app;
 	call->deadline = stream->exchange.rpc.deadline;
+	call->caller = stream->exchange.rpc.caller;
 	call->target = stream->target;
 	call->peer = stream->peer;
 	call->stream = stream;

@@ -128,6 +128,7 @@ static void begin(struct server_stream *stream)
 	server_peer_used(stream->peer);
 	exchange->rpc.deadline = timeout > NO_DEADLINE - now ? NO_DEADLINE : now + timeout;
 	exchange->rpc.app = stream->peer->listener->offer.app;
+	exchange->rpc.caller = stream->peer->names;
 	exchange->receives = stream->target.input;
 	stream->peer->n_calls += !method->run;
 	if (method->open(&exchange->rpc, &error) < 0) {

@@ -30,6 +30,7 @@
 #include "common/mem.h"
 
 struct rpc_stream;
+struct tls_names; /* transport/tls_names.h */
 
 /* Callbacks of a stream. Any of them may be NULL. */
 struct rpc_stream_events {
@@ -55,6 +56,7 @@ struct rpc_stream {
 	void *app;          /* server_offer.app; NULL on a client */
 	int64_t deadline;   /* now_ms() value at which the transport ends the call */
 	struct arena arena; /* freed with the stream */
+	const struct tls_names *caller; /* in the client's certificate; NULL: none */
 };
 
 /*

@@ -3,106 +3,19 @@
  * Requirements on a TLS peer, and the error texts for a peer that does not meet them.
  *
  * Invariant: a handshake succeeds only with TLS 1.3, "h2" chosen by ALPN and a certificate of the
- * CA; on a client, the certificate must also be for the host that was called. Text from a
- * certificate is used only if it is printable.
+ * CA; on a client, the certificate must also be for the host that was called.
  */
 #include "transport/tls_peer.h"
 
-#include <arpa/inet.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "common/mem.h"
+#include "transport/tls_names.h"
 
 static const uint8_t http2[] = {2, 'h', '2'}; /* a protocol list in ALPN's format (RFC 7301) */
-
-/* Names */
-
-static bool is_printable(const char *text, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (text[i] <= ' ' || text[i] > '~')
-			return false;
-	}
-	return n > 0;
-}
-
-/* Returns the text of a DNS name, URI or IP address, to be freed; NULL for other kinds of names. */
-static char *name_text(const GENERAL_NAME *name)
-{
-	char text[INET6_ADDRSTRLEN];
-	int kind;
-	const ASN1_STRING *value = GENERAL_NAME_get0_value(name, &kind);
-
-	if (kind != GEN_DNS && kind != GEN_URI && kind != GEN_IPADD)
-		return NULL;
-	const char *bytes = (const char *)ASN1_STRING_get0_data(value);
-	size_t n = (size_t)ASN1_STRING_length(value);
-	if (kind != GEN_IPADD)
-		return is_printable(bytes, n) ? strndup(bytes, n) : NULL;
-	if (n != sizeof(struct in_addr) && n != sizeof(struct in6_addr))
-		return NULL;
-	inet_ntop(n == sizeof(struct in_addr) ? AF_INET : AF_INET6, bytes, text, sizeof(text));
-	return strdup(text);
-}
-
-struct tls_names *tls_names_new(const X509 *cert)
-{
-	GENERAL_NAMES *all = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
-	int n = all ? sk_GENERAL_NAME_num(all) : 0;
-	struct tls_names *names = mem_alloc(sizeof(*names) + (size_t)n * sizeof(names->list[0]));
-
-	for (int i = 0; i < n; i++) {
-		char *text = name_text(sk_GENERAL_NAME_value(all, i));
-		if (text)
-			names->list[names->n++] = text;
-	}
-	GENERAL_NAMES_free(all);
-	return names;
-}
-
-void tls_names_free(struct tls_names *names)
-{
-	if (!names)
-		return;
-	for (size_t i = 0; i < names->n; i++)
-		free(names->list[i]);
-	free(names);
-}
-
-/* True if the names are equal. Host names are compared without regard to case, URIs exactly. */
-static bool same_name(const char *a, const char *b)
-{
-	return strchr(a, '/') ? strcmp(a, b) == 0 : strcasecmp(a, b) == 0;
-}
-
-bool tls_names_have(const struct tls_names *names, const char *name)
-{
-	for (size_t i = 0; i < names->n; i++) {
-		if (same_name(name, names->list[i]))
-			return true;
-	}
-	return false;
-}
-
-char *tls_names_text(const struct tls_names *names)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		abort();
-	for (size_t i = 0; i < names->n; i++)
-		fprintf(out, "%s'%s'", i > 0 ? ", " : "", names->list[i]);
-	if (names->n == 0)
-		fputs("nobody", out);
-	fclose(out);
-	return text;
-}
 
 /* Dates */
 

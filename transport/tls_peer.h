@@ -3,7 +3,7 @@
 #define ZCSI_TLS_PEER_H
 
 /*
- * Requirements on a TLS peer, the error text when it fails them, and the names in its certificate.
+ * Requirements on a TLS peer, and the error text when it fails them.
  */
 
 #include <openssl/ssl.h>
@@ -35,19 +35,6 @@ bool tls_agreed_on_http2(const SSL *ssl);
  */
 bool tls_dates_problem(const X509 *cert, char ret_text[TLS_DATES_SIZE]);
 
-/* The DNS names, URIs and IP addresses of a certificate. The common name is not among them. */
-struct tls_names {
-	size_t n;
-	char *list[];
-};
-
-/* Returns the names of a certificate, to be freed by tls_names_free. */
-struct tls_names *tls_names_new(const X509 *cert);
-void tls_names_free(struct tls_names *names);
-/* Host names are compared without regard to case, URIs exactly; there are no wildcards. */
-bool tls_names_have(const struct tls_names *names, const char *name);
-/* Returns a text such as "'a', 'b'", or "nobody" for no names; to be freed. */
-char *tls_names_text(const struct tls_names *names);
 /* Returns why a certificate is not for a name, as in tls_names_have; NULL if it is. To be freed. */
 char *tls_name_problem(const X509 *cert, const char *name);
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "transport/tls_names.h"
 
 #define RECORD_OVERHEAD 64 /* bytes that a record adds to its contents: 22, and a reserve */
 

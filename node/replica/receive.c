@@ -5,6 +5,7 @@
  * Invariant: zfs receives only below REPLICA_FOLDER, where no dataset is a volume, with -s, so that
  * what was received of a stream that ended early can be continued, with -u, so that nothing is
  * mounted, and never with -F. OK means that the copy has the snapshot with the guid of the header.
+ * Only a node that has the volume's data too, by the names in its certificate, may send to a copy.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,9 +26,11 @@
 #include "node/zfs/zfs_run.h"
 #include "transport/message.h"
 #include "transport/pump.h"
+#include "transport/tls_names.h"
 
 struct receiving {
 	const ReceiveHeader *header;
+	const struct tls_names *caller; /* the names in its certificate; NULL without TLS */
 	struct members members;
 	const char *name; /* of the copy */
 	int to;           /* the write end of the pipe to zfs; -1 once the pump has it */
@@ -58,7 +61,8 @@ static int check_membership(struct program_stream *ps, struct receiving *receivi
 		return fail(err, ERR_INVALID_ARGUMENT, "members of volume '%s' are '%.128s'",
 			    header->volume->id, header->members);
 	if (members_have(&receiving->members, ps->node->id))
-		return 0;
+		return replica_check_caller(receiving->caller, receiving->members.nodes,
+					    receiving->members.n, header->volume->id, err);
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "volume '%s' has no copy on node '%s'; add it with 'zcsi copy add %s %s'",
 		    header->volume->id, ps->node->id, header->volume->id, ps->node->id);
@@ -93,6 +97,8 @@ static int prepare(struct program_stream *ps, const ReceiveHeader *header, struc
 			    "node '%s' has a copy of another volume with the name '%s'; look at "
 			    "it, and destroy it with 'zfs destroy -r %s'",
 			    ps->node->id, header->volume->id, copy->name);
+	if (replica_check_known_caller(receiving->caller, copy, header->volume->id, err) < 0)
+		return -1;
 	return header->discard ? replica_discard(copy, err) : 0;
 }
 
@@ -265,6 +271,7 @@ static void on_message(struct rpc_stream *stream, const void *message)
 		return;
 	receiving = ps->arg = arena_alloc(&ps->arena, sizeof(*receiving));
 	receiving->to = -1;
+	receiving->caller = tls_names_keep(&ps->arena, stream->caller);
 	if (!request->header) {
 		fail(&error, ERR_INVALID_ARGUMENT, "the first message of the stream has no header");
 		rpc_stream_finish(stream, &error);

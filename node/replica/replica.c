@@ -18,6 +18,7 @@
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
+#include "transport/tls_names.h"
 
 #define COLUMNS    "name,guid,creation,used,available,receive_resume_token,zcsi:members"
 #define OUTPUT_MAX ((size_t)64 << 20)
@@ -81,6 +82,10 @@ static bool add_line(struct arena *arena, char *line, CopyState *copy)
 	if (!members_parse(arena, dash_to_empty(field[6]), &members))
 		return false;
 	copy->lineage = (char *)members.lineage;
+	copy->n_node_ids = members.n;
+	copy->node_ids = arena_alloc(arena, (members.n + 1) * sizeof(*copy->node_ids));
+	for (size_t i = 0; i < members.n; i++)
+		copy->node_ids[i] = (char *)members.nodes[i];
 	return true;
 }
 
@@ -127,6 +132,28 @@ int replica_discard(const CopyState *copy, struct error *err)
 	if (!*copy->token)
 		return 0;
 	return zfs_run(argv, err);
+}
+
+int replica_check_caller(const struct tls_names *caller, const char *const *nodes, size_t n,
+			 const char *id, struct error *err)
+{
+	if (!caller)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (tls_names_have(caller, nodes[i]))
+			return 0;
+	auto_free char *names = tls_names_text(caller);
+	return fail(err, ERR_PERMISSION_DENIED,
+		    "the certificate of the caller is for %s, which is no node that has data of "
+		    "volume '%s'",
+		    names, id);
+}
+
+int replica_check_known_caller(const struct tls_names *caller, const CopyState *copy,
+			       const char *id, struct error *err)
+{
+	return replica_check_caller(caller, (const char *const *)copy->node_ids, copy->n_node_ids,
+				    id, err);
 }
 
 static int check_unmounted(struct arena *arena, const char *name, struct error *err)
@@ -194,6 +221,8 @@ int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyRespons
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "'%s' is a copy of another volume that had the name '%s'", copy->name,
 			    req->id);
+	if (replica_check_known_caller(call->caller, copy, req->id, err) < 0)
+		return -1;
 	if (destroy(&call->arena, copy, err) == 0)
 		return 0;
 	return fail_context(err, "the copy of volume '%s' on node '%s' cannot be destroyed",

@@ -14,6 +14,8 @@
 #include "common/mem.h"
 #include "proto/copy.h"
 
+struct tls_names; /* transport/tls_names.h */
+
 #define REPLICA_FOLDER    "_replica" /* below the parent */
 #define REPLICA_SNAPSHOTS 256        /* at most so many are returned, the newest */
 
@@ -26,6 +28,14 @@ int replica_read(struct arena *arena, const char *parent, const char *id, CopySt
 		 struct error *err);
 /* Parse what `zfs list` prints of a copy, in place. Returns NULL if it is not that. For tests. */
 CopyState *replica_parse(struct arena *arena, char *text);
+/*
+ * Check that the caller is one of n nodes, or one of those that are recorded with the copy, by the
+ * names in its certificate; NULL: it may be anybody. Runs no program.
+ */
+int replica_check_caller(const struct tls_names *caller, const char *const *nodes, size_t n,
+			 const char *id, struct error *err);
+int replica_check_known_caller(const struct tls_names *caller, const CopyState *copy,
+			       const char *id, struct error *err);
 /* Forget what an interrupted stream left. A copy without a snapshot is gone then. */
 int replica_discard(const CopyState *copy, struct error *err);
 

@@ -3,6 +3,7 @@
  * Tests of the texts about copies: zcsi:members, and what `zfs list` prints of a copy.
  */
 #include "node/replica/replica.h"
+#include "transport/tls_names.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -103,6 +104,26 @@ static void test_a_copy_without_members_has_no_lineage(void **state)
 	assert_string_equal(copy->token, "");
 }
 
+static void test_only_a_node_that_has_the_data_may_call(void **state)
+{
+	(void)state;
+	const CopyState *copy =
+		parse("t/p/_replica/v\t11\t17\t0\t8192\t-\t" LINEAGE ":300:n1,n2\n");
+	const char *const given[] = {"10.0.0.3", "N2", "node.zcsi"};
+	struct tls_names *names = arena_alloc(&arena, sizeof(*names) + sizeof(given));
+	struct error err;
+
+	for (size_t i = 0; i < COUNT(given); i++)
+		names->list[names->n++] = arena_strdup(&arena, given[i]);
+	assert_int_equal(replica_check_known_caller(NULL, copy, "v", &err), 0);
+	assert_int_equal(replica_check_known_caller(names, copy, "v", &err), 0);
+	names->list[1] = arena_strdup(&arena, "n3");
+	assert_int_equal(replica_check_known_caller(names, copy, "v", &err), -1);
+	assert_int_equal(err.code, ERR_PERMISSION_DENIED);
+	assert_non_null(strstr(err.text, "'n3'"));
+	assert_non_null(strstr(err.text, "'v'"));
+}
+
 static void test_other_outputs_are_no_copy(void **state)
 {
 	(void)state;
@@ -140,6 +161,7 @@ int main(void)
 		cmocka_unit_test(test_new_lineages_differ),
 		cmocka_unit_test(test_a_copy_is_parsed_newest_snapshot_first),
 		cmocka_unit_test(test_a_copy_without_members_has_no_lineage),
+		cmocka_unit_test(test_only_a_node_that_has_the_data_may_call),
 		cmocka_unit_test(test_other_outputs_are_no_copy),
 		cmocka_unit_test(test_at_most_256_snapshots_are_kept),
 	};
