@@ -136,7 +136,9 @@ int cli_copies(struct cli *cli, struct error *err)
 		const ListPushesResponse *list = replies[i].response;
 		n += list ? list->n_pushes : 0;
 	}
-	struct cell *cells = arena_alloc(&cli->arena, (n + 1) * sizeof(columns)), *at = cells;
+	struct cell *cells = arena_alloc(&cli->arena, (n + 1) * COUNT(columns) * sizeof(*cells));
+	struct cell *at = cells;
+
 	for (size_t i = 0; i < cli->n_members; i++)
 		if (replies[i].response)
 			add_rows(cli, replies[i].response, &cli->members[i], &at);

@@ -8,6 +8,7 @@ import pytest
 
 from client import MIB
 from daemon import BUILD
+from host import run
 
 
 def zcsi(host, *args, agents=(), status=0):
@@ -115,6 +116,19 @@ def test_the_agents_file(host, tmp_path):
 ])
 def test_mistakes_in_the_command_line(host, words, text):
     assert text in zcsi(host, *words, status=2)
+
+
+def test_many_copies_are_listed(host):
+    """Real copies are tested with OpenZFS."""
+    ids = [f"v{n}" for n in range(4)]
+    for name in ids:
+        host.agent.CreateDataset(id=name, size=8 * MIB)
+        run("zfs", "set", "zcsi:members=00112233aabbccdd:300:n1,n2,n3,n4", host.dataset(name))
+    host.read_again()
+    done = subprocess.run([BUILD / "zcsi", "--agent", f"unix://{host.agent_socket}", "copies",
+                           "-Hp"], capture_output=True, text=True, check=False)
+    listed = [row[:5] for row in rows(done.stdout)]
+    assert listed == [[name, "n1", node, "-", "-"] for name in ids for node in ("n2", "n3", "n4")]
 
 
 BASH = """source <(zcsi completion bash)
