@@ -38,7 +38,8 @@ int controller_get_volume_health(struct rpc_call *call, const ControllerGetVolum
 	    owner_get(call, req->volume_id, &owner, err) < 0 ||
 	    host_of(call, owner.agent, &host, err) < 0)
 		return -1;
-	const struct condition condition = volume_condition(&call->arena, &host, NULL);
+	const struct condition condition =
+		volume_condition(&call->arena, owner.dataset, &host, NULL);
 	rsp->volume_health = health_of(&call->arena, req->volume_id, &condition);
 	return 0;
 }
@@ -58,7 +59,7 @@ int controller_list_volume_health(struct rpc_call *call,
 	for (size_t i = 0; i < page.n; i++) {
 		const struct listed *listed = &page.list[i];
 		const struct condition condition =
-			volume_condition(&call->arena, listed->host, listed->twin);
+			volume_condition(&call->arena, listed->entry, listed->host, listed->twin);
 		if (condition.reason)
 			rsp->entries[rsp->n_entries++] =
 				health_of(&call->arena, listed->id, &condition);

@@ -97,7 +97,7 @@ static ListVolumesResponse_Entry *volume_entry(struct arena *arena, const struct
 	entry->status->n_published_node_ids = dataset->n_published;
 	entry->status->published_node_ids = volume_published_nodes(arena, dataset);
 	entry->status->volume_condition =
-		volume_condition_message(arena, listed->host, listed->twin);
+		volume_condition_message(arena, dataset, listed->host, listed->twin);
 	return entry;
 }
 

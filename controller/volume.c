@@ -7,12 +7,15 @@
  */
 #include "controller/volume.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "controller/parameters.h"
 #include "controller/service.h"
 #include "controller/source.h"
 #include "controller/field.h"
+
+#define LAGS 3 /* a copy lags that is behind by more than so many times what is allowed */
 
 static Topology **topology_of(struct arena *arena, const GetHostResponse *host)
 {
@@ -61,8 +64,72 @@ char **volume_published_nodes(struct arena *arena, const Dataset *dataset)
 	return nodes;
 }
 
-struct condition volume_condition(struct arena *arena, const struct host *host,
-				  const struct host *twin)
+/* Returns why a copy is not up to date, and what to do. */
+static const char *copy_trouble(struct arena *arena, const Dataset *dataset,
+				const DatasetCopy *copy)
+{
+	if (*copy->error)
+		return arena_printf(arena, "%s; then run 'zcsi sync %s'", copy->error, dataset->id);
+	return arena_printf(arena, "%s; 'zcsi copies %s' shows when it is complete",
+			    copy->running ? "a push runs" : "it waits for its turn", dataset->id);
+}
+
+/* Returns what is wrong with a copy of a volume that has a complete one, or NULL. */
+static const char *copy_lag(struct arena *arena, const Dataset *dataset, const DatasetCopy *copy)
+{
+	if (!copy->known || (!copy->complete && !*copy->error))
+		return NULL;
+	if (!copy->complete)
+		return arena_printf(arena, "the copy on node '%s' is not complete: %s",
+				    copy->node_id, copy_trouble(arena, dataset, copy));
+	if (copy->behind <= LAGS * copy->every)
+		return NULL;
+	return arena_printf(arena,
+			    "the copy on node '%s' is %" PRId64 " s behind, and %" PRId64
+			    " s are allowed: %s",
+			    copy->node_id, copy->behind, copy->every,
+			    copy_trouble(arena, dataset, copy));
+}
+
+/* Returns what is wrong if none of the copies is complete, or NULL. */
+static const char *copies_missing(struct arena *arena, const Dataset *dataset,
+				  const struct host *host)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < dataset->n_copies; i++) {
+		const DatasetCopy *copy = dataset->copies[i];
+		if (!copy->known || copy->complete)
+			return NULL;
+		text = arena_printf(arena, "%s; node '%s': %s", text, copy->node_id,
+				    copy_trouble(arena, dataset, copy));
+	}
+	return arena_printf(arena, "only node '%s' has all data, no copy is complete%s",
+			    host->says->node_id, text);
+}
+
+static struct condition copies_condition(struct arena *arena, const Dataset *dataset,
+					 const struct host *host)
+{
+	const char *lags = NULL;
+
+	if (!dataset->n_copies)
+		return (struct condition){.reason = NULL};
+	const char *missing = copies_missing(arena, dataset, host);
+	if (missing)
+		return (struct condition){VOLUME_HEALTH_ERROR_TYPE_DEGRADED, "NoReplica",
+					  arena_strdup(arena, missing)};
+	for (size_t i = 0; i < dataset->n_copies; i++) {
+		const char *lag = copy_lag(arena, dataset, dataset->copies[i]);
+		if (lag)
+			lags = lags ? arena_printf(arena, "%s; %s", lags, lag) : lag;
+	}
+	return (struct condition){VOLUME_HEALTH_ERROR_TYPE_DEGRADED, lags ? "Lagging" : NULL,
+				  lags ? arena_strdup(arena, lags) : NULL};
+}
+
+struct condition volume_condition(struct arena *arena, const Dataset *dataset,
+				  const struct host *host, const struct host *twin)
 {
 	if (twin)
 		return (struct condition){
@@ -74,14 +141,14 @@ struct condition volume_condition(struct arena *arena, const struct host *host,
 	if (*host->says->problem)
 		return (struct condition){VOLUME_HEALTH_ERROR_TYPE_INACCESSIBLE, "PoolUnavailable",
 					  arena_strdup(arena, host->says->problem)};
-	return (struct condition){.reason = NULL};
+	return copies_condition(arena, dataset, host);
 }
 
-VolumeCondition *volume_condition_message(struct arena *arena, const struct host *host,
-					  const struct host *twin)
+VolumeCondition *volume_condition_message(struct arena *arena, const Dataset *dataset,
+					  const struct host *host, const struct host *twin)
 {
 	VolumeCondition *message = new_volume_condition(arena);
-	const struct condition condition = volume_condition(arena, host, twin);
+	const struct condition condition = volume_condition(arena, dataset, host, twin);
 
 	message->abnormal = condition.reason != NULL;
 	message->message =
@@ -123,6 +190,6 @@ int controller_get_volume(struct rpc_call *call, const ControllerGetVolumeReques
 	rsp->status = new_controller_get_volume_response_volume_status(arena);
 	rsp->status->n_published_node_ids = owner.dataset->n_published;
 	rsp->status->published_node_ids = volume_published_nodes(arena, owner.dataset);
-	rsp->status->volume_condition = volume_condition_message(arena, &host, NULL);
+	rsp->status->volume_condition = volume_condition_message(arena, owner.dataset, &host, NULL);
 	return 0;
 }

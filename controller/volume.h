@@ -32,17 +32,17 @@ Volume *volume_of(struct arena *arena, const Dataset *dataset, const GetHostResp
 /* Returns the ids of the nodes that the volume is published to, dataset->n_published of them. */
 char **volume_published_nodes(struct arena *arena, const Dataset *dataset);
 
-/* The condition of a volume, which includes that of its host's pool. */
+/* The condition of a volume, which includes that of its host's pool and of its copies. */
 struct condition {
 	VolumeHealthErrorType status;
 	const char *reason; /* one word, such as "ExistsTwice"; NULL if the volume is healthy */
 	char *message;      /* for a person; NULL if the volume is healthy */
 };
 /* twin: another host that has a volume with the same id, or NULL. */
-struct condition volume_condition(struct arena *arena, const struct host *host,
-				  const struct host *twin);
+struct condition volume_condition(struct arena *arena, const Dataset *dataset,
+				  const struct host *host, const struct host *twin);
 /* Returns the same as the message that CSI 1.12 has instead of the health RPCs. */
-VolumeCondition *volume_condition_message(struct arena *arena, const struct host *host,
-					  const struct host *twin);
+VolumeCondition *volume_condition_message(struct arena *arena, const Dataset *dataset,
+					  const struct host *host, const struct host *twin);
 
 #endif

@@ -15,9 +15,12 @@
 #include "node/agent/kept.h"
 #include "node/agent/promise.h"
 #include "node/catalog/names.h"
+#include "node/copy/pusher.h"
 #include "node/export/exports.h"
+#include "node/record/members.h"
 #include "node/record/publication.h"
 #include "node/service.h"
+#include "node/stream/program_stream.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
@@ -90,8 +93,45 @@ static void parse_source(struct arena *arena, const char *source, Dataset *messa
 		message->source_dataset = id;
 }
 
-Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset)
+/* Fill in what the pusher knows of the copy on a node. */
+static void describe_copy(DatasetCopy *copy, const struct pushed *pushed, size_t n)
 {
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(pushed[i].to, copy->node_id) != 0)
+			continue;
+		copy->known = pushed[i].known;
+		copy->complete = pushed[i].synced != 0;
+		copy->behind = copy->complete ? (wall_us() - pushed[i].synced) / 1000000 : 0;
+		copy->running = pushed[i].running;
+		copy->error = (char *)pushed[i].error;
+	}
+}
+
+static void describe_copies(struct rpc_call *call, const struct dataset *dataset, Dataset *message)
+{
+	const struct node *node = call->app;
+	struct members members;
+	size_t n;
+
+	if (!members_parse(&call->arena, dataset->members, &members) || !members.n)
+		return;
+	const struct pushed *pushed =
+		pusher_copies(node->copies->pusher, &call->arena, dataset->name, &n);
+	message->copies = arena_alloc(&call->arena, members.n * sizeof(*message->copies));
+	for (size_t i = 0; i < members.n; i++) {
+		if (strcmp(members.nodes[i], node->id) == 0)
+			continue;
+		DatasetCopy *copy = new_dataset_copy(&call->arena);
+		copy->node_id = (char *)members.nodes[i];
+		copy->every = members.every;
+		describe_copy(copy, pushed, n);
+		message->copies[message->n_copies++] = copy;
+	}
+}
+
+Dataset *agent_dataset(struct rpc_call *call, const struct dataset *dataset)
+{
+	struct arena *arena = &call->arena;
 	struct publication_list published;
 	Dataset *message = new_dataset(arena);
 
@@ -115,6 +155,7 @@ Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset)
 		publication->address = arena_strdup(arena, published.rows[i].address);
 		message->published[message->n_published++] = publication;
 	}
+	describe_copies(call, dataset, message);
 	return message;
 }
 
@@ -153,7 +194,7 @@ int get_dataset(struct rpc_call *call, const GetDatasetRequest *req, GetDatasetR
 						  .target = req->target};
 		return promise_give(call, &wish, &rsp->promised, &rsp->promise, err);
 	}
-	rsp->dataset = agent_dataset(&call->arena, dataset);
+	rsp->dataset = agent_dataset(call, dataset);
 	return 0;
 }
 
@@ -223,7 +264,7 @@ int list_datasets(struct rpc_call *call, const ListDatasetsRequest *req, ListDat
 	rsp->more = more;
 	rsp->datasets = arena_alloc(&call->arena, (page.n + 1) * sizeof(*rsp->datasets));
 	for (size_t i = 0; i < page.n; i++)
-		rsp->datasets[rsp->n_datasets++] = agent_dataset(&call->arena, page.rows[i]);
+		rsp->datasets[rsp->n_datasets++] = agent_dataset(call, page.rows[i]);
 	return 0;
 }
 

@@ -14,8 +14,8 @@
 
 #define AGENT_PAGE_MAX 1000
 
-/* Return a dataset or a snapshot as a message for the wire. */
-Dataset *agent_dataset(struct arena *arena, const struct dataset *dataset);
+/* Return a dataset, with what is known of its copies, or a snapshot as a message for the wire. */
+Dataset *agent_dataset(struct rpc_call *call, const struct dataset *dataset);
 DatasetSnapshot *agent_snapshot(struct arena *arena, const struct snapshot *snapshot);
 
 /* Returns the format that a request asks for; NULL if there is none of that name. */

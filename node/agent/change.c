@@ -148,7 +148,7 @@ int resize_dataset(struct rpc_call *call, const ResizeDatasetRequest *req,
 			    req->id, req->size);
 	if (node_find(call, req->id, &dataset, err) < 0 || grow(call, dataset, req->size, err) < 0)
 		return -1;
-	rsp->dataset = agent_dataset(&call->arena, dataset);
+	rsp->dataset = agent_dataset(call, dataset);
 	return 0;
 }
 
@@ -193,7 +193,7 @@ int modify_dataset(struct rpc_call *call, const ModifyDatasetRequest *req,
 		take_property(&call->arena, req->properties[i], dataset, &properties);
 	if (properties.n && set(call, dataset, &properties, err) < 0)
 		return -1;
-	rsp->dataset = agent_dataset(&call->arena, dataset);
+	rsp->dataset = agent_dataset(call, dataset);
 	return 0;
 }
 
@@ -278,7 +278,7 @@ int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 		rsp->root = dataset->root;
 		rsp->maker = argv_uid();
 	}
-	rsp->dataset = agent_dataset(&call->arena, dataset);
+	rsp->dataset = agent_dataset(call, dataset);
 	return 0;
 }
 

@@ -257,6 +257,6 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 			return -1;
 	}
 	unload_key(call, dataset);
-	rsp->dataset = agent_dataset(&call->arena, dataset);
+	rsp->dataset = agent_dataset(call, dataset);
 	return 0;
 }

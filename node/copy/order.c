@@ -209,12 +209,18 @@ static void set_error(struct order *order, const char *text)
 	order->error = text ? mem_strdup(text) : NULL;
 }
 
+void order_known(struct order *order, int64_t synced)
+{
+	order->known = true;
+	if (order->synced < synced)
+		order->synced = synced;
+}
+
 void order_done(struct order *order, const struct synced *synced, int64_t due)
 {
+	order_known(order, synced->time);
 	order->pushed = synced->mark;
 	order->lacks = false;
-	if (order->synced < synced->time)
-		order->synced = synced->time;
 	order->failed = 0;
 	order->fresh = order->hurry;
 	if (!order->hurry)
@@ -236,22 +242,30 @@ void order_failed(struct order *order, const struct error *err, int64_t due)
 	set_error(order, err->text);
 }
 
-struct pushed *orders_show(const struct order_list *orders, struct arena *arena, size_t *ret_n)
+static struct pushed show(const struct order *order, struct arena *arena)
 {
-	struct pushed *rows = arena_alloc(arena, (orders->n + 1) * sizeof(*rows));
+	return (struct pushed){.id = arena_strdup(arena, order->volume->id),
+			       .to = arena_strdup(arena, order->to),
+			       .running = order->running,
+			       .deleted = order->deleted,
+			       .known = order->known,
+			       .every = order->every,
+			       .synced = order->synced,
+			       .failed = order->failed,
+			       .error = arena_strdup(arena, order->error ? order->error : "")};
+}
 
-	for (size_t i = 0; i < orders->n; i++) {
-		const struct order *row = orders->rows[i];
-		rows[i] =
-			(struct pushed){.id = arena_strdup(arena, row->volume->id),
-					.to = arena_strdup(arena, row->to),
-					.running = row->running,
-					.deleted = row->deleted,
-					.every = row->every,
-					.synced = row->synced,
-					.failed = row->failed,
-					.error = arena_strdup(arena, row->error ? row->error : "")};
-	}
-	*ret_n = orders->n;
+struct pushed *orders_show(const struct order_list *orders, const char *dataset,
+			   struct arena *arena, size_t *ret_n)
+{
+	bool there;
+	size_t from = dataset ? place_of(orders, dataset, "", &there) : 0, to = from;
+
+	while (to < orders->n && (!dataset || strcmp(orders->rows[to]->volume->name, dataset) == 0))
+		to++;
+	struct pushed *rows = arena_alloc(arena, (to - from + 1) * sizeof(*rows));
+	for (size_t i = from; i < to; i++)
+		rows[i - from] = show(orders->rows[i], arena);
+	*ret_n = to - from;
 	return rows;
 }

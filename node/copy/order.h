@@ -14,8 +14,8 @@ struct written; /* node/copy/written.h */
 
 struct order {
 	struct dataset *volume;
-	char *to; /* the node of the copy */
-	bool running, deleted;
+	char *to;                     /* the node of the copy */
+	bool running, deleted, known; /* as in struct pushed */
 	bool gone;  /* the catalog has no such copy any more: remove it once it does not run */
 	bool fresh; /* take a new snapshot */
 	bool hurry; /* fresh was asked for while it ran */
@@ -46,7 +46,9 @@ struct order *orders_first(const struct order_list *orders);
 void orders_hurry(struct order_list *orders, const char *id);
 /* Remove an order that does not run. */
 void orders_remove(struct order_list *orders, struct order *order);
-struct pushed *orders_show(const struct order_list *orders, struct arena *arena, size_t *ret_n);
+/* Returns the state of the copies of a dataset, or of all if that is NULL, in the arena. */
+struct pushed *orders_show(const struct order_list *orders, const char *dataset,
+			   struct arena *arena, size_t *ret_n);
 void orders_fini(struct order_list *orders);
 
 /* A state of a copy: it has all that was written before the time, and the snapshots of the mark. */
@@ -55,6 +57,8 @@ struct synced {
 	uint64_t mark;
 };
 
+/* Report what a copy had before zcsi-node started: all that was written before `synced`, or 0. */
+void order_known(struct order *order, int64_t synced);
 /* Report how an order was carried out; due: when it is to be carried out again. */
 void order_done(struct order *order, const struct synced *synced, int64_t due);
 void order_failed(struct order *order, const struct error *err, int64_t due);

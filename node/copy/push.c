@@ -391,6 +391,20 @@ int push_run(struct push *push, int64_t *ret_synced, struct error *err)
 	return failed;
 }
 
+int push_known(struct push *push, int64_t *ret, struct error *err)
+{
+	const char *bookmark = history_bookmark(push->arena, push->volume->name, push->to);
+	struct history history;
+
+	*ret = 0;
+	if (history_read(push->arena, push->volume->name, &history, err) < 0)
+		return -1;
+	for (size_t i = 0; i < history.n; i++)
+		if (strcmp(history.points[i].name, bookmark) == 0)
+			*ret = history.points[i].creation * 1000000;
+	return 0;
+}
+
 static int check(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	(void)ret_synced;

@@ -41,6 +41,11 @@ struct push {
  */
 int push_run(struct push *push, int64_t *ret_synced, struct error *err);
 /*
+ * *ret is a time, in microseconds since 1970, and the copy has all that was written before, as the
+ * bookmark on this host shows; 0 if there is none. Runs one program. Returns 0, or -1 with *err.
+ */
+int push_known(struct push *push, int64_t *ret, struct error *err);
+/*
  * Lock the copies of the volume: one push of a volume runs at a time, and none while a copy of it
  * is dropped. A bookmark is made of a snapshot that another push would destroy. Returns 0, or -1
  * with ERR_ABORTED after some seconds.

@@ -93,7 +93,22 @@ static void skip_idle(struct pusher *pusher)
 		orders_skip(&pusher->orders, &written, before);
 }
 
-static int carry_out(struct runner *runner, struct arena *arena, const struct order *order,
+/* Look up what the copy had before zcsi-node started. The lock is released meanwhile. */
+static void look_up(struct pusher *pusher, struct push *push, struct order *order)
+{
+	int64_t synced = 0;
+	struct error err;
+
+	pthread_mutex_unlock(&pusher->lock);
+	int failed = push_known(push, &synced, &err);
+	pthread_mutex_lock(&pusher->lock);
+	if (failed)
+		log_debug("cannot look up what a copy has", log_str("error", err.text));
+	else
+		order_known(order, synced);
+}
+
+static int carry_out(struct runner *runner, struct arena *arena, struct order *order,
 		     int64_t *ret_synced, struct error *err)
 {
 	struct pusher *pusher = runner->pusher;
@@ -105,6 +120,10 @@ static int carry_out(struct runner *runner, struct arena *arena, const struct or
 			    .arena = arena};
 
 	members_parse(arena, push.volume->members, &push.members);
+	if (!order->known && !order->deleted)
+		look_up(pusher, &push, order);
+	if (pusher->stopping)
+		return fail(err, ERR_UNAVAILABLE, "zcsi-node is stopping");
 	runner->transfer = &push.transfer;
 	pthread_mutex_unlock(&pusher->lock);
 	int failed = order->deleted ? membership_end(&push, err) : push_run(&push, ret_synced, err);
@@ -250,5 +269,14 @@ struct pushed *pusher_list(struct pusher *pusher, struct arena *arena, size_t *r
 	scoped_lock(&pusher->lock);
 
 	compare(pusher);
-	return orders_show(&pusher->orders, arena, ret_n);
+	return orders_show(&pusher->orders, NULL, arena, ret_n);
+}
+
+struct pushed *pusher_copies(struct pusher *pusher, struct arena *arena, const char *dataset,
+			     size_t *ret_n)
+{
+	scoped_lock(&pusher->lock);
+
+	compare(pusher);
+	return orders_show(&pusher->orders, dataset, arena, ret_n);
 }

@@ -35,6 +35,7 @@ struct pushed {
 	const char *id, *to;
 	bool running;      /* a push runs */
 	bool deleted;      /* the volume is deleted, and its copy is to be destroyed */
+	bool known;        /* false: whether the copy has anything was not looked up yet */
 	int64_t every;     /* how far the copy may be behind, in seconds */
 	int64_t synced;    /* the copy has all that was written before */
 	int64_t failed;    /* when the last push failed; 0: it did not */
@@ -43,5 +44,8 @@ struct pushed {
 
 /* Returns the copies of all volumes, in the order of their ids, in the arena. */
 struct pushed *pusher_list(struct pusher *pusher, struct arena *arena, size_t *ret_n);
+/* Returns the copies of one dataset, in the arena. Waits for no program and no other node. */
+struct pushed *pusher_copies(struct pusher *pusher, struct arena *arena, const char *dataset,
+			     size_t *ret_n);
 
 #endif

@@ -204,6 +204,64 @@ def test_a_volume_is_created_with_a_copy(pair):
         create(Volume(pair.owner, "more"), {"replicas": "3"})
 
 
+def health(pair):
+    """The reasons and messages of what is wrong with the volume; None if the controller cannot
+    tell: while n2 is down it gives n1 a second, which may be too short on a slow host."""
+    try:
+        said = pair.owner.controller.ControllerGetVolumeHealth(volume_id="data").volume_health
+    except grpc.RpcError as error:
+        assert error.code() == grpc.StatusCode.UNAVAILABLE, error
+        return None
+    return [text for entry in said.health_statuses for text in (entry.reason, entry.message)]
+
+
+def says(pair, reason, *words):
+    """Wait until the health of the volume has this reason, and its message these words. It may have
+    no other reason."""
+    def look():
+        said = health(pair)
+        assert not said or said[0] == reason, said
+        return said and all(word in said[1] for word in words)
+    wait_for(look, f"the health is {reason}, {words}", seconds=60)
+
+
+def test_health_tells_of_a_copy_that_lags(pair, volume):
+    """Also an owner that has just started knows that the copy once was complete."""
+    pair.owner.agent.AddMember(id="data", node_id="n2", every=10)
+    wait_for(pair.settled, "the copy is complete")
+    wait_for(lambda: health(pair) == [], "the volume is healthy")
+    pair.other.node_daemon.kill()
+    write(volume, "one")
+    says(pair, "Lagging", "'n2'", "10 s are allowed", "zcsi sync data")
+    pair.owner.node_daemon.kill()
+    pair.owner.node_daemon.close()
+    pair.owner.start_node()
+    says(pair, "Lagging", "'n2'", "zcsi sync data")
+    pair.other.restart(pair.other.node_daemon)
+    wait_for(lambda: health(pair) == [], "the copy is up to date", seconds=60)
+
+
+def test_health_tells_that_no_copy_is_complete(pair):
+    pair.other.node_daemon.kill()
+    pair.owner.agent.CreateDataset(id="data", size=8 * MIB, members=["n1", "n2"], sync_every=10)
+    says(pair, "NoReplica", "only node 'n1' has all data", "'n2'", "zcsi sync data")
+    pair.other.restart(pair.other.node_daemon)
+    wait_for(lambda: health(pair) == [], "the copy is complete", seconds=60)
+
+
+def test_health_does_not_wait_for_a_push(new_pair, gate):
+    """zfs receive does not read while health is asked for."""
+    with new_pair(other_env=gate.env) as pair:
+        create(Volume(pair.owner, "data"))
+        gate.hold("receive")
+        pair.owner.agent.AddMember(id="data", node_id="n2")
+        gate.arrived()
+        says(pair, "NoReplica", "node 'n2': a push runs")
+        assert pair.owner.controller.ListVolumes().entries[0].status.volume_condition.abnormal
+        gate.open()
+        wait_for(lambda: health(pair) == [], "the copy is complete")
+
+
 def test_the_copy_of_a_clone_knows_its_source(pair):
     create(Volume(pair.owner, "data"))
     twin = Volume(pair.owner, "twin")
