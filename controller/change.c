@@ -13,6 +13,7 @@
 #include "controller/capability.h"
 #include "controller/hosts.h"
 #include "controller/parameters.h"
+#include "controller/replicas.h"
 #include "controller/service.h"
 #include "controller/capacity_range.h"
 #include "controller/field.h"
@@ -84,6 +85,19 @@ int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolume
 	return 0;
 }
 
+/* An agent of an earlier version changes the properties, and knows of no copies. */
+static int check_copies(const struct agent *agent, const ModifyDatasetRequest *request,
+			const Dataset *dataset, struct error *err)
+{
+	if (request->replicas <= 1 ||
+	    (dataset && dataset->n_copies + 1 >= (size_t)request->replicas))
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "volume '%s' is not on %d nodes: the zcsi-node of agent '%s' is of an earlier "
+		    "version, which has no copies; install this one there",
+		    request->id, (int)request->replicas, agent_endpoint(agent));
+}
+
 int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolumeRequest *req,
 			     ControllerModifyVolumeResponse *rsp, struct error *err)
 {
@@ -104,10 +118,13 @@ int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolume
 	    parameters_check_format(&call->arena, &parameters, format_find(owner.dataset->format),
 				    err) < 0)
 		return -1;
-	if (parameters.n_properties == 0)
+	if (!parameters.n_properties && !parameters.replicas && !parameters.sync_every)
 		return 0;
 	request->id = owner.dataset->id;
 	request->n_properties = parameters.n_properties;
 	request->properties = parameters.properties;
-	return agent_modify_dataset(call, owner.agent, request, &response, err);
+	if (replicas_modify(call, &owner, &parameters, request, err) < 0 ||
+	    agent_modify_dataset(call, owner.agent, request, &response, err) < 0)
+		return -1;
+	return check_copies(owner.agent, request, response->dataset, err);
 }

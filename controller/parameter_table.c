@@ -20,23 +20,27 @@
 
 #define OURS(key, kind, words, fallback)                                                           \
 	{                                                                                          \
-		key, NULL, false, ON_ANY, {kind, words, 0, 0}, fallback                            \
+		key, NULL, false, ON_ANY, {kind, words, 0, 0}, fallback, NULL                      \
+	}
+#define COPIES(key, kind, words)                                                                   \
+	{                                                                                          \
+		key, NULL, true, ON_ANY, {kind, words, 0, 0}, NULL, NULL                           \
 	}
 #define NATIVE(on, name, words)                                                                    \
 	{                                                                                          \
-		"zfs." name, name, true, on, {VALUE_WORD, words, 0, 0}, NULL                       \
+		"zfs." name, name, true, on, {VALUE_WORD, words, 0, 0}, NULL, NULL                 \
 	}
 #define ONCE(on, name, words)                                                                      \
 	{                                                                                          \
-		"zfs." name, name, false, on, {VALUE_WORD, words, 0, 0}, NULL                      \
+		"zfs." name, name, false, on, {VALUE_WORD, words, 0, 0}, NULL, NULL                \
 	}
 #define SIZED(on, name, words, lo, hi)                                                             \
 	{                                                                                          \
-		"zfs." name, name, true, on, {VALUE_SIZE, words, lo, hi}, NULL                     \
+		"zfs." name, name, true, on, {VALUE_SIZE, words, lo, hi}, NULL, NULL               \
 	}
 #define FAMILY(prefix)                                                                             \
 	{                                                                                          \
-		prefix, "", true, ON_ANY, {VALUE_TEXT, NULL, 0, 0}, NULL                           \
+		prefix, "", true, ON_ANY, {VALUE_TEXT, NULL, 0, 0}, NULL, NULL                     \
 	}
 
 /*
@@ -46,14 +50,20 @@
 const struct parameter parameter_table[] = {
 	OURS("attach", VALUE_WORD, "local|nfs", "local"),
 	OURS("group", VALUE_ID, NULL, NULL),
-	OURS("members", VALUE_TEXT, NULL, NULL),
+	{"members",
+	 NULL,
+	 false,
+	 ON_ANY,
+	 {VALUE_TEXT, NULL, 0, 0},
+	 NULL,
+	 "run 'zcsi copy add VOLUME NODE' and 'zcsi copy drop VOLUME NODE'"},
 	OURS("mode", VALUE_MODE, NULL, NULL),
 	OURS("node", VALUE_TEXT, NULL, NULL),
 	OURS("owner", VALUE_ID, NULL, NULL),
 	OURS("pool", VALUE_TEXT, NULL, NULL),
 	OURS("provisioning", VALUE_WORD, "thin|thick", "thin"),
-	OURS("replicas", VALUE_WORD, "[1-8]", NULL),
-	OURS("sync_every", VALUE_TIME, NULL, NULL),
+	COPIES("replicas", VALUE_WORD, "[1-8]"),
+	COPIES("sync_every", VALUE_TIME, NULL),
 	NATIVE(ON_FILESYSTEM, "acltype", "off|noacl|nfsv4|posix|posixacl"),
 	NATIVE(ON_FILESYSTEM, "atime", "on|off"),
 	/* The value "off" is not accepted, because damaged data would not be detected. */
@@ -80,6 +90,7 @@ const struct parameter parameter_table[] = {
 	 false,
 	 ON_ZVOL,
 	 {VALUE_SIZE, NULL, 512, FORMAT_GRAIN},
+	 NULL,
 	 NULL},
 	NATIVE(ON_FILESYSTEM, "xattr", "on|off|sa|dir"),
 };

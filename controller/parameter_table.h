@@ -25,6 +25,7 @@ struct parameter {
 	enum parameter_for on;
 	struct parameter_rule takes;
 	const char *fallback; /* default value; NULL: the default of ZFS */
+	const char *instead;  /* how to change it, if it is not mutable; NULL: by no means */
 };
 
 extern const struct parameter parameter_table[];

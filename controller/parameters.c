@@ -50,12 +50,13 @@ static int check_size(const struct map *map, struct error *err)
 
 static int check_mutable(const char *key, struct error *err)
 {
-	if (parameter_find(key)->mutable)
+	const struct parameter *row = parameter_find(key);
+
+	if (row->mutable)
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "parameter '%s' cannot be changed on an existing volume: give it among the "
-		    "parameters of a new one",
-		    key);
+		    "parameter '%s' cannot be changed on an existing volume: %s", key,
+		    row->instead ? row->instead : "give it among the parameters of a new one");
 }
 
 static int check(const struct map *map, bool mutable, struct error *err)
@@ -234,6 +235,8 @@ int parameters_parse_mutable(struct arena *arena, struct map mutable, struct par
 	if (check_conflicts(&all, err) < 0)
 		return -1;
 	resolve(arena, &all, ret);
+	ret->replicas = map_get(&all, "replicas") ? ret->replicas : 0;
+	ret->sync_every = map_get(&all, "sync_every") ? ret->sync_every : 0;
 	return 0;
 }
 

@@ -31,7 +31,10 @@ struct parameters {
 /* Parse the parameters of CreateVolume; a mutable parameter overrides the other map's. */
 int parameters_parse(struct arena *arena, struct map map, struct map mutable,
 		     struct parameters *ret, struct error *err);
-/* Parse the mutable_parameters of ControllerModifyVolume, without adding defaults. */
+/*
+ * Parse the mutable_parameters of ControllerModifyVolume, without adding defaults: replicas and
+ * sync_every are 0 if they are not given.
+ */
 int parameters_parse_mutable(struct arena *arena, struct map mutable, struct parameters *ret,
 			     struct error *err);
 /* Check that a volume of this format can have all of the parameters. */

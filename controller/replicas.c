@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Choosing the nodes of copies: first those whose topology differs most from that of the volume's
- * own node, so that one rack or zone does not take all copies along, then by available space.
+ * Choosing the nodes of copies of a new volume, and of further copies of another one: first those
+ * whose topology differs most from that of the volume's own node, so that one rack or zone does not
+ * take all copies along, then by available space.
  *
  * Invariant: the choice depends only on the answers of the hosts and the request.
  */
@@ -49,13 +50,33 @@ static int best_first(const void *a, const void *b)
 	return strcmp(one->host->node_id, other->host->node_id);
 }
 
+/* The volume, and how many nodes are to have it. */
+struct wanted {
+	const char *name;          /* of the volume */
+	const struct agent *agent; /* of its own node */
+	unsigned replicas;
+	const char *members; /* as in struct parameters */
+	const Dataset *has;  /* the volume, which may have copies already; NULL: a new one */
+};
+
+static bool has_copy(const Dataset *dataset, const char *node)
+{
+	for (size_t i = 0; dataset && i < dataset->n_copies; i++) {
+		if (strcmp(dataset->copies[i]->node_id, node) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Returns why a host takes no copy, or NULL. */
 static const char *objection(const GetHostResponse *host, const GetHostResponse *owner,
-			     const struct parameters *parameters)
+			     const struct wanted *wanted)
 {
 	if (strcmp(host->node_id, owner->node_id) == 0)
 		return *host->no_copies ? host->no_copies : "it has the volume itself";
-	if (parameters->members && !placement_is_member(parameters->members, host->node_id))
+	if (has_copy(wanted->has, host->node_id))
+		return "it has a copy";
+	if (wanted->members && !placement_is_member(wanted->members, host->node_id))
 		return "it is not among the members";
 	if (!*host->dataset)
 		return "it has no pool";
@@ -64,15 +85,15 @@ static const char *objection(const GetHostResponse *host, const GetHostResponse 
 	return *host->problem ? host->problem : NULL;
 }
 
-static int fail_too_few(struct arena *arena, const char *name, const struct hosts *hosts,
-			const GetHostResponse *owner, const struct parameters *parameters,
+static int fail_too_few(struct arena *arena, const struct hosts *hosts,
+			const GetHostResponse *owner, const struct wanted *wanted,
 			struct error *err)
 {
 	const char *text = "";
 
 	for (size_t i = 0; i < hosts->n; i++) {
 		const GetHostResponse *host = hosts->list[i].says;
-		const char *why = host ? objection(host, owner, parameters) : "it is silent";
+		const char *why = host ? objection(host, owner, wanted) : "it is silent";
 		if (why)
 			text = arena_printf(
 				arena, "%s; node '%s': %s", text,
@@ -80,7 +101,7 @@ static int fail_too_few(struct arena *arena, const char *name, const struct host
 	}
 	return fail(err, ERR_RESOURCE_EXHAUSTED,
 		    "volume '%s' is to be on %u nodes, and there are fewer that can have it%s",
-		    name, parameters->replicas, text);
+		    wanted->name, wanted->replicas, text);
 }
 
 static const GetHostResponse *answer_of(const struct hosts *hosts, const struct agent *agent)
@@ -92,34 +113,75 @@ static const GetHostResponse *answer_of(const struct hosts *hosts, const struct 
 	return NULL;
 }
 
-int replicas_choose(struct rpc_call *call, const char *name, const struct parameters *parameters,
-		    const struct agent *agent, CreateDatasetRequest *request, struct error *err)
+/* *ret is the ids of all nodes that can have a further copy, the best first, after the owner's. */
+static int choose(struct rpc_call *call, const struct wanted *wanted, char ***ret, size_t *ret_n,
+		  struct error *err)
 {
 	struct arena *arena = &call->arena;
 	struct hosts hosts;
-	size_t n = 0;
+	size_t n = 0, copies = wanted->has ? wanted->has->n_copies : 0;
 
-	if (parameters->replicas < 2)
-		return 0;
 	if (hosts_some(call, &hosts, err) < 0)
 		return -1;
-	const GetHostResponse *owner = answer_of(&hosts, agent);
+	const GetHostResponse *owner = answer_of(&hosts, wanted->agent);
 	if (!owner)
 		return fail(err, ERR_UNAVAILABLE, "agent '%s' has stopped answering: try again",
-			    agent_endpoint(agent));
+			    agent_endpoint(wanted->agent));
 	struct candidate *list = arena_alloc(arena, (hosts.n + 1) * sizeof(*list));
 	for (size_t i = 0; i < hosts.n; i++) {
 		const GetHostResponse *host = hosts.list[i].says;
-		if (host && !objection(host, owner, parameters))
+		if (host && !objection(host, owner, wanted))
 			list[n++] = (struct candidate){host, difference(host, owner)};
 	}
-	if (n + 1 < parameters->replicas || *owner->no_copies)
-		return fail_too_few(arena, name, &hosts, owner, parameters, err);
+	if (1 + copies + n < wanted->replicas || *owner->no_copies)
+		return fail_too_few(arena, &hosts, owner, wanted, err);
 	qsort(list, n, sizeof(*list), best_first);
+	*ret = arena_alloc(arena, (n + 1) * sizeof(**ret));
+	(*ret)[0] = owner->node_id;
+	for (size_t i = 0; i < n; i++)
+		(*ret)[i + 1] = list[i].host->node_id;
+	*ret_n = n + 1;
+	return 0;
+}
+
+int replicas_choose(struct rpc_call *call, const char *name, const struct parameters *parameters,
+		    const struct agent *agent, CreateDatasetRequest *request, struct error *err)
+{
+	const struct wanted wanted = {.name = name,
+				      .agent = agent,
+				      .replicas = parameters->replicas,
+				      .members = parameters->members};
+
+	if (parameters->replicas < 2)
+		return 0;
+	if (choose(call, &wanted, &request->members, &request->n_members, err) < 0)
+		return -1;
+	request->n_members = parameters->replicas;
 	request->sync_every = parameters->sync_every;
-	request->members = arena_alloc(arena, parameters->replicas * sizeof(*request->members));
-	request->members[request->n_members++] = owner->node_id;
-	for (size_t i = 0; request->n_members < parameters->replicas; i++)
-		request->members[request->n_members++] = list[i].host->node_id;
+	return 0;
+}
+
+int replicas_modify(struct rpc_call *call, const struct owner *owner,
+		    const struct parameters *parameters, ModifyDatasetRequest *request,
+		    struct error *err)
+{
+	const Dataset *dataset = owner->dataset;
+	const struct wanted wanted = {.name = dataset->id,
+				      .agent = owner->agent,
+				      .replicas = parameters->replicas,
+				      .members = parameters_value(&call->arena, dataset->parameters,
+								  "members"),
+				      .has = dataset};
+	char **nodes = NULL;
+	size_t n = 0;
+
+	request->replicas = (int32_t)parameters->replicas;
+	request->sync_every = parameters->sync_every;
+	if (parameters->replicas <= 1 + dataset->n_copies)
+		return 0;
+	if (choose(call, &wanted, &nodes, &n, err) < 0)
+		return -1;
+	request->candidates = nodes + 1;
+	request->n_candidates = n - 1;
 	return 0;
 }

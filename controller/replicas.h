@@ -13,5 +13,13 @@
  */
 int replicas_choose(struct rpc_call *call, const char *name, const struct parameters *parameters,
 		    const struct agent *agent, CreateDatasetRequest *request, struct error *err);
+/*
+ * Put into the request what the parameters change of the copies of a volume: how many there are to
+ * be, and, if these are more, the nodes that can have one, the best first. Returns 0, or -1 as
+ * replicas_choose does.
+ */
+int replicas_modify(struct rpc_call *call, const struct owner *owner,
+		    const struct parameters *parameters, ModifyDatasetRequest *request,
+		    struct error *err);
 
 #endif

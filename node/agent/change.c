@@ -12,6 +12,7 @@
 #include "node/host/address.h"
 #include "node/agent/agent.h"
 #include "node/agent/publish_limit.h"
+#include "node/copy/membership.h"
 #include "node/export/exports.h"
 #include "node/zfs/argv.h"
 #include "node/record/property.h"
@@ -186,11 +187,17 @@ int modify_dataset(struct rpc_call *call, const ModifyDatasetRequest *req,
 {
 	struct zfs_properties properties = {.n = 0};
 	struct dataset *dataset;
+	char *members;
 
-	if (check_modify(req, err) < 0 || node_find(call, req->id, &dataset, err) < 0)
+	if (check_modify(req, err) < 0 || node_find(call, req->id, &dataset, err) < 0 ||
+	    membership_modify(call, dataset, req, &members, err) < 0)
 		return -1;
 	for (size_t i = 0; i < req->n_properties; i++)
 		take_property(&call->arena, req->properties[i], dataset, &properties);
+	if (members) {
+		zfs_property(&properties, "zcsi:members", members);
+		dataset->members = members;
+	}
 	if (properties.n && set(call, dataset, &properties, err) < 0)
 		return -1;
 	rsp->dataset = agent_dataset(call, dataset);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Which nodes have copies of a volume: AddMember, RemoveMember, Push and ListPushes of
- * zcsi.v1.Copy.
+ * zcsi.v1.Copy, and what ModifyDataset of zcsi.v1.Agent changes of it.
  *
  * Invariant: zcsi:members names every node that has a copy. It gets a node before any data is sent
  * there, and loses it after that node has said that it has no copy.
@@ -89,15 +89,11 @@ int membership_end(struct push *push, struct error *err)
 }
 
 /* *ret is a push of the volume to a node, which is one of its members already or not. */
-static int find(struct rpc_call *call, const char *id, const char *to, struct push *ret,
-		struct error *err)
+static int describe(struct rpc_call *call, struct dataset *volume, const char *to, struct push *ret,
+		    struct error *err)
 {
 	const struct node *node = call->app;
-	struct dataset *volume;
 
-	if (request_text(id, "id", err) < 0 || request_text(to, "node_id", err) < 0 ||
-	    node_find(call, id, &volume, err) < 0)
-		return -1;
 	*ret = (struct push){.node = node,
 			     .loop = node->copies->loop,
 			     .volume = volume,
@@ -111,20 +107,40 @@ static int find(struct rpc_call *call, const char *id, const char *to, struct pu
 		    volume->name, volume->members, volume->name);
 }
 
-/* Change the members as a request says. Returns -1 with *err if it says what cannot be. */
-static int change(const struct push *push, const AddMemberRequest *req, struct members *members,
-		  struct error *err)
+static int find(struct rpc_call *call, const char *id, const char *to, struct push *ret,
+		struct error *err)
 {
+	struct dataset *volume;
+
+	if (request_text(id, "id", err) < 0 || request_text(to, "node_id", err) < 0 ||
+	    node_find(call, id, &volume, err) < 0)
+		return -1;
+	return describe(call, volume, to, ret, err);
+}
+
+/* every: 0 if it stays as it is. */
+static int set_every(struct members *members, int64_t every, struct error *err)
+{
+	if (every)
+		members->every = every;
+	if (members->every >= MEMBERS_EVERY_MIN && members->every <= MEMBERS_EVERY_MAX)
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "a copy may be behind by %d to %d seconds, not by %" PRId64, MEMBERS_EVERY_MIN,
+		    MEMBERS_EVERY_MAX, members->every);
+}
+
+/* Add push->to to push->members. Returns -1 with *err if it says what cannot be. */
+static int add(struct push *push, int64_t every, struct error *err)
+{
+	struct members *members = &push->members;
+
 	if (!*members->lineage)
 		members->lineage = lineage_new(push->arena);
-	if (req->every)
-		members->every = req->every;
-	else if (!members->every)
+	if (!members->every)
 		members->every = EVERY_DEFAULT;
-	if (members->every < MEMBERS_EVERY_MIN || members->every > MEMBERS_EVERY_MAX)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "a copy may be behind by %d to %d seconds, not by %" PRId64,
-			    MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX, members->every);
+	if (set_every(members, every, err) < 0)
+		return -1;
 	if (!members_add(members, push->node->id) || !members_add(members, push->to))
 		return fail(err, ERR_FAILED_PRECONDITION, "a volume can be on %d nodes at most",
 			    MEMBERS_MAX);
@@ -143,6 +159,16 @@ static int check_can_push(const struct push *push, struct error *err)
 		    push->node->id);
 }
 
+/* Add push->to to push->members, once the node has said that it can have a copy. */
+static int admit(struct push *push, int64_t every, struct error *err)
+{
+	if (check_can_push(push, err) == 0 && add(push, every, err) == 0 &&
+	    push_check(push, err) == 0)
+		return 0;
+	return fail_context(err, "volume '%s' cannot have a copy on node '%s'", push->volume->id,
+			    push->to);
+}
+
 int add_member(struct rpc_call *call, const AddMemberRequest *req, AddMemberResponse *rsp,
 	       struct error *err)
 {
@@ -150,14 +176,77 @@ int add_member(struct rpc_call *call, const AddMemberRequest *req, AddMemberResp
 	struct push push;
 
 	(void)rsp;
-	if (find(call, req->id, req->node_id, &push, err) < 0)
+	if (find(call, req->id, req->node_id, &push, err) < 0 || admit(&push, req->every, err) < 0)
 		return -1;
-	if (check_can_push(&push, err) < 0 || change(&push, req, &push.members, err) < 0 ||
-	    push_check(&push, err) < 0 ||
-	    set_members(&call->arena, node, push.volume, &push.members, err) < 0)
+	if (set_members(&call->arena, node, push.volume, &push.members, err) < 0)
 		return fail_context(err, "volume '%s' cannot have a copy on node '%s'", req->id,
 				    req->node_id);
 	pusher_push(node->copies->pusher, req->id);
+	return 0;
+}
+
+static int fail_to_drop(struct push *push, int32_t replicas, struct error *err)
+{
+	const struct members *members = &push->members;
+	char *names = arena_strdup(push->arena, "");
+
+	for (size_t i = 0; i < members->n; i++)
+		names = arena_printf(push->arena, "%s%s'%s'", names, i ? ", " : "",
+				     members->nodes[i]);
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "volume '%s' is on %zu nodes, %s, and replicas=%d would drop a copy, which a "
+		    "modification never does: run 'zcsi copy drop %s NODE' first",
+		    push->volume->id, members->n, names, (int)replicas, push->volume->id);
+}
+
+/* Add candidates until the volume is on as many nodes as are asked for. */
+static int add_candidates(struct push *push, const ModifyDatasetRequest *req, struct error *err)
+{
+	struct members *members = &push->members;
+	size_t wanted = (size_t)req->replicas;
+
+	if (wanted < members->n)
+		return fail_to_drop(push, req->replicas, err);
+	for (size_t i = 0; i < req->n_candidates && wanted > 1 && members->n < wanted; i++) {
+		push->to = req->candidates[i];
+		if (!members_have(members, push->to) && admit(push, req->sync_every, err) < 0)
+			return -1;
+	}
+	if (wanted == 1 || members->n == wanted)
+		return 0;
+	return fail(err, ERR_ABORTED,
+		    "volume '%s' is to be on %zu nodes, and %zu are left since a copy was dropped "
+		    "meanwhile: try again",
+		    req->id, wanted, members->n ? members->n : 1);
+}
+
+int membership_modify(struct rpc_call *call, struct dataset *volume,
+		      const ModifyDatasetRequest *req, char **ret, struct error *err)
+{
+	struct push push;
+
+	*ret = NULL;
+	if (!req->replicas && !req->sync_every)
+		return 0;
+	if (req->replicas < 0 || req->replicas > MEMBERS_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "replicas is %d; a volume can be on 1 to %d nodes", (int)req->replicas,
+			    MEMBERS_MAX);
+	if (describe(call, volume, "", &push, err) < 0 ||
+	    (req->replicas && add_candidates(&push, req, err) < 0))
+		return -1;
+	if (!push.members.n && req->replicas == 1)
+		return 0;
+	if (!push.members.n)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' has no copies, to which sync_every could apply: give "
+			    "replicas too, or run 'zcsi copy add %s NODE' first",
+			    req->id, req->id);
+	if (set_every(&push.members, req->sync_every, err) < 0)
+		return fail_context(err, "volume '%s' is not changed", req->id);
+	char *text = members_format(&call->arena, &push.members);
+	if (strcmp(text, volume->members) != 0)
+		*ret = text;
 	return 0;
 }
 

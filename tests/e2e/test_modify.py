@@ -94,7 +94,7 @@ REFUSED = {
     "zfs.recordsize": "1000", "zfs.user.zcsi:volume": "mine", "zfs.user.nocolon": "x",
     "zfs.user.org.example:tier": "", "zfs.user.Org:x": "y", "zfs.user.a:b": "line\nbreak",
     "unknown": "x", "": "x", "attach": "local", "owner": "1", "group": "1", "mode": "0700",
-    "provisioning": "thick",
+    "provisioning": "thick", "members": "n1,n2", "replicas": "0", "sync_every": "9s",
 }
 
 
@@ -106,7 +106,7 @@ def test_one_wrong_parameter_prevents_the_modification(made, dataset, key):
     assert run("zfs", "get", "-Hp", "all", dataset) == before
 
 
-@pytest.mark.parametrize("key", ["attach", "owner", "group", "mode", "provisioning"])
+@pytest.mark.parametrize("key", ["attach", "owner", "group", "mode", "provisioning", "members"])
 def test_a_parameter_that_cannot_be_changed_is_not_mutable_on_create(host, volume, key):
     with refused(CODE.INVALID_ARGUMENT, naming=key):
         volume.create(mutable_parameters={key: REFUSED[key]})
@@ -131,6 +131,17 @@ def test_a_value_that_only_this_zfs_refuses_changes_nothing(made, dataset, key, 
     with refused(CODE.INVALID_ARGUMENT, naming=key[4:]):
         change(made, wanted)
     assert run("zfs", "get", "-Hp", "all", dataset) == before
+
+
+def test_copies_that_cannot_be_are_refused(made, dataset):
+    """Nothing of the modification is done then."""
+    with refused(CODE.RESOURCE_EXHAUSTED, naming="on 2 nodes"):
+        change(made, {"zfs.atime": "off", "replicas": "2"})
+    with refused(CODE.FAILED_PRECONDITION, naming="zcsi copy add data NODE"):
+        change(made, {"zfs.atime": "off", "sync_every": "1m"})
+    assert source_of(dataset, "atime") == "default"
+    change(made, {"zfs.atime": "off", "replicas": "1", "sync_every": "1m"})
+    assert get(dataset, "zcsi:members") == "-" and get(dataset, "atime") == "off"
 
 
 def test_a_volume_that_is_not_there_is_not_modified(host):

@@ -204,6 +204,30 @@ def test_a_volume_is_created_with_a_copy(pair):
         create(Volume(pair.owner, "more"), {"replicas": "3"})
 
 
+def test_a_volume_gets_a_copy_by_a_modification(pair, volume):
+    def change(**values):
+        pair.owner.controller.ControllerModifyVolume(volume_id="data", mutable_parameters=values)
+    write(volume, "one")
+    for _ in range(2):
+        change(replicas="2", sync_every="20s")
+    wait_for(pair.settled, "the copy is complete")
+    assert pair.copies() == [("data", "n1", "n2", "ok")]
+    members = get(pair.owner.dataset("data"), "zcsi:members")
+    assert members.endswith(":20:n1,n2")
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="zcsi copy drop data NODE"):
+        change(replicas="1")
+    with refused(grpc.StatusCode.RESOURCE_EXHAUSTED, naming="'n2': it has a copy"):
+        change(replicas="3")
+    assert get(pair.owner.dataset("data"), "zcsi:members") == members
+    change(**{"sync_every": "10s", "zfs.atime": "off"})
+    assert get(pair.owner.dataset("data"), "zcsi:members") == members.replace(":20:", ":10:")
+    pair.other.node_daemon.kill()
+    pair.zcsi("copy", "drop", "data", "n2", status=1)
+    pair.other.restart(pair.other.node_daemon)
+    pair.zcsi("copy", "drop", "data", "n2")
+    change(replicas="1")
+
+
 def health(pair):
     """The reasons and messages of what is wrong with the volume; None if the controller cannot
     tell: while n2 is down it gives n1 a second, which may be too short on a slow host."""

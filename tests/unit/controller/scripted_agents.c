@@ -334,13 +334,36 @@ int do_settle_dataset(const struct client_call *begun, SettleDatasetResponse **r
 	return 0;
 }
 
+/* Add as many of the candidates as are needed. */
+static void add_copies(Dataset *dataset, const ModifyDatasetRequest *request)
+{
+	size_t n = dataset->n_copies + request->n_candidates;
+	DatasetCopy **copies = arena_alloc(&call.arena, (n + 1) * sizeof(*copies));
+
+	for (size_t i = 0; i < dataset->n_copies; i++)
+		copies[i] = dataset->copies[i];
+	dataset->copies = copies;
+	for (size_t i = 0; i < request->n_candidates; i++) {
+		if (dataset->n_copies + 1 >= (size_t)request->replicas)
+			return;
+		copies[dataset->n_copies] = new_dataset_copy(&call.arena);
+		copies[dataset->n_copies++]->node_id = request->candidates[i];
+	}
+}
+
 int do_modify_dataset(const struct client_call *begun, ModifyDatasetResponse **ret,
 		      struct error *err)
 {
+	const ModifyDatasetRequest *request = begun->request;
+	Dataset *dataset = dataset_of(begun->client, request->id);
+
 	(void)err;
 	begun->client->modified++;
-	begun->client->modify_request = begun->request;
+	begun->client->modify_request = request;
+	if (!begun->client->older)
+		add_copies(dataset, request);
 	*ret = new_modify_dataset_response(begun->arena);
+	(*ret)->dataset = dataset;
 	return 0;
 }
 

@@ -43,6 +43,7 @@ struct client {
 	size_t n_kept;
 	const CreateDatasetRequest *create_request; /* the last request of each kind */
 	const ModifyDatasetRequest *modify_request;
+	bool older; /* it is of a version that knows of no copies */
 	/* The number of calls of each kind. */
 	unsigned names_read, looked, created, destroyed, published, unpublished, resized, listed;
 	unsigned modified, snapshotted, grouped, snapshots_destroyed, hosts_kept, hosts_listed;

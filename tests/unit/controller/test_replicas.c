@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the parameters replicas, members and sync_every: which nodes CreateVolume asks for. The
- * hosts a and b are in rack 1, c is in rack 2, and b has the most space.
+ * Tests of the parameters replicas, members and sync_every: which nodes CreateVolume asks for, and
+ * which further ones ControllerModifyVolume. The hosts a and b are in rack 1, c is in rack 2, and b
+ * has the most space.
  */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
@@ -121,6 +122,110 @@ static void wrong_values_are_refused(void **state)
 	}
 }
 
+/* Change the volume v with up to two parameters; key2: NULL for one. */
+static int modify(const char *key, const char *value, const char *key2, const char *value2,
+		  struct error *err)
+{
+	ControllerModifyVolumeRequest *request = new_controller_modify_volume_request(&call.arena);
+
+	request->volume_id = arena_strdup(&call.arena, "v");
+	map_put(&call.arena, request, mutable_parameters, key, value);
+	if (key2)
+		map_put(&call.arena, request, mutable_parameters, key2, value2);
+	return controller_modify_volume(&call, request,
+					new_controller_modify_volume_response(&call.arena), err);
+}
+
+/* Assert what b was asked for last: the candidates with ',' between. */
+static void assert_candidates(int32_t replicas, const char *expected, int64_t every)
+{
+	const ModifyDatasetRequest *request = scripted[1].modify_request;
+	char *candidates = arena_strdup(&call.arena, "");
+
+	assert_int_equal(request->replicas, replicas);
+	assert_int_equal(request->sync_every, every);
+	for (size_t i = 0; i < request->n_candidates; i++)
+		candidates = arena_printf(&call.arena, "%s%s%s", candidates, i ? "," : "",
+					  request->candidates[i]);
+	assert_string_equal(candidates, expected);
+}
+
+static void a_volume_gets_further_copies(void **state)
+{
+	struct error err;
+
+	(void)state;
+	Dataset *dataset = add_dataset(&scripted[1], "v", 7, "");
+	assert_int_equal(modify("replicas", "2", NULL, NULL, &err), 0);
+	assert_candidates(2, "c,a", 0);
+	assert_int_equal(dataset->n_copies, 1);
+	assert_int_equal(modify("replicas", "3", "sync_every", "90s", &err), 0);
+	assert_candidates(3, "a", 90);
+	assert_int_equal(dataset->n_copies, 2);
+}
+
+static void a_repeated_modification_names_no_further_node(void **state)
+{
+	struct error err;
+
+	(void)state;
+	Dataset *dataset = add_dataset(&scripted[1], "v", 7, "");
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(modify("replicas", "2", NULL, NULL, &err), 0);
+	assert_candidates(2, "", 0);
+	assert_int_equal(dataset->n_copies, 1);
+	assert_int_equal(modify("replicas", "1", NULL, NULL, &err), 0);
+	assert_candidates(1, "", 0); /* the agent refuses it */
+}
+
+static void other_parameters_leave_the_copies_alone(void **state)
+{
+	struct error err;
+
+	(void)state;
+	add_dataset(&scripted[1], "v", 7, "");
+	assert_int_equal(modify("zfs.atime", "off", NULL, NULL, &err), 0);
+	assert_candidates(0, "", 0);
+	assert_int_equal(modify("sync_every", "1m", NULL, NULL, &err), 0);
+	assert_candidates(0, "", 60);
+}
+
+static void further_copies_are_on_the_members_too(void **state)
+{
+	struct error err;
+
+	(void)state;
+	add_dataset(&scripted[1], "v", 7, "members=a,b\n");
+	assert_int_equal(modify("replicas", "2", NULL, NULL, &err), 0);
+	assert_candidates(2, "a", 0);
+	int result = modify("replicas", "3", NULL, NULL, &err);
+	assert_failed(result, ERR_RESOURCE_EXHAUSTED, "node 'a': it has a copy");
+	assert_failed(result, ERR_RESOURCE_EXHAUSTED, "node 'c': it is not among the members");
+	assert_int_equal(scripted[1].modified, 1);
+}
+
+static void members_are_changed_by_zcsi_copy(void **state)
+{
+	struct error err;
+
+	(void)state;
+	add_dataset(&scripted[1], "v", 7, "");
+	int result = modify("members", "a,b", NULL, NULL, &err);
+	assert_failed(result, ERR_INVALID_ARGUMENT, "zcsi copy add VOLUME NODE");
+	assert_int_equal(scripted[1].modified, 0);
+}
+
+static void an_agent_without_copies_is_no_success(void **state)
+{
+	struct error err;
+
+	(void)state;
+	add_dataset(&scripted[1], "v", 7, "");
+	scripted[1].older = true;
+	int result = modify("replicas", "2", NULL, NULL, &err);
+	assert_failed(result, ERR_FAILED_PRECONDITION, "unix:///b");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +235,12 @@ int main(void)
 		SCRIPTED_TEST(the_volume_and_its_copies_are_on_the_members),
 		SCRIPTED_TEST(too_few_hosts_are_named_with_their_reasons),
 		SCRIPTED_TEST(wrong_values_are_refused),
+		SCRIPTED_TEST(a_volume_gets_further_copies),
+		SCRIPTED_TEST(a_repeated_modification_names_no_further_node),
+		SCRIPTED_TEST(other_parameters_leave_the_copies_alone),
+		SCRIPTED_TEST(further_copies_are_on_the_members_too),
+		SCRIPTED_TEST(members_are_changed_by_zcsi_copy),
+		SCRIPTED_TEST(an_agent_without_copies_is_no_success),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

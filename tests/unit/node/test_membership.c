@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of the change of zcsi:members by ModifyDataset. This host is n1; the other nodes take a
+ * copy, but for n9.
+ */
+#include "node/copy/membership.h"
+
+#include <string.h>
+
+#include "node/stream/program_stream.h"
+#include "node/zfs/zfs_run.h"
+#include "tests/cmocka.h"
+
+#define LINEAGE "00112233aabbccdd"
+
+static bool openzfs;
+static struct rpc_call call;
+static struct error err;
+static char *text; /* the result of the last change */
+
+bool __wrap_zfs_is_the_kernels(void);
+bool __wrap_zfs_is_the_kernels(void)
+{
+	return openzfs;
+}
+
+int __wrap_push_check(struct push *push, struct error *ret_err);
+int __wrap_push_check(struct push *push, struct error *ret_err)
+{
+	if (strcmp(push->to, "n9") != 0)
+		return 0;
+	return fail(ret_err, ERR_UNAVAILABLE, "it does not answer");
+}
+
+static int set_up(void **state)
+{
+	static struct copies copies;
+	static struct node node = {.id = "n1", .copies = &copies};
+
+	(void)state;
+	openzfs = true;
+	call = (struct rpc_call){.app = &node, .deadline = NO_DEADLINE};
+	arena_init(&call.arena, SIZE_MAX);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	arena_fini(&call.arena);
+	return 0;
+}
+
+/* Change the members of the volume v. candidates: with ',' between. */
+static int change(const char *members, int32_t replicas, const char *candidates, int64_t every)
+{
+	ModifyDatasetRequest *request = new_modify_dataset_request(&call.arena);
+	char *rest = arena_strdup(&call.arena, candidates), *node;
+	struct dataset volume = {.id = (char *)"v",
+				 .name = (char *)"t/p/v",
+				 .members = arena_strdup(&call.arena, members)};
+
+	request->id = volume.id;
+	request->replicas = replicas;
+	request->sync_every = every;
+	request->candidates = arena_alloc(&call.arena, strlen(candidates) * sizeof(char *) + 1);
+	while ((node = strsep(&rest, ",")))
+		if (*node)
+			request->candidates[request->n_candidates++] = node;
+	return membership_modify(&call, &volume, request, &text, &err);
+}
+
+/* Assert that the last change has this result after the lineage; NULL: no change. */
+static void assert_members(const char *expected)
+{
+	if (!expected) {
+		assert_null(text);
+		return;
+	}
+	assert_non_null(text);
+	assert_true(strlen(text) > LINEAGE_DIGITS);
+	assert_string_equal(text + LINEAGE_DIGITS, expected);
+}
+
+static void assert_refused(int result, enum error_code code, const char *words)
+{
+	assert_int_equal(result, -1);
+	assert_int_equal(err.code, code);
+	assert_non_null(strstr(err.text, words));
+	assert_null(text);
+}
+
+static void the_first_candidates_are_added(void **state)
+{
+	(void)state;
+	assert_int_equal(change("", 2, "n3,n2", 0), 0);
+	assert_members(":300:n1,n3");
+	assert_int_equal(change(LINEAGE ":60:n1,n2", 3, "n2,n4,n3", 0), 0);
+	assert_members(":60:n1,n2,n4");
+	assert_memory_equal(text, LINEAGE, LINEAGE_DIGITS);
+}
+
+static void a_repeat_changes_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(change(LINEAGE ":60:n1,n2", 2, "n3", 60), 0);
+	assert_members(NULL);
+	assert_int_equal(change("", 1, "", 60), 0);
+	assert_members(NULL);
+}
+
+static void how_far_copies_may_be_behind_is_changed(void **state)
+{
+	(void)state;
+	assert_int_equal(change(LINEAGE ":60:n1,n2", 0, "", 90), 0);
+	assert_members(":90:n1,n2");
+	assert_int_equal(change("", 2, "n2", 90), 0);
+	assert_members(":90:n1,n2");
+	assert_refused(change("", 0, "", 90), ERR_FAILED_PRECONDITION, "zcsi copy add v NODE");
+	assert_refused(change(LINEAGE ":60:n1,n2", 0, "", 9), ERR_INVALID_ARGUMENT, "not by 9");
+}
+
+static void no_copy_is_dropped(void **state)
+{
+	(void)state;
+	assert_refused(change(LINEAGE ":60:n1,n2,n3", 2, "n4", 0), ERR_FAILED_PRECONDITION,
+		       "on 3 nodes, 'n1', 'n2', 'n3'");
+	assert_refused(change(LINEAGE ":60:n1,n2", 1, "", 90), ERR_FAILED_PRECONDITION,
+		       "zcsi copy drop v NODE");
+}
+
+static void a_node_that_does_not_answer_is_named(void **state)
+{
+	(void)state;
+	assert_refused(change("", 3, "n2,n9", 0), ERR_UNAVAILABLE, "node 'n9'");
+	assert_int_equal(change("", 2, "n2,n9", 0), 0);
+	assert_members(":300:n1,n2");
+}
+
+static void too_few_candidates_are_no_success(void **state)
+{
+	(void)state;
+	assert_refused(change(LINEAGE ":60:n1,n2", 4, "n3", 0), ERR_ABORTED, "3 are left");
+	assert_refused(change("", 2, "", 0), ERR_ABORTED, "1 are left");
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+	(void)state;
+	assert_refused(change("", 9, "n2", 0), ERR_INVALID_ARGUMENT, "replicas is 9");
+	assert_refused(change("", -1, "n2", 0), ERR_INVALID_ARGUMENT, "replicas is -1");
+	assert_refused(change("n1,n2", 2, "n2", 0), ERR_FAILED_PRECONDITION, "cannot be read");
+	openzfs = false;
+	assert_refused(change("", 2, "n2", 0), ERR_FAILED_PRECONDITION, "zfs-fuse");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(the_first_candidates_are_added),
+		TEST(a_repeat_changes_nothing),
+		TEST(how_far_copies_may_be_behind_is_changed),
+		TEST(no_copy_is_dropped),
+		TEST(a_node_that_does_not_answer_is_named),
+		TEST(too_few_candidates_are_no_success),
+		TEST(what_cannot_be_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
