@@ -30,6 +30,11 @@ bool check_host(const struct settings *settings, FILE *out);
 
 /* Check ZFS, the pool and the parent dataset. */
 void check_zfs(struct check *check);
+/*
+ * Returns what bugs of a version of OpenZFS do to copies, and what to do, as a remedy; NULL if
+ * there are none, or the text is no version. Pure.
+ */
+const char *check_version_bugs(const char *version);
 /* Check the programs and services that only some kinds of volumes need. */
 void check_optional(struct check *check);
 /* Check the permissions of the user of --zfs-user or --zfs-over-ssh. Only with the kernel's ZFS. */

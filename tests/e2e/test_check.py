@@ -3,13 +3,15 @@
 thing. Nothing is simulated: each check runs in a mount namespace and with capabilities of its
 own."""
 import os
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from certificates import files
 from daemon import BUILD
-from host import datasets, run, tree
+from host import datasets, KERNEL_ZFS, run, tree
 
 # Make all mounts shared, whatever their propagation on this host.
 SHARED = "mount --make-rprivate / && mount --make-rshared /"
@@ -114,6 +116,19 @@ def test_no_pool_is_needed_without_a_dataset(check):
     answer = check(dataset="")
     assert answer.status == 0
     assert not any(line.startswith(("pool", "dataset")) for _, line in answer.lines)
+
+
+def test_bugs_of_openzfs_that_copies_meet_are_told(check):
+    """They are no reason not to serve. zfs-fuse has no copies."""
+    answer = check()
+    assert answer.status == 0
+    told = [word for word, line in answer.lines if line.startswith("copies of encrypted volumes")]
+    if not KERNEL_ZFS:
+        assert told == []
+        return
+    text = Path("/sys/module/zfs/version").read_text(encoding="ascii")
+    version = [int(number) for number in re.match(r"(\d+)\.(\d+)\.(\d+)", text).groups()]
+    assert told == ["optional" if version < [2, 1, 13] else "ok"], answer.text
 
 
 def test_private_mounts_are_reported(check):

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Tests of what --check says of versions of OpenZFS. */
+#include "tests/cmocka.h"
+
+#include <string.h>
+
+#include "common/mem.h"
+#include "node/check/check.h"
+
+static void bugs_that_copies_meet_are_told(void **state)
+{
+	static const struct {
+		const char *version;
+		bool receive, mount; /* the bugs that it has */
+	} rows[] = {
+		{"0.8.3-1ubuntu12", true, true}, {"2.0.7", true, true},
+		{"2.1.10", true, true},          {"2.1.11-1+deb12u1", true, false},
+		{"2.1.12", true, false},         {"2.1.13", false, false},
+		{"2.2.0-rc3", false, false},     {"2.3.2-2~bpo12+2", false, false},
+		{"3.0.0", false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const char *text = check_version_bugs(rows[i].version);
+		assert_int_equal(text && strstr(text, "#15039"), rows[i].receive);
+		assert_int_equal(text && strstr(text, "#12594"), rows[i].mount);
+		if (text)
+			assert_non_null(strstr(text, "install OpenZFS 2.1.13 or later"));
+	}
+}
+
+static void other_texts_have_no_bugs(void **state)
+{
+	static const char *const texts[] = {"", "of the kernel", "2.1", "zfs-2.1.11"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++)
+		assert_null(check_version_bugs(texts[i]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bugs_that_copies_meet_are_told),
+		cmocka_unit_test(other_texts_have_no_bugs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
