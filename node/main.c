@@ -21,6 +21,7 @@
 #include "node/export/exports.h"
 #include "node/catalog/feed.h"
 #include "node/zfs/argv.h"
+#include "node/zfs/fuse.h"
 #include "node/metrics.h"
 #include "node/host/data_dir.h"
 #include "node/host/node.h"
@@ -43,11 +44,30 @@ static void on_hangup(void *arg)
 		catalog_rescan(node->catalog);
 }
 
-/* Repair exports and empty the trash. The catalog's thread calls it after each reading. */
+/* Keep space with zfs-fuse. A full pool has none to keep, so the log has a failure only once. */
+static void reserve(struct catalog *catalog)
+{
+	static bool told;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct catalog_pool pool;
+	struct error err;
+
+	catalog_pool(catalog, &arena, &pool);
+	if (fuse_reserve(catalog_parent(catalog), pool.reserved, &err) == 0 || told)
+		return;
+	told = true;
+	log_warn("cannot reserve space for detaching and deleting volumes when the pool is full",
+		 log_str("error", err.text));
+}
+
+/*
+ * Repair exports, empty the trash, reserve space. The catalog's thread calls it after each reading.
+ */
 static void on_read(struct catalog *catalog, void *arg)
 {
 	exports_heal(arg);
 	reaper_run(catalog, arg);
+	reserve(catalog);
 }
 
 /*

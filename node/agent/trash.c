@@ -66,11 +66,7 @@ static int record_deletion(struct arena *arena, struct dataset *dataset, int64_t
 
 static int make_trash(struct arena *arena, const char *parent, struct error *err)
 {
-	struct zfs_properties properties = {.n = 0};
-
-	zfs_property(&properties, "canmount", "off");
-	zfs_property(&properties, "mountpoint", "none");
-	if (zfs_create(dataset_trash(arena, parent), &properties, err) == 0)
+	if (zfs_create_folder(dataset_trash(arena, parent), err) == 0)
 		return 0;
 	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
 }

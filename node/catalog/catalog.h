@@ -68,9 +68,9 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 
 struct catalog_pool {
 	uint64_t guid;
-	uint64_t names;        /* another number after each change; 0 before the first reading */
-	int64_t available;     /* bytes */
-	bool complete;         /* no dataset or snapshot is damaged, so all names are known */
+	uint64_t names; /* another number after each change; 0 before the first reading */
+	int64_t available, reserved; /* bytes; for the parent alone, when it was last read */
+	bool complete;               /* no dataset or snapshot is damaged, so all names are known */
 	bool loading, reading; /* the first reading has not ended, as problem says; and has begun */
 	const char *problem;   /* in the arena; "" if the pool is ready */
 };

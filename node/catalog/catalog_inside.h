@@ -40,6 +40,7 @@ struct catalog {
 	struct inventory inventory;
 	uint64_t names;    /* increases with each change of the inventory, also over restarts */
 	int64_t available; /* bytes that a new volume could use */
+	int64_t reserved;  /* bytes reserved for the parent */
 	int64_t read;      /* when the whole pool was last read, in seconds since 1970 */
 	uint64_t pool_guid;
 

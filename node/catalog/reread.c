@@ -171,8 +171,10 @@ static int read_batch(struct catalog *catalog, struct target *targets, size_t n,
 	for (size_t i = 0; !failed && i < n; i++)
 		if (!targets[i].family)
 			take_name(&reading, targets[i].zfs_name);
-	if (!failed)
+	if (!failed) {
 		catalog->available = listing.available;
+		catalog->reserved = listing.reserved;
+	}
 	change_unmark(catalog);
 	free(listing.text);
 	return failed;

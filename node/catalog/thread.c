@@ -91,6 +91,7 @@ void catalog_take_over(struct catalog *catalog, size_t mark, const struct listin
 	*fresh = old;
 	catalog->names++;
 	catalog->available = listing->available;
+	catalog->reserved = listing->reserved;
 	keep_origins(catalog, listing);
 }
 

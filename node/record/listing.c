@@ -55,7 +55,10 @@ static void add_row(struct arena *arena, const char *parent, const struct zfs_ro
 		return add_snapshot(arena, parent, row, at, listing);
 	if (!strcmp(row->name, parent)) {
 		listing->parent = !row->damaged;
-		listing->available = zfs_row_number(row->available);
+		/* ZFS counts a reservation of the parent as available to the parent. */
+		listing->reserved = zfs_row_number(row->refreservation);
+		int64_t available = zfs_row_number(row->available) - listing->reserved;
+		listing->available = available > 0 ? available : 0;
 	}
 	struct dataset *dataset = volume_parse(arena, parent, row, &trashed);
 	if (!dataset)

@@ -19,6 +19,7 @@ struct listing {
 	char *text;        /* the output that the rows point into; the caller frees it */
 	bool parent;       /* the output contained the parent, not damaged */
 	int64_t available; /* bytes that a new dataset below the parent could use */
+	int64_t reserved;  /* refreservation of the parent, in bytes */
 	struct dataset **datasets;
 	size_t n_datasets;
 	struct dataset **trashed; /* deleted volumes */

@@ -3,18 +3,26 @@
  * Limits of zfs-fuse.
  *
  * Invariant: the lock is a flock on one file of the host, so all its zcsi-nodes share it, and the
- * kernel releases it when the process that holds it dies.
+ * kernel releases it when the process that holds it dies. A refreservation of the parent that is
+ * larger than RESERVE is an administrator's, and is never changed. zfs-fuse sets a refreservation,
+ * and destroys, on a full pool too.
  */
 #include "node/zfs/fuse.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
 
 #include "common/mem.h"
 #include "node/zfs/run_folder.h"
+#include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
+
+#define RESERVE      (3 << 20)
+#define RESERVE_STEP (1 << 20) /* what one change needs, and others may take at the same time */
 
 int fuse_lock(int *ret, struct error *err)
 {
@@ -98,4 +106,54 @@ int fuse_clones(struct arena *arena, const char *name, const char *const **ret, 
 	*ret = names;
 	*ret_n = found;
 	return 0;
+}
+
+static _Atomic(const char *) reserving; /* the parent; NULL: nothing was reserved yet */
+
+static int set_reservation(const char *parent, int64_t bytes, struct error *err)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	char *value = arena_printf(&arena, "refreservation=%" PRId64, bytes);
+
+	return zfs_run((const char *const[]){"zfs", "set", value, parent, NULL}, err);
+}
+
+int fuse_reserve(const char *parent, int64_t reserved, struct error *err)
+{
+	if (zfs_is_the_kernels())
+		return 0;
+	reserving = parent;
+	return reserved < RESERVE ? set_reservation(parent, RESERVE, err) : 0;
+}
+
+/* Release a step of the reservation. Returns false if there is none, or it is not ours. */
+static bool release(const char *parent)
+{
+	struct error ignored;
+	int64_t bytes;
+
+	if (!parent || zfs_refreservation(parent, &bytes, &ignored) < 0 || bytes <= 0 ||
+	    bytes > RESERVE)
+		return false;
+	int64_t left = bytes > RESERVE_STEP ? bytes - RESERVE_STEP : 0;
+	return set_reservation(parent, left, &ignored) == 0;
+}
+
+/* Other writers may take what is released before the change runs, so there are several steps. */
+int fuse_change(const char *const *argv, struct error *err)
+{
+	struct error ignored;
+	bool released = false;
+	int failed = zfs_run(argv, err);
+
+	for (int steps = RESERVE / RESERVE_STEP; failed && steps; steps--) {
+		if (!strstr(err->text, "out of space") || !release(reserving))
+			break;
+		released = true;
+		failed = zfs_run(argv, err);
+	}
+	/* Without space for that, fuse_reserve tries again. */
+	if (released)
+		set_reservation(reserving, RESERVE, &ignored);
+	return failed;
 }

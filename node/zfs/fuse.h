@@ -8,6 +8,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/error.h"
 #include "common/mem.h"
@@ -28,5 +29,18 @@ size_t fuse_set_step(size_t n);
  */
 int fuse_clones(struct arena *arena, const char *name, const char *const **ret, size_t *ret_n,
 		struct error *err);
+
+/*
+ * Reserve a little of the pool for the parent, which fuse_change needs, unless it has that much.
+ * reserved: the parent's refreservation. The parent must stay valid. Runs at most one program.
+ * Returns 0, or -1 with *err.
+ */
+int fuse_reserve(const char *parent, int64_t reserved, struct error *err);
+/*
+ * Run a zfs that changes a name or a property, like zfs_run. If the pool is full, zfs-fuse refuses
+ * that, while OpenZFS has space for it. Then what fuse_reserve has reserved is released for the
+ * change, so that volumes can be detached and deleted. Returns 0, or -1 with *err.
+ */
+int fuse_change(const char *const *argv, struct error *err);
 
 #endif

@@ -72,6 +72,14 @@ int zfs_create(const char *name, const struct zfs_properties *properties, struct
 	return make("create", properties, &name, 1, err);
 }
 
+int zfs_create_folder(const char *name, struct error *err)
+{
+	const char *argv[] = {"zfs", "create",          "-o", "canmount=off",
+			      "-o",  "mountpoint=none", name, NULL};
+
+	return fuse_change(argv, err);
+}
+
 int zfs_check_devices(struct error *err)
 {
 	if (ssh_server())
@@ -127,7 +135,7 @@ static int set_rows(struct arena *arena, const char *name, const struct zfs_prop
 	for (size_t i = 0; i < n; i++)
 		argv[2 + i] = arena_printf(arena, "%s=%s", rows[i].name, rows[i].value);
 	argv[2 + n] = name;
-	return zfs_run(argv, err);
+	return fuse_change(argv, err);
 }
 
 /*
@@ -151,8 +159,8 @@ static void restore(struct arena *arena, const char *name, const struct zfs_prop
 		if (changed && line && !strcmp(line, "local"))
 			set_rows(arena, name, &old, 1, &ignored);
 		else if (changed)
-			zfs_run((const char *const[]){"zfs", "inherit", old.name, name, NULL},
-				&ignored);
+			fuse_change((const char *const[]){"zfs", "inherit", old.name, name, NULL},
+				    &ignored);
 	}
 }
 
@@ -198,7 +206,7 @@ int zfs_set(const char *name, const struct zfs_properties *properties, struct er
 
 int zfs_rename(const char *name, const char *other, struct error *err)
 {
-	return zfs_run((const char *const[]){"zfs", "rename", name, other, NULL}, err);
+	return fuse_change((const char *const[]){"zfs", "rename", name, other, NULL}, err);
 }
 
 int zfs_destroy(const char *name, struct error *err)

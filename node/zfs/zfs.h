@@ -38,6 +38,8 @@ size_t zfs_property_options(struct arena *arena, const struct zfs_properties *pr
 
 /* Create a filesystem, not mounted, with all its properties at once. */
 int zfs_create(const char *name, const struct zfs_properties *properties, struct error *err);
+/* Create a dataset that only has others below it, like the trash; on a full pool too. */
+int zfs_create_folder(const char *name, struct error *err);
 /* Create a zvol of size bytes. Unless thin, reserve them and the metadata that ZFS needs. */
 int zfs_create_zvol(const char *name, int64_t size, bool thin,
 		    const struct zfs_properties *properties, struct error *err);
@@ -48,10 +50,7 @@ int zfs_clone(const char *snapshot, const char *name, const struct zfs_propertie
 int zfs_set(const char *name, const struct zfs_properties *properties, struct error *err);
 /* Rename a dataset from `name` to `other`; zfs-fuse unmounts its clones then (fuse_clones). */
 int zfs_rename(const char *name, const char *other, struct error *err);
-/*
- * Destroy a dataset or snapshot that nothing depends on; never recursive, never forced.
- * ERR_ALREADY_EXISTS if a snapshot or child was created at the same moment.
- */
+/* Destroy what nothing depends on, never by force. ERR_ALREADY_EXISTS if it just got a child. */
 int zfs_destroy(const char *name, struct error *err);
 /*
  * Destroy a dataset in one atomic step if it is this volume (the value of zcsi:volume; guid: 0 is
@@ -60,7 +59,6 @@ int zfs_destroy(const char *name, struct error *err);
 bool zfs_destroy_proven(const char *name, uint64_t guid, const char *volume);
 /* The same for a snapshot with a CSI name; false too if it has a clone or a hold. */
 bool zfs_destroy_snapshot_proven(struct arena *arena, const struct snapshot *snapshot);
-
 /* Take n snapshots at one instant, or none. ERR_FAILED_PRECONDITION for n > 1 with zfs-fuse. */
 int zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
 		 struct error *err);
@@ -76,7 +74,6 @@ int zfs_destroy_origin(const char *name, struct error *err);
 int zfs_check_devices(struct error *err);
 /* Returns true if `zpool events` reports changes, which needs the kernel's ZFS and root. */
 bool zfs_tells_events(void);
-
 /* Mount a filesystem at an empty directory. ERR_UNAUTHENTICATED if its key is not loaded. */
 int zfs_mount(const char *name, const char *path, struct error *err);
 

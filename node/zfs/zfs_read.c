@@ -276,3 +276,13 @@ int zfs_volsize(const char *name, int64_t *ret, struct error *err)
 		return fail(err, ERR_INTERNAL, "zfs printed no volsize of '%s'", name);
 	return 0;
 }
+
+int zfs_refreservation(const char *name, int64_t *ret, struct error *err)
+{
+	auto_free char *value = NULL;
+
+	if (get_value(name, "refreservation", &value, err) < 0)
+		return -1;
+	*ret = (int64_t)strtoull(value, NULL, 10);
+	return 0;
+}

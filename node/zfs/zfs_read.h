@@ -55,5 +55,7 @@ int zfs_members(const char *name, char **ret, struct error *err);
 int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err);
 /* *ret is the size of a zvol in bytes. */
 int zfs_volsize(const char *name, int64_t *ret, struct error *err);
+/* *ret is the refreservation of a dataset in bytes. */
+int zfs_refreservation(const char *name, int64_t *ret, struct error *err);
 
 #endif

@@ -121,7 +121,7 @@ def test_an_unnoticed_dataset_is_not_removed_as_a_failed_clone(host, volume, by_
     with open(f"{volume.target}/file", "wb") as file:
         file.write(os.urandom(4 * MIB))
     run("sync", "-f", volume.target)
-    run("zfs", "set", f"quota={SIZE + MIB}", host.parent)
+    host.limit(SIZE + MIB)
     wait_for(lambda: time.time() >= made + 1, "it is older than the call")
     run("zfs", "rename", away, host.dataset("copy"))
     # If zcsi has noticed the rename (an event of OpenZFS), it refuses the call at once.

@@ -190,7 +190,7 @@ def test_a_thick_volume_grows_with_its_reservation(volume, dataset):
 @pytest.fixture
 def small(host):
     """A host whose parent has room for fewer than three volumes."""
-    run("zfs", "set", f"quota={5 * SIZE // 2}", host.parent)
+    host.limit(5 * SIZE // 2)
     return host
 
 

@@ -300,7 +300,7 @@ def test_snapshots_are_taken_of_a_volume_in_use(host, volume):
 
 
 def test_a_pool_without_room_takes_no_snapshot(host, made):
-    run("zfs", "set", "quota=9M", host.parent)
+    host.limit(SIZE + MIB)
     run("zfs", "set", f"refreservation={SIZE}", host.dataset("data"))
     made.attach(), made.stage(), made.publish()
     with open(f"{made.target}/file", "wb") as file:

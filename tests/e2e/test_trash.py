@@ -163,7 +163,7 @@ def test_with_a_ttl_every_deleted_volume_is_kept(keeping):
 @pytest.fixture
 def thick(keeping):
     """A thick volume, and room for no other one."""
-    run("zfs", "set", f"quota={3 * SIZE // 2}", keeping.parent)
+    keeping.limit(3 * SIZE // 2)
     made = Volume(keeping, "data")
     made.create(parameters={"provisioning": "thick"})
     return made
