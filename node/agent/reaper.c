@@ -4,14 +4,18 @@
  *
  * Invariant: a dataset is destroyed only after ZFS has just shown that it is that volume, without
  * snapshots and children and not mounted, and with its origin key locked. Errors are logged, and
- * the next reading of the pool tries again.
+ * the next reading of the pool tries again. A volume is never kept for less than its time: if its
+ * deletion is in the future, either the clock was ahead then or it is behind now, so the time
+ * counts from when this zcsi-node first saw that, by a clock that nobody sets.
  */
 #include "node/agent/reaper.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/mem.h"
 #include "node/agent/origin.h"
 #include "node/agent/trash.h"
 #include "node/attach/unused.h"
@@ -36,10 +40,65 @@ static void reap_origin(struct catalog *catalog, struct arena *arena, const char
 			 log_str("snapshot", snapshot), log_str("error", err.text));
 }
 
-/* Returns true if the dataset was deleted less than ttl seconds ago. */
+/* A volume whose deletion is in the future, and when that was first seen, by now_ms. */
+struct sighting {
+	uint64_t guid;
+	int64_t ms;
+};
+
+static struct {
+	struct sighting *rows;
+	size_t n;
+} sightings; /* of the catalog's thread */
+
+/* ZFS prints a number that is too large for int64_t, which is negative here. */
+static bool is_in_future(const struct dataset *dataset)
+{
+	return dataset->deleted < 0 || dataset->deleted > time(NULL);
+}
+
+/* Returns NULL if the volume was not seen with a deletion in the future. */
+static const struct sighting *find_sighting(const struct dataset *dataset)
+{
+	for (size_t i = 0; i < sightings.n; i++)
+		if (sightings.rows[i].guid == dataset->guid)
+			return &sightings.rows[i];
+	return NULL;
+}
+
+/* Note the volumes whose deletion is in the future, and forget all others. */
+static void note_sightings(const struct dataset_list *trashed)
+{
+	struct sighting *rows = mem_alloc((trashed->n + 1) * sizeof(*rows));
+	size_t n = 0;
+
+	for (size_t i = 0; i < trashed->n; i++) {
+		const struct dataset *row = trashed->rows[i];
+		if (!is_in_future(row))
+			continue;
+		const struct sighting *old = find_sighting(row);
+		rows[n++] = (struct sighting){row->guid, old ? old->ms : now_ms()};
+		if (!old)
+			log_warn("the deletion of a volume is in the future; it counts as deleted "
+				 "now",
+				 log_str("dataset", row->name), log_int("deleted", row->deleted));
+	}
+	free(sightings.rows);
+	sightings.rows = rows;
+	sightings.n = n;
+}
+
+/* Returns true if the volume is to stay in the trash, also without snapshots. */
 static bool is_kept(const struct dataset *dataset, int64_t ttl)
 {
-	return dataset->deleted && time(NULL) < dataset->deleted + ttl;
+	int64_t seconds = dataset->keep > ttl ? dataset->keep : ttl;
+
+	if (!dataset->deleted)
+		return false;
+	if (!is_in_future(dataset))
+		return time(NULL) - dataset->deleted < seconds;
+	const struct sighting *sighting = find_sighting(dataset);
+	return !sighting || (now_ms() - sighting->ms) / 1000 < seconds;
 }
 
 static void reap_locked(struct catalog *catalog, struct arena *arena, const struct dataset *known,
@@ -86,6 +145,7 @@ void reaper_run(struct catalog *catalog, void *arg)
 	for (size_t i = 0; i < n && !catalog_is_stopping(catalog); i++)
 		reap_origin(catalog, &arena, origins[i]);
 	catalog_trashed(catalog, &arena, &trashed);
+	note_sightings(&trashed);
 	for (size_t i = 0; i < trashed.n && !catalog_is_stopping(catalog); i++) {
 		const struct dataset *row = trashed.rows[i];
 		if (row->reserved)

@@ -53,14 +53,18 @@ static int check_childless(const char *name, size_t children, struct error *err)
  * Record the time of the deletion. This precedes the rename, so a crash between the two leaves a
  * volume that a repeated call deletes.
  */
-static int record_deletion(struct arena *arena, struct dataset *dataset, int64_t time,
+static int record_deletion(struct arena *arena, struct dataset *dataset, int64_t keep,
 			   struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
+	char *value;
 
-	dataset->deleted = time;
-	zfs_property(&properties, "zcsi:deleted",
-		     arena_printf(arena, "%" PRId64, dataset->deleted));
+	dataset->deleted = time(NULL);
+	dataset->keep = keep;
+	value = arena_printf(arena, "%" PRId64, dataset->deleted);
+	if (keep)
+		value = arena_printf(arena, "%s+%" PRId64, value, keep);
+	zfs_property(&properties, "zcsi:deleted", value);
 	return zfs_set(dataset->name, &properties, err);
 }
 
@@ -151,10 +155,10 @@ bool trash_release_reservation(const char *name)
 }
 
 /*
- * deleted: the time to record, or 0. The lock keeps others from mounting a clone between the check
- * and the rename.
+ * keep: seconds to keep it there, whatever --trash-ttl is; or 0. The lock keeps others from
+ * mounting a clone between the check and the rename.
  */
-static int move_to_trash(struct rpc_call *call, struct dataset *dataset, int64_t deleted,
+static int move_to_trash(struct rpc_call *call, struct dataset *dataset, int64_t keep,
 			 struct error *err)
 {
 	struct node *node = call->app;
@@ -165,7 +169,7 @@ static int move_to_trash(struct rpc_call *call, struct dataset *dataset, int64_t
 
 	catalog_snapshots_of(node->catalog, &call->arena, dataset, &snapshots);
 	if (fuse_lock(&turn, err) < 0 || check_clones_unmounted(&call->arena, dataset, err) < 0 ||
-	    (deleted && record_deletion(&call->arena, dataset, deleted, err) < 0))
+	    ((keep || node->trash_ttl) && record_deletion(&call->arena, dataset, keep, err) < 0))
 		return -1;
 	if (rename_with_key(call, dataset, name, err) < 0 && !is_in_trash(call, dataset, name))
 		return -1;
@@ -177,7 +181,7 @@ static int move_to_trash(struct rpc_call *call, struct dataset *dataset, int64_t
 
 int trash_keep(struct rpc_call *call, struct dataset *dataset, struct error *err)
 {
-	return move_to_trash(call, dataset, time(NULL) + TRASH_KEEP_S, err);
+	return move_to_trash(call, dataset, TRASH_KEEP_S, err);
 }
 
 /*
@@ -213,7 +217,7 @@ static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, 
 	    check_childless(dataset->name, children, err) < 0)
 		return -1;
 	if (dataset->snapshots || node->trash_ttl)
-		return move_to_trash(call, dataset, node->trash_ttl ? time(NULL) : 0, err);
+		return move_to_trash(call, dataset, 0, err);
 	if (zfs_destroy(dataset->name, err) < 0)
 		return -1;
 	catalog_drop(node->catalog, dataset->name);

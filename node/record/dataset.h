@@ -40,7 +40,8 @@ struct dataset {
 	int64_t used;      /* bytes used with its snapshots, when the pool was last read */
 	int64_t available; /* bytes that could be written when the pool was last read */
 	int64_t creation;
-	int64_t deleted;  /* when it was moved to the trash; 0: no --trash-ttl, or not deleted */
+	int64_t deleted;  /* when it was moved to the trash; 0: not kept there, or not deleted */
+	int64_t keep;     /* seconds to keep it in the trash, at least; 0: --trash-ttl */
 	bool has_key;     /* zcsi loads and unloads its key (node/zfs/key.h) */
 	size_t snapshots; /* how many it had, of any kind, when it was last read */
 };

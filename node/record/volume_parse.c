@@ -75,6 +75,14 @@ static const struct format *format_of(const struct zfs_row *row)
 	return format && format->zvol ? format : NULL;
 }
 
+/* Returns the second number of zcsi:deleted, which is "SECONDS" or "SECONDS+SECONDS". */
+static int64_t keep_of(const struct zfs_row *row)
+{
+	const char *plus = row->deleted ? strchr(row->deleted, '+') : NULL;
+
+	return plus ? zfs_row_number(plus + 1) : 0;
+}
+
 struct dataset *volume_parse(struct arena *arena, const char *parent, const struct zfs_row *row,
 			     bool *ret_trashed)
 {
@@ -106,6 +114,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 		.available = zfs_row_number(row->available),
 		.creation = zfs_row_number(row->creation),
 		.deleted = zfs_row_number(row->deleted),
+		.keep = keep_of(row),
 		.has_key = has_key(parent, row),
 	};
 	return dataset;

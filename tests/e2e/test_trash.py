@@ -200,6 +200,47 @@ def test_a_volume_is_destroyed_after_its_ttl(keeping):
     keeping.rescan(lambda: trashed(keeping) == [new])
 
 
+def record(host, leaf, deleted):
+    run("zfs", "set", f"zcsi:deleted={deleted}", host.dataset(f"_trash/{leaf}"))
+
+
+def test_a_volume_may_be_kept_for_longer_than_the_ttl(keeping):
+    """SettleDataset gives a volume 30 days."""
+    for name in ("longer", "old"):
+        Volume(keeping, name).create()
+        Volume(keeping, name).delete()
+    longer, old = trashed(keeping)
+    record(keeping, longer, f"{int(time.time()) - 2 * LONG}+{3 * LONG}")
+    record(keeping, old, f"{int(time.time()) - 2 * LONG}+{LONG}")
+    keeping.rescan(lambda: trashed(keeping) == [longer])
+
+
+FUTURE = 1 << 33
+
+
+def test_a_deletion_in_the_future_counts_as_now(new_host):
+    """The clock of the host was ahead when the volume was deleted."""
+    host = new_host(node_args=["--trash-ttl", 1, "--rescan", 1]).start()
+    volume = Volume(host, "data")
+    volume.create()
+    take(volume)
+    volume.delete()
+    record(host, *trashed(host), FUTURE)
+    drop(host, "data@s")
+    reaped(host)
+
+
+@pytest.mark.parametrize("deleted", [FUTURE, (1 << 64) - 1, f"{FUTURE}+1"])
+def test_a_deletion_in_the_future_is_kept_for_its_time(keeping, deleted):
+    """The clock of the host may be behind now, so that the date is right."""
+    Volume(keeping, "data").create()
+    Volume(keeping, "data").delete()
+    leaf, = trashed(keeping)
+    record(keeping, leaf, deleted)
+    keeping.read_again()
+    assert trashed(keeping) == [leaf]
+
+
 def test_the_timer_destroys_a_volume_after_its_ttl(new_host):
     host = new_host(node_args=["--trash-ttl", 1, "--rescan", 1]).start()
     volume = Volume(host, "data")

@@ -36,7 +36,7 @@ static bool same_dataset(const struct dataset *a, const struct dataset *b)
 	       !strcmp(a->parameters, b->parameters) && !strcmp(a->published, b->published) &&
 	       !strcmp(a->source, b->source) && !strcmp(a->root, b->root) && a->guid == b->guid &&
 	       a->size == b->size && a->reserved == b->reserved && a->used == b->used &&
-	       a->creation == b->creation && a->deleted == b->deleted;
+	       a->creation == b->creation && a->deleted == b->deleted && a->keep == b->keep;
 }
 
 static bool same_snapshot(const struct snapshot *a, const struct snapshot *b)
@@ -105,7 +105,8 @@ static void check_dataset(struct arena *arena, const struct dataset *dataset, bo
 	print_ours(&printer, "zcsi:published", dataset->published);
 	print_escaped(&printer, "zcsi:source", dataset->source);
 	print_ours(&printer, "zcsi:root", dataset->root);
-	print_ours(&printer, "zcsi:deleted", arena_printf(arena, "%" PRId64, dataset->deleted));
+	print_ours(&printer, "zcsi:deleted",
+		   arena_printf(arena, "%" PRId64 "+%" PRId64, dataset->deleted, dataset->keep));
 	struct listing again = read_back(&printer);
 	MUST(again.n_datasets + again.n_trashed == 1);
 	MUST(same_dataset(again.n_trashed ? again.trashed[0] : again.datasets[0], dataset));

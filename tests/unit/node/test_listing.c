@@ -210,6 +210,33 @@ static void deleted_volumes_are_recognised_by_their_names(void **state)
 	assert_string_equal(listing.snapshots[0]->zfs_name, "t/p/_trash/a-11@daily");
 }
 
+static void a_deleted_volume_has_a_date_and_perhaps_a_time_to_keep_it(void **state)
+{
+	struct listing listing = parse(VOLUME("t/p/_trash/a-11", "a", "11")
+					       LINE("t/p/_trash/a-11", "zcsi:deleted", "1700000000",
+						    "local") VOLUME("t/p/_trash/a-12", "a", "12")
+						       LINE("t/p/_trash/a-12", "zcsi:deleted",
+							    "1700000000+2592000", "local"));
+
+	(void)state;
+	assert_int_equal(listing.n_trashed, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(listing.trashed[i]->deleted, 1700000000);
+	assert_int_equal(listing.trashed[0]->keep, 0);
+	assert_int_equal(listing.trashed[1]->keep, 2592000);
+}
+
+/* A reservation of the parent is available to the parent alone. */
+static void the_available_space_is_that_of_a_volume(void **state)
+{
+	struct listing listing =
+		parse(LINE("t/p", "type", "filesystem", "-") LINE("t/p", "available", "5000", "-")
+			      LINE("t/p", "refreservation", "3000", "local"));
+
+	(void)state;
+	assert_int_equal(listing.available, 2000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +246,8 @@ int main(void)
 		cmocka_unit_test(only_csis_snapshots_have_a_name),
 		cmocka_unit_test(hidden_snapshots_are_counted_but_not_listed),
 		cmocka_unit_test(deleted_volumes_are_recognised_by_their_names),
+		cmocka_unit_test(a_deleted_volume_has_a_date_and_perhaps_a_time_to_keep_it),
+		cmocka_unit_test(the_available_space_is_that_of_a_volume),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
