@@ -6,6 +6,10 @@
  * when the program starts and when it ends. The kernel first reports old events; those from before
  * the start of the feed are skipped. The program reports the events of all pools: with a pool's
  * name it would report a loss of events only together with the next event of that pool.
+ *
+ * An event of a change that zcsi-node made itself makes it read the name again, too. It cannot be
+ * told from one of a change by others: it names no process, and zpool prints values raw, so that
+ * another's value can be made to look like the one that zcsi-node set.
  */
 #include "node/catalog/feed.h"
 
