@@ -56,6 +56,7 @@ class Daemon:
         self.clients = []
 
     def spawn(self):
+        assert not self.running(), f"{self.name} runs already, and would outlive the test"
         Daemon.started.append(self)
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(self.argv, env=self.env, stderr=log, stdout=log)

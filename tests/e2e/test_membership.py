@@ -180,6 +180,7 @@ def test_a_host_that_a_person_forgot_stays_forgotten(listed):
     wait_for(lambda: any(host.forgotten for host in a.agent.ListKnownHosts().hosts), "a knows it")
     del argv[-2:]
     renew(listed)
+    a.node_daemon.kill()
     a.restart(a.node_daemon)
     Volume(a, "data").create()
     assert listed.where() == {"data": ["a", "b"]}
