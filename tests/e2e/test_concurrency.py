@@ -7,7 +7,7 @@ import pytest
 
 from client import refused, size_of
 from daemon import wait_for
-from host import SIZE, Volume
+from host import after_other_calls, SIZE, Volume
 
 CODE = grpc.StatusCode
 
@@ -90,6 +90,23 @@ def test_a_call_that_waits_too_long_for_its_volume_is_refused(gated, gate):
     gate.arrived()
     with refused(CODE.ABORTED, CODE.DEADLINE_EXCEEDED):
         gated.agent.DestroyDataset(id="data", timeout=0.2)
+    gate.open()
+    first.result()
+
+
+def test_a_publication_that_waits_too_long_for_another_is_refused(new_host, gate):
+    """With --max-volumes the publications to a node are counted one after the other."""
+    host = new_host(node_args=("--max-volumes", "9"), env=gate.env).start()
+    for name in ("slow", "data"):
+        Volume(host, name).create()
+    publication = {"node_id": "n1", "access_mode": 1}
+    gate.hold("zcsi:published=")
+    first = host.agent.PublishDataset.future(id="slow", publication=publication)
+    gate.arrived()
+    with refused(CODE.ABORTED, CODE.DEADLINE_EXCEEDED):
+        host.agent.PublishDataset(id="data", publication=publication, timeout=1)
+    assert not after_other_calls(host, "data").published
+    assert not first.done()
     gate.open()
     first.result()
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import grpc
 import pytest
 
-from client import capability, refused, topology
+from client import capability, PATIENCE, refused, topology
 from daemon import wait_for
-from host import run, Volume
+from host import after_other_calls, run, Volume
 from nfs import SHARES
 
 CODE = grpc.StatusCode
@@ -66,6 +66,27 @@ def share(host, volume):
 
 def is_mounted(host):
     return f"{SHARES}/" in host.namespaces.mounts()
+
+
+def test_a_call_that_waits_too_long_for_an_export_is_refused(cluster, new_gate):
+    """Exports are changed one after the other, also for a volume that has none."""
+    gate = new_gate("exportfs")
+    one, two = cluster(2, env=gate.env)
+    slow, local = made(one, "slow"), Volume(one, "data")
+    local.create(accessibility_requirements=topology(one.node_id))
+    local.attach()
+    gate.hold("slow")  # until zcsi-node kills exportfs, after 20 seconds on a slow host too
+    first = one.controller.ControllerPublishVolume.future(
+        volume_id="slow", node_id=two.node_id, volume_capability=slow.capability)
+    gate.arrived()
+    with refused(CODE.ABORTED, CODE.DEADLINE_EXCEEDED):
+        one.agent.UnpublishDataset(id="data", node_id=one.node_id, timeout=1 / PATIENCE)
+    after_other_calls(one, "data")
+    assert not first.done()
+    gate.open()
+    first.result()
+    local.detach()
+    seen_by(slow, two).detach()
 
 
 def nothing_is_exported(host):
