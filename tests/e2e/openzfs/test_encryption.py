@@ -10,7 +10,7 @@ import grpc
 import pytest
 
 from client import refused
-from host import fill, get, Host, run, SIZE, Volume
+from host import after_other_calls, fill, get, Host, run, SIZE, Volume
 from staged import sibling
 from zvols import read, write, zvol
 
@@ -406,3 +406,29 @@ def test_the_key_of_the_parent_is_never_unloaded(vault):
         volume.stage()
     load_by_hand(root)
     volume.stage()
+
+
+def test_the_owner_of_a_key_is_not_renamed_while_its_clone_is_staged(new_host, gate):
+    """A family of encrypted volumes is locked by the name of the volume that owns the key."""
+    host = new_host(env=gate.env).start()
+    secret, copy = keyed(host, "data"), keyed(host, "copy")
+    secret.create(**ENCRYPTED)
+    copy.create(volume_content_source={"volume": {"volume_id": "data"}}, **ENCRYPTED)
+    copy.attach()
+    os.mkdir(copy.staging, mode=0o700)
+    gate.hold(" load-key ")
+    staging = host.node.NodeStageVolume.future(
+        volume_id="copy", staging_target_path=copy.staging, volume_capability=copy.capability,
+        secrets=copy.secrets)
+    gate.arrived()
+    with refused(CODE.ABORTED, CODE.DEADLINE_EXCEEDED):
+        host.agent.DestroyDataset(id="data", timeout=2)
+    after_other_calls(host, "data")
+    assert host.leaves() == ["copy", "data"]
+    gate.open()
+    staging.result()
+    secret.delete()
+    assert is_open(copy) and "data" not in host.leaves()
+    copy.unstage()
+    assert not is_open(copy)
+    copy.detach()
