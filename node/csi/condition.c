@@ -105,7 +105,7 @@ bool condition_judge(struct arena *arena, const struct condition_facts *facts,
 }
 
 #define ANSWER_MS 5000 /* the longest that a working filesystem takes to answer */
-#define MARGIN_MS 200  /* left of the caller's deadline, so that the answer reaches the client */
+#define MARGIN_MS 500  /* left of the caller's deadline, so that the answer reaches the client */
 
 static int64_t answer_deadline(const struct rpc_call *call)
 {

@@ -109,9 +109,9 @@ def asking(daemon):
 def test_a_dead_filesystem_costs_one_thread_and_little_time(host, volume):
     used(volume)
     with dead_filesystem(host.dataset("data"), volume.target):
-        assert not abnormal(volume, "does not answer", volume.target, timeout=1).usage
+        assert not abnormal(volume, "does not answer", volume.target, timeout=2).usage
         calls = [host.node.NodeGetVolumeStats.future(
-            volume_id="data", volume_path=volume.target, timeout=1) for _ in range(AT_ONCE)]
+            volume_id="data", volume_path=volume.target, timeout=2) for _ in range(AT_ONCE)]
         assert all(call.result().volume_condition.abnormal for call in calls)
         assert asking(host.node_daemon) == 1
         assert not stats(volume, volume.staging).volume_condition.abnormal
