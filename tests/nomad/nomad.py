@@ -243,10 +243,10 @@ def healthy(kind, count=None):
     return found.get(f"{kind}Healthy") == expected and count in (None, expected)
 
 
-def kill(pid):
-    """Kill a daemon by SIGKILL. Return a function that waits until Nomad has probed the daemon that
-    replaces it and reports it as healthy. Nomad probes every 30 seconds, and a daemon that fails a
-    probe stays unhealthy until the next one."""
+def next_probe(pid):
+    """Return a function that waits until Nomad has probed the daemon, or the one that has replaced
+    it, and reports it as healthy. Nomad probes every 30 seconds, and a daemon that fails a probe
+    stays unhealthy until the next one."""
     alloc, task = told(pid, "NOMAD_ALLOC_ID"), told(pid, "NOMAD_TASK_NAME")
 
     def looks():
@@ -256,6 +256,12 @@ def kill(pid):
         until(lambda: looks() > before, f"Nomad looks at {task}")
         until(lambda: all(healthy(kind) for kind in ("Nodes", "Controllers")), "all are healthy")
     before = looks()
+    return settle
+
+
+def kill(pid):
+    """Kill a daemon by SIGKILL. Return a function that waits for the one that replaces it."""
+    settle = next_probe(pid)
     os.kill(pid, signal.SIGKILL)
     return settle
 
