@@ -15,6 +15,7 @@
 #include "node/agent/kept.h"
 #include "node/agent/reaper.h"
 #include "node/check/check.h"
+#include "node/stream/copies.h"
 #include "node/stream/program_stream.h"
 #include "node/peers/peers.h"
 #include "node/copy/pusher.h"

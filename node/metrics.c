@@ -10,7 +10,7 @@
 
 #include "common/metrics.h"
 #include "node/catalog/totals.h"
-#include "node/stream/program_stream.h"
+#include "node/stream/copies.h"
 #include "node/copy/copy_metrics.h"
 #include "node/host/node.h"
 #include "node/zfs/zfs_metrics.h"

@@ -20,7 +20,7 @@
 #include "node/record/members.h"
 #include "node/record/publication.h"
 #include "node/service.h"
-#include "node/stream/program_stream.h"
+#include "node/stream/copies.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"

@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "node/catalog/change.h"
 #include "node/copy/history.h"
-#include "node/stream/program_stream.h"
+#include "node/stream/copies.h"
 #include "node/copy/pusher.h"
 #include "node/service.h"
 #include "node/zfs/zfs.h"

@@ -15,7 +15,7 @@
 #include "transport/rpc.h"
 
 struct claims; /* node/agent/claims.h */
-struct copies; /* node/stream/program_stream.h */
+struct copies; /* node/stream/copies.h */
 struct kept;   /* node/agent/kept.h */
 struct peers;  /* node/peers/peers.h */
 

@@ -5,6 +5,7 @@
  * Invariant: a call ends with OK only after its program has exited with 0. A program_stream is
  * freed when its stream is closed and no worker has it, and by then no program of it runs.
  */
+#include "node/stream/copies.h"
 #include "node/stream/program_stream.h"
 
 #include <stdlib.h>

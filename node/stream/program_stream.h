@@ -15,16 +15,8 @@
 #include "transport/stream.h"
 #include "transport/workers.h"
 
+struct copies; /* node/stream/copies.h */
 struct program_stream;
-struct pusher; /* node/copy/pusher.h */
-
-/* The state of zcsi.v1.Copy and zcsi.v1.Replica. Loop thread only. */
-struct copies {
-	struct loop *loop;
-	struct workers *workers;        /* start and end the programs of streams */
-	struct pusher *pusher;          /* NULL on a node without a pool */
-	struct program_stream *streams; /* those that run */
-};
 
 struct program_stream_kind {
 	unsigned most;    /* how many of this kind may run at a time */

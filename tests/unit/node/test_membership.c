@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "node/stream/program_stream.h"
+#include "node/stream/copies.h"
 #include "node/zfs/zfs_run.h"
 #include "tests/cmocka.h"
 

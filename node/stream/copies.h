@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_STREAM_COPIES_H
+#define ZCSI_NODE_STREAM_COPIES_H
+
+struct loop;
+struct program_stream; /* node/stream/program_stream.h */
+struct pusher;         /* node/copy/pusher.h */
+struct workers;
+
+/* The state of zcsi.v1.Copy and zcsi.v1.Replica. Loop thread only. */
+struct copies {
+	struct loop *loop;
+	struct workers *workers;        /* start and end the programs of streams */
+	struct pusher *pusher;          /* NULL on a node without a pool */
+	struct program_stream *streams; /* those that run */
+};
+
+#endif
