@@ -236,6 +236,15 @@ void order_failed(struct order *order, const struct error *err, int64_t due)
 	set_error(order, err->text);
 }
 
+static void show_progress(const struct order *order, struct pushed *ret)
+{
+	if (!order->running || !order->progress.begun)
+		return;
+	ret->sending_ms = now_ms() - order->progress.begun;
+	ret->sent = order->progress.sent;
+	ret->total = order->progress.total;
+}
+
 struct pushed *orders_show(const struct order_list *orders, struct arena *arena, size_t *ret_n)
 {
 	struct pushed *rows = arena_alloc(arena, (orders->n + 1) * sizeof(*rows));
@@ -251,6 +260,7 @@ struct pushed *orders_show(const struct order_list *orders, struct arena *arena,
 					.synced = row->synced,
 					.failed = row->failed,
 					.error = arena_strdup(arena, row->error ? row->error : "")};
+		show_progress(row, &rows[i]);
 	}
 	*ret_n = orders->n;
 	return rows;

@@ -93,7 +93,7 @@ static void skip_idle(struct pusher *pusher)
 		orders_skip(&pusher->orders, &written, before);
 }
 
-static int carry_out(struct runner *runner, struct arena *arena, const struct order *order,
+static int carry_out(struct runner *runner, struct arena *arena, struct order *order,
 		     int64_t *ret_synced, struct error *err)
 {
 	struct pusher *pusher = runner->pusher;
@@ -102,8 +102,10 @@ static int carry_out(struct runner *runner, struct arena *arena, const struct or
 			    .volume = dataset_copy(arena, order->volume),
 			    .to = arena_strdup(arena, order->to),
 			    .fresh = order->fresh,
+			    .progress = &order->progress,
 			    .arena = arena};
 
+	order->progress = (struct transfer_progress){0};
 	members_parse(arena, push.volume->members, &push.members);
 	runner->transfer = &push.transfer;
 	pthread_mutex_unlock(&pusher->lock);

@@ -213,6 +213,26 @@ static void test_a_failure_is_shown_until_the_next_success(void **state)
 	assert_string_equal(orders_show(&orders, &arena, &n)->error, "");
 }
 
+static void test_the_progress_of_a_push_that_runs_is_shown(void **state)
+{
+	size_t n;
+
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2");
+	struct order *order = orders.rows[0];
+	order->progress.total = 40;
+	order->progress.sent = 12;
+	order->running = true;
+	assert_int_equal(orders_show(&orders, &arena, &n)->total, 0); /* no stream has begun */
+	order->progress.begun = now_ms() - 5000;
+	const struct pushed *shown = orders_show(&orders, &arena, &n);
+	assert_int_equal(shown->total, 40);
+	assert_int_equal(shown->sent, 12);
+	assert_true(shown->sending_ms >= 5000);
+	order->running = false;
+	assert_int_equal(orders_show(&orders, &arena, &n)->sending_ms, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -227,6 +247,7 @@ int main(void)
 		TEST(test_hurry_while_it_runs_means_once_more),
 		TEST(test_synced_never_goes_back),
 		TEST(test_a_failure_is_shown_until_the_next_success),
+		TEST(test_the_progress_of_a_push_that_runs_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
