@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The table of commands. main.c parses the command line and runs one of them.
+ * The table of commands. main.c parses the command line and runs one of them. And how each prints
+ * its answer.
  *
  * Invariant: --help, the completions of shells and the check of arguments are made from this table.
+ * No row of an answer is missing without a line on stderr, or a member of the JSON, that says so.
  */
 #include "controller/cli/cli.h"
 
@@ -32,4 +34,23 @@ const size_t cli_n_commands = COUNT(cli_commands);
 int cli_completion(struct cli *cli, struct error *err)
 {
 	return completion_print(stdout, cli->program, cli->args[0], err);
+}
+
+void cli_print(struct cli *cli, const struct table *table)
+{
+	struct silence *silences =
+		arena_alloc(&cli->arena, (cli->n_members + 1) * sizeof(*silences));
+	size_t n = 0;
+
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const struct member *member = &cli->members[i];
+		if (member->error.code != ERR_OK)
+			silences[n++] = (struct silence){member->node, member->error.text};
+	}
+	table_print(stdout, table, &cli->style, silences, n);
+	fflush(stdout);
+	for (size_t i = 0; i < n && !cli->style.json; i++)
+		fprintf(stderr, "zcsi: the answer of '%s' is missing: %s\n", silences[i].agent,
+			silences[i].error);
+	cli->degraded |= n > 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of zcsi's output: amounts, tables for people and for programs, JSON; and of the certificate
- * that it finds.
+ * Tests of zcsi's output: amounts, progress, tables for people and for programs, JSON; and of the
+ * certificate that it finds.
  */
 #include "tests/cmocka.h"
 
@@ -12,6 +12,7 @@
 
 #include "controller/cli/amount.h"
 #include "controller/cli/credentials.h"
+#include "controller/cli/progress.h"
 #include "controller/cli/table.h"
 
 static struct arena arena;
@@ -38,6 +39,48 @@ static void amounts_have_three_digits(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_string_equal(amount_bytes(&arena, cases[i].bytes), cases[i].text);
+}
+
+static void times_have_one_unit(void **state)
+{
+	static const struct {
+		int64_t seconds;
+		const char *text;
+	} cases[] = {
+		{0, "0 s"},
+		{59, "59 s"},
+		{60, "1 min"},
+		{61, "2 min"},
+		{3540, "59 min"},
+		{3541, "1 h"},
+		{47 * 3600, "47 h"},
+		{47 * 3600 + 1, "2 days"},
+		{INT32_MAX, "24856 days"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(amount_time(&arena, cases[i].seconds), cases[i].text);
+}
+
+static void progress_has_what_is_known(void **state)
+{
+	static const struct {
+		struct progress progress;
+		const char *text;
+	} cases[] = {
+		{{0, 0, 0}, "0B"},
+		{{0, 1 << 20, 500}, "0B of 1.00M"},
+		{{1 << 20, 0, 2000}, "1.00M, 512K/s"},
+		{{1 << 20, 4 << 20, 2000}, "1.00M of 4.00M, 512K/s, about 6 s"},
+		{{4 << 20, 4 << 20, 2000}, "4.00M of 4.00M, 2.00M/s"},
+		{{5 << 20, 4 << 20, 1000}, "5.00M of 4.00M, 5.00M/s"},
+		{{1, (uint64_t)1 << 40, INT32_MAX}, "1B of 1.00T, 0B/s"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(progress_text(&arena, &cases[i].progress), cases[i].text);
 }
 
 static void moments_are_local(void **state)
@@ -171,6 +214,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(amounts_have_three_digits),
+		cmocka_unit_test(times_have_one_unit),
+		cmocka_unit_test(progress_has_what_is_known),
 		cmocka_unit_test(moments_are_local),
 		cmocka_unit_test(rows_are_aligned_for_people),
 		cmocka_unit_test(rows_for_programs_have_tabs),
