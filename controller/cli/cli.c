@@ -26,6 +26,10 @@ const struct command cli_commands[] = {
 	 cli_sync, false},
 	{"send", "SNAPSHOT", 1, 1, "A snapshot as a stream for zfs receive, on stdout.", cli_send,
 	 false},
+	{"receive", "NAME", 1, 1, "Make a new volume of a stream of zfs send on stdin.",
+	 cli_receive, false},
+	{"adopt", "NAME", 1, 1, "Make a volume of what was received, and is none yet.", cli_adopt,
+	 false},
 	{"completion", "SHELL", 1, 1, "A script that completes words for bash, zsh or fish.",
 	 cli_completion, true},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of zcsi's output: amounts, progress, tables for people and for programs, JSON; and of the
- * certificate that it finds.
+ * Tests of zcsi's output: amounts, progress, tables for people and for programs, JSON; of the
+ * streams that it takes; and of the certificate that it finds.
  */
 #include "tests/cmocka.h"
 
@@ -10,9 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "controller/cli/adopt.h"
 #include "controller/cli/amount.h"
 #include "controller/cli/credentials.h"
 #include "controller/cli/progress.h"
+#include "controller/cli/receive.h"
 #include "controller/cli/table.h"
 
 static struct arena arena;
@@ -163,6 +165,71 @@ static void json_has_exact_values(void **state)
 		       "  {\"agent\": \"n3\", \"error\": \"cannot reach \\u0022n3\\u0022\"}]}\n");
 }
 
+/* A stream's first record; features are bits of its version. */
+static void put_head(uint8_t *head, uint64_t kind, uint64_t features, uint32_t type, uint64_t from)
+{
+	const uint64_t magic = 0x2f5bacbac, version = features << 2 | kind, guid = 7;
+
+	memset(head, 0, STREAM_HEAD_SIZE);
+	memcpy(head + 8, &magic, sizeof(magic));
+	memcpy(head + 16, &version, sizeof(version));
+	memcpy(head + 32, &type, sizeof(type));
+	memcpy(head + 40, &guid, sizeof(guid));
+	memcpy(head + 48, &from, sizeof(from));
+}
+
+static void assert_no_volume(const uint8_t *head, const char *why)
+{
+	struct stream_head parsed;
+	struct error err;
+
+	assert_int_equal(stream_head_parse(head, &parsed, &err), -1);
+	assert_non_null(strstr(err.text, why));
+}
+
+static void the_head_of_a_stream_tells_what_it_is(void **state)
+{
+	uint8_t head[STREAM_HEAD_SIZE];
+	struct stream_head parsed;
+	struct error err;
+
+	(void)state;
+	put_head(head, 1, 4, 2, 0);
+	assert_int_equal(stream_head_parse(head, &parsed, &err), 0);
+	assert_false(parsed.zvol || parsed.raw);
+	put_head(head, 1, 1 << 24, 3, 0);
+	assert_int_equal(stream_head_parse(head, &parsed, &err), 0);
+	assert_true(parsed.zvol && parsed.raw);
+	put_head(head, 2, 4, 2, 0);
+	assert_no_volume(head, "package");
+	put_head(head, 1, 4, 2, 5);
+	assert_no_volume(head, "incremental");
+	put_head(head, 1, 4, 1, 0);
+	assert_no_volume(head, "neither");
+	head[0] = 1;
+	assert_no_volume(head, "not a stream");
+	memset(head, 0, sizeof(head));
+	assert_no_volume(head, "not a stream");
+}
+
+static void sizes_have_units_of_1024(void **state)
+{
+	static const char *const wrong[] = {"",    "0",    "-1",       "G", "1GB",
+					    "1 G", "1.5G", "9999999P", "1E"};
+	int64_t size;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(making_size("4096", &size, &err), 0);
+	assert_int_equal(size, 4096);
+	assert_int_equal(making_size("10G", &size, &err), 0);
+	assert_int_equal(size, (int64_t)10 << 30);
+	assert_int_equal(making_size("64m", &size, &err), 0);
+	assert_int_equal(size, 64 << 20);
+	for (size_t i = 0; i < COUNT(wrong); i++)
+		assert_int_equal(making_size(wrong[i], &size, &err), -1);
+}
+
 static void touch(const char *folder, const char *name)
 {
 	auto_close int fd = open(arena_printf(&arena, "%s/%s", folder, name),
@@ -220,6 +287,8 @@ int main(void)
 		cmocka_unit_test(rows_are_aligned_for_people),
 		cmocka_unit_test(rows_for_programs_have_tabs),
 		cmocka_unit_test(json_has_exact_values),
+		cmocka_unit_test(the_head_of_a_stream_tells_what_it_is),
+		cmocka_unit_test(sizes_have_units_of_1024),
 		cmocka_unit_test(the_first_whole_certificate_is_found),
 	};
 
