@@ -44,6 +44,7 @@
 	PLAIN(GetDatasetSnapshot, get_dataset_snapshot, LANE_LOOKUP)                               \
 	PLAIN(ListDatasetSnapshots, list_dataset_snapshots, LANE_READ)                             \
 	KEYED(CreateDataset, create_dataset, id, LANE_CHANGE)                                      \
+	KEYED(AdoptDataset, adopt_dataset, id, LANE_CHANGE)                                        \
 	KEYED(GetDataset, get_dataset, id, LANE_READ)                                              \
 	KEYED(ResizeDataset, resize_dataset, id, LANE_CHANGE)                                      \
 	KEYED(ModifyDataset, modify_dataset, id, LANE_CHANGE)                                      \

@@ -31,6 +31,7 @@ struct pump {
 	struct event *event;
 	pump_done_fn *done;
 	uint64_t bytes;
+	_Atomic uint64_t *count; /* grows as bytes does; or NULL */
 
 	struct chunk chunk;  /* sending: the bytes in buffer while they are queued */
 	uint8_t *buffer;     /* sending: bytes read from fd, after HEAD_MAX bytes for the head */
@@ -112,6 +113,8 @@ static void pump_some_out(struct pump *pump)
 		const uint8_t *head = write_head(pump->buffer, (size_t)n);
 		size_t size = (size_t)(pump->buffer + HEAD_MAX + n - head);
 		pump->bytes += (uint64_t)n;
+		if (pump->count)
+			*pump->count += (uint64_t)n;
 		pump->chunk = (struct chunk){.bytes = head, .size = size, .gone = on_gone};
 		exchange_send(exchange, &pump->chunk);
 	} else if (n == 0) {
@@ -146,6 +149,14 @@ void pump_out(struct rpc_stream *stream, int fd, pump_done_fn *done)
 	pump->place = &exchange->out;
 	exchange->out = pump;
 	event_active(pump->event, EV_READ, 0);
+}
+
+void pump_count(struct rpc_stream *stream, _Atomic uint64_t *count)
+{
+	struct pump *pump = ((struct exchange *)stream)->out;
+
+	if (pump)
+		pump->count = count;
 }
 
 /* Receiving */

@@ -25,6 +25,11 @@ typedef void pump_done_fn(struct rpc_stream *stream, uint64_t bytes, const struc
 /* Send the bytes of fd until its end. The caller finishes the stream afterwards. */
 void pump_out(struct rpc_stream *stream, int fd, pump_done_fn *done);
 /*
+ * Keep *count, which any thread may read, at the number of bytes that a pump_out which just began
+ * has moved, plus what is in it now.
+ */
+void pump_count(struct rpc_stream *stream, _Atomic uint64_t *count);
+/*
  * Write all further messages to fd, until the other side sends no more. Call while a message is
  * being delivered or the stream is paused. After an error further messages go to the stream's
  * events again.

@@ -23,6 +23,20 @@ char *amount_bytes(struct arena *arena, uint64_t bytes)
 	return arena_printf(arena, "%.*f%c", decimals, amount, units[unit]);
 }
 
+char *amount_time(struct arena *arena, int64_t seconds)
+{
+	static const struct {
+		int64_t seconds, most; /* most: such a number of this unit is written in the next */
+		const char *name;
+	} units[] = {{1, 60, "s"}, {60, 60, "min"}, {3600, 48, "h"}, {86400, INT64_MAX, "days"}};
+	size_t i = 0;
+	int64_t n;
+
+	while ((n = (seconds + units[i].seconds - 1) / units[i].seconds) >= units[i].most)
+		i++;
+	return arena_printf(arena, "%lld %s", (long long)n, units[i].name);
+}
+
 char *amount_moment(struct arena *arena, int64_t seconds)
 {
 	char text[32] = "-";

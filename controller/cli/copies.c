@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "controller/cli/cli.h"
+#include "controller/cli/progress.h"
 #include "proto/copy.h"
 
 #define LOOK_MS    200 /* between two questions while sync waits */
@@ -37,6 +38,30 @@ static int find_owner(struct cli *cli, const char *id, const struct member **ret
 	return 0;
 }
 
+static bool exact(const struct cli *cli)
+{
+	return cli->style.exact || cli->style.json;
+}
+
+/* Returns how far the push that runs is, in the arena. */
+static char *progress_of(struct arena *arena, const PushState *push)
+{
+	const struct progress progress = {(uint64_t)push->sent, (uint64_t)push->total,
+					  push->sending_ms};
+
+	return progress_text(arena, &progress);
+}
+
+/* Returns that data is sent, and how much unless that is in columns of its own. */
+static const char *sending(struct cli *cli, const PushState *push)
+{
+	const char *state = push->synced ? "sending" : "sending all data";
+
+	if (!push->sending_ms || exact(cli))
+		return state;
+	return arena_printf(&cli->arena, "%s: %s", state, progress_of(&cli->arena, push));
+}
+
 /* Returns the state of a copy in a few words, and whether it needs a person. */
 static const char *state_of(struct cli *cli, const PushState *push, int64_t now, bool *ret_bad)
 {
@@ -46,7 +71,7 @@ static const char *state_of(struct cli *cli, const PushState *push, int64_t now,
 	if (push->deleted)
 		return "being dropped";
 	if (push->running)
-		return push->synced ? "sending" : "sending all data";
+		return sending(cli, push);
 	if (!push->synced)
 		return "waiting";
 	return *ret_bad ? arena_printf(&cli->arena, "behind by more than %lld s", 3LL * push->every)
@@ -54,7 +79,7 @@ static const char *state_of(struct cli *cli, const PushState *push, int64_t now,
 }
 
 static void add_rows(struct cli *cli, const ListPushesResponse *list, const struct member *owner,
-		     struct cell **at)
+		     size_t n_columns, struct cell **at)
 {
 	for (size_t i = 0; i < list->n_pushes; i++) {
 		const PushState *push = list->pushes[i];
@@ -67,9 +92,11 @@ static void add_rows(struct cli *cli, const ListPushesResponse *list, const stru
 			{.number = push->synced ? push->synced / USEC : -1},
 			{.number = push->synced ? (list->time - push->synced) / USEC : -1},
 			{.text = state},
+			{.number = push->sending_ms ? push->sent : -1},
+			{.number = push->sending_ms ? push->total : -1},
 		};
-		memcpy(*at, row, sizeof(row));
-		*at += COUNT(row);
+		memcpy(*at, row, n_columns * sizeof(*row));
+		*at += n_columns;
 		cli->degraded |= bad;
 	}
 }
@@ -127,7 +154,10 @@ int cli_copies(struct cli *cli, struct error *err)
 	static const struct column columns[] = {
 		{"volume", CELL_TEXT},   {"node", CELL_TEXT},    {"copy", CELL_TEXT},
 		{"synced", CELL_MOMENT}, {"behind", CELL_COUNT}, {"state", CELL_TEXT},
+		{"sent", CELL_BYTES},    {"total", CELL_BYTES},
 	};
+	/* For people the last two are part of the state. */
+	size_t n_columns = exact(cli) ? COUNT(columns) : COUNT(columns) - 2;
 	const struct reply *replies = cli_pushes(cli, cli->n_args ? cli->args[0] : "");
 	size_t n = 0;
 
@@ -141,8 +171,8 @@ int cli_copies(struct cli *cli, struct error *err)
 
 	for (size_t i = 0; i < cli->n_members; i++)
 		if (replies[i].response)
-			add_rows(cli, replies[i].response, &cli->members[i], &at);
-	cli_print(cli, &(struct table){"copies", columns, COUNT(columns), cells, n, false});
+			add_rows(cli, replies[i].response, &cli->members[i], n_columns, &at);
+	cli_print(cli, &(struct table){"copies", columns, n_columns, cells, n, false});
 	return 0;
 }
 
@@ -193,7 +223,22 @@ static int look(const ListPushesResponse *list, const char *id, int64_t since, s
 	return done == n;
 }
 
-static int look_once(struct cli *cli, const struct member *owner, int64_t since, struct error *err)
+/* Draw how far the pushes are that are waited for. */
+static void draw(struct arena *arena, const ListPushesResponse *list, struct progress_line *line)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < list->n_pushes; i++)
+		if (list->pushes[i]->sending_ms)
+			text = arena_printf(arena, "%s%s%s: %s", text, *text ? "; " : "",
+					    list->pushes[i]->node_id,
+					    progress_of(arena, list->pushes[i]));
+	if (*text || line->shown)
+		progress_line_draw(line, text);
+}
+
+static int look_once(struct cli *cli, const struct member *owner, int64_t since,
+		     struct progress_line *line, struct error *err)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	ListPushesRequest *request = new_list_pushes_request(&arena);
@@ -201,16 +246,22 @@ static int look_once(struct cli *cli, const struct member *owner, int64_t since,
 	request->id = arena_strdup(&arena, cli->args[0]);
 	const struct reply reply = ask(cli, &arena, owner, "ListPushes", &request->base);
 	*err = reply.error;
-	return reply.response ? look(reply.response, cli->args[0], since, err) : -1;
+	if (!reply.response)
+		return -1;
+	if (progress_line_due(line))
+		draw(&arena, reply.response, line);
+	return look(reply.response, cli->args[0], since, err);
 }
 
 static int wait_until_synced(struct cli *cli, const struct member *owner, int64_t since,
 			     struct error *err)
 {
+	struct progress_line line = {0};
 	int done;
 
-	while ((done = look_once(cli, owner, since, err)) == 0)
+	while ((done = look_once(cli, owner, since, &line, err)) == 0)
 		poll(NULL, 0, LOOK_MS);
+	progress_line_end(&line, "");
 	return done < 0 ? -1 : 0;
 }
 

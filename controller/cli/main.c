@@ -21,7 +21,7 @@
 
 static const char local_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list agents, words;
-static const char *agents_file, *timeout_text, *output, *from;
+static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format;
 static struct style style;
 static struct trust trust;
 
@@ -62,6 +62,20 @@ static const struct option_row options[] = {
 	 .metavar = "SNAPSHOT",
 	 .help = "For send: only what changed since this snapshot of the volume.",
 	 .ret_text = &from},
+	{.name = "node",
+	 .metavar = "NODE",
+	 .help = "For receive and adopt: the node that gets the volume. Default: the only one "
+		 "with a pool.",
+	 .ret_text = &node},
+	{.name = "size",
+	 .metavar = "SIZE",
+	 .help = "For receive and adopt: the size of the volume, such as 10G; of a filesystem "
+		 "only.",
+	 .ret_text = &volume_size},
+	{.name = "format",
+	 .metavar = "FORMAT",
+	 .help = "For receive and adopt, of a zvol: block, ext4 or xfs.",
+	 .ret_text = &format},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 
@@ -177,6 +191,9 @@ static int execute(const struct program *program, struct error *err)
 	cli.n_args = words.n - 1;
 	cli.style = style;
 	cli.from = from;
+	cli.node = node;
+	cli.size = volume_size;
+	cli.format = format;
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);
 	arena_fini(&cli.arena);

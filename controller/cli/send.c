@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "controller/cli/amount.h"
 #include "controller/cli/cli.h"
+#include "controller/cli/progress.h"
 #include "proto/copy.h"
 #include "transport/client_stream.h"
 #include "transport/pump.h"
@@ -28,7 +28,8 @@ struct transfer {
 	struct loop_task task;
 	struct client *client;
 	const SendRequest *request;
-	int from, to; /* the ends of the pipe */
+	uint64_t total; /* bytes, by an estimate; 0: not known */
+	int from, to;   /* the ends of the pipe */
 	sem_t closed;
 	struct error outcome; /* once closed */
 };
@@ -63,18 +64,6 @@ static void begin(struct loop_task *task)
 
 /* On the main thread */
 
-/* Print how much was sent, on a terminal and once a second. */
-static void show_progress(struct cli *cli, uint64_t bytes, int64_t begun, int64_t *shown)
-{
-	int64_t now = now_ms();
-
-	if (now - *shown < 1000 || !isatty(STDERR_FILENO))
-		return;
-	*shown = now;
-	fprintf(stderr, "\r%8s  %8s/s ", amount_bytes(&cli->arena, bytes),
-		amount_bytes(&cli->arena, bytes * 1000 / (uint64_t)(now - begun)));
-}
-
 static int write_all(const char *bytes, size_t n, struct error *err)
 {
 	while (n > 0) {
@@ -90,11 +79,12 @@ static int write_all(const char *bytes, size_t n, struct error *err)
 }
 
 /* Copy the pipe to stdout until its end. */
-static int drain(struct cli *cli, int from, struct error *err)
+static int drain(struct cli *cli, int from, uint64_t total, struct error *err)
 {
 	auto_free char *bytes = mem_alloc(COPY_MAX);
-	int64_t begun = now_ms(), shown = begun;
-	uint64_t total = 0;
+	struct progress progress = {.total = total};
+	struct progress_line line = {0};
+	int64_t begun = now_ms();
 	ssize_t n;
 
 	while ((n = read(from, bytes, COPY_MAX)) != 0) {
@@ -102,11 +92,12 @@ static int drain(struct cli *cli, int from, struct error *err)
 			return fail_errno(err, "cannot read from a pipe");
 		if (n > 0 && write_all(bytes, (size_t)n, err) < 0)
 			return -1;
-		total += n > 0 ? (uint64_t)n : 0;
-		show_progress(cli, total, begun, &shown);
+		progress.sent += n > 0 ? (uint64_t)n : 0;
+		progress.ms = now_ms() - begun;
+		if (progress_line_due(&line))
+			progress_line_draw(&line, progress_text(&cli->arena, &progress));
 	}
-	if (shown != begun)
-		fputc('\n', stderr);
+	progress_line_end(&line, progress_text(&cli->arena, &progress));
 	return 0;
 }
 
@@ -122,7 +113,7 @@ static int receive(struct cli *cli, struct transfer *transfer, struct error *err
 	sem_init(&transfer->closed, 0, 0);
 	signal(SIGPIPE, SIG_IGN);
 	fleet_post(cli->fleet, &transfer->task);
-	int result = drain(cli, transfer->from, err);
+	int result = drain(cli, transfer->from, transfer->total, err);
 	/* If stdout failed, this ends the stream too. */
 	close(transfer->from);
 	while (sem_wait(&transfer->closed) < 0)
@@ -132,6 +123,24 @@ static int receive(struct cli *cli, struct transfer *transfer, struct error *err
 		return -1;
 	*err = transfer->outcome;
 	return err->code == ERR_OK ? 0 : -1;
+}
+
+/* Returns how many bytes will come; 0 if the agent cannot tell, or nobody would see it. */
+static uint64_t estimate(struct cli *cli, const struct member *owner, const SendRequest *request)
+{
+	EstimateSendRequest *same = new_estimate_send_request(&cli->arena);
+	EstimateSendResponse *response = NULL;
+	struct error ignored;
+
+	if (!isatty(STDERR_FILENO))
+		return 0;
+	same->snapshot_id = request->snapshot_id;
+	same->from_snapshot_id = request->from_snapshot_id;
+	struct client_call *call =
+		fleet_begin(cli->fleet, &cli->arena, (size_t)(owner - cli->members), "EstimateSend",
+			    &same->base);
+	int failed = client_finish(call, &response, &ignored);
+	return failed || response->size < 0 ? 0 : (uint64_t)response->size;
 }
 
 /* *ret is the agent that has the snapshot. */
@@ -175,5 +184,6 @@ int cli_send(struct cli *cli, struct error *err)
 	if (find_owner(cli, request->snapshot_id, &owner, err) < 0 ||
 	    fleet_dial(cli->fleet, owner, &transfer.client, err) < 0)
 		return -1;
+	transfer.total = estimate(cli, owner, request);
 	return receive(cli, &transfer, err);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tables for people and for programs: aligned columns, or a tab between them.
+ * Tables for people and for programs: aligned columns, a tab between them, or JSON.
  *
  * Invariant: a row is one line, and with -H it has exactly one tab between two columns, whatever
- * the texts contain.
+ * the texts contain. JSON is valid (RFC 8259) whatever they contain: a byte that is not UTF-8
+ * becomes U+FFFD.
  */
 #include "controller/cli/table.h"
 
@@ -13,7 +14,6 @@
 
 #include "common/utf8.h"
 #include "controller/cli/amount.h"
-#include "controller/cli/json.h"
 
 #define NOTHING "-"
 
@@ -134,6 +134,77 @@ static void put_record(FILE *out, const struct table *table, const struct style 
 		fprintf(out, "%-*s%s%s\n", style->bare ? 0 : widest, column->name,
 			style->bare ? "\t" : "  ", shown(&arena, column, &table->cells[i], style));
 	}
+}
+
+/* JSON */
+
+static void json_text(FILE *out, const char *text)
+{
+	fputc('"', out);
+	while (*text) {
+		size_t n = utf8_sequence(text, strlen(text));
+		unsigned char byte = (unsigned char)*text;
+		if (!n)
+			fputs("\\ufffd", out);
+		else if (byte < 0x20 || byte == '"' || byte == '\\')
+			fprintf(out, "\\u%04x", byte);
+		else
+			fwrite(text, 1, n, out);
+		text += n ? n : 1;
+	}
+	fputc('"', out);
+}
+
+static void json_words(FILE *out, const char *const *words)
+{
+	fputc('[', out);
+	for (size_t i = 0; words && words[i]; i++) {
+		fputs(i ? ", " : "", out);
+		json_text(out, words[i]);
+	}
+	fputc(']', out);
+}
+
+static void json_cell(FILE *out, const struct column *column, const struct cell *cell)
+{
+	if (column->kind == CELL_WORDS)
+		json_words(out, cell->words);
+	else if (column->kind == CELL_TEXT && cell->text && *cell->text)
+		json_text(out, cell->text);
+	else if (column->kind == CELL_TEXT || cell->number < 0)
+		fputs("null", out);
+	else
+		fprintf(out, "%" PRId64, cell->number);
+}
+
+static void json_row(FILE *out, const struct table *table, size_t row)
+{
+	for (size_t i = 0; i < table->n_columns; i++) {
+		fputs(i ? ", " : "{", out);
+		json_text(out, table->columns[i].name);
+		fputs(": ", out);
+		json_cell(out, &table->columns[i], &table->cells[row * table->n_columns + i]);
+	}
+	fputc('}', out);
+}
+
+static void json_table(FILE *out, const struct table *table, const struct silence *silences,
+		       size_t n_silences)
+{
+	fprintf(out, "{\"version\": 1,\n \"%s\": %s", table->name, table->is_record ? "" : "[");
+	for (size_t row = 0; row < table->n_rows; row++) {
+		fputs(row ? ",\n  " : table->is_record ? "" : "\n  ", out);
+		json_row(out, table, row);
+	}
+	fprintf(out, "%s,\n \"silent\": [", table->is_record ? "" : "]");
+	for (size_t i = 0; i < n_silences; i++) {
+		fputs(i ? ",\n  {\"agent\": " : "\n  {\"agent\": ", out);
+		json_text(out, silences[i].agent);
+		fputs(", \"error\": ", out);
+		json_text(out, silences[i].error);
+		fputc('}', out);
+	}
+	fputs("]}\n", out);
 }
 
 void table_print(FILE *out, const struct table *table, const struct style *style,

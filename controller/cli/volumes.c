@@ -165,8 +165,8 @@ int cli_show(struct cli *cli, struct error *err)
 	return 0;
 }
 
-/* Returns what is wrong with a volume, or "ok". */
-static const char *state_of(struct cli *cli, const struct owned *volumes, size_t n, size_t at)
+/* Returns what is wrong with a volume, or NULL. */
+static const char *problem_of(struct cli *cli, const struct owned *volumes, size_t n, size_t at)
 {
 	const Dataset *volume = volumes[at].entry;
 	const struct owned *twin = NULL;
@@ -181,7 +181,7 @@ static const char *state_of(struct cli *cli, const struct owned *volumes, size_t
 	    volume->used / volume->size * 100 + volume->used % volume->size * 100 / volume->size >=
 		    FULL_PERCENT)
 		return "nearly full";
-	return "ok";
+	return NULL;
 }
 
 int cli_status(struct cli *cli, struct error *err)
@@ -199,7 +199,7 @@ int cli_status(struct cli *cli, struct error *err)
 	(void)err;
 	for (size_t i = 0; i < n; i++) {
 		const Dataset *volume = volumes[i].entry;
-		const char *state = state_of(cli, volumes, n, i), *trouble;
+		const char *trouble, *problem = problem_of(cli, volumes, n, i);
 		const char *const *copies = cli_copies_of(cli, pushes, volume->id, &trouble);
 		const struct cell row[] = {
 			{.text = volume->id},
@@ -208,10 +208,12 @@ int cli_status(struct cli *cli, struct error *err)
 			{.number = limit(volume)},
 			{.words = cli_users(cli, volume)},
 			{.words = copies},
-			{.text = trouble ? trouble : state},
+			{.text = trouble   ? trouble
+				 : problem ? problem
+					   : "ok"},
 		};
 		memcpy(cells[i], row, sizeof(row));
-		cli->degraded |= trouble || strcmp(state, "ok") != 0;
+		cli->degraded |= trouble || problem;
 	}
 	cli_print(cli, &(struct table){"volumes", columns, COUNT(columns), *cells, n, false});
 	return 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * CreateDataset of zcsi.v1.Agent.
+ * CreateDataset and AdoptDataset of zcsi.v1.Agent.
  *
  * Invariant: a dataset is created by one `zfs create` or `zfs clone` that sets all properties. If
- * that fails, the dataset is destroyed, so no incomplete volume remains. Calls for one id run one
- * at a time.
+ * that fails, the dataset is destroyed, so no incomplete volume remains. What was received gets all
+ * properties where no dataset is a volume, and then becomes one by one `zfs rename`; it is never
+ * destroyed. Calls for one id run one at a time.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "node/attach/unused.h"
 #include "node/record/members.h"
 #include "node/record/property.h"
+#include "node/record/received.h"
 #include "node/service.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
@@ -255,6 +257,142 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 		promise_end(call, req->id, req->claim);
 		if (failed < 0)
 			return -1;
+	}
+	unload_key(call, dataset);
+	rsp->dataset = agent_dataset(call, dataset);
+	return 0;
+}
+
+/* AdoptDataset */
+
+static int read_received(struct arena *arena, struct received *ret, struct error *err)
+{
+	const char *get[] = {"zfs",
+			     "get",
+			     "-Hp",
+			     "-o",
+			     "property,value",
+			     received_properties(zfs_is_the_kernels()),
+			     ret->name,
+			     NULL};
+	const char *list[] = {
+		"zfs", "list", "-H",      "-d", "1", "-t", "filesystem,volume,snapshot",
+		"-o",  "name", ret->name, NULL};
+	auto_free char *printed = NULL, *listed = NULL;
+
+	if (zfs_run_once(&(struct exec){.argv = get}, &printed, err) < 0)
+		return err->code != ERR_NOT_FOUND
+			       ? -1
+			       : fail(err, ERR_NOT_FOUND,
+				      "there is no '%s', which 'zcsi receive' would have made",
+				      ret->name);
+	if (zfs_run_once(&(struct exec){.argv = list, .max_output = ZFS_LIST_OUTPUT_MAX}, &listed,
+			 err) < 0)
+		return -1;
+	received_count(listed, ret);
+	if (received_parse(arena, printed, ret))
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "'%s' is no filesystem and no zvol, or has a property with a line break",
+		    ret->name);
+}
+
+static struct dataset adopted(struct arena *arena, const char *parent,
+			      const AdoptDatasetRequest *req, const struct received *received)
+{
+	return (struct dataset){.id = req->id,
+				.name = dataset_name(arena, parent, req->id),
+				.format = format_find(req->format),
+				.guid = received->guid,
+				.creation = received->creation,
+				.size = received->zvol ? received->volsize : req->size,
+				.published = (char *)"-",
+				.was_used = true,
+				.has_key = !strcmp(received->root, received->name),
+				.snapshots = received->snapshots};
+}
+
+/*
+ * Set all properties of the volume where it is none yet. canmount is first: a filesystem that gets
+ * a mountpoint is mounted unless canmount forbids it. It counts as used, because it has data.
+ */
+static int describe_adopted(struct arena *arena, const struct received *received,
+			    const struct dataset *made, struct error *err)
+{
+	struct zfs_properties unmounted = {.n = 0}, properties = {.n = 0};
+
+	if (!made->format->zvol)
+		zfs_property(&unmounted, "canmount", "noauto");
+	add_native(arena, made, false, &properties);
+	zfs_property(&properties, "zcsi:version", DATASET_VERSION);
+	zfs_property(&properties, "zcsi:volume", escape_text(arena, made->id));
+	zfs_property(&properties, "zcsi:published", "-");
+	if (zfs_set(received->name, &unmounted, err) < 0)
+		return -1;
+	return zfs_set(received->name, &properties, err);
+}
+
+static int take_in(struct rpc_call *call, const AdoptDatasetRequest *req, struct dataset **ret,
+		   struct error *err)
+{
+	struct node *node = call->app;
+	const char *parent = catalog_parent(node->catalog);
+	struct received received = {.name = dataset_received_name(&call->arena, parent, req->id)};
+	const struct received_wish wish = {req->guid, req->size, format_find(req->format)};
+
+	if (read_received(&call->arena, &received, err) < 0 ||
+	    received_check(&received, &wish, err) < 0)
+		return -1;
+	struct dataset made = adopted(&call->arena, parent, req, &received), before = made;
+	before.name = (char *)received.name;
+	if (unused_check(&call->arena, &before, err) < 0 ||
+	    describe_adopted(&call->arena, &received, &made, err) < 0)
+		return -1;
+	if (zfs_rename(received.name, made.name, err) < 0) {
+		if (err->code == ERR_ALREADY_EXISTS)
+			return adopt(call, req->id, made.name, ret, err);
+		agent_reread_on_error(call, made.name, err);
+		return -1;
+	}
+	catalog_put(node->catalog, &made);
+	/* A reading finds the snapshots. */
+	catalog_rescan_soon(node->catalog);
+	*ret = dataset_copy(&call->arena, &made);
+	return 0;
+}
+
+static int check_adoption(const AdoptDatasetRequest *req, struct error *err)
+{
+	const struct format *format = format_find(req->format);
+
+	if (agent_text(req->id, "id", err) < 0)
+		return -1;
+	if (!format || !format->made)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "format of volume '%s' is '%.64s'; use zfs, block, ext4 or xfs",
+			    req->id, req->format);
+	if (!req->claim)
+		return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' is adopted without a claim",
+			    req->id);
+	return 0;
+}
+
+int adopt_dataset(struct rpc_call *call, const AdoptDatasetRequest *req, AdoptDatasetResponse *rsp,
+		  struct error *err)
+{
+	struct dataset *dataset;
+
+	if (check_adoption(req, err) < 0)
+		return -1;
+	if (node_find(call, req->id, &dataset, err) < 0) {
+		if (err->code != ERR_NOT_FOUND || promise_begin(call, req->id, req->claim, err) < 0)
+			return -1;
+		int failed = take_in(call, req, &dataset, err);
+		promise_end(call, req->id, req->claim);
+		if (failed)
+			return fail_context(err, "volume '%s' cannot be made", req->id);
+	} else if (!req->guid || dataset->guid != req->guid) {
+		return fail(err, ERR_ALREADY_EXISTS, "volume '%s' exists", req->id);
 	}
 	unload_key(call, dataset);
 	rsp->dataset = agent_dataset(call, dataset);

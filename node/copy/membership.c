@@ -302,6 +302,9 @@ int list_pushes(struct rpc_call *call, const ListPushesRequest *req, ListPushesR
 		row->synced = rows[i].synced;
 		row->failed = rows[i].failed;
 		row->error = (char *)rows[i].error;
+		row->sent = (int64_t)rows[i].sent;
+		row->total = (int64_t)rows[i].total;
+		row->sending_ms = rows[i].sending_ms;
 		rsp->pushes[rsp->n_pushes++] = row;
 	}
 	return 0;

@@ -6,6 +6,8 @@
 
 #define COPY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                 \
 	STREAM(Send, copy_send)                                                                    \
+	PLAIN(EstimateSend, estimate_send, LANE_COPY)                                              \
+	STREAM(ReceiveVolume, copy_receive_volume)                                                 \
 	KEYED(AddMember, add_member, id, LANE_COPY)                                                \
 	KEYED(RemoveMember, remove_member, id, LANE_COPY)                                          \
 	INLINE(Push, push_now)                                                                     \

@@ -242,17 +242,29 @@ void order_failed(struct order *order, const struct error *err, int64_t due)
 	set_error(order, err->text);
 }
 
+static void show_progress(const struct order *order, struct pushed *ret)
+{
+	if (!order->running || !order->progress.begun)
+		return;
+	ret->sending_ms = now_ms() - order->progress.begun;
+	ret->sent = order->progress.sent;
+	ret->total = order->progress.total;
+}
+
 static struct pushed show(const struct order *order, struct arena *arena)
 {
-	return (struct pushed){.id = arena_strdup(arena, order->volume->id),
-			       .to = arena_strdup(arena, order->to),
-			       .running = order->running,
-			       .deleted = order->deleted,
-			       .known = order->known,
-			       .every = order->every,
-			       .synced = order->synced,
-			       .failed = order->failed,
-			       .error = arena_strdup(arena, order->error ? order->error : "")};
+	struct pushed row = {.id = arena_strdup(arena, order->volume->id),
+			     .to = arena_strdup(arena, order->to),
+			     .running = order->running,
+			     .deleted = order->deleted,
+			     .known = order->known,
+			     .every = order->every,
+			     .synced = order->synced,
+			     .failed = order->failed,
+			     .error = arena_strdup(arena, order->error ? order->error : "")};
+
+	show_progress(order, &row);
+	return row;
 }
 
 struct pushed *orders_show(const struct order_list *orders, const char *dataset,

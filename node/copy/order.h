@@ -8,6 +8,7 @@
  */
 
 #include "node/copy/pusher.h"
+#include "node/copy/transfer.h"
 #include "node/record/dataset.h"
 
 struct written; /* node/copy/written.h */
@@ -26,6 +27,7 @@ struct order {
 	char *error;            /* or NULL */
 	uint64_t mark;          /* another number after a snapshot of the volume was added */
 	uint64_t pushed;        /* mark when the last successful push began */
+	struct transfer_progress progress; /* while it runs */
 };
 
 struct order_list {

@@ -23,6 +23,7 @@
 #include "node/copy/history.h"
 #include "node/stream/program_stream.h"
 #include "node/zfs/argv.h"
+#include "node/zfs/send_flags.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
 
@@ -81,6 +82,8 @@ static int send(struct push *push, const char *const *argv, struct error *err)
 	if (child_start(&child, argv_complete(push->arena, argv), in, 0, err) < 0)
 		return -1;
 	push->transfer.header = push->header;
+	if (!push->progress->begun)
+		push->progress->begun = now_ms();
 	int failed =
 		transfer_run(&push->transfer, push->arena, steal_fd(&child.out), &push->copy, err);
 	/* If the other node failed, zfs runs on. If zfs failed, it explains the other error. */
@@ -95,30 +98,10 @@ static int send(struct push *push, const char *const *argv, struct error *err)
 	return failed;
 }
 
-/* *ret is the bytes that a `zfs send` will write, as it estimates (zfs-send(8), -nP). */
-static int estimate(struct push *push, const char *const *argv, size_t n, int64_t *ret,
-		    struct error *err)
+static int check_room(const struct push *push, int64_t bytes, struct error *err)
 {
-	const char **dry = arena_alloc(push->arena, (n + 3) * sizeof(*dry));
-	auto_free char *out = NULL;
+	int64_t room = push->available - push->available / RESERVE_PART;
 
-	dry[0] = argv[0];
-	dry[1] = argv[1];
-	dry[2] = "-nP";
-	memcpy(dry + 3, argv + 2, (n - 2) * sizeof(*dry));
-	if (zfs_run_once(&(struct exec){.argv = dry}, &out, err) < 0)
-		return -1;
-	const char *size = strstr(out, "size\t");
-	*ret = size ? strtoll(size + strlen("size\t"), NULL, 10) : 0;
-	return 0;
-}
-
-static int check_room(struct push *push, const char *const *argv, size_t n, struct error *err)
-{
-	int64_t bytes, room = push->available - push->available / RESERVE_PART;
-
-	if (estimate(push, argv, n, &bytes, err) < 0)
-		return -1;
 	if (bytes <= room)
 		return 0;
 	return fail(err, ERR_RESOURCE_EXHAUSTED,
@@ -146,36 +129,63 @@ static void end_with(struct push *push, const struct point *to)
 	header_end(push->arena, push->header, to->leaf, to->guid, record_of(push, to));
 }
 
-/* Send what changed between a point and a snapshot; all data if base is NULL. */
-static int send_from(struct push *push, const struct point *base, const struct point *to,
-		     struct error *err)
+/* A stream of what changed between a point and a snapshot; of all data if base is NULL. */
+struct part {
+	const struct point *base, *to;
+	int64_t size; /* as zfs estimates */
+};
+
+static const char **part_command(struct push *push, const struct part *part, size_t *ret_n)
+{
+	const char **argv = send_command(push, ret_n);
+
+	argv[(*ret_n)++] = push->flags;
+	if (part->base) {
+		argv[(*ret_n)++] = "-i";
+		argv[(*ret_n)++] = part->base->name;
+	}
+	argv[(*ret_n)++] = part->to->name;
+	return argv;
+}
+
+static int part_estimate(struct push *push, struct part *part, struct error *err)
 {
 	size_t n;
-	const char **argv = send_command(push, &n);
+	const char **argv = part_command(push, part, &n);
 
-	argv[n++] = push->flags;
-	if (base) {
-		argv[n++] = "-i";
-		argv[n++] = base->name;
-	}
-	argv[n++] = to->name;
-	if (check_room(push, argv, n, err) < 0)
+	if (send_estimate(argv, n, &part->size, err) < 0)
 		return -1;
-	end_with(push, to);
+	push->progress->total += (uint64_t)part->size;
+	return 0;
+}
+
+static int part_send(struct push *push, const struct part *part, struct error *err)
+{
+	size_t n;
+	const char **argv = part_command(push, part, &n);
+
+	if (check_room(push, part->size, err) < 0)
+		return -1;
+	end_with(push, part->to);
 	return send(push, argv, err);
 }
 
 /* A stream that was interrupted */
 
-/* Returns the guid of the snapshot to which a token leads; 0 if this host cannot tell. */
-static uint64_t guid_of_token(struct push *push)
+/*
+ * Returns the guid of the snapshot to which a token leads; 0 if this host cannot tell. *ret_size is
+ * the bytes that are left.
+ */
+static uint64_t guid_of_token(struct push *push, int64_t *ret_size)
 {
 	const char *argv[] = {"zfs", "send", "-nvP", "-t", push->copy->token, NULL};
 	auto_free char *out = NULL;
 	struct error ignored;
 
+	*ret_size = 0;
 	if (zfs_run_once(&(struct exec){.argv = argv}, &out, &ignored) < 0)
 		return 0;
+	*ret_size = send_size(out);
 	const char *guid = strstr(out, "toguid = ");
 	return guid ? strtoull(guid + strlen("toguid = "), NULL, 0) : 0;
 }
@@ -186,7 +196,8 @@ static uint64_t guid_of_token(struct push *push)
  */
 static int resume(struct push *push, const struct history *history, struct error *err)
 {
-	const struct point *to = history_snapshot(history, guid_of_token(push));
+	int64_t size;
+	const struct point *to = history_snapshot(history, guid_of_token(push, &size));
 	size_t n;
 	const char **argv = send_command(push, &n);
 
@@ -195,10 +206,12 @@ static int resume(struct push *push, const struct history *history, struct error
 		return 0;
 	argv[n++] = "-t";
 	argv[n++] = push->copy->token;
+	push->progress->total += (uint64_t)size;
 	end_with(push, to);
 	push->header->discard = false;
 	if (send(push, argv, err) == 0)
 		return 0;
+	push->progress->total = push->progress->sent;
 	push->header->discard = err->code != ERR_UNAVAILABLE;
 	return push->header->discard ? ask_for_copy(push, err) : -1;
 }
@@ -264,11 +277,10 @@ static bool is_ahead(const struct push *push, const struct point *base)
 	return false;
 }
 
-static int send_missing(struct push *push, const struct history *history, struct error *err)
+/* Check that the copy can follow the volume: base is the newest point of both. */
+static int check_base(const struct push *push, const struct point *base, struct error *err)
 {
-	const struct point *base = history_base(history, push->copy);
-	const struct point *last = history_newest_own(history);
-	const struct point *at = base ? base + 1 : history->points;
+	const char *id = push->volume->id, *to = push->to;
 
 	if (is_ahead(push, base))
 		return fail(
@@ -276,20 +288,52 @@ static int send_missing(struct push *push, const struct history *history, struct
 			"the copy has data that the volume lost: the volume was rolled back, or a "
 			"snapshot of zcsi was destroyed; if that data is not needed, run 'zcsi "
 			"copy drop %s %s' and 'zcsi copy add %s %s'",
-			push->volume->id, push->to, push->volume->id, push->to);
+			id, to, id, to);
 	if (push->copy && push->copy->n_snapshots && !base)
 		return fail(
 			err, ERR_FAILED_PRECONDITION,
 			"the copy and the volume have no snapshot in common any more; if the "
 			"copy is not needed, run 'zcsi copy drop %s %s' and 'zcsi copy add %s %s'",
-			push->volume->id, push->to, push->volume->id, push->to);
+			id, to, id, to);
+	return 0;
+}
+
+/* *ret is the streams that the copy lacks, in the arena. */
+static int plan(struct push *push, const struct history *history, struct part **ret, size_t *ret_n,
+		struct error *err)
+{
+	const struct point *base = history_base(history, push->copy);
+	const struct point *last = history_newest_own(history);
+	const struct point *at = base ? base + 1 : history->points;
+
+	*ret = arena_alloc(push->arena, history->n * sizeof(**ret));
+	*ret_n = 0;
+	if (check_base(push, base, err) < 0)
+		return -1;
 	for (; at <= last; at++) {
+		struct part *part = &(*ret)[*ret_n];
 		if ((base && at->guid == base->guid) || (at != last && !is_wanted(push, at)))
 			continue;
-		if (send_from(push, base, at, err) < 0)
+		*part = (struct part){.base = base, .to = at};
+		if (part_estimate(push, part, err) < 0)
+			return -1;
+		++*ret_n;
+		base = at;
+	}
+	return 0;
+}
+
+static int send_missing(struct push *push, const struct history *history, struct error *err)
+{
+	struct part *parts;
+	size_t n;
+
+	if (plan(push, history, &parts, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if (part_send(push, &parts[i], err) < 0)
 			return -1;
 		push->header->discard = false;
-		base = at;
 	}
 	return 0;
 }
@@ -345,7 +389,7 @@ static int with_client(struct push *push,
 {
 	struct peers *peers = push->node->peers;
 
-	push->transfer = (struct transfer){.loop = push->loop};
+	push->transfer = (struct transfer){.loop = push->loop, .progress = push->progress};
 	if (program_stream_check(err) < 0 ||
 	    peers_dial(peers, push->to, now_ms() + ASK_MS, &push->transfer.client, err) < 0)
 		return -1;

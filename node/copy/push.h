@@ -23,6 +23,7 @@ struct push {
 	const char *to;         /* the node of the copy */
 	bool fresh;             /* take a snapshot, however young the newest one is */
 	struct arena *arena;
+	struct transfer_progress *progress;
 
 	/* Private to push.c from here on, but for transfer_cancel. */
 	struct transfer transfer;

@@ -117,8 +117,10 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 			    .volume = dataset_copy(arena, order->volume),
 			    .to = arena_strdup(arena, order->to),
 			    .fresh = order->fresh,
+			    .progress = &order->progress,
 			    .arena = arena};
 
+	order->progress = (struct transfer_progress){0};
 	members_parse(arena, push.volume->members, &push.members);
 	if (!order->known && !order->deleted)
 		look_up(pusher, &push, order);

@@ -40,6 +40,9 @@ struct pushed {
 	int64_t synced;    /* the copy has all that was written before */
 	int64_t failed;    /* when the last push failed; 0: it did not */
 	const char *error; /* why; "" */
+	/* The push that runs; 0 before its first stream, and if none runs. */
+	uint64_t sent, total; /* bytes; total is an estimate */
+	int64_t sending_ms;   /* since its first stream began */
 };
 
 /* Returns the copies of all volumes, in the order of their ids, in the arena. */

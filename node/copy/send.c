@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Copy.Send: the output of a `zfs send` becomes the messages of a stream.
+ * Copy.Send: the output of a `zfs send` becomes the messages of a stream; and EstimateSend, which
+ * asks zfs for its length.
  *
  * Invariant: a call that ends before its program kills the program, which changes nothing.
  */
@@ -11,15 +12,25 @@
 #include "node/zfs/send_flags.h"
 #include "node/service.h"
 #include "node/zfs/argv.h"
+#include "node/zfs/zfs_run.h"
 #include "transport/pump.h"
 
 struct wanted {
 	const char *snapshot_id, *from_id;
 };
 
-static int find(struct program_stream *ps, const char *id, struct snapshot **ret, struct error *err)
+/* The caller's node, deadline and arena. */
+struct asking {
+	const struct node *node;
+	int64_t deadline;
+	struct arena *arena;
+};
+
+static int find(const struct asking *asking, const char *id, struct snapshot **ret,
+		struct error *err)
 {
-	return catalog_snapshot(ps->node->catalog, ps->deadline, &ps->arena, id, ret, err);
+	return catalog_snapshot(asking->node->catalog, asking->deadline, asking->arena, id, ret,
+				err);
 }
 
 /* Check that an incremental stream can be made: both are snapshots of one volume. */
@@ -42,26 +53,42 @@ static const char *dataset_of(struct arena *arena, const struct snapshot *snapsh
 			    snapshot->zfs_name);
 }
 
+/* ret_argv is the `zfs send` that makes the stream, in the arena. */
+static int command(const struct asking *asking, const struct wanted *wanted,
+		   const char *ret_argv[SEND_WORDS_MAX + 1], size_t *ret_n, struct error *err)
+{
+	struct snapshot *snapshot, *from = NULL;
+	const char *flags;
+	size_t n = 0;
+
+	if (find(asking, wanted->snapshot_id, &snapshot, err) < 0 ||
+	    (*wanted->from_id && (find(asking, wanted->from_id, &from, err) < 0 ||
+				  check_from(from, snapshot, err) < 0)) ||
+	    send_flags(dataset_of(asking->arena, snapshot), &flags, err) < 0)
+		return -1;
+	ret_argv[n++] = "zfs";
+	ret_argv[n++] = "send";
+	if (flags)
+		ret_argv[n++] = flags;
+	if (from) {
+		ret_argv[n++] = "-i";
+		ret_argv[n++] = from->zfs_name;
+	}
+	ret_argv[n++] = snapshot->zfs_name;
+	ret_argv[n] = NULL;
+	*ret_n = n;
+	return 0;
+}
+
 static int start(struct program_stream *ps, struct error *err)
 {
-	const char *argv[8] = {"zfs", "send"}, *flags;
-	struct snapshot *snapshot, *from = NULL;
-	const struct wanted *wanted = ps->arg;
+	const struct asking asking = {ps->node, ps->deadline, &ps->arena};
+	const char *argv[SEND_WORDS_MAX + 1];
 	auto_close int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	size_t n = 2;
+	size_t n;
 
-	if (program_stream_check(err) < 0 || find(ps, wanted->snapshot_id, &snapshot, err) < 0 ||
-	    (*wanted->from_id &&
-	     (find(ps, wanted->from_id, &from, err) < 0 || check_from(from, snapshot, err) < 0)) ||
-	    send_flags(dataset_of(&ps->arena, snapshot), &flags, err) < 0)
+	if (program_stream_check(err) < 0 || command(&asking, ps->arg, argv, &n, err) < 0)
 		return -1;
-	if (flags)
-		argv[n++] = flags;
-	if (from) {
-		argv[n++] = "-i";
-		argv[n++] = from->zfs_name;
-	}
-	argv[n] = snapshot->zfs_name;
 	return child_start(&ps->child, argv_complete(&ps->arena, argv), in, 0, err);
 }
 
@@ -105,4 +132,18 @@ int copy_send(struct rpc_stream *stream, struct error *err)
 	stream->events = &events;
 	stream->arg = ps;
 	return 0;
+}
+
+int estimate_send(struct rpc_call *call, const EstimateSendRequest *req, EstimateSendResponse *rsp,
+		  struct error *err)
+{
+	const struct asking asking = {call->app, call->deadline, &call->arena};
+	const struct wanted wanted = {req->snapshot_id, req->from_snapshot_id};
+	const char *argv[SEND_WORDS_MAX + 1];
+	size_t n;
+
+	if (node_need_pool(call, "snapshot", req->snapshot_id, err) < 0 ||
+	    command(&asking, &wanted, argv, &n, err) < 0)
+		return -1;
+	return zfs_is_the_kernels() ? send_estimate(argv, n, &rsp->size, err) : 0;
 }

@@ -12,10 +12,17 @@
 #include "proto/copy.h"
 #include "transport/client.h"
 
+/* How far a push is. Any thread. */
+struct transfer_progress {
+	_Atomic int64_t begun;        /* now_ms() value; 0: nothing is sent yet */
+	_Atomic uint64_t sent, total; /* bytes of all its streams; total is an estimate */
+};
+
 struct transfer {
 	struct loop *loop;
 	struct client *client; /* to the node that receives */
 	const ReceiveHeader *header;
+	struct transfer_progress *progress;
 
 	/* Private to transfer.c from here on. */
 	struct transfer_run *run; /* for the loop; NULL if nothing runs */

@@ -22,6 +22,11 @@ char *dataset_name(struct arena *arena, const char *parent, const char *id)
 	return arena_printf(arena, "%s/%s", parent, leaf);
 }
 
+char *dataset_received_name(struct arena *arena, const char *parent, const char *id)
+{
+	return dataset_name(arena, arena_printf(arena, "%s/" DATASET_RECEIVED, parent), id);
+}
+
 char *dataset_trash(struct arena *arena, const char *parent)
 {
 	return arena_printf(arena, "%s/" DATASET_TRASH, parent);

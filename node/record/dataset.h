@@ -20,7 +20,8 @@
 #define DATASET_NAME_MAX   255 /* bytes; ZFS's limit, including a snapshot's name */
 #define DATASET_PARENT_MAX 90  /* bytes; leaves room for the trash and for both leaves */
 #define DATASET_TRASH      "_trash"
-#define DATASET_UNCOUNTED  SIZE_MAX /* its snapshots were not read yet */
+#define DATASET_RECEIVED   "_received" /* what was received and is to become a volume */
+#define DATASET_UNCOUNTED  SIZE_MAX    /* its snapshots were not read yet */
 
 /* Sizes are bytes, times are seconds since 1970. "" is an unset string. */
 struct dataset {
@@ -53,6 +54,8 @@ struct dataset_list {
 
 /* Returns the name of the volume with this id, pool/parent/leaf, whether it exists or not. */
 char *dataset_name(struct arena *arena, const char *parent, const char *id);
+/* Returns the name before it becomes the volume with this id, pool/parent/_received/leaf. */
+char *dataset_received_name(struct arena *arena, const char *parent, const char *id);
 /* Returns the name of the trash, pool/parent/_trash. */
 char *dataset_trash(struct arena *arena, const char *parent);
 /* Returns the name that the dataset `name` has after it was moved to the trash. */

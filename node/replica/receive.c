@@ -7,11 +7,8 @@
  * mounted, and never with -F. OK means that the copy has the snapshot with the guid of the header.
  * Only a node that has the volume's data too, by the names in its certificate, may send to a copy.
  */
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/log.h"
 #include "common/volume/format.h"
@@ -21,11 +18,9 @@
 #include "node/record/members.h"
 #include "node/record/property.h"
 #include "node/service.h"
-#include "node/zfs/argv.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
 #include "transport/message.h"
-#include "transport/pump.h"
 #include "transport/tls_names.h"
 
 struct receiving {
@@ -33,7 +28,6 @@ struct receiving {
 	const struct tls_names *caller; /* the names in its certificate; NULL without TLS */
 	struct members members;
 	const char *name; /* of the copy */
-	int to;           /* the write end of the pipe to zfs; -1 once the pump has it */
 	CopyState *copy;  /* as it is at the end */
 };
 
@@ -115,7 +109,7 @@ static const char *const *command_line(struct program_stream *ps,
 	argv[n++] = "-u";
 	n += zfs_property_options(&ps->arena, properties, argv + n);
 	argv[n] = receiving->name;
-	return argv_complete(&ps->arena, argv);
+	return argv;
 }
 
 static int start(struct program_stream *ps, struct error *err)
@@ -123,7 +117,6 @@ static int start(struct program_stream *ps, struct error *err)
 	struct receiving *receiving = ps->arg;
 	const ReceiveHeader *header = receiving->header;
 	struct zfs_properties properties = {.n = 0};
-	int ends[2];
 
 	if (program_stream_check(err) < 0 || check_header(header, err) < 0 ||
 	    check_membership(ps, receiving, err) < 0)
@@ -141,31 +134,7 @@ static int start(struct program_stream *ps, struct error *err)
 	if (properties.n > ZFS_PROPERTIES_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' has more than %d properties",
 			    header->volume->id, ZFS_PROPERTIES_MAX);
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return fail_errno(err, "cannot make a pipe");
-	int failed = child_start(&ps->child, command_line(ps, &properties), ends[0], 0, err);
-	close(ends[0]);
-	if (failed)
-		close(ends[1]);
-	else
-		receiving->to = ends[1];
-	return failed;
-}
-
-static void pump(struct program_stream *ps)
-{
-	struct receiving *receiving = ps->arg;
-
-	pump_in(ps->stream, steal_fd(&receiving->to), program_stream_pumped);
-	rpc_stream_resume(ps->stream);
-}
-
-/* zfs receive ends soon after its input. One that does not waits for a pool that hangs. */
-static int reap(struct child *child)
-{
-	struct pollfd ended = {.fd = child->pidfd, .events = POLLIN};
-
-	return poll(&ended, 1, (int)zfs_run_timeout()) > 0 ? child_reap(child) : child_kill(child);
+	return program_stream_start_reader(ps, command_line(ps, &properties), err);
 }
 
 static bool has(const CopyState *copy, const ReceiveHeader *header)
@@ -223,10 +192,10 @@ static void give_back(struct program_stream *ps)
 static int end(struct program_stream *ps, struct error *err)
 {
 	static const char *const argv[] = {"zfs", "receive"};
-	struct receiving *receiving = ps->arg;
+	const struct receiving *receiving = ps->arg;
+	int status = program_stream_reap_reader(ps);
+	int failed = program_stream_judge(&ps->child, argv, status, true, err);
 
-	mem_cleanup_close(&receiving->to);
-	int failed = program_stream_judge(&ps->child, argv, reap(&ps->child), true, err);
 	child_fini(&ps->child);
 	if (failed && err->code == ERR_RESOURCE_EXHAUSTED)
 		give_back(ps);
@@ -270,7 +239,6 @@ static void on_message(struct rpc_stream *stream, const void *message)
 	if (ps->arg)
 		return;
 	receiving = ps->arg = arena_alloc(&ps->arena, sizeof(*receiving));
-	receiving->to = -1;
 	receiving->caller = tls_names_keep(&ps->arena, stream->caller);
 	if (!request->header) {
 		fail(&error, ERR_INVALID_ARGUMENT, "the first message of the stream has no header");
@@ -299,7 +267,7 @@ int copy_receive(struct rpc_stream *stream, struct error *err)
 	static const struct program_stream_kind kind = {.most = 8,
 							.verb = "received",
 							.start = start,
-							.pump = pump,
+							.pump = program_stream_feed,
 							.end = end,
 							.answer = answer};
 	static const struct rpc_stream_events events = {

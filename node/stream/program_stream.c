@@ -8,15 +8,19 @@
 #include "node/stream/copies.h"
 #include "node/stream/program_stream.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "node/service.h"
+#include "node/zfs/argv.h"
 #include "node/zfs/hung.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
+#include "transport/pump.h"
 
 #define SAID_MAX 1024 /* bytes of stderr that are read */
 
@@ -143,6 +147,7 @@ int program_stream_new(struct program_stream **ret, struct rpc_stream *stream,
 	*ps = (struct program_stream){.kind = kind,
 				      .node = node,
 				      .stream = stream,
+				      .to = -1,
 				      .deadline = stream->deadline,
 				      .child = CHILD_NONE,
 				      .next = copies->streams,
@@ -163,6 +168,38 @@ void program_stream_stop_all(struct copies *copies)
 	for (struct program_stream *each = copies->streams; each; each = each->next)
 		if (each->stream)
 			rpc_stream_finish(each->stream, &error);
+}
+
+int program_stream_start_reader(struct program_stream *ps, const char *const *argv,
+				struct error *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail_errno(err, "cannot make a pipe");
+	int failed = child_start(&ps->child, argv_complete(&ps->arena, argv), ends[0], 0, err);
+	close(ends[0]);
+	if (failed)
+		close(ends[1]);
+	else
+		ps->to = ends[1];
+	return failed;
+}
+
+void program_stream_feed(struct program_stream *ps)
+{
+	pump_in(ps->stream, steal_fd(&ps->to), program_stream_pumped);
+	rpc_stream_resume(ps->stream);
+}
+
+/* A zfs receive that does not end soon after its input waits for a pool that hangs. */
+int program_stream_reap_reader(struct program_stream *ps)
+{
+	struct pollfd ended = {.fd = ps->child.pidfd, .events = POLLIN};
+
+	mem_cleanup_close(&ps->to);
+	return poll(&ended, 1, (int)zfs_run_timeout()) > 0 ? child_reap(&ps->child)
+							   : child_kill(&ps->child);
 }
 
 int program_stream_check(struct error *err)

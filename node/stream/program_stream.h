@@ -39,6 +39,7 @@ struct program_stream {
 	struct arena arena;        /* for the functions of the kind; freed after all of them */
 	void *arg;                 /* for their use */
 	struct child child;
+	int to; /* of program_stream_start_reader: the child's stdin until the pump has it; or -1 */
 	bool whole; /* for end: all data was passed on */
 
 	/* Private to program_stream.c from here on. */
@@ -61,6 +62,16 @@ int program_stream_new(struct program_stream **ret, struct rpc_stream *stream,
 void program_stream_begin(struct program_stream *ps);
 void program_stream_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome);
 void program_stream_closed(struct rpc_stream *stream, const struct error *outcome);
+
+/*
+ * For kind->start, kind->pump and the begin of kind->end, if the program reads: start it with a
+ * pipe, pass the messages on to that, and close the pipe and wait for the end of the program. The
+ * last one returns the status of child_reap.
+ */
+int program_stream_start_reader(struct program_stream *ps, const char *const *argv,
+				struct error *err);
+void program_stream_feed(struct program_stream *ps);
+int program_stream_reap_reader(struct program_stream *ps);
 
 /* End all streams with ERR_UNAVAILABLE, because zcsi-node is stopping. Loop thread only. */
 void program_stream_stop_all(struct copies *copies);

@@ -7,6 +7,8 @@
  */
 #include "node/zfs/send_flags.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "node/zfs/key.h"
@@ -27,5 +29,26 @@ int send_flags(const char *dataset, const char **ret, struct error *err)
 	if (key_read(dataset, &key, err) < 0)
 		return -1;
 	*ret = send_flags_for(strcmp(key.root, "-") != 0);
+	return 0;
+}
+
+/* The size is the last word of the last line; before it is a name, or "size". */
+int64_t send_size(const char *printed)
+{
+	const char *word = strrchr(printed, '\t');
+
+	return word ? strtoll(word, NULL, 10) : 0;
+}
+
+int send_estimate(const char *const *argv, size_t n, int64_t *ret, struct error *err)
+{
+	const char *dry[SEND_WORDS_MAX + 2] = {argv[0], argv[1], "-nP"};
+	auto_free char *out = NULL;
+
+	assert(n >= 2 && n <= SEND_WORDS_MAX);
+	memcpy(dry + 3, argv + 2, (n - 2) * sizeof(*dry));
+	if (zfs_run_once(&(struct exec){.argv = dry}, &out, err) < 0)
+		return -1;
+	*ret = send_size(out);
 	return 0;
 }

@@ -3,6 +3,8 @@
 #define ZCSI_NODE_ZFS_SEND_FLAGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "common/error.h"
 
@@ -15,5 +17,15 @@ int send_flags(const char *dataset, const char **ret, struct error *err);
 
 /* The same for OpenZFS, if it is known whether the dataset is encrypted. Static text. */
 const char *send_flags_for(bool encrypted);
+
+#define SEND_WORDS_MAX 16
+
+/*
+ * *ret is how many bytes a `zfs send` will write, as it estimates itself; 0 if it does not say.
+ * argv has n words, at most SEND_WORDS_MAX. Not for zfs-fuse. Runs one program.
+ */
+int send_estimate(const char *const *argv, size_t n, int64_t *ret, struct error *err);
+/* Returns the size in what a `zfs send -nP` prints, also for a stream that is continued; or 0. */
+int64_t send_size(const char *printed);
 
 #endif

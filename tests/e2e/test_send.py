@@ -2,6 +2,8 @@
 """zcsi send: the stream that zfs receive makes the same dataset of, and every way in which it can
 end too early."""
 import os
+import pty
+import re
 import signal
 import subprocess
 
@@ -78,6 +80,23 @@ def test_mistakes_are_named(host, full):
     assert "not an earlier snapshot" in failed(host, "-i", "other@three", "data@one")
     assert "not an earlier snapshot" in failed(host, "-i", "data@one", "data@one")
     assert "snapshot 'data@zero' does not exist" in failed(host, "-i", "data@zero", "data@one")
+
+
+def seen_on_terminal(host, *args):
+    """Return the text that zcsi send writes to a terminal, while stdout is none."""
+    ours, theirs = pty.openpty()
+    with open(ours, "rb", buffering=0) as terminal:
+        subprocess.run(argv(host, *args), stdout=subprocess.DEVNULL, stderr=theirs, check=True)
+        os.close(theirs)
+        return terminal.read(4096).decode()
+
+
+def test_progress_is_for_terminals(host, full):
+    last = seen_on_terminal(host, "data@one").split("\r")[-2]
+    assert re.match(r"1[67]\.\dM, .*/s", last)
+    quiet = subprocess.run(argv(host, "data@one"), stdout=subprocess.DEVNULL,
+                           stderr=subprocess.PIPE, check=True)
+    assert quiet.stderr == b""
 
 
 def begun(host, full):

@@ -51,6 +51,7 @@ struct end {
 	bool wrong;             /* a byte was not the expected one */
 
 	uint64_t pumped_bytes;
+	_Atomic uint64_t counted; /* by pump_count; of the writer only */
 	struct error pumped_outcome;
 	sem_t done;
 };
@@ -148,10 +149,12 @@ static void on_received(struct rpc_stream *stream, uint64_t bytes, const struct 
 
 static void pump(struct rpc_stream *stream, bool out)
 {
-	if (out)
-		pump_out(stream, call.writer.pumped, on_sent);
-	else
+	if (!out) {
 		pump_in(stream, call.reader.pumped, on_received);
+		return;
+	}
+	pump_out(stream, call.writer.pumped, on_sent);
+	pump_count(stream, &call.writer.counted);
 }
 
 static void on_server_closed(struct rpc_stream *stream, const struct error *outcome)
@@ -250,6 +253,7 @@ static void transfer_whole(uint64_t size, bool down)
 	join(&call.reader);
 	assert_true(call.reader.count == size);
 	assert_true(call.writer.pumped_bytes == size && call.reader.pumped_bytes == size);
+	assert_true(call.writer.counted == size);
 	assert_false(call.reader.wrong);
 }
 

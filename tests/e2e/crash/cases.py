@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MPL-2.0
 """The calls that change anything, for test_crash_points: CASES has an entry for each of them, with
 the operations it performs on the host."""
+import grpc
+
 from crash.trial import Case
 from daemon import wait_for
-from host import KERNEL_ZFS, SIZE, Volume, datasets, get
+from host import KERNEL_ZFS, SIZE, Volume, datasets, get, run
 
 
 # Calls that Volume has no method for. `copy` is the volume that is created from `data`.
@@ -94,6 +96,33 @@ def give_up(volume):
     return volume.host.agent.SettleDataset(id="data", guid=number, keeper="other")
 
 
+def received(volume):
+    """Make a dataset that is no volume yet, as a stream leaves it."""
+    name = volume.host.dataset("_received/data")
+    run("zfs", "create", "-p", name)
+    run("zfs", "snapshot", f"{name}@one")
+
+
+def adopt(volume):
+    """Claim the name and make it the volume. The answer has a guid, which is never the same."""
+    name = volume.host.dataset("_received/data")
+    number = get(name if name in datasets(volume.host.parent) else volume.host.dataset("data"),
+                 "guid")
+    volume.host.agent.AdoptDataset(id="data", claim=claim_name(volume.host.agent, 1),
+                                   guid=int(number), size=SIZE, format="zfs")
+
+
+def claim_name(agent, claim):
+    """Return this claim, or the higher one that the agent has promised."""
+    try:
+        promised = agent.GetDataset(id="data", claim=claim).promised
+    except grpc.RpcError as error:
+        if error.code() != grpc.StatusCode.NOT_FOUND:
+            raise
+        return claim
+    return claim_name(agent, promised + 1) if promised else claim
+
+
 MOUNT = ["mount"] if KERNEL_ZFS else ["zfs set", "zfs mount"]
 STAGE = [*MOUNT, "open_tree", "mount_setattr"]
 TWO_SETTINGS = ["zfs get", "zfs set"] if KERNEL_ZFS else ["zfs get", "zfs set", "zfs set"]
@@ -105,6 +134,7 @@ DEFER = [*AT_ONCE, *DESTROY, "zfs get", "zfs destroy"]
 TRASH = ["zfs rename", "zfs create", "zfs rename"]
 TRASH_CLONED = TRASH if KERNEL_ZFS else ["zfs list", *TRASH]
 TRASHED = ["_trash", "_trash/data-GUID"]
+DESCRIBE = ["zfs set", "zfs get", *["zfs set"] * (1 if KERNEL_ZFS else 6)]
 IDLE = [Volume.create, Volume.attach, stage, Volume.unstage]
 
 CASES = {
@@ -168,6 +198,9 @@ CASES = {
     "delete a thick one with a time to undo it": Case(
         [create_thick], Volume.delete,
         ["zfs get", "zfs set", *TRASH, "zfs set"], TRASHED, ["--trash-ttl", "3600"]),
+    "adopt": Case(
+        [received], adopt, ["zfs get", "zfs list", *DESCRIBE, "zfs rename"],
+        ["_received", "data", "data@one"]),
     "settle as the one that keeps it": Case(
         [Volume.create, recorded], keep, ["zfs get", "zfs set"], ["data"]),
     "settle as the one that gives it up": Case(

@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from client import MIB, topology
+from client import MIB, PATIENCE, topology
 from daemon import BUILD, wait_for
 from host import get, run, Volume
 
@@ -22,8 +22,8 @@ class Pair:
     def run(self, *args):
         words = [word for host in self.hosts
                  for word in ("--agent", f"unix://{host.agent_socket}")]
-        return subprocess.run([BUILD / "zcsi", *words, *args], capture_output=True, text=True,
-                              check=False)
+        return subprocess.run([BUILD / "zcsi", "--timeout", str(10 * PATIENCE), *words, *args],
+                              capture_output=True, text=True, check=False)
 
     def zcsi(self, *args, status=0):
         done = self.run(*args)

@@ -2,6 +2,8 @@
 """Copies when something goes wrong: the volume is untouched, the copy is at its old state or at the
 new one, and the next push mends it or says what a person has to do."""
 import contextlib
+import json
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -13,6 +15,7 @@ from copies import in_use, write
 from daemon import BUILD, wait_for
 from host import get, run
 
+RECEIVE = "receive -s"  # zfs list has receive_resume_token among its words
 SIZE = 8 * MIB  # more than the pipes, sockets and windows of a stream take
 
 
@@ -114,8 +117,23 @@ def stopped_at(pair, gate, program):
 @pytest.fixture
 def in_stream(new_pair, gate):
     """Within a push: zfs receive has not started to read."""
-    with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, "receive"):
+    with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, RECEIVE):
         yield pair
+
+
+def test_the_progress_of_a_push_is_shown(in_stream, gate):
+    def progress():
+        return in_stream.zcsi("copies", "-Hp").rstrip("\n").split("\t")[5:]
+
+    wait_for(lambda: progress()[1] not in ("-", "0"), "data is sent")
+    state, sent, total = progress()
+    assert state == "sending" and int(sent) < SIZE < int(total) < 2 * SIZE
+    [copy] = json.loads(in_stream.zcsi("copies", "-o", "json"))["copies"]
+    assert copy["total"] == int(total)
+    assert re.search(r"sending: .* of 8\.\d+M, .*/s, about \d+ ", in_stream.zcsi("copies"))
+    gate.open()
+    synced(in_stream)
+    assert progress() == ["ok", "-", "-"]
 
 
 @pytest.mark.parametrize("which", ["owner", "other"])
@@ -174,7 +192,7 @@ def test_an_owner_that_is_killed_at_each_program(new_pair, gate, program, runs):
 
 
 @pytest.mark.parametrize("runs", [False, True])
-@pytest.mark.parametrize("program", ["receive", "list"])
+@pytest.mark.parametrize("program", [RECEIVE, "list"])
 def test_the_other_node_is_killed_at_each_program(new_pair, gate, program, runs):
     with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, program):
         pair.other.node_daemon.kill()

@@ -55,6 +55,8 @@ def test_a_zvol_is_sent(host, tmp_path):
     send(host, tmp_path / "whole", "data@one")
     receive(tmp_path / "whole", copy)
     send(host, tmp_path / "more", "--from", "data@one", "data@two")
+    estimate = host.agent.EstimateSend(snapshot_id="data@two", from_snapshot_id="data@one").size
+    assert 0 < estimate < 2 * (tmp_path / "more").stat().st_size
     receive(tmp_path / "more", copy)
     for snapshot in host.agent.ListDatasetSnapshots(dataset_id="data").snapshots:
         _, leaf = snapshot.zfs_name.split("@")

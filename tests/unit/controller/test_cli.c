@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of zcsi's output: amounts, tables for people and for programs, JSON; and of the certificate
- * that it finds.
+ * Tests of zcsi's output: amounts, progress, tables for people and for programs, JSON; of the
+ * streams that it takes; and of the certificate that it finds.
  */
 #include "tests/cmocka.h"
 
@@ -10,8 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "controller/cli/adopt.h"
 #include "controller/cli/amount.h"
 #include "controller/cli/credentials.h"
+#include "controller/cli/progress.h"
+#include "controller/cli/receive.h"
 #include "controller/cli/table.h"
 
 static struct arena arena;
@@ -38,6 +41,48 @@ static void amounts_have_three_digits(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_string_equal(amount_bytes(&arena, cases[i].bytes), cases[i].text);
+}
+
+static void times_have_one_unit(void **state)
+{
+	static const struct {
+		int64_t seconds;
+		const char *text;
+	} cases[] = {
+		{0, "0 s"},
+		{59, "59 s"},
+		{60, "1 min"},
+		{61, "2 min"},
+		{3540, "59 min"},
+		{3541, "1 h"},
+		{47 * 3600, "47 h"},
+		{47 * 3600 + 1, "2 days"},
+		{INT32_MAX, "24856 days"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(amount_time(&arena, cases[i].seconds), cases[i].text);
+}
+
+static void progress_has_what_is_known(void **state)
+{
+	static const struct {
+		struct progress progress;
+		const char *text;
+	} cases[] = {
+		{{0, 0, 0}, "0B"},
+		{{0, 1 << 20, 500}, "0B of 1.00M"},
+		{{1 << 20, 0, 2000}, "1.00M, 512K/s"},
+		{{1 << 20, 4 << 20, 2000}, "1.00M of 4.00M, 512K/s, about 6 s"},
+		{{4 << 20, 4 << 20, 2000}, "4.00M of 4.00M, 2.00M/s"},
+		{{5 << 20, 4 << 20, 1000}, "5.00M of 4.00M, 5.00M/s"},
+		{{1, (uint64_t)1 << 40, INT32_MAX}, "1B of 1.00T, 0B/s"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(progress_text(&arena, &cases[i].progress), cases[i].text);
 }
 
 static void moments_are_local(void **state)
@@ -120,6 +165,71 @@ static void json_has_exact_values(void **state)
 		       "  {\"agent\": \"n3\", \"error\": \"cannot reach \\u0022n3\\u0022\"}]}\n");
 }
 
+/* A stream's first record; features are bits of its version. */
+static void put_head(uint8_t *head, uint64_t kind, uint64_t features, uint32_t type, uint64_t from)
+{
+	const uint64_t magic = 0x2f5bacbac, version = features << 2 | kind, guid = 7;
+
+	memset(head, 0, STREAM_HEAD_SIZE);
+	memcpy(head + 8, &magic, sizeof(magic));
+	memcpy(head + 16, &version, sizeof(version));
+	memcpy(head + 32, &type, sizeof(type));
+	memcpy(head + 40, &guid, sizeof(guid));
+	memcpy(head + 48, &from, sizeof(from));
+}
+
+static void assert_no_volume(const uint8_t *head, const char *why)
+{
+	struct stream_head parsed;
+	struct error err;
+
+	assert_int_equal(stream_head_parse(head, &parsed, &err), -1);
+	assert_non_null(strstr(err.text, why));
+}
+
+static void the_head_of_a_stream_tells_what_it_is(void **state)
+{
+	uint8_t head[STREAM_HEAD_SIZE];
+	struct stream_head parsed;
+	struct error err;
+
+	(void)state;
+	put_head(head, 1, 4, 2, 0);
+	assert_int_equal(stream_head_parse(head, &parsed, &err), 0);
+	assert_false(parsed.zvol || parsed.raw);
+	put_head(head, 1, 1 << 24, 3, 0);
+	assert_int_equal(stream_head_parse(head, &parsed, &err), 0);
+	assert_true(parsed.zvol && parsed.raw);
+	put_head(head, 2, 4, 2, 0);
+	assert_no_volume(head, "package");
+	put_head(head, 1, 4, 2, 5);
+	assert_no_volume(head, "incremental");
+	put_head(head, 1, 4, 1, 0);
+	assert_no_volume(head, "neither");
+	head[0] = 1;
+	assert_no_volume(head, "not a stream");
+	memset(head, 0, sizeof(head));
+	assert_no_volume(head, "not a stream");
+}
+
+static void sizes_have_units_of_1024(void **state)
+{
+	static const char *const wrong[] = {"",    "0",    "-1",       "G", "1GB",
+					    "1 G", "1.5G", "9999999P", "1E"};
+	int64_t size;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(making_size("4096", &size, &err), 0);
+	assert_int_equal(size, 4096);
+	assert_int_equal(making_size("10G", &size, &err), 0);
+	assert_int_equal(size, (int64_t)10 << 30);
+	assert_int_equal(making_size("64m", &size, &err), 0);
+	assert_int_equal(size, 64 << 20);
+	for (size_t i = 0; i < COUNT(wrong); i++)
+		assert_int_equal(making_size(wrong[i], &size, &err), -1);
+}
+
 static void touch(const char *folder, const char *name)
 {
 	auto_close int fd = open(arena_printf(&arena, "%s/%s", folder, name),
@@ -171,10 +281,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(amounts_have_three_digits),
+		cmocka_unit_test(times_have_one_unit),
+		cmocka_unit_test(progress_has_what_is_known),
 		cmocka_unit_test(moments_are_local),
 		cmocka_unit_test(rows_are_aligned_for_people),
 		cmocka_unit_test(rows_for_programs_have_tabs),
 		cmocka_unit_test(json_has_exact_values),
+		cmocka_unit_test(the_head_of_a_stream_tells_what_it_is),
+		cmocka_unit_test(sizes_have_units_of_1024),
 		cmocka_unit_test(the_first_whole_certificate_is_found),
 	};
 

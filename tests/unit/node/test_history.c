@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of history_parse() and of the choice of the point from which a stream begins.
+ * Tests of history_parse(), of the choice of the point from which a stream begins, and of
+ * send_size().
  */
 #include "node/copy/history.h"
 
+#include "node/zfs/send_flags.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
 
@@ -92,6 +94,19 @@ static void test_the_bookmark_of_a_node_is_a_name_of_zfs(void **state)
 	assert_string_equal(history_bookmark(&arena, "t/p/v", "n_2/x"), "t/p/v#_repl-n_5F2_2Fx");
 }
 
+static void test_the_size_of_a_stream_is_the_last_word(void **state)
+{
+	(void)state;
+	assert_int_equal(send_size("full\tt/p/v@a\t4096\nsize\t4096\n"), 4096);
+	assert_int_equal(send_size("incremental\ta\tt/p/v@b\t624\n"), 624);
+	/* A stream that is continued, and one whose size zfs cannot tell. */
+	assert_int_equal(send_size("resume token contents:\nnvlist version: 0\n\ttoguid = 0x5\n"
+				   "full\tt/p/v@a\t777\n"),
+			 777);
+	assert_int_equal(send_size("full\tt/p/v@a\n"), 0);
+	assert_int_equal(send_size(""), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +115,7 @@ int main(void)
 		cmocka_unit_test(test_a_bookmark_is_a_base_and_no_snapshot),
 		cmocka_unit_test(test_other_outputs_are_no_history),
 		cmocka_unit_test(test_the_bookmark_of_a_node_is_a_name_of_zfs),
+		cmocka_unit_test(test_the_size_of_a_stream_is_the_last_word),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

@@ -250,6 +250,27 @@ static void test_a_copy_is_known_once_it_was_looked_up(void **state)
 	assert_true(orders.rows[0]->synced == 7);
 }
 
+static void test_the_progress_of_a_push_that_runs_is_shown(void **state)
+{
+	size_t n;
+
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2");
+	struct order *order = orders.rows[0];
+	order->progress.total = 40;
+	order->progress.sent = 12;
+	order->running = true;
+	assert_int_equal(orders_show(&orders, NULL, &arena, &n)->total,
+			 0); /* no stream has begun */
+	order->progress.begun = now_ms() - 5000;
+	const struct pushed *shown = orders_show(&orders, NULL, &arena, &n);
+	assert_int_equal(shown->total, 40);
+	assert_int_equal(shown->sent, 12);
+	assert_true(shown->sending_ms >= 5000);
+	order->running = false;
+	assert_int_equal(orders_show(&orders, NULL, &arena, &n)->sending_ms, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -266,6 +287,7 @@ int main(void)
 		TEST(test_a_failure_is_shown_until_the_next_success),
 		TEST(test_the_copies_of_one_dataset_are_shown),
 		TEST(test_a_copy_is_known_once_it_was_looked_up),
+		TEST(test_the_progress_of_a_push_that_runs_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

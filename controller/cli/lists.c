@@ -1,12 +1,53 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi snapshots: those of one volume, or of all, also of volumes in the trash. Agents list them by
- * id, which begins with that of the volume. A volume without snapshots and one that does not exist
- * look the same.
+ * zcsi nodes and zcsi snapshots. The snapshots are those of one volume, or of all, also of volumes
+ * in the trash. Agents list them by id, which begins with that of the volume. A volume without
+ * snapshots and one that does not exist look the same.
+ *
+ * Invariant: a node's row without an answer says why, so stderr does not repeat it.
  */
 #include <string.h>
 
 #include "controller/cli/cli.h"
+
+static const char *state_of(const struct member *member)
+{
+	if (!member->host)
+		return member->error.text;
+	return *member->host->problem ? member->host->problem : "ok";
+}
+
+int cli_nodes(struct cli *cli, struct error *err)
+{
+	static const struct column columns[] = {
+		{"node", CELL_TEXT},       {"agent", CELL_TEXT},   {"dataset", CELL_TEXT},
+		{"available", CELL_BYTES}, {"version", CELL_TEXT}, {"state", CELL_TEXT},
+	};
+	size_t n = cli->n_members;
+	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
+
+	(void)err;
+	for (size_t i = 0; i < n; i++) {
+		const struct member *member = &cli->members[i];
+		const GetHostResponse *host = member->host;
+		bool usable = host && *host->dataset && !*host->problem;
+		const struct cell row[] = {
+			{.text = host ? host->node_id : NULL},
+			{.text = member->endpoint},
+			{.text = host ? host->dataset : NULL},
+			{.number = usable ? host->available : -1},
+			{.text = host ? host->version : NULL},
+			{.text = state_of(member)},
+		};
+		memcpy(cells[i], row, sizeof(row));
+		cli->degraded |= !host || *host->problem;
+	}
+	const struct table table = {"nodes", columns, COUNT(columns), *cells, n, false};
+	table_print(stdout, &table, &cli->style, NULL, 0);
+	return 0;
+}
+
+/* Snapshots */
 
 static const ProtobufCMessage *ask_snapshots(struct arena *arena, const char *after,
 					     const void *volume)

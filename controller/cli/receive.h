@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CLI_RECEIVE_H
+#define ZCSI_CLI_RECEIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+#define STREAM_HEAD_SIZE 312 /* bytes of a stream's first record */
+
+/* The first record of a stream of zfs-send(8). */
+struct stream_head {
+	bool zvol;
+	bool raw; /* encrypted */
+};
+
+/*
+ * Parse the first record. Returns 0, or -1 with *err if it is not the begin of a stream of which
+ * one new volume can be made.
+ */
+int stream_head_parse(const uint8_t bytes[STREAM_HEAD_SIZE], struct stream_head *ret,
+		      struct error *err);
+
+#endif

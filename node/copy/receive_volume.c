@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Copy.ReceiveVolume: the messages of a stream become the input of a `zfs receive` into a dataset
+ * that is no volume yet. AdoptDataset (node/agent/create.c) makes it one.
+ *
+ * Invariant: zfs receives only into a new name below DATASET_RECEIVED, where no dataset is a volume,
+ * with -u, so that nothing is mounted, and never with -F. Without -s it destroys what it received
+ * of a stream that is not whole.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "node/catalog/change.h"
+#include "node/service.h"
+#include "node/stream/program_stream.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_run.h"
+
+#define LOCK_MS 1000 /* to find that another call receives the same volume */
+
+struct receiving {
+	const char *id, *name;
+	const char *key; /* a key of the catalog, locked from the start to the end */
+	uint64_t guid;
+};
+
+static int make_folder(struct program_stream *ps, struct error *err)
+{
+	const char *parent = catalog_parent(ps->node->catalog);
+	struct zfs_properties properties = {.n = 0};
+
+	zfs_property(&properties, "canmount", "off");
+	zfs_property(&properties, "mountpoint", "none");
+	if (zfs_create(arena_printf(&ps->arena, "%s/" DATASET_RECEIVED, parent), &properties,
+		       err) == 0)
+		return 0;
+	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
+}
+
+/* Read the guid. ERR_NOT_FOUND if the dataset does not exist. */
+static int read_guid(const char *name, uint64_t *ret, struct error *err)
+{
+	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", "guid", name, NULL};
+	auto_free char *out = NULL;
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return -1;
+	*ret = strtoull(out, NULL, 10);
+	return 0;
+}
+
+static int check_no_volume(struct program_stream *ps, const char *id, struct error *err)
+{
+	struct dataset *volume;
+
+	if (catalog_get(ps->node->catalog, ps->deadline, &ps->arena, id, &volume, err) == 0)
+		return fail(err, ERR_ALREADY_EXISTS,
+			    "volume '%s' exists; a stream is received into a new one only", id);
+	return err->code == ERR_NOT_FOUND ? 0 : -1;
+}
+
+/* A dataset of an earlier call may be all that is left of a volume, so it is never replaced. */
+static int check_new(const struct receiving *receiving, struct error *err)
+{
+	uint64_t guid;
+
+	if (read_guid(receiving->name, &guid, err) < 0)
+		return err->code == ERR_NOT_FOUND ? 0 : -1;
+	return fail(err, ERR_ALREADY_EXISTS,
+		    "'%s' was received before: make it the volume with 'zcsi adopt %s', or destroy "
+		    "it with 'zfs destroy -r %s'",
+		    receiving->name, receiving->id, receiving->name);
+}
+
+static int start_locked(struct program_stream *ps, struct error *err)
+{
+	const struct receiving *receiving = ps->arg;
+	const char *argv[] = {"zfs", "receive", "-u", receiving->name, NULL};
+
+	if (program_stream_check(err) < 0 || check_no_volume(ps, receiving->id, err) < 0 ||
+	    make_folder(ps, err) < 0 || check_new(receiving, err) < 0)
+		return -1;
+	return program_stream_start_reader(ps, argv, err);
+}
+
+static int start(struct program_stream *ps, struct error *err)
+{
+	struct receiving *receiving = ps->arg;
+	struct catalog *catalog = ps->node->catalog;
+
+	receiving->name = dataset_received_name(&ps->arena, catalog_parent(catalog), receiving->id);
+	receiving->key = arena_printf(&ps->arena, "received %s", receiving->name);
+	if (catalog_lock_key(catalog, now_ms() + LOCK_MS, receiving->key, err) < 0)
+		return fail_context(err, "volume '%s' is being received already", receiving->id);
+	int failed = start_locked(ps, err);
+	if (failed)
+		catalog_unlock_key(catalog, receiving->key);
+	return failed;
+}
+
+/*
+ * zfs-fuse cannot destroy what it received of a stream that was not whole while another program
+ * lists it. It has no snapshot, or ZFS refuses.
+ */
+static void remove_incomplete(const struct receiving *receiving, const struct error *why)
+{
+	struct error err;
+
+	if (zfs_is_the_kernels() || why->code == ERR_ALREADY_EXISTS)
+		return;
+	if (zfs_destroy(receiving->name, &err) < 0 && err.code != ERR_NOT_FOUND)
+		log_warn("what was received of a stream that was not whole is still there",
+			 log_str("dataset", receiving->name), log_str("error", err.text));
+}
+
+static int end(struct program_stream *ps, struct error *err)
+{
+	static const char *const argv[] = {"zfs", "receive"};
+	struct receiving *receiving = ps->arg;
+	int status = program_stream_reap_reader(ps);
+	int failed = program_stream_judge(&ps->child, argv, status, false, err);
+
+	child_fini(&ps->child);
+	if (failed)
+		remove_incomplete(receiving, err);
+	catalog_unlock_key(ps->node->catalog, receiving->key);
+	if (failed)
+		return fail_context(err, "volume '%s' is not received", receiving->id);
+	return ps->whole ? read_guid(receiving->name, &receiving->guid, err) : 0;
+}
+
+static void answer(struct program_stream *ps)
+{
+	const struct receiving *receiving = ps->arg;
+	ReceiveVolumeResponse *response = new_receive_volume_response(&ps->arena);
+
+	response->guid = receiving->guid;
+	rpc_stream_send(ps->stream, &response->base);
+}
+
+static void on_message(struct rpc_stream *stream, const void *message)
+{
+	struct program_stream *ps = stream->arg;
+	const ReceiveVolumeRequest *request = message;
+	struct receiving *receiving;
+	struct error error;
+
+	/* Data after zfs has ended early; the call fails soon. */
+	if (ps->arg)
+		return;
+	receiving = ps->arg = arena_alloc(&ps->arena, sizeof(*receiving));
+	receiving->id = arena_strdup(&ps->arena, request->id);
+	if (request_text(request->id, "id", &error) < 0) {
+		rpc_stream_finish(stream, &error);
+	} else if (strlen(request->id) > DATASET_ID_MAX) {
+		fail(&error, ERR_INVALID_ARGUMENT, "id '%s' is longer than %d bytes", request->id,
+		     DATASET_ID_MAX);
+		rpc_stream_finish(stream, &error);
+	} else {
+		rpc_stream_hold(stream);
+		program_stream_begin(ps);
+	}
+}
+
+/* The other side sent nothing at all. */
+static void on_end(struct rpc_stream *stream)
+{
+	const struct program_stream *ps = stream->arg;
+	struct error error;
+
+	fail(&error, ERR_INVALID_ARGUMENT, "the stream names no volume");
+	if (!ps->arg)
+		rpc_stream_finish(stream, &error);
+}
+
+int copy_receive_volume(struct rpc_stream *stream, struct error *err)
+{
+	static const struct program_stream_kind kind = {.most = 2,
+							.verb = "received",
+							.start = start,
+							.pump = program_stream_feed,
+							.end = end,
+							.answer = answer};
+	static const struct rpc_stream_events events = {
+		.message = on_message, .ended = on_end, .closed = program_stream_closed};
+	struct program_stream *ps;
+
+	if (program_stream_new(&ps, stream, &kind, err) < 0)
+		return -1;
+	stream->events = &events;
+	stream->arg = ps;
+	return 0;
+}

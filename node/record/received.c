@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Judging a dataset that was received.
+ *
+ * Invariant: what passes has a snapshot, so its first stream was whole; depends on nothing, and
+ * nothing is below it; and has no property that makes a volume something else than a new one.
+ */
+#include "node/record/received.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Properties that must have a value, which is "-" for those that are zcsi's own. */
+static const struct {
+	const char *name, *value;
+} foreign[] = {
+	{"readonly", "off"},     {"sharenfs", "off"},      {"zcsi:members", "-"},
+	{"zcsi:published", "-"}, {"zcsi:source", "-"},     {"zcsi:deleted", "-"},
+	{"zcsi:root", "-"},      {"zcsi:parameters", "-"}, {"zcsi:formatted", "-"},
+};
+
+#define NATIVE "type,guid,creation,volsize,origin"
+#define FOREIGN                                                                                    \
+	"readonly,sharenfs,zcsi:members,zcsi:published,zcsi:source,zcsi:deleted,zcsi:root,"        \
+	"zcsi:parameters,zcsi:formatted"
+
+const char *received_properties(bool kernel_zfs)
+{
+	return kernel_zfs ? NATIVE "," FOREIGN ",encryptionroot" : NATIVE "," FOREIGN;
+}
+
+static void take_foreign(struct arena *arena, const char *name, const char *value,
+			 struct received *ret)
+{
+	/* A zvol has no sharenfs, and a host may have none. */
+	for (size_t i = 0; i < COUNT(foreign); i++)
+		if (!strcmp(foreign[i].name, name) && strcmp(foreign[i].value, value) != 0 &&
+		    strcmp(value, "-") != 0)
+			ret->foreign = arena_printf(arena, "%s=%s", name, value);
+}
+
+static bool take(struct arena *arena, const char *name, const char *value, struct received *ret)
+{
+	if (!strcmp(name, "type")) {
+		ret->zvol = !strcmp(value, "volume");
+		return ret->zvol || !strcmp(value, "filesystem");
+	}
+	if (!strcmp(name, "guid"))
+		ret->guid = strtoull(value, NULL, 10);
+	else if (!strcmp(name, "creation"))
+		ret->creation = strtoll(value, NULL, 10);
+	else if (!strcmp(name, "volsize"))
+		ret->volsize = strtoll(value, NULL, 10);
+	else if (!strcmp(name, "origin"))
+		ret->origin = value;
+	else if (!strcmp(name, "encryptionroot"))
+		ret->root = value;
+	else
+		take_foreign(arena, name, value, ret);
+	return true;
+}
+
+bool received_parse(struct arena *arena, const char *printed, struct received *ret)
+{
+	char *text = arena_strdup(arena, printed), *state;
+
+	ret->origin = ret->root = "-";
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		const char *name = strsep(&line, "\t");
+		if (!line || !take(arena, name, line, ret))
+			return false;
+	}
+	return ret->guid && (!ret->zvol || ret->volsize > 0);
+}
+
+void received_count(const char *printed, struct received *ret)
+{
+	size_t length = strlen(ret->name);
+
+	for (const char *at = printed; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		if (strncmp(at, ret->name, length) != 0)
+			continue;
+		ret->snapshots += at[length] == '@';
+		ret->children += at[length] == '/';
+	}
+}
+
+static int check_state(const struct received *received, struct error *err)
+{
+	const char *name = received->name;
+
+	if (!received->snapshots)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' has no snapshot: it is still being received, or take one with "
+			    "'zfs snapshot %s@NAME'",
+			    name, name);
+	if (received->children)
+		return fail(
+			err, ERR_FAILED_PRECONDITION,
+			"%zu datasets are below '%s', and a volume is a single one: rename them "
+			"with 'zfs rename'",
+			received->children, name);
+	if (strcmp(received->origin, "-") != 0)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' is a clone of '%s': run 'zfs promote %s' first", name,
+			    received->origin, name);
+	if (received->foreign)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' has %s, and a new volume has not: remove that with 'zfs inherit' "
+			    "or 'zfs set'",
+			    name, received->foreign);
+	return 0;
+}
+
+static int check_form(const struct received *received, const struct received_wish *wish,
+		      struct error *err)
+{
+	if (received->zvol != wish->format->zvol)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' is a %s, which cannot have the format %s", received->name,
+			    received->zvol ? "zvol" : "filesystem", wish->format->name);
+	if (received->zvol && wish->size && wish->size != received->volsize)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' is a zvol and has its size: give none", received->name);
+	if (!received->zvol && wish->size <= 0)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' is a filesystem, and its stream has no size: give one",
+			    received->name);
+	return 0;
+}
+
+int received_check(const struct received *received, const struct received_wish *wish,
+		   struct error *err)
+{
+	if (wish->guid && wish->guid != received->guid)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' was replaced by another dataset meanwhile", received->name);
+	if (check_state(received, err) < 0)
+		return -1;
+	return check_form(received, wish, err);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_RECORD_RECEIVED_H
+#define ZCSI_NODE_RECORD_RECEIVED_H
+
+/*
+ * A dataset below DATASET_RECEIVED that is to become a volume: what `zfs get` and `zfs list` print
+ * of it, and whether that can be. Runs no program. Any thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+#include "common/volume/format.h"
+
+struct received {
+	const char *name; /* its ZFS name */
+	bool zvol;
+	uint64_t guid;
+	int64_t creation;
+	int64_t volsize;     /* 0: a filesystem */
+	const char *origin;  /* the snapshot that it depends on; "-" */
+	const char *root;    /* the encryption root; "-" */
+	const char *foreign; /* a property that a new volume must not have; or NULL */
+	size_t snapshots, children;
+};
+
+/* Returns the list of properties for `zfs get -Hp -o property,value`. */
+const char *received_properties(bool kernel_zfs);
+/* Parse what that prints; texts are in the arena. ret->name is set. False: another form. */
+bool received_parse(struct arena *arena, const char *printed, struct received *ret);
+/* Count the snapshots and children in what `zfs list -H -d 1 -o name` prints. ret->name is set. */
+void received_count(const char *printed, struct received *ret);
+
+/* The volume that it is to become. */
+struct received_wish {
+	uint64_t guid; /* that it must have; 0: any */
+	int64_t size;  /* 0 for a zvol, which has its size */
+	const struct format *format;
+};
+
+/* Check that it can become this. Returns 0, or -1 with *err, which says what to do. */
+int received_check(const struct received *received, const struct received_wish *wish,
+		   struct error *err);
+
+#endif

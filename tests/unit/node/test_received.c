@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of what a received dataset must be to become a volume.
+ */
+#include "node/record/received.h"
+
+#include <string.h>
+
+#include "tests/arena.h"
+#include "tests/cmocka.h"
+
+#define GOOD                                                                                       \
+	"type\tfilesystem\nguid\t7\ncreation\t100\nvolsize\t-\norigin\t-\nreadonly\toff\n"         \
+	"sharenfs\toff\nzcsi:members\t-\nzcsi:published\t-\nencryptionroot\tt/p/_received/v\n"
+#define ZVOL "type\tvolume\nguid\t7\nvolsize\t1048576\nreadonly\toff\nsharenfs\t-\n"
+#define LIST "t/p/_received/v\nt/p/_received/v@a\n"
+
+static bool parse(const char *printed, const char *listed, struct received *ret)
+{
+	*ret = (struct received){.name = "t/p/_received/v"};
+	received_count(listed, ret);
+	return received_parse(&arena, printed, ret);
+}
+
+static void assert_judged(const char *printed, const char *listed, struct received_wish wish,
+			  const char *expected)
+{
+	struct received received;
+	struct error err = {0};
+
+	assert_true(parse(printed, listed, &received));
+	if (!expected) {
+		assert_int_equal(received_check(&received, &wish, &err), 0);
+		return;
+	}
+	assert_int_equal(received_check(&received, &wish, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_non_null(strstr(err.text, expected));
+}
+
+static void test_the_properties_are_read(void **state)
+{
+	struct received received;
+
+	(void)state;
+	assert_true(parse(GOOD, LIST, &received));
+	assert_false(received.zvol);
+	assert_int_equal(received.guid, 7);
+	assert_int_equal(received.creation, 100);
+	assert_string_equal(received.root, received.name);
+	assert_int_equal(received.snapshots, 1);
+	assert_int_equal(received.children, 0);
+	assert_true(parse(ZVOL, LIST, &received));
+	assert_int_equal(received.volsize, 1048576);
+}
+
+static void test_other_output_is_refused(void **state)
+{
+	static const char *const texts[] = {"", "type\tsnapshot\nguid\t7\n", "type\tfilesystem\n",
+					    "type\tvolume\nguid\t7\nvolsize\t-\n",
+					    GOOD "zcsi:root\ta\nb\n"};
+	struct received received;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++)
+		assert_false(parse(texts[i], LIST, &received));
+}
+
+static void test_what_becomes_a_volume(void **state)
+{
+	const struct format *zfs = format_find(FORMAT_ZFS), *block = format_find(FORMAT_BLOCK);
+
+	(void)state;
+	assert_judged(GOOD, LIST, (struct received_wish){7, 1, zfs}, NULL);
+	assert_judged(GOOD, LIST, (struct received_wish){0, 1, zfs}, NULL);
+	assert_judged(ZVOL, LIST, (struct received_wish){0, 0, block}, NULL);
+	assert_judged(GOOD, LIST, (struct received_wish){8, 1, zfs}, "replaced");
+	assert_judged(GOOD, LIST, (struct received_wish){0, 0, zfs}, "has no size");
+	assert_judged(GOOD, LIST, (struct received_wish){0, 0, block}, "is a filesystem");
+	assert_judged(ZVOL, LIST, (struct received_wish){0, 1, zfs}, "is a zvol");
+	assert_judged(ZVOL, LIST, (struct received_wish){0, 1, block}, "has its size");
+}
+
+static void test_what_cannot_become_one(void **state)
+{
+	const struct received_wish wish = {0, 1, format_find(FORMAT_ZFS)};
+
+	(void)state;
+	assert_judged(GOOD, "t/p/_received/v\n", wish, "no snapshot");
+	/* Another dataset's name may begin with the same letters. */
+	assert_judged(GOOD, "t/p/_received/v\nt/p/_received/v2@a\n", wish, "no snapshot");
+	assert_judged(GOOD, LIST "t/p/_received/v/w\n", wish, "1 datasets are below");
+	assert_judged(GOOD "origin\tt/p/w@a\n", LIST, wish, "zfs promote");
+	assert_judged(GOOD "readonly\ton\n", LIST, wish, "readonly=on");
+	assert_judged(GOOD "sharenfs\trw\n", LIST, wish, "sharenfs=rw");
+	assert_judged(GOOD "zcsi:members\tx\n", LIST, wish, "zcsi:members=x");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_properties_are_read),
+		cmocka_unit_test(test_other_output_is_refused),
+		cmocka_unit_test(test_what_becomes_a_volume),
+		cmocka_unit_test(test_what_cannot_become_one),
+	};
+
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
+}
