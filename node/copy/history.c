@@ -99,3 +99,11 @@ const struct point *history_newest_own(const struct history *history)
 			return &history->points[i];
 	return NULL;
 }
+
+int64_t history_synced(const struct history *history, const char *bookmark)
+{
+	for (size_t i = 0; i < history->n; i++)
+		if (strcmp(history->points[i].name, bookmark) == 0)
+			return history->points[i].creation * 1000000;
+	return 0;
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Which nodes have copies of a volume: AddMember, RemoveMember, Push and ListPushes of
- * zcsi.v1.Copy.
+ * Which nodes have copies of a volume, and when they are pushed: AddMember, RemoveMember, Push,
+ * Pause, Resume and ListPushes of zcsi.v1.Copy.
  *
  * Invariant: zcsi:members names every node that has a copy. It gets a node before any data is sent
  * there, and loses it after that node has said that it has no copy.
@@ -23,18 +23,26 @@
 
 #define EVERY_DEFAULT 300 /* seconds */
 
-static int set_members(struct arena *arena, const struct node *node, const struct dataset *volume,
-		       const struct members *members, struct error *err)
+/* Record members and rules; NULL: they stay as they are. */
+static int record(const struct push *push, const struct members *members,
+		  const struct push_rules *rules, struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
-	struct dataset changed = *volume;
-	char *text = members_format(arena, members);
+	struct dataset changed = *push->volume;
 
-	zfs_property(&properties, "zcsi:members", text);
-	if (zfs_set(volume->name, &properties, err) < 0)
+	if (members) {
+		changed.members = members_format(push->arena, members);
+		zfs_property(&properties, "zcsi:members", changed.members);
+	}
+	if (rules) {
+		changed.push = push_rules_format(push->arena, rules);
+		zfs_property(&properties, "zcsi:push", changed.push);
+	}
+	if (zfs_set(push->volume->name, &properties, err) < 0)
 		return -1;
-	changed.members = members->n ? text : (char *)"";
-	catalog_put(node->catalog, &changed);
+	if (members && !members->n)
+		changed.members = (char *)"";
+	catalog_put(push->node->catalog, &changed);
 	return 0;
 }
 
@@ -67,7 +75,10 @@ static int forget(struct push *push, const char *text, struct error *err)
 		return -1;
 	if (!members.n && destroy_own_snapshots(push->arena, dataset, err) < 0)
 		return -1;
-	return set_members(push->arena, push->node, push->volume, &members, err);
+	bool ends_pause = !members.n && push->rules.paused;
+	if (ends_pause)
+		push->rules.paused = false;
+	return record(push, &members, ends_pause ? &push->rules : NULL, err);
 }
 
 static int end_locked(struct push *push, struct error *err)
@@ -88,20 +99,18 @@ int membership_end(struct push *push, struct error *err)
 	return failed;
 }
 
-/* *ret is a push of the volume to a node, which is one of its members already or not. */
-static int find(struct rpc_call *call, const char *id, const char *to, struct push *ret,
-		struct error *err)
+/* *ret is a push of the volume to no node yet. */
+static int find(struct rpc_call *call, const char *id, struct push *ret, struct error *err)
 {
 	const struct node *node = call->app;
 	struct dataset *volume;
 
-	if (request_text(id, "id", err) < 0 || request_text(to, "node_id", err) < 0 ||
-	    node_find(call, id, &volume, err) < 0)
+	if (request_text(id, "id", err) < 0 || node_find(call, id, &volume, err) < 0)
 		return -1;
 	*ret = (struct push){.node = node,
 			     .loop = node->copies->loop,
 			     .volume = volume,
-			     .to = to,
+			     .rules = push_rules_parse(volume->push),
 			     .arena = &call->arena};
 	if (members_parse(&call->arena, volume->members, &ret->members))
 		return 0;
@@ -109,6 +118,16 @@ static int find(struct rpc_call *call, const char *id, const char *to, struct pu
 		    "zcsi:members of '%s' cannot be read: '%s'; correct it with 'zfs set', or run "
 		    "'zfs inherit zcsi:members %s'",
 		    volume->name, volume->members, volume->name);
+}
+
+/* *ret is a push to a node, which is one of the volume's members already or not. */
+static int find_to(struct rpc_call *call, const char *id, const char *to, struct push *ret,
+		   struct error *err)
+{
+	if (request_text(to, "node_id", err) < 0 || find(call, id, ret, err) < 0)
+		return -1;
+	ret->to = to;
+	return 0;
 }
 
 /* Change the members as a request says. Returns -1 with *err if it says what cannot be. */
@@ -150,11 +169,10 @@ int add_member(struct rpc_call *call, const AddMemberRequest *req, AddMemberResp
 	struct push push;
 
 	(void)rsp;
-	if (find(call, req->id, req->node_id, &push, err) < 0)
+	if (find_to(call, req->id, req->node_id, &push, err) < 0)
 		return -1;
 	if (check_can_push(&push, err) < 0 || change(&push, req, &push.members, err) < 0 ||
-	    push_check(&push, err) < 0 ||
-	    set_members(&call->arena, node, push.volume, &push.members, err) < 0)
+	    push_check(&push, err) < 0 || record(&push, &push.members, NULL, err) < 0)
 		return fail_context(err, "volume '%s' cannot have a copy on node '%s'", req->id,
 				    req->node_id);
 	pusher_push(node->copies->pusher, req->id);
@@ -167,7 +185,7 @@ int remove_member(struct rpc_call *call, const RemoveMemberRequest *req, RemoveM
 	struct push push;
 
 	(void)rsp;
-	if (find(call, req->id, req->node_id, &push, err) < 0)
+	if (find_to(call, req->id, req->node_id, &push, err) < 0)
 		return -1;
 	if (!members_have(&push.members, req->node_id))
 		return 0;
@@ -184,7 +202,50 @@ int push_now(struct rpc_call *call, const PushRequest *req, PushResponse *rsp, s
 	if (request_text(req->id, "id", err) < 0 ||
 	    node_need_pool(call, "volume", req->id, err) < 0)
 		return -1;
+	if (pusher_is_paused(node->copies->pusher, req->id))
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' is paused, so its copies get no data; run 'zcsi resume "
+			    "%s'",
+			    req->id, req->id);
 	rsp->time = wall_us();
+	pusher_push(node->copies->pusher, req->id);
+	return 0;
+}
+
+int pause_pushes(struct rpc_call *call, const PauseRequest *req, PauseResponse *rsp,
+		 struct error *err)
+{
+	struct push push;
+
+	(void)rsp;
+	if (find(call, req->id, &push, err) < 0)
+		return -1;
+	if (!push.members.n)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' has no copies that could be paused; 'zcsi copy add %s "
+			    "NODE' adds one",
+			    req->id, req->id);
+	push.rules.paused = true;
+	if (record(&push, NULL, &push.rules, err) < 0)
+		return fail_context(err, "volume '%s' is not paused", req->id);
+	pusher_look(push.node->copies->pusher);
+	return 0;
+}
+
+int resume_pushes(struct rpc_call *call, const ResumeRequest *req, ResumeResponse *rsp,
+		  struct error *err)
+{
+	const struct node *node = call->app;
+	struct push push;
+
+	(void)rsp;
+	if (find(call, req->id, &push, err) < 0)
+		return -1;
+	if (!push.rules.paused)
+		return 0;
+	push.rules.paused = false;
+	if (record(&push, NULL, &push.rules, err) < 0)
+		return fail_context(err, "volume '%s' stays paused", req->id);
 	pusher_push(node->copies->pusher, req->id);
 	return 0;
 }
@@ -209,6 +270,7 @@ int list_pushes(struct rpc_call *call, const ListPushesRequest *req, ListPushesR
 		row->node_id = (char *)rows[i].to;
 		row->running = rows[i].running;
 		row->deleted = rows[i].deleted;
+		row->paused = rows[i].paused;
 		row->every = rows[i].every;
 		row->synced = rows[i].synced;
 		row->failed = rows[i].failed;

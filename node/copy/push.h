@@ -19,9 +19,10 @@ struct push {
 	const struct node *node;
 	struct loop *loop;
 	const struct dataset *volume;
-	struct members members; /* of the volume */
-	const char *to;         /* the node of the copy */
-	bool fresh;             /* take a snapshot, however young the newest one is */
+	struct members members;  /* of the volume */
+	struct push_rules rules; /* of the volume; if it is paused, push_run sends nothing */
+	const char *to;          /* the node of the copy */
+	bool fresh;              /* take a snapshot, however young the newest one is */
 	struct arena *arena;
 
 	/* Private to push.c from here on, but for transfer_cancel. */
@@ -35,9 +36,9 @@ struct push {
 };
 
 /*
- * Push. *ret_synced is a time, in microseconds since 1970, and the copy has all that was written
- * before. Returns 0, or -1 with *err, which says what a person has to do if another try cannot
- * help.
+ * Push, unless the volume is paused. *ret_synced is a time, in microseconds since 1970, and the
+ * copy has all that was written before; 0 if this is not known. Returns 0, or -1 with *err, which
+ * says what a person has to do if another try cannot help.
  */
 int push_run(struct push *push, int64_t *ret_synced, struct error *err);
 /*

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <semaphore.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "node/copy/copy_metrics.h"
@@ -55,6 +56,13 @@ static void on_closed(struct rpc_stream *stream, const struct error *outcome)
 	sem_post(&run->closed);
 }
 
+static void give_up(struct transfer_run *run, const struct error *err)
+{
+	close(run->fd);
+	run->outcome = *err;
+	sem_post(&run->closed);
+}
+
 static void begin(struct loop_task *task)
 {
 	static const struct rpc_stream_events events = {.bytes = on_message, .closed = on_closed};
@@ -62,6 +70,10 @@ static void begin(struct loop_task *task)
 	struct transfer *transfer = run->transfer;
 	ReceiveRequest first = ZCSI__V1__RECEIVE_REQUEST__INIT;
 
+	if (transfer->cancelled.code != ERR_OK) {
+		give_up(run, &transfer->cancelled);
+		return;
+	}
 	transfer->run = run;
 	run->stream = client_stream_begin(transfer->client, &zcsi__v1__replica__descriptor,
 					  "Receive", NO_DEADLINE, &events, run);
@@ -93,6 +105,7 @@ int transfer_run(struct transfer *transfer, struct arena *arena, int fd, CopySta
 
 void transfer_cancel(struct transfer *transfer, const struct error *err)
 {
+	transfer->cancelled = *err;
 	if (transfer->run)
 		rpc_stream_finish(transfer->run->stream, err);
 }

@@ -19,6 +19,7 @@ struct transfer {
 
 	/* Private to transfer.c from here on. */
 	struct transfer_run *run; /* for the loop; NULL if nothing runs */
+	struct error cancelled;   /* for the loop; code ERR_OK: it is not */
 };
 
 /*
@@ -28,7 +29,7 @@ struct transfer {
  */
 int transfer_run(struct transfer *transfer, struct arena *arena, int fd, CopyState **ret,
 		 struct error *err);
-/* Make a transfer_run that another thread is in fail with *err. Loop thread only. */
+/* Make transfer_run, which another thread is in or will call, fail with *err. Loop thread only. */
 void transfer_cancel(struct transfer *transfer, const struct error *err);
 
 #endif

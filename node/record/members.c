@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Parsing and formatting zcsi:members.
+ * Parsing and formatting zcsi:members and zcsi:push.
  *
  * Invariant: a text is parsed whole or not at all, so that no node is forgotten by mistake.
  */
@@ -92,4 +92,24 @@ void members_remove(struct members *members, const char *node)
 		if (strcmp(members->nodes[i], node) != 0)
 			members->nodes[n++] = members->nodes[i];
 	members->n = n;
+}
+
+#define PAUSED "paused"
+
+struct push_rules push_rules_parse(const char *text)
+{
+	struct push_rules rules = {.paused = false};
+
+	while (*text) {
+		size_t length = strcspn(text, ",");
+		if (length == strlen(PAUSED) && !strncmp(text, PAUSED, length))
+			rules.paused = true;
+		text += length + (text[length] == ',');
+	}
+	return rules;
+}
+
+char *push_rules_format(struct arena *arena, const struct push_rules *rules)
+{
+	return arena_strdup(arena, rules->paused ? PAUSED : "-");
 }

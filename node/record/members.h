@@ -24,6 +24,14 @@
 #define MEMBERS_EVERY_MIN 10 /* seconds */
 #define MEMBERS_EVERY_MAX 2592000
 
+/*
+ * How the owner pushes its copies: the text of its property zcsi:push, which is "paused", or not
+ * set. It has a property of its own because an earlier zcsi-node ignores that.
+ */
+struct push_rules {
+	bool paused;
+};
+
 struct members {
 	const char *lineage; /* LINEAGE_DIGITS hexadecimal digits in lower case; or "" */
 	int64_t every;       /* seconds */
@@ -44,5 +52,10 @@ bool members_have(const struct members *members, const char *node);
 /* Add or remove a node; false: there is no room. */
 bool members_add(struct members *members, const char *node);
 void members_remove(struct members *members, const char *node);
+
+/* Returns the rules of a text; words that are not known are skipped. */
+struct push_rules push_rules_parse(const char *text);
+/* Returns the text; "-" if there are no rules. */
+char *push_rules_format(struct arena *arena, const struct push_rules *rules);
 
 #endif

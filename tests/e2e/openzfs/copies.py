@@ -23,7 +23,7 @@ class Pair:
         words = [word for host in self.hosts
                  for word in ("--agent", f"unix://{host.agent_socket}")]
         return subprocess.run([BUILD / "zcsi", *words, *args], capture_output=True, text=True,
-                              check=False)
+                              check=False, env={**os.environ, "ZCSI_TIMEOUT": "30"})
 
     def zcsi(self, *args, status=0):
         done = self.run(*args)

@@ -162,6 +162,49 @@ def test_a_zvol_that_grows(pair):
     assert get(pair.replica(), "volsize") == str(2 * volume.size)
 
 
+def sends(daemon, start):
+    return [argv for argv in daemon.runs(start) if argv.split()[1] == "send"]
+
+
+def test_a_pause_outlives_the_daemon(pair, volume):
+    write(volume, "one")
+    pair.owner.agent.AddMember(id="data", node_id="n2", every=10)
+    wait_for(pair.settled, "the copy is complete")
+    pair.zcsi("pause", "data")
+    pair.zcsi("pause", "data")
+    daemon = pair.owner.node_daemon
+    daemon.kill()
+    start = daemon.mark()
+    pair.owner.restart(daemon)
+    write(volume, "two")
+    assert "zcsi resume data" in pair.zcsi("sync", "data", status=1)
+    def behind():
+        [row] = [line.split("\t") for line in pair.run("copies", "-Hp").stdout.splitlines()]
+        assert row[5] == "paused"
+        return row[4] != "-" and int(row[4]) > 30
+    wait_for(behind, "the lag is known, and three times what it may be", seconds=60)
+    assert sends(daemon, start) == []
+    [row] = pair.run("status", "-Hp").stdout.splitlines()
+    assert row.endswith("copy on n2: paused")
+    pair.zcsi("resume", "data")
+    pair.zcsi("resume", "data")
+    pair.sync()
+    wait_for(pair.in_step, "the copy is in step")
+
+
+def test_the_copies_of_a_paused_volume_are_dropped_with_it(pair):
+    volume = create(Volume(pair.owner, "data"))
+    assert "zcsi copy add data" in pair.zcsi("pause", "data", status=1)
+    pair.add()
+    pair.zcsi("pause", "data")
+    pair.zcsi("copy", "drop", "data", "n2")
+    pair.add()
+    pair.zcsi("pause", "data")
+    volume.delete()
+    wait_for(lambda: "_replica/data" not in pair.other.leaves(), "the copy is gone")
+    wait_for(lambda: pair.owner.leaves() == ["_trash"], "the volume is gone")
+
+
 def test_refusals(pair, volume):
     assert "name another node" in pair.zcsi("copy", "add", "data", "n1", status=1)
     assert "'n7'" in pair.zcsi("copy", "add", "data", "n7", status=1)

@@ -12,6 +12,7 @@ from client import MIB
 from copies import in_use, write
 from daemon import BUILD, wait_for
 from host import get, run
+from processes import children
 
 SIZE = 8 * MIB  # more than the pipes, sockets and windows of a stream take
 
@@ -114,7 +115,7 @@ def stopped_at(pair, gate, program):
 @pytest.fixture
 def in_stream(new_pair, gate):
     """Within a push: zfs receive has not started to read."""
-    with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, "receive"):
+    with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, " receive "):
         yield pair
 
 
@@ -136,6 +137,26 @@ def test_a_node_that_is_told_to_stop_in_a_stream(in_stream, gate):
     gate.open()
     in_stream.owner.restart(daemon)
     synced(in_stream)
+
+
+def sends(host):
+    """Return whether a zfs send runs."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return any(b"\0send\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+                   for pid in children(host.node_daemon.process.pid))
+    return True
+
+
+def test_a_volume_that_is_paused_in_a_stream(in_stream, gate):
+    """The stream ends, and the volume is pushed when it is resumed."""
+    assert sends(in_stream.owner)
+    in_stream.zcsi("pause", "data")
+    wait_for(lambda: not sends(in_stream.owner), "zfs send has ended")
+    gate.open()
+    assert in_stream.run("copies", "-Hp").stdout.rstrip("\n").endswith("\tpaused")
+    in_stream.zcsi("resume", "data")
+    synced(in_stream)
+    assert is_tidy(in_stream)
 
 
 def test_a_snapshot_that_was_being_sent_is_gone(in_stream, gate):
@@ -174,7 +195,7 @@ def test_an_owner_that_is_killed_at_each_program(new_pair, gate, program, runs):
 
 
 @pytest.mark.parametrize("runs", [False, True])
-@pytest.mark.parametrize("program", ["receive", "list"])
+@pytest.mark.parametrize("program", [" receive ", "list"])
 def test_the_other_node_is_killed_at_each_program(new_pair, gate, program, runs):
     with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, program):
         pair.other.node_daemon.kill()

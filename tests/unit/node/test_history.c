@@ -75,6 +75,15 @@ static void test_a_bookmark_is_a_base_and_no_snapshot(void **state)
 	assert_null(history_newest_own(&history));
 }
 
+static void test_a_bookmark_tells_when_its_copy_was_synced(void **state)
+{
+	const struct history history = parse(text);
+
+	(void)state;
+	assert_int_equal(history_synced(&history, "t/p/v#_repl-n3"), 200000000);
+	assert_int_equal(history_synced(&history, "t/p/v#_repl-n4"), 0);
+}
+
 static void test_other_outputs_are_no_history(void **state)
 {
 	static const char *const texts[] = {"t/p/v\t1\t2\n", "t/p/v@a\n", "t/p/v@a\t1\n"};
@@ -98,6 +107,7 @@ int main(void)
 		cmocka_unit_test(test_points_are_listed_oldest_first),
 		cmocka_unit_test(test_the_base_is_the_newest_that_both_have),
 		cmocka_unit_test(test_a_bookmark_is_a_base_and_no_snapshot),
+		cmocka_unit_test(test_a_bookmark_tells_when_its_copy_was_synced),
 		cmocka_unit_test(test_other_outputs_are_no_history),
 		cmocka_unit_test(test_the_bookmark_of_a_node_is_a_name_of_zfs),
 	};
