@@ -25,6 +25,11 @@ typedef void pump_done_fn(struct rpc_stream *stream, uint64_t bytes, const struc
 /* Send the bytes of fd until its end. The caller finishes the stream afterwards. */
 void pump_out(struct rpc_stream *stream, int fd, pump_done_fn *done);
 /*
+ * Send not more than rate bytes a second (transport/bucket.h); 0: no limit. For a pump_out that
+ * just began.
+ */
+void pump_limit(struct rpc_stream *stream, uint64_t rate);
+/*
  * Write all further messages to fd, until the other side sends no more. Call while a message is
  * being delivered or the stream is paused. After an error further messages go to the stream's
  * events again.
