@@ -99,6 +99,7 @@ int replicas_choose(struct rpc_call *call, const char *name, const struct parame
 	struct hosts hosts;
 	size_t n = 0;
 
+	request->bandwidth = parameters->bandwidth;
 	if (parameters->replicas < 2)
 		return 0;
 	if (hosts_some(call, &hosts, err) < 0)

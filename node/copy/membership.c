@@ -130,10 +130,12 @@ static int find_to(struct rpc_call *call, const char *id, const char *to, struct
 	return 0;
 }
 
-/* Change the members as a request says. Returns -1 with *err if it says what cannot be. */
-static int change(const struct push *push, const AddMemberRequest *req, struct members *members,
-		  struct error *err)
+/* Change a push's volume as a request says. Returns -1 with *err if it says what cannot be. */
+static int change(struct push *push, const AddMemberRequest *req, struct error *err)
 {
+	struct members *members = &push->members;
+	struct push_rules *rules = &push->rules;
+
 	if (!*members->lineage)
 		members->lineage = lineage_new(push->arena);
 	if (req->every)
@@ -144,6 +146,12 @@ static int change(const struct push *push, const AddMemberRequest *req, struct m
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "a copy may be behind by %d to %d seconds, not by %" PRId64,
 			    MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX, members->every);
+	if (req->bandwidth)
+		rules->bandwidth = req->bandwidth;
+	if (rules->bandwidth && !bandwidth_is(rules->bandwidth))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "its pushes may send %d to %lld bytes a second, not %" PRId64,
+			    BANDWIDTH_MIN, (long long)BANDWIDTH_MAX, rules->bandwidth);
 	if (!members_add(members, push->node->id) || !members_add(members, push->to))
 		return fail(err, ERR_FAILED_PRECONDITION, "a volume can be on %d nodes at most",
 			    MEMBERS_MAX);
@@ -171,8 +179,9 @@ int add_member(struct rpc_call *call, const AddMemberRequest *req, AddMemberResp
 	(void)rsp;
 	if (find_to(call, req->id, req->node_id, &push, err) < 0)
 		return -1;
-	if (check_can_push(&push, err) < 0 || change(&push, req, &push.members, err) < 0 ||
-	    push_check(&push, err) < 0 || record(&push, &push.members, NULL, err) < 0)
+	if (check_can_push(&push, err) < 0 || change(&push, req, err) < 0 ||
+	    push_check(&push, err) < 0 ||
+	    record(&push, &push.members, req->bandwidth ? &push.rules : NULL, err) < 0)
 		return fail_context(err, "volume '%s' cannot have a copy on node '%s'", req->id,
 				    req->node_id);
 	pusher_push(node->copies->pusher, req->id);

@@ -346,6 +346,7 @@ static int with_client(struct push *push,
 	struct peers *peers = push->node->peers;
 
 	push->transfer.loop = push->loop;
+	push->transfer.rate = (uint64_t)push->rules.bandwidth;
 	if (program_stream_check(err) < 0 ||
 	    peers_dial(peers, push->to, now_ms() + ASK_MS, &push->transfer.client, err) < 0)
 		return -1;

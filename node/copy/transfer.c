@@ -80,6 +80,7 @@ static void begin(struct loop_task *task)
 	first.header = (ReceiveHeader *)transfer->header;
 	rpc_stream_send(run->stream, &first.base);
 	pump_out(run->stream, run->fd, on_pumped);
+	pump_limit(run->stream, transfer->rate);
 }
 
 int transfer_run(struct transfer *transfer, struct arena *arena, int fd, CopyState **ret,

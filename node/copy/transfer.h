@@ -16,6 +16,7 @@ struct transfer {
 	struct loop *loop;
 	struct client *client; /* to the node that receives */
 	const ReceiveHeader *header;
+	uint64_t rate; /* bytes a second at most; 0: no limit */
 
 	/* Private to transfer.c from here on. */
 	struct transfer_run *run; /* for the loop; NULL if nothing runs */

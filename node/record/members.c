@@ -94,22 +94,44 @@ void members_remove(struct members *members, const char *node)
 	members->n = n;
 }
 
-#define PAUSED "paused"
+#define PAUSED    "paused"
+#define BANDWIDTH "bandwidth="
+
+bool bandwidth_is(int64_t bandwidth)
+{
+	return bandwidth >= BANDWIDTH_MIN && bandwidth <= BANDWIDTH_MAX;
+}
+
+static void take_word(const char *word, struct push_rules *rules)
+{
+	char *end;
+
+	if (strcmp(word, PAUSED) == 0) {
+		rules->paused = true;
+	} else if (!strncmp(word, BANDWIDTH, strlen(BANDWIDTH))) {
+		int64_t bandwidth = strtoll(word + strlen(BANDWIDTH), &end, 10);
+		if (!*end && bandwidth_is(bandwidth))
+			rules->bandwidth = bandwidth;
+	}
+}
 
 struct push_rules push_rules_parse(const char *text)
 {
-	struct push_rules rules = {.paused = false};
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct push_rules rules = {.bandwidth = 0};
+	char *rest = arena_strdup(&arena, text), *word;
 
-	while (*text) {
-		size_t length = strcspn(text, ",");
-		if (length == strlen(PAUSED) && !strncmp(text, PAUSED, length))
-			rules.paused = true;
-		text += length + (text[length] == ',');
-	}
+	while ((word = strsep(&rest, ",")))
+		take_word(word, &rules);
 	return rules;
 }
 
 char *push_rules_format(struct arena *arena, const struct push_rules *rules)
 {
-	return arena_strdup(arena, rules->paused ? PAUSED : "-");
+	const char *pause = rules->paused ? PAUSED : "";
+
+	if (rules->bandwidth)
+		return arena_printf(arena, "%s%s" BANDWIDTH "%" PRId64, pause, *pause ? "," : "",
+				    rules->bandwidth);
+	return arena_strdup(arena, *pause ? pause : "-");
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
 """Copies: a node keeps a copy of its volume on another node up to date, and zcsi says so."""
+import time
 from pathlib import Path
 
 import grpc
@@ -160,6 +161,23 @@ def test_a_zvol_that_grows(pair):
     volume.expand(2 * volume.size)
     pair.sync()
     assert get(pair.replica(), "volsize") == str(2 * volume.size)
+
+
+def test_a_push_with_a_limit(pair, tmp_path):
+    """It arrives whole, and the copy would have the limit too if it became the volume."""
+    volume = create(Volume(pair.owner, "data", size=64 * MIB), {"bandwidth": "1M"})
+    for step in (volume.attach, volume.stage, volume.publish):
+        step()
+    write(volume, "one", 3 * MIB)
+    assert get(pair.owner.dataset("data"), "zcsi:push") == f"bandwidth={MIB}"
+    begun = time.monotonic()
+    pair.zcsi("copy", "add", "data", "n2")
+    pair.zcsi("sync", "data")
+    assert time.monotonic() - begun > 2.5
+    wait_for(pair.in_step, "the copy is in step")
+    assert content(pair, tmp_path) == {"one": Path(volume.target, "one").read_bytes()}
+    assert get(pair.replica(), "zcsi:push") == f"bandwidth={MIB}"
+    volume.down()
 
 
 def sends(daemon, start):

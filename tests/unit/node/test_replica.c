@@ -41,7 +41,13 @@ static void test_rules_are_parsed_as_they_were_formatted(void **state)
 
 	(void)state;
 	assert_true(push_rules_parse(push_rules_format(&arena, &rules)).paused);
+	rules.bandwidth = 52428800;
+	assert_string_equal(push_rules_format(&arena, &rules), "paused,bandwidth=52428800");
+	struct push_rules again = push_rules_parse("paused,bandwidth=52428800");
+	assert_true(again.paused && again.bandwidth == 52428800);
 	rules.paused = false;
+	assert_string_equal(push_rules_format(&arena, &rules), "bandwidth=52428800");
+	rules.bandwidth = 0;
 	assert_string_equal(push_rules_format(&arena, &rules), "-");
 	assert_false(push_rules_parse("-").paused);
 	assert_false(push_rules_parse("").paused);
@@ -52,6 +58,9 @@ static void test_words_of_a_later_version_are_skipped(void **state)
 	(void)state;
 	assert_true(push_rules_parse("later=1,paused,more").paused);
 	assert_false(push_rules_parse("paused=1,pause,pausedx,,").paused);
+	assert_int_equal(push_rules_parse("bandwidth=65535").bandwidth, 0);
+	assert_int_equal(push_rules_parse("bandwidth=1x,bandwidth=,bandwidth").bandwidth, 0);
+	assert_int_equal(push_rules_parse("bandwidth=999999999999999999999").bandwidth, 0);
 }
 
 static void test_members_that_are_no_such_text_are_refused(void **state)
