@@ -23,6 +23,7 @@ struct point {
 	const char *leaf;
 	uint64_t guid; /* of the snapshot; a bookmark has that of the snapshot it was made of */
 	int64_t creation;
+	int64_t used; /* bytes that only this snapshot has */
 	bool bookmark;
 	bool own; /* a snapshot that was taken for copies */
 };

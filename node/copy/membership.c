@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "node/catalog/change.h"
 #include "node/copy/history.h"
+#include "node/copy/pins.h"
 #include "node/stream/program_stream.h"
 #include "node/copy/pusher.h"
 #include "node/service.h"
@@ -46,19 +47,6 @@ static int record(const struct push *push, const struct members *members,
 	return 0;
 }
 
-static int destroy_own_snapshots(struct arena *arena, const char *dataset, struct error *err)
-{
-	struct history history;
-
-	if (history_read(arena, dataset, &history, err) < 0)
-		return -1;
-	for (size_t i = 0; i < history.n; i++)
-		if (history.points[i].own && zfs_destroy(history.points[i].name, err) < 0 &&
-		    err->code != ERR_NOT_FOUND)
-			return -1;
-	return 0;
-}
-
 /* Forget the node, as the volume is recorded now. The caller has locked its members. */
 static int forget(struct push *push, const char *text, struct error *err)
 {
@@ -73,7 +61,7 @@ static int forget(struct push *push, const char *text, struct error *err)
 	if (zfs_destroy(history_bookmark(push->arena, dataset, push->to), err) < 0 &&
 	    err->code != ERR_NOT_FOUND)
 		return -1;
-	if (!members.n && destroy_own_snapshots(push->arena, dataset, err) < 0)
+	if (!members.n && pins_end(push->arena, dataset, err) < 0)
 		return -1;
 	bool ends_pause = !members.n && push->rules.paused;
 	if (ends_pause)

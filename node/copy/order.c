@@ -242,6 +242,7 @@ void order_failed(struct order *order, const struct error *err, int64_t due)
 			 log_str("node", order->to), log_str("error", err->text));
 	order->failed = wall_us();
 	order->lacks = false;
+	order->fresh = order->hurry;
 	if (!order->hurry)
 		order->due = due;
 	order->hurry = false;

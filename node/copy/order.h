@@ -22,7 +22,9 @@ struct order {
 	bool lacks;  /* it was looked at since it is due, and lacks something */
 	bool paused; /* nothing is to be sent; the order only looks what the copy has */
 	int64_t every;
-	int64_t due;            /* now_ms() value */
+	int64_t due;            /* now_ms() value, as idle and look */
+	int64_t idle;           /* nothing was sent since; 0: the last push arrived */
+	int64_t look;           /* not before that look how much the volume keeps for its copies */
 	int64_t synced, failed; /* as in struct pushed */
 	char *error;            /* or NULL */
 	uint64_t mark;          /* another number after a snapshot of the volume was added */

@@ -20,6 +20,7 @@
 #include "node/copy/copy_metrics.h"
 #include "node/copy/membership.h"
 #include "node/copy/order.h"
+#include "node/copy/pins.h"
 #include "node/copy/push.h"
 #include "node/copy/written.h"
 #include "node/zfs/zfs_run.h"
@@ -27,7 +28,7 @@
 #define STREAMS  2      /* threads, so streams at a time */
 #define LOOK_S   1      /* between two looks at the catalog */
 #define RETRY_MS 30000  /* the longest pause after a failure */
-#define IDLE_MS  600000 /* between two looks at a copy that is paused */
+#define IDLE_MS  600000 /* between two looks at what a copy that gets nothing pins */
 
 struct runner {
 	struct pusher *pusher;
@@ -126,7 +127,20 @@ static void skip_idle(struct pusher *pusher)
 		orders_skip(&pusher->orders, &written, before);
 }
 
-static int carry_out(struct runner *runner, struct arena *arena, const struct order *order,
+/* Note for how long nothing was sent. A stream that was cut counts, if it can be continued. */
+static void note_idle(struct order *order, const struct push *push, bool failed)
+{
+	int64_t now = now_ms();
+
+	if (!failed && !push->rules.paused)
+		order->idle = 0;
+	else if (!order->idle || push_has_moved(push))
+		order->idle = now;
+	if (failed && push->look)
+		order->look = now + IDLE_MS;
+}
+
+static int carry_out(struct runner *runner, struct arena *arena, struct order *order,
 		     struct synced *ret, struct error *err)
 {
 	struct pusher *pusher = runner->pusher;
@@ -137,6 +151,9 @@ static int carry_out(struct runner *runner, struct arena *arena, const struct or
 			    .fresh = order->fresh,
 			    .arena = arena};
 
+	if (order->idle)
+		push.idle = (now_ms() - order->idle) / 1000;
+	push.look = order->look <= now_ms() && (!order->synced || push.idle >= PIN_LARGE_S);
 	members_parse(arena, push.volume->members, &push.members);
 	*ret = (struct synced){.mark = order->mark};
 	runner->order = order;
@@ -148,6 +165,7 @@ static int carry_out(struct runner *runner, struct arena *arena, const struct or
 	runner->transfer = NULL;
 	if (push.rules.paused)
 		ret->mark = order->pushed;
+	note_idle(order, &push, failed);
 	return failed;
 }
 
@@ -183,6 +201,8 @@ static void take(struct runner *runner, struct order *order)
 		order_paused(order, now_ms() + wait_ms(order));
 	else
 		order_failed(order, &err, now_ms() + retry_ms(order));
+	if (failed && order->synced < synced.time)
+		order->synced = synced.time;
 	if (order->gone)
 		orders_remove(&pusher->orders, order);
 	pthread_cond_broadcast(&pusher->changed);

@@ -29,6 +29,7 @@ struct transfer_run {
 
 static void on_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome)
 {
+	((struct transfer_run *)stream->arg)->transfer->sent += bytes;
 	copy_metrics_sent(bytes);
 	rpc_stream_finish(stream, outcome->code == ERR_OK ? NULL : outcome);
 }

@@ -19,6 +19,7 @@ struct transfer {
 	uint64_t rate; /* bytes a second at most; 0: no limit */
 
 	/* Private to transfer.c from here on. */
+	uint64_t sent;            /* bytes of all streams that have ended */
 	struct transfer_run *run; /* for the loop; NULL if nothing runs */
 	struct error cancelled;   /* for the loop; code ERR_OK: it is not */
 };

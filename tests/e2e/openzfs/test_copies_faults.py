@@ -44,6 +44,22 @@ def test_a_pool_without_room_is_spared(pair, volume):
     synced(pair)
 
 
+def test_failures_heap_up_no_snapshots(pair, volume):
+    """Each try takes a snapshot. What the copy has, and the newest, stay; and perhaps one of a try
+    that runs by itself."""
+    pair.add()
+    base = own(pair.owner.dataset("data"))
+    run("zfs", "set", f"quota={MIB}", pair.other.parent)
+    write(volume, "much", SIZE)
+    for _ in range(4):
+        assert "has room for" in pair.zcsi("sync", "data", status=1)
+    kept = own(pair.owner.dataset("data"))
+    assert set(base) < set(kept) and len(kept) <= len(base) + 2
+    run("zfs", "set", "quota=none", pair.other.parent)
+    synced(pair)
+    assert is_tidy(pair)
+
+
 def test_snapshots_that_others_took_are_no_obstacle(pair, volume):
     pair.add()
     run("zfs", "snapshot", f"{pair.owner.dataset('data')}@by-hand")

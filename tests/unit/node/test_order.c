@@ -239,6 +239,19 @@ static void test_the_copies_of_a_deleted_volume_are_not_paused(void **state)
 	assert_true(order->deleted && !order->paused);
 }
 
+static void test_only_the_first_try_takes_a_new_snapshot(void **state)
+{
+	struct error err = {ERR_UNAVAILABLE, "away"};
+
+	(void)state;
+	quiet();
+	follow_one(LINEAGE ":60:n1,n2");
+	orders_hurry(&orders, "v");
+	assert_true(orders.rows[0]->fresh);
+	order_failed(orders.rows[0], &err, now_ms());
+	assert_false(orders.rows[0]->fresh);
+}
+
 static void test_synced_never_goes_back(void **state)
 {
 	(void)state;
@@ -281,6 +294,7 @@ int main(void)
 		TEST(test_a_paused_volume_is_not_skipped_as_idle),
 		TEST(test_an_order_is_due_at_once_when_it_is_paused_and_resumed),
 		TEST(test_the_copies_of_a_deleted_volume_are_not_paused),
+		TEST(test_only_the_first_try_takes_a_new_snapshot),
 		TEST(test_synced_never_goes_back),
 		TEST(test_a_failure_is_shown_until_the_next_success),
 	};
