@@ -49,6 +49,7 @@
  */
 const struct parameter parameter_table[] = {
 	OURS("attach", VALUE_WORD, "local|nfs", "local"),
+	OURS("bandwidth", VALUE_RATE, NULL, NULL),
 	OURS("group", VALUE_ID, NULL, NULL),
 	{"members",
 	 NULL,

@@ -15,6 +15,8 @@
 
 #define ID_MAX   (UINT32_MAX - 1) /* UINT32_MAX means "unchanged" in chown(2) */
 #define TEXT_MAX 1024
+#define RATE_MIN (64 * KIB) /* bytes a second */
+#define RATE_MAX (100000 * MIB)
 #define TIME_MIN 10 /* seconds */
 #define TIME_MAX (30 * 86400)
 
@@ -32,15 +34,14 @@ static bool is_word(const char *words, const char *value)
 	return false;
 }
 
-/* Returns the size that zfs(8) reads from 4096, 4k, 4K or 1M; 0 if the value is not a size. */
-static uint64_t size_of(const char *value)
+uint64_t parameter_value_bytes(const char *text)
 {
 	char *end;
 
-	if (*value < '0' || *value > '9')
+	if (*text < '0' || *text > '9')
 		return 0;
 	errno = 0;
-	uint64_t number = strtoull(value, &end, 10);
+	uint64_t number = strtoull(text, &end, 10);
 	uint64_t unit = *end == 'k' || *end == 'K' ? KIB : *end == 'm' || *end == 'M' ? MIB : 1;
 	if (unit != 1)
 		end++;
@@ -49,7 +50,7 @@ static uint64_t size_of(const char *value)
 
 static bool is_power(const struct parameter_rule *rule, const char *value)
 {
-	uint64_t size = size_of(value);
+	uint64_t size = parameter_value_bytes(value);
 
 	return size && size >= rule->min && size <= rule->max && (size & (size - 1)) == 0;
 }
@@ -71,6 +72,13 @@ uint64_t parameter_value_seconds(const char *text)
 	if (!digits || digits > 9 || !unit || (text[digits] && text[digits + 1]))
 		return 0;
 	return strtoull(text, NULL, 10) * seconds[unit - units];
+}
+
+static bool is_rate(const char *value)
+{
+	uint64_t rate = parameter_value_bytes(value);
+
+	return rate >= RATE_MIN && rate <= RATE_MAX;
 }
 
 static bool is_time(const char *value)
@@ -103,6 +111,8 @@ bool parameter_value_fits(const struct parameter_rule *rule, const char *value)
 		return parameter_value_consists_of("01234567", 3, 4, value);
 	case VALUE_TEXT:
 		return is_text(value);
+	case VALUE_RATE:
+		return is_rate(value);
 	case VALUE_TIME:
 		return is_time(value);
 	}
@@ -145,6 +155,9 @@ void parameter_value_describe(const struct parameter_rule *rule, FILE *out)
 		break;
 	case VALUE_TEXT:
 		fprintf(out, "text of at most %d bytes without control characters", TEXT_MAX);
+		break;
+	case VALUE_RATE:
+		fputs("bytes a second from 64K to 100000M, such as 500K or 50M", out);
 		break;
 	case VALUE_TIME:
 		fputs("a time from 10s to 30d, such as 90s, 5m or 2h", out);

@@ -18,6 +18,7 @@ enum value_kind {
 	VALUE_ID,   /* a numeric user or group */
 	VALUE_MODE, /* octal permissions */
 	VALUE_TEXT, /* any text without control characters */
+	VALUE_RATE, /* bytes a second, from 64K to 100000M, such as 500K or 50M */
 	VALUE_TIME, /* from ten seconds to thirty days, such as 90, 90s, 5m, 2h or 1d */
 };
 
@@ -32,6 +33,8 @@ bool parameter_value_fits(const struct parameter_rule *rule, const char *value);
 /* Print the accepted values in words: "on, off" or "a power of two from 512 to 16M". */
 void parameter_value_describe(const struct parameter_rule *rule, FILE *out);
 
+/* Returns the bytes of "4096", "4k", "4K" or "1M"; 0 if the text is none of these. */
+uint64_t parameter_value_bytes(const char *text);
 /* Returns the seconds of "300", "300s", "5m", "2h" or "1d"; 0 if the text is none of these. */
 uint64_t parameter_value_seconds(const char *text);
 

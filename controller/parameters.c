@@ -176,12 +176,14 @@ static unsigned count_names(const char *names)
 static void take_copies(const struct map *map, struct parameters *ret)
 {
 	const char *replicas = map_get(map, "replicas"), *every = map_get(map, "sync_every");
+	const char *bandwidth = map_get(map, "bandwidth");
 
 	ret->members = map_get(map, "members");
 	ret->replicas = replicas       ? (unsigned)atoi(replicas)
 			: ret->members ? count_names(ret->members)
 				       : 1;
 	ret->sync_every = every ? (unsigned)parameter_value_seconds(every) : SYNC_EVERY;
+	ret->bandwidth = bandwidth ? (int64_t)parameter_value_bytes(bandwidth) : 0;
 }
 
 static void resolve(struct arena *arena, const struct map *map, struct parameters *ret)

@@ -25,6 +25,7 @@ struct parameters {
 	const char *members;     /* the nodes that may have the data, with ',' between; NULL: any */
 	unsigned replicas;       /* how many nodes are to have the data, at least 1 */
 	unsigned sync_every;     /* for how many seconds the copies may be behind */
+	int64_t bandwidth;       /* bytes a second that each of its pushes may send; 0: no limit */
 	char *text;              /* canonical: sorted lines "key=value\n", including defaults */
 };
 

@@ -152,6 +152,7 @@ int replicas_choose(struct rpc_call *call, const char *name, const struct parame
 				      .replicas = parameters->replicas,
 				      .members = parameters->members};
 
+	request->bandwidth = parameters->bandwidth;
 	if (parameters->replicas < 2)
 		return 0;
 	if (choose(call, &wanted, &request->members, &request->n_members, err) < 0)

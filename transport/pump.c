@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Pumps. A sending pump has one buffer and reads again only after the connection has taken the
- * previous bytes, so the peer's window and the socket set its pace. A receiving pump pauses the
- * stream while its descriptor is full; the message is not copied.
+ * previous bytes, so the peer's window and the socket set its pace; with a limit it waits for its
+ * bucket too. A receiving pump pauses the stream while its descriptor is full; the message is not
+ * copied.
  *
  * Invariant: exchange->out or exchange->in points to a pump until it is done, and then it is freed.
  */
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "transport/bucket.h"
 #include "transport/exchange.h"
 #include "transport/pump_inside.h"
 #include "transport/message.h"
@@ -33,8 +35,10 @@ struct pump {
 	uint64_t bytes;
 	_Atomic uint64_t *count; /* grows as bytes does; or NULL */
 
-	struct chunk chunk;  /* sending: the bytes in buffer while they are queued */
-	uint8_t *buffer;     /* sending: bytes read from fd, after HEAD_MAX bytes for the head */
+	struct chunk chunk;   /* sending: the bytes in buffer while they are queued */
+	uint8_t *buffer;      /* sending: bytes read from fd, after HEAD_MAX bytes for the head */
+	struct bucket bucket; /* sending: the limit */
+	struct loop_timer *timer; /* sending: until the bucket has something; NULL: no limit */
 	const uint8_t *rest; /* receiving: bytes of the message that are not written to fd yet */
 	size_t rest_size;
 };
@@ -58,6 +62,7 @@ static void finish(struct pump *pump, const struct error *outcome)
 {
 	*pump->place = NULL;
 	event_free(pump->event);
+	loop_timer_free(pump->timer);
 	close(pump->fd);
 	pump->done(&pump->exchange->rpc, pump->bytes, outcome);
 	free(pump->buffer);
@@ -101,15 +106,29 @@ static const uint8_t *write_head(uint8_t *buffer, size_t n)
 
 static void on_gone(struct chunk *chunk);
 
+/* Returns how many bytes may be read; if none, the timer runs. */
+static size_t room_for_more(struct pump *pump)
+{
+	if (!pump->timer)
+		return READ_MAX;
+	size_t room = (size_t)bucket_room(&pump->bucket, READ_MAX, now_ms());
+	if (!room)
+		loop_timer_start(pump->timer, BUCKET_WAIT_MS);
+	return room;
+}
+
 static void pump_some_out(struct pump *pump)
 {
 	struct exchange *exchange = pump->exchange;
 	struct error error;
+	size_t room;
 
-	if (exchange_is_finished(exchange))
+	if (exchange_is_finished(exchange) || !(room = room_for_more(pump)))
 		return;
-	ssize_t n = read(pump->fd, pump->buffer + HEAD_MAX, READ_MAX);
+	ssize_t n = read(pump->fd, pump->buffer + HEAD_MAX, room);
 	if (n > 0) {
+		if (pump->timer)
+			bucket_take(&pump->bucket, (uint64_t)n);
 		const uint8_t *head = write_head(pump->buffer, (size_t)n);
 		size_t size = (size_t)(pump->buffer + HEAD_MAX + n - head);
 		pump->bytes += (uint64_t)n;
@@ -157,6 +176,21 @@ void pump_count(struct rpc_stream *stream, _Atomic uint64_t *count)
 
 	if (pump)
 		pump->count = count;
+}
+
+static void on_filled(void *arg)
+{
+	pump_some_out(arg);
+}
+
+void pump_limit(struct rpc_stream *stream, uint64_t rate)
+{
+	struct pump *pump = ((struct exchange *)stream)->out;
+
+	if (!pump || !rate)
+		return;
+	pump->timer = loop_timer_new(pump->exchange->loop, on_filled, pump);
+	bucket_init(&pump->bucket, rate, now_ms());
 }
 
 /* Receiving */

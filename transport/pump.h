@@ -30,6 +30,11 @@ void pump_out(struct rpc_stream *stream, int fd, pump_done_fn *done);
  */
 void pump_count(struct rpc_stream *stream, _Atomic uint64_t *count);
 /*
+ * Send not more than rate bytes a second (transport/bucket.h); 0: no limit. For a pump_out that
+ * just began.
+ */
+void pump_limit(struct rpc_stream *stream, uint64_t rate);
+/*
  * Write all further messages to fd, until the other side sends no more. Call while a message is
  * being delivered or the stream is paused. After an error further messages go to the stream's
  * events again.

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The table of commands. main.c parses the command line and runs one of them. And how each prints
- * its answer.
+ * The table of commands. main.c parses the command line and runs one of them.
  *
  * Invariant: --help, the completions of shells and the check of arguments are made from this table.
- * No row of an answer is missing without a line on stderr, or a member of the JSON, that says so.
  */
 #include "controller/cli/cli.h"
 
@@ -24,6 +22,10 @@ const struct command cli_commands[] = {
 	 cli_copy, false},
 	{"sync", "VOLUME", 1, 1, "Bring the copies of a volume up to date now, and wait for it.",
 	 cli_sync, false},
+	{"pause", "VOLUME", 1, 1, "Send nothing to the copies of a volume, until it is resumed.",
+	 cli_pause, false},
+	{"resume", "VOLUME", 1, 1, "Keep the copies of a volume up to date again.", cli_resume,
+	 false},
 	{"send", "SNAPSHOT", 1, 1, "A snapshot as a stream for zfs receive, on stdout.", cli_send,
 	 false},
 	{"receive", "NAME", 1, 1, "Make a new volume of a stream of zfs send on stdin.",
@@ -38,23 +40,4 @@ const size_t cli_n_commands = COUNT(cli_commands);
 int cli_completion(struct cli *cli, struct error *err)
 {
 	return completion_print(stdout, cli->program, cli->args[0], err);
-}
-
-void cli_print(struct cli *cli, const struct table *table)
-{
-	struct silence *silences =
-		arena_alloc(&cli->arena, (cli->n_members + 1) * sizeof(*silences));
-	size_t n = 0;
-
-	for (size_t i = 0; i < cli->n_members; i++) {
-		const struct member *member = &cli->members[i];
-		if (member->error.code != ERR_OK)
-			silences[n++] = (struct silence){member->node, member->error.text};
-	}
-	table_print(stdout, table, &cli->style, silences, n);
-	fflush(stdout);
-	for (size_t i = 0; i < n && !cli->style.json; i++)
-		fprintf(stderr, "zcsi: the answer of '%s' is missing: %s\n", silences[i].agent,
-			silences[i].error);
-	cli->degraded |= n > 0;
 }

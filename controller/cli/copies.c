@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi copies, copy and sync: the copies of volumes on other nodes. The owner of a volume pushes
- * them; these commands ask the owner.
+ * zcsi copies, copy, sync, pause and resume: the copies of volumes on other nodes. The owner of a
+ * volume pushes them; these commands ask the owner.
  *
  * Invariant: `sync` ends with 0 only after every copy has all that was written before it began.
  */
@@ -65,11 +65,14 @@ static const char *sending(struct cli *cli, const PushState *push)
 /* Returns the state of a copy in a few words, and whether it needs a person. */
 static const char *state_of(struct cli *cli, const PushState *push, int64_t now, bool *ret_bad)
 {
-	*ret_bad = push->failed || (push->synced && now - push->synced > 3 * push->every * USEC);
+	*ret_bad = push->failed || push->paused ||
+		   (push->synced && now - push->synced > 3 * push->every * USEC);
 	if (push->failed)
 		return push->error;
 	if (push->deleted)
 		return "being dropped";
+	if (push->paused)
+		return "paused";
 	if (push->running)
 		return sending(cli, push);
 	if (!push->synced)
@@ -210,6 +213,10 @@ static int look(const ListPushesResponse *list, const char *id, int64_t since, s
 		const PushState *push = list->pushes[i];
 		if (push->deleted)
 			continue;
+		if (push->paused)
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "volume '%s' was paused meanwhile; run 'zcsi resume %s'", id,
+				    id);
 		if (push->failed >= since)
 			return fail(err, ERR_UNAVAILABLE, "the copy on node '%s': %s",
 				    push->node_id, push->error);
@@ -277,4 +284,33 @@ int cli_sync(struct cli *cli, struct error *err)
 	const PushResponse *response = reply.response;
 	*err = reply.error;
 	return response ? wait_until_synced(cli, owner, response->time, err) : -1;
+}
+
+/* Ask the agent that has the volume of the first argument; its answer says nothing but OK. */
+static int ask_owner(struct cli *cli, const char *method, const ProtobufCMessage *request,
+		     struct error *err)
+{
+	const struct member *owner;
+
+	if (find_owner(cli, cli->args[0], &owner, err) < 0)
+		return -1;
+	const struct reply reply = ask(cli, &cli->arena, owner, method, request);
+	*err = reply.error;
+	return reply.response ? 0 : -1;
+}
+
+int cli_pause(struct cli *cli, struct error *err)
+{
+	PauseRequest *request = new_pause_request(&cli->arena);
+
+	request->id = arena_strdup(&cli->arena, cli->args[0]);
+	return ask_owner(cli, "Pause", &request->base, err);
+}
+
+int cli_resume(struct cli *cli, struct error *err)
+{
+	ResumeRequest *request = new_resume_request(&cli->arena);
+
+	request->id = arena_strdup(&cli->arena, cli->args[0]);
+	return ask_owner(cli, "Resume", &request->base, err);
 }

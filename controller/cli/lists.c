@@ -1,14 +1,36 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi nodes and zcsi snapshots. The snapshots are those of one volume, or of all, also of volumes
- * in the trash. Agents list them by id, which begins with that of the volume. A volume without
- * snapshots and one that does not exist look the same.
+ * How a command prints its rows, and two commands that do little else, zcsi nodes and zcsi
+ * snapshots. The snapshots are those of one volume, or of all, also of volumes in the trash. Agents
+ * list them by id, which begins with that of the volume. A volume without snapshots and one that
+ * does not exist look the same.
  *
- * Invariant: a node's row without an answer says why, so stderr does not repeat it.
+ * Invariant: no row is missing without a line on stderr, or a member of the JSON, that says so. A
+ * row of zcsi nodes without an answer says why itself.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "controller/cli/cli.h"
+
+void cli_print(struct cli *cli, const struct table *table)
+{
+	struct silence *silences =
+		arena_alloc(&cli->arena, (cli->n_members + 1) * sizeof(*silences));
+	size_t n = 0;
+
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const struct member *member = &cli->members[i];
+		if (member->error.code != ERR_OK)
+			silences[n++] = (struct silence){member->node, member->error.text};
+	}
+	table_print(stdout, table, &cli->style, silences, n);
+	fflush(stdout);
+	for (size_t i = 0; i < n && !cli->style.json; i++)
+		fprintf(stderr, "zcsi: the answer of '%s' is missing: %s\n", silences[i].agent,
+			silences[i].error);
+	cli->degraded |= n > 0;
+}
 
 static const char *state_of(const struct member *member)
 {

@@ -84,6 +84,20 @@ static int take_members(struct rpc_call *call, const CreateDatasetRequest *req, 
 	return 0;
 }
 
+/* *ret is the value of zcsi:push; "" if nothing is asked for. */
+static int take_push_rules(struct rpc_call *call, const CreateDatasetRequest *req, char **ret,
+			   struct error *err)
+{
+	const struct push_rules rules = {.bandwidth = req->bandwidth};
+
+	*ret = rules.bandwidth ? push_rules_format(&call->arena, &rules) : (char *)"";
+	if (!rules.bandwidth || bandwidth_is(rules.bandwidth))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "bandwidth of volume '%s' is %" PRId64 "; give %d to %lld bytes a second",
+		    req->id, req->bandwidth, BANDWIDTH_MIN, (long long)BANDWIDTH_MAX);
+}
+
 /*
  * Add the native properties that the format needs. Size and reservation of a new zvol are arguments
  * of `zfs create` instead; those of a clone are properties.
@@ -220,10 +234,13 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 	bool clone = *req->source_snapshot || *req->source_dataset;
 	time_t begun = time(NULL);
 
-	if (take_members(call, req, &made.members, err) < 0)
+	if (take_members(call, req, &made.members, err) < 0 ||
+	    take_push_rules(call, req, &made.push, err) < 0)
 		return -1;
 	if (*made.members)
 		zfs_property(&properties, "zcsi:members", made.members);
+	if (*made.push)
+		zfs_property(&properties, "zcsi:push", made.push);
 	add_native(&call->arena, &made, clone, &properties);
 	add_properties(&call->arena, req, clone, &properties, &made);
 	int failed = clone ? clone_dataset(call, req, &properties, &made, err)

@@ -28,6 +28,9 @@ static const struct metric allowed = METRIC(GAUGE, "zcsi_copy_lag_allowed_second
 static const struct metric failing =
 	METRIC(GAUGE, "zcsi_copy_failing", "1: the last push of a copy failed.", "volume", "node");
 
+static const struct metric paused = METRIC(
+	GAUGE, "zcsi_copy_paused", "1: nothing is sent until zcsi resume.", "volume", "node");
+
 void copy_metrics_pushed(bool failed)
 {
 	metric_count(&pushes, failed ? "failed" : "ok");
@@ -63,4 +66,7 @@ void copy_metrics_write(struct pusher *pusher, FILE *out)
 	metric_head(&failing, out);
 	for (size_t i = 0; i < n; i++)
 		metric_sample(&failing, out, rows[i].failed > 0, rows[i].id, rows[i].to);
+	metric_head(&paused, out);
+	for (size_t i = 0; i < n; i++)
+		metric_sample(&paused, out, rows[i].paused, rows[i].id, rows[i].to);
 }

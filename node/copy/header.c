@@ -13,6 +13,7 @@
 
 #include "common/volume/escape.h"
 #include "node/zfs/send_flags.h"
+#include "node/record/members.h"
 #include "node/record/property.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
@@ -111,6 +112,7 @@ int header_make(struct arena *arena, const char *parent, const struct dataset *v
 	*ret_flags = send_flags_for(strcmp(root, "-") != 0);
 	header->volume = describe(arena, volume);
 	header->members = volume->members;
+	header->bandwidth = push_rules_parse(volume->push).bandwidth;
 	header->reserved = volume->reserved > 0;
 	header->formatted = volume->formatted;
 	*ret = header;

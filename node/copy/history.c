@@ -25,13 +25,15 @@ bool history_parse(struct arena *arena, char *text, struct history *ret)
 	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
 		char *name = strsep(&line, "\t"), *guid = strsep(&line, "\t");
 		char *at = strpbrk(name, "@#");
-		if (!at || !guid || !line)
+		const char *creation = strsep(&line, "\t");
+		if (!at || !guid || !creation || !line)
 			return false;
 		ret->points[ret->n++] = (struct point){
 			.name = name,
 			.leaf = at + 1,
 			.guid = strtoull(guid, NULL, 10),
-			.creation = strtoll(line, NULL, 10),
+			.creation = strtoll(creation, NULL, 10),
+			.used = strtoll(line, NULL, 10),
 			.bookmark = *at == '#',
 			.own = *at == '@' && !strncmp(at + 1, HISTORY_OWN, strlen(HISTORY_OWN)),
 		};
@@ -51,7 +53,7 @@ int history_read(struct arena *arena, const char *dataset, struct history *ret, 
 			      "-s",
 			      "createtxg",
 			      "-o",
-			      "name,guid,creation",
+			      "name,guid,creation,used",
 			      dataset,
 			      NULL};
 	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
@@ -98,4 +100,12 @@ const struct point *history_newest_own(const struct history *history)
 		if (history->points[i].own)
 			return &history->points[i];
 	return NULL;
+}
+
+int64_t history_synced(const struct history *history, const char *bookmark)
+{
+	for (size_t i = 0; i < history->n; i++)
+		if (strcmp(history->points[i].name, bookmark) == 0)
+			return history->points[i].creation * 1000000;
+	return 0;
 }

@@ -23,6 +23,7 @@ struct point {
 	const char *leaf;
 	uint64_t guid; /* of the snapshot; a bookmark has that of the snapshot it was made of */
 	int64_t creation;
+	int64_t used; /* bytes that only this snapshot has */
 	bool bookmark;
 	bool own; /* a snapshot that was taken for copies */
 };
@@ -46,5 +47,10 @@ const struct point *history_base(const struct history *history, const CopyState 
 const struct point *history_snapshot(const struct history *history, uint64_t guid);
 /* Returns the newest snapshot that was taken for copies, or NULL. */
 const struct point *history_newest_own(const struct history *history);
+/*
+ * Returns a time, in microseconds since 1970: a copy had all that was written before when the
+ * bookmark of this name was made; 0 if there is none.
+ */
+int64_t history_synced(const struct history *history, const char *bookmark);
 
 #endif

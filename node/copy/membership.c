@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Which nodes have copies of a volume: AddMember, RemoveMember, Push and ListPushes of
- * zcsi.v1.Copy, and what ModifyDataset of zcsi.v1.Agent changes of it.
+ * Which nodes have copies of a volume, and when they are pushed: AddMember, RemoveMember, Push,
+ * Pause, Resume and ListPushes of zcsi.v1.Copy, and what ModifyDataset of zcsi.v1.Agent changes.
  *
  * Invariant: zcsi:members names every node that has a copy. It gets a node before any data is sent
  * there, and loses it after that node has said that it has no copy.
@@ -14,40 +14,36 @@
 #include "common/clock.h"
 #include "node/catalog/change.h"
 #include "node/copy/history.h"
-#include "node/stream/copies.h"
+#include "node/copy/pins.h"
 #include "node/copy/pusher.h"
 #include "node/service.h"
+#include "node/stream/copies.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
 #define EVERY_DEFAULT 300 /* seconds */
 
-static int set_members(struct arena *arena, const struct node *node, const struct dataset *volume,
-		       const struct members *members, struct error *err)
+/* Record members and rules; NULL: they stay as they are. */
+static int record(const struct push *push, const struct members *members,
+		  const struct push_rules *rules, struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
-	struct dataset changed = *volume;
-	char *text = members_format(arena, members);
+	struct dataset changed = *push->volume;
 
-	zfs_property(&properties, "zcsi:members", text);
-	if (zfs_set(volume->name, &properties, err) < 0)
+	if (members) {
+		changed.members = members_format(push->arena, members);
+		zfs_property(&properties, "zcsi:members", changed.members);
+	}
+	if (rules) {
+		changed.push = push_rules_format(push->arena, rules);
+		zfs_property(&properties, "zcsi:push", changed.push);
+	}
+	if (zfs_set(push->volume->name, &properties, err) < 0)
 		return -1;
-	changed.members = members->n ? text : (char *)"";
-	catalog_put(node->catalog, &changed);
-	return 0;
-}
-
-static int destroy_own_snapshots(struct arena *arena, const char *dataset, struct error *err)
-{
-	struct history history;
-
-	if (history_read(arena, dataset, &history, err) < 0)
-		return -1;
-	for (size_t i = 0; i < history.n; i++)
-		if (history.points[i].own && zfs_destroy(history.points[i].name, err) < 0 &&
-		    err->code != ERR_NOT_FOUND)
-			return -1;
+	if (members && !members->n)
+		changed.members = (char *)"";
+	catalog_put(push->node->catalog, &changed);
 	return 0;
 }
 
@@ -65,9 +61,12 @@ static int forget(struct push *push, const char *text, struct error *err)
 	if (zfs_destroy(history_bookmark(push->arena, dataset, push->to), err) < 0 &&
 	    err->code != ERR_NOT_FOUND)
 		return -1;
-	if (!members.n && destroy_own_snapshots(push->arena, dataset, err) < 0)
+	if (!members.n && pins_end(push->arena, dataset, err) < 0)
 		return -1;
-	return set_members(push->arena, push->node, push->volume, &members, err);
+	bool ends_pause = !members.n && push->rules.paused;
+	if (ends_pause)
+		push->rules.paused = false;
+	return record(push, &members, ends_pause ? &push->rules : NULL, err);
 }
 
 static int end_locked(struct push *push, struct error *err)
@@ -88,8 +87,8 @@ int membership_end(struct push *push, struct error *err)
 	return failed;
 }
 
-/* *ret is a push of the volume to a node, which is one of its members already or not. */
-static int describe(struct rpc_call *call, struct dataset *volume, const char *to, struct push *ret,
+/* *ret is a push of the volume to no node yet. */
+static int describe(struct rpc_call *call, struct dataset *volume, struct push *ret,
 		    struct error *err)
 {
 	const struct node *node = call->app;
@@ -97,7 +96,7 @@ static int describe(struct rpc_call *call, struct dataset *volume, const char *t
 	*ret = (struct push){.node = node,
 			     .loop = node->copies->loop,
 			     .volume = volume,
-			     .to = to,
+			     .rules = push_rules_parse(volume->push),
 			     .arena = &call->arena};
 	if (members_parse(&call->arena, volume->members, &ret->members))
 		return 0;
@@ -107,15 +106,23 @@ static int describe(struct rpc_call *call, struct dataset *volume, const char *t
 		    volume->name, volume->members, volume->name);
 }
 
-static int find(struct rpc_call *call, const char *id, const char *to, struct push *ret,
-		struct error *err)
+static int find(struct rpc_call *call, const char *id, struct push *ret, struct error *err)
 {
 	struct dataset *volume;
 
-	if (request_text(id, "id", err) < 0 || request_text(to, "node_id", err) < 0 ||
-	    node_find(call, id, &volume, err) < 0)
+	if (request_text(id, "id", err) < 0 || node_find(call, id, &volume, err) < 0)
 		return -1;
-	return describe(call, volume, to, ret, err);
+	return describe(call, volume, ret, err);
+}
+
+/* *ret is a push to a node, which is one of the volume's members already or not. */
+static int find_to(struct rpc_call *call, const char *id, const char *to, struct push *ret,
+		   struct error *err)
+{
+	if (request_text(to, "node_id", err) < 0 || find(call, id, ret, err) < 0)
+		return -1;
+	ret->to = to;
+	return 0;
 }
 
 /* every: 0 if it stays as it is. */
@@ -128,6 +135,18 @@ static int set_every(struct members *members, int64_t every, struct error *err)
 	return fail(err, ERR_INVALID_ARGUMENT,
 		    "a copy may be behind by %d to %d seconds, not by %" PRId64, MEMBERS_EVERY_MIN,
 		    MEMBERS_EVERY_MAX, members->every);
+}
+
+/* bandwidth: 0 if it stays as it is. */
+static int set_bandwidth(struct push_rules *rules, int64_t bandwidth, struct error *err)
+{
+	if (bandwidth)
+		rules->bandwidth = bandwidth;
+	if (!rules->bandwidth || bandwidth_is(rules->bandwidth))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "its pushes may send %d to %lld bytes a second, not %" PRId64, BANDWIDTH_MIN,
+		    (long long)BANDWIDTH_MAX, rules->bandwidth);
 }
 
 /* Add push->to to push->members. Returns -1 with *err if it says what cannot be. */
@@ -176,9 +195,11 @@ int add_member(struct rpc_call *call, const AddMemberRequest *req, AddMemberResp
 	struct push push;
 
 	(void)rsp;
-	if (find(call, req->id, req->node_id, &push, err) < 0 || admit(&push, req->every, err) < 0)
+	if (find_to(call, req->id, req->node_id, &push, err) < 0 ||
+	    admit(&push, req->every, err) < 0)
 		return -1;
-	if (set_members(&call->arena, node, push.volume, &push.members, err) < 0)
+	if (set_bandwidth(&push.rules, req->bandwidth, err) < 0 ||
+	    record(&push, &push.members, req->bandwidth ? &push.rules : NULL, err) < 0)
 		return fail_context(err, "volume '%s' cannot have a copy on node '%s'", req->id,
 				    req->node_id);
 	pusher_push(node->copies->pusher, req->id);
@@ -232,7 +253,7 @@ int membership_modify(struct rpc_call *call, struct dataset *volume,
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "replicas is %d; a volume can be on 1 to %d nodes", (int)req->replicas,
 			    MEMBERS_MAX);
-	if (describe(call, volume, "", &push, err) < 0 ||
+	if (describe(call, volume, &push, err) < 0 ||
 	    (req->replicas && add_candidates(&push, req, err) < 0))
 		return -1;
 	if (!push.members.n && req->replicas == 1)
@@ -256,7 +277,7 @@ int remove_member(struct rpc_call *call, const RemoveMemberRequest *req, RemoveM
 	struct push push;
 
 	(void)rsp;
-	if (find(call, req->id, req->node_id, &push, err) < 0)
+	if (find_to(call, req->id, req->node_id, &push, err) < 0)
 		return -1;
 	if (!members_have(&push.members, req->node_id))
 		return 0;
@@ -273,7 +294,50 @@ int push_now(struct rpc_call *call, const PushRequest *req, PushResponse *rsp, s
 	if (request_text(req->id, "id", err) < 0 ||
 	    node_need_pool(call, "volume", req->id, err) < 0)
 		return -1;
+	if (pusher_is_paused(node->copies->pusher, req->id))
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' is paused, so its copies get no data; run 'zcsi resume "
+			    "%s'",
+			    req->id, req->id);
 	rsp->time = wall_us();
+	pusher_push(node->copies->pusher, req->id);
+	return 0;
+}
+
+int pause_pushes(struct rpc_call *call, const PauseRequest *req, PauseResponse *rsp,
+		 struct error *err)
+{
+	struct push push;
+
+	(void)rsp;
+	if (find(call, req->id, &push, err) < 0)
+		return -1;
+	if (!push.members.n)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' has no copies that could be paused; 'zcsi copy add %s "
+			    "NODE' adds one",
+			    req->id, req->id);
+	push.rules.paused = true;
+	if (record(&push, NULL, &push.rules, err) < 0)
+		return fail_context(err, "volume '%s' is not paused", req->id);
+	pusher_look(push.node->copies->pusher);
+	return 0;
+}
+
+int resume_pushes(struct rpc_call *call, const ResumeRequest *req, ResumeResponse *rsp,
+		  struct error *err)
+{
+	const struct node *node = call->app;
+	struct push push;
+
+	(void)rsp;
+	if (find(call, req->id, &push, err) < 0)
+		return -1;
+	if (!push.rules.paused)
+		return 0;
+	push.rules.paused = false;
+	if (record(&push, NULL, &push.rules, err) < 0)
+		return fail_context(err, "volume '%s' stays paused", req->id);
 	pusher_push(node->copies->pusher, req->id);
 	return 0;
 }
@@ -298,6 +362,7 @@ int list_pushes(struct rpc_call *call, const ListPushesRequest *req, ListPushesR
 		row->node_id = (char *)rows[i].to;
 		row->running = rows[i].running;
 		row->deleted = rows[i].deleted;
+		row->paused = rows[i].paused;
 		row->every = rows[i].every;
 		row->synced = rows[i].synced;
 		row->failed = rows[i].failed;

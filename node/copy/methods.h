@@ -11,6 +11,8 @@
 	KEYED(AddMember, add_member, id, LANE_COPY)                                                \
 	KEYED(RemoveMember, remove_member, id, LANE_COPY)                                          \
 	INLINE(Push, push_now)                                                                     \
+	KEYED(Pause, pause_pushes, id, LANE_COPY)                                                  \
+	KEYED(Resume, resume_pushes, id, LANE_COPY)                                                \
 	INLINE(ListPushes, list_pushes)
 
 #define REPLICA_METHODS(INLINE, PLAIN, KEYED, STREAM)                                              \

@@ -68,16 +68,20 @@ static struct order *insert(struct order_list *orders, size_t at, const struct d
 	return order;
 }
 
-static void update(struct order *order, const struct dataset *volume, int64_t every, bool deleted)
+static void update(struct order *order, const struct dataset *volume, int64_t every)
 {
+	bool deleted = strstr(volume->name, "/" DATASET_TRASH "/");
+	bool paused = push_rules_parse(volume->push).paused && !deleted;
+
 	/* A thread that carries it out has its own copy of the volume. */
 	free(order->volume);
 	order->volume = dataset_dup(volume);
 	order->gone = false;
 	order->deleted = deleted;
-	if (order->every != every && order->every)
+	if ((order->every != every && order->every) || order->paused != paused)
 		order->due = now_ms();
 	order->every = every;
+	order->paused = paused;
 }
 
 static void follow_volume(struct order_list *orders, const char *our_id,
@@ -99,7 +103,7 @@ static void follow_volume(struct order_list *orders, const char *our_id,
 		size_t at = place_of(orders, volume->name, to, &there);
 		struct order *order = there ? orders->rows[at] : insert(orders, at, volume, to);
 		order->mark = mark;
-		update(order, volume, members.every, strstr(volume->name, "/" DATASET_TRASH "/"));
+		update(order, volume, members.every);
 	}
 }
 
@@ -128,9 +132,9 @@ void orders_remove(struct order_list *orders, struct order *order)
 /* Returns true if it is due, and only what was written decides whether there is anything to do. */
 static bool may_be_idle(const struct order *order)
 {
-	return !order->running && !order->deleted && !order->fresh && !order->gone &&
-	       !order->lacks && order->due <= now_ms() && order->synced && !order->failed &&
-	       order->pushed == order->mark;
+	return !order->running && !order->deleted && !order->paused && !order->fresh &&
+	       !order->gone && !order->lacks && order->due <= now_ms() && order->synced &&
+	       !order->failed && order->pushed == order->mark;
 }
 
 const char *const *orders_due(const struct order_list *orders, struct arena *arena)
@@ -203,6 +207,14 @@ void orders_hurry(struct order_list *orders, const char *id)
 	}
 }
 
+bool orders_are_paused(const struct order_list *orders, const char *id)
+{
+	for (size_t i = 0; i < orders->n; i++)
+		if (orders->rows[i]->paused && strcmp(orders->rows[i]->volume->id, id) == 0)
+			return true;
+	return false;
+}
+
 static void set_error(struct order *order, const char *text)
 {
 	free(order->error);
@@ -236,10 +248,20 @@ void order_failed(struct order *order, const struct error *err, int64_t due)
 			 log_str("node", order->to), log_str("error", err->text));
 	order->failed = wall_us();
 	order->lacks = false;
+	order->fresh = order->hurry;
 	if (!order->hurry)
 		order->due = due;
 	order->hurry = false;
 	set_error(order, err->text);
+}
+
+void order_paused(struct order *order, int64_t due)
+{
+	order->failed = 0;
+	order->lacks = false;
+	order->hurry = false;
+	order->due = due;
+	set_error(order, NULL);
 }
 
 static void show_progress(const struct order *order, struct pushed *ret)
@@ -257,6 +279,7 @@ static struct pushed show(const struct order *order, struct arena *arena)
 			     .to = arena_strdup(arena, order->to),
 			     .running = order->running,
 			     .deleted = order->deleted,
+			     .paused = order->paused,
 			     .known = order->known,
 			     .every = order->every,
 			     .synced = order->synced,

@@ -17,12 +17,15 @@ struct order {
 	struct dataset *volume;
 	char *to;                     /* the node of the copy */
 	bool running, deleted, known; /* as in struct pushed */
-	bool gone;  /* the catalog has no such copy any more: remove it once it does not run */
-	bool fresh; /* take a new snapshot */
-	bool hurry; /* fresh was asked for while it ran */
-	bool lacks; /* it was looked at since it is due, and lacks something */
+	bool gone;   /* the catalog has no such copy any more: remove it once it does not run */
+	bool fresh;  /* take a new snapshot */
+	bool hurry;  /* fresh was asked for while it ran */
+	bool lacks;  /* it was looked at since it is due, and lacks something */
+	bool paused; /* nothing is to be sent; the order only looks what the volume keeps */
 	int64_t every;
-	int64_t due;            /* now_ms() value */
+	int64_t due;            /* now_ms() value, as idle and look */
+	int64_t idle;           /* nothing was sent since; 0: the last push arrived */
+	int64_t look;           /* not before that look how much the volume keeps for its copies */
 	int64_t synced, failed; /* as in struct pushed */
 	char *error;            /* or NULL */
 	uint64_t mark;          /* another number after a snapshot of the volume was added */
@@ -46,6 +49,8 @@ void orders_skip(struct order_list *orders, const struct written *written, int64
 struct order *orders_first(const struct order_list *orders);
 /* Make the orders for a volume due now. */
 void orders_hurry(struct order_list *orders, const char *id);
+/* Returns true if the volume is paused. */
+bool orders_are_paused(const struct order_list *orders, const char *id);
 /* Remove an order that does not run. */
 void orders_remove(struct order_list *orders, struct order *order);
 /* Returns the state of the copies of a dataset, or of all if that is NULL, in the arena. */
@@ -64,5 +69,7 @@ void order_known(struct order *order, int64_t synced);
 /* Report how an order was carried out; due: when it is to be carried out again. */
 void order_done(struct order *order, const struct synced *synced, int64_t due);
 void order_failed(struct order *order, const struct error *err, int64_t due);
+/* Report that it was not carried out, or not to the end, because the volume is paused. */
+void order_paused(struct order *order, int64_t due);
 
 #endif

@@ -21,15 +21,17 @@
 #include "node/catalog/change.h"
 #include "node/copy/header.h"
 #include "node/copy/history.h"
-#include "node/stream/program_stream.h"
+#include "node/copy/pins.h"
+#include "node/stream/program.h"
 #include "node/zfs/argv.h"
 #include "node/zfs/send_flags.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
 
-#define ASK_MS       10000 /* for a question to the other node */
-#define RESERVE_PART 20    /* a copy leaves a 20th of the other pool's free space to others */
-#define LOCK_MS      5000  /* while the copy is dropped, or another push of the volume runs */
+#define ASK_MS       10000      /* for a question to the other node */
+#define RESERVE_PART 20         /* a copy leaves a 20th of the other pool's free space to others */
+#define LOCK_MS      5000       /* while the copy is dropped, or another push of the volume runs */
+#define MOVED        (16 << 20) /* bytes sent that are more than what is on the way */
 
 /* Questions to the other node */
 
@@ -90,7 +92,7 @@ static int send(struct push *push, const char *const *argv, struct error *err)
 	if (!failed)
 		push->available = push->copy->available;
 	int status = failed && !child_has_ended(&child) ? child_kill(&child) : child_reap(&child);
-	if (!child_signal(status) && program_stream_judge(&child, argv, status, false, &said) < 0) {
+	if (!child_signal(status) && program_judge(&child, argv, status, false, &said) < 0) {
 		*err = said;
 		failed = -1;
 	}
@@ -204,6 +206,7 @@ static int resume(struct push *push, const struct history *history, struct error
 	push->header->discard = true;
 	if (!to)
 		return 0;
+	push->resumed = to->guid;
 	argv[n++] = "-t";
 	argv[n++] = push->copy->token;
 	push->progress->total += (uint64_t)size;
@@ -338,32 +341,21 @@ static int send_missing(struct push *push, const struct history *history, struct
 	return 0;
 }
 
-/* Replace the bookmark. Until it is there again, the snapshot itself is the point to begin from. */
-static int set_bookmark(struct push *push, const struct history *history, const struct point *last,
-			struct error *err)
+/* Send all that the copy lacks, up to the last snapshot. */
+static int send_all(struct push *push, const struct history *history, const struct point *last,
+		    struct error *err)
 {
 	const char *bookmark = history_bookmark(push->arena, push->volume->name, push->to);
+	size_t others = push->members.n > 2 ? push->members.n - 2 : 0;
 
-	for (size_t i = 0; i < history->n; i++)
-		if (strcmp(history->points[i].name, bookmark) == 0 &&
-		    history->points[i].guid == last->guid)
-			return 0;
-	if (zfs_destroy(bookmark, err) < 0 && err->code != ERR_NOT_FOUND)
+	if (push->copy && *push->copy->token && resume(push, history, err) < 0)
 		return -1;
-	return zfs_run((const char *const[]){"zfs", "bookmark", last->name, bookmark, NULL}, err);
+	if (send_missing(push, history, err) < 0)
+		return -1;
+	return pins_arrived(push->arena, history, bookmark, last, others, err);
 }
 
-/* Destroy our own snapshots before the last one. One that is being sent is busy, and stays. */
-static void thin(const struct history *history, const struct point *last)
-{
-	struct error err;
-
-	for (const struct point *at = history->points; at < last; at++)
-		if (at->own && zfs_destroy(at->name, &err) < 0 && err.code != ERR_NOT_FOUND)
-			log_debug("cannot destroy an old snapshot", log_str("snapshot", at->name),
-				  log_str("error", err.text));
-}
-
+/* After a failure three snapshots of our own stay, so failures do not heap them up. */
 static int run(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	struct history history;
@@ -373,12 +365,14 @@ static int run(struct push *push, int64_t *ret_synced, struct error *err)
 			&push->header, &push->flags, err) < 0 ||
 	    prepare(push, &history, err) < 0)
 		return -1;
-	if (push->copy && *push->copy->token && resume(push, &history, err) < 0)
-		return -1;
+	const struct point *base = history_base(&history, push->copy);
 	const struct point *last = history_newest_own(&history);
-	if (send_missing(push, &history, err) < 0 || set_bookmark(push, &history, last, err) < 0)
+	if (send_all(push, &history, last, err) < 0) {
+		const uint64_t keep[] = {last->guid, base ? base->guid : 0, push->resumed};
+		pins_thin(&history, keep, COUNT(keep));
 		return -1;
-	thin(&history, last);
+	}
+	pins_thin(&history, &last->guid, 1);
 	*ret_synced = push->taken ? push->taken : last->creation * 1000000;
 	return 0;
 }
@@ -389,8 +383,10 @@ static int with_client(struct push *push,
 {
 	struct peers *peers = push->node->peers;
 
-	push->transfer = (struct transfer){.loop = push->loop, .progress = push->progress};
-	if (program_stream_check(err) < 0 ||
+	push->transfer.loop = push->loop;
+	push->transfer.rate = (uint64_t)push->rules.bandwidth;
+	push->transfer.progress = push->progress;
+	if (program_check(err) < 0 ||
 	    peers_dial(peers, push->to, now_ms() + ASK_MS, &push->transfer.client, err) < 0)
 		return -1;
 	int failed = fn(push, ret_synced, err);
@@ -418,19 +414,54 @@ static int check_member(struct push *push, struct error *err)
 			&volume, err) < 0)
 		return -1;
 	push->volume = volume;
+	push->rules = push_rules_parse(volume->push);
 	if (members_parse(push->arena, volume->members, &push->members) &&
 	    members_have(&push->members, push->to))
 		return 0;
 	return fail(err, ERR_ABORTED, "it is to have no copy any more");
 }
 
+/*
+ * *ret_synced is when the last push took its snapshot: zcsi-node may have been started since. What
+ * is kept for a copy that gets nothing is limited.
+ */
+static int look(struct push *push, int64_t *ret_synced, struct error *err)
+{
+	const char *bookmark = history_bookmark(push->arena, push->volume->name, push->to);
+	struct history history;
+
+	if (history_read(push->arena, push->volume->name, &history, err) < 0)
+		return -1;
+	*ret_synced = history_synced(&history, bookmark);
+	pins_limit(push->arena, &history, push->volume->size, push->idle);
+	return 0;
+}
+
+static int run_locked(struct push *push, int64_t *ret_synced, struct error *err)
+{
+	struct error ignored;
+
+	*ret_synced = 0;
+	if (check_member(push, err) < 0)
+		return -1;
+	if (push->rules.paused)
+		return look(push, ret_synced, err);
+	int failed = with_client(push, run, ret_synced, err);
+	if (failed && push->look)
+		look(push, ret_synced, &ignored);
+	return failed;
+}
+
+bool push_has_moved(const struct push *push)
+{
+	return push->transfer.sent > MOVED;
+}
+
 int push_run(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	if (push_lock(push, err) < 0)
 		return -1;
-	int failed = check_member(push, err);
-	if (!failed)
-		failed = with_client(push, run, ret_synced, err);
+	int failed = run_locked(push, ret_synced, err);
 	push_unlock(push);
 	return failed;
 }
@@ -443,9 +474,7 @@ int push_known(struct push *push, int64_t *ret, struct error *err)
 	*ret = 0;
 	if (history_read(push->arena, push->volume->name, &history, err) < 0)
 		return -1;
-	for (size_t i = 0; i < history.n; i++)
-		if (strcmp(history.points[i].name, bookmark) == 0)
-			*ret = history.points[i].creation * 1000000;
+	*ret = history_synced(&history, bookmark);
 	return 0;
 }
 

@@ -19,9 +19,12 @@ struct push {
 	const struct node *node;
 	struct loop *loop;
 	const struct dataset *volume;
-	struct members members; /* of the volume */
-	const char *to;         /* the node of the copy */
-	bool fresh;             /* take a snapshot, however young the newest one is */
+	struct members members;  /* of the volume */
+	struct push_rules rules; /* of the volume; if it is paused, push_run sends nothing */
+	const char *to;          /* the node of the copy */
+	bool fresh;              /* take a snapshot, however young the newest one is */
+	bool look;               /* after a failure, see how much the volume keeps for its copies */
+	int64_t idle;            /* for how many seconds nothing was sent to the copy */
 	struct arena *arena;
 	struct transfer_progress *progress;
 
@@ -31,14 +34,15 @@ struct push {
 	const char *flags;
 	CopyState *copy; /* as it is now; NULL: there is none */
 	int64_t available;
-	const char *key; /* that push_lock has locked */
-	int64_t taken;   /* before our own snapshot was taken; 0: none was */
+	const char *key;  /* that push_lock has locked */
+	int64_t taken;    /* before our own snapshot was taken; 0: none was */
+	uint64_t resumed; /* the snapshot to which an interrupted stream leads; 0: none */
 };
 
 /*
- * Push. *ret_synced is a time, in microseconds since 1970, and the copy has all that was written
- * before. Returns 0, or -1 with *err, which says what a person has to do if another try cannot
- * help.
+ * Push, unless the volume is paused. *ret_synced is a time, in microseconds since 1970, and the
+ * copy has all that was written before; 0 if this is not known. It is also set after a failure.
+ * Returns 0, or -1 with *err, which says what a person has to do if another try cannot help.
  */
 int push_run(struct push *push, int64_t *ret_synced, struct error *err);
 /*
@@ -53,6 +57,8 @@ int push_known(struct push *push, int64_t *ret, struct error *err);
  */
 int push_lock(struct push *push, struct error *err);
 void push_unlock(struct push *push);
+/* Returns true if a push that failed has sent so much that the next one can continue it. */
+bool push_has_moved(const struct push *push);
 /* Destroy the copy on the other node. Returns 0, also if there is none, or -1 with *err. */
 int push_drop(struct push *push, struct error *err);
 /* Check that the other node can have a copy of this volume. Returns 0, or -1 with *err. */

@@ -20,35 +20,68 @@
 #include "node/copy/copy_metrics.h"
 #include "node/copy/membership.h"
 #include "node/copy/order.h"
+#include "node/copy/pins.h"
 #include "node/copy/push.h"
 #include "node/copy/written.h"
 #include "node/zfs/zfs_run.h"
 
-#define STREAMS  2     /* threads, so streams at a time */
-#define LOOK_S   1     /* between two looks at the catalog */
-#define RETRY_MS 30000 /* the longest pause after a failure */
+#define STREAMS  2      /* threads, so streams at a time */
+#define LOOK_S   1      /* between two looks at the catalog */
+#define RETRY_MS 30000  /* the longest pause after a failure */
+#define IDLE_MS  600000 /* between two looks at what a copy that gets nothing pins */
 
 struct runner {
 	struct pusher *pusher;
 	pthread_t thread;
+	const struct order *order; /* that it carries out; NULL: none */
 	struct transfer *transfer; /* of the push that runs; NULL: none */
 };
 
 struct pusher {
 	const struct node *node;
 	struct loop *loop;
-	struct loop_task task;
+	struct loop_task task, end_paused;
 	struct runner runners[STREAMS];
 	unsigned n_runners;
 
-	pthread_mutex_t lock; /* protects all members below, and runner->transfer */
+	pthread_mutex_t lock; /* protects all members below, runner->order and runner->transfer */
 	pthread_cond_t changed;
 	bool stopping;
 	unsigned ended; /* runners */
 	struct order_list orders;
 	uint64_t names; /* catalog_pool.names when the orders were last compared */
 	bool looking;   /* a thread reads what was written, and the others wait */
+	bool ending;    /* end_paused is to run */
 };
+
+static void end_paused(struct loop_task *task)
+{
+	struct pusher *pusher = container_of(task, struct pusher, end_paused);
+	scoped_lock(&pusher->lock);
+	struct error err;
+
+	fail(&err, ERR_UNAVAILABLE, "the volume is paused");
+	pusher->ending = false;
+	for (unsigned i = 0; i < pusher->n_runners; i++) {
+		const struct runner *runner = &pusher->runners[i];
+		if (runner->order && runner->order->paused)
+			transfer_cancel(runner->transfer, &err);
+	}
+}
+
+/* Only the loop may end a transfer. A push that is between two of them gets no other one. */
+static void end_paused_soon(struct pusher *pusher)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < pusher->n_runners; i++)
+		any |= pusher->runners[i].order && pusher->runners[i].order->paused;
+	if (!any || pusher->ending)
+		return;
+	pusher->ending = true;
+	pusher->end_paused.fn = end_paused;
+	loop_post(pusher->loop, &pusher->end_paused);
+}
 
 /* Bring the orders in line with the catalog, if that has changed. */
 static void compare(struct pusher *pusher)
@@ -64,6 +97,7 @@ static void compare(struct pusher *pusher)
 	pusher->names = pool.names;
 	catalog_with_members(pusher->node->catalog, &arena, &volumes, &marks);
 	orders_follow(&pusher->orders, pusher->node->id, &volumes, marks);
+	end_paused_soon(pusher);
 }
 
 /*
@@ -108,8 +142,21 @@ static void look_up(struct pusher *pusher, struct push *push, struct order *orde
 		order_known(order, synced);
 }
 
+/* Note for how long nothing was sent. A stream that was cut counts, if it can be continued. */
+static void note_idle(struct order *order, const struct push *push, bool failed)
+{
+	int64_t now = now_ms();
+
+	if (!failed && !push->rules.paused)
+		order->idle = 0;
+	else if (!order->idle || push_has_moved(push))
+		order->idle = now;
+	if (failed && push->look)
+		order->look = now + IDLE_MS;
+}
+
 static int carry_out(struct runner *runner, struct arena *arena, struct order *order,
-		     int64_t *ret_synced, struct error *err)
+		     struct synced *ret, struct error *err)
 {
 	struct pusher *pusher = runner->pusher;
 	struct push push = {.node = pusher->node,
@@ -121,17 +168,32 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 			    .arena = arena};
 
 	order->progress = (struct transfer_progress){0};
+	*ret = (struct synced){.mark = order->mark};
+	if (order->idle)
+		push.idle = (now_ms() - order->idle) / 1000;
+	push.look = order->look <= now_ms() && push.idle >= PIN_LARGE_S;
 	members_parse(arena, push.volume->members, &push.members);
 	if (!order->known && !order->deleted)
 		look_up(pusher, &push, order);
 	if (pusher->stopping)
 		return fail(err, ERR_UNAVAILABLE, "zcsi-node is stopping");
+	runner->order = order;
 	runner->transfer = &push.transfer;
 	pthread_mutex_unlock(&pusher->lock);
-	int failed = order->deleted ? membership_end(&push, err) : push_run(&push, ret_synced, err);
+	int failed = order->deleted ? membership_end(&push, err) : push_run(&push, &ret->time, err);
 	pthread_mutex_lock(&pusher->lock);
+	runner->order = NULL;
 	runner->transfer = NULL;
+	if (push.rules.paused)
+		ret->mark = order->pushed;
+	note_idle(order, &push, failed);
 	return failed;
+}
+
+/* Returns how long to wait after a success. */
+static int64_t wait_ms(const struct order *order)
+{
+	return order->paused ? IDLE_MS : order->every * 1000;
 }
 
 static int64_t retry_ms(const struct order *order)
@@ -144,18 +206,22 @@ static void take(struct runner *runner, struct order *order)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct pusher *pusher = runner->pusher;
-	struct synced synced = {.mark = order->mark};
 	int64_t begun = now_ms();
+	struct synced synced;
 	struct error err;
 
 	order->running = true;
-	int failed = carry_out(runner, &arena, order, &synced.time, &err);
+	int failed = carry_out(runner, &arena, order, &synced, &err);
+	compare(pusher);
 	order->running = false;
-	copy_metrics_pushed(failed);
-	if (failed)
-		order_failed(order, &err, now_ms() + retry_ms(order));
+	if (!order->paused)
+		copy_metrics_pushed(failed);
+	if (!failed)
+		order_done(order, &synced, begun + wait_ms(order));
+	else if (order->paused)
+		order_paused(order, now_ms() + wait_ms(order));
 	else
-		order_done(order, &synced, begun + order->every * 1000);
+		order_failed(order, &err, now_ms() + retry_ms(order));
 	if (order->gone)
 		orders_remove(&pusher->orders, order);
 	pthread_cond_broadcast(&pusher->changed);
@@ -264,6 +330,22 @@ void pusher_push(struct pusher *pusher, const char *id)
 	compare(pusher);
 	orders_hurry(&pusher->orders, id);
 	pthread_cond_broadcast(&pusher->changed);
+}
+
+void pusher_look(struct pusher *pusher)
+{
+	scoped_lock(&pusher->lock);
+
+	compare(pusher);
+	pthread_cond_broadcast(&pusher->changed);
+}
+
+bool pusher_is_paused(struct pusher *pusher, const char *id)
+{
+	scoped_lock(&pusher->lock);
+
+	compare(pusher);
+	return orders_are_paused(&pusher->orders, id);
 }
 
 struct pushed *pusher_list(struct pusher *pusher, struct arena *arena, size_t *ret_n)

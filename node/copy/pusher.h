@@ -30,12 +30,18 @@ void pusher_stop(struct pusher *pusher);
 /* Push a volume to all its copies now, with a new snapshot. Returns at once. */
 void pusher_push(struct pusher *pusher, const char *id);
 
+/* Compare the orders with the catalog now, and end pushes of volumes that are paused. */
+void pusher_look(struct pusher *pusher);
+/* Returns true if the pushes of a volume are paused. */
+bool pusher_is_paused(struct pusher *pusher, const char *id);
+
 /* The state of a copy, as its owner knows it. Times are microseconds since 1970; 0: not yet. */
 struct pushed {
 	const char *id, *to;
 	bool running;      /* a push runs */
 	bool deleted;      /* the volume is deleted, and its copy is to be destroyed */
 	bool known;        /* false: whether the copy has anything was not looked up yet */
+	bool paused;       /* nothing is sent until the volume is resumed */
 	int64_t every;     /* how far the copy may be behind, in seconds */
 	int64_t synced;    /* the copy has all that was written before */
 	int64_t failed;    /* when the last push failed; 0: it did not */

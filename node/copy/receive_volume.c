@@ -3,9 +3,9 @@
  * Copy.ReceiveVolume: the messages of a stream become the input of a `zfs receive` into a dataset
  * that is no volume yet. AdoptDataset (node/agent/create.c) makes it one.
  *
- * Invariant: zfs receives only into a new name below DATASET_RECEIVED, where no dataset is a volume,
- * with -u, so that nothing is mounted, and never with -F. Without -s it destroys what it received
- * of a stream that is not whole.
+ * Invariant: zfs receives only into a new name below DATASET_RECEIVED, where no dataset is a
+ * volume, with -u, so that nothing is mounted, and never with -F. Without -s it destroys what it
+ * received of a stream that is not whole.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "node/catalog/change.h"
 #include "node/service.h"
+#include "node/stream/program.h"
 #include "node/stream/program_stream.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
@@ -80,7 +81,7 @@ static int start_locked(struct program_stream *ps, struct error *err)
 	const struct receiving *receiving = ps->arg;
 	const char *argv[] = {"zfs", "receive", "-u", receiving->name, NULL};
 
-	if (program_stream_check(err) < 0 || check_no_volume(ps, receiving->id, err) < 0 ||
+	if (program_check(err) < 0 || check_no_volume(ps, receiving->id, err) < 0 ||
 	    make_folder(ps, err) < 0 || check_new(receiving, err) < 0)
 		return -1;
 	return program_stream_start_reader(ps, argv, err);
@@ -121,7 +122,7 @@ static int end(struct program_stream *ps, struct error *err)
 	static const char *const argv[] = {"zfs", "receive"};
 	struct receiving *receiving = ps->arg;
 	int status = program_stream_reap_reader(ps);
-	int failed = program_stream_judge(&ps->child, argv, status, false, err);
+	int failed = program_judge(&ps->child, argv, status, false, err);
 
 	child_fini(&ps->child);
 	if (failed)

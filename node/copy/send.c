@@ -8,6 +8,7 @@
 #include <string.h>
 #include <fcntl.h>
 
+#include "node/stream/program.h"
 #include "node/stream/program_stream.h"
 #include "node/zfs/send_flags.h"
 #include "node/service.h"
@@ -87,7 +88,7 @@ static int start(struct program_stream *ps, struct error *err)
 	auto_close int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	size_t n;
 
-	if (program_stream_check(err) < 0 || command(&asking, ps->arg, argv, &n, err) < 0)
+	if (program_check(err) < 0 || command(&asking, ps->arg, argv, &n, err) < 0)
 		return -1;
 	return child_start(&ps->child, argv_complete(&ps->arena, argv), in, 0, err);
 }
@@ -101,7 +102,7 @@ static int end(struct program_stream *ps, struct error *err)
 {
 	static const char *const argv[] = {"zfs", "send"};
 	int status = ps->whole ? child_reap(&ps->child) : child_kill(&ps->child);
-	int failed = ps->whole ? program_stream_judge(&ps->child, argv, status, false, err) : 0;
+	int failed = ps->whole ? program_judge(&ps->child, argv, status, false, err) : 0;
 
 	child_fini(&ps->child);
 	return failed;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <semaphore.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "node/copy/copy_metrics.h"
@@ -28,6 +29,7 @@ struct transfer_run {
 
 static void on_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome)
 {
+	((struct transfer_run *)stream->arg)->transfer->sent += bytes;
 	copy_metrics_sent(bytes);
 	rpc_stream_finish(stream, outcome->code == ERR_OK ? NULL : outcome);
 }
@@ -55,6 +57,13 @@ static void on_closed(struct rpc_stream *stream, const struct error *outcome)
 	sem_post(&run->closed);
 }
 
+static void give_up(struct transfer_run *run, const struct error *err)
+{
+	close(run->fd);
+	run->outcome = *err;
+	sem_post(&run->closed);
+}
+
 static void begin(struct loop_task *task)
 {
 	static const struct rpc_stream_events events = {.bytes = on_message, .closed = on_closed};
@@ -62,6 +71,10 @@ static void begin(struct loop_task *task)
 	struct transfer *transfer = run->transfer;
 	ReceiveRequest first = ZCSI__V1__RECEIVE_REQUEST__INIT;
 
+	if (transfer->cancelled.code != ERR_OK) {
+		give_up(run, &transfer->cancelled);
+		return;
+	}
 	transfer->run = run;
 	run->stream = client_stream_begin(transfer->client, &zcsi__v1__replica__descriptor,
 					  "Receive", NO_DEADLINE, &events, run);
@@ -69,6 +82,7 @@ static void begin(struct loop_task *task)
 	rpc_stream_send(run->stream, &first.base);
 	pump_out(run->stream, run->fd, on_pumped);
 	pump_count(run->stream, &transfer->progress->sent);
+	pump_limit(run->stream, transfer->rate);
 }
 
 int transfer_run(struct transfer *transfer, struct arena *arena, int fd, CopyState **ret,
@@ -94,6 +108,7 @@ int transfer_run(struct transfer *transfer, struct arena *arena, int fd, CopySta
 
 void transfer_cancel(struct transfer *transfer, const struct error *err)
 {
+	transfer->cancelled = *err;
 	if (transfer->run)
 		rpc_stream_finish(transfer->run->stream, err);
 }

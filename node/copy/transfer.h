@@ -23,9 +23,12 @@ struct transfer {
 	struct client *client; /* to the node that receives */
 	const ReceiveHeader *header;
 	struct transfer_progress *progress;
+	uint64_t rate; /* bytes a second at most; 0: no limit */
 
 	/* Private to transfer.c from here on. */
+	uint64_t sent;            /* bytes of all streams that have ended */
 	struct transfer_run *run; /* for the loop; NULL if nothing runs */
+	struct error cancelled;   /* for the loop; code ERR_OK: it is not */
 };
 
 /*
@@ -35,7 +38,7 @@ struct transfer {
  */
 int transfer_run(struct transfer *transfer, struct arena *arena, int fd, CopyState **ret,
 		 struct error *err);
-/* Make a transfer_run that another thread is in fail with *err. Loop thread only. */
+/* Make transfer_run, which another thread is in or will call, fail with *err. Loop thread only. */
 void transfer_cancel(struct transfer *transfer, const struct error *err);
 
 #endif

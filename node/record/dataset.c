@@ -68,7 +68,8 @@ bool dataset_may_be_blank(const struct dataset *dataset)
 #define TEXTS(dataset)                                                                             \
 	{                                                                                          \
 		&(dataset)->id, &(dataset)->name, &(dataset)->parameters, &(dataset)->published,   \
-			&(dataset)->source, &(dataset)->root, &(dataset)->members                  \
+			&(dataset)->source, &(dataset)->root, &(dataset)->members,                 \
+			&(dataset)->push                                                           \
 	}
 
 static size_t packed_size(struct dataset dataset)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Parsing and formatting zcsi:members.
+ * Parsing and formatting zcsi:members and zcsi:push.
  *
  * Invariant: a text is parsed whole or not at all, so that no node is forgotten by mistake.
  */
@@ -92,4 +92,46 @@ void members_remove(struct members *members, const char *node)
 		if (strcmp(members->nodes[i], node) != 0)
 			members->nodes[n++] = members->nodes[i];
 	members->n = n;
+}
+
+#define PAUSED    "paused"
+#define BANDWIDTH "bandwidth="
+
+bool bandwidth_is(int64_t bandwidth)
+{
+	return bandwidth >= BANDWIDTH_MIN && bandwidth <= BANDWIDTH_MAX;
+}
+
+static void take_word(const char *word, struct push_rules *rules)
+{
+	char *end;
+
+	if (strcmp(word, PAUSED) == 0) {
+		rules->paused = true;
+	} else if (!strncmp(word, BANDWIDTH, strlen(BANDWIDTH))) {
+		int64_t bandwidth = strtoll(word + strlen(BANDWIDTH), &end, 10);
+		if (!*end && bandwidth_is(bandwidth))
+			rules->bandwidth = bandwidth;
+	}
+}
+
+struct push_rules push_rules_parse(const char *text)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct push_rules rules = {.bandwidth = 0};
+	char *rest = arena_strdup(&arena, text), *word;
+
+	while ((word = strsep(&rest, ",")))
+		take_word(word, &rules);
+	return rules;
+}
+
+char *push_rules_format(struct arena *arena, const struct push_rules *rules)
+{
+	const char *pause = rules->paused ? PAUSED : "";
+
+	if (rules->bandwidth)
+		return arena_printf(arena, "%s%s" BANDWIDTH "%" PRId64, pause, *pause ? "," : "",
+				    rules->bandwidth);
+	return arena_strdup(arena, *pause ? pause : "-");
 }

@@ -23,6 +23,17 @@
 #define MEMBERS_MAX       8  /* nodes of a volume */
 #define MEMBERS_EVERY_MIN 10 /* seconds */
 #define MEMBERS_EVERY_MAX 2592000
+#define BANDWIDTH_MIN     65536 /* bytes a second */
+#define BANDWIDTH_MAX     104857600000
+
+/*
+ * How the owner pushes its copies: the text of its property zcsi:push, which is words with ','
+ * between: "paused" and "bandwidth=52428800". An earlier zcsi-node ignores the property.
+ */
+struct push_rules {
+	bool paused;
+	int64_t bandwidth; /* bytes a second of each push; 0: no limit */
+};
 
 struct members {
 	const char *lineage; /* LINEAGE_DIGITS hexadecimal digits in lower case; or "" */
@@ -44,5 +55,12 @@ bool members_have(const struct members *members, const char *node);
 /* Add or remove a node; false: there is no room. */
 bool members_add(struct members *members, const char *node);
 void members_remove(struct members *members, const char *node);
+
+/* Returns true for a bandwidth that rules may have. */
+bool bandwidth_is(int64_t bandwidth);
+/* Returns the rules of a text; words that are not known are skipped. */
+struct push_rules push_rules_parse(const char *text);
+/* Returns the text; "-" if there are no rules. */
+char *push_rules_format(struct arena *arena, const struct push_rules *rules);
 
 #endif

@@ -104,6 +104,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 		.source = unescaped(arena, row->source),
 		.root = unset_to_empty(row->root),
 		.members = unset_to_empty(row->members),
+		.push = unset_to_empty(row->push),
 		.format = format,
 		.formatted = *unset_to_empty(row->formatted),
 		.was_used = row->published,

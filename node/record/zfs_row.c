@@ -39,6 +39,7 @@
 	USER("zcsi:format", format)                                                                \
 	USER("zcsi:formatted", formatted)                                                          \
 	USER("zcsi:members", members)                                                              \
+	USER("zcsi:push", push)                                                                    \
 	FIELD("type", type)
 
 #define LISTED(property, member) "," property

@@ -13,6 +13,7 @@
 #include "common/volume/format.h"
 #include "node/export/exports.h"
 #include "node/record/dataset.h"
+#include "node/record/members.h"
 
 static void put(struct zfs_properties *to, const char *name, const char *value)
 {
@@ -30,6 +31,10 @@ void replica_properties(struct arena *arena, const char *parent, const ReceiveHe
 	zfs_property(to, "zcsi:version", DATASET_VERSION);
 	zfs_property(to, "zcsi:volume", escape_text(arena, volume->id));
 	zfs_property(to, "zcsi:members", header->members);
+	if (bandwidth_is(header->bandwidth))
+		zfs_property(to, "zcsi:push",
+			     push_rules_format(
+				     arena, &(struct push_rules){.bandwidth = header->bandwidth}));
 	put(to, "zcsi:parameters", escape_text(arena, volume->parameters));
 	if (*volume->source_snapshot)
 		zfs_property(to, "zcsi:source",

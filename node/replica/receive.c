@@ -12,6 +12,7 @@
 
 #include "common/log.h"
 #include "common/volume/format.h"
+#include "node/stream/program.h"
 #include "node/stream/program_stream.h"
 #include "node/replica/properties.h"
 #include "node/replica/replica.h"
@@ -118,7 +119,7 @@ static int start(struct program_stream *ps, struct error *err)
 	const ReceiveHeader *header = receiving->header;
 	struct zfs_properties properties = {.n = 0};
 
-	if (program_stream_check(err) < 0 || check_header(header, err) < 0 ||
+	if (program_check(err) < 0 || check_header(header, err) < 0 ||
 	    check_membership(ps, receiving, err) < 0)
 		return -1;
 	if (!zfs_is_the_kernels())
@@ -194,7 +195,7 @@ static int end(struct program_stream *ps, struct error *err)
 	static const char *const argv[] = {"zfs", "receive"};
 	const struct receiving *receiving = ps->arg;
 	int status = program_stream_reap_reader(ps);
-	int failed = program_stream_judge(&ps->child, argv, status, true, err);
+	int failed = program_judge(&ps->child, argv, status, true, err);
 
 	child_fini(&ps->child);
 	if (failed && err->code == ERR_RESOURCE_EXHAUSTED)

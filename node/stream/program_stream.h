@@ -76,16 +76,4 @@ int program_stream_reap_reader(struct program_stream *ps);
 /* End all streams with ERR_UNAVAILABLE, because zcsi-node is stopping. Loop thread only. */
 void program_stream_stop_all(struct copies *copies);
 
-/*
- * Check that zfs can run on this host now: no zfs hangs, and the pool is not another host's. Any
- * thread.
- */
-int program_stream_check(struct error *err);
-/*
- * Fail with what the child wrote to stderr, and with what its status says. said_is_fatal: fail also
- * if it ended with 0 but wrote something. Returns 0, or -1 with *err. Any thread.
- */
-int program_stream_judge(struct child *child, const char *const *argv, int status,
-			 bool said_is_fatal, struct error *err);
-
 #endif

@@ -77,8 +77,9 @@ def test_a_stream_becomes_a_volume(host, stream, volume):
     assert Path(copy.target, "data").read_bytes() == Path(volume.target, "data").read_bytes()
     Path(copy.target, "more").write_text("written")
     copy.down()
-    wait_for(lambda: [row.id for row in host.agent.ListDatasetSnapshots(dataset_id="copy").snapshots]
-             == ["copy@one"], "its snapshot is listed")
+    def listed():
+        return [row.id for row in host.agent.ListDatasetSnapshots(dataset_id="copy").snapshots]
+    wait_for(lambda: listed() == ["copy@one"], "its snapshot is listed")
     record = host.agent.GetDataset(id="copy").dataset
     assert record.size == SIZE and not record.maybe_blank
 

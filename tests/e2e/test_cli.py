@@ -8,18 +8,18 @@ import pytest
 
 from client import MIB
 from daemon import BUILD
-from host import run
+from host import get, run
 
 
-def zcsi(host, *args, agents=(), status=0):
+def zcsi(host, *args, agents=(), status=0, stdout=False):
     """Run zcsi with the host's agent and others. Return what it printed on stdout; on stderr, if
-    the expected exit status is not 0."""
+    the expected exit status is not 0 and unless told."""
     words = [word for agent in (f"unix://{host.agent_socket}", *agents)
              for word in ("--agent", agent)]
     done = subprocess.run([BUILD / "zcsi", *words, *args], capture_output=True, text=True,
                           check=False)
     assert done.returncode == status, done
-    if status:
+    if status and not stdout:
         return done.stderr
     assert done.stderr == ""
     return done.stdout
@@ -129,6 +129,30 @@ def test_many_copies_are_listed(host):
                            "-Hp"], capture_output=True, text=True, check=False)
     listed = [row[:5] for row in rows(done.stdout)]
     assert listed == [[name, "n1", node, "-", "-"] for name in ids for node in ("n2", "n3", "n4")]
+
+
+def test_a_volume_that_is_paused(host, volume):
+    """Pausing needs no other node. What is sent by real copies is tested with OpenZFS."""
+    volume.create()
+    assert "zcsi copy add data" in zcsi(host, "pause", "data", status=1)
+    run("zfs", "set", "zcsi:members=00112233aabbccdd:300:n1,n2", host.dataset("data"))
+    host.read_again()
+    def state():
+        done = subprocess.run([BUILD / "zcsi", "--agent", f"unix://{host.agent_socket}", "copies",
+                               "-H"], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout.rstrip("\n").split("\t")[5:]
+    for _ in range(2):
+        zcsi(host, "pause", "data")
+        assert state() == (3, ["paused"])
+    host.node_daemon.kill()
+    host.restart(host.node_daemon)
+    assert "zcsi resume data" in zcsi(host, "sync", "data", status=1)
+    assert state() == (3, ["paused"])
+    assert "copy on n2: paused" in zcsi(host, "status", status=3, stdout=True)
+    for _ in range(2):
+        zcsi(host, "resume", "data")
+        assert state()[1] != ["paused"]
+    assert get(host.dataset("data"), "zcsi:push") == "-"
 
 
 BASH = """source <(zcsi completion bash)

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "transport/bucket.h"
 #include "transport/conn_inside.h"
 #include "transport/exchange.h"
 #include "transport/pump.h"
@@ -59,8 +60,9 @@ struct end {
 static struct {
 	struct end writer, reader;
 	struct rpc_stream *client, *server;
-	bool down;   /* the server sends to the client */
-	pid_t child; /* a process that writes for the server */
+	uint64_t rate; /* the sender's limit; 0: none */
+	bool down;     /* the server sends to the client */
+	pid_t child;   /* a process that writes for the server */
 	struct error server_outcome, client_outcome;
 	sem_t begun, server_closed, client_closed;
 } call;
@@ -154,6 +156,7 @@ static void pump(struct rpc_stream *stream, bool out)
 		return;
 	}
 	pump_out(stream, call.writer.pumped, on_sent);
+	pump_limit(stream, call.rate);
 	pump_count(stream, &call.writer.counted);
 }
 
@@ -444,6 +447,56 @@ static void server_gives_up(void **state)
 	one_gives_up(false, true);
 }
 
+/* Tests of a limit. */
+
+/* A slow host only makes the time longer, so this is no test of its speed. */
+static void limited_transfer(bool down)
+{
+	const uint64_t size = 3 * MIB, rate = 8 * MIB;
+	int64_t begun = now_ms();
+
+	call.rate = rate;
+	transfer_whole(size, down);
+	assert_true(size <= (uint64_t)(now_ms() - begun + BUCKET_MS) * rate / 1000);
+}
+
+static void sender_keeps_its_limit(void **state)
+{
+	(void)state;
+	limited_transfer(false);
+	limited_transfer(true);
+}
+
+/* A call that waits for its bucket: at this rate the transfer would take days. */
+static void begin_slowly(bool down)
+{
+	call.down = down;
+	call.rate = 16;
+	end_init(&call.writer, true, MIB);
+	end_init(&call.reader, false, UINT64_MAX);
+	begin();
+	start(&call.writer, write_pattern);
+	start(&call.reader, read_pattern);
+}
+
+static void others_are_served_beside_a_limit(void **state)
+{
+	static const struct side one = {.to_send = 1, .size = 10, .ends = WHEN_SENT};
+
+	(void)state;
+	begin_slowly(false);
+	ends.script = NULL;
+	call_begin(&one, &one, NO_DEADLINE);
+	call_end(ERR_OK, ERR_OK);
+	looper_do(&ends.client_loop, abort_call, call.client);
+	wait_for(&call.writer.done);
+	wait_for(&call.reader.done);
+	wait_for_end(ERR_ABORTED);
+	join(&call.writer);
+	join(&call.reader);
+	assert_true(call.reader.count < MIB);
+}
+
 /* Send a message that no pump sends: its field is longer than the message. */
 static void send_nonsense(void *arg)
 {
@@ -478,6 +531,8 @@ int main(void)
 		TEST(server_to_client),
 		TEST(empty_transfer),
 		TEST(default_limits),
+		TEST(sender_keeps_its_limit),
+		TEST(others_are_served_beside_a_limit),
 		TEST(reader_of_the_server_stops),
 		TEST(reader_of_the_client_stops),
 		TEST(reader_of_the_server_fails),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
 """Copies: a node keeps a copy of its volume on another node up to date, and zcsi says so."""
+import time
 from pathlib import Path
 
 import grpc
@@ -160,6 +161,66 @@ def test_a_zvol_that_grows(pair):
     volume.expand(2 * volume.size)
     pair.sync()
     assert get(pair.replica(), "volsize") == str(2 * volume.size)
+
+
+def test_a_push_with_a_limit(pair, tmp_path):
+    """It arrives whole, and the copy would have the limit too if it became the volume."""
+    volume = create(Volume(pair.owner, "data", size=64 * MIB), {"bandwidth": "1M"})
+    for step in (volume.attach, volume.stage, volume.publish):
+        step()
+    write(volume, "one", 3 * MIB)
+    assert get(pair.owner.dataset("data"), "zcsi:push") == f"bandwidth={MIB}"
+    begun = time.monotonic()
+    pair.zcsi("copy", "add", "data", "n2")
+    pair.zcsi("sync", "data")
+    assert time.monotonic() - begun > 2.5
+    wait_for(pair.in_step, "the copy is in step")
+    assert content(pair, tmp_path) == {"one": Path(volume.target, "one").read_bytes()}
+    assert get(pair.replica(), "zcsi:push") == f"bandwidth={MIB}"
+    volume.down()
+
+
+def sends(daemon, start):
+    return [argv for argv in daemon.runs(start) if argv.split()[1] == "send"]
+
+
+def test_a_pause_outlives_the_daemon(pair, volume):
+    write(volume, "one")
+    pair.owner.agent.AddMember(id="data", node_id="n2", every=10)
+    wait_for(pair.settled, "the copy is complete")
+    pair.zcsi("pause", "data")
+    pair.zcsi("pause", "data")
+    daemon = pair.owner.node_daemon
+    daemon.kill()
+    start = daemon.mark()
+    pair.owner.restart(daemon)
+    write(volume, "two")
+    assert "zcsi resume data" in pair.zcsi("sync", "data", status=1)
+    def behind():
+        [row] = [line.split("\t") for line in pair.run("copies", "-Hp").stdout.splitlines()]
+        assert row[5] == "paused"
+        return row[4] != "-" and int(row[4]) > 30
+    wait_for(behind, "the lag is known, and three times what it may be", seconds=60)
+    assert sends(daemon, start) == []
+    [row] = pair.run("status", "-Hp").stdout.splitlines()
+    assert row.endswith("copy on n2: paused")
+    pair.zcsi("resume", "data")
+    pair.zcsi("resume", "data")
+    pair.sync()
+    wait_for(pair.in_step, "the copy is in step")
+
+
+def test_the_copies_of_a_paused_volume_are_dropped_with_it(pair):
+    volume = create(Volume(pair.owner, "data"))
+    assert "zcsi copy add data" in pair.zcsi("pause", "data", status=1)
+    pair.add()
+    pair.zcsi("pause", "data")
+    pair.zcsi("copy", "drop", "data", "n2")
+    pair.add()
+    pair.zcsi("pause", "data")
+    volume.delete()
+    wait_for(lambda: "_replica/data" not in pair.other.leaves(), "the copy is gone")
+    wait_for(lambda: pair.owner.leaves() == ["_trash"], "the volume is gone")
 
 
 def test_refusals(pair, volume):

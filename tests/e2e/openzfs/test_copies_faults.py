@@ -14,6 +14,7 @@ from client import MIB
 from copies import in_use, write
 from daemon import BUILD, wait_for
 from host import get, run
+from processes import children
 
 RECEIVE = "receive -s"  # zfs list has receive_resume_token among its words
 SIZE = 8 * MIB  # more than the pipes, sockets and windows of a stream take
@@ -44,6 +45,22 @@ def test_a_pool_without_room_is_spared(pair, volume):
     assert get(pair.replica(), "receive_resume_token") == "-"
     run("zfs", "set", "quota=none", pair.other.parent)
     synced(pair)
+
+
+def test_failures_heap_up_no_snapshots(pair, volume):
+    """Each try takes a snapshot. What the copy has, and the newest, stay; and perhaps one of a try
+    that runs by itself."""
+    pair.add()
+    base = own(pair.owner.dataset("data"))
+    run("zfs", "set", f"quota={MIB}", pair.other.parent)
+    write(volume, "much", SIZE)
+    for _ in range(4):
+        assert "has room for" in pair.zcsi("sync", "data", status=1)
+    kept = own(pair.owner.dataset("data"))
+    assert set(base) < set(kept) and len(kept) <= len(base) + 2
+    run("zfs", "set", "quota=none", pair.other.parent)
+    synced(pair)
+    assert is_tidy(pair)
 
 
 def test_snapshots_that_others_took_are_no_obstacle(pair, volume):
@@ -154,6 +171,26 @@ def test_a_node_that_is_told_to_stop_in_a_stream(in_stream, gate):
     gate.open()
     in_stream.owner.restart(daemon)
     synced(in_stream)
+
+
+def sends(host):
+    """Return whether a zfs send runs."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return any(b"\0send\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+                   for pid in children(host.node_daemon.process.pid))
+    return True
+
+
+def test_a_volume_that_is_paused_in_a_stream(in_stream, gate):
+    """The stream ends, and the volume is pushed when it is resumed."""
+    assert sends(in_stream.owner)
+    in_stream.zcsi("pause", "data")
+    wait_for(lambda: not sends(in_stream.owner), "zfs send has ended")
+    gate.open()
+    assert in_stream.run("copies", "-Hp").stdout.rstrip("\n").endswith("\tpaused")
+    in_stream.zcsi("resume", "data")
+    synced(in_stream)
+    assert is_tidy(in_stream)
 
 
 def test_a_snapshot_that_was_being_sent_is_gone(in_stream, gate):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the parameters replicas, members and sync_every: which nodes CreateVolume asks for, and
- * which further ones ControllerModifyVolume. The hosts a and b are in rack 1, c is in rack 2, and b
- * has the most space.
+ * Tests of the parameters of copies: which nodes CreateVolume asks for, and which further ones
+ * ControllerModifyVolume, and what it passes on. The hosts a and b are in rack 1, c is in rack 2,
+ * and b has the most space.
  */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
@@ -89,6 +89,26 @@ static void the_volume_and_its_copies_are_on_the_members(void **state)
 	assert_int_equal(request->sync_every, 7200);
 }
 
+static void a_limit_is_passed_on_without_copies(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("bandwidth", "50M", NULL, NULL, &err), 0);
+	assert_members("", 0);
+	assert_int_equal(scripted[1].create_request->bandwidth, 52428800);
+}
+
+static void a_limit_is_passed_on_with_copies(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("replicas", "2", "bandwidth", "100k", &err), 0);
+	assert_int_equal(scripted[1].create_request->n_members, 2);
+	assert_int_equal(scripted[1].create_request->bandwidth, 102400);
+}
+
 static void too_few_hosts_are_named_with_their_reasons(void **state)
 {
 	struct error err;
@@ -109,9 +129,11 @@ static void too_few_hosts_are_named_with_their_reasons(void **state)
 static void wrong_values_are_refused(void **state)
 {
 	static const char *const pairs[][2] = {
-		{"replicas", "0"},     {"replicas", "9"},    {"replicas", "two"},
-		{"sync_every", "5"},   {"sync_every", "1w"}, {"sync_every", "-1m"},
-		{"sync_every", "90d"}, {"members", ""},
+		{"replicas", "0"},     {"replicas", "9"},     {"replicas", "two"},
+		{"sync_every", "5"},   {"sync_every", "1w"},  {"sync_every", "-1m"},
+		{"sync_every", "90d"}, {"members", ""},       {"bandwidth", "63K"},
+		{"bandwidth", "0"},    {"bandwidth", "50MB"}, {"bandwidth", "100001M"},
+		{"bandwidth", ""},     {"bandwidth", "-50M"},
 	};
 	struct error err;
 
@@ -233,6 +255,8 @@ int main(void)
 		SCRIPTED_TEST(a_copy_is_in_another_rack),
 		SCRIPTED_TEST(among_equal_racks_space_decides),
 		SCRIPTED_TEST(the_volume_and_its_copies_are_on_the_members),
+		SCRIPTED_TEST(a_limit_is_passed_on_without_copies),
+		SCRIPTED_TEST(a_limit_is_passed_on_with_copies),
 		SCRIPTED_TEST(too_few_hosts_are_named_with_their_reasons),
 		SCRIPTED_TEST(wrong_values_are_refused),
 		SCRIPTED_TEST(a_volume_gets_further_copies),

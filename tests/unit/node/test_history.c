@@ -9,12 +9,12 @@
 #include "tests/arena.h"
 #include "tests/cmocka.h"
 
-static const char text[] = "t/p/v@a\t1\t100\n"
-			   "t/p/v#_repl-n2\t1\t100\n"
-			   "t/p/v@_repl-x\t2\t200\n"
-			   "t/p/v#_repl-n3\t2\t200\n"
-			   "t/p/v@b\t3\t300\n"
-			   "t/p/v@_repl-y\t4\t400\n";
+static const char text[] = "t/p/v@a\t1\t100\t-\n"
+			   "t/p/v#_repl-n2\t1\t100\t-\n"
+			   "t/p/v@_repl-x\t2\t200\t-\n"
+			   "t/p/v#_repl-n3\t2\t200\t-\n"
+			   "t/p/v@b\t3\t300\t4096\n"
+			   "t/p/v@_repl-y\t4\t400\t-\n";
 
 static struct history parse(const char *listed)
 {
@@ -49,6 +49,8 @@ static void test_points_are_listed_oldest_first(void **state)
 	assert_true(history.points[2].own && !history.points[2].bookmark);
 	assert_string_equal(history.points[4].leaf, "b");
 	assert_int_equal(history.points[4].creation, 300);
+	assert_int_equal(history.points[4].used, 4096);
+	assert_int_equal(history.points[1].used, 0);
 	assert_ptr_equal(history_newest_own(&history), &history.points[5]);
 }
 
@@ -67,7 +69,7 @@ static void test_the_base_is_the_newest_that_both_have(void **state)
 
 static void test_a_bookmark_is_a_base_and_no_snapshot(void **state)
 {
-	const struct history history = parse("t/p/v#_repl-n2\t7\t100\nt/p/v@b\t8\t200\n");
+	const struct history history = parse("t/p/v#_repl-n2\t7\t100\t-\nt/p/v@b\t8\t200\t-\n");
 	const struct point *base = history_base(&history, copy_with((uint64_t[]){7, 0}));
 
 	(void)state;
@@ -77,9 +79,19 @@ static void test_a_bookmark_is_a_base_and_no_snapshot(void **state)
 	assert_null(history_newest_own(&history));
 }
 
+static void test_a_bookmark_tells_when_its_copy_was_synced(void **state)
+{
+	const struct history history = parse(text);
+
+	(void)state;
+	assert_int_equal(history_synced(&history, "t/p/v#_repl-n3"), 200000000);
+	assert_int_equal(history_synced(&history, "t/p/v#_repl-n4"), 0);
+}
+
 static void test_other_outputs_are_no_history(void **state)
 {
-	static const char *const texts[] = {"t/p/v\t1\t2\n", "t/p/v@a\n", "t/p/v@a\t1\n"};
+	static const char *const texts[] = {"t/p/v\t1\t2\n", "t/p/v@a\n", "t/p/v@a\t1\n",
+					    "t/p/v@a\t1\t2\n"};
 	struct history history;
 
 	(void)state;
@@ -113,6 +125,7 @@ int main(void)
 		cmocka_unit_test(test_points_are_listed_oldest_first),
 		cmocka_unit_test(test_the_base_is_the_newest_that_both_have),
 		cmocka_unit_test(test_a_bookmark_is_a_base_and_no_snapshot),
+		cmocka_unit_test(test_a_bookmark_tells_when_its_copy_was_synced),
 		cmocka_unit_test(test_other_outputs_are_no_history),
 		cmocka_unit_test(test_the_bookmark_of_a_node_is_a_name_of_zfs),
 		cmocka_unit_test(test_the_size_of_a_stream_is_the_last_word),

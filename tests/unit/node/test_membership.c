@@ -58,7 +58,8 @@ static int change(const char *members, int32_t replicas, const char *candidates,
 	char *rest = arena_strdup(&call.arena, candidates), *node;
 	struct dataset volume = {.id = (char *)"v",
 				 .name = (char *)"t/p/v",
-				 .members = arena_strdup(&call.arena, members)};
+				 .members = arena_strdup(&call.arena, members),
+				 .push = (char *)""};
 
 	request->id = volume.id;
 	request->replicas = replicas;

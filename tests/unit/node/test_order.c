@@ -186,6 +186,73 @@ static void test_hurry_while_it_runs_means_once_more(void **state)
 	assert_false(order->fresh);
 }
 
+/* Make the volume paused, or not, and return its first order. */
+static struct order *pause_it(const char *name, const char *rules)
+{
+	struct dataset *row = volume(name, LINEAGE ":60:n1,n2");
+
+	row->push = (char *)rules;
+	follow(&row, 1);
+	return orders.rows[0];
+}
+
+static void test_a_paused_volume_is_not_skipped_as_idle(void **state)
+{
+	char one[] = "t/p/v#_repl-n2", *idle[] = {one};
+	const struct written written = {idle, 1};
+	size_t n;
+
+	(void)state;
+	struct order *order = pause_it("t/p/v", "");
+	done(order, 5, now_ms());
+	assert_ptr_equal(pause_it("t/p/v", "paused"), order);
+	assert_true(orders_are_paused(&orders, "v") &&
+		    orders_show(&orders, NULL, &arena, &n)->paused);
+	assert_false(orders_are_paused(&orders, "w"));
+	assert_null(orders_due(&orders, &arena)[0]);
+	orders_skip(&orders, &written, 77);
+	assert_true(order->synced == 5);
+}
+
+static void test_an_order_is_due_at_once_when_it_is_paused_and_resumed(void **state)
+{
+	struct error err = {ERR_UNAVAILABLE, "away"};
+
+	(void)state;
+	quiet();
+	struct order *order = pause_it("t/p/v", "");
+	order_failed(order, &err, now_ms() + 60000);
+	assert_null(orders_first(&orders));
+	pause_it("t/p/v", "paused");
+	assert_ptr_equal(orders_first(&orders), order);
+	order_paused(order, now_ms() + 60000);
+	assert_null(orders_first(&orders));
+	assert_true(!order->failed && !order->error);
+	pause_it("t/p/v", "-");
+	assert_ptr_equal(orders_first(&orders), order);
+	assert_false(order->paused);
+}
+
+static void test_the_copies_of_a_deleted_volume_are_not_paused(void **state)
+{
+	(void)state;
+	const struct order *order = pause_it("t/p/_trash/v-1", "paused");
+	assert_true(order->deleted && !order->paused);
+}
+
+static void test_only_the_first_try_takes_a_new_snapshot(void **state)
+{
+	struct error err = {ERR_UNAVAILABLE, "away"};
+
+	(void)state;
+	quiet();
+	follow_one(LINEAGE ":60:n1,n2");
+	orders_hurry(&orders, "v");
+	assert_true(orders.rows[0]->fresh);
+	order_failed(orders.rows[0], &err, now_ms());
+	assert_false(orders.rows[0]->fresh);
+}
+
 static void test_synced_never_goes_back(void **state)
 {
 	(void)state;
@@ -283,6 +350,10 @@ int main(void)
 		TEST(test_a_copy_that_lacks_nothing_is_skipped),
 		TEST(test_a_new_snapshot_is_a_reason_to_push),
 		TEST(test_hurry_while_it_runs_means_once_more),
+		TEST(test_a_paused_volume_is_not_skipped_as_idle),
+		TEST(test_an_order_is_due_at_once_when_it_is_paused_and_resumed),
+		TEST(test_the_copies_of_a_deleted_volume_are_not_paused),
+		TEST(test_only_the_first_try_takes_a_new_snapshot),
 		TEST(test_synced_never_goes_back),
 		TEST(test_a_failure_is_shown_until_the_next_success),
 		TEST(test_the_copies_of_one_dataset_are_shown),

@@ -35,6 +35,34 @@ static void test_members_are_parsed_as_they_were_formatted(void **state)
 	assert_string_equal(members_format(&arena, &again), "-");
 }
 
+static void test_rules_are_parsed_as_they_were_formatted(void **state)
+{
+	struct push_rules rules = {.paused = true};
+
+	(void)state;
+	assert_true(push_rules_parse(push_rules_format(&arena, &rules)).paused);
+	rules.bandwidth = 52428800;
+	assert_string_equal(push_rules_format(&arena, &rules), "paused,bandwidth=52428800");
+	struct push_rules again = push_rules_parse("paused,bandwidth=52428800");
+	assert_true(again.paused && again.bandwidth == 52428800);
+	rules.paused = false;
+	assert_string_equal(push_rules_format(&arena, &rules), "bandwidth=52428800");
+	rules.bandwidth = 0;
+	assert_string_equal(push_rules_format(&arena, &rules), "-");
+	assert_false(push_rules_parse("-").paused);
+	assert_false(push_rules_parse("").paused);
+}
+
+static void test_words_of_a_later_version_are_skipped(void **state)
+{
+	(void)state;
+	assert_true(push_rules_parse("later=1,paused,more").paused);
+	assert_false(push_rules_parse("paused=1,pause,pausedx,,").paused);
+	assert_int_equal(push_rules_parse("bandwidth=65535").bandwidth, 0);
+	assert_int_equal(push_rules_parse("bandwidth=1x,bandwidth=,bandwidth").bandwidth, 0);
+	assert_int_equal(push_rules_parse("bandwidth=999999999999999999999").bandwidth, 0);
+}
+
 static void test_members_that_are_no_such_text_are_refused(void **state)
 {
 	(void)state;
@@ -157,6 +185,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_members_are_parsed_as_they_were_formatted),
+		cmocka_unit_test(test_rules_are_parsed_as_they_were_formatted),
+		cmocka_unit_test(test_words_of_a_later_version_are_skipped),
 		cmocka_unit_test(test_members_that_are_no_such_text_are_refused),
 		cmocka_unit_test(test_new_lineages_differ),
 		cmocka_unit_test(test_a_copy_is_parsed_newest_snapshot_first),

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Our own snapshots and bookmarks of a volume.
+ *
+ * Invariant: a snapshot that may be the only point that a copy has in common with the volume is
+ * destroyed only after a bookmark of it was made. Such a bookmark, a spare one, has the snapshot's
+ * own name, and goes when all copies have newer snapshots.
+ */
+#include "node/copy/pins.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_run.h"
+
+/* Returns true for a bookmark that pins_limit has made: the name of a node has no colon there. */
+static bool is_spare(const struct point *point)
+{
+	return point->bookmark && !strncmp(point->leaf, HISTORY_OWN, strlen(HISTORY_OWN)) &&
+	       strchr(point->leaf, ':');
+}
+
+static const char *spare_of(struct arena *arena, const struct point *snapshot)
+{
+	return arena_printf(arena, "%.*s#%s", (int)(snapshot->leaf - snapshot->name - 1),
+			    snapshot->name, snapshot->leaf);
+}
+
+static int destroy(const struct point *point, struct error *err)
+{
+	return zfs_destroy(point->name, err) < 0 && err->code != ERR_NOT_FOUND ? -1 : 0;
+}
+
+static void try_to_destroy(const struct point *point)
+{
+	struct error err;
+
+	if (destroy(point, &err) < 0)
+		log_debug("cannot destroy an old snapshot", log_str("snapshot", point->name),
+			  log_str("error", err.text));
+}
+
+static int bookmark(const char *snapshot, const char *name, struct error *err)
+{
+	return zfs_run((const char *const[]){"zfs", "bookmark", snapshot, name, NULL}, err);
+}
+
+/* Returns true if so many other copies have bookmarks that are newer than a spare one. */
+static bool is_behind(const struct history *history, const struct point *spare, const char *name,
+		      size_t others)
+{
+	size_t n = 0;
+
+	for (const struct point *at = spare + 1; at < history->points + history->n; at++)
+		n += at->bookmark && !strncmp(at->leaf, HISTORY_OWN, strlen(HISTORY_OWN)) &&
+		     !is_spare(at) && strcmp(at->name, name) != 0;
+	return n >= others;
+}
+
+/*
+ * Replace a bookmark. Another copy's push may destroy the snapshot if this one is killed in the
+ * middle, so a spare bookmark bridges the gap.
+ */
+static int move(struct arena *arena, const char *name, const struct point *last, bool spare,
+		struct error *err)
+{
+	const char *bridge = spare_of(arena, last);
+
+	if ((spare && bookmark(last->name, bridge, err) < 0 && err->code != ERR_ALREADY_EXISTS) ||
+	    (zfs_destroy(name, err) < 0 && err->code != ERR_NOT_FOUND) ||
+	    bookmark(last->name, name, err) < 0)
+		return -1;
+	if (spare)
+		try_to_destroy(&(struct point){.name = bridge});
+	return 0;
+}
+
+int pins_arrived(struct arena *arena, const struct history *history, const char *name,
+		 const struct point *last, size_t others, struct error *err)
+{
+	bool there = false;
+
+	for (const struct point *at = history->points; at < history->points + history->n; at++)
+		there |= strcmp(at->name, name) == 0 && at->guid == last->guid;
+	if (!there && move(arena, name, last, others > 0, err) < 0)
+		return -1;
+	for (const struct point *at = history->points; at < history->points + history->n; at++)
+		if (is_spare(at) && is_behind(history, at, name, others))
+			try_to_destroy(at);
+	return 0;
+}
+
+static bool is_kept(uint64_t guid, const uint64_t *keep, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (keep[i] == guid)
+			return true;
+	return false;
+}
+
+void pins_thin(const struct history *history, const uint64_t *keep, size_t n)
+{
+	for (const struct point *at = history->points; at < history->points + history->n; at++)
+		if (at->own && !is_kept(at->guid, keep, n))
+			try_to_destroy(at);
+}
+
+/* A snapshot that is younger than that was taken for another copy, which gets data. */
+bool pins_too_much(const struct point *snapshot, int64_t size, int64_t idle, int64_t now)
+{
+	int64_t age = now - snapshot->creation, least = age < idle ? age : idle;
+
+	return least >= PIN_MOST_S ||
+	       (least >= PIN_LARGE_S && size && snapshot->used > size / PIN_PART);
+}
+
+static bool has_bookmark(const struct history *history, uint64_t guid)
+{
+	for (size_t i = 0; i < history->n; i++)
+		if (history->points[i].bookmark && history->points[i].guid == guid)
+			return true;
+	return false;
+}
+
+/* Destroy a snapshot; its bookmark keeps its place in the history. */
+static void replace(struct arena *arena, const struct history *history, const struct point *point)
+{
+	struct error err;
+
+	if (!has_bookmark(history, point->guid) &&
+	    bookmark(point->name, spare_of(arena, point), &err) < 0) {
+		log_debug("cannot bookmark a snapshot", log_str("snapshot", point->name),
+			  log_str("error", err.text));
+		return;
+	}
+	log_info("only a bookmark is kept for a copy that gets no data",
+		 log_str("snapshot", point->name), log_int("used", point->used));
+	try_to_destroy(point);
+}
+
+void pins_limit(struct arena *arena, const struct history *history, int64_t size, int64_t idle)
+{
+	int64_t now = time(NULL);
+
+	for (const struct point *at = history->points; at < history->points + history->n; at++)
+		if (at->own && pins_too_much(at, size, idle, now))
+			replace(arena, history, at);
+}
+
+int pins_end(struct arena *arena, const char *dataset, struct error *err)
+{
+	struct history history;
+
+	if (history_read(arena, dataset, &history, err) < 0)
+		return -1;
+	for (const struct point *at = history.points; at < history.points + history.n; at++)
+		if ((at->own || is_spare(at)) && destroy(at, err) < 0)
+			return -1;
+	return 0;
+}
