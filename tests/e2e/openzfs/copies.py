@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Two hosts, of which one keeps copies of the other's volumes."""
+"""Hosts that keep copies of each other's volumes."""
 import contextlib
 import os
 import subprocess
@@ -11,19 +11,21 @@ from host import get, run, Volume
 
 
 class Pair:
-    """Two hosts whose zcsi-nodes know each other."""
+    """Hosts whose zcsi-nodes know each other. Where nothing else is said, the first has the volume
+    and the second has its copy. words: the options of zcsi by which it reaches them."""
 
-    def __init__(self, hosts):
+    def __init__(self, hosts, words=None):
         self.hosts = hosts
-        self.owner, self.other = hosts
+        self.owner, self.other = hosts[:2]
+        self.words = words or [word for host in hosts
+                               for word in ("--agent", f"unix://{host.agent_socket}")]
         for host in reversed(hosts):
             host.start()
 
     def run(self, *args):
-        words = [word for host in self.hosts
-                 for word in ("--agent", f"unix://{host.agent_socket}")]
-        return subprocess.run([BUILD / "zcsi", "--timeout", str(10 * PATIENCE), *words, *args],
-                              capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [BUILD / "zcsi", "--timeout", str(10 * PATIENCE), *self.words, *args],
+            capture_output=True, text=True, check=False)
 
     def zcsi(self, *args, status=0):
         done = self.run(*args)
@@ -36,19 +38,19 @@ class Pair:
                 self.zcsi("copies", "-Hp", status=status).splitlines()]
         return [(row[0], row[1], row[2], row[5]) for row in rows]
 
-    def replica(self, leaf="data"):
-        return self.other.dataset(f"_replica/{leaf}")
+    def replica(self, leaf="data", host=None):
+        return (host or self.other).dataset(f"_replica/{leaf}")
 
     def newest(self, dataset):
         names = run("zfs", "list", "-Hp", "-d", "1", "-t", "snapshot", "-o", "guid", "-S",
                     "createtxg", dataset)
         return names.split()[0]
 
-    def settled(self):
-        """All copies are up to date, and no push runs."""
+    def settled(self, count=1):
+        """All copies, of which there are at least so many, are up to date, and no push runs."""
         rows = [line.split("\t") for line in
                 self.run("copies", "-Hp").stdout.splitlines()]
-        return bool(rows) and all(row[5] == "ok" for row in rows)
+        return len(rows) >= count and all(row[5] == "ok" for row in rows)
 
     def in_step(self, leaf="data"):
         """Both have the same newest snapshot, and nothing was written since."""
@@ -66,8 +68,8 @@ class Pair:
         self.sync(leaf)
 
 
-def create(volume, parameters=()):
-    volume.create(parameters=dict(parameters), accessibility_requirements=topology("n1"))
+def create(volume, parameters=(), node="n1"):
+    volume.create(parameters=dict(parameters), accessibility_requirements=topology(node))
     return volume
 
 
@@ -76,9 +78,9 @@ def write(volume, name, size=2 * MIB):
 
 
 @contextlib.contextmanager
-def in_use(pair):
+def in_use(pair, size=64 * MIB):
     """A volume of the first host, `data`, that a workload uses."""
-    made = create(Volume(pair.owner, "data", size=64 * MIB))
+    made = create(Volume(pair.owner, "data", size=size))
     for step in (made.attach, made.stage, made.publish):
         step()
     yield made

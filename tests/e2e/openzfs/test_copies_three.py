@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Copies among three hosts. Each has its own pool, network and certificate, and they reach each
+other by mutual TLS alone."""
+import contextlib
+from pathlib import Path
+
+import grpc
+import pytest
+
+from certificates import files
+from client import MIB, ROOT, Client, refused
+from copies import Pair, create, in_use, write
+from daemon import wait_for
+from host import get, run, Volume
+from test_hosts import WAYS, endpoint, impair
+
+NUMBERS = (1, 2, 3)
+OPERATOR = "operator.zcsi"
+STRANGER = "n4"
+
+
+@pytest.fixture(scope="module")
+def certificates(namespaces, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    run(str(ROOT / "jobs/local/certs"), str(folder), OPERATOR, f"{STRANGER},node.zcsi",
+        *(f"n{number},{namespaces(number).address},node.zcsi" for number in NUMBERS))
+    return folder
+
+
+@pytest.fixture
+def trio(new_member, namespaces, certificates, tmp_path):
+    file = tmp_path / "agents"
+    allowed = (f"zcsi.v1.Agent={OPERATOR}", f"zcsi.v1.Copy={OPERATOR}",
+               "zcsi.v1.Agent/GetHost=node.zcsi", "zcsi.v1.Replica=node.zcsi")
+    with contextlib.ExitStack() as stack:
+        hosts = [stack.enter_context(new_member(number, node_args=(
+            "--agent-endpoint", f"tcp://{namespaces(number).address}:9740",
+            "--agents-file", str(file), *files(certificates, f"n{number}"),
+            *(word for name in allowed for word in ("--allow", name))))) for number in NUMBERS]
+        file.write_text("".join(f"{endpoint(host)}\n" for host in hosts))
+        for host in hosts:
+            host.controller_daemon.argv += [word for other in hosts if other is not host
+                                            for word in ("--agent", f"unix://{other.agent_socket}")]
+        words = [word for host in hosts for word in ("--agent", endpoint(host))]
+        yield Pair(hosts, [*words, *map(str, files(certificates, OPERATOR))])
+
+
+@pytest.fixture
+def volume(trio):
+    """A volume of n1 that a workload uses, with complete copies on n2 and n3."""
+    with in_use(trio) as made:
+        write(made, "one")
+        for node in ("n2", "n3"):
+            trio.zcsi("copy", "add", "data", node)
+        wait_for(trio.settled, "both copies are complete")
+        yield made
+
+
+def sent_to(host):
+    """The bytes that the network has brought to the host."""
+    return int(Path(f"/sys/class/net/{host.namespaces.port}/statistics/tx_bytes").read_text())
+
+
+def have_all(trio, *hosts, leaf="data", owner=None):
+    """The copies on these hosts have all that was written. Each push takes a snapshot, so the
+    newest one of the volume may be of a later push to another host."""
+    volume = (owner or trio.owner).dataset(leaf)
+    return all(
+        get(f"{volume}#_repl-{host.node_id}", "guid") == trio.newest(trio.replica(leaf, host)) and
+        get(volume, f"written#_repl-{host.node_id}") == "0" ==
+        get(trio.replica(leaf, host), "written") for host in hosts)
+
+
+def test_each_keeps_the_volumes_of_the_others(trio):
+    for host in trio.hosts:
+        create(Volume(trio.owner, f"of-{host.node_id}"), {"replicas": "3", "sync_every": "10s"},
+               host.node_id)
+    wait_for(lambda: trio.settled(6), "six copies are complete", 60)
+    for host in trio.hosts:
+        others = [other for other in trio.hosts if other is not host]
+        leaf = f"of-{host.node_id}"
+        assert have_all(trio, *others, leaf=leaf, owner=host)
+        assert [each.dataset.id for each in host.agent.ListDatasets().datasets] == [leaf]
+
+
+def test_a_host_that_is_cut_off_gets_what_it_missed(trio, volume):
+    _, near, far = trio.hosts
+    far.namespaces.unplug()
+    write(volume, "two")
+    assert "n3" in trio.zcsi("sync", "data", status=1)
+    wait_for(lambda: have_all(trio, near), "the other copy has it")
+    assert not have_all(trio, far)
+    far.namespaces.plug()
+    trio.sync()
+    assert have_all(trio, near, far)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_packets_lost_in_one_direction(trio, volume, way):
+    _, near, far = trio.hosts
+    impair(far, way, "loss", "100%")
+    try:
+        write(volume, "two")
+        assert "n3" in trio.zcsi("sync", "data", status=1)
+        wait_for(lambda: have_all(trio, near), "the other copy has it")
+    finally:
+        impair(far, way, "delay", "0ms")
+    trio.sync()
+    assert have_all(trio, near, far)
+
+
+def test_a_stream_that_was_cut_goes_on_where_it_ended(trio, volume):
+    """Two megabits a second, so that the cable breaks in the middle of eight megabytes."""
+    _, near, far = trio.hosts
+    start = trio.owner.node_daemon.mark()
+    impair(far, "there", "rate", "2mbit")
+    write(volume, "much", 8 * MIB)
+    before = sent_to(far)
+    trio.owner.agent.Push(id="data")
+    wait_for(lambda: sent_to(far) > before + 4 * MIB, "half of it has been sent", 60)
+    far.namespaces.unplug()
+    wait_for(lambda: have_all(trio, near), "the other copy has it", 60)
+    impair(far, "there", "delay", "0ms")
+    far.namespaces.plug()
+    trio.sync()
+    assert have_all(trio, near, far)
+    assert any("zfs send -t" in argv for argv in trio.owner.node_daemon.runs(start))
+
+
+def test_a_node_without_the_data_harms_no_copy(trio, volume, certificates):
+    """It may call, because its certificate says that it is a node, but not for this volume."""
+    parts = [Path(certificates, name).read_bytes()
+             for name in ("ca.pem", f"{STRANGER}.key", f"{STRANGER}.pem")]
+    stranger = Client(endpoint(trio.other).removeprefix("tcp://"),
+                      grpc.ssl_channel_credentials(*parts))
+    copy = stranger.GetCopy(id="data").copy
+    denied = grpc.StatusCode.PERMISSION_DENIED
+    header = {"volume": volume.record(), "members": f"{copy.lineage}:300:n1,n2,n3",
+              "snapshot": "forged", "guid": 1, "discard": True}
+    with refused(denied, naming=STRANGER):
+        stranger.DropCopy(id="data", lineage=copy.lineage)
+    with refused(denied, naming=STRANGER):
+        stranger.Receive.stream(iter([{"header": header}]))
+    header["members"] += f",{STRANGER}"
+    with refused(denied, naming=STRANGER):
+        stranger.Receive.stream(iter([{"header": header}]))
+    stranger.close()
+    trio.sync()
+    assert have_all(trio, *trio.hosts[1:])
