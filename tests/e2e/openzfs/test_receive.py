@@ -16,6 +16,7 @@ KEY = "0123456789abcdef" * 4
 LINEAGE = "00112233aabbccdd"
 MEMBERS = f"{LINEAGE}:300:n1,n2"
 CHUNK = 64 * 1024
+FAULTS = int(os.environ.get("FAULTS", 3))  # streams that are cut, and streams with a false bit
 
 
 def create(volume, parameters=()):
@@ -150,6 +151,40 @@ def test_a_flipped_byte_is_found(two_hosts, source):
     with refused(grpc.StatusCode.UNAVAILABLE, naming="checksum"):
         source.push(target, "one", bytes(data))
     assert not state(target).snapshots
+
+
+def at_random(data):
+    """Return FAULTS places in the data. They are shown if the test fails."""
+    places = [random.randrange(len(data)) for _ in range(FAULTS)]
+    print("places:", places)
+    return places
+
+
+def test_a_stream_may_end_at_each_byte(two_hosts, source):
+    _, target = two_hosts
+    data = source.bytes("one")
+    for place in at_random(data):
+        with refused(grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL):
+            source.push(target, "one", data[:place])
+        left = target.agent.GetCopy(id="data").copy
+        assert not left.snapshots
+        rest = stream_of("-t", left.token) if left.token else data
+        copy = source.push(target, "one", rest)
+        assert [row.guid for row in copy.snapshots] == [guid(f"{source.name}@one")]
+        target.agent.DropCopy(id="data", lineage=LINEAGE)
+
+
+def test_each_false_bit_is_found(two_hosts, source):
+    _, target = two_hosts
+    data = source.bytes("one")
+    for place in at_random(data):
+        false = bytearray(data)
+        false[place] ^= 1 << random.randrange(8)
+        with pytest.raises(grpc.RpcError):
+            source.push(target, "one", bytes(false))
+        assert not target.agent.GetCopy(id="data").copy.snapshots
+        assert source.push(target, "one", data, discard=True).snapshots
+        target.agent.DropCopy(id="data", lineage=LINEAGE)
 
 
 def test_a_receive_that_runs_full_gives_its_space_back(two_hosts, source):
