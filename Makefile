@@ -244,6 +244,10 @@ reboot: ## a machine with OpenZFS loses its power while volumes are in use, and 
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/reboot
+across: ## a machine with OpenZFS 2.1 and one with 2.3 keep copies of each other's volumes
+	@. jobs/local/host.sh && host_packages build lab
+	@$(MAKE) --no-print-directory -j4 all
+	@BUILD=$(BUILD) tests/lab/across
 lint: ## check the house rules that a machine can check
 	@. jobs/local/host.sh && host_packages build lint
 	@$(MAKE) --no-print-directory names
@@ -281,6 +285,10 @@ bench-zfs: ## each call beside the bare zfs command, and its processes, on OpenZ
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/run env BUILD=build jobs/local/with-zfs /usr/bin/python3 \
 		tests/bench/zfs.py
+bench-copy: ## a push beside zfs send, socat and zfs receive, and a look at idle copies, in the lab
+	@. jobs/local/host.sh && host_packages build lab
+	@$(MAKE) --no-print-directory -j4 all
+	@BUILD=$(BUILD) tests/lab/run env BUILD=build /usr/bin/python3 tests/bench/copy.py
 bench-transport: ## what a call, a byte and an idle process cost beside gRPC's own servers
 	@. jobs/local/host.sh && host_packages build check bench
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/server $(BUILD)/tests/bench/client
@@ -309,7 +317,7 @@ help: ## this list
 
 .PHONY: all names test units everything compile_commands.json demo run run-clean packages check \
 	conformance nomad nomad-lab image \
-	lab lab-tools lab-shell guests reboot lint format sanitize limits fuzz fuzzers soak bench \
-	bench-zfs bench-transport bench-hosts install clean help
+	lab lab-tools lab-shell guests reboot across lint format sanitize limits fuzz fuzzers soak bench \
+	bench-copy bench-zfs bench-transport bench-hosts install clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)

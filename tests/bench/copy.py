@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Measurement of copies: a first push of MEGABYTES (256) to another host, in ROUNDS (3) turns with
+`zfs send` and `zfs receive` that socat connects by TLS 1.3; the memory that it takes; and a look at
+VOLUMES (200) idle copies, before and after one of the volumes has got SNAPSHOTS (2000). These are
+figures, not tests: a slow result is no failure. Both hosts are in one machine, with a network and a
+pool each."""
+import contextlib
+import fcntl
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent / "e2e/openzfs")]
+
+from certificates import files  # noqa: E402
+from client import MIB, ROOT  # noqa: E402
+from copies import in_use  # noqa: E402
+from daemon import wait_for  # noqa: E402
+from host import Host, run  # noqa: E402
+from namespaces import Namespaces, Site  # noqa: E402
+from pool import Pools  # noqa: E402
+
+MEGABYTES, ROUNDS, VOLUMES, SNAPSHOTS = (int(os.environ.get(name, few)) for name, few in (
+    ("MEGABYTES", 256), ("ROUNDS", 3), ("VOLUMES", 200), ("SNAPSHOTS", 2000)))
+PORT, SOCAT_PORT = 9740, 9741
+BLOCK, PIPE_SIZE = 128 << 10, 1 << 20  # socat's buffer, and the pipes that zfs is given
+LOOKS, EVERY, WIDTH = 5, 10, 8
+LEAST, MOST, GROWTH_MB = 0.95, 1.1, 8
+LONGEST = 3600  # seconds
+
+
+class Cpu:
+    """The processor time of the two zcsi-nodes and the programs that have ended, in seconds."""
+
+    def __init__(self, hosts):
+        self.pids = [host.node_daemon.process.pid for host in hosts]
+
+    def now(self):
+        ticks = 0
+        for pid in self.pids:
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            ticks += sum(map(int, fields[11:15]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def peak_mb(host):
+    status = Path(f"/proc/{host.node_daemon.process.pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def pipe():
+    ends = os.pipe()
+    fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+    return ends
+
+
+def by_socat(hosts, folder, n):
+    """Send the volume with zfs(8) and socat(1). Returns seconds, and seconds of the processors."""
+    source, target = hosts
+    copy, snapshot = target.dataset(f"by-socat-{n}"), f"{source.dataset('data')}@by-socat-{n}"
+
+    def socat(host, *ends, **pipes):
+        return subprocess.Popen([*host.namespaces.prefix, "socat", "-u", "-b", str(BLOCK), *ends],
+                                **pipes)
+
+    def tls(host):
+        _, ca, _, cert, _, key = map(str, files(folder, host.node_id))
+        return (f"cafile={ca},cert={cert},key={key},verify=1,commonname=,"
+                "openssl-min-proto-version=TLS1.3")
+
+    address = target.namespaces.address
+    incoming, outgoing = pipe(), pipe()
+    listener = socat(target, f"OPENSSL-LISTEN:{SOCAT_PORT},reuseaddr,{tls(target)}", "-",
+                     stdout=incoming[1])
+    wait_for(lambda: f":{SOCAT_PORT}" in target.namespaces.run("ss", "-Hltn"), "socat listens")
+    begun = time.monotonic()
+    run("zfs", "snapshot", snapshot)
+    children = [
+        listener,
+        subprocess.Popen(["zfs", "receive", "-s", "-u", copy], stdin=incoming[0]),
+        subprocess.Popen(["zfs", "send", "-L", "-c", snapshot], stdout=outgoing[1]),
+        socat(source, "-", f"OPENSSL:{address}:{SOCAT_PORT},{tls(source)}", stdin=outgoing[0])]
+    for end in (*incoming, *outgoing):
+        os.close(end)
+    cpu = 0
+    for child in children:
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode == 0, child.args
+        cpu += usage.ru_utime + usage.ru_stime
+    took = time.monotonic() - begun
+    run("zfs", "destroy", "-r", copy)
+    run("zfs", "destroy", snapshot)
+    return took, cpu
+
+
+def by_zcsi(hosts, cpu):
+    source, target = hosts
+    begun, used = time.monotonic(), cpu.now()
+    source.agent.AddMember(id="data", node_id=target.node_id, every=86400)
+
+    def complete():
+        [push] = source.agent.ListPushes().pushes
+        assert not push.failed, push.error
+        return push.synced and not push.running
+    wait_for(complete, "the copy is complete", LONGEST, pause=0.005)
+    took, used = time.monotonic() - begun, cpu.now() - used
+    source.agent.RemoveMember(id="data", node_id=target.node_id)
+    return took, used
+
+
+def compare_pushes(hosts, folder):
+    cpu, sides = Cpu(hosts), ([], [])
+    with in_use(Hosts(hosts), size=2 * MEGABYTES * MIB) as volume:
+        with open(f"{volume.target}/data", "wb") as file:
+            for _ in range(MEGABYTES):
+                file.write(os.urandom(MIB))
+        before = [peak_mb(host) for host in hosts]
+        for n in range(ROUNDS):
+            # in turns, so that neither always profits from caches that the other has filled
+            for side in (0, 1) if n % 2 else (1, 0):
+                sides[side].append(by_socat(hosts, folder, n) if side else by_zcsi(hosts, cpu))
+        growth = [peak_mb(host) - was for host, was in zip(hosts, before)]
+    print_pushes(sides, growth)
+
+
+def print_pushes(sides, growth):
+    print(f"a first push of {MEGABYTES} MiB{'zcsi':>14} {'socat':>9} {'ratio':>7}")
+    (ours, our_cpu), (theirs, their_cpu) = (
+        (statistics.median(column) for column in zip(*side)) for side in sides)
+    rates = [MEGABYTES / took for took in (ours, theirs)]
+    costs = [used * 1024 / MEGABYTES for used in (our_cpu, their_cpu)]
+    for name, (one, other), good in (
+            ("MiB a second", rates, rates[0] >= LEAST * rates[1]),
+            ("CPU seconds a GiB", costs, costs[0] <= MOST * costs[1])):
+        print(f"{name:26} {one:14.2f} {other:9.2f} {one / other:7.2f}{'' if good else '  *'}")
+    for name, more in zip(("the sender", "the receiver"), growth):
+        print(f"memory of {name:16} {more:14.1f} MB more{'' if more <= GROWTH_MB else '  *'}")
+    print(f"* below {LEAST} of the speed, above {MOST} times the CPU, above {GROWTH_MB} MB",
+          flush=True)
+
+
+def populate(host):
+    """Make volumes whose copies lack nothing: each has the bookmark of a push that has ended."""
+    names = [host.dataset(f"idle-{n}") for n in range(VOLUMES)]
+
+    def make(name):
+        run("zfs", "create", "-o", "canmount=noauto", "-o", "zcsi:version=1", "-o",
+            f"zcsi:volume={name.rsplit('/', 1)[1]}", "-o", f"zcsi:members=1:{EVERY}:n2", name)
+        run("zfs", "snapshot", f"{name}@_repl-1")
+        run("zfs", "bookmark", f"{name}@_repl-1", f"{name}#_repl-n2")
+    with ThreadPoolExecutor(WIDTH) as many:
+        list(many.map(make, names))
+    return names[0]
+
+
+def looks(host):
+    """Returns the milliseconds of each of the next looks, and all programs that ran meanwhile."""
+    start = host.node_daemon.mark()
+
+    def seen():
+        lines = [line for line in host.node_daemon.log()[start:] if line["msg"] == "exec"]
+        times = [line["ms"] for line in lines if "written#" in line["argv"]]
+        return len(times) >= LOOKS and (times, len(lines))
+    return wait_for(seen, "looks", LONGEST, pause=0.5)
+
+
+def compare_looks(host):
+    first = populate(host)
+    wait_for(lambda: len(host.agent.ListPushes().pushes) == VOLUMES, "all copies are known")
+    rows = {"idle": looks(host)}
+    names = [f"{first}@s{n}" for n in range(SNAPSHOTS)]
+    for at in range(0, len(names), 1000):
+        run("zfs", "snapshot", *names[at:at + 1000])
+    host.read_again()
+    rows[f"{SNAPSHOTS} snapshots more"] = looks(host)
+    print(f"\n{f'a look at {VOLUMES} copies':26} {'median':>11} {'programs a look':>17}")
+    for name, (times, programs) in rows.items():
+        print(f"{name:26} {statistics.median(times):8.0f} ms {programs / len(times):17.1f}")
+
+
+class Hosts:
+    """The interface of copies.Pair that in_use needs."""
+
+    def __init__(self, hosts):
+        self.owner, self.other = hosts
+
+
+@contextlib.contextmanager
+def two_hosts(stack, folder):
+    """Two hosts that reach each other by mutual TLS alone."""
+    stack.enter_context(contextlib.closing(Site()))
+    spaces = [stack.enter_context(contextlib.closing(Namespaces(n))) for n in (1, 2)]
+    pools = stack.enter_context(contextlib.closing(Pools(folder)))
+    run(str(ROOT / "jobs/local/certs"), folder,
+        *(f"n{n},{space.address}" for n, space in enumerate(spaces, 1)))
+    agents = Path(folder, "agents")
+    agents.write_text("".join(f"tcp://{space.address}:{PORT}\n" for space in spaces))
+    hosts = []
+    for n, space in enumerate(spaces, 1):
+        space.plug()
+        pool = pools.create(f"bench{n}-{os.getpid()}", 3 * MEGABYTES + 1024)
+        hosts.append(stack.enter_context(contextlib.closing(Host(
+            pool, node_id=f"n{n}", namespaces=space, node_args=(
+                "--address", space.address, "--agent-endpoint", f"tcp://{space.address}:{PORT}",
+                "--agents-file", str(agents), *files(folder, f"n{n}"))))))
+    for host in reversed(hosts):
+        host.start()
+    yield hosts
+
+
+def compare_copies():
+    with tempfile.TemporaryDirectory(prefix="zcsi-bench-") as folder, \
+            contextlib.ExitStack() as stack, two_hosts(stack, folder) as hosts:
+        compare_pushes(hosts, folder)
+        compare_looks(hosts[0])
+
+
+if __name__ == "__main__":
+    compare_copies()
