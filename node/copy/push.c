@@ -9,7 +9,6 @@
  */
 #include "node/copy/push.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +20,15 @@
 #include "node/catalog/change.h"
 #include "node/copy/header.h"
 #include "node/copy/history.h"
+#include "node/copy/part.h"
 #include "node/copy/pins.h"
 #include "node/stream/program.h"
-#include "node/zfs/argv.h"
-#include "node/zfs/send_flags.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
 
-#define ASK_MS       10000      /* for a question to the other node */
-#define RESERVE_PART 20         /* a copy leaves a 20th of the other pool's free space to others */
-#define LOCK_MS      5000       /* while the copy is dropped, or another push of the volume runs */
-#define MOVED        (16 << 20) /* bytes sent that are more than what is on the way */
+#define ASK_MS  10000      /* for a question to the other node */
+#define LOCK_MS 5000       /* while the copy is dropped, or another push of the volume runs */
+#define MOVED   (16 << 20) /* bytes sent that are more than what is on the way */
 
 /* Questions to the other node */
 
@@ -62,135 +59,7 @@ static int ask_for_copy(struct push *push, struct error *err)
 		    push->copy->name, push->copy->name);
 }
 
-/* A single stream */
-
-static const char **send_command(struct push *push, size_t *ret_n)
-{
-	const char **argv = arena_alloc(push->arena, 8 * sizeof(*argv));
-
-	argv[0] = "zfs";
-	argv[1] = "send";
-	*ret_n = 2;
-	return argv;
-}
-
-/* Send the output of a `zfs send` as the stream that ends with the snapshot of push->header. */
-static int send(struct push *push, const char *const *argv, struct error *err)
-{
-	auto_close int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	struct child child = CHILD_NONE;
-	struct error said;
-
-	if (child_start(&child, argv_complete(push->arena, argv), in, 0, err) < 0)
-		return -1;
-	push->transfer.header = push->header;
-	if (!push->progress->begun)
-		push->progress->begun = now_ms();
-	int failed =
-		transfer_run(&push->transfer, push->arena, steal_fd(&child.out), &push->copy, err);
-	/* If the other node failed, zfs runs on. If zfs failed, it explains the other error. */
-	if (!failed)
-		push->available = push->copy->available;
-	int status = failed && !child_has_ended(&child) ? child_kill(&child) : child_reap(&child);
-	if (!child_signal(status) && program_judge(&child, argv, status, false, &said) < 0) {
-		*err = said;
-		failed = -1;
-	}
-	child_fini(&child);
-	return failed;
-}
-
-static int check_room(const struct push *push, int64_t bytes, struct error *err)
-{
-	int64_t room = push->available - push->available / RESERVE_PART;
-
-	if (bytes <= room)
-		return 0;
-	return fail(err, ERR_RESOURCE_EXHAUSTED,
-		    "%" PRId64 " bytes are to be sent, and the pool there has room for %" PRId64
-		    "; free space there or add a device",
-		    bytes, room);
-}
-
-/* Returns the record of a snapshot that is listed, or NULL. */
-static const struct snapshot *record_of(const struct push *push, const struct point *point)
-{
-	const char *id = snapshot_id(push->arena, push->volume->id, point->leaf);
-	struct snapshot *snapshot;
-	struct error ignored;
-
-	return catalog_snapshot(push->node->catalog, now_ms() + ASK_MS, push->arena, id, &snapshot,
-				&ignored) < 0
-		       ? NULL
-		       : snapshot;
-}
-
-/* The stream of push->header is to end with this snapshot. */
-static void end_with(struct push *push, const struct point *to)
-{
-	header_end(push->arena, push->header, to->leaf, to->guid, record_of(push, to));
-}
-
-/* A stream of what changed between a point and a snapshot; of all data if base is NULL. */
-struct part {
-	const struct point *base, *to;
-	int64_t size; /* as zfs estimates */
-};
-
-static const char **part_command(struct push *push, const struct part *part, size_t *ret_n)
-{
-	const char **argv = send_command(push, ret_n);
-
-	argv[(*ret_n)++] = push->flags;
-	if (part->base) {
-		argv[(*ret_n)++] = "-i";
-		argv[(*ret_n)++] = part->base->name;
-	}
-	argv[(*ret_n)++] = part->to->name;
-	return argv;
-}
-
-static int part_estimate(struct push *push, struct part *part, struct error *err)
-{
-	size_t n;
-	const char **argv = part_command(push, part, &n);
-
-	if (send_estimate(argv, n, &part->size, err) < 0)
-		return -1;
-	push->progress->total += (uint64_t)part->size;
-	return 0;
-}
-
-static int part_send(struct push *push, const struct part *part, struct error *err)
-{
-	size_t n;
-	const char **argv = part_command(push, part, &n);
-
-	if (check_room(push, part->size, err) < 0)
-		return -1;
-	end_with(push, part->to);
-	return send(push, argv, err);
-}
-
-/* A stream that was interrupted */
-
-/*
- * Returns the guid of the snapshot to which a token leads; 0 if this host cannot tell. *ret_size is
- * the bytes that are left.
- */
-static uint64_t guid_of_token(struct push *push, int64_t *ret_size)
-{
-	const char *argv[] = {"zfs", "send", "-nvP", "-t", push->copy->token, NULL};
-	auto_free char *out = NULL;
-	struct error ignored;
-
-	*ret_size = 0;
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, &ignored) < 0)
-		return 0;
-	*ret_size = send_size(out);
-	const char *guid = strstr(out, "toguid = ");
-	return guid ? strtoull(guid + strlen("toguid = "), NULL, 0) : 0;
-}
+/* The steps */
 
 /*
  * Continue an interrupted stream. If its snapshot is gone, or zfs cannot continue, the other node
@@ -199,27 +68,20 @@ static uint64_t guid_of_token(struct push *push, int64_t *ret_size)
 static int resume(struct push *push, const struct history *history, struct error *err)
 {
 	int64_t size;
-	const struct point *to = history_snapshot(history, guid_of_token(push, &size));
-	size_t n;
-	const char **argv = send_command(push, &n);
+	const struct point *to = history_snapshot(history, part_of_token(push, &size));
 
 	push->header->discard = true;
 	if (!to)
 		return 0;
 	push->resumed = to->guid;
-	argv[n++] = "-t";
-	argv[n++] = push->copy->token;
 	push->progress->total += (uint64_t)size;
-	end_with(push, to);
 	push->header->discard = false;
-	if (send(push, argv, err) == 0)
+	if (part_send_rest(push, to, err) == 0)
 		return 0;
 	push->progress->total = push->progress->sent;
 	push->header->discard = err->code != ERR_UNAVAILABLE;
 	return push->header->discard ? ask_for_copy(push, err) : -1;
 }
-
-/* The steps */
 
 static int take_snapshot(struct push *push, struct error *err)
 {
@@ -261,7 +123,7 @@ static bool is_wanted(const struct push *push, const struct point *point)
 {
 	const struct snapshot *record;
 
-	return !point->bookmark && !point->own && (record = record_of(push, point)) &&
+	return !point->bookmark && !point->own && (record = part_record(push, point)) &&
 	       *record->name;
 }
 

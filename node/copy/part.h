@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_COPY_PART_H
+#define ZCSI_NODE_COPY_PART_H
+
+#include "node/copy/history.h"
+#include "node/copy/push.h"
+#include "node/record/snapshot.h"
+
+/* A stream of what changed between a point and a snapshot; of all data if base is NULL. */
+struct part {
+	const struct point *base, *to;
+	int64_t size; /* as zfs estimates */
+};
+
+/* Set part->size, and add it to the progress. Returns 0, or -1 with *err. */
+int part_estimate(struct push *push, struct part *part, struct error *err);
+/*
+ * Send it, and set push->copy to what the copy is then. Returns 0, or -1 with *err:
+ * ERR_RESOURCE_EXHAUSTED if it is larger than the room there.
+ */
+int part_send(struct push *push, const struct part *part, struct error *err);
+
+/*
+ * Returns the guid of the snapshot to which the token of the copy leads; 0 if this host cannot
+ * tell. *ret_size is the bytes that are left.
+ */
+uint64_t part_of_token(struct push *push, int64_t *ret_size);
+/* Send what is left of an interrupted stream, which ends with a snapshot; as part_send does. */
+int part_send_rest(struct push *push, const struct point *to, struct error *err);
+
+/* Returns the record of a snapshot that is listed, or NULL. */
+const struct snapshot *part_record(const struct push *push, const struct point *point);
+
+#endif
