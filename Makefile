@@ -131,11 +131,14 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(FLOORS:%=$(BUILD)/lib%.a)
 		$(LIBS) -lcmocka
 ECHO     := $(BUILD)/tests/transport/echo
 ENDS     := $(BUILD)/tests/transport/stream_ends.o
-STREAMS  := $(addprefix $(BUILD)/tests/transport/,test_stream test_stream_limits test_pump)
+PUMPS    := $(addprefix $(BUILD)/tests/transport/,test_pump test_pump_limit)
+STREAMS  := $(addprefix $(BUILD)/tests/transport/,test_stream test_stream_limits) $(PUMPS)
 $(ECHO)_server $(ECHO)_client $(STREAMS): $(ECHO).pb-c.o
 $(ECHO)_server $(STREAMS): $(ECHO)_service.o
 $(ECHO)_server.o $(ECHO)_service.o $(ECHO)_client.o $(ENDS) $(STREAMS:%=%.o): | $(ECHO).h
 $(STREAMS): $(ENDS)
+$(PUMPS): $(BUILD)/tests/transport/pump_ends.o
+$(BUILD)/tests/transport/pump_ends.o: | $(ECHO).h
 BULK     := $(BUILD)/tests/bench/bulk.pb-c
 $(BUILD)/tests/bench/server $(BUILD)/tests/bench/client: $(BULK).o
 $(BUILD)/tests/bench/server.o $(BUILD)/tests/bench/client.o: | $(BULK).h
@@ -317,7 +320,8 @@ help: ## this list
 
 .PHONY: all names test units everything compile_commands.json demo run run-clean packages check \
 	conformance nomad nomad-lab image \
-	lab lab-tools lab-shell guests reboot across lint format sanitize limits fuzz fuzzers soak bench \
+	lab lab-tools lab-shell guests reboot across lint format sanitize limits \
+	fuzz fuzzers soak bench \
 	bench-copy bench-zfs bench-transport bench-hosts install clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)
