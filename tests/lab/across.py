@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""One of two machines that keep copies of each other's volumes: across.py 1, or across.py 2. Each
+"""A machine of two that keep copies of each other's volumes: across.py 1, or across.py 2. Each
 has its own version of OpenZFS, and they reach each other by mutual TLS over a cable. Both run the
 same steps, so streams go in both directions, and each checks what it has received."""
 import contextlib

@@ -164,7 +164,7 @@ def test_a_zvol_that_grows(pair):
 
 
 def test_a_push_with_a_limit(pair, tmp_path):
-    """It arrives whole, and the copy would have the limit too if it became the volume."""
+    """All of it arrives, and the copy would have the limit too if it became the volume."""
     volume = create(Volume(pair.owner, "data", size=64 * MIB), {"bandwidth": "1M"})
     for step in (volume.attach, volume.stage, volume.publish):
         step()

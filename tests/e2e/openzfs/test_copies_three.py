@@ -128,7 +128,7 @@ def test_a_stream_that_was_cut_goes_on_where_it_ended(trio, volume):
 
 
 def test_a_node_without_the_data_harms_no_copy(trio, volume, certificates):
-    """It may call, because its certificate says that it is a node, but not for this volume."""
+    """The certificate says that it is a node, so it may call, but not for this volume."""
     parts = [Path(certificates, name).read_bytes()
              for name in ("ca.pem", f"{STRANGER}.key", f"{STRANGER}.pem")]
     stranger = Client(endpoint(trio.other).removeprefix("tcp://"),

@@ -56,9 +56,13 @@ static void test_the_properties_are_read(void **state)
 
 static void test_other_output_is_refused(void **state)
 {
-	static const char *const texts[] = {"", "type\tsnapshot\nguid\t7\n", "type\tfilesystem\n",
-					    "type\tvolume\nguid\t7\nvolsize\t-\n",
-					    GOOD "zcsi:root\ta\nb\n"};
+	static const char *const texts[] = {
+		"",
+		"type\tsnapshot\nguid\t7\n",
+		"type\tfilesystem\n",
+		"type\tvolume\nguid\t7\nvolsize\t-\n",
+		(GOOD "zcsi:root\ta\nb\n"),
+	};
 	struct received received;
 
 	(void)state;
