@@ -89,6 +89,11 @@ const struct point *history_base(const struct history *history, const CopyState 
 	return base;
 }
 
+const struct point *history_after(const struct history *history, const struct point *base)
+{
+	return base ? base + 1 : history->points;
+}
+
 const struct point *history_snapshot(const struct history *history, uint64_t guid)
 {
 	return find(history, guid, false);

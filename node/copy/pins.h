@@ -3,9 +3,9 @@
 #define ZCSI_NODE_COPY_PINS_H
 
 /*
- * The things that a volume keeps for its copies: our own snapshots, which pin data that was overwritten since,
- * and bookmarks, which pin nothing. A stream can begin at either. All functions run programs. The
- * caller has locked the volume's copies (push_lock).
+ * The things that a volume keeps for its copies: our own snapshots, which pin data that was
+ * overwritten since, and bookmarks, which pin nothing. A stream can begin at either. All functions
+ * run programs. The caller has locked the volume's copies (push_lock).
  */
 
 #include "node/copy/history.h"

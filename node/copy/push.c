@@ -121,10 +121,10 @@ static int prepare(struct push *push, struct history *ret, struct error *err)
 /* Returns true for a snapshot that was asked for by CSI, which a copy is to have too. */
 static bool is_wanted(const struct push *push, const struct point *point)
 {
-	const struct snapshot *record;
-
-	return !point->bookmark && !point->own && (record = part_record(push, point)) &&
-	       *record->name;
+	if (point->bookmark || point->own)
+		return false;
+	const struct snapshot *record = part_record(push, point);
+	return record && *record->name;
 }
 
 /* Returns true if the copy has a snapshot of our own that is newer than the base. */
@@ -164,12 +164,11 @@ static int check_base(const struct push *push, const struct point *base, struct 
 }
 
 /* *ret is the streams that the copy lacks, in the arena. */
-static int plan(struct push *push, const struct history *history, struct part **ret, size_t *ret_n,
-		struct error *err)
+static int plan(struct push *push, const struct history *history, const struct point *last,
+		struct part **ret, size_t *ret_n, struct error *err)
 {
 	const struct point *base = history_base(history, push->copy);
-	const struct point *last = history_newest_own(history);
-	const struct point *at = base ? base + 1 : history->points;
+	const struct point *at = history_after(history, base);
 
 	*ret = arena_alloc(push->arena, history->n * sizeof(**ret));
 	*ret_n = 0;
@@ -188,12 +187,13 @@ static int plan(struct push *push, const struct history *history, struct part **
 	return 0;
 }
 
-static int send_missing(struct push *push, const struct history *history, struct error *err)
+static int send_missing(struct push *push, const struct history *history, const struct point *last,
+			struct error *err)
 {
 	struct part *parts;
 	size_t n;
 
-	if (plan(push, history, &parts, &n, err) < 0)
+	if (plan(push, history, last, &parts, &n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		if (part_send(push, &parts[i], err) < 0)
@@ -212,7 +212,7 @@ static int send_all(struct push *push, const struct history *history, const stru
 
 	if (push->copy && *push->copy->token && resume(push, history, err) < 0)
 		return -1;
-	if (send_missing(push, history, err) < 0)
+	if (send_missing(push, history, last, err) < 0)
 		return -1;
 	return pins_arrived(push->arena, history, bookmark, last, others, err);
 }
@@ -229,6 +229,10 @@ static int run(struct push *push, int64_t *ret_synced, struct error *err)
 		return -1;
 	const struct point *base = history_base(&history, push->copy);
 	const struct point *last = history_newest_own(&history);
+	if (!last)
+		return fail(err, ERR_ABORTED,
+			    "the snapshot that was just taken of '%s' is gone: try again",
+			    push->volume->name);
 	if (send_all(push, &history, last, err) < 0) {
 		const uint64_t keep[] = {last->guid, base ? base->guid : 0, push->resumed};
 		pins_thin(&history, keep, COUNT(keep));
