@@ -9,6 +9,9 @@ from client import MIB, PATIENCE, topology
 from daemon import BUILD, wait_for
 from host import get, run, Volume
 
+# For a gate: `zfs list` has receive_resume_token among its words.
+RECEIVE = "receive -s"
+
 
 class Pair:
     """Hosts whose zcsi-nodes know each other. Where nothing else is said, the first has the volume

@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from client import MIB, refused
-from copies import create, in_use, write
+from copies import create, in_use, RECEIVE, write
 from daemon import wait_for
 from host import get, run, Volume
 from zvols import zvol
@@ -338,7 +338,7 @@ def test_health_does_not_wait_for_a_push(new_pair, gate):
     """zfs receive does not read while health is asked for."""
     with new_pair(other_env=gate.env) as pair:
         create(Volume(pair.owner, "data"))
-        gate.hold("receive")
+        gate.hold(RECEIVE)
         pair.owner.agent.AddMember(id="data", node_id="n2")
         gate.arrived()
         says(pair, "NoReplica", "node 'n2': a push runs")

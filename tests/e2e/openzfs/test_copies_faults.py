@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from client import MIB
-from copies import in_use, write
+from copies import in_use, RECEIVE, write
 from daemon import BUILD, wait_for
 from host import get, run
 from processes import children
 
-RECEIVE = "receive -s"  # zfs list has receive_resume_token among its words
 SIZE = 8 * MIB  # more than the pipes, sockets and windows of a stream take
 
 
