@@ -291,7 +291,7 @@ bench-zfs: ## each call beside the bare zfs command, and its processes, on OpenZ
 bench-copy: ## a push beside zfs send, socat and zfs receive, and a look at idle copies, in the lab
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all
-	@BUILD=$(BUILD) tests/lab/run env BUILD=build /usr/bin/python3 tests/bench/copy.py
+	@BUILD=$(BUILD) tests/lab/run env BUILD=build /usr/bin/python3 tests/bench/copying.py
 bench-transport: ## what a call, a byte and an idle process cost beside gRPC's own servers
 	@. jobs/local/host.sh && host_packages build check bench
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/server $(BUILD)/tests/bench/client

@@ -33,6 +33,7 @@ BLOCK, PIPE_SIZE = 128 << 10, 1 << 20  # socat's buffer, and the pipes that zfs 
 LOOKS, EVERY, WIDTH = 5, 10, 8
 LEAST, MOST, GROWTH_MB = 0.95, 1.1, 8
 LONGEST = 3600  # seconds
+LINEAGE = "00112233aabbccdd"
 
 
 class Cpu:
@@ -85,7 +86,8 @@ def by_socat(hosts, folder, n):
         listener,
         subprocess.Popen(["zfs", "receive", "-s", "-u", copy], stdin=incoming[0]),
         subprocess.Popen(["zfs", "send", "-L", "-c", snapshot], stdout=outgoing[1]),
-        socat(source, "-", f"OPENSSL:{address}:{SOCAT_PORT},{tls(source)}", stdin=outgoing[0])]
+        socat(source, "-", f"OPENSSL:{address}:{SOCAT_PORT},no-sni=1,{tls(source)}",
+              stdin=outgoing[0])]
     for end in (*incoming, *outgoing):
         os.close(end)
     cpu = 0
@@ -146,17 +148,22 @@ def print_pushes(sides, growth):
           flush=True)
 
 
+def in_parallel(call, arguments):
+    with ThreadPoolExecutor(WIDTH) as many:
+        list(many.map(call, arguments))
+
+
 def populate(host):
     """Make volumes whose copies lack nothing: each has the bookmark of a push that has ended."""
     names = [host.dataset(f"idle-{n}") for n in range(VOLUMES)]
 
     def make(name):
         run("zfs", "create", "-o", "canmount=noauto", "-o", "zcsi:version=1", "-o",
-            f"zcsi:volume={name.rsplit('/', 1)[1]}", "-o", f"zcsi:members=1:{EVERY}:n2", name)
+            f"zcsi:volume={name.rsplit('/', 1)[1]}", "-o", f"zcsi:members={LINEAGE}:{EVERY}:n1,n2",
+            name)
         run("zfs", "snapshot", f"{name}@_repl-1")
         run("zfs", "bookmark", f"{name}@_repl-1", f"{name}#_repl-n2")
-    with ThreadPoolExecutor(WIDTH) as many:
-        list(many.map(make, names))
+    in_parallel(make, names)
     return names[0]
 
 
@@ -175,9 +182,7 @@ def compare_looks(host):
     first = populate(host)
     wait_for(lambda: len(host.agent.ListPushes().pushes) == VOLUMES, "all copies are known")
     rows = {"idle": looks(host)}
-    names = [f"{first}@s{n}" for n in range(SNAPSHOTS)]
-    for at in range(0, len(names), 1000):
-        run("zfs", "snapshot", *names[at:at + 1000])
+    in_parallel(lambda n: run("zfs", "snapshot", f"{first}@s{n}"), range(SNAPSHOTS))
     host.read_again()
     rows[f"{SNAPSHOTS} snapshots more"] = looks(host)
     print(f"\n{f'a look at {VOLUMES} copies':26} {'median':>11} {'programs a look':>17}")
@@ -198,7 +203,7 @@ def two_hosts(stack, folder):
     stack.enter_context(contextlib.closing(Site()))
     spaces = [stack.enter_context(contextlib.closing(Namespaces(n))) for n in (1, 2)]
     pools = stack.enter_context(contextlib.closing(Pools(folder)))
-    run(str(ROOT / "jobs/local/certs"), folder,
+    run(str(ROOT / "jobs/local/certs"), str(folder),
         *(f"n{n},{space.address}" for n, space in enumerate(spaces, 1)))
     agents = Path(folder, "agents")
     agents.write_text("".join(f"tcp://{space.address}:{PORT}\n" for space in spaces))
@@ -216,9 +221,9 @@ def two_hosts(stack, folder):
 
 
 def compare_copies():
-    with tempfile.TemporaryDirectory(prefix="zcsi-bench-") as folder, \
-            contextlib.ExitStack() as stack, two_hosts(stack, folder) as hosts:
-        compare_pushes(hosts, folder)
+    with tempfile.TemporaryDirectory(prefix="zcsi-bench-") as name, \
+            contextlib.ExitStack() as stack, two_hosts(stack, Path(name)) as hosts:
+        compare_pushes(hosts, Path(name))
         compare_looks(hosts[0])
 
 
