@@ -34,7 +34,7 @@ ASAN_KEEPS := 400000 # kB of growth that tests allow under ASan, which keeps fre
 TSAN     := -fsanitize=thread
 # A test's timeout ends the whole run and prints the stack of every thread, because a hung process
 # may ignore signals. T=PART picks the tests whose file has PART in its path, K=WORDS those whose
-# names match. SLICE=K/N runs one of N parts of pytest's tests (tests/conftest.py).
+# names match. SLICE=K/N and MATRIX=K/N run one of N parts of pytest's tests (tests/conftest.py).
 PYTEST   := jobs/local/with-zfs /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout 180 \
             --timeout-method thread $(if $(K),-k '$(K)')
 # Tests in which an older Nomad may behave differently.

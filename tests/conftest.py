@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
-"""SLICE=K/N runs one of N parts of the collected tests, the K-th: CI has no time for an exhaustive
-matrix and runs another part for each commit. Without SLICE all tests run."""
+"""SLICE=K/N runs one of N parts of the collected tests, the K-th, and MATRIX=K/N one of N parts of
+those that are marked as `matrix`, and all others: CI has no time for an exhaustive matrix and runs
+another part for each commit. Without SLICE and MATRIX all tests run."""
 import os
 import zlib
 
@@ -11,22 +12,34 @@ def slice_of(text):
     """Return the numbers K and N of the text "K/N"."""
     number, _, count = text.partition("/")
     if not (number.isdigit() and count.isdigit() and int(number) < int(count)):
-        raise pytest.UsageError(f"SLICE is '{text}'; give K/N, such as 0/4, with K below N")
+        raise pytest.UsageError(f"a part is '{text}'; give K/N, such as 0/4, with K below N")
     return int(number), int(count)
 
 
+def is_chosen(item, variable):
+    """A test's part depends on its name alone, so adding a test moves no other one to another."""
+    if not os.environ.get(variable):
+        return True
+    number, count = slice_of(os.environ[variable])
+    return zlib.crc32(item.nodeid.encode()) % count == number
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "matrix: a test of an exhaustive matrix; see tests/conftest.py")
+
+
 def pytest_terminal_summary(terminalreporter):
-    chosen = os.environ.get("SLICE")
-    if chosen:
-        terminalreporter.line(f"slice {chosen}; SLICE={chosen} repeats it, SLICE= runs all tests")
+    for name in "SLICE", "MATRIX":
+        part = os.environ.get(name)
+        if part:
+            terminalreporter.line(f"part {name}={part}, which repeats it; {name}= runs all tests")
+
+
+def is_run(item):
+    return is_chosen(item, "SLICE") and (
+        not item.get_closest_marker("matrix") or is_chosen(item, "MATRIX"))
 
 
 def pytest_collection_modifyitems(config, items):
-    """Deselect the tests of other slices. A test's slice depends on its name alone, so adding a
-    test moves no other test to another slice."""
-    if not os.environ.get("SLICE"):
-        return
-    number, count = slice_of(os.environ["SLICE"])
-    chosen = [item for item in items if zlib.crc32(item.nodeid.encode()) % count == number]
-    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = chosen
+    config.hook.pytest_deselected(items=[item for item in items if not is_run(item)])
+    items[:] = filter(is_run, items)

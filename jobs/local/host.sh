@@ -72,7 +72,7 @@ host_root() {
 	((EUID != 0)) || return 0
 	command -v sudo >/dev/null || host_die "needs root, and there is no sudo: run it as root"
 	local name kept=()
-	for name in BUILD K SLICE PATIENCE; do # sudo drops the environment
+	for name in BUILD K SLICE MATRIX PATIENCE; do # sudo drops the environment
 		[[ -z ${!name+set} ]] || kept+=("$name=${!name}")
 	done
 	exec sudo env "${kept[@]}" "$@"

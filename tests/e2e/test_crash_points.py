@@ -32,6 +32,7 @@ def test_the_points_are_those_of_the_table(trial, call):
     trial.check_points(call)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("call, number", points_of(CASES))
 def test_a_crash_and_a_repeat_end_as_undisturbed(trial, tried, call, number):
     tried.append(trial.check_crash(call, number))
