@@ -129,7 +129,7 @@ void orders_remove(struct order_list *orders, struct order *order)
 	order_free(order);
 }
 
-/* Returns true if it is due, and only what was written decides whether there is anything to do. */
+/* Returns true if the order is due and has nothing to send unless the volume was written to. */
 static bool may_be_idle(const struct order *order)
 {
 	return !order->running && !order->deleted && !order->paused && !order->fresh &&

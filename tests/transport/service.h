@@ -10,7 +10,7 @@
 #include "tests/transport/looper.h"
 #include "transport/server.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* the handlers have unused ones */
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* no test handler uses all of its parameters */
 
 #define WAIT INT64_MAX /* the size that makes ResizeDataset wait */
 

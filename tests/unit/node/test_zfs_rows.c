@@ -22,7 +22,7 @@ static const char *properties(void)
 	return zfs_row_properties(&arena, MARKER, true);
 }
 
-/* Returns all lines of one name, of which some are given. */
+/* Returns the output of `zfs get` for one name: these lines, and a "-" for each other property. */
 static char *row(const char *lines)
 {
 	return zfs_get_complete(&arena, lines);
