@@ -47,7 +47,8 @@ def connect():
 
 def zcsi(*args):
     agents = [word for number in NUMBERS for word in ("--agent", endpoint(number))]
-    return subprocess.run([BUILD / "zcsi", *agents, *files(CERTIFICATES, f"n{NUMBER}"), *args],
+    return subprocess.run([BUILD / "zcsi", "--timeout", "300", *agents,
+                           *files(CERTIFICATES, f"n{NUMBER}"), *args],
                           capture_output=True, text=True, check=False)
 
 
