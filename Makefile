@@ -183,7 +183,7 @@ ifndef T
 endif
 endif
 everything: ## each matrix whole, one target after the other: hours
-	@for target in check conformance lint fuzz sanitize nomad image soak limits; do \
+	@for target in check conformance lint fuzz sanitize nomad image soak limits across; do \
 		echo "== make $$target" && $(MAKE) --no-print-directory $$target || exit 1; done
 	@for version in $(LAB_ZFS); do \
 		echo "== make lab ZFS=$$version" && \

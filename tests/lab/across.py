@@ -38,6 +38,7 @@ def endpoint(number):
 
 def connect():
     run("modprobe", "virtio_net")
+    run("udevadm", "settle")  # it gives the device another name
     # Both machines get the same hardware address.
     [device] = wait_for(lambda: set(os.listdir("/sys/class/net")) - {"lo"}, "a network device")
     run("ip", "link", "set", device, "address", f"52:54:00:00:00:0{NUMBER}")
