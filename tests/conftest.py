@@ -25,7 +25,8 @@ def is_chosen(item, variable):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "matrix: a test of an exhaustive matrix; see tests/conftest.py")
+    config.addinivalue_line("markers", "matrix: a test of an exhaustive matrix, of which MATRIX=K/N "
+                                       "runs a part")
 
 
 def pytest_terminal_summary(terminalreporter):
