@@ -25,8 +25,8 @@ def is_chosen(item, variable):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "matrix: a test of an exhaustive matrix, of which MATRIX=K/N "
-                                       "runs a part")
+    text = "matrix: a test of an exhaustive matrix, of which MATRIX=K/N runs a part"
+    config.addinivalue_line("markers", text)
 
 
 def pytest_terminal_summary(terminalreporter):
