@@ -167,16 +167,25 @@ void orders_skip(struct order_list *orders, const struct written *written, int64
 	}
 }
 
-/* Returns true if an order of the same volume runs; the orders of a volume are side by side. */
-static bool is_busy(const struct order_list *orders, size_t at)
+/* The orders of a volume are side by side. *ret_end is the place after the last one. */
+static size_t places_of(const struct order_list *orders, const char *dataset, size_t *ret_end)
 {
-	const char *name = orders->rows[at]->volume->name;
-	size_t from = at;
+	bool there;
+	size_t from = place_of(orders, dataset, "", &there), end = from;
 
-	while (from > 0 && strcmp(orders->rows[from - 1]->volume->name, name) == 0)
-		from--;
-	for (; from < orders->n && strcmp(orders->rows[from]->volume->name, name) == 0; from++)
-		if (orders->rows[from]->running)
+	while (end < orders->n && strcmp(orders->rows[end]->volume->name, dataset) == 0)
+		end++;
+	*ret_end = end;
+	return from;
+}
+
+/* Returns true if an order of the same volume runs. */
+static bool is_busy(const struct order_list *orders, const struct order *order)
+{
+	size_t end;
+
+	for (size_t i = places_of(orders, order->volume->name, &end); i < end; i++)
+		if (orders->rows[i]->running)
 			return true;
 	return false;
 }
@@ -189,7 +198,7 @@ struct order *orders_first(const struct order_list *orders)
 	for (size_t i = 0; i < orders->n; i++) {
 		struct order *row = orders->rows[i];
 		if (!row->gone && row->due <= now && (!first || row->due < first->due) &&
-		    !is_busy(orders, i))
+		    !is_busy(orders, row))
 			first = row;
 	}
 	return first;
@@ -213,6 +222,28 @@ bool orders_are_paused(const struct order_list *orders, const char *id)
 		if (orders->rows[i]->paused && strcmp(orders->rows[i]->volume->id, id) == 0)
 			return true;
 	return false;
+}
+
+static struct pins_need need_of(const struct order *order, struct arena *arena)
+{
+	struct pins_need need = order->need;
+
+	need.bookmark = history_bookmark(arena, order->volume->name, order->to);
+	return need;
+}
+
+struct pins_need *orders_needs(const struct order_list *orders, const struct order *order,
+			       struct arena *arena, size_t *ret_n)
+{
+	size_t end, n = 1, from = places_of(orders, order->volume->name, &end);
+	struct pins_need *needs = arena_alloc(arena, (end - from + 1) * sizeof(*needs));
+
+	needs[0] = need_of(order, arena);
+	for (size_t i = from; i < end; i++)
+		if (orders->rows[i] != order && !orders->rows[i]->gone)
+			needs[n++] = need_of(orders->rows[i], arena);
+	*ret_n = n;
+	return needs;
 }
 
 static void set_error(struct order *order, const char *text)
@@ -293,11 +324,8 @@ static struct pushed show(const struct order *order, struct arena *arena)
 struct pushed *orders_show(const struct order_list *orders, const char *dataset,
 			   struct arena *arena, size_t *ret_n)
 {
-	bool there;
-	size_t from = dataset ? place_of(orders, dataset, "", &there) : 0, to = from;
+	size_t to = orders->n, from = dataset ? places_of(orders, dataset, &to) : 0;
 
-	while (to < orders->n && (!dataset || strcmp(orders->rows[to]->volume->name, dataset) == 0))
-		to++;
 	struct pushed *rows = arena_alloc(arena, (to - from + 1) * sizeof(*rows));
 	for (size_t i = from; i < to; i++)
 		rows[i - from] = show(orders->rows[i], arena);

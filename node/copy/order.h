@@ -7,6 +7,7 @@
  * lock.
  */
 
+#include "node/copy/pins.h"
 #include "node/copy/pusher.h"
 #include "node/copy/transfer.h"
 #include "node/record/dataset.h"
@@ -30,6 +31,7 @@ struct order {
 	char *error;            /* or NULL */
 	uint64_t mark;          /* another number after a snapshot of the volume was added */
 	uint64_t pushed;        /* mark when the last successful push began */
+	struct pins_need need;  /* without the bookmark */
 	struct transfer_progress progress; /* while it runs */
 };
 
@@ -51,6 +53,9 @@ struct order *orders_first(const struct order_list *orders);
 void orders_hurry(struct order_list *orders, const char *id);
 /* Returns true if the volume is paused. */
 bool orders_are_paused(const struct order_list *orders, const char *id);
+/* Returns what the copies of the order's volume need, its own need first, in the arena. */
+struct pins_need *orders_needs(const struct order_list *orders, const struct order *order,
+			       struct arena *arena, size_t *ret_n);
 /* Remove an order that does not run. */
 void orders_remove(struct order_list *orders, struct order *order);
 /* Returns the state of the copies of a dataset, or of all if that is NULL, in the arena. */

@@ -61,23 +61,43 @@ static int ask_for_copy(struct push *push, struct error *err)
 
 /* The steps */
 
+/* Note what the copy itself says: which snapshot it has, and to which one its token leads. */
+static void learn(struct push *push, const struct history *history)
+{
+	const struct point *base = history_base(history, push->copy);
+	struct pins_need *need = push->needs;
+
+	need->heard = true;
+	need->has = base ? base->guid : 0;
+	need->to = push->copy && *push->copy->token ? part_of_token(push, &push->rest) : 0;
+}
+
+/* The copy has a snapshot now, whatever becomes of its bookmark. */
+static int arrived(struct push *push, const struct history *history, const struct point *point,
+		   struct error *err)
+{
+	size_t others = push->members.n > 2 ? push->members.n - 2 : 0;
+
+	push->needs->has = push->arrived = point->guid;
+	push->needs->to = 0;
+	return pins_arrived(history, push->needs->bookmark, point, others, err);
+}
+
 /*
  * Continue an interrupted stream. If its snapshot is gone, or zfs cannot continue, the other node
  * forgets what it has of it with the next stream.
  */
 static int resume(struct push *push, const struct history *history, struct error *err)
 {
-	int64_t size;
-	const struct point *to = history_snapshot(history, part_of_token(push, &size));
+	const struct point *to = history_snapshot(history, push->needs->to);
 
 	push->header->discard = true;
 	if (!to)
 		return 0;
-	push->resumed = to->guid;
-	push->progress->total += (uint64_t)size;
+	push->progress->total += (uint64_t)push->rest;
 	push->header->discard = false;
 	if (part_send_rest(push, to, err) == 0)
-		return 0;
+		return arrived(push, history, to, err);
 	push->progress->total = push->progress->sent;
 	push->header->discard = err->code != ERR_UNAVAILABLE;
 	return push->header->discard ? ask_for_copy(push, err) : -1;
@@ -196,7 +216,9 @@ static int send_missing(struct push *push, const struct history *history, const 
 	if (plan(push, history, last, &parts, &n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		if (part_send(push, &parts[i], err) < 0)
+		push->needs->to = parts[i].to->guid;
+		if (part_send(push, &parts[i], err) < 0 ||
+		    arrived(push, history, parts[i].to, err) < 0)
 			return -1;
 		push->header->discard = false;
 	}
@@ -207,17 +229,13 @@ static int send_missing(struct push *push, const struct history *history, const 
 static int send_all(struct push *push, const struct history *history, const struct point *last,
 		    struct error *err)
 {
-	const char *bookmark = history_bookmark(push->arena, push->volume->name, push->to);
-	size_t others = push->members.n > 2 ? push->members.n - 2 : 0;
-
 	if (push->copy && *push->copy->token && resume(push, history, err) < 0)
 		return -1;
 	if (send_missing(push, history, last, err) < 0)
 		return -1;
-	return pins_arrived(push->arena, history, bookmark, last, others, err);
+	return push->arrived == last->guid ? 0 : arrived(push, history, last, err);
 }
 
-/* After a failure three snapshots of our own stay, so failures do not heap them up. */
 static int run(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	struct history history;
@@ -227,18 +245,16 @@ static int run(struct push *push, int64_t *ret_synced, struct error *err)
 			&push->header, &push->flags, err) < 0 ||
 	    prepare(push, &history, err) < 0)
 		return -1;
-	const struct point *base = history_base(&history, push->copy);
 	const struct point *last = history_newest_own(&history);
 	if (!last)
 		return fail(err, ERR_ABORTED,
 			    "the snapshot that was just taken of '%s' is gone: try again",
 			    push->volume->name);
-	if (send_all(push, &history, last, err) < 0) {
-		const uint64_t keep[] = {last->guid, base ? base->guid : 0, push->resumed};
-		pins_thin(&history, keep, COUNT(keep));
+	learn(push, &history);
+	int failed = send_all(push, &history, last, err);
+	pins_thin(&history, push->needs, push->n_needs);
+	if (failed)
 		return -1;
-	}
-	pins_thin(&history, &last->guid, 1);
 	*ret_synced = push->taken ? push->taken : last->creation * 1000000;
 	return 0;
 }
@@ -341,6 +357,11 @@ int push_known(struct push *push, int64_t *ret, struct error *err)
 	if (history_read(push->arena, push->volume->name, &history, err) < 0)
 		return -1;
 	*ret = history_synced(&history, bookmark);
+	if (push->needs->heard)
+		return 0;
+	const struct point *newest = history_newest_own(&history);
+	push->needs->heard = !newest;
+	push->needs->to = newest ? newest->guid : 0;
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "node/peers/peers.h"
+#include "node/copy/pins.h"
 #include "node/copy/transfer.h"
 #include "node/host/node.h"
 #include "node/record/members.h"
@@ -25,6 +26,8 @@ struct push {
 	bool fresh;              /* take a snapshot, however young the newest one is */
 	bool look;               /* after a failure, see how much the volume keeps for its copies */
 	int64_t idle;            /* for how many seconds nothing was sent to the copy */
+	struct pins_need *needs; /* of all copies, this one first, which is changed */
+	size_t n_needs;
 	struct arena *arena;
 	struct transfer_progress *progress;
 
@@ -34,9 +37,10 @@ struct push {
 	const char *flags;
 	CopyState *copy; /* as it is now; NULL: there is none */
 	int64_t available;
+	int64_t rest;     /* bytes that are left of an interrupted stream */
+	uint64_t arrived; /* the snapshot of the copy's bookmark, if this push has moved it */
 	const char *key;  /* that push_lock has locked */
 	int64_t taken;    /* before our own snapshot was taken; 0: none was */
-	uint64_t resumed; /* the snapshot to which an interrupted stream leads; 0: none */
 };
 
 /*
@@ -47,13 +51,14 @@ struct push {
 int push_run(struct push *push, int64_t *ret_synced, struct error *err);
 /*
  * *ret is a time, in microseconds since 1970, and the copy has all that was written before, as the
- * bookmark on this host shows; 0 if there is none. Runs one program. Returns 0, or -1 with *err.
+ * bookmark on this host shows; 0 if there is none. Notes in *needs which snapshots it may need.
+ * Runs one program. Returns 0, or -1 with *err.
  */
 int push_known(struct push *push, int64_t *ret, struct error *err);
 /*
  * Lock the copies of the volume: one push of a volume runs at a time, and none while a copy of it
- * is dropped. A bookmark is made of a snapshot that another push would destroy. Returns 0, or -1
- * with ERR_ABORTED after some seconds.
+ * is dropped. A snapshot that a copy has just got is bookmarked before another push may destroy it.
+ * Returns 0, or -1 with ERR_ABORTED after some seconds.
  */
 int push_lock(struct push *push, struct error *err);
 void push_unlock(struct push *push);

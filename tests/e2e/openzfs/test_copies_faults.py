@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from client import MIB
-from copies import in_use, RECEIVE, write
+from copies import in_use, own, RECEIVE, write
 from daemon import BUILD, wait_for
 from host import get, run
 from processes import children
@@ -23,12 +23,6 @@ SIZE = 8 * MIB  # more than the pipes, sockets and windows of a stream take
 def volume(pair):
     with in_use(pair) as made:
         yield made
-
-
-def own(dataset):
-    """The names of the snapshots and bookmarks that zcsi has made for copies."""
-    names = run("zfs", "list", "-Hd1", "-t", "snapshot,bookmark", "-o", "name", dataset).split()
-    return [name for name in names if "_repl-" in name]
 
 
 def synced(pair):
