@@ -103,48 +103,73 @@ static int resume(struct push *push, const struct history *history, struct error
 	return push->header->discard ? ask_for_copy(push, err) : -1;
 }
 
-static int take_snapshot(struct push *push, struct error *err)
-{
-	struct zfs_properties none = {.n = 0};
-	struct timespec now;
-	struct tm utc;
-	char text[32];
-
-	push->taken = wall_us();
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &utc);
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-	const char *name = arena_printf(push->arena, "%s@" HISTORY_OWN "%s.%06ldZ",
-					push->volume->name, text, now.tv_nsec / 1000);
-	return zfs_snapshot(&name, 1, &none, err);
-}
-
-static bool is_young(const struct push *push, const struct point *point)
-{
-	return point && !push->fresh && time(NULL) - point->creation < push->members.every / 2;
-}
-
-/* Read the history, with a snapshot of our own that is young enough at its end. */
-static int prepare(struct push *push, struct history *ret, struct error *err)
-{
-	const char *dataset = push->volume->name;
-
-	if (history_read(push->arena, dataset, ret, err) < 0)
-		return -1;
-	if (is_young(push, history_newest_own(ret)))
-		return 0;
-	if (take_snapshot(push, err) < 0)
-		return -1;
-	return history_read(push->arena, dataset, ret, err);
-}
-
 /* Returns true for a snapshot that was asked for by CSI, which a copy is to have too. */
-static bool is_wanted(const struct push *push, const struct point *point)
+static bool is_asked(const struct push *push, const struct point *point)
 {
 	if (point->bookmark || point->own)
 		return false;
 	const struct snapshot *record = part_record(push, point);
 	return record && *record->name;
+}
+
+/* *ret_name is the snapshot that was taken, and *ret has no guid yet. */
+static int take_snapshot(const struct push *push, const char **ret_name, struct push_taken *ret,
+			 struct error *err)
+{
+	struct zfs_properties none = {.n = 0};
+	struct tm utc;
+	char text[32];
+
+	*ret = (struct push_taken){.at = now_us(), .time = wall_us()};
+	const time_t seconds = ret->time / 1000000;
+	gmtime_r(&seconds, &utc);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+	*ret_name = arena_printf(push->arena, "%s@" HISTORY_OWN "%s.%06dZ", push->volume->name,
+				 text, (int)(ret->time % 1000000));
+	return zfs_snapshot(ret_name, 1, &none, err);
+}
+
+/*
+ * Returns true if a copy that gets this snapshot, the newest one of ours, has what it is to have.
+ * For a request the clock is not asked, which may have been set since.
+ */
+static bool is_enough(const struct push *push, const struct history *history,
+		      const struct point *own)
+{
+	const struct push_taken *taken = &push->taken;
+
+	for (const struct point *at = own + 1; own && at < history->points + history->n; at++)
+		if (is_asked(push, at))
+			return false;
+	if (!own || !push->wanted)
+		return own && time(NULL) - own->creation < push->members.every / 2;
+	return taken->guid == own->guid && taken->at >= push->wanted &&
+	       now_us() - taken->at < push->members.every * 1000000;
+}
+
+/* Read the history up to *ret_last, which is a snapshot of our own that is enough. */
+static int prepare(struct push *push, struct history *ret, const struct point **ret_last,
+		   struct error *err)
+{
+	const char *dataset = push->volume->name, *name;
+	struct push_taken taken;
+
+	if (history_read(push->arena, dataset, ret, err) < 0)
+		return -1;
+	*ret_last = history_newest_own(ret);
+	if (is_enough(push, ret, *ret_last))
+		return 0;
+	if (take_snapshot(push, &name, &taken, err) < 0 ||
+	    history_read(push->arena, dataset, ret, err) < 0)
+		return -1;
+	*ret_last = history_newest_own(ret);
+	if (!*ret_last || strcmp((*ret_last)->name, name) != 0)
+		return fail(err, ERR_ABORTED,
+			    "the snapshot that was just taken of '%s' is gone: try again",
+			    push->volume->name);
+	taken.guid = (*ret_last)->guid;
+	push->taken = taken;
+	return 0;
 }
 
 /* Returns true if the copy has a snapshot of our own that is newer than the base. */
@@ -196,7 +221,7 @@ static int plan(struct push *push, const struct history *history, const struct p
 		return -1;
 	for (; at <= last; at++) {
 		struct part *part = &(*ret)[*ret_n];
-		if ((base && at->guid == base->guid) || (at != last && !is_wanted(push, at)))
+		if ((base && at->guid == base->guid) || (at != last && !is_asked(push, at)))
 			continue;
 		*part = (struct part){.base = base, .to = at};
 		if (part_estimate(push, part, err) < 0)
@@ -238,24 +263,20 @@ static int send_all(struct push *push, const struct history *history, const stru
 
 static int run(struct push *push, int64_t *ret_synced, struct error *err)
 {
+	const struct point *last;
 	struct history history;
 
 	if (ask_for_copy(push, err) < 0 ||
 	    header_make(push->arena, catalog_parent(push->node->catalog), push->volume,
 			&push->header, &push->flags, err) < 0 ||
-	    prepare(push, &history, err) < 0)
+	    prepare(push, &history, &last, err) < 0)
 		return -1;
-	const struct point *last = history_newest_own(&history);
-	if (!last)
-		return fail(err, ERR_ABORTED,
-			    "the snapshot that was just taken of '%s' is gone: try again",
-			    push->volume->name);
 	learn(push, &history);
 	int failed = send_all(push, &history, last, err);
 	pins_thin(&history, push->needs, push->n_needs);
 	if (failed)
 		return -1;
-	*ret_synced = push->taken ? push->taken : last->creation * 1000000;
+	*ret_synced = push->taken.guid == last->guid ? push->taken.time : last->creation * 1000000;
 	return 0;
 }
 

@@ -16,6 +16,13 @@
 #include "node/host/node.h"
 #include "node/record/members.h"
 
+/* The newest snapshot that was taken for the copies of a volume since zcsi-node was started. */
+struct push_taken {
+	uint64_t guid; /* 0: none was */
+	int64_t at;    /* now_us() value before it was taken */
+	int64_t time;  /* the same moment in microseconds since 1970 */
+};
+
 struct push {
 	const struct node *node;
 	struct loop *loop;
@@ -23,9 +30,10 @@ struct push {
 	struct members members;  /* of the volume */
 	struct push_rules rules; /* of the volume; if it is paused, push_run sends nothing */
 	const char *to;          /* the node of the copy */
-	bool fresh;              /* take a snapshot, however young the newest one is */
-	bool look;               /* after a failure, see how much the volume keeps for its copies */
-	int64_t idle;            /* for how many seconds nothing was sent to the copy */
+	int64_t wanted; /* now_us() value: send what was written before; 0: what is young */
+	bool look;      /* after a failure, see how much the volume keeps for its copies */
+	int64_t idle;   /* for how many seconds nothing was sent to the copy */
+	struct push_taken taken; /* for any copy; is changed */
 	struct pins_need *needs; /* of all copies, this one first, which is changed */
 	size_t n_needs;
 	struct arena *arena;
@@ -40,11 +48,11 @@ struct push {
 	int64_t rest;     /* bytes that are left of an interrupted stream */
 	uint64_t arrived; /* the snapshot of the copy's bookmark, if this push has moved it */
 	const char *key;  /* that push_lock has locked */
-	int64_t taken;    /* before our own snapshot was taken; 0: none was */
 };
 
 /*
- * Push, unless the volume is paused. *ret_synced is a time, in microseconds since 1970, and the
+ * Push, unless the volume is paused. If the snapshot of push->taken serves push->wanted, or a young
+ * one will do, it is sent; so copies that are pushed one after the other share it. *ret_synced is a time, in microseconds since 1970, and the
  * copy has all that was written before; 0 if this is not known. It is also set after a failure.
  * Returns 0, or -1 with *err, which says what a person has to do if another try cannot help.
  */

@@ -83,6 +83,16 @@ def test_each_keeps_the_volumes_of_the_others(trio):
         assert [each.id for each in host.agent.ListDatasets().datasets] == [leaf]
 
 
+def test_one_snapshot_serves_all_copies(trio, volume):
+    daemon = trio.owner.node_daemon
+    start = daemon.mark()
+    write(volume, "two")
+    trio.sync()
+    assert have_all(trio, *trio.hosts[1:])
+    assert [argv.split()[1] for argv in daemon.runs(start)].count("snapshot") == 1
+    assert len(own(trio.owner.dataset("data"))) == 3  # it, and a bookmark for each copy
+
+
 def test_a_host_that_is_cut_off_gets_what_it_missed(trio, volume):
     _, near, far = trio.hosts
     far.namespaces.unplug()

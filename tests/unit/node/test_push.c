@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -24,11 +25,13 @@
 #define MEMBERS "00112233aabbccdd:60:n1,n2,n3,n4"
 #define COPIES  3
 #define POINTS  256 /* more than there ever are in a test */
+#define SETTLED ((uint64_t)2 * COPIES)
 
 /* A snapshot or a bookmark of this host; bookmarks come after the snapshot they were made of. */
 struct made {
 	char name[64];
 	uint64_t guid; /* 0: it is gone */
+	int64_t creation;
 };
 
 /* A copy as its node has it. */
@@ -96,6 +99,7 @@ static void make(size_t at, const char *name, uint64_t guid)
 	assert_true(n_made < POINTS);
 	memmove(&made[at + 1], &made[at], (n_made++ - at) * sizeof(*made));
 	made[at].guid = guid;
+	made[at].creation = time(NULL);
 	snprintf(made[at].name, sizeof(made[at].name), "%s", name);
 }
 
@@ -164,8 +168,8 @@ int __wrap_history_read(struct arena *at, const char *dataset, struct history *r
 	assert_string_equal(dataset, VOLUME);
 	for (size_t i = 0; i < n_made; i++)
 		if (made[i].guid)
-			text = arena_printf(at, "%s%s\t%" PRIu64 "\t100\t0\n", text, made[i].name,
-					    made[i].guid);
+			text = arena_printf(at, "%s%s\t%" PRIu64 "\t%" PRId64 "\t0\n", text,
+					    made[i].name, made[i].guid, made[i].creation);
 	assert_true(history_parse(at, text, ret));
 	return 0;
 }
@@ -401,27 +405,27 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Push with a new snapshot to a copy, as the pusher does. */
-static int push_to(size_t at)
+/* Push to a copy, as the pusher does. */
+static int push_again(size_t at)
 {
 	static const struct node node = {.id = "n1"};
 	struct order *order = orders.rows[at];
 	struct push push = {.node = &node,
 			    .volume = volume(),
 			    .to = node_of(at),
-			    .fresh = true,
 			    .progress = &order->progress,
 			    .arena = &arena};
-	const struct synced synced = {.time = 1};
+	struct synced synced = {.time = 1};
 	struct error err = {.code = ERR_OK};
 	int64_t time = 0;
 
 	members_parse(&arena, MEMBERS, &push.members);
-	push.needs = orders_needs(&orders, order, &arena, &push.n_needs);
+	orders_tell(&orders, order, &push);
 	if (!order->known && push_known(&push, &time, &err) == 0)
 		order_known(order, time);
 	int failed = push_run(&push, &time, &err);
-	order->need = *push.needs;
+	order_learn(order, &push);
+	synced.at = push.taken.at;
 	if (failed)
 		order_failed(order, &err, 0);
 	else
@@ -431,12 +435,19 @@ static int push_to(size_t at)
 	return failed;
 }
 
+/* All that was written before is wanted. */
+static int push_to(size_t at)
+{
+	orders_hurry(&orders, "v");
+	return push_again(at);
+}
+
 static uint64_t newest_of(size_t at)
 {
 	return twins[at].n ? twins[at].guids[twins[at].n - 1] : 0;
 }
 
-/* Every copy has something, and has been heard. */
+/* Every copy has something, and has been heard. In a new pool SETTLED snapshots were taken then. */
 static void settle(void)
 {
 	for (size_t i = 0; i < 2 * COPIES; i++)
@@ -451,6 +462,74 @@ static void test_a_push_brings_a_copy_up_to_date(void **state)
 	assert_int_equal(push_to(0), 0);
 	assert_true(newest_of(0) == last_guid && guid_of(VOLUME "#_repl-n2") == last_guid);
 	assert_int_equal(own_snapshots(), COPIES);
+}
+
+static void test_one_snapshot_is_for_all_copies(void **state)
+{
+	(void)state;
+	settle();
+	orders_hurry(&orders, "v");
+	for (size_t i = 0; i < COPIES; i++)
+		assert_int_equal(push_again(i), 0);
+	assert_int_equal(last_guid, SETTLED + 1);
+	for (size_t i = 0; i < COPIES; i++)
+		assert_true(newest_of(i) == last_guid && !orders.rows[i]->wanted);
+	assert_int_equal(own_snapshots(), 1);
+}
+
+static void test_a_snapshot_from_before_the_request_is_not_enough(void **state)
+{
+	(void)state;
+	settle();
+	push_to(0);
+	push_to(1);
+	assert_int_equal(last_guid, SETTLED + 2);
+	start();
+	orders_hurry(&orders, "v");
+	assert_int_equal(push_again(1), 0);
+	assert_int_equal(last_guid, SETTLED + 3);
+}
+
+static void test_another_try_takes_no_other_snapshot(void **state)
+{
+	(void)state;
+	settle();
+	twins[0].cut = 1;
+	assert_int_equal(push_to(0), -1);
+	assert_int_equal(push_again(0), 0);
+	assert_true(last_guid == SETTLED + 1 && newest_of(0) == last_guid);
+	/* The first try got no further than to the question. */
+	twins[0].silent = true;
+	assert_int_equal(push_to(0), -1);
+	twins[0].silent = false;
+	assert_int_equal(push_again(0), 0);
+	assert_true(last_guid == SETTLED + 2 && newest_of(0) == last_guid);
+}
+
+/* Nothing is asked for, and the volume's copies are due. */
+static void test_copies_that_are_due_share_a_young_snapshot(void **state)
+{
+	(void)state;
+	settle();
+	push_again(0);
+	assert_true(last_guid == SETTLED && newest_of(0) == last_guid);
+	for (size_t i = 0; i < n_made; i++)
+		made[i].creation -= 60;
+	for (size_t i = 0; i < COPIES; i++)
+		assert_int_equal(push_again(i), 0);
+	assert_true(last_guid == SETTLED + 1 && newest_of(0) == newest_of(2));
+}
+
+/* Nothing else was written, so no later push would bring it. */
+static void test_a_snapshot_that_was_asked_for_since_is_not_left_out(void **state)
+{
+	(void)state;
+	settle();
+	push_again(0);
+	ask_for_snapshot();
+	uint64_t asked = last_guid;
+	assert_int_equal(push_again(1), 0);
+	assert_int_equal(twins[1].guids[twins[1].n - 2], asked);
 }
 
 static void test_a_copy_keeps_what_another_ones_stream_leads_to(void **state)
@@ -629,6 +708,11 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_push_brings_a_copy_up_to_date),
+		TEST(test_one_snapshot_is_for_all_copies),
+		TEST(test_a_snapshot_from_before_the_request_is_not_enough),
+		TEST(test_another_try_takes_no_other_snapshot),
+		TEST(test_copies_that_are_due_share_a_young_snapshot),
+		TEST(test_a_snapshot_that_was_asked_for_since_is_not_left_out),
 		TEST(test_a_copy_keeps_what_another_ones_stream_leads_to),
 		TEST(test_a_first_stream_that_was_cut_goes_on),
 		TEST(test_the_snapshot_that_a_silent_copy_has_stays),
