@@ -49,7 +49,7 @@
  */
 const struct parameter parameter_table[] = {
 	OURS("attach", VALUE_WORD, "local|nfs", "local"),
-	OURS("bandwidth", VALUE_RATE, NULL, NULL),
+	COPIES("bandwidth", VALUE_RATE, NULL),
 	OURS("group", VALUE_ID, NULL, NULL),
 	{"members",
 	 NULL,

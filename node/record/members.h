@@ -28,11 +28,12 @@
 
 /*
  * How the owner pushes its copies: the text of its property zcsi:push, which is words with ','
- * between: "paused" and "bandwidth=52428800". An earlier zcsi-node ignores the property.
+ * between: "paused", "bandwidth=52428800" and "every=60". An earlier zcsi-node ignores the property.
  */
 struct push_rules {
 	bool paused;
 	int64_t bandwidth; /* bytes a second of each push; 0: no limit */
+	int64_t every;     /* struct members has it from the first copy on; 0: no matter */
 };
 
 struct members {
@@ -56,6 +57,8 @@ bool members_have(const struct members *members, const char *node);
 bool members_add(struct members *members, const char *node);
 void members_remove(struct members *members, const char *node);
 
+/* Returns true for a time that copies may be behind. */
+bool every_is(int64_t every);
 /* Returns true for a bandwidth that rules may have. */
 bool bandwidth_is(int64_t bandwidth);
 /* Returns the rules of a text; words that are not known are skipped. */
