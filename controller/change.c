@@ -89,11 +89,11 @@ int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolume
 static int check_copies(const struct agent *agent, const ModifyDatasetRequest *request,
 			const ModifyDatasetResponse *response, struct error *err)
 {
-	if (response->knows_copies ||
-	    (request->replicas <= 1 && !request->sync_every && !request->bandwidth))
+	if (response->knows_copies || (request->replicas <= 1 && !request->sync_every &&
+				       !request->bandwidth && !*request->snapshots))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "replicas, sync_every and bandwidth of volume '%s' are not changed: the "
+		    "what concerns the copies of volume '%s' is not changed: the "
 		    "zcsi-node of agent '%s' is of an earlier version, which has no copies; "
 		    "install this one there",
 		    request->id, agent_endpoint(agent));
@@ -120,7 +120,7 @@ int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolume
 				    err) < 0)
 		return -1;
 	if (!parameters.n_properties && !parameters.replicas && !parameters.sync_every &&
-	    !parameters.bandwidth)
+	    !parameters.bandwidth && !parameters.snapshots)
 		return 0;
 	request->id = owner.dataset->id;
 	request->n_properties = parameters.n_properties;

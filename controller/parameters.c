@@ -177,6 +177,7 @@ static void take_copies(const struct map *map, struct parameters *ret)
 	const char *bandwidth = map_get(map, "bandwidth");
 
 	ret->members = map_get(map, "members");
+	ret->snapshots = map_get(map, "snapshots");
 	ret->replicas = replicas       ? (unsigned)atoi(replicas)
 			: ret->members ? count_names(ret->members)
 				       : 1;

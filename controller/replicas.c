@@ -156,6 +156,8 @@ int replicas_choose(struct rpc_call *call, const char *name, const struct parame
 
 	if (parameters->bandwidth > 0)
 		request->bandwidth = parameters->bandwidth;
+	if (parameters->snapshots)
+		request->snapshots = (char *)parameters->snapshots;
 	request->sync_every = parameters->sync_every;
 	if (parameters->replicas < 2)
 		return 0;
@@ -184,6 +186,8 @@ int replicas_modify(struct rpc_call *call, const struct owner *owner,
 	request->replicas = (int32_t)parameters->replicas;
 	request->sync_every = parameters->sync_every;
 	request->bandwidth = parameters->bandwidth;
+	if (parameters->snapshots)
+		request->snapshots = (char *)parameters->snapshots;
 	if (parameters->replicas <= 1 + dataset->n_copies)
 		return 0;
 	if (choose(call, &wanted, &nodes, &n, err) < 0)

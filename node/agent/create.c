@@ -88,11 +88,14 @@ static int take_members(struct rpc_call *call, const CreateDatasetRequest *req, 
 static int take_push_rules(struct rpc_call *call, const CreateDatasetRequest *req, char **ret,
 			   struct error *err)
 {
-	const struct push_rules rules = {.bandwidth = req->bandwidth,
-					 .every = req->n_members ? 0 : req->sync_every};
+	struct push_rules rules = {.bandwidth = req->bandwidth,
+				   .every = req->n_members ? 0 : req->sync_every};
 
-	*ret = rules.bandwidth || rules.every ? push_rules_format(&call->arena, &rules)
-					      : (char *)"";
+	if (push_rules_take_snapshots(&rules, req->snapshots, err) < 0)
+		return fail_context(err, "volume '%s' cannot be created", req->id);
+	*ret = push_rules_format(&call->arena, &rules);
+	if (strcmp(*ret, "-") == 0)
+		*ret = (char *)"";
 	if (rules.bandwidth && !bandwidth_is(rules.bandwidth))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "bandwidth of volume '%s' is %" PRId64

@@ -22,6 +22,7 @@
 #include "node/copy/history.h"
 #include "node/copy/part.h"
 #include "node/copy/pins.h"
+#include "node/copy/plan.h"
 #include "node/stream/program.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
@@ -103,15 +104,6 @@ static int resume(struct push *push, const struct history *history, struct error
 	return push->header->discard ? ask_for_copy(push, err) : -1;
 }
 
-/* Returns true for a snapshot that was asked for by CSI, which a copy is to have too. */
-static bool is_asked(const struct push *push, const struct point *point)
-{
-	if (point->bookmark || point->own)
-		return false;
-	const struct snapshot *record = part_record(push, point);
-	return record && *record->name;
-}
-
 /* *ret_name is the snapshot that was taken, and *ret has no guid yet. */
 static int take_snapshot(const struct push *push, const char **ret_name, struct push_taken *ret,
 			 struct error *err)
@@ -139,7 +131,7 @@ static bool is_enough(const struct push *push, const struct history *history,
 	const struct push_taken *taken = &push->taken;
 
 	for (const struct point *at = own + 1; own && at < history->points + history->n; at++)
-		if (is_asked(push, at))
+		if (plan_wants(push, at))
 			return false;
 	if (!own || !push->wanted)
 		return own && time(NULL) - own->creation < push->members.every / 2;
@@ -172,64 +164,10 @@ static int prepare(struct push *push, struct history *ret, const struct point **
 	return 0;
 }
 
-/* Returns true if the copy has a snapshot of our own that is newer than the base. */
-static bool is_ahead(const struct push *push, const struct point *base)
+/* Returns true if another try would fail too, and a snapshot more on the copy is the reason. */
+static bool is_refusal(const struct error *err)
 {
-	const CopyState *copy = push->copy;
-
-	for (size_t i = 0; copy && base && i < copy->n_snapshots; i++) {
-		const CopySnapshot *snapshot = copy->snapshots[i];
-		if (snapshot->guid == base->guid)
-			return false;
-		if (!strncmp(snapshot->name, HISTORY_OWN, strlen(HISTORY_OWN)))
-			return true;
-	}
-	return false;
-}
-
-/* Check that the copy can follow the volume: base is the newest point of both. */
-static int check_base(const struct push *push, const struct point *base, struct error *err)
-{
-	const char *id = push->volume->id, *to = push->to;
-
-	if (is_ahead(push, base))
-		return fail(
-			err, ERR_FAILED_PRECONDITION,
-			"the copy has data that the volume lost: the volume was rolled back, or a "
-			"snapshot of zcsi was destroyed; if that data is not needed, run 'zcsi "
-			"copy drop %s %s' and 'zcsi copy add %s %s'",
-			id, to, id, to);
-	if (push->copy && push->copy->n_snapshots && !base)
-		return fail(
-			err, ERR_FAILED_PRECONDITION,
-			"the copy and the volume have no snapshot in common any more; if the "
-			"copy is not needed, run 'zcsi copy drop %s %s' and 'zcsi copy add %s %s'",
-			id, to, id, to);
-	return 0;
-}
-
-/* *ret is the streams that the copy lacks, in the arena. */
-static int plan(struct push *push, const struct history *history, const struct point *last,
-		struct part **ret, size_t *ret_n, struct error *err)
-{
-	const struct point *base = history_base(history, push->copy);
-	const struct point *at = history_after(history, base);
-
-	*ret = arena_alloc(push->arena, history->n * sizeof(**ret));
-	*ret_n = 0;
-	if (check_base(push, base, err) < 0)
-		return -1;
-	for (; at <= last; at++) {
-		struct part *part = &(*ret)[*ret_n];
-		if ((base && at->guid == base->guid) || (at != last && !is_asked(push, at)))
-			continue;
-		*part = (struct part){.base = base, .to = at};
-		if (part_estimate(push, part, err) < 0)
-			return -1;
-		++*ret_n;
-		base = at;
-	}
-	return 0;
+	return err->code != ERR_UNAVAILABLE && err->code != ERR_RESOURCE_EXHAUSTED;
 }
 
 static int send_missing(struct push *push, const struct history *history, const struct point *last,
@@ -238,16 +176,34 @@ static int send_missing(struct push *push, const struct history *history, const 
 	struct part *parts;
 	size_t n;
 
-	if (plan(push, history, last, &parts, &n, err) < 0)
+	if (plan_make(push, history, last, &parts, &n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		push->needs->to = parts[i].to->guid;
-		if (part_send(push, &parts[i], err) < 0 ||
-		    arrived(push, history, parts[i].to, err) < 0)
+		const struct point *to = parts[i].to;
+		push->needs->to = to->guid;
+		if (part_send(push, &parts[i], err) < 0) {
+			push->refused = to != last && !plan_is_asked(push, to) && is_refusal(err);
 			return -1;
+		}
 		push->header->discard = false;
+		if (arrived(push, history, to, err) < 0)
+			return -1;
 	}
 	return 0;
+}
+
+/* A snapshot of another tool that the copy cannot have does not stop the others. */
+static int send_without(struct push *push, const struct history *history, const struct point *last,
+			struct error *err)
+{
+	log_warn("a copy cannot have a snapshot of another tool",
+		 log_str("volume", push->volume->id), log_str("node", push->to),
+		 log_str("error", err->text));
+	push->progress->total = push->progress->sent;
+	if (ask_for_copy(push, err) < 0)
+		return -1;
+	push->header->discard = true;
+	return send_missing(push, history, last, err);
 }
 
 /* Send all that the copy lacks, up to the last snapshot. */
@@ -256,7 +212,8 @@ static int send_all(struct push *push, const struct history *history, const stru
 {
 	if (push->copy && *push->copy->token && resume(push, history, err) < 0)
 		return -1;
-	if (send_missing(push, history, last, err) < 0)
+	if (send_missing(push, history, last, err) < 0 &&
+	    (!push->refused || send_without(push, history, last, err) < 0))
 		return -1;
 	return push->arrived == last->guid ? 0 : arrived(push, history, last, err);
 }

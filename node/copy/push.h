@@ -16,7 +16,7 @@
 #include "node/host/node.h"
 #include "node/record/members.h"
 
-/* The newest snapshot that was taken for the copies of a volume since zcsi-node was started. */
+/* The newest snapshot that was taken for copies of a volume since zcsi-node was started. */
 struct push_taken {
 	uint64_t guid; /* 0: none was */
 	int64_t at;    /* now_us() value before it was taken */
@@ -47,20 +47,20 @@ struct push {
 	int64_t available;
 	int64_t rest;     /* bytes that are left of an interrupted stream */
 	uint64_t arrived; /* the snapshot of the copy's bookmark, if this push has moved it */
+	bool refused;     /* the copy did not take a snapshot of another tool: send none */
 	const char *key;  /* that push_lock has locked */
 };
 
 /*
- * Push, unless the volume is paused. If the snapshot of push->taken serves push->wanted, or a young
- * one will do, it is sent; so copies that are pushed one after the other share it. *ret_synced is a time, in microseconds since 1970, and the
- * copy has all that was written before; 0 if this is not known. It is also set after a failure.
- * Returns 0, or -1 with *err, which says what a person has to do if another try cannot help.
+ * Push, unless the volume is paused; the snapshot of push->taken if that serves. *ret_synced is a
+ * time, in microseconds since 1970: the copy has all that was written before; 0 if not known. It is
+ * also set after a failure. Returns 0, or -1 with *err, which says what a person has to do if
+ * another try cannot help.
  */
 int push_run(struct push *push, int64_t *ret_synced, struct error *err);
 /*
- * *ret is a time, in microseconds since 1970, and the copy has all that was written before, as the
- * bookmark on this host shows; 0 if there is none. Notes in *needs which snapshots it may need.
- * Runs one program. Returns 0, or -1 with *err.
+ * *ret is such a time, as the bookmark on this host shows; 0 if there is none. Notes in *needs which
+ * snapshots it may need. Runs one program. Returns 0, or -1 with *err.
  */
 int push_known(struct push *push, int64_t *ret, struct error *err);
 /*

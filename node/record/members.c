@@ -95,6 +95,7 @@ void members_remove(struct members *members, const char *node)
 }
 
 #define PAUSED    "paused"
+#define ALL       "snapshots=all"
 #define BANDWIDTH "bandwidth="
 #define EVERY     "every="
 
@@ -129,10 +130,23 @@ struct push_rules push_rules_parse(const char *text)
 
 	while ((word = strsep(&rest, ","))) {
 		rules.paused |= strcmp(word, PAUSED) == 0;
+		rules.all |= strcmp(word, ALL) == 0;
 		take_number(word, BANDWIDTH, bandwidth_is, &rules.bandwidth);
 		take_number(word, EVERY, every_is, &rules.every);
 	}
 	return rules;
+}
+
+int push_rules_take_snapshots(struct push_rules *rules, const char *which, struct error *err)
+{
+	bool all = strcmp(which, "all") == 0;
+
+	if (*which && !all && strcmp(which, "ours") != 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "its copies get the snapshots 'ours' or 'all', not '%.64s'", which);
+	if (*which)
+		rules->all = all;
+	return 0;
 }
 
 char *push_rules_format(struct arena *arena, const struct push_rules *rules)
@@ -143,5 +157,7 @@ char *push_rules_format(struct arena *arena, const struct push_rules *rules)
 		text = arena_printf(arena, "%s," BANDWIDTH "%" PRId64, text, rules->bandwidth);
 	if (rules->every)
 		text = arena_printf(arena, "%s," EVERY "%" PRId64, text, rules->every);
+	if (rules->all)
+		text = arena_printf(arena, "%s," ALL, text);
 	return *text ? text + 1 : arena_strdup(arena, "-");
 }

@@ -95,7 +95,7 @@ REFUSED = {
     "zfs.user.org.example:tier": "", "zfs.user.Org:x": "y", "zfs.user.a:b": "line\nbreak",
     "unknown": "x", "": "x", "attach": "local", "owner": "1", "group": "1", "mode": "0700",
     "provisioning": "thick", "members": "n1,n2", "replicas": "0", "sync_every": "9s",
-    "bandwidth": "1K",
+    "bandwidth": "1K", "snapshots": "none",
 }
 
 
@@ -147,7 +147,9 @@ def test_what_copies_shall_get_is_kept_until_there_is_one(volume, dataset):
     for _ in range(2):
         change(volume, {"zfs.atime": "off", "replicas": "1", "sync_every": "1m"})
         assert get(dataset, "zcsi:push") == f"bandwidth={MIB},every=60"
-    change(volume, {"bandwidth": "none"})
+    change(volume, {"bandwidth": "none", "snapshots": "all"})
+    assert get(dataset, "zcsi:push") == "every=60,snapshots=all"
+    change(volume, {"snapshots": "ours"})
     assert get(dataset, "zcsi:push") == "every=60"
     assert get(dataset, "zcsi:members") == "-" and get(dataset, "atime") == "off"
 

@@ -246,6 +246,19 @@ static void a_limit_is_changed_and_lifted(void **state)
 		      "such as 500K or 50M, or none");
 }
 
+static void which_snapshots_copies_get_is_passed_on(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("snapshots", "all", NULL, NULL, &err), 0);
+	assert_string_equal(scripted[1].create_request->snapshots, "all");
+	add_dataset(&scripted[1], "v", 7, "");
+	assert_int_equal(modify("snapshots", "ours", NULL, NULL, &err), 0);
+	assert_string_equal(scripted[1].modify_request->snapshots, "ours");
+	assert_failed(modify("snapshots", "mine", NULL, NULL, &err), ERR_INVALID_ARGUMENT, "all");
+}
+
 static void further_copies_are_on_the_members_too(void **state)
 {
 	struct error err;
@@ -279,7 +292,7 @@ static void an_agent_without_copies_is_no_success(void **state)
 	add_dataset(&scripted[1], "v", 7, "");
 	scripted[1].older = true;
 	static const char *const pairs[][2] = {
-		{"replicas", "2"}, {"sync_every", "1m"}, {"bandwidth", "1M"}};
+		{"replicas", "2"}, {"sync_every", "1m"}, {"bandwidth", "1M"}, {"snapshots", "all"}};
 	for (size_t i = 0; i < COUNT(pairs); i++) {
 		int result = modify(pairs[i][0], pairs[i][1], NULL, NULL, &err);
 		assert_failed(result, ERR_FAILED_PRECONDITION, "unix:///b");
@@ -304,6 +317,7 @@ int main(void)
 		SCRIPTED_TEST(a_repeated_modification_names_no_further_node),
 		SCRIPTED_TEST(other_parameters_leave_the_copies_alone),
 		SCRIPTED_TEST(a_limit_is_changed_and_lifted),
+		SCRIPTED_TEST(which_snapshots_copies_get_is_passed_on),
 		SCRIPTED_TEST(further_copies_are_on_the_members_too),
 		SCRIPTED_TEST(members_are_changed_by_zcsi_copy),
 		SCRIPTED_TEST(an_agent_without_copies_is_no_success),

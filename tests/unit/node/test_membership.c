@@ -18,7 +18,8 @@ static struct rpc_call call;
 static struct error err;
 static struct membership_change changed; /* the result of the last change */
 static const char *rules;                /* zcsi:push of the volume */
-static int64_t bandwidth;                /* of the next change */
+static int64_t bandwidth;                /* of the next change, as is this */
+static const char *snapshots;
 
 bool __wrap_zfs_is_the_kernels(void);
 bool __wrap_zfs_is_the_kernels(void)
@@ -43,6 +44,7 @@ static int set_up(void **state)
 	openzfs = true;
 	rules = "";
 	bandwidth = 0;
+	snapshots = "";
 	call = (struct rpc_call){.app = &node, .deadline = NO_DEADLINE};
 	arena_init(&call.arena, SIZE_MAX);
 	return 0;
@@ -69,6 +71,7 @@ static int change(const char *members, int32_t replicas, const char *candidates,
 	request->replicas = replicas;
 	request->sync_every = every;
 	request->bandwidth = bandwidth;
+	request->snapshots = arena_strdup(&call.arena, snapshots);
 	request->candidates = arena_alloc(&call.arena, strlen(candidates) * sizeof(char *) + 1);
 	while ((node = strsep(&rest, ",")))
 		if (*node)
@@ -174,6 +177,23 @@ static void a_limit_is_changed_and_lifted(void **state)
 	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not -2");
 }
 
+static void which_snapshots_copies_get_is_changed(void **state)
+{
+	(void)state;
+	snapshots = "all";
+	assert_int_equal(change(LINEAGE ":60:n1,n2", 0, "", 0), 0);
+	assert_members(NULL);
+	assert_string_equal(changed.push, "snapshots=all");
+	rules = "snapshots=all";
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_null(changed.push);
+	snapshots = "ours";
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_string_equal(changed.push, "-");
+	snapshots = "mine";
+	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not 'mine'");
+}
+
 static void no_copy_is_dropped(void **state)
 {
 	(void)state;
@@ -217,6 +237,7 @@ int main(void)
 		TEST(how_far_copies_may_be_behind_is_changed),
 		TEST(a_volume_without_copies_keeps_it_for_the_first_one),
 		TEST(a_limit_is_changed_and_lifted),
+		TEST(which_snapshots_copies_get_is_changed),
 		TEST(no_copy_is_dropped),
 		TEST(a_node_that_does_not_answer_is_named),
 		TEST(too_few_candidates_are_no_success),

@@ -38,8 +38,10 @@ struct made {
 struct twin {
 	uint64_t guids[POINTS]; /* of its snapshots, oldest first */
 	size_t n;
-	uint64_t to, from; /* an interrupted stream */
+	uint64_t to, from;   /* an interrupted stream */
+	const char *foreign; /* the name of a snapshot that somebody took of the copy; NULL: none */
 	bool silent;
+	bool refuses;    /* a snapshot of another tool */
 	int cut, unsaid; /* so many streams are cut, or lose their answer; the next ones, */
 	int cut_after;   /* but for so many before the first one that is cut */
 };
@@ -51,7 +53,8 @@ static uint64_t last_guid;
 static struct twin twins[COPIES];
 static struct twin *called; /* by the push that runs */
 static struct order_list orders;
-static int steps; /* so many changes of the pool, then zcsi-node is killed */
+static const char *rules; /* zcsi:push */
+static int steps;         /* so many changes of the pool, then zcsi-node is killed */
 
 static const char *node_of(size_t at)
 {
@@ -109,6 +112,15 @@ static void ask_for_snapshot(void)
 	uint64_t guid = ++last_guid;
 
 	make(n_made, arena_printf(&arena, VOLUME "@asked-%" PRIu64, guid), guid);
+}
+
+/* Take a snapshot as another tool does. Returns its guid. */
+static uint64_t take_by_tool(const char *name)
+{
+	uint64_t guid = ++last_guid;
+
+	make(n_made, arena_printf(&arena, VOLUME "@%s", name), guid);
+	return guid;
 }
 
 /* Returns -1 if zcsi-node is dead, so that nothing changes any more. */
@@ -202,7 +214,13 @@ static CopyState *state_of(struct arena *at, const struct twin *twin)
 	copy->lineage = (char *)"00112233aabbccdd";
 	copy->token = (char *)(twin->to ? "token" : "");
 	copy->available = INT64_MAX;
-	copy->snapshots = arena_alloc(at, (twin->n + 1) * sizeof(*copy->snapshots));
+	copy->snapshots = arena_alloc(at, (twin->n + 2) * sizeof(*copy->snapshots));
+	if (twin->foreign) {
+		CopySnapshot *snapshot = new_copy_snapshot(at);
+		snapshot->name = (char *)twin->foreign;
+		snapshot->guid = UINT64_MAX;
+		copy->snapshots[copy->n_snapshots++] = snapshot;
+	}
 	for (size_t i = twin->n; i-- > 0;) {
 		CopySnapshot *snapshot = new_copy_snapshot(at);
 		snapshot->name = (char *)HISTORY_OWN "x";
@@ -268,6 +286,10 @@ int __wrap_part_send(struct push *push, const struct part *part, struct error *e
 		return step(err);
 	assert_true(!called->to || push->header->discard);
 	assert_int_equal(from, called->n ? called->guids[called->n - 1] : 0);
+	if (called->refuses && !strncmp(part->to->leaf, "tool-", 5)) {
+		push->copy = NULL;
+		return fail(err, ERR_FAILED_PRECONDITION, "destination already exists");
+	}
 	return receive(push, from, part->to->guid, err);
 }
 
@@ -295,14 +317,14 @@ int __wrap_part_estimate(struct push *push, struct part *part, struct error *err
 	return 0;
 }
 
-/* A snapshot whose name does not begin with ours was asked for by CSI. */
+/* Snapshots with such a name were asked for by CSI. */
 const struct snapshot *__wrap_part_record(const struct push *push, const struct point *point);
 const struct snapshot *__wrap_part_record(const struct push *push, const struct point *point)
 {
 	static const struct snapshot asked = {.name = (char *)"asked"};
 
-	(void)push, (void)point;
-	return &asked;
+	(void)push;
+	return !strncmp(point->leaf, "asked-", 6) ? &asked : NULL;
 }
 
 /* The rest of this host */
@@ -334,12 +356,11 @@ const char *__wrap_catalog_parent(const struct catalog *catalog)
 
 static struct dataset *volume(void)
 {
-	static struct dataset made_once = {.id = (char *)"v",
-					   .name = (char *)VOLUME,
-					   .members = (char *)MEMBERS,
-					   .push = (char *)""};
+	static struct dataset made_once = {
+		.id = (char *)"v", .name = (char *)VOLUME, .members = (char *)MEMBERS};
 
 	made_once.format = format_find(FORMAT_ZFS);
+	made_once.push = (char *)rules;
 	return dataset_copy(&arena, &made_once);
 }
 
@@ -391,6 +412,7 @@ static int set_up(void **state)
 	assert_int_equal(log_setup("error", "logfmt", &err), 0);
 	arena_init(&arena, SIZE_MAX);
 	n_made = last_guid = 0;
+	rules = "";
 	memset(twins, 0, sizeof(twins));
 	start();
 	return 0;
@@ -614,6 +636,60 @@ static void test_a_snapshot_that_was_asked_for_is_a_base(void **state)
 	assert_true(newest_of(0) == asked && guid_of(VOLUME "#_repl-n2") == asked);
 }
 
+static void test_snapshots_of_other_tools_stay_here(void **state)
+{
+	(void)state;
+	settle();
+	take_by_tool("tool-1");
+	size_t before = twins[0].n;
+	assert_int_equal(push_to(0), 0);
+	assert_int_equal(twins[0].n, before + 1);
+}
+
+static void test_snapshots_of_other_tools_travel_too_if_they_shall(void **state)
+{
+	(void)state;
+	settle();
+	rules = "snapshots=all";
+	uint64_t first = take_by_tool("tool-1");
+	ask_for_snapshot();
+	make(n_made, VOLUME "@_clone-v", ++last_guid);
+	take_by_tool("tool-2");
+	size_t before = twins[0].n;
+	assert_int_equal(push_to(0), 0);
+	assert_int_equal(twins[0].n, before + 4);
+	assert_int_equal(twins[0].guids[before], first);
+	/* Nothing was written since, and a young snapshot would do. */
+	uint64_t third = take_by_tool("tool-3");
+	assert_int_equal(push_again(1), 0);
+	assert_int_equal(twins[1].guids[twins[1].n - 2], third);
+}
+
+static void test_a_copy_with_a_snapshot_of_the_same_name_gets_the_others(void **state)
+{
+	(void)state;
+	settle();
+	rules = "snapshots=all";
+	twins[0].foreign = "tool-1";
+	take_by_tool("tool-1");
+	uint64_t second = take_by_tool("tool-2");
+	assert_int_equal(push_to(0), 0);
+	assert_true(newest_of(0) == last_guid && twins[0].guids[twins[0].n - 2] == second);
+}
+
+static void test_a_copy_that_refuses_snapshots_of_other_tools_gets_ours(void **state)
+{
+	(void)state;
+	settle();
+	rules = "snapshots=all";
+	twins[0].refuses = true;
+	take_by_tool("tool-1");
+	ask_for_snapshot();
+	uint64_t asked = last_guid;
+	assert_int_equal(push_to(0), 0);
+	assert_true(newest_of(0) == last_guid && twins[0].guids[twins[0].n - 2] == asked);
+}
+
 static void test_what_is_not_known_after_a_restart_stays(void **state)
 {
 	(void)state;
@@ -665,6 +741,9 @@ static void random_step(uint32_t *random, size_t *begun)
 		steps = (int)chance(random, 8);
 	if (chance(random, 5) == 0)
 		ask_for_snapshot();
+	if (chance(random, 5) == 0)
+		take_by_tool(arena_printf(&arena, "tool-%" PRIu64, last_guid));
+	twin->refuses = chance(random, 3) == 0;
 	push_to((size_t)(twin - twins));
 	if (!killed)
 		return;
@@ -688,6 +767,7 @@ static void test_every_copy_goes_on_after_any_sequence_of_failures(void **state)
 		uint32_t random = seed;
 		size_t begun = 0;
 		set_up(state);
+		rules = seed % 2 ? "snapshots=all" : "";
 		for (int i = 0; i < 30; i++) {
 			random_step(&random, &begun);
 			compact();
@@ -719,6 +799,10 @@ int main(void)
 		TEST(test_a_copy_in_the_middle_of_its_streams_keeps_its_base),
 		TEST(test_a_copy_whose_answer_was_lost_keeps_its_base),
 		TEST(test_a_snapshot_that_was_asked_for_is_a_base),
+		TEST(test_snapshots_of_other_tools_stay_here),
+		TEST(test_snapshots_of_other_tools_travel_too_if_they_shall),
+		TEST(test_a_copy_with_a_snapshot_of_the_same_name_gets_the_others),
+		TEST(test_a_copy_that_refuses_snapshots_of_other_tools_gets_ours),
 		TEST(test_what_is_not_known_after_a_restart_stays),
 		TEST(test_every_copy_goes_on_after_any_sequence_of_failures),
 	};
