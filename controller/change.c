@@ -87,15 +87,16 @@ int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolume
 
 /* An agent of an earlier version changes the properties, and knows of no copies. */
 static int check_copies(const struct agent *agent, const ModifyDatasetRequest *request,
-			const Dataset *dataset, struct error *err)
+			const ModifyDatasetResponse *response, struct error *err)
 {
-	if (request->replicas <= 1 ||
-	    (dataset && dataset->n_copies + 1 >= (size_t)request->replicas))
+	if (response->knows_copies || (request->replicas <= 1 && !request->sync_every &&
+				       !request->bandwidth && !*request->snapshots))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "volume '%s' is not on %d nodes: the zcsi-node of agent '%s' is of an earlier "
-		    "version, which has no copies; install this one there",
-		    request->id, (int)request->replicas, agent_endpoint(agent));
+		    "what concerns the copies of volume '%s' is not changed: the "
+		    "zcsi-node of agent '%s' is of an earlier version, which has no copies; "
+		    "install this one there",
+		    request->id, agent_endpoint(agent));
 }
 
 int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolumeRequest *req,
@@ -118,7 +119,8 @@ int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolume
 	    parameters_check_format(&call->arena, &parameters, format_find(owner.dataset->format),
 				    err) < 0)
 		return -1;
-	if (!parameters.n_properties && !parameters.replicas && !parameters.sync_every)
+	if (!parameters.n_properties && !parameters.replicas && !parameters.sync_every &&
+	    !parameters.bandwidth && !parameters.snapshots)
 		return 0;
 	request->id = owner.dataset->id;
 	request->n_properties = parameters.n_properties;
@@ -126,5 +128,5 @@ int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolume
 	if (replicas_modify(call, &owner, &parameters, request, err) < 0 ||
 	    agent_modify_dataset(call, owner.agent, request, &response, err) < 0)
 		return -1;
-	return check_copies(owner.agent, request, response->dataset, err);
+	return check_copies(owner.agent, request, response, err);
 }

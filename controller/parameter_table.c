@@ -49,7 +49,7 @@
  */
 const struct parameter parameter_table[] = {
 	OURS("attach", VALUE_WORD, "local|nfs", "local"),
-	OURS("bandwidth", VALUE_RATE, NULL, NULL),
+	COPIES("bandwidth", VALUE_RATE, NULL),
 	OURS("group", VALUE_ID, NULL, NULL),
 	{"members",
 	 NULL,
@@ -64,6 +64,7 @@ const struct parameter parameter_table[] = {
 	OURS("pool", VALUE_TEXT, NULL, NULL),
 	OURS("provisioning", VALUE_WORD, "thin|thick", "thin"),
 	COPIES("replicas", VALUE_WORD, "[1-8]"),
+	COPIES("snapshots", VALUE_WORD, "ours|all"),
 	COPIES("sync_every", VALUE_TIME, NULL),
 	NATIVE(ON_FILESYSTEM, "acltype", "off|noacl|nfsv4|posix|posixacl"),
 	NATIVE(ON_FILESYSTEM, "atime", "on|off"),

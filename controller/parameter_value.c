@@ -78,7 +78,7 @@ static bool is_rate(const char *value)
 {
 	uint64_t rate = parameter_value_bytes(value);
 
-	return rate >= RATE_MIN && rate <= RATE_MAX;
+	return (rate >= RATE_MIN && rate <= RATE_MAX) || strcmp(value, "none") == 0;
 }
 
 static bool is_time(const char *value)
@@ -157,7 +157,7 @@ void parameter_value_describe(const struct parameter_rule *rule, FILE *out)
 		fprintf(out, "text of at most %d bytes without control characters", TEXT_MAX);
 		break;
 	case VALUE_RATE:
-		fputs("bytes a second from 64K to 100000M, such as 500K or 50M", out);
+		fputs("bytes a second from 64K to 100000M, such as 500K or 50M, or none", out);
 		break;
 	case VALUE_TIME:
 		fputs("a time from 10s to 30d, such as 90s, 5m or 2h", out);

@@ -18,7 +18,7 @@ enum value_kind {
 	VALUE_ID,   /* a numeric user or group */
 	VALUE_MODE, /* octal permissions */
 	VALUE_TEXT, /* any text without control characters */
-	VALUE_RATE, /* bytes a second, from 64K to 100000M, such as 500K or 50M */
+	VALUE_RATE, /* bytes a second, from 64K to 100000M, such as 500K or 50M, or none */
 	VALUE_TIME, /* from ten seconds to thirty days, such as 90, 90s, 5m, 2h or 1d */
 };
 

@@ -19,8 +19,6 @@
 /* The prefix of keys that the sidecars of Kubernetes add; such parameters are ignored. */
 #define SIDECAR_PREFIX "csi.storage.k8s.io/"
 
-#define SYNC_EVERY     300 /* seconds, without the parameter sync_every */
-
 /* The canonical text is stored in one property, and ZFS accepts less than 8 KiB. */
 #define TEXT_MAX       8000
 
@@ -179,11 +177,15 @@ static void take_copies(const struct map *map, struct parameters *ret)
 	const char *bandwidth = map_get(map, "bandwidth");
 
 	ret->members = map_get(map, "members");
+	ret->snapshots = map_get(map, "snapshots");
 	ret->replicas = replicas       ? (unsigned)atoi(replicas)
 			: ret->members ? count_names(ret->members)
 				       : 1;
-	ret->sync_every = every ? (unsigned)parameter_value_seconds(every) : SYNC_EVERY;
-	ret->bandwidth = bandwidth ? (int64_t)parameter_value_bytes(bandwidth) : 0;
+	ret->sync_every = every ? (unsigned)parameter_value_seconds(every) : 0;
+	if (bandwidth)
+		ret->bandwidth = strcmp(bandwidth, "none") != 0
+					 ? (int64_t)parameter_value_bytes(bandwidth)
+					 : -1;
 }
 
 static void resolve(struct arena *arena, const struct map *map, struct parameters *ret)
@@ -238,7 +240,6 @@ int parameters_parse_mutable(struct arena *arena, struct map mutable, struct par
 		return -1;
 	resolve(arena, &all, ret);
 	ret->replicas = map_get(&all, "replicas") ? ret->replicas : 0;
-	ret->sync_every = map_get(&all, "sync_every") ? ret->sync_every : 0;
 	return 0;
 }
 

@@ -24,8 +24,9 @@ struct parameters {
 	const char *node, *pool; /* the required node and pool; NULL: any */
 	const char *members;     /* the nodes that may have the data, with ',' between; NULL: any */
 	unsigned replicas;       /* how many nodes are to have the data, at least 1 */
-	unsigned sync_every;     /* for how many seconds the copies may be behind */
-	int64_t bandwidth;       /* bytes a second that each of its pushes may send; 0: no limit */
+	unsigned sync_every;     /* for how many seconds the copies may be behind; 0: not given */
+	int64_t bandwidth;       /* bytes a second of each push; 0: not given, -1: no limit */
+	const char *snapshots;   /* that copies get: "ours" or "all"; NULL: not given */
 	char *text;              /* canonical: sorted lines "key=value\n", including defaults */
 };
 
@@ -33,8 +34,8 @@ struct parameters {
 int parameters_parse(struct arena *arena, struct map map, struct map mutable,
 		     struct parameters *ret, struct error *err);
 /*
- * Parse the mutable_parameters of ControllerModifyVolume, without adding defaults: replicas and
- * sync_every are 0 if they are not given.
+ * Parse the mutable_parameters of ControllerModifyVolume, without adding defaults: replicas is 0 if
+ * it is not given.
  */
 int parameters_parse_mutable(struct arena *arena, struct map mutable, struct parameters *ret,
 			     struct error *err);

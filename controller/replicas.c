@@ -14,6 +14,8 @@
 #include "common/volume/plugin.h"
 #include "controller/placement.h"
 
+#define SYNC_EVERY 300 /* seconds, without the parameter sync_every */
+
 struct candidate {
 	const GetHostResponse *host;
 	size_t differs; /* how many of its segments the volume's own node does not have */
@@ -152,13 +154,18 @@ int replicas_choose(struct rpc_call *call, const char *name, const struct parame
 				      .replicas = parameters->replicas,
 				      .members = parameters->members};
 
-	request->bandwidth = parameters->bandwidth;
+	if (parameters->bandwidth > 0)
+		request->bandwidth = parameters->bandwidth;
+	if (parameters->snapshots)
+		request->snapshots = (char *)parameters->snapshots;
+	request->sync_every = parameters->sync_every;
 	if (parameters->replicas < 2)
 		return 0;
 	if (choose(call, &wanted, &request->members, &request->n_members, err) < 0)
 		return -1;
 	request->n_members = parameters->replicas;
-	request->sync_every = parameters->sync_every;
+	if (!request->sync_every)
+		request->sync_every = SYNC_EVERY;
 	return 0;
 }
 
@@ -178,6 +185,9 @@ int replicas_modify(struct rpc_call *call, const struct owner *owner,
 
 	request->replicas = (int32_t)parameters->replicas;
 	request->sync_every = parameters->sync_every;
+	request->bandwidth = parameters->bandwidth;
+	if (parameters->snapshots)
+		request->snapshots = (char *)parameters->snapshots;
 	if (parameters->replicas <= 1 + dataset->n_copies)
 		return 0;
 	if (choose(call, &wanted, &nodes, &n, err) < 0)

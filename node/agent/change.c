@@ -186,21 +186,26 @@ int modify_dataset(struct rpc_call *call, const ModifyDatasetRequest *req,
 		   ModifyDatasetResponse *rsp, struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
+	struct membership_change change;
 	struct dataset *dataset;
-	char *members;
 
 	if (check_modify(req, err) < 0 || node_find(call, req->id, &dataset, err) < 0 ||
-	    membership_modify(call, dataset, req, &members, err) < 0)
+	    membership_modify(call, dataset, req, &change, err) < 0)
 		return -1;
 	for (size_t i = 0; i < req->n_properties; i++)
 		take_property(&call->arena, req->properties[i], dataset, &properties);
-	if (members) {
-		zfs_property(&properties, "zcsi:members", members);
-		dataset->members = members;
+	if (change.members) {
+		zfs_property(&properties, "zcsi:members", change.members);
+		dataset->members = change.members;
+	}
+	if (change.push) {
+		zfs_property(&properties, "zcsi:push", change.push);
+		dataset->push = change.push;
 	}
 	if (properties.n && set(call, dataset, &properties, err) < 0)
 		return -1;
 	rsp->dataset = agent_dataset(call, dataset);
+	rsp->knows_copies = true;
 	return 0;
 }
 

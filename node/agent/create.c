@@ -62,7 +62,7 @@ static int take_members(struct rpc_call *call, const CreateDatasetRequest *req, 
 {
 	const struct node *node = call->app;
 	struct members members = {.every = req->sync_every};
-	bool good = req->sync_every >= MEMBERS_EVERY_MIN && req->sync_every <= MEMBERS_EVERY_MAX;
+	bool good = every_is(req->sync_every);
 
 	*ret = arena_strdup(&call->arena, "");
 	if (!req->n_members)
@@ -88,14 +88,24 @@ static int take_members(struct rpc_call *call, const CreateDatasetRequest *req, 
 static int take_push_rules(struct rpc_call *call, const CreateDatasetRequest *req, char **ret,
 			   struct error *err)
 {
-	const struct push_rules rules = {.bandwidth = req->bandwidth};
+	struct push_rules rules = {.bandwidth = req->bandwidth,
+				   .every = req->n_members ? 0 : req->sync_every};
 
-	*ret = rules.bandwidth ? push_rules_format(&call->arena, &rules) : (char *)"";
-	if (!rules.bandwidth || bandwidth_is(rules.bandwidth))
-		return 0;
-	return fail(err, ERR_INVALID_ARGUMENT,
-		    "bandwidth of volume '%s' is %" PRId64 "; give %d to %lld bytes a second",
-		    req->id, req->bandwidth, BANDWIDTH_MIN, (long long)BANDWIDTH_MAX);
+	if (push_rules_take_snapshots(&rules, req->snapshots, err) < 0)
+		return fail_context(err, "volume '%s' cannot be created", req->id);
+	*ret = push_rules_format(&call->arena, &rules);
+	if (strcmp(*ret, "-") == 0)
+		*ret = (char *)"";
+	if (rules.bandwidth && !bandwidth_is(rules.bandwidth))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "bandwidth of volume '%s' is %" PRId64
+			    "; give %d to %lld bytes a second",
+			    req->id, req->bandwidth, BANDWIDTH_MIN, (long long)BANDWIDTH_MAX);
+	if (rules.every && !every_is(rules.every))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "sync_every of volume '%s' is %" PRId64 "; give %d to %d seconds",
+			    req->id, req->sync_every, MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX);
+	return 0;
 }
 
 /*

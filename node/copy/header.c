@@ -112,7 +112,7 @@ int header_make(struct arena *arena, const char *parent, const struct dataset *v
 	*ret_flags = send_flags_for(strcmp(root, "-") != 0);
 	header->volume = describe(arena, volume);
 	header->members = volume->members;
-	header->bandwidth = push_rules_parse(volume->push).bandwidth;
+	header->push = volume->push;
 	header->reserved = volume->reserved > 0;
 	header->formatted = volume->formatted;
 	*ret = header;

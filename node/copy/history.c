@@ -80,6 +80,11 @@ static const struct point *find(const struct history *history, uint64_t guid, bo
 	return NULL;
 }
 
+const struct point *history_find(const struct history *history, uint64_t guid)
+{
+	return find(history, guid, true);
+}
+
 const struct point *history_base(const struct history *history, const CopyState *copy)
 {
 	const struct point *base = NULL;

@@ -45,6 +45,8 @@ char *history_bookmark(struct arena *arena, const char *dataset, const char *nod
 const struct point *history_base(const struct history *history, const CopyState *copy);
 /* Returns the first point after the base, or of all if that is NULL. */
 const struct point *history_after(const struct history *history, const struct point *base);
+/* Returns the newest point with a guid, or NULL. */
+const struct point *history_find(const struct history *history, uint64_t guid);
 /* Returns the snapshot with a guid, or NULL. */
 const struct point *history_snapshot(const struct history *history, uint64_t guid);
 /* Returns the newest snapshot that was taken for copies, or NULL. */

@@ -24,19 +24,28 @@
 
 #define EVERY_DEFAULT 300 /* seconds */
 
-/* Record members and rules; NULL: they stay as they are. */
-static int record(const struct push *push, const struct members *members,
-		  const struct push_rules *rules, struct error *err)
+/* Returns the text of the rules; NULL: they are those of the volume. */
+static char *new_rules(const struct push *push)
+{
+	char *text = push_rules_format(push->arena, &push->rules);
+	const char *now = *push->volume->push ? push->volume->push : "-";
+
+	return strcmp(text, now) != 0 ? text : NULL;
+}
+
+/* Record the rules, and members; NULL: these stay as they are. */
+static int record(const struct push *push, const struct members *members, struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
 	struct dataset changed = *push->volume;
+	char *rules = new_rules(push);
 
 	if (members) {
 		changed.members = members_format(push->arena, members);
 		zfs_property(&properties, "zcsi:members", changed.members);
 	}
 	if (rules) {
-		changed.push = push_rules_format(push->arena, rules);
+		changed.push = rules;
 		zfs_property(&properties, "zcsi:push", changed.push);
 	}
 	if (zfs_set(push->volume->name, &properties, err) < 0)
@@ -63,10 +72,12 @@ static int forget(struct push *push, const char *text, struct error *err)
 		return -1;
 	if (!members.n && pins_end(push->arena, dataset, err) < 0)
 		return -1;
-	bool ends_pause = !members.n && push->rules.paused;
-	if (ends_pause)
+	push->rules = push_rules_parse(push->volume->push);
+	if (!members.n) {
 		push->rules.paused = false;
-	return record(push, &members, ends_pause ? &push->rules : NULL, err);
+		push->rules.every = members.every == EVERY_DEFAULT ? 0 : members.every;
+	}
+	return record(push, &members, err);
 }
 
 static int end_locked(struct push *push, struct error *err)
@@ -125,28 +136,30 @@ static int find_to(struct rpc_call *call, const char *id, const char *to, struct
 	return 0;
 }
 
-/* every: 0 if it stays as it is. */
-static int set_every(struct members *members, int64_t every, struct error *err)
+/* every: 0 if it stays as it is. A volume without copies keeps it for the first one. */
+static int set_every(struct push *push, int64_t every, struct error *err)
 {
-	if (every)
-		members->every = every;
-	if (members->every >= MEMBERS_EVERY_MIN && members->every <= MEMBERS_EVERY_MAX)
+	if (!every)
+		return 0;
+	*(push->members.n ? &push->members.every : &push->rules.every) = every;
+	if (every_is(every))
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
 		    "a copy may be behind by %d to %d seconds, not by %" PRId64, MEMBERS_EVERY_MIN,
-		    MEMBERS_EVERY_MAX, members->every);
+		    MEMBERS_EVERY_MAX, every);
 }
 
-/* bandwidth: 0 if it stays as it is. */
-static int set_bandwidth(struct push_rules *rules, int64_t bandwidth, struct error *err)
+/* bandwidth: 0 if it stays as it is, -1 for no limit. */
+static int set_bandwidth(struct push *push, int64_t bandwidth, struct error *err)
 {
-	if (bandwidth)
-		rules->bandwidth = bandwidth;
-	if (!rules->bandwidth || bandwidth_is(rules->bandwidth))
+	if (!bandwidth)
+		return 0;
+	push->rules.bandwidth = bandwidth == -1 ? 0 : bandwidth;
+	if (bandwidth == -1 || bandwidth_is(bandwidth))
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
 		    "its pushes may send %d to %lld bytes a second, not %" PRId64, BANDWIDTH_MIN,
-		    (long long)BANDWIDTH_MAX, rules->bandwidth);
+		    (long long)BANDWIDTH_MAX, bandwidth);
 }
 
 /* Add push->to to push->members. Returns -1 with *err if it says what cannot be. */
@@ -157,13 +170,12 @@ static int add(struct push *push, int64_t every, struct error *err)
 	if (!*members->lineage)
 		members->lineage = lineage_new(push->arena);
 	if (!members->every)
-		members->every = EVERY_DEFAULT;
-	if (set_every(members, every, err) < 0)
-		return -1;
+		members->every = push->rules.every ? push->rules.every : EVERY_DEFAULT;
+	push->rules.every = 0;
 	if (!members_add(members, push->node->id) || !members_add(members, push->to))
 		return fail(err, ERR_FAILED_PRECONDITION, "a volume can be on %d nodes at most",
 			    MEMBERS_MAX);
-	return 0;
+	return set_every(push, every, err);
 }
 
 static int check_can_push(const struct push *push, struct error *err)
@@ -198,8 +210,7 @@ int add_member(struct rpc_call *call, const AddMemberRequest *req, AddMemberResp
 	if (find_to(call, req->id, req->node_id, &push, err) < 0 ||
 	    admit(&push, req->every, err) < 0)
 		return -1;
-	if (set_bandwidth(&push.rules, req->bandwidth, err) < 0 ||
-	    record(&push, &push.members, req->bandwidth ? &push.rules : NULL, err) < 0)
+	if (set_bandwidth(&push, req->bandwidth, err) < 0 || record(&push, &push.members, err) < 0)
 		return fail_context(err, "volume '%s' cannot have a copy on node '%s'", req->id,
 				    req->node_id);
 	pusher_push(node->copies->pusher, req->id);
@@ -242,12 +253,13 @@ static int add_candidates(struct push *push, const ModifyDatasetRequest *req, st
 }
 
 int membership_modify(struct rpc_call *call, struct dataset *volume,
-		      const ModifyDatasetRequest *req, char **ret, struct error *err)
+		      const ModifyDatasetRequest *req, struct membership_change *ret,
+		      struct error *err)
 {
 	struct push push;
 
-	*ret = NULL;
-	if (!req->replicas && !req->sync_every)
+	*ret = (struct membership_change){.members = NULL};
+	if (!req->replicas && !req->sync_every && !req->bandwidth && !*req->snapshots)
 		return 0;
 	if (req->replicas < 0 || req->replicas > MEMBERS_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT,
@@ -256,18 +268,14 @@ int membership_modify(struct rpc_call *call, struct dataset *volume,
 	if (describe(call, volume, &push, err) < 0 ||
 	    (req->replicas && add_candidates(&push, req, err) < 0))
 		return -1;
-	if (!push.members.n && req->replicas == 1)
-		return 0;
-	if (!push.members.n)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "volume '%s' has no copies, to which sync_every could apply: give "
-			    "replicas too, or run 'zcsi copy add %s NODE' first",
-			    req->id, req->id);
-	if (set_every(&push.members, req->sync_every, err) < 0)
+	if (set_every(&push, req->sync_every, err) < 0 ||
+	    set_bandwidth(&push, req->bandwidth, err) < 0 ||
+	    push_rules_take_snapshots(&push.rules, req->snapshots, err) < 0)
 		return fail_context(err, "volume '%s' is not changed", req->id);
 	char *text = members_format(&call->arena, &push.members);
-	if (strcmp(text, volume->members) != 0)
-		*ret = text;
+	if (push.members.n && strcmp(text, volume->members) != 0)
+		ret->members = text;
+	ret->push = new_rules(&push);
 	return 0;
 }
 
@@ -318,7 +326,7 @@ int pause_pushes(struct rpc_call *call, const PauseRequest *req, PauseResponse *
 			    "NODE' adds one",
 			    req->id, req->id);
 	push.rules.paused = true;
-	if (record(&push, NULL, &push.rules, err) < 0)
+	if (record(&push, NULL, err) < 0)
 		return fail_context(err, "volume '%s' is not paused", req->id);
 	pusher_look(push.node->copies->pusher);
 	return 0;
@@ -336,7 +344,7 @@ int resume_pushes(struct rpc_call *call, const ResumeRequest *req, ResumeRespons
 	if (!push.rules.paused)
 		return 0;
 	push.rules.paused = false;
-	if (record(&push, NULL, &push.rules, err) < 0)
+	if (record(&push, NULL, err) < 0)
 		return fail_context(err, "volume '%s' stays paused", req->id);
 	pusher_push(node->copies->pusher, req->id);
 	return 0;

@@ -5,14 +5,20 @@
 #include "node/copy/push.h"
 #include "proto/agent.h"
 
+/* The values that properties of a volume get, in the arena; NULL: it stays as it is. */
+struct membership_change {
+	char *members; /* zcsi:members */
+	char *push;    /* zcsi:push */
+};
+
 /*
- * *ret is the value that zcsi:members of the volume gets by a request, in the call's arena; NULL if
- * it stays as it is. Nothing is set. Returns 0, or -1 with *err: no copy is dropped, a further node
- * cannot have one, or does not answer. Runs programs, and waits for the other nodes. The call has
- * the key of the volume. Any worker thread.
+ * *ret is what a request changes. Nothing is set. Returns 0, or -1 with *err: no copy is dropped, a
+ * further node cannot have one, or does not answer. Runs programs, and waits for the other nodes.
+ * The call has the key of the volume. Any worker thread.
  */
 int membership_modify(struct rpc_call *call, struct dataset *volume,
-		      const ModifyDatasetRequest *req, char **ret, struct error *err);
+		      const ModifyDatasetRequest *req, struct membership_change *ret,
+		      struct error *err);
 
 /*
  * Destroy the copy of push->to and forget the node: its bookmark, its place in zcsi:members, and,

@@ -132,7 +132,7 @@ void orders_remove(struct order_list *orders, struct order *order)
 /* Returns true if the order is due and has nothing to send unless the volume was written to. */
 static bool may_be_idle(const struct order *order)
 {
-	return !order->running && !order->deleted && !order->paused && !order->fresh &&
+	return !order->running && !order->deleted && !order->paused && !order->wanted &&
 	       !order->gone && !order->lacks && order->due <= now_ms() && order->synced &&
 	       !order->failed && order->pushed == order->mark;
 }
@@ -157,7 +157,7 @@ void orders_skip(struct order_list *orders, const struct written *written, int64
 {
 	for (size_t i = 0; i < orders->n; i++) {
 		struct order *row = orders->rows[i];
-		const struct synced same = {at, row->mark};
+		const struct synced same = {.time = at, .mark = row->mark};
 		if (!may_be_idle(row))
 			continue;
 		if (written_nothing(written, row->volume->name, row->to))
@@ -167,16 +167,25 @@ void orders_skip(struct order_list *orders, const struct written *written, int64
 	}
 }
 
-/* Returns true if an order of the same volume runs; the orders of a volume are side by side. */
-static bool is_busy(const struct order_list *orders, size_t at)
+/* The orders of a volume are side by side. *ret_end is the place after the last one. */
+static size_t places_of(const struct order_list *orders, const char *dataset, size_t *ret_end)
 {
-	const char *name = orders->rows[at]->volume->name;
-	size_t from = at;
+	bool there;
+	size_t from = place_of(orders, dataset, "", &there), end = from;
 
-	while (from > 0 && strcmp(orders->rows[from - 1]->volume->name, name) == 0)
-		from--;
-	for (; from < orders->n && strcmp(orders->rows[from]->volume->name, name) == 0; from++)
-		if (orders->rows[from]->running)
+	while (end < orders->n && strcmp(orders->rows[end]->volume->name, dataset) == 0)
+		end++;
+	*ret_end = end;
+	return from;
+}
+
+/* Returns true if an order of the same volume runs. */
+static bool is_busy(const struct order_list *orders, const struct order *order)
+{
+	size_t end;
+
+	for (size_t i = places_of(orders, order->volume->name, &end); i < end; i++)
+		if (orders->rows[i]->running)
 			return true;
 	return false;
 }
@@ -189,7 +198,7 @@ struct order *orders_first(const struct order_list *orders)
 	for (size_t i = 0; i < orders->n; i++) {
 		struct order *row = orders->rows[i];
 		if (!row->gone && row->due <= now && (!first || row->due < first->due) &&
-		    !is_busy(orders, i))
+		    !is_busy(orders, row))
 			first = row;
 	}
 	return first;
@@ -197,11 +206,13 @@ struct order *orders_first(const struct order_list *orders)
 
 void orders_hurry(struct order_list *orders, const char *id)
 {
+	int64_t now = now_us();
+
 	for (size_t i = 0; i < orders->n; i++) {
 		struct order *row = orders->rows[i];
 		if (strcmp(row->volume->id, id) != 0)
 			continue;
-		row->fresh = true;
+		row->wanted = now;
 		row->hurry = row->running;
 		row->due = now_ms();
 	}
@@ -213,6 +224,41 @@ bool orders_are_paused(const struct order_list *orders, const char *id)
 		if (orders->rows[i]->paused && strcmp(orders->rows[i]->volume->id, id) == 0)
 			return true;
 	return false;
+}
+
+static struct pins_need need_of(const struct order *order, struct arena *arena)
+{
+	struct pins_need need = order->need;
+
+	need.bookmark = history_bookmark(arena, order->volume->name, order->to);
+	return need;
+}
+
+/* Pushes of a volume run one after the other, so the newest snapshot is what any of them took. */
+void orders_tell(const struct order_list *orders, const struct order *order, struct push *push)
+{
+	size_t end, n = 1, from = places_of(orders, order->volume->name, &end);
+	struct pins_need *needs = arena_alloc(push->arena, (end - from + 1) * sizeof(*needs));
+
+	push->wanted = order->wanted;
+	push->taken = order->taken;
+	needs[0] = need_of(order, push->arena);
+	for (size_t i = from; i < end; i++) {
+		const struct order *row = orders->rows[i];
+		if (row->taken.at > push->taken.at)
+			push->taken = row->taken;
+		if (row != order && !row->gone)
+			needs[n++] = need_of(row, push->arena);
+	}
+	push->needs = needs;
+	push->n_needs = n;
+}
+
+void order_learn(struct order *order, const struct push *push)
+{
+	order->taken = push->taken;
+	order->need = push->needs[0];
+	order->need.bookmark = NULL;
 }
 
 static void set_error(struct order *order, const char *text)
@@ -234,8 +280,9 @@ void order_done(struct order *order, const struct synced *synced, int64_t due)
 	order->pushed = synced->mark;
 	order->lacks = false;
 	order->failed = 0;
-	order->fresh = order->hurry;
-	if (!order->hurry)
+	if (order->wanted <= synced->at || order->paused || order->deleted)
+		order->wanted = 0;
+	if (!order->wanted)
 		order->due = due;
 	order->hurry = false;
 	set_error(order, NULL);
@@ -248,7 +295,6 @@ void order_failed(struct order *order, const struct error *err, int64_t due)
 			 log_str("node", order->to), log_str("error", err->text));
 	order->failed = wall_us();
 	order->lacks = false;
-	order->fresh = order->hurry;
 	if (!order->hurry)
 		order->due = due;
 	order->hurry = false;
@@ -260,6 +306,7 @@ void order_paused(struct order *order, int64_t due)
 	order->failed = 0;
 	order->lacks = false;
 	order->hurry = false;
+	order->wanted = 0;
 	order->due = due;
 	set_error(order, NULL);
 }
@@ -293,11 +340,8 @@ static struct pushed show(const struct order *order, struct arena *arena)
 struct pushed *orders_show(const struct order_list *orders, const char *dataset,
 			   struct arena *arena, size_t *ret_n)
 {
-	bool there;
-	size_t from = dataset ? place_of(orders, dataset, "", &there) : 0, to = from;
+	size_t to = orders->n, from = dataset ? places_of(orders, dataset, &to) : 0;
 
-	while (to < orders->n && (!dataset || strcmp(orders->rows[to]->volume->name, dataset) == 0))
-		to++;
 	struct pushed *rows = arena_alloc(arena, (to - from + 1) * sizeof(*rows));
 	for (size_t i = from; i < to; i++)
 		rows[i - from] = show(orders->rows[i], arena);

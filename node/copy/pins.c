@@ -2,9 +2,10 @@
 /*
  * Our own snapshots and bookmarks of a volume.
  *
- * Invariant: a snapshot that may be the only point that a copy has in common with the volume is
- * destroyed only after a bookmark of it was made. Such a bookmark, a spare one, has the snapshot's
- * own name, and goes when all copies have newer snapshots.
+ * Invariant: a snapshot that a copy needs, or may need for all that this host knows, is destroyed
+ * only if it pins too much, and only after a bookmark of it was made: it may be the only point that
+ * both have. Such a bookmark, a spare one, has the snapshot's own name, and goes when all copies
+ * have newer snapshots.
  */
 #include "node/copy/pins.h"
 
@@ -47,6 +48,14 @@ static int bookmark(const char *snapshot, const char *name, struct error *err)
 	return zfs_run((const char *const[]){"zfs", "bookmark", snapshot, name, NULL}, err);
 }
 
+static const struct point *named(const struct history *history, const char *name)
+{
+	for (size_t i = 0; i < history->n; i++)
+		if (strcmp(history->points[i].name, name) == 0)
+			return &history->points[i];
+	return NULL;
+}
+
 /* Returns true if so many other copies have bookmarks that are newer than a spare one. */
 static bool is_behind(const struct history *history, const struct point *spare, const char *name,
 		      size_t others)
@@ -59,32 +68,19 @@ static bool is_behind(const struct history *history, const struct point *spare, 
 	return n >= others;
 }
 
-/*
- * Replace a bookmark. Another copy's push may destroy the snapshot if this one is killed in the
- * middle, so a spare bookmark bridges the gap.
- */
-static int move(struct arena *arena, const char *name, const struct point *last, bool spare,
-		struct error *err)
+static int move(const char *name, const struct point *to, struct error *err)
 {
-	const char *bridge = spare_of(arena, last);
-
-	if ((spare && bookmark(last->name, bridge, err) < 0 && err->code != ERR_ALREADY_EXISTS) ||
-	    (zfs_destroy(name, err) < 0 && err->code != ERR_NOT_FOUND) ||
-	    bookmark(last->name, name, err) < 0)
+	if (zfs_destroy(name, err) < 0 && err->code != ERR_NOT_FOUND)
 		return -1;
-	if (spare)
-		try_to_destroy(&(struct point){.name = bridge});
-	return 0;
+	return bookmark(to->name, name, err);
 }
 
-int pins_arrived(struct arena *arena, const struct history *history, const char *name,
-		 const struct point *last, size_t others, struct error *err)
+int pins_arrived(const struct history *history, const char *name, const struct point *last,
+		 size_t others, struct error *err)
 {
-	bool there = false;
+	const struct point *now = named(history, name);
 
-	for (const struct point *at = history->points; at < history->points + history->n; at++)
-		there |= strcmp(at->name, name) == 0 && at->guid == last->guid;
-	if (!there && move(arena, name, last, others > 0, err) < 0)
+	if ((!now || now->guid != last->guid) && move(name, last, err) < 0)
 		return -1;
 	for (const struct point *at = history->points; at < history->points + history->n; at++)
 		if (is_spare(at) && is_behind(history, at, name, others))
@@ -92,18 +88,32 @@ int pins_arrived(struct arena *arena, const struct history *history, const char 
 	return 0;
 }
 
-static bool is_kept(uint64_t guid, const uint64_t *keep, size_t n)
+/* A bookmark is listed beside its snapshot, before or after it. */
+static bool needs(const struct pins_need *need, const struct history *history,
+		  const struct point *at)
+{
+	if (need->heard)
+		return at->guid == need->has || at->guid == need->to;
+	const struct point *from = named(history, need->bookmark);
+	const struct point *to = history_find(history, need->to);
+	return (!from || at > from || at->guid == from->guid) && (!need->to || at <= to);
+}
+
+static bool any_needs(const struct pins_need *list, size_t n, const struct history *history,
+		      const struct point *at)
 {
 	for (size_t i = 0; i < n; i++)
-		if (keep[i] == guid)
+		if (needs(&list[i], history, at))
 			return true;
 	return false;
 }
 
-void pins_thin(const struct history *history, const uint64_t *keep, size_t n)
+void pins_thin(const struct history *history, const struct pins_need *list, size_t n)
 {
+	const struct point *newest = history_newest_own(history);
+
 	for (const struct point *at = history->points; at < history->points + history->n; at++)
-		if (at->own && !is_kept(at->guid, keep, n))
+		if (at->own && at != newest && !any_needs(list, n, history, at))
 			try_to_destroy(at);
 }
 

@@ -15,14 +15,32 @@
 #define PIN_PART    10
 
 /*
- * Move a copy's bookmark to a snapshot that has arrived there. Until it is there again, the
- * snapshot itself is the point to begin from. others: how many more copies there are. Returns 0, or
- * -1 with *err.
+ * The snapshots of our own that a copy needs. While its node was not heard since zcsi-node was
+ * started, these are all since its bookmark was made that were there when that was looked up.
  */
-int pins_arrived(struct arena *arena, const struct history *history, const char *bookmark,
-		 const struct point *last, size_t others, struct error *err);
-/* Destroy our own snapshots but those with these n guids. One that is being sent stays. */
-void pins_thin(const struct history *history, const uint64_t *keep, size_t n);
+struct pins_need {
+	const char *bookmark; /* of the copy */
+	bool heard;
+	uint64_t has; /* once heard: its newest snapshot that is here too; 0: none */
+	/*
+	 * Once heard: the one to which an interrupted stream may lead; 0: none. Before: the newest
+	 * one when it was looked up; 0: it was not yet.
+	 */
+	uint64_t to;
+};
+
+/*
+ * Move a copy's bookmark to a snapshot that has arrived there. While there is none, the snapshot
+ * itself is the point to begin from. others: how many more copies there are. Returns 0, or -1 with
+ * *err.
+ */
+int pins_arrived(const struct history *history, const char *bookmark, const struct point *last,
+		 size_t others, struct error *err);
+/*
+ * Destroy our own snapshots that none of n copies needs, but for the newest one. The only rule by
+ * which they go, besides pins_limit: each push applies it, whether it fails or not.
+ */
+void pins_thin(const struct history *history, const struct pins_need *needs, size_t n);
 /*
  * Destroy our own snapshots that pin too much, and leave a bookmark of each. size: of the volume,
  * 0: unlimited; idle: for how many seconds nothing was sent to a copy.

@@ -22,6 +22,7 @@
 #include "node/copy/history.h"
 #include "node/copy/part.h"
 #include "node/copy/pins.h"
+#include "node/copy/plan.h"
 #include "node/stream/program.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
@@ -61,130 +62,112 @@ static int ask_for_copy(struct push *push, struct error *err)
 
 /* The steps */
 
+/* Note what the copy itself says: which snapshot it has, and to which one its token leads. */
+static void learn(struct push *push, const struct history *history)
+{
+	const struct point *base = history_base(history, push->copy);
+	struct pins_need *need = push->needs;
+
+	need->heard = true;
+	need->has = base ? base->guid : 0;
+	need->to = push->copy && *push->copy->token ? part_of_token(push, &push->rest) : 0;
+}
+
+/* The copy has a snapshot now, whatever becomes of its bookmark. */
+static int arrived(struct push *push, const struct history *history, const struct point *point,
+		   struct error *err)
+{
+	size_t others = push->members.n > 2 ? push->members.n - 2 : 0;
+
+	push->needs->has = push->arrived = point->guid;
+	push->needs->to = 0;
+	return pins_arrived(history, push->needs->bookmark, point, others, err);
+}
+
 /*
  * Continue an interrupted stream. If its snapshot is gone, or zfs cannot continue, the other node
  * forgets what it has of it with the next stream.
  */
 static int resume(struct push *push, const struct history *history, struct error *err)
 {
-	int64_t size;
-	const struct point *to = history_snapshot(history, part_of_token(push, &size));
+	const struct point *to = history_snapshot(history, push->needs->to);
 
 	push->header->discard = true;
 	if (!to)
 		return 0;
-	push->resumed = to->guid;
-	push->progress->total += (uint64_t)size;
+	push->progress->total += (uint64_t)push->rest;
 	push->header->discard = false;
 	if (part_send_rest(push, to, err) == 0)
-		return 0;
+		return arrived(push, history, to, err);
 	push->progress->total = push->progress->sent;
 	push->header->discard = err->code != ERR_UNAVAILABLE;
 	return push->header->discard ? ask_for_copy(push, err) : -1;
 }
 
-static int take_snapshot(struct push *push, struct error *err)
+/* *ret_name is the snapshot that was taken, and *ret has no guid yet. */
+static int take_snapshot(const struct push *push, const char **ret_name, struct push_taken *ret,
+			 struct error *err)
 {
 	struct zfs_properties none = {.n = 0};
-	struct timespec now;
 	struct tm utc;
 	char text[32];
 
-	push->taken = wall_us();
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &utc);
+	*ret = (struct push_taken){.at = now_us(), .time = wall_us()};
+	const time_t seconds = ret->time / 1000000;
+	gmtime_r(&seconds, &utc);
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-	const char *name = arena_printf(push->arena, "%s@" HISTORY_OWN "%s.%06ldZ",
-					push->volume->name, text, now.tv_nsec / 1000);
-	return zfs_snapshot(&name, 1, &none, err);
+	*ret_name = arena_printf(push->arena, "%s@" HISTORY_OWN "%s.%06dZ", push->volume->name,
+				 text, (int)(ret->time % 1000000));
+	return zfs_snapshot(ret_name, 1, &none, err);
 }
 
-static bool is_young(const struct push *push, const struct point *point)
+/*
+ * Returns true if a copy that gets this snapshot, the newest one of ours, has what it is to have.
+ * For a request the clock is not asked, which may have been set since.
+ */
+static bool is_enough(const struct push *push, const struct history *history,
+		      const struct point *own)
 {
-	return point && !push->fresh && time(NULL) - point->creation < push->members.every / 2;
+	const struct push_taken *taken = &push->taken;
+
+	for (const struct point *at = own + 1; own && at < history->points + history->n; at++)
+		if (plan_wants(push, at))
+			return false;
+	if (!own || !push->wanted)
+		return own && time(NULL) - own->creation < push->members.every / 2;
+	return taken->guid == own->guid && taken->at >= push->wanted &&
+	       now_us() - taken->at < push->members.every * 1000000;
 }
 
-/* Read the history, with a snapshot of our own that is young enough at its end. */
-static int prepare(struct push *push, struct history *ret, struct error *err)
+/* Read the history up to *ret_last, which is a snapshot of our own that is enough. */
+static int prepare(struct push *push, struct history *ret, const struct point **ret_last,
+		   struct error *err)
 {
-	const char *dataset = push->volume->name;
+	const char *dataset = push->volume->name, *name;
+	struct push_taken taken;
 
 	if (history_read(push->arena, dataset, ret, err) < 0)
 		return -1;
-	if (is_young(push, history_newest_own(ret)))
+	*ret_last = history_newest_own(ret);
+	if (is_enough(push, ret, *ret_last))
 		return 0;
-	if (take_snapshot(push, err) < 0)
+	if (take_snapshot(push, &name, &taken, err) < 0 ||
+	    history_read(push->arena, dataset, ret, err) < 0)
 		return -1;
-	return history_read(push->arena, dataset, ret, err);
-}
-
-/* Returns true for a snapshot that was asked for by CSI, which a copy is to have too. */
-static bool is_wanted(const struct push *push, const struct point *point)
-{
-	if (point->bookmark || point->own)
-		return false;
-	const struct snapshot *record = part_record(push, point);
-	return record && *record->name;
-}
-
-/* Returns true if the copy has a snapshot of our own that is newer than the base. */
-static bool is_ahead(const struct push *push, const struct point *base)
-{
-	const CopyState *copy = push->copy;
-
-	for (size_t i = 0; copy && base && i < copy->n_snapshots; i++) {
-		const CopySnapshot *snapshot = copy->snapshots[i];
-		if (snapshot->guid == base->guid)
-			return false;
-		if (!strncmp(snapshot->name, HISTORY_OWN, strlen(HISTORY_OWN)))
-			return true;
-	}
-	return false;
-}
-
-/* Check that the copy can follow the volume: base is the newest point of both. */
-static int check_base(const struct push *push, const struct point *base, struct error *err)
-{
-	const char *id = push->volume->id, *to = push->to;
-
-	if (is_ahead(push, base))
-		return fail(
-			err, ERR_FAILED_PRECONDITION,
-			"the copy has data that the volume lost: the volume was rolled back, or a "
-			"snapshot of zcsi was destroyed; if that data is not needed, run 'zcsi "
-			"copy drop %s %s' and 'zcsi copy add %s %s'",
-			id, to, id, to);
-	if (push->copy && push->copy->n_snapshots && !base)
-		return fail(
-			err, ERR_FAILED_PRECONDITION,
-			"the copy and the volume have no snapshot in common any more; if the "
-			"copy is not needed, run 'zcsi copy drop %s %s' and 'zcsi copy add %s %s'",
-			id, to, id, to);
+	*ret_last = history_newest_own(ret);
+	if (!*ret_last || strcmp((*ret_last)->name, name) != 0)
+		return fail(err, ERR_ABORTED,
+			    "the snapshot that was just taken of '%s' is gone: try again",
+			    push->volume->name);
+	taken.guid = (*ret_last)->guid;
+	push->taken = taken;
 	return 0;
 }
 
-/* *ret is the streams that the copy lacks, in the arena. */
-static int plan(struct push *push, const struct history *history, const struct point *last,
-		struct part **ret, size_t *ret_n, struct error *err)
+/* Returns true if another try would fail too, and a snapshot more on the copy is the reason. */
+static bool is_refusal(const struct error *err)
 {
-	const struct point *base = history_base(history, push->copy);
-	const struct point *at = history_after(history, base);
-
-	*ret = arena_alloc(push->arena, history->n * sizeof(**ret));
-	*ret_n = 0;
-	if (check_base(push, base, err) < 0)
-		return -1;
-	for (; at <= last; at++) {
-		struct part *part = &(*ret)[*ret_n];
-		if ((base && at->guid == base->guid) || (at != last && !is_wanted(push, at)))
-			continue;
-		*part = (struct part){.base = base, .to = at};
-		if (part_estimate(push, part, err) < 0)
-			return -1;
-		++*ret_n;
-		base = at;
-	}
-	return 0;
+	return err->code != ERR_UNAVAILABLE && err->code != ERR_RESOURCE_EXHAUSTED;
 }
 
 static int send_missing(struct push *push, const struct history *history, const struct point *last,
@@ -193,53 +176,64 @@ static int send_missing(struct push *push, const struct history *history, const 
 	struct part *parts;
 	size_t n;
 
-	if (plan(push, history, last, &parts, &n, err) < 0)
+	if (plan_make(push, history, last, &parts, &n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		if (part_send(push, &parts[i], err) < 0)
+		const struct point *to = parts[i].to;
+		push->needs->to = to->guid;
+		if (part_send(push, &parts[i], err) < 0) {
+			push->refused = to != last && !plan_is_asked(push, to) && is_refusal(err);
 			return -1;
+		}
 		push->header->discard = false;
+		if (arrived(push, history, to, err) < 0)
+			return -1;
 	}
 	return 0;
+}
+
+/* A snapshot of another tool that the copy cannot have does not stop the others. */
+static int send_without(struct push *push, const struct history *history, const struct point *last,
+			struct error *err)
+{
+	log_warn("a copy cannot have a snapshot of another tool",
+		 log_str("volume", push->volume->id), log_str("node", push->to),
+		 log_str("error", err->text));
+	push->progress->total = push->progress->sent;
+	if (ask_for_copy(push, err) < 0)
+		return -1;
+	push->header->discard = true;
+	return send_missing(push, history, last, err);
 }
 
 /* Send all that the copy lacks, up to the last snapshot. */
 static int send_all(struct push *push, const struct history *history, const struct point *last,
 		    struct error *err)
 {
-	const char *bookmark = history_bookmark(push->arena, push->volume->name, push->to);
-	size_t others = push->members.n > 2 ? push->members.n - 2 : 0;
-
 	if (push->copy && *push->copy->token && resume(push, history, err) < 0)
 		return -1;
-	if (send_missing(push, history, last, err) < 0)
+	if (send_missing(push, history, last, err) < 0 &&
+	    (!push->refused || send_without(push, history, last, err) < 0))
 		return -1;
-	return pins_arrived(push->arena, history, bookmark, last, others, err);
+	return push->arrived == last->guid ? 0 : arrived(push, history, last, err);
 }
 
-/* After a failure three snapshots of our own stay, so failures do not heap them up. */
 static int run(struct push *push, int64_t *ret_synced, struct error *err)
 {
+	const struct point *last;
 	struct history history;
 
 	if (ask_for_copy(push, err) < 0 ||
 	    header_make(push->arena, catalog_parent(push->node->catalog), push->volume,
 			&push->header, &push->flags, err) < 0 ||
-	    prepare(push, &history, err) < 0)
+	    prepare(push, &history, &last, err) < 0)
 		return -1;
-	const struct point *base = history_base(&history, push->copy);
-	const struct point *last = history_newest_own(&history);
-	if (!last)
-		return fail(err, ERR_ABORTED,
-			    "the snapshot that was just taken of '%s' is gone: try again",
-			    push->volume->name);
-	if (send_all(push, &history, last, err) < 0) {
-		const uint64_t keep[] = {last->guid, base ? base->guid : 0, push->resumed};
-		pins_thin(&history, keep, COUNT(keep));
+	learn(push, &history);
+	int failed = send_all(push, &history, last, err);
+	pins_thin(&history, push->needs, push->n_needs);
+	if (failed)
 		return -1;
-	}
-	pins_thin(&history, &last->guid, 1);
-	*ret_synced = push->taken ? push->taken : last->creation * 1000000;
+	*ret_synced = push->taken.guid == last->guid ? push->taken.time : last->creation * 1000000;
 	return 0;
 }
 
@@ -341,6 +335,11 @@ int push_known(struct push *push, int64_t *ret, struct error *err)
 	if (history_read(push->arena, push->volume->name, &history, err) < 0)
 		return -1;
 	*ret = history_synced(&history, bookmark);
+	if (push->needs->heard)
+		return 0;
+	const struct point *newest = history_newest_own(&history);
+	push->needs->heard = !newest;
+	push->needs->to = newest ? newest->guid : 0;
 	return 0;
 }
 

@@ -11,9 +11,17 @@
 #include <stdbool.h>
 
 #include "node/peers/peers.h"
+#include "node/copy/pins.h"
 #include "node/copy/transfer.h"
 #include "node/host/node.h"
 #include "node/record/members.h"
+
+/* The newest snapshot that was taken for copies of a volume since zcsi-node was started. */
+struct push_taken {
+	uint64_t guid; /* 0: none was */
+	int64_t at;    /* now_us() value before it was taken */
+	int64_t time;  /* the same moment in microseconds since 1970 */
+};
 
 struct push {
 	const struct node *node;
@@ -22,9 +30,12 @@ struct push {
 	struct members members;  /* of the volume */
 	struct push_rules rules; /* of the volume; if it is paused, push_run sends nothing */
 	const char *to;          /* the node of the copy */
-	bool fresh;              /* take a snapshot, however young the newest one is */
-	bool look;               /* after a failure, see how much the volume keeps for its copies */
-	int64_t idle;            /* for how many seconds nothing was sent to the copy */
+	int64_t wanted; /* now_us() value: send what was written before; 0: what is young */
+	bool look;      /* after a failure, see how much the volume keeps for its copies */
+	int64_t idle;   /* for how many seconds nothing was sent to the copy */
+	struct push_taken taken; /* for any copy; is changed */
+	struct pins_need *needs; /* of all copies, this one first, which is changed */
+	size_t n_needs;
 	struct arena *arena;
 	struct transfer_progress *progress;
 
@@ -34,26 +45,28 @@ struct push {
 	const char *flags;
 	CopyState *copy; /* as it is now; NULL: there is none */
 	int64_t available;
+	int64_t rest;     /* bytes that are left of an interrupted stream */
+	uint64_t arrived; /* the snapshot of the copy's bookmark, if this push has moved it */
+	bool refused;     /* the copy did not take a snapshot of another tool: send none */
 	const char *key;  /* that push_lock has locked */
-	int64_t taken;    /* before our own snapshot was taken; 0: none was */
-	uint64_t resumed; /* the snapshot to which an interrupted stream leads; 0: none */
 };
 
 /*
- * Push, unless the volume is paused. *ret_synced is a time, in microseconds since 1970, and the
- * copy has all that was written before; 0 if this is not known. It is also set after a failure.
- * Returns 0, or -1 with *err, which says what a person has to do if another try cannot help.
+ * Push, unless the volume is paused; the snapshot of push->taken if that serves. *ret_synced is a
+ * time, in microseconds since 1970: the copy has all that was written before; 0 if not known. It is
+ * also set after a failure. Returns 0, or -1 with *err, which says what a person has to do if
+ * another try cannot help.
  */
 int push_run(struct push *push, int64_t *ret_synced, struct error *err);
 /*
- * *ret is a time, in microseconds since 1970, and the copy has all that was written before, as the
- * bookmark on this host shows; 0 if there is none. Runs one program. Returns 0, or -1 with *err.
+ * *ret is such a time, as the bookmark on this host shows; 0 if there is none. Notes in *needs which
+ * snapshots it may need. Runs one program. Returns 0, or -1 with *err.
  */
 int push_known(struct push *push, int64_t *ret, struct error *err);
 /*
  * Lock the copies of the volume: one push of a volume runs at a time, and none while a copy of it
- * is dropped. A bookmark is made of a snapshot that another push would destroy. Returns 0, or -1
- * with ERR_ABORTED after some seconds.
+ * is dropped. A snapshot that a copy has just got is bookmarked before another push may destroy it.
+ * Returns 0, or -1 with ERR_ABORTED after some seconds.
  */
 int push_lock(struct push *push, struct error *err);
 void push_unlock(struct push *push);

@@ -163,7 +163,6 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 			    .loop = pusher->loop,
 			    .volume = dataset_copy(arena, order->volume),
 			    .to = arena_strdup(arena, order->to),
-			    .fresh = order->fresh,
 			    .progress = &order->progress,
 			    .arena = arena};
 
@@ -173,6 +172,7 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 		push.idle = (now_ms() - order->idle) / 1000;
 	push.look = order->look <= now_ms() && push.idle >= PIN_LARGE_S;
 	members_parse(arena, push.volume->members, &push.members);
+	orders_tell(&pusher->orders, order, &push);
 	if (!order->known && !order->deleted)
 		look_up(pusher, &push, order);
 	if (pusher->stopping)
@@ -186,6 +186,8 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 	runner->transfer = NULL;
 	if (push.rules.paused)
 		ret->mark = order->pushed;
+	order_learn(order, &push);
+	ret->at = push.taken.at;
 	note_idle(order, &push, failed);
 	return failed;
 }

@@ -37,7 +37,7 @@ static bool parse(struct arena *arena, char *text, struct members *ret)
 	if (!lineage_is(ret->lineage) || !every || !nodes)
 		return false;
 	ret->every = strtoll(every, &end, 10);
-	if (*end || ret->every < MEMBERS_EVERY_MIN || ret->every > MEMBERS_EVERY_MAX)
+	if (*end || !every_is(ret->every))
 		return false;
 	while ((node = strsep(&nodes, ",")))
 		if (!*node || !(node = unescape_text(arena, node)) || !members_add(ret, node))
@@ -95,24 +95,31 @@ void members_remove(struct members *members, const char *node)
 }
 
 #define PAUSED    "paused"
+#define ALL       "snapshots=all"
 #define BANDWIDTH "bandwidth="
+#define EVERY     "every="
+
+bool every_is(int64_t every)
+{
+	return every >= MEMBERS_EVERY_MIN && every <= MEMBERS_EVERY_MAX;
+}
 
 bool bandwidth_is(int64_t bandwidth)
 {
 	return bandwidth >= BANDWIDTH_MIN && bandwidth <= BANDWIDTH_MAX;
 }
 
-static void take_word(const char *word, struct push_rules *rules)
+/* Take the number after a key, if the word begins with that and the number is right. */
+static void take_number(const char *word, const char *key, bool (*is)(int64_t), int64_t *ret)
 {
+	size_t length = strlen(key);
 	char *end;
 
-	if (strcmp(word, PAUSED) == 0) {
-		rules->paused = true;
-	} else if (!strncmp(word, BANDWIDTH, strlen(BANDWIDTH))) {
-		int64_t bandwidth = strtoll(word + strlen(BANDWIDTH), &end, 10);
-		if (!*end && bandwidth_is(bandwidth))
-			rules->bandwidth = bandwidth;
-	}
+	if (strncmp(word, key, length) != 0)
+		return;
+	int64_t number = strtoll(word + length, &end, 10);
+	if (!*end && is(number))
+		*ret = number;
 }
 
 struct push_rules push_rules_parse(const char *text)
@@ -121,17 +128,36 @@ struct push_rules push_rules_parse(const char *text)
 	struct push_rules rules = {.bandwidth = 0};
 	char *rest = arena_strdup(&arena, text), *word;
 
-	while ((word = strsep(&rest, ",")))
-		take_word(word, &rules);
+	while ((word = strsep(&rest, ","))) {
+		rules.paused |= strcmp(word, PAUSED) == 0;
+		rules.all |= strcmp(word, ALL) == 0;
+		take_number(word, BANDWIDTH, bandwidth_is, &rules.bandwidth);
+		take_number(word, EVERY, every_is, &rules.every);
+	}
 	return rules;
+}
+
+int push_rules_take_snapshots(struct push_rules *rules, const char *which, struct error *err)
+{
+	bool all = strcmp(which, "all") == 0;
+
+	if (*which && !all && strcmp(which, "ours") != 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "its copies get the snapshots 'ours' or 'all', not '%.64s'", which);
+	if (*which)
+		rules->all = all;
+	return 0;
 }
 
 char *push_rules_format(struct arena *arena, const struct push_rules *rules)
 {
-	const char *pause = rules->paused ? PAUSED : "";
+	char *text = arena_strdup(arena, rules->paused ? "," PAUSED : "");
 
 	if (rules->bandwidth)
-		return arena_printf(arena, "%s%s" BANDWIDTH "%" PRId64, pause, *pause ? "," : "",
-				    rules->bandwidth);
-	return arena_strdup(arena, *pause ? pause : "-");
+		text = arena_printf(arena, "%s," BANDWIDTH "%" PRId64, text, rules->bandwidth);
+	if (rules->every)
+		text = arena_printf(arena, "%s," EVERY "%" PRId64, text, rules->every);
+	if (rules->all)
+		text = arena_printf(arena, "%s," ALL, text);
+	return *text ? text + 1 : arena_strdup(arena, "-");
 }

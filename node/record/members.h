@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/error.h"
 #include "common/mem.h"
 
 #define LINEAGE_DIGITS    16
@@ -28,11 +29,14 @@
 
 /*
  * How the owner pushes its copies: the text of its property zcsi:push, which is words with ','
- * between: "paused" and "bandwidth=52428800". An earlier zcsi-node ignores the property.
+ * between: "paused", "bandwidth=52428800", "every=60" and "snapshots=all". An earlier zcsi-node
+ * ignores the property.
  */
 struct push_rules {
 	bool paused;
+	bool all;          /* the copies get the snapshots of other tools too */
 	int64_t bandwidth; /* bytes a second of each push; 0: no limit */
+	int64_t every;     /* struct members has it from the first copy on; 0: no matter */
 };
 
 struct members {
@@ -56,10 +60,14 @@ bool members_have(const struct members *members, const char *node);
 bool members_add(struct members *members, const char *node);
 void members_remove(struct members *members, const char *node);
 
+/* Returns true for a time that copies may be behind. */
+bool every_is(int64_t every);
 /* Returns true for a bandwidth that rules may have. */
 bool bandwidth_is(int64_t bandwidth);
 /* Returns the rules of a text; words that are not known are skipped. */
 struct push_rules push_rules_parse(const char *text);
+/* Take "ours" or "all"; "": as it is. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
+int push_rules_take_snapshots(struct push_rules *rules, const char *which, struct error *err);
 /* Returns the text; "-" if there are no rules. */
 char *push_rules_format(struct arena *arena, const struct push_rules *rules);
 

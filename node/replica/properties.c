@@ -26,15 +26,14 @@ void replica_properties(struct arena *arena, const char *parent, const ReceiveHe
 {
 	const Dataset *volume = header->volume;
 	const char *size = arena_printf(arena, "%" PRId64, volume->size);
+	struct push_rules rules = push_rules_parse(header->push);
 	bool zvol = format_find(volume->format)->zvol;
 
 	zfs_property(to, "zcsi:version", DATASET_VERSION);
 	zfs_property(to, "zcsi:volume", escape_text(arena, volume->id));
 	zfs_property(to, "zcsi:members", header->members);
-	if (bandwidth_is(header->bandwidth))
-		zfs_property(to, "zcsi:push",
-			     push_rules_format(
-				     arena, &(struct push_rules){.bandwidth = header->bandwidth}));
+	rules.paused = false;
+	zfs_property(to, "zcsi:push", push_rules_format(arena, &rules));
 	put(to, "zcsi:parameters", escape_text(arena, volume->parameters));
 	if (*volume->source_snapshot)
 		zfs_property(to, "zcsi:source",

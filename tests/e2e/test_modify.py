@@ -95,6 +95,7 @@ REFUSED = {
     "zfs.user.org.example:tier": "", "zfs.user.Org:x": "y", "zfs.user.a:b": "line\nbreak",
     "unknown": "x", "": "x", "attach": "local", "owner": "1", "group": "1", "mode": "0700",
     "provisioning": "thick", "members": "n1,n2", "replicas": "0", "sync_every": "9s",
+    "bandwidth": "1K", "snapshots": "none",
 }
 
 
@@ -137,10 +138,19 @@ def test_copies_that_cannot_be_are_refused(made, dataset):
     """Nothing of the modification is done then."""
     with refused(CODE.RESOURCE_EXHAUSTED, naming="on 2 nodes"):
         change(made, {"zfs.atime": "off", "replicas": "2"})
-    with refused(CODE.FAILED_PRECONDITION, naming="zcsi copy add data NODE"):
-        change(made, {"zfs.atime": "off", "sync_every": "1m"})
     assert source_of(dataset, "atime") == "default"
-    change(made, {"zfs.atime": "off", "replicas": "1", "sync_every": "1m"})
+
+
+def test_what_copies_shall_get_is_kept_until_there_is_one(volume, dataset):
+    volume.create(parameters={"sync_every": "2m"}, mutable_parameters={"bandwidth": "1M"})
+    assert get(dataset, "zcsi:push") == f"bandwidth={MIB},every=120"
+    for _ in range(2):
+        change(volume, {"zfs.atime": "off", "replicas": "1", "sync_every": "1m"})
+        assert get(dataset, "zcsi:push") == f"bandwidth={MIB},every=60"
+    change(volume, {"bandwidth": "none", "snapshots": "all"})
+    assert get(dataset, "zcsi:push") == "every=60,snapshots=all"
+    change(volume, {"snapshots": "ours"})
+    assert get(dataset, "zcsi:push") == "every=60"
     assert get(dataset, "zcsi:members") == "-" and get(dataset, "atime") == "off"
 
 

@@ -76,6 +76,12 @@ def create(volume, parameters=(), node="n1"):
     return volume
 
 
+def own(dataset):
+    """The names of the snapshots and bookmarks that zcsi has made for copies."""
+    names = run("zfs", "list", "-Hd1", "-t", "snapshot,bookmark", "-o", "name", dataset).split()
+    return [name for name in names if "_repl-" in name]
+
+
 def write(volume, name, size=2 * MIB):
     Path(volume.target, name).write_bytes(os.urandom(size))
 

@@ -177,7 +177,28 @@ def test_a_push_with_a_limit(pair, tmp_path):
     wait_for(pair.in_step, "the copy is in step")
     assert content(pair, tmp_path) == {"one": Path(volume.target, "one").read_bytes()}
     assert get(pair.replica(), "zcsi:push") == f"bandwidth={MIB}"
+    pair.owner.controller.ControllerModifyVolume(
+        volume_id="data", mutable_parameters={"bandwidth": "none"})
+    pair.sync()
+    assert get(pair.owner.dataset("data"), "zcsi:push") == "-" == get(pair.replica(), "zcsi:push")
     volume.down()
+
+
+def test_how_far_behind_is_known_before_there_is_a_copy(pair):
+    """And after the last one was dropped."""
+    name = pair.owner.dataset("data")
+    create(Volume(pair.owner, "data"), {"sync_every": "20s", "bandwidth": "50M"})
+    assert get(name, "zcsi:push") == f"bandwidth={50 * MIB},every=20"
+    pair.add()
+    assert get(name, "zcsi:members").endswith(":20:n1,n2")
+    assert get(name, "zcsi:push") == f"bandwidth={50 * MIB}" == get(pair.replica(), "zcsi:push")
+    pair.zcsi("copy", "drop", "data", "n2")
+    assert get(name, "zcsi:push") == f"bandwidth={50 * MIB},every=20"
+    pair.owner.controller.ControllerModifyVolume(
+        volume_id="data", mutable_parameters={"sync_every": "30s", "bandwidth": "none"})
+    assert get(name, "zcsi:push") == "every=30"
+    pair.add()
+    assert get(name, "zcsi:members").endswith(":30:n1,n2")
 
 
 def sends(daemon, start):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from client import MIB
-from copies import in_use, RECEIVE, write
+from copies import in_use, own, RECEIVE, write
 from daemon import BUILD, wait_for
 from host import get, run
 from processes import children
@@ -23,12 +23,6 @@ SIZE = 8 * MIB  # more than the pipes, sockets and windows of a stream take
 def volume(pair):
     with in_use(pair) as made:
         yield made
-
-
-def own(dataset):
-    """The names of the snapshots and bookmarks that zcsi has made for copies."""
-    names = run("zfs", "list", "-Hd1", "-t", "snapshot,bookmark", "-o", "name", dataset).split()
-    return [name for name in names if "_repl-" in name]
 
 
 def synced(pair):
@@ -69,6 +63,40 @@ def test_snapshots_that_others_took_are_no_obstacle(pair, volume):
     write(volume, "more")
     synced(pair)
     assert get(f"{pair.replica()}@by-hand", "type") == "snapshot"
+
+
+def test_snapshots_that_others_took_travel_if_they_shall(pair, volume):
+    """A snapshot whose name the copy has already is left out, and is no obstacle."""
+    def snapshot(dataset, *names):
+        for name in names:
+            run("zfs", "snapshot", f"{dataset}@{name}")
+
+    name, replica = pair.owner.dataset("data"), pair.replica()
+    change = {"volume_id": "data", "mutable_parameters": {"snapshots": "all"}}
+    snapshot(name, "before")
+    pair.add()
+    pair.owner.controller.ControllerModifyVolume(**change)
+    write(volume, "one")
+    snapshot(name, "hourly", "daily")
+    snapshot(replica, "daily", "own")
+    write(volume, "two")
+    pair.owner.agent.SnapshotDataset(id="data", name="asked")
+    snapshot(name, "weekly")
+    synced(pair)
+    there = run("zfs", "list", "-Hd1", "-t", "snapshot", "-o", "name", replica)
+    assert "@before" not in there and "@own" in there
+    for leaf in ("hourly", "asked", "weekly"):
+        assert get(f"{replica}@{leaf}", "guid") == get(f"{name}@{leaf}", "guid")
+    assert get(f"{replica}@daily", "guid") != get(f"{name}@daily", "guid")
+    assert get(f"{replica}@asked", "zcsi:snapshot") == "asked"
+    run("zfs", "destroy", f"{name}@weekly")
+    write(volume, "three")
+    change["mutable_parameters"]["snapshots"] = "ours"
+    pair.owner.controller.ControllerModifyVolume(**change)
+    snapshot(name, "later")
+    synced(pair)
+    assert "@later" not in run("zfs", "list", "-Hd1", "-t", "snapshot", "-o", "name", replica)
+    assert is_tidy(pair)
 
 
 def test_a_copy_that_was_written_to(pair, volume, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from certificates import files
 from client import MIB, ROOT, Client, refused
-from copies import Pair, create, in_use, write
+from copies import Pair, create, in_use, own, write
 from daemon import wait_for
 from host import get, run, Volume
 from test_hosts import WAYS, endpoint, impair
@@ -83,6 +83,16 @@ def test_each_keeps_the_volumes_of_the_others(trio):
         assert [each.id for each in host.agent.ListDatasets().datasets] == [leaf]
 
 
+def test_one_snapshot_serves_all_copies(trio, volume):
+    daemon = trio.owner.node_daemon
+    start = daemon.mark()
+    write(volume, "two")
+    trio.sync()
+    assert have_all(trio, *trio.hosts[1:])
+    assert [argv.split()[1] for argv in daemon.runs(start)].count("snapshot") == 1
+    assert len(own(trio.owner.dataset("data"))) == 3  # it, and a bookmark for each copy
+
+
 def test_a_host_that_is_cut_off_gets_what_it_missed(trio, volume):
     _, near, far = trio.hosts
     far.namespaces.unplug()
@@ -109,9 +119,10 @@ def test_packets_lost_in_one_direction(trio, volume, way):
     assert have_all(trio, near, far)
 
 
-def test_a_stream_that_was_cut_goes_on_where_it_ended(trio, volume):
-    """A slow network, so that the cable breaks in the middle. From the beginning it would be 20 MiB
-    in all."""
+@contextlib.contextmanager
+def cut_in_the_middle(trio, volume):
+    """Within it n3 has a part of a stream, and its cable is broken. On a slow network, so that it
+    breaks in the middle. After it n3 got the rest; from the beginning it would be 20 MiB in all."""
     _, near, far = trio.hosts
     impair(far, "there", "rate", "8mbit")
     write(volume, "much", 12 * MIB)
@@ -121,10 +132,36 @@ def test_a_stream_that_was_cut_goes_on_where_it_ended(trio, volume):
     far.namespaces.unplug()
     wait_for(lambda: have_all(trio, near), "the other copy has it", 60)
     impair(far, "there", "delay", "0ms")
+    yield
     far.namespaces.plug()
     trio.sync()
     assert have_all(trio, near, far)
     assert sent_to(far) < before + 18 * MIB
+
+
+def test_a_stream_that_was_cut_goes_on_where_it_ended(trio, volume):
+    with cut_in_the_middle(trio, volume):
+        pass
+
+
+def test_a_stream_that_was_cut_outlives_the_pushes_to_another_copy(trio, volume):
+    """The owner keeps the snapshot to which it leads, also if it was killed since."""
+    _, near, _ = trio.hosts
+
+    def push_to_near(name):
+        write(volume, name, 4096)
+        trio.owner.agent.Push(id="data")
+        wait_for(lambda: have_all(trio, near), f"the other copy has {name}", 60)
+
+    with cut_in_the_middle(trio, volume):
+        push_to_near("two")
+        push_to_near("three")
+        trio.owner.node_daemon.kill()
+        trio.owner.restart(trio.owner.node_daemon)
+        push_to_near("four")
+        push_to_near("five")
+        assert len(own(trio.owner.dataset("data"))) <= 8
+    assert len(own(trio.owner.dataset("data"))) <= 4
 
 
 def test_a_node_without_the_data_harms_no_copy(trio, volume, certificates):

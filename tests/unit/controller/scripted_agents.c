@@ -364,6 +364,7 @@ int do_modify_dataset(const struct client_call *begun, ModifyDatasetResponse **r
 		add_copies(dataset, request);
 	*ret = new_modify_dataset_response(begun->arena);
 	(*ret)->dataset = dataset;
+	(*ret)->knows_copies = !begun->client->older;
 	return 0;
 }
 

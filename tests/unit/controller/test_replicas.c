@@ -99,6 +99,24 @@ static void a_limit_is_passed_on_without_copies(void **state)
 	assert_int_equal(scripted[1].create_request->bandwidth, 52428800);
 }
 
+static void what_copies_may_be_behind_is_passed_on_without_them(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("sync_every", "2m", NULL, NULL, &err), 0);
+	assert_members("", 120);
+}
+
+static void no_limit_is_what_a_new_volume_has(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("bandwidth", "none", NULL, NULL, &err), 0);
+	assert_int_equal(scripted[1].create_request->bandwidth, 0);
+}
+
 static void a_limit_is_passed_on_with_copies(void **state)
 {
 	struct error err;
@@ -212,6 +230,35 @@ static void other_parameters_leave_the_copies_alone(void **state)
 	assert_candidates(0, "", 60);
 }
 
+static void a_limit_is_changed_and_lifted(void **state)
+{
+	struct error err;
+
+	(void)state;
+	add_dataset(&scripted[1], "v", 7, "");
+	assert_int_equal(modify("bandwidth", "1M", NULL, NULL, &err), 0);
+	assert_int_equal(scripted[1].modify_request->bandwidth, 1048576);
+	assert_int_equal(modify("bandwidth", "none", NULL, NULL, &err), 0);
+	assert_int_equal(scripted[1].modify_request->bandwidth, -1);
+	assert_int_equal(modify("sync_every", "1m", NULL, NULL, &err), 0);
+	assert_int_equal(scripted[1].modify_request->bandwidth, 0);
+	assert_failed(modify("bandwidth", "50MB", NULL, NULL, &err), ERR_INVALID_ARGUMENT,
+		      "such as 500K or 50M, or none");
+}
+
+static void which_snapshots_copies_get_is_passed_on(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("snapshots", "all", NULL, NULL, &err), 0);
+	assert_string_equal(scripted[1].create_request->snapshots, "all");
+	add_dataset(&scripted[1], "v", 7, "");
+	assert_int_equal(modify("snapshots", "ours", NULL, NULL, &err), 0);
+	assert_string_equal(scripted[1].modify_request->snapshots, "ours");
+	assert_failed(modify("snapshots", "mine", NULL, NULL, &err), ERR_INVALID_ARGUMENT, "all");
+}
+
 static void further_copies_are_on_the_members_too(void **state)
 {
 	struct error err;
@@ -244,8 +291,13 @@ static void an_agent_without_copies_is_no_success(void **state)
 	(void)state;
 	add_dataset(&scripted[1], "v", 7, "");
 	scripted[1].older = true;
-	int result = modify("replicas", "2", NULL, NULL, &err);
-	assert_failed(result, ERR_FAILED_PRECONDITION, "unix:///b");
+	static const char *const pairs[][2] = {
+		{"replicas", "2"}, {"sync_every", "1m"}, {"bandwidth", "1M"}, {"snapshots", "all"}};
+	for (size_t i = 0; i < COUNT(pairs); i++) {
+		int result = modify(pairs[i][0], pairs[i][1], NULL, NULL, &err);
+		assert_failed(result, ERR_FAILED_PRECONDITION, "unix:///b");
+	}
+	assert_int_equal(modify("zfs.atime", "off", NULL, NULL, &err), 0);
 }
 
 int main(void)
@@ -256,12 +308,16 @@ int main(void)
 		SCRIPTED_TEST(among_equal_racks_space_decides),
 		SCRIPTED_TEST(the_volume_and_its_copies_are_on_the_members),
 		SCRIPTED_TEST(a_limit_is_passed_on_without_copies),
+		SCRIPTED_TEST(what_copies_may_be_behind_is_passed_on_without_them),
+		SCRIPTED_TEST(no_limit_is_what_a_new_volume_has),
 		SCRIPTED_TEST(a_limit_is_passed_on_with_copies),
 		SCRIPTED_TEST(too_few_hosts_are_named_with_their_reasons),
 		SCRIPTED_TEST(wrong_values_are_refused),
 		SCRIPTED_TEST(a_volume_gets_further_copies),
 		SCRIPTED_TEST(a_repeated_modification_names_no_further_node),
 		SCRIPTED_TEST(other_parameters_leave_the_copies_alone),
+		SCRIPTED_TEST(a_limit_is_changed_and_lifted),
+		SCRIPTED_TEST(which_snapshots_copies_get_is_passed_on),
 		SCRIPTED_TEST(further_copies_are_on_the_members_too),
 		SCRIPTED_TEST(members_are_changed_by_zcsi_copy),
 		SCRIPTED_TEST(an_agent_without_copies_is_no_success),

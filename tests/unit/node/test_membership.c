@@ -16,7 +16,10 @@
 static bool openzfs;
 static struct rpc_call call;
 static struct error err;
-static char *text; /* the result of the last change */
+static struct membership_change changed; /* the result of the last change */
+static const char *rules;                /* zcsi:push of the volume */
+static int64_t bandwidth;                /* of the next change, as is this */
+static const char *snapshots;
 
 bool __wrap_zfs_is_the_kernels(void);
 bool __wrap_zfs_is_the_kernels(void)
@@ -39,6 +42,9 @@ static int set_up(void **state)
 
 	(void)state;
 	openzfs = true;
+	rules = "";
+	bandwidth = 0;
+	snapshots = "";
 	call = (struct rpc_call){.app = &node, .deadline = NO_DEADLINE};
 	arena_init(&call.arena, SIZE_MAX);
 	return 0;
@@ -59,21 +65,25 @@ static int change(const char *members, int32_t replicas, const char *candidates,
 	struct dataset volume = {.id = (char *)"v",
 				 .name = (char *)"t/p/v",
 				 .members = arena_strdup(&call.arena, members),
-				 .push = (char *)""};
+				 .push = arena_strdup(&call.arena, rules)};
 
 	request->id = volume.id;
 	request->replicas = replicas;
 	request->sync_every = every;
+	request->bandwidth = bandwidth;
+	request->snapshots = arena_strdup(&call.arena, snapshots);
 	request->candidates = arena_alloc(&call.arena, strlen(candidates) * sizeof(char *) + 1);
 	while ((node = strsep(&rest, ",")))
 		if (*node)
 			request->candidates[request->n_candidates++] = node;
-	return membership_modify(&call, &volume, request, &text, &err);
+	return membership_modify(&call, &volume, request, &changed, &err);
 }
 
 /* Assert that the last change has this result after the lineage; NULL: no change. */
 static void assert_members(const char *expected)
 {
+	const char *text = changed.members;
+
 	if (!expected) {
 		assert_null(text);
 		return;
@@ -88,7 +98,7 @@ static void assert_refused(int result, enum error_code code, const char *words)
 	assert_int_equal(result, -1);
 	assert_int_equal(err.code, code);
 	assert_non_null(strstr(err.text, words));
-	assert_null(text);
+	assert_true(!changed.members && !changed.push);
 }
 
 static void the_first_candidates_are_added(void **state)
@@ -98,7 +108,7 @@ static void the_first_candidates_are_added(void **state)
 	assert_members(":300:n1,n3");
 	assert_int_equal(change(LINEAGE ":60:n1,n2", 3, "n2,n4,n3", 0), 0);
 	assert_members(":60:n1,n2,n4");
-	assert_memory_equal(text, LINEAGE, LINEAGE_DIGITS);
+	assert_memory_equal(changed.members, LINEAGE, LINEAGE_DIGITS);
 }
 
 static void a_repeat_changes_nothing(void **state)
@@ -106,8 +116,15 @@ static void a_repeat_changes_nothing(void **state)
 	(void)state;
 	assert_int_equal(change(LINEAGE ":60:n1,n2", 2, "n3", 60), 0);
 	assert_members(NULL);
+	rules = "bandwidth=65536,every=60";
+	bandwidth = 65536;
 	assert_int_equal(change("", 1, "", 60), 0);
 	assert_members(NULL);
+	assert_null(changed.push);
+	rules = "-";
+	bandwidth = -1;
+	assert_int_equal(change("", 1, "", 0), 0);
+	assert_null(changed.push);
 }
 
 static void how_far_copies_may_be_behind_is_changed(void **state)
@@ -117,8 +134,64 @@ static void how_far_copies_may_be_behind_is_changed(void **state)
 	assert_members(":90:n1,n2");
 	assert_int_equal(change("", 2, "n2", 90), 0);
 	assert_members(":90:n1,n2");
-	assert_refused(change("", 0, "", 90), ERR_FAILED_PRECONDITION, "zcsi copy add v NODE");
+	assert_null(changed.push);
+	assert_refused(change("", 0, "", 9), ERR_INVALID_ARGUMENT, "not by 9");
 	assert_refused(change(LINEAGE ":60:n1,n2", 0, "", 9), ERR_INVALID_ARGUMENT, "not by 9");
+}
+
+static void a_volume_without_copies_keeps_it_for_the_first_one(void **state)
+{
+	(void)state;
+	assert_int_equal(change("", 1, "", 90), 0);
+	assert_members(NULL);
+	assert_string_equal(changed.push, "every=90");
+	assert_int_equal(change("", 0, "", 90), 0);
+	assert_string_equal(changed.push, "every=90");
+	rules = "bandwidth=65536,every=90";
+	assert_int_equal(change("", 2, "n2", 0), 0);
+	assert_members(":90:n1,n2");
+	assert_string_equal(changed.push, "bandwidth=65536");
+	assert_int_equal(change("", 2, "n2", 20), 0);
+	assert_members(":20:n1,n2");
+	assert_int_equal(change(LINEAGE ":60:n1,n2", 3, "n3", 0), 0);
+	assert_members(":60:n1,n2,n3");
+}
+
+static void a_limit_is_changed_and_lifted(void **state)
+{
+	(void)state;
+	rules = "paused,bandwidth=65536";
+	bandwidth = 1048576;
+	assert_int_equal(change(LINEAGE ":60:n1,n2", 0, "", 0), 0);
+	assert_members(NULL);
+	assert_string_equal(changed.push, "paused,bandwidth=1048576");
+	bandwidth = -1;
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_string_equal(changed.push, "paused");
+	rules = "bandwidth=65536";
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_string_equal(changed.push, "-");
+	bandwidth = 65535;
+	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not 65535");
+	bandwidth = -2;
+	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not -2");
+}
+
+static void which_snapshots_copies_get_is_changed(void **state)
+{
+	(void)state;
+	snapshots = "all";
+	assert_int_equal(change(LINEAGE ":60:n1,n2", 0, "", 0), 0);
+	assert_members(NULL);
+	assert_string_equal(changed.push, "snapshots=all");
+	rules = "snapshots=all";
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_null(changed.push);
+	snapshots = "ours";
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_string_equal(changed.push, "-");
+	snapshots = "mine";
+	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not 'mine'");
 }
 
 static void no_copy_is_dropped(void **state)
@@ -162,6 +235,9 @@ int main(void)
 		TEST(the_first_candidates_are_added),
 		TEST(a_repeat_changes_nothing),
 		TEST(how_far_copies_may_be_behind_is_changed),
+		TEST(a_volume_without_copies_keeps_it_for_the_first_one),
+		TEST(a_limit_is_changed_and_lifted),
+		TEST(which_snapshots_copies_get_is_changed),
 		TEST(no_copy_is_dropped),
 		TEST(a_node_that_does_not_answer_is_named),
 		TEST(too_few_candidates_are_no_success),

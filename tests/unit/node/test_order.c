@@ -48,7 +48,7 @@ static void follow_one(const char *members)
 
 static void done(struct order *order, int64_t synced, int64_t due)
 {
-	const struct synced state = {synced, order->mark};
+	const struct synced state = {synced, order->mark, now_us()};
 
 	order_done(order, &state, due);
 }
@@ -176,14 +176,27 @@ static void test_hurry_while_it_runs_means_once_more(void **state)
 	follow_one(LINEAGE ":60:n1,n2");
 	struct order *order = orders.rows[0];
 	order->running = true;
+	const struct synced before = {5, order->mark, now_us() - 1};
+	orders_hurry(&orders, "v");
+	order->running = false;
+	order_done(order, &before, now_ms() + 60000);
+	assert_ptr_equal(orders_first(&orders), order);
+	assert_true(order->wanted);
+	done(order, 6, now_ms() + 60000);
+	assert_null(orders_first(&orders));
+	assert_false(order->wanted);
+}
+
+static void test_a_snapshot_that_was_taken_while_it_ran_may_be_enough(void **state)
+{
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2");
+	struct order *order = orders.rows[0];
+	order->running = true;
 	orders_hurry(&orders, "v");
 	order->running = false;
 	done(order, 5, now_ms() + 60000);
-	assert_ptr_equal(orders_first(&orders), order);
-	assert_true(order->fresh);
-	done(order, 6, now_ms() + 60000);
 	assert_null(orders_first(&orders));
-	assert_false(order->fresh);
 }
 
 /* Make the volume paused, or not, and return its first order. */
@@ -194,6 +207,17 @@ static struct order *pause_it(const char *name, const char *rules)
 	row->push = (char *)rules;
 	follow(&row, 1);
 	return orders.rows[0];
+}
+
+static void test_what_is_wanted_of_a_paused_volume_waits(void **state)
+{
+	const struct synced nothing = {.time = 5};
+
+	(void)state;
+	struct order *order = pause_it("t/p/v", "paused");
+	orders_hurry(&orders, "v");
+	order_done(order, &nothing, now_ms() + 60000);
+	assert_null(orders_first(&orders));
 }
 
 static void test_a_paused_volume_is_not_skipped_as_idle(void **state)
@@ -240,7 +264,7 @@ static void test_the_copies_of_a_deleted_volume_are_not_paused(void **state)
 	assert_true(order->deleted && !order->paused);
 }
 
-static void test_only_the_first_try_takes_a_new_snapshot(void **state)
+static void test_what_is_wanted_stays_so_until_a_push_succeeds(void **state)
 {
 	struct error err = {ERR_UNAVAILABLE, "away"};
 
@@ -248,9 +272,30 @@ static void test_only_the_first_try_takes_a_new_snapshot(void **state)
 	quiet();
 	follow_one(LINEAGE ":60:n1,n2");
 	orders_hurry(&orders, "v");
-	assert_true(orders.rows[0]->fresh);
 	order_failed(orders.rows[0], &err, now_ms());
-	assert_false(orders.rows[0]->fresh);
+	assert_true(orders.rows[0]->wanted);
+	done(orders.rows[0], 5, 0);
+	assert_false(orders.rows[0]->wanted);
+}
+
+static void test_a_push_is_told_what_the_other_ones_know(void **state)
+{
+	struct push push = {.arena = &arena};
+
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2,n3,n4");
+	orders.rows[0]->taken = (struct push_taken){.guid = 7, .at = 70};
+	orders.rows[1]->taken = (struct push_taken){.guid = 8, .at = 80};
+	orders.rows[2]->need = (struct pins_need){.heard = true, .to = 9};
+	orders.rows[0]->gone = true;
+	orders_tell(&orders, orders.rows[1], &push);
+	assert_true(push.taken.guid == 8 && push.n_needs == 2);
+	assert_string_equal(push.needs[0].bookmark, "t/p/v#_repl-n3");
+	assert_true(push.needs[1].heard && push.needs[1].to == 9);
+	push.needs[0].has = 8;
+	order_learn(orders.rows[1], &push);
+	orders_tell(&orders, orders.rows[2], &push);
+	assert_true(push.taken.guid == 8 && push.needs[1].has == 8);
 }
 
 static void test_synced_never_goes_back(void **state)
@@ -350,10 +395,13 @@ int main(void)
 		TEST(test_a_copy_that_lacks_nothing_is_skipped),
 		TEST(test_a_new_snapshot_is_a_reason_to_push),
 		TEST(test_hurry_while_it_runs_means_once_more),
+		TEST(test_a_snapshot_that_was_taken_while_it_ran_may_be_enough),
+		TEST(test_what_is_wanted_of_a_paused_volume_waits),
 		TEST(test_a_paused_volume_is_not_skipped_as_idle),
 		TEST(test_an_order_is_due_at_once_when_it_is_paused_and_resumed),
 		TEST(test_the_copies_of_a_deleted_volume_are_not_paused),
-		TEST(test_only_the_first_try_takes_a_new_snapshot),
+		TEST(test_what_is_wanted_stays_so_until_a_push_succeeds),
+		TEST(test_a_push_is_told_what_the_other_ones_know),
 		TEST(test_synced_never_goes_back),
 		TEST(test_a_failure_is_shown_until_the_next_success),
 		TEST(test_the_copies_of_one_dataset_are_shown),

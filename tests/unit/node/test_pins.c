@@ -118,8 +118,45 @@ static void test_what_failures_heap_up_goes(void **state)
 					     "t/p/v@_repl-c\t4\t400\t0\n");
 
 	(void)state;
-	pins_thin(&history, (const uint64_t[]){4, 1, 0}, 3);
+	const struct pins_need need = {.heard = true, .has = 1};
+	pins_thin(&history, &need, 1);
 	assert_ran("destroy t/p/v@_repl-b\n");
+}
+
+static void test_what_any_copy_needs_stays(void **state)
+{
+	const struct history history = parse("t/p/v@_repl-a\t1\t100\t0\n"
+					     "t/p/v@_repl-b\t2\t200\t0\n"
+					     "t/p/v@_repl-c\t3\t300\t0\n"
+					     "t/p/v@_repl-d\t4\t400\t0\n");
+	const struct pins_need list[] = {{.heard = true, .has = 4}, {.heard = true, .to = 2}};
+
+	(void)state;
+	pins_thin(&history, list, COUNT(list));
+	assert_ran("destroy t/p/v@_repl-a\n"
+		   "destroy t/p/v@_repl-c\n");
+}
+
+static void test_of_a_copy_that_was_not_heard_all_since_its_bookmark_stays(void **state)
+{
+	const struct history history = parse("t/p/v@_repl-a\t1\t100\t0\n"
+					     "t/p/v#_repl-n2\t2\t200\t-\n"
+					     "t/p/v@_repl-b\t2\t200\t0\n"
+					     "t/p/v@_repl-c\t3\t300\t0\n"
+					     "t/p/v@_repl-d\t4\t400\t0\n"
+					     "t/p/v@_repl-e\t5\t500\t0\n");
+	struct pins_need need = {.bookmark = "t/p/v#_repl-n2"};
+
+	(void)state;
+	pins_thin(&history, &need, 1);
+	assert_ran("destroy t/p/v@_repl-a\n");
+	need.to = 3;
+	pins_thin(&history, &need, 1);
+	assert_ran("destroy t/p/v@_repl-a\n"
+		   "destroy t/p/v@_repl-d\n");
+	need.bookmark = "t/p/v#_repl-n3";
+	pins_thin(&history, &need, 1);
+	assert_ran("destroy t/p/v@_repl-d\n");
 }
 
 static void test_the_bookmark_moves_to_what_arrived(void **state)
@@ -130,15 +167,9 @@ static void test_the_bookmark_moves_to_what_arrived(void **state)
 	struct error err;
 
 	(void)state;
-	assert_int_equal(pins_arrived(&arena, &history, "t/p/v#_repl-n2", last, 0, &err), 0);
+	assert_int_equal(pins_arrived(&history, "t/p/v#_repl-n2", last, 1, &err), 0);
 	assert_ran("destroy t/p/v#_repl-n2\n"
 		   "bookmark t/p/v@" ONE " t/p/v#_repl-n2\n");
-	/* Beside another copy, whose push may destroy the snapshot, there is always a bookmark. */
-	assert_int_equal(pins_arrived(&arena, &history, "t/p/v#_repl-n2", last, 1, &err), 0);
-	assert_ran("bookmark t/p/v@" ONE " t/p/v#" ONE "\n"
-		   "destroy t/p/v#_repl-n2\n"
-		   "bookmark t/p/v@" ONE " t/p/v#_repl-n2\n"
-		   "destroy t/p/v#" ONE "\n");
 }
 
 static void test_a_spare_bookmark_stays_until_all_copies_are_past_it(void **state)
@@ -150,9 +181,9 @@ static void test_a_spare_bookmark_stays_until_all_copies_are_past_it(void **stat
 	struct error err;
 
 	(void)state;
-	assert_int_equal(pins_arrived(&arena, &history, "t/p/v#_repl-n2", last, 1, &err), 0);
+	assert_int_equal(pins_arrived(&history, "t/p/v#_repl-n2", last, 1, &err), 0);
 	assert_ran("");
-	assert_int_equal(pins_arrived(&arena, &history, "t/p/v#_repl-n2", last, 0, &err), 0);
+	assert_int_equal(pins_arrived(&history, "t/p/v#_repl-n2", last, 0, &err), 0);
 	assert_ran("destroy t/p/v#" ONE "\n");
 }
 
@@ -163,6 +194,8 @@ int main(void)
 		cmocka_unit_test(test_a_snapshot_for_a_copy_that_gets_data_stays),
 		cmocka_unit_test(test_a_bookmark_stays_of_each_snapshot_that_goes),
 		cmocka_unit_test(test_what_failures_heap_up_goes),
+		cmocka_unit_test(test_what_any_copy_needs_stays),
+		cmocka_unit_test(test_of_a_copy_that_was_not_heard_all_since_its_bookmark_stays),
 		cmocka_unit_test(test_the_bookmark_moves_to_what_arrived),
 		cmocka_unit_test(test_a_spare_bookmark_stays_until_all_copies_are_past_it),
 	};

@@ -47,7 +47,14 @@ static void test_rules_are_parsed_as_they_were_formatted(void **state)
 	assert_true(again.paused && again.bandwidth == 52428800);
 	rules.paused = false;
 	assert_string_equal(push_rules_format(&arena, &rules), "bandwidth=52428800");
-	rules.bandwidth = 0;
+	rules.every = 60;
+	assert_string_equal(push_rules_format(&arena, &rules), "bandwidth=52428800,every=60");
+	assert_int_equal(push_rules_parse("bandwidth=52428800,every=60").every, 60);
+	rules.bandwidth = rules.every = 0;
+	rules.all = true;
+	assert_string_equal(push_rules_format(&arena, &rules), "snapshots=all");
+	assert_true(push_rules_parse("paused,snapshots=all").all);
+	rules.all = false;
 	assert_string_equal(push_rules_format(&arena, &rules), "-");
 	assert_false(push_rules_parse("-").paused);
 	assert_false(push_rules_parse("").paused);
@@ -59,6 +66,8 @@ static void test_words_of_a_later_version_are_skipped(void **state)
 	assert_true(push_rules_parse("later=1,paused,more").paused);
 	assert_false(push_rules_parse("paused=1,pause,pausedx,,").paused);
 	assert_int_equal(push_rules_parse("bandwidth=65535").bandwidth, 0);
+	assert_int_equal(push_rules_parse("every=9,every=,every=1m").every, 0);
+	assert_false(push_rules_parse("snapshots=ours,snapshots").all);
 	assert_int_equal(push_rules_parse("bandwidth=1x,bandwidth=,bandwidth").bandwidth, 0);
 	assert_int_equal(push_rules_parse("bandwidth=999999999999999999999").bandwidth, 0);
 }

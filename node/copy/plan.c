@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The plan of a push: which snapshots the copy lacks, and from where the first stream begins.
+ *
+ * Invariant: a copy gets nothing if it has data that the volume lost, or nothing in common with it;
+ * the error then says what a person has to do.
+ */
+#include "node/copy/plan.h"
+
+#include <string.h>
+
+/* Returns true if the copy has a snapshot with this name, which is another one. */
+static bool is_taken(const CopyState *copy, const char *leaf)
+{
+	for (size_t i = 0; copy && i < copy->n_snapshots; i++)
+		if (strcmp(copy->snapshots[i]->name, leaf) == 0)
+			return true;
+	return false;
+}
+
+bool plan_is_asked(const struct push *push, const struct point *point)
+{
+	if (point->bookmark || point->own)
+		return false;
+	const struct snapshot *record = part_record(push, point);
+	return record && *record->name;
+}
+
+/* Returns true for one that another tool or a person took, if the copy is to have it. */
+static bool is_others(const struct push *push, const struct point *point)
+{
+	return push->rules.all && !push->refused && !point->bookmark && *point->leaf != '_' &&
+	       !is_taken(push->copy, point->leaf);
+}
+
+bool plan_wants(const struct push *push, const struct point *point)
+{
+	return plan_is_asked(push, point) || is_others(push, point);
+}
+
+/* Returns true if the copy has a snapshot of our own that is newer than the base. */
+static bool is_ahead(const struct push *push, const struct point *base)
+{
+	const CopyState *copy = push->copy;
+
+	for (size_t i = 0; copy && base && i < copy->n_snapshots; i++) {
+		const CopySnapshot *snapshot = copy->snapshots[i];
+		if (snapshot->guid == base->guid)
+			return false;
+		if (!strncmp(snapshot->name, HISTORY_OWN, strlen(HISTORY_OWN)))
+			return true;
+	}
+	return false;
+}
+
+/* Check that the copy can follow the volume: base is the newest point of both. */
+static int check_base(const struct push *push, const struct point *base, struct error *err)
+{
+	const char *id = push->volume->id, *to = push->to;
+
+	if (is_ahead(push, base))
+		return fail(
+			err, ERR_FAILED_PRECONDITION,
+			"the copy has data that the volume lost: the volume was rolled back, or a "
+			"snapshot of zcsi was destroyed; if that data is not needed, run 'zcsi "
+			"copy drop %s %s' and 'zcsi copy add %s %s'",
+			id, to, id, to);
+	if (push->copy && push->copy->n_snapshots && !base)
+		return fail(
+			err, ERR_FAILED_PRECONDITION,
+			"the copy and the volume have no snapshot in common any more; if the "
+			"copy is not needed, run 'zcsi copy drop %s %s' and 'zcsi copy add %s %s'",
+			id, to, id, to);
+	return 0;
+}
+
+/*
+ * Make a stream for each snapshot, and none of `zfs send -I` for all: so each is confirmed, has its
+ * properties and becomes the bookmark, from which the next push begins if a tool has destroyed the
+ * snapshot; and none of ours goes along that is here for another copy.
+ */
+int plan_make(struct push *push, const struct history *history, const struct point *last,
+	      struct part **ret, size_t *ret_n, struct error *err)
+{
+	const struct point *base = history_base(history, push->copy);
+	const struct point *at = history_after(history, base);
+
+	*ret = arena_alloc(push->arena, history->n * sizeof(**ret));
+	*ret_n = 0;
+	if (check_base(push, base, err) < 0)
+		return -1;
+	for (; at <= last; at++) {
+		struct part *part = &(*ret)[*ret_n];
+		if ((base && at->guid == base->guid) || (at != last && !plan_wants(push, at)))
+			continue;
+		*part = (struct part){.base = base, .to = at};
+		if (part_estimate(push, part, err) < 0)
+			return -1;
+		++*ret_n;
+		base = at;
+	}
+	return 0;
+}

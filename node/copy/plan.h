@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_COPY_PLAN_H
+#define ZCSI_NODE_COPY_PLAN_H
+
+#include "node/copy/history.h"
+#include "node/copy/part.h"
+#include "node/copy/push.h"
+
+/* Returns true for a snapshot that was asked for by CSI, which a copy is to have. */
+bool plan_is_asked(const struct push *push, const struct point *point);
+/* Returns true for one that a copy is to have: it was asked for, or is another tool's. */
+bool plan_wants(const struct push *push, const struct point *point);
+
+/*
+ * *ret is the streams that the copy lacks, in the arena, the last of which ends with a snapshot of
+ * our own. Runs a program for each. Returns 0, or -1 with *err.
+ */
+int plan_make(struct push *push, const struct history *history, const struct point *last,
+	      struct part **ret, size_t *ret_n, struct error *err);
+
+#endif
