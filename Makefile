@@ -179,7 +179,7 @@ else
 	@$(MAKE) --no-print-directory -j4 all units
 ifndef T
 	@CC=$(CC) tests/hardening $(PROGRAMS:%=$(BUILD)/%)
-	@BUILD=$(BUILD) $(PYTEST) tests/transport tests/e2e
+	@BUILD=$(BUILD) $(PYTEST) tests/follow tests/transport tests/e2e
 endif
 endif
 everything: ## each matrix whole, one target after the other: hours
