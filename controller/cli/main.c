@@ -13,7 +13,6 @@
 #include "common/log.h"
 #include "common/options.h"
 #include "controller/cli/cli.h"
-#include "controller/cli/credentials.h"
 
 #define FOLDER      "/etc/zcsi"
 #define AGENTS_FILE FOLDER "/agents"
@@ -155,7 +154,7 @@ static int ask(struct cli *cli, const struct command *command, struct fleet_opti
 	       struct error *err)
 {
 	find_agents(wanted);
-	credentials_find(&trust, FOLDER, &cli->arena);
+	fleet_credentials(&trust, FOLDER, &cli->arena);
 	if (trust_open(&trust, err) < 0)
 		return -1;
 	int result = fleet_open(&cli->fleet, wanted, err);
