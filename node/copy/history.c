@@ -107,10 +107,17 @@ const struct point *history_newest_own(const struct history *history)
 	return NULL;
 }
 
-int64_t history_synced(const struct history *history, const char *bookmark)
+const struct point *history_named(const struct history *history, const char *name)
 {
 	for (size_t i = 0; i < history->n; i++)
-		if (strcmp(history->points[i].name, bookmark) == 0)
-			return history->points[i].creation * 1000000;
-	return 0;
+		if (strcmp(history->points[i].name, name) == 0)
+			return &history->points[i];
+	return NULL;
+}
+
+int64_t history_synced(const struct history *history, const char *bookmark)
+{
+	const struct point *point = history_named(history, bookmark);
+
+	return point ? point->creation * 1000000 : 0;
 }

@@ -47,6 +47,8 @@ const struct point *history_base(const struct history *history, const CopyState 
 const struct point *history_after(const struct history *history, const struct point *base);
 /* Returns the snapshot with a guid, or NULL. */
 const struct point *history_snapshot(const struct history *history, uint64_t guid);
+/* Returns the snapshot or bookmark with a name, or NULL. */
+const struct point *history_named(const struct history *history, const char *name);
 /* Returns the newest snapshot that was taken for copies, or NULL. */
 const struct point *history_newest_own(const struct history *history);
 /*

@@ -83,19 +83,24 @@ static int resume(struct push *push, const struct history *history, struct error
 	return push->header->discard ? ask_for_copy(push, err) : -1;
 }
 
-static int take_snapshot(struct push *push, struct error *err)
+char *push_snapshot_name(struct arena *arena, const char *dataset, int64_t time)
 {
-	struct zfs_properties none = {.n = 0};
-	struct timespec now;
+	const time_t seconds = time / 1000000;
 	struct tm utc;
 	char text[32];
 
-	push->taken = wall_us();
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &utc);
+	gmtime_r(&seconds, &utc);
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-	const char *name = arena_printf(push->arena, "%s@" HISTORY_OWN "%s.%06ldZ",
-					push->volume->name, text, now.tv_nsec / 1000);
+	return arena_printf(arena, "%s@" HISTORY_OWN "%s.%06dZ", dataset, text,
+			    (int)(time % 1000000));
+}
+
+static int take_snapshot(struct push *push, struct error *err)
+{
+	struct zfs_properties none = {.n = 0};
+
+	push->taken = wall_us();
+	const char *name = push_snapshot_name(push->arena, push->volume->name, push->taken);
 	return zfs_snapshot(&name, 1, &none, err);
 }
 
@@ -111,7 +116,7 @@ static int prepare(struct push *push, struct history *ret, struct error *err)
 
 	if (history_read(push->arena, dataset, ret, err) < 0)
 		return -1;
-	if (is_young(push, history_newest_own(ret)))
+	if (push->frozen || is_young(push, history_newest_own(ret)))
 		return 0;
 	if (take_snapshot(push, err) < 0)
 		return -1;
@@ -303,7 +308,7 @@ static int look(struct push *push, int64_t *ret_synced, struct error *err)
 	return 0;
 }
 
-static int run_locked(struct push *push, int64_t *ret_synced, struct error *err)
+int push_run_locked(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	struct error ignored;
 
@@ -325,9 +330,10 @@ bool push_has_moved(const struct push *push)
 
 int push_run(struct push *push, int64_t *ret_synced, struct error *err)
 {
-	if (push_lock(push, err) < 0)
+	push->busy = push_lock(push, err) < 0;
+	if (push->busy)
 		return -1;
-	int failed = run_locked(push, ret_synced, err);
+	int failed = push_run_locked(push, ret_synced, err);
 	push_unlock(push);
 	return failed;
 }

@@ -23,12 +23,14 @@ struct push {
 	struct push_rules rules; /* of the volume; if it is paused, push_run sends nothing */
 	const char *to;          /* the node of the copy */
 	bool fresh;              /* take a snapshot, however young the newest one is */
+	bool busy;               /* set by push_run if it failed because the copies are locked */
+	bool frozen;             /* take no snapshot: the newest one of ours is the last to send */
 	bool look;               /* after a failure, see how much the volume keeps for its copies */
 	int64_t idle;            /* for how many seconds nothing was sent to the copy */
 	struct arena *arena;
 	struct transfer_progress *progress;
 
-	/* Private to push.c from here on, but for transfer_cancel. */
+	/* Private to push.c and part.c from here on, but for transfer_cancel. */
 	struct transfer transfer;
 	ReceiveHeader *header;
 	const char *flags;
@@ -57,6 +59,10 @@ int push_known(struct push *push, int64_t *ret, struct error *err);
  */
 int push_lock(struct push *push, struct error *err);
 void push_unlock(struct push *push);
+/* As push_run, for a caller that has locked the copies. */
+int push_run_locked(struct push *push, int64_t *ret_synced, struct error *err);
+/* Returns the name of a snapshot of ours, which is taken at a time in microseconds since 1970. */
+char *push_snapshot_name(struct arena *arena, const char *dataset, int64_t time);
 /* Returns true if a push that failed has sent so much that the next one can continue it. */
 bool push_has_moved(const struct push *push);
 /* Destroy the copy on the other node. Returns 0, also if there is none, or -1 with *err. */

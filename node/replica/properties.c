@@ -26,11 +26,13 @@ void replica_properties(struct arena *arena, const char *parent, const ReceiveHe
 {
 	const Dataset *volume = header->volume;
 	const char *size = arena_printf(arena, "%" PRId64, volume->size);
+	const char *epoch = arena_printf(arena, "%" PRId64, header->epoch);
 	bool zvol = format_find(volume->format)->zvol;
 
 	zfs_property(to, "zcsi:version", DATASET_VERSION);
 	zfs_property(to, "zcsi:volume", escape_text(arena, volume->id));
 	zfs_property(to, "zcsi:members", header->members);
+	put(to, "zcsi:epoch", header->epoch > 0 ? epoch : "");
 	if (bandwidth_is(header->bandwidth))
 		zfs_property(to, "zcsi:push",
 			     push_rules_format(
