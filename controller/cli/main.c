@@ -22,6 +22,7 @@ static const char local_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list agents, words;
 static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format;
 static struct style style;
+static bool cancel;
 static struct trust trust;
 
 static const struct option_row options[] = {
@@ -75,6 +76,9 @@ static const struct option_row options[] = {
 	 .metavar = "FORMAT",
 	 .help = "For receive and adopt, of a zvol: block, ext4 or xfs.",
 	 .ret_text = &format},
+	{.name = "cancel",
+	 .ret_flag = &cancel,
+	 .help = "For move: end it, and leave the volume where it is."},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 
@@ -193,6 +197,7 @@ static int execute(const struct program *program, struct error *err)
 	cli.node = node;
 	cli.size = volume_size;
 	cli.format = format;
+	cli.cancel = cancel;
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);
 	arena_fini(&cli.arena);
