@@ -19,12 +19,14 @@
 #include "node/stream/program_stream.h"
 #include "node/peers/peers.h"
 #include "node/copy/pusher.h"
+#include "node/move/mover.h"
 #include "node/export/exports.h"
 #include "node/catalog/feed.h"
 #include "node/zfs/argv.h"
 #include "node/zfs/fuse.h"
 #include "node/metrics.h"
 #include "node/host/data_dir.h"
+#include "node/host/moves.h"
 #include "node/host/node.h"
 #include "node/host/privileges.h"
 #include "node/service.h"
@@ -124,7 +126,9 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	*ret_feed = feed_start(node->catalog, err);
 	if (!*ret_feed || catalog_start(node->catalog, err) < 0)
 		return -1;
-	return pusher_start(&node->copies->pusher, node, daemon->loop, err);
+	if (pusher_start(&node->copies->pusher, node, daemon->loop, err) < 0)
+		return -1;
+	return mover_start(&node->copies->mover, node, daemon->loop, err);
 }
 
 static void free_node(void *arg)
@@ -133,6 +137,7 @@ static void free_node(void *arg)
 
 	peers_free(node->peers);
 	catalog_free(node->catalog);
+	moves_free(node->moves);
 }
 
 static int serve(const struct settings *settings)
@@ -145,6 +150,7 @@ static int serve(const struct settings *settings)
 			    .claims = &claims,
 			    .copies = &copies,
 			    .kept = &kept,
+			    .moves = moves_new(),
 			    .topology = settings->topology,
 			    .n_topology = settings->n_topology,
 			    .trash_ttl = settings->trash_ttl,
@@ -165,6 +171,7 @@ static int serve(const struct settings *settings)
 		log_error("cannot start", log_str("error", err.text));
 	else
 		daemon_run(&daemon);
+	mover_stop(copies.mover);
 	pusher_stop(copies.pusher);
 	feed_stop(feed);
 	daemon_fini(&daemon, free_node, &node);

@@ -26,6 +26,8 @@ const struct command cli_commands[] = {
 	 cli_pause, false},
 	{"resume", "VOLUME", 1, 1, "Keep the copies of a volume up to date again.", cli_resume,
 	 false},
+	{"move", "VOLUME NODE", 2, 2,
+	 "Give a volume to a node that has a copy of it, and wait for it.", cli_move, false},
 	{"send", "SNAPSHOT", 1, 1, "A snapshot as a stream for zfs receive, on stdout.", cli_send,
 	 false},
 	{"receive", "NAME", 1, 1, "Make a new volume of a stream of zfs send on stdin.",

@@ -31,6 +31,7 @@ struct cli {
 	struct style style;
 	const char *from; /* --from; or NULL, as the next three */
 	const char *node, *size, *format;
+	bool cancel;             /* --cancel */
 	const char *const *args; /* after the command's name */
 	size_t n_args;
 	struct member *members; /* the agents, asked who they are before the command runs */
@@ -53,7 +54,7 @@ extern const struct command cli_commands[];
 extern const size_t cli_n_commands;
 
 command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies, cli_copy, cli_sync,
-	cli_pause, cli_resume, cli_send, cli_receive, cli_adopt, cli_completion;
+	cli_pause, cli_resume, cli_move, cli_send, cli_receive, cli_adopt, cli_completion;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is

@@ -10,12 +10,34 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/agents_file.h"
 #include "common/clock.h"
 #include "common/thread.h"
 #include "proto/copy.h"
 #include "transport/client.h"
+
+/* The names of certificates, the first choice first (jobs/README.md, jobs/systemd). */
+static const char *const names[] = {"operator", "controller", "controller.zcsi"};
+
+void fleet_credentials(struct trust *trust, const char *folder, struct arena *arena)
+{
+	const char *ca = arena_printf(arena, "%s/ca.pem", folder);
+
+	if (trust->ca || trust->certificate || trust->key || access(ca, R_OK) != 0)
+		return;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		const char *certificate = arena_printf(arena, "%s/%s.pem", folder, names[i]);
+		const char *key = arena_printf(arena, "%s/%s.key", folder, names[i]);
+		if (access(certificate, R_OK) != 0 || access(key, R_OK) != 0)
+			continue;
+		trust->ca = ca;
+		trust->certificate = certificate;
+		trust->key = key;
+		return;
+	}
+}
 
 struct fleet {
 	struct loop *loop;

@@ -26,6 +26,13 @@ struct fleet_options {
 	int64_t timeout_ms;              /* limit of one question to all agents */
 };
 
+/*
+ * If no --tls option is given, use the CA and the first readable certificate of a folder: that of
+ * an operator, or of the controller, whom every agent permits; a node's own is of no use. Without
+ * any, trust is unchanged. The paths are in the arena.
+ */
+void fleet_credentials(struct trust *trust, const char *folder, struct arena *arena);
+
 /* Returns 0 with *ret set, or -1: an endpoint is malformed, or the file cannot be read. */
 int fleet_open(struct fleet **ret, const struct fleet_options *options, struct error *err);
 void fleet_close(struct fleet *fleet);

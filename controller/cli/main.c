@@ -13,7 +13,6 @@
 #include "common/log.h"
 #include "common/options.h"
 #include "controller/cli/cli.h"
-#include "controller/cli/credentials.h"
 
 #define FOLDER      "/etc/zcsi"
 #define AGENTS_FILE FOLDER "/agents"
@@ -23,6 +22,7 @@ static const char local_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list agents, words;
 static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format;
 static struct style style;
+static bool cancel;
 static struct trust trust;
 
 static const struct option_row options[] = {
@@ -76,6 +76,9 @@ static const struct option_row options[] = {
 	 .metavar = "FORMAT",
 	 .help = "For receive and adopt, of a zvol: block, ext4 or xfs.",
 	 .ret_text = &format},
+	{.name = "cancel",
+	 .ret_flag = &cancel,
+	 .help = "For move: end it, and leave the volume where it is."},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 
@@ -155,7 +158,7 @@ static int ask(struct cli *cli, const struct command *command, struct fleet_opti
 	       struct error *err)
 {
 	find_agents(wanted);
-	credentials_find(&trust, FOLDER, &cli->arena);
+	fleet_credentials(&trust, FOLDER, &cli->arena);
 	if (trust_open(&trust, err) < 0)
 		return -1;
 	int result = fleet_open(&cli->fleet, wanted, err);
@@ -194,6 +197,7 @@ static int execute(const struct program *program, struct error *err)
 	cli.node = node;
 	cli.size = volume_size;
 	cli.format = format;
+	cli.cancel = cancel;
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);
 	arena_fini(&cli.arena);

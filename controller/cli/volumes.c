@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "controller/cli/cli.h"
+#include "controller/cli/move.h"
 
 #define FULL_PERCENT 95
 
@@ -184,24 +184,19 @@ static const char *problem_of(struct cli *cli, const struct owned *volumes, size
 	return NULL;
 }
 
-int cli_status(struct cli *cli, struct error *err)
-{
-	static const struct column columns[] = {
-		{"volume", CELL_TEXT}, {"node", CELL_TEXT},     {"used", CELL_BYTES},
-		{"size", CELL_BYTES},  {"used_by", CELL_WORDS}, {"copies", CELL_WORDS},
-		{"state", CELL_TEXT},
-	};
-	size_t n;
-	const struct owned *volumes = cli_volumes(cli, NULL, &n);
-	const struct reply *pushes = cli_pushes(cli, "");
-	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
+#define STATUS_COLUMNS 7
 
-	(void)err;
+/* Fill in the rows of the volumes that agents list. */
+static void add_volumes(struct cli *cli, const struct owned *volumes, size_t n,
+			struct cell (*cells)[STATUS_COLUMNS])
+{
+	const struct reply *pushes = cli_pushes(cli, "");
+
 	for (size_t i = 0; i < n; i++) {
 		const Dataset *volume = volumes[i].entry;
 		const char *trouble, *problem = problem_of(cli, volumes, n, i);
 		const char *const *copies = cli_copies_of(cli, pushes, volume->id, &trouble);
-		const struct cell row[] = {
+		const struct cell row[STATUS_COLUMNS] = {
 			{.text = volume->id},
 			{.text = volumes[i].owner->node},
 			{.number = volume->used},
@@ -215,6 +210,52 @@ int cli_status(struct cli *cli, struct error *err)
 		memcpy(cells[i], row, sizeof(row));
 		cli->degraded |= trouble || problem;
 	}
-	cli_print(cli, &(struct table){"volumes", columns, COUNT(columns), *cells, n, false});
+}
+
+/*
+ * Say of the volumes that move that they do. One that no agent lists, since it is given up and not
+ * taken yet, gets a row of its own, and is not well.
+ */
+static size_t add_moves(struct cli *cli, size_t n, const MoveState *const *moves, size_t n_moves,
+			struct cell (*cells)[STATUS_COLUMNS])
+{
+	size_t all = n;
+
+	for (size_t i = 0; i < n_moves; i++) {
+		bool listed = false;
+		for (size_t k = 0; k < n; k++) {
+			if (strcmp(cells[k][0].text, moves[i]->id) != 0)
+				continue;
+			listed = true;
+			if (strcmp(cells[k][STATUS_COLUMNS - 1].text, "ok") == 0)
+				cells[k][STATUS_COLUMNS - 1].text = move_text(cli, moves[i]);
+		}
+		if (listed || !moves[i]->given_up)
+			continue;
+		cells[all][0] = (struct cell){.text = moves[i]->id};
+		cells[all][2].number = cells[all][3].number = -1;
+		cells[all++][STATUS_COLUMNS - 1].text = move_text(cli, moves[i]);
+		cli->degraded = true;
+	}
+	return all;
+}
+
+int cli_status(struct cli *cli, struct error *err)
+{
+	static const struct column columns[STATUS_COLUMNS] = {
+		{"volume", CELL_TEXT}, {"node", CELL_TEXT},     {"used", CELL_BYTES},
+		{"size", CELL_BYTES},  {"used_by", CELL_WORDS}, {"copies", CELL_WORDS},
+		{"state", CELL_TEXT},
+	};
+	size_t n, n_moves;
+	const MoveState *const *moves = move_list(cli, &n_moves);
+	const struct owned *volumes = cli_volumes(cli, NULL, &n);
+	struct cell(*cells)[STATUS_COLUMNS] =
+		arena_alloc(&cli->arena, (n + n_moves + 1) * sizeof(*cells));
+
+	(void)err;
+	add_volumes(cli, volumes, n, cells);
+	n = add_moves(cli, n, moves, n_moves, cells);
+	cli_print(cli, &(struct table){"volumes", columns, STATUS_COLUMNS, *cells, n, false});
 	return 0;
 }

@@ -11,12 +11,14 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/volume/name.h"
 #include "node/agent/claims.h"
 #include "node/agent/kept.h"
 #include "node/agent/promise.h"
 #include "node/catalog/names.h"
 #include "node/copy/pusher.h"
 #include "node/export/exports.h"
+#include "node/host/moves.h"
 #include "node/record/members.h"
 #include "node/record/publication.h"
 #include "node/service.h"
@@ -222,6 +224,36 @@ int agent_text(const char *text, const char *field, struct error *err)
 	return 0;
 }
 
+static int ascending(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return (*one > *other) - (*one < *other);
+}
+
+/*
+ * Add the volumes that this host has given up and no other one has yet: their names stay taken
+ * while it is silent. A name may be in the list twice.
+ */
+static int add_moving(struct rpc_call *call, struct name_list *list, struct error *err)
+{
+	const struct node *node = call->app;
+	const char **ids;
+	size_t n;
+
+	if (moves_list(node->moves, call->deadline, &call->arena, &ids, &n, err) < 0)
+		return -1;
+	if (!n)
+		return 0;
+	uint64_t *all = arena_alloc(&call->arena, (list->n + n) * sizeof(*all));
+	memcpy(all, list->hashes, list->n * sizeof(*all));
+	for (size_t i = 0; i < n; i++)
+		all[list->n++] = name_hash(NAME_VOLUME, ids[i]);
+	qsort(all, list->n, sizeof(*all), ascending);
+	list->hashes = all;
+	return 0;
+}
+
 /*
  * A name that is missing in the pages, since it was added while they were read, makes the next
  * answer to GetHost differ from the first page.
@@ -235,7 +267,8 @@ int list_names(struct rpc_call *call, const ListNamesRequest *req, ListNamesResp
 
 	if (!node->catalog)
 		return 0;
-	if (catalog_names(node->catalog, call->deadline, &call->arena, &list, err) < 0)
+	if (catalog_names(node->catalog, call->deadline, &call->arena, &list, err) < 0 ||
+	    add_moving(call, &list, err) < 0)
 		return -1;
 	while (req->after && from < list.n && list.hashes[from] <= req->after)
 		from++;

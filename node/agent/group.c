@@ -7,11 +7,13 @@
  * group would destroy the remaining snapshots.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/volume/escape.h"
 #include "node/agent/agent.h"
+#include "node/agent/origin.h"
 #include "node/agent/promise.h"
 #include "node/service.h"
 
@@ -178,6 +180,37 @@ static int take(struct rpc_call *call, const char *group, const struct members *
 	return fail_context(err, "group snapshot '%s' cannot be taken", group);
 }
 
+static int by_text(const void *one, const void *other)
+{
+	return strcmp(*(const char *const *)one, *(const char *const *)other);
+}
+
+/*
+ * Take the snapshots while no volume of the group can be given to another node: that node would not
+ * get them. Keys are locked in their order, so two groups do not wait for each other.
+ */
+static int take_locked(struct rpc_call *call, const SnapshotGroupRequest *req,
+		       struct members *members, struct error *err)
+{
+	struct catalog *catalog = ((struct node *)call->app)->catalog;
+	const char **keys = arena_alloc(&call->arena, req->n_ids * sizeof(*keys));
+	size_t locked = 0;
+	int failed = 0;
+
+	for (size_t i = 0; i < req->n_ids; i++)
+		keys[i] = origin_key(&call->arena, node_dataset_name(call, req->ids[i]));
+	qsort(keys, req->n_ids, sizeof(*keys), by_text);
+	for (; locked < req->n_ids && !failed; locked += !failed)
+		failed = catalog_lock_key(catalog, call->deadline, keys[locked], err);
+	if (!failed)
+		failed = find_members(call, req, members, err);
+	if (!failed)
+		failed = take(call, req->group, members, err);
+	while (locked > 0)
+		catalog_unlock_key(catalog, keys[--locked]);
+	return failed;
+}
+
 static int find_or_take(struct rpc_call *call, const SnapshotGroupRequest *req,
 			struct snapshot_list *ret, struct error *err)
 {
@@ -189,7 +222,7 @@ static int find_or_take(struct rpc_call *call, const SnapshotGroupRequest *req,
 		const char *key = group_key(call, req->group);
 		if (err->code != ERR_NOT_FOUND || promise_begin(call, key, req->claim, err) < 0)
 			return -1;
-		int failed = take(call, req->group, &members, err);
+		int failed = take_locked(call, req, &members, err);
 		promise_end(call, key, req->claim);
 		if (failed < 0 || find_group(call, req->group, ret, err) < 0)
 			return -1;

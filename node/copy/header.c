@@ -9,6 +9,7 @@
 #include "node/copy/header.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/volume/escape.h"
@@ -53,6 +54,8 @@ static const char *take_properties(struct arena *arena, char *text, ReceiveHeade
 			continue;
 		if (strcmp(name, "encryptionroot") == 0)
 			root = line;
+		if (strcmp(name, "zcsi:epoch") == 0 && strcmp(source, "local") == 0)
+			header->epoch = strtoll(line, NULL, 10);
 		if (strcmp(source, "local") != 0 || is_in_the_stream(name) ||
 		    header->n_properties == ZFS_PROPERTIES_MAX)
 			continue;

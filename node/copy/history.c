@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/volume/escape.h"
 #include "node/zfs/zfs_run.h"
@@ -67,6 +68,18 @@ int history_read(struct arena *arena, const char *dataset, struct history *ret, 
 		    dataset);
 }
 
+char *history_snapshot_name(struct arena *arena, const char *dataset, int64_t time)
+{
+	const time_t seconds = time / 1000000;
+	struct tm utc;
+	char text[32];
+
+	gmtime_r(&seconds, &utc);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+	return arena_printf(arena, "%s@" HISTORY_OWN "%s.%06dZ", dataset, text,
+			    (int)(time % 1000000));
+}
+
 char *history_bookmark(struct arena *arena, const char *dataset, const char *node)
 {
 	return arena_printf(arena, "%s#" HISTORY_OWN "%s", dataset, escape_text(arena, node));
@@ -112,10 +125,17 @@ const struct point *history_newest_own(const struct history *history)
 	return NULL;
 }
 
-int64_t history_synced(const struct history *history, const char *bookmark)
+const struct point *history_named(const struct history *history, const char *name)
 {
 	for (size_t i = 0; i < history->n; i++)
-		if (strcmp(history->points[i].name, bookmark) == 0)
-			return history->points[i].creation * 1000000;
-	return 0;
+		if (strcmp(history->points[i].name, name) == 0)
+			return &history->points[i];
+	return NULL;
+}
+
+int64_t history_synced(const struct history *history, const char *bookmark)
+{
+	const struct point *point = history_named(history, bookmark);
+
+	return point ? point->creation * 1000000 : 0;
 }

@@ -38,6 +38,8 @@ int history_read(struct arena *arena, const char *dataset, struct history *ret, 
 /* Parse what `zfs list` prints, in place. Returns false if a line has another form. */
 bool history_parse(struct arena *arena, char *text, struct history *ret);
 
+/* Returns the name of a snapshot of ours, which is taken at a time in microseconds since 1970. */
+char *history_snapshot_name(struct arena *arena, const char *dataset, int64_t time);
 /* Returns the name of the bookmark of the newest snapshot that the copy on a node has. */
 char *history_bookmark(struct arena *arena, const char *dataset, const char *node);
 
@@ -49,6 +51,8 @@ const struct point *history_after(const struct history *history, const struct po
 const struct point *history_find(const struct history *history, uint64_t guid);
 /* Returns the snapshot with a guid, or NULL. */
 const struct point *history_snapshot(const struct history *history, uint64_t guid);
+/* Returns the snapshot or bookmark with a name, or NULL. */
+const struct point *history_named(const struct history *history, const char *name);
 /* Returns the newest snapshot that was taken for copies, or NULL. */
 const struct point *history_newest_own(const struct history *history);
 /*

@@ -13,11 +13,16 @@
 	INLINE(Push, push_now)                                                                     \
 	KEYED(Pause, pause_pushes, id, LANE_COPY)                                                  \
 	KEYED(Resume, resume_pushes, id, LANE_COPY)                                                \
-	INLINE(ListPushes, list_pushes)
+	INLINE(ListPushes, list_pushes)                                                            \
+	KEYED(StartMove, start_move, id, LANE_COPY)                                                \
+	PLAIN(CancelMove, cancel_move, LANE_COPY)                                                  \
+	INLINE(ListMoves, list_moves)
 
 #define REPLICA_METHODS(INLINE, PLAIN, KEYED, STREAM)                                              \
 	STREAM(Receive, copy_receive)                                                              \
 	KEYED(GetCopy, get_copy, id, LANE_COPY)                                                    \
-	KEYED(DropCopy, drop_copy, id, LANE_COPY)
+	KEYED(DropCopy, drop_copy, id, LANE_COPY)                                                  \
+	PLAIN(GetMove, get_move, LANE_LOOKUP)                                                      \
+	KEYED(Promote, promote, id, LANE_COPY)
 
 #endif

@@ -2,10 +2,7 @@
 #ifndef ZCSI_NODE_COPY_ORDER_H
 #define ZCSI_NODE_COPY_ORDER_H
 
-/*
- * The work of the pusher: an order for each copy of each volume. The caller holds the pusher's
- * lock.
- */
+/* The work of the pusher: an order for each copy of each volume. The caller holds its lock. */
 
 #include "node/copy/push.h"
 #include "node/copy/pusher.h"

@@ -109,15 +109,9 @@ static int take_snapshot(const struct push *push, const char **ret_name, struct 
 			 struct error *err)
 {
 	struct zfs_properties none = {.n = 0};
-	struct tm utc;
-	char text[32];
 
 	*ret = (struct push_taken){.at = now_us(), .time = wall_us()};
-	const time_t seconds = ret->time / 1000000;
-	gmtime_r(&seconds, &utc);
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-	*ret_name = arena_printf(push->arena, "%s@" HISTORY_OWN "%s.%06dZ", push->volume->name,
-				 text, (int)(ret->time % 1000000));
+	*ret_name = history_snapshot_name(push->arena, push->volume->name, ret->time);
 	return zfs_snapshot(ret_name, 1, &none, err);
 }
 
@@ -130,11 +124,13 @@ static bool is_enough(const struct push *push, const struct history *history,
 {
 	const struct push_taken *taken = &push->taken;
 
-	for (const struct point *at = own + 1; own && at < history->points + history->n; at++)
+	if (!own || push->frozen)
+		return own;
+	for (const struct point *at = own + 1; at < history->points + history->n; at++)
 		if (plan_wants(push, at))
 			return false;
-	if (!own || !push->wanted)
-		return own && time(NULL) - own->creation < push->members.every / 2;
+	if (!push->wanted)
+		return time(NULL) - own->creation < push->members.every / 2;
 	return taken->guid == own->guid && taken->at >= push->wanted &&
 	       now_us() - taken->at < push->members.every * 1000000;
 }
@@ -151,6 +147,9 @@ static int prepare(struct push *push, struct history *ret, const struct point **
 	*ret_last = history_newest_own(ret);
 	if (is_enough(push, ret, *ret_last))
 		return 0;
+	if (push->frozen)
+		return fail(err, ERR_ABORTED, "the last snapshot of '%s' is gone: try again",
+			    push->volume->name);
 	if (take_snapshot(push, &name, &taken, err) < 0 ||
 	    history_read(push->arena, dataset, ret, err) < 0)
 		return -1;
@@ -297,7 +296,7 @@ static int look(struct push *push, int64_t *ret_synced, struct error *err)
 	return 0;
 }
 
-static int run_locked(struct push *push, int64_t *ret_synced, struct error *err)
+int push_run_locked(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	struct error ignored;
 
@@ -319,9 +318,10 @@ bool push_has_moved(const struct push *push)
 
 int push_run(struct push *push, int64_t *ret_synced, struct error *err)
 {
-	if (push_lock(push, err) < 0)
+	push->busy = push_lock(push, err) < 0;
+	if (push->busy)
 		return -1;
-	int failed = run_locked(push, ret_synced, err);
+	int failed = push_run_locked(push, ret_synced, err);
 	push_unlock(push);
 	return failed;
 }

@@ -3,9 +3,9 @@
 #define ZCSI_NODE_COPY_PUSH_H
 
 /*
- * Bringing one copy of a volume up to date: a snapshot, and a stream from the newest snapshot that
- * both hosts have. Every step may be repeated after a crash. Runs programs and waits for another
- * node, for hours: on threads of the pusher only.
+ * Bringing one copy of a volume up to date: a snapshot, and a stream from the newest one that both
+ * hosts have. Every step may be repeated after a crash. Waits for programs and another node, for
+ * hours: on threads of the pusher only.
  */
 
 #include <stdbool.h>
@@ -18,9 +18,8 @@
 
 /* The newest snapshot that was taken for copies of a volume since zcsi-node was started. */
 struct push_taken {
-	uint64_t guid; /* 0: none was */
-	int64_t at;    /* now_us() value before it was taken */
-	int64_t time;  /* the same moment in microseconds since 1970 */
+	uint64_t guid;    /* 0: none was */
+	int64_t at, time; /* before it was taken: now_us(), and in microseconds since 1970 */
 };
 
 struct push {
@@ -30,6 +29,8 @@ struct push {
 	struct members members;  /* of the volume */
 	struct push_rules rules; /* of the volume; if it is paused, push_run sends nothing */
 	const char *to;          /* the node of the copy */
+	bool frozen;             /* take no snapshot: the newest one of ours is the last to send */
+	bool busy;               /* set by push_run if it failed because the copies are locked */
 	int64_t wanted; /* now_us() value: send what was written before; 0: what is young */
 	bool look;      /* after a failure, see how much the volume keeps for its copies */
 	int64_t idle;   /* for how many seconds nothing was sent to the copy */
@@ -39,13 +40,12 @@ struct push {
 	struct arena *arena;
 	struct transfer_progress *progress;
 
-	/* Private to push.c from here on, but for transfer_cancel. */
+	/* Private to push.c and part.c from here on, but for transfer_cancel. */
 	struct transfer transfer;
 	ReceiveHeader *header;
 	const char *flags;
-	CopyState *copy; /* as it is now; NULL: there is none */
-	int64_t available;
-	int64_t rest;     /* bytes that are left of an interrupted stream */
+	CopyState *copy;         /* as it is now; NULL: there is none */
+	int64_t available, rest; /* bytes: in the other pool; of an interrupted stream */
 	uint64_t arrived; /* the snapshot of the copy's bookmark, if this push has moved it */
 	bool refused;     /* the copy did not take a snapshot of another tool: send none */
 	const char *key;  /* that push_lock has locked */
@@ -53,23 +53,23 @@ struct push {
 
 /*
  * Push, unless the volume is paused; the snapshot of push->taken if that serves. *ret_synced is a
- * time, in microseconds since 1970: the copy has all that was written before; 0 if not known. It is
- * also set after a failure. Returns 0, or -1 with *err, which says what a person has to do if
- * another try cannot help.
+ * time, in microseconds since 1970: the copy has all that was written before; 0: not known. It is
+ * set after a failure too. Returns 0, or -1 with *err, which says what to do if no try can help.
  */
 int push_run(struct push *push, int64_t *ret_synced, struct error *err);
 /*
- * *ret is such a time, as the bookmark on this host shows; 0 if there is none. Notes in *needs which
- * snapshots it may need. Runs one program. Returns 0, or -1 with *err.
+ * *ret is such a time, as the bookmark on this host shows; 0 if there is none. Notes in *needs
+ * which snapshots it may need. Runs one program. Returns 0, or -1 with *err.
  */
 int push_known(struct push *push, int64_t *ret, struct error *err);
 /*
- * Lock the copies of the volume: one push of a volume runs at a time, and none while a copy of it
- * is dropped. A snapshot that a copy has just got is bookmarked before another push may destroy it.
- * Returns 0, or -1 with ERR_ABORTED after some seconds.
+ * Lock the copies of the volume: it has one push at a time, and none while a copy is dropped, and a
+ * snapshot that has arrived is bookmarked first. Returns 0, or -1 with ERR_ABORTED after seconds.
  */
 int push_lock(struct push *push, struct error *err);
 void push_unlock(struct push *push);
+/* As push_run, for a caller that has locked the copies. */
+int push_run_locked(struct push *push, int64_t *ret_synced, struct error *err);
 /* Returns true if a push that failed has sent so much that the next one can continue it. */
 bool push_has_moved(const struct push *push);
 /* Destroy the copy on the other node. Returns 0, also if there is none, or -1 with *err. */

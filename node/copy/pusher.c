@@ -155,8 +155,9 @@ static void note_idle(struct order *order, const struct push *push, bool failed)
 		order->look = now + IDLE_MS;
 }
 
+/* *ret_busy: it failed because a move or the end of a copy has the volume's copies locked. */
 static int carry_out(struct runner *runner, struct arena *arena, struct order *order,
-		     struct synced *ret, struct error *err)
+		     struct synced *ret, bool *ret_busy, struct error *err)
 {
 	struct pusher *pusher = runner->pusher;
 	struct push push = {.node = pusher->node,
@@ -168,6 +169,7 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 
 	order->progress = (struct transfer_progress){0};
 	*ret = (struct synced){.mark = order->mark};
+	*ret_busy = false;
 	if (order->idle)
 		push.idle = (now_ms() - order->idle) / 1000;
 	push.look = order->look <= now_ms() && push.idle >= PIN_LARGE_S;
@@ -189,6 +191,7 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 	order_learn(order, &push);
 	ret->at = push.taken.at;
 	note_idle(order, &push, failed);
+	*ret_busy = push.busy;
 	return failed;
 }
 
@@ -211,14 +214,17 @@ static void take(struct runner *runner, struct order *order)
 	int64_t begun = now_ms();
 	struct synced synced;
 	struct error err;
+	bool busy;
 
 	order->running = true;
-	int failed = carry_out(runner, &arena, order, &synced, &err);
+	int failed = carry_out(runner, &arena, order, &synced, &busy, &err);
 	compare(pusher);
 	order->running = false;
-	if (!order->paused)
+	if (!order->paused && !busy)
 		copy_metrics_pushed(failed);
-	if (!failed)
+	if (busy)
+		order->due = now_ms() + retry_ms(order);
+	else if (!failed)
 		order_done(order, &synced, begun + wait_ms(order));
 	else if (order->paused)
 		order_paused(order, now_ms() + wait_ms(order));

@@ -10,6 +10,7 @@
 
 #include "common/volume/escape.h"
 #include "node/host/address.h"
+#include "node/host/moves.h"
 
 char *node_address(const struct node *node, struct arena *arena)
 {
@@ -44,10 +45,16 @@ int node_need_pool(const struct rpc_call *call, const char *kind, const char *na
 int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
 {
 	struct node *node = call->app;
+	struct error moving;
 
-	if (node_need_pool(call, "volume", id, err) < 0)
+	if (node_need_pool(call, "volume", id, err) < 0 || moves_check(node->moves, id, err) < 0)
 		return -1;
-	return catalog_get(node->catalog, call->deadline, &call->arena, id, ret, err);
+	if (catalog_get(node->catalog, call->deadline, &call->arena, id, ret, err) == 0)
+		return 0;
+	if (err->code == ERR_NOT_FOUND &&
+	    moves_check_missing(node->moves, id, call->deadline, &moving) < 0)
+		*err = moving;
+	return -1;
 }
 
 char *node_dataset_name(struct rpc_call *call, const char *id)

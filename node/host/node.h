@@ -17,6 +17,7 @@
 struct claims; /* node/agent/claims.h */
 struct copies; /* node/stream/copies.h */
 struct kept;   /* node/agent/kept.h */
+struct moves;  /* node/host/moves.h */
 struct peers;  /* node/peers/peers.h */
 
 struct topology_segment {
@@ -36,6 +37,7 @@ struct node {
 	struct claims *claims;
 	struct copies *copies;
 	struct kept *kept;
+	struct moves *moves; /* NULL in tests */
 	struct peers *peers;
 };
 
@@ -49,7 +51,10 @@ char *node_address(const struct node *node, struct arena *arena);
  */
 int node_need_pool(const struct rpc_call *call, const char *kind, const char *name,
 		   struct error *err);
-/* *ret is the volume with this id, in the arena. Fails like node_need_pool and catalog_get. */
+/*
+ * *ret is the volume with this id, in the arena. Fails like node_need_pool, catalog_get, and
+ * moves_check: a volume that is moving to another node is neither found nor missing.
+ */
 int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err);
 /*
  * Returns the name of the dataset with this id, whether it exists or not, in the arena. On a node

@@ -26,12 +26,14 @@ void replica_properties(struct arena *arena, const char *parent, const ReceiveHe
 {
 	const Dataset *volume = header->volume;
 	const char *size = arena_printf(arena, "%" PRId64, volume->size);
+	const char *epoch = arena_printf(arena, "%" PRId64, header->epoch);
 	struct push_rules rules = push_rules_parse(header->push);
 	bool zvol = format_find(volume->format)->zvol;
 
 	zfs_property(to, "zcsi:version", DATASET_VERSION);
 	zfs_property(to, "zcsi:volume", escape_text(arena, volume->id));
 	zfs_property(to, "zcsi:members", header->members);
+	put(to, "zcsi:epoch", header->epoch > 0 ? epoch : "");
 	rules.paused = false;
 	zfs_property(to, "zcsi:push", push_rules_format(arena, &rules));
 	put(to, "zcsi:parameters", escape_text(arena, volume->parameters));

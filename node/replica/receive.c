@@ -5,6 +5,7 @@
  * Invariant: zfs receives only below REPLICA_FOLDER, where no dataset is a volume, with -s, so that
  * what was received of a stream that ended early can be continued, with -u, so that nothing is
  * mounted, and never with -F. OK means that the copy has the snapshot with the guid of the header.
+ * A copy takes no stream from an owner of an earlier epoch than its own.
  * Only a node that has the volume's data too, by the names in its certificate, may send to a copy.
  */
 #include <inttypes.h>
@@ -94,6 +95,11 @@ static int prepare(struct program_stream *ps, const ReceiveHeader *header, struc
 			    ps->node->id, header->volume->id, copy->name);
 	if (replica_check_known_caller(receiving->caller, copy, header->volume->id, err) < 0)
 		return -1;
+	if (header->epoch < copy->epoch)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "volume '%s' has another owner since: the copy on node '%s' is of "
+			    "epoch %" PRId64 ", and the stream of epoch %" PRId64,
+			    header->volume->id, ps->node->id, copy->epoch, header->epoch);
 	return header->discard ? replica_discard(copy, err) : 0;
 }
 

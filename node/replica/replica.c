@@ -20,7 +20,7 @@
 #include "node/zfs/zfs_run.h"
 #include "transport/tls_names.h"
 
-#define COLUMNS    "name,guid,creation,used,available,receive_resume_token,zcsi:members"
+#define COLUMNS    "name,guid,creation,used,available,receive_resume_token,zcsi:members,zcsi:epoch"
 #define OUTPUT_MAX ((size_t)64 << 20)
 
 char *replica_name(struct arena *arena, const char *parent, const char *id)
@@ -62,7 +62,7 @@ static void add_snapshot(struct arena *arena, char *const *field, char *at, Copy
 static bool add_line(struct arena *arena, char *line, CopyState *copy)
 {
 	struct members members;
-	char *field[7];
+	char *field[8];
 	size_t n = 0;
 
 	while (n < COUNT(field) && (field[n] = strsep(&line, "\t")))
@@ -79,6 +79,7 @@ static bool add_line(struct arena *arena, char *line, CopyState *copy)
 	copy->used = strtoll(field[3], NULL, 10);
 	copy->available = strtoll(field[4], NULL, 10);
 	copy->token = dash_to_empty(field[5]);
+	copy->epoch = strtoll(dash_to_empty(field[7]), NULL, 10);
 	if (!members_parse(arena, dash_to_empty(field[6]), &members))
 		return false;
 	copy->lineage = (char *)members.lineage;

@@ -3,6 +3,7 @@
 #define ZCSI_NODE_STREAM_COPIES_H
 
 struct loop;
+struct mover;          /* node/move/mover.h */
 struct program_stream; /* node/stream/program_stream.h */
 struct pusher;         /* node/copy/pusher.h */
 struct workers;
@@ -12,6 +13,7 @@ struct copies {
 	struct loop *loop;
 	struct workers *workers;        /* start and end the programs of streams */
 	struct pusher *pusher;          /* NULL on a node without a pool */
+	struct mover *mover;            /* the same */
 	struct program_stream *streams; /* those that run */
 };
 

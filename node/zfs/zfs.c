@@ -159,8 +159,7 @@ static void restore(struct arena *arena, const char *name, const struct zfs_prop
 		if (changed && line && !strcmp(line, "local"))
 			set_rows(arena, name, &old, 1, &ignored);
 		else if (changed)
-			fuse_change((const char *const[]){"zfs", "inherit", old.name, name, NULL},
-				    &ignored);
+			zfs_inherit(name, old.name, &ignored);
 	}
 }
 
@@ -202,6 +201,11 @@ int zfs_set(const char *name, const struct zfs_properties *properties, struct er
 	if (properties->n == 1)
 		return set_rows(&arena, name, properties->rows, 1, err);
 	return set_several(&arena, name, properties, err);
+}
+
+int zfs_inherit(const char *name, const char *property, struct error *err)
+{
+	return fuse_change((const char *const[]){"zfs", "inherit", property, name, NULL}, err);
 }
 
 int zfs_rename(const char *name, const char *other, struct error *err)

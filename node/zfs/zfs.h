@@ -46,8 +46,9 @@ int zfs_create_zvol(const char *name, int64_t size, bool thin,
 /* Create a clone of the snapshot, with all its properties at once; zfs-fuse also mounts it. */
 int zfs_clone(const char *snapshot, const char *name, const struct zfs_properties *properties,
 	      struct error *err);
-/* Set all properties, with several programs; after a failure restore those set, if possible. */
+/* Set properties, with several programs, and restore them after a failure; or inherit one. */
 int zfs_set(const char *name, const struct zfs_properties *properties, struct error *err);
+int zfs_inherit(const char *name, const char *property, struct error *err);
 /* Rename a dataset from `name` to `other`; zfs-fuse unmounts its clones then (fuse_clones). */
 int zfs_rename(const char *name, const char *other, struct error *err);
 /* Destroy what nothing depends on, never by force. ERR_ALREADY_EXISTS if it just got a child. */
@@ -69,7 +70,6 @@ int zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties
 int zfs_destroy_snapshot(const char *name, struct error *err);
 /* Destroy a snapshot that zcsi made for a clone: the same deferral, but holds are not checked. */
 int zfs_destroy_origin(const char *name, struct error *err);
-
 /* ERR_FAILED_PRECONDITION if zvols have no devices on this host, as with zfs-fuse. */
 int zfs_check_devices(struct error *err);
 /* Returns true if `zpool events` reports changes, which needs the kernel's ZFS and root. */

@@ -155,6 +155,15 @@ def test_a_volume_that_is_paused(host, volume):
     assert get(host.dataset("data"), "zcsi:push") == "-"
 
 
+def test_a_volume_that_cannot_move(host, volume):
+    """Moves are tested with OpenZFS."""
+    volume.create()
+    assert "zcsi copy add data n2" in zcsi(host, "move", "data", "n2", status=1)
+    assert "is not moving" in zcsi(host, "move", "data", "n2", "--cancel", status=1)
+    assert "does not exist" in zcsi(host, "move", "none", "n2", status=1)
+    assert zcsi(host, "move", "data", "n1") == ""
+
+
 BASH = """source <(zcsi completion bash)
 COMP_WORDS=(zcsi "$@") COMP_CWORD=$#
 _zcsi

@@ -181,6 +181,32 @@ def test_a_node_without_the_data_harms_no_copy(trio, volume, certificates):
     header["members"] += f",{STRANGER}"
     with refused(denied, naming=STRANGER):
         stranger.Receive.stream(iter([{"header": header}]))
+    for node in ("n1", STRANGER):
+        with refused(denied, naming=STRANGER):
+            stranger.Promote(id="data", from_node_id=node, epoch=1, guid=copy.snapshots[0].guid,
+                             lineage=copy.lineage)
+    with refused(denied, naming=STRANGER):
+        stranger.GetMove(id="data", node_id="n2")
     stranger.close()
     trio.sync()
     assert have_all(trio, *trio.hosts[1:])
+
+
+def test_a_volume_moves_and_the_third_copy_goes_on(trio, volume):
+    """The new owner continues both copies; each stream begins where the copy is."""
+    former, owner, far = trio.hosts
+    write(volume, "two")
+    wanted = {path.name: path.read_bytes() for path in Path(volume.target).iterdir()}
+    volume.down()
+    start = owner.node_daemon.mark()
+    trio.zcsi("move", "data", "n2")
+    heir = Volume(owner, "data")
+    for step in (heir.attach, heir.stage, heir.publish):
+        step()
+    assert {path.name: path.read_bytes() for path in Path(heir.target).iterdir()} == wanted
+    write(heir, "three")
+    trio.sync()
+    assert have_all(trio, former, far, owner=owner)
+    sends = [argv for argv in owner.node_daemon.runs(start) if " send " in argv]
+    assert sends and all(" -i " in argv for argv in sends)
+    heir.down()

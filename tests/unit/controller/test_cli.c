@@ -12,7 +12,7 @@
 
 #include "controller/cli/adopt.h"
 #include "controller/cli/amount.h"
-#include "controller/cli/credentials.h"
+#include "controller/cli/fleet.h"
 #include "controller/cli/progress.h"
 #include "controller/cli/receive.h"
 #include "controller/cli/table.h"
@@ -250,13 +250,13 @@ static void the_first_whole_certificate_is_found(void **state)
 	assert_non_null(mkdtemp(folder));
 	for (size_t i = 0; i < 3; i++)
 		touch(folder, files[i]);
-	credentials_find(&trust, folder, &arena);
+	fleet_credentials(&trust, folder, &arena);
 	assert_null(trust.ca); /* there is no CA */
 	touch(folder, files[3]);
-	credentials_find(&trust, folder, &arena);
+	fleet_credentials(&trust, folder, &arena);
 	assert_string_equal(trust.key, arena_printf(&arena, "%s/controller.zcsi.key", folder));
 	trust = (struct trust){.ca = "given"};
-	credentials_find(&trust, folder, &arena);
+	fleet_credentials(&trust, folder, &arena);
 	assert_null(trust.key);
 	for (size_t i = 0; i < COUNT(files); i++)
 		assert_int_equal(unlink(arena_printf(&arena, "%s/%s", folder, files[i])), 0);

@@ -114,9 +114,9 @@ static void test_a_copy_is_parsed_newest_snapshot_first(void **state)
 {
 	(void)state;
 	const char *text =
-		"t/p/_replica/v@b\t18446744073709551615\t1700000002\t0\t-\t-\t-\n"
-		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\n"
-		"t/p/_replica/v\t11\t1700000000\t4096\t8192\t1-abc\t" LINEAGE ":300:n1\n";
+		"t/p/_replica/v@b\t18446744073709551615\t1700000002\t0\t-\t-\t-\t7\n"
+		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\t7\n"
+		"t/p/_replica/v\t11\t1700000000\t4096\t8192\t1-abc\t" LINEAGE ":300:n1\t7\n";
 	const CopyState *copy = parse(text);
 
 	assert_non_null(copy);
@@ -125,6 +125,7 @@ static void test_a_copy_is_parsed_newest_snapshot_first(void **state)
 	assert_string_equal(copy->lineage, LINEAGE);
 	assert_int_equal(copy->used, 4096);
 	assert_int_equal(copy->available, 8192);
+	assert_int_equal(copy->epoch, 7);
 	assert_int_equal(copy->n_snapshots, 2);
 	assert_string_equal(copy->snapshots[0]->name, "b");
 	assert_true(copy->snapshots[0]->guid == UINT64_MAX);
@@ -134,18 +135,19 @@ static void test_a_copy_is_parsed_newest_snapshot_first(void **state)
 static void test_a_copy_without_members_has_no_lineage(void **state)
 {
 	(void)state;
-	const CopyState *copy = parse("t/p/_replica/v\t11\t17\t0\t8192\t-\t-\n");
+	const CopyState *copy = parse("t/p/_replica/v\t11\t17\t0\t8192\t-\t-\t-\n");
 
 	assert_non_null(copy);
 	assert_string_equal(copy->lineage, "");
 	assert_string_equal(copy->token, "");
+	assert_int_equal(copy->epoch, 0);
 }
 
 static void test_only_a_node_that_has_the_data_may_call(void **state)
 {
 	(void)state;
 	const CopyState *copy =
-		parse("t/p/_replica/v\t11\t17\t0\t8192\t-\t" LINEAGE ":300:n1,n2\n");
+		parse("t/p/_replica/v\t11\t17\t0\t8192\t-\t" LINEAGE ":300:n1,n2\t-\n");
 	const char *const given[] = {"10.0.0.3", "N2", "node.zcsi"};
 	struct tls_names *names = arena_alloc(&arena, sizeof(*names) + sizeof(given));
 	struct error err;
@@ -166,10 +168,10 @@ static void test_other_outputs_are_no_copy(void **state)
 	(void)state;
 	static const char *const texts[] = {
 		"",
-		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\n",
-		"t/p/_replica/v\t11\t17\t0\t8192\t-\n",
-		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\t-\n",
-		"t/p/_replica/v\t11\t17\t0\t8192\t-\tforged\n",
+		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\t-\n",
+		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\n",
+		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\t-\t-\n",
+		"t/p/_replica/v\t11\t17\t0\t8192\t-\tforged\t-\n",
 		"cannot open\n",
 	};
 
@@ -183,8 +185,8 @@ static void test_at_most_256_snapshots_are_kept(void **state)
 	char *text = arena_strdup(&arena, "");
 
 	for (int i = 0; i < 300; i++)
-		text = arena_printf(&arena, "%sv@%d\t%d\t1\t0\t-\t-\t-\n", text, i, i);
-	text = arena_printf(&arena, "%sv\t1\t1\t0\t1\t-\t-\n", text);
+		text = arena_printf(&arena, "%sv@%d\t%d\t1\t0\t-\t-\t-\t-\n", text, i, i);
+	text = arena_printf(&arena, "%sv\t1\t1\t0\t1\t-\t-\t-\n", text);
 	const CopyState *copy = parse(text);
 	assert_int_equal(copy->n_snapshots, REPLICA_SNAPSHOTS);
 	assert_string_equal(copy->snapshots[REPLICA_SNAPSHOTS - 1]->name, "255");

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_HOST_MOVES_H
+#define ZCSI_NODE_HOST_MOVES_H
+
+/*
+ * The volumes that no call may use or change, because they are moving to another node: from shortly
+ * before this host gives one up until the other node has it. Any thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+
+struct moves;
+
+struct moves *moves_new(void);
+/* Free them; may be NULL. */
+void moves_free(struct moves *moves);
+
+/* Refuse all calls for a volume, which is moving to a node; or permit them again. */
+void moves_close(struct moves *moves, const char *id, const char *to);
+void moves_open(struct moves *moves, const char *id);
+/* Report that the volumes which an earlier zcsi-node has given up are closed. */
+void moves_known(struct moves *moves);
+
+/*
+ * Check that a volume is not closed. moves may be NULL, as in the next two. Returns 0, or -1 with
+ * ERR_FAILED_PRECONDITION, which names the other node.
+ */
+int moves_check(struct moves *moves, const char *id, struct error *err);
+/* The same for a volume that does not exist. Waits for moves_known, at most until the deadline. */
+int moves_check_missing(struct moves *moves, const char *id, int64_t deadline, struct error *err);
+/* *ret is the ids of all closed volumes, in the arena. Waits as moves_check_missing does. */
+int moves_list(struct moves *moves, int64_t deadline, struct arena *arena, const char ***ret,
+	       size_t *ret_n, struct error *err);
+
+#endif

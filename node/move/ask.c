@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * A question to another node, over a connection of its own.
+ *
+ * Invariant: with TLS the other side has shown a certificate for the node that was meant, so its
+ * answer can be believed (node/peers/peers.h).
+ */
+#include "node/move/ask.h"
+
+#include "common/clock.h"
+#include "node/peers/peers.h"
+#include "proto/copy.h"
+
+#define DIAL_MS 10000
+
+int ask_node(const struct node *node, const char *node_id, struct arena *arena, const char *method,
+	     const ProtobufCMessage *request, void *ret, struct error *err)
+{
+	struct client *client;
+
+	if (peers_dial(node->peers, node_id, now_ms() + DIAL_MS, &client, err) < 0)
+		return -1;
+	int failed = client_finish(client_begin(client, arena, &zcsi__v1__replica__descriptor,
+						method, request, now_ms() + ASK_MS),
+				   ret, err);
+	peers_hang_up(node->peers, client);
+	return failed;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_MOVE_ASK_H
+#define ZCSI_NODE_MOVE_ASK_H
+
+#include "node/host/node.h"
+
+#define ASK_MS 60000 /* for a question to another node */
+
+/*
+ * Ask zcsi.v1.Replica of another node. *ret is its answer, in the arena. Returns 0, or -1 with its
+ * error, or why it was not reached. Blocks until ASK_MS are over: not on the loop's thread.
+ */
+int ask_node(const struct node *node, const char *node_id, struct arena *arena, const char *method,
+	     const ProtobufCMessage *request, void *ret, struct error *err);
+
+#endif

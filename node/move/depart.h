@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_MOVE_DEPART_H
+#define ZCSI_NODE_MOVE_DEPART_H
+
+/*
+ * Giving a volume to another node. Runs programs and waits for the other node, for hours: on a
+ * thread of the mover only.
+ */
+
+#include <stdatomic.h>
+
+#include "node/copy/transfer.h"
+#include "node/host/node.h"
+
+struct depart {
+	const struct node *node;
+	const char *id, *to;
+	struct transfer_progress *progress; /* of the stream that runs */
+	const atomic_bool *cancelled;       /* another thread wants it to end */
+	atomic_bool *given_up;              /* set once the other node is the only one to finish */
+	void *arg;                          /* for the next two */
+	/* Report the transfer that runs, so that another thread can cancel it; NULL: none does. */
+	void (*transfers)(void *arg, struct transfer *transfer);
+	/*
+	 * Report that the volume is given up and the other node has not taken it yet, and wait
+	 * before the next try. Returns false if zcsi-node is stopping.
+	 */
+	bool (*retries)(void *arg, const struct error *err);
+
+	/* Private to depart.c from here on. */
+	struct arena arena; /* of a step */
+	bool cancels;       /* the volume is to stay */
+	bool arrived, promoted;
+};
+
+/*
+ * Move the volume, or finish a move that an earlier zcsi-node began. Returns 0 if the other node
+ * has it, or -1 with *err: it stays here, or it is given up and zcsi-node is stopping.
+ */
+int depart_run(struct depart *depart, struct error *err);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Finding what was given up, by one `zfs get` of the copies of this host.
+ *
+ * Invariant: the list is only where to look. Whether a copy still has a record that counts is read
+ * again of each (place.c).
+ */
+#include "node/move/earlier.h"
+
+#include <string.h>
+
+#include "common/volume/escape.h"
+#include "node/move/place.h"
+#include "node/replica/replica.h"
+#include "node/zfs/ssh.h"
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+
+/* Add the volume, unless it is there or its copy has no record that counts. */
+static int add(struct arena *arena, const char *parent, const char *id, struct earlier *rows,
+	       size_t *ret_n, struct error *err)
+{
+	struct place place;
+
+	for (size_t i = 0; i < *ret_n; i++)
+		if (strcmp(rows[i].id, id) == 0)
+			return 0;
+	if (place_read(arena, parent, id, &place, err) < 0)
+		return -1;
+	const struct place_snapshot *end = place_marked(&place);
+	if (place.role == PLACE_COPY && end)
+		rows[(*ret_n)++] = (struct earlier){id, end->to};
+	return 0;
+}
+
+/*
+ * A line is a name, a property and its value. The record of a snapshot follows the id of its
+ * dataset, because zfs lists a dataset before its snapshots.
+ */
+static int parse(struct arena *arena, const char *parent, char *text, struct earlier *rows,
+		 size_t *ret_n, struct error *err)
+{
+	const char *id = NULL, *dataset = "";
+	char *state;
+
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		const char *name = strsep(&line, "\t"), *property = strsep(&line, "\t");
+		if (!property || !line)
+			continue;
+		size_t length = strcspn(name, "@");
+		if (!name[length] && strcmp(property, "zcsi:volume") == 0) {
+			dataset = name;
+			id = unescape_text(arena, line);
+		} else if (name[length] && strcmp(property, "zcsi:moving") == 0 && id &&
+			   strlen(dataset) == length && !strncmp(dataset, name, length) &&
+			   add(arena, parent, id, rows, ret_n, err) < 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, size_t *ret_n,
+		 struct error *err)
+{
+	const char *folder = arena_printf(arena, "%s/" REPLICA_FOLDER, parent);
+	const char *argv[] = {"zfs",
+			      "get",
+			      "-Hp",
+			      "-s",
+			      "local",
+			      "-d",
+			      "2",
+			      "-t",
+			      "filesystem,volume,snapshot",
+			      "-o",
+			      "name,property,value",
+			      "zcsi:volume,zcsi:moving",
+			      folder,
+			      NULL};
+	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
+	auto_free char *out = NULL;
+	uint64_t pool;
+
+	*ret_n = 0;
+	if (ssh_server() || !zfs_is_the_kernels())
+		return 0;
+	if (zfs_run_once(&exec, &out, err) < 0)
+		return err->code == ERR_NOT_FOUND ? zfs_pool_guid(parent, &pool, err) : -1;
+	*ret = arena_alloc(arena, (count_lines(out) + 1) * sizeof(**ret));
+	return parse(arena, parent, arena_strdup(arena, out), *ret, ret_n, err);
+}

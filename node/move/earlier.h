@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_MOVE_EARLIER_H
+#define ZCSI_NODE_MOVE_EARLIER_H
+
+/* The volumes that an earlier zcsi-node of this host has given up. */
+
+#include <stddef.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+
+struct earlier {
+	const char *id, *to;
+};
+
+/*
+ * *ret is those that another node may not have taken yet, in the arena. Runs programs. Returns 0,
+ * or -1 with *err if the pool cannot be read.
+ */
+int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, size_t *ret_n,
+		 struct error *err);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Reading the place of a volume with `zfs list`.
+ *
+ * Invariant: the place is read from ZFS each time, and nothing of it is remembered, so a step of a
+ * move depends on nothing but the pool. A record of a move counts only on a snapshot itself, not if
+ * it is inherited.
+ */
+#include "node/move/place.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/volume/escape.h"
+#include "node/record/dataset.h"
+#include "node/replica/replica.h"
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+
+#define OUTPUT_MAX ((size_t)64 << 20)
+
+static const char columns[] = "name,guid,written,clones,volsize,receive_resume_token,"
+			      "encryptionroot,zcsi:epoch,zcsi:moving,zcsi:members";
+
+enum field { NAME, GUID, WRITTEN, CLONES, VOLSIZE, TOKEN, KEY, EPOCH, MOVING, MEMBERS, FIELDS };
+
+char *place_mark(struct arena *arena, const char *to, int64_t epoch)
+{
+	return arena_printf(arena, "%s:%" PRId64, escape_text(arena, to), epoch);
+}
+
+bool place_mark_parse(struct arena *arena, const char *text, const char **ret_to,
+		      int64_t *ret_epoch)
+{
+	char *to = arena_strdup(arena, text), *colon = strrchr(to, ':'), *end;
+
+	if (!colon || colon == to || strspn(colon + 1, "0123456789") != strlen(colon + 1))
+		return false;
+	*colon = '\0';
+	*ret_epoch = strtoll(colon + 1, &end, 10);
+	*ret_to = unescape_text(arena, to);
+	return *ret_to && *ret_epoch > 0;
+}
+
+static bool is_set(const char *value)
+{
+	return *value && strcmp(value, "-") != 0;
+}
+
+static void add_snapshot(struct arena *arena, char *const *field, struct place *place)
+{
+	struct place_snapshot *row = &place->snapshots[place->n++];
+
+	*row = (struct place_snapshot){.name = field[NAME],
+				       .guid = strtoull(field[GUID], NULL, 10),
+				       .written = strtoll(field[WRITTEN], NULL, 10),
+				       .cloned = is_set(field[CLONES])};
+	if (!place_mark_parse(arena, field[MOVING], &row->to, &row->epoch))
+		row->to = NULL;
+}
+
+/* Returns false if the record of the members cannot be read. */
+static bool take_dataset(struct arena *arena, char *const *field, struct place *place)
+{
+	place->name = field[NAME];
+	place->written = strtoll(field[WRITTEN], NULL, 10);
+	place->zvol = is_set(field[VOLSIZE]);
+	place->token = is_set(field[TOKEN]);
+	place->encrypted = is_set(field[KEY]);
+	place->foreign_key = place->encrypted && strcmp(field[KEY], field[NAME]) != 0;
+	place->epoch = strtoll(field[EPOCH], NULL, 10);
+	return members_parse(arena, is_set(field[MEMBERS]) ? field[MEMBERS] : "", &place->members);
+}
+
+static bool split(char *line, char **ret)
+{
+	size_t n = 0;
+
+	while (n < FIELDS && (ret[n] = strsep(&line, "\t")))
+		n++;
+	return n == FIELDS && !line;
+}
+
+bool place_parse(struct arena *arena, const char *dataset, char *text, struct place *ret)
+{
+	bool inherited = false;
+	char *state, *field[FIELDS];
+	size_t lines = 0;
+
+	for (const char *at = text; *at; at++)
+		lines += *at == '\n';
+	*ret = (struct place){.snapshots =
+				      arena_alloc(arena, (lines + 1) * sizeof(*ret->snapshots))};
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		if (!split(line, field))
+			return false;
+		if (strchr(field[NAME], '@')) {
+			add_snapshot(arena, field, ret);
+		} else if (strcmp(field[NAME], dataset) == 0) {
+			inherited = is_set(field[MOVING]);
+			if (!take_dataset(arena, field, ret))
+				return false;
+		} else {
+			ret->children++;
+		}
+	}
+	for (size_t i = 0; inherited && i < ret->n; i++)
+		ret->snapshots[i].to = NULL;
+	return ret->name;
+}
+
+/* *ret_there is false if the pool is there and has no such dataset. */
+static int read_dataset(struct arena *arena, const char *parent, const char *name, bool *ret_there,
+			struct place *ret, struct error *err)
+{
+	const char *argv[] = {
+		"zfs", "list",      "-Hp", "-d",    "1",  "-t", "filesystem,volume,snapshot",
+		"-s",  "createtxg", "-o",  columns, name, NULL};
+	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
+	auto_free char *out = NULL;
+	uint64_t pool;
+
+	*ret_there = false;
+	if (zfs_run_once(&exec, &out, err) < 0)
+		/* zfs says the same of a pool that is not there. */
+		return err->code == ERR_NOT_FOUND ? zfs_pool_guid(parent, &pool, err) : -1;
+	*ret_there = true;
+	if (place_parse(arena, name, arena_strdup(arena, out), ret))
+		return 0;
+	return fail(err, ERR_UNAVAILABLE,
+		    "'zfs list' printed of '%s' what is not a volume; look at its property "
+		    "zcsi:members",
+		    name);
+}
+
+/*
+ * A rename between the two readings is not missed: a volume that was not there can only have become
+ * a copy, unless another program makes it a volume again at the same moment.
+ */
+int place_read(struct arena *arena, const char *parent, const char *id, struct place *ret,
+	       struct error *err)
+{
+	bool there;
+
+	*ret = (struct place){.role = PLACE_NONE};
+	if (read_dataset(arena, parent, dataset_name(arena, parent, id), &there, ret, err) < 0)
+		return -1;
+	if (there) {
+		ret->role = PLACE_PRIMARY;
+		return 0;
+	}
+	if (read_dataset(arena, parent, replica_name(arena, parent, id), &there, ret, err) < 0)
+		return -1;
+	if (there)
+		ret->role = PLACE_COPY;
+	return 0;
+}
+
+const struct place_snapshot *place_marked(const struct place *place)
+{
+	for (size_t i = place->n; i-- > 0;)
+		if (place->snapshots[i].to)
+			return place->snapshots[i].epoch == place->epoch + 1 ? &place->snapshots[i]
+									     : NULL;
+	return NULL;
+}
+
+const struct place_snapshot *place_snapshot(const struct place *place, uint64_t guid)
+{
+	for (size_t i = place->n; i-- > 0;)
+		if (place->snapshots[i].guid == guid)
+			return &place->snapshots[i];
+	return NULL;
+}
+
+int64_t place_written_after(const struct place *place, const struct place_snapshot *snapshot)
+{
+	int64_t written = place->written;
+
+	for (const struct place_snapshot *at = snapshot + 1; at < place->snapshots + place->n; at++)
+		written += at->written;
+	return written;
+}
+
+bool place_ends_with(const struct place *place, const struct place_snapshot *snapshot)
+{
+	return snapshot == place->snapshots + place->n - 1 && place->written == 0;
+}

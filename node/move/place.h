@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_MOVE_PLACE_H
+#define ZCSI_NODE_MOVE_PLACE_H
+
+/*
+ * The place of a volume in the pool of this host: as the volume itself or as a copy of it, with the
+ * records of moves. All live in the arena. Any thread.
+ *
+ * The property zcsi:moving of a snapshot is <escaped node id>:<epoch>. It is the word of the owner
+ * that this node may have the volume from this epoch on, with exactly this snapshot at its end. The
+ * word counts once the owner has made a copy of the volume, and as long as its own zcsi:epoch is
+ * the one before.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+#include "node/record/members.h"
+
+enum place_role { PLACE_NONE, PLACE_PRIMARY, PLACE_COPY };
+
+struct place_snapshot {
+	const char *name; /* dataset@leaf */
+	uint64_t guid;
+	int64_t written; /* bytes since the snapshot before */
+	const char *to;  /* zcsi:moving; NULL: it has none */
+	int64_t epoch;
+	bool cloned;
+};
+
+struct place {
+	enum place_role role;
+	const char *name; /* of the dataset */
+	struct members members;
+	int64_t epoch;   /* 0: it never moved */
+	int64_t written; /* bytes since the newest snapshot */
+	bool zvol;
+	bool token;                       /* part of a stream was received */
+	bool foreign_key, encrypted;      /* foreign_key: it shares the key of another dataset */
+	size_t children;                  /* datasets below it */
+	struct place_snapshot *snapshots; /* oldest first */
+	size_t n;
+};
+
+/* Read the place. Runs one or two programs. Returns 0, or -1 with *err. */
+int place_read(struct arena *arena, const char *parent, const char *id, struct place *ret,
+	       struct error *err);
+/* Parse what `zfs list` prints of a dataset, in place. False: another form. For tests. */
+bool place_parse(struct arena *arena, const char *dataset, char *text, struct place *ret);
+
+/* Returns the newest snapshot with a record of a move to the epoch after its own, or NULL. */
+const struct place_snapshot *place_marked(const struct place *place);
+/* Returns the snapshot with a guid, or NULL. */
+const struct place_snapshot *place_snapshot(const struct place *place, uint64_t guid);
+/* Returns the bytes that were written after a snapshot. */
+int64_t place_written_after(const struct place *place, const struct place_snapshot *snapshot);
+/* Returns true if it is the newest snapshot and nothing was written after it. */
+bool place_ends_with(const struct place *place, const struct place_snapshot *snapshot);
+
+/* Returns the value of zcsi:moving. */
+char *place_mark(struct arena *arena, const char *to, int64_t epoch);
+/* Parse it; false: another form. */
+bool place_mark_parse(struct arena *arena, const char *text, const char **ret_to,
+		      int64_t *ret_epoch);
+
+#endif

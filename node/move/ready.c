@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The checks before a move.
+ *
+ * Invariant: a check that fails says what to do, and has changed nothing.
+ */
+#include "node/move/ready.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "node/attach/unused.h"
+#include "node/move/place.h"
+#include "node/record/publication.h"
+#include "node/zfs/zfs_run.h"
+
+#define FIND_MS 10000
+
+static int check_unpublished(const struct node *node, struct arena *arena,
+			     const struct dataset *volume, struct error *err)
+{
+	struct publication_list published;
+
+	publication_parse(arena, volume->published, &published);
+	const char *names = publication_names(arena, &published, node->id);
+	if (!*names)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "it is attached to %s; stop the job that uses it there, or detach it, first",
+		    names);
+}
+
+static int check_member(const struct node *node, struct arena *arena, const struct dataset *volume,
+			const char *to, struct error *err)
+{
+	struct members members;
+
+	if (strcmp(to, node->id) == 0)
+		return fail(err, ERR_INVALID_ARGUMENT, "it is on node '%s'; name another node", to);
+	if (!members_parse(arena, volume->members, &members) || !members_have(&members, to))
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "node '%s' has no copy of it; run 'zcsi copy add %s %s' first", to,
+			    volume->id, to);
+	if (!zfs_is_the_kernels())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "node '%s' has zfs-fuse, from which no volume can move; use OpenZFS",
+			    node->id);
+	if (push_rules_parse(volume->push).paused)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "it is paused, so its copies get no data; run 'zcsi resume %s' first",
+			    volume->id);
+	return 0;
+}
+
+/* Check what ZFS has of it. */
+static int check_dataset(const struct node *node, struct arena *arena, const struct dataset *volume,
+			 struct error *err)
+{
+	struct place place;
+
+	if (place_read(arena, catalog_parent(node->catalog), volume->id, &place, err) < 0)
+		return -1;
+	if (place.foreign_key)
+		return fail(
+			err, ERR_FAILED_PRECONDITION,
+			"it has the encryption key of another dataset, which stays here; only a "
+			"volume with a key of its own, or with none, can move");
+	if (place.children)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "%zu datasets are below it; list them with 'zfs list -r %s', and "
+			    "destroy or rename them first",
+			    place.children, volume->name);
+	for (size_t i = 0; place.encrypted && i < place.n; i++)
+		if (place.snapshots[i].cloned)
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "it is encrypted, and a clone of '%s' has its key; delete the "
+				    "clone first",
+				    place.snapshots[i].name);
+	return 0;
+}
+
+int ready_check(const struct node *node, struct arena *arena, const char *id, const char *to,
+		struct error *err)
+{
+	struct dataset *volume;
+
+	if (catalog_get(node->catalog, now_ms() + FIND_MS, arena, id, &volume, err) < 0 ||
+	    check_member(node, arena, volume, to, err) < 0)
+		return -1;
+	if (volume->format->zvol)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "it is a block device (%s), and only file systems of ZFS can move",
+			    volume->format->name);
+	if (check_unpublished(node, arena, volume, err) < 0 || unused_check(arena, volume, err) < 0)
+		return -1;
+	return check_dataset(node, arena, volume, err);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_MOVE_RULES_H
+#define ZCSI_NODE_MOVE_RULES_H
+
+/*
+ * The rules by which a volume gets another owner. our_id: of this node; place: of the volume in its
+ * pool. Pure. Functions return 0, or -1 with *err, which says what is wrong and what to do.
+ */
+
+#include "node/move/place.h"
+#include "proto/copy.h"
+
+/*
+ * The former owner: *ret is the snapshot at the end of the volume, if it was given up for the node
+ * that asks.
+ */
+int rules_given_up(const char *our_id, const struct place *place, const GetMoveRequest *req,
+		   const struct place_snapshot **ret, struct error *err);
+/* The next owner: check that its copy can become the volume, whatever the former owner says. */
+int rules_take(const char *our_id, const struct place *place, const PromoteRequest *req,
+	       struct error *err);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The order of the steps of a move.
+ *
+ * Invariant: the volume is given up only after the other node has its last snapshot, and the other
+ * node is asked to take it only after that. The record is removed while the volume is here, or
+ * after the other node has it: in between it is the only thing that says whose the volume is.
+ */
+#include "node/move/step.h"
+
+static enum move_step next_of_primary(const struct move_view *view)
+{
+	if (view->cancelled)
+		return view->marked ? MOVE_UNMARK : MOVE_END;
+	if (!view->marked)
+		return MOVE_MARK;
+	if (!view->ends)
+		return MOVE_UNMARK;
+	return view->arrived ? MOVE_GIVE_UP : MOVE_SEND;
+}
+
+static enum move_step next_of_copy(const struct move_view *view)
+{
+	if (!view->marked)
+		return MOVE_END;
+	if (view->promoted)
+		return MOVE_UNMARK;
+	return view->ends ? MOVE_PROMOTE : MOVE_PERSON;
+}
+
+enum move_step move_next(const struct move_view *view)
+{
+	switch (view->role) {
+	case PLACE_PRIMARY:
+		return next_of_primary(view);
+	case PLACE_COPY:
+		return next_of_copy(view);
+	default:
+		return MOVE_PERSON;
+	}
+}

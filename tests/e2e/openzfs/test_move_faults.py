@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Moves when something goes wrong: the volume stays where it was or gets to where it should, never
+both, and is never reported as missing in between."""
+import contextlib
+import subprocess
+
+import grpc
+import pytest
+
+from client import PATIENCE, refused
+from copies import RECEIVE, write
+from daemon import BUILD, wait_for
+from host import get, run, Volume
+from test_move import content, filled, owners, use
+
+PROMOTE = "set zcsi:epoch"
+
+
+def primaries(pair):
+    """The hosts whose pools have the volume itself."""
+    return [host.node_id for host in pair.hosts if "data" in host.leaves()]
+
+
+def move(pair, *words):
+    return subprocess.Popen([BUILD / "zcsi", "--timeout", str(10 * PATIENCE), *pair.words, "move",
+                             "data", "n2", *words], stderr=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def stopped_at(pair, gate, program):
+    """Within a move: this zfs of a node waits at its gate."""
+    wanted = filled(pair)
+    gate.hold(program.format(data=pair.owner.dataset("data")))
+    command = move(pair)
+    gate.arrived()
+    assert len(primaries(pair)) < 2
+    yield wanted, command
+    command.kill()
+    command.wait()
+
+
+def ends(pair, wanted, node="n2"):
+    """The same command, typed again, ends well: the data is there, and both agree on the epoch."""
+    wait_for(lambda: not pair.run("move", "data", node).returncode, "the volume has moved")
+    assert owners(pair) == primaries(pair) == [node]
+    there = use(next(host for host in pair.hosts if host.node_id == node))
+    assert content(there) == wanted
+    write(there, "three")
+    there.down()
+    pair.zcsi("sync", "data")
+    wait_for(pair.settled, "no push runs")
+    assert get(pair.replica(host=pair.owner), "zcsi:epoch") == "1" == \
+        get(pair.other.dataset("data"), "zcsi:epoch")
+
+
+@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize("program", ["snapshot {data}@", "snapshot -o zcsi:moving", "send -nP",
+                                     "rename {data}", PROMOTE])
+def test_an_owner_that_is_killed_at_each_program(new_pair, gate, program, runs):
+    """The program runs after the end of its zcsi-node, or never."""
+    with new_pair(owner_env=gate.env) as pair, stopped_at(pair, gate, program) as (wanted, _):
+        pair.owner.node_daemon.kill()
+        if not runs:
+            gate.kill()
+        gate.open()
+        pair.owner.restart(pair.owner.node_daemon)
+        ends(pair, wanted)
+
+
+@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize("program", [RECEIVE, PROMOTE, "rename"])
+def test_the_other_node_is_killed_at_each_program(new_pair, gate, program, runs):
+    with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, program) as (wanted, _):
+        pair.other.node_daemon.kill()
+        if not runs:
+            gate.kill()
+        gate.open()
+        pair.other.restart(pair.other.node_daemon)
+        ends(pair, wanted)
+
+
+def test_a_volume_that_is_on_no_node_is_not_missing(new_pair, gate):
+    """The owner has given it up, and the other node is down. Both are killed, and it is taken when
+    they are back, without a command. It cannot be had back before."""
+    with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, "rename") as (wanted, _):
+        pair.other.node_daemon.kill()
+        gate.kill()
+        gate.open()
+        assert "has given volume 'data' up" in \
+            pair.zcsi("move", "data", "n2", "--cancel", status=1)
+        for _ in range(2):
+            assert primaries(pair) == []
+            with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="moving to node 'n2'"):
+                pair.owner.agent.GetDataset(id="data")
+            with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="moving to node 'n2'"):
+                pair.owner.agent.CreateDataset(id="data", size=8 << 20)
+            pair.owner.node_daemon.kill()
+            pair.owner.node_daemon.close()
+            pair.owner.start_node()
+        pair.other.restart(pair.other.node_daemon)
+        wait_for(lambda: owners(pair) == ["n2"], "the volume is taken", seconds=60)
+        ends(pair, wanted)
+
+
+def test_the_other_node_is_down(pair):
+    wanted = filled(pair)
+    pair.other.node_daemon.kill()
+    assert "n2" in pair.zcsi("move", "data", "n2", status=1)
+    volume = use(pair.owner)
+    assert content(volume) == wanted
+    volume.down()
+    pair.other.restart(pair.other.node_daemon)
+    ends(pair, wanted)
+
+
+def test_a_move_is_cancelled(new_pair, gate):
+    """Between the last snapshot and the end: the volume is closed for all calls until then."""
+    with new_pair(owner_env=gate.env) as pair, \
+            stopped_at(pair, gate, "snapshot -o zcsi:moving") as (wanted, command):
+        with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="moving to node 'n2'"):
+            Volume(pair.owner, "data").stage()
+        with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="moving to node 'n2'"):
+            pair.owner.agent.SnapshotDataset(id="data", name="late")
+        assert "moving to node 'n2' already" in pair.zcsi("move", "data", "n1", status=1)
+        cancelling = move(pair, "--cancel")
+        gate.open()
+        assert cancelling.wait() == 0 and command.wait() == 1
+        assert owners(pair) == primaries(pair) == ["n1"]
+        names = run("zfs", "list", "-Hd1", "-t", "snapshot", "-o", "name,zcsi:moving",
+                    pair.owner.dataset("data"))
+        assert "n2:1" not in names
+        volume = use(pair.owner)
+        assert content(volume) == wanted
+        volume.down()
+        ends(pair, wanted)
+
+
+def test_a_volume_that_is_mounted_in_the_middle_stays(new_pair, gate, tmp_path):
+    """By hand, which zcsi cannot refuse: the proof before the rename finds it, and nothing that was
+    written is lost."""
+    with new_pair(owner_env=gate.env) as pair, \
+            stopped_at(pair, gate, "send -nP") as (wanted, command):
+        name = pair.owner.dataset("data")
+        run("mount", "-t", "zfs", name, tmp_path)
+        (tmp_path / "late").write_text("late")
+        gate.open()
+        assert command.wait() == 1 and primaries(pair) == ["n1"]
+        run("umount", tmp_path)
+        ends(pair, {**wanted, "late": b"late"})

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Pushes of one volume of this host, n1, to copies on other nodes. In place of ZFS and of the other
+ * nodes there are lists of snapshots here, and a stream arrives, is cut, or loses its answer, as a
+ * test says. A test program includes this file once, because each program of tests/unit has a
+ * single source file.
+ */
+#include "node/copy/push.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "node/copy/header.h"
+#include "node/copy/history.h"
+#include "node/copy/order.h"
+#include "node/copy/part.h"
+#include "node/stream/program.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_run.h"
+#include "tests/cmocka.h"
+
+#define VOLUME  "t/p/v"
+#define MEMBERS "00112233aabbccdd:60:n1,n2,n3,n4"
+#define COPIES  3
+#define POINTS  256 /* more than there ever are in a test */
+#define SETTLED ((uint64_t)2 * COPIES)
+
+/* A snapshot or a bookmark of this host; bookmarks come after the snapshot they were made of. */
+struct made {
+	char name[64];
+	uint64_t guid; /* 0: it is gone */
+	int64_t creation;
+};
+
+/* A copy as its node has it. */
+struct twin {
+	uint64_t guids[POINTS]; /* of its snapshots, oldest first */
+	size_t n;
+	uint64_t to, from;   /* an interrupted stream */
+	const char *foreign; /* the name of a snapshot that somebody took of the copy; NULL: none */
+	bool silent;
+	bool refuses;    /* a snapshot of another tool */
+	int cut, unsaid; /* so many streams are cut, or lose their answer; the next ones, */
+	int cut_after;   /* but for so many before the first one that is cut */
+};
+
+static struct arena arena;
+static struct made made[POINTS];
+static size_t n_made;
+static uint64_t last_guid;
+static struct twin twins[COPIES];
+static struct twin *called; /* by the push that runs */
+static struct order_list orders;
+static const char *rules; /* zcsi:push */
+static int steps;         /* so many changes of the pool, then zcsi-node is killed */
+
+static const char *node_of(size_t at)
+{
+	static const char *const nodes[COPIES] = {"n2", "n3", "n4"};
+
+	return nodes[at];
+}
+
+/* The pool of this host */
+
+static struct made *named(const char *name)
+{
+	for (size_t i = 0; i < n_made; i++)
+		if (made[i].guid && strcmp(made[i].name, name) == 0)
+			return &made[i];
+	return NULL;
+}
+
+static uint64_t guid_of(const char *name)
+{
+	const struct made *found = named(name);
+
+	return found ? found->guid : 0;
+}
+
+static bool has(uint64_t guid, bool bookmarks)
+{
+	for (size_t i = 0; i < n_made; i++)
+		if (made[i].guid == guid && (bookmarks || strchr(made[i].name, '@')))
+			return true;
+	return false;
+}
+
+static size_t own_snapshots(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_made; i++)
+		n += made[i].guid && strstr(made[i].name, "@" HISTORY_OWN);
+	return n;
+}
+
+static void make(size_t at, const char *name, uint64_t guid)
+{
+	assert_true(n_made < POINTS);
+	memmove(&made[at + 1], &made[at], (n_made++ - at) * sizeof(*made));
+	made[at].guid = guid;
+	made[at].creation = time(NULL);
+	snprintf(made[at].name, sizeof(made[at].name), "%s", name);
+}
+
+/* As CSI does. */
+static void ask_for_snapshot(void)
+{
+	uint64_t guid = ++last_guid;
+
+	make(n_made, arena_printf(&arena, VOLUME "@asked-%" PRIu64, guid), guid);
+}
+
+/* Take a snapshot as another tool does. Returns its guid. */
+static uint64_t take_by_tool(const char *name)
+{
+	uint64_t guid = ++last_guid;
+
+	make(n_made, arena_printf(&arena, VOLUME "@%s", name), guid);
+	return guid;
+}
+
+/* Returns -1 if zcsi-node is dead, so that nothing changes any more. */
+static int step(struct error *err)
+{
+	return steps-- > 0 ? 0 : fail(err, ERR_UNAVAILABLE, "zcsi-node was killed");
+}
+
+int __wrap_zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
+			struct error *err);
+int __wrap_zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
+			struct error *err)
+{
+	assert_true(n == 1 && !properties->n);
+	if (step(err) < 0)
+		return -1;
+	make(n_made, names[0], ++last_guid);
+	return 0;
+}
+
+int __wrap_zfs_destroy(const char *name, struct error *err);
+int __wrap_zfs_destroy(const char *name, struct error *err)
+{
+	struct made *gone = named(name);
+
+	if (step(err) < 0)
+		return -1;
+	if (!gone)
+		return fail(err, ERR_NOT_FOUND, "it does not exist");
+	gone->guid = 0;
+	return 0;
+}
+
+/* Only `zfs bookmark` is run so. */
+int __wrap_zfs_run(const char *const *argv, struct error *err);
+int __wrap_zfs_run(const char *const *argv, struct error *err)
+{
+	const struct made *of = named(argv[2]);
+
+	assert_string_equal(argv[1], "bookmark");
+	assert_non_null(of);
+	if (step(err) < 0)
+		return -1;
+	assert_null(named(argv[3]));
+	make((size_t)(of - made) + 1, argv[3], of->guid);
+	return 0;
+}
+
+int __wrap_history_read(struct arena *at, const char *dataset, struct history *ret,
+			struct error *err);
+int __wrap_history_read(struct arena *at, const char *dataset, struct history *ret,
+			struct error *err)
+{
+	char *text = arena_strdup(at, "");
+
+	(void)err;
+	assert_string_equal(dataset, VOLUME);
+	for (size_t i = 0; i < n_made; i++)
+		if (made[i].guid)
+			text = arena_printf(at, "%s%s\t%" PRIu64 "\t%" PRId64 "\t0\n", text,
+					    made[i].name, made[i].guid, made[i].creation);
+	assert_true(history_parse(at, text, ret));
+	return 0;
+}
+
+/* The other nodes */
+
+int __wrap_peers_dial(struct peers *peers, const char *node_id, int64_t deadline,
+		      struct client **ret, struct error *err);
+int __wrap_peers_dial(struct peers *peers, const char *node_id, int64_t deadline,
+		      struct client **ret, struct error *err)
+{
+	(void)peers, (void)deadline;
+	for (size_t i = 0; i < COPIES; i++)
+		if (strcmp(node_id, node_of(i)) == 0)
+			called = &twins[i];
+	*ret = NULL;
+	return called->silent ? fail(err, ERR_UNAVAILABLE, "it is silent") : 0;
+}
+
+void __wrap_peers_hang_up(struct peers *peers, struct client *client);
+void __wrap_peers_hang_up(struct peers *peers, struct client *client)
+{
+	(void)peers, (void)client;
+}
+
+static CopyState *state_of(struct arena *at, const struct twin *twin)
+{
+	CopyState *copy = new_copy_state(at);
+
+	copy->lineage = (char *)"00112233aabbccdd";
+	copy->token = (char *)(twin->to ? "token" : "");
+	copy->available = INT64_MAX;
+	copy->snapshots = arena_alloc(at, (twin->n + 2) * sizeof(*copy->snapshots));
+	if (twin->foreign) {
+		CopySnapshot *snapshot = new_copy_snapshot(at);
+		snapshot->name = (char *)twin->foreign;
+		snapshot->guid = UINT64_MAX;
+		copy->snapshots[copy->n_snapshots++] = snapshot;
+	}
+	for (size_t i = twin->n; i-- > 0;) {
+		CopySnapshot *snapshot = new_copy_snapshot(at);
+		snapshot->name = (char *)HISTORY_OWN "x";
+		snapshot->guid = twin->guids[i];
+		copy->snapshots[copy->n_snapshots++] = snapshot;
+	}
+	return copy;
+}
+
+struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
+					const ProtobufCServiceDescriptor *service,
+					const char *method, const ProtobufCMessage *request,
+					int64_t deadline);
+struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
+					const ProtobufCServiceDescriptor *service,
+					const char *method, const ProtobufCMessage *request,
+					int64_t deadline)
+{
+	(void)client, (void)at, (void)service, (void)request, (void)deadline;
+	assert_string_equal(method, "GetCopy");
+	return NULL;
+}
+
+int __wrap_client_finish(struct client_call *call, void *ret_response, struct error *err);
+int __wrap_client_finish(struct client_call *call, void *ret_response, struct error *err)
+{
+	GetCopyResponse *response = new_get_copy_response(&arena);
+
+	(void)call, (void)err;
+	response->available = INT64_MAX;
+	if (called->n || called->to)
+		response->copy = state_of(&arena, called);
+	*(GetCopyResponse **)ret_response = response;
+	return 0;
+}
+
+/* A stream ends with a snapshot, or is cut, or arrives and nobody says so. */
+static int receive(struct push *push, uint64_t from, uint64_t to, struct error *err)
+{
+	called->to = called->from = 0;
+	if (called->cut > 0 && called->cut_after-- <= 0) {
+		called->cut--;
+		called->from = from;
+		called->to = to;
+		return fail(err, ERR_UNAVAILABLE, "the stream was cut");
+	}
+	called->guids[called->n++] = to;
+	assert_true(called->n < POINTS);
+	if (called->unsaid > 0) {
+		called->unsaid--;
+		return fail(err, ERR_UNAVAILABLE, "the answer was lost");
+	}
+	push->copy = state_of(&arena, called);
+	return 0;
+}
+
+int __wrap_part_send(struct push *push, const struct part *part, struct error *err);
+int __wrap_part_send(struct push *push, const struct part *part, struct error *err)
+{
+	uint64_t from = part->base ? part->base->guid : 0;
+
+	if (steps <= 0)
+		return step(err);
+	assert_true(!called->to || push->header->discard);
+	assert_int_equal(from, called->n ? called->guids[called->n - 1] : 0);
+	if (called->refuses && !strncmp(part->to->leaf, "tool-", 5)) {
+		push->copy = NULL;
+		return fail(err, ERR_FAILED_PRECONDITION, "destination already exists");
+	}
+	return receive(push, from, part->to->guid, err);
+}
+
+int __wrap_part_send_rest(struct push *push, const struct point *to, struct error *err);
+int __wrap_part_send_rest(struct push *push, const struct point *to, struct error *err)
+{
+	if (steps <= 0)
+		return step(err);
+	assert_int_equal(called->to, to->guid);
+	return receive(push, called->from, called->to, err);
+}
+
+uint64_t __wrap_part_of_token(struct push *push, int64_t *ret_size);
+uint64_t __wrap_part_of_token(struct push *push, int64_t *ret_size)
+{
+	assert_string_equal(push->copy->token, "token");
+	*ret_size = 0;
+	return called->to;
+}
+
+int __wrap_part_estimate(struct push *push, struct part *part, struct error *err);
+int __wrap_part_estimate(struct push *push, struct part *part, struct error *err)
+{
+	(void)push, (void)part, (void)err;
+	return 0;
+}
+
+/* Snapshots with such a name were asked for by CSI. */
+const struct snapshot *__wrap_part_record(const struct push *push, const struct point *point);
+const struct snapshot *__wrap_part_record(const struct push *push, const struct point *point)
+{
+	static const struct snapshot asked = {.name = (char *)"asked"};
+
+	(void)push;
+	return !strncmp(point->leaf, "asked-", 6) ? &asked : NULL;
+}
+
+/* The rest of this host */
+
+int __wrap_header_make(struct arena *at, const char *parent, const struct dataset *volume,
+		       ReceiveHeader **ret, const char **ret_flags, struct error *err);
+int __wrap_header_make(struct arena *at, const char *parent, const struct dataset *volume,
+		       ReceiveHeader **ret, const char **ret_flags, struct error *err)
+{
+	(void)parent, (void)volume, (void)err;
+	*ret = new_receive_header(at);
+	*ret_flags = "-Lc";
+	return 0;
+}
+
+int __wrap_program_check(struct error *err);
+int __wrap_program_check(struct error *err)
+{
+	(void)err;
+	return 0;
+}
+
+const char *__wrap_catalog_parent(const struct catalog *catalog);
+const char *__wrap_catalog_parent(const struct catalog *catalog)
+{
+	(void)catalog;
+	return "t/p";
+}
+
+static struct dataset *volume(void)
+{
+	static struct dataset made_once = {
+		.id = (char *)"v", .name = (char *)VOLUME, .members = (char *)MEMBERS};
+
+	made_once.format = format_find(FORMAT_ZFS);
+	made_once.push = (char *)rules;
+	return dataset_copy(&arena, &made_once);
+}
+
+int __wrap_catalog_get(struct catalog *catalog, int64_t deadline, struct arena *at, const char *id,
+		       struct dataset **ret, struct error *err);
+int __wrap_catalog_get(struct catalog *catalog, int64_t deadline, struct arena *at, const char *id,
+		       struct dataset **ret, struct error *err)
+{
+	(void)catalog, (void)deadline, (void)at, (void)id, (void)err;
+	*ret = volume();
+	return 0;
+}
+
+int __wrap_catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key,
+			    struct error *err);
+int __wrap_catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key,
+			    struct error *err)
+{
+	(void)catalog, (void)deadline, (void)key, (void)err;
+	return 0;
+}
+
+void __wrap_catalog_unlock_key(struct catalog *catalog, const char *key);
+void __wrap_catalog_unlock_key(struct catalog *catalog, const char *key)
+{
+	(void)catalog, (void)key;
+}
+
+/* The pusher */
+
+/* zcsi-node starts, and knows nothing but what is in the pool. */
+static void start(void)
+{
+	struct dataset *row = volume();
+	const struct dataset_list volumes = {&row, 1};
+	const uint64_t mark = 0;
+
+	orders_fini(&orders);
+	orders = (struct order_list){.n = 0};
+	orders_follow(&orders, "n1", &volumes, &mark);
+	steps = INT32_MAX;
+}
+
+static int set_up(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(log_setup("error", "logfmt", &err), 0);
+	arena_init(&arena, SIZE_MAX);
+	n_made = last_guid = 0;
+	rules = "";
+	memset(twins, 0, sizeof(twins));
+	start();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	orders_fini(&orders);
+	orders = (struct order_list){.n = 0};
+	arena_fini(&arena);
+	return 0;
+}
+
+/* Push to a copy, as the pusher does. */
+static int push_again(size_t at)
+{
+	static const struct node node = {.id = "n1"};
+	struct order *order = orders.rows[at];
+	struct push push = {.node = &node,
+			    .volume = volume(),
+			    .to = node_of(at),
+			    .progress = &order->progress,
+			    .arena = &arena};
+	struct synced synced = {.time = 1};
+	struct error err = {.code = ERR_OK};
+	int64_t time = 0;
+
+	members_parse(&arena, MEMBERS, &push.members);
+	orders_tell(&orders, order, &push);
+	if (!order->known && push_known(&push, &time, &err) == 0)
+		order_known(order, time);
+	int failed = push_run(&push, &time, &err);
+	order_learn(order, &push);
+	synced.at = push.taken.at;
+	if (failed)
+		order_failed(order, &err, 0);
+	else
+		order_done(order, &synced, 0);
+	/* No push may end with something that only a person can mend. */
+	assert_string_equal(failed && err.code != ERR_UNAVAILABLE ? err.text : "", "");
+	return failed;
+}
+
+/* All that was written before is wanted. */
+static int push_to(size_t at)
+{
+	orders_hurry(&orders, "v");
+	return push_again(at);
+}
+
+static uint64_t newest_of(size_t at)
+{
+	return twins[at].n ? twins[at].guids[twins[at].n - 1] : 0;
+}
+
+/* Every copy has something, and has been heard. In a new pool SETTLED snapshots were taken then. */
+static void settle(void)
+{
+	for (size_t i = 0; i < 2 * COPIES; i++)
+		assert_int_equal(push_to(i % COPIES), 0);
+	assert_int_equal(own_snapshots(), COPIES);
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of moves: what `zfs list` prints of a volume, the next step, and all ways in which two
+ * zcsi-nodes can be killed between the steps.
+ */
+#include "node/move/rules.h"
+#include "node/move/step.h"
+
+#include <string.h>
+
+#include "tests/arena.h"
+#include "tests/cmocka.h"
+
+#define LINEAGE "00112233aabbccdd"
+
+/* The place */
+
+static bool parse(const char *text, struct place *ret)
+{
+	return place_parse(&arena, "t/p/v", arena_strdup(&arena, text), ret);
+}
+
+/* A line of a snapshot: name, guid, bytes written, zcsi:moving. */
+#define SNAPSHOT(leaf, guid, written, moving)                                                      \
+	"t/p/v@" leaf "\t" guid "\t" written "\t\t-\t-\t-\t4\t" moving "\t-\n"
+#define DATASET(written, epoch, moving)                                                            \
+	"t/p/v\t1\t" written "\t-\t-\t-\t-\t" epoch "\t" moving "\t" LINEAGE ":300:n1,n2\n"
+
+static void a_record_is_parsed_as_it_was_formatted(void **state)
+{
+	static const char *const wrong[] = {"",     "-",     "n2",    "n2:",  ":5",
+					    "n2:0", "n2:-1", "n2:5x", "_zz:5"};
+	const char *to;
+	int64_t epoch;
+
+	(void)state;
+	assert_string_equal(place_mark(&arena, "n2", 5), "n2:5");
+	assert_true(place_mark_parse(&arena, place_mark(&arena, "a:b,c", 7), &to, &epoch));
+	assert_string_equal(to, "a:b,c");
+	assert_int_equal(epoch, 7);
+	for (size_t i = 0; i < COUNT(wrong); i++)
+		assert_false(place_mark_parse(&arena, wrong[i], &to, &epoch));
+}
+
+static void the_newest_record_counts_until_its_epoch_has_come(void **state)
+{
+	struct place place;
+
+	(void)state;
+	assert_true(parse(DATASET("0", "4", "-") SNAPSHOT("a", "11", "10", "n3:5")
+				  SNAPSHOT("b", "12", "20", "n2:5"),
+			  &place));
+	assert_string_equal(place_marked(&place)->name, "t/p/v@b");
+	assert_string_equal(place_marked(&place)->to, "n2");
+	assert_true(place_ends_with(&place, place_marked(&place)));
+	assert_true(parse(DATASET("0", "5", "-") SNAPSHOT("b", "12", "20", "n2:5"), &place));
+	assert_null(place_marked(&place));
+	assert_true(parse(DATASET("0", "-", "-") SNAPSHOT("b", "12", "20", "n2:5"), &place));
+	assert_null(place_marked(&place));
+	/* An older record is no authority, whatever the newer one says. */
+	assert_true(parse(DATASET("0", "4", "-") SNAPSHOT("a", "11", "10", "n2:5")
+				  SNAPSHOT("b", "12", "20", "n2:4"),
+			  &place));
+	assert_null(place_marked(&place));
+}
+
+static void a_record_that_a_snapshot_inherits_does_not_count(void **state)
+{
+	struct place place;
+
+	(void)state;
+	assert_true(parse(DATASET("0", "4", "n2:5") SNAPSHOT("a", "11", "10", "n2:5"), &place));
+	assert_null(place_marked(&place));
+}
+
+static void what_was_written_after_a_snapshot_is_added_up(void **state)
+{
+	struct place place;
+
+	(void)state;
+	assert_true(parse(DATASET("3", "4", "-") SNAPSHOT("a", "11", "10", "-")
+				  SNAPSHOT("b", "12", "20", "-") SNAPSHOT("c", "13", "0", "-"),
+			  &place));
+	assert_int_equal(place_written_after(&place, place_snapshot(&place, 11)), 23);
+	assert_int_equal(place_written_after(&place, place_snapshot(&place, 12)), 3);
+	assert_int_equal(place_written_after(&place, place_snapshot(&place, 13)), 3);
+	assert_false(place_ends_with(&place, place_snapshot(&place, 13)));
+	assert_null(place_snapshot(&place, 14));
+}
+
+static void keys_tokens_and_children_are_seen(void **state)
+{
+	struct place place;
+
+	(void)state;
+	assert_true(parse(
+		"t/p/v\t1\t0\t-\t-\t1-abc\tt/p/v\t-\t-\t-\nt/p/v/child\t2\t0\t-\t-\t-\tt/p/v\t-"
+		"\t-\t-\n",
+		&place));
+	assert_true(place.token && place.encrypted && !place.foreign_key && !place.zvol);
+	assert_int_equal(place.children, 1);
+	assert_int_equal(place.epoch, 0);
+	assert_true(parse("t/p/v\t1\t0\t-\t4096\t-\tt/p\t-\t-\t-\n", &place));
+	assert_true(!place.token && place.foreign_key && place.zvol && !place.children);
+}
+
+static void other_outputs_are_no_place(void **state)
+{
+	static const char *const texts[] = {"", "cannot open\n", "t/p/v\t1\t0\t-\t-\t-\t-\t-\t-\n",
+					    "t/p/v\t1\t0\t-\t-\t-\t-\t-\t-\tforged\n",
+					    SNAPSHOT("a", "1", "1", "-")};
+	struct place place;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++)
+		assert_false(parse(texts[i], &place));
+}
+
+/* The rules */
+
+static struct place copy_of(const char *text)
+{
+	struct place place;
+
+	assert_true(parse(text, &place));
+	place.role = PLACE_COPY;
+	return place;
+}
+
+static void a_volume_is_given_up_for_one_node_once(void **state)
+{
+	static const struct {
+		const char *text, *asks, *why; /* why: NULL if the answer is yes */
+	} rows[] = {
+		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "n2:5"), "n2", NULL},
+		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "n2:5")
+			 SNAPSHOT("b", "12", "0", "-"),
+		 "n2", NULL},
+		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "n2:5"), "n3", "for node 'n2'"},
+		{DATASET("0", "5", "-") SNAPSHOT("a", "11", "9", "n2:5"), "n2", "no record"},
+		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "-"), "n2", "no record"},
+		{DATASET("1", "4", "-") SNAPSHOT("a", "11", "9", "n2:5"), "n2", "was written to"},
+		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "n2:5")
+			 SNAPSHOT("b", "12", "1", "-"),
+		 "n2", "was written to"},
+	};
+	const struct place_snapshot *end;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		GetMoveRequest ask = ZCSI__V1__GET_MOVE_REQUEST__INIT;
+		struct place place = copy_of(rows[i].text);
+		ask.id = (char *)"v";
+		ask.node_id = (char *)rows[i].asks;
+		int refused = rules_given_up("n1", &place, &ask, &end, &err);
+		assert_int_equal(refused, rows[i].why ? -1 : 0);
+		if (rows[i].why)
+			assert_non_null(strstr(err.text, rows[i].why));
+		else
+			assert_true(end->guid == 11 && end->epoch == 5);
+		place.role = PLACE_PRIMARY;
+		assert_int_equal(rules_given_up("n1", &place, &ask, &end, &err), -1);
+	}
+}
+
+static void a_copy_is_taken_if_it_has_all_and_the_epoch_is_new(void **state)
+{
+	static const struct {
+		const char *text, *why;
+		const char *from, *lineage;
+	} rows[] = {
+		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "-"), NULL, "n1", LINEAGE},
+		{DATASET("0", "5", "-") SNAPSHOT("a", "11", "9", "-"), NULL, "n1", LINEAGE},
+		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "-") SNAPSHOT("b", "12", "0", "-"),
+		 NULL, "n1", LINEAGE},
+		/* This node has given it up at that epoch, and another one may have it. */
+		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "n3:5"), "of epoch 5", "n1",
+		 LINEAGE},
+		{DATASET("0", "6", "-") SNAPSHOT("a", "11", "9", "-"), "of epoch 6", "n1", LINEAGE},
+		{DATASET("0", "4", "-") SNAPSHOT("b", "12", "9", "-"), "last snapshot is missing",
+		 "n1", LINEAGE},
+		{DATASET("7", "4", "-") SNAPSHOT("a", "11", "9", "-"), "written to by hand", "n1",
+		 LINEAGE},
+		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "-"), "no copy of a volume of",
+		 "n4", LINEAGE},
+		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "-"), "no copy of a volume of",
+		 "n2", LINEAGE},
+		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "-"), "another volume", "n1",
+		 "ffffffffffffffff"},
+		{"t/p/v\t1\t0\t-\t-\t1-abc\t-\t-\t-\t" LINEAGE
+		 ":300:n1,n2\n" SNAPSHOT("a", "11", "9", "-"),
+		 "part of a stream", "n1", LINEAGE},
+	};
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		PromoteRequest ask = ZCSI__V1__PROMOTE_REQUEST__INIT;
+		struct place place = copy_of(rows[i].text);
+		ask.from_node_id = (char *)rows[i].from;
+		ask.lineage = (char *)rows[i].lineage;
+		ask.guid = 11;
+		ask.epoch = 5;
+		int refused = rules_take("n2", &place, &ask, &err);
+		assert_int_equal(refused, rows[i].why ? -1 : 0);
+		if (rows[i].why)
+			assert_non_null(strstr(err.text, rows[i].why));
+		place.role = PLACE_PRIMARY;
+		assert_int_equal(rules_take("n2", &place, &ask, &err), -1);
+	}
+}
+
+/* The steps */
+
+static void each_state_has_its_step(void **state)
+{
+	static const struct {
+		struct move_view view;
+		enum move_step step;
+	} rows[] = {
+		{{.role = PLACE_PRIMARY}, MOVE_MARK},
+		{{.role = PLACE_PRIMARY, .marked = true}, MOVE_UNMARK},
+		{{.role = PLACE_PRIMARY, .marked = true, .ends = true}, MOVE_SEND},
+		{{.role = PLACE_PRIMARY, .marked = true, .ends = true, .arrived = true},
+		 MOVE_GIVE_UP},
+		{{.role = PLACE_PRIMARY, .marked = true, .arrived = true}, MOVE_UNMARK},
+		{{.role = PLACE_PRIMARY, .cancelled = true}, MOVE_END},
+		{{.role = PLACE_PRIMARY,
+		  .cancelled = true,
+		  .marked = true,
+		  .ends = true,
+		  .arrived = true},
+		 MOVE_UNMARK},
+		{{.role = PLACE_COPY, .marked = true, .ends = true}, MOVE_PROMOTE},
+		{{.role = PLACE_COPY, .marked = true, .ends = true, .cancelled = true},
+		 MOVE_PROMOTE},
+		{{.role = PLACE_COPY, .marked = true}, MOVE_PERSON},
+		{{.role = PLACE_COPY, .marked = true, .promoted = true}, MOVE_UNMARK},
+		{{.role = PLACE_COPY, .promoted = true}, MOVE_END},
+		{{.role = PLACE_COPY}, MOVE_END},
+		{{.role = PLACE_NONE}, MOVE_PERSON},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++)
+		assert_int_equal(move_next(&rows[i].view), rows[i].step);
+}
+
+/* Two hosts as their pools are. Nothing else outlives the end of a zcsi-node. */
+struct pools {
+	enum place_role here, there;
+	int64_t epoch_here, epoch_there;
+	bool marked, sent; /* the last snapshot is taken, and is there too */
+};
+
+/* Promote, with the death of its zcsi-node before or after each zfs. Returns false if it died. */
+static bool take(struct pools *pools, int *ret_lives)
+{
+	int64_t epoch = pools->epoch_here + 1;
+
+	if (pools->there == PLACE_PRIMARY)
+		return true;
+	assert_true(pools->sent);
+	assert_true(pools->here == PLACE_COPY && pools->marked);
+	if ((*ret_lives)-- == 0)
+		return false;
+	pools->epoch_there = epoch;
+	if ((*ret_lives)-- == 0)
+		return false;
+	pools->there = PLACE_PRIMARY;
+	return (*ret_lives)-- != 0;
+}
+
+/* A step here. Returns false if the zcsi-node dies before or after it. */
+static bool carry_out(struct pools *pools, enum move_step step, struct move_view *view, int *lives)
+{
+	if ((*lives)-- == 0)
+		return false;
+	switch (step) {
+	case MOVE_MARK:
+		pools->marked = true;
+		break;
+	case MOVE_SEND:
+		pools->sent = view->arrived = true;
+		break;
+	case MOVE_GIVE_UP:
+		pools->here = PLACE_COPY;
+		break;
+	case MOVE_PROMOTE:
+		view->promoted = take(pools, lives);
+		break;
+	default:
+		if (pools->here == PLACE_COPY)
+			pools->epoch_here++;
+		else
+			pools->marked = false;
+	}
+	return (*lives)-- != 0;
+}
+
+/* Run until the end, or until the zcsi-node has no life left. Returns false then. */
+static bool run(struct pools *pools, bool cancelled, int lives)
+{
+	struct move_view view = {.cancelled = cancelled};
+
+	for (int steps = 0;; steps++) {
+		assert_in_range(steps, 0, 20);
+		view.role = pools->here;
+		view.marked = view.ends = pools->marked && pools->epoch_here == 0;
+		enum move_step step = move_next(&view);
+		assert_int_not_equal(step, MOVE_PERSON);
+		if (step == MOVE_END)
+			return true;
+		bool lived = carry_out(pools, step, &view, &lives);
+		assert_false(pools->here == PLACE_PRIMARY && pools->there == PLACE_PRIMARY);
+		if (!lived)
+			return false;
+	}
+}
+
+static void a_move_that_is_killed_anywhere_ends_well(void **state)
+{
+	bool whole = false;
+
+	(void)state;
+	for (int lives = 0; !whole; lives++) {
+		struct pools pools = {.here = PLACE_PRIMARY, .there = PLACE_COPY};
+		whole = run(&pools, false, lives);
+		struct pools cancelled = pools;
+		assert_true(run(&pools, false, 1000));
+		assert_int_equal(pools.there, PLACE_PRIMARY);
+		assert_int_equal(pools.here, PLACE_COPY);
+		assert_true(pools.epoch_here == 1 && pools.epoch_there == 1);
+		assert_true(run(&cancelled, true, 1000));
+		assert_int_equal(
+			(cancelled.here == PLACE_PRIMARY) + (cancelled.there == PLACE_PRIMARY), 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_record_is_parsed_as_it_was_formatted),
+		cmocka_unit_test(the_newest_record_counts_until_its_epoch_has_come),
+		cmocka_unit_test(a_record_that_a_snapshot_inherits_does_not_count),
+		cmocka_unit_test(what_was_written_after_a_snapshot_is_added_up),
+		cmocka_unit_test(keys_tokens_and_children_are_seen),
+		cmocka_unit_test(other_outputs_are_no_place),
+		cmocka_unit_test(a_volume_is_given_up_for_one_node_once),
+		cmocka_unit_test(a_copy_is_taken_if_it_has_all_and_the_epoch_is_new),
+		cmocka_unit_test(each_state_has_its_step),
+		cmocka_unit_test(a_move_that_is_killed_anywhere_ends_well),
+	};
+
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of the volumes that are closed because they move.
+ */
+#include "node/host/moves.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "tests/cmocka.h"
+
+static struct moves *moves;
+
+static int set_up(void **state)
+{
+	(void)state;
+	moves = moves_new();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	moves_free(moves);
+	return 0;
+}
+
+static void a_closed_volume_is_refused_until_it_is_opened(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(moves_check(moves, "a", &err), 0);
+	moves_close(moves, "a", "n2");
+	moves_close(moves, "b", "n3");
+	moves_close(moves, "a", "n4");
+	assert_int_equal(moves_check(moves, "a", &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_non_null(strstr(err.text, "'n4'"));
+	moves_open(moves, "a");
+	moves_open(moves, "a");
+	assert_int_equal(moves_check(moves, "a", &err), 0);
+	assert_int_equal(moves_check(moves, "b", &err), -1);
+}
+
+static void no_volume_is_missing_before_all_are_known(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(moves_check_missing(moves, "a", now_ms(), &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	moves_close(moves, "a", "n2");
+	moves_known(moves);
+	assert_int_equal(moves_check_missing(moves, "b", NO_DEADLINE, &err), 0);
+	assert_int_equal(moves_check_missing(moves, "a", NO_DEADLINE, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_closed_volume_is_refused_until_it_is_opened,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_volume_is_missing_before_all_are_known, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
