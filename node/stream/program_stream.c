@@ -16,6 +16,7 @@
 #include "node/service.h"
 #include "node/stream/copies.h"
 #include "node/zfs/argv.h"
+#include "node/zfs/lock_file.h"
 #include "node/zfs/zfs_run.h"
 #include "transport/pump.h"
 
@@ -172,7 +173,9 @@ int program_stream_start_reader(struct program_stream *ps, const char *const *ar
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return fail_errno(err, "cannot make a pipe");
-	int failed = child_start(&ps->child, argv_complete(&ps->arena, argv), ends[0], 0, err);
+	/* It changes the pool, so the next zcsi-node has to wait for it if this one is killed. */
+	int failed = child_start(&ps->child, argv_complete(&ps->arena, argv), ends[0],
+				 lock_file_descriptor(), err);
 	close(ends[0]);
 	if (failed)
 		close(ends[1]);

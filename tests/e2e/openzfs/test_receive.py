@@ -9,6 +9,7 @@ import grpc
 import pytest
 
 from client import MIB, refused, topology
+from daemon import wait_for
 from host import get, run, Volume
 from zvols import zvol
 
@@ -212,6 +213,8 @@ def test_a_peer_that_is_killed_leaves_what_can_be_continued(two_hosts, source):
     with pytest.raises(grpc.RpcError):
         target.agent.Receive.stream(requests())
     target.restart(target.node_daemon)
+    wait_for(lambda: target.controller.ListVolumes.future().code() == grpc.StatusCode.OK,
+             "the zfs receive of the killed zcsi-node has ended", 60)
     copy = source.push(target, "one", stream_of("-t", state(target).token))
     assert copy.snapshots[0].guid == guid(f"{source.name}@one")
 
