@@ -69,6 +69,11 @@ static size_t count_lines(const char *text)
 	return n;
 }
 
+bool earlier_may_be(void)
+{
+	return !ssh_server() && zfs_is_the_kernels();
+}
+
 int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, size_t *ret_n,
 		 struct error *err)
 {
@@ -92,8 +97,6 @@ int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, 
 	uint64_t pool;
 
 	*ret_n = 0;
-	if (ssh_server() || !zfs_is_the_kernels())
-		return 0;
 	if (zfs_run_once(&exec, &out, err) < 0)
 		return err->code == ERR_NOT_FOUND ? zfs_pool_guid(parent, &pool, err) : -1;
 	*ret = arena_alloc(arena, (count_lines(out) + 1) * sizeof(**ret));

@@ -4,6 +4,7 @@
 
 /* The volumes that an earlier zcsi-node of this host has given up. */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/error.h"
@@ -13,6 +14,8 @@ struct earlier {
 	const char *id, *to;
 };
 
+/* Returns false if nothing can have moved: the pool is on a server, or of zfs-fuse. */
+bool earlier_may_be(void);
 /*
  * *ret is those that another node may not have taken yet, in the arena. Runs programs. Returns 0,
  * or -1 with *err if the pool cannot be read.

@@ -302,13 +302,14 @@ static int find_earlier(struct mover *mover, struct arena *arena, struct error *
 {
 	struct catalog *catalog = mover->node->catalog;
 	struct dataset_list ignored;
-	struct earlier *rows;
+	struct earlier *rows = NULL;
+	size_t n = 0;
 	bool more;
-	size_t n;
 
 	/* The first reading begins when no zfs of the earlier zcsi-node runs any more. */
-	if (catalog_page(catalog, now_ms() + LOOK_MS, arena, "", 1, &ignored, &more, err) < 0 ||
-	    earlier_read(arena, catalog_parent(catalog), &rows, &n, err) < 0)
+	if (earlier_may_be() &&
+	    (catalog_page(catalog, now_ms() + LOOK_MS, arena, "", 1, &ignored, &more, err) < 0 ||
+	     earlier_read(arena, catalog_parent(catalog), &rows, &n, err) < 0))
 		return -1;
 	scoped_lock(&mover->lock);
 	for (size_t i = 0; i < n && !mover->stopping; i++) {

@@ -292,6 +292,7 @@ static void test_every_copy_goes_on_after_any_sequence_of_failures(void **state)
 	for (uint32_t seed = 0; seed < 2000; seed++) {
 		uint32_t random = seed;
 		size_t begun = 0;
+		tear_down(state);
 		set_up(state);
 		rules = seed % 2 ? "snapshots=all" : "";
 		for (int i = 0; i < 30; i++) {
@@ -304,9 +305,7 @@ static void test_every_copy_goes_on_after_any_sequence_of_failures(void **state)
 			twins[i].cut = twins[i].unsaid = 0;
 		}
 		settle();
-		tear_down(state);
 	}
-	set_up(state);
 }
 
 int main(void)
