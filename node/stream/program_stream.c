@@ -173,7 +173,7 @@ int program_stream_start_reader(struct program_stream *ps, const char *const *ar
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return fail_errno(err, "cannot make a pipe");
-	/* It changes the pool, so the next zcsi-node has to wait for it if this one is killed. */
+	/* A reader changes the pool: if this zcsi-node is killed, the next one waits for it. */
 	int failed = child_start(&ps->child, argv_complete(&ps->arena, argv), ends[0],
 				 lock_file_descriptor(), err);
 	close(ends[0]);
