@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/log.h"
 #include "node/agent/origin.h"
 #include "node/attach/family.h"
 #include "node/attach/unused.h"
@@ -23,11 +22,11 @@
 #include "node/move/ask.h"
 #include "node/move/keyed.h"
 #include "node/move/ready.h"
+#include "node/move/rules.h"
 #include "node/move/sending.h"
 #include "node/move/step.h"
 #include "node/replica/replica.h"
 #include "node/zfs/zfs.h"
-#include "node/zfs/zfs_run.h"
 
 #define FIND_MS 10000
 #define WAIT_MS 30000 /* for other calls that lock the volume */
@@ -155,12 +154,10 @@ static struct move_view view_of(const struct depart *depart, const struct place 
 }
 
 /* Rename the volume, unless it is in use or was changed. The caller holds its locks. */
-static int give_up_locked(struct depart *depart, const struct place *before, struct error *err)
+static int give_up_locked(struct depart *depart, struct error *err)
 {
 	const char *name = replica_name(&depart->arena, parent_of(depart), depart->id);
-	struct zfs_properties no_device = {.n = 0};
 	struct dataset *volume;
-	struct error ignored;
 	struct place place;
 
 	if (catalog_get(depart->node->catalog, now_ms() + FIND_MS, &depart->arena, depart->id,
@@ -171,14 +168,7 @@ static int give_up_locked(struct depart *depart, const struct place *before, str
 	const struct move_view view = view_of(depart, &place);
 	if (move_next(&view) != MOVE_GIVE_UP)
 		return 0;
-	if (zfs_rename(before->name, name, err) < 0)
-		return -1;
-	/* ZFS keeps the device until the property is set; Promote inherits it again. */
-	zfs_property(&no_device, "volmode", "none");
-	if (before->zvol && zfs_set(name, &no_device, &ignored) < 0)
-		log_warn("a copy has a device", log_str("copy", name),
-			 log_str("error", ignored.text));
-	return 0;
+	return zfs_rename(place.name, name, err);
 }
 
 /* The lock of an encrypted volume is named after it, so the name must not change meanwhile. */
@@ -189,11 +179,11 @@ static int give_up_with_key(struct depart *depart, const struct place *place, st
 	int failed;
 
 	if (!place->encrypted)
-		return give_up_locked(depart, place, err);
+		return give_up_locked(depart, err);
 	arena_init(&call.arena, SIZE_MAX);
 	failed = family_lock(&call, place->name, &family, err);
 	if (!failed) {
-		failed = give_up_locked(depart, place, err);
+		failed = give_up_locked(depart, err);
 		family_unlock(&call, &family);
 	}
 	arena_fini(&call.arena);
@@ -249,11 +239,7 @@ static int fail_for_person(const struct depart *depart, const struct place *plac
 {
 	if (place->role == PLACE_NONE)
 		return fail(err, ERR_FAILED_PRECONDITION, "the pool has nothing of it any more");
-	const char *end = place_marked(place)->name;
-	return fail(err, ERR_FAILED_PRECONDITION,
-		    "'%s' was written to after its last snapshot; if that data is not needed, run "
-		    "'zfs rollback %s' on node '%s'",
-		    place->name, end, depart->node->id);
+	return rules_fail_written(depart->node->id, place, place_marked(place), err);
 }
 
 static int carry_out(struct depart *depart, const struct place *place, enum move_step step,

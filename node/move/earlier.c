@@ -94,11 +94,10 @@ int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, 
 			      NULL};
 	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
 	auto_free char *out = NULL;
-	uint64_t pool;
 
 	*ret_n = 0;
 	if (zfs_run_once(&exec, &out, err) < 0)
-		return err->code == ERR_NOT_FOUND ? zfs_pool_guid(parent, &pool, err) : -1;
+		return zfs_is_missing(parent, err);
 	*ret = arena_alloc(arena, (count_lines(out) + 1) * sizeof(**ret));
 	return parse(arena, parent, arena_strdup(arena, out), *ret, ret_n, err);
 }

@@ -20,10 +20,10 @@
 
 #define OUTPUT_MAX ((size_t)64 << 20)
 
-static const char columns[] = "name,guid,written,clones,volsize,receive_resume_token,"
+static const char columns[] = "name,guid,written,clones,receive_resume_token,"
 			      "encryptionroot,zcsi:epoch,zcsi:moving,zcsi:members";
 
-enum field { NAME, GUID, WRITTEN, CLONES, VOLSIZE, TOKEN, KEY, EPOCH, MOVING, MEMBERS, FIELDS };
+enum field { NAME, GUID, WRITTEN, CLONES, TOKEN, KEY, EPOCH, MOVING, MEMBERS, FIELDS };
 
 char *place_mark(struct arena *arena, const char *to, int64_t epoch)
 {
@@ -65,7 +65,6 @@ static bool take_dataset(struct arena *arena, char *const *field, struct place *
 {
 	place->name = field[NAME];
 	place->written = strtoll(field[WRITTEN], NULL, 10);
-	place->zvol = is_set(field[VOLSIZE]);
 	place->token = is_set(field[TOKEN]);
 	place->encrypted = is_set(field[KEY]);
 	place->foreign_key = place->encrypted && strcmp(field[KEY], field[NAME]) != 0;
@@ -119,12 +118,10 @@ static int read_dataset(struct arena *arena, const char *parent, const char *nam
 		"-s",  "createtxg", "-o",  columns, name, NULL};
 	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
 	auto_free char *out = NULL;
-	uint64_t pool;
 
 	*ret_there = false;
 	if (zfs_run_once(&exec, &out, err) < 0)
-		/* zfs says the same of a pool that is not there. */
-		return err->code == ERR_NOT_FOUND ? zfs_pool_guid(parent, &pool, err) : -1;
+		return zfs_is_missing(parent, err);
 	*ret_there = true;
 	if (place_parse(arena, name, arena_strdup(arena, out), ret))
 		return 0;

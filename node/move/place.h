@@ -35,9 +35,8 @@ struct place {
 	enum place_role role;
 	const char *name; /* of the dataset */
 	struct members members;
-	int64_t epoch;   /* 0: it never moved */
-	int64_t written; /* bytes since the newest snapshot */
-	bool zvol;
+	int64_t epoch;                    /* 0: it never moved */
+	int64_t written;                  /* bytes since the newest snapshot */
 	bool token;                       /* part of a stream was received */
 	bool foreign_key, encrypted;      /* foreign_key: it shares the key of another dataset */
 	size_t children;                  /* datasets below it */

@@ -22,7 +22,6 @@
 #include "node/replica/replica.h"
 #include "node/service.h"
 #include "node/zfs/zfs.h"
-#include "node/zfs/zfs_run.h"
 
 /*
  * Read the place of a volume when no zfs of an earlier zcsi-node runs any more, which the catalog
@@ -150,17 +149,6 @@ static int rename_copy(struct rpc_call *call, const struct place *place, const c
 	return failed;
 }
 
-/* Make the device of a zvol, which a copy has not, and let the catalog have the volume. */
-static int show(struct rpc_call *call, const struct place *place, const char *name,
-		struct error *err)
-{
-	const struct node *node = call->app;
-
-	if (place->zvol && zfs_inherit(name, "volmode", err) < 0)
-		return -1;
-	return catalog_reread(node->catalog, call->deadline, name, err);
-}
-
 static int take_over(struct rpc_call *call, const struct place *place, const PromoteRequest *req,
 		     struct error *err)
 {
@@ -177,7 +165,7 @@ static int take_over(struct rpc_call *call, const struct place *place, const Pro
 	    (place_read(&call->arena, parent, req->id, &now, &ignored) < 0 ||
 	     now.role != PLACE_PRIMARY))
 		return -1;
-	return show(call, place, name, err);
+	return catalog_reread(node->catalog, call->deadline, name, err);
 }
 
 static int promote_copy(struct rpc_call *call, const PromoteRequest *req, struct error *err)
@@ -189,7 +177,7 @@ static int promote_copy(struct rpc_call *call, const PromoteRequest *req, struct
 		return -1;
 	if (place.role == PLACE_PRIMARY && place.epoch >= req->epoch &&
 	    strcmp(place.members.lineage, req->lineage) == 0)
-		return show(call, &place, place.name, err);
+		return catalog_reread(node->catalog, call->deadline, place.name, err);
 	if (rules_take(node->id, &place, req, err) < 0 ||
 	    check_unused(&call->arena, &place, err) < 0 || ask_owner(call, req, err) < 0)
 		return -1;

@@ -10,6 +10,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+int rules_fail_written(const char *our_id, const struct place *place,
+		       const struct place_snapshot *end, struct error *err)
+{
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "'%s' was written to after its last snapshot '%s'; if that data is not needed, "
+		    "run 'zfs rollback %s' on node '%s'",
+		    place->name, end->name, end->name, our_id);
+}
+
 int rules_given_up(const char *our_id, const struct place *place, const GetMoveRequest *req,
 		   const struct place_snapshot **ret, struct error *err)
 {
@@ -24,12 +33,7 @@ int rules_given_up(const char *our_id, const struct place *place, const GetMoveR
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "node '%s' has given volume '%s' up for node '%s', not for '%s'",
 			    our_id, req->id, (*ret)->to, req->node_id);
-	if (place_written_after(place, *ret) == 0)
-		return 0;
-	return fail(err, ERR_FAILED_PRECONDITION,
-		    "'%s' was written to after its last snapshot '%s'; if that data is not needed, "
-		    "run 'zfs rollback %s' on node '%s'",
-		    place->name, (*ret)->name, (*ret)->name, our_id);
+	return place_written_after(place, *ret) ? rules_fail_written(our_id, place, *ret, err) : 0;
 }
 
 int rules_take(const char *our_id, const struct place *place, const PromoteRequest *req,

@@ -16,6 +16,9 @@
  */
 int rules_given_up(const char *our_id, const struct place *place, const GetMoveRequest *req,
 		   const struct place_snapshot **ret, struct error *err);
+/* Fail because a copy was written to after this snapshot. Always returns -1. */
+int rules_fail_written(const char *our_id, const struct place *place,
+		       const struct place_snapshot *end, struct error *err);
 /* The next owner: check that its copy can become the volume, whatever the former owner says. */
 int rules_take(const char *our_id, const struct place *place, const PromoteRequest *req,
 	       struct error *err);

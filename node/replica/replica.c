@@ -111,12 +111,10 @@ int replica_read(struct arena *arena, const char *parent, const char *id, CopySt
 		"-S",  "createtxg", "-o",  COLUMNS, name, NULL};
 	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
 	auto_free char *out = NULL;
-	uint64_t pool;
 
 	*ret = NULL;
 	if (zfs_run_once(&exec, &out, err) < 0)
-		/* zfs says the same of a pool that is not there. */
-		return err->code == ERR_NOT_FOUND ? zfs_pool_guid(parent, &pool, err) : -1;
+		return zfs_is_missing(parent, err);
 	*ret = replica_parse(arena, arena_strdup(arena, out));
 	if (!*ret)
 		return fail(err, ERR_UNAVAILABLE,

@@ -212,6 +212,13 @@ int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
 	return 0;
 }
 
+int zfs_is_missing(const char *parent, struct error *err)
+{
+	uint64_t ignored;
+
+	return err->code == ERR_NOT_FOUND ? zfs_pool_guid(parent, &ignored, err) : -1;
+}
+
 /* *ret is the value of a property; the caller frees it. */
 static int get_value(const char *name, const char *property, char **ret, struct error *err)
 {

@@ -53,6 +53,11 @@ int zfs_is_volume(const char *name, const char *id, bool *ret, struct error *err
 int zfs_members(const char *name, char **ret, struct error *err);
 /* *ret is the guid of the parent's pool. ERR_UNAVAILABLE if the pool is missing or suspended. */
 int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err);
+/*
+ * For a program that has failed with *err. Returns 0 if the dataset does not exist and the pool of
+ * the parent is there: zfs says the same if it is not. Else -1 with *err.
+ */
+int zfs_is_missing(const char *parent, struct error *err);
 /* *ret is the size of a zvol in bytes. */
 int zfs_volsize(const char *name, int64_t *ret, struct error *err);
 /* *ret is the refreservation of a dataset in bytes. */

@@ -34,9 +34,11 @@ def stopped_at(pair, gate, program):
     command = move(pair)
     gate.arrived()
     assert len(primaries(pair)) < 2
-    yield wanted, command
-    command.kill()
-    command.wait()
+    try:
+        yield wanted, command
+    finally:
+        command.kill()
+        command.wait()
 
 
 def ends(pair, wanted, node="n2"):
@@ -54,28 +56,20 @@ def ends(pair, wanted, node="n2"):
 
 
 @pytest.mark.parametrize("runs", [False, True])
-@pytest.mark.parametrize("program", ["snapshot {data}@", "snapshot -o zcsi:moving", "send -nP",
-                                     "rename {data}", PROMOTE])
-def test_an_owner_that_is_killed_at_each_program(new_pair, gate, program, runs):
+@pytest.mark.parametrize("side, program", [
+    *(("owner", program) for program in ("snapshot {data}@", "snapshot -o zcsi:moving", "send -nP",
+                                         "rename {data}", PROMOTE)),
+    *(("other", program) for program in (RECEIVE, PROMOTE, "rename"))])
+def test_a_node_that_is_killed_at_each_program(new_pair, gate, side, program, runs):
     """The program runs after the end of its zcsi-node, or never."""
-    with new_pair(owner_env=gate.env) as pair, stopped_at(pair, gate, program) as (wanted, _):
-        pair.owner.node_daemon.kill()
+    with new_pair(**{f"{side}_env": gate.env}) as pair, \
+            stopped_at(pair, gate, program) as (wanted, _):
+        host = getattr(pair, side)
+        host.node_daemon.kill()
         if not runs:
             gate.kill()
         gate.open()
-        pair.owner.restart(pair.owner.node_daemon)
-        ends(pair, wanted)
-
-
-@pytest.mark.parametrize("runs", [False, True])
-@pytest.mark.parametrize("program", [RECEIVE, PROMOTE, "rename"])
-def test_the_other_node_is_killed_at_each_program(new_pair, gate, program, runs):
-    with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, program) as (wanted, _):
-        pair.other.node_daemon.kill()
-        if not runs:
-            gate.kill()
-        gate.open()
-        pair.other.restart(pair.other.node_daemon)
+        host.restart(host.node_daemon)
         ends(pair, wanted)
 
 

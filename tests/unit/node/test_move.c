@@ -22,9 +22,9 @@ static bool parse(const char *text, struct place *ret)
 
 /* A line of a snapshot: name, guid, bytes written, zcsi:moving. */
 #define SNAPSHOT(leaf, guid, written, moving)                                                      \
-	"t/p/v@" leaf "\t" guid "\t" written "\t\t-\t-\t-\t4\t" moving "\t-\n"
+	"t/p/v@" leaf "\t" guid "\t" written "\t\t-\t-\t4\t" moving "\t-\n"
 #define DATASET(written, epoch, moving)                                                            \
-	"t/p/v\t1\t" written "\t-\t-\t-\t-\t" epoch "\t" moving "\t" LINEAGE ":300:n1,n2\n"
+	"t/p/v\t1\t" written "\t-\t-\t-\t" epoch "\t" moving "\t" LINEAGE ":300:n1,n2\n"
 
 static void a_record_is_parsed_as_it_was_formatted(void **state)
 {
@@ -94,20 +94,19 @@ static void keys_tokens_and_children_are_seen(void **state)
 
 	(void)state;
 	assert_true(parse(
-		"t/p/v\t1\t0\t-\t-\t1-abc\tt/p/v\t-\t-\t-\nt/p/v/child\t2\t0\t-\t-\t-\tt/p/v\t-"
-		"\t-\t-\n",
+		"t/p/v\t1\t0\t-\t1-abc\tt/p/v\t-\t-\t-\nt/p/v/child\t2\t0\t-\t-\tt/p/v\t-\t-\t-\n",
 		&place));
-	assert_true(place.token && place.encrypted && !place.foreign_key && !place.zvol);
+	assert_true(place.token && place.encrypted && !place.foreign_key);
 	assert_int_equal(place.children, 1);
 	assert_int_equal(place.epoch, 0);
-	assert_true(parse("t/p/v\t1\t0\t-\t4096\t-\tt/p\t-\t-\t-\n", &place));
-	assert_true(!place.token && place.foreign_key && place.zvol && !place.children);
+	assert_true(parse("t/p/v\t1\t0\t-\t-\tt/p\t-\t-\t-\n", &place));
+	assert_true(!place.token && place.foreign_key && !place.children);
 }
 
 static void other_outputs_are_no_place(void **state)
 {
-	static const char *const texts[] = {"", "cannot open\n", "t/p/v\t1\t0\t-\t-\t-\t-\t-\t-\n",
-					    "t/p/v\t1\t0\t-\t-\t-\t-\t-\t-\tforged\n",
+	static const char *const texts[] = {"", "cannot open\n", "t/p/v\t1\t0\t-\t-\t-\t-\t-\n",
+					    "t/p/v\t1\t0\t-\t-\t-\t-\t-\tforged\n",
 					    SNAPSHOT("a", "1", "1", "-")};
 	struct place place;
 
@@ -188,7 +187,7 @@ static void a_copy_is_taken_if_it_has_all_and_the_epoch_is_new(void **state)
 		 "n2", LINEAGE},
 		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "-"), "another volume", "n1",
 		 "ffffffffffffffff"},
-		{"t/p/v\t1\t0\t-\t-\t1-abc\t-\t-\t-\t" LINEAGE
+		{"t/p/v\t1\t0\t-\t1-abc\t-\t-\t-\t" LINEAGE
 		 ":300:n1,n2\n" SNAPSHOT("a", "11", "9", "-"),
 		 "part of a stream", "n1", LINEAGE},
 	};
