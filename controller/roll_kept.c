@@ -23,7 +23,7 @@ struct found {
 	int64_t read; /* the latest time that they were read */
 	uint64_t *hashes;
 	size_t n;
-	uint64_t barrier; /* the highest of those that were joined */
+	uint64_t barrier; /* the highest one of the agents that were joined */
 	bool incomplete;  /* an agent did not answer */
 };
 

@@ -22,7 +22,7 @@ struct fleet;
 struct fleet_options {
 	const struct option_list *named; /* --agent */
 	const char *file;                /* --agents-file; NULL: none */
-	const struct trust *trust;       /* opened */
+	const struct trust *trust;       /* its files were read */
 	int64_t timeout_ms;              /* limit of one question to all agents */
 };
 

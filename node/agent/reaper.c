@@ -49,7 +49,7 @@ struct sighting {
 static struct {
 	struct sighting *rows;
 	size_t n;
-} sightings; /* of the catalog's thread */
+} sightings; /* used by the catalog's thread only */
 
 /* ZFS prints a number that is too large for int64_t, which is negative here. */
 static bool is_in_future(const struct dataset *dataset)
