@@ -117,7 +117,8 @@ static int take_snapshot(const struct push *push, const char **ret_name, struct 
 
 /*
  * Returns true if a copy that gets this snapshot, the newest one of ours, has what it is to have.
- * For a request the clock is not asked, which may have been set since.
+ * For a request the clock is not asked, which may have been set since. Else a snapshot from the
+ * future is none that is young: the clock was set back.
  */
 static bool is_enough(const struct push *push, const struct history *history,
 		      const struct point *own)
@@ -129,8 +130,9 @@ static bool is_enough(const struct push *push, const struct history *history,
 	for (const struct point *at = own + 1; at < history->points + history->n; at++)
 		if (plan_wants(push, at))
 			return false;
+	int64_t age = time(NULL) - own->creation;
 	if (!push->wanted)
-		return time(NULL) - own->creation < push->members.every / 2;
+		return age >= 0 && age < push->members.every / 2;
 	return taken->guid == own->guid && taken->at >= push->wanted &&
 	       now_us() - taken->at < push->members.every * 1000000;
 }

@@ -68,6 +68,19 @@ static void test_copies_that_are_due_share_a_young_snapshot(void **state)
 	assert_true(last_guid == SETTLED + 1 && newest_of(0) == newest_of(2));
 }
 
+/* Else the copies would get nothing until the clock has come so far again. */
+static void test_a_snapshot_from_before_the_clock_was_set_back_is_not_young(void **state)
+{
+	(void)state;
+	settle();
+	push_again(0);
+	assert_int_equal(last_guid, SETTLED);
+	for (size_t i = 0; i < n_made; i++)
+		made[i].creation += 3600;
+	push_again(0);
+	assert_true(last_guid == SETTLED + 1 && newest_of(0) == last_guid);
+}
+
 /* Nothing else was written, so no later push would bring it. */
 static void test_a_snapshot_that_was_asked_for_since_is_not_left_out(void **state)
 {
@@ -317,6 +330,7 @@ int main(void)
 		TEST(test_a_snapshot_from_before_the_request_is_not_enough),
 		TEST(test_another_try_takes_no_other_snapshot),
 		TEST(test_copies_that_are_due_share_a_young_snapshot),
+		TEST(test_a_snapshot_from_before_the_clock_was_set_back_is_not_young),
 		TEST(test_a_snapshot_that_was_asked_for_since_is_not_left_out),
 		TEST(test_a_copy_keeps_what_another_ones_stream_leads_to),
 		TEST(test_a_first_stream_that_was_cut_goes_on),
