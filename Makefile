@@ -30,6 +30,8 @@ DEBUG    := -O1 -g -fno-omit-frame-pointer
 ASAN     := -fsanitize=address,undefined -fno-sanitize-recover=all
 SECONDS  ?= 60
 CALLS    ?= 1000000
+HISTORIES ?= 20
+SEED     ?= $(shell date +%s)
 ASAN_KEEPS := 400000 # kB of growth that tests allow under ASan, which keeps freed memory
 TSAN     := -fsanitize=thread
 # A test's timeout ends the whole run and prints the stack of every thread, because a hung process
@@ -183,7 +185,8 @@ ifndef T
 endif
 endif
 everything: ## each matrix whole, one target after the other: hours
-	@for target in check conformance lint fuzz sanitize nomad image soak limits across; do \
+	@for target in check conformance lint fuzz sanitize nomad image soak limits across \
+		history; do \
 		echo "== make $$target" && $(MAKE) --no-print-directory $$target || exit 1; done
 	@for version in $(LAB_ZFS); do \
 		echo "== make lab ZFS=$$version" && \
@@ -247,6 +250,13 @@ reboot: ## a machine with OpenZFS loses its power while volumes are in use, and 
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/reboot
+history: ## random moves, killed processes, cut cables, full pools, on both; HISTORIES=20 SEED=1
+	@. jobs/local/host.sh && host_packages build check lab
+	@$(MAKE) --no-print-directory -j4 $(LAB_ZFS:%=guest-%) all
+	@for version in $(LAB_ZFS); do \
+		ZFS=$$version BUILD=$(BUILD) LAB_TIMEOUT=86400 tests/lab/run env BUILD=build \
+			HISTORIES=$(HISTORIES) SEED=$(SEED) $(PYTEST) --timeout 1800 \
+			tests/e2e/openzfs/test_histories.py || exit 1; done
 across: ## a machine with OpenZFS 2.1 and one with 2.3 keep copies of each other's volumes
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all
@@ -320,7 +330,7 @@ help: ## this list
 
 .PHONY: all names test units everything compile_commands.json demo run run-clean packages check \
 	conformance nomad nomad-lab image \
-	lab lab-tools lab-shell guests reboot across lint format sanitize limits \
+	lab lab-tools lab-shell guests reboot history across lint format sanitize limits \
 	fuzz fuzzers soak bench \
 	bench-copy bench-zfs bench-transport bench-hosts install clean help
 .SECONDARY:

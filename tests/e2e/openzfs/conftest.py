@@ -6,8 +6,10 @@ import os
 
 import pytest
 
+from certificates import files
+from client import ROOT
 from copies import Pair
-from host import Host
+from host import Host, run
 from namespaces import Namespaces, Site
 from nfs import Server
 
@@ -87,3 +89,34 @@ def new_pair(new_member, tmp_path):
 def pair(new_pair):
     with new_pair() as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def member_certificates(namespaces, tmp_path_factory):
+    """A folder with certificates of the nodes n1 to n4 and of an operator."""
+    folder = tmp_path_factory.mktemp("members")
+    run(str(ROOT / "jobs/local/certs"), str(folder), "operator.zcsi", "n4,node.zcsi",
+        *(f"n{number},{namespaces(number).address},node.zcsi" for number in (1, 2, 3)))
+    return folder
+
+
+@pytest.fixture
+def trio(new_member, namespaces, member_certificates, tmp_path):
+    """Three hosts, each with its own pool, network and certificate, which reach each other by
+    mutual TLS alone."""
+    file = tmp_path / "agents"
+    allowed = ("zcsi.v1.Agent=operator.zcsi", "zcsi.v1.Copy=operator.zcsi",
+               "zcsi.v1.Agent/GetHost=node.zcsi", "zcsi.v1.Replica=node.zcsi")
+    addresses = {number: f"tcp://{namespaces(number).address}:9740" for number in (1, 2, 3)}
+    with contextlib.ExitStack() as stack:
+        hosts = [stack.enter_context(new_member(number, node_args=(
+            "--agent-endpoint", address, "--agents-file", str(file),
+            *files(member_certificates, f"n{number}"),
+            *(word for name in allowed for word in ("--allow", name)))))
+                 for number, address in addresses.items()]
+        file.write_text("".join(f"{address}\n" for address in addresses.values()))
+        for host in hosts:
+            host.controller_daemon.argv += [word for other in hosts if other is not host
+                                            for word in ("--agent", f"unix://{other.agent_socket}")]
+        words = [word for address in addresses.values() for word in ("--agent", address)]
+        yield Pair(hosts, [*words, *map(str, files(member_certificates, "operator.zcsi"))])

@@ -7,42 +7,13 @@ from pathlib import Path
 import grpc
 import pytest
 
-from certificates import files
-from client import MIB, ROOT, Client, refused
-from copies import Pair, create, in_use, own, write
+from client import MIB, Client, refused
+from copies import create, in_use, own, write
 from daemon import wait_for
-from host import get, run, Volume
+from host import get, Volume
 from test_hosts import WAYS, endpoint, impair
 
-NUMBERS = (1, 2, 3)
-OPERATOR = "operator.zcsi"
 STRANGER = "n4"
-
-
-@pytest.fixture(scope="module")
-def certificates(namespaces, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("certificates")
-    run(str(ROOT / "jobs/local/certs"), str(folder), OPERATOR, f"{STRANGER},node.zcsi",
-        *(f"n{number},{namespaces(number).address},node.zcsi" for number in NUMBERS))
-    return folder
-
-
-@pytest.fixture
-def trio(new_member, namespaces, certificates, tmp_path):
-    file = tmp_path / "agents"
-    allowed = (f"zcsi.v1.Agent={OPERATOR}", f"zcsi.v1.Copy={OPERATOR}",
-               "zcsi.v1.Agent/GetHost=node.zcsi", "zcsi.v1.Replica=node.zcsi")
-    with contextlib.ExitStack() as stack:
-        hosts = [stack.enter_context(new_member(number, node_args=(
-            "--agent-endpoint", f"tcp://{namespaces(number).address}:9740",
-            "--agents-file", str(file), *files(certificates, f"n{number}"),
-            *(word for name in allowed for word in ("--allow", name))))) for number in NUMBERS]
-        file.write_text("".join(f"{endpoint(host)}\n" for host in hosts))
-        for host in hosts:
-            host.controller_daemon.argv += [word for other in hosts if other is not host
-                                            for word in ("--agent", f"unix://{other.agent_socket}")]
-        words = [word for host in hosts for word in ("--agent", endpoint(host))]
-        yield Pair(hosts, [*words, *map(str, files(certificates, OPERATOR))])
 
 
 @pytest.fixture
@@ -164,9 +135,9 @@ def test_a_stream_that_was_cut_outlives_the_pushes_to_another_copy(trio, volume)
     assert len(own(trio.owner.dataset("data"))) <= 4
 
 
-def test_a_node_without_the_data_harms_no_copy(trio, volume, certificates):
+def test_a_node_without_the_data_harms_no_copy(trio, volume, member_certificates):
     """The certificate says that it is a node, so it may call, but not for this volume."""
-    parts = [Path(certificates, name).read_bytes()
+    parts = [Path(member_certificates, name).read_bytes()
              for name in ("ca.pem", f"{STRANGER}.key", f"{STRANGER}.pem")]
     stranger = Client(endpoint(trio.other).removeprefix("tcp://"),
                       grpc.ssl_channel_credentials(*parts))

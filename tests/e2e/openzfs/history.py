@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A history: jobs append records to one volume, which moves among three hosts, while processes are
+killed, cables pulled, pools filled and clocks set. All is drawn from a seed, and printed as it
+happens.
+
+The ledger is kept outside of all pools. A record is in it once fsync has returned, so the volume
+must have it from then on."""
+import contextlib
+import itertools
+import os
+import random
+import subprocess
+import time
+from pathlib import Path
+
+import grpc
+
+from client import MIB, PATIENCE
+from copies import create, write
+from daemon import BUILD, wait_for
+from host import get, run, Volume
+
+LOG = "records"
+PROGRAMS = 12  # a move runs about so many on the owner's host
+HOUR = 3600
+
+
+@contextlib.contextmanager
+def killed(host):
+    """zcsi-node is killed, and started again at the end."""
+    host.node_daemon.kill()
+    yield
+    host.restart(host.node_daemon)
+
+
+@contextlib.contextmanager
+def cut(host):
+    """No packet reaches the host or leaves it."""
+    host.namespaces.unplug()
+    yield
+    host.namespaces.plug()
+
+
+@contextlib.contextmanager
+def frozen(host):
+    """zcsi-node stands still, as on a host that is overloaded."""
+    with host.frozen():
+        yield
+
+
+@contextlib.contextmanager
+def full(host):
+    """The host's volumes and copies can grow no more."""
+    used = int(get(host.parent, "used"))
+    run("zfs", "set", f"quota={used + MIB // 8}", host.parent)
+    yield
+    run("zfs", "set", "quota=none", host.parent)
+
+
+@contextlib.contextmanager
+def early(_):
+    """The clocks of all hosts are an hour ahead, and then right again."""
+    def shift(seconds):
+        time.clock_settime(time.CLOCK_REALTIME, time.time() + seconds)
+    shift(HOUR)
+    yield
+    shift(-HOUR)
+
+
+@contextlib.contextmanager
+def calm(_):
+    """Nothing happens."""
+    yield
+
+
+EVENTS = [killed, cut, frozen, full, early, calm]
+
+
+def persist(step):
+    """Repeat a call as an orchestrator does, until all zcsi-nodes are reached again."""
+    def attempt():
+        try:
+            return step()
+        except grpc.RpcError as error:
+            assert error.code() is grpc.StatusCode.UNAVAILABLE, error
+            return None
+    wait_for(attempt, f"{step.__name__} succeeds", 60)
+
+
+class History:
+    """hosts: a Pair of three hosts. The volume is on the first one, and in use by no job."""
+
+    def __init__(self, trio, seed):
+        self.trio = trio
+        self.random = random.Random(seed)
+        self.hosts = {host.node_id: host for host in trio.hosts}
+        self.at = "n1"
+        self.ledger = []  # the records that were acknowledged: number, node, epoch
+        self.files = {}   # the other files of the volume
+        self.numbers = itertools.count()
+        print(f"seed {seed}")
+
+    def begin(self):
+        create(Volume(self.trio.owner, "data", size=64 * MIB), {"replicas": "3"})
+        wait_for(lambda: self.trio.settled(2), "both copies are complete", 60)
+
+    def owners(self):
+        """The nodes whose pools have the volume itself. There are never two."""
+        found = [node for node, host in self.hosts.items() if "data" in host.leaves()]
+        assert len(found) < 2, found
+        return found
+
+    def epoch(self):
+        value = get(self.hosts[self.at].dataset("data"), "zcsi:epoch")
+        return 0 if value == "-" else int(value)
+
+    def append(self, job, epoch):
+        """Write a record and wait until it is on the disk."""
+        record = f"{next(self.numbers)} {self.at} {epoch}"
+        with open(Path(job.target, LOG), "a", encoding="ascii") as file:
+            file.write(record + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self.ledger.append(record)
+
+    def check(self, job):
+        """The volume has what the ledger has, in the same order, and nothing else."""
+        found = {path.name: path.read_bytes() for path in Path(job.target).iterdir()
+                 if path.is_file()}
+        records = found.pop(LOG, b"").decode().split("\n")[:-1]
+        assert records == self.ledger
+        assert found == self.files
+
+    def work(self):
+        """A job of the host that has the volume runs, finds all that others wrote, and ends. It
+        goes on whatever happens to the hosts of the copies, and to zcsi-node on its own."""
+        host = self.hosts[self.at]
+        event, whom = self.random.choice(EVENTS), self.random.choice(self.trio.hosts)
+        if event is full and whom is host:
+            event = calm  # the job would have to stop
+        print(f"a job on {self.at}; {event.__name__} {whom.node_id}")
+        job = Volume(host, "data")
+        for step in (job.attach, job.stage, job.publish):
+            persist(step)
+        self.check(job)
+        epoch = self.epoch()
+        name = f"file-{len(self.files)}"
+        write(job, name, MIB)
+        self.files[name] = Path(job.target, name).read_bytes()
+        with event(whom):
+            for _ in range(self.random.randrange(4)):
+                self.append(job, epoch)
+            self.owners()
+        self.append(job, epoch)
+        self.check(job)
+        for step in (job.unpublish, job.unstage, job.detach):
+            persist(step)
+
+    def command(self, *words):
+        return subprocess.Popen([BUILD / "zcsi", "--timeout", str(10 * PATIENCE),
+                                 *self.trio.words, "move", "data", *words],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def disturbed(self, to):
+        """Begin a move to a node. In the middle something happens, and the command is ended."""
+        event, whom = self.random.choice(EVENTS), self.random.choice(self.trio.hosts)
+        programs, back = self.random.randrange(PROGRAMS), self.random.random() < 0.2
+        print(f"{self.at} to {to}: {event.__name__} {whom.node_id} after {programs} programs"
+              f"{'; cancelled' if back else ''}")
+        daemon = self.hosts[self.at].node_daemon
+        start = daemon.mark()
+        moving = self.command(to)
+        wait_for(lambda: len(daemon.runs(start)) >= programs or moving.poll() is not None,
+                 "so many programs have run", 60)
+        with event(whom):
+            self.owners()
+            if back:
+                self.command(to, "--cancel").wait()
+        moving.kill()
+        moving.wait()
+
+    def move(self):
+        """Move the volume, by the same command again until it succeeds."""
+        to = self.random.choice([node for node in self.hosts if node != self.at])
+        self.disturbed(to)
+        wait_for(lambda: not self.trio.run("move", "data", to).returncode, "the volume has moved",
+                 120)
+        assert self.owners() == [to]
+        self.at = to
+
+    def check_epochs(self):
+        """No two nodes wrote in one epoch, and none wrote in an earlier one than others before."""
+        terms = [(int(epoch), node) for _, node, epoch in map(str.split, self.ledger)]
+        assert terms == sorted(terms, key=lambda term: term[0])
+        assert len({epoch for epoch, _ in terms}) == len(set(terms))
+
+    def run(self):
+        self.begin()
+        self.work()
+        for _ in range(self.random.randint(2, 4)):
+            self.move()
+            self.work()
+        self.check_epochs()
+        wait_for(lambda: self.trio.settled(2), "both copies are up to date again", 120)
