@@ -129,30 +129,41 @@ void orders_remove(struct order_list *orders, struct order *order)
 	order_free(order);
 }
 
-/* Returns true if the order is due and has nothing to send unless the volume was written to. */
+/* Returns true if the order has nothing to send unless the volume was written to. */
 static bool may_be_idle(const struct order *order)
 {
 	return !order->running && !order->deleted && !order->paused && !order->wanted &&
-	       !order->gone && !order->lacks && order->due <= now_ms() && order->synced &&
-	       !order->failed && order->pushed == order->mark;
+	       !order->gone && !order->lacks && order->synced && !order->failed &&
+	       order->pushed == order->mark;
+}
+
+static bool is_listed(const char *const *nodes, size_t n, const char *node)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(nodes[i], node) == 0)
+			return true;
+	return false;
 }
 
 const char *const *orders_due(const struct order_list *orders, struct arena *arena)
 {
 	const char **nodes = arena_alloc(arena, (orders->n + 1) * sizeof(*nodes));
+	bool any = false;
 	size_t n = 0;
 
 	for (size_t i = 0; i < orders->n; i++) {
 		const struct order *row = orders->rows[i];
-		bool known = !may_be_idle(row);
-		for (size_t j = 0; j < n && !known; j++)
-			known = strcmp(nodes[j], row->to) == 0;
-		if (!known)
+		if (!may_be_idle(row))
+			continue;
+		any |= row->due <= now_ms();
+		if (!is_listed(nodes, n, row->to))
 			nodes[n++] = arena_strdup(arena, row->to);
 	}
+	nodes[any ? n : 0] = NULL;
 	return nodes;
 }
 
+/* One that is not due yet and lacks nothing is put off too, so that one look serves all. */
 void orders_skip(struct order_list *orders, const struct written *written, int64_t at)
 {
 	for (size_t i = 0; i < orders->n; i++) {
@@ -162,7 +173,7 @@ void orders_skip(struct order_list *orders, const struct written *written, int64
 			continue;
 		if (written_nothing(written, row->volume->name, row->to))
 			order_done(row, &same, now_ms() + row->every * 1000);
-		else
+		else if (row->due <= now_ms())
 			row->lacks = true;
 	}
 }

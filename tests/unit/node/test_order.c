@@ -156,6 +156,27 @@ static void test_a_copy_that_lacks_nothing_is_skipped(void **state)
 	assert_ptr_equal(orders_first(&orders), orders.rows[1]);
 }
 
+/* Else volumes that were pushed at different times would never share a look. */
+static void test_one_look_serves_copies_that_are_not_due(void **state)
+{
+	char one[] = "t/p/v#_repl-n3", *idle[] = {one};
+	const struct written none = {idle, 0}, one_idle = {idle, 1};
+
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2,n3");
+	int64_t later = now_ms() + 1000;
+	done(orders.rows[0], 5, later);
+	done(orders.rows[1], 5, later);
+	assert_null(orders_due(&orders, &arena)[0]);
+	orders.rows[0]->due = 0;
+	assert_string_equal(orders_due(&orders, &arena)[1], "n3");
+	orders_skip(&orders, &none, 66);
+	assert_true(orders.rows[1]->synced == 5 && orders.rows[1]->due == later);
+	assert_false(orders.rows[1]->lacks);
+	orders_skip(&orders, &one_idle, 77);
+	assert_true(orders.rows[1]->synced == 77 && orders.rows[1]->due > later);
+}
+
 static void test_a_new_snapshot_is_a_reason_to_push(void **state)
 {
 	struct dataset *row = volume("t/p/v", LINEAGE ":60:n1,n2");
@@ -393,6 +414,7 @@ int main(void)
 		TEST(test_the_order_that_was_due_first_is_next),
 		TEST(test_one_order_of_a_volume_runs_at_a_time),
 		TEST(test_a_copy_that_lacks_nothing_is_skipped),
+		TEST(test_one_look_serves_copies_that_are_not_due),
 		TEST(test_a_new_snapshot_is_a_reason_to_push),
 		TEST(test_hurry_while_it_runs_means_once_more),
 		TEST(test_a_snapshot_that_was_taken_while_it_ran_may_be_enough),
