@@ -120,6 +120,7 @@ def test_a_volume_that_was_rolled_back(pair, volume):
     write(volume, "more")
     synced(pair)
     volume.down()
+    wait_for(pair.settled, "no push runs")
     run("zfs", "rollback", "-r", f"{pair.owner.dataset('data')}@before")
     before = run("zfs", "list", "-Hd1", "-t", "snapshot", "-o", "name", pair.replica())
     said = pair.zcsi("sync", "data", status=1)
