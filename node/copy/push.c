@@ -318,12 +318,14 @@ static int check_member(struct push *push, struct error *err)
 static int look(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	const char *bookmark = history_bookmark(push->arena, push->volume->name, push->to);
+	const struct pins_bounds bounds = {
+		.size = push->volume->size, .idle = push->idle, .most = push->rules.pin_limit};
 	struct history history;
 
 	if (history_read(push->arena, push->volume->name, &history, err) < 0)
 		return -1;
 	*ret_synced = history_synced(&history, bookmark);
-	pins_limit(push->arena, &history, push->volume->size, push->idle);
+	pins_limit(push->arena, &history, &bounds);
 	return 0;
 }
 

@@ -56,6 +56,11 @@ static void test_rules_are_parsed_as_they_were_formatted(void **state)
 	assert_string_equal(push_rules_format(&arena, &rules), "snapshots=all");
 	assert_true(push_rules_parse("paused,snapshots=all").all);
 	rules.all = false;
+	rules.pin_limit = 3600;
+	assert_string_equal(push_rules_format(&arena, &rules), "pin_limit=3600");
+	assert_int_equal(push_rules_parse("snapshots=all,pin_limit=3600").pin_limit, 3600);
+	assert_int_equal(push_rules_parse("pin_limit=9,pin_limit=1h,pin_limit").pin_limit, 0);
+	rules.pin_limit = 0;
 	assert_string_equal(push_rules_format(&arena, &rules), "-");
 	assert_false(push_rules_parse("-").paused);
 	assert_false(push_rules_parse("").paused);
