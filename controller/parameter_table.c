@@ -61,6 +61,7 @@ const struct parameter parameter_table[] = {
 	OURS("mode", VALUE_MODE, NULL, NULL),
 	OURS("node", VALUE_TEXT, NULL, NULL),
 	OURS("owner", VALUE_ID, NULL, NULL),
+	COPIES("pin_limit", VALUE_TIME, NULL),
 	OURS("pool", VALUE_TEXT, NULL, NULL),
 	OURS("provisioning", VALUE_WORD, "thin|thick", "thin"),
 	COPIES("replicas", VALUE_WORD, "[1-8]"),

@@ -174,7 +174,7 @@ static unsigned count_names(const char *names)
 static void take_copies(const struct map *map, struct parameters *ret)
 {
 	const char *replicas = map_get(map, "replicas"), *every = map_get(map, "sync_every");
-	const char *bandwidth = map_get(map, "bandwidth");
+	const char *bandwidth = map_get(map, "bandwidth"), *pin_limit = map_get(map, "pin_limit");
 
 	ret->members = map_get(map, "members");
 	ret->snapshots = map_get(map, "snapshots");
@@ -182,6 +182,7 @@ static void take_copies(const struct map *map, struct parameters *ret)
 			: ret->members ? count_names(ret->members)
 				       : 1;
 	ret->sync_every = every ? (unsigned)parameter_value_seconds(every) : 0;
+	ret->pin_limit = pin_limit ? (unsigned)parameter_value_seconds(pin_limit) : 0;
 	if (bandwidth)
 		ret->bandwidth = strcmp(bandwidth, "none") != 0
 					 ? (int64_t)parameter_value_bytes(bandwidth)

@@ -159,6 +159,7 @@ int replicas_choose(struct rpc_call *call, const char *name, const struct parame
 	if (parameters->snapshots)
 		request->snapshots = (char *)parameters->snapshots;
 	request->sync_every = parameters->sync_every;
+	request->pin_limit = parameters->pin_limit;
 	if (parameters->replicas < 2)
 		return 0;
 	if (choose(call, &wanted, &request->members, &request->n_members, err) < 0)
@@ -185,6 +186,7 @@ int replicas_modify(struct rpc_call *call, const struct owner *owner,
 
 	request->replicas = (int32_t)parameters->replicas;
 	request->sync_every = parameters->sync_every;
+	request->pin_limit = parameters->pin_limit;
 	request->bandwidth = parameters->bandwidth;
 	if (parameters->snapshots)
 		request->snapshots = (char *)parameters->snapshots;

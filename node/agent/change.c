@@ -13,12 +13,15 @@
 #include "node/agent/agent.h"
 #include "node/agent/publish_limit.h"
 #include "node/copy/membership.h"
+#include "node/copy/pusher.h"
 #include "node/export/exports.h"
 #include "node/zfs/argv.h"
+#include "node/record/members.h"
 #include "node/record/property.h"
 #include "node/record/publication_change.h"
 #include "node/service.h"
 #include "node/record/share.h"
+#include "node/stream/copies.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
 
@@ -294,6 +297,18 @@ int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 	return 0;
 }
 
+/*
+ * Push a volume whose last publication has ended: where it is used next, all that was written is
+ * there soon, and a move has little left to send.
+ */
+static void push(const struct rpc_call *call, const struct dataset *dataset)
+{
+	const struct node *node = call->app;
+
+	if (*dataset->members && !push_rules_parse(dataset->push).paused)
+		pusher_push(node->copies->pusher, dataset->id);
+}
+
 int unpublish_dataset(struct rpc_call *call, const UnpublishDatasetRequest *req,
 		      UnpublishDatasetResponse *rsp, struct error *err)
 {
@@ -306,9 +321,11 @@ int unpublish_dataset(struct rpc_call *call, const UnpublishDatasetRequest *req,
 	if (node_find(call, req->id, &dataset, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	publication_parse(&call->arena, dataset->published, &published);
-	if (publication_withdraw(&call->arena, &published, req->node_id, &left) &&
-	    set_published(call, dataset, &left, err) < 0)
+	bool changes = publication_withdraw(&call->arena, &published, req->node_id, &left);
+	if (changes && set_published(call, dataset, &left, err) < 0)
 		return -1;
+	if (changes && !left.n)
+		push(call, dataset);
 	/* Always: an earlier call may have failed after it changed the record. */
 	return export(call, dataset, err);
 }

@@ -89,6 +89,7 @@ static int take_push_rules(struct rpc_call *call, const CreateDatasetRequest *re
 			   struct error *err)
 {
 	struct push_rules rules = {.bandwidth = req->bandwidth,
+				   .pin_limit = req->pin_limit,
 				   .every = req->n_members ? 0 : req->sync_every};
 
 	if (push_rules_take_snapshots(&rules, req->snapshots, err) < 0)
@@ -101,6 +102,10 @@ static int take_push_rules(struct rpc_call *call, const CreateDatasetRequest *re
 			    "bandwidth of volume '%s' is %" PRId64
 			    "; give %d to %lld bytes a second",
 			    req->id, req->bandwidth, BANDWIDTH_MIN, (long long)BANDWIDTH_MAX);
+	if (rules.pin_limit && !every_is(rules.pin_limit))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "pin_limit of volume '%s' is %" PRId64 "; give %d to %d seconds",
+			    req->id, req->pin_limit, MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX);
 	if (rules.every && !every_is(rules.every))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "sync_every of volume '%s' is %" PRId64 "; give %d to %d seconds",

@@ -13,10 +13,11 @@
 
 #include "common/error.h"
 #include "common/mem.h"
+#include "node/record/snapshot.h"
 #include "proto/copy.h"
 
 /* Our own snapshots are _repl-<time>, and a bookmark for each copy is _repl-<node>. */
-#define HISTORY_OWN "_repl-"
+#define HISTORY_OWN SNAPSHOT_PUSHED
 
 struct point {
 	const char *name; /* dataset@leaf or dataset#leaf */

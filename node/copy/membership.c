@@ -162,6 +162,19 @@ static int set_bandwidth(struct push *push, int64_t bandwidth, struct error *err
 		    (long long)BANDWIDTH_MAX, bandwidth);
 }
 
+/* limit: 0 if it stays as it is. */
+static int set_pin_limit(struct push *push, int64_t limit, struct error *err)
+{
+	if (!limit)
+		return 0;
+	push->rules.pin_limit = limit;
+	if (every_is(limit))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "it keeps a snapshot for a copy for %d to %d seconds, not for %" PRId64,
+		    MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX, limit);
+}
+
 /* Add push->to to push->members. Returns -1 with *err if it says what cannot be. */
 static int add(struct push *push, int64_t every, struct error *err)
 {
@@ -259,7 +272,8 @@ int membership_modify(struct rpc_call *call, struct dataset *volume,
 	struct push push;
 
 	*ret = (struct membership_change){.members = NULL};
-	if (!req->replicas && !req->sync_every && !req->bandwidth && !*req->snapshots)
+	if (!req->replicas && !req->sync_every && !req->bandwidth && !*req->snapshots &&
+	    !req->pin_limit)
 		return 0;
 	if (req->replicas < 0 || req->replicas > MEMBERS_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT,
@@ -270,6 +284,7 @@ int membership_modify(struct rpc_call *call, struct dataset *volume,
 		return -1;
 	if (set_every(&push, req->sync_every, err) < 0 ||
 	    set_bandwidth(&push, req->bandwidth, err) < 0 ||
+	    set_pin_limit(&push, req->pin_limit, err) < 0 ||
 	    push_rules_take_snapshots(&push.rules, req->snapshots, err) < 0)
 		return fail_context(err, "volume '%s' is not changed", req->id);
 	char *text = members_format(&call->arena, &push.members);

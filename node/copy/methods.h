@@ -22,6 +22,7 @@
 	STREAM(Receive, copy_receive)                                                              \
 	KEYED(GetCopy, get_copy, id, LANE_COPY)                                                    \
 	KEYED(DropCopy, drop_copy, id, LANE_COPY)                                                  \
+	KEYED(ThinCopy, thin_copy, id, LANE_COPY)                                                  \
 	PLAIN(GetMove, get_move, LANE_LOOKUP)                                                      \
 	KEYED(Promote, promote, id, LANE_COPY)
 

@@ -117,13 +117,23 @@ void pins_thin(const struct history *history, const struct pins_need *list, size
 			try_to_destroy(at);
 }
 
-/* A snapshot that is younger than that was taken for another copy, which gets data. */
-bool pins_too_much(const struct point *snapshot, int64_t size, int64_t idle, int64_t now)
+static int64_t most_of(const struct pins_bounds *bounds)
 {
-	int64_t age = now - snapshot->creation, least = age < idle ? age : idle;
+	return bounds->most ? bounds->most : PIN_MOST_S;
+}
 
-	return least >= PIN_MOST_S ||
-	       (least >= PIN_LARGE_S && size && snapshot->used > size / PIN_PART);
+/* A snapshot that is younger than that was taken for another copy, which gets data. */
+bool pins_too_much(const struct point *snapshot, const struct pins_bounds *bounds, int64_t now)
+{
+	int64_t age = now - snapshot->creation, least = age < bounds->idle ? age : bounds->idle;
+
+	return least >= most_of(bounds) ||
+	       (least >= PIN_LARGE_S && bounds->size && snapshot->used > bounds->size / PIN_PART);
+}
+
+bool pins_may(const struct pins_bounds *bounds)
+{
+	return bounds->idle >= PIN_LARGE_S || bounds->idle >= most_of(bounds);
 }
 
 static bool has_bookmark(const struct history *history, uint64_t guid)
@@ -150,12 +160,13 @@ static void replace(struct arena *arena, const struct history *history, const st
 	try_to_destroy(point);
 }
 
-void pins_limit(struct arena *arena, const struct history *history, int64_t size, int64_t idle)
+void pins_limit(struct arena *arena, const struct history *history,
+		const struct pins_bounds *bounds)
 {
 	int64_t now = time(NULL);
 
 	for (const struct point *at = history->points; at < history->points + history->n; at++)
-		if (at->own && pins_too_much(at, size, idle, now))
+		if (at->own && pins_too_much(at, bounds, now))
 			replace(arena, history, at);
 }
 

@@ -10,8 +10,8 @@
 
 #include "node/copy/history.h"
 
-#define PIN_MOST_S  (24 * 3600) /* after so long a snapshot of our own goes */
-#define PIN_LARGE_S 3600        /* one that holds more than a part of the volume's size */
+#define PIN_MOST_S  (24 * 3600) /* the default of pin_limit (struct push_rules) */
+#define PIN_LARGE_S 3600        /* for one that holds more than a part of the volume's size */
 #define PIN_PART    10
 
 /*
@@ -41,13 +41,19 @@ int pins_arrived(const struct history *history, const char *bookmark, const stru
  * which they go, besides pins_limit: each push applies it, whether it fails or not.
  */
 void pins_thin(const struct history *history, const struct pins_need *needs, size_t n);
-/*
- * Destroy our own snapshots that pin too much, and leave a bookmark of each. size: of the volume,
- * 0: unlimited; idle: for how many seconds nothing was sent to a copy.
- */
-void pins_limit(struct arena *arena, const struct history *history, int64_t size, int64_t idle);
+/* Bounds of what snapshots of our own may pin. */
+struct pins_bounds {
+	int64_t size; /* of the volume; 0: unlimited */
+	int64_t idle; /* for how many seconds nothing was sent to a copy */
+	int64_t most; /* after so many seconds they go; 0: PIN_MOST_S */
+};
+/* Destroy our own snapshots that pin too much, and leave a bookmark of each. */
+void pins_limit(struct arena *arena, const struct history *history,
+		const struct pins_bounds *bounds);
 /* Returns true if a snapshot of our own pins too much at a time. Runs no program. */
-bool pins_too_much(const struct point *snapshot, int64_t size, int64_t idle, int64_t now);
+bool pins_too_much(const struct point *snapshot, const struct pins_bounds *bounds, int64_t now);
+/* Returns true if some may, now that nothing was sent for so long. Runs no program. */
+bool pins_may(const struct pins_bounds *bounds);
 /* Destroy all of our own snapshots, and what pins_limit left. Returns 0, or -1 with *err. */
 int pins_end(struct arena *arena, const char *dataset, struct error *err);
 

@@ -38,6 +38,14 @@ bool plan_wants(const struct push *push, const struct point *point)
 	return plan_is_asked(push, point) || is_others(push, point);
 }
 
+bool plan_meets_old(const struct push *push, const struct part *parts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_taken(push->copy, parts[i].to->leaf))
+			return true;
+	return false;
+}
+
 /* Returns true if the copy has a snapshot of our own that is newer than the base. */
 static bool is_ahead(const struct push *push, const struct point *base)
 {

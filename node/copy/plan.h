@@ -10,6 +10,8 @@
 bool plan_is_asked(const struct push *push, const struct point *point);
 /* Returns true for one that a copy is to have: it was asked for, or is another tool's. */
 bool plan_wants(const struct push *push, const struct point *point);
+/* Returns true if the copy has another snapshot of a name that a stream ends with. */
+bool plan_meets_old(const struct push *push, const struct part *parts, size_t n);
 
 /*
  * *ret is the streams that the copy lacks, in the arena, the last of which ends with a snapshot of

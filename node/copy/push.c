@@ -5,7 +5,8 @@
  *
  * Invariant: only the guid of a snapshot, as the other node reads it from its pool, shows that a
  * stream has arrived. The last snapshot that arrived stays on this host until the next one has, as
- * itself or as a bookmark, so there always is a point to begin from. Nothing is rolled back.
+ * itself or as a bookmark, so there always is a point to begin from. Nothing is rolled back. After
+ * a push the copy loses what the volume has lost (thin.c); a failure of that is none of the push.
  */
 #include "node/copy/push.h"
 
@@ -23,6 +24,7 @@
 #include "node/copy/part.h"
 #include "node/copy/pins.h"
 #include "node/copy/plan.h"
+#include "node/copy/thin.h"
 #include "node/stream/program.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
@@ -42,12 +44,14 @@ static int ask(struct push *push, const char *method, const ProtobufCMessage *re
 			     ret, err);
 }
 
-static int ask_for_copy(struct push *push, struct error *err)
+/* all: with more of its old snapshots. */
+static int ask_for_copy(struct push *push, bool all, struct error *err)
 {
 	GetCopyRequest *request = new_get_copy_request(push->arena);
 	GetCopyResponse *response;
 
 	request->id = push->volume->id;
+	request->all = all;
 	if (ask(push, "GetCopy", &request->base, &response, err) < 0)
 		return -1;
 	push->copy = response->copy;
@@ -101,7 +105,7 @@ static int resume(struct push *push, const struct history *history, struct error
 		return arrived(push, history, to, err);
 	push->progress->total = push->progress->sent;
 	push->header->discard = err->code != ERR_UNAVAILABLE;
-	return push->header->discard ? ask_for_copy(push, err) : -1;
+	return push->header->discard ? ask_for_copy(push, false, err) : -1;
 }
 
 /* *ret_name is the snapshot that was taken, and *ret has no guid yet. */
@@ -171,6 +175,29 @@ static bool is_refusal(const struct error *err)
 	return err->code != ERR_UNAVAILABLE && err->code != ERR_RESOURCE_EXHAUSTED;
 }
 
+static int ask_to_thin(struct push *push, const struct history *history, struct error *err)
+{
+	ThinCopyResponse *response;
+
+	if (push->copy && push->copy->more && ask_for_copy(push, true, err) < 0)
+		return -1;
+	ThinCopyRequest *request = thin_request(push->arena, push->copy, history);
+	request->id = push->volume->id;
+	request->lineage = (char *)push->members.lineage;
+	request->epoch = push->header->epoch;
+	return request->n_snapshots ? ask(push, "ThinCopy", &request->base, &response, err) : 0;
+}
+
+/* Let the copy lose what the volume does not have any more. The next push tries it again. */
+static void thin(struct push *push, const struct history *history)
+{
+	struct error err;
+
+	if (ask_to_thin(push, history, &err) < 0)
+		log_debug("a copy keeps old snapshots", log_str("volume", push->volume->id),
+			  log_str("node", push->to), log_str("error", err.text));
+}
+
 static int send_missing(struct push *push, const struct history *history, const struct point *last,
 			struct error *err)
 {
@@ -179,6 +206,9 @@ static int send_missing(struct push *push, const struct history *history, const 
 
 	if (plan_make(push, history, last, &parts, &n, err) < 0)
 		return -1;
+	/* A snapshot was deleted since, and another one taken under its name. */
+	if (plan_meets_old(push, parts, n))
+		thin(push, history);
 	for (size_t i = 0; i < n; i++) {
 		const struct point *to = parts[i].to;
 		push->needs->to = to->guid;
@@ -201,7 +231,7 @@ static int send_without(struct push *push, const struct history *history, const 
 		 log_str("volume", push->volume->id), log_str("node", push->to),
 		 log_str("error", err->text));
 	push->progress->total = push->progress->sent;
-	if (ask_for_copy(push, err) < 0)
+	if (ask_for_copy(push, false, err) < 0)
 		return -1;
 	push->header->discard = true;
 	return send_missing(push, history, last, err);
@@ -224,7 +254,7 @@ static int run(struct push *push, int64_t *ret_synced, struct error *err)
 	const struct point *last;
 	struct history history;
 
-	if (ask_for_copy(push, err) < 0 ||
+	if (ask_for_copy(push, false, err) < 0 ||
 	    header_make(push->arena, catalog_parent(push->node->catalog), push->volume,
 			&push->header, &push->flags, err) < 0 ||
 	    prepare(push, &history, &last, err) < 0)
@@ -234,6 +264,7 @@ static int run(struct push *push, int64_t *ret_synced, struct error *err)
 	pins_thin(&history, push->needs, push->n_needs);
 	if (failed)
 		return -1;
+	thin(push, &history);
 	*ret_synced = push->taken.guid == last->guid ? push->taken.time : last->creation * 1000000;
 	return 0;
 }
@@ -289,12 +320,14 @@ static int check_member(struct push *push, struct error *err)
 static int look(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	const char *bookmark = history_bookmark(push->arena, push->volume->name, push->to);
+	const struct pins_bounds bounds = {
+		.size = push->volume->size, .idle = push->idle, .most = push->rules.pin_limit};
 	struct history history;
 
 	if (history_read(push->arena, push->volume->name, &history, err) < 0)
 		return -1;
 	*ret_synced = history_synced(&history, bookmark);
-	pins_limit(push->arena, &history, push->volume->size, push->idle);
+	pins_limit(push->arena, &history, &bounds);
 	return 0;
 }
 
@@ -348,7 +381,7 @@ int push_known(struct push *push, int64_t *ret, struct error *err)
 static int check(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	(void)ret_synced;
-	if (ask_for_copy(push, err) < 0)
+	if (ask_for_copy(push, false, err) < 0)
 		return -1;
 	return header_make(push->arena, catalog_parent(push->node->catalog), push->volume,
 			   &push->header, &push->flags, err);

@@ -172,7 +172,10 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 	*ret_busy = false;
 	if (order->idle)
 		push.idle = (now_ms() - order->idle) / 1000;
-	push.look = order->look <= now_ms() && push.idle >= PIN_LARGE_S;
+	push.look =
+		order->look <= now_ms() &&
+		pins_may(&(struct pins_bounds){
+			.idle = push.idle, .most = push_rules_parse(push.volume->push).pin_limit});
 	members_parse(arena, push.volume->members, &push.members);
 	orders_tell(&pusher->orders, order, &push);
 	if (!order->known && !order->deleted)

@@ -98,6 +98,7 @@ void members_remove(struct members *members, const char *node)
 #define ALL       "snapshots=all"
 #define BANDWIDTH "bandwidth="
 #define EVERY     "every="
+#define PIN_LIMIT "pin_limit="
 
 bool every_is(int64_t every)
 {
@@ -133,6 +134,7 @@ struct push_rules push_rules_parse(const char *text)
 		rules.all |= strcmp(word, ALL) == 0;
 		take_number(word, BANDWIDTH, bandwidth_is, &rules.bandwidth);
 		take_number(word, EVERY, every_is, &rules.every);
+		take_number(word, PIN_LIMIT, every_is, &rules.pin_limit);
 	}
 	return rules;
 }
@@ -157,6 +159,8 @@ char *push_rules_format(struct arena *arena, const struct push_rules *rules)
 		text = arena_printf(arena, "%s," BANDWIDTH "%" PRId64, text, rules->bandwidth);
 	if (rules->every)
 		text = arena_printf(arena, "%s," EVERY "%" PRId64, text, rules->every);
+	if (rules->pin_limit)
+		text = arena_printf(arena, "%s," PIN_LIMIT "%" PRId64, text, rules->pin_limit);
 	if (rules->all)
 		text = arena_printf(arena, "%s," ALL, text);
 	return *text ? text + 1 : arena_strdup(arena, "-");

@@ -29,14 +29,15 @@
 
 /*
  * How the owner pushes its copies: the text of its property zcsi:push, which is words with ','
- * between: "paused", "bandwidth=52428800", "every=60" and "snapshots=all". An earlier zcsi-node
- * ignores the property.
+ * between: "paused", "bandwidth=52428800", "every=60", "snapshots=all" and "pin_limit=86400". An
+ * earlier zcsi-node ignores the property.
  */
 struct push_rules {
 	bool paused;
 	bool all;          /* the copies get the snapshots of other tools too */
 	int64_t bandwidth; /* bytes a second of each push; 0: no limit */
 	int64_t every;     /* struct members has it from the first copy on; 0: no matter */
+	int64_t pin_limit; /* seconds until a snapshot for a copy that gets nothing goes; 0: a day */
 };
 
 struct members {
@@ -60,7 +61,7 @@ bool members_have(const struct members *members, const char *node);
 bool members_add(struct members *members, const char *node);
 void members_remove(struct members *members, const char *node);
 
-/* Returns true for a time that copies may be behind. */
+/* Returns true for a time that copies may be behind, and for a limit of what is kept for them. */
 bool every_is(int64_t every);
 /* Returns true for a bandwidth that rules may have. */
 bool bandwidth_is(int64_t bandwidth);

@@ -10,6 +10,7 @@
  *	vol@nightly_g     CreateVolumeGroupSnapshot with the name "nightly"; no escape ends in _g
  *	vol@daily         made by another tool
  *	vol@_clone-other  the origin of the clone "other"; hidden
+ *	vol@_repl-<time>  taken for the copies on other nodes; hidden
  */
 
 #include <stdbool.h>
@@ -18,6 +19,8 @@
 
 #include "common/mem.h"
 #include "node/record/dataset.h"
+
+#define SNAPSHOT_PUSHED "_repl-"
 
 /* format and dataset_guid are set in the copies that the catalog returns; else NULL and 0. */
 struct snapshot {

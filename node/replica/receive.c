@@ -11,8 +11,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/volume/format.h"
+#include "node/catalog/change.h"
 #include "node/stream/program.h"
 #include "node/stream/program_stream.h"
 #include "node/replica/properties.h"
@@ -25,11 +27,14 @@
 #include "transport/message.h"
 #include "transport/tls_names.h"
 
+#define LOCK_MS 1000 /* for the end of another stream to the same copy */
+
 struct receiving {
 	const ReceiveHeader *header;
 	const struct tls_names *caller; /* the names in its certificate; NULL without TLS */
 	struct members members;
 	const char *name; /* of the copy */
+	const char *key;  /* replica_key, locked from the start to the end */
 	CopyState *copy;  /* as it is at the end */
 };
 
@@ -95,11 +100,8 @@ static int prepare(struct program_stream *ps, const ReceiveHeader *header, struc
 			    ps->node->id, header->volume->id, copy->name);
 	if (replica_check_known_caller(receiving->caller, copy, header->volume->id, err) < 0)
 		return -1;
-	if (header->epoch < copy->epoch)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "volume '%s' has another owner since: the copy on node '%s' is of "
-			    "epoch %" PRId64 ", and the stream of epoch %" PRId64,
-			    header->volume->id, ps->node->id, copy->epoch, header->epoch);
+	if (replica_check_epoch(copy, header->epoch, header->volume->id, err) < 0)
+		return -1;
 	return header->discard ? replica_discard(copy, err) : 0;
 }
 
@@ -119,11 +121,26 @@ static const char *const *command_line(struct program_stream *ps,
 	return argv;
 }
 
+static int start_locked(struct program_stream *ps, struct error *err)
+{
+	const struct receiving *receiving = ps->arg;
+	const ReceiveHeader *header = receiving->header;
+	struct zfs_properties properties = {.n = 0};
+
+	if (check_no_volume(ps, header->volume->id, err) < 0 || prepare(ps, header, err) < 0)
+		return -1;
+	replica_properties(&ps->arena, catalog_parent(ps->node->catalog), header, &properties);
+	if (properties.n > ZFS_PROPERTIES_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' has more than %d properties",
+			    header->volume->id, ZFS_PROPERTIES_MAX);
+	return program_stream_start_reader(ps, command_line(ps, &properties), err);
+}
+
 static int start(struct program_stream *ps, struct error *err)
 {
 	struct receiving *receiving = ps->arg;
+	struct catalog *catalog = ps->node->catalog;
 	const ReceiveHeader *header = receiving->header;
-	struct zfs_properties properties = {.n = 0};
 
 	if (program_check(err) < 0 || check_header(header, err) < 0 ||
 	    check_membership(ps, receiving, err) < 0)
@@ -133,15 +150,17 @@ static int start(struct program_stream *ps, struct error *err)
 			    "node '%s' has zfs-fuse, which keeps no copies; use a host with "
 			    "OpenZFS",
 			    ps->node->id);
-	receiving->name =
-		replica_name(&ps->arena, catalog_parent(ps->node->catalog), header->volume->id);
-	if (check_no_volume(ps, header->volume->id, err) < 0 || prepare(ps, header, err) < 0)
-		return -1;
-	replica_properties(&ps->arena, catalog_parent(ps->node->catalog), header, &properties);
-	if (properties.n > ZFS_PROPERTIES_MAX)
-		return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' has more than %d properties",
-			    header->volume->id, ZFS_PROPERTIES_MAX);
-	return program_stream_start_reader(ps, command_line(ps, &properties), err);
+	receiving->name = replica_name(&ps->arena, catalog_parent(catalog), header->volume->id);
+	receiving->key = replica_key(&ps->arena, receiving->name);
+	if (catalog_lock_key(catalog, now_ms() + LOCK_MS, receiving->key, err) < 0)
+		return fail(err, ERR_UNAVAILABLE,
+			    "another stream to '%s' has not ended yet, or snapshots of it are "
+			    "being destroyed; try again",
+			    receiving->name);
+	int failed = start_locked(ps, err);
+	if (failed)
+		catalog_unlock_key(catalog, receiving->key);
+	return failed;
 }
 
 static bool has(const CopyState *copy, const ReceiveHeader *header)
@@ -196,7 +215,7 @@ static void give_back(struct program_stream *ps)
 			 log_str("copy", receiving->name), log_str("error", err.text));
 }
 
-static int end(struct program_stream *ps, struct error *err)
+static int end_locked(struct program_stream *ps, struct error *err)
 {
 	static const char *const argv[] = {"zfs", "receive"};
 	const struct receiving *receiving = ps->arg;
@@ -209,6 +228,15 @@ static int end(struct program_stream *ps, struct error *err)
 	if (failed)
 		return fail_context(err, "the copy '%s'", receiving->name);
 	return ps->whole ? confirm(ps, err) : 0;
+}
+
+static int end(struct program_stream *ps, struct error *err)
+{
+	const struct receiving *receiving = ps->arg;
+	int failed = end_locked(ps, err);
+
+	catalog_unlock_key(ps->node->catalog, receiving->key);
+	return failed;
 }
 
 static void answer(struct program_stream *ps)

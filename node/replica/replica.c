@@ -7,6 +7,7 @@
  */
 #include "node/replica/replica.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,20 +15,43 @@
 #include "node/mount/kind.h"
 #include "node/record/dataset.h"
 #include "node/record/members.h"
+#include "node/record/snapshot.h"
 #include "node/service.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 #include "transport/tls_names.h"
 
-#define COLUMNS    "name,guid,creation,used,available,receive_resume_token,zcsi:members,zcsi:epoch"
 #define OUTPUT_MAX ((size_t)64 << 20)
+
+static const char columns[] = "name,guid,creation,used,available,receive_resume_token,zcsi:members,"
+			      "zcsi:epoch,zcsi:snapshot,userrefs,clones";
+
+enum field {
+	NAME,
+	GUID,
+	CREATION,
+	USED,
+	AVAILABLE,
+	TOKEN,
+	MEMBERS,
+	EPOCH,
+	SNAPSHOT,
+	HOLDS,
+	CLONES,
+	FIELDS
+};
 
 char *replica_name(struct arena *arena, const char *parent, const char *id)
 {
 	const char *name = dataset_name(arena, parent, id);
 
 	return arena_printf(arena, "%s/" REPLICA_FOLDER "%s", parent, strrchr(name, '/'));
+}
+
+char *replica_key(struct arena *arena, const char *name)
+{
+	return arena_printf(arena, "copy %s", name);
 }
 
 int replica_make_folder(struct arena *arena, const char *parent, struct error *err)
@@ -54,33 +78,24 @@ static void add_snapshot(struct arena *arena, char *const *field, char *at, Copy
 	CopySnapshot *snapshot = new_copy_snapshot(arena);
 
 	snapshot->name = at + 1;
-	snapshot->guid = strtoull(field[1], NULL, 10);
-	snapshot->creation = strtoll(field[2], NULL, 10);
+	snapshot->guid = strtoull(field[GUID], NULL, 10);
+	snapshot->creation = strtoll(field[CREATION], NULL, 10);
+	snapshot->ours = !strncmp(at + 1, SNAPSHOT_PUSHED, strlen(SNAPSHOT_PUSHED)) ||
+			 *dash_to_empty(field[SNAPSHOT]);
+	snapshot->kept = strtoull(field[HOLDS], NULL, 10) || *dash_to_empty(field[CLONES]);
 	copy->snapshots[copy->n_snapshots++] = snapshot;
 }
 
-static bool add_line(struct arena *arena, char *line, CopyState *copy)
+static bool add_dataset(struct arena *arena, char *const *field, CopyState *copy)
 {
 	struct members members;
-	char *field[8];
-	size_t n = 0;
 
-	while (n < COUNT(field) && (field[n] = strsep(&line, "\t")))
-		n++;
-	if (n < COUNT(field) || line)
-		return false;
-	char *at = strchr(field[0], '@');
-	if (at) {
-		if (copy->n_snapshots < REPLICA_SNAPSHOTS)
-			add_snapshot(arena, field, at, copy);
-		return true;
-	}
-	copy->name = field[0];
-	copy->used = strtoll(field[3], NULL, 10);
-	copy->available = strtoll(field[4], NULL, 10);
-	copy->token = dash_to_empty(field[5]);
-	copy->epoch = strtoll(dash_to_empty(field[7]), NULL, 10);
-	if (!members_parse(arena, dash_to_empty(field[6]), &members))
+	copy->name = field[NAME];
+	copy->used = strtoll(field[USED], NULL, 10);
+	copy->available = strtoll(field[AVAILABLE], NULL, 10);
+	copy->token = dash_to_empty(field[TOKEN]);
+	copy->epoch = strtoll(dash_to_empty(field[EPOCH]), NULL, 10);
+	if (!members_parse(arena, dash_to_empty(field[MEMBERS]), &members))
 		return false;
 	copy->lineage = (char *)members.lineage;
 	copy->n_node_ids = members.n;
@@ -90,38 +105,68 @@ static bool add_line(struct arena *arena, char *line, CopyState *copy)
 	return true;
 }
 
-CopyState *replica_parse(struct arena *arena, char *text)
+static bool add_line(struct arena *arena, char *line, size_t most, CopyState *copy)
+{
+	char *field[FIELDS];
+	size_t n = 0;
+
+	while (n < FIELDS && (field[n] = strsep(&line, "\t")))
+		n++;
+	if (n < FIELDS || line)
+		return false;
+	char *at = strchr(field[NAME], '@');
+	if (!at)
+		return add_dataset(arena, field, copy);
+	copy->more = copy->n_snapshots == most;
+	if (!copy->more)
+		add_snapshot(arena, field, at, copy);
+	return true;
+}
+
+CopyState *replica_parse(struct arena *arena, char *text, size_t most)
 {
 	CopyState *copy = new_copy_state(arena);
 	char *state;
 
-	copy->snapshots = arena_alloc(arena, REPLICA_SNAPSHOTS * sizeof(*copy->snapshots));
+	copy->snapshots = arena_alloc(arena, most * sizeof(*copy->snapshots));
 	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
-		if (!add_line(arena, line, copy))
+		if (!add_line(arena, line, most, copy))
 			return NULL;
 	return *copy->name ? copy : NULL;
 }
 
-int replica_read(struct arena *arena, const char *parent, const char *id, CopyState **ret,
-		 struct error *err)
+static int read_most(struct arena *arena, const char *parent, const char *id, size_t most,
+		     CopyState **ret, struct error *err)
 {
 	const char *name = replica_name(arena, parent, id);
 	const char *argv[] = {
 		"zfs", "list",      "-Hp", "-d",    "1",  "-t", "filesystem,volume,snapshot",
-		"-S",  "createtxg", "-o",  COLUMNS, name, NULL};
+		"-S",  "createtxg", "-o",  columns, name, NULL};
 	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
 	auto_free char *out = NULL;
 
 	*ret = NULL;
 	if (zfs_run_once(&exec, &out, err) < 0)
 		return zfs_is_missing(parent, err);
-	*ret = replica_parse(arena, arena_strdup(arena, out));
+	*ret = replica_parse(arena, arena_strdup(arena, out), most);
 	if (!*ret)
 		return fail(err, ERR_UNAVAILABLE,
 			    "'zfs list' printed of '%s' what is not a copy; look at its property "
 			    "zcsi:members",
 			    name);
 	return 0;
+}
+
+int replica_read(struct arena *arena, const char *parent, const char *id, CopyState **ret,
+		 struct error *err)
+{
+	return read_most(arena, parent, id, REPLICA_SNAPSHOTS, ret, err);
+}
+
+int replica_read_all(struct arena *arena, const char *parent, const char *id, CopyState **ret,
+		     struct error *err)
+{
+	return read_most(arena, parent, id, REPLICA_ALL, ret, err);
 }
 
 int replica_discard(const CopyState *copy, struct error *err)
@@ -153,6 +198,25 @@ int replica_check_known_caller(const struct tls_names *caller, const CopyState *
 {
 	return replica_check_caller(caller, (const char *const *)copy->node_ids, copy->n_node_ids,
 				    id, err);
+}
+
+int replica_check_lineage(const CopyState *copy, const char *lineage, const char *id,
+			  struct error *err)
+{
+	if (strcmp(copy->lineage, lineage) == 0)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "'%s' is a copy of another volume that had the name '%s'", copy->name, id);
+}
+
+int replica_check_epoch(const CopyState *copy, int64_t epoch, const char *id, struct error *err)
+{
+	if (epoch >= copy->epoch)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "volume '%s' has another owner since: the copy '%s' is of epoch %" PRId64
+		    ", and the caller of epoch %" PRId64,
+		    id, copy->name, copy->epoch, epoch);
 }
 
 static int check_unmounted(struct arena *arena, const char *name, struct error *err)
@@ -194,10 +258,12 @@ int get_copy(struct rpc_call *call, const GetCopyRequest *req, GetCopyResponse *
 	     struct error *err)
 {
 	const struct node *node = call->app;
+	size_t most = req->all ? REPLICA_ALL : REPLICA_SNAPSHOTS;
 	struct catalog_pool pool;
 
 	if (check_pool(call, req->id, err) < 0 ||
-	    replica_read(&call->arena, catalog_parent(node->catalog), req->id, &rsp->copy, err) < 0)
+	    read_most(&call->arena, catalog_parent(node->catalog), req->id, most, &rsp->copy, err) <
+		    0)
 		return -1;
 	catalog_pool(node->catalog, &call->arena, &pool);
 	rsp->available = pool.available;
@@ -216,11 +282,8 @@ int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyRespons
 		return -1;
 	if (!copy)
 		return 0;
-	if (strcmp(copy->lineage, req->lineage) != 0)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "'%s' is a copy of another volume that had the name '%s'", copy->name,
-			    req->id);
-	if (replica_check_known_caller(call->caller, copy, req->id, err) < 0)
+	if (replica_check_lineage(copy, req->lineage, req->id, err) < 0 ||
+	    replica_check_known_caller(call->caller, copy, req->id, err) < 0)
 		return -1;
 	if (destroy(&call->arena, copy, err) == 0)
 		return 0;

@@ -18,16 +18,27 @@ struct tls_names; /* transport/tls_names.h */
 
 #define REPLICA_FOLDER    "_replica" /* below the parent */
 #define REPLICA_SNAPSHOTS 256        /* at most so many are returned, the newest */
+#define REPLICA_ALL       8192       /* or so many, which fit a message with any names */
 
 /* Returns the name of the copy of a volume, whether there is one or not, in the arena. */
 char *replica_name(struct arena *arena, const char *parent, const char *id);
+/*
+ * Returns the key of the catalog that is locked while a stream is received into the copy, or while
+ * snapshots of it are destroyed.
+ */
+char *replica_key(struct arena *arena, const char *name);
 /* Create the folder of the copies unless it exists. */
 int replica_make_folder(struct arena *arena, const char *parent, struct error *err);
-/* *ret is the copy, or NULL if the pool is there and has none. */
+/* *ret is the copy, or NULL if the pool is there and has none; the second: with REPLICA_ALL. */
 int replica_read(struct arena *arena, const char *parent, const char *id, CopyState **ret,
 		 struct error *err);
-/* Parse what `zfs list` prints of a copy, in place. Returns NULL if it is not that. For tests. */
-CopyState *replica_parse(struct arena *arena, char *text);
+int replica_read_all(struct arena *arena, const char *parent, const char *id, CopyState **ret,
+		     struct error *err);
+/*
+ * Parse what `zfs list` prints of a copy, in place, with at most so many snapshots. Returns NULL if
+ * it is not that. For tests.
+ */
+CopyState *replica_parse(struct arena *arena, char *text, size_t most);
 /*
  * Check that the caller is one of n nodes, or one of those that are recorded with the copy, by the
  * names in its certificate; NULL: it may be anybody. Runs no program.
@@ -36,6 +47,10 @@ int replica_check_caller(const struct tls_names *caller, const char *const *node
 			 const char *id, struct error *err);
 int replica_check_known_caller(const struct tls_names *caller, const CopyState *copy,
 			       const char *id, struct error *err);
+/* Check that the copy is of a lineage, or of no later epoch than the caller. Run no program. */
+int replica_check_lineage(const CopyState *copy, const char *lineage, const char *id,
+			  struct error *err);
+int replica_check_epoch(const CopyState *copy, int64_t epoch, const char *id, struct error *err);
 /* Forget what an interrupted stream left. A copy without a snapshot is gone then. */
 int replica_discard(const CopyState *copy, struct error *err);
 

@@ -95,7 +95,7 @@ REFUSED = {
     "zfs.user.org.example:tier": "", "zfs.user.Org:x": "y", "zfs.user.a:b": "line\nbreak",
     "unknown": "x", "": "x", "attach": "local", "owner": "1", "group": "1", "mode": "0700",
     "provisioning": "thick", "members": "n1,n2", "replicas": "0", "sync_every": "9s",
-    "bandwidth": "1K", "snapshots": "none",
+    "bandwidth": "1K", "snapshots": "none", "pin_limit": "0",
 }
 
 
@@ -149,8 +149,8 @@ def test_what_copies_shall_get_is_kept_until_there_is_one(volume, dataset):
         assert get(dataset, "zcsi:push") == f"bandwidth={MIB},every=60"
     change(volume, {"bandwidth": "none", "snapshots": "all"})
     assert get(dataset, "zcsi:push") == "every=60,snapshots=all"
-    change(volume, {"snapshots": "ours"})
-    assert get(dataset, "zcsi:push") == "every=60"
+    change(volume, {"snapshots": "ours", "pin_limit": "2h"})
+    assert get(dataset, "zcsi:push") == "every=60,pin_limit=7200"
     assert get(dataset, "zcsi:members") == "-" and get(dataset, "atime") == "off"
 
 

@@ -8,9 +8,10 @@ import signal
 import subprocess
 from pathlib import Path
 
+import grpc
 import pytest
 
-from client import MIB
+from client import MIB, refused
 from copies import in_use, own, RECEIVE, write
 from daemon import BUILD, wait_for
 from host import get, run
@@ -120,6 +121,7 @@ def test_a_volume_that_was_rolled_back(pair, volume):
     write(volume, "more")
     synced(pair)
     volume.down()
+    wait_for(pair.settled, "no push runs")
     run("zfs", "rollback", "-r", f"{pair.owner.dataset('data')}@before")
     before = run("zfs", "list", "-Hd1", "-t", "snapshot", "-o", "name", pair.replica())
     said = pair.zcsi("sync", "data", status=1)
@@ -197,6 +199,15 @@ def test_a_node_that_is_told_to_stop_in_a_stream(in_stream, gate):
     assert daemon.wait() == 0
     gate.open()
     in_stream.owner.restart(daemon)
+    synced(in_stream)
+
+
+def test_nothing_is_destroyed_while_a_stream_is_received(in_stream, gate):
+    agent = in_stream.other.agent
+    copy = agent.GetCopy(id="data").copy
+    with refused(grpc.StatusCode.ABORTED, naming="a stream is received"):
+        agent.ThinCopy(id="data", lineage=copy.lineage, snapshots=copy.snapshots[1:])
+    gate.open()
     synced(in_stream)
 
 

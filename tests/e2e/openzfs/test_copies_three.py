@@ -148,6 +148,8 @@ def test_a_node_without_the_data_harms_no_copy(trio, volume, member_certificates
     with refused(denied, naming=STRANGER):
         stranger.DropCopy(id="data", lineage=copy.lineage)
     with refused(denied, naming=STRANGER):
+        stranger.ThinCopy(id="data", lineage=copy.lineage, snapshots=copy.snapshots)
+    with refused(denied, naming=STRANGER):
         stranger.Receive.stream(iter([{"header": header}]))
     header["members"] += f",{STRANGER}"
     with refused(denied, naming=STRANGER):
@@ -161,6 +163,31 @@ def test_a_node_without_the_data_harms_no_copy(trio, volume, member_certificates
     stranger.close()
     trio.sync()
     assert have_all(trio, *trio.hosts[1:])
+
+
+def test_a_copy_that_was_away_goes_on_after_a_move(trio, volume):
+    """The copy of the next owner has kept the snapshot that the third one has, and nothing else
+    that is old; so the stream to that has only what it lacks."""
+    former, owner, far = trio.hosts
+    trio.sync()
+    base = trio.newest(trio.replica(host=far))
+    far.namespaces.unplug()
+    for name in ("two", "three", "four"):
+        write(volume, name)
+        trio.owner.agent.Push(id="data")
+        wait_for(lambda: have_all(trio, owner), "the other copy has it", 60)
+    volume.down()
+    trio.owner.agent.StartMove(id="data", node_id="n2")
+    wait_for(lambda: "data" in owner.leaves(), "the volume has moved", 120)
+    kept = run("zfs", "list", "-Hp", "-d", "1", "-t", "snapshot", "-o", "guid",
+               owner.dataset("data")).split()
+    assert base in kept and len(kept) <= 6
+    start = owner.node_daemon.mark()
+    far.namespaces.plug()
+    trio.sync()
+    assert have_all(trio, former, far, owner=owner)
+    sends = [argv for argv in owner.node_daemon.runs(start) if " send " in argv]
+    assert sends and all(" -i " in argv for argv in sends)
 
 
 def test_a_volume_moves_and_the_third_copy_goes_on(trio, volume):

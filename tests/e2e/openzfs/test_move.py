@@ -28,14 +28,17 @@ def use(host, volume=None):
 
 
 def filled(pair):
-    """Make a volume with a copy, and write to it. Returns its content, of which the copy lacks
-    some. It is not in use any more."""
+    """Make a volume with a copy, and write to it. Returns its content, which the copy has too. It
+    is not in use any more, and no push runs."""
     with in_use(pair) as volume:
         write(volume, "one")
         pair.add()
         pair.owner.agent.SnapshotDataset(id="data", name="asked")
         write(volume, "two")
-        return content(volume)
+        wanted = content(volume)
+    wait_for(pair.in_step, "the copy is in step")
+    wait_for(pair.settled, "no push runs")
+    return wanted
 
 
 def owners(pair):

@@ -246,6 +246,21 @@ static void a_limit_is_changed_and_lifted(void **state)
 		      "such as 500K or 50M, or none");
 }
 
+static void for_how_long_a_snapshot_is_kept_is_passed_on(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("pin_limit", "6h", NULL, NULL, &err), 0);
+	assert_int_equal(scripted[1].create_request->pin_limit, 21600);
+	add_dataset(&scripted[1], "v", 7, "");
+	assert_int_equal(modify("pin_limit", "2d", NULL, NULL, &err), 0);
+	assert_int_equal(scripted[1].modify_request->pin_limit, 172800);
+	assert_int_equal(modify("bandwidth", "1M", NULL, NULL, &err), 0);
+	assert_int_equal(scripted[1].modify_request->pin_limit, 0);
+	assert_failed(modify("pin_limit", "none", NULL, NULL, &err), ERR_INVALID_ARGUMENT, "none");
+}
+
 static void which_snapshots_copies_get_is_passed_on(void **state)
 {
 	struct error err;
@@ -291,8 +306,11 @@ static void an_agent_without_copies_is_no_success(void **state)
 	(void)state;
 	add_dataset(&scripted[1], "v", 7, "");
 	scripted[1].older = true;
-	static const char *const pairs[][2] = {
-		{"replicas", "2"}, {"sync_every", "1m"}, {"bandwidth", "1M"}, {"snapshots", "all"}};
+	static const char *const pairs[][2] = {{"replicas", "2"},
+					       {"sync_every", "1m"},
+					       {"bandwidth", "1M"},
+					       {"snapshots", "all"},
+					       {"pin_limit", "1h"}};
 	for (size_t i = 0; i < COUNT(pairs); i++) {
 		int result = modify(pairs[i][0], pairs[i][1], NULL, NULL, &err);
 		assert_failed(result, ERR_FAILED_PRECONDITION, "unix:///b");
@@ -317,6 +335,7 @@ int main(void)
 		SCRIPTED_TEST(a_repeated_modification_names_no_further_node),
 		SCRIPTED_TEST(other_parameters_leave_the_copies_alone),
 		SCRIPTED_TEST(a_limit_is_changed_and_lifted),
+		SCRIPTED_TEST(for_how_long_a_snapshot_is_kept_is_passed_on),
 		SCRIPTED_TEST(which_snapshots_copies_get_is_passed_on),
 		SCRIPTED_TEST(further_copies_are_on_the_members_too),
 		SCRIPTED_TEST(members_are_changed_by_zcsi_copy),

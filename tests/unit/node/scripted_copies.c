@@ -37,8 +37,11 @@ struct made {
 
 /* A copy as its node has it. */
 struct twin {
-	uint64_t guids[POINTS]; /* of its snapshots, oldest first */
+	uint64_t guids[POINTS];  /* of its snapshots, oldest first */
+	char leaves[POINTS][64]; /* their names */
 	size_t n;
+	uint64_t held;       /* the snapshot that somebody holds */
+	bool keeps;          /* it answers ThinCopy with an error */
 	uint64_t to, from;   /* an interrupted stream */
 	const char *foreign; /* the name of a snapshot that somebody took of the copy; NULL: none */
 	bool silent;
@@ -52,7 +55,10 @@ static struct made made[POINTS];
 static size_t n_made;
 static uint64_t last_guid;
 static struct twin twins[COPIES];
-static struct twin *called; /* by the push that runs */
+static struct twin *called;       /* by the push that runs */
+static const char *method_called; /* the method that was called last */
+static size_t shown; /* so many snapshots are returned, unless it is to be all of them */
+static size_t shows; /* so many by the call that runs */
 static struct order_list orders;
 static const char *rules; /* zcsi:push */
 static int steps;         /* so many changes of the pool, then zcsi-node is killed */
@@ -218,7 +224,18 @@ void __wrap_peers_hang_up(struct peers *peers, struct client *client)
 	(void)peers, (void)client;
 }
 
-static CopyState *state_of(struct arena *at, const struct twin *twin)
+static CopySnapshot *snapshot_of(struct arena *at, const struct twin *twin, size_t i)
+{
+	CopySnapshot *snapshot = new_copy_snapshot(at);
+
+	snapshot->name = arena_strdup(at, twin->leaves[i]);
+	snapshot->guid = twin->guids[i];
+	snapshot->ours = strncmp(snapshot->name, "tool-", 5) != 0;
+	snapshot->kept = snapshot->guid == twin->held;
+	return snapshot;
+}
+
+static CopyState *state_of(struct arena *at, const struct twin *twin, size_t most)
 {
 	CopyState *copy = new_copy_state(at);
 
@@ -232,13 +249,38 @@ static CopyState *state_of(struct arena *at, const struct twin *twin)
 		snapshot->guid = UINT64_MAX;
 		copy->snapshots[copy->n_snapshots++] = snapshot;
 	}
-	for (size_t i = twin->n; i-- > 0;) {
-		CopySnapshot *snapshot = new_copy_snapshot(at);
-		snapshot->name = (char *)HISTORY_OWN "x";
-		snapshot->guid = twin->guids[i];
-		copy->snapshots[copy->n_snapshots++] = snapshot;
-	}
+	for (size_t i = twin->n; i-- > 0 && copy->n_snapshots < most;)
+		copy->snapshots[copy->n_snapshots++] = snapshot_of(at, twin, i);
+	copy->more = copy->n_snapshots < twin->n;
 	return copy;
+}
+
+/* Nothing goes that this host has, nor the newest one, nor what zcsi has not made. */
+static void lose(const CopySnapshot *snapshot)
+{
+	size_t at = 0;
+
+	while (at < called->n && called->guids[at] != snapshot->guid)
+		at++;
+	assert_true(at + 1 < called->n);
+	assert_string_equal(called->leaves[at], snapshot->name);
+	assert_true(strncmp(snapshot->name, "tool-", 5) && snapshot->guid != called->held);
+	assert_false(has(snapshot->guid, true));
+	called->n--;
+	memmove(&called->guids[at], &called->guids[at + 1],
+		(called->n - at) * sizeof(*called->guids));
+	memmove(&called->leaves[at], &called->leaves[at + 1],
+		(called->n - at) * sizeof(*called->leaves));
+}
+
+static void lose_all(const ThinCopyRequest *request)
+{
+	assert_string_equal(request->id, "v");
+	assert_string_equal(request->lineage, "00112233aabbccdd");
+	assert_int_equal(request->epoch, 7);
+	assert_true(request->n_snapshots > 0);
+	for (size_t i = 0; i < request->n_snapshots && !called->keeps && steps > 0; i++)
+		lose(request->snapshots[i]);
 }
 
 struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
@@ -250,8 +292,14 @@ struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
 					const char *method, const ProtobufCMessage *request,
 					int64_t deadline)
 {
-	(void)client, (void)at, (void)service, (void)request, (void)deadline;
+	(void)client, (void)at, (void)service, (void)deadline;
+	method_called = method;
+	if (strcmp(method, "ThinCopy") == 0) {
+		lose_all((const ThinCopyRequest *)request);
+		return NULL;
+	}
 	assert_string_equal(method, "GetCopy");
+	shows = ((const GetCopyRequest *)request)->all ? POINTS : shown;
 	return NULL;
 }
 
@@ -260,31 +308,36 @@ int __wrap_client_finish(struct client_call *call, void *ret_response, struct er
 {
 	GetCopyResponse *response = new_get_copy_response(&arena);
 
-	(void)call, (void)err;
+	(void)call;
+	if (strcmp(method_called, "ThinCopy") == 0)
+		return called->keeps ? fail(err, ERR_ABORTED, "it is received") : step(err);
 	response->available = INT64_MAX;
 	if (called->n || called->to)
-		response->copy = state_of(&arena, called);
+		response->copy = state_of(&arena, called, shows);
 	*(GetCopyResponse **)ret_response = response;
 	return 0;
 }
 
 /* A stream ends with a snapshot, or is cut, or arrives and nobody says so. */
-static int receive(struct push *push, uint64_t from, uint64_t to, struct error *err)
+static int receive(struct push *push, uint64_t from, const struct point *to, struct error *err)
 {
 	called->to = called->from = 0;
 	if (called->cut > 0 && called->cut_after-- <= 0) {
 		called->cut--;
 		called->from = from;
-		called->to = to;
+		called->to = to->guid;
 		return fail(err, ERR_UNAVAILABLE, "the stream was cut");
 	}
-	called->guids[called->n++] = to;
+	for (size_t i = 0; i < called->n; i++)
+		assert_string_not_equal(called->leaves[i], to->leaf);
+	snprintf(called->leaves[called->n], sizeof(*called->leaves), "%s", to->leaf);
+	called->guids[called->n++] = to->guid;
 	assert_true(called->n < POINTS);
 	if (called->unsaid > 0) {
 		called->unsaid--;
 		return fail(err, ERR_UNAVAILABLE, "the answer was lost");
 	}
-	push->copy = state_of(&arena, called);
+	push->copy = state_of(&arena, called, shown);
 	return 0;
 }
 
@@ -301,7 +354,7 @@ int __wrap_part_send(struct push *push, const struct part *part, struct error *e
 		push->copy = NULL;
 		return fail(err, ERR_FAILED_PRECONDITION, "destination already exists");
 	}
-	return receive(push, from, part->to->guid, err);
+	return receive(push, from, part->to, err);
 }
 
 int __wrap_part_send_rest(struct push *push, const struct point *to, struct error *err);
@@ -310,7 +363,7 @@ int __wrap_part_send_rest(struct push *push, const struct point *to, struct erro
 	if (steps <= 0)
 		return step(err);
 	assert_int_equal(called->to, to->guid);
-	return receive(push, called->from, called->to, err);
+	return receive(push, called->from, to, err);
 }
 
 uint64_t __wrap_part_of_token(struct push *push, int64_t *ret_size);
@@ -347,6 +400,7 @@ int __wrap_header_make(struct arena *at, const char *parent, const struct datase
 {
 	(void)parent, (void)volume, (void)err;
 	*ret = new_receive_header(at);
+	(*ret)->epoch = 7;
 	*ret_flags = "-Lc";
 	return 0;
 }
@@ -425,6 +479,7 @@ static int set_up(void **state)
 	n_made = last_guid = 0;
 	rules = "";
 	memset(twins, 0, sizeof(twins));
+	shown = POINTS;
 	start();
 	return 0;
 }

@@ -20,6 +20,7 @@ static struct membership_change changed; /* the result of the last change */
 static const char *rules;                /* zcsi:push of the volume */
 static int64_t bandwidth;                /* of the next change, as is this */
 static const char *snapshots;
+static int64_t pin_limit;
 
 bool __wrap_zfs_is_the_kernels(void);
 bool __wrap_zfs_is_the_kernels(void)
@@ -45,6 +46,7 @@ static int set_up(void **state)
 	rules = "";
 	bandwidth = 0;
 	snapshots = "";
+	pin_limit = 0;
 	call = (struct rpc_call){.app = &node, .deadline = NO_DEADLINE};
 	arena_init(&call.arena, SIZE_MAX);
 	return 0;
@@ -71,6 +73,7 @@ static int change(const char *members, int32_t replicas, const char *candidates,
 	request->replicas = replicas;
 	request->sync_every = every;
 	request->bandwidth = bandwidth;
+	request->pin_limit = pin_limit;
 	request->snapshots = arena_strdup(&call.arena, snapshots);
 	request->candidates = arena_alloc(&call.arena, strlen(candidates) * sizeof(char *) + 1);
 	while ((node = strsep(&rest, ",")))
@@ -177,6 +180,24 @@ static void a_limit_is_changed_and_lifted(void **state)
 	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not -2");
 }
 
+static void for_how_long_a_snapshot_is_kept_is_changed(void **state)
+{
+	(void)state;
+	pin_limit = 3600;
+	assert_int_equal(change(LINEAGE ":60:n1,n2", 0, "", 0), 0);
+	assert_members(NULL);
+	assert_string_equal(changed.push, "pin_limit=3600");
+	rules = "bandwidth=65536,pin_limit=3600";
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_null(changed.push);
+	pin_limit = 0;
+	bandwidth = -1;
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_string_equal(changed.push, "pin_limit=3600");
+	pin_limit = 9;
+	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not for 9");
+}
+
 static void which_snapshots_copies_get_is_changed(void **state)
 {
 	(void)state;
@@ -237,6 +258,7 @@ int main(void)
 		TEST(how_far_copies_may_be_behind_is_changed),
 		TEST(a_volume_without_copies_keeps_it_for_the_first_one),
 		TEST(a_limit_is_changed_and_lifted),
+		TEST(for_how_long_a_snapshot_is_kept_is_changed),
 		TEST(which_snapshots_copies_get_is_changed),
 		TEST(no_copy_is_dropped),
 		TEST(a_node_that_does_not_answer_is_named),

@@ -72,17 +72,38 @@ static struct history parse(const char *text)
 	return history;
 }
 
+static bool too_much(const struct point *snapshot, int64_t size, int64_t idle, int64_t most,
+		     int64_t now)
+{
+	const struct pins_bounds bounds = {.size = size, .idle = idle, .most = most};
+
+	return pins_too_much(snapshot, &bounds, now);
+}
+
 static void test_a_snapshot_goes_after_a_day_or_earlier_if_it_is_large(void **state)
 {
 	const struct point small = {.creation = 0, .used = GIB / 10};
 	const struct point large = {.creation = 0, .used = GIB / 10 + 1};
 
 	(void)state;
-	assert_false(pins_too_much(&small, GIB, DAY - 1, DAY - 1));
-	assert_true(pins_too_much(&small, GIB, DAY, DAY));
-	assert_false(pins_too_much(&large, GIB, HOUR - 1, HOUR - 1));
-	assert_true(pins_too_much(&large, GIB, HOUR, HOUR));
-	assert_false(pins_too_much(&large, 0, HOUR, HOUR));
+	assert_false(too_much(&small, GIB, DAY - 1, 0, DAY - 1));
+	assert_true(too_much(&small, GIB, DAY, 0, DAY));
+	assert_false(too_much(&large, GIB, HOUR - 1, 0, HOUR - 1));
+	assert_true(too_much(&large, GIB, HOUR, 0, HOUR));
+	assert_false(too_much(&large, 0, HOUR, 0, HOUR));
+}
+
+static void test_the_day_may_be_another_time(void **state)
+{
+	const struct point small = {.creation = 0, .used = GIB / 10};
+
+	(void)state;
+	assert_false(too_much(&small, GIB, 60, 61, 60));
+	assert_true(too_much(&small, GIB, 60, 60, 60));
+	assert_false(too_much(&small, GIB, 2 * DAY, 3 * DAY, 2 * DAY));
+	assert_false(pins_may(&(struct pins_bounds){.idle = 60}));
+	assert_true(pins_may(&(struct pins_bounds){.idle = 60, .most = 60}));
+	assert_true(pins_may(&(struct pins_bounds){.idle = HOUR, .most = 3 * DAY}));
 }
 
 static void test_a_snapshot_for_a_copy_that_gets_data_stays(void **state)
@@ -90,8 +111,8 @@ static void test_a_snapshot_for_a_copy_that_gets_data_stays(void **state)
 	const struct point young = {.creation = 10 * DAY, .used = GIB};
 
 	(void)state;
-	assert_false(pins_too_much(&young, GIB, 5 * DAY, 10 * DAY + 600));
-	assert_false(pins_too_much(&young, GIB, 0, 20 * DAY));
+	assert_false(too_much(&young, GIB, 5 * DAY, 0, 10 * DAY + 600));
+	assert_false(too_much(&young, GIB, 0, 0, 20 * DAY));
 }
 
 static void test_a_bookmark_stays_of_each_snapshot_that_goes(void **state)
@@ -102,9 +123,9 @@ static void test_a_bookmark_stays_of_each_snapshot_that_goes(void **state)
 					     "t/p/v@" TWO "\t3\t300\t5\n");
 
 	(void)state;
-	pins_limit(&arena, &history, GIB, HOUR);
+	pins_limit(&arena, &history, &(struct pins_bounds){.size = GIB, .idle = HOUR});
 	assert_ran("");
-	pins_limit(&arena, &history, GIB, DAY);
+	pins_limit(&arena, &history, &(struct pins_bounds){.size = GIB, .idle = DAY});
 	assert_ran("destroy t/p/v@" ONE "\n"
 		   "bookmark t/p/v@" TWO " t/p/v#" TWO "\n"
 		   "destroy t/p/v@" TWO "\n");
@@ -191,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_snapshot_goes_after_a_day_or_earlier_if_it_is_large),
+		cmocka_unit_test(test_the_day_may_be_another_time),
 		cmocka_unit_test(test_a_snapshot_for_a_copy_that_gets_data_stays),
 		cmocka_unit_test(test_a_bookmark_stays_of_each_snapshot_that_goes),
 		cmocka_unit_test(test_what_failures_heap_up_goes),

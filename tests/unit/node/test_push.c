@@ -179,6 +179,7 @@ static void test_snapshots_of_other_tools_stay_here(void **state)
 {
 	(void)state;
 	settle();
+	twins[0].keeps = true;
 	take_by_tool("tool-1");
 	size_t before = twins[0].n;
 	assert_int_equal(push_to(0), 0);
@@ -190,6 +191,7 @@ static void test_snapshots_of_other_tools_travel_too_if_they_shall(void **state)
 	(void)state;
 	settle();
 	rules = "snapshots=all";
+	twins[0].keeps = true;
 	uint64_t first = take_by_tool("tool-1");
 	ask_for_snapshot();
 	make(n_made, VOLUME "@_clone-v", ++last_guid);
@@ -266,6 +268,36 @@ static void assert_all_needs(void)
 	}
 }
 
+static bool is_an_end(uint64_t guid)
+{
+	for (size_t i = 0; i < COPIES; i++)
+		if (newest_of(i) == guid || twins[i].to == guid || twins[i].from == guid)
+			return true;
+	return false;
+}
+
+/* Delete the oldest snapshot of others that no stream begins at or ends with. */
+static void delete_oldest(void)
+{
+	size_t at = 0;
+
+	while (at < n_made &&
+	       (!made[at].guid || strstr(made[at].name, HISTORY_OWN) || is_an_end(made[at].guid)))
+		at++;
+	if (at < n_made)
+		made[at].guid = 0;
+}
+
+/* Assert that this host has lost few of the copy's snapshots: only since the last push to it. */
+static void assert_tidy(const struct twin *twin)
+{
+	size_t lost = 0;
+
+	for (size_t i = 0; i < twin->n; i++)
+		lost += strncmp(twin->leaves[i], "tool-", 5) && !has(twin->guids[i], true);
+	assert_true(lost <= COPIES);
+}
+
 /* At first zcsi-node pushes to each copy once. */
 static void random_step(uint32_t *random, size_t *begun)
 {
@@ -283,6 +315,9 @@ static void random_step(uint32_t *random, size_t *begun)
 	if (chance(random, 5) == 0)
 		take_by_tool(arena_printf(&arena, "tool-%" PRIu64, last_guid));
 	twin->refuses = chance(random, 3) == 0;
+	twin->keeps = chance(random, 3) == 0;
+	if (chance(random, 5) == 0)
+		delete_oldest();
 	push_to((size_t)(twin - twins));
 	if (!killed)
 		return;
@@ -316,8 +351,11 @@ static void test_every_copy_goes_on_after_any_sequence_of_failures(void **state)
 		for (size_t i = 0; i < COPIES; i++) {
 			twins[i].silent = false;
 			twins[i].cut = twins[i].unsaid = 0;
+			twins[i].keeps = false;
 		}
 		settle();
+		for (size_t i = 0; i < COPIES; i++)
+			assert_tidy(&twins[i]);
 	}
 }
 

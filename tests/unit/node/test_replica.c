@@ -3,6 +3,7 @@
  * Tests of the texts about copies: zcsi:members, and what `zfs list` prints of a copy.
  */
 #include "node/replica/replica.h"
+#include "node/replica/thin.h"
 #include "transport/tls_names.h"
 
 #include <stdint.h>
@@ -55,6 +56,11 @@ static void test_rules_are_parsed_as_they_were_formatted(void **state)
 	assert_string_equal(push_rules_format(&arena, &rules), "snapshots=all");
 	assert_true(push_rules_parse("paused,snapshots=all").all);
 	rules.all = false;
+	rules.pin_limit = 3600;
+	assert_string_equal(push_rules_format(&arena, &rules), "pin_limit=3600");
+	assert_int_equal(push_rules_parse("snapshots=all,pin_limit=3600").pin_limit, 3600);
+	assert_int_equal(push_rules_parse("pin_limit=9,pin_limit=1h,pin_limit").pin_limit, 0);
+	rules.pin_limit = 0;
 	assert_string_equal(push_rules_format(&arena, &rules), "-");
 	assert_false(push_rules_parse("-").paused);
 	assert_false(push_rules_parse("").paused);
@@ -105,18 +111,25 @@ static void test_new_lineages_differ(void **state)
 	assert_string_not_equal(one, lineage_new(&arena));
 }
 
+/* The lines of a copy, and of a snapshot of it. */
+#define DATASET(members, epoch)                                                                    \
+	"t/p/_replica/v\t11\t17\t0\t8192\t-\t" members "\t" epoch "\t-\t-\t-\n"
+#define SNAPSHOT(leaf, guid, asked, holds, clones)                                                 \
+	"t/p/_replica/v@" leaf "\t" guid "\t17\t0\t-\t-\t-\t-\t" asked "\t" holds "\t" clones "\n"
+
 static CopyState *parse(const char *text)
 {
-	return replica_parse(&arena, arena_strdup(&arena, text));
+	return replica_parse(&arena, arena_strdup(&arena, text), REPLICA_SNAPSHOTS);
 }
 
 static void test_a_copy_is_parsed_newest_snapshot_first(void **state)
 {
 	(void)state;
 	const char *text =
-		"t/p/_replica/v@b\t18446744073709551615\t1700000002\t0\t-\t-\t-\t7\n"
-		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\t7\n"
-		"t/p/_replica/v\t11\t1700000000\t4096\t8192\t1-abc\t" LINEAGE ":300:n1\t7\n";
+		"t/p/_replica/v@b\t18446744073709551615\t1700000002\t0\t-\t-\t-\t7\t-\t0\t\n"
+		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\t7\t-\t0\t-\n"
+		"t/p/_replica/v\t11\t1700000000\t4096\t8192\t1-abc\t" LINEAGE
+		":300:n1\t7\t-\t-\t-\n";
 	const CopyState *copy = parse(text);
 
 	assert_non_null(copy);
@@ -135,7 +148,7 @@ static void test_a_copy_is_parsed_newest_snapshot_first(void **state)
 static void test_a_copy_without_members_has_no_lineage(void **state)
 {
 	(void)state;
-	const CopyState *copy = parse("t/p/_replica/v\t11\t17\t0\t8192\t-\t-\t-\n");
+	const CopyState *copy = parse(DATASET("-", "-"));
 
 	assert_non_null(copy);
 	assert_string_equal(copy->lineage, "");
@@ -146,8 +159,7 @@ static void test_a_copy_without_members_has_no_lineage(void **state)
 static void test_only_a_node_that_has_the_data_may_call(void **state)
 {
 	(void)state;
-	const CopyState *copy =
-		parse("t/p/_replica/v\t11\t17\t0\t8192\t-\t" LINEAGE ":300:n1,n2\t-\n");
+	const CopyState *copy = parse(DATASET(LINEAGE ":300:n1,n2", "-"));
 	const char *const given[] = {"10.0.0.3", "N2", "node.zcsi"};
 	struct tls_names *names = arena_alloc(&arena, sizeof(*names) + sizeof(given));
 	struct error err;
@@ -168,10 +180,10 @@ static void test_other_outputs_are_no_copy(void **state)
 	(void)state;
 	static const char *const texts[] = {
 		"",
-		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\t-\n",
+		SNAPSHOT("a", "12", "-", "0", ""),
 		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\n",
-		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\t-\t-\n",
-		"t/p/_replica/v\t11\t17\t0\t8192\t-\tforged\t-\n",
+		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\t-\t-\t-\t-\t-\n",
+		DATASET("forged", "-"),
 		"cannot open\n",
 	};
 
@@ -179,17 +191,85 @@ static void test_other_outputs_are_no_copy(void **state)
 		assert_null(parse(texts[i]));
 }
 
-static void test_at_most_256_snapshots_are_kept(void **state)
+static void test_a_copy_is_parsed_with_so_many_snapshots(void **state)
 {
 	(void)state;
 	char *text = arena_strdup(&arena, "");
 
 	for (int i = 0; i < 300; i++)
-		text = arena_printf(&arena, "%sv@%d\t%d\t1\t0\t-\t-\t-\t-\n", text, i, i);
-	text = arena_printf(&arena, "%sv\t1\t1\t0\t1\t-\t-\t-\n", text);
+		text = arena_printf(&arena, "%sv@%d\t%d\t1\t0\t-\t-\t-\t-\t-\t0\t\n", text, i, i);
+	text = arena_printf(&arena, "%s" DATASET("-", "-"), text);
 	const CopyState *copy = parse(text);
 	assert_int_equal(copy->n_snapshots, REPLICA_SNAPSHOTS);
 	assert_string_equal(copy->snapshots[REPLICA_SNAPSHOTS - 1]->name, "255");
+	assert_true(copy->more);
+	copy = replica_parse(&arena, arena_strdup(&arena, text), 300);
+	assert_true(copy->n_snapshots == 300 && !copy->more);
+}
+
+/* The newest one; three of zcsi, of which one is held and one has a clone; and one of a tool. */
+static const char old_copy[] = SNAPSHOT("_repl-e", "6", "-", "0", "")
+	SNAPSHOT("_repl-d", "5", "-", "0", "") SNAPSHOT("asked", "4", "n", "0", "")
+		SNAPSHOT("_repl-c", "3", "-", "1", "") SNAPSHOT("_repl-b", "2", "-", "0", "t/look")
+			SNAPSHOT("daily", "1", "-", "0", "") DATASET(LINEAGE ":300:n1,n2", "7");
+
+static void name(ThinCopyRequest *request, const char *leaf, uint64_t guid)
+{
+	CopySnapshot *snapshot = new_copy_snapshot(&arena);
+
+	snapshot->name = arena_strdup(&arena, leaf);
+	snapshot->guid = guid;
+	request->snapshots[request->n_snapshots++] = snapshot;
+}
+
+static void test_a_snapshot_is_what_the_copy_says(void **state)
+{
+	(void)state;
+	const CopyState *copy = parse(old_copy);
+
+	assert_non_null(copy);
+	for (size_t i = 0; i < copy->n_snapshots; i++) {
+		const CopySnapshot *snapshot = copy->snapshots[i];
+		assert_int_equal(snapshot->ours, snapshot->guid != 1);
+		assert_int_equal(snapshot->kept, snapshot->guid == 2 || snapshot->guid == 3);
+	}
+}
+
+static void test_only_what_is_named_and_ours_goes(void **state)
+{
+	(void)state;
+	ThinCopyRequest *request = new_thin_copy_request(&arena);
+	const CopyState *copy = parse(old_copy);
+
+	assert_null(thin_word(&arena, copy, request));
+	request->snapshots = arena_alloc(&arena, 8 * sizeof(*request->snapshots));
+	name(request, "daily", 1);
+	name(request, "_repl-b", 2);
+	name(request, "_repl-c", 3);
+	name(request, "_repl-e", 6);
+	name(request, "asked", 5);
+	name(request, "gone", 9);
+	assert_null(thin_word(&arena, copy, request));
+	name(request, "_repl-d", 5);
+	assert_string_equal(thin_word(&arena, copy, request), "t/p/_replica/v@_repl-d");
+	name(request, "asked", 4);
+	assert_string_equal(thin_word(&arena, copy, request), "t/p/_replica/v@_repl-d,asked");
+}
+
+static void test_another_lineage_and_an_earlier_epoch_are_refused(void **state)
+{
+	(void)state;
+	const CopyState *copy = parse(old_copy);
+	struct error err;
+
+	assert_int_equal(replica_check_lineage(copy, LINEAGE, "v", &err), 0);
+	assert_int_equal(replica_check_lineage(copy, "ffffffffffffffff", "v", &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_int_equal(replica_check_epoch(copy, 7, "v", &err), 0);
+	assert_int_equal(replica_check_epoch(copy, 8, "v", &err), 0);
+	assert_int_equal(replica_check_epoch(copy, 6, "v", &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_non_null(strstr(err.text, "another owner"));
 }
 
 int main(void)
@@ -204,7 +284,10 @@ int main(void)
 		cmocka_unit_test(test_a_copy_without_members_has_no_lineage),
 		cmocka_unit_test(test_only_a_node_that_has_the_data_may_call),
 		cmocka_unit_test(test_other_outputs_are_no_copy),
-		cmocka_unit_test(test_at_most_256_snapshots_are_kept),
+		cmocka_unit_test(test_a_copy_is_parsed_with_so_many_snapshots),
+		cmocka_unit_test(test_a_snapshot_is_what_the_copy_says),
+		cmocka_unit_test(test_only_what_is_named_and_ours_goes),
+		cmocka_unit_test(test_another_lineage_and_an_earlier_epoch_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
