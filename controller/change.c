@@ -89,8 +89,9 @@ int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolume
 static int check_copies(const struct agent *agent, const ModifyDatasetRequest *request,
 			const ModifyDatasetResponse *response, struct error *err)
 {
-	if (response->knows_copies || (request->replicas <= 1 && !request->sync_every &&
-				       !request->bandwidth && !*request->snapshots))
+	if (response->knows_copies ||
+	    (request->replicas <= 1 && !request->sync_every && !request->bandwidth &&
+	     !*request->snapshots && !*request->follow))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "what concerns the copies of volume '%s' is not changed: the "
@@ -120,7 +121,7 @@ int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolume
 				    err) < 0)
 		return -1;
 	if (!parameters.n_properties && !parameters.replicas && !parameters.sync_every &&
-	    !parameters.bandwidth && !parameters.snapshots)
+	    !parameters.bandwidth && !parameters.snapshots && !parameters.follow)
 		return 0;
 	request->id = owner.dataset->id;
 	request->n_properties = parameters.n_properties;
