@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "controller/agents_inside.h"
 #include "controller/rollcall.h"
 
@@ -111,11 +112,28 @@ int agent_recognise(const struct rpc_call *call, const struct agent *agent,
 	return rollcall_recognise(&agents->roster, agent, says, err);
 }
 
+static uint64_t slot_hash(const char *id)
+{
+	uint64_t hash = hash_text(HASH_START, id);
+
+	return hash ^ hash >> 32;
+}
+
+/* Returns the agent in the cache, which may have been freed, or NULL. */
+static const struct agent *cached(struct owner_cache *cache, const char *id, unsigned epoch)
+{
+	uint64_t hash = slot_hash(id);
+	scoped_lock(&cache->lock);
+	const struct cached_owner *owner = &cache->list[hash % OWNER_CACHE_SLOTS];
+
+	return owner->id == hash && owner->epoch == epoch ? owner->agent : NULL;
+}
+
 const struct agent *agents_cached_owner(struct rpc_call *call, const char *id)
 {
 	struct agents *agents = call->app;
 	const struct pin *pin = roster_pin(&agents->roster, call);
-	const struct agent *guess = owner_cache_get(&agents->owner_cache, id, pin->epoch);
+	const struct agent *guess = cached(&agents->owner_cache, id, pin->epoch);
 
 	for (size_t i = 0; guess && i < pin->set->n; i++) {
 		if (pin->set->list[i] == guess)
@@ -127,6 +145,10 @@ const struct agent *agents_cached_owner(struct rpc_call *call, const char *id)
 void agents_remember(struct rpc_call *call, const char *id, const struct agent *agent)
 {
 	struct agents *agents = call->app;
+	struct owner_cache *cache = &agents->owner_cache;
+	unsigned epoch = roster_pin(&agents->roster, call)->epoch;
+	uint64_t hash = slot_hash(id);
+	scoped_lock(&cache->lock);
 
-	owner_cache_put(&agents->owner_cache, id, roster_pin(&agents->roster, call)->epoch, agent);
+	cache->list[hash % OWNER_CACHE_SLOTS] = (struct cached_owner){hash, epoch, agent};
 }

@@ -78,6 +78,19 @@ int agent_ask(struct rpc_call *call, const struct agent *agent, const char *meth
 	return ask(call, agent, method, request, deadline_of(call), ret_response, err);
 }
 
+static int64_t earlier(int64_t one, int64_t other)
+{
+	return one < other ? one : other;
+}
+
+int agent_ask_until(struct rpc_call *call, const struct agent *agent, const char *method,
+		    const ProtobufCMessage *request, int64_t until, void *ret_response,
+		    struct error *err)
+{
+	return ask(call, agent, method, request, earlier(until, deadline_of(call)), ret_response,
+		   err);
+}
+
 int agent_try(struct rpc_call *call, const struct agent *agent, const char *method,
 	      const ProtobufCMessage *request, void *ret_response, struct error *err)
 {
@@ -87,11 +100,12 @@ int agent_try(struct rpc_call *call, const struct agent *agent, const char *meth
 }
 
 static struct answers ask_each(struct rpc_call *call, const struct agent *const *list, size_t n,
-			       const char *method, const ProtobufCMessage *request)
+			       const char *method, const ProtobufCMessage *request,
+			       int64_t deadline)
 {
 	struct client_call **asked = arena_alloc(&call->arena, (n + 1) * sizeof(*asked));
 	struct answer *answers = arena_alloc(&call->arena, (n + 1) * sizeof(*answers));
-	int64_t deadline = deadline_of_all(call), moment = now_ms() + DOWN_MS;
+	int64_t moment = now_ms() + DOWN_MS;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct view view = look_at(call, list[i]);
@@ -100,7 +114,7 @@ static struct answers ask_each(struct rpc_call *call, const struct agent *const 
 			fail(&answers[i].error, ERR_FAILED_PRECONDITION, "%s", view.refusal);
 		else
 			asked[i] = begin(call, list[i], method, request,
-					 view.down && moment < deadline ? moment : deadline);
+					 view.down ? earlier(moment, deadline) : deadline);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (asked[i])
@@ -112,10 +126,7 @@ static struct answers ask_each(struct rpc_call *call, const struct agent *const 
 struct answers agents_ask_all(struct rpc_call *call, const char *method,
 			      const ProtobufCMessage *request)
 {
-	struct agents *agents = call->app;
-	const struct agent_set *set = roster_pin(&agents->roster, call)->set;
-
-	return ask_each(call, (const struct agent *const *)set->list, set->n, method, request);
+	return agents_ask_until(call, method, request, NULL, NULL, NO_DEADLINE);
 }
 
 /* Returns the agent's last answer to a roll call, in the arena; NULL if it has answered none. */
@@ -133,9 +144,9 @@ static const GetHostResponse *said_by(struct rpc_call *call, const struct agent 
 	return (const GetHostResponse *)said;
 }
 
-struct answers agents_ask_some(struct rpc_call *call, const char *method,
-			       const ProtobufCMessage *request, agent_filter *chooses,
-			       const void *arg)
+struct answers agents_ask_until(struct rpc_call *call, const char *method,
+				const ProtobufCMessage *request, agent_filter *chooses,
+				const void *arg, int64_t until)
 {
 	struct agents *agents = call->app;
 	const struct agent_set *set = roster_pin(&agents->roster, call)->set;
@@ -143,10 +154,18 @@ struct answers agents_ask_some(struct rpc_call *call, const char *method,
 	size_t n = 0;
 
 	for (size_t i = 0; i < set->n; i++) {
-		if (chooses(call, said_by(call, set->list[i]), arg))
+		if (!chooses || chooses(call, said_by(call, set->list[i]), arg))
 			list[n++] = set->list[i];
 	}
-	struct answers answers = ask_each(call, list, n, method, request);
+	struct answers answers =
+		ask_each(call, list, n, method, request, earlier(until, deadline_of_all(call)));
 	answers.known = set->n;
 	return answers;
+}
+
+struct answers agents_ask_some(struct rpc_call *call, const char *method,
+			       const ProtobufCMessage *request, agent_filter *chooses,
+			       const void *arg)
+{
+	return agents_ask_until(call, method, request, chooses, arg, NO_DEADLINE);
 }

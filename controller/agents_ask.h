@@ -17,6 +17,11 @@ int agent_ask(struct rpc_call *call, const struct agent *agent, const char *meth
 int agent_try(struct rpc_call *call, const struct agent *agent, const char *method,
 	      const ProtobufCMessage *request, void *ret_response, struct error *err);
 
+/* Like agent_ask, with a now_ms() value until which it may wait; the RPC's deadline counts too. */
+int agent_ask_until(struct rpc_call *call, const struct agent *agent, const char *method,
+		    const ProtobufCMessage *request, int64_t until, void *ret_response,
+		    struct error *err);
+
 struct answer {
 	const struct agent *agent;
 	void *response;     /* the method's output type */
@@ -42,5 +47,9 @@ typedef bool agent_filter(struct rpc_call *call, const GetHostResponse *said, co
 struct answers agents_ask_some(struct rpc_call *call, const char *method,
 			       const ProtobufCMessage *request, agent_filter *chooses,
 			       const void *arg);
+/* Like agents_ask_some, and until that moment at most; a filter of NULL chooses all agents. */
+struct answers agents_ask_until(struct rpc_call *call, const char *method,
+				const ProtobufCMessage *request, agent_filter *chooses,
+				const void *arg, int64_t until);
 
 #endif

@@ -91,7 +91,7 @@ static int check_copies(const struct agent *agent, const ModifyDatasetRequest *r
 {
 	if (response->knows_copies ||
 	    (request->replicas <= 1 && !request->sync_every && !request->bandwidth &&
-	     !*request->snapshots && !request->pin_limit))
+	     !*request->snapshots && !request->pin_limit && !*request->follow))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "what concerns the copies of volume '%s' is not changed: the "
@@ -121,7 +121,8 @@ int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolume
 				    err) < 0)
 		return -1;
 	if (!parameters.n_properties && !parameters.replicas && !parameters.sync_every &&
-	    !parameters.bandwidth && !parameters.snapshots && !parameters.pin_limit)
+	    !parameters.bandwidth && !parameters.snapshots && !parameters.pin_limit &&
+	    !parameters.follow)
 		return 0;
 	request->id = owner.dataset->id;
 	request->n_properties = parameters.n_properties;

@@ -112,9 +112,34 @@ static int compare_format(const struct wanted *wanted, const Dataset *dataset, s
 		    *wanted->format ? wanted->format : "a mount");
 }
 
-static int compare(struct arena *arena, const struct wanted *wanted, const Dataset *dataset,
+/*
+ * Returns true if the volume is, or may move to, where the request wants it: it may have moved from
+ * there since it was created.
+ */
+static bool is_placed(struct rpc_call *call, const struct wanted *wanted, const Dataset *dataset,
+		      const GetHostResponse *owner)
+{
+	struct error ignored;
+	struct hosts hosts;
+
+	if (placement_allowed(&call->arena, owner, &wanted->where))
+		return true;
+	if (!dataset->follows || hosts_some(call, &hosts, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < hosts.n; i++) {
+		const GetHostResponse *host = hosts.list[i].says;
+		if (host && replicas_have(dataset, host->node_id) &&
+		    placement_allowed(&call->arena, host, &wanted->where))
+			return true;
+	}
+	return false;
+}
+
+static int compare(struct rpc_call *call, const struct wanted *wanted, const Dataset *dataset,
 		   const GetHostResponse *owner, struct error *err)
 {
+	struct arena *arena = &call->arena;
+
 	if (compare_format(wanted, dataset, err) < 0)
 		return -1;
 	const char *difference =
@@ -133,7 +158,7 @@ static int compare(struct arena *arena, const struct wanted *wanted, const Datas
 			    wanted->range.limit);
 	if (compare_source(arena, wanted, dataset, err) < 0)
 		return -1;
-	if (!placement_allowed(arena, owner, &wanted->where))
+	if (!is_placed(call, wanted, dataset, owner))
 		return fail(err, ERR_ALREADY_EXISTS,
 			    "volume '%s' already exists on node '%s', in '%s'; asked for is one%s",
 			    wanted->name, owner->node_id, owner->dataset,
@@ -359,7 +384,7 @@ int create_volume(struct rpc_call *call, const CreateVolumeRequest *req, CreateV
 		return fail(err, ERR_INTERNAL,
 			    "agent '%s' created volume '%s' but its answer lacks it: try again",
 			    agent_endpoint(host.agent), wanted.name);
-	if (compare(&call->arena, &wanted, dataset, host.says, err) < 0)
+	if (compare(call, &wanted, dataset, host.says, err) < 0)
 		return -1;
 	rsp->volume = volume_of(&call->arena, dataset, host.says);
 	return 0;

@@ -50,6 +50,7 @@
 const struct parameter parameter_table[] = {
 	OURS("attach", VALUE_WORD, "local|nfs", "local"),
 	COPIES("bandwidth", VALUE_RATE, NULL),
+	COPIES("follow", VALUE_WORD, "members|no"),
 	OURS("group", VALUE_ID, NULL, NULL),
 	{"members",
 	 NULL,

@@ -178,6 +178,7 @@ static void take_copies(const struct map *map, struct parameters *ret)
 
 	ret->members = map_get(map, "members");
 	ret->snapshots = map_get(map, "snapshots");
+	ret->follow = map_get(map, "follow");
 	ret->replicas = replicas       ? (unsigned)atoi(replicas)
 			: ret->members ? count_names(ret->members)
 				       : 1;

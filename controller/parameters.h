@@ -28,7 +28,8 @@ struct parameters {
 	int64_t bandwidth;       /* bytes a second of each push; 0: not given, -1: no limit */
 	const char *snapshots;   /* that copies get: "ours" or "all"; NULL: not given */
 	unsigned pin_limit;      /* for how many seconds one is kept for a copy; 0: not given */
-	char *text;              /* canonical: sorted lines "key=value\n", including defaults */
+	const char *follow; /* whether it moves when published: "members", "no"; NULL: not given */
+	char *text;         /* canonical: sorted lines "key=value\n", including defaults */
 };
 
 /* Parse the parameters of CreateVolume; a mutable parameter overrides the other map's. */

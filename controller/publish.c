@@ -4,17 +4,21 @@
  *
  * Invariant: the agent that has the dataset records in it the nodes that the volume is published
  * to, and enforces the access modes, so two controllers cannot disagree. ControllerPublishVolume
- * fails with FAILED_PRECONDITION only if another node has the volume, as CSI says: Nomad repeats
- * the call then, without an event, and says so. Other errors end the allocation and are shown.
+ * fails with FAILED_PRECONDITION only if another node has the volume, as CSI says, or while the
+ * volume moves from there (follow.h): Nomad repeats the call then, without an event, and says so.
+ * Other errors end the allocation and are shown.
  */
 #include <string.h>
 
 #include "common/volume/map.h"
 #include "controller/capability.h"
+#include "controller/follow.h"
 #include "controller/hosts.h"
 #include "controller/service.h"
 #include "controller/field.h"
 #include "controller/volume.h"
+
+#define LOOKUPS 3 /* of one call; the volume may have moved after each */
 
 static int check_publish(const ControllerPublishVolumeRequest *req, struct error *err)
 {
@@ -77,17 +81,46 @@ static void describe(struct arena *arena, const Dataset *dataset,
 			arena_printf(arena, "%u", published->maker));
 }
 
-/* Find and check the volume; *ret_address is as in find_address. */
-static int find(struct rpc_call *call, const ControllerPublishVolumeRequest *req, struct owner *ret,
-		char **ret_address, struct error *err)
+/* Only a person can change what is wrong, so the call is not to be repeated. */
+static int fail_at_once(struct error *err)
 {
-	if (capability_support(req->volume_capability, err) < 0 ||
-	    owner_get(call, req->volume_id, ret, err) < 0 ||
-	    capability_reach(req->volume_capability, volume_attach(&call->arena, ret->dataset),
-			     err) < 0 ||
-	    find_address(call, ret, req->node_id, ret_address, err) < 0)
-		return -1;
-	return capability_fits(req->volume_capability, ret->dataset, err);
+	if (err->code == ERR_FAILED_PRECONDITION)
+		err->code = ERR_UNAVAILABLE;
+	return -1;
+}
+
+static int check_volume(struct rpc_call *call, const ControllerPublishVolumeRequest *req,
+			const Dataset *dataset, struct error *err)
+{
+	const char *attach = volume_attach(&call->arena, dataset);
+
+	if (capability_reach(req->volume_capability, attach, err) == 0 &&
+	    capability_fits(req->volume_capability, dataset, err) == 0)
+		return 0;
+	return fail_at_once(err);
+}
+
+/* Find and check the volume, and move it to the node if it follows its workload there. */
+static int find(struct rpc_call *call, const ControllerPublishVolumeRequest *req, struct owner *ret,
+		struct error *err)
+{
+	struct follow follow = {.call = call, .id = req->volume_id, .node_id = req->node_id};
+
+	for (int i = 0; i < LOOKUPS; i++) {
+		if (owner_get(call, req->volume_id, ret, err) < 0) {
+			if (follow_missing(&follow, err) < 0)
+				return -1;
+			continue;
+		}
+		if (check_volume(call, req, ret->dataset, err) < 0)
+			return -1;
+		if (!follow_wants(&call->arena, ret->dataset, req->node_id))
+			return 0;
+		if (follow_move(&follow, ret->agent, err) < 0)
+			return -1;
+	}
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "volume '%s' moves while it is looked for: try again", req->volume_id);
 }
 
 static int publish(struct rpc_call *call, const ControllerPublishVolumeRequest *req,
@@ -98,12 +131,12 @@ static int publish(struct rpc_call *call, const ControllerPublishVolumeRequest *
 	struct owner owner;
 
 	request->publication = new_publication(&call->arena);
-	if (find(call, req, &owner, &request->publication->address, err) < 0) {
-		/* An agent is refused, or the volume exists twice, or its format is a later one. */
-		if (err->code == ERR_FAILED_PRECONDITION)
-			err->code = ERR_UNAVAILABLE;
+	if (capability_support(req->volume_capability, err) < 0)
+		return fail_at_once(err);
+	if (find(call, req, &owner, err) < 0)
 		return -1;
-	}
+	if (find_address(call, &owner, req->node_id, &request->publication->address, err) < 0)
+		return fail_at_once(err);
 	request->id = owner.dataset->id;
 	request->publication->node_id = req->node_id;
 	request->publication->access_mode = (int32_t)req->volume_capability->access_mode->mode;

@@ -61,10 +61,10 @@ struct wanted {
 	const Dataset *has;  /* the volume, which may have copies already; NULL: a new one */
 };
 
-static bool has_copy(const Dataset *dataset, const char *node)
+bool replicas_have(const Dataset *dataset, const char *node_id)
 {
-	for (size_t i = 0; dataset && i < dataset->n_copies; i++) {
-		if (strcmp(dataset->copies[i]->node_id, node) == 0)
+	for (size_t i = 0; i < dataset->n_copies; i++) {
+		if (strcmp(dataset->copies[i]->node_id, node_id) == 0)
 			return true;
 	}
 	return false;
@@ -76,7 +76,7 @@ static const char *objection(const GetHostResponse *host, const GetHostResponse 
 {
 	if (strcmp(host->node_id, owner->node_id) == 0)
 		return *host->no_copies ? host->no_copies : "it has the volume itself";
-	if (has_copy(wanted->has, host->node_id))
+	if (wanted->has && replicas_have(wanted->has, host->node_id))
 		return "it has a copy";
 	if (wanted->members && !placement_is_member(wanted->members, host->node_id))
 		return "it is not among the members";
@@ -158,6 +158,8 @@ int replicas_choose(struct rpc_call *call, const char *name, const struct parame
 		request->bandwidth = parameters->bandwidth;
 	if (parameters->snapshots)
 		request->snapshots = (char *)parameters->snapshots;
+	if (parameters->follow)
+		request->follow = (char *)parameters->follow;
 	request->sync_every = parameters->sync_every;
 	request->pin_limit = parameters->pin_limit;
 	if (parameters->replicas < 2)
@@ -190,6 +192,8 @@ int replicas_modify(struct rpc_call *call, const struct owner *owner,
 	request->bandwidth = parameters->bandwidth;
 	if (parameters->snapshots)
 		request->snapshots = (char *)parameters->snapshots;
+	if (parameters->follow)
+		request->follow = (char *)parameters->follow;
 	if (parameters->replicas <= 1 + dataset->n_copies)
 		return 0;
 	if (choose(call, &wanted, &nodes, &n, err) < 0)

@@ -2,9 +2,13 @@
 #ifndef ZCSI_CONTROLLER_REPLICAS_H
 #define ZCSI_CONTROLLER_REPLICAS_H
 
+#include <stdbool.h>
+
 #include "controller/hosts.h"
 #include "controller/parameters.h"
 
+/* Returns true if the volume has, or is to have, a copy on the node. */
+bool replicas_have(const Dataset *dataset, const char *node_id);
 /*
  * Choose the nodes that are to have copies of a new volume, and put them with the volume's own
  * agent into the request; none if the parameters ask for no copies. How copies are pushed is put

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/volume/plugin.h"
 #include "controller/parameters.h"
 #include "controller/service.h"
 #include "controller/source.h"
@@ -17,14 +18,34 @@
 
 #define LAGS 3 /* a copy lags that is behind by more than so many times what is allowed */
 
-static Topology **topology_of(struct arena *arena, const GetHostResponse *host)
+static Topology *topology_of(struct arena *arena, const GetHostResponse *host)
 {
-	Topology **list = arena_alloc(arena, sizeof(*list));
+	Topology *topology = new_topology(arena);
 
-	list[0] = new_topology(arena);
 	for (size_t i = 0; i < host->n_topology; i++)
-		map_put(arena, list[0], segments, host->topology[i]->key, host->topology[i]->value);
-	return list;
+		map_put(arena, topology, segments, host->topology[i]->key,
+			host->topology[i]->value);
+	return topology;
+}
+
+/*
+ * Add where the volume can be used: at its own node, and, if it moves when it is published, at those
+ * of its copies, whose segments that are not their own do not matter.
+ */
+static void add_topology(struct arena *arena, const Dataset *dataset, const GetHostResponse *owner,
+			 Volume *volume)
+{
+	size_t copies = dataset->follows ? dataset->n_copies : 0;
+	Topology **list = arena_alloc(arena, (copies + 1) * sizeof(*list));
+
+	list[0] = topology_of(arena, owner);
+	for (size_t i = 0; i < copies; i++) {
+		list[i + 1] = new_topology(arena);
+		map_put(arena, list[i + 1], segments, PLUGIN_TOPOLOGY_KEY,
+			dataset->copies[i]->node_id);
+	}
+	volume->accessible_topology = list;
+	volume->n_accessible_topology = copies + 1;
 }
 
 const char *volume_attach(struct arena *arena, const Dataset *dataset)
@@ -48,10 +69,8 @@ Volume *volume_of(struct arena *arena, const Dataset *dataset, const GetHostResp
 	map_put(arena, volume, volume_context, ATTACH_KEY, attach);
 	volume->content_source = source_message(arena, &source);
 	/* A volume without accessible_topology can be used on every node. */
-	if (strcmp(attach, ATTACH_LOCAL) == 0) {
-		volume->n_accessible_topology = 1;
-		volume->accessible_topology = topology_of(arena, owner);
-	}
+	if (strcmp(attach, ATTACH_LOCAL) == 0)
+		add_topology(arena, dataset, owner, volume);
 	return volume;
 }
 

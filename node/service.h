@@ -48,6 +48,9 @@
 	KEYED(GetDataset, get_dataset, id, LANE_READ)                                              \
 	KEYED(ResizeDataset, resize_dataset, id, LANE_CHANGE)                                      \
 	KEYED(ModifyDataset, modify_dataset, id, LANE_CHANGE)                                      \
+	KEYED(MoveDataset, move_dataset, id, LANE_COPY)                                            \
+	INLINE(GetDatasetMove, get_dataset_move)                                                   \
+	PLAIN(GetDatasetCopy, get_dataset_copy, LANE_LOOKUP)                                       \
 	KEYED(DestroyDataset, destroy_dataset, id, LANE_CHANGE)                                    \
 	KEYED(SettleDataset, settle_dataset, id, LANE_CHANGE)                                      \
 	KEYED(PublishDataset, publish_dataset, id, LANE_CHANGE)                                    \

@@ -5,7 +5,7 @@
 /* The moves of volumes that have not ended, as the agents know them. */
 
 #include "controller/cli/cli.h"
-#include "proto/copy.h"
+#include "proto/agent.h"
 
 /* Returns those of all agents. */
 const MoveState *const *move_list(struct cli *cli, size_t *ret_n);

@@ -92,7 +92,8 @@ static int take_push_rules(struct rpc_call *call, const CreateDatasetRequest *re
 				   .pin_limit = req->pin_limit,
 				   .every = req->n_members ? 0 : req->sync_every};
 
-	if (push_rules_take_snapshots(&rules, req->snapshots, err) < 0)
+	if (push_rules_take_snapshots(&rules, req->snapshots, err) < 0 ||
+	    push_rules_take_follow(&rules, req->follow, err) < 0)
 		return fail_context(err, "volume '%s' cannot be created", req->id);
 	*ret = push_rules_format(&call->arena, &rules);
 	if (strcmp(*ret, "-") == 0)

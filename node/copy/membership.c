@@ -273,7 +273,7 @@ int membership_modify(struct rpc_call *call, struct dataset *volume,
 
 	*ret = (struct membership_change){.members = NULL};
 	if (!req->replicas && !req->sync_every && !req->bandwidth && !*req->snapshots &&
-	    !req->pin_limit)
+	    !req->pin_limit && !*req->follow)
 		return 0;
 	if (req->replicas < 0 || req->replicas > MEMBERS_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT,
@@ -285,7 +285,8 @@ int membership_modify(struct rpc_call *call, struct dataset *volume,
 	if (set_every(&push, req->sync_every, err) < 0 ||
 	    set_bandwidth(&push, req->bandwidth, err) < 0 ||
 	    set_pin_limit(&push, req->pin_limit, err) < 0 ||
-	    push_rules_take_snapshots(&push.rules, req->snapshots, err) < 0)
+	    push_rules_take_snapshots(&push.rules, req->snapshots, err) < 0 ||
+	    push_rules_take_follow(&push.rules, req->follow, err) < 0)
 		return fail_context(err, "volume '%s' is not changed", req->id);
 	char *text = members_format(&call->arena, &push.members);
 	if (push.members.n && strcmp(text, volume->members) != 0)

@@ -35,7 +35,8 @@ struct move {
 
 	/* Protected by the mover's lock. */
 	bool ended;
-	char *error; /* why it failed, or is not finished; or NULL */
+	char *error;  /* why it failed, or is not finished; or NULL */
+	char *before; /* why the move before it, to the same node, failed; or NULL */
 	struct transfer *transfer;
 	int64_t pause;
 	struct move *next;
@@ -148,6 +149,15 @@ static struct move **place_of(struct mover *mover, const char *id)
 	return at;
 }
 
+static void free_move(struct move *move)
+{
+	free(move->id);
+	free(move->to);
+	free(move->error);
+	free(move->before);
+	free(move);
+}
+
 /* Remove a move that has ended. */
 static void forget(struct move **at)
 {
@@ -155,28 +165,36 @@ static void forget(struct move **at)
 
 	*at = gone->next;
 	pthread_join(gone->thread, NULL);
-	free(gone->id);
-	free(gone->to);
-	free(gone->error);
-	free(gone);
+	free_move(gone);
 }
 
+/* Returns why a move to the node that has ended failed; NULL if it did not. */
+static char *failure(const struct move *ended, const char *to)
+{
+	if (!ended || strcmp(ended->to, to) != 0 || !ended->error)
+		return NULL;
+	return mem_strdup(ended->error);
+}
+
+/* Replace the last move of the volume, which has ended, by a new one. */
 static int add(struct mover *mover, const char *id, const char *to, bool given_up,
 	       struct error *err)
 {
+	struct move **last = place_of(mover, id);
 	struct move *move = mem_alloc(sizeof(*move));
 
 	move->mover = mover;
 	move->id = mem_strdup(id);
 	move->to = mem_strdup(to);
 	move->given_up = given_up;
+	move->before = failure(*last, to);
 	move->pause = PAUSE_MS;
 	if (thread_start(&move->thread, NULL, run, move) < 0) {
-		free(move->id);
-		free(move->to);
-		free(move);
+		free_move(move);
 		return fail_errno(err, "cannot start a thread for a move");
 	}
+	if (*last)
+		forget(last);
 	move->next = mover->list;
 	mover->list = move;
 	mover->running++;
@@ -203,8 +221,6 @@ int mover_begin(struct mover *mover, const char *id, const char *to, struct erro
 		return fail(err, ERR_RESOURCE_EXHAUSTED,
 			    "%d volumes are moving away already; try again when one of them has",
 			    MOVES_MAX);
-	if (*at)
-		forget(at);
 	return add(mover, id, to, false, err);
 }
 
@@ -272,6 +288,7 @@ static MoveState *show(struct arena *arena, const struct move *move)
 	row->running = !move->ended;
 	row->given_up = move->given_up;
 	row->error = arena_strdup(arena, move->error ? move->error : "");
+	row->failed_before = arena_strdup(arena, move->before ? move->before : "");
 	if (row->running && begun) {
 		row->sending_ms = now_ms() - begun;
 		row->sent = (int64_t)move->progress.sent;

@@ -8,7 +8,7 @@
  */
 
 #include "node/host/node.h"
-#include "proto/copy.h"
+#include "proto/agent.h"
 
 struct mover;
 

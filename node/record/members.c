@@ -96,6 +96,7 @@ void members_remove(struct members *members, const char *node)
 
 #define PAUSED    "paused"
 #define ALL       "snapshots=all"
+#define STAYS     "follow=no"
 #define BANDWIDTH "bandwidth="
 #define EVERY     "every="
 #define PIN_LIMIT "pin_limit="
@@ -132,6 +133,7 @@ struct push_rules push_rules_parse(const char *text)
 	while ((word = strsep(&rest, ","))) {
 		rules.paused |= strcmp(word, PAUSED) == 0;
 		rules.all |= strcmp(word, ALL) == 0;
+		rules.stays |= strcmp(word, STAYS) == 0;
 		take_number(word, BANDWIDTH, bandwidth_is, &rules.bandwidth);
 		take_number(word, EVERY, every_is, &rules.every);
 		take_number(word, PIN_LIMIT, every_is, &rules.pin_limit);
@@ -151,6 +153,19 @@ int push_rules_take_snapshots(struct push_rules *rules, const char *which, struc
 	return 0;
 }
 
+int push_rules_take_follow(struct push_rules *rules, const char *which, struct error *err)
+{
+	bool stays = strcmp(which, "no") == 0;
+
+	if (*which && !stays && strcmp(which, "members") != 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "it follows its workload to its 'members', or 'no', not '%.64s'",
+			    which);
+	if (*which)
+		rules->stays = stays;
+	return 0;
+}
+
 char *push_rules_format(struct arena *arena, const struct push_rules *rules)
 {
 	char *text = arena_strdup(arena, rules->paused ? "," PAUSED : "");
@@ -163,5 +178,7 @@ char *push_rules_format(struct arena *arena, const struct push_rules *rules)
 		text = arena_printf(arena, "%s," PIN_LIMIT "%" PRId64, text, rules->pin_limit);
 	if (rules->all)
 		text = arena_printf(arena, "%s," ALL, text);
+	if (rules->stays)
+		text = arena_printf(arena, "%s," STAYS, text);
 	return *text ? text + 1 : arena_strdup(arena, "-");
 }

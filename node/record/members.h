@@ -29,12 +29,13 @@
 
 /*
  * How the owner pushes its copies: the text of its property zcsi:push, which is words with ','
- * between: "paused", "bandwidth=52428800", "every=60", "snapshots=all" and "pin_limit=86400". An
- * earlier zcsi-node ignores the property.
+ * between: "paused", "bandwidth=52428800", "every=60", "snapshots=all", "pin_limit=86400" and
+ * "follow=no". An earlier zcsi-node ignores the property.
  */
 struct push_rules {
 	bool paused;
 	bool all;          /* the copies get the snapshots of other tools too */
+	bool stays;        /* ControllerPublishVolume does not move the volume to a copy's node */
 	int64_t bandwidth; /* bytes a second of each push; 0: no limit */
 	int64_t every;     /* struct members has it from the first copy on; 0: no matter */
 	int64_t pin_limit; /* seconds until a snapshot for a copy that gets nothing goes; 0: a day */
@@ -69,6 +70,8 @@ bool bandwidth_is(int64_t bandwidth);
 struct push_rules push_rules_parse(const char *text);
 /* Take "ours" or "all"; "": as it is. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
 int push_rules_take_snapshots(struct push_rules *rules, const char *which, struct error *err);
+/* Take "members" or "no"; "": as it is. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
+int push_rules_take_follow(struct push_rules *rules, const char *which, struct error *err);
 /* Returns the text; "-" if there are no rules. */
 char *push_rules_format(struct arena *arena, const struct push_rules *rules);
 

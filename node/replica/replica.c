@@ -270,6 +270,23 @@ int get_copy(struct rpc_call *call, const GetCopyRequest *req, GetCopyResponse *
 	return 0;
 }
 
+int get_dataset_copy(struct rpc_call *call, const GetDatasetCopyRequest *req,
+		     GetDatasetCopyResponse *rsp, struct error *err)
+{
+	const struct node *node = call->app;
+	CopyState *copy;
+
+	if (check_pool(call, req->id, err) < 0 ||
+	    replica_read(&call->arena, catalog_parent(node->catalog), req->id, &copy, err) < 0)
+		return -1;
+	if (!copy || !copy->n_snapshots)
+		return 0;
+	rsp->time = copy->snapshots[0]->creation;
+	rsp->n_node_ids = copy->n_node_ids;
+	rsp->node_ids = copy->node_ids;
+	return 0;
+}
+
 int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyResponse *rsp,
 	      struct error *err)
 {

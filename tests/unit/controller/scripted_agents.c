@@ -9,6 +9,8 @@
 #include "tests/unit/controller/scripted_snapshots.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): a part of this file */
 #include "tests/unit/controller/scripted_kept.c"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): a part of this file */
+#include "tests/unit/controller/scripted_moves.c"
 
 #include <stdlib.h>
 
@@ -63,7 +65,7 @@ struct client_call *client_begin(struct client *client, struct arena *arena,
 
 	assert_ptr_equal(service, &zcsi__v1__agent__descriptor);
 	assert_true(deadline <= call.deadline && deadline != NO_DEADLINE);
-	*begun = (struct client_call){client, arena, method, request};
+	*begun = (struct client_call){client, arena, method, request, deadline};
 	return begun;
 }
 
@@ -199,6 +201,8 @@ int do_get_dataset(const struct client_call *begun, GetDatasetResponse **ret, st
 	const GetDatasetRequest *request = begun->request;
 
 	begun->client->looked++;
+	if (begun->client->closed && begun->client->moves_to && begun->client->n_datasets)
+		return fail(err, ERR_FAILED_PRECONDITION, "it is moving");
 	if (begun->client->lookup != ERR_OK)
 		return fail(err, begun->client->lookup, "cannot look");
 	*ret = new_get_dataset_response(begun->arena);
@@ -227,6 +231,9 @@ int do_create_dataset(const struct client_call *begun, CreateDatasetResponse **r
 	(*ret)->dataset->format = request->format;
 	(*ret)->dataset->source_snapshot = request->source_snapshot;
 	(*ret)->dataset->source_dataset = request->source_dataset;
+	if (request->n_members > 1)
+		set_copies((*ret)->dataset, request->members[1]);
+	(*ret)->dataset->follows &= strcmp(request->follow, "no") != 0;
 	return 0;
 }
 

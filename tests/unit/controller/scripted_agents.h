@@ -44,6 +44,19 @@ struct client {
 	const CreateDatasetRequest *create_request; /* the last request of each kind */
 	const ModifyDatasetRequest *modify_request;
 	bool older; /* it is of a version that knows of no copies */
+
+	/* Moves (scripted_moves.c). */
+	const char *moves_to;       /* the node that the volume moves to; NULL: it does not */
+	unsigned looks;             /* after so many questions it is there; 0: it never is */
+	const char *move_fails;     /* why the move fails instead; NULL: it does not */
+	const char *failed_before;  /* why the move before did */
+	int64_t sent, total, since; /* of the move; since: for how many ms */
+	enum error_code immovable;  /* if not ERR_OK, MoveDataset fails with it */
+	bool closed;                /* look-ups fail while the volume moves */
+	bool hangs;                 /* MoveDataset and GetDatasetMove get no answer in time */
+	int64_t copy_time;          /* as in GetDatasetCopyResponse */
+	unsigned moves_begun, moves_asked;
+
 	/* The number of calls of each kind. */
 	unsigned names_read, looked, created, destroyed, published, unpublished, resized, listed;
 	unsigned modified, snapshotted, grouped, snapshots_destroyed, hosts_kept, hosts_listed;
@@ -59,6 +72,8 @@ extern struct rpc_call call;    /* the handlers' call; each test gets a new aren
  * space. */
 int scripted_setup(void **state);
 int scripted_teardown(void **state);
+/* Set the nodes that have copies of the dataset, with ' ' between; it follows its workload. */
+void set_copies(Dataset *dataset, const char *nodes);
 Dataset *add_dataset(struct client *client, const char *id, int64_t size, const char *parameters);
 /* Add a snapshot of the dataset. Its dataset_guid is that of the dataset, its id is
  * "<dataset>@<name>". */

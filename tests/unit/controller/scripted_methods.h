@@ -11,6 +11,7 @@ struct client_call {
 	struct arena *arena;
 	const char *method;
 	const void *request;
+	int64_t deadline;
 };
 
 /* The claims of an agent. promise() answers a look-up that found nothing: it fails with NOT_FOUND,
@@ -32,6 +33,9 @@ int keep(struct client *client, uint64_t claim, struct error *err);
 	METHOD(KeepNames, keep_names)                                                              \
 	METHOD(GetKeptNames, get_kept_names)                                                       \
 	METHOD(ListDatasets, list_datasets)                                                        \
+	METHOD(MoveDataset, move_dataset)                                                          \
+	METHOD(GetDatasetMove, get_dataset_move)                                                   \
+	METHOD(GetDatasetCopy, get_dataset_copy)                                                   \
 	METHOD(PublishDataset, publish_dataset)                                                    \
 	METHOD(UnpublishDataset, unpublish_dataset)                                                \
 	METHOD(DestroyDataset, destroy_dataset)                                                    \

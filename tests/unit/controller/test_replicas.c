@@ -8,6 +8,7 @@
 #include "tests/unit/controller/scripted_agents.c"
 
 static CreateVolumeResponse created;
+static const char *rack; /* in which the volume is to be usable; NULL: anywhere */
 
 /* Create a volume with up to two parameters; key2: NULL for one. */
 static int create(const char *key, const char *value, const char *key2, const char *value2,
@@ -27,6 +28,15 @@ static int create(const char *key, const char *value, const char *key2, const ch
 	map_put(&call.arena, request, parameters, key, value);
 	if (key2)
 		map_put(&call.arena, request, parameters, key2, value2);
+	if (rack) {
+		Topology *topology = new_topology(&call.arena);
+		map_put(&call.arena, topology, segments, "rack", rack);
+		request->accessibility_requirements = new_topology_requirement(&call.arena);
+		request->accessibility_requirements->n_requisite = 1;
+		request->accessibility_requirements->requisite =
+			arena_alloc(&call.arena, sizeof(topology));
+		request->accessibility_requirements->requisite[0] = topology;
+	}
 	return create_volume(&call, request, &created, err);
 }
 
@@ -162,6 +172,60 @@ static void wrong_values_are_refused(void **state)
 	}
 }
 
+/* Returns a segment of a topology of the volume that was created, or NULL. */
+static const char *segment(size_t i, const char *key)
+{
+	struct map segments = map_of(&call.arena, created.volume->accessible_topology[i], segments);
+
+	return map_get(&segments, key);
+}
+
+static void a_volume_can_be_used_where_its_copies_are(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("replicas", "2", NULL, NULL, &err), 0);
+	assert_string_equal(scripted[1].create_request->follow, "");
+	assert_int_equal(created.volume->n_accessible_topology, 2);
+	assert_string_equal(segment(0, "zcsi.zfs/node"), "b");
+	assert_string_equal(segment(0, "rack"), "1");
+	assert_string_equal(segment(1, "zcsi.zfs/node"), "c");
+	assert_null(segment(1, "rack"));
+}
+
+static void a_volume_that_stays_can_be_used_at_its_node(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("replicas", "2", "follow", "no", &err), 0);
+	assert_string_equal(scripted[1].create_request->follow, "no");
+	assert_int_equal(created.volume->n_accessible_topology, 1);
+	assert_string_equal(segment(0, "zcsi.zfs/node"), "b");
+	assert_failed(create("replicas", "2", "follow", "anywhere", &err), ERR_INVALID_ARGUMENT,
+		      "members, no");
+}
+
+/* The volume was created in rack 1, and has moved to c. */
+static void a_volume_that_moved_is_the_one_that_was_created(void **state)
+{
+	struct error err;
+
+	(void)state;
+	rack = "1";
+	Dataset *dataset =
+		add_dataset(&scripted[2], "v", 0, "attach=local\nprovisioning=thin\nreplicas=2\n");
+	set_copies(dataset, "b");
+	assert_int_equal(create("replicas", "2", NULL, NULL, &err), 0);
+	dataset->follows = false;
+	assert_failed(create("replicas", "2", NULL, NULL, &err), ERR_ALREADY_EXISTS, "node 'c'");
+	dataset->follows = true;
+	rack = "3";
+	assert_failed(create("replicas", "2", NULL, NULL, &err), ERR_ALREADY_EXISTS, "node 'c'");
+	rack = NULL;
+}
+
 /* Change the volume v with up to two parameters; key2: NULL for one. */
 static int modify(const char *key, const char *value, const char *key2, const char *value2,
 		  struct error *err)
@@ -274,6 +338,18 @@ static void which_snapshots_copies_get_is_passed_on(void **state)
 	assert_failed(modify("snapshots", "mine", NULL, NULL, &err), ERR_INVALID_ARGUMENT, "all");
 }
 
+static void whether_a_volume_follows_is_changed(void **state)
+{
+	struct error err;
+
+	(void)state;
+	add_dataset(&scripted[1], "v", 7, "");
+	assert_int_equal(modify("follow", "no", NULL, NULL, &err), 0);
+	assert_string_equal(scripted[1].modify_request->follow, "no");
+	assert_int_equal(modify("follow", "members", NULL, NULL, &err), 0);
+	assert_string_equal(scripted[1].modify_request->follow, "members");
+}
+
 static void further_copies_are_on_the_members_too(void **state)
 {
 	struct error err;
@@ -306,11 +382,9 @@ static void an_agent_without_copies_is_no_success(void **state)
 	(void)state;
 	add_dataset(&scripted[1], "v", 7, "");
 	scripted[1].older = true;
-	static const char *const pairs[][2] = {{"replicas", "2"},
-					       {"sync_every", "1m"},
-					       {"bandwidth", "1M"},
-					       {"snapshots", "all"},
-					       {"pin_limit", "1h"}};
+	static const char *const pairs[][2] = {{"replicas", "2"},   {"sync_every", "1m"},
+					       {"bandwidth", "1M"}, {"snapshots", "all"},
+					       {"pin_limit", "1h"}, {"follow", "no"}};
 	for (size_t i = 0; i < COUNT(pairs); i++) {
 		int result = modify(pairs[i][0], pairs[i][1], NULL, NULL, &err);
 		assert_failed(result, ERR_FAILED_PRECONDITION, "unix:///b");
@@ -337,6 +411,10 @@ int main(void)
 		SCRIPTED_TEST(a_limit_is_changed_and_lifted),
 		SCRIPTED_TEST(for_how_long_a_snapshot_is_kept_is_passed_on),
 		SCRIPTED_TEST(which_snapshots_copies_get_is_passed_on),
+		SCRIPTED_TEST(a_volume_can_be_used_where_its_copies_are),
+		SCRIPTED_TEST(a_volume_that_stays_can_be_used_at_its_node),
+		SCRIPTED_TEST(a_volume_that_moved_is_the_one_that_was_created),
+		SCRIPTED_TEST(whether_a_volume_follows_is_changed),
 		SCRIPTED_TEST(further_copies_are_on_the_members_too),
 		SCRIPTED_TEST(members_are_changed_by_zcsi_copy),
 		SCRIPTED_TEST(an_agent_without_copies_is_no_success),

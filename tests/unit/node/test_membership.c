@@ -19,7 +19,7 @@ static struct error err;
 static struct membership_change changed; /* the result of the last change */
 static const char *rules;                /* zcsi:push of the volume */
 static int64_t bandwidth;                /* of the next change, as is this */
-static const char *snapshots;
+static const char *snapshots, *follow;
 static int64_t pin_limit;
 
 bool __wrap_zfs_is_the_kernels(void);
@@ -45,7 +45,7 @@ static int set_up(void **state)
 	openzfs = true;
 	rules = "";
 	bandwidth = 0;
-	snapshots = "";
+	snapshots = follow = "";
 	pin_limit = 0;
 	call = (struct rpc_call){.app = &node, .deadline = NO_DEADLINE};
 	arena_init(&call.arena, SIZE_MAX);
@@ -75,6 +75,7 @@ static int change(const char *members, int32_t replicas, const char *candidates,
 	request->bandwidth = bandwidth;
 	request->pin_limit = pin_limit;
 	request->snapshots = arena_strdup(&call.arena, snapshots);
+	request->follow = arena_strdup(&call.arena, follow);
 	request->candidates = arena_alloc(&call.arena, strlen(candidates) * sizeof(char *) + 1);
 	while ((node = strsep(&rest, ",")))
 		if (*node)
@@ -215,6 +216,26 @@ static void which_snapshots_copies_get_is_changed(void **state)
 	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not 'mine'");
 }
 
+static void whether_it_follows_is_changed(void **state)
+{
+	(void)state;
+	follow = "no";
+	assert_int_equal(change(LINEAGE ":60:n1,n2", 0, "", 0), 0);
+	assert_members(NULL);
+	assert_string_equal(changed.push, "follow=no");
+	rules = "every=60,follow=no";
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_null(changed.push);
+	follow = "members";
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_string_equal(changed.push, "every=60");
+	rules = "";
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_null(changed.push);
+	follow = "anywhere";
+	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not 'anywhere'");
+}
+
 static void no_copy_is_dropped(void **state)
 {
 	(void)state;
@@ -260,6 +281,7 @@ int main(void)
 		TEST(a_limit_is_changed_and_lifted),
 		TEST(for_how_long_a_snapshot_is_kept_is_changed),
 		TEST(which_snapshots_copies_get_is_changed),
+		TEST(whether_it_follows_is_changed),
 		TEST(no_copy_is_dropped),
 		TEST(a_node_that_does_not_answer_is_named),
 		TEST(too_few_candidates_are_no_success),

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Moving a volume to the node where it is to be published.
+ *
+ * Nomad publishes the volumes of a plugin one after the other, so a call that waited for the data
+ * would stop all others. It repeats a call that failed with FAILED_PRECONDITION, and with this code
+ * only. Invariant: no function waits for longer than FOLLOW_MS in all, whatever the agents do; and
+ * an error that can pass by itself has that code.
+ */
+#include "controller/follow.h"
+
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "controller/agents_ask.h"
+#include "controller/replicas.h"
+#include "controller/volume.h"
+
+#define LOOK_MS 50 /* between two questions how far a move is */
+
+bool follow_wants(struct arena *arena, const Dataset *dataset, const char *node_id)
+{
+	return dataset->follows && replicas_have(dataset, node_id) &&
+	       strcmp(volume_attach(arena, dataset), ATTACH_LOCAL) == 0;
+}
+
+/* Set the limit, with a margin in which the answer reaches the caller. */
+static void begin(struct follow *follow)
+{
+	int64_t left = time_left_ms(follow->call->deadline) / 5 * 4;
+
+	if (!follow->until)
+		follow->until = now_ms() + (left < FOLLOW_MS ? left : FOLLOW_MS);
+}
+
+/* Returns "1.2 of 40.0 GiB, about 4 min"; "" if nothing is sent. */
+static const char *progress(struct arena *arena, const MoveState *move)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+	double sent = (double)move->sent / 1024, total = (double)move->total / 1024;
+	size_t unit = 0;
+
+	if (!move->sending_ms || move->total <= 0)
+		return "";
+	for (; total >= 1024 && unit + 1 < COUNT(units); unit++) {
+		sent /= 1024;
+		total /= 1024;
+	}
+	const char *text = arena_printf(arena, "%.1f of %.1f %s", sent, total, units[unit]);
+	/* More may be sent than was estimated. */
+	if (move->sent <= 0 || move->sent >= move->total)
+		return text;
+	double minutes = (double)(move->total - move->sent) / (double)move->sent *
+			 (double)move->sending_ms / 60000;
+	return arena_printf(arena, "%s, about %.0f min", text, minutes < 1 ? 1 : minutes);
+}
+
+static int fail_moving(const struct follow *follow, const MoveState *move, struct error *err)
+{
+	struct arena *arena = &follow->call->arena;
+	const char *far = progress(arena, move), *why = "", *before = "";
+
+	if (*move->error)
+		why = arena_printf(arena, "; it tries again, since: %s", move->error);
+	if (*move->failed_before)
+		before = arena_printf(arena, "; the move before failed: %s", move->failed_before);
+	return fail(err, ERR_FAILED_PRECONDITION, "volume '%s' is moving to node '%s'%s%s%s%s",
+		    follow->id, move->node_id, *far ? ": " : "", far, why, before);
+}
+
+/* Judge a move as it was seen last: 0 if the volume is there, or -1. */
+static int judge(const struct follow *follow, const MoveState *move, struct error *err)
+{
+	if (move->running)
+		return fail_moving(follow, move, err);
+	if (!*move->error)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION, "volume '%s' did not move to node '%s': %s",
+		    follow->id, move->node_id, move->error);
+}
+
+/* Watch the move until it has ended, or there is no more time, and judge it. */
+static int watch(const struct follow *follow, const struct agent *from, const MoveState *move,
+		 struct error *err)
+{
+	GetDatasetMoveRequest *request = new_get_dataset_move_request(&follow->call->arena);
+	const GetDatasetMoveResponse *response;
+	void *answer;
+
+	request->id = (char *)follow->id;
+	while (move->running && time_left_ms(follow->until) > LOOK_MS) {
+		poll(NULL, 0, LOOK_MS);
+		if (agent_ask_until(follow->call, from, "GetDatasetMove", &request->base,
+				    follow->until, &answer, err) < 0)
+			break;
+		response = answer;
+		/* The agent was started again, and has no move of before. */
+		if (!response->move || strcmp(response->move->node_id, move->node_id) != 0)
+			break;
+		move = response->move;
+	}
+	return judge(follow, move, err);
+}
+
+/* Returns true for an error that can pass by itself. */
+static bool passes(enum error_code code)
+{
+	return code == ERR_UNAVAILABLE || code == ERR_DEADLINE_EXCEEDED || code == ERR_ABORTED ||
+	       code == ERR_RESOURCE_EXHAUSTED;
+}
+
+int follow_move(struct follow *follow, const struct agent *from, struct error *err)
+{
+	MoveDatasetRequest *request = new_move_dataset_request(&follow->call->arena);
+	const MoveDatasetResponse *response;
+	void *answer;
+
+	begin(follow);
+	request->id = (char *)follow->id;
+	request->node_id = (char *)follow->node_id;
+	if (agent_ask_until(follow->call, from, "MoveDataset", &request->base, follow->until,
+			    &answer, err) < 0) {
+		/* The volume is gone from there since it was looked up. */
+		if (err->code == ERR_NOT_FOUND)
+			return 0;
+		if (!passes(err->code))
+			return -1;
+		err->code = ERR_FAILED_PRECONDITION;
+		return fail_context(
+			err, "volume '%s' does not move to node '%s' yet, because of agent '%s'",
+			follow->id, follow->node_id, agent_endpoint(from));
+	}
+	response = answer;
+	if (!response->move)
+		return fail(err, ERR_INTERNAL, "agent '%s' began a move and does not describe it",
+			    agent_endpoint(from));
+	return watch(follow, from, response->move, err);
+}
+
+/*
+ * *ret is the move of the volume that runs, and its agent; NULL if none does. Returns true if there
+ * was a move to the node that has ended.
+ */
+static bool find_move(const struct follow *follow, const struct agent **ret_from,
+		      const MoveState **ret)
+{
+	GetDatasetMoveRequest *request = new_get_dataset_move_request(&follow->call->arena);
+	bool ended = false;
+
+	request->id = (char *)follow->id;
+	*ret = NULL;
+	const struct answers answers = agents_ask_until(follow->call, "GetDatasetMove",
+							&request->base, NULL, NULL, follow->until);
+	for (size_t i = 0; i < answers.n; i++) {
+		const GetDatasetMoveResponse *response = answers.list[i].response;
+		const MoveState *move = response ? response->move : NULL;
+		if (move && move->running) {
+			*ret = move;
+			*ret_from = answers.list[i].agent;
+		}
+		ended |= move && !move->running && strcmp(move->node_id, follow->node_id) == 0;
+	}
+	return ended;
+}
+
+static bool is_of_node(struct rpc_call *call, const GetHostResponse *said, const void *node_id)
+{
+	(void)call;
+	return said && strcmp(said->node_id, node_id) == 0;
+}
+
+/* Returns what the copy on the node has; NULL if there is none, or the node does not say. */
+static const GetDatasetCopyResponse *find_copy(const struct follow *follow)
+{
+	GetDatasetCopyRequest *request = new_get_dataset_copy_request(&follow->call->arena);
+
+	request->id = (char *)follow->id;
+	const struct answers answers =
+		agents_ask_until(follow->call, "GetDatasetCopy", &request->base, is_of_node,
+				 follow->node_id, follow->until);
+	for (size_t i = 0; i < answers.n; i++) {
+		const GetDatasetCopyResponse *copy = answers.list[i].response;
+		if (copy && copy->time)
+			return copy;
+	}
+	return NULL;
+}
+
+/* The node of the volume is silent, and the one where it is to be published has a copy. */
+static int fail_silent(const struct follow *follow, const GetDatasetCopyResponse *copy,
+		       struct error *err)
+{
+	struct arena *arena = &follow->call->arena;
+	const char *why = arena_strdup(arena, err->text), *nodes = "";
+	time_t time = (time_t)copy->time;
+	char moment[32];
+	struct tm tm;
+
+	strftime(moment, sizeof(moment), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&time, &tm));
+	for (size_t i = 0; i < copy->n_node_ids; i++)
+		if (strcmp(copy->node_ids[i], follow->node_id) != 0)
+			nodes = arena_printf(arena, "%s%s'%s'", nodes, *nodes ? ", " : "",
+					     copy->node_ids[i]);
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "volume '%s' moves to node '%s' when the node that has it answers: start "
+		    "zcsi-node on %s; if that host is lost for good, 'A copy on another host' in "
+		    "jobs/README.md says how to use the copy, which has the data of %s (%s)",
+		    follow->id, follow->node_id, *nodes ? nodes : "its node", moment, why);
+}
+
+/* An agent is refused, or the volume exists twice: only a person can change that. */
+static int fail_at_once(struct error *err)
+{
+	if (err->code == ERR_FAILED_PRECONDITION)
+		err->code = ERR_UNAVAILABLE;
+	return -1;
+}
+
+int follow_missing(struct follow *follow, struct error *err)
+{
+	const struct agent *from = NULL;
+	const MoveState *move;
+
+	if (err->code != ERR_FAILED_PRECONDITION && err->code != ERR_UNAVAILABLE)
+		return -1;
+	begin(follow);
+	bool ended = find_move(follow, &from, &move);
+	if (move && strcmp(move->node_id, follow->node_id) == 0)
+		return watch(follow, from, move, err);
+	if (move)
+		return fail_moving(follow, move, err);
+	/* The move has ended since the lookup. */
+	if (ended && err->code == ERR_FAILED_PRECONDITION)
+		return 0;
+	const GetDatasetCopyResponse *copy =
+		err->code == ERR_UNAVAILABLE ? find_copy(follow) : NULL;
+	return copy ? fail_silent(follow, copy, err) : fail_at_once(err);
+}

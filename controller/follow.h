@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CONTROLLER_FOLLOW_H
+#define ZCSI_CONTROLLER_FOLLOW_H
+
+/*
+ * A volume follows its workload: before it is published at another node than its own, it moves
+ * there, if that node has a copy. The agent that has it carries the move out, also after the call
+ * has ended. Functions block for FOLLOW_MS at most in all, in handlers on workers.
+ */
+
+#include <stdbool.h>
+
+#include "controller/hosts.h"
+
+#define FOLLOW_MS 2000
+
+/* A volume that is to be published at a node. */
+struct follow {
+	struct rpc_call *call;
+	const char *id, *node_id;
+	int64_t until; /* a now_ms() value, set by the first function; 0 before */
+};
+
+/* Returns true if the volume is on another node, and is to move to this one. */
+bool follow_wants(struct arena *arena, const Dataset *dataset, const char *node_id);
+/*
+ * Begin to move the volume from this agent to the node, unless it is moving there already, and wait
+ * for it. Returns 0 if it may be there now, so look it up again; or -1 with *err, which is
+ * ERR_FAILED_PRECONDITION if the caller of the RPC should repeat it: the volume is moving, is in
+ * use, or cannot move yet.
+ */
+int follow_move(struct follow *follow, const struct agent *from, struct error *err);
+/*
+ * Judge *err, with which the lookup of the volume failed: while a move ends, no node has it.
+ * Returns 0 or -1 as follow_move does, or -1 with the error of the lookup, which is never
+ * ERR_FAILED_PRECONDITION then.
+ */
+int follow_missing(struct follow *follow, struct error *err);
+
+#endif
