@@ -6,7 +6,9 @@
  */
 #include "controller/cli/cli.h"
 
-#include "controller/cli/completion.h"
+#include <string.h>
+
+#include "controller/cli/print/completion.h"
 
 const struct command cli_commands[] = {
 	{"status", "", 0, 0, "Each volume, who uses it, and what is wrong with it.", cli_status,
@@ -41,5 +43,12 @@ const size_t cli_n_commands = COUNT(cli_commands);
 
 int cli_completion(struct cli *cli, struct error *err)
 {
-	return completion_print(stdout, cli->program, cli->args[0], err);
+	struct completion_command *commands =
+		arena_alloc(&cli->arena, cli_n_commands * sizeof(*commands));
+
+	for (size_t i = 0; i < cli_n_commands; i++)
+		commands[i] = (struct completion_command){
+			cli_commands[i].name, cli_commands[i].help,
+			.takes_volume = strstr(cli_commands[i].args, "VOLUME") != NULL};
+	return completion_print(stdout, cli->program, commands, cli_n_commands, cli->args[0], err);
 }

@@ -14,7 +14,7 @@
 #include "common/mem.h"
 #include "controller/cli/fleet.h"
 #include "controller/cli/fleet_list.h"
-#include "controller/cli/table.h"
+#include "controller/cli/print/table.h"
 
 /* Exit statuses. */
 enum {

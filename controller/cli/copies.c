@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "controller/cli/cli.h"
-#include "controller/cli/progress.h"
+#include "controller/cli/print/progress.h"
 #include "proto/copy.h"
 
 #define LOOK_MS    200 /* between two questions while sync waits */

@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "controller/cli/progress.h"
+#include "controller/cli/print/progress.h"
 #include "proto/copy.h"
 
 #define LOOK_MS 200 /* between two questions */

@@ -17,7 +17,7 @@
 
 #include "common/clock.h"
 #include "controller/cli/cli.h"
-#include "controller/cli/progress.h"
+#include "controller/cli/print/progress.h"
 #include "proto/copy.h"
 #include "transport/client_stream.h"
 #include "transport/pump.h"

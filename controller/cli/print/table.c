@@ -6,14 +6,14 @@
  * the texts contain. JSON is valid (RFC 8259) whatever they contain: a byte that is not UTF-8
  * becomes U+FFFD.
  */
-#include "controller/cli/table.h"
+#include "controller/cli/print/table.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "common/utf8.h"
-#include "controller/cli/amount.h"
+#include "controller/cli/print/amount.h"
 
 #define NOTHING "-"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CLI_PROGRESS_H
-#define ZCSI_CLI_PROGRESS_H
+#ifndef ZCSI_CLI_PRINT_PROGRESS_H
+#define ZCSI_CLI_PRINT_PROGRESS_H
 
 /* How far a transfer is, as a text, and as a line of the terminal that is redrawn. */
 

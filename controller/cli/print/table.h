@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CLI_TABLE_H
-#define ZCSI_CLI_TABLE_H
+#ifndef ZCSI_CLI_PRINT_TABLE_H
+#define ZCSI_CLI_PRINT_TABLE_H
 
 /*
  * The output of a command: rows under columns, printed for people, for other programs (-H, -p), or

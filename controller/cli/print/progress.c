@@ -4,14 +4,14 @@
  *
  * Invariant: nothing is drawn unless stderr is a terminal.
  */
-#include "controller/cli/progress.h"
+#include "controller/cli/print/progress.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "controller/cli/amount.h"
+#include "controller/cli/print/amount.h"
 
 #define REDRAW_MS 1000
 
