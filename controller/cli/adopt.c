@@ -207,9 +207,8 @@ static int adopt_once(const struct making *making, struct error *err)
 	request->guid = making->guid;
 	request->size = making->size;
 	request->format = arena_strdup(&cli->arena, making->format);
-	struct client_call *call =
-		fleet_begin(cli->fleet, &cli->arena, (size_t)(making->place - cli->members),
-			    "AdoptDataset", &request->base);
+	struct client_call *call = fleet_begin(cli->fleet, &cli->arena, making->place->at,
+					       "AdoptDataset", &request->base);
 	return client_finish(call, &response, err);
 }
 

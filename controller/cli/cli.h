@@ -66,14 +66,6 @@ void cli_print(struct cli *cli, const struct table *table);
 struct owned *cli_volumes(struct cli *cli, const char *id, size_t *ret_n);
 /* *ret is the volume with this id. Returns -1 with *err if it is not on exactly one agent. */
 int cli_volume(struct cli *cli, const char *id, const struct owned **ret, struct error *err);
-/* Returns the answers of all agents to ListPushes; id: of this volume only, or "". */
-const struct reply *cli_pushes(struct cli *cli, const char *id);
-/*
- * Returns the nodes with copies of a volume, and for how many seconds they are behind, for
- * CELL_WORDS. *ret_trouble is what is wrong with one of them, or NULL.
- */
-const char *const *cli_copies_of(struct cli *cli, const struct reply *pushes, const char *id,
-				 const char **ret_trouble);
 /* Returns the ids of the nodes that a volume is published to, for CELL_WORDS. */
 const char *const *cli_users(struct cli *cli, const Dataset *volume);
 

@@ -177,6 +177,16 @@ struct reply *fleet_ask(struct fleet *fleet, struct arena *arena, const char *me
 	return replies;
 }
 
+struct reply fleet_ask_member(struct fleet *fleet, struct arena *arena, const struct member *member,
+			      const char *method, const ProtobufCMessage *request)
+{
+	struct reply reply = {NULL, {0}};
+
+	client_finish(fleet_begin(fleet, arena, member->at, method, request), &reply.response,
+		      &reply.error);
+	return reply;
+}
+
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n)
 {
 	struct member *members = arena_alloc(arena, fleet->n * sizeof(*members));
@@ -186,7 +196,8 @@ struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *r
 	for (size_t i = 0; i < fleet->n; i++) {
 		const char *endpoint = client_endpoint(fleet->clients[i]);
 		const GetHostResponse *host = replies[i].response;
-		members[i] = (struct member){.endpoint = endpoint,
+		members[i] = (struct member){.at = i,
+					     .endpoint = endpoint,
 					     .host = host,
 					     .node = host ? host->node_id : endpoint,
 					     .error = replies[i].error};

@@ -39,6 +39,7 @@ void fleet_close(struct fleet *fleet);
 
 /* An agent, and its identity as it says, or why it does not. */
 struct member {
+	size_t at; /* its number */
 	const char *endpoint;
 	const GetHostResponse *host; /* NULL if it does not answer */
 	const char *node;            /* the node id, or the endpoint if it does not answer */
@@ -57,6 +58,10 @@ struct reply {
 /* Ask every agent. Returns a reply for each, in the order of the members. */
 struct reply *fleet_ask(struct fleet *fleet, struct arena *arena, const char *method,
 			const ProtobufCMessage *request);
+
+/* Ask one agent. */
+struct reply fleet_ask_member(struct fleet *fleet, struct arena *arena, const struct member *member,
+			      const char *method, const ProtobufCMessage *request);
 
 /* Ask every agent for its identity. *ret_n is their number, at least 1. */
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n);

@@ -12,20 +12,8 @@
 #include <string.h>
 
 #include "controller/cli/print/progress.h"
-#include "proto/copy.h"
 
 #define LOOK_MS 200 /* between two questions */
-
-static struct reply ask(struct cli *cli, struct arena *arena, const struct member *member,
-			const char *method, const ProtobufCMessage *request)
-{
-	struct reply reply = {NULL, {0}};
-
-	client_finish(fleet_begin(cli->fleet, arena, (size_t)(member - cli->members), method,
-				  request),
-		      &reply.response, &reply.error);
-	return reply;
-}
 
 static const ProtobufCMessage *list_request(struct arena *arena, const char *id)
 {
@@ -109,7 +97,8 @@ static int look(struct cli *cli, const struct member *from, struct progress_line
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	const char *id = cli->args[0], *to = cli->args[1];
-	const struct reply reply = ask(cli, &arena, from, "ListMoves", list_request(&arena, id));
+	const struct reply reply =
+		fleet_ask_member(cli->fleet, &arena, from, "ListMoves", list_request(&arena, id));
 	const ListMovesResponse *list = reply.response;
 
 	*err = reply.error;
@@ -153,8 +142,8 @@ static int start(struct cli *cli, const struct member **ret, struct error *err)
 		return 1;
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
 	request->node_id = arena_strdup(&cli->arena, cli->args[1]);
-	const struct reply reply =
-		ask(cli, &cli->arena, volume->owner, "StartMove", &request->base);
+	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, volume->owner,
+						    "StartMove", &request->base);
 	*err = reply.error;
 	return reply.response ? 0 : -1;
 }
@@ -167,7 +156,8 @@ static int cancel(struct cli *cli, const struct member *from, struct error *err)
 		return fail(err, ERR_FAILED_PRECONDITION, "volume '%s' is not moving",
 			    cli->args[0]);
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	const struct reply reply = ask(cli, &cli->arena, from, "CancelMove", &request->base);
+	const struct reply reply =
+		fleet_ask_member(cli->fleet, &cli->arena, from, "CancelMove", &request->base);
 	*err = reply.error;
 	return reply.response ? 0 : -1;
 }

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "controller/cli/copies.h"
 #include "controller/cli/move.h"
 
 #define FULL_PERCENT 95
@@ -190,12 +191,12 @@ static const char *problem_of(struct cli *cli, const struct owned *volumes, size
 static void add_volumes(struct cli *cli, const struct owned *volumes, size_t n,
 			struct cell (*cells)[STATUS_COLUMNS])
 {
-	const struct reply *pushes = cli_pushes(cli, "");
+	const struct reply *pushes = copies_ask(cli, "");
 
 	for (size_t i = 0; i < n; i++) {
 		const Dataset *volume = volumes[i].entry;
 		const char *trouble, *problem = problem_of(cli, volumes, n, i);
-		const char *const *copies = cli_copies_of(cli, pushes, volume->id, &trouble);
+		const char *const *copies = copies_of(cli, pushes, volume->id, &trouble);
 		const struct cell row[STATUS_COLUMNS] = {
 			{.text = volume->id},
 			{.text = volumes[i].owner->node},
