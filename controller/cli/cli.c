@@ -30,6 +30,8 @@ const struct command cli_commands[] = {
 	 false},
 	{"move", "VOLUME NODE", 2, 2,
 	 "Give a volume to a node that has a copy of it, and wait for it.", cli_move, false},
+	{"drain", "NODE", 1, 1, "Move the volumes of a node to the nodes that have copies of them.",
+	 cli_drain, false},
 	{"send", "SNAPSHOT", 1, 1, "A snapshot as a stream for zfs receive, on stdout.", cli_send,
 	 false},
 	{"receive", "NAME", 1, 1, "Make a new volume of a stream of zfs send on stdin.",
@@ -41,6 +43,13 @@ const struct command cli_commands[] = {
 };
 const size_t cli_n_commands = COUNT(cli_commands);
 
+static enum completion_word word_of(const struct command *command)
+{
+	return strstr(command->args, "VOLUME")          ? COMPLETION_VOLUME
+	       : strncmp(command->args, "NODE", 4) == 0 ? COMPLETION_NODE
+							: COMPLETION_NONE;
+}
+
 int cli_completion(struct cli *cli, struct error *err)
 {
 	struct completion_command *commands =
@@ -48,7 +57,6 @@ int cli_completion(struct cli *cli, struct error *err)
 
 	for (size_t i = 0; i < cli_n_commands; i++)
 		commands[i] = (struct completion_command){
-			cli_commands[i].name, cli_commands[i].help,
-			.takes_volume = strstr(cli_commands[i].args, "VOLUME") != NULL};
+			cli_commands[i].name, cli_commands[i].help, word_of(&cli_commands[i])};
 	return completion_print(stdout, cli->program, commands, cli_n_commands, cli->args[0], err);
 }

@@ -32,6 +32,7 @@ struct cli {
 	const char *from; /* --from; or NULL, as the next three */
 	const char *node, *size, *format;
 	bool cancel;             /* --cancel */
+	bool dry_run;            /* --dry-run */
 	const char *const *args; /* after the command's name */
 	size_t n_args;
 	struct member *members; /* the agents, asked who they are before the command runs */
@@ -54,7 +55,8 @@ extern const struct command cli_commands[];
 extern const size_t cli_n_commands;
 
 command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies, cli_copy, cli_sync,
-	cli_pause, cli_resume, cli_move, cli_send, cli_receive, cli_adopt, cli_completion;
+	cli_pause, cli_resume, cli_move, cli_drain, cli_send, cli_receive, cli_adopt,
+	cli_completion;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is

@@ -73,7 +73,7 @@ int move_begin(struct cli *cli, const struct move_wait *move, struct error *err)
 }
 
 int move_look(struct cli *cli, struct arena *arena, const struct move_wait *move,
-	      const char **ret_text, struct error *err)
+	      const MoveState **ret, struct error *err)
 {
 	const struct reply reply = fleet_ask_member(cli->fleet, arena, move->from, "ListMoves",
 						    list_request(arena, move->id));
@@ -88,8 +88,7 @@ int move_look(struct cli *cli, struct arena *arena, const struct move_wait *move
 		return fail(err, ERR_ABORTED,
 			    "node '%s' was started again meanwhile; run 'zcsi move %s %s' again",
 			    move->from->node, move->id, move->to);
-	const MoveState *state = list->moves[0];
-	*ret_text = move_progress(arena, state);
+	const MoveState *state = *ret = list->moves[0];
 	if (!state->running && *state->error)
 		return fail(err, ERR_FAILED_PRECONDITION, "volume '%s' stays on node '%s': %s",
 			    move->id, move->from->node, state->error);
@@ -103,12 +102,15 @@ static int look(struct cli *cli, const struct move_wait *move, struct progress_l
 		struct error *err)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	const char *text;
-	int done = move_look(cli, &arena, move, &text, err);
+	const MoveState *state;
+	int done = move_look(cli, &arena, move, &state, err);
 
-	if (done == 0 && progress_line_due(line) && (*text || line->shown))
+	if (done != 0 || !progress_line_due(line))
+		return done;
+	const char *text = move_progress(&arena, state);
+	if (*text || line->shown)
 		progress_line_draw(line, text);
-	return done;
+	return 0;
 }
 
 static int watch(struct cli *cli, const struct move_wait *move, struct error *err)

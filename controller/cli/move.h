@@ -36,11 +36,11 @@ struct move_wait {
  */
 int move_begin(struct cli *cli, const struct move_wait *move, struct error *err);
 /*
- * Returns 1 if it has ended well, or 0 if it runs, with *ret_text as of move_progress, in the arena.
- * Returns -1 with *err: FAILED_PRECONDITION if the volume stays; ABORTED if that is not known,
- * because zcsi-node was started again; others if the agent does not answer.
+ * Returns 1 if it has ended well, or 0 if it runs, with *ret set, in the arena. Returns -1 with
+ * *err: FAILED_PRECONDITION if the volume stays; ABORTED if that is not known, because zcsi-node
+ * was started again; others if the agent does not answer.
  */
 int move_look(struct cli *cli, struct arena *arena, const struct move_wait *move,
-	      const char **ret_text, struct error *err);
+	      const MoveState **ret, struct error *err);
 
 #endif

@@ -10,8 +10,9 @@
 
 #include "common/mem.h"
 
-/* The command that prints the ids of volumes, one a line. */
+/* The commands that print the ids of volumes, and the nodes that answer, one a line. */
 #define VOLUMES "zcsi list -H 2>/dev/null | cut -f1"
+#define NODES   "zcsi nodes -H 2>/dev/null | cut -f1 | grep -vx -"
 
 struct words {
 	const struct program *program; /* with the options */
@@ -21,7 +22,12 @@ struct words {
 
 static bool takes_volume(const struct completion_command *command)
 {
-	return command->takes_volume;
+	return command->takes == COMPLETION_VOLUME;
+}
+
+static bool takes_node(const struct completion_command *command)
+{
+	return command->takes == COMPLETION_NODE;
 }
 
 static bool takes_file(const struct option_row *row)
@@ -85,7 +91,9 @@ static void put_bash(FILE *out, const struct words *words)
 	      "\t",
 	      out);
 	put_commands(out, words, takes_volume, "|");
-	fputs(") choices=$(" VOLUMES ") ;;\n\t*) choices='", out);
+	fputs(") choices=$(" VOLUMES ") ;;\n\t", out);
+	put_commands(out, words, takes_node, "|");
+	fputs(") choices=$(" NODES ") ;;\n\t*) choices='", out);
 	put_commands(out, words, NULL, "\n");
 	fputs("' ;;\n\tesac\n\t[[ $word != -* ]] || choices='", out);
 	put_options(out, words, NULL, "\n");
@@ -116,7 +124,9 @@ static void put_zsh(FILE *out, const struct words *words)
 	      "\tcompletion) compadd bash zsh fish; return ;;\n\t",
 	      out);
 	put_commands(out, words, takes_volume, "|");
-	fputs(") compadd -- ${(f)\"$(" VOLUMES ")\"}; return ;;\n\tesac\n"
+	fputs(") compadd -- ${(f)\"$(" VOLUMES ")\"}; return ;;\n\t", out);
+	put_commands(out, words, takes_node, "|");
+	fputs(") compadd -- ${(f)\"$(" NODES ")\"}; return ;;\n\tesac\n"
 	      "\tif [[ $words[CURRENT] == -* ]]; then compadd -- $options\n"
 	      "\telse _describe command commands\n\tfi\n}\ncompdef _zcsi zcsi\n",
 	      out);
@@ -134,6 +144,11 @@ static void put_fish(FILE *out, const struct words *words)
 			fprintf(out,
 				"complete -c zcsi -n '__fish_seen_subcommand_from %s' -a "
 				"'(" VOLUMES ")'\n",
+				command->name);
+		if (takes_node(command))
+			fprintf(out,
+				"complete -c zcsi -n '__fish_seen_subcommand_from %s' -a "
+				"'(" NODES ")'\n",
 				command->name);
 	}
 	for (size_t i = 0; i < words->program->n_options; i++) {

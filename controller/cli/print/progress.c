@@ -45,6 +45,14 @@ void progress_line_draw(struct progress_line *line, const char *text)
 	line->shown = now_ms();
 }
 
+void progress_line_clear(struct progress_line *line)
+{
+	if (!line->shown)
+		return;
+	fprintf(stderr, "\r%*s\r", line->width, "");
+	*line = (struct progress_line){0};
+}
+
 void progress_line_end(struct progress_line *line, const char *text)
 {
 	if (!line->shown)

@@ -26,6 +26,8 @@ struct progress_line {
 /* Returns true if a line is to be drawn now: on a terminal, and once a second. */
 bool progress_line_due(const struct progress_line *line);
 void progress_line_draw(struct progress_line *line, const char *text);
+/* Blank the line, so that something else can be printed in its place. */
+void progress_line_clear(struct progress_line *line);
 /* Draw the last text, and end the line; do nothing if none was drawn. */
 void progress_line_end(struct progress_line *line, const char *text);
 
