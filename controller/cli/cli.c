@@ -15,6 +15,8 @@ const struct command cli_commands[] = {
 	 false},
 	{"list", "", 0, 0, "The volumes of all nodes.", cli_list, false},
 	{"show", "VOLUME", 1, 1, "All about a volume.", cli_show, false},
+	{"why", "VOLUME", 1, 1, "All that stops a volume or could stop it, and what to type.",
+	 cli_why, false},
 	{"snapshots", "[VOLUME]", 0, 1, "The snapshots of a volume, or of all.", cli_snapshots,
 	 false},
 	{"nodes", "", 0, 0, "The nodes, their pools, free space and versions.", cli_nodes, false},

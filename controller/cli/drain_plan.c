@@ -19,15 +19,6 @@ struct choice {
 	int64_t available;
 };
 
-/* Returns the agent of a node, or NULL if none that answers is. */
-static const struct member *member_of(const struct cli *cli, const char *node)
-{
-	for (size_t i = 0; i < cli->n_members; i++)
-		if (cli->members[i].host && strcmp(cli->members[i].node, node) == 0)
-			return &cli->members[i];
-	return NULL;
-}
-
 static bool all_answer(const struct cli *cli)
 {
 	for (size_t i = 0; i < cli->n_members; i++)
@@ -92,7 +83,8 @@ static const char *choose(struct cli *cli, const ListPushesResponse *pushes, con
 						"it is paused; run 'zcsi resume %s' first", id);
 			return NULL;
 		}
-		const struct member *member = member_of(cli, push->node_id);
+		const struct member *member =
+			fleet_node(cli->members, cli->n_members, push->node_id);
 		const char *trouble = trouble_of(cli, push, member);
 		if (trouble) {
 			why = why ? arena_printf(&cli->arena, "%s; %s", why, trouble) : trouble;
@@ -118,7 +110,7 @@ static int find_node(const struct cli *cli, const char *node, const struct membe
 {
 	const struct member *silent = NULL;
 
-	*ret = member_of(cli, node);
+	*ret = fleet_node(cli->members, cli->n_members, node);
 	if (*ret)
 		return 0;
 	for (size_t i = 0; i < cli->n_members; i++)

@@ -205,7 +205,7 @@ static int execute(const struct program *program, struct error *err)
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);
 	arena_fini(&cli.arena);
-	if (result < 0)
+	if (result < 0 || cli.failed)
 		return CLI_FAILED;
 	return cli.degraded ? CLI_DEGRADED : CLI_OK;
 }

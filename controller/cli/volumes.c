@@ -166,6 +166,13 @@ int cli_show(struct cli *cli, struct error *err)
 	return 0;
 }
 
+bool cli_nearly_full(const Dataset *volume)
+{
+	int64_t used = volume->used, size = volume->size;
+
+	return size && used / size * 100 + used % size * 100 / size >= FULL_PERCENT;
+}
+
 /* Returns what is wrong with a volume, or NULL. */
 static const char *problem_of(struct cli *cli, const struct owned *volumes, size_t n, size_t at)
 {
@@ -178,11 +185,7 @@ static const char *problem_of(struct cli *cli, const struct owned *volumes, size
 		twin = &volumes[at + 1];
 	if (twin)
 		return arena_printf(&cli->arena, "exists on %s too", twin->owner->node);
-	if (volume->size &&
-	    volume->used / volume->size * 100 + volume->used % volume->size * 100 / volume->size >=
-		    FULL_PERCENT)
-		return "nearly full";
-	return NULL;
+	return cli_nearly_full(volume) ? "nearly full" : NULL;
 }
 
 #define STATUS_COLUMNS 7

@@ -203,6 +203,8 @@ int do_get_dataset(const struct client_call *begun, GetDatasetResponse **ret, st
 	begun->client->looked++;
 	if (begun->client->lookup != ERR_OK)
 		return fail(err, begun->client->lookup, "cannot look");
+	if (begun->client->closed != ERR_OK)
+		return fail(err, begun->client->closed, "it is closed");
 	*ret = new_get_dataset_response(begun->arena);
 	(*ret)->dataset = dataset_of(begun->client, request->id);
 	if ((*ret)->dataset || !promise(begun->client, request->claim, &(*ret)->promised, err))

@@ -28,6 +28,7 @@ struct client {
 	uint64_t pool_guid, names;         /* names: the version of the names; 0: unknown */
 	enum error_code silent;            /* if not ERR_OK, all calls fail with it */
 	enum error_code lookup;            /* if not ERR_OK, all look-ups fail with it */
+	enum error_code closed;            /* if not ERR_OK, GetDataset fails with it */
 	uint64_t promised;                 /* the highest claim of all names */
 	uint64_t target;                   /* the target of the last claim */
 	uint64_t forgot, barrier;          /* as in Promise and GetHostResponse */
