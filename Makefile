@@ -47,8 +47,8 @@ LIBRARY   = $(call objects,common) $(call objects,transport)
 MESSAGES := $(PROTO:%=$(BUILD)/proto/%.pb-c.o) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.o)
 NAMES    := $(PROTO:%=$(BUILD)/proto/%.h) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.h) \
             $(BUILD)/proto/descriptors.inc
-# Sources of a top-level folder and its subfolders.
-sources   = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
+# Sources of a folder and of the folders below it.
+sources   = $(sort $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c))
 objects   = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
 UNITS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*/test_*.c \
             tests/transport/test_*.c)))

@@ -62,27 +62,13 @@ static int fail_silent(const struct making *making, const struct member *member,
 		    member->node, making->id, why->text);
 }
 
-static bool is_among(const struct cli *cli, const KnownHost *host)
-{
-	for (size_t i = 0; i < cli->n_members; i++) {
-		const GetHostResponse *member = cli->members[i].host;
-		if (!member)
-			continue;
-		/* A pool may be imported on a node of another name. */
-		if (strcmp(member->node_id, host->node_id) == 0 ||
-		    (host->pool_guid && member->pool_guid == host->pool_guid &&
-		     strcmp(member->dataset, host->dataset) == 0))
-			return true;
-	}
-	return false;
-}
-
 static int check_known(const struct making *making, const ListKnownHostsResponse *known,
 		       struct error *err)
 {
 	for (size_t i = 0; i < known->n_hosts; i++) {
 		const KnownHost *host = known->hosts[i];
-		if (!host->forgotten && *host->dataset && !is_among(making->cli, host))
+		if (!host->forgotten && *host->dataset &&
+		    !fleet_has(making->cli->members, making->cli->n_members, host))
 			return fail(err, ERR_UNAVAILABLE,
 				    "node '%s' is none of the agents that were asked, and may have "
 				    "a volume '%s': give its agent too; if it is lost, see "
@@ -207,9 +193,8 @@ static int adopt_once(const struct making *making, struct error *err)
 	request->guid = making->guid;
 	request->size = making->size;
 	request->format = arena_strdup(&cli->arena, making->format);
-	struct client_call *call =
-		fleet_begin(cli->fleet, &cli->arena, (size_t)(making->place - cli->members),
-			    "AdoptDataset", &request->base);
+	struct client_call *call = fleet_begin(cli->fleet, &cli->arena, making->place->at,
+					       "AdoptDataset", &request->base);
 	return client_finish(call, &response, err);
 }
 

@@ -6,13 +6,17 @@
  */
 #include "controller/cli/cli.h"
 
-#include "controller/cli/completion.h"
+#include <string.h>
+
+#include "controller/cli/print/completion.h"
 
 const struct command cli_commands[] = {
 	{"status", "", 0, 0, "Each volume, who uses it, and what is wrong with it.", cli_status,
 	 false},
 	{"list", "", 0, 0, "The volumes of all nodes.", cli_list, false},
 	{"show", "VOLUME", 1, 1, "All about a volume.", cli_show, false},
+	{"why", "VOLUME", 1, 1, "All that stops a volume or could stop it, and what to type.",
+	 cli_why, false},
 	{"snapshots", "[VOLUME]", 0, 1, "The snapshots of a volume, or of all.", cli_snapshots,
 	 false},
 	{"nodes", "", 0, 0, "The nodes, their pools, free space and versions.", cli_nodes, false},
@@ -28,6 +32,8 @@ const struct command cli_commands[] = {
 	 false},
 	{"move", "VOLUME NODE", 2, 2,
 	 "Give a volume to a node that has a copy of it, and wait for it.", cli_move, false},
+	{"drain", "NODE", 1, 1, "Move the volumes of a node to the nodes that have copies of them.",
+	 cli_drain, false},
 	{"send", "SNAPSHOT", 1, 1, "A snapshot as a stream for zfs receive, on stdout.", cli_send,
 	 false},
 	{"receive", "NAME", 1, 1, "Make a new volume of a stream of zfs send on stdin.",
@@ -39,7 +45,20 @@ const struct command cli_commands[] = {
 };
 const size_t cli_n_commands = COUNT(cli_commands);
 
+static enum completion_word word_of(const struct command *command)
+{
+	return strstr(command->args, "VOLUME")          ? COMPLETION_VOLUME
+	       : strncmp(command->args, "NODE", 4) == 0 ? COMPLETION_NODE
+							: COMPLETION_NONE;
+}
+
 int cli_completion(struct cli *cli, struct error *err)
 {
-	return completion_print(stdout, cli->program, cli->args[0], err);
+	struct completion_command *commands =
+		arena_alloc(&cli->arena, cli_n_commands * sizeof(*commands));
+
+	for (size_t i = 0; i < cli_n_commands; i++)
+		commands[i] = (struct completion_command){
+			cli_commands[i].name, cli_commands[i].help, word_of(&cli_commands[i])};
+	return completion_print(stdout, cli->program, commands, cli_n_commands, cli->args[0], err);
 }

@@ -14,7 +14,7 @@
 #include "common/mem.h"
 #include "controller/cli/fleet.h"
 #include "controller/cli/fleet_list.h"
-#include "controller/cli/table.h"
+#include "controller/cli/print/table.h"
 
 /* Exit statuses. */
 enum {
@@ -32,11 +32,13 @@ struct cli {
 	const char *from; /* --from; or NULL, as the next three */
 	const char *node, *size, *format;
 	bool cancel;             /* --cancel */
+	bool dry_run;            /* --dry-run */
 	const char *const *args; /* after the command's name */
 	size_t n_args;
 	struct member *members; /* the agents, asked who they are before the command runs */
 	size_t n_members;
-	bool degraded; /* exit with CLI_DEGRADED */
+	bool failed;   /* exit with CLI_FAILED, though what failed was printed on stdout */
+	bool degraded; /* else exit with CLI_DEGRADED */
 };
 
 typedef int command_fn(struct cli *cli, struct error *err);
@@ -54,7 +56,8 @@ extern const struct command cli_commands[];
 extern const size_t cli_n_commands;
 
 command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies, cli_copy, cli_sync,
-	cli_pause, cli_resume, cli_move, cli_send, cli_receive, cli_adopt, cli_completion;
+	cli_pause, cli_resume, cli_move, cli_drain, cli_why, cli_send, cli_receive, cli_adopt,
+	cli_completion;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is
@@ -66,14 +69,10 @@ void cli_print(struct cli *cli, const struct table *table);
 struct owned *cli_volumes(struct cli *cli, const char *id, size_t *ret_n);
 /* *ret is the volume with this id. Returns -1 with *err if it is not on exactly one agent. */
 int cli_volume(struct cli *cli, const char *id, const struct owned **ret, struct error *err);
-/* Returns the answers of all agents to ListPushes; id: of this volume only, or "". */
-const struct reply *cli_pushes(struct cli *cli, const char *id);
-/*
- * Returns the nodes with copies of a volume, and for how many seconds they are behind, for
- * CELL_WORDS. *ret_trouble is what is wrong with one of them, or NULL.
- */
-const char *const *cli_copies_of(struct cli *cli, const struct reply *pushes, const char *id,
-				 const char **ret_trouble);
+/* Returns the snapshots of a volume on all agents, or of all volumes if id is NULL. */
+const struct owned *cli_snapshots_of(struct cli *cli, const char *id, size_t *ret_n);
+/* Returns true if a volume has used nearly all of its size. */
+bool cli_nearly_full(const Dataset *volume);
 /* Returns the ids of the nodes that a volume is published to, for CELL_WORDS. */
 const char *const *cli_users(struct cli *cli, const Dataset *volume);
 

@@ -5,27 +5,16 @@
  *
  * Invariant: `sync` ends with 0 only after every copy has all that was written before it began.
  */
+#include "controller/cli/copies.h"
+
 #include <poll.h>
 #include <string.h>
 
-#include "controller/cli/cli.h"
-#include "controller/cli/progress.h"
-#include "proto/copy.h"
+#include "controller/cli/print/progress.h"
 
 #define LOOK_MS    200 /* between two questions while sync waits */
 #define USEC       1000000
 #define COPIES_MAX 16 /* of a volume that are printed */
-
-static struct reply ask(struct cli *cli, struct arena *arena, const struct member *member,
-			const char *method, const ProtobufCMessage *request)
-{
-	struct reply reply = {NULL, {0}};
-	struct client_call *call =
-		fleet_begin(cli->fleet, arena, (size_t)(member - cli->members), method, request);
-
-	client_finish(call, &reply.response, &reply.error);
-	return reply;
-}
 
 /* *ret is the agent that has the volume itself. */
 static int find_owner(struct cli *cli, const char *id, const struct member **ret, struct error *err)
@@ -62,11 +51,15 @@ static const char *sending(struct cli *cli, const PushState *push)
 	return arena_printf(&cli->arena, "%s: %s", state, progress_of(&cli->arena, push));
 }
 
+bool copies_late(const PushState *push, int64_t now)
+{
+	return push->synced && now - push->synced > 3 * push->every * USEC;
+}
+
 /* Returns the state of a copy in a few words, and whether it needs a person. */
 static const char *state_of(struct cli *cli, const PushState *push, int64_t now, bool *ret_bad)
 {
-	*ret_bad = push->failed || push->paused ||
-		   (push->synced && now - push->synced > 3 * push->every * USEC);
+	*ret_bad = push->failed || push->paused || copies_late(push, now);
 	if (push->failed)
 		return push->error;
 	if (push->deleted)
@@ -111,7 +104,7 @@ static bool is_silence(const struct reply *reply)
 	       reply->error.code != ERR_UNIMPLEMENTED;
 }
 
-const struct reply *cli_pushes(struct cli *cli, const char *id)
+const struct reply *copies_ask(struct cli *cli, const char *id)
 {
 	ListPushesRequest *request = new_list_pushes_request(&cli->arena);
 
@@ -137,8 +130,8 @@ static void add_copy(struct cli *cli, const PushState *push, int64_t now, const 
 		*trouble = arena_printf(&cli->arena, "copy on %s: %s", push->node_id, state);
 }
 
-const char *const *cli_copies_of(struct cli *cli, const struct reply *pushes, const char *id,
-				 const char **ret_trouble)
+const char *const *copies_of(struct cli *cli, const struct reply *pushes, const char *id,
+			     const char **ret_trouble)
 {
 	const char **words = arena_alloc(&cli->arena, COPIES_MAX * sizeof(*words)), **at = words;
 
@@ -161,7 +154,7 @@ int cli_copies(struct cli *cli, struct error *err)
 	};
 	/* For people the last two are part of the state. */
 	size_t n_columns = exact(cli) ? COUNT(columns) : COUNT(columns) - 2;
-	const struct reply *replies = cli_pushes(cli, cli->n_args ? cli->args[0] : "");
+	const struct reply *replies = copies_ask(cli, cli->n_args ? cli->args[0] : "");
 	size_t n = 0;
 
 	(void)err;
@@ -195,8 +188,9 @@ int cli_copy(struct cli *cli, struct error *err)
 	added->id = removed->id = arena_strdup(&cli->arena, id);
 	added->node_id = removed->node_id = arena_strdup(&cli->arena, node);
 	const struct reply reply =
-		adds ? ask(cli, &cli->arena, owner, "AddMember", &added->base)
-		     : ask(cli, &cli->arena, owner, "RemoveMember", &removed->base);
+		adds ? fleet_ask_member(cli->fleet, &cli->arena, owner, "AddMember", &added->base)
+		     : fleet_ask_member(cli->fleet, &cli->arena, owner, "RemoveMember",
+					&removed->base);
 	*err = reply.error;
 	return reply.response ? 0 : -1;
 }
@@ -251,7 +245,8 @@ static int look_once(struct cli *cli, const struct member *owner, int64_t since,
 	ListPushesRequest *request = new_list_pushes_request(&arena);
 
 	request->id = arena_strdup(&arena, cli->args[0]);
-	const struct reply reply = ask(cli, &arena, owner, "ListPushes", &request->base);
+	const struct reply reply =
+		fleet_ask_member(cli->fleet, &arena, owner, "ListPushes", &request->base);
 	*err = reply.error;
 	if (!reply.response)
 		return -1;
@@ -280,7 +275,8 @@ int cli_sync(struct cli *cli, struct error *err)
 	if (find_owner(cli, cli->args[0], &owner, err) < 0)
 		return -1;
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	const struct reply reply = ask(cli, &cli->arena, owner, "Push", &request->base);
+	const struct reply reply =
+		fleet_ask_member(cli->fleet, &cli->arena, owner, "Push", &request->base);
 	const PushResponse *response = reply.response;
 	*err = reply.error;
 	return response ? wait_until_synced(cli, owner, response->time, err) : -1;
@@ -294,7 +290,8 @@ static int ask_owner(struct cli *cli, const char *method, const ProtobufCMessage
 
 	if (find_owner(cli, cli->args[0], &owner, err) < 0)
 		return -1;
-	const struct reply reply = ask(cli, &cli->arena, owner, method, request);
+	const struct reply reply =
+		fleet_ask_member(cli->fleet, &cli->arena, owner, method, request);
 	*err = reply.error;
 	return reply.response ? 0 : -1;
 }

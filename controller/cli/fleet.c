@@ -150,11 +150,15 @@ int fleet_open(struct fleet **ret, const struct fleet_options *options, struct e
 
 static const ProtobufCServiceDescriptor *service_of(const char *method)
 {
-	const ProtobufCServiceDescriptor *agent = &zcsi__v1__agent__descriptor;
+	static const ProtobufCServiceDescriptor *const services[] = {
+		&zcsi__v1__agent__descriptor, &zcsi__v1__copy__descriptor,
+		&zcsi__v1__replica__descriptor};
+	size_t i = 0;
 
-	if (protobuf_c_service_descriptor_get_method_by_name(agent, method))
-		return agent;
-	return &zcsi__v1__copy__descriptor;
+	while (i + 1 < COUNT(services) &&
+	       !protobuf_c_service_descriptor_get_method_by_name(services[i], method))
+		i++;
+	return services[i];
 }
 
 struct client_call *fleet_begin(struct fleet *fleet, struct arena *arena, size_t at,
@@ -177,6 +181,16 @@ struct reply *fleet_ask(struct fleet *fleet, struct arena *arena, const char *me
 	return replies;
 }
 
+struct reply fleet_ask_member(struct fleet *fleet, struct arena *arena, const struct member *member,
+			      const char *method, const ProtobufCMessage *request)
+{
+	struct reply reply = {NULL, {0}};
+
+	client_finish(fleet_begin(fleet, arena, member->at, method, request), &reply.response,
+		      &reply.error);
+	return reply;
+}
+
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n)
 {
 	struct member *members = arena_alloc(arena, fleet->n * sizeof(*members));
@@ -186,13 +200,37 @@ struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *r
 	for (size_t i = 0; i < fleet->n; i++) {
 		const char *endpoint = client_endpoint(fleet->clients[i]);
 		const GetHostResponse *host = replies[i].response;
-		members[i] = (struct member){.endpoint = endpoint,
+		members[i] = (struct member){.at = i,
+					     .endpoint = endpoint,
 					     .host = host,
 					     .node = host ? host->node_id : endpoint,
 					     .error = replies[i].error};
 	}
 	*ret_n = fleet->n;
 	return members;
+}
+
+const struct member *fleet_node(const struct member *members, size_t n_members, const char *node)
+{
+	for (size_t i = 0; i < n_members; i++)
+		if (members[i].host && strcmp(members[i].node, node) == 0)
+			return &members[i];
+	return NULL;
+}
+
+bool fleet_has(const struct member *members, size_t n_members, const KnownHost *host)
+{
+	for (size_t i = 0; i < n_members; i++) {
+		const GetHostResponse *member = members[i].host;
+		if (!member)
+			continue;
+		/* A pool may be imported on a node of another name. */
+		if (strcmp(member->node_id, host->node_id) == 0 ||
+		    (host->pool_guid && member->pool_guid == host->pool_guid &&
+		     strcmp(member->dataset, host->dataset) == 0))
+			return true;
+	}
+	return false;
 }
 
 int fleet_dial(struct fleet *fleet, const struct member *member, struct client **ret,

@@ -39,13 +39,14 @@ void fleet_close(struct fleet *fleet);
 
 /* An agent, and its identity as it says, or why it does not. */
 struct member {
+	size_t at; /* its number */
 	const char *endpoint;
 	const GetHostResponse *host; /* NULL if it does not answer */
 	const char *node;            /* the node id, or the endpoint if it does not answer */
 	struct error error;
 };
 
-/* Begin a call of Agent or Copy at agent number `at`, which the caller finishes (client.h). */
+/* Begin a call of any service at agent number `at`, which the caller finishes (client.h). */
 struct client_call *fleet_begin(struct fleet *fleet, struct arena *arena, size_t at,
 				const char *method, const ProtobufCMessage *request);
 
@@ -54,12 +55,18 @@ struct reply {
 	struct error error;
 };
 
-/* Ask every agent. Returns a reply for each, in the order of the members. */
+/* Ask every agent, or one. Returns a reply for each, in the order of the members. */
 struct reply *fleet_ask(struct fleet *fleet, struct arena *arena, const char *method,
 			const ProtobufCMessage *request);
+struct reply fleet_ask_member(struct fleet *fleet, struct arena *arena, const struct member *member,
+			      const char *method, const ProtobufCMessage *request);
 
 /* Ask every agent for its identity. *ret_n is their number, at least 1. */
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n);
+/* Returns the agent of a node, or NULL if none that answers is. */
+const struct member *fleet_node(const struct member *members, size_t n_members, const char *node);
+/* Returns true if a host that an agent knows of is among the members that answer. */
+bool fleet_has(const struct member *members, size_t n_members, const KnownHost *host);
 
 /*
  * Connect to an agent for a stream, once. *ret is freed by fleet_close, which waits for no stream.

@@ -95,19 +95,24 @@ static const char *snapshot_id(const void *entry)
 	return ((const DatasetSnapshot *)entry)->id;
 }
 
-int cli_snapshots(struct cli *cli, struct error *err)
+const struct owned *cli_snapshots_of(struct cli *cli, const char *id, size_t *ret_n)
 {
 	static const struct fleet_list list = {"ListDatasetSnapshots", ask_snapshots, snapshots_in,
 					       snapshot_id};
+
+	return fleet_entries(cli->fleet, &cli->arena, cli->members, cli->n_members, &list, id,
+			     ret_n);
+}
+
+int cli_snapshots(struct cli *cli, struct error *err)
+{
 	static const struct column columns[] = {
 		{"snapshot", CELL_TEXT},  {"volume", CELL_TEXT}, {"node", CELL_TEXT},
 		{"created", CELL_MOMENT}, {"size", CELL_BYTES},  {"name", CELL_TEXT},
 		{"group", CELL_TEXT},
 	};
 	size_t n;
-	const struct owned *all =
-		fleet_entries(cli->fleet, &cli->arena, cli->members, cli->n_members, &list,
-			      cli->n_args ? cli->args[0] : NULL, &n);
+	const struct owned *all = cli_snapshots_of(cli, cli->n_args ? cli->args[0] : NULL, &n);
 	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
 
 	(void)err;

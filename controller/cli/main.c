@@ -22,7 +22,7 @@ static const char local_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list agents, words;
 static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format;
 static struct style style;
-static bool cancel;
+static bool cancel, dry_run;
 static struct trust trust;
 
 static const struct option_row options[] = {
@@ -79,6 +79,9 @@ static const struct option_row options[] = {
 	{.name = "cancel",
 	 .ret_flag = &cancel,
 	 .help = "For move: end it, and leave the volume where it is."},
+	{.name = "dry-run",
+	 .ret_flag = &dry_run,
+	 .help = "For drain: print what would move and what would stay, and move nothing."},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 
@@ -198,10 +201,11 @@ static int execute(const struct program *program, struct error *err)
 	cli.size = volume_size;
 	cli.format = format;
 	cli.cancel = cancel;
+	cli.dry_run = dry_run;
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);
 	arena_fini(&cli.arena);
-	if (result < 0)
+	if (result < 0 || cli.failed)
 		return CLI_FAILED;
 	return cli.degraded ? CLI_DEGRADED : CLI_OK;
 }

@@ -11,21 +11,8 @@
 #include <poll.h>
 #include <string.h>
 
-#include "controller/cli/progress.h"
+#include "controller/cli/print/progress.h"
 #include "proto/copy.h"
-
-#define LOOK_MS 200 /* between two questions */
-
-static struct reply ask(struct cli *cli, struct arena *arena, const struct member *member,
-			const char *method, const ProtobufCMessage *request)
-{
-	struct reply reply = {NULL, {0}};
-
-	client_finish(fleet_begin(cli->fleet, arena, (size_t)(member - cli->members), method,
-				  request),
-		      &reply.response, &reply.error);
-	return reply;
-}
 
 static const ProtobufCMessage *list_request(struct arena *arena, const char *id)
 {
@@ -35,32 +22,22 @@ static const ProtobufCMessage *list_request(struct arena *arena, const char *id)
 	return &request->base;
 }
 
-/* Returns the move of a list that has not ended, or NULL. */
-static const MoveState *running(const ListMovesResponse *list)
-{
-	for (size_t i = 0; list && i < list->n_moves; i++)
-		if (list->moves[i]->running)
-			return list->moves[i];
-	return NULL;
-}
-
-const MoveState *const *move_list(struct cli *cli, size_t *ret_n)
+const struct move_seen *move_list(struct cli *cli, const char *id, size_t *ret_n)
 {
 	const struct reply *replies =
-		fleet_ask(cli->fleet, &cli->arena, "ListMoves", list_request(&cli->arena, ""));
+		fleet_ask(cli->fleet, &cli->arena, "ListMoves", list_request(&cli->arena, id));
 	size_t most = 0;
 
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const ListMovesResponse *list = replies[i].response;
 		most += list ? list->n_moves : 0;
 	}
-	const MoveState **moves = arena_alloc(&cli->arena, (most + 1) * sizeof(*moves));
+	struct move_seen *moves = arena_alloc(&cli->arena, (most + 1) * sizeof(*moves));
 	*ret_n = 0;
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const ListMovesResponse *list = replies[i].response;
 		for (size_t k = 0; list && k < list->n_moves; k++)
-			if (list->moves[k]->running)
-				moves[(*ret_n)++] = list->moves[k];
+			moves[(*ret_n)++] = (struct move_seen){&cli->members[i], list->moves[k]};
 	}
 	return moves;
 }
@@ -71,92 +48,106 @@ const char *move_text(struct cli *cli, const MoveState *move)
 			    *move->error ? ": " : "", move->error);
 }
 
-/* *ret is the agent from which the volume is moving away, and *ret_move the move; or NULL. */
-static void find_move(struct cli *cli, const char *id, const struct member **ret,
-		      const MoveState **ret_move)
-{
-	const struct reply *replies =
-		fleet_ask(cli->fleet, &cli->arena, "ListMoves", list_request(&cli->arena, id));
-
-	*ret = NULL;
-	*ret_move = NULL;
-	for (size_t i = 0; i < cli->n_members && !*ret; i++) {
-		*ret_move = running(replies[i].response);
-		if (*ret_move)
-			*ret = &cli->members[i];
-	}
-}
-
-static void draw(struct arena *arena, const MoveState *move, struct progress_line *line)
+const char *move_progress(struct arena *arena, const MoveState *move)
 {
 	const struct progress progress = {(uint64_t)move->sent, (uint64_t)move->total,
 					  move->sending_ms};
-	const char *text = "";
 
 	if (move->given_up)
-		text = arena_printf(arena, "waiting for node %s%s%s", move->node_id,
+		return arena_printf(arena, "waiting for node %s%s%s", move->node_id,
 				    *move->error ? ": " : "", move->error);
-	else if (move->sending_ms)
-		text = arena_printf(arena, "%s: %s", move->node_id,
-				    progress_text(arena, &progress));
-	if (*text || line->shown)
-		progress_line_draw(line, text);
+	if (!move->sending_ms)
+		return "";
+	return arena_printf(arena, "%s: %s", move->node_id, progress_text(arena, &progress));
 }
 
-/* Returns 1 if the move has ended well, 0 if it runs, or -1 with *err. */
-static int look(struct cli *cli, const struct member *from, struct progress_line *line,
-		struct error *err)
+int move_begin(struct cli *cli, const struct move_wait *move, struct error *err)
 {
-	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	const char *id = cli->args[0], *to = cli->args[1];
-	const struct reply reply = ask(cli, &arena, from, "ListMoves", list_request(&arena, id));
+	StartMoveRequest *request = new_start_move_request(&cli->arena);
+
+	request->id = arena_strdup(&cli->arena, move->id);
+	request->node_id = arena_strdup(&cli->arena, move->to);
+	const struct reply reply =
+		fleet_ask_member(cli->fleet, &cli->arena, move->from, "StartMove", &request->base);
+	*err = reply.error;
+	return reply.response ? 0 : -1;
+}
+
+int move_look(struct cli *cli, struct arena *arena, const struct move_wait *move,
+	      const MoveState **ret, struct error *err)
+{
+	const struct reply reply = fleet_ask_member(cli->fleet, arena, move->from, "ListMoves",
+						    list_request(arena, move->id));
 	const ListMovesResponse *list = reply.response;
 
 	*err = reply.error;
 	if (!list)
 		return fail_context(err,
 				    "node '%s' does not say how far the move is; see 'zcsi list'",
-				    from->node);
-	if (list->n_moves != 1 || strcmp(list->moves[0]->node_id, to) != 0)
-		return fail(err, ERR_UNAVAILABLE,
+				    move->from->node);
+	if (list->n_moves != 1 || strcmp(list->moves[0]->node_id, move->to) != 0)
+		return fail(err, ERR_ABORTED,
 			    "node '%s' was started again meanwhile; run 'zcsi move %s %s' again",
-			    from->node, id, to);
-	const MoveState *move = list->moves[0];
-	if (progress_line_due(line))
-		draw(&arena, move, line);
-	if (!move->running && *move->error)
-		return fail(err, ERR_FAILED_PRECONDITION, "volume '%s' stays on node '%s': %s", id,
-			    from->node, move->error);
-	return !move->running;
+			    move->from->node, move->id, move->to);
+	const MoveState *state = *ret = list->moves[0];
+	if (!state->running && *state->error)
+		return fail(err, ERR_FAILED_PRECONDITION, "volume '%s' stays on node '%s': %s",
+			    move->id, move->from->node, state->error);
+	return !state->running;
 }
 
-static int watch(struct cli *cli, const struct member *from, struct error *err)
+/* The command */
+
+/* Look once, and draw how far the move is. Returns as move_look does. */
+static int look(struct cli *cli, const struct move_wait *move, struct progress_line *line,
+		struct error *err)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	const MoveState *state;
+	int done = move_look(cli, &arena, move, &state, err);
+
+	if (done != 0 || !progress_line_due(line))
+		return done;
+	const char *text = move_progress(&arena, state);
+	if (*text || line->shown)
+		progress_line_draw(line, text);
+	return 0;
+}
+
+static int watch(struct cli *cli, const struct move_wait *move, struct error *err)
 {
 	struct progress_line line = {0};
 	int done;
 
-	while ((done = look(cli, from, &line, err)) == 0)
-		poll(NULL, 0, LOOK_MS);
+	while ((done = look(cli, move, &line, err)) == 0)
+		poll(NULL, 0, MOVE_LOOK_MS);
 	progress_line_end(&line, "");
 	return done < 0 ? -1 : 0;
 }
 
-static int start(struct cli *cli, const struct member **ret, struct error *err)
+/* Returns the move of a volume that runs, or NULL. */
+static const struct move_seen *find_move(struct cli *cli, const char *id)
 {
-	StartMoveRequest *request = new_start_move_request(&cli->arena);
+	size_t n;
+	const struct move_seen *moves = move_list(cli, id, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (moves[i].state->running)
+			return &moves[i];
+	return NULL;
+}
+
+/* Returns 0 if a move has begun, 1 if the volume is there already, or -1 with *err. */
+static int start(struct cli *cli, struct move_wait *move, struct error *err)
+{
 	const struct owned *volume;
 
-	if (cli_volume(cli, cli->args[0], &volume, err) < 0)
+	if (cli_volume(cli, move->id, &volume, err) < 0)
 		return -1;
-	*ret = volume->owner;
-	if (strcmp(volume->owner->node, cli->args[1]) == 0)
+	move->from = volume->owner;
+	if (strcmp(volume->owner->node, move->to) == 0)
 		return 1;
-	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	request->node_id = arena_strdup(&cli->arena, cli->args[1]);
-	const struct reply reply =
-		ask(cli, &cli->arena, volume->owner, "StartMove", &request->base);
-	*err = reply.error;
-	return reply.response ? 0 : -1;
+	return move_begin(cli, move, err);
 }
 
 static int cancel(struct cli *cli, const struct member *from, struct error *err)
@@ -167,27 +158,28 @@ static int cancel(struct cli *cli, const struct member *from, struct error *err)
 		return fail(err, ERR_FAILED_PRECONDITION, "volume '%s' is not moving",
 			    cli->args[0]);
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	const struct reply reply = ask(cli, &cli->arena, from, "CancelMove", &request->base);
+	const struct reply reply =
+		fleet_ask_member(cli->fleet, &cli->arena, from, "CancelMove", &request->base);
 	*err = reply.error;
 	return reply.response ? 0 : -1;
 }
 
 int cli_move(struct cli *cli, struct error *err)
 {
-	const struct member *from;
-	const MoveState *move;
+	struct move_wait move = {.id = cli->args[0], .to = cli->args[1]};
+	const struct move_seen *runs = find_move(cli, move.id);
 
-	find_move(cli, cli->args[0], &from, &move);
-	if (move && strcmp(move->node_id, cli->args[1]) != 0)
+	if (runs && strcmp(runs->state->node_id, move.to) != 0)
 		return fail(
 			err, ERR_FAILED_PRECONDITION,
 			"volume '%s' is moving to node '%s' already; 'zcsi move %s %s --cancel' "
 			"ends that",
-			cli->args[0], move->node_id, cli->args[0], move->node_id);
+			move.id, runs->state->node_id, move.id, runs->state->node_id);
+	move.from = runs ? runs->from : NULL;
 	if (cli->cancel)
-		return cancel(cli, from, err);
-	int there = from ? 0 : start(cli, &from, err);
+		return cancel(cli, move.from, err);
+	int there = runs ? 0 : start(cli, &move, err);
 	if (there)
 		return there < 0 ? -1 : 0;
-	return watch(cli, from, err);
+	return watch(cli, &move, err);
 }

@@ -18,7 +18,7 @@
 #include "common/clock.h"
 #include "common/volume/format.h"
 #include "controller/cli/adopt.h"
-#include "controller/cli/progress.h"
+#include "controller/cli/print/progress.h"
 #include "proto/copy.h"
 #include "transport/client_stream.h"
 #include "transport/message.h"

@@ -17,7 +17,7 @@
 
 #include "common/clock.h"
 #include "controller/cli/cli.h"
-#include "controller/cli/progress.h"
+#include "controller/cli/print/progress.h"
 #include "proto/copy.h"
 #include "transport/client_stream.h"
 #include "transport/pump.h"
@@ -137,8 +137,7 @@ static uint64_t estimate(struct cli *cli, const struct member *owner, const Send
 	same->snapshot_id = request->snapshot_id;
 	same->from_snapshot_id = request->from_snapshot_id;
 	struct client_call *call =
-		fleet_begin(cli->fleet, &cli->arena, (size_t)(owner - cli->members), "EstimateSend",
-			    &same->base);
+		fleet_begin(cli->fleet, &cli->arena, owner->at, "EstimateSend", &same->base);
 	int failed = client_finish(call, &response, &ignored);
 	return failed || response->size < 0 ? 0 : (uint64_t)response->size;
 }

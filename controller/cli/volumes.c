@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "controller/cli/copies.h"
 #include "controller/cli/move.h"
 
 #define FULL_PERCENT 95
@@ -165,6 +166,13 @@ int cli_show(struct cli *cli, struct error *err)
 	return 0;
 }
 
+bool cli_nearly_full(const Dataset *volume)
+{
+	int64_t used = volume->used, size = volume->size;
+
+	return size && used / size * 100 + used % size * 100 / size >= FULL_PERCENT;
+}
+
 /* Returns what is wrong with a volume, or NULL. */
 static const char *problem_of(struct cli *cli, const struct owned *volumes, size_t n, size_t at)
 {
@@ -177,11 +185,7 @@ static const char *problem_of(struct cli *cli, const struct owned *volumes, size
 		twin = &volumes[at + 1];
 	if (twin)
 		return arena_printf(&cli->arena, "exists on %s too", twin->owner->node);
-	if (volume->size &&
-	    volume->used / volume->size * 100 + volume->used % volume->size * 100 / volume->size >=
-		    FULL_PERCENT)
-		return "nearly full";
-	return NULL;
+	return cli_nearly_full(volume) ? "nearly full" : NULL;
 }
 
 #define STATUS_COLUMNS 7
@@ -190,12 +194,12 @@ static const char *problem_of(struct cli *cli, const struct owned *volumes, size
 static void add_volumes(struct cli *cli, const struct owned *volumes, size_t n,
 			struct cell (*cells)[STATUS_COLUMNS])
 {
-	const struct reply *pushes = cli_pushes(cli, "");
+	const struct reply *pushes = copies_ask(cli, "");
 
 	for (size_t i = 0; i < n; i++) {
 		const Dataset *volume = volumes[i].entry;
 		const char *trouble, *problem = problem_of(cli, volumes, n, i);
-		const char *const *copies = cli_copies_of(cli, pushes, volume->id, &trouble);
+		const char *const *copies = copies_of(cli, pushes, volume->id, &trouble);
 		const struct cell row[STATUS_COLUMNS] = {
 			{.text = volume->id},
 			{.text = volumes[i].owner->node},
@@ -216,25 +220,28 @@ static void add_volumes(struct cli *cli, const struct owned *volumes, size_t n,
  * Say of the volumes that move that they do. One that no agent lists, since it is given up and not
  * taken yet, gets a row of its own, and is not well.
  */
-static size_t add_moves(struct cli *cli, size_t n, const MoveState *const *moves, size_t n_moves,
+static size_t add_moves(struct cli *cli, size_t n, const struct move_seen *moves, size_t n_moves,
 			struct cell (*cells)[STATUS_COLUMNS])
 {
 	size_t all = n;
 
 	for (size_t i = 0; i < n_moves; i++) {
+		const MoveState *move = moves[i].state;
 		bool listed = false;
+		if (!move->running)
+			continue;
 		for (size_t k = 0; k < n; k++) {
-			if (strcmp(cells[k][0].text, moves[i]->id) != 0)
+			if (strcmp(cells[k][0].text, move->id) != 0)
 				continue;
 			listed = true;
 			if (strcmp(cells[k][STATUS_COLUMNS - 1].text, "ok") == 0)
-				cells[k][STATUS_COLUMNS - 1].text = move_text(cli, moves[i]);
+				cells[k][STATUS_COLUMNS - 1].text = move_text(cli, move);
 		}
-		if (listed || !moves[i]->given_up)
+		if (listed || !move->given_up)
 			continue;
-		cells[all][0] = (struct cell){.text = moves[i]->id};
+		cells[all][0] = (struct cell){.text = move->id};
 		cells[all][2].number = cells[all][3].number = -1;
-		cells[all++][STATUS_COLUMNS - 1].text = move_text(cli, moves[i]);
+		cells[all++][STATUS_COLUMNS - 1].text = move_text(cli, move);
 		cli->degraded = true;
 	}
 	return all;
@@ -248,7 +255,7 @@ int cli_status(struct cli *cli, struct error *err)
 		{"state", CELL_TEXT},
 	};
 	size_t n, n_moves;
-	const MoveState *const *moves = move_list(cli, &n_moves);
+	const struct move_seen *moves = move_list(cli, "", &n_moves);
 	const struct owned *volumes = cli_volumes(cli, NULL, &n);
 	struct cell(*cells)[STATUS_COLUMNS] =
 		arena_alloc(&cli->arena, (n + n_moves + 1) * sizeof(*cells));

@@ -25,10 +25,15 @@ class Pair:
         for host in reversed(hosts):
             host.start()
 
+    def argv(self, *args):
+        return [BUILD / "zcsi", "--timeout", str(10 * PATIENCE), *self.words, *args]
+
     def run(self, *args):
-        return subprocess.run(
-            [BUILD / "zcsi", "--timeout", str(10 * PATIENCE), *self.words, *args],
-            capture_output=True, text=True, check=False)
+        return subprocess.run(self.argv(*args), capture_output=True, text=True, check=False)
+
+    def begin(self, *args):
+        return subprocess.Popen(self.argv(*args), stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
 
     def zcsi(self, *args, status=0):
         done = self.run(*args)

@@ -2,14 +2,13 @@
 """Moves when something goes wrong: the volume stays where it was or gets to where it should, never
 both, and is never reported as missing in between."""
 import contextlib
-import subprocess
 
 import grpc
 import pytest
 
-from client import PATIENCE, refused
+from client import refused
 from copies import RECEIVE, write
-from daemon import BUILD, wait_for
+from daemon import wait_for
 from host import get, run, Volume
 from test_move import content, filled, owners, use
 
@@ -22,8 +21,7 @@ def primaries(pair):
 
 
 def move(pair, *words):
-    return subprocess.Popen([BUILD / "zcsi", "--timeout", str(10 * PATIENCE), *pair.words, "move",
-                             "data", "n2", *words], stderr=subprocess.DEVNULL)
+    return pair.begin("move", "data", "n2", *words)
 
 
 @contextlib.contextmanager

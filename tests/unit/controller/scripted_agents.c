@@ -11,6 +11,8 @@
 #include "tests/unit/controller/scripted_kept.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): a part of this file */
 #include "tests/unit/controller/scripted_moves.c"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): a part of this file */
+#include "tests/unit/controller/scripted_copies.c"
 
 #include <stdlib.h>
 
@@ -63,7 +65,7 @@ struct client_call *client_begin(struct client *client, struct arena *arena,
 {
 	struct client_call *begun = arena_alloc(arena, sizeof(*begun));
 
-	assert_ptr_equal(service, &zcsi__v1__agent__descriptor);
+	assert_non_null(protobuf_c_service_descriptor_get_method_by_name(service, method));
 	assert_true(deadline <= call.deadline && deadline != NO_DEADLINE);
 	*begun = (struct client_call){client, arena, method, request, deadline};
 	return begun;
@@ -201,10 +203,12 @@ int do_get_dataset(const struct client_call *begun, GetDatasetResponse **ret, st
 	const GetDatasetRequest *request = begun->request;
 
 	begun->client->looked++;
-	if (begun->client->closed && begun->client->moves_to && begun->client->n_datasets)
+	if (begun->client->closes && begun->client->moves_to && begun->client->n_datasets)
 		return fail(err, ERR_FAILED_PRECONDITION, "it is moving");
 	if (begun->client->lookup != ERR_OK)
 		return fail(err, begun->client->lookup, "cannot look");
+	if (begun->client->closed != ERR_OK)
+		return fail(err, begun->client->closed, "it is closed");
 	*ret = new_get_dataset_response(begun->arena);
 	(*ret)->dataset = dataset_of(begun->client, request->id);
 	if ((*ret)->dataset || !promise(begun->client, request->claim, &(*ret)->promised, err))
@@ -403,9 +407,11 @@ int client_finish(struct client_call *begun, void *ret_response, struct error *e
 		silent_answers--;
 		return fail(err, ERR_UNAVAILABLE, "no answer yet");
 	}
-	if (begun->client->silent != ERR_OK)
+	if (begun->client->silent != ERR_OK) {
+		begun->client->unanswered++;
 		return fail(err, begun->client->silent, "no answer from '%s'",
 			    begun->client->endpoint);
+	}
 	for (size_t i = 0; i < COUNT(methods); i++) {
 		if (strcmp(methods[i].name, begun->method) == 0)
 			return methods[i].run(begun, ret_response, err);

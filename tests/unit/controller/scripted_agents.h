@@ -14,10 +14,12 @@
 #include "common/volume/name.h"
 #include "controller/agents.h"
 #include "controller/service.h"
+#include "proto/copy.h"
 
-#define N_AGENTS     3
-#define DATASETS_MAX 2000
-#define KEPT_MAX     8
+#define N_AGENTS        3
+#define DATASETS_MAX    2000
+#define KEPT_MAX        8
+#define SCRIPTED_COPIES 16 /* of all volumes of an agent, and moves */
 
 struct client {
 	const char *endpoint, *node, *rack, *pool, *problem;
@@ -26,6 +28,7 @@ struct client {
 	uint64_t pool_guid, names;         /* names: the version of the names; 0: unknown */
 	enum error_code silent;            /* if not ERR_OK, all calls fail with it */
 	enum error_code lookup;            /* if not ERR_OK, all look-ups fail with it */
+	enum error_code closed;            /* if not ERR_OK, GetDataset fails with it */
 	uint64_t promised;                 /* the highest claim of all names */
 	uint64_t target;                   /* the target of the last claim */
 	uint64_t forgot, barrier;          /* as in Promise and GetHostResponse */
@@ -43,7 +46,13 @@ struct client {
 	size_t n_kept;
 	const CreateDatasetRequest *create_request; /* the last request of each kind */
 	const ModifyDatasetRequest *modify_request;
-	bool older; /* it is of a version that knows of no copies */
+	PushState *pushes[SCRIPTED_COPIES];
+	MoveState *moves[SCRIPTED_COPIES];
+	size_t n_pushes, n_moves;
+	unsigned move_looks;       /* how often a move is listed as running before it ends */
+	enum error_code unmovable; /* if not ERR_OK, StartMove fails with it */
+	CopyState *copy;           /* of any volume; or NULL */
+	bool older;                /* it is of a version that knows of no copies */
 
 	/* Moves (scripted_moves.c). */
 	const char *moves_to;       /* the node that the volume moves to; NULL: it does not */
@@ -52,7 +61,7 @@ struct client {
 	const char *failed_before;  /* why the move before did */
 	int64_t sent, total, since; /* of the move; since: for how many ms */
 	enum error_code immovable;  /* if not ERR_OK, MoveDataset fails with it */
-	bool closed;                /* look-ups fail while the volume moves */
+	bool closes;                /* look-ups fail while the volume moves */
 	bool hangs;                 /* MoveDataset and GetDatasetMove get no answer in time */
 	int64_t copy_time;          /* as in GetDatasetCopyResponse */
 	unsigned moves_begun, moves_asked;
@@ -60,7 +69,7 @@ struct client {
 	/* The number of calls of each kind. */
 	unsigned names_read, looked, created, destroyed, published, unpublished, resized, listed;
 	unsigned modified, snapshotted, grouped, snapshots_destroyed, hosts_kept, hosts_listed;
-	unsigned settled;
+	unsigned unanswered, settled, moved, moving, moving_max; /* moving_max: at a time */
 };
 
 extern struct client scripted[N_AGENTS];
@@ -78,6 +87,11 @@ Dataset *add_dataset(struct client *client, const char *id, int64_t size, const 
 /* Add a snapshot of the dataset. Its dataset_guid is that of the dataset, its id is
  * "<dataset>@<name>". */
 DatasetSnapshot *add_snapshot(struct client *client, const Dataset *of, const char *name);
+
+/* Add a copy of a volume of this agent, so many seconds behind; negative: not complete. */
+PushState *add_push(struct client *client, const char *id, const char *node, int64_t behind);
+/* Add a move away from this agent that runs. */
+MoveState *add_move(struct client *client, const char *id, const char *node);
 
 #define SCRIPTED_TEST(name) cmocka_unit_test_setup_teardown(name, scripted_setup, scripted_teardown)
 

@@ -46,7 +46,11 @@ int keep(struct client *client, uint64_t claim, struct error *err);
 	METHOD(SnapshotGroup, snapshot_group)                                                      \
 	METHOD(GetSnapshotGroup, get_snapshot_group)                                               \
 	METHOD(ListDatasetSnapshots, list_dataset_snapshots)                                       \
-	METHOD(DestroyDatasetSnapshot, destroy_dataset_snapshot)
+	METHOD(DestroyDatasetSnapshot, destroy_dataset_snapshot)                                   \
+	METHOD(ListPushes, list_pushes)                                                            \
+	METHOD(StartMove, start_move)                                                              \
+	METHOD(ListMoves, list_moves)                                                              \
+	METHOD(GetCopy, get_copy)
 
 #define DECLARE(Name, name)                                                                        \
 	int do_##name(const struct client_call *begun, Name##Response **ret, struct error *err);

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "controller/cli/adopt.h"
-#include "controller/cli/amount.h"
+#include "controller/cli/print/amount.h"
 #include "controller/cli/fleet.h"
-#include "controller/cli/progress.h"
+#include "controller/cli/print/progress.h"
 #include "controller/cli/receive.h"
-#include "controller/cli/table.h"
+#include "controller/cli/print/table.h"
 
 static struct arena arena;
 

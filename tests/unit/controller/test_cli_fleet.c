@@ -6,36 +6,8 @@
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
-#include "controller/cli/cli.h"
-
-static struct cli cli;
-
-static int begin(void **state)
-{
-	static const char *values[] = {"unix:///a", "unix:///b", "unix:///c", "unix:///b"};
-	static const struct option_list named = {values, COUNT(values)};
-	static const struct trust trust;
-	const struct fleet_options options = {.named = &named, .trust = &trust, .timeout_ms = 1000};
-	struct error err;
-
-	assert_int_equal(scripted_setup(state), 0);
-	cli = (struct cli){0};
-	arena_init(&cli.arena, SIZE_MAX);
-	assert_int_equal(fleet_open(&cli.fleet, &options, &err), 0);
-	return 0;
-}
-
-static int end(void **state)
-{
-	fleet_close(cli.fleet);
-	arena_fini(&cli.arena);
-	return scripted_teardown(state);
-}
-
-static void ask_members(void)
-{
-	cli.members = fleet_members(cli.fleet, &cli.arena, &cli.n_members);
-}
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
+#include "tests/unit/controller/scripted_cli.c"
 
 static void an_agent_named_twice_is_asked_once(void **state)
 {
@@ -84,14 +56,12 @@ static void an_agent_that_fails_is_named(void **state)
 	assert_int_equal(cli.members[2].error.code, ERR_UNAVAILABLE);
 }
 
-#define FLEET_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FLEET_TEST(an_agent_named_twice_is_asked_once),
-		FLEET_TEST(pages_of_all_agents_are_joined),
-		FLEET_TEST(an_agent_that_fails_is_named),
+		CLI_TEST(an_agent_named_twice_is_asked_once),
+		CLI_TEST(pages_of_all_agents_are_joined),
+		CLI_TEST(an_agent_that_fails_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

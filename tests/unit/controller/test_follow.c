@@ -135,7 +135,7 @@ static void a_repeated_call_finds_the_move_that_ends(void **state)
 {
 	(void)state;
 	assert_int_equal(publish_soon("b"), -1);
-	scripted[0].closed = true;
+	scripted[0].closes = true;
 	assert_failed(publish_soon("b"), ERR_FAILED_PRECONDITION,
 		      "volume 'v' is moving to node 'b'");
 	/* Another agent is silent, and is asked first. */
@@ -158,7 +158,7 @@ static void a_move_that_has_just_ended_is_no_error(void **state)
 {
 	(void)state;
 	assert_int_equal(publish_soon("b"), -1);
-	scripted[0].closed = true;
+	scripted[0].closes = true;
 	scripted[0].looks = 1;
 	assert_int_equal(publish_at("b"), 0);
 	assert_published(0, 1);
@@ -231,7 +231,7 @@ static void an_agent_that_does_not_answer_holds_nothing(void **state)
 	assert_in_range(now_ms() - begun, LIMIT - MARGIN, LIMIT + MARGIN);
 	/* The same, if it stops answering after the move began. */
 	scripted[0].moves_to = "b";
-	scripted[0].closed = true;
+	scripted[0].closes = true;
 	begun = now_ms();
 	assert_int_equal(publish_at("b"), -1);
 	assert_in_range(now_ms() - begun, 0, LIMIT + MARGIN);

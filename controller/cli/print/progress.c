@@ -4,14 +4,14 @@
  *
  * Invariant: nothing is drawn unless stderr is a terminal.
  */
-#include "controller/cli/progress.h"
+#include "controller/cli/print/progress.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "controller/cli/amount.h"
+#include "controller/cli/print/amount.h"
 
 #define REDRAW_MS 1000
 
@@ -43,6 +43,14 @@ void progress_line_draw(struct progress_line *line, const char *text)
 	fprintf(stderr, "\r%-*s", line->width, text);
 	line->width = (int)strlen(text);
 	line->shown = now_ms();
+}
+
+void progress_line_clear(struct progress_line *line)
+{
+	if (!line->shown)
+		return;
+	fprintf(stderr, "\r%*s\r", line->width, "");
+	*line = (struct progress_line){0};
 }
 
 void progress_line_end(struct progress_line *line, const char *text)

@@ -6,14 +6,14 @@
  * the texts contain. JSON is valid (RFC 8259) whatever they contain: a byte that is not UTF-8
  * becomes U+FFFD.
  */
-#include "controller/cli/table.h"
+#include "controller/cli/print/table.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "common/utf8.h"
-#include "controller/cli/amount.h"
+#include "controller/cli/print/amount.h"
 
 #define NOTHING "-"
 
@@ -102,7 +102,9 @@ static void put_line(FILE *out, const struct table *table, const char *const *te
 	}
 }
 
-static void put_rows(FILE *out, const struct table *table, const struct style *style)
+/* Print the heading, unless the style is bare, and the rows of a range. */
+static void put_rows(FILE *out, const struct table *table, const struct style *style, bool headed,
+		     size_t from, size_t end)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	size_t n = table->n_columns, lines = table->n_rows + 1;
@@ -116,8 +118,10 @@ static void put_rows(FILE *out, const struct table *table, const struct style *s
 		if (width(texts[i]) > widths[i % n])
 			widths[i % n] = width(texts[i]);
 	}
-	for (size_t line = style->bare; line < lines; line++)
-		put_line(out, table, texts + line * n, widths, style);
+	if (headed && !style->bare)
+		put_line(out, table, texts, widths, style);
+	for (size_t row = from; row < end; row++)
+		put_line(out, table, texts + (row + 1) * n, widths, style);
 }
 
 /* Print a row as a line for each column: its name and its value. */
@@ -215,5 +219,11 @@ void table_print(FILE *out, const struct table *table, const struct style *style
 	else if (table->is_record)
 		put_record(out, table, style);
 	else
-		put_rows(out, table, style);
+		put_rows(out, table, style, true, 0, table->n_rows);
+}
+
+void table_print_row(FILE *out, const struct table *table, const struct style *style, size_t row,
+		     bool first)
+{
+	put_rows(out, table, style, first, row, row + 1);
 }

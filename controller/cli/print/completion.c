@@ -4,19 +4,30 @@
  *
  * Invariant: no text of the tables needs quoting but the help, which may have quotes.
  */
-#include "controller/cli/completion.h"
+#include "controller/cli/print/completion.h"
 
 #include <string.h>
 
 #include "common/mem.h"
-#include "controller/cli/cli.h"
 
-/* The command that prints the ids of volumes, one a line. */
+/* The commands that print the ids of volumes, and the nodes that answer, one a line. */
 #define VOLUMES "zcsi list -H 2>/dev/null | cut -f1"
+#define NODES   "zcsi nodes -H 2>/dev/null | cut -f1 | grep -vx -"
 
-static bool takes_volume(const struct command *command)
+struct words {
+	const struct program *program; /* with the options */
+	const struct completion_command *commands;
+	size_t n_commands;
+};
+
+static bool takes_volume(const struct completion_command *command)
 {
-	return strstr(command->args, "VOLUME") != NULL;
+	return command->takes == COMPLETION_VOLUME;
+}
+
+static bool takes_node(const struct completion_command *command)
+{
+	return command->takes == COMPLETION_NODE;
 }
 
 static bool takes_file(const struct option_row *row)
@@ -34,9 +45,10 @@ static void put_quoted(FILE *out, const char *text)
 }
 
 /* Print the options, each as it is typed, with the separator before it. */
-static void put_options(FILE *out, const struct program *program,
+static void put_options(FILE *out, const struct words *words,
 			bool (*chosen)(const struct option_row *row), const char *separator)
 {
+	const struct program *program = words->program;
 	const char *before = "";
 
 	for (size_t i = 0; i < program->n_options; i++) {
@@ -50,20 +62,21 @@ static void put_options(FILE *out, const struct program *program,
 	}
 }
 
-static void put_commands(FILE *out, bool (*chosen)(const struct command *command),
+static void put_commands(FILE *out, const struct words *words,
+			 bool (*chosen)(const struct completion_command *command),
 			 const char *separator)
 {
 	const char *before = "";
 
-	for (size_t i = 0; i < cli_n_commands; i++) {
-		if (chosen && !chosen(&cli_commands[i]))
+	for (size_t i = 0; i < words->n_commands; i++) {
+		if (chosen && !chosen(&words->commands[i]))
 			continue;
-		fprintf(out, "%s%s", before, cli_commands[i].name);
+		fprintf(out, "%s%s", before, words->commands[i].name);
 		before = separator;
 	}
 }
 
-static void put_bash(FILE *out, const struct program *program)
+static void put_bash(FILE *out, const struct words *words)
 {
 	fputs("_zcsi() {\n"
 	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
@@ -71,17 +84,19 @@ static void put_bash(FILE *out, const struct program *program)
 	      "\tcase $before in\n"
 	      "\t",
 	      out);
-	put_options(out, program, takes_file, "|");
+	put_options(out, words, takes_file, "|");
 	fputs(")\n\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n\t\treturn ;;\n"
 	      "\t--output|-o) choices=$'table\\njson' ;;\n"
 	      "\tcompletion) choices=$'bash\\nzsh\\nfish' ;;\n"
 	      "\t",
 	      out);
-	put_commands(out, takes_volume, "|");
-	fputs(") choices=$(" VOLUMES ") ;;\n\t*) choices='", out);
-	put_commands(out, NULL, "\n");
+	put_commands(out, words, takes_volume, "|");
+	fputs(") choices=$(" VOLUMES ") ;;\n\t", out);
+	put_commands(out, words, takes_node, "|");
+	fputs(") choices=$(" NODES ") ;;\n\t*) choices='", out);
+	put_commands(out, words, NULL, "\n");
 	fputs("' ;;\n\tesac\n\t[[ $word != -* ]] || choices='", out);
-	put_options(out, program, NULL, "\n");
+	put_options(out, words, NULL, "\n");
 	/* compgen -W would run a command in the name of a volume. */
 	fputs("\n--help\n--version'\n"
 	      "\tCOMPREPLY=()\n"
@@ -92,34 +107,36 @@ static void put_bash(FILE *out, const struct program *program)
 	      out);
 }
 
-static void put_zsh(FILE *out, const struct program *program)
+static void put_zsh(FILE *out, const struct words *words)
 {
 	fputs("#compdef zcsi\n_zcsi() {\n\tlocal -a commands options\n\tcommands=(\n", out);
-	for (size_t i = 0; i < cli_n_commands; i++) {
-		fprintf(out, "\t\t%s:", cli_commands[i].name);
-		put_quoted(out, cli_commands[i].help);
+	for (size_t i = 0; i < words->n_commands; i++) {
+		fprintf(out, "\t\t%s:", words->commands[i].name);
+		put_quoted(out, words->commands[i].help);
 		fputc('\n', out);
 	}
 	fputs("\t)\n\toptions=(\n\t\t", out);
-	put_options(out, program, NULL, " ");
+	put_options(out, words, NULL, " ");
 	fputs(" --help --version\n\t)\n\tcase $words[CURRENT-1] in\n\t", out);
-	put_options(out, program, takes_file, "|");
+	put_options(out, words, takes_file, "|");
 	fputs(") _files; return ;;\n"
 	      "\t--output|-o) compadd table json; return ;;\n"
 	      "\tcompletion) compadd bash zsh fish; return ;;\n\t",
 	      out);
-	put_commands(out, takes_volume, "|");
-	fputs(") compadd -- ${(f)\"$(" VOLUMES ")\"}; return ;;\n\tesac\n"
+	put_commands(out, words, takes_volume, "|");
+	fputs(") compadd -- ${(f)\"$(" VOLUMES ")\"}; return ;;\n\t", out);
+	put_commands(out, words, takes_node, "|");
+	fputs(") compadd -- ${(f)\"$(" NODES ")\"}; return ;;\n\tesac\n"
 	      "\tif [[ $words[CURRENT] == -* ]]; then compadd -- $options\n"
 	      "\telse _describe command commands\n\tfi\n}\ncompdef _zcsi zcsi\n",
 	      out);
 }
 
-static void put_fish(FILE *out, const struct program *program)
+static void put_fish(FILE *out, const struct words *words)
 {
 	fputs("complete -c zcsi -f\n", out);
-	for (size_t i = 0; i < cli_n_commands; i++) {
-		const struct command *command = &cli_commands[i];
+	for (size_t i = 0; i < words->n_commands; i++) {
+		const struct completion_command *command = &words->commands[i];
 		fprintf(out, "complete -c zcsi -n __fish_use_subcommand -a %s -d ", command->name);
 		put_quoted(out, command->help);
 		fputc('\n', out);
@@ -128,9 +145,14 @@ static void put_fish(FILE *out, const struct program *program)
 				"complete -c zcsi -n '__fish_seen_subcommand_from %s' -a "
 				"'(" VOLUMES ")'\n",
 				command->name);
+		if (takes_node(command))
+			fprintf(out,
+				"complete -c zcsi -n '__fish_seen_subcommand_from %s' -a "
+				"'(" NODES ")'\n",
+				command->name);
 	}
-	for (size_t i = 0; i < program->n_options; i++) {
-		const struct option_row *row = &program->options[i];
+	for (size_t i = 0; i < words->program->n_options; i++) {
+		const struct option_row *row = &words->program->options[i];
 		fprintf(out, "complete -c zcsi -l %s", row->name);
 		if (row->letter)
 			fprintf(out, " -s %c", row->letter);
@@ -143,17 +165,20 @@ static void put_fish(FILE *out, const struct program *program)
 	      out);
 }
 
-int completion_print(FILE *out, const struct program *program, const char *shell, struct error *err)
+int completion_print(FILE *out, const struct program *program,
+		     const struct completion_command *commands, size_t n_commands,
+		     const char *shell, struct error *err)
 {
 	static const struct {
 		const char *name;
-		void (*put)(FILE *out, const struct program *program);
+		void (*put)(FILE *out, const struct words *words);
 	} shells[] = {{"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}};
+	const struct words words = {program, commands, n_commands};
 
 	for (size_t i = 0; i < COUNT(shells); i++) {
 		if (strcmp(shells[i].name, shell) != 0)
 			continue;
-		shells[i].put(out, program);
+		shells[i].put(out, &words);
 		return 0;
 	}
 	return fail(err, ERR_INVALID_ARGUMENT, "'%s' is none of bash, zsh and fish", shell);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CLI_AMOUNT_H
-#define ZCSI_CLI_AMOUNT_H
+#ifndef ZCSI_CLI_PRINT_AMOUNT_H
+#define ZCSI_CLI_PRINT_AMOUNT_H
 
 /* Amounts and moments as people read them. Texts are in the arena. */
 

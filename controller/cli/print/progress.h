@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CLI_PROGRESS_H
-#define ZCSI_CLI_PROGRESS_H
+#ifndef ZCSI_CLI_PRINT_PROGRESS_H
+#define ZCSI_CLI_PRINT_PROGRESS_H
 
 /* How far a transfer is, as a text, and as a line of the terminal that is redrawn. */
 
@@ -26,6 +26,8 @@ struct progress_line {
 /* Returns true if a line is to be drawn now: on a terminal, and once a second. */
 bool progress_line_due(const struct progress_line *line);
 void progress_line_draw(struct progress_line *line, const char *text);
+/* Blank the line, so that something else can be printed in its place. */
+void progress_line_clear(struct progress_line *line);
 /* Draw the last text, and end the line; do nothing if none was drawn. */
 void progress_line_end(struct progress_line *line, const char *text);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_CLI_TABLE_H
-#define ZCSI_CLI_TABLE_H
+#ifndef ZCSI_CLI_PRINT_TABLE_H
+#define ZCSI_CLI_PRINT_TABLE_H
 
 /*
  * The output of a command: rows under columns, printed for people, for other programs (-H, -p), or
@@ -56,5 +56,12 @@ struct silence {
 /* Print a table. JSON also has its version, and the agents whose rows are missing. */
 void table_print(FILE *out, const struct table *table, const struct style *style,
 		 const struct silence *silences, size_t n_silences);
+/*
+ * Print one row of a table, as table_print does but never as JSON, with the heading before it if it
+ * is the first that is printed. The columns are as wide as all rows of the table need; the last
+ * column of other rows need not be known yet.
+ */
+void table_print_row(FILE *out, const struct table *table, const struct style *style, size_t row,
+		     bool first);
 
 #endif

@@ -4,7 +4,7 @@
  * amount is never read by a program. Dates are in local time; 1024 bytes are a K, as zfs(8) has
  * it.
  */
-#include "controller/cli/amount.h"
+#include "controller/cli/print/amount.h"
 
 #include <time.h>
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CLI_COPIES_H
+#define ZCSI_CLI_COPIES_H
+
+/* The copies of volumes, as the agents that push them know them. */
+
+#include "controller/cli/cli.h"
+#include "proto/copy.h"
+
+/* Returns the answers of all agents to ListPushes; id: of this volume only, or "". */
+const struct reply *copies_ask(struct cli *cli, const char *id);
+/*
+ * Returns the nodes with copies of a volume, and for how many seconds they are behind, for
+ * CELL_WORDS. *ret_trouble is what is wrong with one of them, or NULL.
+ */
+const char *const *copies_of(struct cli *cli, const struct reply *pushes, const char *id,
+			     const char **ret_trouble);
+/* Returns true if a copy is further behind than it may be; now: ListPushesResponse.time. */
+bool copies_late(const PushState *push, int64_t now);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CLI_PRINT_COMPLETION_H
+#define ZCSI_CLI_PRINT_COMPLETION_H
+
+#include <stdio.h>
+
+#include "common/error.h"
+#include "common/options.h"
+
+enum completion_word { COMPLETION_NONE, COMPLETION_VOLUME, COMPLETION_NODE };
+
+struct completion_command {
+	const char *name;
+	const char *help; /* a sentence */
+	enum completion_word takes;
+};
+
+/*
+ * Print the script by which a shell completes the words after "zcsi": commands, options, files, the
+ * ids of volumes, and nodes. shell is bash, zsh or fish. Returns -1 for another one.
+ */
+int completion_print(FILE *out, const struct program *program,
+		     const struct completion_command *commands, size_t n_commands,
+		     const char *shell, struct error *err);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The sentences about hosts that cannot be asked, from what the other agents keep of them, and
+ * about what other hosts have of a volume that no agent lists.
+ *
+ * Invariant: of a host that may have the volume it is never said that it does not have it.
+ */
+#include "controller/cli/why/why.h"
+
+#include <string.h>
+
+#include "common/volume/name.h"
+#include "controller/cli/print/amount.h"
+#include "proto/copy.h"
+
+#define USEC 1000000
+
+/* A host that does not list its volumes. */
+struct absent {
+	const char *name;    /* the node id, or the endpoint if no agent keeps it */
+	const char *node_id; /* or NULL */
+	const char *why;
+	bool listed; /* its agent was asked */
+};
+
+enum had { HAD, HAD_NOT, HAD_UNKNOWN };
+
+/* Ask all agents whether the host had a volume of this name. *ret_read is when, in seconds. */
+static enum had ask_kept(struct why *why, const struct absent *absent, int64_t *ret_read)
+{
+	struct cli *cli = why->cli;
+	GetKeptNamesRequest *request = new_get_kept_names_request(&cli->arena);
+	uint64_t hash = name_hash(NAME_VOLUME, why->id);
+	enum had had = HAD_UNKNOWN;
+
+	*ret_read = 0;
+	if (!absent->node_id)
+		return HAD_UNKNOWN;
+	request->node_id = arena_strdup(&cli->arena, absent->node_id);
+	const struct reply *replies =
+		fleet_ask(cli->fleet, &cli->arena, "GetKeptNames", &request->base);
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const GetKeptNamesResponse *kept = replies[i].response;
+		if (!kept || kept->read / USEC < *ret_read)
+			continue;
+		*ret_read = kept->read / USEC;
+		had = HAD_NOT;
+		for (size_t k = 0; k < kept->n_hashes; k++)
+			if (kept->hashes[k] == hash)
+				had = HAD;
+	}
+	return had;
+}
+
+/* Returns true if the host may have the volume. */
+static bool say_absent(struct why *why, const struct absent *absent)
+{
+	struct arena *arena = &why->cli->arena;
+	int64_t read;
+	enum had had = ask_kept(why, absent, &read);
+	const char *when = amount_moment(arena, read);
+	enum why_effect effect = why->n_volumes ? WHY_MAY_STOP : WHY_STOPS;
+
+	if (had == HAD && !why->n_volumes)
+		why_say(why, effect,
+			arena_printf(arena, "it was on node '%s' at %s, and %s", absent->name, when,
+				     absent->why));
+	else if (had == HAD)
+		why_say(why, effect,
+			arena_printf(arena, "node '%s' had a volume of this name too at %s, and %s",
+				     absent->name, when, absent->why));
+	else if (had == HAD_NOT && !why->n_volumes)
+		why_say(why, WHY_FACT,
+			arena_printf(arena, "node '%s' did not have it at %s, and %s", absent->name,
+				     when, absent->why));
+	else if (had == HAD_UNKNOWN && !why->n_volumes)
+		why_say(why, effect,
+			arena_printf(arena, "it may be on '%s', and %s", absent->name,
+				     absent->why));
+	else if (had == HAD_UNKNOWN && absent->listed)
+		why_say(why, effect,
+			arena_printf(arena, "'%s' may have a volume of this name too, and %s",
+				     absent->name, absent->why));
+	return had != HAD_NOT;
+}
+
+/* Returns the hosts that agents know of; the first answer for each counts. */
+static const KnownHost *const *known_hosts(struct cli *cli, size_t *ret_n)
+{
+	const struct reply *replies = fleet_ask(cli->fleet, &cli->arena, "ListKnownHosts",
+						&new_list_known_hosts_request(&cli->arena)->base);
+	size_t most = 0, n = 0;
+
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListKnownHostsResponse *list = replies[i].response;
+		most += list ? list->n_hosts : 0;
+	}
+	const KnownHost **hosts = arena_alloc(&cli->arena, (most + 1) * sizeof(*hosts));
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListKnownHostsResponse *list = replies[i].response;
+		for (size_t k = 0; list && k < list->n_hosts; k++) {
+			size_t at = 0;
+			while (at < n && strcmp(hosts[at]->node_id, list->hosts[k]->node_id) != 0)
+				at++;
+			if (at == n)
+				hosts[n++] = list->hosts[k];
+			else if (hosts[at]->stamp < list->hosts[k]->stamp)
+				hosts[at] = list->hosts[k];
+		}
+	}
+	*ret_n = n;
+	return hosts;
+}
+
+/* Returns the host of an agent that does not answer, or NULL if no other agent knows it. */
+static const KnownHost *host_of(const struct member *member, const KnownHost *const *hosts,
+				size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(hosts[i]->endpoint, member->endpoint) == 0)
+			return hosts[i];
+	return NULL;
+}
+
+/* Returns true if the host of an agent that does not list its volumes may have it. */
+static bool say_silent(struct why *why, const struct member *member, const KnownHost *host)
+{
+	const char *node_id = member->host ? member->node : host ? host->node_id : NULL;
+	const struct absent absent = {
+		node_id ? node_id : member->endpoint, node_id,
+		arena_printf(&why->cli->arena,
+			     "its agent does not tell: %s; if it is down, start zcsi-node there",
+			     member->error.text),
+		true};
+
+	if (!member->host && host && !*host->dataset)
+		return false; /* it has no pool */
+	return say_absent(why, &absent);
+}
+
+/* Returns true if a host whose agent is not asked may have it. */
+static bool say_unlisted(struct why *why, const KnownHost *host)
+{
+	const struct absent absent = {
+		host->node_id, host->node_id,
+		arena_printf(&why->cli->arena,
+			     "its agent, %s, was not asked; add it to the agents (--agent)",
+			     host->endpoint),
+		false};
+
+	return say_absent(why, &absent);
+}
+
+static bool is_listed(const struct cli *cli, const KnownHost *host)
+{
+	for (size_t i = 0; i < cli->n_members; i++)
+		if (strcmp(cli->members[i].endpoint, host->endpoint) == 0)
+			return true;
+	return fleet_has(cli->members, cli->n_members, host);
+}
+
+/* Returns true if the volume is moving away from an agent, which is said already. */
+static bool is_leaving(const struct why *why, const struct member *member)
+{
+	for (size_t i = 0; i < why->n_moves; i++)
+		if (why->moves[i].from == member && why->moves[i].state->running)
+			return true;
+	return false;
+}
+
+/* Repeat what agents have against a volume that they do not list. Returns true if one has. */
+static bool say_accounts(struct why *why)
+{
+	struct cli *cli = why->cli;
+	bool any = false;
+
+	for (size_t i = 0; i < cli->n_members && !why->n_volumes; i++) {
+		const struct member *member = &cli->members[i];
+		const struct reply *account = &why->accounts[i];
+		if (!member->host || !*member->host->dataset || member->error.code != ERR_OK ||
+		    account->response || account->error.code == ERR_NOT_FOUND ||
+		    is_leaving(why, member))
+			continue;
+		why_say(why, WHY_STOPS,
+			arena_printf(&cli->arena, "node '%s': %s", member->node,
+				     account->error.text));
+		any = true;
+	}
+	return any;
+}
+
+bool why_hosts(struct why *why)
+{
+	struct cli *cli = why->cli;
+	size_t n;
+	const KnownHost *const *hosts = known_hosts(cli, &n);
+	bool may = say_accounts(why);
+
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const struct member *member = &cli->members[i];
+		if (member->error.code != ERR_OK)
+			may |= say_silent(why, member, host_of(member, hosts, n));
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!hosts[i]->forgotten && *hosts[i]->dataset && !is_listed(cli, hosts[i]))
+			may |= say_unlisted(why, hosts[i]);
+	return may;
+}
+
+/* The rest of a volume that no agent lists, or that was deleted */
+
+static void say_copy(struct why *why, const struct member *member, const CopyState *copy)
+{
+	struct arena *arena = &why->cli->arena;
+	const char *nodes = "";
+
+	for (size_t i = 0; i < copy->n_node_ids; i++)
+		if (strcmp(copy->node_ids[i], member->node) != 0)
+			nodes = arena_printf(arena, "%s%s'%s'", nodes, *nodes ? ", " : "",
+					     copy->node_ids[i]);
+	why_say(why, WHY_FACT,
+		arena_printf(arena,
+			     "node '%s' has a copy of it, of %s; nodes with its data were also %s; "
+			     "if its own node is lost for good, jobs/README.md says how to use it",
+			     member->node,
+			     copy->n_snapshots ? amount_moment(arena, copy->snapshots[0]->creation)
+					       : "no time, since it is not complete",
+			     nodes));
+}
+
+/* A node permits this to nodes, and perhaps not to us. */
+static void say_copies(struct why *why)
+{
+	struct cli *cli = why->cli;
+	GetCopyRequest *request = new_get_copy_request(&cli->arena);
+
+	request->id = arena_strdup(&cli->arena, why->id);
+	const struct reply *replies = fleet_ask(cli->fleet, &cli->arena, "GetCopy", &request->base);
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const GetCopyResponse *response = replies[i].response;
+		if (response && response->copy)
+			say_copy(why, &cli->members[i], response->copy);
+	}
+}
+
+static bool is_of_a_volume(const struct why *why, const struct owned *snapshot)
+{
+	const DatasetSnapshot *entry = snapshot->entry;
+
+	for (size_t i = 0; i < why->n_volumes; i++)
+		if (why->volumes[i].owner == snapshot->owner &&
+		    ((const Dataset *)why->volumes[i].entry)->guid == entry->dataset_guid)
+			return true;
+	return false;
+}
+
+void why_remains(struct why *why)
+{
+	struct cli *cli = why->cli;
+
+	if (!why->n_volumes)
+		say_copies(why);
+	for (size_t i = 0; i < cli->n_members; i++) {
+		bool any = false;
+		for (size_t k = 0; k < why->n_snapshots; k++)
+			any |= why->snapshots[k].owner == &cli->members[i] &&
+			       !is_of_a_volume(why, &why->snapshots[k]);
+		if (any)
+			why_say(why, WHY_FACT,
+				arena_printf(&cli->arena,
+					     "the trash of node '%s' has a deleted volume of this "
+					     "name, whose snapshots 'zcsi snapshots %s' prints",
+					     cli->members[i].node, why->id));
+	}
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi why: everything that stops a volume or could stop it, on one page. It asks the agents alone,
+ * so it works while Nomad and all controllers are down.
+ *
+ * Invariant: nothing is changed, and a sentence that says that something is wrong says what to do,
+ * or repeats what the agent says.
+ */
+#include "controller/cli/why/why.h"
+
+#include "controller/cli/copies.h"
+
+void why_say(struct why *why, enum why_effect effect, const char *text)
+{
+	struct why_line *line = arena_alloc(&why->cli->arena, sizeof(*line));
+
+	*line = (struct why_line){.effect = effect, .text = text};
+	*why->end = line;
+	why->end = &line->next;
+}
+
+static size_t count(const struct why *why, enum why_effect effect)
+{
+	size_t n = 0;
+
+	for (const struct why_line *line = why->lines; line; line = line->next)
+		n += line->effect == effect;
+	return n;
+}
+
+/* Ask for all that is known of the volume. The errors of lists are in the members. */
+static void ask(struct why *why)
+{
+	struct cli *cli = why->cli;
+	GetDatasetRequest *request = new_get_dataset_request(&cli->arena);
+
+	request->id = arena_strdup(&cli->arena, why->id);
+	why->snapshots = cli_snapshots_of(cli, why->id, &why->n_snapshots);
+	why->volumes = cli_volumes(cli, why->id, &why->n_volumes);
+	why->moves = move_list(cli, why->id, &why->n_moves);
+	why->pushes = copies_ask(cli, why->id);
+	why->accounts = fleet_ask(cli->fleet, &cli->arena, "GetDataset", &request->base);
+}
+
+static void say_twice(struct why *why)
+{
+	struct arena *arena = &why->cli->arena;
+	const char *nodes = "";
+
+	for (size_t i = 0; i < why->n_volumes; i++)
+		nodes = arena_printf(arena, "%s%snode '%s'", nodes, *nodes ? " and " : "",
+				     why->volumes[i].owner->node);
+	why_say(why, WHY_STOPS,
+		arena_printf(arena,
+			     "it exists on %s: calls for it fail until only one is left; look at "
+			     "them, and rename the others by 'zfs rename'",
+			     nodes));
+}
+
+static void say_all(struct why *why)
+{
+	if (why->n_volumes > 1)
+		say_twice(why);
+	for (size_t i = 0; i < why->n_volumes; i++) {
+		why_volume(why, &why->volumes[i]);
+		why_copies(why, &why->volumes[i]);
+	}
+	bool moves = why_moves(why), elsewhere = why_hosts(why);
+	why_remains(why);
+	if (!why->n_volumes && !moves && !elsewhere)
+		why_say(why, WHY_STOPS,
+			"no node that answers has a volume of this name; 'zcsi list' prints those "
+			"that exist");
+}
+
+/* Print the page: the worst first, and the verdict in the end. */
+static void print(struct why *why)
+{
+	static const struct column columns[] = {{"effect", CELL_TEXT}, {"reason", CELL_TEXT}};
+	static const char *const effects[] = {
+		[WHY_STOPS] = "stops", [WHY_MAY_STOP] = "may stop", [WHY_FACT] = NULL};
+	struct cli *cli = why->cli;
+	size_t stops = count(why, WHY_STOPS), may = count(why, WHY_MAY_STOP);
+	size_t n = stops + may + count(why, WHY_FACT);
+	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
+
+	n = 0;
+	for (size_t effect = 0; effect < COUNT(effects); effect++) {
+		for (const struct why_line *line = why->lines; line; line = line->next) {
+			if (line->effect != effect)
+				continue;
+			cells[n][0].text = effects[effect];
+			cells[n++][1].text = line->text;
+		}
+	}
+	if (!stops)
+		cells[n++][1].text = may ? "nothing stops it now" : "nothing stops it";
+	const struct table table = {"why", columns, COUNT(columns), *cells, n, false};
+	table_print(stdout, &table, &cli->style, NULL, 0);
+	cli->failed = stops > 0;
+	cli->degraded = may > 0;
+}
+
+int cli_why(struct cli *cli, struct error *err)
+{
+	struct why why = {.cli = cli, .id = cli->args[0]};
+
+	(void)err;
+	why.end = &why.lines;
+	ask(&why);
+	say_all(&why);
+	print(&why);
+	return 0;
+}
