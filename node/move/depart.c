@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "node/attach/device.h"
 #include "node/catalog/change.h"
 #include "node/copy/history.h"
 #include "node/export/exports.h"
@@ -75,6 +76,14 @@ static int send(struct depart *depart, const struct place *place, struct error *
 	return 0;
 }
 
+static int show(struct depart *depart, const struct place *place, struct error *err)
+{
+	if (device_show(place->name, err) < 0)
+		return -1;
+	depart->shown = true;
+	return 0;
+}
+
 /* Tell the catalog that the volume is not here, and so controllers that the names have changed. */
 static void drop(const struct depart *depart)
 {
@@ -123,11 +132,16 @@ static int carry_out(struct depart *depart, const struct place *place, enum move
 		return mark(depart, place, err);
 	case MOVE_SEND:
 		return send(depart, place, err);
-	case MOVE_GIVE_UP:
+	case MOVE_HIDE:
 		depart->unusable = true; /* perhaps: a program that hangs may still do its work */
+		return device_hide(place->name, err);
+	case MOVE_GIVE_UP:
+		depart->unusable = true;
 		return give_up(depart, place, err);
 	case MOVE_PROMOTE:
 		return promote_other(depart, place, err);
+	case MOVE_SHOW:
+		return show(depart, place, err);
 	case MOVE_UNMARK:
 		return unmark(depart, place, err);
 	default:
@@ -137,12 +151,19 @@ static int carry_out(struct depart *depart, const struct place *place, enum move
 
 /* The order */
 
+/* Without an own volmode=none the parent's may still hide it, which is not a matter of moves. */
+static enum place_device device_of(const struct depart *depart, const struct place *place)
+{
+	return depart->shown && place->device == DEVICE_HIDDEN ? DEVICE_NONE : place->device;
+}
+
 enum move_step depart_next(const struct depart *depart, const struct place *place)
 {
 	const struct place_snapshot *end = place_marked(place);
 	bool marked = end && strcmp(end->to, depart->to) == 0;
 	const struct move_view view = {
 		.role = place->role,
+		.device = device_of(depart, place),
 		.cancelled = depart->stays,
 		.marked = marked,
 		.ends = marked && (place->role == PLACE_COPY ? !place_written_after(place, end)
@@ -166,7 +187,7 @@ static void note(struct depart *depart, const struct place *place)
 	struct error why;
 
 	depart->role = place->role;
-	depart->unusable = place->role == PLACE_COPY;
+	depart->unusable = place->role == PLACE_COPY || device_of(depart, place) == DEVICE_HIDDEN;
 	if (place->role == PLACE_COPY && !*depart->given_up) {
 		*depart->given_up = true;
 		drop(depart);

@@ -23,17 +23,18 @@ struct depart {
 	/* Report the transfer that runs, so that another thread can cancel it; NULL: none does. */
 	void (*transfers)(void *arg, struct transfer *transfer);
 	/*
-	 * Report why the volume is on no node, and wait before the next try. Returns false if
-	 * zcsi-node is stopping.
+	 * Report why the volume is on no node, or is here without its device, and wait before the
+	 * next try. Returns false if zcsi-node is stopping.
 	 */
 	bool (*retries)(void *arg, const struct error *err);
 
 	/* Private to depart.c and the files that it calls from here on. */
 	struct arena arena;   /* of a step */
 	enum place_role role; /* as the pool was last read */
-	bool unusable;        /* the volume is a copy, or may soon be */
+	bool unusable;        /* the volume is a copy or without its device, or may soon be */
 	bool stays;           /* the volume is to stay */
 	struct error why;     /* it stays */
+	bool shown;           /* the device was given back */
 	bool arrived, promoted;
 };
 

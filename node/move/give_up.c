@@ -3,13 +3,15 @@
  * The step after which a volume is a copy.
  *
  * Invariant: the volume is renamed only after the proof that nothing uses it, followed by the look
- * that nothing was written. ZFS would rename what is mounted in another namespace. No other call
- * that renames the volume, clones it, or loads its key runs meanwhile.
+ * that nothing was written. ZFS would rename what is mounted in another namespace, and a zvol whose
+ * device is open. No other call that renames the volume, clones it or loads its key runs at the same
+ * time.
  */
 #include "node/move/give_up.h"
 
 #include "common/clock.h"
 #include "node/agent/origin.h"
+#include "node/attach/device.h"
 #include "node/attach/family.h"
 #include "node/attach/unused.h"
 #include "node/catalog/change.h"
@@ -30,6 +32,7 @@ static int give_up_locked(struct depart *depart, struct error *err)
 	if (catalog_get(depart->node->catalog, now_ms() + FIND_MS, &depart->arena, depart->id,
 			&volume, err) < 0 ||
 	    unused_check(&depart->arena, volume, err) < 0 ||
+	    device_check_gone(volume->name, err) < 0 ||
 	    place_read(&depart->arena, catalog_parent(depart->node->catalog), depart->id, &place,
 		       err) < 0)
 		return -1;

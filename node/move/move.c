@@ -5,6 +5,7 @@
  * Invariant: StartMove refuses at once what cannot be, with the reason; what happens later is in
  * ListMoves.
  */
+#include "node/host/moves.h"
 #include "node/move/mover.h"
 #include "node/move/ready.h"
 #include "node/service.h"
@@ -19,7 +20,8 @@ int start_move(struct rpc_call *call, const StartMoveRequest *req, StartMoveResp
 	(void)rsp;
 	if (request_text(req->id, "id", err) < 0 || request_text(req->node_id, "node_id", err) < 0)
 		return -1;
-	if (node_need_pool(call, "volume", req->id, err) < 0)
+	if (node_need_pool(call, "volume", req->id, err) < 0 ||
+	    moves_wait(node->moves, call->deadline, err) < 0)
 		return -1;
 	if (mover_moves(node->copies->mover, req->id, req->node_id))
 		return 0;

@@ -59,6 +59,7 @@ int offer_volume(struct depart *depart, const struct place *place, bool check, s
 	request->epoch = end->epoch;
 	request->guid = end->guid;
 	request->lineage = (char *)place->members.lineage;
+	request->reserved = place->reserved;
 	request->check = check;
 	if (!check && add_copies(depart, place, request, err) < 0)
 		return -1;

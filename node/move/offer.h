@@ -7,8 +7,8 @@
 
 /*
  * Ask the other node to take the volume, whose place has the record of the move; or, if check,
- * whether it could. Returns 0, or -1 with its *err. Blocks for up to a
- * minute. Threads of the mover only.
+ * whether it could, for which it reserves the space. Returns 0, or -1 with its *err. Blocks for up
+ * to a minute. Threads of the mover only.
  */
 int offer_volume(struct depart *depart, const struct place *place, bool check, struct error *err);
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "node/attach/device.h"
 #include "node/catalog/change.h"
 #include "node/host/moves.h"
 #include "node/move/give_up.h"
@@ -30,6 +31,7 @@ enum fault {
 
 static struct {
 	enum place_role role;
+	enum place_device device;
 	int64_t epoch;
 	bool marked, sent, promoted;
 } pools;
@@ -84,6 +86,7 @@ int __wrap_place_read(struct arena *at, const char *parent, const char *id, stru
 		snapshot->epoch = 1;
 	}
 	*ret = (struct place){.role = pools.role,
+			      .device = pools.device,
 			      .name = "t/p/v",
 			      .epoch = pools.epoch,
 			      .snapshots = snapshot,
@@ -141,6 +144,28 @@ int __wrap_offer_volume(struct depart *depart, const struct place *place, bool c
 	return status;
 }
 
+int __wrap_device_hide(const char *dataset, struct error *err);
+int __wrap_device_hide(const char *dataset, struct error *err)
+{
+	int status;
+
+	(void)dataset;
+	if (works(&status, err))
+		pools.device = DEVICE_HIDDEN;
+	return status;
+}
+
+int __wrap_device_show(const char *dataset, struct error *err);
+int __wrap_device_show(const char *dataset, struct error *err)
+{
+	int status;
+
+	(void)dataset;
+	if (works(&status, err))
+		pools.device = DEVICE_SHOWN;
+	return status;
+}
+
 int __wrap_give_up(struct depart *depart, const struct place *place, struct error *err);
 int __wrap_give_up(struct depart *depart, const struct place *place, struct error *err)
 {
@@ -148,6 +173,7 @@ int __wrap_give_up(struct depart *depart, const struct place *place, struct erro
 
 	(void)depart;
 	(void)place;
+	assert_int_not_equal(pools.device, DEVICE_SHOWN);
 	if (works(&status, err))
 		pools.role = PLACE_COPY;
 	return status;
@@ -250,7 +276,8 @@ static bool retries(void *arg, const struct error *err)
 	return ++tries < tries_max;
 }
 
-static int run(struct error *err)
+/* Run a move of a volume that has such a device, or has none. */
+static int run(enum place_device device, struct error *err)
 {
 	const struct node node = {.id = "n1", .moves = moves};
 	struct depart depart = {.node = &node,
@@ -261,6 +288,7 @@ static int run(struct error *err)
 				.retries = retries};
 
 	pools.role = PLACE_PRIMARY;
+	pools.device = device;
 	pools.epoch = 0;
 	pools.marked = pools.sent = pools.promoted = false;
 	calls = hangs = tries = 0;
@@ -276,7 +304,7 @@ static bool is_open(void)
 }
 
 /* Check that the volume is where the move says that it is, and usable there. */
-static void check_end(int failed, const struct error *err)
+static void check_end(enum place_device device, int failed, const struct error *err)
 {
 	assert_true(tries < tries_max && is_open());
 	if (!failed) {
@@ -286,22 +314,8 @@ static void check_end(int failed, const struct error *err)
 	}
 	assert_false(pools.promoted);
 	assert_int_equal(pools.role, PLACE_PRIMARY);
+	assert_int_equal(pools.device, device);
 	assert_true(*err->text);
-}
-
-static void whatever_fails_one_node_can_use_the_volume(void **state)
-{
-	struct error err;
-
-	(void)state;
-	for (faults[0].call = 1; faults[0].call < CALLS; faults[0].call++)
-		for (faults[1].call = faults[0].call + 1; faults[1].call <= CALLS; faults[1].call++)
-			for (int kinds = 0; kinds < FAULT_KINDS * FAULT_KINDS; kinds++) {
-				faults[0].kind = (enum fault)(kinds / FAULT_KINDS);
-				faults[1].kind = (enum fault)(kinds % FAULT_KINDS);
-				int failed = run(&err);
-				check_end(failed, &err);
-			}
 }
 
 static void a_move_without_faults_ends_there(void **state)
@@ -309,9 +323,35 @@ static void a_move_without_faults_ends_there(void **state)
 	struct error err;
 
 	(void)state;
-	assert_int_equal(run(&err), 0);
-	check_end(0, &err);
+	assert_int_equal(run(DEVICE_NONE, &err), 0);
+	check_end(DEVICE_NONE, 0, &err);
+	int filesystem = calls;
+	assert_int_equal(run(DEVICE_SHOWN, &err), 0);
+	check_end(DEVICE_SHOWN, 0, &err);
+	/* The device was taken away, and the pool was read again. */
+	assert_int_equal(calls, filesystem + 2);
 	assert_true(calls < CALLS && tries == 0);
+}
+
+static void fail_each(enum place_device device)
+{
+	struct error err;
+
+	for (faults[0].call = 1; faults[0].call < CALLS; faults[0].call++)
+		for (faults[1].call = faults[0].call + 1; faults[1].call <= CALLS; faults[1].call++)
+			for (int kinds = 0; kinds < FAULT_KINDS * FAULT_KINDS; kinds++) {
+				faults[0].kind = (enum fault)(kinds / FAULT_KINDS);
+				faults[1].kind = (enum fault)(kinds % FAULT_KINDS);
+				int failed = run(device, &err);
+				check_end(device, failed, &err);
+			}
+}
+
+static void whatever_fails_one_node_can_use_the_volume(void **state)
+{
+	(void)state;
+	fail_each(DEVICE_NONE);
+	fail_each(DEVICE_SHOWN);
 }
 
 static void a_move_that_is_cancelled_ends_here_until_the_volume_is_given_up(void **state)
@@ -321,8 +361,8 @@ static void a_move_that_is_cancelled_ends_here_until_the_volume_is_given_up(void
 
 	(void)state;
 	for (cancel_at = 1; cancel_at < CALLS; cancel_at++) {
-		int failed = run(&err);
-		check_end(failed, &err);
+		int failed = run(DEVICE_SHOWN, &err);
+		check_end(DEVICE_SHOWN, failed, &err);
 		assert_int_equal(failed, given_up ? 0 : -1);
 		if (!failed)
 			continue;
@@ -330,7 +370,7 @@ static void a_move_that_is_cancelled_ends_here_until_the_volume_is_given_up(void
 		assert_int_equal(err.code, ERR_CANCELLED);
 		assert_false(pools.marked);
 	}
-	assert_in_range(ended_here, 4, CALLS - 2);
+	assert_in_range(ended_here, 6, CALLS - 2);
 }
 
 static void the_first_error_is_the_reason(void **state)
@@ -342,7 +382,7 @@ static void the_first_error_is_the_reason(void **state)
 	faults[0].kind = DONE;
 	faults[1].call = 4; /* the removal of its record */
 	faults[1].kind = REFUSED;
-	assert_int_equal(run(&err), -1);
+	assert_int_equal(run(DEVICE_SHOWN, &err), -1);
 	assert_string_equal(err.text, "done");
 }
 
@@ -354,7 +394,7 @@ static void what_is_given_up_stays_closed_when_zcsi_node_stops(void **state)
 	for (faults[0].call = 1; pools.role != PLACE_COPY; faults[0].call++) {
 		faults[0].kind = HANGS;
 		tries_max = 1;
-		assert_int_equal(run(&err), -1);
+		assert_int_equal(run(DEVICE_NONE, &err), -1);
 		assert_int_equal(is_open(), pools.role == PLACE_PRIMARY);
 	}
 	assert_false(pools.promoted);
