@@ -117,7 +117,7 @@ static void describe_copies(struct rpc_call *call, const struct dataset *dataset
 
 	if (!members_parse(&call->arena, dataset->members, &members) || !members.n)
 		return;
-	message->follows = !dataset->format->zvol && !push_rules_parse(dataset->push).stays;
+	message->follows = !push_rules_parse(dataset->push).stays;
 	const struct pushed *pushed =
 		pusher_copies(node->copies->pusher, &call->arena, dataset->name, &n);
 	message->copies = arena_alloc(&call->arena, members.n * sizeof(*message->copies));

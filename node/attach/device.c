@@ -21,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/child.h"
@@ -174,6 +175,61 @@ int device_number(const char *dataset, dev_t *ret, struct error *err)
 	int failed = read_number(path, dataset, ret, err);
 	child_settle();
 	return failed;
+}
+
+/*
+ * Returns true once nothing has the name of the device. Does not open it, because ZFS does not
+ * remove a device while it is open.
+ */
+static bool is_gone_soon(const char *path)
+{
+	struct stat st;
+
+	for (long ms = 10; ms < 1000; ms *= 2) {
+		if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
+			return true;
+		nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+	}
+	return false;
+}
+
+int device_check_gone(const char *dataset, struct error *err)
+{
+	char path[PATH_MAX];
+	dev_t number;
+
+	snprintf(path, sizeof(path), DEVICE_FOLDER "%s", dataset);
+	if (is_gone_soon(path))
+		return 0;
+	if (device_number(dataset, &number, err) < 0)
+		return -1;
+	if (!number)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "its device '%s' is still there, as it is while a process has it open; find "
+		    "that with 'fuser -v' or 'lsblk' and stop it",
+		    path);
+}
+
+/* ZFS removes the device if it is not open at this moment, and udev may just examine it. */
+int device_hide(const char *dataset, struct error *err)
+{
+	struct zfs_properties hidden = {.n = 0};
+
+	zfs_property(&hidden, "volmode", "none");
+	for (int tries = 3;; tries--) {
+		if (zfs_set(dataset, &hidden, err) < 0)
+			return -1;
+		if (device_check_gone(dataset, err) == 0)
+			return 0;
+		if (tries == 1)
+			return -1;
+	}
+}
+
+int device_show(const char *dataset, struct error *err)
+{
+	return zfs_inherit(dataset, "volmode", err);
 }
 
 /* *ret is the number of the device that a mount is of, or whose node it contains. */

@@ -26,6 +26,23 @@ int device_open(const char *dataset, int flags, int64_t deadline, struct error *
 int device_number(const char *dataset, dev_t *ret, struct error *err);
 
 /*
+ * Take the device of a zvol away by volmode=none, with which it has none after a reboot either.
+ * Waits until it is gone. ERR_FAILED_PRECONDITION if a process has it open: it stays then, and so
+ * does volmode=none. Not for a zvol that is staged.
+ */
+int device_hide(const char *dataset, struct error *err);
+/*
+ * Let the zvol have a device again, which the kernel creates soon (device_open). For one that has
+ * none: a device may get another number by this.
+ */
+int device_show(const char *dataset, struct error *err);
+/*
+ * Check that a dataset has no device: with volmode=none the proof that no process has it open.
+ * Waits for a second. ERR_FAILED_PRECONDITION if it has one.
+ */
+int device_check_gone(const char *dataset, struct error *err);
+
+/*
  * Check that a mount of a zvol is of the device that the dataset has now: its number changes when
  * the pool is imported again, and a zvol that was renamed keeps its mounts.
  * ERR_FAILED_PRECONDITION if it is not.

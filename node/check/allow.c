@@ -45,7 +45,7 @@ static const struct {
 	{"bookmark", OPTIONAL, "for copies on other nodes"},
 	{"receive", OPTIONAL, "for copies of the volumes of other nodes"},
 	{"readonly", OPTIONAL, "for copies of the volumes of other nodes"},
-	{"volmode", OPTIONAL, "for copies of the volumes of other nodes"},
+	{"volmode", OPTIONAL, "for copies of the volumes of other nodes, and for moves"},
 };
 
 struct delegation {

@@ -132,6 +132,13 @@ static int wait_until_known(struct moves *moves, int64_t deadline, struct error 
 		    "it is not known yet which volumes are moving away; try again");
 }
 
+int moves_wait(struct moves *moves, int64_t deadline, struct error *err)
+{
+	scoped_lock(&moves->lock);
+
+	return wait_until_known(moves, deadline, err);
+}
+
 int moves_check_missing(struct moves *moves, const char *id, int64_t deadline, struct error *err)
 {
 	if (!moves)

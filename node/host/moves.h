@@ -22,9 +22,17 @@ void moves_free(struct moves *moves);
 /* Refuse all calls for a volume, which is moving to a node; or permit them again. */
 void moves_close(struct moves *moves, const char *id, const char *to);
 void moves_open(struct moves *moves, const char *id);
-/* Report that the volumes which an earlier zcsi-node has given up are closed. */
+/*
+ * Report that the volumes which an earlier zcsi-node has given up are closed, and that those which
+ * it has not given up have their devices.
+ */
 void moves_known(struct moves *moves);
 
+/*
+ * Wait for moves_known, at most until the deadline, and at most 30 seconds. Returns 0, or -1 with
+ * ERR_UNAVAILABLE.
+ */
+int moves_wait(struct moves *moves, int64_t deadline, struct error *err);
 /*
  * Check that a volume is not closed. moves may be NULL, as in the next two. Returns 0, or -1 with
  * ERR_FAILED_PRECONDITION, which names the other node.

@@ -11,6 +11,7 @@
 
 #include "node/copy/transfer.h"
 #include "node/host/node.h"
+#include "node/move/step.h"
 
 struct depart {
 	const struct node *node;
@@ -22,14 +23,18 @@ struct depart {
 	/* Report the transfer that runs, so that another thread can cancel it; NULL: none does. */
 	void (*transfers)(void *arg, struct transfer *transfer);
 	/*
-	 * Report that the volume is given up and the other node has not taken it yet, and wait
-	 * before the next try. Returns false if zcsi-node is stopping.
+	 * Report why the volume is on no node, or is here without its device, and wait before the
+	 * next try. Returns false if zcsi-node is stopping.
 	 */
 	bool (*retries)(void *arg, const struct error *err);
 
-	/* Private to depart.c from here on. */
-	struct arena arena; /* of a step */
-	bool cancels;       /* the volume is to stay */
+	/* Private to depart.c and the files that it calls from here on. */
+	struct arena arena;   /* of a step */
+	enum place_role role; /* as the pool was last read */
+	bool unusable;        /* the volume is a copy or without its device, or may soon be */
+	bool stays;           /* the volume is to stay */
+	struct error why;     /* it stays */
+	bool shown;           /* the device was given back */
 	bool arrived, promoted;
 };
 
@@ -38,5 +43,7 @@ struct depart {
  * has it, or -1 with *err: it stays here, or it is given up and zcsi-node is stopping.
  */
 int depart_run(struct depart *depart, struct error *err);
+/* Returns the next step, as the place of the volume is now. */
+enum move_step depart_next(const struct depart *depart, const struct place *place);
 
 #endif

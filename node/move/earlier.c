@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Finding what was given up, by one `zfs get` of the copies of this host.
+ * Finding what was given up, by one `zfs get` of the copies of this host, and what has no device,
+ * by one of its zvols.
  *
  * Invariant: the list is only where to look. Whether a copy still has a record that counts is read
- * again of each (place.c).
+ * again of each (place.c). Only moves set the volmode of a volume itself, so at the start one that
+ * is none is of a move that did not end.
  */
 #include "node/move/earlier.h"
 
 #include <string.h>
 
+#include "common/log.h"
 #include "common/volume/escape.h"
+#include "node/attach/device.h"
 #include "node/move/place.h"
 #include "node/replica/replica.h"
 #include "node/zfs/ssh.h"
@@ -100,4 +104,39 @@ int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, 
 		return zfs_is_missing(parent, err);
 	*ret = arena_alloc(arena, (count_lines(out) + 1) * sizeof(**ret));
 	return parse(arena, parent, arena_strdup(arena, out), *ret, ret_n, err);
+}
+
+/* A line is a name and its volmode. */
+static int show(char *line, struct error *err)
+{
+	const char *name = strsep(&line, "\t");
+
+	if (!line || strcmp(line, "none") != 0)
+		return 0;
+	log_info("giving a volume its device back, which an earlier zcsi-node took for a move",
+		 log_str("dataset", name));
+	if (device_show(name, err) == 0)
+		return 0;
+	if (err->code == ERR_UNAVAILABLE)
+		return -1;
+	log_warn("cannot give a volume its device back", log_str("dataset", name),
+		 log_str("error", err->text));
+	return 0;
+}
+
+int earlier_show(struct arena *arena, const char *parent, struct error *err)
+{
+	const char *argv[] = {"zfs", "get",    "-Hp", "-s",         "local",   "-d",   "1",
+			      "-t",  "volume", "-o",  "name,value", "volmode", parent, NULL};
+	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
+	auto_free char *out = NULL;
+	char *state;
+
+	if (zfs_run_once(&exec, &out, err) < 0)
+		return -1;
+	char *text = arena_strdup(arena, out);
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+		if (show(line, err) < 0)
+			return -1;
+	return 0;
 }

@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_MOVE_EARLIER_H
 #define ZCSI_NODE_MOVE_EARLIER_H
 
-/* The volumes that an earlier zcsi-node of this host has given up. */
+/* The volumes that an earlier zcsi-node of this host was moving. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,10 +17,15 @@ struct earlier {
 /* Returns false if nothing can have moved: the pool is on a server, or of zfs-fuse. */
 bool earlier_may_be(void);
 /*
- * *ret is those that another node may not have taken yet, in the arena. Runs programs. Returns 0,
- * or -1 with *err if the pool cannot be read.
+ * *ret is those that it has given up and another node may not have taken yet, in the arena. Runs
+ * programs. Returns 0, or -1 with *err if the pool cannot be read.
  */
 int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, size_t *ret_n,
 		 struct error *err);
+/*
+ * Give the zvols among those that it has not given up, or has just taken, their devices. Runs
+ * programs. Returns 0, or -1 with *err if the pool cannot be read or changed now.
+ */
+int earlier_show(struct arena *arena, const char *parent, struct error *err);
 
 #endif

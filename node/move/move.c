@@ -6,6 +6,7 @@
  * Invariant: a move that cannot be is refused at once, with the reason; what happens later is in
  * ListMoves and GetDatasetMove.
  */
+#include "node/host/moves.h"
 #include "node/move/mover.h"
 #include "node/move/ready.h"
 #include "node/service.h"
@@ -18,7 +19,8 @@ static int begin(struct rpc_call *call, const char *id, const char *to, struct e
 
 	if (request_text(id, "id", err) < 0 || request_text(to, "node_id", err) < 0)
 		return -1;
-	if (node_need_pool(call, "volume", id, err) < 0)
+	if (node_need_pool(call, "volume", id, err) < 0 ||
+	    moves_wait(node->moves, call->deadline, err) < 0)
 		return -1;
 	if (mover_moves(node->copies->mover, id, to))
 		return 0;

@@ -326,7 +326,8 @@ static int find_earlier(struct mover *mover, struct arena *arena, struct error *
 	/* The first reading begins when no zfs of the earlier zcsi-node runs any more. */
 	if (earlier_may_be() &&
 	    (catalog_page(catalog, now_ms() + LOOK_MS, arena, "", 1, &ignored, &more, err) < 0 ||
-	     earlier_read(arena, catalog_parent(catalog), &rows, &n, err) < 0))
+	     earlier_read(arena, catalog_parent(catalog), &rows, &n, err) < 0 ||
+	     earlier_show(arena, catalog_parent(catalog), err) < 0))
 		return -1;
 	scoped_lock(&mover->lock);
 	for (size_t i = 0; i < n && !mover->stopping; i++) {

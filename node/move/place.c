@@ -20,10 +20,25 @@
 
 #define OUTPUT_MAX ((size_t)64 << 20)
 
-static const char columns[] = "name,guid,written,clones,receive_resume_token,"
-			      "encryptionroot,zcsi:epoch,zcsi:moving,zcsi:members";
+static const char columns[] = "name,guid,written,clones,type,volmode,refreservation,"
+			      "receive_resume_token,encryptionroot,"
+			      "zcsi:epoch,zcsi:moving,zcsi:members";
 
-enum field { NAME, GUID, WRITTEN, CLONES, TOKEN, KEY, EPOCH, MOVING, MEMBERS, FIELDS };
+enum field {
+	NAME,
+	GUID,
+	WRITTEN,
+	CLONES,
+	TYPE,
+	VOLMODE,
+	RESERVED,
+	TOKEN,
+	KEY,
+	EPOCH,
+	MOVING,
+	MEMBERS,
+	FIELDS
+};
 
 char *place_mark(struct arena *arena, const char *to, int64_t epoch)
 {
@@ -60,10 +75,20 @@ static void add_snapshot(struct arena *arena, char *const *field, struct place *
 		row->to = NULL;
 }
 
+/* ZFS prints the volmode of a filesystem too. */
+static enum place_device device_of(char *const *field)
+{
+	if (strcmp(field[TYPE], "volume") != 0)
+		return DEVICE_NONE;
+	return strcmp(field[VOLMODE], "none") == 0 ? DEVICE_HIDDEN : DEVICE_SHOWN;
+}
+
 /* Returns false if the record of the members cannot be read. */
 static bool take_dataset(struct arena *arena, char *const *field, struct place *place)
 {
 	place->name = field[NAME];
+	place->device = device_of(field);
+	place->reserved = strtoll(field[RESERVED], NULL, 10) > 0;
 	place->written = strtoll(field[WRITTEN], NULL, 10);
 	place->token = is_set(field[TOKEN]);
 	place->encrypted = is_set(field[KEY]);

@@ -22,6 +22,9 @@
 
 enum place_role { PLACE_NONE, PLACE_PRIMARY, PLACE_COPY };
 
+/* The device of a zvol, which volmode=none takes away. A filesystem has none. */
+enum place_device { DEVICE_NONE, DEVICE_SHOWN, DEVICE_HIDDEN };
+
 struct place_snapshot {
 	const char *name; /* dataset@leaf */
 	uint64_t guid;
@@ -34,10 +37,12 @@ struct place_snapshot {
 struct place {
 	enum place_role role;
 	const char *name; /* of the dataset */
+	enum place_device device;
 	struct members members;
 	int64_t epoch;                    /* 0: it never moved */
 	int64_t written;                  /* bytes since the newest snapshot */
 	bool token;                       /* part of a stream was received */
+	bool reserved;                    /* it has a refreservation */
 	bool foreign_key, encrypted;      /* foreign_key: it shares the key of another dataset */
 	size_t children;                  /* datasets below it */
 	struct place_snapshot *snapshots; /* oldest first */

@@ -5,18 +5,20 @@
  * Invariant: a copy becomes the volume only after this node itself has heard from the former owner,
  * one of the nodes that are recorded with the copy, that it has given the volume up for this node,
  * at this epoch, with a snapshot that the copy ends with. That comes from the owner's pool. One
- * `zfs rename` makes it the volume. An epoch is used once: a node that has given the volume up
- * takes it only at a later epoch.
+ * `zfs rename` makes it the volume; a zvol has a device only after that. An epoch is used once: a
+ * node that has given the volume up takes it only at a later epoch.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "common/log.h"
+#include "node/attach/device.h"
 #include "node/attach/family.h"
 #include "node/attach/unused.h"
 #include "node/catalog/catalog.h"
 #include "node/copy/history.h"
 #include "node/copy/pins.h"
+#include "node/host/moves.h"
 #include "node/move/ask.h"
 #include "node/move/rules.h"
 #include "node/replica/replica.h"
@@ -25,14 +27,15 @@
 
 /*
  * Read the place of a volume when no zfs of an earlier zcsi-node runs any more, which the catalog
- * waits for. It may know the volume or not.
+ * waits for, and the moves of that one are known. The catalog may know the volume or not.
  */
 static int read_settled(struct rpc_call *call, const char *id, struct place *ret, struct error *err)
 {
 	const struct node *node = call->app;
 	struct dataset *volume;
 
-	if (request_text(id, "id", err) < 0 || node_need_pool(call, "volume", id, err) < 0)
+	if (request_text(id, "id", err) < 0 || node_need_pool(call, "volume", id, err) < 0 ||
+	    moves_wait(node->moves, call->deadline, err) < 0)
 		return -1;
 	if (catalog_get(node->catalog, call->deadline, &call->arena, id, &volume, err) < 0 &&
 	    err->code != ERR_NOT_FOUND)
@@ -65,8 +68,8 @@ int get_move(struct rpc_call *call, const GetMoveRequest *req, GetMoveResponse *
 
 static int check_unused(struct arena *arena, const struct place *place, struct error *err)
 {
-	const struct dataset copy = {.name = (char *)place->name,
-				     .format = format_find(FORMAT_ZFS)};
+	const char *format = place->device == DEVICE_NONE ? FORMAT_ZFS : FORMAT_BLOCK;
+	const struct dataset copy = {.name = (char *)place->name, .format = format_find(format)};
 
 	if (unused_check(arena, &copy, err) == 0)
 		return 0;
@@ -98,6 +101,20 @@ static int ask_owner(struct rpc_call *call, const PromoteRequest *req, struct er
 }
 
 /*
+ * Reserve the space that the owner has reserved, before it gives the volume up. The pushes reserve
+ * it for a filesystem, and do not end a reservation.
+ */
+static int reserve(const struct place *place, const PromoteRequest *req, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	if (req->reserved ? place->device == DEVICE_NONE : !place->reserved)
+		return 0;
+	zfs_property(&properties, "refreservation", req->reserved ? "auto" : "none");
+	return zfs_set(place->name, &properties, err);
+}
+
+/*
  * Make the bookmarks of the other copies, from which this node continues them. A copy without one
  * may have to be made anew, so no failure ends the move.
  */
@@ -123,7 +140,10 @@ static void mark_copies(struct arena *arena, const struct place *place, const Pr
 	}
 }
 
-/* The volume counts as used, so it is never taken for one that was made by mistake. */
+/*
+ * The volume counts as used, so it is never taken for one that was made by mistake. A zvol gets a
+ * volmode=none of its own, by which the pool shows after the rename that its device is missing.
+ */
 static int accept_epoch(struct arena *arena, const struct place *place, int64_t epoch,
 			struct error *err)
 {
@@ -131,6 +151,8 @@ static int accept_epoch(struct arena *arena, const struct place *place, int64_t 
 
 	zfs_property(&properties, "zcsi:epoch", arena_printf(arena, "%" PRId64, epoch));
 	zfs_property(&properties, "zcsi:published", "-");
+	if (place->device != DEVICE_NONE)
+		zfs_property(&properties, "volmode", "none");
 	return zfs_set(place->name, &properties, err);
 }
 
@@ -149,6 +171,16 @@ static int rename_copy(struct rpc_call *call, const struct place *place, const c
 	return failed;
 }
 
+/* Give the volume its device, and report it to the catalog. */
+static int finish(struct rpc_call *call, const char *name, bool hidden, struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (hidden && device_show(name, err) < 0)
+		return -1;
+	return catalog_reread(node->catalog, call->deadline, name, err);
+}
+
 static int take_over(struct rpc_call *call, const struct place *place, const PromoteRequest *req,
 		     struct error *err)
 {
@@ -159,13 +191,14 @@ static int take_over(struct rpc_call *call, const struct place *place, const Pro
 	struct place now;
 
 	mark_copies(&call->arena, place, req);
-	if (accept_epoch(&call->arena, place, req->epoch, err) < 0)
+	if (accept_epoch(&call->arena, place, req->epoch, err) < 0 ||
+	    device_check_gone(place->name, err) < 0)
 		return -1;
 	if (rename_copy(call, place, name, err) < 0 &&
 	    (place_read(&call->arena, parent, req->id, &now, &ignored) < 0 ||
 	     now.role != PLACE_PRIMARY))
 		return -1;
-	return catalog_reread(node->catalog, call->deadline, name, err);
+	return finish(call, name, place->device != DEVICE_NONE, err);
 }
 
 static int promote_copy(struct rpc_call *call, const PromoteRequest *req, struct error *err)
@@ -177,11 +210,11 @@ static int promote_copy(struct rpc_call *call, const PromoteRequest *req, struct
 		return -1;
 	if (place.role == PLACE_PRIMARY && place.epoch >= req->epoch &&
 	    strcmp(place.members.lineage, req->lineage) == 0)
-		return catalog_reread(node->catalog, call->deadline, place.name, err);
+		return finish(call, place.name, place.device == DEVICE_HIDDEN, err);
 	if (rules_take(node->id, &place, req, err) < 0 ||
 	    check_unused(&call->arena, &place, err) < 0 || ask_owner(call, req, err) < 0)
 		return -1;
-	return req->check ? 0 : take_over(call, &place, req, err);
+	return req->check ? reserve(&place, req, err) : take_over(call, &place, req, err);
 }
 
 int promote(struct rpc_call *call, const PromoteRequest *req, PromoteResponse *rsp,

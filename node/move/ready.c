@@ -85,13 +85,8 @@ int ready_check(const struct node *node, struct arena *arena, const char *id, co
 	struct dataset *volume;
 
 	if (catalog_get(node->catalog, now_ms() + FIND_MS, arena, id, &volume, err) < 0 ||
-	    check_member(node, arena, volume, to, err) < 0)
-		return -1;
-	if (volume->format->zvol)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "it is a block device (%s), and only file systems of ZFS can move",
-			    volume->format->name);
-	if (check_unpublished(node, arena, volume, err) < 0 || unused_check(arena, volume, err) < 0)
+	    check_member(node, arena, volume, to, err) < 0 ||
+	    check_unpublished(node, arena, volume, err) < 0 || unused_check(arena, volume, err) < 0)
 		return -1;
 	return check_dataset(node, arena, volume, err);
 }

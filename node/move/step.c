@@ -2,21 +2,26 @@
 /*
  * The order of the steps of a move.
  *
- * Invariant: the volume is given up only after the other node has its last snapshot, and the other
- * node is asked to take it only after that. The record is removed while the volume is here, or
- * after the other node has it: in between it is the only thing that says whose the volume is.
+ * Invariant: the volume is given up only after the other node has its last snapshot, and without a
+ * device, and the other node is asked to take it only after that. The record is removed while the
+ * volume is here, or after the other node has it: in between it is the only thing that says whose
+ * the volume is. A move that ends here has given the device back.
  */
 #include "node/move/step.h"
 
 static enum move_step next_of_primary(const struct move_view *view)
 {
+	if (view->cancelled && view->device == DEVICE_HIDDEN)
+		return MOVE_SHOW;
 	if (view->cancelled)
 		return view->marked ? MOVE_UNMARK : MOVE_END;
 	if (!view->marked)
 		return MOVE_MARK;
 	if (!view->ends)
 		return MOVE_UNMARK;
-	return view->arrived ? MOVE_GIVE_UP : MOVE_SEND;
+	if (!view->arrived)
+		return MOVE_SEND;
+	return view->device == DEVICE_SHOWN ? MOVE_HIDE : MOVE_GIVE_UP;
 }
 
 static enum move_step next_of_copy(const struct move_view *view)

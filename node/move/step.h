@@ -12,19 +12,22 @@
 #include "node/move/place.h"
 
 struct move_view {
-	enum place_role role; /* on this host */
-	bool cancelled;       /* the volume is to stay here, if that still can be */
-	bool marked;          /* a snapshot has the record of this move */
-	bool ends;            /* that is the newest, and nothing was written after it */
-	bool arrived;         /* the other node has that snapshot, and could take the volume */
-	bool promoted;        /* the other node has the volume */
+	enum place_role role;     /* on this host */
+	enum place_device device; /* on this host */
+	bool cancelled;           /* the volume is to stay here, if that still can be */
+	bool marked;              /* a snapshot has the record of this move */
+	bool ends;                /* that is the newest, and nothing was written after it */
+	bool arrived;             /* the other node has that snapshot, and could take the volume */
+	bool promoted;            /* the other node has the volume */
 };
 
 enum move_step {
 	MOVE_MARK,    /* take the last snapshot, with the record */
 	MOVE_SEND,    /* send it, and ask the other node whether it could take the volume */
+	MOVE_HIDE,    /* take its device away, which ZFS does only while no process has it open */
 	MOVE_GIVE_UP, /* prove that the volume is not in use, and make it a copy */
 	MOVE_PROMOTE, /* ask the other node to take it */
+	MOVE_SHOW,    /* give the device back */
 	MOVE_UNMARK,  /* remove the record */
 	MOVE_END,     /* nothing is left to do */
 	MOVE_PERSON,  /* a person has to look */

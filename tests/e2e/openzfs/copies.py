@@ -92,9 +92,9 @@ def write(volume, name, size=2 * MIB):
 
 
 @contextlib.contextmanager
-def in_use(pair, size=64 * MIB):
-    """A volume of the first host, `data`, that a workload uses."""
-    made = create(Volume(pair.owner, "data", size=size))
+def in_use(pair, size=64 * MIB, volume=None):
+    """A volume of the first host, `data` or the one that is given, that a workload uses."""
+    made = create(volume or Volume(pair.owner, "data", size=size))
     for step in (made.attach, made.stage, made.publish):
         step()
     yield made

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: MPL-2.0
 """A move: another node becomes the owner of a volume. Nothing is lost, and at no moment do two have
 it."""
+import contextlib
+import os
 import subprocess
 from pathlib import Path
 
 import grpc
+import pytest
 
-from client import refused
+from client import MIB, refused
 from copies import create, in_use, write
 from daemon import wait_for
 from host import get, run, Volume
 from test_copies import KEY
-from zvols import zvol
+from zvols import device, length, read, zvol
+from zvols import write as write_at
 
 
 def content(volume):
@@ -27,10 +31,15 @@ def use(host, volume=None):
     return volume
 
 
-def filled(pair):
+def make(host, kind="zfs"):
+    """Return the volume `data`, not yet created, with this file system."""
+    return Volume(host, "data", size=64 * MIB) if kind == "zfs" else zvol(host, "data", kind)
+
+
+def filled(pair, kind="zfs"):
     """Make a volume with a copy, and write to it. Returns its content, which the copy has too. It
     is not in use any more, and no push runs."""
-    with in_use(pair) as volume:
+    with in_use(pair, volume=make(pair.owner, kind)) as volume:
         write(volume, "one")
         pair.add()
         pair.owner.agent.SnapshotDataset(id="data", name="asked")
@@ -39,6 +48,25 @@ def filled(pair):
     wait_for(pair.in_step, "the copy is in step")
     wait_for(pair.settled, "no push runs")
     return wanted
+
+
+@contextlib.contextmanager
+def mounted_elsewhere(source, kind):
+    """Only another mount namespace has it mounted."""
+    holder = subprocess.Popen(
+        ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+         f"mount -t {kind} {source} /mnt && echo ready && exec sleep infinity"],
+        stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "ready\n"
+        yield
+    finally:
+        holder.kill()
+        holder.wait()
+
+
+def has_device(host, name="data"):
+    return device(host, name).exists()
 
 
 def owners(pair):
@@ -86,14 +114,8 @@ def test_a_volume_in_use_does_not_move(pair):
         volume.unstage()
         volume.detach()
         name = pair.owner.dataset("data")
-        holder = subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c",
-             f"mount -t zfs {name} /mnt && echo ready && exec sleep infinity"],
-            stdout=subprocess.PIPE, text=True)
-        assert holder.stdout.readline() == "ready\n"
-        assert "mounted at '/mnt'" in pair.zcsi("move", "data", "n2", status=1)
-        holder.kill()
-        holder.wait()
+        with mounted_elsewhere(name, "zfs"):
+            assert "mounted at '/mnt'" in pair.zcsi("move", "data", "n2", status=1)
         assert owners(pair) == ["n1"] and get(name, "zcsi:epoch") == "-"
         pair.zcsi("move", "data", "n2")
         assert owners(pair) == ["n2"]
@@ -111,38 +133,104 @@ def test_refusals(pair):
     pair.zcsi("resume", "data")
     run("zfs", "create", "-o", "canmount=off", pair.owner.dataset("data/child"))
     assert "1 datasets are below it" in pair.zcsi("move", "data", "n2", status=1)
-    create(zvol(pair.owner, "block", "block"))
-    pair.zcsi("copy", "add", "block", "n2")
-    assert "it is a block device" in pair.zcsi("move", "block", "n2", status=1)
     assert owners(pair) == ["n1"]
 
 
-def there_and_back(pair, make):
-    """make: returns the volume, not yet created, for a host."""
-    parameters = {"zfs.encryption": "aes-256-gcm"} if make(pair.owner).secrets else {}
-    volume = use(pair.owner, create(make(pair.owner), parameters))
-    write(volume, "one")
-    pair.add()
-    wanted = content(volume)
-    volume.down()
-    pair.zcsi("move", "data", "n2")
-    volume = use(pair.other, make(pair.other))
-    assert content(volume) == wanted
-    write(volume, "two")
-    wanted = content(volume)
-    volume.down()
-    pair.zcsi("move", "data", "n1")
-    volume = use(pair.owner, make(pair.owner))
-    assert content(volume) == wanted
-    volume.down()
-
-
-def test_an_encrypted_volume_moves_without_its_key(pair):
-    def make(host):
-        volume = Volume(host, "data")
+@pytest.mark.parametrize("kind", ["zfs", "ext4"])
+def test_an_encrypted_volume_moves_without_its_key(pair, kind):
+    def encrypted(host):
+        volume = make(host, kind)
         volume.secrets = {"encryption_key": KEY}
         return volume
-    there_and_back(pair, make)
+    volume = use(pair.owner, create(encrypted(pair.owner), {"zfs.encryption": "aes-256-gcm"}))
+    write(volume, "one")
+    pair.add()
+    for to in reversed(pair.hosts):
+        wanted = content(volume)
+        volume.down()
+        assert get(volume.host.dataset("data"), "keystatus") == "unavailable"
+        pair.zcsi("move", "data", to.node_id)
+        assert get(to.dataset("data"), "keystatus") == "unavailable"
+        volume = use(to, encrypted(to))
+        assert content(volume) == wanted
+        write(volume, f"on {to.node_id}")
+    volume.down()
+
+
+def test_a_file_system_on_a_zvol_moves_and_comes_back(pair):
+    """At each moment only the owner has a device."""
+    wanted = filled(pair, "ext4")
+    assert has_device(pair.owner) and not device(pair.other, "_replica/data").exists()
+    for former, to in (pair.hosts, reversed(pair.hosts)):
+        pair.zcsi("move", "data", to.node_id)
+        assert owners(pair) == [to.node_id] and not has_device(former)
+        assert not device(former, "_replica/data").exists()
+        assert get(to.dataset("data"), "volmode") == "default"
+        assert get(to.dataset("data"), "refreservation") == "0"
+        volume = use(to, make(to, "ext4"))
+        assert content(volume) == wanted
+        write(volume, f"on {to.node_id}")
+        wanted = content(volume)
+        volume.down()
+        wait_for(pair.settled, "no push runs")
+
+
+def test_a_block_device_keeps_its_size_and_its_reservation(pair):
+    """A thick one that has grown since the copy was made, and is thin when it moves back."""
+    volume = create(zvol(pair.owner, "data", "block"), {"provisioning": "thick"})
+    pair.add()
+    volume.expand(64 * MIB)
+    reserved = get(pair.owner.dataset("data"), "refreservation")
+    assert int(reserved) >= 64 * MIB
+    text = os.urandom(MIB)
+    use(pair.owner, volume)
+    write_at(volume.target, text, offset=48 * MIB)
+    volume.down()
+    pair.zcsi("move", "data", "n2")
+    assert get(pair.other.dataset("data"), "volsize") == str(64 * MIB)
+    assert get(pair.other.dataset("data"), "refreservation") == reserved
+    volume = use(pair.other, zvol(pair.other, "data", "block"))
+    assert length(volume.target) == 64 * MIB
+    assert read(volume.target, MIB, offset=48 * MIB) == text
+    write_at(volume.target, text, offset=8 * MIB)
+    pair.other.agent.ModifyDataset(
+        id="data", properties=[{"name": "refreservation", "value": "none"}])
+    volume.down()
+    wait_for(pair.settled, "no push runs")
+    pair.zcsi("move", "data", "n1")
+    assert get(pair.owner.dataset("data"), "refreservation") == "0"
+    volume = use(pair.owner, zvol(pair.owner, "data", "block"))
+    assert length(volume.target) == 64 * MIB
+    assert read(volume.target, MIB, offset=8 * MIB) == text
+    volume.down()
+
+
+def test_a_thick_block_device_moves_only_where_it_has_room(pair):
+    """The other node says so before the volume is given up."""
+    create(zvol(pair.owner, "data", "block"), {"provisioning": "thick"})
+    pair.add()
+    pair.other.limit(16 * MIB)
+    assert "n2" in pair.zcsi("move", "data", "n2", status=1)
+    assert owners(pair) == ["n1"]
+    wait_for(lambda: has_device(pair.owner), "the device")
+    run("zfs", "inherit", "quota", pair.other.parent)
+    pair.zcsi("move", "data", "n2")
+    assert owners(pair) == ["n2"]
+
+
+def test_a_device_in_use_does_not_move(pair):
+    """Open, or mounted only in another mount namespace."""
+    wanted = filled(pair, "ext4")
+    path = device(pair.owner)
+    with open(path, "rb"):
+        assert f"(pid {os.getpid()})" in pair.zcsi("move", "data", "n2", status=1)
+    with mounted_elsewhere(path, "ext4"):
+        assert "in use" in pair.zcsi("move", "data", "n2", status=1)
+    assert owners(pair) == ["n1"] and get(pair.owner.dataset("data"), "volmode") == "default"
+    wait_for(lambda: not pair.run("move", "data", "n2").returncode, "the mount has gone")
+    volume = use(pair.other, make(pair.other, "ext4"))
+    assert content(volume) == wanted
+    volume.down()
 
 
 def test_the_key_of_another_volume_does_not_move(pair):

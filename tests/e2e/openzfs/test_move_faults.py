@@ -10,9 +10,18 @@ from client import refused
 from copies import RECEIVE, write
 from daemon import wait_for
 from host import get, run, Volume
-from test_move import content, filled, owners, use
+from test_move import content, filled, has_device, make, owners, use
+from zvols import device
 
 PROMOTE = "set zcsi:epoch"
+HIDE = "set volmode=none"
+# The nodes and the programs of a move.
+PROGRAMS = [
+    *(("owner", program) for program in ("snapshot {data}@", "snapshot -o zcsi:moving", "send -nP",
+                                         "rename {data}", PROMOTE)),
+    *(("other", program) for program in (RECEIVE, PROMOTE, "rename"))]
+# The programs of the move of a zvol that a filesystem does not have, or that need the device gone.
+ONLY_OF_ZVOLS = [("owner", HIDE), ("owner", "rename {data}"), ("other", "inherit volmode")]
 
 
 def primaries(pair):
@@ -25,9 +34,9 @@ def move(pair, *words):
 
 
 @contextlib.contextmanager
-def stopped_at(pair, gate, program):
+def stopped_at(pair, gate, program, kind="zfs"):
     """Within a move: this zfs of a node waits at its gate."""
-    wanted = filled(pair)
+    wanted = filled(pair, kind)
     gate.hold(program.format(data=pair.owner.dataset("data")))
     command = move(pair)
     gate.arrived()
@@ -39,11 +48,12 @@ def stopped_at(pair, gate, program):
         command.wait()
 
 
-def ends(pair, wanted, node="n2"):
+def ends(pair, wanted, node="n2", kind="zfs"):
     """The same command, typed again, ends well: the data is there, and both agree on the epoch."""
     wait_for(lambda: not pair.run("move", "data", node).returncode, "the volume has moved")
     assert owners(pair) == primaries(pair) == [node]
-    there = use(next(host for host in pair.hosts if host.node_id == node))
+    host = next(host for host in pair.hosts if host.node_id == node)
+    there = use(host, make(host, kind))
     assert content(there) == wanted
     write(there, "three")
     there.down()
@@ -54,21 +64,84 @@ def ends(pair, wanted, node="n2"):
 
 
 @pytest.mark.parametrize("runs", [False, True])
-@pytest.mark.parametrize("side, program", [
-    *(("owner", program) for program in ("snapshot {data}@", "snapshot -o zcsi:moving", "send -nP",
-                                         "rename {data}", PROMOTE)),
-    *(("other", program) for program in (RECEIVE, PROMOTE, "rename"))])
-def test_a_node_that_is_killed_at_each_program(new_pair, gate, side, program, runs):
+@pytest.mark.parametrize("kind, side, program", [
+    *(("zfs", *row) for row in PROGRAMS), *(("ext4", *row) for row in ONLY_OF_ZVOLS),
+    *(pytest.param("ext4", *row, marks=pytest.mark.matrix) for row in PROGRAMS
+      if row not in ONLY_OF_ZVOLS)])
+def test_a_node_that_is_killed_at_each_program(new_pair, gate, kind, side, program, runs):
     """The program runs after the end of its zcsi-node, or never."""
     with new_pair(**{f"{side}_env": gate.env}) as pair, \
-            stopped_at(pair, gate, program) as (wanted, _):
+            stopped_at(pair, gate, program, kind) as (wanted, _):
         host = getattr(pair, side)
         host.node_daemon.kill()
         if not runs:
             gate.kill()
         gate.open()
         host.restart(host.node_daemon)
-        ends(pair, wanted)
+        ends(pair, wanted, kind=kind)
+
+
+@pytest.mark.parametrize("program, runs", [(HIDE, True), ("rename {data}", False)])
+def test_a_restart_alone_gives_the_device_back(new_pair, gate, program, runs):
+    """The owner has taken the device away when it is killed, and no command is typed after that."""
+    with new_pair(owner_env=gate.env) as pair, \
+            stopped_at(pair, gate, program, "ext4") as (wanted, _):
+        pair.owner.node_daemon.kill()
+        if not runs:
+            assert not has_device(pair.owner)
+            gate.kill()
+        gate.open()
+        pair.owner.restart(pair.owner.node_daemon)
+        volume = use(pair.owner, make(pair.owner, "ext4"))
+        assert content(volume) == wanted and primaries(pair) == ["n1"]
+        volume.down()
+        assert get(pair.owner.dataset("data"), "volmode") == "default"
+
+
+def stays(pair, wanted):
+    """The volume has its device, and moves when it is asked to again."""
+    assert owners(pair) == primaries(pair) == ["n1"]
+    assert get(pair.owner.dataset("data"), "volmode") == "default"
+    volume = use(pair.owner, make(pair.owner, "ext4"))
+    assert content(volume) == wanted
+    volume.down()
+    ends(pair, wanted, kind="ext4")
+
+
+def test_a_move_that_is_cancelled_gives_the_device_back(new_pair, gate):
+    """CancelMove is in effect when its caller does not wait for the end of the move any more."""
+    with new_pair(owner_env=gate.env) as pair, \
+            stopped_at(pair, gate, HIDE, "ext4") as (wanted, command):
+        with refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+            pair.owner.agent.CancelMove(id="data", timeout=1)
+        start = pair.owner.node_daemon.mark()
+        gate.open()
+        assert command.wait() == 1
+        assert any("inherit volmode" in argv for argv in pair.owner.node_daemon.runs(start))
+        stays(pair, wanted)
+
+
+def test_a_rename_that_fails_gives_the_device_back(new_pair, gate):
+    with new_pair(owner_env=gate.env) as pair, \
+            stopped_at(pair, gate, "rename {data}", "ext4") as (wanted, command):
+        assert not has_device(pair.owner)
+        with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="moving to node 'n2'"):
+            make(pair.owner, "ext4").stage()
+        gate.kill()
+        gate.open()
+        assert command.wait() == 1
+        stays(pair, wanted)
+
+
+def test_a_device_that_is_opened_in_the_middle_stays(new_pair, gate):
+    """By hand, which zcsi cannot refuse: ZFS keeps the device, and so the volume stays."""
+    with new_pair(owner_env=gate.env) as pair, \
+            stopped_at(pair, gate, "send -nP", "ext4") as (wanted, command):
+        with open(device(pair.owner), "rb") as opened:
+            gate.open()
+            assert command.wait() == 1
+            assert opened.read(1) == b"\0"
+        stays(pair, wanted)
 
 
 def test_a_volume_that_is_on_no_node_is_not_missing(new_pair, gate):

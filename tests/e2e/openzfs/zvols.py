@@ -2,6 +2,7 @@
 """Helpers for volumes on zvols and their devices."""
 import os
 import stat
+from pathlib import Path
 
 from client import capability, MIB
 from host import Volume
@@ -19,6 +20,11 @@ def zvol(host, name, wanted, size=32 * MIB):
     made = Volume(host, name, size)
     made.capability = block() if wanted == "block" else capability(fs_type=wanted)
     return made
+
+
+def device(host, name="data"):
+    """The path of the device that the host has of a volume."""
+    return Path("/dev/zvol", host.dataset(name))
 
 
 def is_device(path):

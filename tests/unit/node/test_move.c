@@ -22,9 +22,11 @@ static bool parse(const char *text, struct place *ret)
 
 /* A line of a snapshot: name, guid, bytes written, zcsi:moving. */
 #define SNAPSHOT(leaf, guid, written, moving)                                                      \
-	"t/p/v@" leaf "\t" guid "\t" written "\t\t-\t-\t4\t" moving "\t-\n"
+	"t/p/v@" leaf "\t" guid "\t" written "\t\tsnapshot\tnone\t-\t-\t-\t4\t" moving "\t-\n"
 #define DATASET(written, epoch, moving)                                                            \
-	"t/p/v\t1\t" written "\t-\t-\t-\t" epoch "\t" moving "\t" LINEAGE ":300:n1,n2\n"
+	"t/p/v\t1\t" written FILESYSTEM "-\t-\t" epoch "\t" moving "\t" LINEAGE ":300:n1,n2\n"
+/* The columns from clones to refreservation. */
+#define FILESYSTEM "\t-\tfilesystem\tdefault\t0\t"
 
 static void a_record_is_parsed_as_it_was_formatted(void **state)
 {
@@ -93,20 +95,46 @@ static void keys_tokens_and_children_are_seen(void **state)
 	struct place place;
 
 	(void)state;
-	assert_true(parse(
-		"t/p/v\t1\t0\t-\t1-abc\tt/p/v\t-\t-\t-\nt/p/v/child\t2\t0\t-\t-\tt/p/v\t-\t-\t-\n",
-		&place));
+	assert_true(parse("t/p/v\t1\t0" FILESYSTEM "1-abc\tt/p/v\t-\t-\t-\n"
+			  "t/p/v/child\t2\t0" FILESYSTEM "-\tt/p/v\t-\t-\t-\n",
+			  &place));
 	assert_true(place.token && place.encrypted && !place.foreign_key);
 	assert_int_equal(place.children, 1);
 	assert_int_equal(place.epoch, 0);
-	assert_true(parse("t/p/v\t1\t0\t-\t-\tt/p\t-\t-\t-\n", &place));
+	assert_true(parse("t/p/v\t1\t0" FILESYSTEM "-\tt/p\t-\t-\t-\n", &place));
 	assert_true(!place.token && place.foreign_key && !place.children);
+}
+
+static void the_device_is_hidden_by_volmode_and_only_a_zvol_has_one(void **state)
+{
+	static const struct {
+		const char *columns;
+		enum place_device device;
+		bool reserved;
+	} rows[] = {
+		{"filesystem\tdefault\t0", DEVICE_NONE, false},
+		{"filesystem\tnone\t1048576", DEVICE_NONE, true},
+		{"volume\tdefault\t0", DEVICE_SHOWN, false},
+		{"volume\tdev\t34603008", DEVICE_SHOWN, true},
+		{"volume\tnone\t34603008", DEVICE_HIDDEN, true},
+	};
+	struct place place;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_true(parse(arena_printf(&arena, "t/p/v\t1\t0\t-\t%s\t-\t-\t-\t-\t-\n",
+					       rows[i].columns),
+				  &place));
+		assert_int_equal(place.device, rows[i].device);
+		assert_int_equal(place.reserved, rows[i].reserved);
+	}
 }
 
 static void other_outputs_are_no_place(void **state)
 {
-	static const char *const texts[] = {"", "cannot open\n", "t/p/v\t1\t0\t-\t-\t-\t-\t-\n",
-					    "t/p/v\t1\t0\t-\t-\t-\t-\t-\tforged\n",
+	static const char *const texts[] = {"", "cannot open\n",
+					    "t/p/v\t1\t0" FILESYSTEM "-\t-\t-\t-\n",
+					    "t/p/v\t1\t0" FILESYSTEM "-\t-\t-\t-\tforged\n",
 					    SNAPSHOT("a", "1", "1", "-")};
 	struct place place;
 
@@ -187,7 +215,7 @@ static void a_copy_is_taken_if_it_has_all_and_the_epoch_is_new(void **state)
 		 "n2", LINEAGE},
 		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "-"), "another volume", "n1",
 		 "ffffffffffffffff"},
-		{"t/p/v\t1\t0\t-\t1-abc\t-\t-\t-\t" LINEAGE
+		{"t/p/v\t1\t0" FILESYSTEM "1-abc\t-\t-\t-\t" LINEAGE
 		 ":300:n1,n2\n" SNAPSHOT("a", "11", "9", "-"),
 		 "part of a stream", "n1", LINEAGE},
 	};
@@ -246,28 +274,86 @@ static void each_state_has_its_step(void **state)
 		assert_int_equal(move_next(&rows[i].view), rows[i].step);
 }
 
+/* The device goes when all has arrived, and not before. If the volume stays it comes first. */
+static void the_steps_of_a_device_are_the_last_and_the_first(void **state)
+{
+	static const struct {
+		struct move_view view;
+		enum move_step shown, hidden;
+	} rows[] = {
+		{{.role = PLACE_PRIMARY}, MOVE_MARK, MOVE_MARK},
+		{{.role = PLACE_PRIMARY, .marked = true}, MOVE_UNMARK, MOVE_UNMARK},
+		{{.role = PLACE_PRIMARY, .marked = true, .ends = true}, MOVE_SEND, MOVE_SEND},
+		{{.role = PLACE_PRIMARY, .marked = true, .ends = true, .arrived = true},
+		 MOVE_HIDE,
+		 MOVE_GIVE_UP},
+		{{.role = PLACE_PRIMARY, .cancelled = true}, MOVE_END, MOVE_SHOW},
+		{{.role = PLACE_PRIMARY, .cancelled = true, .marked = true, .ends = true},
+		 MOVE_UNMARK,
+		 MOVE_SHOW},
+		{{.role = PLACE_COPY, .marked = true, .ends = true, .cancelled = true},
+		 MOVE_PROMOTE,
+		 MOVE_PROMOTE},
+		{{.role = PLACE_COPY, .cancelled = true}, MOVE_END, MOVE_END},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct move_view view = rows[i].view;
+		view.device = DEVICE_SHOWN;
+		assert_int_equal(move_next(&view), rows[i].shown);
+		view.device = DEVICE_HIDDEN;
+		assert_int_equal(move_next(&view), rows[i].hidden);
+	}
+}
+
 /* Two hosts as their pools are. Nothing else outlives the end of a zcsi-node. */
 struct pools {
 	enum place_role here, there;
+	enum place_device device_here, device_there; /* a rename alone does not bring one back */
 	int64_t epoch_here, epoch_there;
 	bool marked, sent; /* the last snapshot is taken, and is there too */
 };
+
+/* Two hosts with a volume on the first, and its copy, which has no device. */
+static struct pools two_hosts(enum place_device device)
+{
+	return (struct pools){.here = PLACE_PRIMARY,
+			      .there = PLACE_COPY,
+			      .device_here = device,
+			      .device_there = device == DEVICE_NONE ? DEVICE_NONE : DEVICE_HIDDEN};
+}
+
+static enum place_device shown(enum place_device device)
+{
+	return device == DEVICE_NONE ? DEVICE_NONE : DEVICE_SHOWN;
+}
+
+/* A zcsi-node is started: see earlier_show. */
+static void start(enum place_role role, enum place_device *device)
+{
+	if (role == PLACE_PRIMARY)
+		*device = shown(*device);
+}
 
 /* Promote, with the death of its zcsi-node before or after each zfs. Returns false if it died. */
 static bool take(struct pools *pools, int *ret_lives)
 {
 	int64_t epoch = pools->epoch_here + 1;
 
-	if (pools->there == PLACE_PRIMARY)
-		return true;
-	assert_true(pools->sent);
-	assert_true(pools->here == PLACE_COPY && pools->marked);
-	if ((*ret_lives)-- == 0)
+	if (pools->there == PLACE_COPY) {
+		assert_true(pools->sent);
+		assert_true(pools->here == PLACE_COPY && pools->marked);
+		if ((*ret_lives)-- == 0)
+			return false;
+		pools->epoch_there = epoch;
+		if ((*ret_lives)-- == 0)
+			return false;
+		pools->there = PLACE_PRIMARY;
+	}
+	if (pools->device_there == DEVICE_HIDDEN && (*ret_lives)-- == 0)
 		return false;
-	pools->epoch_there = epoch;
-	if ((*ret_lives)-- == 0)
-		return false;
-	pools->there = PLACE_PRIMARY;
+	pools->device_there = shown(pools->device_there);
 	return (*ret_lives)-- != 0;
 }
 
@@ -283,11 +369,18 @@ static bool carry_out(struct pools *pools, enum move_step step, struct move_view
 	case MOVE_SEND:
 		pools->sent = view->arrived = true;
 		break;
+	case MOVE_HIDE:
+		pools->device_here = DEVICE_HIDDEN;
+		break;
 	case MOVE_GIVE_UP:
+		assert_int_not_equal(pools->device_here, DEVICE_SHOWN);
 		pools->here = PLACE_COPY;
 		break;
 	case MOVE_PROMOTE:
 		view->promoted = take(pools, lives);
+		break;
+	case MOVE_SHOW:
+		pools->device_here = DEVICE_SHOWN;
 		break;
 	default:
 		if (pools->here == PLACE_COPY)
@@ -298,42 +391,86 @@ static bool carry_out(struct pools *pools, enum move_step step, struct move_view
 	return (*lives)-- != 0;
 }
 
+/* Returns the next step, as the pool here is now. */
+static enum move_step look(const struct pools *pools, struct move_view *view)
+{
+	view->role = pools->here;
+	view->device = pools->device_here;
+	view->marked = view->ends = pools->marked && pools->epoch_here == 0;
+	enum move_step step = move_next(view);
+	assert_int_not_equal(step, MOVE_PERSON);
+	return step;
+}
+
 /* Run until the end, or until the zcsi-node has no life left. Returns false then. */
 static bool run(struct pools *pools, bool cancelled, int lives)
 {
 	struct move_view view = {.cancelled = cancelled};
+	enum move_step step;
 
-	for (int steps = 0;; steps++) {
+	start(pools->here, &pools->device_here);
+	start(pools->there, &pools->device_there);
+	for (int steps = 0; (step = look(pools, &view)) != MOVE_END; steps++) {
 		assert_in_range(steps, 0, 20);
-		view.role = pools->here;
-		view.marked = view.ends = pools->marked && pools->epoch_here == 0;
-		enum move_step step = move_next(&view);
-		assert_int_not_equal(step, MOVE_PERSON);
-		if (step == MOVE_END)
-			return true;
 		bool lived = carry_out(pools, step, &view, &lives);
 		assert_false(pools->here == PLACE_PRIMARY && pools->there == PLACE_PRIMARY);
 		if (!lived)
 			return false;
 	}
+	return true;
 }
 
-static void a_move_that_is_killed_anywhere_ends_well(void **state)
+/* Check that one of the two has the volume, with its device. */
+static void check_usable(const struct pools *pools, enum place_device device)
+{
+	assert_int_equal((pools->here == PLACE_PRIMARY) + (pools->there == PLACE_PRIMARY), 1);
+	assert_int_equal(pools->here == PLACE_PRIMARY ? pools->device_here : pools->device_there,
+			 device);
+}
+
+static void kill_a_move_anywhere(enum place_device device)
 {
 	bool whole = false;
 
-	(void)state;
 	for (int lives = 0; !whole; lives++) {
-		struct pools pools = {.here = PLACE_PRIMARY, .there = PLACE_COPY};
+		struct pools pools = two_hosts(device);
 		whole = run(&pools, false, lives);
-		struct pools cancelled = pools;
+		struct pools cancelled = pools, left = pools;
 		assert_true(run(&pools, false, 1000));
 		assert_int_equal(pools.there, PLACE_PRIMARY);
 		assert_int_equal(pools.here, PLACE_COPY);
 		assert_true(pools.epoch_here == 1 && pools.epoch_there == 1);
+		check_usable(&pools, device);
 		assert_true(run(&cancelled, true, 1000));
-		assert_int_equal(
-			(cancelled.here == PLACE_PRIMARY) + (cancelled.there == PLACE_PRIMARY), 1);
+		check_usable(&cancelled, device);
+		/* The start alone makes usable what was not given up. */
+		start(left.here, &left.device_here);
+		if (left.here == PLACE_PRIMARY)
+			check_usable(&left, device);
+	}
+}
+
+static void a_move_that_is_killed_anywhere_ends_well(void **state)
+{
+	(void)state;
+	kill_a_move_anywhere(DEVICE_NONE);
+	kill_a_move_anywhere(DEVICE_SHOWN);
+}
+
+/* In one life, before each step: the zcsi-node that hid the device gives it back. */
+static void a_move_that_is_cancelled_anywhere_ends_well(void **state)
+{
+	(void)state;
+	for (int after = 0; after < 20; after++) {
+		struct pools pools = two_hosts(DEVICE_SHOWN);
+		struct move_view view = {.cancelled = after == 0};
+		int lives = 1000, steps = 0;
+		for (enum move_step step; (step = look(&pools, &view)) != MOVE_END;) {
+			assert_true(carry_out(&pools, step, &view, &lives));
+			view.cancelled = ++steps >= after;
+		}
+		check_usable(&pools, DEVICE_SHOWN);
+		assert_int_equal(pools.here == PLACE_PRIMARY, after < 4);
 	}
 }
 
@@ -345,11 +482,14 @@ int main(void)
 		cmocka_unit_test(a_record_that_a_snapshot_inherits_does_not_count),
 		cmocka_unit_test(what_was_written_after_a_snapshot_is_added_up),
 		cmocka_unit_test(keys_tokens_and_children_are_seen),
+		cmocka_unit_test(the_device_is_hidden_by_volmode_and_only_a_zvol_has_one),
 		cmocka_unit_test(other_outputs_are_no_place),
 		cmocka_unit_test(a_volume_is_given_up_for_one_node_once),
 		cmocka_unit_test(a_copy_is_taken_if_it_has_all_and_the_epoch_is_new),
 		cmocka_unit_test(each_state_has_its_step),
+		cmocka_unit_test(the_steps_of_a_device_are_the_last_and_the_first),
 		cmocka_unit_test(a_move_that_is_killed_anywhere_ends_well),
+		cmocka_unit_test(a_move_that_is_cancelled_anywhere_ends_well),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

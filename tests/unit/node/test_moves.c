@@ -50,8 +50,11 @@ static void no_volume_is_missing_before_all_are_known(void **state)
 	(void)state;
 	assert_int_equal(moves_check_missing(moves, "a", now_ms(), &err), -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_int_equal(moves_wait(moves, now_ms(), &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	moves_close(moves, "a", "n2");
 	moves_known(moves);
+	assert_int_equal(moves_wait(moves, NO_DEADLINE, &err), 0);
 	assert_int_equal(moves_check_missing(moves, "b", NO_DEADLINE, &err), 0);
 	assert_int_equal(moves_check_missing(moves, "a", NO_DEADLINE, &err), -1);
 	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);

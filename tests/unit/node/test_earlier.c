@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* The devices that a zcsi-node which starts gives back: of which zvols, and what fails. */
+#include "node/move/earlier.h"
+
+#include <string.h>
+
+#include "node/attach/device.h"
+#include "node/zfs/zfs_run.h"
+#include "tests/arena.h"
+#include "tests/cmocka.h"
+
+static const char *shown;         /* the names, each with a space after it */
+static enum error_code fails_for; /* "t/p/a" */
+
+int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
+int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
+{
+	(void)err;
+	assert_string_equal(exec->argv[1], "get");
+	*ret_out = mem_strdup("t/p/a\tnone\nt/p/b\tdev\nt/p/c\tnone\n");
+	return 0;
+}
+
+int __wrap_device_show(const char *dataset, struct error *err);
+int __wrap_device_show(const char *dataset, struct error *err)
+{
+	shown = arena_printf(&arena, "%s%s ", shown, dataset);
+	if (fails_for && strcmp(dataset, "t/p/a") == 0)
+		return fail(err, fails_for, "zfs says no");
+	return 0;
+}
+
+static void only_a_volmode_that_is_none_ends(void **state)
+{
+	struct error err;
+
+	(void)state;
+	shown = "";
+	fails_for = ERR_OK;
+	assert_int_equal(earlier_show(&arena, "t/p", &err), 0);
+	assert_string_equal(shown, "t/p/a t/p/c ");
+}
+
+/* A volume that cannot have its device does not stop the others, nor the start. */
+static void only_a_pool_that_does_not_answer_is_asked_again(void **state)
+{
+	struct error err;
+
+	(void)state;
+	shown = "";
+	fails_for = ERR_PERMISSION_DENIED;
+	assert_int_equal(earlier_show(&arena, "t/p", &err), 0);
+	assert_string_equal(shown, "t/p/a t/p/c ");
+	shown = "";
+	fails_for = ERR_UNAVAILABLE;
+	assert_int_equal(earlier_show(&arena, "t/p", &err), -1);
+	assert_string_equal(shown, "t/p/a ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_a_volmode_that_is_none_ends),
+		cmocka_unit_test(only_a_pool_that_does_not_answer_is_asked_again),
+	};
+
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
+}
