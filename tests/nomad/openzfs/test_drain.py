@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A volume of one client that a second client mounts by NFS: it can follow its job to either."""
+"""A client is drained, and a volume follows its job to the other client: by NFS, or because it has
+a copy there and moves."""
 from pathlib import Path
 
 import pytest
 
 from nomad import accepted, drained, healthy, read, until
 
-FILESYSTEM = {"n1": "zfs", "n2": "nfs4"}  # the file system type of the volume on each client
-
 
 @pytest.fixture
-def user(second, server, controllers, create, consumer):
-    """A job that uses a volume of n1."""
-    controllers(2)
-    accepted(create, "films", parameters={"node": "n1", "attach": "nfs"})
-    return consumer("user", "films").started()
+def start(second, server, controllers, create, consumer):
+    """A function that starts a job with a new volume of these parameters."""
+    def make(**parameters):
+        controllers(2)
+        accepted(create, "films", parameters=parameters)
+        return consumer("user", "films").started()
+    return make
 
 
 def client(user):
@@ -27,7 +28,8 @@ def filesystem(user):
     return next(line.split(" - ")[1].split()[0] for line in lines if line.split()[4] == "/data")
 
 
-def test_a_volume_follows_its_job_when_a_client_is_drained(user):
+def goes_there_and_back(user, filesystems):
+    """filesystems: the type of the volume on each client."""
     for words in "there", "and back":
         before = client(user)
         user.write(words, f"on {before}")
@@ -35,4 +37,12 @@ def test_a_volume_follows_its_job_when_a_client_is_drained(user):
         with drained(user.allocs[0]["NodeID"], "-ignore-system"):
             assert client(user.started()) != before
             assert user.read(words) == f"on {before}"
-            assert filesystem(user) == FILESYSTEM[client(user)]
+            assert filesystem(user) == filesystems[client(user)]
+
+
+def test_a_volume_by_nfs_follows_its_job(start):
+    goes_there_and_back(start(node="n1", attach="nfs"), {"n1": "zfs", "n2": "nfs4"})
+
+
+def test_a_volume_with_a_copy_follows_its_job(start):
+    goes_there_and_back(start(node="n1", replicas="2"), {"n1": "zfs", "n2": "zfs"})
