@@ -34,10 +34,13 @@ def sent_to(host):
 
 def have_all(trio, *hosts, leaf="data", owner=None):
     """The copies on these hosts have all that was written. Each push takes a snapshot, so the
-    newest one of the volume may be of a later push to another host."""
+    newest one of the volume may be of a later push to another host. A bookmark is not there while
+    it moves."""
     volume = (owner or trio.owner).dataset(leaf)
+    marks = dict(line.split() for line in run("zfs", "list", "-Hpd1", "-t", "bookmark", "-o",
+                                              "name,guid", volume).splitlines())
     return all(
-        get(f"{volume}#_repl-{host.node_id}", "guid") == trio.newest(trio.replica(leaf, host)) and
+        marks.get(f"{volume}#_repl-{host.node_id}") == trio.newest(trio.replica(leaf, host)) and
         get(volume, f"written#_repl-{host.node_id}") == "0" ==
         get(trio.replica(leaf, host), "written") for host in hosts)
 
