@@ -57,7 +57,7 @@ void agents_metrics(void *agents, FILE *out);
 int agent_recognise(const struct rpc_call *call, const struct agent *agent,
 		    const GetHostResponse *says, struct error *err);
 
-/* Returns the agent that had the volume when it was last found, or NULL. It may have moved since. */
+/* Returns the agent that had the volume when it was last found, or NULL. It may have moved. */
 const struct agent *agents_cached_owner(struct rpc_call *call, const char *id);
 void agents_remember(struct rpc_call *call, const char *id, const struct agent *agent);
 

@@ -29,8 +29,8 @@ static Topology *topology_of(struct arena *arena, const GetHostResponse *host)
 }
 
 /*
- * Add where the volume can be used: at its own node, and, if it moves when it is published, at those
- * of its copies, whose segments that are not their own do not matter.
+ * Add where the volume can be used: at its own node, and, if it moves when it is published, at
+ * those of its copies, whose other segments do not matter.
  */
 static void add_topology(struct arena *arena, const Dataset *dataset, const GetHostResponse *owner,
 			 Volume *volume)

@@ -163,7 +163,7 @@ const char *const *orders_due(const struct order_list *orders, struct arena *are
 	return nodes;
 }
 
-/* One that is not due yet and lacks nothing is put off too, so that one look serves all. */
+/* Put off those that lack nothing, and are not due yet, too: one look serves all. */
 void orders_skip(struct order_list *orders, const struct written *written, int64_t at)
 {
 	for (size_t i = 0; i < orders->n; i++) {

@@ -40,10 +40,7 @@ struct order_list {
 /* Add and remove orders, so that there is one for each node but our own in zcsi:members. */
 void orders_follow(struct order_list *orders, const char *our_id,
 		   const struct dataset_list *volumes, const uint64_t *marks);
-/*
- * Returns the nodes, ended by NULL, of orders that written_read may skip; none if none of these is
- * due.
- */
+/* Returns the nodes, ended by NULL, of orders that may be idle; none if none of these is due. */
 const char *const *orders_due(const struct order_list *orders, struct arena *arena);
 /* Count copies that lack nothing as synced at a time; note which of those due lack some. */
 void orders_skip(struct order_list *orders, const struct written *written, int64_t at);

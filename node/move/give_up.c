@@ -4,8 +4,8 @@
  *
  * Invariant: the volume is renamed only after the proof that nothing uses it, followed by the look
  * that nothing was written. ZFS would rename what is mounted in another namespace, and a zvol whose
- * device is open. No other call that renames the volume, clones it or loads its key runs at the same
- * time.
+ * device is open. No other call that renames the volume, clones it or loads its key runs
+ * meanwhile.
  */
 #include "node/move/give_up.h"
 

@@ -38,7 +38,7 @@ struct push_rules {
 	bool stays;        /* ControllerPublishVolume does not move the volume to a copy's node */
 	int64_t bandwidth; /* bytes a second of each push; 0: no limit */
 	int64_t every;     /* struct members has it from the first copy on; 0: no matter */
-	int64_t pin_limit; /* seconds until a snapshot for a copy that gets nothing goes; 0: a day */
+	int64_t pin_limit; /* seconds that a copy which gets nothing pins snapshots; 0: a day */
 };
 
 struct members {

@@ -3,8 +3,8 @@
  * Replica.ThinCopy: snapshots of a copy that its owner does not have any more are destroyed.
  *
  * Invariant: a snapshot goes only if the owner has named it and ZFS has just shown it with the same
- * guid, if zcsi has made it, and if it is not the newest one. Nothing depends on it, or ZFS refuses,
- * because the destroy is neither recursive nor deferred. No stream is received meanwhile.
+ * guid, if zcsi has made it, and if it is not the newest one. If anything depends on it, ZFS
+ * refuses: the destroy is neither recursive nor deferred. No stream is received meanwhile.
  */
 #include "node/replica/thin.h"
 

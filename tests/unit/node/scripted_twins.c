@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* The other nodes and their copies: a part of scripted_copies.c, which includes it once. */
+
+int __wrap_peers_dial(struct peers *peers, const char *node_id, int64_t deadline,
+		      struct client **ret, struct error *err);
+int __wrap_peers_dial(struct peers *peers, const char *node_id, int64_t deadline,
+		      struct client **ret, struct error *err)
+{
+	(void)peers, (void)deadline;
+	for (size_t i = 0; i < COPIES; i++)
+		if (strcmp(node_id, node_of(i)) == 0)
+			called = &twins[i];
+	*ret = NULL;
+	return called->silent ? fail(err, ERR_UNAVAILABLE, "it is silent") : 0;
+}
+
+void __wrap_peers_hang_up(struct peers *peers, struct client *client);
+void __wrap_peers_hang_up(struct peers *peers, struct client *client)
+{
+	(void)peers, (void)client;
+}
+
+static CopySnapshot *snapshot_of(struct arena *at, const struct twin *twin, size_t i)
+{
+	CopySnapshot *snapshot = new_copy_snapshot(at);
+
+	snapshot->name = arena_strdup(at, twin->leaves[i]);
+	snapshot->guid = twin->guids[i];
+	snapshot->ours = strncmp(snapshot->name, "tool-", 5) != 0;
+	snapshot->kept = snapshot->guid == twin->held;
+	return snapshot;
+}
+
+static CopyState *state_of(struct arena *at, const struct twin *twin, size_t most)
+{
+	CopyState *copy = new_copy_state(at);
+
+	copy->lineage = (char *)"00112233aabbccdd";
+	copy->token = (char *)(twin->to ? "token" : "");
+	copy->available = INT64_MAX;
+	copy->snapshots = arena_alloc(at, (twin->n + 2) * sizeof(*copy->snapshots));
+	if (twin->foreign) {
+		CopySnapshot *snapshot = new_copy_snapshot(at);
+		snapshot->name = (char *)twin->foreign;
+		snapshot->guid = UINT64_MAX;
+		copy->snapshots[copy->n_snapshots++] = snapshot;
+	}
+	for (size_t i = twin->n; i-- > 0 && copy->n_snapshots < most;)
+		copy->snapshots[copy->n_snapshots++] = snapshot_of(at, twin, i);
+	copy->more = copy->n_snapshots < twin->n;
+	return copy;
+}
+
+/* Nothing goes that this host has, nor the newest one, nor what zcsi has not made. */
+static void lose(const CopySnapshot *snapshot)
+{
+	size_t at = 0;
+
+	while (at < called->n && called->guids[at] != snapshot->guid)
+		at++;
+	assert_true(at + 1 < called->n);
+	assert_string_equal(called->leaves[at], snapshot->name);
+	assert_true(strncmp(snapshot->name, "tool-", 5) && snapshot->guid != called->held);
+	assert_false(has(snapshot->guid, true));
+	called->n--;
+	memmove(&called->guids[at], &called->guids[at + 1],
+		(called->n - at) * sizeof(*called->guids));
+	memmove(&called->leaves[at], &called->leaves[at + 1],
+		(called->n - at) * sizeof(*called->leaves));
+}
+
+static void lose_all(const ThinCopyRequest *request)
+{
+	assert_string_equal(request->id, "v");
+	assert_string_equal(request->lineage, "00112233aabbccdd");
+	assert_int_equal(request->epoch, 7);
+	assert_true(request->n_snapshots > 0);
+	for (size_t i = 0; i < request->n_snapshots && !called->keeps && steps > 0; i++)
+		lose(request->snapshots[i]);
+}
+
+struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
+					const ProtobufCServiceDescriptor *service,
+					const char *method, const ProtobufCMessage *request,
+					int64_t deadline);
+struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
+					const ProtobufCServiceDescriptor *service,
+					const char *method, const ProtobufCMessage *request,
+					int64_t deadline)
+{
+	(void)client, (void)at, (void)service, (void)deadline;
+	method_called = method;
+	if (strcmp(method, "ThinCopy") == 0) {
+		lose_all((const ThinCopyRequest *)request);
+		return NULL;
+	}
+	assert_string_equal(method, "GetCopy");
+	shows = ((const GetCopyRequest *)request)->all ? POINTS : shown;
+	return NULL;
+}
+
+int __wrap_client_finish(struct client_call *call, void *ret_response, struct error *err);
+int __wrap_client_finish(struct client_call *call, void *ret_response, struct error *err)
+{
+	GetCopyResponse *response = new_get_copy_response(&arena);
+
+	(void)call;
+	if (strcmp(method_called, "ThinCopy") == 0)
+		return called->keeps ? fail(err, ERR_ABORTED, "it is received") : step(err);
+	response->available = INT64_MAX;
+	if (called->n || called->to)
+		response->copy = state_of(&arena, called, shows);
+	*(GetCopyResponse **)ret_response = response;
+	return 0;
+}
+
+/* A stream ends with a snapshot, or is cut, or arrives and nobody says so. */
+static int receive(struct push *push, uint64_t from, const struct point *to, struct error *err)
+{
+	called->to = called->from = 0;
+	if (called->cut > 0 && called->cut_after-- <= 0) {
+		called->cut--;
+		called->from = from;
+		called->to = to->guid;
+		return fail(err, ERR_UNAVAILABLE, "the stream was cut");
+	}
+	for (size_t i = 0; i < called->n; i++)
+		assert_string_not_equal(called->leaves[i], to->leaf);
+	snprintf(called->leaves[called->n], sizeof(*called->leaves), "%s", to->leaf);
+	called->guids[called->n++] = to->guid;
+	assert_true(called->n < POINTS);
+	if (called->unsaid > 0) {
+		called->unsaid--;
+		return fail(err, ERR_UNAVAILABLE, "the answer was lost");
+	}
+	push->copy = state_of(&arena, called, shown);
+	return 0;
+}
+
+int __wrap_part_send(struct push *push, const struct part *part, struct error *err);
+int __wrap_part_send(struct push *push, const struct part *part, struct error *err)
+{
+	uint64_t from = part->base ? part->base->guid : 0;
+
+	if (steps <= 0)
+		return step(err);
+	assert_true(!called->to || push->header->discard);
+	assert_int_equal(from, called->n ? called->guids[called->n - 1] : 0);
+	if (called->refuses && !strncmp(part->to->leaf, "tool-", 5)) {
+		push->copy = NULL;
+		return fail(err, ERR_FAILED_PRECONDITION, "destination already exists");
+	}
+	return receive(push, from, part->to, err);
+}
+
+int __wrap_part_send_rest(struct push *push, const struct point *to, struct error *err);
+int __wrap_part_send_rest(struct push *push, const struct point *to, struct error *err)
+{
+	if (steps <= 0)
+		return step(err);
+	assert_int_equal(called->to, to->guid);
+	return receive(push, called->from, to, err);
+}
+
+uint64_t __wrap_part_of_token(struct push *push, int64_t *ret_size);
+uint64_t __wrap_part_of_token(struct push *push, int64_t *ret_size)
+{
+	assert_string_equal(push->copy->token, "token");
+	*ret_size = 0;
+	return called->to;
+}
+
+int __wrap_part_estimate(struct push *push, struct part *part, struct error *err);
+int __wrap_part_estimate(struct push *push, struct part *part, struct error *err)
+{
+	(void)push, (void)part, (void)err;
+	return 0;
+}
+
+/* Snapshots with such a name were asked for by CSI. */
+const struct snapshot *__wrap_part_record(const struct push *push, const struct point *point);
+const struct snapshot *__wrap_part_record(const struct push *push, const struct point *point)
+{
+	static const struct snapshot asked = {.name = (char *)"asked"};
+
+	(void)push;
+	return !strncmp(point->leaf, "asked-", 6) ? &asked : NULL;
+}
