@@ -5,206 +5,196 @@
  * test says. A test program includes this file once, because each program of tests/unit has a
  * single source file.
  */
-#include "node/copy/push.h"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): a part of this file */
+#include "tests/unit/node/scripted_pool.c"
 
-#include <inttypes.h>
-#include <string.h>
-#include <time.h>
+/* The other nodes */
 
-#include "common/clock.h"
-#include "common/log.h"
-#include "node/copy/header.h"
-#include "node/copy/history.h"
-#include "node/copy/order.h"
-#include "node/copy/part.h"
-#include "node/stream/program.h"
-#include "node/zfs/zfs.h"
-#include "node/zfs/zfs_run.h"
-#include "tests/cmocka.h"
-
-#define VOLUME  "t/p/v"
-#define MEMBERS "00112233aabbccdd:60:n1,n2,n3,n4"
-#define COPIES  3
-#define POINTS  256 /* more than there ever are in a test */
-#define SETTLED ((uint64_t)2 * COPIES)
-
-/* A snapshot or a bookmark of this host; bookmarks come after the snapshot they were made of. */
-struct made {
-	char name[64];
-	uint64_t guid; /* 0: it is gone */
-	int64_t creation;
-};
-
-/* A copy as its node has it. */
-struct twin {
-	uint64_t guids[POINTS];  /* of its snapshots, oldest first */
-	char leaves[POINTS][64]; /* their names */
-	size_t n;
-	uint64_t held;       /* the snapshot that somebody holds */
-	bool keeps;          /* it answers ThinCopy with an error */
-	uint64_t to, from;   /* an interrupted stream */
-	const char *foreign; /* the name of a snapshot that somebody took of the copy; NULL: none */
-	bool silent;
-	bool refuses;    /* a snapshot of another tool */
-	int cut, unsaid; /* so many streams are cut, or lose their answer; the next ones, */
-	int cut_after;   /* but for so many before the first one that is cut */
-};
-
-static struct arena arena;
-static struct made made[POINTS];
-static size_t n_made;
-static uint64_t last_guid;
-static struct twin twins[COPIES];
-static struct twin *called;       /* by the push that runs */
-static const char *method_called; /* the method that was called last */
-static size_t shown; /* so many snapshots are returned, unless it is to be all of them */
-static size_t shows; /* so many by the call that runs */
-static struct order_list orders;
-static const char *rules; /* zcsi:push */
-static int steps;         /* so many changes of the pool, then zcsi-node is killed */
-
-static const char *node_of(size_t at)
+int __wrap_peers_dial(struct peers *peers, const char *node_id, int64_t deadline,
+		      struct client **ret, struct error *err);
+int __wrap_peers_dial(struct peers *peers, const char *node_id, int64_t deadline,
+		      struct client **ret, struct error *err)
 {
-	static const char *const nodes[COPIES] = {"n2", "n3", "n4"};
-
-	return nodes[at];
+	(void)peers, (void)deadline;
+	for (size_t i = 0; i < COPIES; i++)
+		if (strcmp(node_id, node_of(i)) == 0)
+			called = &twins[i];
+	*ret = NULL;
+	return called->silent ? fail(err, ERR_UNAVAILABLE, "it is silent") : 0;
 }
 
-/* The pool of this host */
-
-static struct made *named(const char *name)
+void __wrap_peers_hang_up(struct peers *peers, struct client *client);
+void __wrap_peers_hang_up(struct peers *peers, struct client *client)
 {
-	for (size_t i = 0; i < n_made; i++)
-		if (made[i].guid && strcmp(made[i].name, name) == 0)
-			return &made[i];
+	(void)peers, (void)client;
+}
+
+static CopySnapshot *snapshot_of(struct arena *at, const struct twin *twin, size_t i)
+{
+	CopySnapshot *snapshot = new_copy_snapshot(at);
+
+	snapshot->name = arena_strdup(at, twin->leaves[i]);
+	snapshot->guid = twin->guids[i];
+	snapshot->ours = strncmp(snapshot->name, "tool-", 5) != 0;
+	snapshot->kept = snapshot->guid == twin->held;
+	return snapshot;
+}
+
+static CopyState *state_of(struct arena *at, const struct twin *twin, size_t most)
+{
+	CopyState *copy = new_copy_state(at);
+
+	copy->lineage = (char *)"00112233aabbccdd";
+	copy->token = (char *)(twin->to ? "token" : "");
+	copy->available = INT64_MAX;
+	copy->snapshots = arena_alloc(at, (twin->n + 2) * sizeof(*copy->snapshots));
+	if (twin->foreign) {
+		CopySnapshot *snapshot = new_copy_snapshot(at);
+		snapshot->name = (char *)twin->foreign;
+		snapshot->guid = UINT64_MAX;
+		copy->snapshots[copy->n_snapshots++] = snapshot;
+	}
+	for (size_t i = twin->n; i-- > 0 && copy->n_snapshots < most;)
+		copy->snapshots[copy->n_snapshots++] = snapshot_of(at, twin, i);
+	copy->more = copy->n_snapshots < twin->n;
+	return copy;
+}
+
+/* Nothing goes that this host has, nor the newest one, nor what zcsi has not made. */
+static void lose(const CopySnapshot *snapshot)
+{
+	size_t at = 0;
+
+	while (at < called->n && called->guids[at] != snapshot->guid)
+		at++;
+	assert_true(at + 1 < called->n);
+	assert_string_equal(called->leaves[at], snapshot->name);
+	assert_true(strncmp(snapshot->name, "tool-", 5) && snapshot->guid != called->held);
+	assert_false(has(snapshot->guid, true));
+	called->n--;
+	memmove(&called->guids[at], &called->guids[at + 1],
+		(called->n - at) * sizeof(*called->guids));
+	memmove(&called->leaves[at], &called->leaves[at + 1],
+		(called->n - at) * sizeof(*called->leaves));
+}
+
+static void lose_all(const ThinCopyRequest *request)
+{
+	assert_string_equal(request->id, "v");
+	assert_string_equal(request->lineage, "00112233aabbccdd");
+	assert_int_equal(request->epoch, 7);
+	assert_true(request->n_snapshots > 0);
+	for (size_t i = 0; i < request->n_snapshots && !called->keeps && steps > 0; i++)
+		lose(request->snapshots[i]);
+}
+
+struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
+					const ProtobufCServiceDescriptor *service,
+					const char *method, const ProtobufCMessage *request,
+					int64_t deadline);
+struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
+					const ProtobufCServiceDescriptor *service,
+					const char *method, const ProtobufCMessage *request,
+					int64_t deadline)
+{
+	(void)client, (void)at, (void)service, (void)deadline;
+	method_called = method;
+	if (strcmp(method, "ThinCopy") == 0) {
+		lose_all((const ThinCopyRequest *)request);
+		return NULL;
+	}
+	assert_string_equal(method, "GetCopy");
+	shows = ((const GetCopyRequest *)request)->all ? POINTS : shown;
 	return NULL;
 }
 
-static uint64_t guid_of(const char *name)
+int __wrap_client_finish(struct client_call *call, void *ret_response, struct error *err);
+int __wrap_client_finish(struct client_call *call, void *ret_response, struct error *err)
 {
-	const struct made *found = named(name);
+	GetCopyResponse *response = new_get_copy_response(&arena);
 
-	return found ? found->guid : 0;
-}
-
-static bool has(uint64_t guid, bool bookmarks)
-{
-	for (size_t i = 0; i < n_made; i++)
-		if (made[i].guid == guid && (bookmarks || strchr(made[i].name, '@')))
-			return true;
-	return false;
-}
-
-static size_t own_snapshots(void)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < n_made; i++)
-		n += made[i].guid && strstr(made[i].name, "@" HISTORY_OWN);
-	return n;
-}
-
-static void make(size_t at, const char *name, uint64_t guid)
-{
-	assert_true(n_made < POINTS);
-	memmove(&made[at + 1], &made[at], (n_made++ - at) * sizeof(*made));
-	made[at].guid = guid;
-	made[at].creation = time(NULL);
-	snprintf(made[at].name, sizeof(made[at].name), "%s", name);
-}
-
-/* As CSI does. */
-static void ask_for_snapshot(void)
-{
-	uint64_t guid = ++last_guid;
-
-	make(n_made, arena_printf(&arena, VOLUME "@asked-%" PRIu64, guid), guid);
-}
-
-/* Take a snapshot as another tool does. Returns its guid. */
-static uint64_t take_by_tool(const char *name)
-{
-	uint64_t guid = ++last_guid;
-
-	make(n_made, arena_printf(&arena, VOLUME "@%s", name), guid);
-	return guid;
-}
-
-/* Returns -1 if zcsi-node is dead, so that nothing changes any more. */
-static int step(struct error *err)
-{
-	return steps-- > 0 ? 0 : fail(err, ERR_UNAVAILABLE, "zcsi-node was killed");
-}
-
-/* Let the clock go on, as it does while a program runs. */
-static void take_time(void)
-{
-	int64_t begun = now_us();
-
-	while (now_us() == begun)
-		;
-}
-
-int __wrap_zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
-			struct error *err);
-int __wrap_zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
-			struct error *err)
-{
-	assert_true(n == 1 && !properties->n);
-	if (step(err) < 0)
-		return -1;
-	make(n_made, names[0], ++last_guid);
-	take_time();
+	(void)call;
+	if (strcmp(method_called, "ThinCopy") == 0)
+		return called->keeps ? fail(err, ERR_ABORTED, "it is received") : step(err);
+	response->available = INT64_MAX;
+	if (called->n || called->to)
+		response->copy = state_of(&arena, called, shows);
+	*(GetCopyResponse **)ret_response = response;
 	return 0;
 }
 
-int __wrap_zfs_destroy(const char *name, struct error *err);
-int __wrap_zfs_destroy(const char *name, struct error *err)
+/* A stream ends with a snapshot, or is cut, or arrives and nobody says so. */
+static int receive(struct push *push, uint64_t from, const struct point *to, struct error *err)
 {
-	struct made *gone = named(name);
-
-	if (step(err) < 0)
-		return -1;
-	if (!gone)
-		return fail(err, ERR_NOT_FOUND, "it does not exist");
-	gone->guid = 0;
+	called->to = called->from = 0;
+	if (called->cut > 0 && called->cut_after-- <= 0) {
+		called->cut--;
+		called->from = from;
+		called->to = to->guid;
+		return fail(err, ERR_UNAVAILABLE, "the stream was cut");
+	}
+	for (size_t i = 0; i < called->n; i++)
+		assert_string_not_equal(called->leaves[i], to->leaf);
+	snprintf(called->leaves[called->n], sizeof(*called->leaves), "%s", to->leaf);
+	called->guids[called->n++] = to->guid;
+	assert_true(called->n < POINTS);
+	if (called->unsaid > 0) {
+		called->unsaid--;
+		return fail(err, ERR_UNAVAILABLE, "the answer was lost");
+	}
+	push->copy = state_of(&arena, called, shown);
 	return 0;
 }
 
-/* Only `zfs bookmark` is run so. */
-int __wrap_zfs_run(const char *const *argv, struct error *err);
-int __wrap_zfs_run(const char *const *argv, struct error *err)
+int __wrap_part_send(struct push *push, const struct part *part, struct error *err);
+int __wrap_part_send(struct push *push, const struct part *part, struct error *err)
 {
-	const struct made *of = named(argv[2]);
+	uint64_t from = part->base ? part->base->guid : 0;
 
-	assert_string_equal(argv[1], "bookmark");
-	assert_non_null(of);
-	if (step(err) < 0)
-		return -1;
-	assert_null(named(argv[3]));
-	make((size_t)(of - made) + 1, argv[3], of->guid);
+	if (steps <= 0)
+		return step(err);
+	assert_true(!called->to || push->header->discard);
+	assert_int_equal(from, called->n ? called->guids[called->n - 1] : 0);
+	if (called->refuses && !strncmp(part->to->leaf, "tool-", 5)) {
+		push->copy = NULL;
+		return fail(err, ERR_FAILED_PRECONDITION, "destination already exists");
+	}
+	return receive(push, from, part->to, err);
+}
+
+int __wrap_part_send_rest(struct push *push, const struct point *to, struct error *err);
+int __wrap_part_send_rest(struct push *push, const struct point *to, struct error *err)
+{
+	if (steps <= 0)
+		return step(err);
+	assert_int_equal(called->to, to->guid);
+	return receive(push, called->from, to, err);
+}
+
+uint64_t __wrap_part_of_token(struct push *push, int64_t *ret_size);
+uint64_t __wrap_part_of_token(struct push *push, int64_t *ret_size)
+{
+	assert_string_equal(push->copy->token, "token");
+	*ret_size = 0;
+	return called->to;
+}
+
+int __wrap_part_estimate(struct push *push, struct part *part, struct error *err);
+int __wrap_part_estimate(struct push *push, struct part *part, struct error *err)
+{
+	(void)push, (void)part, (void)err;
 	return 0;
 }
 
-int __wrap_history_read(struct arena *at, const char *dataset, struct history *ret,
-			struct error *err);
-int __wrap_history_read(struct arena *at, const char *dataset, struct history *ret,
-			struct error *err)
+/* Snapshots with such a name were asked for by CSI. */
+const struct snapshot *__wrap_part_record(const struct push *push, const struct point *point);
+const struct snapshot *__wrap_part_record(const struct push *push, const struct point *point)
 {
-	char *text = arena_strdup(at, "");
+	static const struct snapshot asked = {.name = (char *)"asked"};
 
-	(void)err;
-	assert_string_equal(dataset, VOLUME);
-	for (size_t i = 0; i < n_made; i++)
-		if (made[i].guid)
-			text = arena_printf(at, "%s%s\t%" PRIu64 "\t%" PRId64 "\t0\n", text,
-					    made[i].name, made[i].guid, made[i].creation);
-	assert_true(history_parse(at, text, ret));
-	return 0;
+	(void)push;
+	return !strncmp(point->leaf, "asked-", 6) ? &asked : NULL;
 }
-
-/* NOLINTNEXTLINE(bugprone-suspicious-include): a part of this file */
-#include "tests/unit/node/scripted_twins.c"
 
 /* The rest of this host */
 
