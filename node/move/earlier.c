@@ -4,8 +4,8 @@
  * by one of its zvols.
  *
  * Invariant: the list is only where to look. Whether a copy still has a record that counts is read
- * again of each (place.c). Only moves set the volmode of a volume itself, so at the start one that
- * is none is of a move that did not end.
+ * again of each (place.c). Only moves set the volmode of a volume with copies, so at the start one
+ * that is none is of a move that did not end.
  */
 #include "node/move/earlier.h"
 
@@ -106,13 +106,8 @@ int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, 
 	return parse(arena, parent, arena_strdup(arena, out), *ret, ret_n, err);
 }
 
-/* A line is a name and its volmode. */
-static int show(char *line, struct error *err)
+static int show(const char *name, struct error *err)
 {
-	const char *name = strsep(&line, "\t");
-
-	if (!line || strcmp(line, "none") != 0)
-		return 0;
 	log_info("giving a volume its device back, which an earlier zcsi-node took for a move",
 		 log_str("dataset", name));
 	if (device_show(name, err) == 0)
@@ -124,19 +119,48 @@ static int show(char *line, struct error *err)
 	return 0;
 }
 
+/*
+ * A line is a name, a property and its value. The volmode of a zvol follows its members, without
+ * which it never moves: a person may have hidden it.
+ */
+static int show_all(char *text, struct error *err)
+{
+	const char *member = "";
+	char *state;
+
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		const char *name = strsep(&line, "\t"), *property = strsep(&line, "\t");
+		if (!property || !line)
+			continue;
+		if (strcmp(property, "zcsi:members") == 0)
+			member = name;
+		else if (strcmp(member, name) == 0 && strcmp(line, "none") == 0 &&
+			 show(name, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int earlier_show(struct arena *arena, const char *parent, struct error *err)
 {
-	const char *argv[] = {"zfs", "get",    "-Hp", "-s",         "local",   "-d",   "1",
-			      "-t",  "volume", "-o",  "name,value", "volmode", parent, NULL};
+	const char *argv[] = {"zfs",
+			      "get",
+			      "-Hp",
+			      "-s",
+			      "local",
+			      "-d",
+			      "1",
+			      "-t",
+			      "volume",
+			      "-o",
+			      "name,property,value",
+			      "zcsi:members,volmode",
+			      parent,
+			      NULL};
 	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
 	auto_free char *out = NULL;
-	char *state;
 
 	if (zfs_run_once(&exec, &out, err) < 0)
 		return -1;
-	char *text = arena_strdup(arena, out);
-	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
-		if (show(line, err) < 0)
-			return -1;
-	return 0;
+	return show_all(arena_strdup(arena, out), err);
 }

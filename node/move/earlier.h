@@ -23,7 +23,7 @@ bool earlier_may_be(void);
 int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, size_t *ret_n,
 		 struct error *err);
 /*
- * Give the zvols among those that it has not given up, or has just taken, their devices. Runs
+ * Give the zvols with copies that it has not given up, or has just taken, their devices. Runs
  * programs. Returns 0, or -1 with *err if the pool cannot be read or changed now.
  */
 int earlier_show(struct arena *arena, const char *parent, struct error *err);

@@ -17,7 +17,10 @@ int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *e
 {
 	(void)err;
 	assert_string_equal(exec->argv[1], "get");
-	*ret_out = mem_strdup("t/p/a\tnone\nt/p/b\tdev\nt/p/c\tnone\n");
+	*ret_out = mem_strdup("t/p/a\tzcsi:members\tl:60:n1,n2\nt/p/a\tvolmode\tnone\n"
+			      "t/p/b\tzcsi:members\tl:60:n1,n2\nt/p/b\tvolmode\tdev\n"
+			      "t/p/c\tzcsi:members\tl:60:n1,n2\nt/p/c\tvolmode\tnone\n"
+			      "t/p/d\tvolmode\tnone\n");
 	return 0;
 }
 
@@ -30,7 +33,7 @@ int __wrap_device_show(const char *dataset, struct error *err)
 	return 0;
 }
 
-static void only_a_volmode_that_is_none_ends(void **state)
+static void only_what_a_move_has_hidden_is_shown(void **state)
 {
 	struct error err;
 
@@ -60,7 +63,7 @@ static void only_a_pool_that_does_not_answer_is_asked_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_a_volmode_that_is_none_ends),
+		cmocka_unit_test(only_what_a_move_has_hidden_is_shown),
 		cmocka_unit_test(only_a_pool_that_does_not_answer_is_asked_again),
 	};
 
