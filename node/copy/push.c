@@ -121,8 +121,8 @@ static int take_snapshot(const struct push *push, const char **ret_name, struct 
 
 /*
  * Returns true if a copy that gets this snapshot, the newest one of ours, has what it is to have.
- * For a request the clock is not asked, which may have been set since. Else a snapshot from the
- * future is none that is young: the clock was set back.
+ * For a request the clock is not asked, which may have been set since. A snapshot from the future
+ * does not count as young: the clock was set back.
  */
 static bool is_enough(const struct push *push, const struct history *history,
 		      const struct point *own)
