@@ -163,12 +163,15 @@ static int start(struct program_stream *ps, struct error *err)
 	return failed;
 }
 
-static bool has(const CopyState *copy, const ReceiveHeader *header)
+/* Returns the snapshot that the header names, or NULL. */
+static CopySnapshot *received(const CopyState *copy, const ReceiveHeader *header)
 {
-	for (size_t i = 0; copy && i < copy->n_snapshots; i++)
-		if (copy->snapshots[i]->guid == header->guid)
-			return strcmp(copy->snapshots[i]->name, header->snapshot) == 0;
-	return false;
+	for (size_t i = 0; copy && i < copy->n_snapshots; i++) {
+		CopySnapshot *snapshot = copy->snapshots[i];
+		if (snapshot->guid == header->guid && !strcmp(snapshot->name, header->snapshot))
+			return snapshot;
+	}
+	return NULL;
 }
 
 /* A stream does not carry the properties of its snapshot. Setting them modifies nothing. */
@@ -193,12 +196,16 @@ static int confirm(struct program_stream *ps, struct error *err)
 	if (replica_read(&ps->arena, catalog_parent(ps->node->catalog), header->volume->id,
 			 &receiving->copy, err) < 0)
 		return -1;
-	if (!has(receiving->copy, header))
+	CopySnapshot *snapshot = received(receiving->copy, header);
+	if (!snapshot)
 		return fail(err, ERR_ABORTED,
 			    "zfs received a stream, but '%s' has no snapshot '%s' with guid "
 			    "%" PRIu64,
 			    receiving->name, header->snapshot, header->guid);
-	return describe_snapshot(ps, err);
+	if (describe_snapshot(ps, err) < 0)
+		return -1;
+	snapshot->ours |= header->n_snapshot_properties > 0;
+	return 0;
 }
 
 /* After the pool has run full: what was received of the stream takes the room of others. */

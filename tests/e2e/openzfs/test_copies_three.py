@@ -10,7 +10,7 @@ import pytest
 from client import MIB, Client, refused
 from copies import create, in_use, own, write
 from daemon import wait_for
-from host import get, Volume
+from host import get, run, Volume
 from test_hosts import WAYS, endpoint, impair
 
 STRANGER = "n4"
