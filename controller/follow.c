@@ -210,8 +210,7 @@ static int fail_silent(const struct follow *follow, const GetDatasetCopyResponse
 		    follow->id, follow->node_id, *nodes ? nodes : "its node", moment, why);
 }
 
-/* An agent is refused, or the volume exists twice: only a person can change that. */
-static int fail_at_once(struct error *err)
+int follow_fail_for_good(struct error *err)
 {
 	if (err->code == ERR_FAILED_PRECONDITION)
 		err->code = ERR_UNAVAILABLE;
@@ -236,5 +235,6 @@ int follow_missing(struct follow *follow, struct error *err)
 		return 0;
 	const GetDatasetCopyResponse *copy =
 		err->code == ERR_UNAVAILABLE ? find_copy(follow) : NULL;
-	return copy ? fail_silent(follow, copy, err) : fail_at_once(err);
+	/* Else an agent is refused, or the volume exists twice. */
+	return copy ? fail_silent(follow, copy, err) : follow_fail_for_good(err);
 }

@@ -36,5 +36,10 @@ int follow_move(struct follow *follow, const struct agent *from, struct error *e
  * ERR_FAILED_PRECONDITION then.
  */
 int follow_missing(struct follow *follow, struct error *err);
+/*
+ * Give *err a code with which Nomad does not repeat the call, because only a person can change what
+ * is wrong. Returns -1.
+ */
+int follow_fail_for_good(struct error *err);
 
 #endif

@@ -81,14 +81,6 @@ static void describe(struct arena *arena, const Dataset *dataset,
 			arena_printf(arena, "%u", published->maker));
 }
 
-/* Only a person can change what is wrong, so the call is not to be repeated. */
-static int fail_at_once(struct error *err)
-{
-	if (err->code == ERR_FAILED_PRECONDITION)
-		err->code = ERR_UNAVAILABLE;
-	return -1;
-}
-
 static int check_volume(struct rpc_call *call, const ControllerPublishVolumeRequest *req,
 			const Dataset *dataset, struct error *err)
 {
@@ -97,7 +89,7 @@ static int check_volume(struct rpc_call *call, const ControllerPublishVolumeRequ
 	if (capability_reach(req->volume_capability, attach, err) == 0 &&
 	    capability_fits(req->volume_capability, dataset, err) == 0)
 		return 0;
-	return fail_at_once(err);
+	return follow_fail_for_good(err);
 }
 
 /* Find and check the volume, and move it to the node if it follows its workload there. */
@@ -132,11 +124,11 @@ static int publish(struct rpc_call *call, const ControllerPublishVolumeRequest *
 
 	request->publication = new_publication(&call->arena);
 	if (capability_support(req->volume_capability, err) < 0)
-		return fail_at_once(err);
+		return follow_fail_for_good(err);
 	if (find(call, req, &owner, err) < 0)
 		return -1;
 	if (find_address(call, &owner, req->node_id, &request->publication->address, err) < 0)
-		return fail_at_once(err);
+		return follow_fail_for_good(err);
 	request->id = owner.dataset->id;
 	request->publication->node_id = req->node_id;
 	request->publication->access_mode = (int32_t)req->volume_capability->access_mode->mode;

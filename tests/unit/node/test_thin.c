@@ -126,7 +126,7 @@ static void test_a_push_that_fails_loses_nothing(void **state)
 	assert_int_equal(twins[0].n, 5);
 }
 
-/* Before the new one can arrive, the old one has to go. */
+/* The old one has to go before the new one can arrive. */
 static void test_another_snapshot_gets_the_name_of_a_deleted_one(void **state)
 {
 	(void)state;
