@@ -304,10 +304,12 @@ void order_failed(struct order *order, const struct error *err, int64_t due)
 	if (!order->error || strcmp(order->error, err->text) != 0)
 		log_warn("a copy is not up to date", log_str("volume", order->volume->id),
 			 log_str("node", order->to), log_str("error", err->text));
-	order->failed = wall_us();
-	order->lacks = false;
-	if (!order->hurry)
+	/* After a request for the volume, only a push that began later can fail that request. */
+	if (!order->hurry) {
+		order->failed = wall_us();
 		order->due = due;
+	}
+	order->lacks = false;
 	order->hurry = false;
 	set_error(order, err->text);
 }

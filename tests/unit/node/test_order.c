@@ -220,6 +220,26 @@ static void test_a_snapshot_that_was_taken_while_it_ran_may_be_enough(void **sta
 	assert_null(orders_first(&orders));
 }
 
+/* `zcsi sync` waits for a failure after its request: that push says nothing of what it asked for. */
+static void test_a_push_from_before_the_request_does_not_fail_it(void **state)
+{
+	struct error err = {ERR_UNAVAILABLE, "cut"};
+
+	(void)state;
+	quiet();
+	follow_one(LINEAGE ":60:n1,n2");
+	struct order *order = orders.rows[0];
+	order->running = true;
+	orders_hurry(&orders, "v");
+	order->running = false;
+	order_failed(order, &err, now_ms() + 60000);
+	assert_true(!order->failed && order->wanted);
+	assert_ptr_equal(orders_first(&orders), order);
+	order_failed(order, &err, now_ms() + 60000);
+	assert_true(order->failed && order->wanted);
+	assert_null(orders_first(&orders));
+}
+
 /* Make the volume paused, or not, and return its first order. */
 static struct order *pause_it(const char *name, const char *rules)
 {
@@ -418,6 +438,7 @@ int main(void)
 		TEST(test_a_new_snapshot_is_a_reason_to_push),
 		TEST(test_hurry_while_it_runs_means_once_more),
 		TEST(test_a_snapshot_that_was_taken_while_it_ran_may_be_enough),
+		TEST(test_a_push_from_before_the_request_does_not_fail_it),
 		TEST(test_what_is_wanted_of_a_paused_volume_waits),
 		TEST(test_a_paused_volume_is_not_skipped_as_idle),
 		TEST(test_an_order_is_due_at_once_when_it_is_paused_and_resumed),
