@@ -4,11 +4,12 @@
  *
  * Invariant: a snapshot that a copy needs, or may need for all that this host knows, is destroyed
  * only if it pins too much, and only after a bookmark of it was made: it may be the only point that
- * both have. Such a bookmark, a spare one, has the snapshot's own name, and goes when all copies
- * have newer snapshots.
+ * both have. A snapshot that others may destroy is bookmarked before it is sent: it may arrive, and
+ * the answer be lost. Such a bookmark, a spare one, goes when all copies have newer snapshots.
  */
 #include "node/copy/pins.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -16,7 +17,7 @@
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
 
-/* Returns true for a bookmark that pins_limit has made: the name of a node has no colon there. */
+/* Returns true for a bookmark that spare_of names: the name of a node has no colon there. */
 static bool is_spare(const struct point *point)
 {
 	return point->bookmark && !strncmp(point->leaf, HISTORY_OWN, strlen(HISTORY_OWN)) &&
@@ -25,8 +26,9 @@ static bool is_spare(const struct point *point)
 
 static const char *spare_of(struct arena *arena, const struct point *snapshot)
 {
-	return arena_printf(arena, "%.*s#%s", (int)(snapshot->leaf - snapshot->name - 1),
-			    snapshot->name, snapshot->leaf);
+	return arena_printf(arena, "%.*s#" HISTORY_OWN ":%" PRIu64,
+			    (int)(snapshot->leaf - snapshot->name - 1), snapshot->name,
+			    snapshot->guid);
 }
 
 static int destroy(const struct point *point, struct error *err)
@@ -48,20 +50,14 @@ static int bookmark(const char *snapshot, const char *name, struct error *err)
 	return zfs_run((const char *const[]){"zfs", "bookmark", snapshot, name, NULL}, err);
 }
 
-static const struct point *named(const struct history *history, const char *name)
-{
-	for (size_t i = 0; i < history->n; i++)
-		if (strcmp(history->points[i].name, name) == 0)
-			return &history->points[i];
-	return NULL;
-}
-
-/* Returns true if so many other copies have bookmarks that are newer than a spare one. */
+/* Returns true if a copy's last snapshot, and bookmarks of the others, are newer than a spare. */
 static bool is_behind(const struct history *history, const struct point *spare, const char *name,
-		      size_t others)
+		      const struct point *last, size_t others)
 {
 	size_t n = 0;
 
+	if (spare > last && spare->guid != last->guid)
+		return false;
 	for (const struct point *at = spare + 1; at < history->points + history->n; at++)
 		n += at->bookmark && !strncmp(at->leaf, HISTORY_OWN, strlen(HISTORY_OWN)) &&
 		     !is_spare(at) && strcmp(at->name, name) != 0;
@@ -78,12 +74,12 @@ static int move(const char *name, const struct point *to, struct error *err)
 int pins_arrived(const struct history *history, const char *name, const struct point *last,
 		 size_t others, struct error *err)
 {
-	const struct point *now = named(history, name);
+	const struct point *now = history_named(history, name);
 
 	if ((!now || now->guid != last->guid) && move(name, last, err) < 0)
 		return -1;
 	for (const struct point *at = history->points; at < history->points + history->n; at++)
-		if (is_spare(at) && is_behind(history, at, name, others))
+		if (is_spare(at) && is_behind(history, at, name, last, others))
 			try_to_destroy(at);
 	return 0;
 }
@@ -94,7 +90,7 @@ static bool needs(const struct pins_need *need, const struct history *history,
 {
 	if (need->heard)
 		return at->guid == need->has || at->guid == need->to;
-	const struct point *from = named(history, need->bookmark);
+	const struct point *from = history_named(history, need->bookmark);
 	const struct point *to = history_find(history, need->to);
 	return (!from || at > from || at->guid == from->guid) && (!need->to || at <= to);
 }
@@ -136,12 +132,13 @@ bool pins_may(const struct pins_bounds *bounds)
 	return bounds->idle >= PIN_LARGE_S || bounds->idle >= most_of(bounds);
 }
 
-static bool has_bookmark(const struct history *history, uint64_t guid)
+/* The bookmark of a copy does not count: it moves on when that copy has a newer snapshot. */
+int pins_spare(struct arena *arena, const struct history *history, const struct point *snapshot,
+	       struct error *err)
 {
-	for (size_t i = 0; i < history->n; i++)
-		if (history->points[i].bookmark && history->points[i].guid == guid)
-			return true;
-	return false;
+	const char *name = spare_of(arena, snapshot);
+
+	return history_named(history, name) ? 0 : bookmark(snapshot->name, name, err);
 }
 
 /* Destroy a snapshot; its bookmark keeps its place in the history. */
@@ -149,8 +146,7 @@ static void replace(struct arena *arena, const struct history *history, const st
 {
 	struct error err;
 
-	if (!has_bookmark(history, point->guid) &&
-	    bookmark(point->name, spare_of(arena, point), &err) < 0) {
+	if (pins_spare(arena, history, point, &err) < 0) {
 		log_debug("cannot bookmark a snapshot", log_str("snapshot", point->name),
 			  log_str("error", err.text));
 		return;

@@ -36,6 +36,9 @@ struct pins_need {
  */
 int pins_arrived(const struct history *history, const char *bookmark, const struct point *last,
 		 size_t others, struct error *err);
+/* Bookmark a snapshot, unless that was done before. Returns 0, or -1 with *err. */
+int pins_spare(struct arena *arena, const struct history *history, const struct point *snapshot,
+	       struct error *err);
 /*
  * Destroy our own snapshots that none of n copies needs, but for the newest one. The only rule by
  * which they go, besides pins_limit: each push applies it, whether it fails or not.

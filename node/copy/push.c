@@ -212,6 +212,8 @@ static int send_missing(struct push *push, const struct history *history, const 
 	for (size_t i = 0; i < n; i++) {
 		const struct point *to = parts[i].to;
 		push->needs->to = to->guid;
+		if (!to->own && pins_spare(push->arena, history, to, err) < 0)
+			return -1;
 		if (part_send(push, &parts[i], err) < 0) {
 			push->refused = to != last && !plan_is_asked(push, to) && is_refusal(err);
 			return -1;

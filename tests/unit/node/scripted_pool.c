@@ -93,13 +93,19 @@ static bool has(uint64_t guid, bool bookmarks)
 	return false;
 }
 
-static size_t own_snapshots(void)
+/* Returns how many snapshots and bookmarks have a text in their names. */
+static size_t count_of(const char *text)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < n_made; i++)
-		n += made[i].guid && strstr(made[i].name, "@" HISTORY_OWN);
+		n += made[i].guid && strstr(made[i].name, text);
 	return n;
+}
+
+static size_t own_snapshots(void)
+{
+	return count_of("@" HISTORY_OWN);
 }
 
 static void make(size_t at, const char *name, uint64_t guid)
@@ -126,6 +132,14 @@ static uint64_t take_by_tool(const char *name)
 
 	make(n_made, arena_printf(&arena, VOLUME "@%s", name), guid);
 	return guid;
+}
+
+/* As a person or CSI does; its bookmarks stay. */
+static void delete_snapshot(uint64_t guid)
+{
+	for (size_t i = 0; i < n_made; i++)
+		if (made[i].guid == guid && strchr(made[i].name, '@'))
+			made[i].guid = 0;
 }
 
 /* Returns -1 if zcsi-node is dead, so that nothing changes any more. */

@@ -126,8 +126,9 @@ static void test_a_bookmark_stays_of_each_snapshot_that_goes(void **state)
 	pins_limit(&arena, &history, &(struct pins_bounds){.size = GIB, .idle = HOUR});
 	assert_ran("");
 	pins_limit(&arena, &history, &(struct pins_bounds){.size = GIB, .idle = DAY});
-	assert_ran("destroy t/p/v@" ONE "\n"
-		   "bookmark t/p/v@" TWO " t/p/v#" TWO "\n"
+	assert_ran("bookmark t/p/v@" ONE " t/p/v#_repl-:2\n"
+		   "destroy t/p/v@" ONE "\n"
+		   "bookmark t/p/v@" TWO " t/p/v#_repl-:3\n"
 		   "destroy t/p/v@" TWO "\n");
 }
 
@@ -195,9 +196,10 @@ static void test_the_bookmark_moves_to_what_arrived(void **state)
 
 static void test_a_spare_bookmark_stays_until_all_copies_are_past_it(void **state)
 {
-	const struct history history = parse("t/p/v#" ONE "\t1\t100\t-\n"
+	const struct history history = parse("t/p/v#_repl-:1\t1\t100\t-\n"
 					     "t/p/v@" TWO "\t2\t200\t0\n"
-					     "t/p/v#_repl-n2\t2\t200\t-\n");
+					     "t/p/v#_repl-n2\t2\t200\t-\n"
+					     "t/p/v#_repl-:3\t3\t300\t-\n");
 	const struct point *last = &history.points[1];
 	struct error err;
 
@@ -205,7 +207,22 @@ static void test_a_spare_bookmark_stays_until_all_copies_are_past_it(void **stat
 	assert_int_equal(pins_arrived(&history, "t/p/v#_repl-n2", last, 1, &err), 0);
 	assert_ran("");
 	assert_int_equal(pins_arrived(&history, "t/p/v#_repl-n2", last, 0, &err), 0);
-	assert_ran("destroy t/p/v#" ONE "\n");
+	assert_ran("destroy t/p/v#_repl-:1\n");
+}
+
+static void test_one_spare_bookmark_is_made_of_a_snapshot(void **state)
+{
+	const struct history history = parse("t/p/v@a\t1\t100\t0\n"
+					     "t/p/v#_repl-n2\t1\t100\t-\n"
+					     "t/p/v@b\t2\t200\t0\n"
+					     "t/p/v#_repl-:2\t2\t200\t-\n");
+	struct error err;
+
+	(void)state;
+	assert_int_equal(pins_spare(&arena, &history, &history.points[0], &err), 0);
+	assert_ran("bookmark t/p/v@a t/p/v#_repl-:1\n");
+	assert_int_equal(pins_spare(&arena, &history, &history.points[2], &err), 0);
+	assert_ran("");
 }
 
 int main(void)
@@ -220,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_of_a_copy_that_was_not_heard_all_since_its_bookmark_stays),
 		cmocka_unit_test(test_the_bookmark_moves_to_what_arrived),
 		cmocka_unit_test(test_a_spare_bookmark_stays_until_all_copies_are_past_it),
+		cmocka_unit_test(test_one_spare_bookmark_is_made_of_a_snapshot),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);

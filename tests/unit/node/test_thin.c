@@ -21,13 +21,6 @@ static void push_to_all(void)
 		push_again(i);
 }
 
-static void gone(uint64_t guid)
-{
-	for (size_t i = 0; i < n_made; i++)
-		if (made[i].guid == guid && strchr(made[i].name, '@'))
-			made[i].guid = 0;
-}
-
 static void test_a_copy_has_no_more_snapshots_than_its_owner_and_one(void **state)
 {
 	(void)state;
@@ -48,7 +41,7 @@ static void test_a_copy_keeps_what_another_one_has(void **state)
 	for (int i = 0; i < 5; i++)
 		push_to_all();
 	assert_true(twin_has(0, base) && twin_has(2, base));
-	gone(base);
+	delete_snapshot(base);
 	for (int i = 0; i < 5; i++)
 		push_to_all();
 	assert_true(has(base, true) && twin_has(0, base) && twin_has(2, base));
@@ -69,7 +62,7 @@ static void test_a_snapshot_that_was_deleted_goes(void **state)
 	push_to_all();
 	push_to_all();
 	assert_true(twin_has(0, first) && twin_has(0, second));
-	gone(first);
+	delete_snapshot(first);
 	push_to_all();
 	for (size_t i = 0; i < COPIES; i++)
 		assert_true(!twin_has(i, first) && twin_has(i, second));
@@ -95,7 +88,7 @@ static void test_snapshots_of_other_tools_stay(void **state)
 	push_to_all();
 	uint64_t tool = take_by_tool("tool-1");
 	push_to_all();
-	gone(tool);
+	delete_snapshot(tool);
 	for (int i = 0; i < 5; i++)
 		push_to_all();
 	assert_true(twin_has(0, tool) && twins[0].n == 3);
@@ -134,7 +127,7 @@ static void test_another_snapshot_gets_the_name_of_a_deleted_one(void **state)
 	for (int i = 0; i < 3; i++) {
 		uint64_t old = guid_of(VOLUME "@asked-daily");
 		if (old)
-			gone(old);
+			delete_snapshot(old);
 		make(n_made, VOLUME "@asked-daily", ++last_guid);
 		push_to_all();
 		for (size_t at = 0; at < COPIES; at++)
@@ -153,7 +146,7 @@ static void test_an_old_snapshot_of_many_goes_too(void **state)
 		ask_for_snapshot();
 	push_to_all();
 	shown = 4;
-	gone(oldest);
+	delete_snapshot(oldest);
 	push_to_all();
 	for (size_t i = 0; i < COPIES; i++)
 		assert_true(!twin_has(i, oldest) && twins[i].n >= 10);
