@@ -96,7 +96,7 @@ static void parse_source(struct arena *arena, const char *source, Dataset *messa
 }
 
 /* Fill in what the pusher knows of the copy on a node. */
-static void describe_copy(DatasetCopy *copy, const struct pushed *pushed, size_t n)
+static void show_copy(DatasetCopy *copy, const struct pushed *pushed, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(pushed[i].to, copy->node_id) != 0)
@@ -127,7 +127,7 @@ static void describe_copies(struct rpc_call *call, const struct dataset *dataset
 		DatasetCopy *copy = new_dataset_copy(&call->arena);
 		copy->node_id = (char *)members.nodes[i];
 		copy->every = members.every;
-		describe_copy(copy, pushed, n);
+		show_copy(copy, pushed, n);
 		message->copies[message->n_copies++] = copy;
 	}
 }

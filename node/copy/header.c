@@ -122,24 +122,33 @@ int header_make(struct arena *arena, const char *parent, const struct dataset *v
 	return 0;
 }
 
-void header_end(struct arena *arena, ReceiveHeader *header, const char *leaf, uint64_t guid,
-		const struct snapshot *known)
+SnapshotRecord *header_record(struct arena *arena, const char *leaf, uint64_t guid,
+			      const struct snapshot *known)
 {
-	header->snapshot = TEXT(leaf);
-	header->guid = guid;
-	header->n_snapshot_properties = 0;
+	SnapshotRecord *record = new_snapshot_record(arena);
+
+	record->name = TEXT(leaf);
+	record->guid = guid;
 	if (!known || !*known->name)
-		return;
+		return record;
 	const Property rows[] = {
 		{.name = TEXT("zcsi:version"), .value = TEXT(DATASET_VERSION)},
 		{.name = TEXT("zcsi:snapshot"), .value = escape_text(arena, known->name)},
 		{.name = TEXT("zcsi:size"), .value = arena_printf(arena, "%" PRId64, known->size)},
 		{.name = TEXT("zcsi:group"), .value = escape_text(arena, known->group)},
 	};
-	header->snapshot_properties =
-		arena_alloc(arena, COUNT(rows) * sizeof(*header->snapshot_properties));
+	record->properties = arena_alloc(arena, COUNT(rows) * sizeof(*record->properties));
 	for (size_t i = 0; i < COUNT(rows); i++)
 		if (*rows[i].value)
-			header->snapshot_properties[header->n_snapshot_properties++] =
+			record->properties[record->n_properties++] =
 				property_new(arena, rows[i].name, rows[i].value);
+	return record;
+}
+
+void header_end(ReceiveHeader *header, const SnapshotRecord *record)
+{
+	header->snapshot = record->name;
+	header->guid = record->guid;
+	header->snapshot_properties = record->properties;
+	header->n_snapshot_properties = record->n_properties;
 }

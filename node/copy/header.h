@@ -14,8 +14,13 @@
  */
 int header_make(struct arena *arena, const char *parent, const struct dataset *volume,
 		ReceiveHeader **ret, const char **ret_flags, struct error *err);
-/* Fill in the snapshot at the end of the stream; known: its record, or NULL if it has none. */
-void header_end(struct arena *arena, ReceiveHeader *header, const char *leaf, uint64_t guid,
-		const struct snapshot *known);
+/*
+ * Returns what a copy is to record of a snapshot, in the arena; known: as the catalog has it, or
+ * NULL if it is not one of CSI.
+ */
+SnapshotRecord *header_record(struct arena *arena, const char *leaf, uint64_t guid,
+			      const struct snapshot *known);
+/* Fill in the snapshot at the end of the stream. */
+void header_end(ReceiveHeader *header, const SnapshotRecord *record);
 
 #endif

@@ -23,6 +23,7 @@
 	KEYED(GetCopy, get_copy, id, LANE_COPY)                                                    \
 	KEYED(DropCopy, drop_copy, id, LANE_COPY)                                                  \
 	KEYED(ThinCopy, thin_copy, id, LANE_COPY)                                                  \
+	KEYED(DescribeCopy, describe_copy, id, LANE_COPY)                                          \
 	PLAIN(GetMove, get_move, LANE_LOOKUP)                                                      \
 	KEYED(Promote, promote, id, LANE_COPY)
 

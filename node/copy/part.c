@@ -71,22 +71,15 @@ static int check_room(const struct push *push, int64_t bytes, struct error *err)
 		    bytes, room);
 }
 
-const struct snapshot *part_record(const struct push *push, const struct point *point)
+SnapshotRecord *part_record(const struct push *push, const struct point *point)
 {
 	const char *id = snapshot_id(push->arena, push->volume->id, point->leaf);
-	struct snapshot *snapshot;
+	struct snapshot *known = NULL;
 	struct error ignored;
 
-	return catalog_snapshot(push->node->catalog, now_ms() + FIND_MS, push->arena, id, &snapshot,
-				&ignored) < 0
-		       ? NULL
-		       : snapshot;
-}
-
-/* The stream of push->header is to end with this snapshot. */
-static void end_with(struct push *push, const struct point *to)
-{
-	header_end(push->arena, push->header, to->leaf, to->guid, part_record(push, to));
+	catalog_snapshot(push->node->catalog, now_ms() + FIND_MS, push->arena, id, &known,
+			 &ignored);
+	return header_record(push->arena, point->leaf, point->guid, known);
 }
 
 static const char **part_command(struct push *push, const struct part *part, size_t *ret_n)
@@ -120,7 +113,7 @@ int part_send(struct push *push, const struct part *part, struct error *err)
 
 	if (check_room(push, part->size, err) < 0)
 		return -1;
-	end_with(push, part->to);
+	header_end(push->header, part_record(push, part->to));
 	return send(push, argv, err);
 }
 
@@ -145,6 +138,6 @@ int part_send_rest(struct push *push, const struct point *to, struct error *err)
 
 	argv[n++] = "-t";
 	argv[n++] = push->copy->token;
-	end_with(push, to);
+	header_end(push->header, part_record(push, to));
 	return send(push, argv, err);
 }

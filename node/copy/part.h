@@ -4,7 +4,6 @@
 
 #include "node/copy/history.h"
 #include "node/copy/push.h"
-#include "node/record/snapshot.h"
 
 /* A stream of what changed between a point and a snapshot; of all data if base is NULL. */
 struct part {
@@ -28,7 +27,7 @@ uint64_t part_of_token(struct push *push, int64_t *ret_size);
 /* Send what is left of an interrupted stream, which ends with a snapshot; as part_send does. */
 int part_send_rest(struct push *push, const struct point *to, struct error *err);
 
-/* Returns the record of a snapshot that is listed, or NULL. */
-const struct snapshot *part_record(const struct push *push, const struct point *point);
+/* Returns what a copy is to record of a snapshot: no properties if it is not one of CSI. */
+SnapshotRecord *part_record(const struct push *push, const struct point *point);
 
 #endif

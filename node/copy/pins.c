@@ -71,13 +71,24 @@ static int move(const char *name, const struct point *to, struct error *err)
 	return bookmark(to->name, name, err);
 }
 
-int pins_arrived(const struct history *history, const char *name, const struct point *last,
-		 size_t others, struct error *err)
+/* Destroy the spare bookmark that was made since the history was read, if only one copy is. */
+static void end_spare(struct arena *arena, const struct history *history, const struct point *last,
+		      size_t others)
+{
+	const struct point spare = {.name = spare_of(arena, last)};
+
+	if (!last->own && !others && !history_named(history, spare.name))
+		try_to_destroy(&spare);
+}
+
+int pins_arrived(struct arena *arena, const struct history *history, const char *name,
+		 const struct point *last, size_t others, struct error *err)
 {
 	const struct point *now = history_named(history, name);
 
 	if ((!now || now->guid != last->guid) && move(name, last, err) < 0)
 		return -1;
+	end_spare(arena, history, last, others);
 	for (const struct point *at = history->points; at < history->points + history->n; at++)
 		if (is_spare(at) && is_behind(history, at, name, last, others))
 			try_to_destroy(at);

@@ -34,8 +34,8 @@ struct pins_need {
  * itself is the point to begin from. others: how many more copies there are. Returns 0, or -1 with
  * *err.
  */
-int pins_arrived(const struct history *history, const char *bookmark, const struct point *last,
-		 size_t others, struct error *err);
+int pins_arrived(struct arena *arena, const struct history *history, const char *bookmark,
+		 const struct point *last, size_t others, struct error *err);
 /* Bookmark a snapshot, unless that was done before. Returns 0, or -1 with *err. */
 int pins_spare(struct arena *arena, const struct history *history, const struct point *snapshot,
 	       struct error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The plan of a push: which snapshots the copy lacks, and from where the first stream begins.
+ * The plan of a push: which snapshots and records the copy lacks, and from where the first stream
+ * begins.
  *
  * Invariant: a copy gets nothing if it has data that the volume lost, or nothing in common with it;
  * the error then says what a person has to do.
@@ -22,8 +23,27 @@ bool plan_is_asked(const struct push *push, const struct point *point)
 {
 	if (point->bookmark || point->own)
 		return false;
-	const struct snapshot *record = part_record(push, point);
-	return record && *record->name;
+	return part_record(push, point)->n_properties > 0;
+}
+
+/* A snapshot that the copy shows as ours has its record. */
+DescribeCopyRequest *plan_records(const struct push *push, const struct history *history)
+{
+	DescribeCopyRequest *request = new_describe_copy_request(push->arena);
+	size_t most = push->copy ? push->copy->n_snapshots : 0;
+
+	request->snapshots = arena_alloc(push->arena, most * sizeof(*request->snapshots));
+	for (size_t i = 0; i < most; i++) {
+		const CopySnapshot *snapshot = push->copy->snapshots[i];
+		const struct point *point =
+			snapshot->ours ? NULL : history_snapshot(history, snapshot->guid);
+		SnapshotRecord *record = point ? part_record(push, point) : NULL;
+		if (!record || !record->n_properties)
+			continue;
+		record->name = snapshot->name; /* its name may be another one here by now */
+		request->snapshots[request->n_snapshots++] = record;
+	}
+	return request;
 }
 
 /* Returns true for one that another tool or a person took, if the copy is to have it. */

@@ -8,6 +8,8 @@
 
 /* Returns true for a snapshot that was asked for by CSI, which a copy is to have. */
 bool plan_is_asked(const struct push *push, const struct point *point);
+/* Returns the records that snapshots of the copy lack, perhaps none, in the arena. */
+DescribeCopyRequest *plan_records(const struct push *push, const struct history *history);
 /* Returns true for one that a copy is to have: it was asked for, or is another tool's. */
 bool plan_wants(const struct push *push, const struct point *point);
 /* Returns true if the copy has another snapshot of a name that a stream ends with. */

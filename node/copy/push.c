@@ -85,7 +85,7 @@ static int arrived(struct push *push, const struct history *history, const struc
 
 	push->needs->has = push->arrived = point->guid;
 	push->needs->to = 0;
-	return pins_arrived(history, push->needs->bookmark, point, others, err);
+	return pins_arrived(push->arena, history, push->needs->bookmark, point, others, err);
 }
 
 /*
@@ -198,13 +198,25 @@ static void thin(struct push *push, const struct history *history)
 			  log_str("node", push->to), log_str("error", err.text));
 }
 
+/* The other node sets a record when the snapshot has arrived, unless it ends just then. */
+static int describe(struct push *push, const struct history *history, struct error *err)
+{
+	DescribeCopyRequest *request = plan_records(push, history);
+	DescribeCopyResponse *response;
+
+	request->id = push->volume->id;
+	request->lineage = (char *)push->members.lineage;
+	request->epoch = push->header->epoch;
+	return request->n_snapshots ? ask(push, "DescribeCopy", &request->base, &response, err) : 0;
+}
+
 static int send_missing(struct push *push, const struct history *history, const struct point *last,
 			struct error *err)
 {
 	struct part *parts;
 	size_t n;
 
-	if (plan_make(push, history, last, &parts, &n, err) < 0)
+	if (describe(push, history, err) < 0 || plan_make(push, history, last, &parts, &n, err) < 0)
 		return -1;
 	/* A snapshot was deleted since, and another one taken under its name. */
 	if (plan_meets_old(push, parts, n))

@@ -134,7 +134,7 @@ static void mark_copies(struct arena *arena, const struct place *place, const Pr
 		const CopyPoint *copy = req->copies[i];
 		const struct point *has = history_snapshot(&history, copy->guid);
 		const char *name = history_bookmark(arena, place->name, copy->node_id);
-		if (has && pins_arrived(&history, name, has, 0, &err) < 0)
+		if (has && pins_arrived(arena, &history, name, has, 0, &err) < 0)
 			log_warn("cannot bookmark what a copy has", log_str("bookmark", name),
 				 log_str("error", err.text));
 	}

@@ -19,6 +19,7 @@
 #include "node/stream/program_stream.h"
 #include "node/replica/properties.h"
 #include "node/replica/replica.h"
+#include "node/replica/snapshots.h"
 #include "node/record/members.h"
 #include "node/record/property.h"
 #include "node/service.h"
@@ -163,49 +164,21 @@ static int start(struct program_stream *ps, struct error *err)
 	return failed;
 }
 
-/* Returns the snapshot that the header names, or NULL. */
-static CopySnapshot *received(const CopyState *copy, const ReceiveHeader *header)
-{
-	for (size_t i = 0; copy && i < copy->n_snapshots; i++) {
-		CopySnapshot *snapshot = copy->snapshots[i];
-		if (snapshot->guid == header->guid && !strcmp(snapshot->name, header->snapshot))
-			return snapshot;
-	}
-	return NULL;
-}
-
-/* A stream does not carry the properties of its snapshot. Setting them modifies nothing. */
-static int describe_snapshot(struct program_stream *ps, struct error *err)
-{
-	const struct receiving *receiving = ps->arg;
-	const ReceiveHeader *header = receiving->header;
-	struct zfs_properties properties = {.n = 0};
-
-	for (size_t i = 0; i < header->n_snapshot_properties; i++)
-		zfs_property(&properties, header->snapshot_properties[i]->name,
-			     header->snapshot_properties[i]->value);
-	return zfs_set(arena_printf(&ps->arena, "%s@%s", receiving->name, header->snapshot),
-		       &properties, err);
-}
-
 static int confirm(struct program_stream *ps, struct error *err)
 {
 	struct receiving *receiving = ps->arg;
 	const ReceiveHeader *header = receiving->header;
+	const SnapshotRecord record = {.name = header->snapshot,
+				       .guid = header->guid,
+				       .n_properties = header->n_snapshot_properties,
+				       .properties = header->snapshot_properties};
 
 	if (replica_read(&ps->arena, catalog_parent(ps->node->catalog), header->volume->id,
 			 &receiving->copy, err) < 0)
 		return -1;
-	CopySnapshot *snapshot = received(receiving->copy, header);
-	if (!snapshot)
-		return fail(err, ERR_ABORTED,
-			    "zfs received a stream, but '%s' has no snapshot '%s' with guid "
-			    "%" PRIu64,
-			    receiving->name, header->snapshot, header->guid);
-	if (describe_snapshot(ps, err) < 0)
-		return -1;
-	snapshot->ours |= header->n_snapshot_properties > 0;
-	return 0;
+	if (replica_record(&ps->arena, receiving->copy, &record, err) == 0)
+		return 0;
+	return fail_context(err, "a stream was received, but not recorded");
 }
 
 /* After the pool has run full: what was received of the stream takes the room of others. */

@@ -253,7 +253,8 @@ def is_tidy(pair):
 
 @pytest.mark.parametrize("runs", [False, True])
 @pytest.mark.parametrize("program", ["snapshot {data}@", "send -nP", "send -Lc", "destroy {data}#",
-                                     "bookmark {data}@", "destroy {data}@"])
+                                     "bookmark {data}@asked", "bookmark {data}@_repl-",
+                                     "destroy {data}@"])
 def test_an_owner_that_is_killed_at_each_program(new_pair, gate, program, runs):
     """The program runs after the end of its zcsi-node, or never."""
     with new_pair(owner_env=gate.env) as pair, stopped_at(pair, gate, program):
@@ -276,4 +277,36 @@ def test_the_other_node_is_killed_at_each_program(new_pair, gate, program, runs)
         gate.open()
         pair.other.restart(pair.other.node_daemon)
         synced(pair)
+        assert is_tidy(pair)
+
+
+def snapshots(name):
+    return run("zfs", "list", "-Hd1", "-t", "snapshot", "-o", "name", name)
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_snapshot_whose_record_was_not_set_gets_it_later(new_pair, gate, runs):
+    """The zfs set runs after the end of the other node, or never."""
+    with new_pair(other_env=gate.env) as pair:
+        program = "set zcsi:version=1 zcsi:snapshot=asked"
+        with stopped_at(pair, gate, program):
+            pair.other.node_daemon.kill()
+            if not runs:
+                gate.kill()
+            gate.open()
+            pair.other.restart(pair.other.node_daemon)
+            synced(pair)
+            assert get(f"{pair.replica()}@asked", "zcsi:snapshot") == "asked" and is_tidy(pair)
+
+
+def test_a_snapshot_that_arrived_unheard_may_be_deleted(new_pair, gate):
+    """The next stream begins at the spare bookmark."""
+    with new_pair(other_env=gate.env) as pair, \
+            stopped_at(pair, gate, "set zcsi:version=1 zcsi:snapshot=asked"):
+        pair.owner.node_daemon.kill()
+        gate.open()
+        pair.owner.restart(pair.owner.node_daemon)
+        pair.owner.agent.DestroyDatasetSnapshot(id="data@asked")
+        synced(pair)
+        assert "@asked" not in snapshots(pair.owner.dataset("data"))
         assert is_tidy(pair)

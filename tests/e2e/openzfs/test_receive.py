@@ -115,6 +115,33 @@ def test_a_stream_becomes_a_copy_that_nobody_takes_for_a_volume(two_hosts, sourc
     target.agent.DropCopy(id="data", lineage=LINEAGE)
 
 
+def test_records_of_snapshots_can_be_set_later(two_hosts, source):
+    _, target = two_hosts
+    copy = source.push(target, "one", source.bytes("one"))
+    record = {"name": "one", "guid": copy.snapshots[0].guid,
+              "properties": [{"name": "zcsi:snapshot", "value": "one"}]}
+
+    def describe(*records, **fields):
+        target.agent.DescribeCopy(**{"id": "data", "lineage": LINEAGE, "snapshots": records,
+                                     **fields})
+
+    assert not copy.snapshots[0].ours
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="another volume"):
+        describe(record, lineage="f" * 16)
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, naming="256"):
+        describe(*[record] * 257)
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, naming="readonly"):
+        describe({**record, "properties": [{"name": "readonly", "value": "off"}]})
+    for wrong in ({"guid": 1}, {"name": "two"}):
+        with refused(grpc.StatusCode.ABORTED, naming="no snapshot"):
+            describe({**record, **wrong})
+    with refused(grpc.StatusCode.ABORTED, naming="no snapshot"):
+        describe(record, id="none")
+    describe(record)
+    describe(record)
+    assert state(target).snapshots[0].ours
+
+
 def test_a_cut_stream_is_continued(two_hosts, source):
     _, target = two_hosts
     data = source.bytes("one")

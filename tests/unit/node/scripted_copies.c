@@ -35,7 +35,8 @@ static CopySnapshot *snapshot_of(struct arena *at, const struct twin *twin, size
 
 	snapshot->name = arena_strdup(at, twin->leaves[i]);
 	snapshot->guid = twin->guids[i];
-	snapshot->ours = strncmp(snapshot->name, "tool-", 5) != 0;
+	snapshot->ours =
+		!strncmp(snapshot->name, HISTORY_OWN, strlen(HISTORY_OWN)) || twin->described[i];
 	snapshot->kept = snapshot->guid == twin->held;
 	return snapshot;
 }
@@ -76,6 +77,8 @@ static void lose(const CopySnapshot *snapshot)
 		(called->n - at) * sizeof(*called->guids));
 	memmove(&called->leaves[at], &called->leaves[at + 1],
 		(called->n - at) * sizeof(*called->leaves));
+	memmove(&called->described[at], &called->described[at + 1],
+		(called->n - at) * sizeof(*called->described));
 }
 
 static void lose_all(const ThinCopyRequest *request)
@@ -92,6 +95,28 @@ struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
 					const ProtobufCServiceDescriptor *service,
 					const char *method, const ProtobufCMessage *request,
 					int64_t deadline);
+/* Only those that CSI asked for have records. */
+static void describe(const SnapshotRecord *record)
+{
+	size_t at = 0;
+
+	while (at < called->n && called->guids[at] != record->guid)
+		at++;
+	assert_true(at < called->n && !called->described[at]);
+	assert_string_equal(called->leaves[at], record->name);
+	assert_int_equal(strncmp(record->name, "asked-", 6), 0);
+	assert_string_equal(record->properties[1]->name, "zcsi:snapshot");
+	called->described[at] = true;
+}
+
+static void describe_all(const DescribeCopyRequest *request)
+{
+	assert_string_equal(request->lineage, "00112233aabbccdd");
+	assert_true(request->n_snapshots > 0);
+	for (size_t i = 0; i < request->n_snapshots && steps > 0; i++)
+		describe(request->snapshots[i]);
+}
+
 struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
 					const ProtobufCServiceDescriptor *service,
 					const char *method, const ProtobufCMessage *request,
@@ -101,6 +126,10 @@ struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
 	method_called = method;
 	if (strcmp(method, "ThinCopy") == 0) {
 		lose_all((const ThinCopyRequest *)request);
+		return NULL;
+	}
+	if (strcmp(method, "DescribeCopy") == 0) {
+		describe_all((const DescribeCopyRequest *)request);
 		return NULL;
 	}
 	assert_string_equal(method, "GetCopy");
@@ -116,6 +145,8 @@ int __wrap_client_finish(struct client_call *call, void *ret_response, struct er
 	(void)call;
 	if (strcmp(method_called, "ThinCopy") == 0)
 		return called->keeps ? fail(err, ERR_ABORTED, "it is received") : step(err);
+	if (strcmp(method_called, "DescribeCopy") == 0)
+		return step(err);
 	response->available = INT64_MAX;
 	if (called->n || called->to)
 		response->copy = state_of(&arena, called, shows);
@@ -136,6 +167,7 @@ static int receive(struct push *push, uint64_t from, const struct point *to, str
 	for (size_t i = 0; i < called->n; i++)
 		assert_string_not_equal(called->leaves[i], to->leaf);
 	snprintf(called->leaves[called->n], sizeof(*called->leaves), "%s", to->leaf);
+	called->described[called->n] = !strncmp(to->leaf, "asked-", 6) && !called->ends;
 	called->guids[called->n++] = to->guid;
 	assert_true(called->n < POINTS);
 	if (called->unsaid > 0) {
@@ -187,13 +219,13 @@ int __wrap_part_estimate(struct push *push, struct part *part, struct error *err
 }
 
 /* Snapshots with such a name were asked for by CSI. */
-const struct snapshot *__wrap_part_record(const struct push *push, const struct point *point);
-const struct snapshot *__wrap_part_record(const struct push *push, const struct point *point)
+SnapshotRecord *__wrap_part_record(const struct push *push, const struct point *point);
+SnapshotRecord *__wrap_part_record(const struct push *push, const struct point *point)
 {
-	static const struct snapshot asked = {.name = (char *)"asked"};
+	const struct snapshot asked = {.name = (char *)"asked", .group = (char *)""};
+	bool is_asked = !strncmp(point->leaf, "asked-", 6);
 
-	(void)push;
-	return !strncmp(point->leaf, "asked-", 6) ? &asked : NULL;
+	return header_record(push->arena, point->leaf, point->guid, is_asked ? &asked : NULL);
 }
 
 /* The rest of this host */

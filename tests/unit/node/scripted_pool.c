@@ -37,6 +37,8 @@ struct made {
 struct twin {
 	uint64_t guids[POINTS];  /* of its snapshots, oldest first */
 	char leaves[POINTS][64]; /* their names */
+	bool described[POINTS];  /* they have records */
+	bool ends;               /* its node ends before it has set a record */
 	size_t n;
 	uint64_t held;       /* the snapshot that somebody holds */
 	bool keeps;          /* it answers ThinCopy with an error */

@@ -189,7 +189,7 @@ static void test_the_bookmark_moves_to_what_arrived(void **state)
 	struct error err;
 
 	(void)state;
-	assert_int_equal(pins_arrived(&history, "t/p/v#_repl-n2", last, 1, &err), 0);
+	assert_int_equal(pins_arrived(&arena, &history, "t/p/v#_repl-n2", last, 1, &err), 0);
 	assert_ran("destroy t/p/v#_repl-n2\n"
 		   "bookmark t/p/v@" ONE " t/p/v#_repl-n2\n");
 }
@@ -204,10 +204,24 @@ static void test_a_spare_bookmark_stays_until_all_copies_are_past_it(void **stat
 	struct error err;
 
 	(void)state;
-	assert_int_equal(pins_arrived(&history, "t/p/v#_repl-n2", last, 1, &err), 0);
+	assert_int_equal(pins_arrived(&arena, &history, "t/p/v#_repl-n2", last, 1, &err), 0);
 	assert_ran("");
-	assert_int_equal(pins_arrived(&history, "t/p/v#_repl-n2", last, 0, &err), 0);
+	assert_int_equal(pins_arrived(&arena, &history, "t/p/v#_repl-n2", last, 0, &err), 0);
 	assert_ran("destroy t/p/v#_repl-:1\n");
+}
+
+static void test_the_spare_bookmark_of_the_only_copy_goes_at_once(void **state)
+{
+	const struct history history = parse("t/p/v#_repl-n2\t1\t100\t-\n"
+					     "t/p/v@asked\t2\t200\t0\n");
+	const struct point *asked = &history.points[1];
+	struct error err;
+
+	(void)state;
+	assert_int_equal(pins_arrived(&arena, &history, "t/p/v#_repl-n2", asked, 0, &err), 0);
+	assert_ran("destroy t/p/v#_repl-n2\n"
+		   "bookmark t/p/v@asked t/p/v#_repl-n2\n"
+		   "destroy t/p/v#_repl-:2\n");
 }
 
 static void test_one_spare_bookmark_is_made_of_a_snapshot(void **state)
@@ -237,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_of_a_copy_that_was_not_heard_all_since_its_bookmark_stays),
 		cmocka_unit_test(test_the_bookmark_moves_to_what_arrived),
 		cmocka_unit_test(test_a_spare_bookmark_stays_until_all_copies_are_past_it),
+		cmocka_unit_test(test_the_spare_bookmark_of_the_only_copy_goes_at_once),
 		cmocka_unit_test(test_one_spare_bookmark_is_made_of_a_snapshot),
 	};
 

@@ -192,6 +192,21 @@ static void test_a_snapshot_may_be_deleted_after_its_answer_was_lost(void **stat
 	assert_false(has(asked, true));
 }
 
+/* zcsi-node of the copy was killed before it had set the record. */
+static void test_a_snapshot_without_its_record_gets_it_with_the_next_push(void **state)
+{
+	(void)state;
+	settle();
+	ask_for_snapshot();
+	twins[0].unsaid = 1;
+	twins[0].ends = true;
+	assert_int_equal(push_to(0), -1);
+	assert_false(twins[0].described[twins[0].n - 1]);
+	twins[0].cut = 1;
+	assert_int_equal(push_to(0), -1);
+	assert_true(twins[0].described[twins[0].n - 1]);
+}
+
 static void test_snapshots_of_other_tools_stay_here(void **state)
 {
 	(void)state;
@@ -296,13 +311,20 @@ static void delete_any(size_t number)
 	}
 }
 
-/* Assert that this host has lost few of the copy's snapshots: only since the last push to it. */
+/*
+ * Assert that this host has lost few of the copy's snapshots, only since the last push to it, and
+ * that the copy has the records of all others.
+ */
 static void assert_tidy(const struct twin *twin)
 {
 	size_t lost = 0;
 
-	for (size_t i = 0; i < twin->n; i++)
-		lost += strncmp(twin->leaves[i], "tool-", 5) && !has(twin->guids[i], true);
+	for (size_t i = 0; i < twin->n; i++) {
+		assert_true(twin->described[i] || !has(twin->guids[i], false) ||
+			    strncmp(twin->leaves[i], "asked-", 6));
+		lost += (twin->described[i] || *twin->leaves[i] == '_') &&
+			!has(twin->guids[i], true);
+	}
 	assert_true(lost <= COPIES);
 }
 
@@ -315,6 +337,7 @@ static void random_step(uint32_t *random, size_t *begun)
 	twin->cut = chance(random, 3) == 0;
 	twin->cut_after = (int)chance(random, 3);
 	twin->unsaid = chance(random, 6) == 0;
+	twin->ends = twin->unsaid && chance(random, 2) == 0;
 	bool killed = chance(random, 4) == 0;
 	if (killed)
 		steps = (int)chance(random, 8);
@@ -386,6 +409,7 @@ int main(void)
 		TEST(test_a_copy_whose_answer_was_lost_keeps_its_base),
 		TEST(test_a_snapshot_that_was_asked_for_is_a_base),
 		TEST(test_a_snapshot_may_be_deleted_after_its_answer_was_lost),
+		TEST(test_a_snapshot_without_its_record_gets_it_with_the_next_push),
 		TEST(test_snapshots_of_other_tools_stay_here),
 		TEST(test_snapshots_of_other_tools_travel_too_if_they_shall),
 		TEST(test_a_copy_with_a_snapshot_of_the_same_name_gets_the_others),

@@ -3,7 +3,7 @@
  * Tests of the texts about copies: zcsi:members, and what `zfs list` prints of a copy.
  */
 #include "node/replica/replica.h"
-#include "node/replica/thin.h"
+#include "node/replica/snapshots.h"
 #include "transport/tls_names.h"
 
 #include <stdint.h>
