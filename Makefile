@@ -302,6 +302,10 @@ bench-copy: ## a push beside zfs send, socat and zfs receive, and a look at idle
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/run env BUILD=build /usr/bin/python3 tests/bench/copying.py
+bench-move: ## a move to the other host and back, beside zfs send and zfs receive, in the lab
+	@. jobs/local/host.sh && host_packages build lab
+	@$(MAKE) --no-print-directory -j4 all
+	@BUILD=$(BUILD) tests/lab/run env BUILD=build /usr/bin/python3 tests/bench/moving.py
 bench-transport: ## what a call, a byte and an idle process cost beside gRPC's own servers
 	@. jobs/local/host.sh && host_packages build check bench
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/server $(BUILD)/tests/bench/client
@@ -332,6 +336,6 @@ help: ## this list
 	conformance nomad nomad-lab image \
 	lab lab-tools lab-shell guests reboot history across lint format sanitize limits \
 	fuzz fuzzers soak bench \
-	bench-copy bench-zfs bench-transport bench-hosts install clean help
+	bench-copy bench-move bench-zfs bench-transport bench-hosts install clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -199,7 +199,7 @@ class Hosts:
 
 @contextlib.contextmanager
 def two_hosts(stack, folder):
-    """Two hosts that reach each other by mutual TLS alone."""
+    """Two hosts that reach each other by mutual TLS alone. They are not started."""
     stack.enter_context(contextlib.closing(Site()))
     spaces = [stack.enter_context(contextlib.closing(Namespaces(n))) for n in (1, 2)]
     pools = stack.enter_context(contextlib.closing(Pools(folder)))
@@ -215,14 +215,14 @@ def two_hosts(stack, folder):
             pool, node_id=f"n{n}", namespaces=space, node_args=(
                 "--address", space.address, "--agent-endpoint", f"tcp://{space.address}:{PORT}",
                 "--agents-file", str(agents), *files(folder, f"n{n}"))))))
-    for host in reversed(hosts):
-        host.start()
     yield hosts
 
 
 def compare_copies():
     with tempfile.TemporaryDirectory(prefix="zcsi-bench-") as name, \
             contextlib.ExitStack() as stack, two_hosts(stack, Path(name)) as hosts:
+        for host in reversed(hosts):
+            host.start()
         compare_pushes(hosts, Path(name))
         compare_looks(hosts[0])
 
