@@ -52,6 +52,7 @@ const struct parameter parameter_table[] = {
 	COPIES("bandwidth", VALUE_RATE, NULL),
 	COPIES("follow", VALUE_WORD, "members|no"),
 	OURS("group", VALUE_ID, NULL, NULL),
+	{"keep", "zcsi:keep", true, ON_ANY, {VALUE_SCHEDULE, NULL, 0, 0}, NULL, NULL},
 	{"members",
 	 NULL,
 	 false,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/utf8.h"
+#include "common/volume/schedule.h"
 
 #define ID_MAX   (UINT32_MAX - 1) /* UINT32_MAX means "unchanged" in chown(2) */
 #define TEXT_MAX 1024
@@ -99,6 +100,8 @@ static bool is_text(const char *value)
 
 bool parameter_value_fits(const struct parameter_rule *rule, const char *value)
 {
+	struct schedule ignored;
+
 	switch (rule->kind) {
 	case VALUE_WORD:
 		return is_word(rule->words, value);
@@ -113,6 +116,8 @@ bool parameter_value_fits(const struct parameter_rule *rule, const char *value)
 		return is_text(value);
 	case VALUE_RATE:
 		return is_rate(value);
+	case VALUE_SCHEDULE:
+		return schedule_parse(value, &ignored);
 	case VALUE_TIME:
 		return is_time(value);
 	}
@@ -133,6 +138,15 @@ static void describe_words(const struct parameter_rule *rule, FILE *out)
 {
 	for (const char *at = rule->words; at && *at; at++)
 		fputs(*at == '|' ? ", " : (const char[]){*at, '\0'}, out);
+}
+
+static void describe_schedule(FILE *out)
+{
+	fputs("how many snapshots to keep of each unit, such as hourly=24,daily=30, or none; the "
+	      "units are",
+	      out);
+	for (unsigned unit = 0; unit < SCHEDULE_UNITS; unit++)
+		fprintf(out, "%s %s", unit ? "," : "", schedule_names[unit]);
 }
 
 void parameter_value_describe(const struct parameter_rule *rule, FILE *out)
@@ -158,6 +172,9 @@ void parameter_value_describe(const struct parameter_rule *rule, FILE *out)
 		break;
 	case VALUE_RATE:
 		fputs("bytes a second from 64K to 100000M, such as 500K or 50M, or none", out);
+		break;
+	case VALUE_SCHEDULE:
+		describe_schedule(out);
 		break;
 	case VALUE_TIME:
 		fputs("a time from 10s to 30d, such as 90s, 5m or 2h", out);

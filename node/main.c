@@ -31,6 +31,7 @@
 #include "node/host/privileges.h"
 #include "node/service.h"
 #include "node/host/settings.h"
+#include "node/schedule/keeper.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
 #include "transport/daemon.h"
@@ -126,7 +127,8 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	*ret_feed = feed_start(node->catalog, err);
 	if (!*ret_feed || catalog_start(node->catalog, err) < 0)
 		return -1;
-	if (pusher_start(&node->copies->pusher, node, daemon->loop, err) < 0)
+	if (pusher_start(&node->copies->pusher, node, daemon->loop, err) < 0 ||
+	    keeper_start(&node->keeper, node, daemon->loop, err) < 0)
 		return -1;
 	return mover_start(&node->copies->mover, node, daemon->loop, err);
 }
@@ -172,6 +174,7 @@ static int serve(const struct settings *settings)
 	else
 		daemon_run(&daemon);
 	mover_stop(copies.mover);
+	keeper_stop(node.keeper);
 	pusher_stop(copies.pusher);
 	feed_stop(feed);
 	daemon_fini(&daemon, free_node, &node);

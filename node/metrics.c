@@ -13,6 +13,7 @@
 #include "node/stream/copies.h"
 #include "node/copy/copy_metrics.h"
 #include "node/host/node.h"
+#include "node/schedule/keeper.h"
 #include "node/zfs/zfs_metrics.h"
 
 #define VOLUMES_MAX 1000
@@ -104,6 +105,7 @@ void node_metrics(void *arg, FILE *out)
 	write_pool(out, catalog_parent(node->catalog), &totals);
 	write_volumes(out, &totals.volumes);
 	copy_metrics_write(node->copies ? node->copies->pusher : NULL, out);
+	keeper_metrics_write(out);
 }
 
 int node_ready(void *arg, struct error *err)

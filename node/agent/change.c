@@ -21,6 +21,7 @@
 #include "node/record/publication_change.h"
 #include "node/service.h"
 #include "node/record/share.h"
+#include "node/schedule/keeper.h"
 #include "node/stream/copies.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
@@ -182,12 +183,15 @@ static void take_property(struct arena *arena, const Property *property, struct 
 		dataset->reserved = strcmp(value, "none") ? dataset->size : 0;
 		value = dataset->reserved ? agent_reservation(arena, dataset) : "none";
 	}
+	if (!strcmp(property->name, "zcsi:keep"))
+		dataset->schedule = property->value;
 	zfs_property(properties, property->name, value);
 }
 
 int modify_dataset(struct rpc_call *call, const ModifyDatasetRequest *req,
 		   ModifyDatasetResponse *rsp, struct error *err)
 {
+	const struct node *node = call->app;
 	struct zfs_properties properties = {.n = 0};
 	struct membership_change change;
 	struct dataset *dataset;
@@ -207,6 +211,8 @@ int modify_dataset(struct rpc_call *call, const ModifyDatasetRequest *req,
 	}
 	if (properties.n && set(call, dataset, &properties, err) < 0)
 		return -1;
+	if (*dataset->schedule)
+		keeper_look(node->keeper);
 	rsp->dataset = agent_dataset(call, dataset);
 	rsp->knows_copies = true;
 	return 0;

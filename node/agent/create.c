@@ -24,6 +24,7 @@
 #include "node/record/members.h"
 #include "node/record/property.h"
 #include "node/record/received.h"
+#include "node/schedule/keeper.h"
 #include "node/service.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
@@ -167,6 +168,8 @@ static void add_properties(struct arena *arena, const CreateDatasetRequest *req,
 			continue;
 		if (!strcmp(property->name, "zcsi:root"))
 			ret->root = property->value;
+		if (!strcmp(property->name, "zcsi:keep"))
+			ret->schedule = property->value;
 		zfs_property(properties, property->name, property->value);
 	}
 }
@@ -272,6 +275,8 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 	}
 	made.creation = time(NULL);
 	catalog_put(node->catalog, &made);
+	if (made.schedule)
+		keeper_look(node->keeper);
 	*ret = dataset_copy(&call->arena, &made);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "node/agent/origin.h"
 #include "node/agent/trash.h"
 #include "node/attach/unused.h"
+#include "node/schedule/keeper.h"
 
 static void reap_origin(struct catalog *catalog, struct arena *arena, const char *snapshot)
 {
@@ -122,6 +123,18 @@ static void reap_locked(struct catalog *catalog, struct arena *arena, const stru
 	}
 }
 
+/* The time of the volume in the trash is over, and that of its scheduled snapshots with it. */
+static void end_schedule(struct catalog *catalog, struct arena *arena, const struct dataset *known)
+{
+	const char *key = origin_key(arena, known->name);
+	struct error err;
+
+	if (catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
+		return;
+	keeper_end(catalog, known);
+	catalog_unlock_key(catalog, key);
+}
+
 static void reap_dataset(struct catalog *catalog, struct arena *arena, const struct dataset *known,
 			 int64_t ttl)
 {
@@ -150,7 +163,11 @@ void reaper_run(struct catalog *catalog, void *arg)
 		const struct dataset *row = trashed.rows[i];
 		if (row->reserved)
 			trash_release_reservation(row->name);
-		if (!row->snapshots && !is_kept(row, node->trash_ttl))
+		if (is_kept(row, node->trash_ttl))
+			continue;
+		if (row->snapshots)
+			end_schedule(catalog, &arena, row);
+		else
 			reap_dataset(catalog, &arena, row, node->trash_ttl);
 	}
 }

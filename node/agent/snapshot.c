@@ -15,6 +15,7 @@
 #include "node/agent/agent.h"
 #include "node/agent/promise.h"
 #include "node/agent/origin.h"
+#include "node/record/scheduled.h"
 #include "node/service.h"
 
 int agent_lock_name_key(struct rpc_call *call, const char *name, char **ret_key, struct error *err)
@@ -250,8 +251,15 @@ int list_dataset_snapshots(struct rpc_call *call, const ListDatasetSnapshotsRequ
 
 static int check_ours(const struct snapshot *snapshot, struct error *err)
 {
+	struct scheduled ignored;
+
 	if (*snapshot->name)
 		return 0;
+	if (scheduled_parse(snapshot_leaf(snapshot), &ignored))
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "snapshot '%s' was taken by the schedule of its volume, and goes when "
+			    "that keeps newer ones; to destroy it now run 'zfs destroy %s'",
+			    snapshot->id, snapshot->zfs_name);
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "snapshot '%s' was created by another tool, which may still need it; destroy "
 		    "it with 'zfs destroy %s'",

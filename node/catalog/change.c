@@ -178,6 +178,19 @@ void catalog_with_members(struct catalog *catalog, struct arena *arena, struct d
 		}
 }
 
+void catalog_scheduled(struct catalog *catalog, struct arena *arena, struct dataset_list *ret)
+{
+	scoped_lock(&catalog->mutex);
+	const struct index *index = &catalog->inventory.datasets;
+
+	*ret = (struct dataset_list){.rows = arena_alloc(arena, (index->n + 1) * sizeof(void *))};
+	for (size_t i = 0; i < index->n; i++) {
+		const struct dataset *row = index->rows[i];
+		if (*row->schedule)
+			ret->rows[ret->n++] = dataset_copy(arena, row);
+	}
+}
+
 size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char ***ret)
 {
 	scoped_lock(&catalog->mutex);

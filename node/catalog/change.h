@@ -46,6 +46,8 @@ void catalog_trashed(struct catalog *catalog, struct arena *arena, struct datase
  */
 void catalog_with_members(struct catalog *catalog, struct arena *arena, struct dataset_list *ret,
 			  uint64_t **ret_marks);
+/* *ret is all volumes with a schedule of snapshots, without deleted ones. */
+void catalog_scheduled(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);
 /*
  * Take the snapshots made for clones that ZFS does not destroy by itself. Each is returned once
  * after a reading of the whole pool. Returns how many there are in *ret.

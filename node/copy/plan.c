@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "node/record/scheduled.h"
+
 /* Returns true if the copy has a snapshot with this name, which is another one. */
 static bool is_taken(const CopyState *copy, const char *leaf)
 {
@@ -23,7 +25,9 @@ bool plan_is_asked(const struct push *push, const struct point *point)
 {
 	if (point->bookmark || point->own)
 		return false;
-	return part_record(push, point)->n_properties > 0;
+	struct scheduled ignored;
+
+	return scheduled_parse(point->leaf, &ignored) || part_record(push, point)->n_properties > 0;
 }
 
 /* A snapshot that the copy shows as ours has its record. */

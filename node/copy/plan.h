@@ -6,11 +6,11 @@
 #include "node/copy/part.h"
 #include "node/copy/push.h"
 
-/* Returns true for a snapshot that was asked for by CSI, which a copy is to have. */
+/* Returns true for a snapshot of CSI or of the schedule, which a copy is to have. */
 bool plan_is_asked(const struct push *push, const struct point *point);
 /* Returns the records that snapshots of the copy lack, perhaps none, in the arena. */
 DescribeCopyRequest *plan_records(const struct push *push, const struct history *history);
-/* Returns true for one that a copy is to have: it was asked for, or is another tool's. */
+/* Returns true for one that a copy is to have: such a one, or another tool's. */
 bool plan_wants(const struct push *push, const struct point *point);
 /* Returns true if the copy has another snapshot of a name that a stream ends with. */
 bool plan_meets_old(const struct push *push, const struct part *parts, size_t n);

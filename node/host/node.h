@@ -16,6 +16,7 @@
 
 struct claims; /* node/agent/claims.h */
 struct copies; /* node/stream/copies.h */
+struct keeper; /* node/schedule/keeper.h */
 struct kept;   /* node/agent/kept.h */
 struct moves;  /* node/host/moves.h */
 struct peers;  /* node/peers/peers.h */
@@ -37,7 +38,8 @@ struct node {
 	struct claims *claims;
 	struct copies *copies;
 	struct kept *kept;
-	struct moves *moves; /* NULL in tests */
+	struct moves *moves;   /* NULL in tests */
+	struct keeper *keeper; /* NULL in tests, and on a node without a pool */
 	struct peers *peers;
 };
 

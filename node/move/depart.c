@@ -18,7 +18,7 @@
 #include "node/export/exports.h"
 #include "node/host/moves.h"
 #include "node/move/give_up.h"
-#include "node/move/keyed.h"
+#include "node/stream/keyed.h"
 #include "node/move/offer.h"
 #include "node/move/ready.h"
 #include "node/move/rules.h"

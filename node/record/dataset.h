@@ -33,6 +33,7 @@ struct dataset {
 	char *root;       /* uid:gid:mode of the root directory; each part may be empty */
 	char *members;    /* the text that members_parse reads */
 	char *push;       /* the text that push_rules_parse reads */
+	char *schedule;   /* the text that schedule_parse reads */
 	const struct format *format;
 	bool formatted;    /* zcsi:formatted is set: the file system was made or adopted */
 	bool was_used;     /* it counts as used: zcsi:published is set, though perhaps to no node */

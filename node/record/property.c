@@ -14,6 +14,7 @@
 
 #include "common/mem.h"
 #include "common/utf8.h"
+#include "common/volume/schedule.h"
 
 #define VALUE_MAX      64
 #define USER_VALUE_MAX 1024
@@ -55,6 +56,13 @@ static bool is_root(const char *value)
 	       strspn(mode + 1, "01234567") == strlen(mode + 1);
 }
 
+static bool is_schedule(const char *value)
+{
+	struct schedule ignored;
+
+	return schedule_parse(value, &ignored);
+}
+
 static const struct {
 	const char *name;
 	bool (*allows)(const char *value);
@@ -77,6 +85,7 @@ static const struct {
 	{"sync", is_word},
 	{"volblocksize", is_word},
 	{"xattr", is_word},
+	{"zcsi:keep", is_schedule},
 	{"zcsi:root", is_root},
 };
 

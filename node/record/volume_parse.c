@@ -105,6 +105,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 		.root = unset_to_empty(row->root),
 		.members = unset_to_empty(row->members),
 		.push = unset_to_empty(row->push),
+		.schedule = unset_to_empty(row->keep),
 		.format = format,
 		.formatted = *unset_to_empty(row->formatted),
 		.was_used = row->published,

@@ -40,6 +40,7 @@
 	USER("zcsi:formatted", formatted)                                                          \
 	USER("zcsi:members", members)                                                              \
 	USER("zcsi:push", push)                                                                    \
+	USER("zcsi:keep", keep)                                                                    \
 	FIELD("type", type)
 
 #define LISTED(property, member) "," property

@@ -24,7 +24,7 @@ struct zfs_row {
 	const char *refreservation, *defer_destroy, *encryption_root;
 	/* user properties, without their prefix zcsi: */
 	const char *version, *volume, *parameters, *published, *source, *root, *deleted;
-	const char *snapshot, *size, *group, *format, *formatted, *members, *push;
+	const char *snapshot, *size, *group, *format, *formatted, *members, *push, *keep;
 	/* a snapshot's zcsi:volume, and the dataset that it is inherited from */
 	const char *volume_inherited, *inherited_from;
 };

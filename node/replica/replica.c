@@ -15,6 +15,7 @@
 #include "node/mount/kind.h"
 #include "node/record/dataset.h"
 #include "node/record/members.h"
+#include "node/record/scheduled.h"
 #include "node/record/snapshot.h"
 #include "node/service.h"
 #include "node/zfs/zfs.h"
@@ -73,6 +74,15 @@ static char *dash_to_empty(char *value)
 	return strcmp(value, "-") == 0 ? value + 1 : value;
 }
 
+/* Returns true for a snapshot that zcsi took: for copies, for CSI, or by a schedule. */
+static bool is_ours(const char *leaf, char *const *field)
+{
+	struct scheduled ignored;
+
+	return !strncmp(leaf, SNAPSHOT_PUSHED, strlen(SNAPSHOT_PUSHED)) ||
+	       *dash_to_empty(field[SNAPSHOT]) || scheduled_parse(leaf, &ignored);
+}
+
 static void add_snapshot(struct arena *arena, char *const *field, char *at, CopyState *copy)
 {
 	CopySnapshot *snapshot = new_copy_snapshot(arena);
@@ -80,8 +90,7 @@ static void add_snapshot(struct arena *arena, char *const *field, char *at, Copy
 	snapshot->name = at + 1;
 	snapshot->guid = strtoull(field[GUID], NULL, 10);
 	snapshot->creation = strtoll(field[CREATION], NULL, 10);
-	snapshot->ours = !strncmp(at + 1, SNAPSHOT_PUSHED, strlen(SNAPSHOT_PUSHED)) ||
-			 *dash_to_empty(field[SNAPSHOT]);
+	snapshot->ours = is_ours(at + 1, field);
 	snapshot->kept = strtoull(field[HOLDS], NULL, 10) || *dash_to_empty(field[CLONES]);
 	copy->snapshots[copy->n_snapshots++] = snapshot;
 }

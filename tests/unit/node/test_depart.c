@@ -12,7 +12,7 @@
 #include "node/catalog/change.h"
 #include "node/host/moves.h"
 #include "node/move/give_up.h"
-#include "node/move/keyed.h"
+#include "node/stream/keyed.h"
 #include "node/move/offer.h"
 #include "node/move/sending.h"
 #include "node/zfs/zfs.h"

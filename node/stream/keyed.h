@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_MOVE_KEYED_H
-#define ZCSI_NODE_MOVE_KEYED_H
+#ifndef ZCSI_NODE_STREAM_KEYED_H
+#define ZCSI_NODE_STREAM_KEYED_H
 
 #include "node/stream/copies.h"
 

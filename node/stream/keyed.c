@@ -5,7 +5,7 @@
  * Invariant: the work is on the caller's stack, so the caller waits until the loop has let go of
  * it.
  */
-#include "node/move/keyed.h"
+#include "node/stream/keyed.h"
 
 #include <errno.h>
 #include <semaphore.h>

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The keeper. Once a minute it compares the schedule of each volume with the snapshots that the
+ * catalog has of it.
+ *
+ * Invariant: a snapshot is taken and destroyed as a call for its volume (node/stream/keyed.h), and
+ * never while the volume moves: the other node would not have it. Only snapshots with a leaf of
+ * the schedule are destroyed, by a plain `zfs destroy`, which refuses what is held or cloned.
+ */
+#include "node/schedule/keeper.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/metrics.h"
+#include "common/thread.h"
+#include "node/catalog/change.h"
+#include "node/host/moves.h"
+#include "node/schedule/due.h"
+#include "node/stream/copies.h"
+#include "node/stream/keyed.h"
+#include "node/zfs/zfs.h"
+
+#define LOOK_S   60
+#define PAUSE_S  1      /* at the start, until all volumes are known */
+#define FIND_MS  1000   /* for a volume in the catalog */
+#define QUIET_MS 900000 /* between two warnings */
+
+static struct metric taken =
+	METRIC(COUNTER, "zcsi_scheduled_snapshots_total",
+	       "Snapshots that a schedule wanted: taken, destroyed, or failed to be taken.",
+	       "outcome");
+
+struct keeper {
+	const struct node *node;
+	struct loop *loop;
+	struct loop_task task;
+	pthread_t thread;
+	bool started;
+	int64_t warned; /* when a failure was last logged as a warning, by now_ms; thread only */
+
+	pthread_mutex_t lock; /* protects all members below */
+	pthread_cond_t changed;
+	bool stopping, look;
+};
+
+/* A volume while it is looked at, as a call for it. */
+struct visit {
+	struct keeper *keeper;
+	const char *id;
+	bool all; /* destroy what is to go, even if no snapshot is taken */
+};
+
+/* The scheduled snapshots of a volume. */
+struct rows {
+	struct scheduled *rows;
+	const char **names; /* their ZFS names */
+	size_t n;
+};
+
+static struct rows rows_of(struct catalog *catalog, struct arena *arena,
+			   const struct dataset *volume)
+{
+	struct snapshot_list list;
+	struct rows rows = {.n = 0};
+
+	catalog_snapshots_of(catalog, arena, volume, &list);
+	rows.rows = arena_alloc(arena, (list.n + 1) * sizeof(*rows.rows));
+	rows.names = arena_alloc(arena, (list.n + 1) * sizeof(*rows.names));
+	for (size_t i = 0; i < list.n; i++) {
+		if (!scheduled_parse(snapshot_leaf(list.rows[i]), &rows.rows[rows.n]))
+			continue;
+		rows.names[rows.n++] = list.rows[i]->zfs_name;
+	}
+	return rows;
+}
+
+static void warn(struct keeper *keeper, const char *volume, const struct error *err)
+{
+	int64_t now = now_ms();
+
+	metric_count(&taken, "failed");
+	if (keeper->warned && now - keeper->warned < QUIET_MS) {
+		log_debug("cannot take a scheduled snapshot", log_str("volume", volume),
+			  log_str("error", err->text));
+		return;
+	}
+	keeper->warned = now;
+	log_warn("cannot take a scheduled snapshot, trying again each minute",
+		 log_str("volume", volume), log_str("error", err->text));
+}
+
+/* Take a snapshot for these units, and add it to the rows. Returns 0, or -1 with *err. */
+static int take(struct catalog *catalog, struct arena *arena, const struct dataset *volume,
+		const struct scheduled *scheduled, struct rows *rows, struct error *err)
+{
+	struct zfs_properties none = {.n = 0};
+	const char *leaf = scheduled_leaf(arena, scheduled);
+	const char *name = arena_printf(arena, "%s@%s", volume->name, leaf);
+	/* The next scan adds the guid and the exact creation time. */
+	const struct snapshot made = {.id = snapshot_id(arena, volume->id, leaf),
+				      .dataset_id = volume->id,
+				      .zfs_name = (char *)name,
+				      .dataset_guid = volume->guid,
+				      .creation = scheduled->time,
+				      .size = volume->size,
+				      .has_key = volume->has_key};
+
+	if (zfs_snapshot(&name, 1, &none, err) < 0)
+		return -1;
+	catalog_put_snapshot(catalog, &made);
+	metric_count(&taken, "taken");
+	rows->rows[rows->n] = *scheduled;
+	rows->names[rows->n++] = name;
+	return 0;
+}
+
+static void destroy(struct catalog *catalog, const char *name)
+{
+	struct error err;
+
+	if (zfs_destroy(name, &err) < 0 && err.code != ERR_NOT_FOUND) {
+		log_debug("an old scheduled snapshot stays", log_str("snapshot", name),
+			  log_str("error", err.text));
+		return;
+	}
+	catalog_drop(catalog, name);
+	metric_count(&taken, "destroyed");
+}
+
+/* Check that the volume is here and stays here, and read it from the catalog. */
+static int find(const struct visit *visit, struct arena *arena, struct dataset **ret,
+		struct error *err)
+{
+	const struct node *node = visit->keeper->node;
+
+	if (moves_wait(node->moves, now_ms(), err) < 0 ||
+	    moves_check(node->moves, visit->id, err) < 0)
+		return -1;
+	return catalog_get(node->catalog, now_ms() + FIND_MS, arena, visit->id, ret, err);
+}
+
+static void look_at(void *arg)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	const struct visit *visit = arg;
+	struct catalog *catalog = visit->keeper->node->catalog;
+	struct scheduled now = {.time = time(NULL)};
+	struct dataset *volume;
+	struct schedule schedule;
+	struct error err;
+
+	if (find(visit, &arena, &volume, &err) < 0 || !schedule_parse(volume->schedule, &schedule))
+		return;
+	struct rows rows = rows_of(catalog, &arena, volume);
+	now.units = due_units(&schedule, rows.rows, rows.n, now.time);
+	if (now.units && take(catalog, &arena, volume, &now, &rows, &err) < 0)
+		return warn(visit->keeper, volume->id, &err);
+	for (size_t i = 0; (now.units || visit->all) && i < rows.n; i++)
+		if (due_to_go(&schedule, rows.rows, rows.n, &rows.rows[i]))
+			destroy(catalog, rows.names[i]);
+}
+
+static bool is_stopping(struct keeper *keeper)
+{
+	scoped_lock(&keeper->lock);
+
+	return keeper->stopping;
+}
+
+/* Look at all volumes with a schedule. */
+static void look(struct keeper *keeper, bool all)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct dataset_list volumes;
+
+	catalog_scheduled(keeper->node->catalog, &arena, &volumes);
+	for (size_t i = 0; i < volumes.n && !is_stopping(keeper); i++) {
+		struct visit visit = {keeper, volumes.rows[i]->id, all};
+		keyed_run(keeper->node->copies, visit.id, look_at, &visit);
+	}
+}
+
+/* Returns true if all volumes are known, and which of them move. */
+static bool is_ready(const struct keeper *keeper)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct catalog_pool pool;
+	struct error err;
+
+	catalog_pool(keeper->node->catalog, &arena, &pool);
+	return pool.names && moves_wait(keeper->node->moves, now_ms(), &err) == 0;
+}
+
+/* Wait for so many seconds at most. The caller has the lock, which is released meanwhile. */
+static void wait_for(struct keeper *keeper, int seconds)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += seconds;
+	pthread_cond_timedwait(&keeper->changed, &keeper->lock, &until);
+}
+
+static void stop_loop(struct loop_task *task)
+{
+	loop_stop(container_of(task, struct keeper, task)->loop);
+}
+
+static void *run(void *arg)
+{
+	struct keeper *keeper = arg;
+	scoped_lock(&keeper->lock);
+
+	while (!keeper->stopping && !is_ready(keeper))
+		wait_for(keeper, PAUSE_S);
+	for (bool all = true; !keeper->stopping; all = keeper->look) {
+		keeper->look = false;
+		pthread_mutex_unlock(&keeper->lock);
+		look(keeper, all);
+		pthread_mutex_lock(&keeper->lock);
+		if (!keeper->look && !keeper->stopping)
+			wait_for(keeper, LOOK_S);
+	}
+	keeper->task.fn = stop_loop;
+	loop_post(keeper->loop, &keeper->task);
+	return NULL;
+}
+
+int keeper_start(struct keeper **ret, const struct node *node, struct loop *loop, struct error *err)
+{
+	struct keeper *keeper = *ret = mem_alloc(sizeof(*keeper));
+	pthread_condattr_t clock;
+
+	*keeper = (struct keeper){.node = node, .loop = loop};
+	pthread_mutex_init(&keeper->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&keeper->changed, &clock);
+	pthread_condattr_destroy(&clock);
+	if (thread_start(&keeper->thread, NULL, run, keeper) < 0)
+		return fail_errno(err, "cannot start the thread for scheduled snapshots");
+	keeper->started = true;
+	return 0;
+}
+
+static void tell(struct keeper *keeper, bool *what)
+{
+	scoped_lock(&keeper->lock);
+
+	*what = true;
+	pthread_cond_broadcast(&keeper->changed);
+}
+
+void keeper_look(struct keeper *keeper)
+{
+	if (keeper)
+		tell(keeper, &keeper->look);
+}
+
+void keeper_stop(struct keeper *keeper)
+{
+	if (!keeper)
+		return;
+	tell(keeper, &keeper->stopping);
+	if (keeper->started) {
+		loop_run(keeper->loop);
+		pthread_join(keeper->thread, NULL);
+	}
+	pthread_cond_destroy(&keeper->changed);
+	pthread_mutex_destroy(&keeper->lock);
+	free(keeper);
+}
+
+void keeper_end(struct catalog *catalog, const struct dataset *deleted)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct rows rows = rows_of(catalog, &arena, deleted);
+
+	for (size_t i = 0; i < rows.n; i++)
+		destroy(catalog, rows.names[i]);
+	if (rows.n)
+		catalog_reap(catalog);
+}
+
+void keeper_metrics_write(FILE *out)
+{
+	metric_write(&taken, out);
+}
