@@ -2,10 +2,10 @@
 /*
  * Our own snapshots and bookmarks of a volume.
  *
- * Invariant: a snapshot that a copy needs, or may need for all that this host knows, is destroyed
- * only if it pins too much, and only after a bookmark of it was made: it may be the only point that
- * both have. Such a bookmark, a spare one, has the snapshot's own name, and goes when all copies
- * have newer snapshots.
+ * Invariant: a snapshot that a copy needs or may need is destroyed only if it pins too much, and
+ * only after a bookmark of it was made, because it may be the only point that both have. Such a
+ * spare bookmark has the snapshot's own name, and is destroyed when all copies have newer
+ * snapshots.
  */
 #include "node/copy/pins.h"
 
@@ -16,7 +16,7 @@
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
 
-/* Returns true for a bookmark that pins_limit has made: the name of a node has no colon there. */
+/* Returns true for a bookmark of pins_limit: its time has a colon, an escaped node id has none. */
 static bool is_spare(const struct point *point)
 {
 	return point->bookmark && !strncmp(point->leaf, HISTORY_OWN, strlen(HISTORY_OWN)) &&
@@ -56,7 +56,7 @@ static const struct point *named(const struct history *history, const char *name
 	return NULL;
 }
 
-/* Returns true if so many other copies have bookmarks that are newer than a spare one. */
+/* Returns true if `others` copies, besides that of `name`, have bookmarks newer than the spare. */
 static bool is_behind(const struct history *history, const struct point *spare, const char *name,
 		      size_t others)
 {
@@ -88,7 +88,7 @@ int pins_arrived(const struct history *history, const char *name, const struct p
 	return 0;
 }
 
-/* A bookmark is listed beside its snapshot, before or after it. */
+/* Returns true if a copy needs a snapshot. Its bookmark may be listed before or after it. */
 static bool needs(const struct pins_need *need, const struct history *history,
 		  const struct point *at)
 {
@@ -122,7 +122,7 @@ static int64_t most_of(const struct pins_bounds *bounds)
 	return bounds->most ? bounds->most : PIN_MOST_S;
 }
 
-/* A snapshot that is younger than that was taken for another copy, which gets data. */
+/* A snapshot younger than bounds->idle was taken for another copy, which gets data. */
 bool pins_too_much(const struct point *snapshot, const struct pins_bounds *bounds, int64_t now)
 {
 	int64_t age = now - snapshot->creation, least = age < bounds->idle ? age : bounds->idle;
@@ -144,7 +144,7 @@ static bool has_bookmark(const struct history *history, uint64_t guid)
 	return false;
 }
 
-/* Destroy a snapshot; its bookmark keeps its place in the history. */
+/* Destroy a snapshot of which there is a bookmark, which is made if needed. */
 static void replace(struct arena *arena, const struct history *history, const struct point *point)
 {
 	struct error err;

@@ -6,16 +6,16 @@
 #include "node/copy/part.h"
 #include "node/copy/push.h"
 
-/* Returns true for a snapshot that was asked for by CSI, which a copy is to have. */
+/* Returns true for a snapshot that CSI has created (CreateSnapshot); a copy is to have it. */
 bool plan_is_asked(const struct push *push, const struct point *point);
-/* Returns true for one that a copy is to have: it was asked for, or is another tool's. */
+/* Returns true for a snapshot of CSI, or of another tool, that a copy is to have. */
 bool plan_wants(const struct push *push, const struct point *point);
-/* Returns true if the copy has another snapshot of a name that a stream ends with. */
+/* Returns true if the copy has another snapshot with the name of one that is to be sent. */
 bool plan_meets_old(const struct push *push, const struct part *parts, size_t n);
 
 /*
- * *ret is the streams that the copy lacks, in the arena, the last of which ends with a snapshot of
- * our own. Runs a program for each. Returns 0, or -1 with *err.
+ * *ret is the streams that the copy lacks, in the arena; the last one ends with the snapshot
+ * `last`. Runs a program for each. Returns 0, or -1 with *err.
  */
 int plan_make(struct push *push, const struct history *history, const struct point *last,
 	      struct part **ret, size_t *ret_n, struct error *err);
