@@ -48,7 +48,7 @@ static void on_hangup(void *arg)
 		catalog_rescan(node->catalog);
 }
 
-/* Keep space with zfs-fuse. A full pool has none to keep, so the log has a failure only once. */
+/* Reserve space for zfs-fuse (fuse_reserve). A failure, as on a full pool, is logged only once. */
 static void reserve(struct catalog *catalog)
 {
 	static bool told;
@@ -64,9 +64,7 @@ static void reserve(struct catalog *catalog)
 		 log_str("error", err.text));
 }
 
-/*
- * Repair exports, empty the trash, reserve space. The catalog's thread calls it after each reading.
- */
+/* Repair exports, empty the trash, reserve space: the callback of catalog_on_read. */
 static void on_read(struct catalog *catalog, void *arg)
 {
 	exports_heal(arg);
@@ -75,8 +73,8 @@ static void on_read(struct catalog *catalog, void *arg)
 }
 
 /*
- * Called when calls still run some time after SIGTERM. A stream may run for hours, and a reading
- * that hangs would hold calls.
+ * Stop all streams and the reading of the pool, because some calls still run a while after SIGTERM:
+ * a stream may run for hours, and calls may wait for a reading that hangs.
  */
 static void on_overdue(void *arg)
 {

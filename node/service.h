@@ -3,9 +3,9 @@
 #define ZCSI_NODE_SERVICE_H
 
 /*
- * The list of all RPCs that the daemon serves, and of how each is run (transport/service.h). The
- * prototypes of the handlers are generated here, and the tables of methods in service.c. Calls of
- * both services for one id share a queue, so a volume is not destroyed while it is being staged.
+ * The list of all RPCs that zcsi-node serves, and of how each is run (transport/service.h). The
+ * prototypes of the handlers are generated here, and the tables of methods in service.c. KEYED
+ * calls of all services for one id share a queue, so a volume is not destroyed while it is staged.
  * The last word of a row is the lane of its calls (node/lanes.h).
  */
 

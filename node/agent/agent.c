@@ -3,7 +3,8 @@
  * The reading calls of zcsi.v1.Agent (GetHost, ListNames, GetDataset, ListDatasets), and functions
  * that all handlers share.
  *
- * Invariant: reading calls are answered from the catalog and run no program.
+ * Invariant: these calls are answered from the catalog and run no program to read the pool, except
+ * that GetDataset may read one volume until the first scan has ended (node/catalog/early.h).
  */
 #include "node/agent/agent.h"
 
@@ -30,8 +31,8 @@
 #define HASHES_MAX 65536 /* in one answer: half a megabyte */
 
 /*
- * Fill the state of the pool. The promised names are read before the names' number: a creation that
- * ends in between changes that number.
+ * Fill the state of the pool. The promised names are read before pool.names, the version of the set
+ * of names, so a creation that ends in between changes the version.
  */
 static void describe_pool(struct rpc_call *call, const struct node *node, const GetHostRequest *req,
 			  GetHostResponse *rsp)
@@ -187,7 +188,7 @@ int get_dataset(struct rpc_call *call, const GetDatasetRequest *req, GetDatasetR
 	if (request_text(req->id, "id", err) < 0)
 		return -1;
 	if (node_find(call, req->id, &dataset, err) < 0) {
-		/* The caller will ask GetHost, which must not block, where to create the volume. */
+		/* The caller asks GetHost next, which must not block, so NFS is checked here. */
 		if (req->claim)
 			exports_look(call->app);
 		const struct promise_wish wish = {.key = req->id,
@@ -233,8 +234,8 @@ static int ascending(const void *a, const void *b)
 }
 
 /*
- * Add the volumes that this host has given up and no other one has yet: their names stay taken
- * while it is silent. A name may be in the list twice.
+ * Add the names of volumes that are moving from this host to another one: they stay taken while
+ * this host is not reachable. A name may be in the list twice.
  */
 static int add_moving(struct rpc_call *call, struct name_list *list, struct error *err)
 {
@@ -256,8 +257,8 @@ static int add_moving(struct rpc_call *call, struct name_list *list, struct erro
 }
 
 /*
- * A name that is missing in the pages, since it was added while they were read, makes the next
- * answer to GetHost differ from the first page.
+ * A name that was added while a caller read the pages may be missing in them. The caller sees this
+ * from `names`: the next answer to GetHost has another value than the first page.
  */
 int list_names(struct rpc_call *call, const ListNamesRequest *req, ListNamesResponse *rsp,
 	       struct error *err)

@@ -14,7 +14,7 @@
 
 #define AGENT_PAGE_MAX 1000
 
-/* Return a dataset, with what is known of its copies, or a snapshot as a message for the wire. */
+/* Return the message for a dataset, with the known state of its copies, or for a snapshot. */
 Dataset *agent_dataset(struct rpc_call *call, const struct dataset *dataset);
 DatasetSnapshot *agent_snapshot(struct arena *arena, const struct snapshot *snapshot);
 

@@ -173,7 +173,7 @@ static int check_modify(const ModifyDatasetRequest *req, struct error *err)
 	return 0;
 }
 
-/* Add a property to those to set. A reservation always is the size of the volume. */
+/* Add a property of the request to the list. A reservation is always the size of the volume. */
 static void take_property(struct arena *arena, const Property *property, struct dataset *dataset,
 			  struct zfs_properties *properties)
 {
@@ -235,7 +235,7 @@ static int check_publication(const PublishDatasetRequest *req, struct error *err
 	return 0;
 }
 
-/* Check that a node with an address can mount the volume, before the publication is recorded. */
+/* Check that the node can use the volume: over NFS if it has an address, else on this host. */
 static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
 			PublishDatasetResponse *rsp, struct error *err)
 {
@@ -253,8 +253,8 @@ static int check_export(struct rpc_call *call, const PublishDatasetRequest *req,
 }
 
 /*
- * Returns -1, with *err. FAILED_PRECONDITION of PublishDataset says that another node has the
- * volume, which the orchestrator then waits for, so any other obstacle is UNAVAILABLE.
+ * Returns -1, with *err. FAILED_PRECONDITION of PublishDataset means that another node has the
+ * volume, and the orchestrator then waits for that node. So other obstacles are UNAVAILABLE.
  */
 static int obstacle(struct error *err)
 {
@@ -304,8 +304,8 @@ int publish_dataset(struct rpc_call *call, const PublishDatasetRequest *req,
 }
 
 /*
- * Push a volume whose last publication has ended: where it is used next, all that was written is
- * there soon, and a move has little left to send.
+ * Push a volume whose last publication has ended to its copies: the node that uses it next has all
+ * data soon, and a move has little left to send.
  */
 static void push(const struct rpc_call *call, const struct dataset *dataset)
 {
@@ -332,6 +332,6 @@ int unpublish_dataset(struct rpc_call *call, const UnpublishDatasetRequest *req,
 		return -1;
 	if (changes && !left.n)
 		push(call, dataset);
-	/* Always: an earlier call may have failed after it changed the record. */
+	/* Export even without a change: an earlier call may have failed after it set the record. */
 	return export(call, dataset, err);
 }

@@ -83,7 +83,7 @@ static struct promise *put(struct claims *claims, uint64_t id)
 	return promise;
 }
 
-/* Add the promise that a name has to the targets before it gets another one. */
+/* Add the present promise of a name, to this node and claim, before a newer one replaces it. */
 static void add_target(struct claim_targets *targets, uint64_t node, uint64_t claim)
 {
 	struct claim_target *place = &targets->list[0];

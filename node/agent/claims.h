@@ -22,9 +22,9 @@
 
 #define CLAIMS_MAX      1024
 #define CLAIMS_TARGETS  4
-#define CLAIMS_VALID_MS 300000 /* how long a creation may begin for a promise */
+#define CLAIMS_VALID_MS 300000 /* the time after a promise in which its creation may begin */
 
-/* The nodes where a name may have been created: of each the latest claim that was promised. */
+/* The nodes where a name may have been created, each with the latest claim promised for it. */
 struct claim_targets {
 	struct claim_target {
 		uint64_t node, claim; /* node: a hash, 0: not known; claim 0: unused */
@@ -38,18 +38,17 @@ struct claims {
 		uint64_t id; /* a hash; ids with the same hash share a promise */
 		uint64_t claim, target;
 		uint64_t name;      /* the hash of the name (common/volume/name.h) */
-		int64_t given;      /* when it was given (common/clock.h) */
-		unsigned creations; /* calls that create the name for it now */
+		int64_t given;      /* now_ms() when the promise was given */
+		unsigned creations; /* the number of calls that create the name now */
 		struct claim_targets before;
 	} list[CLAIMS_MAX];
 	size_t next;      /* index of the oldest promise, which the next new one replaces */
 	uint64_t floor;   /* no claim up to it gets a promise; 0 before the first lookup */
 	uint64_t highest; /* the highest claim that was ever promised, or the highest barrier */
-	uint64_t
-		forgot; /* no promise that was replaced, or that ended with a process, was higher */
+	uint64_t forgot;  /* promises up to it may be missing: replaced, or lost at a restart */
 };
 
-/* A claim: of an id, whose name has this hash, to create it at the target. */
+/* A claim to create `id` at the target, the hash of a node (0: not known); name: its hash. */
 struct claim {
 	const char *id;
 	uint64_t number, target, name;
@@ -57,8 +56,8 @@ struct claim {
 
 /*
  * Promise the id to this claim. *ret_promised is the highest claim that the id may have been
- * promised to before, and *ret_before the targets of the earlier ones. Returns false if that is not
- * lower, or if the promise cannot be stored.
+ * promised to before. Returns false if this claim is not higher, or if the promise cannot be
+ * stored. Otherwise *ret_before is the targets of earlier claims.
  */
 bool claims_take(struct claims *claims, const struct claim *claim, uint64_t *ret_promised,
 		 struct claim_targets *ret_before);
@@ -69,9 +68,9 @@ bool claims_take(struct claims *claims, const struct claim *claim, uint64_t *ret
 bool claims_begin(struct claims *claims, const char *id, uint64_t claim, uint64_t node);
 void claims_end(struct claims *claims, const char *id);
 /*
- * Promise no claim any more up to the one that is returned: the given one, or the highest that was
- * promised. 0 if it cannot be stored. *ret_names is the hashes of the names that may still be
- * created at this node for one of these claims, in the arena.
+ * Raise the floor: no claim up to the returned one gets a promise any more. Returns the higher of
+ * `claim` and the highest promise so far, or 0 if it cannot be stored. *ret_names is the hashes of
+ * the names that may still be created at this node for one of these claims, in the arena.
  */
 uint64_t claims_barrier(struct claims *claims, uint64_t claim, uint64_t node, struct arena *arena,
 			uint64_t **ret_names, size_t *ret_n);

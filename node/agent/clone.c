@@ -96,10 +96,10 @@ static int from_snapshot(struct rpc_call *call, const CreateDatasetRequest *req,
 }
 
 /*
- * Take the snapshot that a volume is cloned by; *ret is its ZFS name. A snapshot of that name may
- * exist. If a crash left it, its data are outdated, and it is destroyed here. If it is the origin
- * of an earlier volume of this id that is now in the trash, destroying fails and another name is
- * used.
+ * Take the snapshot of a source volume from which the clone is made; *ret is its ZFS name. A
+ * snapshot of that name may exist. If a crash left it, its data are outdated, and it is destroyed
+ * here. If it is the origin of an earlier volume of this id that is now in the trash, ZFS defers
+ * destroying it, and another name is used.
  */
 static int take_origin(struct rpc_call *call, const char *source, const char *id, char **ret,
 		       struct error *err)

@@ -3,9 +3,9 @@
  * CreateDataset and AdoptDataset of zcsi.v1.Agent.
  *
  * Invariant: a dataset is created by one `zfs create` or `zfs clone` that sets all properties. If
- * that fails, the dataset is destroyed, so no incomplete volume remains. What was received gets all
- * properties where no dataset is a volume, and then becomes one by one `zfs rename`; it is never
- * destroyed. Calls for one id run one at a time.
+ * that fails, the dataset is destroyed, so no incomplete volume remains. A received dataset gets
+ * all properties below _received, where it is not a volume; then one `zfs rename` makes it one. It
+ * is never destroyed. Calls for one id run one at a time.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -85,7 +85,7 @@ static int take_members(struct rpc_call *call, const CreateDatasetRequest *req, 
 	return 0;
 }
 
-/* *ret is the value of zcsi:push; "" if nothing is asked for. */
+/* *ret is the value of zcsi:push; "" if the request asks for the defaults. */
 static int take_push_rules(struct rpc_call *call, const CreateDatasetRequest *req, char **ret,
 			   struct error *err)
 {
@@ -351,8 +351,9 @@ static struct dataset adopted(struct arena *arena, const char *parent,
 }
 
 /*
- * Set all properties of the volume where it is none yet. canmount is first: a filesystem that gets
- * a mountpoint is mounted unless canmount forbids it. It counts as used, because it has data.
+ * Set all properties of a volume on a received dataset. canmount is set first: a filesystem that
+ * gets a mountpoint is mounted unless canmount forbids it. zcsi:published makes the volume count as
+ * used, because it has data.
  */
 static int describe_adopted(struct arena *arena, const struct received *received,
 			    const struct dataset *made, struct error *err)
@@ -393,7 +394,7 @@ static int take_in(struct rpc_call *call, const AdoptDatasetRequest *req, struct
 		return -1;
 	}
 	catalog_put(node->catalog, &made);
-	/* A reading finds the snapshots. */
+	/* The next scan adds the received snapshots to the catalog. */
 	catalog_rescan_soon(node->catalog);
 	*ret = dataset_copy(&call->arena, &made);
 	return 0;

@@ -144,7 +144,7 @@ static void put_in_catalog(struct rpc_call *call, const char *group, const struc
 	}
 }
 
-/* Read all members and snapshots again: zfs contradicted the catalog about one, but not which. */
+/* Read all volumes and snapshots of the group again, because zfs may not say which was wrong. */
 static int reread_all(struct rpc_call *call, const struct members *members,
 		      const char *const *names, struct error *err)
 {
@@ -186,8 +186,8 @@ static int by_text(const void *one, const void *other)
 }
 
 /*
- * Take the snapshots while no volume of the group can be given to another node: that node would not
- * get them. Keys are locked in their order, so two groups do not wait for each other.
+ * Take the snapshots with the origin keys of all volumes locked, so none of the volumes moves to
+ * another node, which would not get its snapshot. The keys are sorted: two calls cannot deadlock.
  */
 static int take_locked(struct rpc_call *call, const SnapshotGroupRequest *req,
 		       struct members *members, struct error *err)

@@ -2,8 +2,8 @@
 /*
  * KeepHosts, ListKnownHosts, KeepNames and GetKeptNames of zcsi.v1.Agent.
  *
- * Invariant: the file `hosts` is never older than an answer to KeepHosts that gave its digest. A
- * forgotten host has no names.
+ * Invariant: KeepHosts writes the file `hosts` before it answers with the digest of the new list,
+ * and removes the names of hosts that are newly marked as forgotten.
  */
 #include "node/agent/kept.h"
 
@@ -107,7 +107,7 @@ static void list_hosts(struct kept *kept, struct arena *arena, ListKnownHostsRes
 		ret->hosts[ret->n_hosts++] = message_of(arena, &kept->hosts.rows[i]);
 }
 
-/* Returns the digest after the hosts were merged; *ret_changed: it is another one. */
+/* Add the request's hosts to the list. Returns its digest; *ret_changed: the digest is new. */
 static uint64_t merge(struct kept *kept, const KeepHostsRequest *req, bool *ret_changed)
 {
 	scoped_lock(&kept->lock);

@@ -3,9 +3,9 @@
 #define ZCSI_NODE_AGENT_KEPT_H
 
 /*
- * A cache for controllers that start anew: which hosts the cluster has, and the names that some of
- * them have. Its files may be lost: an error with a file is logged, and the call succeeds. Any
- * thread.
+ * A cache for controllers that restart: the hosts of the cluster, and the names of the volumes and
+ * snapshots that some of them have. Its files may be lost: an error with a file is logged, and the
+ * call succeeds. Any thread.
  */
 
 #include <pthread.h>
@@ -17,27 +17,27 @@
 #include "proto/agent.h"
 
 #define KEPT_FILES_MAX 64                /* hosts whose names are kept */
-#define KEPT_BYTES_MAX (4 * 1024 * 1024) /* of one file: as much as a message has */
+#define KEPT_BYTES_MAX (4 * 1024 * 1024) /* of one file: the limit of a message */
 
 struct kept {
 	pthread_mutex_t lock; /* protects hosts */
 	struct host_list hosts;
-	pthread_mutex_t writing; /* one file at a time; taken before the lock */
+	pthread_mutex_t writing; /* held while files are written; taken before `lock` */
 	char *folder;            /* NULL: nothing is written */
 	bool failed;             /* the last file could not be written */
 };
 
-/* Read what the folder DIR/NODE has, and create it. An empty dir keeps the hosts in memory only. */
+/* Create the folder DIR/NODE if needed, and read its files. If dir is "", no files are used. */
 void kept_open(struct kept *kept, const char *dir, const char *node_id);
 void kept_close(struct kept *kept);
-/* Returns the digest of the hosts. */
+/* Returns the digest of the list of hosts, which differs if two lists differ. */
 uint64_t kept_digest(struct kept *kept);
 
-/* Files of the folder, by their names. Replace one by a message. */
+/* Write a message to the file `name` of the folder, in place of its content. Errors are logged. */
 void kept_file_write(struct kept *kept, const char *name, const ProtobufCMessage *message);
 /*
- * Returns the message in a file, in the arena; NULL if there is no file, or it is not as it was
- * written.
+ * Returns the message in a file of the folder, in the arena; NULL if there is no such file, or it
+ * is damaged.
  */
 ProtobufCMessage *kept_file_read(const struct kept *kept, const char *name, struct arena *arena,
 				 const ProtobufCMessageDescriptor *type);

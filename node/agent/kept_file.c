@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Files of messages: the hash of the message, then the message.
+ * Files that hold one protobuf message each: the hash of the message, then the message.
  *
  * Invariant: a file is replaced by rename(2), so it is whole, except after a loss of power: then
- * its hash is wrong, and it counts as missing. Nothing in a file is trusted but a message that
- * protobuf can decode.
+ * its hash is wrong, and it counts as missing. A file that protobuf cannot decode counts as missing
+ * too.
  */
 #include "node/agent/kept.h"
 
@@ -42,7 +42,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t n)
 	return 0;
 }
 
-/* Write the file beside, and rename it. Returns 0, or -1 with errno. */
+/* Write a new file in the folder, and rename it to `name`. Returns 0, or -1 with errno. */
 static int replace(int folder, const char *name, const uint8_t *bytes, size_t n)
 {
 	static const char beside[] = "new";
@@ -79,7 +79,7 @@ void kept_file_write(struct kept *kept, const char *name, const ProtobufCMessage
 	kept->failed = failed;
 }
 
-/* *ret is what the file has, in the arena. Returns its size, or -1. */
+/* *ret is the content of the file, in the arena. Returns its size in bytes, or -1. */
 static ssize_t read_all(const struct kept *kept, const char *name, struct arena *arena,
 			uint8_t **ret)
 {

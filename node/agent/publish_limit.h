@@ -8,7 +8,7 @@
 
 /*
  * Check that one more volume may be published to the node. Returns 0, or -1 with *err:
- * ERR_RESOURCE_EXHAUSTED if the node has --max-volumes already. One thread at a time.
+ * ERR_RESOURCE_EXHAUSTED if the node has --max-volumes already. One thread at a time per node.
  */
 int publish_limit_check(struct rpc_call *call, const char *node_id, struct error *err);
 

@@ -6,7 +6,7 @@
  * snapshots and children and not mounted, and with its origin key locked. Errors are logged, and
  * the next reading of the pool tries again. A volume is never kept for less than its time: if its
  * deletion is in the future, either the clock was ahead then or it is behind now, so the time
- * counts from when this zcsi-node first saw that, by a clock that nobody sets.
+ * counts from when this zcsi-node first saw that, by the monotonic clock.
  */
 #include "node/agent/reaper.h"
 
@@ -52,7 +52,7 @@ static struct {
 	size_t n;
 } sightings; /* used by the catalog's thread only */
 
-/* ZFS prints a number that is too large for int64_t, which is negative here. */
+/* A zcsi:deleted that is too large for int64_t was parsed as a negative number. */
 static bool is_in_future(const struct dataset *dataset)
 {
 	return dataset->deleted < 0 || dataset->deleted > time(NULL);
@@ -89,7 +89,7 @@ static void note_sightings(const struct dataset_list *trashed)
 	sightings.n = n;
 }
 
-/* Returns true if the volume is to stay in the trash, also without snapshots. */
+/* Returns true if the volume is to stay in the trash even without snapshots. ttl: seconds. */
 static bool is_kept(const struct dataset *dataset, int64_t ttl)
 {
 	int64_t seconds = dataset->keep > ttl ? dataset->keep : ttl;

@@ -6,7 +6,7 @@
 
 /*
  * Destroy trashed volumes that nothing depends on any more, and origins that no clone uses. Called
- * by the catalog's thread after each scan of the pool; arg: the struct node. Errors are logged.
+ * by the catalog's thread (catalog_on_read); arg: the struct node. Errors are logged.
  */
 void reaper_run(struct catalog *catalog, void *arg);
 

@@ -3,10 +3,10 @@
  * SettleDataset of zcsi.v1.Agent: a volume that this host and another one have, because it was made
  * again while one of the two was away.
  *
- * Invariant: a volume that counts as used is not moved to the trash here, and a controller has the
- * keeper's volume counted as used before it asks the other host to give its own up. So at least one
- * of the two stays, whatever controllers ask at the same time. A volume that counts as used does so
- * for ever: zcsi:published is set then, and zcsi never removes that property.
+ * Invariant: a volume that is marked as used is not moved to the trash here, and a controller has
+ * the keeper's volume marked as used before it asks the other host to give up its own. So at least
+ * one of the two stays, whatever controllers ask at the same time. The mark is permanent: it is the
+ * property zcsi:published, which zcsi never removes.
  */
 #include <string.h>
 
@@ -44,7 +44,7 @@ static int check_blank(struct arena *arena, const struct dataset *dataset, size_
 	return blank_check(arena, dataset, err);
 }
 
-/* A volume that is not blank counts as used, so that it is not looked through again. */
+/* Move a blank volume to the trash. Mark any other as used, so it is not looked through again. */
 static int give_up(struct rpc_call *call, struct dataset *dataset, size_t children,
 		   const char *keeper, struct error *err)
 {

@@ -293,7 +293,7 @@ static int destroy_in_steps(struct rpc_call *call, const char *zfs_name, const c
 	if (zfs_destroy_snapshot(zfs_name, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return -1;
-		/* Another tool destroyed it, or the pool is gone: agent_reread fails then. */
+		/* Another tool destroyed it; or the pool is gone, and agent_reread fails. */
 		return agent_reread(call, zfs_name, err);
 	}
 	forget(call, zfs_name);

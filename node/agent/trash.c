@@ -89,7 +89,7 @@ static int rename_to_trash(struct rpc_call *call, const char *dataset, const cha
 	return zfs_rename(dataset, name, err);
 }
 
-/* Check that no clone which the rename would unmount is mounted. */
+/* Check that no clone is mounted that zfs-fuse would unmount when it renames the dataset. */
 static int check_clones_unmounted(struct arena *arena, const struct dataset *dataset,
 				  struct error *err)
 {
@@ -107,8 +107,8 @@ static int check_clones_unmounted(struct arena *arena, const struct dataset *dat
 }
 
 /*
- * A family of encrypted volumes is locked by the name of the volume that owns the key, so that must
- * not change while the family is locked.
+ * Rename the dataset into the trash. An encrypted volume and its clones are locked by the name of
+ * the volume that owns the key, so the rename waits for that lock (node/attach/family.h).
  */
 static int rename_with_key(struct rpc_call *call, const struct dataset *dataset, const char *name,
 			   struct error *err)
@@ -155,8 +155,8 @@ bool trash_release_reservation(const char *name)
 }
 
 /*
- * keep: seconds to keep it there, whatever --trash-ttl is; or 0. The lock keeps others from
- * mounting a clone between the check and the rename.
+ * Move a volume to the trash. keep: seconds to keep it there, whatever --trash-ttl is; or 0.
+ * fuse_lock keeps clones from being mounted between the check and the rename.
  */
 static int move_to_trash(struct rpc_call *call, struct dataset *dataset, int64_t keep,
 			 struct error *err)

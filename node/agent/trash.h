@@ -6,11 +6,11 @@
 
 #include "node/agent/agent.h"
 
-#define TRASH_KEEP_S (30 * 86400) /* how long trash_keep keeps a volume, at least */
+#define TRASH_KEEP_S (30 * 86400) /* seconds for which trash_keep keeps a volume, at least */
 
 /*
- * Give up the reservation of a volume in the trash, by its ZFS name: nothing can be written to it
- * there, and others need the space. Returns false if it is kept, which is logged.
+ * Set the refreservation of a volume in the trash to none: nothing is written to it there, and
+ * other volumes need the space. name: its ZFS name. Returns false after an error, which is logged.
  */
 bool trash_release_reservation(const char *name);
 /*

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Looking whether a volume has no file. ZFS has no number that proves it: a small file takes no
- * space of its own, and how much an empty filesystem takes depends on the pool.
+ * Checking that a volume has no file. No property of ZFS proves it: a small file takes no space of
+ * its own, and the space that an empty filesystem takes depends on the pool.
  *
- * Invariant: the volume is unmounted again. The path is that of this dataset alone, so what a
- * killed zcsi-node has left there is removed first.
+ * Invariant: the volume is unmounted again. The mount's path contains the dataset's guid, so a
+ * mount that a killed zcsi-node has left there is of this dataset, and is removed first.
  */
 #include "node/attach/blank.h"
 

@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_ATTACH_BLANK_H
 #define ZCSI_NODE_ATTACH_BLANK_H
 
-/* Looking whether a volume has no file, by mounting it. */
+/* Checking that a volume has no file, by mounting it. */
 
 #include "common/error.h"
 #include "common/mem.h"

@@ -3,9 +3,9 @@
 #define ZCSI_NODE_ATTACH_BLOCK_H
 
 /*
- * Block volumes: zvols that workloads use as devices. The staging of one is a tmpfs that contains
- * only the device node; a target is a bind mount of that node on a file. So mountinfo shows for a
- * device the same as for a filesystem: its volume, its staging, and the targets of the staging.
+ * Block volumes: zvols that workloads use as devices. A block volume's staging is a tmpfs that
+ * contains only the device node; a target is a bind mount of that node on a file. So mountinfo
+ * shows the same for a device as for a filesystem: volume, staging, and targets of the staging.
  *
  * Functions return 0, or -1 with *err. Any thread.
  */

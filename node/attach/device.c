@@ -178,8 +178,8 @@ int device_number(const char *dataset, dev_t *ret, struct error *err)
 }
 
 /*
- * Returns true once nothing has the name of the device. Does not open it, because ZFS does not
- * remove a device while it is open.
+ * Returns true once the device's path does not exist, or false after about a second. Does not open
+ * the device, because ZFS does not remove it while it is open.
  */
 static bool is_gone_soon(const char *path)
 {
@@ -211,7 +211,7 @@ int device_check_gone(const char *dataset, struct error *err)
 		    path);
 }
 
-/* ZFS removes the device if it is not open at this moment, and udev may just examine it. */
+/* Retry: ZFS removes a device only if it is not open, and udev may open it for a moment. */
 int device_hide(const char *dataset, struct error *err)
 {
 	struct zfs_properties hidden = {.n = 0};
@@ -232,7 +232,7 @@ int device_show(const char *dataset, struct error *err)
 	return zfs_inherit(dataset, "volmode", err);
 }
 
-/* *ret is the number of the device that a mount is of, or whose node it contains. */
+/* *ret is the number of the mounted device or, for a block volume, of the node in the mount. */
 static int number_in(const struct mount *mount, dev_t *ret, struct error *err)
 {
 	const struct format *format = mount_format(mount);

@@ -12,7 +12,7 @@
 #include "node/mount/mountinfo.h"
 
 /*
- * Open the device of a zvol for reading, with open(2) flags in addition. Waits until udev has
+ * Open the device of a zvol for reading; flags: further flags of open(2). Waits until udev has
  * created its name, at most DEVICE_WAIT_MS and until shortly before the deadline. Returns a
  * descriptor, or -1 with *err: ERR_FAILED_PRECONDITION if zvols have no devices on this host, or
  * with O_EXCL if the device is in use; ERR_UNAVAILABLE if it did not appear in time.
@@ -32,13 +32,13 @@ int device_number(const char *dataset, dev_t *ret, struct error *err);
  */
 int device_hide(const char *dataset, struct error *err);
 /*
- * Let the zvol have a device again, which the kernel creates soon (device_open). For one that has
- * none: a device may get another number by this.
+ * Let a hidden zvol have a device again, which the kernel creates soon (device_open waits for it).
+ * Not for a zvol that has a device, because the device may get another number.
  */
 int device_show(const char *dataset, struct error *err);
 /*
- * Check that a dataset has no device: with volmode=none the proof that no process has it open.
- * Waits for a second. ERR_FAILED_PRECONDITION if it has one.
+ * Check that a zvol has no device, which with volmode=none proves that no process has it open.
+ * Waits about a second. ERR_FAILED_PRECONDITION if it has one.
  */
 int device_check_gone(const char *dataset, struct error *err);
 

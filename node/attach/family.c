@@ -5,8 +5,8 @@
  * Invariant: a key is unloaded only while its family is locked and mountinfo shows no volume of it.
  * A staging has the family locked from before its key is loaded or checked until its mount is
  * visible. The volume that owns the key, by whose name the family is locked, is not renamed
- * meanwhile. That ZFS calls a key busy is not enough: it does so while a file system is mounted or
- * a device is open, but a block volume may be staged and published and not be open.
+ * meanwhile. ZFS itself refuses to unload a key only while a file system is mounted or a device is
+ * open; that is not enough, because the device of a published block volume may not be open.
  */
 #include "node/attach/family.h"
 
@@ -18,7 +18,7 @@
 #include "node/host/node.h"
 #include "node/mount/kind.h"
 
-/* The name of the root may change until the family is locked: a deleted volume is renamed. */
+/* Repeat until the locked name is the encryption root's: until then a deletion may rename it. */
 int family_lock(struct rpc_call *call, const char *dataset, struct family *ret, struct error *err)
 {
 	struct node *node = call->app;

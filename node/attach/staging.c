@@ -19,8 +19,8 @@
 #include "node/zfs/zfs.h"
 
 /*
- * A key of the volume itself is loaded before and stays loaded, because its family is locked. Key
- * errors here are of a key that is not managed, or was unloaded by hand a moment ago.
+ * Mount the filesystem. Its own key was loaded by staging_mount and stays loaded while the family
+ * is locked. So a key error is of a key that zcsi does not manage, or that was unloaded by hand.
  */
 static int mount_dataset(const struct staging *staging, struct error *err)
 {
@@ -74,9 +74,9 @@ static const struct mount *find_dead(const struct mount_table *table, const char
 }
 
 /*
- * Remove the mounts of the volume that a zfs-fuse which has ended left, because the volume is not
- * mounted anew beside them. One that a workload has stays, or the workload would write to the
- * directory below it. *ret is the mounts that are left.
+ * Remove the dead mounts of the volume, those whose zfs-fuse has ended. Fail if a workload has one:
+ * without the mount, the workload would write to the directory below it. *ret is the remaining
+ * mounts.
  */
 static int remove_dead(struct arena *arena, const struct staging *staging, struct mount_table *ret,
 		       struct error *err)
@@ -127,8 +127,8 @@ static int mount_volume(struct arena *arena, const struct staging *staging, stru
 }
 
 /*
- * Load the key first, because the device of an encrypted zvol cannot be opened without it, and
- * because the key of the request is checked then, also if the volume is mounted already.
+ * Load the key first, because the device of an encrypted zvol cannot be opened without it, and so
+ * that the key of the request is checked even if the volume is mounted already.
  */
 int staging_mount(struct arena *arena, const struct staging *staging, struct error *err)
 {

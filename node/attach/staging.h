@@ -26,9 +26,9 @@ struct staging {
 	char *const *options; /* all mount flags of the request, those of NFS included */
 	size_t n_options;
 	const char *key; /* the secret for an encrypted volume, or NULL */
-	/* Mount a volume that is mounted nowhere on this host, with its role and attributes. */
+	/* Mount a volume that is mounted nowhere on this host, as a staging with these attrs. */
 	int (*mount)(const struct staging *staging, struct error *err);
-	/* Check that a mount is of the volume as it is now. NULL: its source says that. */
+	/* Check that a mount with this source is of the present volume. NULL: it always is. */
 	int (*check)(const struct staging *staging, const struct mount *mount, struct error *err);
 };
 

@@ -3,9 +3,9 @@
  * Checking that a volume is not in use, before its dataset is destroyed or renamed.
  *
  * Invariant: ZFS itself refuses to destroy a dataset that is mounted in any namespace, and a zvol
- * whose device is open. It unmounts an idle mount of this namespace without an error; and it
- * renames all the others while they are in use. So mounts of this namespace are looked for before
- * each change, and those of other namespaces and open devices before a rename.
+ * whose device is open. But it unmounts an idle mount of this namespace without an error, and it
+ * renames a dataset while another namespace or a process uses it. So mounts of this namespace are
+ * looked for before each change, and other namespaces' mounts and open devices before a rename.
  */
 #include "node/attach/unused.h"
 
@@ -19,12 +19,12 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-/* The server's kernel keeps a mount busy until it expires the former export from its cache. */
+/* Check on the server of --zfs-over-ssh, whose kernel keeps a mount while an export is cached. */
 static int check_unmounted_on_server(const char *name, struct error *err)
 {
 	bool mounted = false;
 
-	/* Not with zfs-fuse: it mounts every new clone, and exports nothing. */
+	/* zfs-fuse mounts every new clone and exports nothing: there, a mount does not mean use. */
 	if (zfs_is_the_kernels() && zfs_mounted(name, &mounted, err) < 0)
 		return -1;
 	if (!mounted)
@@ -75,7 +75,7 @@ static int check_once(struct arena *arena, const struct dataset *dataset, struct
 	return device ? check_device(arena, dataset->name, device, err) : 0;
 }
 
-/* Like the change itself (zfs_run_with), retry while udev examines a new device. */
+/* Retry for a zvol, as zfs_run_with does, because udev opens a new device to examine it. */
 int unused_check(struct arena *arena, const struct dataset *dataset, struct error *err)
 {
 	if (unused_check_mounts(arena, dataset->name, err) < 0)

@@ -14,8 +14,8 @@
 /* Check that the dataset is not mounted where the pool is, in the namespace of this process. */
 int unused_check_mounts(struct arena *arena, const char *name, struct error *err);
 /*
- * Check that also no other mount namespace of this host has the dataset, and that no process has
- * the device of a zvol open. Searches /proc, and for a zvol up to 3 seconds, until it is unused.
+ * Call unused_check_mounts, and check that no other mount namespace of this host has the dataset,
+ * and no process the device of a zvol. Searches /proc, for a zvol repeatedly for up to 3 seconds.
  */
 int unused_check(struct arena *arena, const struct dataset *dataset, struct error *err);
 

@@ -4,7 +4,8 @@
  * read the pool, change.c makes changes.
  *
  * Invariant: nothing is reported as missing before the whole pool was read, or while it cannot be
- * read. Only a volume is, during the first reading, if its own name or all volumes were read.
+ * read. The exception is a volume during the first reading, once its own name, or all volumes, were
+ * read.
  */
 #include "node/catalog/catalog.h"
 

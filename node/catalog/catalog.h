@@ -4,13 +4,13 @@
 
 /*
  * The catalog: a copy of the pool's volumes and snapshots in memory. Reading it runs no program. A
- * thread reads the whole pool at start, every rescan_seconds, and on request. It reads only the
- * names that the agent, or an event of ZFS, reports as changed. While the pool cannot be read, the
- * catalog has a problem text, and the thread tries again. Any thread.
+ * thread reads the whole pool at start, every rescan_seconds, and on request. In between it reads
+ * the names that the agent, or an event of ZFS, reports as changed. While the pool cannot be read,
+ * the catalog has a problem text, and the thread tries again. Any thread.
  *
  * Results live in the given arena. Functions that return int return 0, or -1 with *err. Calls
- * before the end of the first reading wait for it, until their deadline or CATALOG_WAIT_MS. For
- * catalog_get and catalog_snapshot, if the deadline has not passed, a program reads the volume.
+ * before the end of the first reading wait for it, until their deadline or CATALOG_WAIT_MS. But
+ * catalog_get and catalog_snapshot run a program then, which reads only the volume.
  */
 
 #include <stdbool.h>
@@ -27,12 +27,12 @@
 struct catalog;
 /* Returns a catalog of pool/parent. Nothing is read before catalog_start. */
 struct catalog *catalog_new(const char *parent, unsigned rescan_seconds);
-/* Set, before the start, the callback that the thread runs after each reading of the pool. */
+/* Set the callback that the thread runs after each scan and catalog_reap. Call before the start. */
 void catalog_on_read(struct catalog *catalog, void (*reap)(struct catalog *catalog, void *arg),
 		     void *arg);
 /* Open the lock file and start the thread. */
 int catalog_start(struct catalog *catalog, struct error *err);
-/* Kill each zfs that reads the pool, and begin to stop. From now on what needs one fails. */
+/* Kill each zfs that reads the pool, and begin to stop. From now on calls that need one fail. */
 void catalog_stop(struct catalog *catalog);
 /* Stop the thread, wait for its end, and free the catalog, which may be NULL. */
 void catalog_free(struct catalog *catalog);
@@ -68,10 +68,10 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 
 struct catalog_pool {
 	uint64_t guid;
-	uint64_t names; /* another number after each change; 0 before the first reading */
-	int64_t available, reserved; /* bytes; for the parent alone, when it was last read */
+	uint64_t names; /* another number after each change; 0 while the pool is not ready */
+	int64_t available, reserved; /* bytes, of the parent dataset when it was last read */
 	bool complete;               /* no dataset or snapshot is damaged, so all names are known */
-	bool loading, reading; /* the first reading has not ended, as problem says; and has begun */
+	bool loading, reading; /* the first reading has not ended; it also has read the parent */
 	const char *problem;   /* in the arena; "" if the pool is ready */
 };
 /* *ret is the state of the pool. Never waits. */

@@ -9,12 +9,12 @@
 #include "node/catalog/change.h"
 #include "node/catalog/journal.h"
 
+#define CATALOG_LOADING_TEXT "'%s' is still being read; try again"
 /*
  * READING: the first reading of the pool runs, and the parent was read. VOLUMES: all volumes were
  * read, and all snapshots are being read. PROBLEM: the pool cannot be read, or a zfs is hung, which
  * may still change the pool.
  */
-#define CATALOG_LOADING_TEXT "'%s' is still being read; try again"
 enum catalog_state {
 	CATALOG_LOADING,
 	CATALOG_READING,
@@ -35,7 +35,7 @@ struct catalog {
 	pthread_cond_t changed;
 	bool stopping;
 	enum catalog_state state;
-	bool hung;     /* a zfs is hung, or has ended and the pool was not read since: PROBLEM */
+	bool hung;     /* a zfs is hung, so the state is PROBLEM; false once it has ended */
 	char *problem; /* why the state is not READY; "" if it is */
 	struct inventory inventory;
 	uint64_t names;    /* increases with each change of the inventory, also over restarts */
@@ -44,7 +44,7 @@ struct catalog {
 	int64_t read;      /* when the whole pool was last read, in seconds since 1970 */
 	uint64_t pool_guid;
 
-	bool follows;   /* `zpool events` reports the changes of others */
+	bool follows;   /* `zpool events` runs, and reports the changes of other programs */
 	int64_t due;    /* when to read the pool next */
 	bool lost;      /* changes were missed: read the pool as soon as `rested` */
 	int64_t rested; /* the end of the pause after the last reading */
@@ -54,7 +54,7 @@ struct catalog {
 	size_t n_stale;
 	int64_t stale_due; /* when to read the stale names and the parent */
 	bool reap_due;     /* the callback `reap` is to run */
-	char **origins;    /* found by the last reading and not yet taken (change.h) */
+	char **origins;    /* the snapshots that catalog_take_origins returns (change.h) */
 	size_t n_origins;
 
 	unsigned readers;       /* readings in progress */
@@ -67,7 +67,7 @@ struct catalog {
 
 /* All functions below are called with the mutex. */
 
-/* Wait for a change. Returns false if the deadline has passed. */
+/* Wait for a signal of `changed`. Returns false if the deadline has passed. */
 bool catalog_wait(struct catalog *catalog, int64_t deadline);
 /* Wait for the end of the first reading. Returns 0, or -1 with ERR_UNAVAILABLE and the problem. */
 int catalog_ready(struct catalog *catalog, int64_t deadline, struct error *err);

@@ -67,8 +67,8 @@ void catalog_move(struct catalog *catalog, const struct dataset *dataset, const 
 }
 
 /*
- * With a snapshot of a trashed volume, the volume and all its snapshots are read again: the volume
- * is destroyed when it has no snapshot of any kind left.
+ * For a snapshot of a trashed volume, mark the volume and all its snapshots, because the volume is
+ * destroyed when it has no snapshot of any kind left.
  */
 void catalog_mark_stale(struct catalog *catalog, const char *zfs_name)
 {

@@ -33,8 +33,8 @@ void catalog_mark_stale(struct catalog *catalog, const char *zfs_name);
 /* Read the whole pool again soon, after the pause since the last reading. Returns at once. */
 void catalog_rescan_soon(struct catalog *catalog);
 /*
- * Set whether `zpool events` reports every change from now on. The whole pool is read soon, and
- * from then on less often if it does.
+ * Set whether `zpool events` reports every change from now on. The whole pool is read soon in
+ * either case, and from then on less often if `follows` is true.
  */
 void catalog_follow(struct catalog *catalog, bool follows);
 
@@ -42,7 +42,7 @@ void catalog_follow(struct catalog *catalog, bool follows);
 void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);
 /*
  * *ret is all volumes with zcsi:members, deleted ones too; none before they are known. *ret_marks
- * is a number for each of them, which is another one after a snapshot was added.
+ * has a number for each of these volumes, which changes when a snapshot of the volume is added.
  */
 void catalog_with_members(struct catalog *catalog, struct arena *arena, struct dataset_list *ret,
 			  uint64_t **ret_marks);
@@ -59,7 +59,7 @@ void catalog_reap(struct catalog *catalog);
 /* Returns true after catalog_stop: the callback is to end soon. */
 bool catalog_is_stopping(struct catalog *catalog);
 
-/* Lock a key, waiting while another caller has it. Returns 0, or -1 with ERR_ABORTED. */
+/* Lock a key, waiting while another caller has it. ERR_ABORTED if so at the deadline. */
 int catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key, struct error *err);
 void catalog_unlock_key(struct catalog *catalog, const char *key);
 

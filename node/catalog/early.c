@@ -2,10 +2,10 @@
 /*
  * The states of the catalog before it is ready.
  *
- * Invariant: no call takes a volume for one without snapshots before these were read. Until then
- * it has DATASET_UNCOUNTED of them, and a lookup reads it again with its snapshots. If that fails,
- * the volume counts as one with snapshots, which is never destroyed at once. Deleted volumes are
- * not known before the whole pool was read.
+ * Invariant: a volume never seems to be without snapshots before these were read. Until then it has
+ * DATASET_UNCOUNTED of them, and a lookup reads it again with its snapshots. If that fails, the
+ * volume counts as one with snapshots, which is never destroyed at once. Deleted volumes are not
+ * known before the whole pool was read.
  */
 #include "node/catalog/early.h"
 
@@ -23,7 +23,7 @@ static bool is_early(const struct catalog *catalog)
 	return catalog->state == CATALOG_READING || catalog->state == CATALOG_VOLUMES;
 }
 
-/* Read the parent alone, which makes it possible to find single volumes. */
+/* Read the parent alone, after which single volumes can be found. Called with the mutex. */
 static int read_parent(struct catalog *catalog, uint64_t guid, struct error *err)
 {
 	auto_free char *problem = NULL;
@@ -38,7 +38,7 @@ static int read_parent(struct catalog *catalog, uint64_t guid, struct error *err
 	return 0;
 }
 
-/* Make the listing of all volumes the inventory. */
+/* Replace the inventory by the listing of all volumes. */
 static void take_volumes(struct catalog *catalog, size_t mark, struct listing *listing)
 {
 	struct inventory fresh;

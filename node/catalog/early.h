@@ -23,8 +23,8 @@ int early_read(struct catalog *catalog, size_t mark, uint64_t guid, struct error
  */
 bool early_volume(struct catalog *catalog, int64_t deadline, const char *id, const char *zfs_name);
 /*
- * Returns the snapshot, as early_volume, if it is one of a volume that is not deleted, or NULL;
- * then it may be of a deleted one.
+ * Returns the snapshot with this id if it is of a volume that is not deleted, which is read like in
+ * early_volume; or NULL: it does not exist, or may be of a deleted volume.
  */
 const struct snapshot *early_snapshot(struct catalog *catalog, int64_t deadline,
 				      struct arena *arena, const char *id);

@@ -7,9 +7,9 @@
  * the start of the feed are skipped. The program reports the events of all pools: with a pool's
  * name it would report a loss of events only together with the next event of that pool.
  *
- * An event of a change that zcsi-node made itself makes it read the name again, too. It cannot be
- * told from one of a change by others: it names no process, and zpool prints values raw, so that
- * another's value can be made to look like the one that zcsi-node set.
+ * A change that zcsi-node made itself has an event too, so the name is read again. That event looks
+ * like one of a change by another program: it names no process, and zpool prints values raw, so
+ * another program's value can be made to look like the one that zcsi-node set.
  */
 #include "node/catalog/feed.h"
 
@@ -74,7 +74,7 @@ static void take_line(void *arg, const char *line)
 	struct feed *feed = arg;
 	struct changed changed;
 
-	/* From then on no event is old, even if its time is because the clock was set back. */
+	/* A later event is not old, even if its time is, because the clock was set back. */
 	if (now_ms() - feed->began > OLD_EVENTS_MS)
 		feed->events.since = 0;
 	if (!events_line(&feed->events, line, &changed))

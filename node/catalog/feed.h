@@ -4,7 +4,7 @@
 
 /*
  * The events of OpenZFS, for the catalog. A thread runs `zpool events`, and starts it again after
- * it ended. If ZFS has no events (zfs-fuse), the thread checks every minute whether it has.
+ * it ended. With a ZFS without events (zfs-fuse), it checks every minute for one that has events.
  */
 
 #include "node/catalog/change.h"

@@ -55,7 +55,7 @@ static struct damaged *new_damaged(const char *zfs_name)
 	return row;
 }
 
-/* Record that a name is not damaged, or not any more. */
+/* Remove a name from the damaged ones. */
 static void mend(struct inventory *inventory, const char *zfs_name)
 {
 	const struct damaged row = {(char *)zfs_name};
@@ -247,7 +247,7 @@ static void fill_others(struct inventory *inventory)
 		index_sort(others[i]);
 }
 
-/* Append a snapshot; calls come in the order of ids. Of several with one id, yields() decides. */
+/* Append a snapshot, in the order of ids. Of snapshots with one id, keep the one of yields(). */
 static void append_snapshot(struct inventory *inventory, const char *parent,
 			    const struct snapshot *snapshot)
 {

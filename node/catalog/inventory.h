@@ -21,7 +21,7 @@ struct inventory {
 	struct index snapshots_by_name; /* all snapshots, by ZFS name */
 	struct index names;             /* snapshots of CreateSnapshot, by CSI's name */
 	struct index groups;            /* snapshots with a group, by group and id */
-	struct index damaged;           /* names that listing->damaged has */
+	struct index damaged;           /* ZFS names whose zcsi properties cannot be read */
 };
 
 void inventory_init(struct inventory *inventory);
@@ -60,7 +60,7 @@ const struct dataset *inventory_owner(const struct inventory *inventory,
 struct snapshot *inventory_show(const struct inventory *inventory, struct arena *arena,
 				const struct snapshot *snapshot);
 
-/* Returns another number after a snapshot of the dataset was added. */
+/* Returns a number that changes when a snapshot of the dataset is added. */
 uint64_t inventory_mark(const struct inventory *inventory, const char *zfs_name);
 
 /* A page of at most max snapshots with ids after `after`; dataset_id "": of all volumes. */

@@ -38,7 +38,7 @@ void change_replay(const struct catalog *catalog, size_t mark, struct inventory 
 void change_stale(struct catalog *catalog, const char *zfs_name, bool family);
 /* Empty the list of stale names. */
 void change_forget(struct catalog *catalog);
-/* Free the journal and both lists of names, when the catalog is freed. */
+/* Free the journal, the stale names and the locked keys, when the catalog is freed. */
 void change_fini(struct catalog *catalog);
 
 #endif

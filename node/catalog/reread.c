@@ -48,8 +48,8 @@ struct reading {
 };
 
 /*
- * Put the read state of a name into the inventory: the volume or snapshot in `change`, or its
- * absence, or that it is damaged, if neither is in `change`.
+ * Put the read state of a name into the inventory: the volume or snapshot in `change`, which is
+ * handed over; or without these, that the name does not exist, or is damaged.
  */
 static void put_state(const struct reading *reading, const char *zfs_name, struct change change)
 {
@@ -63,7 +63,7 @@ static void put_state(const struct reading *reading, const char *zfs_name, struc
 	change_make(reading->catalog, change);
 }
 
-/* Returns true if the volume or its snapshots were unknown, or it was another one. */
+/* Returns true if the inventory lacks the listed volume of this id, or its snapshots. */
 static bool is_new(const struct catalog *catalog, const struct listing *listing, const char *name)
 {
 	const struct dataset *dataset = dataset_in(listing, name);

@@ -55,7 +55,7 @@ void catalog_set_state(struct catalog *catalog, enum catalog_state state, const 
 
 /*
  * Read the whole pool, without the mutex. The pool's guid is read first, because that fails if the
- * pool is missing, so a later ERR_NOT_FOUND means that the parent is.
+ * pool is missing, so a later ERR_NOT_FOUND means that the parent is missing.
  */
 static int read_pool(struct arena *arena, struct catalog *catalog, size_t mark, uint64_t *ret_guid,
 		     struct listing *ret, struct error *err)

@@ -19,9 +19,7 @@ void catalog_suspend(void *catalog, const char *problem);
 
 /* Set the state and the problem text, and log them if they changed. */
 void catalog_set_state(struct catalog *catalog, enum catalog_state state, const char *problem);
-/*
- * Make the result of a reading that began at the mark the inventory; *fresh becomes the old one.
- */
+/* Replace the inventory by *fresh, read since the mark; *fresh becomes the old inventory. */
 void catalog_take_over(struct catalog *catalog, size_t mark, const struct listing *listing,
 		       struct inventory *fresh);
 

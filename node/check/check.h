@@ -31,8 +31,8 @@ bool check_host(const struct settings *settings, FILE *out);
 /* Check ZFS, the pool and the parent dataset. */
 void check_zfs(struct check *check);
 /*
- * Returns what bugs of a version of OpenZFS do to copies, and what to do, as a remedy; NULL if
- * there are none, or the text is no version. Pure.
+ * Returns the effects on copies of the bugs in this version of OpenZFS, and what to do, as a
+ * remedy for check_has; NULL without such bugs, or if the text is not a version. Pure.
  */
 const char *check_version_bugs(const char *version);
 /* Check the programs and services that only some kinds of volumes need. */

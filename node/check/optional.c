@@ -30,7 +30,7 @@ static const struct {
 	{"exportfs", "nfs-kernel-server", "attach=nfs"},
 };
 
-/* Search the program in the directories that posix_spawnp searches. */
+/* Returns true if the program is in one of the directories that posix_spawnp searches. */
 static bool is_installed(const char *program)
 {
 	const char *path = getenv("PATH");

@@ -75,9 +75,9 @@ static int read_parent(const char *name, struct error *err)
 	"; before this host has such copies, install OpenZFS 2.1.13 or later, on Debian 12 from "  \
 	"bookworm-backports"
 
-/* Bugs that raw streams meet, which volumes with a key of their own are sent as. Oldest first. */
+/* Bugs in sending and receiving volumes with a key of their own (raw streams). Oldest first. */
 static const struct {
-	unsigned fixed; /* as version_number returns it */
+	unsigned fixed; /* the first version without the bug, as version_number returns it */
 	const char *text;
 } bugs[] = {
 	{20111, RECEIVE_MAY_STOP ", and a volume that comes back from its copy may not mount any "

@@ -2,9 +2,9 @@
 /*
  * The properties of a volume and of its snapshots, which a stream does not carry.
  *
- * Invariant: of the properties only those are passed on that a request may set on a volume
- * (node/record/property.h), so the other node takes no other ones. What comes with the stream, or
- * is computed from the size, is left out.
+ * Invariant: only those properties are passed on that a request may set on a volume
+ * (node/record/property.h), because the other node accepts no others. Properties that the stream
+ * carries, or that are computed from the size, are left out.
  */
 #include "node/copy/header.h"
 
@@ -67,8 +67,8 @@ static const char *take_properties(struct arena *arena, char *text, ReceiveHeade
 }
 
 /*
- * A volume whose key is that of the parent would come back from another host with a key of its own,
- * which ZFS then confuses with the parent's: the dataset cannot be mounted any more.
+ * Refuse a volume with the key of the parent. It would come back from another host with a key of
+ * its own, which ZFS then confuses with the parent's: the dataset cannot be mounted any more.
  */
 static int check_key(const char *parent, const char *root, struct error *err)
 {

@@ -8,9 +8,9 @@
 #include "proto/copy.h"
 
 /*
- * *ret is a header with all that a copy of the volume has besides its data, in the arena, and
- * *ret_flags the options of `zfs send` (node/zfs/send_flags.h). Runs one program. Returns 0, or -1
- * with *err: ERR_FAILED_PRECONDITION if the volume cannot have copies.
+ * *ret is the first message of a stream (Replica.Receive), with all that a copy has besides its
+ * data, in the arena; *ret_flags the options of `zfs send` (node/zfs/send_flags.h). Runs one
+ * program. Returns 0, or -1 with *err: ERR_FAILED_PRECONDITION if the volume cannot have copies.
  */
 int header_make(struct arena *arena, const char *parent, const struct dataset *volume,
 		ReceiveHeader **ret, const char **ret_flags, struct error *err);

@@ -16,7 +16,7 @@
 #include "node/record/snapshot.h"
 #include "proto/copy.h"
 
-/* Our own snapshots are _repl-<time>, and a bookmark for each copy is _repl-<node>. */
+/* Snapshots that zcsi takes for copies are _repl-<time>; each copy has a bookmark _repl-<node>. */
 #define HISTORY_OWN SNAPSHOT_PUSHED
 
 struct point {
@@ -26,7 +26,7 @@ struct point {
 	int64_t creation;
 	int64_t used; /* bytes that only this snapshot has */
 	bool bookmark;
-	bool own; /* a snapshot that was taken for copies */
+	bool own; /* a snapshot that zcsi took for copies */
 };
 
 struct history {
@@ -46,7 +46,7 @@ char *history_bookmark(struct arena *arena, const char *dataset, const char *nod
 
 /* Returns the newest point with the guid of a snapshot of the copy, or NULL. */
 const struct point *history_base(const struct history *history, const CopyState *copy);
-/* Returns the first point after the base, or of all if that is NULL. */
+/* Returns the first point after the base, or the first of all if the base is NULL. */
 const struct point *history_after(const struct history *history, const struct point *base);
 /* Returns the newest point with a guid, or NULL. */
 const struct point *history_find(const struct history *history, uint64_t guid);
@@ -57,8 +57,8 @@ const struct point *history_named(const struct history *history, const char *nam
 /* Returns the newest snapshot that was taken for copies, or NULL. */
 const struct point *history_newest_own(const struct history *history);
 /*
- * Returns a time, in microseconds since 1970: a copy had all that was written before when the
- * bookmark of this name was made; 0 if there is none.
+ * Returns a time, in microseconds since 1970: the copy whose bookmark has this name has all that
+ * was written before. Returns 0 if there is no such bookmark.
  */
 int64_t history_synced(const struct history *history, const char *bookmark);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Which nodes have copies of a volume, and when they are pushed: AddMember, RemoveMember, Push,
- * Pause, Resume and ListPushes of zcsi.v1.Copy, and what ModifyDataset of zcsi.v1.Agent changes.
+ * The nodes that have copies of a volume, and the rules of their pushes: AddMember, RemoveMember,
+ * Push, Pause, Resume, ListPushes of zcsi.v1.Copy, and a part of ModifyDataset of zcsi.v1.Agent.
  *
- * Invariant: zcsi:members names every node that has a copy. It gets a node before any data is sent
- * there, and loses it after that node has said that it has no copy.
+ * Invariant: zcsi:members names every node that has a copy. A node is added before any data is sent
+ * there, and removed after that node has said that it has no copy.
  */
 #include "node/copy/membership.h"
 
@@ -24,7 +24,7 @@
 
 #define EVERY_DEFAULT 300 /* seconds */
 
-/* Returns the text of the rules; NULL: they are those of the volume. */
+/* Returns the value of zcsi:push for push->rules; NULL if the volume has that value already. */
 static char *new_rules(const struct push *push)
 {
 	char *text = push_rules_format(push->arena, &push->rules);
@@ -33,7 +33,7 @@ static char *new_rules(const struct push *push)
 	return strcmp(text, now) != 0 ? text : NULL;
 }
 
-/* Record the rules, and members; NULL: these stay as they are. */
+/* Set zcsi:push to push->rules, and zcsi:members unless `members` is NULL. */
 static int record(const struct push *push, const struct members *members, struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
@@ -56,7 +56,7 @@ static int record(const struct push *push, const struct members *members, struct
 	return 0;
 }
 
-/* Forget the node, as the volume is recorded now. The caller has locked its members. */
+/* Remove push->to from `text`, the value of zcsi:members. The caller has called push_lock. */
 static int forget(struct push *push, const char *text, struct error *err)
 {
 	const char *dataset = push->volume->name;
@@ -98,7 +98,7 @@ int membership_end(struct push *push, struct error *err)
 	return failed;
 }
 
-/* *ret is a push of the volume to no node yet. */
+/* *ret is a push of the volume, whose node the caller sets. */
 static int describe(struct rpc_call *call, struct dataset *volume, struct push *ret,
 		    struct error *err)
 {
@@ -126,7 +126,7 @@ static int find(struct rpc_call *call, const char *id, struct push *ret, struct 
 	return describe(call, volume, ret, err);
 }
 
-/* *ret is a push to a node, which is one of the volume's members already or not. */
+/* *ret is a push of the volume to a node, which need not be one of its members. */
 static int find_to(struct rpc_call *call, const char *id, const char *to, struct push *ret,
 		   struct error *err)
 {
@@ -136,7 +136,7 @@ static int find_to(struct rpc_call *call, const char *id, const char *to, struct
 	return 0;
 }
 
-/* every: 0 if it stays as it is. A volume without copies keeps it for the first one. */
+/* Set how many seconds copies may be behind; 0: no change. Without copies, for the first one. */
 static int set_every(struct push *push, int64_t every, struct error *err)
 {
 	if (!every)
@@ -149,7 +149,7 @@ static int set_every(struct push *push, int64_t every, struct error *err)
 		    MEMBERS_EVERY_MAX, every);
 }
 
-/* bandwidth: 0 if it stays as it is, -1 for no limit. */
+/* Set the bytes a second that a push may send; 0: no change, -1: no limit. */
 static int set_bandwidth(struct push *push, int64_t bandwidth, struct error *err)
 {
 	if (!bandwidth)
@@ -162,7 +162,7 @@ static int set_bandwidth(struct push *push, int64_t bandwidth, struct error *err
 		    (long long)BANDWIDTH_MAX, bandwidth);
 }
 
-/* limit: 0 if it stays as it is. */
+/* Set for how many seconds the volume keeps a snapshot for a copy; 0: no change. */
 static int set_pin_limit(struct push *push, int64_t limit, struct error *err)
 {
 	if (!limit)
@@ -175,7 +175,7 @@ static int set_pin_limit(struct push *push, int64_t limit, struct error *err)
 		    MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX, limit);
 }
 
-/* Add push->to to push->members. Returns -1 with *err if it says what cannot be. */
+/* Add push->to to push->members. Returns 0, or -1 with *err, also for a wrong `every`. */
 static int add(struct push *push, int64_t every, struct error *err)
 {
 	struct members *members = &push->members;
@@ -203,7 +203,7 @@ static int check_can_push(const struct push *push, struct error *err)
 		    push->node->id);
 }
 
-/* Add push->to to push->members, once the node has said that it can have a copy. */
+/* Add push->to to push->members. Fails unless that node says that it can have a copy. */
 static int admit(struct push *push, int64_t every, struct error *err)
 {
 	if (check_can_push(push, err) == 0 && add(push, every, err) == 0 &&

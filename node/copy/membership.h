@@ -5,16 +5,16 @@
 #include "node/copy/push.h"
 #include "proto/agent.h"
 
-/* The values that properties of a volume get, in the arena; NULL: it stays as it is. */
+/* The new values of properties of a volume, in the arena; NULL: the property does not change. */
 struct membership_change {
 	char *members; /* zcsi:members */
 	char *push;    /* zcsi:push */
 };
 
 /*
- * *ret is what a request changes. Nothing is set. Returns 0, or -1 with *err: no copy is dropped, a
- * further node cannot have one, or does not answer. Runs programs, and waits for the other nodes.
- * The call has the key of the volume. Any worker thread.
+ * *ret is the changes for a request, which the caller sets. Returns 0, or -1 with *err, also if the
+ * request would drop a copy, or if a further node cannot have one or does not answer. Runs
+ * programs, and waits for the other nodes. The call is keyed by the volume. Any worker thread.
  */
 int membership_modify(struct rpc_call *call, struct dataset *volume,
 		      const ModifyDatasetRequest *req, struct membership_change *ret,
@@ -22,8 +22,8 @@ int membership_modify(struct rpc_call *call, struct dataset *volume,
 
 /*
  * Destroy the copy of push->to and forget the node: its bookmark, its place in zcsi:members, and,
- * with the last copy, our own snapshots. Returns 0, or -1 with *err, and then all of it may be done
- * again. Runs programs, and waits for the other node. Any thread but the loop's.
+ * with the last copy, the snapshots for copies. Returns 0, or -1 with *err; the call may be
+ * repeated. Runs programs, and waits for the other node. Any thread but the loop's.
  */
 int membership_end(struct push *push, struct error *err);
 

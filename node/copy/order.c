@@ -30,7 +30,7 @@ void orders_fini(struct order_list *orders)
 	free(orders->rows);
 }
 
-/* Returns where the order is, or would be. */
+/* Returns the index of the order, or that of the place to insert it. */
 static size_t place_of(const struct order_list *orders, const char *dataset, const char *to,
 		       bool *ret_there)
 {
@@ -73,7 +73,7 @@ static void update(struct order *order, const struct dataset *volume, int64_t ev
 	bool deleted = strstr(volume->name, "/" DATASET_TRASH "/");
 	bool paused = push_rules_parse(volume->push).paused && !deleted;
 
-	/* A thread that carries it out has its own copy of the volume. */
+	/* A thread that carries out the order has its own copy of the volume. */
 	free(order->volume);
 	order->volume = dataset_dup(volume);
 	order->gone = false;
@@ -163,7 +163,7 @@ const char *const *orders_due(const struct order_list *orders, struct arena *are
 	return nodes;
 }
 
-/* Put off those that lack nothing, and are not due yet, too: one look serves all. */
+/* Postpone orders that are not due yet too, because one `zfs get` has read all volumes. */
 void orders_skip(struct order_list *orders, const struct written *written, int64_t at)
 {
 	for (size_t i = 0; i < orders->n; i++) {
@@ -178,7 +178,7 @@ void orders_skip(struct order_list *orders, const struct written *written, int64
 	}
 }
 
-/* The orders of a volume are side by side. *ret_end is the place after the last one. */
+/* Returns the index of a volume's first order; *ret_end is the index after its last one. */
 static size_t places_of(const struct order_list *orders, const char *dataset, size_t *ret_end)
 {
 	bool there;
@@ -245,7 +245,7 @@ static struct pins_need need_of(const struct order *order, struct arena *arena)
 	return need;
 }
 
-/* Pushes of a volume run one after the other, so the newest snapshot is what any of them took. */
+/* Pushes of a volume run one after the other, so the latest `taken` is the newest snapshot. */
 void orders_tell(const struct order_list *orders, const struct order *order, struct push *push)
 {
 	size_t end, n = 1, from = places_of(orders, order->volume->name, &end);

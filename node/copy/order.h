@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_COPY_ORDER_H
 #define ZCSI_NODE_COPY_ORDER_H
 
-/* The work of the pusher: an order for each copy of each volume. The caller holds its lock. */
+/* The work of the pusher: an order for each copy of each volume. Callers hold the pusher's lock. */
 
 #include "node/copy/push.h"
 #include "node/copy/pusher.h"
@@ -14,22 +14,22 @@ struct order {
 	struct dataset *volume;
 	char *to;                     /* the node of the copy */
 	bool running, deleted, known; /* as in struct pushed */
-	bool gone;   /* the catalog has no such copy any more: remove it once it does not run */
-	bool hurry;  /* it was wanted once more while it ran */
-	bool lacks;  /* it was looked at since it is due, and lacks something */
-	bool paused; /* nothing is to be sent; the order only looks what the volume keeps */
+	bool gone;   /* the catalog has no such copy: remove the order once it does not run */
+	bool hurry;  /* another push was requested while the order ran */
+	bool lacks;  /* since the order is due, written_read found that the copy may lack data */
+	bool paused; /* send nothing; carrying out the order only applies pins_limit */
 	int64_t every;
-	int64_t due;             /* now_ms() value, as idle and look */
-	int64_t idle;            /* nothing was sent since; 0: the last push arrived */
-	int64_t look;            /* not before that look how much the volume keeps for its copies */
+	int64_t due;             /* when to carry it out: now_ms() value, as idle and look */
+	int64_t idle;            /* no data was sent since then; 0: the last push succeeded */
+	int64_t look;            /* earliest time of the next pins_limit after a failure */
 	int64_t synced, failed;  /* as in struct pushed */
 	char *error;             /* or NULL */
-	uint64_t mark;           /* another number after a snapshot of the volume was added */
+	uint64_t mark;           /* a number that changes when the volume gets a snapshot */
 	uint64_t pushed;         /* mark when the last successful push began */
 	int64_t wanted;          /* as in struct push */
-	struct push_taken taken; /* as a push of this order knew it last */
-	struct pins_need need;   /* without the bookmark */
-	struct transfer_progress progress; /* while it runs */
+	struct push_taken taken; /* at the end of the last push of this order */
+	struct pins_need need;   /* of the copy; its member bookmark is NULL */
+	struct transfer_progress progress; /* while the order runs */
 };
 
 struct order_list {
@@ -40,19 +40,19 @@ struct order_list {
 /* Add and remove orders, so that there is one for each node but our own in zcsi:members. */
 void orders_follow(struct order_list *orders, const char *our_id,
 		   const struct dataset_list *volumes, const uint64_t *marks);
-/* Returns the nodes, ended by NULL, of orders that may be idle; none if none of these is due. */
+/* Returns the nodes of copies that may lack nothing, ended by NULL; none if no such copy is due. */
 const char *const *orders_due(const struct order_list *orders, struct arena *arena);
-/* Count copies that lack nothing as synced at a time; note which of those due lack some. */
+/* Record that copies without unsent data were synced at a time; set `lacks` of other due ones. */
 void orders_skip(struct order_list *orders, const struct written *written, int64_t at);
-/* Returns the order that is due first, of a volume of which none runs; or NULL. */
+/* Returns the order that is due longest, of a volume of which no order runs; or NULL. */
 struct order *orders_first(const struct order_list *orders);
 /* Make the orders for a volume due now, to send all that was written before. */
 void orders_hurry(struct order_list *orders, const char *id);
 /* Returns true if the volume is paused. */
 bool orders_are_paused(const struct order_list *orders, const char *id);
-/* Tell a push, which has an arena, what is known of its order and of the volume's other copies. */
+/* Set wanted, taken and needs of a push from the orders of the volume. push->arena is set. */
 void orders_tell(const struct order_list *orders, const struct order *order, struct push *push);
-/* Remember what the push knows at its end. */
+/* Store `taken` and the need of the copy from a push that has ended. */
 void order_learn(struct order *order, const struct push *push);
 /* Remove an order that does not run. */
 void orders_remove(struct order_list *orders, struct order *order);
@@ -61,7 +61,7 @@ struct pushed *orders_show(const struct order_list *orders, const char *dataset,
 			   struct arena *arena, size_t *ret_n);
 void orders_fini(struct order_list *orders);
 
-/* A state of a copy: it has all that was written before the time, and the snapshots of the mark. */
+/* A state of a copy: it has all that was written before `time`, and all snapshots at `mark`. */
 struct synced {
 	int64_t time;
 	uint64_t mark;
@@ -70,10 +70,10 @@ struct synced {
 
 /* Report what a copy had before zcsi-node started: all that was written before `synced`, or 0. */
 void order_known(struct order *order, int64_t synced);
-/* Report how an order was carried out; due: when it is to be carried out again. */
+/* Report the success or the failure of an order; due: when it is to be carried out again. */
 void order_done(struct order *order, const struct synced *synced, int64_t due);
 void order_failed(struct order *order, const struct error *err, int64_t due);
-/* Report that it was not carried out, or not to the end, because the volume is paused. */
+/* Report that an order was not carried out completely, because the volume is paused. */
 void order_paused(struct order *order, int64_t due);
 
 #endif

@@ -20,7 +20,7 @@
 #include "node/zfs/send_flags.h"
 #include "node/zfs/zfs_run.h"
 
-#define FIND_MS      10000 /* for a snapshot in the catalog */
+#define FIND_MS      10000 /* to wait for the catalog */
 #define RESERVE_PART 20    /* a copy leaves a 20th of the other pool's free space to others */
 
 static const char **send_command(struct push *push, size_t *ret_n)
@@ -47,7 +47,7 @@ static int send(struct push *push, const char *const *argv, struct error *err)
 		push->progress->begun = now_ms();
 	int failed =
 		transfer_run(&push->transfer, push->arena, steal_fd(&child.out), &push->copy, err);
-	/* If the other node failed, zfs runs on. If zfs failed, it explains the other error. */
+	/* If the other node failed, zfs still runs. If zfs failed, that caused the other error. */
 	if (!failed)
 		push->available = push->copy->available;
 	int status = failed && !child_has_ended(&child) ? child_kill(&child) : child_reap(&child);

@@ -2,10 +2,10 @@
 /*
  * Our own snapshots and bookmarks of a volume.
  *
- * Invariant: a snapshot that a copy needs, or may need for all that this host knows, is destroyed
- * only if it pins too much, and only after a bookmark of it was made: it may be the only point that
- * both have. A snapshot that others may destroy is bookmarked before it is sent: it may arrive, and
- * the answer be lost. Such a bookmark, a spare one, goes when all copies have newer snapshots.
+ * Invariant: a snapshot that a copy needs or may need is destroyed only if it pins too much, and
+ * only after a bookmark of it was made, because it may be the only point that both have. A snapshot
+ * that other programs may destroy is bookmarked before it is sent, because it may arrive and the
+ * answer be lost. Such a spare bookmark is destroyed when all copies have newer snapshots.
  */
 #include "node/copy/pins.h"
 
@@ -17,7 +17,7 @@
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
 
-/* Returns true for a bookmark that spare_of names: the name of a node has no colon there. */
+/* Returns true for a bookmark that spare_of names: an escaped node id has no colon. */
 static bool is_spare(const struct point *point)
 {
 	return point->bookmark && !strncmp(point->leaf, HISTORY_OWN, strlen(HISTORY_OWN)) &&
@@ -50,7 +50,10 @@ static int bookmark(const char *snapshot, const char *name, struct error *err)
 	return zfs_run((const char *const[]){"zfs", "bookmark", snapshot, name, NULL}, err);
 }
 
-/* Returns true if a copy's last snapshot, and bookmarks of the others, are newer than a spare. */
+/*
+ * Returns true if `last`, which the copy of `name` has, and the bookmarks of `others` other copies
+ * are newer than the spare.
+ */
 static bool is_behind(const struct history *history, const struct point *spare, const char *name,
 		      const struct point *last, size_t others)
 {
@@ -95,7 +98,7 @@ int pins_arrived(struct arena *arena, const struct history *history, const char 
 	return 0;
 }
 
-/* A bookmark is listed beside its snapshot, before or after it. */
+/* Returns true if a copy needs a snapshot. Its bookmark may be listed before or after it. */
 static bool needs(const struct pins_need *need, const struct history *history,
 		  const struct point *at)
 {
@@ -129,7 +132,7 @@ static int64_t most_of(const struct pins_bounds *bounds)
 	return bounds->most ? bounds->most : PIN_MOST_S;
 }
 
-/* A snapshot that is younger than that was taken for another copy, which gets data. */
+/* A snapshot younger than bounds->idle was taken for another copy, which gets data. */
 bool pins_too_much(const struct point *snapshot, const struct pins_bounds *bounds, int64_t now)
 {
 	int64_t age = now - snapshot->creation, least = age < bounds->idle ? age : bounds->idle;
@@ -152,7 +155,7 @@ int pins_spare(struct arena *arena, const struct history *history, const struct 
 	return history_named(history, name) ? 0 : bookmark(snapshot->name, name, err);
 }
 
-/* Destroy a snapshot; its bookmark keeps its place in the history. */
+/* Destroy a snapshot of which there is a bookmark, which is made if needed. */
 static void replace(struct arena *arena, const struct history *history, const struct point *point)
 {
 	struct error err;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The plan of a push: which snapshots and records the copy lacks, and from where the first stream
+ * The plan of a push: the snapshots and records that the copy lacks, and where the first stream
  * begins.
  *
  * Invariant: a copy gets nothing if it has data that the volume lost, or nothing in common with it;
- * the error then says what a person has to do.
+ * the error then says what an operator has to do.
  */
 #include "node/copy/plan.h"
 
@@ -12,7 +12,7 @@
 
 #include "node/record/scheduled.h"
 
-/* Returns true if the copy has a snapshot with this name, which is another one. */
+/* Returns true if the copy has a snapshot with this name. */
 static bool is_taken(const CopyState *copy, const char *leaf)
 {
 	for (size_t i = 0; copy && i < copy->n_snapshots; i++)
@@ -50,7 +50,7 @@ DescribeCopyRequest *plan_records(const struct push *push, const struct history 
 	return request;
 }
 
-/* Returns true for one that another tool or a person took, if the copy is to have it. */
+/* Returns true for a snapshot that another tool or a user took and that the copy is to have. */
 static bool is_others(const struct push *push, const struct point *point)
 {
 	return push->rules.all && !push->refused && !point->bookmark && *point->leaf != '_' &&
@@ -107,9 +107,9 @@ static int check_base(const struct push *push, const struct point *base, struct 
 }
 
 /*
- * Make a stream for each snapshot, and none of `zfs send -I` for all: so each is confirmed, has its
- * properties and becomes the bookmark, from which the next push begins if a tool has destroyed the
- * snapshot; and none of ours goes along that is here for another copy.
+ * Make a stream for each snapshot, not one by `zfs send -I` for all. So each is confirmed, gets its
+ * properties, and becomes the bookmark, where the next push begins if a tool has destroyed the
+ * snapshot; and snapshots that are here for other copies are not sent.
  */
 int plan_make(struct push *push, const struct history *history, const struct point *last,
 	      struct part **ret, size_t *ret_n, struct error *err)

@@ -6,18 +6,18 @@
 #include "node/copy/part.h"
 #include "node/copy/push.h"
 
-/* Returns true for a snapshot of CSI or of the schedule, which a copy is to have. */
+/* Returns true for a snapshot of CSI (CreateSnapshot) or of the schedule; a copy is to have it. */
 bool plan_is_asked(const struct push *push, const struct point *point);
 /* Returns the records that snapshots of the copy lack, perhaps none, in the arena. */
 DescribeCopyRequest *plan_records(const struct push *push, const struct history *history);
-/* Returns true for one that a copy is to have: such a one, or another tool's. */
+/* Returns true for such a snapshot, and for one of another tool that a copy is to have. */
 bool plan_wants(const struct push *push, const struct point *point);
-/* Returns true if the copy has another snapshot of a name that a stream ends with. */
+/* Returns true if the copy has another snapshot with the name of one that is to be sent. */
 bool plan_meets_old(const struct push *push, const struct part *parts, size_t n);
 
 /*
- * *ret is the streams that the copy lacks, in the arena, the last of which ends with a snapshot of
- * our own. Runs a program for each. Returns 0, or -1 with *err.
+ * *ret is the streams that the copy lacks, in the arena; the last one ends with the snapshot
+ * `last`. Runs a program for each. Returns 0, or -1 with *err.
  */
 int plan_make(struct push *push, const struct history *history, const struct point *last,
 	      struct part **ret, size_t *ret_n, struct error *err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A push: from the newest point that both hosts have, to each snapshot of the volume that the copy
- * lacks, to a new snapshot of our own.
+ * A push: streams from the newest point that both hosts have, to each snapshot of the volume that
+ * the copy lacks, to a new snapshot of our own.
  *
  * Invariant: only the guid of a snapshot, as the other node reads it from its pool, shows that a
  * stream has arrived. The last snapshot that arrived stays on this host until the next one has, as
  * itself or as a bookmark, so there always is a point to begin from. Nothing is rolled back. After
- * a push the copy loses what the volume has lost (thin.c); a failure of that is none of the push.
+ * a push, old snapshots of the copy are destroyed (thin.c); if that fails, the push still succeeds.
  */
 #include "node/copy/push.h"
 
@@ -29,9 +29,9 @@
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
 
-#define ASK_MS  10000      /* for a question to the other node */
-#define LOCK_MS 5000       /* while the copy is dropped, or another push of the volume runs */
-#define MOVED   (16 << 20) /* bytes sent that are more than what is on the way */
+#define ASK_MS  10000      /* the timeout of a call to the other node */
+#define LOCK_MS 5000       /* to wait while a copy is dropped, or another push of it runs */
+#define MOVED   (16 << 20) /* bytes sent; more than can be in transit, so some have arrived */
 
 /* Questions to the other node */
 
@@ -44,7 +44,7 @@ static int ask(struct push *push, const char *method, const ProtobufCMessage *re
 			     ret, err);
 }
 
-/* all: with more of its old snapshots. */
+/* Call GetCopy, and set push->copy and push->available; all: with more of its old snapshots. */
 static int ask_for_copy(struct push *push, bool all, struct error *err)
 {
 	GetCopyRequest *request = new_get_copy_request(push->arena);
@@ -66,7 +66,7 @@ static int ask_for_copy(struct push *push, bool all, struct error *err)
 
 /* The steps */
 
-/* Note what the copy itself says: which snapshot it has, and to which one its token leads. */
+/* Set the copy's need: the newest common snapshot, and the end of its interrupted stream. */
 static void learn(struct push *push, const struct history *history)
 {
 	const struct point *base = history_base(history, push->copy);
@@ -77,7 +77,7 @@ static void learn(struct push *push, const struct history *history)
 	need->to = push->copy && *push->copy->token ? part_of_token(push, &push->rest) : 0;
 }
 
-/* The copy has a snapshot now, whatever becomes of its bookmark. */
+/* Record that a snapshot has arrived, then move the copy's bookmark to it, which may fail. */
 static int arrived(struct push *push, const struct history *history, const struct point *point,
 		   struct error *err)
 {
@@ -89,8 +89,8 @@ static int arrived(struct push *push, const struct history *history, const struc
 }
 
 /*
- * Continue an interrupted stream. If its snapshot is gone, or zfs cannot continue, the other node
- * forgets what it has of it with the next stream.
+ * Continue an interrupted stream. If its snapshot is gone, or zfs cannot continue, the next stream
+ * makes the other node discard its part of the interrupted one.
  */
 static int resume(struct push *push, const struct history *history, struct error *err)
 {
@@ -120,9 +120,9 @@ static int take_snapshot(const struct push *push, const char **ret_name, struct 
 }
 
 /*
- * Returns true if a copy that gets this snapshot, the newest one of ours, has what it is to have.
- * For a request the clock is not asked, which may have been set since. A snapshot from the future
- * does not count as young: the clock was set back.
+ * Returns true if the push can end with this snapshot, the newest one of ours. For a requested push
+ * only the monotonic clock is read, because the wall clock may have been set since. A snapshot from
+ * the future does not count as young: the clock was set back.
  */
 static bool is_enough(const struct push *push, const struct history *history,
 		      const struct point *own)
@@ -141,7 +141,7 @@ static bool is_enough(const struct push *push, const struct history *history,
 	       now_us() - taken->at < push->members.every * 1000000;
 }
 
-/* Read the history up to *ret_last, which is a snapshot of our own that is enough. */
+/* Read the history. *ret_last is our own snapshot with which the push ends, taken if needed. */
 static int prepare(struct push *push, struct history *ret, const struct point **ret_last,
 		   struct error *err)
 {
@@ -169,7 +169,7 @@ static int prepare(struct push *push, struct history *ret, const struct point **
 	return 0;
 }
 
-/* Returns true if another try would fail too, and a snapshot more on the copy is the reason. */
+/* Returns true if a retry would fail too, because the copy cannot have this snapshot. */
 static bool is_refusal(const struct error *err)
 {
 	return err->code != ERR_UNAVAILABLE && err->code != ERR_RESOURCE_EXHAUSTED;
@@ -188,7 +188,7 @@ static int ask_to_thin(struct push *push, const struct history *history, struct 
 	return request->n_snapshots ? ask(push, "ThinCopy", &request->base, &response, err) : 0;
 }
 
-/* Let the copy lose what the volume does not have any more. The next push tries it again. */
+/* Destroy old snapshots of the copy that the volume lacks (thin.c). The next push tries again. */
 static void thin(struct push *push, const struct history *history)
 {
 	struct error err;
@@ -218,7 +218,7 @@ static int send_missing(struct push *push, const struct history *history, const 
 
 	if (describe(push, history, err) < 0 || plan_make(push, history, last, &parts, &n, err) < 0)
 		return -1;
-	/* A snapshot was deleted since, and another one taken under its name. */
+	/* The copy still has a deleted snapshot, whose name another one has now. */
 	if (plan_meets_old(push, parts, n))
 		thin(push, history);
 	for (size_t i = 0; i < n; i++) {
@@ -237,7 +237,7 @@ static int send_missing(struct push *push, const struct history *history, const 
 	return 0;
 }
 
-/* A snapshot of another tool that the copy cannot have does not stop the others. */
+/* Send the rest without the snapshots of other tools, one of which the copy did not take. */
 static int send_without(struct push *push, const struct history *history, const struct point *last,
 			struct error *err)
 {
@@ -328,8 +328,8 @@ static int check_member(struct push *push, struct error *err)
 }
 
 /*
- * *ret_synced is when the last push took its snapshot: zcsi-node may have been started since. What
- * is kept for a copy that gets nothing is limited.
+ * Call pins_limit for a copy that gets no data. *ret_synced is the time of its bookmark, which is
+ * known after a restart of zcsi-node too.
  */
 static int look(struct push *push, int64_t *ret_synced, struct error *err)
 {

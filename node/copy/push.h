@@ -4,8 +4,8 @@
 
 /*
  * Bringing one copy of a volume up to date: a snapshot, and a stream from the newest one that both
- * hosts have. Every step may be repeated after a crash. Waits for programs and another node, for
- * hours: on threads of the pusher only.
+ * hosts have. Every step may be repeated after a crash. Functions wait for programs and another
+ * node; push_run for hours: on threads of the pusher and the mover only.
  */
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 /* The newest snapshot that was taken for copies of a volume since zcsi-node was started. */
 struct push_taken {
 	uint64_t guid;    /* 0: none was */
-	int64_t at, time; /* before it was taken: now_us(), and in microseconds since 1970 */
+	int64_t at, time; /* just before it was taken: now_us(), and microseconds since 1970 */
 };
 
 struct push {
@@ -31,44 +31,44 @@ struct push {
 	const char *to;          /* the node of the copy */
 	bool frozen;             /* take no snapshot: the newest one of ours is the last to send */
 	bool busy;               /* set by push_run if it failed because the copies are locked */
-	int64_t wanted; /* now_us() value: send what was written before; 0: what is young */
-	bool look;      /* after a failure, see how much the volume keeps for its copies */
+	int64_t wanted; /* now_us() value: send all written before; 0: a young snapshot is enough */
+	bool look;      /* call pins_limit after a failure */
 	int64_t idle;   /* for how many seconds nothing was sent to the copy */
-	struct push_taken taken; /* for any copy; is changed */
-	struct pins_need *needs; /* of all copies, this one first, which is changed */
+	struct push_taken taken; /* for any copy of the volume; updated */
+	struct pins_need *needs; /* of all copies; the first is this copy's, and is updated */
 	size_t n_needs;
 	struct arena *arena;
 	struct transfer_progress *progress;
 
-	/* Private to push.c and part.c from here on, but for transfer_cancel. */
+	/* Private to push.c, part.c and plan.c from here on, except for transfer_cancel. */
 	struct transfer transfer;
 	ReceiveHeader *header;
 	const char *flags;
-	CopyState *copy;         /* as it is now; NULL: there is none */
+	CopyState *copy;         /* as the other node reported last; NULL: there is none */
 	int64_t available, rest; /* bytes: in the other pool; of an interrupted stream */
-	uint64_t arrived; /* the snapshot of the copy's bookmark, if this push has moved it */
-	bool refused;     /* the copy did not take a snapshot of another tool: send none */
-	const char *key;  /* that push_lock has locked */
+	uint64_t arrived;        /* guid of the last snapshot of this push that arrived; 0: none */
+	bool refused;            /* the copy did not take a snapshot of another tool: send none */
+	const char *key;         /* the catalog's key that push_lock has locked */
 };
 
 /*
- * Push, unless the volume is paused; the snapshot of push->taken if that serves. *ret_synced is a
- * time, in microseconds since 1970: the copy has all that was written before; 0: not known. It is
- * set after a failure too. Returns 0, or -1 with *err, which says what to do if no try can help.
+ * Send all that the copy lacks, unless the volume is paused. *ret_synced is a time, in microseconds
+ * since 1970: the copy has all that was written before; 0: not known. It is set after a failure
+ * too. Returns 0, or -1 with *err, which says what to do if a retry cannot help.
  */
 int push_run(struct push *push, int64_t *ret_synced, struct error *err);
 /*
- * *ret is such a time, as the bookmark on this host shows; 0 if there is none. Notes in *needs
- * which snapshots it may need. Runs one program. Returns 0, or -1 with *err.
+ * *ret is a time like *ret_synced of push_run, from the copy's bookmark; 0 if there is none. Sets
+ * *needs to the snapshots that the copy may need. Runs one program. Returns 0, or -1 with *err.
  */
 int push_known(struct push *push, int64_t *ret, struct error *err);
 /*
- * Lock the copies of the volume: it has one push at a time, and none while a copy is dropped, and a
- * snapshot that has arrived is bookmarked first. Returns 0, or -1 with ERR_ABORTED after seconds.
+ * Lock the copies of the volume, of which one at a time is pushed or dropped. Returns 0, or -1 with
+ * ERR_ABORTED if they are still locked after 5 seconds.
  */
 int push_lock(struct push *push, struct error *err);
 void push_unlock(struct push *push);
-/* As push_run, for a caller that has locked the copies. */
+/* Call push_run for a caller that has locked the copies with push_lock. */
 int push_run_locked(struct push *push, int64_t *ret_synced, struct error *err);
 /* Returns true if a push that failed has sent so much that the next one can continue it. */
 bool push_has_moved(const struct push *push);

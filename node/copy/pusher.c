@@ -3,8 +3,8 @@
  * The pusher. Each thread takes the order that is due first and carries it out. An order is a
  * volume and the node of a copy.
  *
- * Invariant: an order is carried out by one thread at a time, and freed by none while it is. Orders
- * follow the catalog: each change of it is compared with them before the next one is taken.
+ * Invariant: an order is carried out by one thread at a time, and is not freed meanwhile. Orders
+ * follow the catalog: they are compared with it before a thread takes the next one.
  */
 #include "node/copy/pusher.h"
 
@@ -26,14 +26,14 @@
 #include "node/zfs/zfs_run.h"
 
 #define STREAMS  2      /* threads, so streams at a time */
-#define LOOK_S   1      /* between two looks at the catalog */
+#define LOOK_S   1      /* between two comparisons of the orders with the catalog */
 #define RETRY_MS 30000  /* the longest pause after a failure */
-#define IDLE_MS  600000 /* between two looks at what a copy that gets nothing pins */
+#define IDLE_MS  600000 /* between two calls of pins_limit for a copy that gets no data */
 
 struct runner {
 	struct pusher *pusher;
 	pthread_t thread;
-	const struct order *order; /* that it carries out; NULL: none */
+	const struct order *order; /* the order that the thread carries out; NULL: none */
 	struct transfer *transfer; /* of the push that runs; NULL: none */
 };
 
@@ -47,7 +47,7 @@ struct pusher {
 	pthread_mutex_t lock; /* protects all members below, runner->order and runner->transfer */
 	pthread_cond_t changed;
 	bool stopping;
-	unsigned ended; /* runners */
+	unsigned ended; /* the number of runners that have ended */
 	struct order_list orders;
 	uint64_t names; /* catalog_pool.names when the orders were last compared */
 	bool looking;   /* a thread reads what was written, and the others wait */
@@ -69,7 +69,7 @@ static void end_paused(struct loop_task *task)
 	}
 }
 
-/* Only the loop may end a transfer. A push that is between two of them gets no other one. */
+/* Make the loop's thread end the transfers of paused volumes, and refuse further ones. */
 static void end_paused_soon(struct pusher *pusher)
 {
 	bool any = false;
@@ -142,7 +142,7 @@ static void look_up(struct pusher *pusher, struct push *push, struct order *orde
 		order_known(order, synced);
 }
 
-/* Note for how long nothing was sent. A stream that was cut counts, if it can be continued. */
+/* Update order->idle. An interrupted stream counts as data sent, if it can be continued. */
 static void note_idle(struct order *order, const struct push *push, bool failed)
 {
 	int64_t now = now_ms();
@@ -155,7 +155,7 @@ static void note_idle(struct order *order, const struct push *push, bool failed)
 		order->look = now + IDLE_MS;
 }
 
-/* *ret_busy: it failed because a move or the end of a copy has the volume's copies locked. */
+/* *ret_busy: a push failed because a move, or dropping a copy, has the volume's copies locked. */
 static int carry_out(struct runner *runner, struct arena *arena, struct order *order,
 		     struct synced *ret, bool *ret_busy, struct error *err)
 {

@@ -4,8 +4,8 @@
 
 /*
  * The threads that keep the copies of this host's volumes up to date, and destroy those of deleted
- * volumes. Which copies there are to be is recorded with the volumes (node/record/members.h); what
- * is here may be lost. Any thread, except where said.
+ * volumes. The nodes with copies are recorded in zcsi:members (node/record/members.h); the pusher's
+ * own state may be lost. Any thread, unless a function says otherwise.
  */
 
 #include <stdbool.h>
@@ -40,13 +40,13 @@ struct pushed {
 	const char *id, *to;
 	bool running;      /* a push runs */
 	bool deleted;      /* the volume is deleted, and its copy is to be destroyed */
-	bool known;        /* false: whether the copy has anything was not looked up yet */
+	bool known;        /* false: the copy's bookmark was not looked up yet */
 	bool paused;       /* nothing is sent until the volume is resumed */
 	int64_t every;     /* how far the copy may be behind, in seconds */
 	int64_t synced;    /* the copy has all that was written before */
 	int64_t failed;    /* when the last push failed; 0: it did not */
-	const char *error; /* why; "" */
-	/* The push that runs; 0 before its first stream, and if none runs. */
+	const char *error; /* why the last push failed; "" if it did not */
+	/* The progress of the push that runs; 0 before its first stream, and if none runs. */
 	uint64_t sent, total; /* bytes; total is an estimate */
 	int64_t sending_ms;   /* since its first stream began */
 };

@@ -4,8 +4,8 @@
  * that is no volume yet. AdoptDataset (node/agent/create.c) makes it one.
  *
  * Invariant: zfs receives only into a new name below DATASET_RECEIVED, where no dataset is a
- * volume, with -u, so that nothing is mounted, and never with -F. Without -s it destroys what it
- * received of a stream that is not whole.
+ * volume, with -u, so that nothing is mounted, and never with -F. Because it runs without -s, it
+ * destroys the dataset of an incomplete stream.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -103,8 +103,8 @@ static int start(struct program_stream *ps, struct error *err)
 }
 
 /*
- * zfs-fuse cannot destroy what it received of a stream that was not whole while another program
- * lists it. It has no snapshot, or ZFS refuses.
+ * Destroy the dataset of an incomplete stream, which zfs-fuse itself cannot do while another
+ * program lists it. ZFS refuses if the dataset has a snapshot.
  */
 static void remove_incomplete(const struct receiving *receiving, const struct error *why)
 {
@@ -149,7 +149,7 @@ static void on_message(struct rpc_stream *stream, const void *message)
 	struct receiving *receiving;
 	struct error error;
 
-	/* Data after zfs has ended early; the call fails soon. */
+	/* Drop data that comes after zfs has ended early; the call fails soon. */
 	if (ps->arg)
 		return;
 	receiving = ps->arg = arena_alloc(&ps->arena, sizeof(*receiving));
@@ -166,7 +166,7 @@ static void on_message(struct rpc_stream *stream, const void *message)
 	}
 }
 
-/* The other side sent nothing at all. */
+/* Fail if the client has ended the stream without a message. */
 static void on_end(struct rpc_stream *stream)
 {
 	const struct program_stream *ps = stream->arg;

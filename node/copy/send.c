@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Copy.Send: the output of a `zfs send` becomes the messages of a stream; and EstimateSend, which
- * asks zfs for its length.
+ * Copy.Send, which sends the output of a `zfs send` as the messages of a stream, and EstimateSend,
+ * which asks zfs for the length of that output.
  *
  * Invariant: a call that ends before its program kills the program, which changes nothing.
  */
@@ -20,7 +20,7 @@ struct wanted {
 	const char *snapshot_id, *from_id;
 };
 
-/* The caller's node, deadline and arena. */
+/* The node, deadline and arena of a call of Send or EstimateSend. */
 struct asking {
 	const struct node *node;
 	int64_t deadline;
@@ -34,7 +34,7 @@ static int find(const struct asking *asking, const char *id, struct snapshot **r
 				err);
 }
 
-/* Check that an incremental stream can be made: both are snapshots of one volume. */
+/* Check that an incremental stream can be made: `from` is an earlier snapshot of the volume. */
 static int check_from(const struct snapshot *from, const struct snapshot *snapshot,
 		      struct error *err)
 {

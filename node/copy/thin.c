@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The snapshots of a copy that are to go.
+ * The choice of the old snapshots of a copy that are to be destroyed.
  *
- * Invariant: a snapshot goes only if it is older than the newest one that volume and copy have in
- * common, if zcsi has made it, and if the history of the volume has its guid neither as a snapshot
- * nor as a bookmark. So a copy keeps what the copies on other nodes have: each has a bookmark here,
- * and streams to them can begin at this copy, if its node becomes the owner.
+ * Invariant: a snapshot is chosen only if it is older than the newest one that volume and copy have
+ * in common, if zcsi has made it, and if the history of the volume has its guid neither as a
+ * snapshot nor as a bookmark. So a copy keeps the snapshots of the other copies, of which each has
+ * a bookmark here: if its node becomes the owner, streams to those copies can begin at them.
  */
 #include "node/copy/thin.h"
 

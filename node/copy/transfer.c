@@ -2,7 +2,8 @@
 /*
  * A stream to another zcsi-node.
  *
- * Invariant: transfer_run returns only after the stream is closed, so nothing of it is used later.
+ * Invariant: transfer_run returns only after the stream is closed, so the loop does not use its
+ * variables later.
  */
 #include "node/copy/transfer.h"
 
@@ -22,7 +23,7 @@ struct transfer_run {
 	struct arena *arena;
 	int fd;
 	struct rpc_stream *stream;
-	CopyState *copy;      /* as the other node says; NULL before */
+	CopyState *copy;      /* the answer of the other node; NULL before it */
 	struct error outcome; /* once closed */
 	sem_t closed;
 };
@@ -34,7 +35,7 @@ static void on_pumped(struct rpc_stream *stream, uint64_t bytes, const struct er
 	rpc_stream_finish(stream, outcome->code == ERR_OK ? NULL : outcome);
 }
 
-/* The message lives only until this returns, so copy it. */
+/* The bytes live only until this returns, so decode them into the arena of the run. */
 static void on_message(struct rpc_stream *stream, const uint8_t *bytes, size_t n)
 {
 	struct transfer_run *run = stream->arg;

@@ -12,7 +12,7 @@
 #include "proto/copy.h"
 #include "transport/client.h"
 
-/* How far a push is. Any thread. */
+/* The progress of a push. Any thread. */
 struct transfer_progress {
 	_Atomic int64_t begun;        /* now_ms() value; 0: nothing is sent yet */
 	_Atomic uint64_t sent, total; /* bytes of all its streams; total is an estimate */
@@ -27,8 +27,8 @@ struct transfer {
 
 	/* Private to transfer.c from here on. */
 	uint64_t sent;            /* bytes of all streams that have ended */
-	struct transfer_run *run; /* for the loop; NULL if nothing runs */
-	struct error cancelled;   /* for the loop; code ERR_OK: it is not */
+	struct transfer_run *run; /* loop thread only; NULL if no transfer runs */
+	struct error cancelled;   /* loop thread only; code ERR_OK: not cancelled */
 };
 
 /*

@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_COPY_WRITTEN_H
 #define ZCSI_NODE_COPY_WRITTEN_H
 
-/* How much was written to each volume since the newest snapshot that its copies have. */
+/* The copies that lack nothing: no data was written since the newest snapshot that they have. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,8 +16,8 @@ struct written {
 };
 
 /*
- * Read it for all volumes below the parent and copies on these nodes, a list ended by NULL. Runs
- * one program, whatever their number is. *ret lives in the arena. Returns 0, or -1 with *err.
+ * Find the copies that lack nothing, of all volumes below the parent, on these nodes, a list ended
+ * by NULL. Runs one program for all. *ret lives in the arena. Returns 0, or -1 with *err.
  */
 int written_read(struct arena *arena, const char *parent, const char *const *nodes,
 		 struct written *ret, struct error *err);

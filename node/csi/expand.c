@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * NodeExpandVolume. ControllerExpandVolume has raised the size before. This takes effect at once in
- * a ZFS filesystem and a block device; an ext4 or XFS on a zvol is grown here, while mounted.
+ * NodeExpandVolume, after ControllerExpandVolume has raised the size. The new size takes effect at
+ * once in a ZFS filesystem and a block device; ext4 or XFS on a zvol is grown here, while mounted.
  *
  * Invariant: the size of the dataset is not changed here, and OK means that the volume has the
  * requested size.

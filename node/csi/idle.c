@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Idle publications. An orchestrator that loses a ControllerUnpublishVolume, such as Nomad while no
- * controller runs, leaves a publication for ever. After NodeUnstageVolume it need not keep others
- * from the volume.
+ * controller runs, leaves a publication for ever. After NodeUnstageVolume this publication need not
+ * keep other nodes from the volume.
  *
  * Invariant: a publication is idle only while the volume is not mounted on its node: the mark is
  * removed before a mount and set after the last unmount. A crash in between leaves it unset, and a

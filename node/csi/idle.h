@@ -18,8 +18,8 @@
 int idle_end(struct rpc_call *call, const struct dataset *dataset, int access_mode,
 	     const struct dataset **ret, struct error *err);
 /*
- * Set the mark if a volume of this node's pool is not mounted here any more, but for its export. A
- * failure is logged only, because the volume is unmounted all the same.
+ * Set the mark if a volume of this node's pool is not mounted here any more, except for its export.
+ * A failure is only logged, because NodeUnstageVolume has unmounted the volume anyway.
  */
 void idle_begin(struct rpc_call *call, const struct dataset *dataset);
 

@@ -26,8 +26,8 @@
 #include "node/service.h"
 
 /*
- * Returns the staging of the volume at the path, or NULL with *err. If there is one, the catalog is
- * not asked, so publishing works without the pool; if there is none, it is asked for the error.
+ * Returns the staging of the volume at the path, or NULL with *err. The catalog is asked only for
+ * the error if there is no staging, so publishing works without the pool.
  */
 static const struct mount *find_staging(struct rpc_call *call, const struct mount_table *table,
 					const char *id, const char *path, struct error *err)
@@ -44,7 +44,7 @@ static const struct mount *find_staging(struct rpc_call *call, const struct moun
 	return NULL;
 }
 
-/* Check that the mount at the target path is what this call asks for, as after an earlier call. */
+/* Check that the present mount at the target path is like the one that this call would make. */
 static int check_existing(const struct mount *top, const struct mount *staging, uint64_t attrs,
 			  struct error *err)
 {
@@ -205,8 +205,8 @@ static int unpublish(struct rpc_call *call, const char *id, const char *path, st
 		if (renamed_find(call, id, top, &dataset, err) < 0)
 			return -1;
 		/*
-		 * Refuse a staging, but not a target whose staging was removed, although it is no
-		 * slave any more.
+		 * Refuse a staging. A target whose staging was removed is not refused, although
+		 * its mount is no slave any more.
 		 */
 		if (mount_is_staging(lowest_at(&table, dataset, path)))
 			return fail(err, ERR_FAILED_PRECONDITION,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Volumes whose dataset was renamed by hand, as by `zfs rename -u`, while they were mounted. The
- * mounts stay, and mountinfo shows the new name as their source. The mount of a zvol keeps the name
- * that the zvol had, so it is found as that of any volume.
+ * mounts stay, and mountinfo shows the new name as their source. The mount of a zvol keeps the
+ * zvol's old name as its source, so it is found like the mount of any volume.
  *
  * Invariant: a mount is of a volume only if its source is the volume's dataset, or if ZFS has the
  * volume's id recorded on the dataset that is its source. All others are left mounted, and no call

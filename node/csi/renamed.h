@@ -10,8 +10,8 @@
 /*
  * Find the volume `id` by its mount, which is at a path that the orchestrator gave for it. *ret is
  * the name that its dataset has now, in the arena. Runs one zfs if that is not the name of the
- * volume. Returns 0, or -1 with *err, which is ERR_FAILED_PRECONDITION with what to type if the
- * mount is not of this volume.
+ * volume. Returns 0, or -1 with *err, which is ERR_FAILED_PRECONDITION with the command to run if
+ * the mount is not of this volume.
  */
 int renamed_find(struct rpc_call *call, const char *id, const struct mount *mount, const char **ret,
 		 struct error *err);

@@ -26,8 +26,9 @@ struct mount_request {
 };
 
 /*
- * Check a capability and parse it into *ret, which points into it. ERR_INVALID_ARGUMENT if the
- * access mode, the fs_type or a mount flag is unknown, or if it asks for neither block nor mount.
+ * Check a capability and parse it into *ret, whose pointers are the capability's.
+ * ERR_INVALID_ARGUMENT if the access mode, the fs_type or a mount flag is unknown, or if the
+ * capability asks for neither block nor mount.
  */
 int request_capability(const VolumeCapability *capability, struct mount_request *ret,
 		       struct error *err);

@@ -3,8 +3,8 @@
  * NodeStageVolume, which mounts a volume at a staging path, and NodeUnstageVolume, which unmounts
  * it and unloads its key.
  *
- * Invariant: the only state between the calls is mountinfo (node/attach/staging.h). The record of
- * the publication follows it (idle.h).
+ * Invariant: the only state between the calls is mountinfo (node/attach/staging.h). The mark of an
+ * idle publication follows from it (idle.h).
  */
 #include <string.h>
 
@@ -100,10 +100,10 @@ static int unstage(struct rpc_call *call, const char *id, const char *path, stru
 
 	if (path && unmount(call, id, path, &unmounted, err) < 0)
 		return -1;
-	/* Nothing is recorded at the old name, which the catalog may still have for a second. */
+	/* A renamed volume has no record, even while the catalog still has its old name. */
 	if (unmounted && strcmp(unmounted, node_dataset_name(call, id)) != 0)
 		return renamed_unload_key(call, unmounted, err);
-	/* The volume may be of another host, or the pool away. Then nothing is recorded. */
+	/* A volume of another host, or of a pool that cannot be read, has no record here. */
 	if (node_find(call, id, &dataset, &gone) < 0)
 		return 0;
 	if (path && dataset->has_key && family_unload_key(call, dataset->name, err) < 0)

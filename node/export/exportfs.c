@@ -86,7 +86,7 @@ static int withdraw(struct arena *arena, const struct export_row *row, struct er
 	return run(argv, err);
 }
 
-/* Make the active exports of the path those in `wanted`. */
+/* Change the active exports of the path to those in `wanted`. */
 static int activate(struct arena *arena, const char *path, const struct export_table *wanted,
 		    struct error *err)
 {
@@ -144,7 +144,7 @@ static int write_file(struct arena *arena, const char *path, const struct export
 	return 0;
 }
 
-/* Make the exports of the path in the file those in `wanted`. */
+/* Change the exports of the path in the file to those in `wanted`. */
 static int record(struct arena *arena, const char *file, const char *path,
 		  const struct export_table *wanted, struct error *err)
 {

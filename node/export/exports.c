@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * From records to exports. See exports.h.
+ * NFS exports, as the records of the volumes (zcsi:published) require them. See exports.h.
  *
- * Invariant: the records decide, and the exports follow from them alone. One change runs at a time;
- * a healing is one change. A call changes the record of a volume first and applies it afterwards,
- * so the last application of a volume has seen its last record. A backend carries the changes out
+ * Invariant: the exports follow from the records alone. One change runs at a time; exports_heal is
+ * one change. A call changes the record of a volume first and applies it afterwards, so the last
+ * exports_apply of a volume uses its last record. A backend carries the changes out
  * (node/export/backend.h).
  */
 #include "node/export/exports.h"
@@ -23,7 +23,7 @@
 #define PAGE 1000
 #define KEY  "exports" /* of catalog_lock_key: one change runs at a time */
 
-static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* held by the thread that looks */
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* held in exports_look */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;   /* protects refusal */
 static char refusal[ERROR_TEXT_MAX];
 
@@ -60,7 +60,7 @@ void exports_look(const struct node *node)
 {
 	struct error err;
 
-	/* Reading the kernel's files about the NFS server blocks while that hangs in a stop. */
+	/* Reading the kernel's files about the NFS server blocks while its stop hangs. */
 	if (pthread_mutex_trylock(&looking))
 		return;
 	keep_refusal(exports_check(node, &err) < 0 ? err.text : "");

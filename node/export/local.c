@@ -24,7 +24,7 @@
 
 #define RELEASE_MS 1000 /* how long the kernel may keep a path busy after its export is withdrawn */
 
-/* On this host volumes are mounted by mount(2) at the paths where they are used. */
+/* Returns "legacy", because on this host mount(2) mounts volumes at the paths of their use. */
 static const char *mountpoint(struct arena *arena, const char *dataset)
 {
 	(void)arena, (void)dataset;
@@ -74,8 +74,8 @@ static int mount_share(struct arena *arena, const struct dataset *dataset, const
 }
 
 /*
- * Returns the dataset that is mounted at the path of a share: not that of the share's name if it
- * was renamed by hand. What is mounted below SHARE_FOLDER/pool/parent is zcsi's.
+ * Returns the dataset that is mounted at the path of a share, which has another name than `dataset`
+ * if it was renamed by hand. All mounts below SHARE_FOLDER/pool/parent belong to zcsi.
  */
 static const char *mounted_at(struct arena *arena, const char *dataset, const char *path)
 {

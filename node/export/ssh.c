@@ -144,8 +144,8 @@ static int share_with(struct arena *arena, struct share *share, const struct exp
 	if (set(arena, share, sharenfs_of(arena, wanted), err) == 0)
 		return 0;
 	/*
-	 * ZFS sets sharenfs even if exporting then fails. (2.3 does not even report that failure;
-	 * then the node fails, which cannot mount the share.)
+	 * ZFS sets sharenfs even if exporting then fails. (OpenZFS 2.3 does not report that
+	 * failure; then mounting the share fails on the node that uses it.)
 	 */
 	set(arena, share, OFF, &ignored);
 	return -1;
@@ -183,7 +183,7 @@ static int apply(struct arena *arena, const struct node *node, const struct data
 	struct share_list found;
 
 	(void)node;
-	/* zfs-fuse has no such properties, and check() refuses to export its volumes. */
+	/* With zfs-fuse nothing is exported, because check() refuses it. */
 	if (!zfs_is_the_kernels())
 		return 0;
 	if (list_shares(arena, dataset->name, "0", &found, err) < 0)

@@ -11,8 +11,8 @@
 
 /*
  * The options of all exports. no_root_squash: root in a container may act as root on its volume.
- * mountpoint: a path is exported only while something is mounted there, or a host that has just
- * booted would export the empty directory below.
+ * mountpoint: a path is exported only while something is mounted there; otherwise a host that has
+ * just booted would export an empty directory.
  */
 #define OPTIONS "sync,no_subtree_check,no_root_squash,sec=sys,mountpoint"
 

@@ -25,7 +25,7 @@ static bool ends_with(const char *text, const char *end)
 	return size >= end_size && !strcmp(text + size - end_size, end);
 }
 
-/* Cut the last component off a path. Returns false if it has none, or is not `name`, if given. */
+/* Cut the last component off a path. Returns false if it is missing, or not `name` (NULL: any). */
 static bool cut(char *path, const char *name)
 {
 	char *slash = strrchr(path, '/');
@@ -36,7 +36,7 @@ static bool cut(char *path, const char *name)
 	return true;
 }
 
-/* Cut off what Nomad appends to STATE: csi/plugins and two names. Returns false if it is not so. */
+/* Cut off what Nomad appends to STATE. Returns false if the path is not of that form. */
 static bool cut_to_state(char *path)
 {
 	static const char *const names[] = {NULL, NULL, "plugins", "csi"};
@@ -69,7 +69,7 @@ static bool is_same(const char *path, const char *other)
 	       left.st_ino == right.st_ino;
 }
 
-/* Returns what to type for a client with this STATE. The caller frees it. */
+/* Returns the advice of data_dir_advice for a client with this STATE. The caller frees it. */
 static char *advice_for(const char *state)
 {
 	char *advice;

@@ -2,8 +2,8 @@
 /*
  * The volumes that are moving to other nodes.
  *
- * Invariant: a volume that this host has given up, and that the other node has not taken yet, is
- * nobody's. It is never reported as missing, so that no other volume gets its name meanwhile.
+ * Invariant: a volume that this host has given up, and that the other node has not taken yet, is on
+ * neither. It is never reported as missing, so that no other volume gets its name meanwhile.
  */
 #include "node/host/moves.h"
 
@@ -96,7 +96,7 @@ void moves_known(struct moves *moves)
 	pthread_cond_broadcast(&moves->changed);
 }
 
-/* The caller holds the lock. */
+/* moves_check without locking: the caller holds the lock. */
 static int check(struct moves *moves, const char *id, struct error *err)
 {
 	const struct closed *row = *place_of(moves, id);
@@ -116,7 +116,7 @@ int moves_check(struct moves *moves, const char *id, struct error *err)
 	return check(moves, id, err);
 }
 
-/* The caller holds the lock. */
+/* moves_wait without locking: the caller holds the lock. */
 static int wait_until_known(struct moves *moves, int64_t deadline, struct error *err)
 {
 	int64_t limit = now_ms() + WAIT_MS, until = deadline < limit ? deadline : limit;

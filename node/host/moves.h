@@ -16,7 +16,7 @@
 struct moves;
 
 struct moves *moves_new(void);
-/* Free them; may be NULL. */
+/* Free the table, which may be NULL. */
 void moves_free(struct moves *moves);
 
 /* Refuse all calls for a volume, which is moving to a node; or permit them again. */
@@ -38,7 +38,7 @@ int moves_wait(struct moves *moves, int64_t deadline, struct error *err);
  * ERR_FAILED_PRECONDITION, which names the other node.
  */
 int moves_check(struct moves *moves, const char *id, struct error *err);
-/* The same for a volume that does not exist. Waits for moves_known, at most until the deadline. */
+/* Call moves_wait, then moves_check, for a volume that the catalog does not have. */
 int moves_check_missing(struct moves *moves, const char *id, int64_t deadline, struct error *err);
 /* *ret is the ids of all closed volumes, in the arena. Waits as moves_check_missing does. */
 int moves_list(struct moves *moves, int64_t deadline, struct arena *arena, const char ***ret,

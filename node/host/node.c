@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Functions shared by the handlers of both services, most of them to find the dataset of a volume.
+ * Functions shared by the handlers of all services, most of them to find the dataset of a volume.
  *
  * Invariant: the name of a dataset depends only on its id and the configured parent. So
  * NodeUnstageVolume and NodeUnpublishVolume, which must work without the pool, find their mounts

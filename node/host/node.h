@@ -3,8 +3,8 @@
 #define ZCSI_NODE_HOST_NODE_H
 
 /*
- * The state of the daemon that its handlers use; call->app points to it. Only the catalog, the
- * claims, what is kept and the peers change while calls are handled, and all are thread-safe.
+ * The state of the daemon that its handlers use; call->app points to it. The structs with a header
+ * of their own change while calls are handled, and are thread-safe. Other members do not change.
  */
 
 #include <stddef.h>
@@ -34,7 +34,7 @@ struct node {
 	int64_t trash_ttl;       /* how long a deleted volume is kept, in seconds */
 	const char *address;     /* --address; "": that of the default route, see node_address */
 	unsigned max_volumes;    /* how many may be published to one node; 0: no limit */
-	const char *data_dir_advice; /* what to do if a folder for mounts does not exist */
+	const char *data_dir_advice; /* see node/host/data_dir.h */
 	struct claims *claims;
 	struct copies *copies;
 	struct kept *kept;

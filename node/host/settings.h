@@ -14,8 +14,8 @@
 struct settings {
 	struct option_list endpoints;
 	struct option_list agent_endpoints;
-	struct option_list agents; /* of other nodes */
-	const char *agents_file;   /* more of them; NULL: none */
+	struct option_list agents; /* the agent endpoints of other nodes */
+	const char *agents_file;   /* a file with more of them; NULL: none */
 	struct trust *trust;
 	const char *metrics;      /* the endpoint of the metrics; NULL: not served */
 	const char *dataset;      /* POOL/PARENT; NULL on a node without a pool */
@@ -27,7 +27,7 @@ struct settings {
 	unsigned max_volumes;
 	const char *address; /* --address, else the HOST of --zfs-over-ssh, else "" */
 	const char *node_id;
-	const char *cache; /* the folder for what may be lost; "": none */
+	const char *cache; /* the folder for other hosts' names, which may be lost; "": none */
 	struct topology_segment *topology;
 	size_t n_topology;
 };
