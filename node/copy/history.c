@@ -85,17 +85,19 @@ char *history_bookmark(struct arena *arena, const char *dataset, const char *nod
 	return arena_printf(arena, "%s#" HISTORY_OWN "%s", dataset, escape_text(arena, node));
 }
 
-static const struct point *find(const struct history *history, uint64_t guid, bool bookmarks)
+static const struct point *find(const struct history *history, uint64_t guid, bool bookmark)
 {
 	for (size_t i = history->n; i-- > 0;)
-		if (history->points[i].guid == guid && (bookmarks || !history->points[i].bookmark))
+		if (history->points[i].guid == guid && history->points[i].bookmark == bookmark)
 			return &history->points[i];
 	return NULL;
 }
 
 const struct point *history_find(const struct history *history, uint64_t guid)
 {
-	return find(history, guid, true);
+	const struct point *snapshot = find(history, guid, false);
+
+	return snapshot ? snapshot : find(history, guid, true);
 }
 
 const struct point *history_base(const struct history *history, const CopyState *copy)
@@ -103,7 +105,7 @@ const struct point *history_base(const struct history *history, const CopyState 
 	const struct point *base = NULL;
 
 	for (size_t i = 0; copy && !base && i < copy->n_snapshots; i++)
-		base = find(history, copy->snapshots[i]->guid, true);
+		base = history_find(history, copy->snapshots[i]->guid);
 	return base;
 }
 

@@ -44,11 +44,11 @@ char *history_snapshot_name(struct arena *arena, const char *dataset, int64_t ti
 /* Returns the name of the bookmark of the newest snapshot that the copy on a node has. */
 char *history_bookmark(struct arena *arena, const char *dataset, const char *node);
 
-/* Returns the newest point with the guid of a snapshot of the copy, or NULL. */
+/* Returns the point of the newest snapshot of the copy that is here as well, or NULL. */
 const struct point *history_base(const struct history *history, const CopyState *copy);
 /* Returns the first point after the base, or the first of all if the base is NULL. */
 const struct point *history_after(const struct history *history, const struct point *base);
-/* Returns the newest point with a guid, or NULL. */
+/* Returns the snapshot with a guid; if there is none, a bookmark of it, or NULL. */
 const struct point *history_find(const struct history *history, uint64_t guid);
 /* Returns the snapshot with a guid, or NULL. */
 const struct point *history_snapshot(const struct history *history, uint64_t guid);

@@ -187,6 +187,7 @@ int __wrap_part_send(struct push *push, const struct part *part, struct error *e
 		return step(err);
 	assert_true(!called->to || push->header->discard);
 	assert_int_equal(from, called->n ? called->guids[called->n - 1] : 0);
+	assert_true(!part->base || named(part->base->name));
 	if (called->refuses && !strncmp(part->to->leaf, "tool-", 5)) {
 		push->copy = NULL;
 		return fail(err, ERR_FAILED_PRECONDITION, "destination already exists");
