@@ -159,7 +159,8 @@ static void look_at(void *arg)
 	struct rows rows = rows_of(catalog, &arena, volume);
 	now.units = due_units(&schedule, rows.rows, rows.n, now.time);
 	if (now.units && take(catalog, &arena, volume, &now, &rows, &err) < 0)
-		return warn(visit->keeper, volume->id, &err);
+		warn(visit->keeper, volume->id, &err);
+	/* After a failure too: the pool may be full. */
 	for (size_t i = 0; (now.units || visit->all) && i < rows.n; i++)
 		if (due_to_go(&schedule, rows.rows, rows.n, &rows.rows[i]))
 			destroy(catalog, rows.names[i]);
