@@ -134,49 +134,70 @@ bool place_parse(struct arena *arena, const char *dataset, char *text, struct pl
 	return ret->name;
 }
 
-/* *ret_there is false if the pool is there and has no such dataset. */
-static int read_dataset(struct arena *arena, const char *parent, const char *name, bool *ret_there,
-			struct place *ret, struct error *err)
+/* Returns the lines of a dataset, its snapshots and the datasets below it; "" if there are none. */
+static char *lines_of(struct arena *arena, const char *dataset, const char *text)
 {
-	const char *argv[] = {
-		"zfs", "list",      "-Hp", "-d",    "1",  "-t", "filesystem,volume,snapshot",
-		"-s",  "createtxg", "-o",  columns, name, NULL};
-	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
-	auto_free char *out = NULL;
+	size_t length = strlen(dataset), n = 0;
+	char *lines = arena_alloc(arena, strlen(text) + 1);
 
-	*ret_there = false;
-	if (zfs_run_once(&exec, &out, err) < 0)
-		return zfs_is_missing(parent, err);
-	*ret_there = true;
-	if (place_parse(arena, name, arena_strdup(arena, out), ret))
-		return 0;
-	return fail(err, ERR_UNAVAILABLE,
-		    "'zfs list' printed of '%s' what is not a volume; look at its property "
-		    "zcsi:members",
-		    name);
+	for (const char *line = text, *end; *line; line = end) {
+		end = strchrnul(line, '\n');
+		end += *end == '\n';
+		if (strncmp(line, dataset, length) != 0 || !strchr("\t@/", line[length]))
+			continue;
+		memcpy(lines + n, line, (size_t)(end - line));
+		n += (size_t)(end - line);
+	}
+	lines[n] = '\0';
+	return lines;
 }
 
 /*
- * A rename between the two readings is not missed: a volume that was not there can only have become
- * a copy, unless another program makes it a volume again at the same moment.
+ * zfs looks for the volume first, and then for the copy. So a rename in between is not missed: a
+ * volume that was not there can only have become a copy, unless another program makes it a volume
+ * again at the same moment.
  */
 int place_read(struct arena *arena, const char *parent, const char *id, struct place *ret,
 	       struct error *err)
 {
-	bool there;
+	const char *names[] = {dataset_name(arena, parent, id), replica_name(arena, parent, id)};
+	const enum place_role roles[] = {PLACE_PRIMARY, PLACE_COPY};
+	const char *argv[] = {"zfs",
+			      "list",
+			      "-Hp",
+			      "-d",
+			      "1",
+			      "-t",
+			      "filesystem,volume,snapshot",
+			      "-s",
+			      "createtxg",
+			      "-o",
+			      columns,
+			      names[0],
+			      names[1],
+			      NULL};
+	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
+	auto_free char *out = NULL;
 
 	*ret = (struct place){.role = PLACE_NONE};
-	if (read_dataset(arena, parent, dataset_name(arena, parent, id), &there, ret, err) < 0)
-		return -1;
-	if (there) {
-		ret->role = PLACE_PRIMARY;
+	int failed = zfs_run_once(&exec, &out, err);
+	/* It also fails if it has printed one of the two. */
+	if (failed && (err->code != ERR_NOT_FOUND || !out || !*out))
+		return zfs_is_missing(parent, err);
+	for (size_t i = 0; i < COUNT(names); i++) {
+		char *lines = lines_of(arena, names[i], out);
+		if (!*lines)
+			continue;
+		if (!place_parse(arena, names[i], lines, ret))
+			return fail(err, ERR_UNAVAILABLE,
+				    "'zfs list' printed of '%s' what is not a volume; look at its "
+				    "property zcsi:members",
+				    names[i]);
+		ret->role = roles[i];
 		return 0;
 	}
-	if (read_dataset(arena, parent, replica_name(arena, parent, id), &there, ret, err) < 0)
-		return -1;
-	if (there)
-		ret->role = PLACE_COPY;
-	return 0;
+	return fail(err, ERR_UNAVAILABLE, "'zfs list' printed neither '%s' nor '%s'", names[0],
+		    names[1]);
 }
 
 const struct place_snapshot *place_marked(const struct place *place)

@@ -49,7 +49,10 @@ struct place {
 	size_t n;
 };
 
-/* Read the place. Runs one or two programs. Returns 0, or -1 with *err. */
+/*
+ * Read the place. Runs one program, and another one if the volume is not here. Returns 0, or -1
+ * with *err.
+ */
 int place_read(struct arena *arena, const char *parent, const char *id, struct place *ret,
 	       struct error *err);
 /* Parse what `zfs list` prints of a dataset, in place. False: another form. For tests. */

@@ -91,6 +91,25 @@ int sending_lock(const struct depart *depart, struct push *push, int64_t deadlin
 	return 0;
 }
 
+/*
+ * Returns true if the copy has all that was written a moment ago: the push that began when the
+ * volume was last detached has just ended.
+ */
+static bool is_fresh(const struct depart *depart, const struct push *push)
+{
+	size_t n;
+	const struct pushed *copies =
+		pusher_copies(depart->node->copies->pusher, push->arena, push->volume->name, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t age = wall_us() - copies[i].synced;
+		if (strcmp(copies[i].to, push->to) == 0)
+			return copies[i].synced && !copies[i].failed && age >= 0 &&
+			       age < SHORT_MS * 1000;
+	}
+	return false;
+}
+
 static int push_once(struct depart *depart, struct error *err)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
@@ -99,7 +118,7 @@ static int push_once(struct depart *depart, struct error *err)
 	if (sending_begin(depart, &arena, depart->to, &push, err) < 0 ||
 	    sending_lock(depart, &push, NO_DEADLINE, err) < 0)
 		return -1;
-	int failed = run_push(depart, &push, err);
+	int failed = is_fresh(depart, &push) ? 0 : run_push(depart, &push, err);
 	push_unlock(&push);
 	return failed;
 }
