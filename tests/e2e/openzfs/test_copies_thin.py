@@ -57,17 +57,22 @@ def test_a_snapshot_that_was_deleted_goes_and_its_name_is_free(pair, volume):
     assert get(f"{copy}@two", "guid") == get(f"{name}@two", "guid")
 
 
+def keep(pair, value):
+    pair.owner.agent.ModifyDataset(id="data",
+                                   properties=[{"name": "zcsi:keep", "value": value}])
+
+
 def test_scheduled_snapshots_travel_and_go_with_the_volumes(pair, volume):
     """The copy has the schedule too, for the time when it is the volume."""
     copy, name = pair.replica(), pair.owner.dataset("data")
     old = "2020-01-01T00:00:00Z_yearly"
     run("zfs", "snapshot", f"{name}@{old}")
-    pair.owner.agent.ModifyDataset(id="data", properties=[{"name": "zcsi:keep",
-                                                           "value": "yearly=1"}])
+    keep(pair, "yearly=1")
     wait_for(lambda: old not in leaves(name), "the old snapshot is gone")
     [scheduled] = [leaf for leaf in leaves(name) if leaf.endswith("Z_yearly")]
     push(pair, volume, "a")
     assert scheduled in leaves(copy) and get(copy, "zcsi:keep") == "yearly=1"
+    keep(pair, "none")  # otherwise another one would be taken within a minute
     run("zfs", "destroy", f"{name}@{scheduled}")
     push(pair, volume, "b", "c")
     assert not [leaf for leaf in leaves(copy) if leaf.endswith("_yearly")] and is_tidy(pair)
