@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""SLICE=K/N runs one of N parts of the collected tests, the K-th, and MATRIX=K/N one of N parts of
-those that are marked as `matrix`, and all others: CI has no time for an exhaustive matrix and runs
-another part for each commit. Without SLICE and MATRIX all tests run."""
+"""Run a part of the tests. SLICE=K/N runs the K-th of N parts of all tests, counted from 0.
+MATRIX=K/N runs the K-th of N parts of the tests that are marked as `matrix`, and all tests without
+that mark. CI has no time for an exhaustive matrix and runs another part for each commit. Without
+SLICE and MATRIX all tests run."""
 import os
 import zlib
 
@@ -17,7 +18,8 @@ def slice_of(text):
 
 
 def is_chosen(item, variable):
-    """A test's part depends on its name alone, so adding a test moves no other one to another."""
+    """True if the test is in the part that the variable names, or the variable is not set. A test's
+    part depends on its name alone, so a new test moves no other test to another part."""
     if not os.environ.get(variable):
         return True
     number, count = slice_of(os.environ[variable])

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Many agents in one process, for make bench-hosts. Each has an endpoint of its own, and volumes in
- * memory instead of a pool. The controller that calls them is the real one.
+ * Many simulated agents in one process, for make bench-hosts. Each has an endpoint of its own, and
+ * volumes in memory instead of a pool. The controller that calls them is the real one.
  *
  *	agents FOLDER FIRST COUNT VOLUMES
  *
- * serves FOLDER/agent-FIRST.sock and so on, each with that many volumes at the start.
+ * serves COUNT sockets, FOLDER/agent-FIRST.sock and so on, each with VOLUMES volumes at the start.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct host {
 	uint64_t promised; /* highest claim of any id, which is stricter than one claim per id */
 };
 
-/* The hosts that were kept. The agents of this process share them, to save memory. */
+/* The hosts received by KeepHosts. All agents of this process share the list, to save memory. */
 static struct host_list known;
 
 static char *node_id(struct arena *arena, const struct host *host)

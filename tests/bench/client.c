@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Receives the stream of zcsi.bench.Bulk as fast as it comes, and prints the number of message
- * bytes and the microseconds that they took. All servers are measured with this client, so that
- * only they differ.
+ * A client that receives the stream of zcsi.bench.Bulk as fast as it comes, and prints the number
+ * of message bytes and the microseconds that they took. All servers are measured with this client,
+ * so that only the servers differ.
  *
  *	client ENDPOINT METHOD BYTES [CA CERTIFICATE KEY]
  */

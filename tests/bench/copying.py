@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MPL-2.0
 """Measurement of copies: a first push of MEGABYTES (256) to another host, in ROUNDS (3) turns with
-`zfs send` and `zfs receive` that socat connects by TLS 1.3; the memory that it takes; and a look at
-VOLUMES (200) idle copies, before and after one of the volumes has got SNAPSHOTS (2000). These are
-figures, not tests: a slow result is no failure. Both hosts are in one machine, with a network and a
-pool each."""
+`zfs send` and `zfs receive` that socat connects by TLS 1.3; the memory that a push takes; and one
+look of zcsi-node for changes of VOLUMES (200) idle volumes with copies, before and after one of
+them has got SNAPSHOTS (2000). These are figures, not tests: a slow result is no failure. Both hosts
+are in one machine, with a network namespace and a pool each."""
 import contextlib
 import fcntl
 import os
@@ -29,15 +29,15 @@ from pool import Pools  # noqa: E402
 MEGABYTES, ROUNDS, VOLUMES, SNAPSHOTS = (int(os.environ.get(name, few)) for name, few in (
     ("MEGABYTES", 256), ("ROUNDS", 3), ("VOLUMES", 200), ("SNAPSHOTS", 2000)))
 PORT, SOCAT_PORT = 9740, 9741
-BLOCK, PIPE_SIZE = 128 << 10, 1 << 20  # socat's buffer, and the pipes that zfs is given
+BLOCK, PIPE_SIZE = 128 << 10, 1 << 20  # bytes of socat's buffer, and of the pipes of zfs
 LOOKS, EVERY, WIDTH = 5, 10, 8
 LEAST, MOST, GROWTH_MB = 0.95, 1.1, 8
-LONGEST = 3600  # seconds
+LONGEST = 3600  # seconds to wait for a push or for the looks
 LINEAGE = "00112233aabbccdd"
 
 
 class Cpu:
-    """The processor time of the two zcsi-nodes and the programs that have ended, in seconds."""
+    """The CPU seconds of the two zcsi-nodes and of their child processes that have ended."""
 
     def __init__(self, hosts):
         self.pids = [host.node_daemon.process.pid for host in hosts]
@@ -62,7 +62,7 @@ def pipe():
 
 
 def by_socat(hosts, folder, n):
-    """Send the volume with zfs(8) and socat(1). Returns seconds, and seconds of the processors."""
+    """Send the volume with zfs(8) and socat(1). Returns the elapsed seconds and the CPU seconds."""
     source, target = hosts
     copy, snapshot = target.dataset(f"by-socat-{n}"), f"{source.dataset('data')}@by-socat-{n}"
 
@@ -154,7 +154,8 @@ def in_parallel(call, arguments):
 
 
 def populate(host):
-    """Make volumes whose copies lack nothing: each has the bookmark of a push that has ended."""
+    """Create volumes that look as if their copies were up to date: each has the bookmark that a
+    complete push leaves. Returns the first dataset's name."""
     names = [host.dataset(f"idle-{n}") for n in range(VOLUMES)]
 
     def make(name):
@@ -168,7 +169,8 @@ def populate(host):
 
 
 def looks(host):
-    """Returns the milliseconds of each of the next looks, and all programs that ran meanwhile."""
+    """Returns the milliseconds of each of the next looks (`zfs get written#...`), at least LOOKS,
+    and the number of programs that ran meanwhile."""
     start = host.node_daemon.mark()
 
     def seen():
@@ -191,7 +193,7 @@ def compare_looks(host):
 
 
 class Hosts:
-    """The interface of copies.Pair that in_use needs."""
+    """Two hosts, with as much of the interface of copies.Pair as in_use() needs."""
 
     def __init__(self, hosts):
         self.owner, self.other = hosts

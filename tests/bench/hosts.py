@@ -47,8 +47,8 @@ def rss(pid):
 
 
 def measure(step, numbers):
-    """Returns p50 and p99 in milliseconds. A call that fails makes the benchmark fail: it would
-    measure something else."""
+    """Returns p50 and p99 in milliseconds as text. A failed call ends the benchmark, because its
+    duration is not that of a successful call."""
     times = []
     for at in range(CALLS):
         began = time.monotonic()
@@ -63,7 +63,7 @@ def measure(step, numbers):
 
 def row(controller, daemon, label, numbers, base):
     """Print one row; the calls are for volumes of the agents `numbers`. CreateVolume succeeds while
-    an agent is silent, which cannot have the name."""
+    an agent is silent, because the hashes of its names show that it lacks the new one."""
     create = measure(lambda at, _: controller.CreateVolume.future(
         name=f"{label}-{at}", capacity_range=size_of(GIB), volume_capabilities=[capability()],
         timeout=10), numbers)

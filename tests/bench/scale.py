@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """Measurement of pools of different sizes: each value with ten volumes and with SCALE volumes
-(10000), each with SNAPSHOTS snapshots (10), in one run, beside the zfs command that is the lower
-limit for any daemon. The pools are filled once and kept in BUILD/bench, which takes 7 GB. These are
+(10000), each with SNAPSHOTS snapshots (10), in one run, compared with the zfs command that no
+daemon can beat. The pools are filled once and kept in BUILD/bench, which takes 7 GB. These are
 figures, not tests: a slow result is no failure."""
 import contextlib
 import os
@@ -150,8 +150,8 @@ class Side:
 
 
 def served(daemon, mark, method):
-    """Returns the milliseconds of each call of the method in the daemon's log. They are truncated
-    to whole milliseconds at both ends, so that their mean is right."""
+    """Returns the milliseconds of each call of the method in the daemon's log. The log truncates
+    begin and end of a call to whole milliseconds, so the mean of many calls is right."""
     return [line["ms"] for line in daemon.log()[mark:]
             if line["msg"] == "rpc" and line["method"].endswith(f"/{method}")]
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The server that make bench-transport measures for what no daemon shows alone: Identity/Probe run
- * by a worker, and zcsi.bench.Bulk.
+ * The server that make bench-transport measures for calls that no daemon offers: Identity/Probe run
+ * by a worker thread, and zcsi.bench.Bulk.
  *
  *	server ENDPOINT [CA CERTIFICATE KEY]
  */
@@ -33,7 +33,7 @@ static int probe(struct rpc_call *call, const ProbeRequest *req, ProbeResponse *
 
 RPC_SERVICE(identity, csi__v1__identity__descriptor, IDENTITY_METHODS);
 
-/* Bulk: sends the requested number of bytes, all from one buffer */
+/* The service zcsi.bench.Bulk: it sends the requested number of bytes, all from one buffer. */
 
 struct sending {
 	Google__Protobuf__BytesValue chunk;

@@ -41,19 +41,19 @@ COMMANDS = {
     "grpcio": [sys.executable, HERE / "peers/grpcio.py", "{endpoint}"],
 }
 CREDENTIALS = ["{folder}/ca.pem", "{folder}/end.pem", "{folder}/end.key"]
-# targets of the Makefile in peers/
+# For each server that has to be built: its target in peers/Makefile.
 TARGETS = {"gRPC C++": "cpp", "grpc-go": "go", "grpc-js": "js"}
 
 
 def make(target):
-    """Build a target. Returns the error, or an empty text."""
+    """Build a target of peers/Makefile. Returns the first line of the error, or 0."""
     done = subprocess.run(["make", "-s", "-C", HERE / "peers", f"OUT={PEERS}", target],
                           capture_output=True, text=True, check=False)
     return done.returncode and (done.stderr.strip() or "make failed").splitlines()[0]
 
 
 def build(names):
-    """Returns the servers among `names` that can be started, and prints why the others cannot."""
+    """Build servers. Returns those of `names` that can be started, and prints why others cannot."""
     PEERS.mkdir(parents=True, exist_ok=True)
     built = []
     for name in names:
@@ -149,7 +149,7 @@ class Server:
         assert answer == READY, f"{self.name} answers {answer}"
 
     def cpu(self):
-        """Returns its CPU seconds in user and kernel mode, from the clock that
+        """Returns the server's CPU seconds in user and kernel mode, from the clock that
         clock_getcpuclockid(3) derives from the process id."""
         return time.clock_gettime(~self.pid << 3 | 2)
 
@@ -167,7 +167,7 @@ class Server:
             return os.stat(bare.name).st_size / 1000
 
     def switches(self):
-        """Returns the number of voluntary and involuntary context switches of its threads."""
+        """Returns the number of context switches, voluntary or not, of the server's threads."""
         return sum(int(count) for task in Path(f"/proc/{self.pid}/task").glob("*/status")
                    for count in re.findall(r"ctxt_switches:\s+(\d+)",
                                            task.read_text(encoding="ascii")))

@@ -102,14 +102,14 @@ def measure_idle(figures, names, folder):
 
 @dataclass
 class Row:
-    """A row of the table, with the limits of `ours`: absolute or relative to a peer, as a maximum
-    or as a minimum."""
+    """A row of the table. The limits of the value of `ours` are `most` and `ratios`, factors of the
+    peers' values; they are maximums, or minimums if `at_least`."""
     title: str
     figure: object
     unit: str
     ours: str
     most: float = None
-    ratios: dict = None  # None: no limit
+    ratios: dict = None  # peer -> factor, or None for a peer without a limit
     at_least: bool = False
 
     def verdict(self, value, bar):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Measurement of what CSI adds to zfs: each call beside the command that does the same work with
-the same properties, in turns and in one run; many concurrent creations beside as many concurrent
-commands; the number of processes of each call, beside that of other drivers; and the start of a
-zcsi-node with SCALE volumes (200) of SNAPSHOTS snapshots each (10), beside the bare commands that
+"""Measurement of what CSI adds to zfs. Compared are: each call with the command that does the same
+work with the same properties, in turns and in one run; many concurrent creations with as many
+concurrent commands; the number of processes of each call with that of other drivers; and the start
+of a zcsi-node with SCALE volumes (200) of SNAPSHOTS snapshots each (10) with the bare commands that
 list them. These are figures, not tests: a slow result is no failure."""
 import contextlib
 import os
@@ -34,7 +34,8 @@ LONGEST = 900  # seconds until a node has read the pool
 # The messages of a node that starts: from then on it finds one volume, all volumes, all snapshots.
 STEPS = {"one volume": "single volumes are found", "all volumes": "volumes are known",
          "all snapshots": "pool is ready"}
-# The kernel alone lists the names in one program, but opens each dataset for each of its snapshots.
+# A channel program, zfs-program(8), that lists all snapshots in the kernel. The kernel opens the
+# dataset anew for each of its snapshots.
 NAMES = """
 local names = {}
 for dataset in zfs.list.children((...).argv[1]) do
@@ -168,7 +169,8 @@ def populate(parent):
 
 
 def start_node(parent, folder):
-    """Start a node and stop it. Returns the milliseconds until each step, and its last reading."""
+    """Start a node and stop it. Returns the milliseconds until each of STEPS, and the command with
+    which the node has read the pool last."""
     node = Daemon("zcsi-node", folder, "--node-id", "n1", "--dataset", parent)
     node.log_path.unlink(missing_ok=True)
     start = time.time()

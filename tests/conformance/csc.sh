@@ -17,7 +17,7 @@ ABORTED=10
 MIB=1048576
 TAB=$'\t'
 NL=$'\n'
-# A regex for vol[0]. Nomad gives such names to the volumes of a group's allocations.
+# A regex for the name vol[0]: Nomad names the volumes of a task group with per_alloc like this.
 array='vol\[0\]'
 writer=SINGLE_NODE_WRITER,mount,zfs
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MPL-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# h2spec's cases of RFC 7540 and 7541, against a method that answers them. Sourced by run.
+# h2spec's cases of RFC 7540 and 7541, sent to Identity/Probe of a daemon. Sourced by run.
 #
 # A single case is expected to fail: it sends HEADERS of stream 3 after those of stream 5. Stream 3
-# was either never open, or we have reset and forgotten it while its trailers were in flight.
+# was either never open, or the daemon has reset and closed it while its trailers were in flight.
 # nghttp2 cannot distinguish these, so it ignores the frame instead of ending a valid connection.
 #
 # h2spec does not run over TLS, because it cannot present a certificate and the daemons require one.

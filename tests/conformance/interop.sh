@@ -9,7 +9,7 @@
 CALLS=(empty_unary large_unary custom_metadata status_code_and_message special_status_message
 	unimplemented_method unimplemented_service timeout_on_sleeping_server client_streaming
 	server_streaming ping_pong empty_stream cancel_after_begin cancel_after_first_response)
-# Our client does not compress.
+# The cases for clients of gRPC's implementations: zcsi's client does not compress.
 CALLS_OF_OTHERS=("${CALLS[@]}" client_compressed_unary)
 MISDEEDS=(goaway rst_after_header rst_during_data rst_after_data ping max_streams)
 
@@ -29,8 +29,8 @@ is_served() {
 	fi
 }
 
-# play TITLE ENDPOINT SERVER CLIENT CASE...: start SERVER, run these cases by CLIENT and count them.
-# SERVER and CLIENT are commands that take the endpoint as their next word.
+# play TITLE ENDPOINT SERVER CLIENT CASE...: start SERVER, let CLIENT run these cases, and count how
+# many passed. SERVER and CLIENT are commands that take the endpoint as their next word.
 play() {
 	local title="$1, ${2%%://*}" endpoint=$2 server=$3 client=$4 name output
 	shift 4

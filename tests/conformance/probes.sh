@@ -7,7 +7,7 @@
 RPC_FAILED=3 # the exit status of grpc_health_probe
 STATUS_IS=64 # added to the gRPC code in the exit status of grpcurl
 
-# TLS options of each program.
+# Options of grpcurl and of grpc_health_probe: plain text, or TLS with certificates.
 by_grpcurl=()
 by_probe=()
 
@@ -28,8 +28,8 @@ lines() {
 every_endpoint_has=(grpc.health.v1.Health grpc.reflection.v1.ServerReflection
 	grpc.reflection.v1alpha.ServerReflection)
 
-# check_grpcurl SERVICES WORD...: check the services of a daemon; the words tell grpcurl its
-# address.
+# check_grpcurl SERVICES WORD...: check that a daemon has these services; the words are grpcurl's
+# arguments for the daemon's address.
 check_grpcurl() {
 	local services=$1
 	shift

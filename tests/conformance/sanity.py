@@ -23,7 +23,8 @@ IMPOSSIBLE = ("CreateSnapshot [Controller Server] should succeed when creating a
               "accessibility requirements")
 # csi-sanity sets no deadline, so a call that hangs would make it hang too.
 TIMEOUT = 300 * int(os.environ.get("PATIENCE", 1))
-# Without these, csi-sanity sends ControllerModifyVolume requests that lack a required field.
+# csi-sanity's mutable parameters. Without them its ControllerModifyVolume requests lack a required
+# field.
 MUTABLE = {"mount": 'zfs.atime: "off"\n', "block": 'zfs.compression: "off"\n'}
 
 

@@ -89,7 +89,7 @@ class Client:
 
 
 class Refusal:
-    """The error of a failed call, filled when the block of refused() has ended."""
+    """The status code and the text of a failed call, set when the block of refused() has ended."""
     code = text = None
 
 

@@ -52,7 +52,7 @@ class Cluster:
         return found
 
     def settled(self):
-        """Wait until every agent answers each controller."""
+        """Wait until each controller gets an answer from every agent."""
         def all_answer():
             return all(client.ListVolumes.future().code().name == "OK"
                        for client in self.controllers)

@@ -142,7 +142,8 @@ class Gate:
         return "->" in line and f":{os.fstat(self.lock).st_ino} " in line
 
     def kill(self):
-        """Kill the process that waits at the gate, and the lock's that it has started."""
+        """Kill the script that waits at the gate, and its flock(1) process, which waits for the
+        lock."""
         [line] = [line for line in open("/proc/locks") if self.waits(line)]
         waiter = int(line.split()[5])
         os.kill(int(status(waiter)["PPid"]), signal.SIGKILL)
@@ -155,7 +156,7 @@ class Gate:
 
 @pytest.fixture
 def new_gate():
-    """A function that returns a gate before the program of this name."""
+    """A function that returns a Gate for the program with this name."""
     with contextlib.ExitStack() as stack:
         def make(name):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zcsi-gate-"))

@@ -38,7 +38,7 @@ def accepts(path):
 
 class Daemon:
     """A zcsi program with its first --endpoint on a unix socket in `folder`. `prefix` is a command
-    that runs the program, without the variables of `env`."""
+    that runs the program; only the program gets the variables of `env`."""
 
     started = []  # every daemon of this session
 

@@ -19,12 +19,12 @@ os.environ["PATH"] += ":/usr/sbin:/sbin"
 KERNEL_ZFS = "nodev\tzfs\n" in open("/proc/filesystems", encoding="ascii").readlines()
 COUNTER = itertools.count(1)
 SIZE = 8 * MIB
-RESERVED = 0 if KERNEL_ZFS else 3 * MIB  # by zcsi-node for the parent
+RESERVED = 0 if KERNEL_ZFS else 3 * MIB  # bytes that zcsi-node reserves for the parent dataset
 
 
 def run(*argv, **kwargs):
-    """Run a command and return its output. Repeated while zfs-fuse reports a dataset as busy, which
-    it does for a moment after a change; zcsi repeats its commands for the same reason."""
+    """Run a command and return its output. The command is repeated while zfs-fuse reports a dataset
+    as busy, for a moment after a change; zcsi repeats its commands for the same reason."""
     def attempt():
         done = subprocess.run(argv, capture_output=True, text=True, **kwargs)
         return None if "dataset is busy" in done.stderr else done
@@ -73,8 +73,8 @@ def fill(path):
 
 
 def after_other_calls(host, name):
-    """Return the dataset of a volume when zcsi-node has ended all earlier calls for it, also those
-    that have no client any more. Fails if they go on. To ask for a smaller size changes nothing."""
+    """Wait until zcsi-node has ended all earlier calls for a volume, also those whose client has
+    gone, and return its dataset. ResizeDataset waits for them; a smaller size changes nothing."""
     return host.agent.ResizeDataset(id=name, size=1, timeout=20).dataset
 
 
@@ -88,7 +88,7 @@ class Host:
         self.namespaces = namespaces
         self.parent = f"{pool}/h{next(COUNTER)}"
         run("zfs", "create", "-p", "-o", "mountpoint=none", self.parent)
-        if RESERVED:  # zcsi-node would set it beside the calls of a test
+        if RESERVED:  # zcsi-node would set it during the calls of a test
             run("zfs", "set", f"refreservation={RESERVED}", self.parent)
         self.agent_socket = f"{self.folder}/agent.sock"
         self.node_daemon = Daemon(
@@ -124,7 +124,7 @@ class Host:
         self.wait_for_agent()
 
     def wait_for_agent(self):
-        """Wait until the controller has connected again; it pauses between attempts."""
+        """Wait until the controller has connected to the agent; it pauses between attempts."""
         wait_for(lambda: "cannot reach" not in self.controller.ListVolumes.future().details(),
                  "the controller finds the agent")
 
@@ -149,7 +149,7 @@ class Host:
     def read_again(self):
         """Wait until a scan of the pool that began after this call is in effect. The log shows only
         that a scan's zfs has ended: the first scan may have begun before this call, and the last
-        one may not be in effect yet, so three are awaited."""
+        one may not be in effect yet, so wait for three."""
         for _ in range(3):
             before = self.node_daemon.mark()
             self.rescan(lambda: any("zfs get -r" in argv
@@ -189,8 +189,8 @@ class Host:
             self.cache.cleanup()
 
     def destroy(self):
-        """Destroy the parent. Repeated, because a zfs left by a killed daemon may create a dataset
-        meanwhile."""
+        """Destroy the parent. The command is repeated, because a zfs that a killed daemon has left
+        may create a dataset meanwhile."""
         command = ["zfs", "destroy", "-r", self.parent]
         wait_for(lambda: not subprocess.run(command, check=False).returncode, " ".join(command))
 

@@ -6,9 +6,9 @@ READS_NAMES = "zfs get -Hp -o name,"
 
 
 def of_calls(log):
-    """Yield the argv texts of the log without the scans that re-read changed datasets a second
-    later, and without a process that failed and was repeated: zcsi does that while zfs-fuse reports
-    a dataset as busy."""
+    """Yield the argv texts of the log that belong to calls: without the scans that re-read changed
+    datasets a second later, and without a repeat of the previous command, which zcsi runs while
+    zfs-fuse reports a dataset as busy."""
     announced, last = 0, None
     for line in log:
         if line["msg"] == "stale names are read again":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""An sshd on this host with keys made for the test, and an ssh in PATH with a configuration that
-has both keys, as ~/.ssh would."""
+"""An sshd on this host with keys made for the test, and an ssh in PATH whose configuration has the
+user's and the host's key, as ~/.ssh would."""
 import contextlib
 import os
 import shutil

@@ -5,7 +5,8 @@ from host import run, Volume
 
 
 def sibling(volume, mode="SINGLE_NODE_WRITER", **mount):
-    """Return the same volume with other paths, as Nomad uses them for another access mode."""
+    """Return the same volume with another access mode and other staging and target paths, because
+    Nomad has separate paths for each mode."""
     other = Volume(volume.host, volume.id)
     other.capability = capability(mode, **mount)
     return other
@@ -25,5 +26,6 @@ def points(host):
 
 
 def bare(path):
-    """Make a mount private, so that zcsi sees no role on it, as if its staging mount were gone."""
+    """Make a mount private. zcsi recognises the role of a mount, staging or target, by its
+    propagation; a private mount has none, like a target whose staging mount is gone."""
     run("mount", "--make-private", path)

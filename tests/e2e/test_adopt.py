@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""zcsi receive and adopt: a stream becomes a new volume, or nothing that anybody sees."""
+"""zcsi receive and adopt: a stream becomes a new volume, or leaves nothing visible."""
 import os
 import signal
 import subprocess
@@ -39,13 +39,13 @@ def is_left(host, leaf="copy"):
 
 
 def receives(host):
-    """The zfs receive that run for this host."""
+    """Return the command lines of the zfs receive processes of this host."""
     return [line for line in run("ps", "-eo", "args").splitlines()
             if line.startswith("zfs receive ") and f"{host.parent}/" in line]
 
 
 def begun(host, stream):
-    """A zcsi receive that has all of its stream but the last byte."""
+    """Return the process of a zcsi receive that has all of the stream but the last byte."""
     process = subprocess.Popen([*command(host), "receive", "copy", "--size", "64M"],
                                stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     process.stdin.write(stream[:-1])
@@ -56,7 +56,7 @@ def begun(host, stream):
 
 @pytest.fixture
 def stream(host, volume):
-    """All data of the snapshot `one` of the volume `data`."""
+    """The bytes of a stream with all data of the snapshot `one` of the volume `data`."""
     volume.size = SIZE
     volume.up()
     Path(volume.target, "data").write_bytes(os.urandom(4 * MIB))
@@ -219,7 +219,7 @@ def test_a_stream_without_a_volume(host):
 
 
 def test_a_claim_decides(host, stream):
-    """A volume is made only for the last claim of its name."""
+    """AdoptDataset needs a claim of the name that the agent has promised."""
     zcsi(host, "receive", "copy", "--size", "1M", data=stream, status=1)
     request = {"id": "copy", "size": SIZE, "format": "zfs"}
     with refused(grpc.StatusCode.INVALID_ARGUMENT, naming="without a claim"):

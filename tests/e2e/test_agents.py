@@ -12,7 +12,7 @@ CODE = grpc.StatusCode
 
 @pytest.fixture
 def pair(new_host):
-    """Hosts a and b; the controller of a knows both agents."""
+    """Hosts a and b. The controller of a knows both agents, and both hosts use it."""
     b = new_host(node_id="b")
     a = new_host(node_id="a", agents=[f"unix://{b.agent_socket}"])
     b.start_node()

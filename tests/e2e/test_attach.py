@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Hosts that cannot export volumes: they create none with attach=nfs. One that they have already is
-usable on the node that holds it, and refused on others. And volume contexts of another driver, with
-shares that it exports."""
+"""Hosts that cannot export volumes create none with attach=nfs. Such a volume that they have
+already is usable on the node that holds it, and refused on others. Also staging with volume
+contexts of another driver, whose server exports the shares."""
 from types import SimpleNamespace
 
 import grpc
@@ -18,7 +18,7 @@ FOREIGN = {"node_attach_driver": "nfs", "server": "127.0.0.1", "share": "/mnt/ta
 
 @pytest.fixture
 def pair(new_host):
-    """Hosts a and b; the controller of a knows both agents."""
+    """Hosts a and b. The controller of a knows both agents, and both hosts use it."""
     b = new_host(node_id="b", node_args=("--address", "127.0.0.2"))
     a = new_host(node_id="a", agents=[f"unix://{b.agent_socket}"],
                  node_args=("--address", "127.0.0.1"))

@@ -357,8 +357,8 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def shared(pool):
-    """A host for all rows, with a staged volume V, its snapshot s, a snapshot hand of V that
-    another tool made, a group g with V, a clone W of V, a file and a link."""
+    """A host for all rows, with a staged volume V, its snapshot s, a snapshot `hand` of V that
+    another tool took, a group snapshot g with V, a clone W of V, a file and a link."""
     with contextlib.closing(Host(pool)) as host:
         host.start()
         volume = Volume(host, "V")
@@ -396,8 +396,8 @@ def everything(host):
 
 @pytest.fixture
 def before(shared):
-    """Return the state before a row. Afterwards anything that the row created is removed, so that
-    it does not make later rows fail."""
+    """The state before a row. Afterwards anything that the row created is removed, so that later
+    rows do not fail because of it."""
     had = everything(shared)
     yield had
     if everything(shared) == had:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """Changes that an administrator makes to the pool by hand are noticed and treated correctly.
-OpenZFS reports changes as events. zfs-fuse does not, so zcsi-node scans the pool by a timer; there
-the tests do not wait for the timer but send SIGHUP."""
+OpenZFS reports changes as events. zfs-fuse does not, so zcsi-node scans the pool by a timer; with
+zfs-fuse the tests do not wait for the timer but send SIGHUP."""
 import contextlib
 import os
 import signal
@@ -47,7 +47,7 @@ def restore(host, snapshot, name="copy"):
 
 
 def seen(host, condition):
-    """Wait until the condition is true: after an event of OpenZFS, or after a SIGHUP elsewhere."""
+    """Wait until the condition is true, after an event of OpenZFS or, with zfs-fuse, a SIGHUP."""
     if not KERNEL_ZFS:
         host.node_daemon.signal(signal.SIGHUP)
     wait_for(condition, "seen")
@@ -224,7 +224,7 @@ def test_no_feed_outlives_its_daemon(host):
 def change_often(dataset):
     """Make more changes than the kernel remembers as events, and than a pipe can hold."""
     for turn in range(16 if KERNEL_ZFS else 1):
-        # zfs-fuse sets only one property at a time.
+        # zfs-fuse loses no events, as it has none, and sets only one property at a time.
         run("zfs", "set", *(f"test:p{n}={turn}" for n in range(50 if KERNEL_ZFS else 1)), dataset)
 
 

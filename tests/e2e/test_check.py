@@ -21,7 +21,7 @@ NEEDED = ("CAP_SYS_ADMIN", "CAP_CHOWN", "CAP_FOWNER", "CAP_FSETID", "CAP_DAC_OVE
 
 def in_namespace(mounts, propagation="private"):
     """Return the words of a command that runs another one in a mount namespace after these mount
-    commands. It waits for that one, so that the namespace exists as long."""
+    commands, and waits for its end, so that the namespace exists as long."""
     return ("unshare", "--mount", "--propagation", propagation, "sh", "-c",
             f'{mounts} && "$@"; exit $?', "sh")
 
@@ -119,7 +119,7 @@ def test_no_pool_is_needed_without_a_dataset(check):
 
 
 def test_bugs_of_openzfs_that_copies_meet_are_told(check):
-    """They are no reason not to serve. zfs-fuse has no copies."""
+    """zcsi-node serves in spite of these bugs, so they are optional. zfs-fuse has no copies."""
     answer = check()
     assert answer.status == 0
     told = [word for word, line in answer.lines if line.startswith("copies of encrypted volumes")]

@@ -2,10 +2,10 @@
 """A model of the claims (controller/README.md, "Why two controllers never make a name twice"): all
 orders of the events of two controllers that create one name, each on a host of its own. Requests
 are lost, come late, or their answers are lost; agents restart, forget and let promises expire. The
-name is never created twice. Each part of the rule is needed: without it, it is.
+name is never created twice. Each part of the rule is needed: without any of them it is.
 
-Controller 0 creates at host 0, controller 1 at host 1, since a name that both create on one host is
-found there. A third host knows both."""
+Controller 0 creates at host 0, controller 1 at host 1: if both created at one host, its agent would
+find the name. A third host has an agent that both controllers ask."""
 from typing import NamedTuple
 
 import pytest
@@ -18,27 +18,28 @@ RULE = {"targets", "memory", "majority", "names", "barrier", "promised", "stored
 class Agent(NamedTuple):
     """An agent as far as the name is concerned. Claims are numbers; 0 is none."""
     has: bool = False
-    promise: int = 0     # the claim that it promised the name to
-    valid: bool = False  # and whether the name may be created for it
-    floor: int = 0       # it promises no claim up to this one
-    forgot: int = 0      # it may have forgotten promises up to this one
-    highest: int = 0
-    targets: frozenset = frozenset()  # (claim, host) of the promises that it remembers
+    promise: int = 0     # the claim to which the agent has promised the name
+    valid: bool = False  # whether that claim may still create the name
+    floor: int = 0       # the agent promises nothing to claims up to this one
+    forgot: int = 0      # the agent may have forgotten promises to claims up to this one
+    highest: int = 0     # the highest claim that the agent has seen
+    targets: frozenset = frozenset()  # (claim, host) of the promises that the agent remembers
 
 
 class Controller(NamedTuple):
-    """A controller. Its answers are None, one of the words above, or (targets, forgot)."""
+    """A controller. `answers` has for each host None, one of the words above, or (targets,
+    forgot)."""
     phase: str = "roll"
     claim: int = 0
     answers: tuple = ()
-    may_have: bool = False  # whether the other's host may have the name as of the barrier
+    may_have: bool = False  # whether the other controller's host may have the name at the barrier
     barrier: int = 0
 
 
 class State(NamedTuple):
     agents: tuple
     controllers: tuple
-    claims: int = 0  # how many were made
+    claims: int = 0  # how many were made; the next three are accidents that may still happen
     restarts: int = 0
     evictions: int = 0
     expiries: int = 0
@@ -77,7 +78,8 @@ def may_create(me, controller, hosts, rule):
 
 
 def call_roll(state, me, rule):
-    """The controller hears the other's host: which names it has, and may create up to a barrier."""
+    """Return the state after a roll call: the controller learns whether the other controller's host
+    may have the name, and that host promises nothing to claims up to the barrier."""
     agent, controller = state.agents[1 - me], state.controllers[me]
     barrier = max(agent.highest, state.claims)
     promised = agent.valid and (agent.promise, 1 - me) in agent.targets
@@ -115,7 +117,7 @@ def steps_of(state, me, rule):
             continue
         agent, said = look_up(state.agents[at], controller.claim, me)
         agents = put(state.agents, at, agent)
-        # The request arrives; if the controller did not wait for it, nobody takes the answer.
+        # The request arrives. If the controller has stopped waiting, the answer is dropped.
         yield become(agents, answers=put(controller.answers, at, SILENT if answer else said))
         if answer is None:
             yield become(answers=put(controller.answers, at, LATE))
@@ -171,7 +173,7 @@ def test_each_part_of_the_rule_is_needed(part):
 
 
 def test_both_may_create_one_after_the_other():
-    """The model does not hold because nothing is ever created."""
+    """Check that controllers do create the name; otherwise it could never exist twice."""
     def created(me, **fields):
         controller = Controller("ask", 1, **fields)
         return may_create(me, controller, 3, RULE)

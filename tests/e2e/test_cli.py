@@ -12,8 +12,8 @@ from host import get, run
 
 
 def zcsi(host, *args, agents=(), status=0, stdout=False):
-    """Run zcsi with the host's agent and others. Return what it printed on stdout; on stderr, if
-    the expected exit status is not 0 and unless told."""
+    """Run zcsi with the host's agent and others. Return its stdout, or its stderr if the expected
+    exit status is not 0 and `stdout` is false."""
     words = [word for agent in (f"unix://{host.agent_socket}", *agents)
              for word in ("--agent", agent)]
     done = subprocess.run([BUILD / "zcsi", *words, *args], capture_output=True, text=True,
@@ -74,7 +74,7 @@ def test_a_volume_that_is_there_twice(host, other):
 
 
 def test_an_agent_that_is_down(host, volume, tmp_path):
-    """zcsi says whose volumes may be missing, and of no volume that it does not exist."""
+    """zcsi prints which agent does not answer, and reports no volume as nonexistent."""
     volume.create()
     down = [f"unix://{tmp_path}/none.sock"]
     text = zcsi(host, "list", agents=down, status=3)
@@ -119,7 +119,7 @@ def test_mistakes_in_the_command_line(host, words, text):
 
 
 def test_many_copies_are_listed(host):
-    """Real copies are tested with OpenZFS."""
+    """Members are set by hand. Real copies are tested in openzfs/."""
     ids = [f"v{n}" for n in range(4)]
     for name in ids:
         host.agent.CreateDataset(id=name, size=8 * MIB)
@@ -132,7 +132,8 @@ def test_many_copies_are_listed(host):
 
 
 def test_a_volume_that_is_paused(host, volume):
-    """Pausing needs no other node. What is sent by real copies is tested with OpenZFS."""
+    """Pausing needs no other node, so members are set by hand. Real copies are tested in
+    openzfs/."""
     volume.create()
     assert "zcsi copy add data" in zcsi(host, "pause", "data", status=1)
     run("zfs", "set", "zcsi:members=00112233aabbccdd:300:n1,n2", host.dataset("data"))
@@ -156,7 +157,7 @@ def test_a_volume_that_is_paused(host, volume):
 
 
 def test_a_volume_that_cannot_move(host, volume):
-    """Moves are tested with OpenZFS."""
+    """The refusals of `zcsi move`. Moves that succeed are tested in openzfs/test_move.py."""
     volume.create()
     assert "zcsi copy add data n2" in zcsi(host, "move", "data", "n2", status=1)
     assert "is not moving" in zcsi(host, "move", "data", "n2", "--cancel", status=1)
@@ -169,7 +170,7 @@ COMP_WORDS=(zcsi "$@") COMP_CWORD=$#
 _zcsi
 printf '%s\\n' "${COMPREPLY[@]}"
 """
-# Functions in place of the builtins, which work only while a line is edited.
+# Functions in place of zsh's builtins, which work only while a command line is edited.
 ZSH = """compdef() { : }
 compadd() { print -rl -- ${@:#--} }
 _describe() { print -rl -- ${(P)2%%:*} }
@@ -185,7 +186,7 @@ complete -C "zcsi $argv" | cut -f1
 @pytest.mark.parametrize("shell, script", [("bash", BASH), ("zsh", ZSH), ("fish", FISH)],
                          ids=["bash", "zsh", "fish"])
 def test_a_shell_completes_words(host, tmp_path, shell, script):
-    """Names of volumes are completed as they are: none is run as a command."""
+    """Names of volumes are completed literally: the shell runs no part of them as a command."""
     names = ["data", "$(touch ran)", "`touch ran`", "a b"]
     for name in names:
         host.agent.CreateDataset(id=name, size=8 * MIB)

@@ -95,7 +95,7 @@ def test_a_call_that_waits_too_long_for_its_volume_is_refused(gated, gate):
 
 
 def test_a_publication_that_waits_too_long_for_another_is_refused(new_host, gate):
-    """With --max-volumes the publications to a node are counted one after the other."""
+    """With --max-volumes, publications to a node are counted, so they run one after the other."""
     host = new_host(node_args=("--max-volumes", "9"), env=gate.env).start()
     for name in ("slow", "data"):
         Volume(host, name).create()

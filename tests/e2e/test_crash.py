@@ -26,7 +26,7 @@ def moments():
 
 
 def killed_in(daemon, call, moment):
-    """Kill the daemon that many seconds after the call was sent and return the call's code."""
+    """Kill the daemon `moment` seconds after the call was sent and return the call's code."""
     time.sleep(moment)
     daemon.kill()
     return call.code()

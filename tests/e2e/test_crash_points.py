@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""kill -9 before and after each zfs process and mount of every call that changes anything; restart
-and repeat the call: the result is that without a crash."""
+"""kill -9 before and after each operation (a child process or a system call) of every call that
+changes anything; restart and repeat the call: the result is that without a crash."""
 import pytest
 
 from crash.cases import CASES

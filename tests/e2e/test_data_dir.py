@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The data_dir in a job of Nomad: one that is not the client's is reported with what to type, when
-zcsi-node starts and when a folder for a mount is missing."""
+"""The data_dir in the node's Nomad job. If it is not the Nomad client's, zcsi-node reports what to
+type, at its start and when a folder for a mount is missing."""
 import tempfile
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def folder():
 @pytest.fixture
 def node_at(folder):
     """A function that returns a zcsi-node whose endpoint has the path that Nomad gives for a state
-    directory in the folder. It is not started, and stopped when the test ends."""
+    directory in the folder. The daemon is not started yet, and is stopped when the test ends."""
     def make(state, *args):
         place = folder / state / PLACE
         place.mkdir(parents=True)

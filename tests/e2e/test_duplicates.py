@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A volume that two hosts have, because it was made again while one of the two was away. One that
-was never used goes to the trash by itself; anything else waits for a person."""
+"""A volume that two hosts have, because it was created again while one of the two was down. If one
+of the two was never used, it goes to the trash by itself; anything else waits for a person."""
 import contextlib
 import time
 from pathlib import Path
@@ -162,7 +162,7 @@ def test_deletion_settles_nothing(cluster):
 
 
 def test_the_keeper_counts_as_used_before_the_other_is_given_up(cluster):
-    """Whatever controllers ask of the agents: a volume that was chosen once is never given up."""
+    """An agent never gives up a volume that was chosen once, whichever SettleDataset follows."""
     a, b = cluster.hosts
     made_twice(cluster, a, b)
     a.agent.SettleDataset(id="data", guid=volume_of(a).guid)
@@ -173,7 +173,7 @@ def test_the_keeper_counts_as_used_before_the_other_is_given_up(cluster):
         b.agent.SettleDataset(id="data", guid=volume_of(a).guid, keeper="a")
     assert cluster.where() == {"data": ["a", "b"]}
     b.agent.SettleDataset(id="data", guid=volume_of(b).guid, keeper="a")
-    b.agent.SettleDataset(id="data", guid=volume_of(a).guid, keeper="a")  # it has none
+    b.agent.SettleDataset(id="data", guid=volume_of(a).guid, keeper="a")  # b has none any more
     assert (a.leaves(), len(trashed(b))) == (["data"], 1)
 
 

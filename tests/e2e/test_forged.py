@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Values of properties that look like output of zfs, or that have control characters. Whoever may
-set a property of one volume harms that volume alone, and it is not taken for missing."""
+"""Values of properties that look like output of zfs, or that have control characters. A user who
+may set a property of one volume harms that volume alone, and it is not reported as missing."""
 import signal
 
 import grpc
@@ -27,15 +27,15 @@ def row(dataset, volume, **properties):
 
 
 def forge(host):
-    """Return a value of data's zcsi:source that describes a volume `ghost`, and `other` as
-    another's."""
+    """Return a value for data's zcsi:source that looks like a volume `ghost`, and like a dataset
+    `other` that is no volume of this name."""
     return ("x\tlocal\n" + row(host.dataset("ghost"), "ghost") + row(host.dataset("other"), "none")
             + f"{host.dataset('data')}\tzcsi:source\tx")
 
 
 @pytest.fixture
 def forged(host, volume):
-    """The volume data with such a value; beside it the volume other."""
+    """The volume `data` with the value of forge(). The host also has a volume `other`."""
     volume.create()
     Volume(host, "other").create()
     host.controller.CreateSnapshot(source_volume_id="data", name="s")

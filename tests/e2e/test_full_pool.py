@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A pool without space: volumes are detached and deleted, so that there is space again. OpenZFS
-keeps a part of the pool for such changes. zfs-fuse does not, and refuses all but destroying, so
-zcsi-node reserves a little of the pool for them."""
+"""A pool without space: volumes can be detached and deleted, which frees space. OpenZFS keeps a
+part of the pool for such changes. zfs-fuse does not, and refuses all but destroying, so zcsi-node
+reserves a little of the pool for them."""
 import contextlib
 import errno
 import os
@@ -30,8 +30,8 @@ def reservation(host):
 
 
 def is_reserved(host):
-    """Wait until space is reserved, which each reading tries: ZFS may free a volume's space later
-    than it answers."""
+    """Wait until space is reserved, which each scan of the pool tries. ZFS may free a volume's
+    space only after `zfs destroy` has ended."""
     def is_whole():
         host.read_again()
         return reservation(host) == RESERVED

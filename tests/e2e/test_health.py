@@ -78,7 +78,8 @@ def test_a_pool_that_cannot_be_read(new_host):
 
 
 def test_only_unhealthy_volumes_are_listed(new_host):
-    """A volume exists in two pools: in practice, its host came back after it was given up."""
+    """The unhealthy volume exists in two pools, as if its host had come back after it was given
+    up."""
     b = new_host(node_id="b")
     a = new_host(node_id="a", agents=[f"unix://{b.agent_socket}"])
     for host in (b, a):

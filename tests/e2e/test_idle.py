@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Idle publications: an orchestrator may lose a ControllerUnpublishVolume. After the last staging
-on the node has ended, the publication that stays keeps nothing from the volume."""
+"""Idle publications: an orchestrator may lose a ControllerUnpublishVolume. Once the volume is
+unstaged on the node, its remaining publication hinders no other call."""
 import grpc
 import pytest
 
@@ -95,7 +95,7 @@ def test_an_idle_publication_does_not_count_for_max_volumes(new_host):
 
 
 def replace(script, text):
-    """Replace a script that zcsi-node may run meanwhile."""
+    """Replace a script atomically, because zcsi-node may run it at the same time."""
     new = script.with_name("new-script")
     new.write_text(text)
     new.chmod(0o755)
@@ -121,7 +121,7 @@ def test_an_unstage_succeeds_although_the_mark_cannot_be_set(new_host, new_gate)
 
 @pytest.fixture
 def renamed(host, volume):
-    """The volume, published to the host under the node id that it had before."""
+    """A volume published to the node id that its host had before the host was renamed."""
     volume.create()
     volume.attach()
     for daemon in (host.node_daemon, host.controller_daemon):

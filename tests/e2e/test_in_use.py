@@ -14,7 +14,7 @@ CODE = grpc.StatusCode
 
 @contextlib.contextmanager
 def another_namespace():
-    """Keep all present mounts in another namespace, and give the process that does."""
+    """Within the block, a process keeps copies of all present mounts in its mount namespace."""
     with subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c",
                            "echo; read end"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as process:

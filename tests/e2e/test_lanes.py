@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Calls that wait for a zfs leave workers for those that need none. The lanes are in
-node/service.h and controller/service.h."""
+"""Calls that wait for a zfs process leave workers for calls that need none. The lanes, which limit
+how many calls of one kind run, are in node/service.h and controller/service.h."""
 import grpc
 import pytest
 
@@ -10,14 +10,14 @@ from host import KERNEL_ZFS, SIZE, Volume
 from pages import page
 
 CODE = grpc.StatusCode
-MANY = 30  # calls, more than either daemon runs at a time
-FULL = 16  # calls in zcsi-node that fill a lane, also if they come through the controller
+MANY = 30  # number of calls, more than either daemon runs at a time
+FULL = 16  # number of calls that fill a lane of zcsi-node, also through the controller
 SOON = 10  # timeout of a call that waits for nothing, in seconds
 
 
 @pytest.fixture
 def busy(new_host, gate):
-    """A gated host whose zcsi-node serves metrics, and volume data on it, which is published."""
+    """The published volume `data` on a host that calls zfs through the gate and serves metrics."""
     host = new_host(env=gate.env)
     host.node_daemon.metrics = f"{host.folder}/metrics"
     host.node_daemon.argv += ["--metrics", f"unix://{host.node_daemon.metrics}"]
@@ -72,7 +72,7 @@ def test_lookups_that_wait_delay_no_other_call(busy, gate):
     check_answered(calls, gate, CODE.NOT_FOUND)
 
 
-if not KERNEL_ZFS:  # zfs-fuse alone mounts by `zfs mount`
+if not KERNEL_ZFS:  # zcsi-node runs `zfs mount` only with zfs-fuse
     def test_mounts_that_wait_delay_no_other_call(busy, gate):
         volumes = [Volume(busy.host, f"v{n}") for n in range(MANY)]
         for call in [volume.start_create() for volume in volumes]:

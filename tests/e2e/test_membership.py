@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The set of agents: the agents file changes; agents start, stop, hang and change their name."""
+"""The set of agents: the agents file changes; agents start, stop, hang and change their node id."""
 import contextlib
 import os
 import signal
@@ -32,7 +32,7 @@ def listed(new_cluster):
 
 
 def on(cluster, host, name):
-    """Create a volume on that host."""
+    """Create a volume on this host, through the first controller."""
     volume = Volume(cluster.hosts[0], name)
     volume.create(accessibility_requirements=topology(host.node_id))
     return volume
@@ -84,7 +84,7 @@ def test_the_list_is_what_the_file_says(listed, change):
 
 
 def of_b(cluster, names):
-    """Check that each call about these names of host b says that b is off the list."""
+    """Check that calls about these names, which host b has, fail because b is off the list."""
     a, data = cluster.hosts[0].controller, Volume(cluster.hosts[0], "data")
     calls = {"data": [data.create, data.delete,
                       lambda: a.ValidateVolumeCapabilities(
@@ -107,7 +107,7 @@ def kept(host, keeper):
 
 
 def renew(cluster):
-    """Start the controller anew."""
+    """Stop and start the controller, so that it remembers nothing."""
     daemon = cluster.daemons[0]
     daemon.stop()
     daemon.start()
@@ -117,8 +117,8 @@ def renew(cluster):
 
 @pytest.mark.parametrize("known", ["read", "made", "kept"])
 def test_what_a_host_had_is_neither_missing_nor_free_when_it_is_off_the_list(listed, known):
-    """The controller knows these names from the agent, since it made them itself, or, if it was
-    started after that agent had left the list, from another agent."""
+    """The controller has read the names from the agent ("read"), has made them itself ("made"), or,
+    if it was started after that agent had left the list, knows them from another one ("kept")."""
     a, b = listed.hosts
     on(listed, a, "mine")
     take(on(listed, b, "data"))
@@ -392,7 +392,7 @@ def test_a_silent_host_stops_only_the_names_that_it_may_have(new_cluster):
             Volume(a, name).create(**here)
     with refused(CODE.UNAVAILABLE, naming=c.agent_socket):
         Volume(a, "there").create(accessibility_requirements=topology("c"))
-    # With two of three hosts silent nothing is certain.
+    # With two of three agents silent no name is known to be free.
     b.node_daemon.kill()
     with refused(CODE.UNAVAILABLE):
         Volume(a, "other").create(accessibility_requirements=topology("a"))

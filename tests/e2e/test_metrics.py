@@ -88,8 +88,8 @@ def monitored(new_host):
 
 
 def rpcs(daemon):
-    """Return two counters from the log: (service, method, code) of calls, (code,) of refused
-    ones."""
+    """Return two counters from the log: of calls by (service, method, code), and of refused
+    requests, whose method is logged as a path, by (code,)."""
     calls, refusals = collections.Counter(), collections.Counter()
     for line in daemon.log():
         if line["msg"] == "rpc" and line["method"].startswith("/"):

@@ -135,7 +135,7 @@ def test_a_value_that_only_this_zfs_refuses_changes_nothing(made, dataset, key, 
 
 
 def test_copies_that_cannot_be_are_refused(made, dataset):
-    """Nothing of the modification is done then."""
+    """If the new copies cannot be made, no other parameter is changed either."""
     with refused(CODE.RESOURCE_EXHAUSTED, naming="on 2 nodes"):
         change(made, {"zfs.atime": "off", "replicas": "2"})
     assert source_of(dataset, "atime") == "default"

@@ -17,7 +17,7 @@ MANY_TARGETS = ("SINGLE_NODE_MULTI_WRITER", "MULTI_NODE_READER_ONLY", "MULTI_NOD
                 "MULTI_NODE_MULTI_WRITER")
 
 
-# ---- the number of targets: rows are access modes, columns differences from the first publish ----
+# ---- the number of targets, for each access mode and each difference from the first publish ----
 
 @pytest.mark.parametrize("mode", ONE_TARGET + MANY_TARGETS)
 def test_same_target_same_arguments(host, volume, mode):
@@ -193,7 +193,7 @@ def test_a_target_whose_staging_has_gone_is_unpublished(host, volume):
 
 
 def test_a_staging_path_is_not_unpublished(volume):
-    """A staging path is refused with targets, and without them, when only its path differs."""
+    """NodeUnpublishVolume refuses a staging path, whether the volume has targets or not."""
     used(volume)
     for _ in range(2):
         with refused(CODE.FAILED_PRECONDITION, naming=volume.staging):

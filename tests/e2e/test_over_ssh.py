@@ -22,7 +22,7 @@ HOSTILE = "it's \"$HOME\" $(touch /tmp/zcsi-hostile) `id`; \\ ! * ~ ü -rf"
 
 class OnServer(Volume):
     """A volume with attach=nfs, which an agent over ssh needs. The test creates it at the agent,
-    because the controller creates none on a server with zfs-fuse, which cannot be exported."""
+    because the controller creates none on a server with zfs-fuse, which exports no volumes."""
 
     def asked(self, fields):
         return {"id": self.id, "size": self.size, "parameters": "attach=nfs\n", **fields}

@@ -78,7 +78,7 @@ def test_one_way_loss(wired, way):
     Volume(a, "near").attach(timeout=5)
     wired.wires[1].mend()
     wired.settled()
-    # Requests sent before arrive late; they are dropped, because their calls were abandoned.
+    # Earlier requests arrive late; they are dropped, because their calls were cancelled.
     assert wired.where() in ({"near": ["a"]}, {"near": ["a"], "far": ["b"]})
     for call in calls_of(b, "far").values():
         perform(b, call)

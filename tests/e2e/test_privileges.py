@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Capabilities of each daemon, whoever starts it, and of the programs that it runs."""
+"""Capabilities of each daemon, started by root or by another user, and of the programs it runs."""
 import os
 import shutil
 import subprocess

@@ -8,8 +8,8 @@ from processes import during, verbs
 
 @pytest.fixture
 def host(new_host):
-    """A host on which the timer never triggers a scan during a test. zcsi-node has ended its search
-    for moves that did not end, which the list waits for."""
+    """A host on which the timer never triggers a scan during a test. ListNames waits until
+    zcsi-node has ended its search for unfinished moves, whose processes would be counted."""
     made = new_host(node_args=["--rescan", "3600"]).start()
     made.agent.ListNames()
     return made

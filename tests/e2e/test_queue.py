@@ -34,7 +34,7 @@ def snapshot(volume, _):
 
 
 def clone(volume, _):
-    """Clone the volume with the largest size that the source may have by then."""
+    """Clone the volume with the largest size that the source may have when the call runs."""
     return Volume(volume.host, f"clone-{volume.id}", size=LARGEST * SIZE).start_create(
         volume_content_source={"volume": {"volume_id": volume.id}})
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
 """Volumes that an administrator renames by hand while they are mounted. Their mounts are found and
-unmounted; what is not theirs stays, and no call succeeds over it.
+unmounted. Mounts of other datasets at the same paths stay, and calls for these paths fail.
 
 OpenZFS leaves the mounts, under the new name. zfs-fuse removes the mount at the staging path and
 refuses the rename of a volume that is mounted at a target too."""
@@ -92,7 +92,7 @@ def test_while_zfs_cannot_say_whose_mount_it_is_no_call_succeeds(gated, gate):
 
 
 def refuse_both(volume, path, words):
-    """Check that neither call unmounts what is mounted at the path."""
+    """Check that neither NodeUnstageVolume nor NodeUnpublishVolume unmounts a path."""
     host = volume.host
     before = host.state()
     for call, field in ((host.node.NodeUnstageVolume, "staging_target_path"),

@@ -21,7 +21,7 @@ def root_of(volume):
 
 @pytest.fixture
 def volume_with_root(new_host):
-    """A function that creates a volume with this zcsi:root property and then starts its node."""
+    """A function that creates a volume with this zcsi:root property and then starts its host."""
     def make(root):
         made = new_host()
         run("zfs", "create", "-o", "canmount=noauto", "-o", f"refquota={SIZE}",

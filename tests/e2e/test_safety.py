@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Datasets of others, in use or depended on are not touched; no volume ever shrinks."""
+"""Datasets of other tools, and datasets in use or with dependents, are not touched; no volume ever
+shrinks."""
 import grpc
 import pytest
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""zcsi send: the stream that zfs receive makes the same dataset of, and every way in which it can
-end too early."""
+"""zcsi send: zfs receive makes the same dataset from its stream. Also every way in which a stream
+can end too early."""
 import os
 import pty
 import re
@@ -28,7 +28,7 @@ def failed(host, *args):
 
 
 def sends(host):
-    """The argv of each zfs send that runs for this host."""
+    """Return the command line of each zfs send that runs for this host."""
     text = run("ps", "-eo", "args")
     return [line for line in text.splitlines()
             if line.startswith("zfs send ") and f"{host.parent}/" in line]
@@ -36,8 +36,8 @@ def sends(host):
 
 @pytest.fixture
 def full(host, volume):
-    """A volume with more data than the pipes, sockets and windows of a stream take, and its
-    snapshot `one`."""
+    """A volume with more data than the pipes, sockets and HTTP/2 windows of a stream buffer, and
+    with a snapshot `one`."""
     volume.size = 64 * MIB
     volume.up()
     with open(f"{volume.target}/data", "wb") as file:
@@ -83,7 +83,7 @@ def test_mistakes_are_named(host, full):
 
 
 def seen_on_terminal(host, *args):
-    """Return the text that zcsi send writes to a terminal, while stdout is none."""
+    """Return the text that zcsi send writes to a terminal on stderr; its stdout is /dev/null."""
     ours, theirs = pty.openpty()
     with open(ours, "rb", buffering=0) as terminal:
         subprocess.run(argv(host, *args), stdout=subprocess.DEVNULL, stderr=theirs, check=True)

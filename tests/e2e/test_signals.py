@@ -63,7 +63,8 @@ def test_sigterm_does_not_wait_for_a_reading_of_the_pool(gated, gate):
 
 
 def test_sigterm_does_not_wait_for_the_reading_of_a_call(gated, gate):
-    """A volume that the catalog does not have is looked up in ZFS before its deletion succeeds."""
+    """SIGTERM ends the lookup in ZFS by which a deletion checks that a volume unknown to the
+    catalog does not exist."""
     gate.hold(f"{gated.dataset('gone')} ")
     call = gated.agent.DestroyDataset.future(id="gone")
     gate.arrived()
@@ -107,7 +108,7 @@ def test_mounts_outlive_the_daemon(host, volume):
 
 
 def test_sighup_rescans(new_host):
-    """The timer triggers no scan during the test, so only SIGHUP does; OpenZFS reports an event."""
+    """The timer triggers no scan during the test, so only SIGHUP does, or an event of OpenZFS."""
     host = new_host(node_args=["--rescan", "3600"]).start()
     run("zfs", "create", "-o", "canmount=noauto", "-o", "refquota=9M", "-o", "zcsi:version=1",
         "-o", "zcsi:volume=made", host.dataset("made"))

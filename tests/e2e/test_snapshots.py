@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Snapshots: a name belongs to one snapshot, so does an id, and lists agree with ZFS."""
+"""Snapshots: each name and each id belongs to one snapshot, and lists agree with ZFS."""
 import os
 import time
 
@@ -259,7 +259,7 @@ def test_another_tools_snapshot_blocks_its_name_and_is_kept(host, made, seen):
 
 
 def test_another_tools_new_snapshot_is_found_before_the_next_scan(new_host):
-    """A deletion that only asked the catalog would be reported as done."""
+    """A deletion that searched only the catalog would be reported as done."""
     host = new_host(node_args=("--rescan", "3600")).start()
     Volume(host, "data").create()
     run("zfs", "snapshot", host.dataset("data@s"))

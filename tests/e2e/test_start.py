@@ -17,7 +17,8 @@ CODE = grpc.StatusCode
 
 @pytest.fixture
 def start(new_host):
-    """A function that starts a host whose node has this --dataset, which may not exist."""
+    """A function that starts a zcsi-node with this --dataset, which may not exist, and returns its
+    host."""
     def make(dataset, env=None):
         made = new_host(node_args=("--rescan", "1"), env=env)
         made.node_daemon.argv[made.node_daemon.argv.index("--dataset") + 1] = dataset

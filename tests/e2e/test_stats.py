@@ -14,8 +14,8 @@ from host import fill, run, SIZE, Volume
 from staged import bare, used
 
 CODE = grpc.StatusCode
-# Number of concurrent calls. They are fewer on a slow host, because the margin that a call leaves
-# of its deadline for its response does not grow there.
+# Number of concurrent calls. They are fewer on a slow host, because the margin between the end of a
+# call's work and its deadline, which is left for the response, is the same there.
 AT_ONCE = 20 // PATIENCE
 
 
@@ -90,7 +90,7 @@ def test_a_field_that_is_missing_is_named(host, rpc, field):
 
 @contextlib.contextmanager
 def dead_filesystem(dataset, path):
-    """Within the block, a mount of the dataset whose file system never answers."""
+    """Within the block, the dataset has a FUSE mount at `path` whose file system never answers."""
     fuse = os.open("/dev/fuse", os.O_RDWR)
     try:
         run("mount", "-i", "-n", "-t", "fuse.zfs", "-o",

@@ -63,7 +63,8 @@ def test_a_controller_that_is_not_allowed_is_refused_by_name(start):
 
 
 def sent(host, certificates):
-    """Run zcsi send with the certificate of the controller."""
+    """Create a volume with a snapshot and send that by zcsi with the controller's certificate.
+    Returns the ended process."""
     Volume(host, "data").create()
     host.controller.CreateSnapshot(source_volume_id="data", name="one")
     return subprocess.run([BUILD / "zcsi", "--agent", host.endpoint,

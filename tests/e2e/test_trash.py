@@ -183,7 +183,7 @@ def test_a_deleted_volume_reserves_no_space(keeping, thick):
 
 
 def test_a_reservation_that_was_left_in_the_trash_is_given_up(keeping, thick):
-    """zcsi-node may be killed after it has renamed the volume."""
+    """zcsi-node may be killed between the rename into the trash and the end of the reservation."""
     thick.delete()
     leaf, = trashed(keeping)
     run("zfs", "set", f"refreservation={SIZE}", keeping.dataset(f"_trash/{leaf}"))
@@ -205,7 +205,7 @@ def record(host, leaf, deleted):
 
 
 def test_a_volume_may_be_kept_for_longer_than_the_ttl(keeping):
-    """SettleDataset gives a volume 30 days."""
+    """A number after + in zcsi:deleted replaces the ttl. SettleDataset sets it to 30 days."""
     for name in ("longer", "old"):
         Volume(keeping, name).create()
         Volume(keeping, name).delete()
@@ -219,7 +219,7 @@ FUTURE = 1 << 33
 
 
 def test_a_deletion_in_the_future_counts_as_now(new_host):
-    """The clock of the host was ahead when the volume was deleted."""
+    """The clock of the host was ahead when the volume was deleted; its ttl starts now."""
     host = new_host(node_args=["--trash-ttl", 1, "--rescan", 1]).start()
     volume = Volume(host, "data")
     volume.create()
@@ -232,7 +232,7 @@ def test_a_deletion_in_the_future_counts_as_now(new_host):
 
 @pytest.mark.parametrize("deleted", [FUTURE, (1 << 64) - 1, f"{FUTURE}+1"])
 def test_a_deletion_in_the_future_is_kept_for_its_time(keeping, deleted):
-    """The clock of the host may be behind now, so that the date is right."""
+    """The clock of the host may be behind now, and the date may be right, so the volume is kept."""
     Volume(keeping, "data").create()
     Volume(keeping, "data").delete()
     leaf, = trashed(keeping)

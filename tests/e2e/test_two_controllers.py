@@ -84,7 +84,8 @@ def race(cluster, names, timeout=10):
 
 
 def settle(cluster, answered):
-    """Repeat each call without trouble: all succeed, and all name the node of the one dataset."""
+    """Repeat each call once no agent is disturbed: all calls for a name succeed with the same node,
+    which alone has the dataset."""
     cluster.settled()
     for name in answered:
         for controller in cluster.controllers:

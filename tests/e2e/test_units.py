@@ -89,7 +89,7 @@ def test_the_controller_is_user_nobody_without_capabilities(host):
 def test_the_node_has_no_other_capabilities(host):
     is_now = status(host.node_daemon.process.pid)
     bound, held = int(is_now["CapBnd"], 16), int(is_now["CapPrm"], 16)
-    # The capabilities of the host itself may lack some.
+    # On a host that lacks some of the unit's capabilities, the bounding set lacks them too.
     assert 0 < held.bit_count() < bound.bit_count() <= len(CAPABILITIES)
     assert held & ~bound == 0
     assert is_now["CapEff"] == is_now["CapPrm"]
@@ -97,7 +97,7 @@ def test_the_node_has_no_other_capabilities(host):
 
 
 def test_the_units_capabilities_are_those_that_check_asks_for(tmp_path):
-    """--check names two of the capabilities only if the kernel has OpenZFS."""
+    """--check names CAP_MKNOD and CAP_SYS_RESOURCE only if the kernel has OpenZFS."""
     endpoints = ("--endpoint", f"{tmp_path}/a", "--agent-endpoint", f"{tmp_path}/b",
                  "--zfs-user", "nobody")
     done = subprocess.run([BUILD / "zcsi-node", "--check", *endpoints], capture_output=True,
@@ -116,8 +116,8 @@ def test_check_passes_in_the_sandbox(tmp_path):
     assert (done.returncode, "MISSING" in done.stdout) == (0, False), done.stdout
 
 
-# Attempts that succeed outside of a sandbox and fail within. The exit status tells the refusal of
-# an address family from a socket that fails for want of a capability.
+# Python programs that succeed outside of a sandbox and fail within. The exit status distinguishes a
+# refused address family from a socket that fails for want of a capability.
 TRIES = {
     "mmap": "import mmap; mmap.mmap(-1, 4096, prot=mmap.PROT_WRITE | mmap.PROT_EXEC)",
     "socket": """import errno, socket

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""zcsi why and zcsi drain, as far as they need no copies: those are tested with OpenZFS."""
+"""zcsi why and zcsi drain without copies. Copies are tested in openzfs/test_drain.py."""
 import json
 import subprocess
 
@@ -40,7 +40,7 @@ def other(new_host):
 
 @pytest.fixture
 def pair(new_host, other):
-    """Two hosts, and a controller that knows both, and lets each keep the names of the other."""
+    """Two hosts, and a controller that knows both and soon gives each the names of the other."""
     return new_host(agents=[target(other)], controller_args=("--roll-call", "1")).start(), other
 
 
@@ -61,7 +61,7 @@ def test_a_volume_in_use(host, volume):
 
 
 def test_a_volume_that_is_missing(host, volume):
-    """Also one of a similar name is there, and one that was deleted, with a snapshot."""
+    """The host has a volume with a similar name, and a deleted one of this name with a snapshot."""
     volume.create()
     take(volume, "monday")
     volume.delete()
@@ -83,7 +83,8 @@ def test_a_volume_that_is_there_twice(host, other):
 
 
 def test_a_volume_on_a_silent_node(pair):
-    """No controller runs either. The other agent keeps the names of the lost one."""
+    """zcsi knows the node of the volume even without a controller, because the other agent keeps
+    the names of the silent one."""
     near, far = pair
     Volume(near, "data").create(accessibility_requirements=topology("n2"))
     Volume(near, "own").create(accessibility_requirements=topology("n1"))

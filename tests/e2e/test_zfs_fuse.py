@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Mounts that zfs-fuse has left behind: when it ends, each use of its mounts fails with ENOTCONN,
-also after it was started again. A dead mount is replaced, unless a workload has it.
+"""Dead mounts of zfs-fuse: when zfs-fuse ends, each use of its mounts fails with ENOTCONN, even
+after it was started again. A dead mount is replaced, unless a workload has it.
 
-The zfs-fuse of the host has other pools too, so it is not ended here. A mount whose server is this
-process, which ends its service at once, is to the kernel and to zcsi-node the same.
+The zfs-fuse of the host has other pools too, so it is not ended here. The tests mount a FUSE file
+system whose server is the test process, and end that service at once: the kernel and zcsi-node see
+no difference.
 
-And the publication of a client by NFS, which can be written by hand where nothing is exported."""
+Also the publication to an NFS client, set by hand, because with zfs-fuse nothing is exported."""
 import ctypes
 import errno
 import os
@@ -31,7 +32,7 @@ def is_dead(path):
 
 
 def mount_dead(volume, path):
-    """Mount a dead zfs-fuse filesystem of this volume, with the role of a staging."""
+    """Mount a dead zfs-fuse filesystem of this volume, with the propagation of a staging mount."""
     os.mkdir(path)
     server = os.open("/dev/fuse", os.O_RDWR)
     words = (volume.host.dataset(volume.id), path, "fuse.zfs", 0,
@@ -45,14 +46,14 @@ def mount_dead(volume, path):
 
 
 def bind(volume, path):
-    """Mount the staging of the volume at a path, with the role of a target."""
+    """Bind the staging mount of the volume to a path, with the propagation of a target mount."""
     os.mkdir(path)
     run("mount", "--bind", volume.staging, path)
     run("mount", "--make-slave", path)
 
 
 def stage(volume):
-    """Stage the volume without making its directory, whose dead mount fails even stat(2)."""
+    """Stage the volume without creating the directory: on its dead mount even stat(2) fails."""
     return volume.host.node.NodeStageVolume(
         volume_id=volume.id, staging_target_path=volume.staging,
         volume_capability=volume.capability)
@@ -60,7 +61,7 @@ def stage(volume):
 
 @pytest.fixture
 def dead(volume):
-    """A volume whose staging is dead."""
+    """A volume whose staging mount is dead."""
     volume.create()
     mount_dead(volume, volume.staging)
     return volume
@@ -124,8 +125,8 @@ def test_the_health_of_a_dead_mount_says_what_to_do(host, dead):
 
 
 def test_a_person_ends_the_publication_of_a_client_by_nfs_that_is_gone(host, volume):
-    """No call marks it as idle, so it keeps others from the volume until a person removes it, with
-    the command in jobs/README.md."""
+    """No call marks the publication as idle, so it keeps other nodes from the volume until a person
+    removes it with the command in jobs/README.md."""
     volume.create()
     for value, nodes in (("gone:1:rw:192.0.2.1", ["gone"]), ("-", [])):
         run("zfs", "set", f"zcsi:published={value}", host.dataset("data"))

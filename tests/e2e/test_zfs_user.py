@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""zfs as a user other than root. zfs-fuse has no `zfs allow`: whoever can open its socket may do
+"""zfs as a user other than root. zfs-fuse has no `zfs allow`: a user who can open its socket may do
 everything. Permissions of OpenZFS are tested in openzfs/test_delegation.py."""
 import os
 import subprocess

@@ -79,7 +79,7 @@ def deny_executable(deny, arg, _):
 
 def deny_namespaces(deny, arg, _):
     deny(errno.EPERM, "setns")
-    deny(errno.ENOSYS, "clone3")  # then programs call clone, whose flags a filter can check
+    deny(errno.ENOSYS, "clone3")  # programs then call clone(2), whose flags a filter can check
     for flag in NAMESPACES:
         for call in ("clone", "unshare"):
             deny(errno.EPERM, call, arg(0, "MASKED_EQ", flag, flag))
@@ -93,7 +93,7 @@ def deny_realtime(deny, arg, _):
 EFFECTS = {
     "SystemCallFilter": deny_calls,
     "SystemCallErrorNumber": lambda deny, arg, words: words == ["EPERM"] or sys.exit(1),
-    "SystemCallArchitectures": lambda deny, arg, words: None,  # libseccomp's filters always do it
+    "SystemCallArchitectures": lambda deny, arg, words: None,  # a default of libseccomp's filters
     "RestrictAddressFamilies": deny_families,
     "MemoryDenyWriteExecute": deny_executable,
     "RestrictNamespaces": deny_namespaces,

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The way home: from each world, when nothing fails any more, the steps of the table lead to one
-primary that serves and has all others as replicas."""
+"""The search for a way home: when nothing fails any more, the steps of the table have to lead from
+each world to one primary that serves, with all other nodes as its replicas."""
 import model
 from search import Step, by_state, steps_of
 from table import TABLE
 from world import state_of, PRIMARY, REPLICA
 
-# Steps in the order in which the search of a way tries them. It needs neither `stage` nor `final`.
+# The steps that a way home may have, in the order in which the search tries them. No way needs
+# `stage` or `final`.
 ORDER = ("boot", "unmount", "supersede", "accept", "promote after loss", "own again", "ask",
          "set epoch", "promote", "step down", "put aside", "clone base", "take in", "receive ends",
          "receive", "confirm", "cancel", "take back", "a person states the loss of no node")
@@ -30,8 +31,8 @@ def calm_steps(world, rows, bounds):
 
 
 def dead_ends(worlds, bounds, table=TABLE, person=True):
-    """Yield each world from which no way leads home. The command of a person who stated a loss has
-    died; a person can state that no node is lost."""
+    """Yield each world from which no way leads home. Failovers that were begun are dropped, as if
+    their commands had been killed; if `person`, a new one may be begun, which states no loss."""
     rows = by_state(table)
     bounds = bounds._replace(writes=0, number=bounds.number + 3, lost=0,
                              statements=2 if person else 0)

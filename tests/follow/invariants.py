@@ -8,8 +8,8 @@ PROMOTIONS = ("promote", "promote after loss", "own again")
 
 
 def one_primary(before, step, me, _, after):
-    """An epoch is used once, and its number too, unless a failover did not reach the node of the
-    other term. Without a failover there is one primary."""
+    """An epoch is used once. Its number is used once too, unless a failover did not reach the node
+    that had used it. Without a failover there is at most one primary."""
     if not after.statements and sum(node.place == "primary" for node in after.nodes) > 1:
         return False
     if step not in PROMOTIONS:
@@ -20,14 +20,15 @@ def one_primary(before, step, me, _, after):
 
 
 def out_of_reach(world, one, other):
-    """True if a failover that made one of the epochs did not ask the node of the other: it was
-    named lost, or had no copy."""
+    """True if a failover that made one of the two epochs did not ask the node of the other epoch,
+    because that node was named lost or had no copy."""
     return any(said.epoch == made and owner not in said.survivors
                for made, owner in ((one, other[1]), (other, one[1])) for said in world.statements)
 
 
 def streams(before, step, me, _, after):
-    """A copy accepts a stream only of an epoch that is not lower, on its newest snapshot."""
+    """Only a copy receives a stream, and only if the stream's epoch is not lower than its own and
+    the stream begins at its newest snapshot."""
     if step not in ("receive", "receive ends"):
         return True
     node, partial = before.nodes[me], (after if step == "receive" else before).nodes[me].partial
@@ -44,8 +45,8 @@ def serves(before, step, me, _, after):
 
 
 def authority(before, step, me, asked, after):
-    """Promote only with the demoted owner's record for this very snapshot, or a statement of loss.
-    A node that a failover did not reach may come later than the record."""
+    """Promote only with the demoted owner's record for this very snapshot, its own record when the
+    promise is taken back, or a statement of loss. A node that a failover did not ask is exempt."""
     if step != "promote":
         return step not in PROMOTIONS or asked in before.statements
     node, number = before.nodes[me], after.nodes[me].epoch[0]
@@ -70,7 +71,8 @@ def moves(before, step, me, _, after):
 
 
 def suffix(before, step, me, asked, after):
-    """A failover loses only a suffix, which no replica that was asked has."""
+    """A failover loses only the newest writes: no replica that it asked has more than the new
+    primary."""
     if step != "promote after loss":
         return True
     data = after.nodes[me].data

@@ -4,7 +4,7 @@
 Each is a function of the world, the node that takes the step, and what it asks: a peer's number, a
 statement, or None. A message that is lost is a step that is not taken; one that is repeated or late
 is a step that is taken again, or later. A call that carries no promise, such as StartMove, may come
-at any time from anybody. So only statements are kept as messages."""
+at any time from any caller. So only statements are kept as messages."""
 from world import (ELSEWHERE, Moving, NEVER, NODES, NOT, Partial, STAGED, Statement, age, common,
                    is_above, is_prefix, known, promised, seen)
 
@@ -54,7 +54,7 @@ def effect(step):
 @guard("epoch free")
 def is_free(world, me, asked):
     node = world.nodes[me]
-    if isinstance(asked, int):  # the promised number, and one more, at the node that promised it
+    if isinstance(asked, int):  # `take back`: the number after the promised one is new to the peer
         return node.moving.number + 1 > known(world.nodes[asked])
     epoch = asked.epoch if asked else node.proof[0]
     again = epoch == seen(node) and not promised(node)
@@ -74,7 +74,7 @@ def is_base(world, me, peer):
     return not node.place or is_prefix(node.data, world.nodes[peer].data)
 
 
-# Effects return None if there is nothing to do.
+# Effects return the world afterwards, or None if there is nothing to do.
 
 @effect("stage")
 def stage(world, me, _):
@@ -129,7 +129,8 @@ def cancel(world, me, _):
 
 @effect("ask")
 def ask(world, me, peer):
-    """Without the peer's promise, as a planted error has it, the caller's word is believed."""
+    """Keep the peer's promise as proof. Without one, which only a planted error allows, use what
+    the asking node assumes."""
     node, owner = world.nodes[me], world.nodes[peer]
     moving = owner.moving or Moving(me, owner.epoch[0] + 1, node.data)
     return world.put(me, proof=((moving.number, me), moving.data))
@@ -175,7 +176,7 @@ def promote_after_loss(world, me, statement):
     if me != statement.epoch[1]:
         return None
     for lost in statement.lost:
-        # A lost majority may confirm each other; the command says so.
+        # Two lost nodes may confirm each other when they are back; the zcsi command says so.
         if statement.true and len(statement.lost) == 1:
             world = world.put(lost, written_off=True)
     return promote(world, me, None, epoch=statement.epoch, members=statement.survivors)
@@ -220,7 +221,7 @@ def clone_base(world, me, peer):
 # Events that zcsi does not decide. Each yields (words, node, world afterwards).
 
 def workload(world, bounds):
-    """A workload writes while it has a mount, whatever has become of the dataset."""
+    """A workload writes while it has a mount, even if the dataset is no primary any more."""
     for me, node in enumerate(world.nodes):
         if not node.mounted:
             continue
@@ -258,7 +259,8 @@ def power_loss(world, me):
 
 
 def failovers(world, bounds):
-    """A person states a loss, true or not. All others answer, and none of them is the owner."""
+    """A person states a loss, true or not. All other nodes have to answer, and none of them may be
+    the primary with the newest epoch."""
     if len(world.statements) == bounds.statements:
         return
     for lost in ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2)):

@@ -15,7 +15,7 @@ TWO_PERSONS = Bounds(number=2, statements=2, writes=0)
 
 
 class Error(NamedTuple):
-    broken: int         # the invariant
+    broken: int         # the number of the invariant that breaks
     bounds: Bounds
     table: tuple = TABLE
     guards: dict = {}
@@ -31,7 +31,7 @@ def number_of(world, me, asked):
 
 
 def believe(world, me, peer):
-    """Take back a promise without asking the node that has it."""
+    """Take back a promise without asking the target, to which it was made."""
     moving = world.nodes[me].moving
     return world.put(me, proof=((moving.number + 1, me), moving.data))
 
@@ -42,21 +42,22 @@ def clone_with_old_epoch(world, me, peer):
 
 
 def accept_late(world, me, statement):
-    """Accept, but let a stream of the old owner go on."""
+    """Accept a failover, but let a stream of the old owner go on."""
     after = model.accept(world, me, statement)
     return after and after.put(me, partial=world.nodes[me].partial)
 
 
-# A promise that no guard counts, as if only zcsi:epoch said which epochs are used.
+# A guard that ignores promises, as if only zcsi:epoch and zcsi:superseded recorded epochs.
 FORGOTTEN_PROMISE = {
     "epoch recorded": lambda w, me, statement:
         seen(w.nodes[me]) == (statement.epoch if statement else w.nodes[me].proof[0])}
-# "All take an epoch and refuse a lower one."
+# Guards that refuse only a lower epoch, and so accept an equal one a second time.
 EQUAL_EPOCHS = {
     "epoch free": lambda w, me, asked: isinstance(asked, int)
     or number_of(w, me, asked) >= seen(w.nodes[me])[0],
     "epoch recorded": lambda w, me, asked: number_of(w, me, asked) == seen(w.nodes[me])[0]}
-# A record supersedes a primary of its number, if its node is the higher one.
+# Guards by which a recorded epoch supersedes a primary whose epoch has the same number, if the
+# recorded epoch's node is the higher one.
 RECORD_SUPERSEDES = {
     "higher epoch": lambda w, me, peer: seen(w.nodes[peer]) > w.nodes[me].epoch,
     "epoch free": lambda w, me, asked: model.is_free(w, me, asked) or

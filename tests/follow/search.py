@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Breadth-first search of all worlds within bounds, so that a trace is a shortest one.
+"""Breadth-first search of all worlds within bounds, so that no trace to an error is shorter than
+the one found.
 
 By hand: `python3 tests/follow/search.py writes=2 number=3 statements=1 "demote: unwritten"` prints
 the number of worlds, or the trace to a broken invariant. The last words are a planted error: a
@@ -15,7 +16,7 @@ from world import NODES, Bounds, World, epoch_text, named, node_text, start, sta
 
 
 class Step(NamedTuple):
-    """A row of the table that a node took, or what zcsi does not decide."""
+    """A row of the table that a node took, or an event that zcsi does not decide."""
     name: str
     me: int
     asked: object
@@ -24,9 +25,9 @@ class Step(NamedTuple):
 
 
 class Found(NamedTuple):
-    worlds: dict        # each world, with the world before and the step that led to it first
+    worlds: dict        # world -> (world before, step that first led to it), or None for the start
     broken: int         # the number of the invariant that is broken, or 0
-    trace: list         # the steps that lead there
+    trace: list         # the steps from the start to the broken invariant
     taken: set          # (step, state before, state afterwards) of each row that was taken
 
 
@@ -100,7 +101,7 @@ def trace(worlds, world):
 
 
 def text_of(bounds, found):
-    """Return a trace in lines: the step, and the copies that it changed."""
+    """Return the trace as text: a line for each step, with the copies that it changed."""
     lines, world = [], start(bounds)
     lines.append("start: " + "; ".join(
         f"n{me + 1} {node_text(node)}" for me, node in enumerate(world.nodes)))

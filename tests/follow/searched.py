@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The bounds of the searches, and their results, which several tests look at. FOLLOW=larger makes
-the bounds larger."""
+"""The bounds of the searches, and the results of searches, which several tests use. FOLLOW=larger
+makes the bounds larger."""
 import functools
 import os
 
@@ -30,7 +30,7 @@ LARGER = (
 )
 IS_LARGER = os.environ.get("FOLLOW") == "larger"
 ALL_BOUNDS = LARGER if IS_LARGER else BOUNDS
-TAKEN = {}  # the steps that were taken, by bounds
+TAKEN = {}  # bounds -> Found.taken of their search
 
 
 def id_of(bounds):

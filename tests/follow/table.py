@@ -21,11 +21,11 @@ OWNERS = (PRIMARY, MOVING)
 
 class Row(NamedTuple):
     step: str
-    state: tuple    # the states in which it is taken
-    asked: str      # who has to answer: "node", "statement" (of a person), or "" for nobody
+    state: tuple    # the states of the copy in which the step may be taken
+    asked: str      # whose answer is needed: "node", "statement" (of a person), or "" for none
     guards: tuple   # keys of GUARDS
     command: str    # pg is POOL/PARENT/pg, _replica/pg is POOL/PARENT/_replica/pg
-    after: tuple    # the states afterwards
+    after: tuple    # the states that the copy may be in afterwards
 
 
 GUARDS = {
@@ -63,10 +63,10 @@ GUARDS = {
 RECEIVE = "zfs receive -s -u -o zcsi:epoch=E -o zcsi:members=M _replica/pg"
 
 TABLE = (
-    # The workload comes by NodeStageVolume.
+    # NodeStageVolume mounts the volume for a workload.
     Row("stage", (PRIMARY,), "", ("confirmed",), "mount pg", (PRIMARY,)),
 
-    # Push, of which the final delta of a move is one.
+    # A push from the owner to a copy. The final delta of a move is a push too.
     Row("receive", (NONE, RECEIVING, REPLICA, DEMOTED), "node",
         ("owner", "owner confirmed", "epoch not lower", "member of owner", "base"),
         f"{RECEIVE}: begins", (RECEIVING, REPLICA, DEMOTED)),
@@ -87,13 +87,13 @@ TABLE = (
         "zfs set zcsi:epoch=E+1:SELF _replica/pg", (REPLICA,)),
     Row("promote", (REPLICA,), "", ("proof", "whole", "same guid", "epoch recorded"),
         "zfs rename _replica/pg pg", (PRIMARY,)),
-    # The old owner becomes the owner again: its target gives the promise back by Accept, then it
-    # goes on with `set epoch` and `promote`.
+    # The old owner becomes the owner again: its target gives the promise back by Accept, then the
+    # old owner goes on with `set epoch` and `promote`.
     Row("take back", (DEMOTED,), "node", ("not primary", "no failover", "epoch free"),
         "Accept at the target: zfs receive -A; zfs set zcsi:epoch=E+2:SELF _replica/pg",
         (DEMOTED,)),
 
-    # Failover. A statement has an epoch, which names the target, and asks the survivors. The number
+    # Failover. A statement has an epoch, which names the target, and asks the survivors. Its number
     # is above each that a survivor has recorded or promised.
     Row("accept", (REPLICA, DEMOTED, SUPERSEDED, NONE), "statement", ("epoch free",),
         "zfs receive -A _replica/pg; zfs set zcsi:epoch=E:TARGET zcsi:members=M _replica/pg",

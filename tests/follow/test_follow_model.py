@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The volume follows the job: no invariant breaks, in whichever order the steps of the table come,
-and whatever is lost, repeated, late or killed meanwhile."""
+"""A volume moves among the nodes with its copies: no invariant breaks, in whichever order the steps
+of the table come, and whatever is lost, repeated, late or killed meanwhile."""
 import pytest
 
 import model

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The search finds each planted error. With -s it prints the shortest trace."""
+"""The search finds each planted error. With pytest's option -s the shortest trace is printed."""
 import pytest
 
 import model

@@ -12,7 +12,7 @@ from table import DEMOTED, MOVING, NONE, PRIMARY, RECEIVING, REPLICA, SUPERSEDED
 
 NODES = (0, 1, 2)
 NEVER = (0, 0)
-# Mounted at the staging path; or no more there, but still in another mount namespace.
+# Values of Node.mounted: not mounted; at the staging path; only in another mount namespace.
 NOT, STAGED, ELSEWHERE = 0, 1, 2
 
 
@@ -24,7 +24,8 @@ class Moving(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """A stream that is being received, or the rest of one that was cut (source is None)."""
+    """A stream that is being received, or the received part of one that was cut (source is
+    None)."""
     source: int
     epoch: tuple
     data: tuple
@@ -46,25 +47,26 @@ class Node(NamedTuple):
     mounted: int = NOT
     confirmed: bool = False
     # Gone with the process.
-    sent: tuple = None            # (target, data) that it saw there
-    proof: tuple = None           # (epoch, data) that the old owner answered
-    # For invariant 3: it is off, as a failover says that was finished, and has its old role.
+    sent: tuple = None            # (target, data): the target's answer that it has this data
+    proof: tuple = None           # (epoch, data) of the promise by which the node may be promoted
+    # For invariant 3: a finished failover has rightly stated the loss of this node, which still has
+    # the role that it had then.
     written_off: bool = False
 
 
 class Statement(NamedTuple):
-    """Failover by a person, who states that nodes are lost. Its messages never come too late."""
-    epoch: tuple                  # the epoch that it makes, and so its target
+    """Failover by a person, who states that nodes are lost. Its messages may come at any time."""
+    epoch: tuple                  # the epoch that it makes; its node is the one to promote
     lost: tuple
-    survivors: tuple              # the others that have a copy, and so can record an epoch
-    true: bool                    # the lost ones are off, and were so all the time since
+    survivors: tuple              # the other nodes that have a copy, and so can record an epoch
+    true: bool                    # the lost nodes were off, and none of them has booted since
     accepted: tuple = ()          # survivors whose answer arrived
 
 
 class World(NamedTuple):
     nodes: tuple
-    writes: int = 0               # how many were acknowledged
-    powers: int = 0               # how many hosts have lost their power
+    writes: int = 0               # number of acknowledged writes
+    powers: int = 0               # number of power losses of hosts
     statements: tuple = ()
     terms: tuple = ()             # the epochs of all primaries that ever were
 
@@ -74,23 +76,23 @@ class World(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """How much happens in a search."""
+    """The limits of a search: a world has at most this many of each."""
     writes: int = 1
     number: int = 3               # the highest number of an epoch
-    powers: int = 0               # hosts that lose their power
+    powers: int = 0               # power losses of hosts
     statements: int = 0           # failovers
     lost: int = 1                 # nodes that a failover may name
-    copies: int = 2               # replicas at the start; the third member's first push is to come
+    copies: int = 2               # replicas at the start; with 1, the third node has no copy yet
 
 
 def start(bounds):
-    """n1 is the owner, and has served since its host's boot."""
+    """Return the first world: n1 is the confirmed owner, bounds.copies others are replicas."""
     owner, copy = Node("primary", (1, 0), confirmed=True), Node("replica", (1, 0))
     return World((owner, copy, copy if bounds.copies == 2 else Node()), terms=((1, 0),))
 
 
 def state_of(node):
-    """Return the state of a copy as the disk has it."""
+    """Return the state of a node's copy, one of those of the table, from what is on its disk."""
     if node.place == "primary":
         return SUPERSEDED if node.superseded > NEVER else MOVING if node.moving else PRIMARY
     if node.place == "replica":
@@ -99,17 +101,18 @@ def state_of(node):
 
 
 def seen(node):
-    """Return the highest epoch that is recorded."""
+    """Return the highest epoch that the node has recorded."""
     return max(node.epoch, node.superseded)
 
 
 def promised(node):
-    """Return the number that zcsi:moving promises, or 0 if one as high was recorded since."""
+    """Return the number that zcsi:moving promises, or 0 if the node has since recorded an epoch
+    with that number or a higher one."""
     return node.moving.number if node.moving and node.moving.number > seen(node)[0] else 0
 
 
 def known(node):
-    """Return the highest number that is recorded or promised."""
+    """Return the highest number of an epoch that the node has recorded or promised."""
     return max(seen(node)[0], promised(node))
 
 
@@ -148,7 +151,7 @@ def data_text(data):
 
 
 def node_text(node):
-    """Return a node in few words: "primary 2:n2 [w1 w2] mounted"."""
+    """Return a short text about a node, such as "primary 2:n2 [w1 w2] mounted"."""
     words = [state_of(node)]
     if node.epoch > NEVER:
         words.append(epoch_text(node.epoch))

@@ -44,7 +44,8 @@ def folders():
 
 @pytest.fixture(scope="module")
 def node(folders):
-    """The words of a podman command that precede those of a zcsi-node with the job's rights."""
+    """The words of a podman command that runs the image with the privileges and folders of the job.
+    The words of a program follow."""
     volumes = [word for each in (*FOLDERS, "/tmp:/tmp:rshared") for word in ("--volume", each)]
     return *PODMAN, "--privileged", *volumes, IMAGE
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A machine of two that keep copies of each other's volumes: across.py 1, or across.py 2. Each
-has its own version of OpenZFS, and they reach each other by mutual TLS over a cable. Both run the
-same steps, so streams go in both directions, and each checks what it has received."""
+"""The steps of two virtual machines that keep copies of each other's volumes: `across.py 1` runs on
+the first, `across.py 2` on the second. Each has its own version of OpenZFS, and they reach each
+other by mutual TLS over a virtual cable. Both run the same steps, so streams go in both directions,
+and each checks the copies that it has received."""
 import contextlib
 import hashlib
 import os
@@ -25,7 +26,7 @@ NUMBER = int(sys.argv[1])
 OTHER = 3 - NUMBER
 CERTIFICATES = BUILD / "across"
 KEY = "0123456789abcdef" * 4
-LONG = 600  # seconds, until the other machine has come as far
+LONG = 600  # seconds to wait until the other machine has reached the same step
 
 
 def address(number):
@@ -38,8 +39,8 @@ def endpoint(number):
 
 def connect():
     run("modprobe", "virtio_net")
-    run("udevadm", "settle")  # it gives the device another name
-    # Both machines get the same hardware address.
+    run("udevadm", "settle")  # udev renames the device
+    # QEMU gives both machines the same hardware address.
     [device] = wait_for(lambda: set(os.listdir("/sys/class/net")) - {"lo"}, "a network device")
     run("ip", "link", "set", device, "address", f"52:54:00:00:00:0{NUMBER}")
     run("ip", "address", "add", f"{address(NUMBER)}/24", "dev", device)
@@ -73,7 +74,7 @@ def this_host():
 
 
 def make(host):
-    """A volume of each kind. The encrypted one is never in use, so its key stays unloaded."""
+    """Create a volume of each kind. The encrypted one is never used, so its key stays unloaded."""
     plain = Volume(host, f"plain-{NUMBER}", 64 * MIB)
     device = zvol(host, f"device-{NUMBER}", "block")
     secret = Volume(host, f"secret-{NUMBER}")
@@ -92,7 +93,7 @@ def write(volume, name):
 
 
 def check(host, name):
-    """Wait until the copy of the other machine's volume has the file, and check that."""
+    """Wait until the copy of the other machine's volume has the file, and compare its checksum."""
     copy = host.dataset(f"_replica/plain-{OTHER}")
 
     def received():
@@ -137,7 +138,7 @@ def main():
         assert int(get(copies["device"], "volsize")) == 2 * volumes[1].size
         assert get(copies["secret"], "encryptionroot") == copies["secret"]
         print(f"n{NUMBER}, OpenZFS {os.environ['OPENZFS']}: all that was sent has arrived")
-        # The other machine may still look at this one. It ends when its own volumes are complete.
+        # The other machine may still need this one: a volume end-N says that machine N is done.
         end = Volume(host, f"end-{NUMBER}")
         end.create()
         wait_for(lambda: f"end-{OTHER}\t" in zcsi("list", "-Hp").stdout

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The two halves of a power cut, in a machine whose disks are kept. `before` publishes volumes of
-every kind, one of them to a second host, writes to them and waits to be killed. `after` repeats the
-orchestrator's calls, at the same paths and at new ones, and checks that no synced data is lost and
-nothing is left over."""
+"""The steps before and after a power cut, in a virtual machine whose disks are kept. `before`
+publishes volumes of every kind, one of them to a second host, writes to them and waits until the
+machine is killed. `after` repeats the orchestrator's calls, at the same paths and at new ones, and
+checks that no synced data is lost and nothing is left over."""
 import contextlib
 import os
 import signal
@@ -20,7 +20,7 @@ from nfs import Server, SHARES  # noqa: E402
 from zvols import is_device, read, write, zvol  # noqa: E402
 
 POOL, DISK = "power", "/dev/vdd"
-# Mounts of the hosts below /tmp are visible here, and its folders survive a boot.
+# Mounts that the hosts make below /tmp are visible here, and folders in /tmp survive a reboot.
 PLACE, ELSEWHERE = "/tmp/power", "/tmp/elsewhere"
 KEY = "0123456789abcdef" * 4
 READY = "everything is published and synced"

@@ -66,7 +66,7 @@ def certificates(folder):
 def agent(folder, pools):
     made = Agent(folder, "n1", "-server", "-bootstrap-expect", "1").start()
     yield made
-    # Jobs of failed tests are stopped first, because stopping them needs the plugin.
+    # Jobs of failed tests are stopped before those of zcsi, because their end needs the plugin.
     for job in sorted(api("jobs"), key=lambda found: found["ID"].startswith("zcsi-")):
         job_stop(job["ID"])
     made.stop()
@@ -116,7 +116,7 @@ def second(folder, pools, certificates, zcsi):
 
 @pytest.fixture
 def create(zcsi):
-    """A function like volume_create; the volumes it creates are deleted when the test ends."""
+    """A function like volume_create() whose volumes are deleted when the test ends."""
     def make(id, *args, **kwargs):
         made.append(id)
         return volume_create(id, *args, **kwargs)

@@ -22,11 +22,11 @@ ADDRESSES = {"n1": "10.74.0.1", "n2": "10.74.0.2"}  # created by tests/nomad/alo
 SERVER = f"http://{ADDRESSES['n1']}:4646"
 os.environ["NOMAD_ADDR"] = SERVER
 os.environ["ZCSI_LOG_LEVEL"] = "debug"  # for the daemons, which inherit it through raw_exec
-NOBODY = 65534  # the user as whom the exec driver runs tasks
-# All host files that a task of the exec driver can use, besides the libraries of these programs.
+NOBODY = 65534  # the id of the user nobody, as whom Nomad's exec driver runs tasks
+# The host's files that a task of the exec driver can use, besides the libraries of these programs.
 TOOLS = ("/bin/busybox", "/usr/bin/redis-server", "/usr/bin/redis-cli")
 FILES = ("/etc/passwd", "/etc/group")
-SOON = 15  # seconds after its start by which Nomad has to use a daemon
+SOON = 15  # seconds from the start of a daemon until Nomad has to use it
 # Nomad itself pauses for seconds between retries; the deadline only bounds a failing test.
 until = functools.partial(wait_for, seconds=180, pause=0.1)
 
@@ -231,8 +231,8 @@ def snapshot_delete(id):
 
 
 def volume_delete(id, verb="delete"):
-    """Delete a volume. Repeated, because Nomad reports the volume as in use for a moment after its
-    last claim has gone from the list."""
+    """Delete a volume. The command is repeated, because Nomad reports the volume as in use for a
+    moment after its last claim has gone from the list."""
     return accepted(nomad, "volume", verb, id)
 
 
@@ -245,8 +245,8 @@ def healthy(kind, count=None):
 
 def next_probe(pid):
     """Return a function that waits until Nomad has probed the daemon, or the one that has replaced
-    it, and reports it as healthy. Nomad probes every 30 seconds, and a daemon that fails a probe
-    stays unhealthy until the next one."""
+    it, and reports the plugin as healthy. Nomad probes every 30 seconds, and a daemon that fails a
+    probe stays unhealthy until the next probe."""
     alloc, task = told(pid, "NOMAD_ALLOC_ID"), told(pid, "NOMAD_TASK_NAME")
 
     def looks():
@@ -276,7 +276,7 @@ def volume(id):
 
 
 def mounted(alloc):
-    """Return whether a volume is mounted for that allocation."""
+    """Return whether a volume is mounted for the allocation with this id."""
     return f"/per-alloc/{alloc}/" in read(Path("/proc/self/mountinfo"))
 
 
@@ -301,8 +301,8 @@ def claims(allocs):
 
 @contextlib.contextmanager
 def drained(node, *options):
-    """Drain the client with this id of all allocations; the option "-ignore-system" excepts those
-    of system jobs."""
+    """Within the block, the client with this id is drained of its allocations; the option
+    "-ignore-system" leaves those of system jobs there."""
     nomad("node", "drain", "-enable", "-yes", "-deadline", "10s", *options, node)
     try:
         yield

@@ -40,7 +40,8 @@ def test_a_reader_only_reads(create, consumer):
 
 
 def test_one_is_read_while_another_is_written(create, consumer):
-    """Both run on one client: Nomad has a separate staging path for each mode of use."""
+    """Both allocations run on one client. Nomad has a separate staging path for each access mode of
+    a volume."""
     for name in ("data", "more"):
         create(name, "single-node-writer", READER)
     reader = consumer("reader", "data", access_mode=READER, read_only=True).started()

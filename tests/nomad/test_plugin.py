@@ -31,7 +31,7 @@ def test_a_started_daemon_is_soon_healthy(zcsi, job):
 
 
 def test_zcsi_asks_the_agents_that_nomad_lists(zcsi, certificates, tmp_path):
-    """The command of jobs/README.md makes the list."""
+    """The list is made by the command that jobs/README.md gives for it."""
     guide = (ROOT / "jobs/README.md").read_text()
     template = re.search(r"nomad service info -t '(.*)' zcsi-agent", guide)[1]
     agents = tmp_path / "agents"

@@ -11,7 +11,8 @@ from daemon import BUILD
 from host import mounts, run
 from nomad import PROGRAM, accepted, api, volume_create, volume_delete
 
-# The election takes 10 to 20 seconds: longer than the client repeats a call that needs a leader.
+# With this configuration the election of a leader takes 10 to 20 seconds: longer than a client
+# repeats a call that needs a leader.
 SLOW = "server { raft_multiplier = 10 }"
 ENDING = {str(path) for path in (PROGRAM, BUILD / "zcsi-node", BUILD / "zcsi-controller")}
 
@@ -36,7 +37,7 @@ def lose_power(agent):
 
 @pytest.fixture
 def slow(agent, tmp_path):
-    """The agent, which elects a leader slowly while the test runs, and then is started again."""
+    """The agent, which the test starts again with a slow election. Afterwards it runs as before."""
     config = tmp_path / "slow.hcl"
     config.write_text(SLOW)
     before = agent.argv

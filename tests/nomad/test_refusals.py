@@ -44,7 +44,7 @@ def test_more_than_the_pool_has(zcsi):
 
 @pytest.fixture
 def no_pool(zcsi, folder):
-    """A context in which the pool is exported; its value is the message that errors must have."""
+    """A context in which the pool is exported; its value is the text that errors must contain."""
     pool = zcsi.split("/", 1)[0]
 
     @contextlib.contextmanager
@@ -77,8 +77,9 @@ def test_an_agent_that_does_not_answer(zcsi):
 
 
 def test_an_allocation_whose_agent_does_not_answer(create, consumer):
-    """Nomad places no allocation where the daemon has failed a probe, so it must not probe it while
-    it is stopped, here or in the test before. It has just probed it: the next probe is far."""
+    """Nomad places no allocation on a client whose zcsi-node has failed a probe, and this or the
+    previous test may stop zcsi-node during a probe. So wait for a probe that succeeds: the next one
+    is 30 seconds away."""
     create("data")
     for pid in processes("zcsi-node"):
         next_probe(pid)()

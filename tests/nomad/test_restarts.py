@@ -33,7 +33,7 @@ def test_a_daemon_is_killed(user, create, consumer, program):
 def test_a_job_is_stopped_while_a_daemon_is_gone(user, consumer, program):
     """If Nomad has no healthy controller when a job ends, it unpublishes the volume later, once a
     controller is healthy. If zcsi-node does not answer, Nomad releases the claim at once and tries
-    to unmount again after 2, 4, 8 ... seconds; an allocation that comes in between fails."""
+    to unmount again after 2, 4, 8 ... seconds; an allocation that starts in between fails."""
     settle = kill(*processes(program))
     nomad("job", "stop", "-detach", user.job)
     until(lambda: not volume("data")["Allocations"], "Nomad lists no claim")

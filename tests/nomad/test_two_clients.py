@@ -67,8 +67,8 @@ def test_a_volume_of_a_drained_client_is_not_deleted(second, far):
 
 
 def seen(node, begin):
-    """Return the seconds after `begin` at which the client saw zcsi-node healthy; 0 if it has
-    not."""
+    """Return how many seconds after `begin` the client reported zcsi-node as healthy; 0 if it has
+    not done so."""
     found = api(f"node/{node}")["CSINodePlugins"].get("zcsi", {})
     if not found.get("Healthy"):
         return 0
@@ -76,7 +76,7 @@ def seen(node, begin):
 
 
 def test_the_nomad_agent_of_its_client_is_killed(second, user, create):
-    """The client reports the plugin's health to its servers up to 10 seconds after a probe."""
+    """A client of Nomad reports a plugin's health to its servers up to 10 seconds after a probe."""
     alloc = user.allocs[0]["ID"]
     second.agent.kill()
     assert user.read("words") == "on n2"
@@ -92,14 +92,14 @@ def test_the_nomad_agent_of_its_client_is_killed(second, user, create):
 
 
 def of_node(name):
-    """Return the process id of the zcsi-node of that client."""
+    """Return the process id of the zcsi-node with this node id."""
     return next(pid for pid in processes("zcsi-node")
                 if f"\0--node-id\0{name}\0" in read(Path("/proc", str(pid), "cmdline")))
 
 
 def test_the_host_of_a_volume_is_down(second, user):
-    """No volume is created, because the host that is down might have one of that name. Existing
-    volumes stay in use."""
+    """While a host is down no volume is created, because that host might have one of the same name.
+    Existing volumes stay in use."""
     second.agent.kill()
     os.kill(of_node("n2"), signal.SIGKILL)
     try:
@@ -113,13 +113,15 @@ def test_the_host_of_a_volume_is_down(second, user):
 
 
 def callers(controller):
-    """Return the number of its client connections; Nomad opens one for each call."""
+    """Return the number of sockets of a controller's CSI endpoint. It grows with each call of
+    Nomad, which opens a connection for each."""
     place = told(controller, "CSI_ENDPOINT").removeprefix("unix://")
     return read(Path("/proc", str(controller), "net/unix")).count(place)
 
 
 def create_cut_short(id):
-    """Start to create a volume and kill the controller that handles the call; return as kill()."""
+    """Start to create a volume and kill the controller that handles the call. Return what kill()
+    returns."""
     before = {pid: callers(pid) for pid in processes("zcsi-controller")}
     with paused("zcsi-node"):  # keeps the call in flight until the controller is killed
         asking = subprocess.Popen([PROGRAM, "volume", "create", "-"], stdin=subprocess.PIPE,

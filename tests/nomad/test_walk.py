@@ -76,7 +76,8 @@ def test_a_database_is_resized_and_restored(zcsi, databases, tmp_path):
 
 
 def test_namespaces_do_not_share_a_volume(zcsi, databases):
-    """A file that was copied to another namespace, and whose name was not changed, is refused."""
+    """A volume file that was copied for another namespace, and keeps the volume's name, is
+    refused."""
     nomad("volume", "create", JOBS / "database.volume.hcl")
     redis, = databases().values()
     assert redis("SET", "owner", "default") == "OK"
@@ -131,8 +132,8 @@ def runs(job):
 
 
 def forced(job):
-    """Run the periodic job at once and wait until it has succeeded, and for the next second: the
-    names of Nomad's runs and of the job's snapshots have a resolution of one second."""
+    """Run a periodic job at once, and wait until it has succeeded and the next second has begun:
+    the names of Nomad's runs and of the job's snapshots have a resolution of one second."""
     before = runs(job)
     nomad("job", "periodic", "force", job)
     run, = runs(job) - before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Identity/Probe on Debian's python3-grpcio. The argument is the address."""
+"""A server of Identity/Probe on Debian's python3-grpcio. The argument is its address."""
 import sys
 from concurrent import futures
 

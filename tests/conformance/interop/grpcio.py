@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MPL-2.0
-"""An end of echo.proto, implemented with grpcio, which is gRPC's C core:
+"""A client and a server of echo.proto, implemented with grpcio, which is gRPC's C core:
 
     grpcio.py serve ENDPOINT           serve until killed
     grpcio.py call ENDPOINT CASE...    print "ok CASE", or "not ok CASE: " and the reason, for each

@@ -8,10 +8,10 @@ from daemon import wait_for
 from host import KERNEL_ZFS, SIZE, Volume, datasets, get, run
 
 
-# Calls that Volume has no method for. `copy` is the volume that is created from `data`.
+# Calls that Volume has no method for. They use `data`, and create `copy` from it.
 
 def stage(volume):
-    """Stage without creating the directory first, as Volume.stage does."""
+    """Stage the volume. Unlike Volume.stage(), create no directory first."""
     return volume.host.node.NodeStageVolume(
         volume_id=volume.id, staging_target_path=volume.staging,
         volume_capability=volume.capability, secrets=volume.secrets)
@@ -97,14 +97,15 @@ def give_up(volume):
 
 
 def received(volume):
-    """Make a dataset that is no volume yet, as a stream leaves it."""
+    """Create a dataset that is no volume yet, with a snapshot, as a received stream leaves it."""
     name = volume.host.dataset("_received/data")
     run("zfs", "create", "-p", name)
     run("zfs", "snapshot", f"{name}@one")
 
 
 def adopt(volume):
-    """Claim the name and make it the volume. The answer has a guid, which is never the same."""
+    """Claim the name `data` and make the received dataset the volume. The answer is not returned,
+    because the guid in it differs between two runs."""
     name = volume.host.dataset("_received/data")
     number = get(name if name in datasets(volume.host.parent) else volume.host.dataset("data"),
                  "guid")
@@ -113,7 +114,8 @@ def adopt(volume):
 
 
 def claim_name(agent, claim):
-    """Return this claim, or the higher one that the agent has promised."""
+    """Claim the name `data`. Return this claim or, if the agent has promised the name to a higher
+    one, the next number above that."""
     try:
         promised = agent.GetDataset(id="data", claim=claim).promised
     except grpc.RpcError as error:

@@ -35,8 +35,8 @@ def create_ext4(volume):
 
 
 def create_encrypted_ext4(volume):
-    """Create an encrypted zvol. Repeated until its key is unloaded, because udev may keep a new
-    device open for longer than zcsi waits before it unloads the key."""
+    """Create an encrypted zvol. The call is repeated until the key is unloaded, because udev may
+    keep a new device open for longer than zcsi waits before it unloads the key."""
     volume.secrets = KEY
 
     def locked():

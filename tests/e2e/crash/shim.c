@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A library preloaded into zcsi-node. Each zfs process and each system call that changes mounts or
- * directories is a point before it and a point after it. A point is one line of the file `points`
- * in the folder CRASH_POINTS. If the file `kill` there holds the number of that line, the daemon
- * kills itself.
+ * A library preloaded into zcsi-node. Each child process, and each system call that changes mounts,
+ * directories, modes or owners, makes a point before it and a point after it. A point is one line
+ * of the file `points` in the folder CRASH_POINTS. If the file `kill` there holds the number of
+ * that line, the daemon kills itself.
  *
  * Invariant: without `kill` the daemon behaves as without this library. Its child processes are not
  * watched, and background reads of the catalog's thread are no points.
@@ -52,7 +52,7 @@ static int armed(void)
 }
 
 /*
- * True if the same path is unmounted again, because it was busy, perhaps by another thread. All
+ * True if the same path is unmounted again, because it was busy, perhaps due to another thread. All
  * attempts count as one point.
  */
 static bool is_unmounted_again(const char *operation, const char *when, const char *detail)
@@ -161,8 +161,8 @@ int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 }
 
 /*
- * No point: zcsi-node replaces files of its cache by renameat (node/agent/kept_file.c). No call
- * depends on them, and they are written when a controller has something to keep.
+ * renameat() makes no point: zcsi-node replaces files of its cache by it (node/agent/kept_file.c).
+ * No call depends on these files, and they are written when a controller has something to keep.
  */
 int renameat(int from_dir, const char *from, int dir, const char *to)
 {

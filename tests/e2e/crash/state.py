@@ -10,7 +10,7 @@ from host import run, tree
 # Native properties that show what became of a snapshot or a clone, even if they are not set
 # locally.
 TELLING = ("type", "origin", "defer_destroy", "userrefs", "keystatus")
-# The property whose value is a time.
+# The property whose value is a time, which differs from host to host.
 TIMES = "zcsi:deleted"
 
 

@@ -15,19 +15,19 @@ from host import Volume
 
 CODE = grpc.StatusCode
 
-# Steps before the call; the call; the operations of the call in order, including those of the
-# reaper that it causes; and the names at the end. A guid in a name is masked.
+# A Case has the steps before the call; the call; its operations in order, including those of the
+# trash's reaper that it causes; and the datasets and snapshots at the end, with guids masked.
 Case = namedtuple("Case", "before call operations names node_args", defaults=[()])
 Run = namedtuple("Run", "points answer state")
 
 
-# Operations that change nothing that remains after the daemon has been killed.
+# Operations that leave no change on the host if the daemon is killed after them.
 LOOKS = ("zfs get", "open_tree", "fsopen")
 
 
 def points_of(cases):
     """Return (call, number) of the points that leave different states: before the first operation
-    and after each operation that changes something. Nothing changes from there to the next one."""
+    and after each operation that changes something. Nothing changes between two operations."""
     return [(call, number) for call, case in cases.items() if case.operations
             for number in (0, *(2 * index + 1 for index, operation in enumerate(case.operations)
                                 if operation not in LOOKS))]
@@ -38,8 +38,8 @@ def mask_answer(volume, answer):
 
 
 def dies(volume, case, points, number):
-    """Make the call while the daemon is killed at one of its points, and return that point. The
-    call may succeed, if the daemon has answered before."""
+    """Make the call, kill the daemon at one of its points meanwhile, and return that point. The
+    call succeeds if the daemon has answered before that."""
     points.kill_at(number)
     try:
         case.call(volume)
@@ -65,7 +65,7 @@ def restart(host, points):
 
 class Trial:
     """Runs of calls, each on a new host. new_host(case, env) is a context that starts a host, with
-    that environment for the daemon; state(host) returns everything that a call may change there."""
+    `env` for the daemon; state(host) returns everything that a call may change on that host."""
 
     def __init__(self, cases, shim, new_host, state=state):
         self.cases, self.shim, self.new_host, self.state = cases, shim, new_host, state
@@ -83,7 +83,7 @@ class Trial:
             yield volume, points
 
     def undisturbed(self, call):
-        """Return the Run of the call without a crash; it is made once for each call."""
+        """Return the Run of the call without a crash. The call is made only the first time."""
         if call not in self.learned:
             self.learned[call] = self.learn(self.cases[call])
         return self.learned[call]

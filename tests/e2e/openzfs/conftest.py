@@ -65,14 +65,15 @@ def new_hosts(new_cluster):
 
 @pytest.fixture(scope="session")
 def server(namespaces):
-    """The NFS server of n1. A test may have stopped it."""
+    """The NFS server of n1, which a test has to start."""
     with contextlib.closing(Server(namespaces(1))) as made:
         yield made
 
 
 @pytest.fixture
 def new_pair(new_member, tmp_path):
-    """A function that returns a context with a Pair; with environments for the two zcsi-nodes."""
+    """A function that returns a context with a Pair. Its arguments are the environments of the two
+    zcsi-nodes."""
     @contextlib.contextmanager
     def make(owner_env=None, other_env=None):
         file = tmp_path / "agents"
@@ -102,8 +103,8 @@ def member_certificates(namespaces, tmp_path_factory):
 
 @pytest.fixture
 def trio(new_member, namespaces, member_certificates, tmp_path):
-    """Three hosts, each with its own pool, network and certificate, which reach each other by
-    mutual TLS alone."""
+    """A Pair of three hosts, each with its own pool, network and certificate, which reach each
+    other by mutual TLS alone."""
     file = tmp_path / "agents"
     allowed = ("zcsi.v1.Agent=operator.zcsi", "zcsi.v1.Copy=operator.zcsi",
                "zcsi.v1.Agent/GetHost=node.zcsi", "zcsi.v1.Replica=node.zcsi")

@@ -9,13 +9,14 @@ from client import MIB, PATIENCE, topology
 from daemon import BUILD, wait_for
 from host import get, run, Volume
 
-# For a gate: `zfs list` has receive_resume_token among its words.
+# The words by which a Gate holds `zfs receive`; "receive" alone would also match the property
+# receive_resume_token in a `zfs list`.
 RECEIVE = "receive -s"
 
 
 class Pair:
-    """Hosts whose zcsi-nodes know each other. Where nothing else is said, the first has the volume
-    and the second has its copy. words: the options of zcsi by which it reaches them."""
+    """Hosts, two or more, whose zcsi-nodes know each other. By default the first has the volume and
+    the second its copy. `words` are the options of zcsi by which it reaches their agents."""
 
     def __init__(self, hosts, words=None):
         self.hosts = hosts
@@ -41,7 +42,7 @@ class Pair:
         return done.stderr if status else done.stdout
 
     def copies(self, status=0):
-        """(volume, owner, node of the copy, state) of each copy."""
+        """Return (volume, owner, node of the copy, state) of each copy."""
         rows = [line.split("\t") for line in
                 self.zcsi("copies", "-Hp", status=status).splitlines()]
         return [(row[0], row[1], row[2], row[5]) for row in rows]
@@ -55,19 +56,21 @@ class Pair:
         return names.split()[0]
 
     def settled(self, count=1):
-        """All copies, of which there are at least so many, are up to date, and no push runs."""
+        """True if there are at least `count` copies, all are up to date, and no push runs."""
         rows = [line.split("\t") for line in
                 self.run("copies", "-Hp").stdout.splitlines()]
         return len(rows) >= count and all(row[5] == "ok" for row in rows)
 
     def in_step(self, leaf="data"):
-        """Both have the same newest snapshot, and nothing was written since."""
+        """True if the volume and its copy on the second host have the same newest snapshot, and
+        nothing was written since."""
         volume = self.owner.dataset(leaf)
         return self.newest(volume) == self.newest(self.replica(leaf)) and \
             get(volume, "written") == "0" == get(self.replica(leaf), "written")
 
     def sync(self, leaf="data"):
-        """Push, and wait until no push runs: one that began before may be followed by another."""
+        """Push a volume, and wait until no push runs: a push that ran before may be followed by
+        another one."""
         self.zcsi("sync", leaf)
         wait_for(self.settled, "no push runs")
 
@@ -82,7 +85,7 @@ def create(volume, parameters=(), node="n1"):
 
 
 def own(dataset):
-    """The names of the snapshots and bookmarks that zcsi has made for copies."""
+    """Return the names of the dataset's snapshots and bookmarks that zcsi has made for copies."""
     names = run("zfs", "list", "-Hd1", "-t", "snapshot,bookmark", "-o", "name", dataset).split()
     return [name for name in names if "_repl-" in name]
 
@@ -93,7 +96,8 @@ def write(volume, name, size=2 * MIB):
 
 @contextlib.contextmanager
 def in_use(pair, size=64 * MIB, volume=None):
-    """A volume of the first host, `data` or the one that is given, that a workload uses."""
+    """Within the block, a volume of the first host is staged and published: `data`, or the given
+    one."""
     made = create(volume or Volume(pair.owner, "data", size=size))
     for step in (made.attach, made.stage, made.publish):
         step()

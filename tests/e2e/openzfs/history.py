@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MPL-2.0
 """A history: jobs append records to one volume, which moves among three hosts, while processes are
-killed, cables pulled, pools filled and clocks set. All is drawn from a seed, and printed as it
-happens.
+killed, hosts are disconnected, pools filled and clocks set. Random numbers from a seed choose each
+event, which is printed as it happens.
 
-The ledger is kept outside of all pools. A record is in it once fsync has returned, so the volume
-must have it from then on."""
+The ledger is a list in the memory of the test. A record is in it once fsync has returned, so the
+volume must have it from then on."""
 import contextlib
 import itertools
 import os
@@ -21,7 +21,7 @@ from daemon import BUILD, wait_for
 from host import get, run, Volume
 
 LOG = "records"
-PROGRAMS = 12  # a move runs about so many on the owner's host
+PROGRAMS = 12  # about how many programs a move runs on the owner's host
 HOUR = 3600
 
 
@@ -43,14 +43,14 @@ def cut(host):
 
 @contextlib.contextmanager
 def frozen(host):
-    """zcsi-node stands still, as on a host that is overloaded."""
+    """zcsi-node is stopped, as on a host that is overloaded."""
     with host.frozen():
         yield
 
 
 @contextlib.contextmanager
 def full(host):
-    """The host's volumes and copies can grow no more."""
+    """The host's volumes and copies cannot grow, because of a quota."""
     used = int(get(host.parent, "used"))
     run("zfs", "set", f"quota={used + MIB // 8}", host.parent)
     yield
@@ -59,7 +59,7 @@ def full(host):
 
 @contextlib.contextmanager
 def early(_):
-    """The clocks of all hosts are an hour ahead, and then right again."""
+    """The clock of all hosts is an hour ahead."""
     def shift(seconds):
         time.clock_settime(time.CLOCK_REALTIME, time.time() + seconds)
     shift(HOUR)
@@ -88,7 +88,8 @@ def persist(step):
 
 
 class History:
-    """hosts: a Pair of three hosts. The volume is on the first one, and in use by no job."""
+    """A history on `trio`, a Pair of three hosts. The volume begins on the first one, in use by no
+    job."""
 
     def __init__(self, trio, seed):
         self.trio = trio
@@ -105,7 +106,8 @@ class History:
         wait_for(lambda: self.trio.settled(2), "both copies are complete", 60)
 
     def owners(self):
-        """The nodes whose pools have the volume itself. There are never two."""
+        """Return the nodes whose pools have the volume itself, not a copy; check that it is at most
+        one."""
         found = [node for node, host in self.hosts.items() if "data" in host.leaves()]
         assert len(found) < 2, found
         return found
@@ -115,7 +117,7 @@ class History:
         return 0 if value == "-" else int(value)
 
     def append(self, job, epoch):
-        """Write a record and wait until it is on the disk."""
+        """Write a record, wait until it is on the disk, and enter it in the ledger."""
         record = f"{next(self.numbers)} {self.at} {epoch}"
         with open(Path(job.target, LOG), "a", encoding="ascii") as file:
             file.write(record + "\n")
@@ -124,7 +126,8 @@ class History:
         self.ledger.append(record)
 
     def check(self, job):
-        """The volume has what the ledger has, in the same order, and nothing else."""
+        """Check that the volume has the records of the ledger, in the same order, and the files
+        that were written, and nothing else."""
         found = {path.name: path.read_bytes() for path in Path(job.target).iterdir()
                  if path.is_file()}
         records = found.pop(LOG, b"").decode().split("\n")[:-1]
@@ -132,8 +135,8 @@ class History:
         assert found == self.files
 
     def work(self):
-        """A job of the host that has the volume runs, finds all that others wrote, and ends. It
-        goes on whatever happens to the hosts of the copies, and to zcsi-node on its own."""
+        """Run a job on the host that has the volume: it checks what earlier jobs wrote, writes
+        during a random event, and ends. No event may stop it, even at zcsi-node of its own host."""
         host = self.hosts[self.at]
         event, whom = self.random.choice(EVENTS), self.random.choice(self.trio.hosts)
         if event is full and whom is host:
@@ -162,7 +165,8 @@ class History:
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def disturbed(self, to):
-        """Begin a move to a node. In the middle something happens, and the command is ended."""
+        """Begin a move to the node `to`. During it an event happens, and perhaps a cancellation;
+        then the command is killed."""
         event, whom = self.random.choice(EVENTS), self.random.choice(self.trio.hosts)
         programs, back = self.random.randrange(PROGRAMS), self.random.random() < 0.2
         print(f"{self.at} to {to}: {event.__name__} {whom.node_id} after {programs} programs"
@@ -180,7 +184,8 @@ class History:
         moving.wait()
 
     def move(self):
-        """Move the volume, by the same command again until it succeeds."""
+        """Move the volume to another node: disturb a first command, then repeat it until it
+        succeeds."""
         to = self.random.choice([node for node in self.hosts if node != self.at])
         self.disturbed(to)
         wait_for(lambda: not self.trio.run("move", "data", to).returncode, "the volume has moved",

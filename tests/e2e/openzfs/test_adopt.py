@@ -24,7 +24,7 @@ def up(volume):
 
 
 def receive(host, *args):
-    """Make the volume `copy` of `data`, and return what zcsi says."""
+    """Create the volume `copy` from a stream of `data`, and return the stderr of zcsi receive."""
     host.agent.SnapshotDataset(id="data", name="one")
     with subprocess.Popen(command(host, "send", "data@one"), stdout=subprocess.PIPE) as send:
         done = subprocess.run(command(host, "receive", "copy", *args), stdin=send.stdout,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Copies: a node keeps a copy of its volume on another node up to date, and zcsi says so."""
+"""Copies: a node keeps a copy of its volume on another node up to date, and zcsi reports their
+state."""
 import time
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def test_a_copy_follows_its_volume(pair, volume, tmp_path):
 
 
 def test_it_follows_by_itself(pair, volume):
-    """Without a command: the copy may be behind by ten seconds."""
+    """No `zcsi sync` is needed: the copy may be behind by at most ten seconds (every=10)."""
     pair.owner.agent.AddMember(id="data", node_id="n2", every=10)
     wait_for(pair.settled, "the copy is complete")
     write(volume, "more")
@@ -58,7 +59,7 @@ def test_it_follows_by_itself(pair, volume):
 
 
 def test_an_idle_volume_costs_one_program(pair, volume):
-    """Once a push has ended, only `zfs get written#...` runs, once for all copies that are due."""
+    """After the last push, only `zfs get written#...` runs, once for all copies that are due."""
     pair.owner.agent.AddMember(id="data", node_id="n2", every=10)
     wait_for(pair.settled, "the copy is complete")
     start = pair.owner.node_daemon.mark()
@@ -93,7 +94,8 @@ def test_an_owner_that_was_killed_goes_on(pair, volume):
 
 
 def test_bases_that_are_gone(pair, volume):
-    """The bookmark, or the snapshot, is enough. Without both a person is told what to do."""
+    """A push needs the bookmark or the snapshot of its base. Without both it fails, and zcsi prints
+    the command that helps."""
     write(volume, "one")
     pair.add()
     name = pair.owner.dataset("data")
@@ -133,7 +135,7 @@ def test_deletion_takes_the_copies_with_it(pair):
 
 
 def test_a_new_volume_of_the_same_name_is_no_heir(pair):
-    """The copy of a deleted volume is never taken for one of a new volume."""
+    """The copy of a deleted volume never becomes a copy of a new volume with the same name."""
     volume = create(Volume(pair.owner, "data"))
     pair.add()
     pair.other.node_daemon.kill()
@@ -164,7 +166,8 @@ def test_a_zvol_that_grows(pair):
 
 
 def test_a_push_with_a_limit(pair, tmp_path):
-    """All of it arrives, and the copy would have the limit too if it became the volume."""
+    """With a limit of the bandwidth the whole stream arrives. The copy gets zcsi:push, so it keeps
+    the limit if it becomes the volume."""
     volume = create(Volume(pair.owner, "data", size=64 * MIB), {"bandwidth": "1M"})
     for step in (volume.attach, volume.stage, volume.publish):
         step()
@@ -185,7 +188,8 @@ def test_a_push_with_a_limit(pair, tmp_path):
 
 
 def test_how_far_behind_is_known_before_there_is_a_copy(pair):
-    """And after the last one was dropped."""
+    """zcsi:push keeps sync_every before the first copy exists and after the last one was
+    dropped."""
     name = pair.owner.dataset("data")
     create(Volume(pair.owner, "data"), {"sync_every": "20s", "bandwidth": "50M"})
     assert get(name, "zcsi:push") == f"bandwidth={50 * MIB},every=20"
@@ -255,7 +259,7 @@ def test_refusals(pair, volume):
 
 
 def test_a_copy_becomes_the_volume_by_hand(pair, volume):
-    """As the operating guide says it for a host that is lost for good."""
+    """The steps are those of jobs/README.md for a host that is lost for good."""
     write(volume, "one")
     pair.add()
     wanted = {path.name: path.read_bytes() for path in Path(volume.target).iterdir()}
@@ -311,8 +315,9 @@ def test_a_volume_gets_a_copy_by_a_modification(pair, volume):
 
 
 def health(pair):
-    """The reasons and messages of what is wrong with the volume; None if the controller cannot
-    tell: while n2 is down it gives n1 a second, which may be too short on a slow host."""
+    """Return the reasons and messages of the volume's health, [] if it is healthy. Return None if
+    the call is UNAVAILABLE: while n2 is down the controller waits for n1 a second only, which may
+    be too short on a slow host."""
     try:
         said = pair.owner.controller.ControllerGetVolumeHealth(volume_id="data").volume_health
     except grpc.RpcError as error:
@@ -332,7 +337,8 @@ def says(pair, reason, *words):
 
 
 def test_health_tells_of_a_copy_that_lags(pair, volume):
-    """Also an owner that has just started knows that the copy once was complete."""
+    """An owner that was restarted still knows that the copy was complete once, so the reason stays
+    Lagging."""
     pair.owner.agent.AddMember(id="data", node_id="n2", every=10)
     wait_for(pair.settled, "the copy is complete")
     wait_for(lambda: health(pair) == [], "the volume is healthy")
@@ -356,7 +362,7 @@ def test_health_tells_that_no_copy_is_complete(pair):
 
 
 def test_health_does_not_wait_for_a_push(new_pair, gate):
-    """zfs receive does not read while health is asked for."""
+    """The health calls answer although zfs receive, held by the gate, reads nothing."""
     with new_pair(other_env=gate.env) as pair:
         create(Volume(pair.owner, "data"))
         gate.hold(RECEIVE)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Copies when something goes wrong: the volume is untouched, the copy is at its old state or at the
-new one, and the next push mends it or says what a person has to do."""
+"""Copies when something goes wrong: the volume is untouched, the copy has its old state or the new
+one, and the next push completes it or fails with what a person has to do."""
 import contextlib
 import json
 import re
@@ -17,7 +17,7 @@ from daemon import BUILD, wait_for
 from host import get, run
 from processes import children
 
-SIZE = 8 * MIB  # more than the pipes, sockets and windows of a stream take
+SIZE = 8 * MIB  # more than the pipes, sockets and HTTP/2 windows of a stream buffer
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ def test_a_pool_without_room_is_spared(pair, volume):
 
 
 def test_failures_heap_up_no_snapshots(pair, volume):
-    """Each try takes a snapshot. What the copy has, and the newest, stay; and perhaps one of a try
-    that runs by itself."""
+    """Each attempt to push takes a snapshot. Only the base and the newest snapshot stay, and maybe
+    that of an attempt which zcsi-node has made by itself."""
     pair.add()
     base = own(pair.owner.dataset("data"))
     run("zfs", "set", f"quota={MIB}", pair.other.parent)
@@ -67,7 +67,8 @@ def test_snapshots_that_others_took_are_no_obstacle(pair, volume):
 
 
 def test_snapshots_that_others_took_travel_if_they_shall(pair, volume):
-    """A snapshot whose name the copy has already is left out, and is no obstacle."""
+    """A snapshot with a name that a snapshot of the copy already has is left out, and is no
+    obstacle."""
     def snapshot(dataset, *names):
         for name in names:
             run("zfs", "snapshot", f"{dataset}@{name}")
@@ -115,7 +116,7 @@ def test_a_copy_that_was_written_to(pair, volume, tmp_path):
 
 
 def test_a_volume_that_was_rolled_back(pair, volume):
-    """The copy has data that is nowhere else, so a person decides."""
+    """After the rollback only the copy has some data, so the push fails and a person decides."""
     pair.owner.agent.SnapshotDataset(id="data", name="before")
     pair.add()
     write(volume, "more")
@@ -146,7 +147,8 @@ def test_a_node_that_is_stopped_holds_nobody_up(pair, volume):
 
 @contextlib.contextmanager
 def stopped_at(pair, gate, program):
-    """Within a push: this zfs of a node waits at its gate."""
+    """Within the block, a push runs whose zfs command with the words `program` waits at the
+    gate."""
     with in_use(pair) as volume:
         pair.add()
         write(volume, "much", SIZE)
@@ -162,7 +164,7 @@ def stopped_at(pair, gate, program):
 
 @pytest.fixture
 def in_stream(new_pair, gate):
-    """Within a push: zfs receive has not started to read."""
+    """A pair with a running push, whose zfs receive waits at the gate and reads nothing."""
     with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, RECEIVE):
         yield pair
 
@@ -212,7 +214,7 @@ def test_nothing_is_destroyed_while_a_stream_is_received(in_stream, gate):
 
 
 def sends(host):
-    """Return whether a zfs send runs."""
+    """Return whether zcsi-node of the host runs a zfs send."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         return any(b"\0send\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
                    for pid in children(host.node_daemon.process.pid))
@@ -220,7 +222,7 @@ def sends(host):
 
 
 def test_a_volume_that_is_paused_in_a_stream(in_stream, gate):
-    """The stream ends, and the volume is pushed when it is resumed."""
+    """A pause ends the stream, and the volume is pushed again after `zcsi resume`."""
     assert sends(in_stream.owner)
     in_stream.zcsi("pause", "data")
     wait_for(lambda: not sends(in_stream.owner), "zfs send has ended")
@@ -232,7 +234,8 @@ def test_a_volume_that_is_paused_in_a_stream(in_stream, gate):
 
 
 def test_a_snapshot_that_was_being_sent_is_gone(in_stream, gate):
-    """An interrupted stream whose snapshot is gone is forgotten, and all is sent from the base."""
+    """If the snapshot of an interrupted stream is gone, its received part is dropped, and a new
+    stream is sent from the base."""
     in_stream.owner.node_daemon.kill()
     gate.open()
     name = in_stream.owner.dataset("data")
@@ -246,7 +249,7 @@ def test_a_snapshot_that_was_being_sent_is_gone(in_stream, gate):
 
 
 def is_tidy(pair):
-    """A snapshot and a bookmark of ours are left, and nothing that was begun."""
+    """True if one snapshot and one bookmark of zcsi are left, and no part of a stream."""
     return len(own(pair.owner.dataset("data"))) == 2 and \
         get(pair.replica(), "receive_resume_token") == "-"
 
@@ -256,7 +259,7 @@ def is_tidy(pair):
                                      "bookmark {data}@asked", "bookmark {data}@_repl-",
                                      "destroy {data}@"])
 def test_an_owner_that_is_killed_at_each_program(new_pair, gate, program, runs):
-    """The program runs after the end of its zcsi-node, or never."""
+    """The program, held at the gate, runs after the end of its zcsi-node if `runs`, else never."""
     with new_pair(owner_env=gate.env) as pair, stopped_at(pair, gate, program):
         pair.owner.node_daemon.kill()
         if not runs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Copies lose the snapshots that their owner does not have any more, and no other ones."""
+"""Copies lose the snapshots that the owner's volume does not have any more, and no other ones."""
 import grpc
 import pytest
 
@@ -22,13 +22,13 @@ def volume(pair):
 
 
 def leaves(dataset):
-    """The snapshots of a dataset, oldest first."""
+    """Return the names of the snapshots of a dataset, without the dataset's, oldest first."""
     names = run("zfs", "list", "-Hd1", "-t", "snapshot", "-s", "createtxg", "-o", "name", dataset)
     return [name.split("@")[1] for name in names.split()]
 
 
 def push(pair, volume, *names):
-    """Push once for each name, after a file of this name was written."""
+    """For each name: write a file with this name and push the volume."""
     for name in names:
         write(volume, name, SMALL)
         synced(pair)
@@ -125,7 +125,8 @@ def target(new_hosts):
 
 
 def thin(host, *names, **fields):
-    """Name these snapshots of the copy; fields: others of the request."""
+    """Call ThinCopy with these snapshots of the copy, and `fields` of the request. Return the
+    snapshots that are left."""
     guids = {row.name: row.guid for row in state(host).snapshots}
     named = [{"name": name, "guid": guids[name]} for name in names]
     host.agent.ThinCopy(**{"id": "data", "lineage": LINEAGE, "snapshots": named, **fields})
@@ -156,7 +157,7 @@ def test_only_what_its_owner_may_name_is_destroyed(target):
 @pytest.mark.parametrize("runs", [False, True])
 @pytest.mark.parametrize("which", ["owner", "other"])
 def test_a_node_that_is_killed_while_a_copy_is_thinned(new_pair, gate, which, runs):
-    """The zfs destroy runs after the end of the node, or never."""
+    """The zfs destroy, held at the gate, runs after the end of zcsi-node if `runs`, else never."""
     with new_pair(other_env=gate.env) as pair, in_use(pair) as volume:
         pair.add()
         push(pair, volume, "a", "b")

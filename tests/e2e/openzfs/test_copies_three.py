@@ -28,14 +28,14 @@ def volume(trio):
 
 
 def sent_to(host):
-    """The bytes that the network has brought to the host."""
+    """Return the number of bytes that the network has delivered to the host."""
     return int(Path(f"/sys/class/net/{host.namespaces.port}/statistics/tx_bytes").read_text())
 
 
 def have_all(trio, *hosts, leaf="data", owner=None):
-    """The copies on these hosts have all that was written. Each push takes a snapshot, so the
-    newest one of the volume may be of a later push to another host. A bookmark is not there while
-    it moves."""
+    """True if the copies on these hosts have all that was written. Bookmarks are compared, not the
+    volume's newest snapshot, which may be of a later push to another host. A bookmark is missing
+    for a moment when it is replaced."""
     volume = (owner or trio.owner).dataset(leaf)
     marks = dict(line.split() for line in run("zfs", "list", "-Hpd1", "-t", "bookmark", "-o",
                                               "name,guid", volume).splitlines())
@@ -64,7 +64,7 @@ def test_one_snapshot_serves_all_copies(trio, volume):
     trio.sync()
     assert have_all(trio, *trio.hosts[1:])
     assert [argv.split()[1] for argv in daemon.runs(start)].count("snapshot") == 1
-    assert len(own(trio.owner.dataset("data"))) == 3  # it, and a bookmark for each copy
+    assert len(own(trio.owner.dataset("data"))) == 3  # one snapshot, and a bookmark for each copy
 
 
 def test_a_host_that_is_cut_off_gets_what_it_missed(trio, volume):
@@ -95,8 +95,9 @@ def test_packets_lost_in_one_direction(trio, volume, way):
 
 @contextlib.contextmanager
 def cut_in_the_middle(trio, volume):
-    """Within it n3 has a part of a stream, and its cable is broken. On a slow network, so that it
-    breaks in the middle. After it n3 got the rest; from the beginning it would be 20 MiB in all."""
+    """Within the block, n3 has a part of a stream and is disconnected. A slow network lets that
+    happen in the middle. After the block n3 has received only the rest; a stream from the beginning
+    would make 20 MiB in all."""
     _, near, far = trio.hosts
     impair(far, "there", "rate", "8mbit")
     write(volume, "much", 12 * MIB)
@@ -119,7 +120,8 @@ def test_a_stream_that_was_cut_goes_on_where_it_ended(trio, volume):
 
 
 def test_a_stream_that_was_cut_outlives_the_pushes_to_another_copy(trio, volume):
-    """The owner keeps the snapshot to which it leads, also if it was killed since."""
+    """The owner keeps the snapshot at which the cut stream ends, even if zcsi-node was killed
+    since."""
     _, near, _ = trio.hosts
 
     def push_to_near(name):
@@ -139,7 +141,8 @@ def test_a_stream_that_was_cut_outlives_the_pushes_to_another_copy(trio, volume)
 
 
 def test_a_node_without_the_data_harms_no_copy(trio, volume, member_certificates):
-    """The certificate says that it is a node, so it may call, but not for this volume."""
+    """The certificate of a fourth node allows calls of zcsi.v1.Replica, but that node is no member
+    of this volume, so all its changes are denied."""
     parts = [Path(member_certificates, name).read_bytes()
              for name in ("ca.pem", f"{STRANGER}.key", f"{STRANGER}.pem")]
     stranger = Client(endpoint(trio.other).removeprefix("tcp://"),
@@ -169,8 +172,8 @@ def test_a_node_without_the_data_harms_no_copy(trio, volume, member_certificates
 
 
 def test_a_copy_that_was_away_goes_on_after_a_move(trio, volume):
-    """The copy of the next owner has kept the snapshot that the third one has, and nothing else
-    that is old; so the stream to that has only what it lacks."""
+    """Copies keep the snapshot that is the newest one of a disconnected copy, and few others. So
+    after a move the new owner sends that copy only what it lacks."""
     former, owner, far = trio.hosts
     trio.sync()
     base = trio.newest(trio.replica(host=far))
@@ -194,7 +197,7 @@ def test_a_copy_that_was_away_goes_on_after_a_move(trio, volume):
 
 
 def test_a_volume_moves_and_the_third_copy_goes_on(trio, volume):
-    """The new owner continues both copies; each stream begins where the copy is."""
+    """The new owner continues both copies: each stream begins at the copy's newest snapshot."""
     former, owner, far = trio.hosts
     write(volume, "two")
     wanted = {path.name: path.read_bytes() for path in Path(volume.target).iterdir()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Crash points, as in test_crash_points.py, of calls that only the kernel's ZFS can do."""
+"""Crash points, as in test_crash_points.py, of calls that need the kernel's ZFS."""
 import pytest
 
 from crash.kernel_cases import KERNEL_CASES

@@ -13,7 +13,7 @@ from host import tree
 
 def create(volume):
     """Create a volume and wait until the agent has read it back. The agent restores exports after
-    such a read, and there are none at that time."""
+    such a read, and at this time there is none to restore."""
     volume.create(parameters={"attach": "nfs"}, accessibility_requirements=topology("n1"))
     wait_for(lambda: volume.record().guid, "the volume is read")
 

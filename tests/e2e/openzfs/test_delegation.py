@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""zfs as a user to whom `zfs allow` has given the permissions that --check lists, and no other."""
+"""zcsi-node with --zfs-user, a user who has the permissions that --check lists, and no other."""
 import re
 import subprocess
 from pathlib import Path

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
 """The deletion of a volume, or of a snapshot, as one atomic step in the kernel, which checks the
-dataset's current state. The daemon learns nothing of the changes that these tests make by hand."""
+dataset's current state. zcsi-node gets no events of the changes that these tests make by hand."""
 import os
 import signal
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Draining a node: its volumes go to nodes with copies of them, and what stays is named. And what
-zcsi why says of copies and moves."""
+"""`zcsi drain`: the volumes of a node move to nodes with copies of them, and those that stay are
+printed with the reason. Also what `zcsi why` prints about copies and moves."""
 import contextlib
 
 import pytest
@@ -13,8 +13,8 @@ from test_move import content, use
 
 @pytest.fixture
 def new_trio(new_member, tmp_path):
-    """A function that returns a context with a Pair of three hosts; with an environment for the
-    zcsi-node of the first."""
+    """A function that returns a context with a Pair of three hosts. Its argument is the environment
+    of the first host's zcsi-node."""
     @contextlib.contextmanager
     def make(env=None):
         file = tmp_path / "agents"
@@ -31,7 +31,7 @@ def new_trio(new_member, tmp_path):
 
 
 def drain(trio, *words, status=0):
-    """Return the rows by volume, in the order of the output."""
+    """Drain n1 and return the rows of the output: {volume: its other columns}, in their order."""
     done = trio.run("drain", "n1", "-H", *words)
     assert done.returncode == status, done
     return {row[0]: row[1:] for row in (line.split("\t") for line in done.stdout.splitlines())}
@@ -56,8 +56,8 @@ def with_copies(trio, name, *nodes):
 
 
 def test_a_node_is_drained(new_trio):
-    """The copies of one volume are all on a node that is down. Another volume is in use, one has no
-    copy, and one is paused. They leave when that is mended."""
+    """Four volumes stay at first: one has its only copy on a node that is down, one is in use, one
+    has no copy, and one is paused. They move once each obstacle is removed."""
     with new_trio() as trio:
         first, near, far = trio.hosts
         with_copies(trio, "used", "n2")
@@ -98,8 +98,8 @@ def test_a_node_is_drained(new_trio):
 
 
 def test_a_drain_that_is_interrupted_goes_on(new_trio, gate):
-    """Two volumes move at a time. They go on without the command, and the next drain waits for them
-    and moves the rest."""
+    """A drain moves two volumes at a time. Their moves go on after the command was killed, and the
+    next drain waits for them and moves the rest."""
     with new_trio(env=gate.env) as trio:
         for name in ("a", "b", "c"):
             with_copies(trio, name, "n2")
@@ -118,7 +118,8 @@ def test_a_drain_that_is_interrupted_goes_on(new_trio, gate):
 
 
 def test_why_tells_of_copies_and_moves(pair):
-    """A complete copy, one that fails, and the copy of a volume whose node is down."""
+    """zcsi why describes a complete copy, a copy whose push fails, and a volume on a node that is
+    down."""
     create(Volume(pair.owner, "data"))
     pair.add()
     assert "the copy on node 'n2' is complete" in why(pair, "data")

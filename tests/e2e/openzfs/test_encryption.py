@@ -35,7 +35,7 @@ def load_by_hand(dataset, key=KEY):
 
 @pytest.fixture
 def secret(host):
-    """An encrypted volume, created and not staged."""
+    """An encrypted volume that was created and is not staged."""
     volume = keyed(host, "data")
     volume.create(**ENCRYPTED)
     return volume
@@ -91,8 +91,8 @@ def test_the_key_is_in_no_log_and_no_argv(host, secret, tmp_path):
 
 
 def test_nothing_of_the_key_is_left_in_the_memory_of_the_daemons(host, secret):
-    """Buffers that are reused may keep a key until the next call overwrites it, so a second volume
-    with another key follows."""
+    """Buffers that are reused may keep a key until the next call overwrites it, so calls with a
+    second volume and another key follow before the memory is searched for the first key."""
     for volume in (secret, keyed(host, "dat2", WRONG)):
         volume.create(**ENCRYPTED)
         steps_up(volume)
@@ -409,7 +409,8 @@ def test_the_key_of_the_parent_is_never_unloaded(vault):
 
 
 def test_the_owner_of_a_key_is_not_renamed_while_its_clone_is_staged(new_host, gate):
-    """A family of encrypted volumes is locked by the name of the volume that owns the key."""
+    """Calls for an encrypted volume and its clones, which share its key, wait for each other under
+    the name of the volume that owns the key."""
     host = new_host(env=gate.env).start()
     secret, copy = keyed(host, "data"), keyed(host, "copy")
     secret.create(**ENCRYPTED)

@@ -125,7 +125,8 @@ def test_a_file_system_grows_when_it_is_staged_read_only(host, kind):
 
 @BOTH
 def test_a_clone_gets_a_uuid_of_its_own(host, kind):
-    """The volume is in use, so its journal is not empty; volume and clone are mounted at once."""
+    """The snapshot is of a volume in use, so its journal is not empty. Volume and clone are mounted
+    at the same time, which needs different UUIDs."""
     volume = made(host, kind)
     volume.up()
     Path(volume.target, "note").write_text("then")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A volume moves to the node where it is published, if that has a copy. Nomad publishes one volume
-of a plugin after the other, and repeats a call that failed with FAILED_PRECONDITION, as `attached`
-does."""
+"""A volume moves to the node where it is published, if that node has a copy. Nomad publishes one
+volume of a plugin after the other, and repeats a call that failed with FAILED_PRECONDITION, as
+attached() does."""
 import time
 
 import grpc
@@ -13,12 +13,12 @@ from host import get, Volume
 from test_move import content, owners
 
 UNMET = grpc.StatusCode.FAILED_PRECONDITION
-WAIT = 2  # seconds, of one call for a move
+WAIT = 2  # seconds that one ControllerPublishVolume waits for a move
 
 
 def of(pair, host):
-    """The volume as a workload of this host uses it. All its calls of a controller go to that of
-    the first host, which alone knows both agents."""
+    """Return the volume `data` for a workload on this host. Its calls of a controller go to the
+    controller of the first host, which alone knows both agents."""
     volume = Volume(host, "data")
     volume.controller = pair.owner.controller
     return volume
@@ -31,7 +31,7 @@ def attach(volume):
 
 
 def attached(volume):
-    """Attach as Nomad does. Returns what the calls said that were to be repeated."""
+    """Attach as Nomad does. Returns the error messages of the calls that had to be repeated."""
     said = []
 
     def attempt():
@@ -49,7 +49,7 @@ def attached(volume):
 
 
 def up(volume):
-    """Returns what the calls said that had to be repeated."""
+    """Attach, stage and publish. Returns the error messages of calls that had to be repeated."""
     said = attached(volume)
     volume.stage()
     volume.publish()
@@ -63,7 +63,8 @@ def down(volume):
 
 
 def filled(pair):
-    """Make a volume with a copy, and write to it. Returns it, in use on n1, and its content."""
+    """Create a volume with a copy, and write to it. Returns the volume, published on n1, and its
+    content."""
     create(Volume(pair.owner, "data"), {"replicas": "2"})
     volume = of(pair, pair.owner)
     assert not up(volume)
@@ -91,7 +92,7 @@ def test_a_volume_follows_its_workload_there_and_back(pair):
     wanted = content(there)
     with refused(UNMET, naming="attached to node 'n2'"):
         attach(here)
-    # The call that created it on n1 finds it.
+    # A repeat of the CreateVolume that created the volume on n1 finds it on n2.
     create(Volume(pair.owner, "data"), {"replicas": "2"})
     down(there)
     here = of(pair, pair.owner)
@@ -103,14 +104,15 @@ def test_a_volume_follows_its_workload_there_and_back(pair):
 
 
 def unmet(volume):
-    """Attach in vain. Returns what the call says."""
+    """Attach, which has to fail with FAILED_PRECONDITION. Returns the error message."""
     with refused(UNMET) as seen:
         attach(volume)
     return seen.text
 
 
 def test_calls_while_a_volume_moves_find_the_one_move(new_pair, gate):
-    """While it is sent, and while no node has it. The first call may take longer than it waits."""
+    """Calls to attach fail while the volume is sent, and while no node has it, but start no second
+    move. The first call begins the move and may fail before zfs send runs."""
     with new_pair(owner_env=gate.env) as pair:
         here, wanted = filled(pair)
         pair.sync()
@@ -135,7 +137,8 @@ def test_calls_while_a_volume_moves_find_the_one_move(new_pair, gate):
 
 
 def test_what_keeps_a_volume_away_is_told(pair):
-    """The parameter, a node that is down, and an owner that is down."""
+    """Three reasons why a volume does not follow: its parameter `follow`, a target node that is
+    down, and an owner that is down."""
     here, wanted = filled(pair)
     pair.sync()
     down(here)
@@ -164,8 +167,8 @@ def test_what_keeps_a_volume_away_is_told(pair):
 
 
 def silent(volume):
-    """Return whether the call is to be repeated until the owner is back. It is not if the other
-    node has not shown its copy in time."""
+    """Attach, and return whether the error says to repeat the call until zcsi-node of n1 is back.
+    It does not say so if the other node has not reported its copy in time."""
     with refused(UNMET, grpc.StatusCode.UNAVAILABLE) as seen:
         attach(volume)
     return seen.code is UNMET and "start zcsi-node on 'n1'" in seen.text

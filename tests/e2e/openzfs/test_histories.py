@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Random histories. `make history HISTORIES=20 SEED=1000` runs others than these few."""
+"""A few random histories (history.py). `make history HISTORIES=20 SEED=1000` runs others."""
 import os
 
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A move: another node becomes the owner of a volume. Nothing is lost, and at no moment do two have
-it."""
+"""A move: another node becomes the owner of a volume. No data is lost, and the volume is never on
+two nodes at once."""
 import contextlib
 import os
 import subprocess
@@ -24,7 +24,7 @@ def content(volume):
 
 
 def use(host, volume=None):
-    """The volume as a workload of this host uses it."""
+    """Attach, stage and publish a volume on this host, `data` or the given one, and return it."""
     volume = volume or Volume(host, "data")
     for step in (volume.attach, volume.stage, volume.publish):
         step()
@@ -32,13 +32,13 @@ def use(host, volume=None):
 
 
 def make(host, kind="zfs"):
-    """Return the volume `data`, not yet created, with this file system."""
+    """Return the volume `data`, not yet created, of this kind: zfs, block or a file system."""
     return Volume(host, "data", size=64 * MIB) if kind == "zfs" else zvol(host, "data", kind)
 
 
 def filled(pair, kind="zfs"):
-    """Make a volume with a copy, and write to it. Returns its content, which the copy has too. It
-    is not in use any more, and no push runs."""
+    """Create a volume with a copy, and write to it. Returns its content, which the copy has too.
+    Afterwards the volume is not in use, and no push runs."""
     with in_use(pair, volume=make(pair.owner, kind)) as volume:
         write(volume, "one")
         pair.add()
@@ -52,7 +52,7 @@ def filled(pair, kind="zfs"):
 
 @contextlib.contextmanager
 def mounted_elsewhere(source, kind):
-    """Only another mount namespace has it mounted."""
+    """Within the block, `source` is mounted in another mount namespace only."""
     holder = subprocess.Popen(
         ["unshare", "--mount", "--propagation", "private", "sh", "-c",
          f"mount -t {kind} {source} /mnt && echo ready && exec sleep infinity"],
@@ -74,7 +74,8 @@ def owners(pair):
 
 
 def test_a_volume_moves_and_comes_back(pair):
-    """Data and snapshots are there, it is writable, and on the way back only a delta is sent."""
+    """After the move the data and the snapshots are on n2, and the volume is writable there. The
+    move back sends only a delta."""
     wanted = filled(pair)
     pair.zcsi("move", "data", "n2")
     assert owners(pair) == ["n2"] and "_replica/data" in pair.owner.leaves()
@@ -105,7 +106,7 @@ def test_a_volume_moves_and_comes_back(pair):
 
 
 def test_a_volume_in_use_does_not_move(pair):
-    """Also where only another mount namespace has it mounted."""
+    """A volume that is mounted in another mount namespace only is in use too."""
     with in_use(pair) as volume:
         pair.add()
         said = pair.zcsi("move", "data", "n2", status=1)
@@ -158,7 +159,7 @@ def test_an_encrypted_volume_moves_without_its_key(pair, kind):
 
 
 def test_a_file_system_on_a_zvol_moves_and_comes_back(pair):
-    """At each moment only the owner has a device."""
+    """Only the owner has a device in /dev; the copy has none."""
     wanted = filled(pair, "ext4")
     assert has_device(pair.owner) and not device(pair.other, "_replica/data").exists()
     for former, to in (pair.hosts, reversed(pair.hosts)):
@@ -176,7 +177,7 @@ def test_a_file_system_on_a_zvol_moves_and_comes_back(pair):
 
 
 def test_a_block_device_keeps_its_size_and_its_reservation(pair):
-    """A thick one that has grown since the copy was made, and is thin when it moves back."""
+    """A thick volume that has grown since its copy was made moves, is made thin, and moves back."""
     volume = create(zvol(pair.owner, "data", "block"), {"provisioning": "thick"})
     pair.add()
     volume.expand(64 * MIB)
@@ -206,7 +207,7 @@ def test_a_block_device_keeps_its_size_and_its_reservation(pair):
 
 
 def test_a_thick_block_device_moves_only_where_it_has_room(pair):
-    """The other node says so before the volume is given up."""
+    """The target node refuses for want of space before the owner has given the volume up."""
     create(zvol(pair.owner, "data", "block"), {"provisioning": "thick"})
     pair.add()
     pair.other.limit(16 * MIB)
@@ -219,7 +220,7 @@ def test_a_thick_block_device_moves_only_where_it_has_room(pair):
 
 
 def test_a_device_in_use_does_not_move(pair):
-    """Open, or mounted only in another mount namespace."""
+    """A device is in use while a process has it open, or another mount namespace has it mounted."""
     wanted = filled(pair, "ext4")
     path = device(pair.owner)
     with open(path, "rb"):
@@ -234,7 +235,7 @@ def test_a_device_in_use_does_not_move(pair):
 
 
 def test_the_key_of_another_volume_does_not_move(pair):
-    """A clone has the key of the volume it was made from, and both stay together."""
+    """A clone shares the key of the volume that it was made from, so both stay on one node."""
     volume = Volume(pair.owner, "data")
     volume.secrets = {"encryption_key": KEY}
     create(volume, {"zfs.encryption": "aes-256-gcm"})

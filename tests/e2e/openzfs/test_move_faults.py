@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Moves when something goes wrong: the volume stays where it was or gets to where it should, never
-both, and is never reported as missing in between."""
+"""Moves when something goes wrong: the volume stays with its owner or gets to the other node, is
+never on both, and is never reported as missing in between."""
 import contextlib
 
 import grpc
@@ -15,17 +15,17 @@ from zvols import device
 
 PROMOTE = "set zcsi:epoch"
 HIDE = "set volmode=none"
-# The nodes and the programs of a move.
+# The zfs commands of a move, each with the node that runs it, as words for a Gate.
 PROGRAMS = [
     *(("owner", program) for program in ("snapshot {data}@", "snapshot -o zcsi:moving", "send -nP",
                                          "rename {data}", PROMOTE)),
     *(("other", program) for program in (RECEIVE, PROMOTE, "rename"))]
-# The programs of the move of a zvol that a filesystem does not have, or that need the device gone.
+# The zfs commands that only the move of a zvol has, or that run while its device is hidden.
 ONLY_OF_ZVOLS = [("owner", HIDE), ("owner", "rename {data}"), ("other", "inherit volmode")]
 
 
 def primaries(pair):
-    """The hosts whose pools have the volume itself."""
+    """Return the ids of the nodes whose pools have the volume itself, not a copy."""
     return [host.node_id for host in pair.hosts if "data" in host.leaves()]
 
 
@@ -35,7 +35,8 @@ def move(pair, *words):
 
 @contextlib.contextmanager
 def stopped_at(pair, gate, program, kind="zfs"):
-    """Within a move: this zfs of a node waits at its gate."""
+    """Within the block, a move runs whose zfs command with the words `program` waits at the gate.
+    Yields the volume's content and the process of `zcsi move`."""
     wanted = filled(pair, kind)
     gate.hold(program.format(data=pair.owner.dataset("data")))
     command = move(pair)
@@ -49,7 +50,8 @@ def stopped_at(pair, gate, program, kind="zfs"):
 
 
 def ends(pair, wanted, node="n2", kind="zfs"):
-    """The same command, typed again, ends well: the data is there, and both agree on the epoch."""
+    """Check that a repeat of the command succeeds: the data is there, and both nodes have the same
+    epoch."""
     wait_for(lambda: not pair.run("move", "data", node).returncode, "the volume has moved")
     assert owners(pair) == primaries(pair) == [node]
     host = next(host for host in pair.hosts if host.node_id == node)
@@ -69,7 +71,7 @@ def ends(pair, wanted, node="n2", kind="zfs"):
     *(pytest.param("ext4", *row, marks=pytest.mark.matrix) for row in PROGRAMS
       if row not in ONLY_OF_ZVOLS)])
 def test_a_node_that_is_killed_at_each_program(new_pair, gate, kind, side, program, runs):
-    """The program runs after the end of its zcsi-node, or never."""
+    """The program, held at the gate, runs after the end of its zcsi-node if `runs`, else never."""
     with new_pair(**{f"{side}_env": gate.env}) as pair, \
             stopped_at(pair, gate, program, kind) as (wanted, _):
         host = getattr(pair, side)
@@ -83,7 +85,8 @@ def test_a_node_that_is_killed_at_each_program(new_pair, gate, kind, side, progr
 
 @pytest.mark.parametrize("program, runs", [(HIDE, True), ("rename {data}", False)])
 def test_a_restart_alone_gives_the_device_back(new_pair, gate, program, runs):
-    """The owner has taken the device away when it is killed, and no command is typed after that."""
+    """The owner's zcsi-node is killed when it has hidden the device. Its restart shows the device
+    again, without a command."""
     with new_pair(owner_env=gate.env) as pair, \
             stopped_at(pair, gate, program, "ext4") as (wanted, _):
         pair.owner.node_daemon.kill()
@@ -99,7 +102,7 @@ def test_a_restart_alone_gives_the_device_back(new_pair, gate, program, runs):
 
 
 def stays(pair, wanted):
-    """The volume has its device, and moves when it is asked to again."""
+    """Check that the volume is on n1 with its device, and that another move succeeds."""
     assert owners(pair) == primaries(pair) == ["n1"]
     assert get(pair.owner.dataset("data"), "volmode") == "default"
     volume = use(pair.owner, make(pair.owner, "ext4"))
@@ -109,7 +112,7 @@ def stays(pair, wanted):
 
 
 def test_a_move_that_is_cancelled_gives_the_device_back(new_pair, gate):
-    """CancelMove is in effect when its caller does not wait for the end of the move any more."""
+    """CancelMove takes effect even if its caller's deadline passes before the move has ended."""
     with new_pair(owner_env=gate.env) as pair, \
             stopped_at(pair, gate, HIDE, "ext4") as (wanted, command):
         with refused(grpc.StatusCode.DEADLINE_EXCEEDED):
@@ -134,7 +137,7 @@ def test_a_rename_that_fails_gives_the_device_back(new_pair, gate):
 
 
 def test_a_device_that_is_opened_in_the_middle_stays(new_pair, gate):
-    """By hand, which zcsi cannot refuse: ZFS keeps the device, and so the volume stays."""
+    """zcsi cannot keep a person from opening the device. ZFS then keeps it, so the volume stays."""
     with new_pair(owner_env=gate.env) as pair, \
             stopped_at(pair, gate, "send -nP", "ext4") as (wanted, command):
         with open(device(pair.owner), "rb") as opened:
@@ -145,8 +148,9 @@ def test_a_device_that_is_opened_in_the_middle_stays(new_pair, gate):
 
 
 def test_a_volume_that_is_on_no_node_is_not_missing(new_pair, gate):
-    """The owner has given it up, and the other node is down. Both are killed, and it is taken when
-    they are back, without a command. It cannot be had back before."""
+    """The owner has given the volume up, and the other node is down. Until that node is back, the
+    move cannot be cancelled. Then the node takes the volume without a command, though the owner was
+    killed too."""
     with new_pair(other_env=gate.env) as pair, stopped_at(pair, gate, "rename") as (wanted, _):
         pair.other.node_daemon.kill()
         gate.kill()
@@ -179,7 +183,8 @@ def test_the_other_node_is_down(pair):
 
 
 def test_a_move_is_cancelled(new_pair, gate):
-    """Between the last snapshot and the end: the volume is closed for all calls until then."""
+    """A move can be cancelled after its last snapshot. All calls for the volume are refused until
+    the move has ended."""
     with new_pair(owner_env=gate.env) as pair, \
             stopped_at(pair, gate, "snapshot -o zcsi:moving") as (wanted, command):
         with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="moving to node 'n2'"):
@@ -201,8 +206,8 @@ def test_a_move_is_cancelled(new_pair, gate):
 
 
 def test_a_volume_that_is_mounted_in_the_middle_stays(new_pair, gate, tmp_path):
-    """By hand, which zcsi cannot refuse: the proof before the rename finds it, and nothing that was
-    written is lost."""
+    """zcsi cannot keep a person from mounting the volume. The check before the rename finds that,
+    and nothing that was written is lost."""
     with new_pair(owner_env=gate.env) as pair, \
             stopped_at(pair, gate, "send -nP") as (wanted, command):
         name = pair.owner.dataset("data")

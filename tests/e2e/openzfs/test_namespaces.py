@@ -10,7 +10,7 @@ CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 1), timeou
 
 
 def reaches(one, other):
-    """True if the host can be reached. No server listens there, so it refuses the connection."""
+    """True if one host reaches the other, which then refuses the connection: no server listens."""
     argv = [*one.namespaces.prefix, "python3", "-c", CONNECT, other.namespaces.address]
     return "ConnectionRefused" in subprocess.run(argv, capture_output=True, text=True).stderr
 

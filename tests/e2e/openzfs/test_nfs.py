@@ -17,7 +17,7 @@ from nfs import SHARES
 CODE = grpc.StatusCode
 NFS = {"attach": "nfs"}
 MANY = "MULTI_NODE_MULTI_WRITER"
-SOON = 6  # seconds that an RPC may take if a server is down, on a fast host
+SOON = 6  # seconds that an RPC may take while an NFS server is down, on a fast host
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def is_mounted(host):
 
 
 def test_a_call_that_waits_too_long_for_an_export_is_refused(cluster, new_gate):
-    """Exports are changed one after the other, also for a volume that has none."""
+    """Calls that may change exports run one after the other, also for a volume without exports."""
     gate = new_gate("exportfs")
     one, two = cluster(2, env=gate.env)
     slow, local = made(one, "slow"), Volume(one, "data")

@@ -47,7 +47,8 @@ def sshd(namespaces, user):
 
 @pytest.fixture
 def nas(new_member, own_pool, server, sshd):
-    """The host that manages the server, with its volumes' user, the node `two`."""
+    """The host that manages the server over ssh. Its attribute `two` is the node that uses the
+    volumes."""
     with contextlib.ExitStack() as stack:
         two = stack.enter_context(new_member(2))
         nas = stack.enter_context(contextlib.closing(
@@ -161,7 +162,7 @@ def test_a_failed_export_is_not_recorded_as_exported(nas):
             volume.attach()
         assert state(nas)[1] == "off"
     else:
-        volume.attach()  # 2.3 reports success; only the client's mount would fail
+        volume.attach()  # OpenZFS 2.3 reports success; only the client's mount would fail
     assert exports(nas) == {}
     nas.server.run("mount", "-o", "remount,rw", EXPORTS)
     volume.detach()
@@ -172,7 +173,7 @@ def test_a_failed_export_is_not_recorded_as_exported(nas):
 
 
 def forget_exports(nas):
-    """Make the server's state that after a boot: no exports, no mounts."""
+    """Give the server the state that it has after a boot: no exports, no mounts."""
     nas.server.run("exportfs", "-ua")
     nas.server.run("umount", "--lazy", f"{SHARES}/{nas.dataset('data')}")
 

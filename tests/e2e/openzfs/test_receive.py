@@ -17,7 +17,7 @@ KEY = "0123456789abcdef" * 4
 LINEAGE = "00112233aabbccdd"
 MEMBERS = f"{LINEAGE}:300:n1,n2"
 CHUNK = 64 * 1024
-FAULTS = int(os.environ.get("FAULTS", 3))  # streams that are cut, and streams with a false bit
+FAULTS = int(os.environ.get("FAULTS", 3))  # number of cut streams, and of streams with a wrong bit
 
 
 def create(volume, parameters=()):

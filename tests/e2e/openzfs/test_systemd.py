@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The units of jobs/systemd under systemd, after `make install` and with the files that
+"""The units of jobs/systemd, run by systemd after `make install`, with the files that
 jobs/README.md puts into /etc/zcsi."""
 import contextlib
 import re
@@ -63,8 +63,8 @@ def test_systemd_verifies_both_units(systemd):
 
 
 def locks(host):
-    """Return name -> inode of the lock files of parent datasets. A new file is not the same
-    lock."""
+    """Return name -> inode of the lock files of parent datasets. A lock on a new file of the same
+    name would be another lock."""
     found = {path.name: path.stat().st_ino
              for path in host.node_daemon.socket.parent.glob("*.lock")}
     assert found

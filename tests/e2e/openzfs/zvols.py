@@ -23,7 +23,7 @@ def zvol(host, name, wanted, size=32 * MIB):
 
 
 def device(host, name="data"):
-    """The path of the device that the host has of a volume."""
+    """Return the path of the device of the volume's zvol on a host."""
     return Path("/dev/zvol", host.dataset(name))
 
 

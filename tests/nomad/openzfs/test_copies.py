@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A volume that Nomad creates with a copy on the other client: the nodes find and permit each other
-by their job alone, and zcsi says how far the copy is behind."""
+"""A volume that Nomad creates with a copy on the other client. By their job alone the nodes know
+each other's addresses and may call each other. The zcsi command prints how far the copy is
+behind."""
 import subprocess
 
 import pytest

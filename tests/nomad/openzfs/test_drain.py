@@ -29,7 +29,8 @@ def filesystem(user):
 
 
 def goes_there_and_back(user, filesystems):
-    """filesystems: the type of the volume on each client."""
+    """Drain the client of the job twice. `filesystems`: for each client, the file system type that
+    the job sees there."""
     for words in "there", "and back":
         before = client(user)
         user.write(words, f"on {before}")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Identity/Probe and zcsi.bench.Bulk on gRPC C++'s callback API: cpp unix:///PATH, or with mutual
-// TLS cpp tcp://HOST:PORT CA CERTIFICATE KEY.
+// A server of Identity/Probe and zcsi.bench.Bulk on gRPC C++'s callback API: cpp unix:///PATH, or
+// with mutual TLS cpp tcp://HOST:PORT CA CERTIFICATE KEY.
 #include <fstream>
 #include <memory>
 #include <sstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 
-// Identity/Probe on grpc-js. The argument is the address.
+// A server of Identity/Probe on grpc-js. The argument is its address.
 "use strict";
 
 const grpc = require("@grpc/grpc-js");

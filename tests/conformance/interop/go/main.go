@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 
-// go is one end of tests/transport/echo.proto, implemented with grpc-go:
+// go is a client and a server of tests/transport/echo.proto, implemented with grpc-go:
 //
 //	go serve ENDPOINT           serve until killed
 //	go call ENDPOINT CASE...    print "ok CASE", or "not ok CASE: " and the reason, for each case

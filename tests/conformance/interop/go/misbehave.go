@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// peer is a client's connection. The text of a request names what the server does to it; the count
-// of an answer is the number of the connection.
+// peer is a client's connection. The text of a request names an entry of misdeeds, which the server
+// applies to it; the count of an answer is the number of the connection.
 type peer struct {
 	*http2.Framer
 	number uint32
@@ -99,7 +99,8 @@ func (p *peer) pings(stream uint32, text string) {
 	p.end(stream)
 }
 
-// alone checks that the client respects SETTINGS, which allow one stream at a time.
+// alone answers the request if the client respects SETTINGS, which allow one stream at a time, and
+// resets it otherwise.
 func (p *peer) alone(stream uint32, text string) {
 	p.WritePing(false, [8]byte{})
 	for p.pongs = 0; p.pongs == 0; {
@@ -123,7 +124,7 @@ var misdeeds = map[string]func(*peer, uint32, string){
 	"max_streams":      (*peer).alone,
 }
 
-// next reads a frame, acknowledges SETTINGS, and counts ACKs of PING and requests.
+// next returns the next frame. It acknowledges SETTINGS, and counts requests and ACKs of PING.
 func (p *peer) next() (http2.Frame, error) {
 	frame, err := p.ReadFrame()
 	switch f := frame.(type) {

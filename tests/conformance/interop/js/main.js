@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 
-// main.js is one end of echo.proto, implemented with grpc-js:
+// main.js is a client and a server of echo.proto, implemented with grpc-js:
 //
 //	node main.js PROTO serve ENDPOINT           serve until killed
 //	node main.js PROTO call ENDPOINT CASE...    print "ok CASE" or "not ok CASE: REASON"
