@@ -181,7 +181,7 @@ int place_read(struct arena *arena, const char *parent, const char *id, struct p
 
 	*ret = (struct place){.role = PLACE_NONE};
 	int failed = zfs_run_once(&exec, &out, err);
-	/* It also fails if it has printed one of the two. */
+	/* zfs also fails if it has printed one of the two. */
 	if (failed && (err->code != ERR_NOT_FOUND || !out || !*out))
 		return zfs_is_missing(parent, err);
 	for (size_t i = 0; i < COUNT(names); i++) {
