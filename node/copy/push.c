@@ -278,8 +278,7 @@ static int run(struct push *push, int64_t *ret_synced, struct error *err)
 	pins_thin(&history, push->needs, push->n_needs);
 	if (failed)
 		return -1;
-	if (!push->frozen)
-		thin(push, &history);
+	thin(push, &history);
 	*ret_synced = push->taken.guid == last->guid ? push->taken.time : last->creation * 1000000;
 	return 0;
 }

@@ -67,6 +67,7 @@ def test_scheduled_snapshots_travel_and_go_with_the_volumes(pair, volume):
     copy, name = pair.replica(), pair.owner.dataset("data")
     old = "2020-01-01T00:00:00Z_yearly"
     run("zfs", "snapshot", f"{name}@{old}")
+    wait_for(lambda: old in str(pair.owner.agent.ListDatasetSnapshots()), "zcsi-node knows it")
     keep(pair, "yearly=1")
     wait_for(lambda: old not in leaves(name), "the old snapshot is gone")
     [scheduled] = [leaf for leaf in leaves(name) if leaf.endswith("Z_yearly")]
