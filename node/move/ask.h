@@ -4,7 +4,7 @@
 
 #include "node/host/node.h"
 
-#define ASK_MS 60000 /* for a question to another node */
+#define ASK_MS 60000 /* timeout of a call to another node */
 
 /*
  * Ask zcsi.v1.Replica of another node. *ret is its answer, in the arena. Returns 0, or -1 with its

@@ -84,7 +84,7 @@ static int show(struct depart *depart, const struct place *place, struct error *
 	return 0;
 }
 
-/* Tell the catalog that the volume is not here, and so controllers that the names have changed. */
+/* Remove the volume from the catalog; controllers then see that its name is free here. */
 static void drop(const struct depart *depart)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
@@ -102,7 +102,10 @@ static int promote_other(struct depart *depart, const struct place *place, struc
 	return 0;
 }
 
-/* A copy gets the epoch instead: then this host never takes the volume back at that epoch. */
+/*
+ * Remove the record of the move. A volume that is a copy now gets the epoch of the move instead, so
+ * that this host never takes it back at that epoch.
+ */
 static int unmark(struct depart *depart, const struct place *place, struct error *err)
 {
 	const struct place_snapshot *end = place_marked(place);
@@ -133,7 +136,7 @@ static int carry_out(struct depart *depart, const struct place *place, enum move
 	case MOVE_SEND:
 		return send(depart, place, err);
 	case MOVE_HIDE:
-		depart->unusable = true; /* perhaps: a program that hangs may still do its work */
+		depart->unusable = true; /* or soon: a zfs that hangs may end later */
 		return device_hide(place->name, err);
 	case MOVE_GIVE_UP:
 		depart->unusable = true;
@@ -151,7 +154,10 @@ static int carry_out(struct depart *depart, const struct place *place, enum move
 
 /* The order */
 
-/* Without an own volmode=none the parent's may still hide it, which is not a matter of moves. */
+/*
+ * Returns the state of the device. A zvol that is still hidden after device_show inherits
+ * volmode=none from its parent, which is for the operator to change.
+ */
 static enum place_device device_of(const struct depart *depart, const struct place *place)
 {
 	return depart->shown && place->device == DEVICE_HIDDEN ? DEVICE_NONE : place->device;
@@ -181,7 +187,7 @@ static void stay(struct depart *depart, const struct error *why)
 	depart->why = *why;
 }
 
-/* Note what the pool has, whoever has made it so. */
+/* Note the place of the volume, which another program may have changed. */
 static void note(struct depart *depart, const struct place *place)
 {
 	struct error why;
@@ -198,7 +204,7 @@ static void note(struct depart *depart, const struct place *place)
 	}
 }
 
-/* Look, and carry out a step. Returns 1 after a step, 0 at the end, or -1 with *err. */
+/* Read the place and carry out the next step. Returns 1; 0 at the end; or -1 with *err. */
 static int take_step(struct depart *depart, struct error *err)
 {
 	struct place place;
@@ -215,8 +221,8 @@ static int take_step(struct depart *depart, struct error *err)
 }
 
 /*
- * Returns true if the steps go on after an error. While the volume is here the first one makes it
- * stay. As long as it may be unusable here, the step is tried again.
+ * Returns true if another step follows an error. The first error while the volume is here cancels
+ * the move. As long as the volume may be unusable here, a failed step is tried again.
  */
 static bool goes_on(struct depart *depart, const struct error *err)
 {
@@ -235,7 +241,7 @@ static int take_steps(struct depart *depart, struct error *err)
 	while (more > 0 || (more < 0 && goes_on(depart, err)));
 	if (depart->role == PLACE_PRIMARY)
 		*err = depart->why;
-	/* A copy without a record: the other node has the volume, or one that it was given to. */
+	/* A copy without a record of a move: the other node has the volume, or gave it away. */
 	return more == 0 && depart->role == PLACE_COPY ? 0 : -1;
 }
 
@@ -271,7 +277,7 @@ int depart_run(struct depart *depart, struct error *err)
 	depart->role = *depart->given_up ? PLACE_COPY : PLACE_PRIMARY;
 	depart->unusable = *depart->given_up;
 	int failed = *depart->given_up ? take_steps(depart, err) : move_from_here(depart, err);
-	/* If zcsi-node is stopping, the next one makes it usable. */
+	/* If zcsi-node is stopping, the next zcsi-node makes the volume usable. */
 	if (!failed || !depart->unusable)
 		moves_open(depart->node->moves, depart->id);
 	arena_fini(&depart->arena);

@@ -17,9 +17,9 @@ struct depart {
 	const struct node *node;
 	const char *id, *to;
 	struct transfer_progress *progress; /* of the stream that runs */
-	const atomic_bool *cancelled;       /* another thread wants it to end */
-	atomic_bool *given_up;              /* set once the other node is the only one to finish */
-	void *arg;                          /* for the next two */
+	const atomic_bool *cancelled;       /* set by another thread to end the move */
+	atomic_bool *given_up;              /* set once only the other node can finish it */
+	void *arg;                          /* the first argument of the two functions */
 	/* Report the transfer that runs, so that another thread can cancel it; NULL: none does. */
 	void (*transfers)(void *arg, struct transfer *transfer);
 	/*
@@ -29,13 +29,13 @@ struct depart {
 	bool (*retries)(void *arg, const struct error *err);
 
 	/* Private to depart.c and the files that it calls from here on. */
-	struct arena arena;   /* of a step */
-	enum place_role role; /* as the pool was last read */
-	bool unusable;        /* the volume is a copy or without its device, or may soon be */
-	bool stays;           /* the volume is to stay */
-	struct error why;     /* it stays */
-	bool shown;           /* the device was given back */
-	bool arrived, promoted;
+	struct arena arena;     /* emptied before each step */
+	enum place_role role;   /* as the pool was last read */
+	bool unusable;          /* the volume is a copy or without its device, or may soon be */
+	bool stays;             /* the volume is to stay */
+	struct error why;       /* why it is to stay */
+	bool shown;             /* the device was given back */
+	bool arrived, promoted; /* as in struct move_view */
 };
 
 /*

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Finding what was given up, by one `zfs get` of the copies of this host, and what has no device,
- * by one of its zvols.
+ * Finding the volumes that were given up, by one `zfs get` of all copies on this host, and those
+ * without a device, by one `zfs get` of its zvols.
  *
- * Invariant: the list is only where to look. Whether a copy still has a record that counts is read
- * again of each (place.c). Only moves set the volmode of a volume with copies, so at the start one
- * that is none is of a move that did not end.
+ * Invariant: a name in the output is only a candidate: whether the record of its move still counts
+ * is read again (place.c). Only a move sets volmode=none on a volume with copies, so at the start
+ * such a volume is one whose move did not end.
  */
 #include "node/move/earlier.h"
 
@@ -20,7 +20,7 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-/* Add the volume, unless it is there or its copy has no record that counts. */
+/* Add a volume to the rows, unless it is one already or its copy has no valid record of a move. */
 static int add(struct arena *arena, const char *parent, const char *id, struct earlier *rows,
 	       size_t *ret_n, struct error *err)
 {
@@ -38,8 +38,8 @@ static int add(struct arena *arena, const char *parent, const char *id, struct e
 }
 
 /*
- * A line is a name, a property and its value. The record of a snapshot follows the id of its
- * dataset, because zfs lists a dataset before its snapshots.
+ * Parse lines of a name, a property and its value. zfs lists a dataset before its snapshots, so the
+ * id of a volume comes before the record of its snapshot.
  */
 static int parse(struct arena *arena, const char *parent, char *text, struct earlier *rows,
 		 size_t *ret_n, struct error *err)
@@ -120,8 +120,8 @@ static int show(const char *name, struct error *err)
 }
 
 /*
- * A line is a name, a property and its value. The volmode of a zvol follows its members, without
- * which it never moves: a person may have hidden it.
+ * Parse lines of a name, a property and its value, and show each hidden zvol with zcsi:members,
+ * which comes before its volmode. A zvol without members never moves: an operator has hidden it.
  */
 static int show_all(char *text, struct error *err)
 {

@@ -14,17 +14,17 @@ struct earlier {
 	const char *id, *to;
 };
 
-/* Returns false if nothing can have moved: the pool is on a server, or of zfs-fuse. */
+/* Returns false if this host moves no volumes: its pool is on a server, or of zfs-fuse. */
 bool earlier_may_be(void);
 /*
- * *ret is those that it has given up and another node may not have taken yet, in the arena. Runs
- * programs. Returns 0, or -1 with *err if the pool cannot be read.
+ * *ret is the volumes that the earlier zcsi-node gave up and that another node may not have taken
+ * yet, in the arena. Runs programs. Returns 0, or -1 with *err if the pool cannot be read.
  */
 int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, size_t *ret_n,
 		 struct error *err);
 /*
- * Give the zvols with copies that it has not given up, or has just taken, their devices. Runs
- * programs. Returns 0, or -1 with *err if the pool cannot be read or changed now.
+ * Give their devices to the zvols with copies that are on this host: a move that did not end has
+ * hidden them. Runs programs. Returns 0, or -1 with *err if the pool cannot be read or changed now.
  */
 int earlier_show(struct arena *arena, const char *parent, struct error *err);
 

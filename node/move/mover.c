@@ -21,10 +21,10 @@
 #include "node/stream/copies.h"
 #include "node/zfs/zfs_run.h"
 
-#define MOVES_MAX 8 /* at a time; those to be finished come on top */
+#define MOVES_MAX 8 /* at a time, besides those of an earlier zcsi-node */
 #define PAUSE_MS  500
 #define PAUSE_MAX 15000 /* the longest pause between two tries */
-#define LOOK_MS   30000 /* for the catalog */
+#define LOOK_MS   30000 /* to wait for the first scan of the pool */
 
 struct move {
 	struct mover *mover;
@@ -35,8 +35,8 @@ struct move {
 
 	/* Protected by the mover's lock. */
 	bool ended;
-	char *error;  /* why it failed, or is not finished; or NULL */
-	char *before; /* why the move before it, to the same node, failed; or NULL */
+	char *error;  /* why it failed, or why its step is tried again; or NULL */
+	char *before; /* why the last move to the same node failed; or NULL */
 	struct transfer *transfer;
 	int64_t pause;
 	struct move *next;
@@ -51,8 +51,8 @@ struct mover {
 	pthread_mutex_t lock; /* protects all members below */
 	pthread_cond_t changed;
 	struct move *list;
-	unsigned running; /* threads */
-	bool started;     /* the finder, which is one of them at first */
+	unsigned running; /* how many threads run */
+	bool started;     /* the finder, one of these threads, was started */
 	bool stopping, cancelling;
 };
 
@@ -69,7 +69,7 @@ static void stop_loop(struct loop_task *task)
 	loop_stop(container_of(task, struct mover, stop)->loop);
 }
 
-/* A thread has ended. The caller holds the lock. */
+/* Count a thread as ended. The caller holds the lock. */
 static void end_thread(struct mover *mover)
 {
 	pthread_cond_broadcast(&mover->changed);
@@ -158,7 +158,7 @@ static void free_move(struct move *move)
 	free(move);
 }
 
-/* Remove a move that has ended. */
+/* Join the thread of a move that has ended, and free the move. */
 static void forget(struct move **at)
 {
 	struct move *gone = *at;
@@ -168,7 +168,7 @@ static void forget(struct move **at)
 	free_move(gone);
 }
 
-/* Returns why a move to the node that has ended failed; NULL if it did not. */
+/* Returns why an ended move to this node failed; NULL if it was to another node or succeeded. */
 static char *failure(const struct move *ended, const char *to)
 {
 	if (!ended || strcmp(ended->to, to) != 0 || !ended->error)
@@ -314,7 +314,7 @@ MoveState **mover_list(struct mover *mover, struct arena *arena, const char *id,
 
 /* The moves of an earlier zcsi-node */
 
-/* Returns 0 once the pool was read, or -1 with *err. */
+/* Begin to finish the moves that were given up. Returns -1 with *err if the pool is not read. */
 static int find_earlier(struct mover *mover, struct arena *arena, struct error *err)
 {
 	struct catalog *catalog = mover->node->catalog;
@@ -323,7 +323,7 @@ static int find_earlier(struct mover *mover, struct arena *arena, struct error *
 	size_t n = 0;
 	bool more;
 
-	/* The first reading begins when no zfs of the earlier zcsi-node runs any more. */
+	/* The first scan begins when no zfs of the earlier zcsi-node runs any more. */
 	if (earlier_may_be() &&
 	    (catalog_page(catalog, now_ms() + LOOK_MS, arena, "", 1, &ignored, &more, err) < 0 ||
 	     earlier_read(arena, catalog_parent(catalog), &rows, &n, err) < 0 ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Promote of the next owner, as the former one asks for it.
+ * The former owner's call of Promote.
  *
- * Invariant: all that is offered comes from the pool, so a zcsi-node that was killed offers the
- * same again.
+ * Invariant: the request is made of what the pool has, so a zcsi-node that starts after a kill
+ * sends the same request again.
  */
 #include "node/move/offer.h"
 
@@ -22,8 +22,8 @@ static CopyPoint *copy_point(struct arena *arena, const char *node, uint64_t gui
 }
 
 /*
- * Tell what the other copies have, which only the bookmarks here show. Of two nodes the next owner
- * sees that itself.
+ * Add the newest snapshot of each other copy, which only the bookmarks on this host show. With two
+ * members there is no other copy.
  */
 static int add_copies(struct depart *depart, const struct place *place, PromoteRequest *request,
 		      struct error *err)

@@ -6,9 +6,9 @@
 #include "node/move/place.h"
 
 /*
- * Ask the other node to take the volume, whose place has the record of the move; or, if check,
- * whether it could, for which it reserves the space. Returns 0, or -1 with its *err. Blocks for up
- * to a minute. Threads of the mover only.
+ * Call Promote of the other node; place: of the volume here, with the record of the move. check:
+ * only ask whether it could take the volume, and let it reserve the space. Returns 0, or -1 with
+ * its *err. Blocks for up to a minute. Threads of the mover only.
  */
 int offer_volume(struct depart *depart, const struct place *place, bool check, struct error *err);
 

@@ -6,10 +6,10 @@
  * The place of a volume in the pool of this host: as the volume itself or as a copy of it, with the
  * records of moves. All live in the arena. Any thread.
  *
- * The property zcsi:moving of a snapshot is <escaped node id>:<epoch>. It is the word of the owner
- * that this node may have the volume from this epoch on, with exactly this snapshot at its end. The
- * word counts once the owner has made a copy of the volume, and as long as its own zcsi:epoch is
- * the one before.
+ * The property zcsi:moving of a snapshot is <escaped node id>:<epoch>. By it the owner permits this
+ * node to take the volume at this epoch, with exactly this snapshot at its end. The permission is
+ * valid once the volume is a copy on the owner's host, and as long as its zcsi:epoch there is the
+ * one before.
  */
 
 #include <stdbool.h>

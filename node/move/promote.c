@@ -26,8 +26,8 @@
 #include "node/zfs/zfs.h"
 
 /*
- * Read the place of a volume when no zfs of an earlier zcsi-node runs any more, which the catalog
- * waits for, and the moves of that one are known. The catalog may know the volume or not.
+ * Read the place of a volume, after the moves of an earlier zcsi-node are known and no zfs that it
+ * started runs any more: catalog_get waits for that. The volume need not be in the catalog.
  */
 static int read_settled(struct rpc_call *call, const char *id, struct place *ret, struct error *err)
 {

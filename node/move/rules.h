@@ -11,15 +11,15 @@
 #include "proto/copy.h"
 
 /*
- * The former owner: *ret is the snapshot at the end of the volume, if it was given up for the node
- * that asks.
+ * On the former owner: check that the volume was given up for the node that sent the request. *ret
+ * is the last snapshot of the volume.
  */
 int rules_given_up(const char *our_id, const struct place *place, const GetMoveRequest *req,
 		   const struct place_snapshot **ret, struct error *err);
 /* Fail because a copy was written to after this snapshot. Always returns -1. */
 int rules_fail_written(const char *our_id, const struct place *place,
 		       const struct place_snapshot *end, struct error *err);
-/* The next owner: check that its copy can become the volume, whatever the former owner says. */
+/* On the next owner: check that its copy can become the volume; the former owner is asked later. */
 int rules_take(const char *our_id, const struct place *place, const PromoteRequest *req,
 	       struct error *err);
 

@@ -14,11 +14,11 @@
 struct move_view {
 	enum place_role role;     /* on this host */
 	enum place_device device; /* on this host */
-	bool cancelled;           /* the volume is to stay here, if that still can be */
+	bool cancelled;           /* the volume is to stay here, unless it was given up */
 	bool marked;              /* a snapshot has the record of this move */
-	bool ends;                /* that is the newest, and nothing was written after it */
-	bool arrived;             /* the other node has that snapshot, and could take the volume */
-	bool promoted;            /* the other node has the volume */
+	bool ends;     /* that snapshot is the newest, and nothing was written after it */
+	bool arrived;  /* the other node has that snapshot, and could take the volume */
+	bool promoted; /* the other node has the volume */
 };
 
 enum move_step {
@@ -30,7 +30,7 @@ enum move_step {
 	MOVE_SHOW,    /* give the device back */
 	MOVE_UNMARK,  /* remove the record */
 	MOVE_END,     /* nothing is left to do */
-	MOVE_PERSON,  /* a person has to look */
+	MOVE_PERSON,  /* an operator has to look */
 };
 
 enum move_step move_next(const struct move_view *view);

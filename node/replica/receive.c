@@ -28,7 +28,7 @@
 #include "transport/message.h"
 #include "transport/tls_names.h"
 
-#define LOCK_MS 1000 /* for the end of another stream to the same copy */
+#define LOCK_MS 1000 /* longest wait for the end of another stream to the same copy */
 
 struct receiving {
 	const ReceiveHeader *header;
@@ -36,7 +36,7 @@ struct receiving {
 	struct members members;
 	const char *name; /* of the copy */
 	const char *key;  /* replica_key, locked from the start to the end */
-	CopyState *copy;  /* as it is at the end */
+	CopyState *copy;  /* the state of the copy after the stream, for the answer */
 };
 
 static int check_header(const ReceiveHeader *header, struct error *err)
@@ -181,7 +181,7 @@ static int confirm(struct program_stream *ps, struct error *err)
 	return fail_context(err, "a stream was received, but not recorded");
 }
 
-/* After the pool has run full: what was received of the stream takes the room of others. */
+/* Discard the part that was received when the pool became full, so that others have its space. */
 static void give_back(struct program_stream *ps)
 {
 	const struct receiving *receiving = ps->arg;
@@ -250,7 +250,7 @@ static void on_message(struct rpc_stream *stream, const void *message)
 	struct receiving *receiving;
 	struct error error;
 
-	/* Data after zfs has ended early; the call fails soon. */
+	/* Ignore data that arrives after zfs has ended early; the call fails soon. */
 	if (ps->arg)
 		return;
 	receiving = ps->arg = arena_alloc(&ps->arena, sizeof(*receiving));
@@ -266,7 +266,7 @@ static void on_message(struct rpc_stream *stream, const void *message)
 	}
 }
 
-/* The other side sent nothing at all. */
+/* Fail a call that had no message. */
 static void on_end(struct rpc_stream *stream)
 {
 	const struct program_stream *ps = stream->arg;

@@ -17,8 +17,8 @@
 struct tls_names; /* transport/tls_names.h */
 
 #define REPLICA_FOLDER    "_replica" /* below the parent */
-#define REPLICA_SNAPSHOTS 256        /* at most so many are returned, the newest */
-#define REPLICA_ALL       8192       /* or so many, which fit a message with any names */
+#define REPLICA_SNAPSHOTS 256        /* so many of the newest are returned, */
+#define REPLICA_ALL       8192       /* or with GetCopyRequest.all so many; they fit a message */
 
 /* Returns the name of the copy of a volume, whether there is one or not, in the arena. */
 char *replica_name(struct arena *arena, const char *parent, const char *id);
@@ -29,7 +29,10 @@ char *replica_name(struct arena *arena, const char *parent, const char *id);
 char *replica_key(struct arena *arena, const char *name);
 /* Create the folder of the copies unless it exists. */
 int replica_make_folder(struct arena *arena, const char *parent, struct error *err);
-/* *ret is the copy, or NULL if the pool is there and has none; the second: with REPLICA_ALL. */
+/*
+ * *ret is the copy with REPLICA_SNAPSHOTS, or with REPLICA_ALL; NULL if the pool is there and has
+ * no copy.
+ */
 int replica_read(struct arena *arena, const char *parent, const char *id, CopyState **ret,
 		 struct error *err);
 int replica_read_all(struct arena *arena, const char *parent, const char *id, CopyState **ret,
@@ -47,11 +50,11 @@ int replica_check_caller(const struct tls_names *caller, const char *const *node
 			 const char *id, struct error *err);
 int replica_check_known_caller(const struct tls_names *caller, const CopyState *copy,
 			       const char *id, struct error *err);
-/* Check that the copy is of a lineage, or of no later epoch than the caller. Run no program. */
+/* Check the lineage of the copy, or that its epoch is not later than `epoch`. Run no program. */
 int replica_check_lineage(const CopyState *copy, const char *lineage, const char *id,
 			  struct error *err);
 int replica_check_epoch(const CopyState *copy, int64_t epoch, const char *id, struct error *err);
-/* Forget what an interrupted stream left. A copy without a snapshot is gone then. */
+/* Discard a partly received stream. This destroys a copy that has no snapshot. */
 int replica_discard(const CopyState *copy, struct error *err);
 
 #endif

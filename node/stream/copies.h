@@ -11,10 +11,10 @@ struct workers;
 /* The state of zcsi.v1.Copy and zcsi.v1.Replica. Loop thread only. */
 struct copies {
 	struct loop *loop;
-	struct workers *workers;        /* start and end the programs of streams */
+	struct workers *workers;        /* which start and end the programs of streams */
 	struct pusher *pusher;          /* NULL on a node without a pool */
-	struct mover *mover;            /* the same */
-	struct program_stream *streams; /* those that run */
+	struct mover *mover;            /* NULL on a node without a pool */
+	struct program_stream *streams; /* the streams that run */
 };
 
 #endif

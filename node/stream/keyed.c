@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A function among the calls for a volume.
+ * Running a function in the queue of the calls for a volume.
  *
  * Invariant: the work is on the caller's stack, so the caller waits until the loop has let go of
  * it.
