@@ -18,7 +18,7 @@
 #include "controller/replicas.h"
 #include "controller/volume.h"
 
-#define LOOK_MS 50 /* between two questions how far a move is */
+#define LOOK_MS 50 /* pause between two calls of GetDatasetMove */
 
 bool follow_wants(struct arena *arena, const Dataset *dataset, const char *node_id)
 {
@@ -26,7 +26,7 @@ bool follow_wants(struct arena *arena, const Dataset *dataset, const char *node_
 	       strcmp(volume_attach(arena, dataset), ATTACH_LOCAL) == 0;
 }
 
-/* Set the limit, with a margin in which the answer reaches the caller. */
+/* Set the deadline, early enough for the answer to reach the caller in time. */
 static void begin(struct follow *follow)
 {
 	int64_t left = time_left_ms(follow->call->deadline) / 5 * 4;
@@ -49,7 +49,7 @@ static const char *progress(struct arena *arena, const MoveState *move)
 		total /= 1024;
 	}
 	const char *text = arena_printf(arena, "%.1f of %.1f %s", sent, total, units[unit]);
-	/* More may be sent than was estimated. */
+	/* The estimate may be too low. */
 	if (move->sent <= 0 || move->sent >= move->total)
 		return text;
 	double minutes = (double)(move->total - move->sent) / (double)move->sent *
@@ -70,7 +70,7 @@ static int fail_moving(const struct follow *follow, const MoveState *move, struc
 		    follow->id, move->node_id, *far ? ": " : "", far, why, before);
 }
 
-/* Judge a move as it was seen last: 0 if the volume is there, or -1. */
+/* Returns 0 if the move has ended well, or -1 with *err: it runs, or it failed. */
 static int judge(const struct follow *follow, const MoveState *move, struct error *err)
 {
 	if (move->running)
@@ -96,7 +96,7 @@ static int watch(const struct follow *follow, const struct agent *from, const Mo
 				    follow->until, &answer, err) < 0)
 			break;
 		response = answer;
-		/* The agent was started again, and has no move of before. */
+		/* The agent was restarted since and does not know the move. */
 		if (!response->move || strcmp(response->move->node_id, move->node_id) != 0)
 			break;
 		move = response->move;
@@ -104,7 +104,7 @@ static int watch(const struct follow *follow, const struct agent *from, const Mo
 	return judge(follow, move, err);
 }
 
-/* Returns true for an error that can pass by itself. */
+/* Returns true for an error that may go away without an operator. */
 static bool passes(enum error_code code)
 {
 	return code == ERR_UNAVAILABLE || code == ERR_DEADLINE_EXCEEDED || code == ERR_ABORTED ||
@@ -122,7 +122,7 @@ int follow_move(struct follow *follow, const struct agent *from, struct error *e
 	request->node_id = (char *)follow->node_id;
 	if (agent_ask_until(follow->call, from, "MoveDataset", &request->base, follow->until,
 			    &answer, err) < 0) {
-		/* The volume is gone from there since it was looked up. */
+		/* The volume has left this agent since the lookup. */
 		if (err->code == ERR_NOT_FOUND)
 			return 0;
 		if (!passes(err->code))
@@ -188,7 +188,7 @@ static const GetDatasetCopyResponse *find_copy(const struct follow *follow)
 	return NULL;
 }
 
-/* The node of the volume is silent, and the one where it is to be published has a copy. */
+/* Fail because the node of the volume is silent, though the target node has a copy. */
 static int fail_silent(const struct follow *follow, const GetDatasetCopyResponse *copy,
 		       struct error *err)
 {
@@ -235,6 +235,6 @@ int follow_missing(struct follow *follow, struct error *err)
 		return 0;
 	const GetDatasetCopyResponse *copy =
 		err->code == ERR_UNAVAILABLE ? find_copy(follow) : NULL;
-	/* Else an agent is refused, or the volume exists twice. */
+	/* Without a copy: an agent is refused, or the volume exists twice. */
 	return copy ? fail_silent(follow, copy, err) : follow_fail_for_good(err);
 }

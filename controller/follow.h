@@ -18,7 +18,7 @@
 struct follow {
 	struct rpc_call *call;
 	const char *id, *node_id;
-	int64_t until; /* a now_ms() value, set by the first function; 0 before */
+	int64_t until; /* deadline (now_ms()), which the first function sets; 0 before */
 };
 
 /* Returns true if the volume is on another node, and is to move to this one. */
@@ -37,8 +37,8 @@ int follow_move(struct follow *follow, const struct agent *from, struct error *e
  */
 int follow_missing(struct follow *follow, struct error *err);
 /*
- * Give *err a code with which Nomad does not repeat the call, because only a person can change what
- * is wrong. Returns -1.
+ * Give *err a code with which Nomad does not repeat the call, because an operator has to act first.
+ * Returns -1.
  */
 int follow_fail_for_good(struct error *err);
 

@@ -14,11 +14,11 @@
 #include "common/volume/plugin.h"
 #include "controller/placement.h"
 
-#define SYNC_EVERY 300 /* seconds, without the parameter sync_every */
+#define SYNC_EVERY 300 /* the default of the parameter sync_every, in seconds */
 
 struct candidate {
 	const GetHostResponse *host;
-	size_t differs; /* how many of its segments the volume's own node does not have */
+	size_t differs; /* how many topology segments it does not share with the volume's own node */
 };
 
 static bool has_segment(const GetHostResponse *host, const Segment *segment)
@@ -30,7 +30,7 @@ static bool has_segment(const GetHostResponse *host, const Segment *segment)
 	return false;
 }
 
-/* Every node has a segment of its own, which does not count. */
+/* Count the topology segments that differ, except the one that names the node itself. */
 static size_t difference(const GetHostResponse *host, const GetHostResponse *owner)
 {
 	size_t n = 0;
@@ -54,8 +54,8 @@ static int best_first(const void *a, const void *b)
 
 /* The volume, and how many nodes are to have it. */
 struct wanted {
-	const char *name;          /* of the volume */
-	const struct agent *agent; /* of its own node */
+	const char *name;          /* of the volume, for error texts */
+	const struct agent *agent; /* the agent of the volume's own node */
 	unsigned replicas;
 	const char *members; /* as in struct parameters */
 	const Dataset *has;  /* the volume, which may have copies already; NULL: a new one */

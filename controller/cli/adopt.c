@@ -17,8 +17,8 @@
 #include "common/volume/format.h"
 #include "common/volume/name.h"
 
-#define RANDOM_BITS 12 /* of a claim, below its microseconds */
-#define TRIES       20 /* claims of a name that others claim too */
+#define RANDOM_BITS 12 /* the low bits of a claim are random, the others its time in microseconds */
+#define TRIES       20 /* how often a name is claimed while others claim it too */
 #define PAUSE_MS    50
 
 int making_size(const char *text, int64_t *ret, struct error *err)
@@ -96,7 +96,7 @@ static int check_hosts(const struct making *making, struct error *err)
 	return 0;
 }
 
-/* The ids of snapshots begin with that of their volume, also after that was deleted. */
+/* Check that no snapshot of a deleted volume of this name is left: its id begins with the name. */
 static int check_snapshots(const struct making *making, struct error *err)
 {
 	struct cli *cli = making->cli;
@@ -198,7 +198,7 @@ static int adopt_once(const struct making *making, struct error *err)
 	return client_finish(call, &response, err);
 }
 
-/* ABORTED: another call asked for the name since the claim. */
+/* ABORTED: another call has claimed the name since, so claim it again. */
 int making_adopt(const struct making *making, struct error *err)
 {
 	int failed = adopt_once(making, err);

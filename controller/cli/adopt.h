@@ -2,7 +2,7 @@
 #ifndef ZCSI_CLI_ADOPT_H
 #define ZCSI_CLI_ADOPT_H
 
-/* Making a new volume of what an agent has received. */
+/* Making a new volume of a dataset that an agent has received. */
 
 #include <stdint.h>
 
@@ -14,8 +14,8 @@ struct making {
 	const char *id;
 	const struct member *place;
 	const char *format;
-	int64_t size;  /* 0: a zvol has its own */
-	uint64_t guid; /* of what was received; 0: whatever is there */
+	int64_t size;  /* bytes; 0 for a zvol, which has a size of its own */
+	uint64_t guid; /* that the received dataset must have; 0: any */
 };
 
 /*

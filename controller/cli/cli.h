@@ -29,16 +29,16 @@ struct cli {
 	struct fleet *fleet; /* NULL for an offline command */
 	struct arena arena;
 	struct style style;
-	const char *from; /* --from; or NULL, as the next three */
+	const char *from; /* the values of --from and so on; NULL if not given */
 	const char *node, *size, *format;
 	bool cancel;             /* --cancel */
 	bool dry_run;            /* --dry-run */
-	const char *const *args; /* after the command's name */
+	const char *const *args; /* the arguments after the name of the command */
 	size_t n_args;
 	struct member *members; /* the agents, asked who they are before the command runs */
 	size_t n_members;
-	bool failed;   /* exit with CLI_FAILED, though what failed was printed on stdout */
-	bool degraded; /* else exit with CLI_DEGRADED */
+	bool failed;   /* exit with CLI_FAILED; the error was printed on stdout already */
+	bool degraded; /* unless failed: exit with CLI_DEGRADED */
 };
 
 typedef int command_fn(struct cli *cli, struct error *err);

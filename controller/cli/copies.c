@@ -12,9 +12,9 @@
 
 #include "controller/cli/print/progress.h"
 
-#define LOOK_MS    200 /* between two questions while sync waits */
+#define LOOK_MS    200 /* pause between two calls of ListPushes while sync waits */
 #define USEC       1000000
-#define COPIES_MAX 16 /* of a volume that are printed */
+#define COPIES_MAX 16 /* most copies of a volume that are printed */
 
 /* *ret is the agent that has the volume itself. */
 static int find_owner(struct cli *cli, const char *id, const struct member **ret, struct error *err)
@@ -32,7 +32,7 @@ static bool exact(const struct cli *cli)
 	return cli->style.exact || cli->style.json;
 }
 
-/* Returns how far the push that runs is, in the arena. */
+/* Returns the progress of a running push in words, in the arena. */
 static char *progress_of(struct arena *arena, const PushState *push)
 {
 	const struct progress progress = {(uint64_t)push->sent, (uint64_t)push->total,
@@ -41,7 +41,7 @@ static char *progress_of(struct arena *arena, const PushState *push)
 	return progress_text(arena, &progress);
 }
 
-/* Returns that data is sent, and how much unless that is in columns of its own. */
+/* Returns "sending", with the progress unless that is in columns of its own. */
 static const char *sending(struct cli *cli, const PushState *push)
 {
 	const char *state = push->synced ? "sending" : "sending all data";
@@ -56,7 +56,7 @@ bool copies_late(const PushState *push, int64_t now)
 	return push->synced && now - push->synced > 3 * push->every * USEC;
 }
 
-/* Returns the state of a copy in a few words, and whether it needs a person. */
+/* Returns the state of a copy in a few words, and in *ret_bad whether an operator has to act. */
 static const char *state_of(struct cli *cli, const PushState *push, int64_t now, bool *ret_bad)
 {
 	*ret_bad = push->failed || push->paused || copies_late(push, now);
@@ -97,7 +97,7 @@ static void add_rows(struct cli *cli, const ListPushesResponse *list, const stru
 	}
 }
 
-/* An agent of an earlier version, or one that does not permit us zcsi.v1.Copy, is not silent. */
+/* Returns false if the agent answered: its version is an earlier one, or it refuses the call. */
 static bool is_silence(const struct reply *reply)
 {
 	return !reply->response && reply->error.code != ERR_PERMISSION_DENIED &&
@@ -152,7 +152,7 @@ int cli_copies(struct cli *cli, struct error *err)
 		{"synced", CELL_MOMENT}, {"behind", CELL_COUNT}, {"state", CELL_TEXT},
 		{"sent", CELL_BYTES},    {"total", CELL_BYTES},
 	};
-	/* For people the last two are part of the state. */
+	/* Without -p the values of the last two columns are part of the state. */
 	size_t n_columns = exact(cli) ? COUNT(columns) : COUNT(columns) - 2;
 	const struct reply *replies = copies_ask(cli, cli->n_args ? cli->args[0] : "");
 	size_t n = 0;
@@ -224,7 +224,7 @@ static int look(const ListPushesResponse *list, const char *id, int64_t since, s
 	return done == n;
 }
 
-/* Draw how far the pushes are that are waited for. */
+/* Draw the progress of the pushes that sync waits for. */
 static void draw(struct arena *arena, const ListPushesResponse *list, struct progress_line *line)
 {
 	const char *text = "";
@@ -282,7 +282,7 @@ int cli_sync(struct cli *cli, struct error *err)
 	return response ? wait_until_synced(cli, owner, response->time, err) : -1;
 }
 
-/* Ask the agent that has the volume of the first argument; its answer says nothing but OK. */
+/* Call a method of the agent that has the volume; args[0] is its id, and the response is empty. */
 static int ask_owner(struct cli *cli, const char *method, const ProtobufCMessage *request,
 		     struct error *err)
 {

@@ -11,7 +11,7 @@
 const struct reply *copies_ask(struct cli *cli, const char *id);
 /*
  * Returns the nodes with copies of a volume, and for how many seconds they are behind, for
- * CELL_WORDS. *ret_trouble is what is wrong with one of them, or NULL.
+ * CELL_WORDS. *ret_trouble is an error text of one of them, or NULL.
  */
 const char *const *copies_of(struct cli *cli, const struct reply *pushes, const char *id,
 			     const char **ret_trouble);

@@ -66,7 +66,7 @@ static void print_row(struct drain *drain, struct drain_row *row)
 	fflush(stdout);
 }
 
-/* Print what is not printed yet, what stays at the end. Returns the number of those. */
+/* Print the remaining rows, those that stay last. Returns how many stay. */
 static size_t print_rest(struct drain *drain)
 {
 	struct drain_row *rows = drain->plan.rows;
@@ -89,7 +89,7 @@ static size_t print_rest(struct drain *drain)
 
 /* The moves */
 
-/* Let all that wait stay, because the agent does not answer: each would cost a --timeout. */
+/* Mark all waiting rows as staying, because the agent is silent: each call costs a --timeout. */
 static void skip_waiting(struct drain *drain, const char *why)
 {
 	for (size_t i = 0; i < drain->plan.n; i++) {
@@ -139,7 +139,7 @@ static bool begin_some(struct drain *drain)
 	return n > 0;
 }
 
-/* Look whether a move has ended. Returns how far it is, in the arena; NULL: it has ended. */
+/* Update the row of a move. Returns its progress, in the arena; NULL if it has ended. */
 static const char *look(struct drain *drain, struct arena *arena, struct drain_row *row)
 {
 	const MoveState *state;

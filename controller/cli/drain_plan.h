@@ -7,7 +7,7 @@
 #include "controller/cli/move.h"
 
 enum drain_fate {
-	DRAIN_WAITS, /* for its turn to move */
+	DRAIN_WAITS, /* waits for its turn to move */
 	DRAIN_MOVES,
 	DRAIN_MOVED,
 	DRAIN_STAYS,
@@ -17,7 +17,7 @@ enum drain_fate {
 struct drain_row {
 	struct move_wait move; /* to: NULL if it can move to no node */
 	enum drain_fate fate;
-	const char *why; /* it stays */
+	const char *why; /* why it stays */
 	bool given_up;   /* it moves, and only the other node can finish that */
 	bool printed;
 };

@@ -224,7 +224,7 @@ bool fleet_has(const struct member *members, size_t n_members, const KnownHost *
 		const GetHostResponse *member = members[i].host;
 		if (!member)
 			continue;
-		/* A pool may be imported on a node of another name. */
+		/* The pool of a host may have been imported on a node with another id. */
 		if (strcmp(member->node_id, host->node_id) == 0 ||
 		    (host->pool_guid && member->pool_guid == host->pool_guid &&
 		     strcmp(member->dataset, host->dataset) == 0))

@@ -22,7 +22,7 @@ struct fleet;
 struct fleet_options {
 	const struct option_list *named; /* --agent */
 	const char *file;                /* --agents-file; NULL: none */
-	const struct trust *trust;       /* its files were read */
+	const struct trust *trust;       /* certificates, whose files were read */
 	int64_t timeout_ms;              /* limit of one question to all agents */
 };
 
@@ -39,7 +39,7 @@ void fleet_close(struct fleet *fleet);
 
 /* An agent, and its identity as it says, or why it does not. */
 struct member {
-	size_t at; /* its number */
+	size_t at; /* the number of the agent */
 	const char *endpoint;
 	const GetHostResponse *host; /* NULL if it does not answer */
 	const char *node;            /* the node id, or the endpoint if it does not answer */

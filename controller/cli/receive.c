@@ -42,7 +42,7 @@ static uint64_t number_at(const uint8_t *bytes, size_t at, size_t size)
 	return number;
 }
 
-/* Numbers are in the byte order of the sender; only that of this host is taken. */
+/* Refuse a stream whose numbers are not in the byte order of this host. */
 int stream_head_parse(const uint8_t bytes[STREAM_HEAD_SIZE], struct stream_head *ret,
 		      struct error *err)
 {
@@ -75,9 +75,9 @@ struct transfer {
 	struct client *client;
 	const ReceiveVolumeRequest *request;
 	int from;      /* the pump's end of the pipe */
-	uint64_t guid; /* 0 until the agent has answered */
+	uint64_t guid; /* of the received dataset; 0 until the agent has answered */
 	sem_t closed;
-	struct error outcome; /* once closed */
+	struct error outcome; /* how the call ended; set when the stream is closed */
 };
 
 static void on_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome)

@@ -31,7 +31,7 @@ struct transfer {
 	uint64_t total; /* bytes, by an estimate; 0: not known */
 	int from, to;   /* the ends of the pipe */
 	sem_t closed;
-	struct error outcome; /* once closed */
+	struct error outcome; /* how the call ended; set when the stream is closed */
 };
 
 /* On the loop */
@@ -125,7 +125,7 @@ static int receive(struct cli *cli, struct transfer *transfer, struct error *err
 	return err->code == ERR_OK ? 0 : -1;
 }
 
-/* Returns how many bytes will come; 0 if the agent cannot tell, or nobody would see it. */
+/* Returns the estimated bytes of the stream; 0 if the agent has none, or no progress is drawn. */
 static uint64_t estimate(struct cli *cli, const struct member *owner, const SendRequest *request)
 {
 	EstimateSendRequest *same = new_estimate_send_request(&cli->arena);

@@ -71,7 +71,7 @@ static void say_copy(struct why *why, const PushState *push, int64_t now)
 				     push->synced ? "" : progress_of(arena, push)));
 }
 
-/* Say what is wrong with the node of a copy. */
+/* Add a sentence if the node of a copy does not answer or cannot keep it. */
 static void say_node(struct why *why, const PushState *push)
 {
 	struct cli *cli = why->cli;

@@ -20,7 +20,7 @@ struct absent {
 	const char *name;    /* the node id, or the endpoint if no agent keeps it */
 	const char *node_id; /* or NULL */
 	const char *why;
-	bool listed; /* its agent was asked */
+	bool listed; /* its agent is in the list of agents */
 };
 
 enum had { HAD, HAD_NOT, HAD_UNKNOWN };
@@ -134,7 +134,7 @@ static bool say_silent(struct why *why, const struct member *member, const Known
 		true};
 
 	if (!member->host && host && !*host->dataset)
-		return false; /* it has no pool */
+		return false; /* the host has no pool */
 	return say_absent(why, &absent);
 }
 
@@ -168,7 +168,7 @@ static bool is_leaving(const struct why *why, const struct member *member)
 	return false;
 }
 
-/* Repeat what agents have against a volume that they do not list. Returns true if one has. */
+/* Add the errors with which agents refuse a volume that they do not list. True if one does. */
 static bool say_accounts(struct why *why)
 {
 	struct cli *cli = why->cli;
@@ -228,7 +228,7 @@ static void say_copy(struct why *why, const struct member *member, const CopySta
 			     nodes));
 }
 
-/* A node permits this to nodes, and perhaps not to us. */
+/* A node may permit GetCopy to other nodes only. */
 static void say_copies(struct why *why)
 {
 	struct cli *cli = why->cli;

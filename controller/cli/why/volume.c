@@ -12,7 +12,7 @@
 #include "controller/cli/print/amount.h"
 #include "controller/cli/print/progress.h"
 
-#define LOW_PERCENT 5 /* of the volume's size, left in the pool */
+#define LOW_PERCENT 5 /* of the volume's size: with less space left in the pool, it is said */
 
 /* Returns true if the parameters of a volume have a line that begins with a text. */
 static bool has_parameter(const Dataset *volume, const char *text)
@@ -92,7 +92,7 @@ static bool is_moving(const struct why *why)
 	return false;
 }
 
-/* Repeat what the agent has against it, or its pool. */
+/* Add the error with which the agent refuses the volume, or the problem of its pool. */
 static void say_refused(struct why *why, const struct owned *owned)
 {
 	struct arena *arena = &why->cli->arena;

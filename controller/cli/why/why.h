@@ -22,14 +22,14 @@ struct why_line {
 struct why {
 	struct cli *cli;
 	const char *id;
-	const struct owned *volumes; /* those of this name */
+	const struct owned *volumes; /* the volumes with this name */
 	size_t n_volumes;
-	const struct owned *snapshots; /* those of volumes of this name */
+	const struct owned *snapshots; /* the snapshots of volumes with this name */
 	size_t n_snapshots;
-	const struct move_seen *moves; /* its moves */
+	const struct move_seen *moves; /* the moves of the volume */
 	size_t n_moves;
-	const struct reply *pushes;   /* ListPushes, of all agents */
-	const struct reply *accounts; /* GetDataset, of all agents */
+	const struct reply *pushes;   /* the answers of all agents to ListPushes */
+	const struct reply *accounts; /* the answers of all agents to GetDataset */
 	struct why_line *lines, **end;
 };
 
