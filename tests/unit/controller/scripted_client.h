@@ -49,10 +49,10 @@ struct client {
 
 	/* Moves (scripted_moves.c). */
 	const char *moves_to;       /* the node that the volume moves to; NULL: it does not */
-	unsigned looks;             /* after so many questions it is there; 0: it never is */
+	unsigned looks;             /* after so many questions the volume is there; 0: never */
 	const char *move_fails;     /* why the move fails instead; NULL: it does not */
-	const char *failed_before;  /* why the move before did */
-	int64_t sent, total, since; /* of the move; since: for how many ms */
+	const char *failed_before;  /* why the move before failed */
+	int64_t sent, total, since; /* bytes sent and to send; how many ms the move has run */
 	enum error_code immovable;  /* if not ERR_OK, MoveDataset fails with it */
 	bool closes;                /* look-ups fail while the volume moves */
 	bool hangs;                 /* MoveDataset and GetDatasetMove get no answer in time */

@@ -80,7 +80,7 @@ static void end_move(struct client *client, MoveState *move)
 			scripted[i].datasets[scripted[i].n_datasets++] = dataset;
 }
 
-/* A list of one volume is a look at its move. */
+/* Answer ListMoves. A request for one volume counts as a question how far its move is. */
 int do_list_moves(const struct client_call *begun, ListMovesResponse **ret, struct error *err)
 {
 	const ListMovesRequest *request = begun->request;

@@ -229,7 +229,7 @@ static void an_agent_that_does_not_answer_holds_nothing(void **state)
 	int64_t begun = now_ms();
 	assert_failed(publish_at("b"), ERR_FAILED_PRECONDITION, "unix:///a");
 	assert_in_range(now_ms() - begun, LIMIT - MARGIN, LIMIT + MARGIN);
-	/* The same, if it stops answering after the move began. */
+	/* The time is the same if the agent stops answering after the move began. */
 	scripted[0].moves_to = "b";
 	scripted[0].closes = true;
 	begun = now_ms();
