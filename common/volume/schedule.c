@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Parsing the parameter keep. */
+/*
+ * Parsing the parameter keep.
+ *
+ * Invariant: a text is accepted as a whole or not at all, so no unit is forgotten by mistake.
+ */
 #include "common/volume/schedule.h"
 
 #include <stdlib.h>

@@ -155,7 +155,7 @@ int replica_record(struct arena *arena, const CopyState *copy, const SnapshotRec
 	CopySnapshot *snapshot = find(copy, record->name, record->guid);
 	struct zfs_properties properties = {.n = 0};
 
-	if (!snapshot)
+	if (!copy || !snapshot)
 		return fail(err, ERR_ABORTED, "the copy has no snapshot '%s' with guid %" PRIu64,
 			    record->name, record->guid);
 	for (size_t i = 0; i < record->n_properties; i++)

@@ -109,7 +109,7 @@ def test_they_are_restored_through_csi_but_not_deleted(host, volume, dataset):
     volume.create(parameters={"keep": "daily=1"})
     taken(dataset, "daily")
     leaf, = leaves(dataset)
-    assert listed(host) == [f"data@{leaf}"]
+    wait_for(lambda: listed(host) == [f"data@{leaf}"], "zcsi-node knows that it was taken")
     restore(host, f"data@{leaf}").delete()
     with refused(CODE.FAILED_PRECONDITION, naming=("schedule", "zfs destroy")):
         host.controller.DeleteSnapshot(snapshot_id=f"data@{leaf}")
@@ -133,7 +133,8 @@ def test_they_stay_as_long_as_the_trash_keeps_the_volume(new_host):
     assert units(host.dataset(f"_trash/{leaf}")) == ["daily"]
 
 
-@pytest.mark.parametrize("keep", ["hourly", "hourly=0", "hourly=1001", "every=5", "daily=1,daily=2"])
+@pytest.mark.parametrize("keep", ["hourly", "hourly=0", "hourly=1001", "every=5",
+                                  "daily=1,daily=2"])
 def test_another_value_is_refused(host, volume, keep):
     with refused(CODE.INVALID_ARGUMENT, naming=("keep", "hourly=24,daily=30")):
         volume.create(parameters={"keep": keep})

@@ -220,7 +220,7 @@ static void test_a_snapshot_that_was_taken_while_it_ran_may_be_enough(void **sta
 	assert_null(orders_first(&orders));
 }
 
-/* `zcsi sync` waits for a failure after its request: that push says nothing of what it asked for. */
+/* `zcsi sync` fails only if a push that began after its request does. */
 static void test_a_push_from_before_the_request_does_not_fail_it(void **state)
 {
 	struct error err = {ERR_UNAVAILABLE, "cut"};
