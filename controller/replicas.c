@@ -18,7 +18,7 @@
 
 struct candidate {
 	const GetHostResponse *host;
-	size_t differs; /* how many topology segments it does not share with the volume's own node */
+	size_t differs; /* how many topology segments it does not share with the volume's node */
 };
 
 static bool has_segment(const GetHostResponse *host, const Segment *segment)

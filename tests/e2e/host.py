@@ -124,9 +124,12 @@ class Host:
         self.wait_for_agent()
 
     def wait_for_agent(self):
-        """Wait until the controller has connected to the agent; it pauses between attempts."""
-        wait_for(lambda: "cannot reach" not in self.controller.ListVolumes.future().details(),
-                 "the controller finds the agent")
+        """Wait until the controller has connected to the agent, between whose attempts it pauses,
+        and has asked it which hosts it knows."""
+        def is_asked():
+            refusal = self.controller.ControllerGetVolume.future(volume_id="nothing").details()
+            return "cannot reach" not in refusal and "just come up" not in refusal
+        wait_for(is_asked, "the controller has asked the agent")
 
     def dataset(self, name):
         return f"{self.parent}/{name}"

@@ -102,7 +102,7 @@ static void server_ends_first(void **state)
 static void errors_come_through(void **state)
 {
 	(void)state;
-	/* The server fails the call before its first message, between its messages, and after them. */
+	/* The server fails the call before its first message, between messages, and after them. */
 	for (unsigned to_send = 0; to_send < 3; to_send++) {
 		call_begin(
 			&(struct side){.to_send = to_send, .fail_after = 2, .code = ERR_DATA_LOSS},
