@@ -78,7 +78,9 @@ $(BUILD)/zcsi-%: $(BUILD)/libzcsi.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(BUILD)/libzcsi.a $(LIBS)
 $(BUILD)/zcsi-controller: $(filter-out $(BUILD)/controller/cli/%,$(call objects,controller))
 $(BUILD)/zcsi-node: $(call objects,node)
-$(BUILD)/zcsi: $(call objects,controller/cli) $(BUILD)/libzcsi.a
+PARAMETERS := $(BUILD)/controller/parameter_table.o $(BUILD)/controller/parameter_value.o \
+              $(BUILD)/controller/parameters.o
+$(BUILD)/zcsi: $(call objects,controller/cli) $(PARAMETERS) $(BUILD)/libzcsi.a
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(BUILD)/libzcsi.a $(LIBS)
 
@@ -214,11 +216,11 @@ nomad: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes (needs
 ifndef T
 	@$(MAKE) --no-print-directory nomad-lab
 endif
-nomad-lab: ## two clients in a machine with OpenZFS 2.1: by NFS a volume goes where its job goes
+nomad-lab: ## two clients in a machine with OpenZFS 2.1, or ZFS=2.3: a volume goes where its job goes
 	@. jobs/local/host.sh && host_packages build check nomad lab
-	@$(MAKE) --no-print-directory guest-2.1 all
+	@$(MAKE) --no-print-directory guest-$(firstword $(LAB_ZFS)) all
 	@BUILD=$(BUILD) tests/nomad/build
-	@BUILD=$(BUILD) LAB_FILES=nomad/nomad-1.11 tests/lab/run env BUILD=build \
+	@ZFS=$(firstword $(LAB_ZFS)) BUILD=$(BUILD) LAB_FILES=nomad/nomad-1.11 tests/lab/run env BUILD=build \
 		tests/nomad/alone $(PYTEST) --timeout 1800 tests/nomad/openzfs
 image: ## the container image of jobs/Containerfile, its size, and containers of it put to the test
 	@. jobs/local/host.sh && host_packages build pool check image
