@@ -13,6 +13,7 @@
 #include "node/stream/copies.h"
 #include "node/copy/copy_metrics.h"
 #include "node/host/node.h"
+#include "node/move/move_metrics.h"
 #include "node/schedule/keeper.h"
 #include "node/zfs/zfs_metrics.h"
 
@@ -105,6 +106,7 @@ void node_metrics(void *arg, FILE *out)
 	write_pool(out, catalog_parent(node->catalog), &totals);
 	write_volumes(out, &totals.volumes);
 	copy_metrics_write(node->copies ? node->copies->pusher : NULL, out);
+	move_metrics_write(node->copies ? node->copies->mover : NULL, out);
 	keeper_metrics_write(out);
 }
 

@@ -18,6 +18,7 @@
 #include "node/host/moves.h"
 #include "node/move/depart.h"
 #include "node/move/earlier.h"
+#include "node/move/move_metrics.h"
 #include "node/stream/copies.h"
 #include "node/zfs/zfs_run.h"
 
@@ -30,6 +31,7 @@ struct move {
 	struct mover *mover;
 	char *id, *to;
 	pthread_t thread;
+	int64_t begun; /* now_us() value */
 	struct transfer_progress progress;
 	atomic_bool cancelled, given_up;
 
@@ -131,6 +133,7 @@ static void *run(void *arg)
 	if (!failed)
 		log_info("a volume has moved", log_str("volume", move->id),
 			 log_str("node", move->to));
+	move_metrics_ended(failed, now_us() - move->begun);
 	scoped_lock(&mover->lock);
 	set_error(move, failed ? &err : NULL);
 	move->ended = true;
@@ -187,6 +190,7 @@ static int add(struct mover *mover, const char *id, const char *to, bool given_u
 	move->id = mem_strdup(id);
 	move->to = mem_strdup(to);
 	move->given_up = given_up;
+	move->begun = now_us();
 	move->before = failure(*last, to);
 	move->pause = PAUSE_MS;
 	if (thread_start(&move->thread, NULL, run, move) < 0) {

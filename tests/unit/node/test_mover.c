@@ -2,16 +2,19 @@
 /* Tests of the list of moves: a volume has one at a time, and the reason of a failure is kept. */
 #include "node/move/depart.h"
 #include "node/move/earlier.h"
+#include "node/move/move_metrics.h"
 #include "node/move/mover.h"
 
 #include <poll.h>
 #include <semaphore.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/arena.h"
 #include "tests/cmocka.h"
 
 #include "common/clock.h"
+#include "common/metrics.h"
 #include "node/host/moves.h"
 #include "transport/loop.h"
 
@@ -124,6 +127,35 @@ static void a_move_after_one_that_ended_well_has_no_reason(void **state)
 	assert_int_equal(departed, 2);
 }
 
+static char *metrics(void)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	move_metrics_write(mover, out);
+	fclose(out);
+	char *copy = arena_strdup(&arena, text);
+	free(text);
+	return copy;
+}
+
+static void moves_are_counted(void **state)
+{
+	(void)state;
+	metrics_enable();
+	assert_int_equal(mover_begin(mover, "v", "n2", &err), 0);
+	assert_non_null(strstr(metrics(), "zcsi_moves{volume_is=\"here\"} 1\n"));
+	assert_non_null(strstr(metrics(), "zcsi_moves{volume_is=\"nowhere\"} 0\n"));
+	end();
+	assert_non_null(strstr(metrics(), "zcsi_moves{volume_is=\"here\"} 0\n"));
+	assert_non_null(strstr(metrics(), "_seconds_count{outcome=\"ok\"} 1\n"));
+	refuse = "the pool is full";
+	assert_int_equal(mover_begin(mover, "v", "n2", &err), 0);
+	end();
+	assert_non_null(strstr(metrics(), "_seconds_count{outcome=\"failed\"} 1\n"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -131,6 +163,7 @@ int main(void)
 		TEST(a_repeat_finds_the_move_that_runs),
 		TEST(a_move_after_one_that_failed_has_its_reason),
 		TEST(a_move_after_one_that_ended_well_has_no_reason),
+		TEST(moves_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
