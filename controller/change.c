@@ -89,9 +89,7 @@ int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolume
 static int check_copies(const struct agent *agent, const ModifyDatasetRequest *request,
 			const ModifyDatasetResponse *response, struct error *err)
 {
-	if (response->knows_copies ||
-	    (request->replicas <= 1 && !request->sync_every && !request->bandwidth &&
-	     !*request->snapshots && !request->pin_limit && !*request->follow))
+	if (response->knows_copies || !parameters_about_copies(request))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "what concerns the copies of volume '%s' is not changed: the "
@@ -120,13 +118,10 @@ int controller_modify_volume(struct rpc_call *call, const ControllerModifyVolume
 	    parameters_check_format(&call->arena, &parameters, format_find(owner.dataset->format),
 				    err) < 0)
 		return -1;
-	if (!parameters.n_properties && !parameters.replicas && !parameters.sync_every &&
-	    !parameters.bandwidth && !parameters.snapshots && !parameters.pin_limit &&
-	    !parameters.follow)
-		return 0;
 	request->id = owner.dataset->id;
-	request->n_properties = parameters.n_properties;
-	request->properties = parameters.properties;
+	parameters_modify(&parameters, request);
+	if (!parameters.n_properties && !parameters.replicas && !parameters_about_copies(request))
+		return 0;
 	if (replicas_modify(call, &owner, &parameters, request, err) < 0 ||
 	    agent_modify_dataset(call, owner.agent, request, &response, err) < 0)
 		return -1;

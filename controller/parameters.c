@@ -245,6 +245,25 @@ int parameters_parse_mutable(struct arena *arena, struct map mutable, struct par
 	return 0;
 }
 
+void parameters_modify(const struct parameters *parameters, ModifyDatasetRequest *request)
+{
+	request->n_properties = parameters->n_properties;
+	request->properties = parameters->properties;
+	request->sync_every = parameters->sync_every;
+	request->pin_limit = parameters->pin_limit;
+	request->bandwidth = parameters->bandwidth;
+	if (parameters->snapshots)
+		request->snapshots = (char *)parameters->snapshots;
+	if (parameters->follow)
+		request->follow = (char *)parameters->follow;
+}
+
+bool parameters_about_copies(const ModifyDatasetRequest *request)
+{
+	return request->replicas > 1 || request->sync_every || request->bandwidth ||
+	       request->pin_limit || *request->snapshots || *request->follow;
+}
+
 /* Returns the lines "key=value" of the text as a map. A line without '=' has an empty value. */
 static struct map lines_of(struct arena *arena, const char *text)
 {
@@ -266,6 +285,8 @@ int parameters_check_format(struct arena *arena, const struct parameters *parame
 	struct map lines = lines_of(arena, parameters->text);
 	const char *attach = map_get(&lines, "attach");
 
+	if (!format)
+		return 0;
 	if (format->zvol && attach && !strcmp(attach, "nfs"))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "parameter attach=nfs is refused: the volume is %s, which has no files "

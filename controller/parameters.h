@@ -28,8 +28,8 @@ struct parameters {
 	int64_t bandwidth;       /* bytes a second of each push; 0: not given, -1: no limit */
 	const char *snapshots;   /* that copies get: "ours" or "all"; NULL: not given */
 	unsigned pin_limit;      /* for how many seconds one is kept for a copy; 0: not given */
-	const char *follow; /* whether it moves when published: "members", "no"; NULL: not given */
-	char *text;         /* canonical: sorted lines "key=value\n", including defaults */
+	const char *follow;      /* as the parameter; NULL: not given */
+	char *text;              /* canonical: sorted lines "key=value\n", including defaults */
 };
 
 /* Parse the parameters of CreateVolume; a mutable parameter overrides the other map's. */
@@ -41,7 +41,14 @@ int parameters_parse(struct arena *arena, struct map map, struct map mutable,
  */
 int parameters_parse_mutable(struct arena *arena, struct map mutable, struct parameters *ret,
 			     struct error *err);
-/* Check that a volume of this format can have all of the parameters. */
+/* Put into the request what the parameters change of a volume, except for replicas. */
+void parameters_modify(const struct parameters *parameters, ModifyDatasetRequest *request);
+/* Returns true if the request changes copies, or how they are kept. */
+bool parameters_about_copies(const ModifyDatasetRequest *request);
+/*
+ * Check that a volume of this format can have all of the parameters. format: NULL for one of a
+ * later version, of which nothing is known here.
+ */
 int parameters_check_format(struct arena *arena, const struct parameters *parameters,
 			    const struct format *format, struct error *err);
 /* Check that the map has no parameters, for an object that takes none; what: "a snapshot". */

@@ -10,6 +10,8 @@
 
 #include "controller/cli/print/completion.h"
 
+#define WORDS_MAX 64
+
 const struct command cli_commands[] = {
 	{"status", "", 0, 0, "Each volume, who uses it, and what is wrong with it.", cli_status,
 	 false},
@@ -34,6 +36,8 @@ const struct command cli_commands[] = {
 	 "Give a volume to a node that has a copy of it, and wait for it.", cli_move, false},
 	{"drain", "NODE", 1, 1, "Move the volumes of a node to the nodes that have copies of them.",
 	 cli_drain, false},
+	{"modify", "VOLUME KEY=VALUE...", 2, WORDS_MAX, "Change parameters of a volume.",
+	 cli_modify, false},
 	{"send", "SNAPSHOT", 1, 1, "A snapshot as a stream for zfs receive, on stdout.", cli_send,
 	 false},
 	{"receive", "NAME", 1, 1, "Make a new volume of a stream of zfs send on stdin.",

@@ -30,6 +30,11 @@ def rows(text):
 
 
 @pytest.fixture
+def dataset(host):
+    return host.dataset("data")
+
+
+@pytest.fixture
 def other(new_host):
     return new_host(node_id="n2").start()
 
@@ -63,6 +68,26 @@ def test_show_has_all_about_a_volume(host, volume):
     assert "zfs.compression=zle" in shown["parameters"].split(",")
     assert json.loads(zcsi(host, "show", "data", "-o", "json"))["volume"]["size"] == 8 * MIB
     assert "'none' does not exist" in zcsi(host, "show", "none", status=1)
+
+
+def test_parameters_are_modified(host, volume, dataset):
+    volume.create()
+    assert zcsi(host, "modify", "data", "zfs.compression=zle", "sync_every=2m",
+                "zfs.user.site:owner=a=b") == ""
+    assert get(dataset, "compression") == "zle"
+    assert get(dataset, "zcsi:push") == "every=120"
+    assert get(dataset, "site:owner") == "a=b"
+
+
+@pytest.mark.parametrize("word, said", [
+    ("zfs.atime=maybe", "zfs.atime cannot be 'maybe'"), ("zfs.atime", "no KEY=VALUE"),
+    ("zfs.compression=lz4", "given twice"), ("replicas=2", "zcsi copy add"),
+    ("attach=nfs", "cannot be changed"), ("zfs.volblocksize=4k", "cannot be changed"),
+    ("follow=anywhere", "zfs-fuse")])
+def test_a_wrong_parameter_modifies_nothing(host, volume, dataset, word, said):
+    volume.create()
+    assert said in zcsi(host, "modify", "data", "zfs.compression=zle", word, status=1)
+    assert get(dataset, "compression") != "zle"
 
 
 def test_a_volume_that_is_there_twice(host, other):
