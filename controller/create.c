@@ -128,7 +128,7 @@ static bool is_placed(struct rpc_call *call, const struct wanted *wanted, const 
 		return false;
 	for (size_t i = 0; i < hosts.n; i++) {
 		const GetHostResponse *host = hosts.list[i].says;
-		if (host && replicas_have(dataset, host->node_id) &&
+		if (host && (dataset->follows_anywhere || replicas_have(dataset, host->node_id)) &&
 		    placement_allowed(&call->arena, host, &wanted->where))
 			return true;
 	}

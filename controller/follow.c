@@ -20,10 +20,41 @@
 
 #define LOOK_MS 50 /* pause between two calls of GetDatasetMove */
 
-bool follow_wants(struct arena *arena, const Dataset *dataset, const char *node_id)
+/* Returns true if the node of this agent answers, and is another one than the target node. */
+static bool is_elsewhere(const struct follow *follow, const struct agent *agent)
 {
-	return dataset->follows && replicas_have(dataset, node_id) &&
-	       strcmp(volume_attach(arena, dataset), ATTACH_LOCAL) == 0;
+	struct error ignored;
+	struct host host;
+
+	return host_of(follow->call, agent, &host, &ignored) == 0 &&
+	       strcmp(host.says->node_id, follow->node_id) != 0;
+}
+
+bool follow_wants(const struct follow *follow, const struct owner *owner)
+{
+	const Dataset *dataset = owner->dataset;
+
+	if (!dataset->follows ||
+	    strcmp(volume_attach(&follow->call->arena, dataset), ATTACH_LOCAL) != 0)
+		return false;
+	return replicas_have(dataset, follow->node_id) ||
+	       (dataset->follows_anywhere && is_elsewhere(follow, owner->agent));
+}
+
+/* Check that the node has a copy, or is one that can have copies. */
+static int check_target(const struct follow *follow, const Dataset *dataset, struct error *err)
+{
+	struct host host;
+
+	if (replicas_have(dataset, follow->node_id))
+		return 0;
+	if (hosts_find_node(follow->call, follow->node_id, &host, err) < 0)
+		return follow_fail_for_good(err);
+	const char *why = replicas_refusal(host.says);
+	if (!why)
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' cannot move to node '%s': %s",
+		    follow->id, follow->node_id, why);
 }
 
 /* Set the deadline, early enough for the answer to reach the caller in time. */
@@ -111,13 +142,16 @@ static bool passes(enum error_code code)
 	       code == ERR_RESOURCE_EXHAUSTED;
 }
 
-int follow_move(struct follow *follow, const struct agent *from, struct error *err)
+int follow_move(struct follow *follow, const struct owner *owner, struct error *err)
 {
 	MoveDatasetRequest *request = new_move_dataset_request(&follow->call->arena);
+	const struct agent *from = owner->agent;
 	const MoveDatasetResponse *response;
 	void *answer;
 
 	begin(follow);
+	if (check_target(follow, owner->dataset, err) < 0)
+		return -1;
 	request->id = (char *)follow->id;
 	request->node_id = (char *)follow->node_id;
 	if (agent_ask_until(follow->call, from, "MoveDataset", &request->base, follow->until,

@@ -4,7 +4,7 @@
 
 /*
  * A volume follows its workload: before it is published at another node than its own, it moves
- * there, if that node has a copy. The agent that has it carries the move out, also after the call
+ * there, if that node has a copy or the volume follows anywhere. The agent that has it carries the move out, also after the call
  * has ended. Functions block for FOLLOW_MS at most in all, in handlers on workers.
  */
 
@@ -22,14 +22,14 @@ struct follow {
 };
 
 /* Returns true if the volume is on another node, and is to move to this one. */
-bool follow_wants(struct arena *arena, const Dataset *dataset, const char *node_id);
+bool follow_wants(const struct follow *follow, const struct owner *owner);
 /*
- * Begin to move the volume from this agent to the node, unless it is moving there already, and wait
+ * Begin to move the volume from its owner to the node, unless it is moving there already, and wait
  * for it. Returns 0 if it may be there now, so look it up again; or -1 with *err, which is
  * ERR_FAILED_PRECONDITION if the caller of the RPC should repeat it: the volume is moving, is in
  * use, or cannot move yet.
  */
-int follow_move(struct follow *follow, const struct agent *from, struct error *err);
+int follow_move(struct follow *follow, const struct owner *owner, struct error *err);
 /*
  * Judge *err, with which the lookup of the volume failed: while a move ends, no node has it.
  * Returns 0 or -1 as follow_move does, or -1 with the error of the lookup, which is never

@@ -50,7 +50,7 @@
 const struct parameter parameter_table[] = {
 	OURS("attach", VALUE_WORD, "local|nfs", "local"),
 	COPIES("bandwidth", VALUE_RATE, NULL),
-	COPIES("follow", VALUE_WORD, "members|no"),
+	COPIES("follow", VALUE_WORD, "members|anywhere|no"),
 	OURS("group", VALUE_ID, NULL, NULL),
 	{"keep", "zcsi:keep", true, ON_ANY, {VALUE_SCHEDULE, NULL, 0, 0}, NULL, NULL},
 	{"members",

@@ -106,9 +106,9 @@ static int find(struct rpc_call *call, const ControllerPublishVolumeRequest *req
 		}
 		if (check_volume(call, req, ret->dataset, err) < 0)
 			return -1;
-		if (!follow_wants(&call->arena, ret->dataset, req->node_id))
+		if (!follow_wants(&follow, ret))
 			return 0;
-		if (follow_move(&follow, ret->agent, err) < 0)
+		if (follow_move(&follow, ret, err) < 0)
 			return -1;
 	}
 	return fail(err, ERR_FAILED_PRECONDITION,

@@ -70,7 +70,16 @@ bool replicas_have(const Dataset *dataset, const char *node_id)
 	return false;
 }
 
-/* Returns why a host takes no copy, or NULL. */
+const char *replicas_refusal(const GetHostResponse *host)
+{
+	if (!*host->dataset)
+		return "it has no pool";
+	if (*host->no_copies)
+		return host->no_copies;
+	return *host->problem ? host->problem : NULL;
+}
+
+/* Returns why a host takes no copy of this volume, or NULL. */
 static const char *objection(const GetHostResponse *host, const GetHostResponse *owner,
 			     const struct wanted *wanted)
 {
@@ -80,11 +89,7 @@ static const char *objection(const GetHostResponse *host, const GetHostResponse 
 		return "it has a copy";
 	if (wanted->members && !placement_is_member(wanted->members, host->node_id))
 		return "it is not among the members";
-	if (!*host->dataset)
-		return "it has no pool";
-	if (*host->no_copies)
-		return host->no_copies;
-	return *host->problem ? host->problem : NULL;
+	return replicas_refusal(host);
 }
 
 static int fail_too_few(struct arena *arena, const struct hosts *hosts,
@@ -187,13 +192,6 @@ int replicas_modify(struct rpc_call *call, const struct owner *owner,
 	size_t n = 0;
 
 	request->replicas = (int32_t)parameters->replicas;
-	request->sync_every = parameters->sync_every;
-	request->pin_limit = parameters->pin_limit;
-	request->bandwidth = parameters->bandwidth;
-	if (parameters->snapshots)
-		request->snapshots = (char *)parameters->snapshots;
-	if (parameters->follow)
-		request->follow = (char *)parameters->follow;
 	if (parameters->replicas <= 1 + dataset->n_copies)
 		return 0;
 	if (choose(call, &wanted, &nodes, &n, err) < 0)

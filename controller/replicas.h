@@ -9,6 +9,8 @@
 
 /* Returns true if the volume has, or is to have, a copy on the node. */
 bool replicas_have(const Dataset *dataset, const char *node_id);
+/* Returns why a host takes no copies of any volume, or NULL. */
+const char *replicas_refusal(const GetHostResponse *host);
 /*
  * Choose the nodes that are to have copies of a new volume, and put them with the volume's own
  * agent into the request; none if the parameters ask for no copies. How copies are pushed is put
@@ -19,9 +21,8 @@ bool replicas_have(const Dataset *dataset, const char *node_id);
 int replicas_choose(struct rpc_call *call, const char *name, const struct parameters *parameters,
 		    const struct agent *agent, CreateDatasetRequest *request, struct error *err);
 /*
- * Put into the request what the parameters change of the copies of a volume: how many there are to
- * be, and, if these are more, the nodes that can have one, the best first. Returns 0, or -1 as
- * replicas_choose does.
+ * Put into the request how many copies of a volume there are to be, and, if these are more than
+ * there are, the nodes that can have one, the best first. Returns 0, or -1 as replicas_choose does.
  */
 int replicas_modify(struct rpc_call *call, const struct owner *owner,
 		    const struct parameters *parameters, ModifyDatasetRequest *request,

@@ -69,7 +69,7 @@ Volume *volume_of(struct arena *arena, const Dataset *dataset, const GetHostResp
 	map_put(arena, volume, volume_context, ATTACH_KEY, attach);
 	volume->content_source = source_message(arena, &source);
 	/* A volume without accessible_topology can be used on every node. */
-	if (strcmp(attach, ATTACH_LOCAL) == 0)
+	if (strcmp(attach, ATTACH_LOCAL) == 0 && !dataset->follows_anywhere)
 		add_topology(arena, dataset, owner, volume);
 	return volume;
 }

@@ -116,9 +116,13 @@ static void describe_copies(struct rpc_call *call, const struct dataset *dataset
 	struct members members;
 	size_t n;
 
-	if (!members_parse(&call->arena, dataset->members, &members) || !members.n)
+	if (!members_parse(&call->arena, dataset->members, &members))
 		return;
-	message->follows = !push_rules_parse(dataset->push).stays;
+	enum follow_rule follow = push_rules_parse(dataset->push).follow;
+	message->follows_anywhere = follow == FOLLOW_ANYWHERE;
+	message->follows = message->follows_anywhere || (members.n && follow != FOLLOW_NO);
+	if (!members.n)
+		return;
 	const struct pushed *pushed =
 		pusher_copies(node->copies->pusher, &call->arena, dataset->name, &n);
 	message->copies = arena_alloc(&call->arena, members.n * sizeof(*message->copies));

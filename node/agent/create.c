@@ -21,12 +21,12 @@
 #include "node/agent/clone.h"
 #include "node/agent/trash.h"
 #include "node/attach/unused.h"
+#include "node/copy/membership.h"
 #include "node/record/members.h"
 #include "node/record/property.h"
 #include "node/record/received.h"
 #include "node/schedule/keeper.h"
 #include "node/service.h"
-#include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
 
 static int check(const CreateDatasetRequest *req, struct error *err)
@@ -75,11 +75,8 @@ static int take_members(struct rpc_call *call, const CreateDatasetRequest *req, 
 			    "members of volume '%s' are at most %d nodes, one of them '%s', and "
 			    "sync_every is %d to %d seconds",
 			    req->id, MEMBERS_MAX, node->id, MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX);
-	if (ssh_server() || !zfs_is_the_kernels())
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "node '%s' cannot keep copies of volume '%s' up to date: it needs "
-			    "OpenZFS and a pool of its own",
-			    node->id, req->id);
+	if (membership_able(node, err) < 0)
+		return fail_context(err, "volume '%s' cannot be created", req->id);
 	members.lineage = lineage_new(&call->arena);
 	*ret = members_format(&call->arena, &members);
 	return 0;
@@ -94,7 +91,8 @@ static int take_push_rules(struct rpc_call *call, const CreateDatasetRequest *re
 				   .every = req->n_members ? 0 : req->sync_every};
 
 	if (push_rules_take_snapshots(&rules, req->snapshots, err) < 0 ||
-	    push_rules_take_follow(&rules, req->follow, err) < 0)
+	    push_rules_take_follow(&rules, req->follow, err) < 0 ||
+	    (rules.follow == FOLLOW_ANYWHERE && membership_able(call->app, err) < 0))
 		return fail_context(err, "volume '%s' cannot be created", req->id);
 	*ret = push_rules_format(&call->arena, &rules);
 	if (strcmp(*ret, "-") == 0)

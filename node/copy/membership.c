@@ -12,17 +12,21 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "node/catalog/change.h"
 #include "node/copy/history.h"
 #include "node/copy/pins.h"
 #include "node/copy/pusher.h"
 #include "node/service.h"
 #include "node/stream/copies.h"
+#include "node/stream/keyed.h"
+#include "node/zfs/ssh.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-#define EVERY_DEFAULT 300 /* seconds */
+#define EVERY_DEFAULT 300   /* seconds */
+#define FIND_MS       10000 /* for a volume in the catalog */
 
 /* Returns the value of zcsi:push for push->rules; NULL if the volume has that value already. */
 static char *new_rules(const struct push *push)
@@ -73,6 +77,8 @@ static int forget(struct push *push, const char *text, struct error *err)
 	if (!members.n && pins_end(push->arena, dataset, err) < 0)
 		return -1;
 	push->rules = push_rules_parse(push->volume->push);
+	if (push->rules.nodes > (int64_t)members.n)
+		push->rules.nodes = (int64_t)members.n;
 	if (!members.n) {
 		push->rules.paused = false;
 		push->rules.every = members.every == EVERY_DEFAULT ? 0 : members.every;
@@ -96,6 +102,43 @@ int membership_end(struct push *push, struct error *err)
 	int failed = end_locked(push, err);
 	push_unlock(push);
 	return failed;
+}
+
+struct trimming {
+	struct push *push;
+	int failed;
+	struct error *err;
+};
+
+/* Read the volume again, now that no other call changes it, and drop the copy if it is to go. */
+static void trim(void *arg)
+{
+	struct trimming *trimming = arg;
+	struct push *push = trimming->push;
+	const struct node *node = push->node;
+	struct dataset *volume;
+
+	trimming->failed = catalog_get(node->catalog, now_ms() + FIND_MS, push->arena,
+				       push->volume->id, &volume, trimming->err);
+	if (trimming->failed)
+		return;
+	const struct push_rules rules = push_rules_parse(volume->push);
+	push->volume = volume;
+	if (!members_parse(push->arena, volume->members, &push->members) ||
+	    !members_extra(&push->members, &rules, node->id, push->to))
+		return;
+	trimming->failed = membership_end(push, trimming->err);
+	if (!trimming->failed)
+		log_info("a copy is dropped, since the volume has moved on",
+			 log_str("volume", volume->id), log_str("node", push->to));
+}
+
+int membership_trim(struct push *push, struct error *err)
+{
+	struct trimming trimming = {.push = push, .err = err};
+
+	keyed_run(push->node->copies, push->volume->id, trim, &trimming);
+	return trimming.failed;
 }
 
 /* *ret is a push of the volume, whose node the caller sets. */
@@ -191,16 +234,26 @@ static int add(struct push *push, int64_t every, struct error *err)
 	return set_every(push, every, err);
 }
 
+int membership_able(const struct node *node, struct error *err)
+{
+	if (ssh_server())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "the pool of node '%s' is on a server over ssh, and only a zcsi-node "
+			    "on that server can send copies",
+			    node->id);
+	if (zfs_is_the_kernels())
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "node '%s' has zfs-fuse, which cannot keep copies up to date; use OpenZFS",
+		    node->id);
+}
+
 static int check_can_push(const struct push *push, struct error *err)
 {
 	if (strcmp(push->to, push->node->id) == 0)
 		return fail(err, ERR_INVALID_ARGUMENT, "it is on node '%s'; name another node",
 			    push->to);
-	if (zfs_is_the_kernels())
-		return 0;
-	return fail(err, ERR_FAILED_PRECONDITION,
-		    "node '%s' has zfs-fuse, which cannot keep copies up to date; use OpenZFS",
-		    push->node->id);
+	return membership_able(push->node, err);
 }
 
 /* Add push->to to push->members. Fails unless that node says that it can have a copy. */
@@ -223,10 +276,30 @@ int add_member(struct rpc_call *call, const AddMemberRequest *req, AddMemberResp
 	if (find_to(call, req->id, req->node_id, &push, err) < 0 ||
 	    admit(&push, req->every, err) < 0)
 		return -1;
+	push.rules.nodes = 0;
 	if (set_bandwidth(&push, req->bandwidth, err) < 0 || record(&push, &push.members, err) < 0)
 		return fail_context(err, "volume '%s' cannot have a copy on node '%s'", req->id,
 				    req->node_id);
 	pusher_push(node->copies->pusher, req->id);
+	return 0;
+}
+
+int membership_extend(struct rpc_call *call, struct dataset *volume, const char *to,
+		      struct error *err)
+{
+	struct push push;
+
+	if (describe(call, volume, &push, err) < 0)
+		return -1;
+	if (push.rules.follow != FOLLOW_ANYWHERE || members_have(&push.members, to))
+		return 0;
+	push.to = to;
+	if (!push.rules.nodes)
+		push.rules.nodes = push.members.n ? (int64_t)push.members.n : 1;
+	if (admit(&push, 0, err) < 0 || record(&push, &push.members, err) < 0)
+		return -1;
+	log_info("a volume gets a copy where it is to be used", log_str("volume", volume->id),
+		 log_str("node", to));
 	return 0;
 }
 
@@ -250,8 +323,12 @@ static int add_candidates(struct push *push, const ModifyDatasetRequest *req, st
 	struct members *members = &push->members;
 	size_t wanted = (size_t)req->replicas;
 
+	/* The others are dropped by membership_trim. */
+	if (req->replicas == push->rules.nodes)
+		return 0;
 	if (wanted < members->n)
 		return fail_to_drop(push, req->replicas, err);
+	push->rules.nodes = 0;
 	for (size_t i = 0; i < req->n_candidates && wanted > 1 && members->n < wanted; i++) {
 		push->to = req->candidates[i];
 		if (!members_have(members, push->to) && admit(push, req->sync_every, err) < 0)
@@ -286,7 +363,8 @@ int membership_modify(struct rpc_call *call, struct dataset *volume,
 	    set_bandwidth(&push, req->bandwidth, err) < 0 ||
 	    set_pin_limit(&push, req->pin_limit, err) < 0 ||
 	    push_rules_take_snapshots(&push.rules, req->snapshots, err) < 0 ||
-	    push_rules_take_follow(&push.rules, req->follow, err) < 0)
+	    push_rules_take_follow(&push.rules, req->follow, err) < 0 ||
+	    (push.rules.follow == FOLLOW_ANYWHERE && membership_able(push.node, err) < 0))
 		return fail_context(err, "volume '%s' is not changed", req->id);
 	char *text = members_format(&call->arena, &push.members);
 	if (push.members.n && strcmp(text, volume->members) != 0)

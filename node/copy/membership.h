@@ -11,6 +11,9 @@ struct membership_change {
 	char *push;    /* zcsi:push */
 };
 
+/* Check that volumes of this host can have copies elsewhere. ERR_FAILED_PRECONDITION. */
+int membership_able(const struct node *node, struct error *err);
+
 /*
  * *ret is the changes for a request, which the caller sets. Returns 0, or -1 with *err, also if the
  * request would drop a copy, or if a further node cannot have one or does not answer. Runs
@@ -19,6 +22,21 @@ struct membership_change {
 int membership_modify(struct rpc_call *call, struct dataset *volume,
 		      const ModifyDatasetRequest *req, struct membership_change *ret,
 		      struct error *err);
+
+/*
+ * Add the node to the members of the volume, if the volume follows its workload anywhere and the
+ * node is none of them. Returns 0, or -1 with *err, also if the node cannot have a copy. Runs
+ * programs, and waits for the other node. The call is keyed by the volume. Any worker thread.
+ */
+int membership_extend(struct rpc_call *call, struct dataset *volume, const char *to,
+		      struct error *err);
+
+/*
+ * Drop the copy of push->to, if the volume is on more nodes than it was before it moved, and this
+ * copy is to go (members_extra). Returns 0, also if it is to stay, or -1 with *err. As a call for
+ * the volume, on a thread of the pusher.
+ */
+int membership_trim(struct push *push, struct error *err);
 
 /*
  * Destroy the copy of push->to and forget the node: its bookmark, its place in zcsi:members, and,

@@ -68,6 +68,15 @@ static struct order *insert(struct order_list *orders, size_t at, const struct d
 	return order;
 }
 
+/* A copy that has become extra stays for as long as copies may be behind. */
+static void set_extra(struct order *order, bool extra)
+{
+	if (!extra)
+		order->extra = 0;
+	else if (!order->extra)
+		order->extra = now_ms() + order->every * 1000;
+}
+
 static void update(struct order *order, const struct dataset *volume, int64_t every)
 {
 	bool deleted = strstr(volume->name, "/" DATASET_TRASH "/");
@@ -88,6 +97,7 @@ static void follow_volume(struct order_list *orders, const char *our_id,
 			  const struct dataset *volume, uint64_t mark)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	const struct push_rules rules = push_rules_parse(volume->push);
 	struct members members;
 	bool there;
 
@@ -104,6 +114,7 @@ static void follow_volume(struct order_list *orders, const char *our_id,
 		struct order *order = there ? orders->rows[at] : insert(orders, at, volume, to);
 		order->mark = mark;
 		update(order, volume, members.every);
+		set_extra(order, members_extra(&members, &rules, our_id, to));
 	}
 }
 
@@ -133,7 +144,7 @@ void orders_remove(struct order_list *orders, struct order *order)
 static bool may_be_idle(const struct order *order)
 {
 	return !order->running && !order->deleted && !order->paused && !order->wanted &&
-	       !order->gone && !order->lacks && order->synced && !order->failed &&
+	       !order->gone && !order->extra && !order->lacks && order->synced && !order->failed &&
 	       order->pushed == order->mark;
 }
 
@@ -213,6 +224,26 @@ struct order *orders_first(const struct order_list *orders)
 			first = row;
 	}
 	return first;
+}
+
+/* Returns true if the copy lacks nothing that was written before the last two pushes were due. */
+static bool is_current(const struct order *order)
+{
+	int64_t age = wall_us() - order->synced;
+
+	return order->synced && !order->failed && age < 2 * order->every * 1000000;
+}
+
+bool orders_drop(const struct order_list *orders, const struct order *order)
+{
+	size_t end;
+
+	if (!order->extra || order->extra > now_ms() || order->paused)
+		return false;
+	for (size_t i = places_of(orders, order->volume->name, &end); i < end; i++)
+		if (!orders->rows[i]->extra && !is_current(orders->rows[i]))
+			return false;
+	return true;
 }
 
 void orders_hurry(struct order_list *orders, const char *id)

@@ -14,10 +14,11 @@ struct order {
 	struct dataset *volume;
 	char *to;                     /* the node of the copy */
 	bool running, deleted, known; /* as in struct pushed */
-	bool gone;   /* the catalog has no such copy: remove the order once it does not run */
-	bool hurry;  /* another push was requested while the order ran */
-	bool lacks;  /* since the order is due, written_read found that the copy may lack data */
-	bool paused; /* send nothing; carrying out the order only applies pins_limit */
+	bool gone;     /* the catalog has no such copy: remove the order once it does not run */
+	bool hurry;    /* another push was requested while the order ran */
+	bool lacks;    /* since the order is due, written_read found that the copy may lack data */
+	bool paused;   /* send nothing; carrying out the order only applies pins_limit */
+	int64_t extra; /* drop the copy from this now_ms() value on (members_extra); 0: keep it */
 	int64_t every;
 	int64_t due;             /* when to carry it out: now_ms() value, as idle and look */
 	int64_t idle;            /* no data was sent since then; 0: the last push succeeded */
@@ -46,6 +47,8 @@ const char *const *orders_due(const struct order_list *orders, struct arena *are
 void orders_skip(struct order_list *orders, const struct written *written, int64_t at);
 /* Returns the order that is due longest, of a volume of which no order runs; or NULL. */
 struct order *orders_first(const struct order_list *orders);
+/* Returns true if the copy is to be dropped now: it is extra, and all others are up to date. */
+bool orders_drop(const struct order_list *orders, const struct order *order);
 /* Make the orders for a volume due now, to send all that was written before. */
 void orders_hurry(struct order_list *orders, const char *id);
 /* Returns true if the volume is paused. */

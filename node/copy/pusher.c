@@ -180,16 +180,19 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 	orders_tell(&pusher->orders, order, &push);
 	if (!order->known && !order->deleted)
 		look_up(pusher, &push, order);
+	bool drop = orders_drop(&pusher->orders, order);
 	if (pusher->stopping)
 		return fail(err, ERR_UNAVAILABLE, "zcsi-node is stopping");
 	runner->order = order;
 	runner->transfer = &push.transfer;
 	pthread_mutex_unlock(&pusher->lock);
-	int failed = order->deleted ? membership_end(&push, err) : push_run(&push, &ret->time, err);
+	int failed = order->deleted ? membership_end(&push, err)
+		     : drop         ? membership_trim(&push, err)
+				    : push_run(&push, &ret->time, err);
 	pthread_mutex_lock(&pusher->lock);
 	runner->order = NULL;
 	runner->transfer = NULL;
-	if (push.rules.paused)
+	if (push.rules.paused || drop)
 		ret->mark = order->pushed;
 	order_learn(order, &push);
 	ret->at = push.taken.at;

@@ -241,8 +241,8 @@ static int take_steps(struct depart *depart, struct error *err)
 	while (more > 0 || (more < 0 && goes_on(depart, err)));
 	if (depart->role == PLACE_PRIMARY)
 		*err = depart->why;
-	/* A copy without a record of a move: the other node has the volume, or gave it away. */
-	return more == 0 && depart->role == PLACE_COPY ? 0 : -1;
+	/* No record of a move is left: the other node has the volume, or gave it away. */
+	return more == 0 && depart->role != PLACE_PRIMARY ? 0 : -1;
 }
 
 /* Take the steps with the copies locked. */

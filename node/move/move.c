@@ -6,6 +6,7 @@
  * Invariant: a move that cannot be is refused at once, with the reason; what happens later is in
  * ListMoves and GetDatasetMove.
  */
+#include "node/copy/membership.h"
 #include "node/host/moves.h"
 #include "node/move/mover.h"
 #include "node/move/ready.h"
@@ -27,6 +28,7 @@ static int begin(struct rpc_call *call, const char *id, const char *to, struct e
 	if (node_find(call, id, &volume, err) < 0)
 		return -1;
 	if (ready_check(node, &call->arena, id, to, err) == 0 &&
+	    membership_extend(call, volume, to, err) == 0 &&
 	    mover_begin(node->copies->mover, id, to, err) == 0)
 		return 0;
 	return fail_context(err, "volume '%s' cannot move to node '%s'", id, to);

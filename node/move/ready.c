@@ -33,11 +33,13 @@ static int check_unpublished(const struct node *node, struct arena *arena,
 static int check_member(const struct node *node, struct arena *arena, const struct dataset *volume,
 			const char *to, struct error *err)
 {
+	const struct push_rules rules = push_rules_parse(volume->push);
 	struct members members;
 
 	if (strcmp(to, node->id) == 0)
 		return fail(err, ERR_INVALID_ARGUMENT, "it is on node '%s'; name another node", to);
-	if (!members_parse(arena, volume->members, &members) || !members_have(&members, to))
+	if (!members_parse(arena, volume->members, &members) ||
+	    (!members_have(&members, to) && rules.follow != FOLLOW_ANYWHERE))
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "node '%s' has no copy of it; run 'zcsi copy add %s %s' first", to,
 			    volume->id, to);
@@ -45,7 +47,7 @@ static int check_member(const struct node *node, struct arena *arena, const stru
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "node '%s' has zfs-fuse, from which no volume can move; use OpenZFS",
 			    node->id);
-	if (push_rules_parse(volume->push).paused)
+	if (rules.paused)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "it is paused, so its copies get no data; run 'zcsi resume %s' first",
 			    volume->id);

@@ -41,6 +41,7 @@ enum move_step move_next(const struct move_view *view)
 	case PLACE_COPY:
 		return next_of_copy(view);
 	default:
-		return MOVE_PERSON;
+		/* The other node, once it has the volume, may drop the copy. */
+		return view->promoted ? MOVE_END : MOVE_PERSON;
 	}
 }

@@ -94,16 +94,35 @@ void members_remove(struct members *members, const char *node)
 	members->n = n;
 }
 
+bool members_extra(const struct members *members, const struct push_rules *rules,
+		   const char *our_id, const char *node)
+{
+	size_t extra = members->n, earlier = 0;
+
+	if (!rules->nodes || extra <= (size_t)rules->nodes || !members_have(members, node))
+		return false;
+	extra -= (size_t)rules->nodes;
+	for (size_t i = 0; strcmp(members->nodes[i], node) != 0; i++)
+		earlier += strcmp(members->nodes[i], our_id) != 0;
+	return strcmp(node, our_id) != 0 && earlier < extra;
+}
+
 #define PAUSED    "paused"
 #define ALL       "snapshots=all"
-#define STAYS     "follow=no"
+#define FOLLOW    "follow="
 #define BANDWIDTH "bandwidth="
 #define EVERY     "every="
 #define PIN_LIMIT "pin_limit="
+#define NODES     "nodes="
 
 bool every_is(int64_t every)
 {
 	return every >= MEMBERS_EVERY_MIN && every <= MEMBERS_EVERY_MAX;
+}
+
+static bool nodes_are(int64_t nodes)
+{
+	return nodes >= 1 && nodes <= MEMBERS_MAX;
 }
 
 bool bandwidth_is(int64_t bandwidth)
@@ -124,6 +143,24 @@ static void take_number(const char *word, const char *key, bool (*is)(int64_t), 
 		*ret = number;
 }
 
+static const char *const follow_words[] = {
+	[FOLLOW_MEMBERS] = "members",
+	[FOLLOW_ANYWHERE] = "anywhere",
+	[FOLLOW_NO] = "no",
+};
+
+/* Take the rule that the word names. Returns false if it names none. */
+static bool take_follow(const char *word, enum follow_rule *ret)
+{
+	for (size_t i = 0; i < COUNT(follow_words); i++) {
+		if (strcmp(word, follow_words[i]) != 0)
+			continue;
+		*ret = (enum follow_rule)i;
+		return true;
+	}
+	return false;
+}
+
 struct push_rules push_rules_parse(const char *text)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
@@ -133,10 +170,12 @@ struct push_rules push_rules_parse(const char *text)
 	while ((word = strsep(&rest, ","))) {
 		rules.paused |= strcmp(word, PAUSED) == 0;
 		rules.all |= strcmp(word, ALL) == 0;
-		rules.stays |= strcmp(word, STAYS) == 0;
+		if (strncmp(word, FOLLOW, strlen(FOLLOW)) == 0)
+			take_follow(word + strlen(FOLLOW), &rules.follow);
 		take_number(word, BANDWIDTH, bandwidth_is, &rules.bandwidth);
 		take_number(word, EVERY, every_is, &rules.every);
 		take_number(word, PIN_LIMIT, every_is, &rules.pin_limit);
+		take_number(word, NODES, nodes_are, &rules.nodes);
 	}
 	return rules;
 }
@@ -155,15 +194,11 @@ int push_rules_take_snapshots(struct push_rules *rules, const char *which, struc
 
 int push_rules_take_follow(struct push_rules *rules, const char *which, struct error *err)
 {
-	bool stays = strcmp(which, "no") == 0;
-
-	if (*which && !stays && strcmp(which, "members") != 0)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "it follows its workload to its 'members', or 'no', not '%.64s'",
-			    which);
-	if (*which)
-		rules->stays = stays;
-	return 0;
+	if (!*which || take_follow(which, &rules->follow))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "it follows its workload to its 'members', 'anywhere', or 'no', not '%.64s'",
+		    which);
 }
 
 char *push_rules_format(struct arena *arena, const struct push_rules *rules)
@@ -176,9 +211,11 @@ char *push_rules_format(struct arena *arena, const struct push_rules *rules)
 		text = arena_printf(arena, "%s," EVERY "%" PRId64, text, rules->every);
 	if (rules->pin_limit)
 		text = arena_printf(arena, "%s," PIN_LIMIT "%" PRId64, text, rules->pin_limit);
+	if (rules->nodes)
+		text = arena_printf(arena, "%s," NODES "%" PRId64, text, rules->nodes);
 	if (rules->all)
 		text = arena_printf(arena, "%s," ALL, text);
-	if (rules->stays)
-		text = arena_printf(arena, "%s," STAYS, text);
+	if (rules->follow != FOLLOW_MEMBERS)
+		text = arena_printf(arena, "%s," FOLLOW "%s", text, follow_words[rules->follow]);
 	return *text ? text + 1 : arena_strdup(arena, "-");
 }

@@ -29,16 +29,23 @@
 
 /*
  * How the owner pushes its copies: the text of its property zcsi:push, which is words with ','
- * between: "paused", "bandwidth=52428800", "every=60", "snapshots=all", "pin_limit=86400" and
- * "follow=no". An earlier zcsi-node ignores the property.
+ * between: "paused", "bandwidth=52428800", "every=60", "snapshots=all", "pin_limit=86400",
+ * "nodes=2", and "follow=no" or "follow=anywhere". An earlier zcsi-node ignores the property.
  */
+enum follow_rule {
+	FOLLOW_MEMBERS,  /* ControllerPublishVolume moves the volume to a node that has a copy */
+	FOLLOW_ANYWHERE, /* and to any other node, which gets a copy first */
+	FOLLOW_NO,
+};
+
 struct push_rules {
 	bool paused;
-	bool all;          /* the copies get the snapshots of other tools too */
-	bool stays;        /* ControllerPublishVolume does not move the volume to a copy's node */
+	bool all; /* the copies get the snapshots of other tools too */
+	enum follow_rule follow;
 	int64_t bandwidth; /* bytes a second of each push; 0: no limit */
 	int64_t every;     /* struct members has it from the first copy on; 0: no matter */
 	int64_t pin_limit; /* seconds that a copy which gets nothing pins snapshots; 0: a day */
+	int64_t nodes; /* how many nodes had the data before it moved to others; 0: it did not */
 };
 
 struct members {
@@ -61,6 +68,12 @@ bool members_have(const struct members *members, const char *node);
 /* Add or remove a node; false: there is no room. */
 bool members_add(struct members *members, const char *node);
 void members_remove(struct members *members, const char *node);
+/*
+ * Returns true if moves have put the volume on more nodes than rules->nodes, and the copy on this
+ * node is among those that are dropped: the ones that have been members for longest.
+ */
+bool members_extra(const struct members *members, const struct push_rules *rules,
+		   const char *our_id, const char *node);
 
 /* Returns true for a time that copies may be behind, and for a limit of what is kept for them. */
 bool every_is(int64_t every);
@@ -70,7 +83,7 @@ bool bandwidth_is(int64_t bandwidth);
 struct push_rules push_rules_parse(const char *text);
 /* Take "ours" or "all"; "": as it is. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
 int push_rules_take_snapshots(struct push_rules *rules, const char *which, struct error *err);
-/* Take "members" or "no"; "": as it is. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
+/* Take "members", "anywhere" or "no"; "": as it is. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
 int push_rules_take_follow(struct push_rules *rules, const char *which, struct error *err);
 /* Returns the text; "-" if there are no rules. */
 char *push_rules_format(struct arena *arena, const struct push_rules *rules);

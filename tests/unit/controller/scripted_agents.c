@@ -238,6 +238,7 @@ int do_create_dataset(const struct client_call *begun, CreateDatasetResponse **r
 	if (request->n_members > 1)
 		set_copies((*ret)->dataset, request->members[1]);
 	(*ret)->dataset->follows &= strcmp(request->follow, "no") != 0;
+	(*ret)->dataset->follows_anywhere = strcmp(request->follow, "anywhere") == 0;
 	return 0;
 }
 

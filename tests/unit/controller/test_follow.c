@@ -214,6 +214,28 @@ static void without_a_copy_there_it_is_refused(void **state)
 	assert_int_equal(scripted[0].moves_begun, 0);
 }
 
+static void a_volume_that_follows_anywhere_needs_no_copy_there(void **state)
+{
+	(void)state;
+	volume->follows_anywhere = true;
+	assert_int_equal(publish_at("a"), 0);
+	assert_int_equal(scripted[0].moves_begun, 0);
+	scripted[0].looks = 1;
+	assert_int_equal(publish_at("c"), 0);
+	assert_int_equal(scripted[0].moves_begun, 1);
+	assert_int_equal(scripted[2].published, 1);
+}
+
+static void it_needs_a_node_that_can_have_it(void **state)
+{
+	(void)state;
+	volume->follows_anywhere = true;
+	assert_failed(publish_at("z"), ERR_NOT_FOUND, "z");
+	scripted[2].no_copies = "it has zfs-fuse; use OpenZFS";
+	assert_failed(publish_at("c"), ERR_INVALID_ARGUMENT, "node 'c': it has zfs-fuse");
+	assert_int_equal(scripted[0].moves_begun, 0);
+}
+
 static void a_wrong_request_begins_no_move(void **state)
 {
 	(void)state;
@@ -269,6 +291,8 @@ int main(void)
 		TEST(a_volume_in_use_waits),
 		TEST(what_passes_by_itself_waits),
 		TEST(without_a_copy_there_it_is_refused),
+		TEST(a_volume_that_follows_anywhere_needs_no_copy_there),
+		TEST(it_needs_a_node_that_can_have_it),
 		TEST(a_wrong_request_begins_no_move),
 		TEST(an_agent_that_does_not_answer_holds_nothing),
 		TEST(the_copy_of_a_silent_node_waits),

@@ -203,8 +203,18 @@ static void a_volume_that_stays_can_be_used_at_its_node(void **state)
 	assert_string_equal(scripted[1].create_request->follow, "no");
 	assert_int_equal(created.volume->n_accessible_topology, 1);
 	assert_string_equal(segment(0, "zcsi.zfs/node"), "b");
-	assert_failed(create("replicas", "2", "follow", "anywhere", &err), ERR_INVALID_ARGUMENT,
-		      "members, no");
+	assert_failed(create("replicas", "2", "follow", "me", &err), ERR_INVALID_ARGUMENT,
+		      "members, anywhere, no");
+}
+
+static void a_volume_that_follows_anywhere_can_be_used_anywhere(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("follow", "anywhere", NULL, NULL, &err), 0);
+	assert_string_equal(scripted[1].create_request->follow, "anywhere");
+	assert_int_equal(created.volume->n_accessible_topology, 0);
 }
 
 /* The volume was created in rack 1, and has moved to c. */
@@ -338,6 +348,15 @@ static void which_snapshots_copies_get_is_passed_on(void **state)
 	assert_failed(modify("snapshots", "mine", NULL, NULL, &err), ERR_INVALID_ARGUMENT, "all");
 }
 
+static void a_volume_of_a_later_version_is_changed(void **state)
+{
+	struct error err;
+
+	(void)state;
+	add_dataset(&scripted[1], "v", 7, "")->format = arena_strdup(&call.arena, "later");
+	assert_int_equal(modify("snapshots", "all", NULL, NULL, &err), 0);
+}
+
 static void whether_a_volume_follows_is_changed(void **state)
 {
 	struct error err;
@@ -348,6 +367,8 @@ static void whether_a_volume_follows_is_changed(void **state)
 	assert_string_equal(scripted[1].modify_request->follow, "no");
 	assert_int_equal(modify("follow", "members", NULL, NULL, &err), 0);
 	assert_string_equal(scripted[1].modify_request->follow, "members");
+	assert_int_equal(modify("follow", "anywhere", NULL, NULL, &err), 0);
+	assert_string_equal(scripted[1].modify_request->follow, "anywhere");
 }
 
 static void further_copies_are_on_the_members_too(void **state)
@@ -413,7 +434,9 @@ int main(void)
 		SCRIPTED_TEST(which_snapshots_copies_get_is_passed_on),
 		SCRIPTED_TEST(a_volume_can_be_used_where_its_copies_are),
 		SCRIPTED_TEST(a_volume_that_stays_can_be_used_at_its_node),
+		SCRIPTED_TEST(a_volume_that_follows_anywhere_can_be_used_anywhere),
 		SCRIPTED_TEST(a_volume_that_moved_is_the_one_that_was_created),
+		SCRIPTED_TEST(a_volume_of_a_later_version_is_changed),
 		SCRIPTED_TEST(whether_a_volume_follows_is_changed),
 		SCRIPTED_TEST(further_copies_are_on_the_members_too),
 		SCRIPTED_TEST(members_are_changed_by_zcsi_copy),

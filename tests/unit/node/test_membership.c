@@ -233,7 +233,15 @@ static void whether_it_follows_is_changed(void **state)
 	assert_int_equal(change("", 0, "", 0), 0);
 	assert_null(changed.push);
 	follow = "anywhere";
-	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not 'anywhere'");
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_string_equal(changed.push, "follow=anywhere");
+	rules = "every=60,follow=anywhere";
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_null(changed.push);
+	openzfs = false;
+	assert_refused(change("", 0, "", 0), ERR_FAILED_PRECONDITION, "zfs-fuse");
+	follow = "everywhere";
+	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not 'everywhere'");
 }
 
 static void no_copy_is_dropped(void **state)
