@@ -216,12 +216,12 @@ nomad: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes (needs
 ifndef T
 	@$(MAKE) --no-print-directory nomad-lab
 endif
-nomad-lab: ## two clients in a machine with OpenZFS 2.1, or ZFS=2.3: a volume goes where its job goes
+nomad-lab: ## two clients in a machine with OpenZFS: a volume goes where its job goes; ZFS=2.3
 	@. jobs/local/host.sh && host_packages build check nomad lab
 	@$(MAKE) --no-print-directory guest-$(firstword $(LAB_ZFS)) all
 	@BUILD=$(BUILD) tests/nomad/build
-	@ZFS=$(firstword $(LAB_ZFS)) BUILD=$(BUILD) LAB_FILES=nomad/nomad-1.11 tests/lab/run env BUILD=build \
-		tests/nomad/alone $(PYTEST) --timeout 1800 tests/nomad/openzfs
+	@ZFS=$(firstword $(LAB_ZFS)) BUILD=$(BUILD) LAB_FILES=nomad/nomad-1.11 tests/lab/run \
+		env BUILD=build tests/nomad/alone $(PYTEST) --timeout 1800 tests/nomad/openzfs
 image: ## the container image of jobs/Containerfile, its size, and containers of it put to the test
 	@. jobs/local/host.sh && host_packages build pool check image
 	@$(MAKE) --no-print-directory -j4 all

@@ -21,6 +21,7 @@
 #include "node/export/exports.h"
 #include "node/host/moves.h"
 #include "node/record/members.h"
+#include "node/record/push_rules.h"
 #include "node/record/publication.h"
 #include "node/service.h"
 #include "node/stream/copies.h"

@@ -23,6 +23,7 @@
 #include "node/attach/unused.h"
 #include "node/copy/membership.h"
 #include "node/record/members.h"
+#include "node/record/push_rules.h"
 #include "node/record/property.h"
 #include "node/record/received.h"
 #include "node/schedule/keeper.h"

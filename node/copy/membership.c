@@ -125,7 +125,7 @@ static void trim(void *arg)
 	const struct push_rules rules = push_rules_parse(volume->push);
 	push->volume = volume;
 	if (!members_parse(push->arena, volume->members, &push->members) ||
-	    !members_extra(&push->members, &rules, node->id, push->to))
+	    !members_extra(&push->members, rules.nodes, node->id, push->to))
 		return;
 	trimming->failed = membership_end(push, trimming->err);
 	if (!trimming->failed)

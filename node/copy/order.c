@@ -12,8 +12,8 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "node/copy/written.h"
 #include "node/record/members.h"
+#include "node/record/push_rules.h"
 
 static void order_free(struct order *order)
 {
@@ -114,7 +114,7 @@ static void follow_volume(struct order_list *orders, const char *our_id,
 		struct order *order = there ? orders->rows[at] : insert(orders, at, volume, to);
 		order->mark = mark;
 		update(order, volume, members.every);
-		set_extra(order, members_extra(&members, &rules, our_id, to));
+		set_extra(order, members_extra(&members, rules.nodes, our_id, to));
 	}
 }
 

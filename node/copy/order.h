@@ -6,23 +6,21 @@
 
 #include "node/copy/push.h"
 #include "node/copy/pusher.h"
+#include "node/copy/written.h"
 #include "node/record/dataset.h"
-
-struct written; /* node/copy/written.h */
 
 struct order {
 	struct dataset *volume;
 	char *to;                     /* the node of the copy */
 	bool running, deleted, known; /* as in struct pushed */
-	bool gone;     /* the catalog has no such copy: remove the order once it does not run */
-	bool hurry;    /* another push was requested while the order ran */
-	bool lacks;    /* since the order is due, written_read found that the copy may lack data */
-	bool paused;   /* send nothing; carrying out the order only applies pins_limit */
-	int64_t extra; /* drop the copy from this now_ms() value on (members_extra); 0: keep it */
-	int64_t every;
-	int64_t due;             /* when to carry it out: now_ms() value, as idle and look */
-	int64_t idle;            /* no data was sent since then; 0: the last push succeeded */
-	int64_t look;            /* earliest time of the next pins_limit after a failure */
+	bool gone;   /* the catalog has no such copy: remove the order once it does not run */
+	bool hurry;  /* another push was requested while the order ran */
+	bool lacks;  /* since the order is due, written_read found that the copy may lack data */
+	bool paused; /* send nothing; carrying out the order only applies pins_limit */
+	int64_t every, due; /* seconds; when to carry it out, a now_ms() value as the next three */
+	int64_t idle;       /* no data was sent since then; 0: the last push succeeded */
+	int64_t look;       /* earliest time of the next pins_limit after a failure */
+	int64_t extra;      /* when to drop the copy (members_extra); 0: never */
 	int64_t synced, failed;  /* as in struct pushed */
 	char *error;             /* or NULL */
 	uint64_t mark;           /* a number that changes when the volume gets a snapshot */

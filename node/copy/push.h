@@ -15,6 +15,7 @@
 #include "node/copy/transfer.h"
 #include "node/host/node.h"
 #include "node/record/members.h"
+#include "node/record/push_rules.h"
 
 /* The newest snapshot that was taken for copies of a volume since zcsi-node was started. */
 struct push_taken {

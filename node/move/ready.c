@@ -12,6 +12,7 @@
 #include "node/attach/unused.h"
 #include "node/move/place.h"
 #include "node/record/publication.h"
+#include "node/record/push_rules.h"
 #include "node/zfs/zfs_run.h"
 
 #define FIND_MS 10000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Parsing and formatting zcsi:members and zcsi:push.
+ * Parsing and formatting zcsi:members.
  *
  * Invariant: a text is parsed whole or not at all, so that no node is forgotten by mistake.
  */
@@ -43,6 +43,11 @@ static bool parse(struct arena *arena, char *text, struct members *ret)
 		if (!*node || !(node = unescape_text(arena, node)) || !members_add(ret, node))
 			return false;
 	return true;
+}
+
+bool every_is(int64_t every)
+{
+	return every >= MEMBERS_EVERY_MIN && every <= MEMBERS_EVERY_MAX;
 }
 
 bool members_parse(struct arena *arena, const char *text, struct members *ret)
@@ -94,128 +99,15 @@ void members_remove(struct members *members, const char *node)
 	members->n = n;
 }
 
-bool members_extra(const struct members *members, const struct push_rules *rules,
-		   const char *our_id, const char *node)
+bool members_extra(const struct members *members, int64_t wanted, const char *our_id,
+		   const char *node)
 {
 	size_t extra = members->n, earlier = 0;
 
-	if (!rules->nodes || extra <= (size_t)rules->nodes || !members_have(members, node))
+	if (!wanted || extra <= (size_t)wanted || !members_have(members, node))
 		return false;
-	extra -= (size_t)rules->nodes;
+	extra -= (size_t)wanted;
 	for (size_t i = 0; strcmp(members->nodes[i], node) != 0; i++)
 		earlier += strcmp(members->nodes[i], our_id) != 0;
 	return strcmp(node, our_id) != 0 && earlier < extra;
-}
-
-#define PAUSED    "paused"
-#define ALL       "snapshots=all"
-#define FOLLOW    "follow="
-#define BANDWIDTH "bandwidth="
-#define EVERY     "every="
-#define PIN_LIMIT "pin_limit="
-#define NODES     "nodes="
-
-bool every_is(int64_t every)
-{
-	return every >= MEMBERS_EVERY_MIN && every <= MEMBERS_EVERY_MAX;
-}
-
-static bool nodes_are(int64_t nodes)
-{
-	return nodes >= 1 && nodes <= MEMBERS_MAX;
-}
-
-bool bandwidth_is(int64_t bandwidth)
-{
-	return bandwidth >= BANDWIDTH_MIN && bandwidth <= BANDWIDTH_MAX;
-}
-
-/* Take the number after a key, if the word begins with that and the number is right. */
-static void take_number(const char *word, const char *key, bool (*is)(int64_t), int64_t *ret)
-{
-	size_t length = strlen(key);
-	char *end;
-
-	if (strncmp(word, key, length) != 0)
-		return;
-	int64_t number = strtoll(word + length, &end, 10);
-	if (!*end && is(number))
-		*ret = number;
-}
-
-static const char *const follow_words[] = {
-	[FOLLOW_MEMBERS] = "members",
-	[FOLLOW_ANYWHERE] = "anywhere",
-	[FOLLOW_NO] = "no",
-};
-
-/* Take the rule that the word names. Returns false if it names none. */
-static bool take_follow(const char *word, enum follow_rule *ret)
-{
-	for (size_t i = 0; i < COUNT(follow_words); i++) {
-		if (strcmp(word, follow_words[i]) != 0)
-			continue;
-		*ret = (enum follow_rule)i;
-		return true;
-	}
-	return false;
-}
-
-struct push_rules push_rules_parse(const char *text)
-{
-	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	struct push_rules rules = {.bandwidth = 0};
-	char *rest = arena_strdup(&arena, text), *word;
-
-	while ((word = strsep(&rest, ","))) {
-		rules.paused |= strcmp(word, PAUSED) == 0;
-		rules.all |= strcmp(word, ALL) == 0;
-		if (strncmp(word, FOLLOW, strlen(FOLLOW)) == 0)
-			take_follow(word + strlen(FOLLOW), &rules.follow);
-		take_number(word, BANDWIDTH, bandwidth_is, &rules.bandwidth);
-		take_number(word, EVERY, every_is, &rules.every);
-		take_number(word, PIN_LIMIT, every_is, &rules.pin_limit);
-		take_number(word, NODES, nodes_are, &rules.nodes);
-	}
-	return rules;
-}
-
-int push_rules_take_snapshots(struct push_rules *rules, const char *which, struct error *err)
-{
-	bool all = strcmp(which, "all") == 0;
-
-	if (*which && !all && strcmp(which, "ours") != 0)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "its copies get the snapshots 'ours' or 'all', not '%.64s'", which);
-	if (*which)
-		rules->all = all;
-	return 0;
-}
-
-int push_rules_take_follow(struct push_rules *rules, const char *which, struct error *err)
-{
-	if (!*which || take_follow(which, &rules->follow))
-		return 0;
-	return fail(err, ERR_INVALID_ARGUMENT,
-		    "it follows its workload to its 'members', 'anywhere', or 'no', not '%.64s'",
-		    which);
-}
-
-char *push_rules_format(struct arena *arena, const struct push_rules *rules)
-{
-	char *text = arena_strdup(arena, rules->paused ? "," PAUSED : "");
-
-	if (rules->bandwidth)
-		text = arena_printf(arena, "%s," BANDWIDTH "%" PRId64, text, rules->bandwidth);
-	if (rules->every)
-		text = arena_printf(arena, "%s," EVERY "%" PRId64, text, rules->every);
-	if (rules->pin_limit)
-		text = arena_printf(arena, "%s," PIN_LIMIT "%" PRId64, text, rules->pin_limit);
-	if (rules->nodes)
-		text = arena_printf(arena, "%s," NODES "%" PRId64, text, rules->nodes);
-	if (rules->all)
-		text = arena_printf(arena, "%s," ALL, text);
-	if (rules->follow != FOLLOW_MEMBERS)
-		text = arena_printf(arena, "%s," FOLLOW "%s", text, follow_words[rules->follow]);
-	return *text ? text + 1 : arena_strdup(arena, "-");
 }

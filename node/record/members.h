@@ -24,29 +24,6 @@
 #define MEMBERS_MAX       8  /* nodes of a volume */
 #define MEMBERS_EVERY_MIN 10 /* seconds */
 #define MEMBERS_EVERY_MAX 2592000
-#define BANDWIDTH_MIN     65536 /* bytes a second */
-#define BANDWIDTH_MAX     104857600000
-
-/*
- * How the owner pushes its copies: the text of its property zcsi:push, which is words with ','
- * between: "paused", "bandwidth=52428800", "every=60", "snapshots=all", "pin_limit=86400",
- * "nodes=2", and "follow=no" or "follow=anywhere". An earlier zcsi-node ignores the property.
- */
-enum follow_rule {
-	FOLLOW_MEMBERS,  /* ControllerPublishVolume moves the volume to a node that has a copy */
-	FOLLOW_ANYWHERE, /* and to any other node, which gets a copy first */
-	FOLLOW_NO,
-};
-
-struct push_rules {
-	bool paused;
-	bool all; /* the copies get the snapshots of other tools too */
-	enum follow_rule follow;
-	int64_t bandwidth; /* bytes a second of each push; 0: no limit */
-	int64_t every;     /* struct members has it from the first copy on; 0: no matter */
-	int64_t pin_limit; /* seconds that a copy which gets nothing pins snapshots; 0: a day */
-	int64_t nodes; /* how many nodes had the data before it moved to others; 0: it did not */
-};
 
 struct members {
 	const char *lineage; /* LINEAGE_DIGITS hexadecimal digits in lower case; or "" */
@@ -69,23 +46,13 @@ bool members_have(const struct members *members, const char *node);
 bool members_add(struct members *members, const char *node);
 void members_remove(struct members *members, const char *node);
 /*
- * Returns true if moves have put the volume on more nodes than rules->nodes, and the copy on this
- * node is among those that are dropped: the ones that have been members for longest.
+ * Returns true if there are more members than are wanted, and the copy on this node is among those
+ * that go: the ones that have been members for longest. wanted: 0 for all.
  */
-bool members_extra(const struct members *members, const struct push_rules *rules,
-		   const char *our_id, const char *node);
+bool members_extra(const struct members *members, int64_t wanted, const char *our_id,
+		   const char *node);
 
 /* Returns true for a time that copies may be behind, and for a limit of what is kept for them. */
 bool every_is(int64_t every);
-/* Returns true for a bandwidth that rules may have. */
-bool bandwidth_is(int64_t bandwidth);
-/* Returns the rules of a text; words that are not known are skipped. */
-struct push_rules push_rules_parse(const char *text);
-/* Take "ours" or "all"; "": as it is. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
-int push_rules_take_snapshots(struct push_rules *rules, const char *which, struct error *err);
-/* Take "members", "anywhere" or "no"; "": as it is. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
-int push_rules_take_follow(struct push_rules *rules, const char *which, struct error *err);
-/* Returns the text; "-" if there are no rules. */
-char *push_rules_format(struct arena *arena, const struct push_rules *rules);
 
 #endif

@@ -13,7 +13,7 @@
 #include "common/volume/format.h"
 #include "node/export/exports.h"
 #include "node/record/dataset.h"
-#include "node/record/members.h"
+#include "node/record/push_rules.h"
 
 static void put(struct zfs_properties *to, const char *name, const char *value)
 {

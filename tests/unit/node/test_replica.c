@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "node/record/members.h"
+#include "node/record/push_rules.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
 
