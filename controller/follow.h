@@ -5,7 +5,7 @@
 /*
  * A volume follows its workload: before it is published at another node than its own, it moves
  * there, if that node has a copy or the volume follows anywhere. The agent that has it carries the
- * move out, also after the call has ended. Functions block for FOLLOW_MS at most in all, in handlers
+ * move out, after the call has ended too. Functions block for FOLLOW_MS at most in all, in handlers
  * on workers.
  */
 
