@@ -40,6 +40,7 @@ TSAN     := -fsanitize=thread
 PYTEST   := jobs/local/with-zfs /usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout 180 \
             --timeout-method thread $(if $(K),-k '$(K)')
 # Tests in which an older Nomad may behave differently.
+OLDER    ?= 1.6
 NOMAD_OLDER := $(addprefix tests/nomad/test_,plugin.py volumes.py snapshots.py)
 DAEMONS  := zcsi-controller zcsi-node
 PROGRAMS := $(DAEMONS) zcsi
@@ -207,19 +208,19 @@ conformance: ## test with csc, csi-sanity, h2spec, grpcurl and gRPC's own stacks
 nomad: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes (needs Go); T=FILE: less
 	@. jobs/local/host.sh && host_packages build pool check nomad
 	@$(MAKE) --no-print-directory -j4 all
-	@BUILD=$(BUILD) tests/nomad/build
+	@BUILD=$(BUILD) tests/nomad/build 1.11 $(OLDER)
 	@BUILD=$(BUILD) tests/conformance/build csc
 	@tests/jobs $(BUILD)/nomad/nomad-1.11
 	@BUILD=$(BUILD) tests/nomad/alone $(PYTEST) --timeout 900 $(or $(T),tests/nomad)
-	@BUILD=$(BUILD) tests/nomad/alone env NOMAD=1.6 $(PYTEST) --timeout 900 \
-		$(or $(T),$(NOMAD_OLDER))
+	$(if $(OLDER),@BUILD=$(BUILD) tests/nomad/alone env NOMAD=$(OLDER) $(PYTEST) --timeout 900 \
+		$(or $(T),$(NOMAD_OLDER)))
 ifndef T
 	@$(MAKE) --no-print-directory nomad-lab
 endif
 nomad-lab: ## two clients in a machine with OpenZFS: a volume goes where its job goes; ZFS=2.3
 	@. jobs/local/host.sh && host_packages build check nomad lab
 	@$(MAKE) --no-print-directory guest-$(firstword $(LAB_ZFS)) all
-	@BUILD=$(BUILD) tests/nomad/build
+	@BUILD=$(BUILD) tests/nomad/build 1.11
 	@ZFS=$(firstword $(LAB_ZFS)) BUILD=$(BUILD) LAB_FILES=nomad/nomad-1.11 tests/lab/run \
 		env BUILD=build tests/nomad/alone $(PYTEST) --timeout 1800 tests/nomad/openzfs
 image: ## the container image of jobs/Containerfile, its size, and containers of it put to the test

@@ -68,13 +68,11 @@ static struct order *insert(struct order_list *orders, size_t at, const struct d
 	return order;
 }
 
-/* A copy that has become extra stays for as long as copies may be behind. */
 static void set_extra(struct order *order, bool extra)
 {
-	if (!extra)
-		order->extra = 0;
-	else if (!order->extra)
-		order->extra = now_ms() + order->every * 1000;
+	if (extra && !order->extra)
+		order->since = now_ms();
+	order->extra = extra;
 }
 
 static void update(struct order *order, const struct dataset *volume, int64_t every)
@@ -234,11 +232,16 @@ static bool is_current(const struct order *order)
 	return order->synced && !order->failed && age < 2 * order->every * 1000000;
 }
 
+/*
+ * An extra copy that is not complete is the one that a move has just begun to make. A complete one
+ * stays for as long as copies may be behind, so such a move ends first.
+ */
 bool orders_drop(const struct order_list *orders, const struct order *order)
 {
 	size_t end;
 
-	if (!order->extra || order->extra > now_ms() || order->paused)
+	if (!order->extra || !order->synced || order->paused ||
+	    now_ms() - order->since < order->every * 1000)
 		return false;
 	for (size_t i = places_of(orders, order->volume->name, &end); i < end; i++)
 		if (!orders->rows[i]->extra && !is_current(orders->rows[i]))
@@ -312,6 +315,8 @@ static void set_error(struct order *order, const char *text)
 void order_known(struct order *order, int64_t synced)
 {
 	order->known = true;
+	if (!order->synced && synced)
+		order->since = now_ms();
 	if (order->synced < synced)
 		order->synced = synced;
 }

@@ -13,14 +13,14 @@ struct order {
 	struct dataset *volume;
 	char *to;                     /* the node of the copy */
 	bool running, deleted, known; /* as in struct pushed */
+	bool extra;                   /* the volume has moved on: drop the copy (members_extra) */
 	bool gone;   /* the catalog has no such copy: remove the order once it does not run */
 	bool hurry;  /* another push was requested while the order ran */
 	bool lacks;  /* since the order is due, written_read found that the copy may lack data */
 	bool paused; /* send nothing; carrying out the order only applies pins_limit */
 	int64_t every, due; /* seconds; when to carry it out, a now_ms() value as the next three */
-	int64_t idle;       /* no data was sent since then; 0: the last push succeeded */
-	int64_t look;       /* earliest time of the next pins_limit after a failure */
-	int64_t extra;      /* when to drop the copy (members_extra); 0: never */
+	int64_t idle, look; /* no data was sent since then, or 0; earliest time of pins_limit */
+	int64_t since;      /* it is extra and complete since then */
 	int64_t synced, failed;  /* as in struct pushed */
 	char *error;             /* or NULL */
 	uint64_t mark;           /* a number that changes when the volume gets a snapshot */

@@ -56,7 +56,7 @@ static void the_copy_that_is_extra_is_the_earliest_one(void **state)
 {
 	(void)state;
 	struct order *n3 = follow_moved("nodes=2"), *n2 = orders.rows[0];
-	assert_true(n3->extra > now_ms() && !n2->extra);
+	assert_true(n3->extra && !n2->extra);
 	follow_moved("nodes=1");
 	assert_true(n3->extra && n2->extra);
 	follow_moved("nodes=3");
@@ -70,11 +70,12 @@ static void an_extra_copy_goes_when_the_others_are_current(void **state)
 	(void)state;
 	struct order *n3 = follow_moved("nodes=2"), *n2 = orders.rows[0];
 	done(n2);
+	done(n3);
 	assert_false(orders_drop(&orders, n3)); /* the job may come back */
-	n3->extra = 1;
+	n2->since = n3->since = now_ms() - 60000;
 	assert_true(orders_drop(&orders, n3));
 	assert_false(orders_drop(&orders, n2));
-	done(n3); /* it is looked at all the same, and not skipped as idle */
+	/* An extra copy is not skipped as idle. */
 	assert_string_equal(*orders_due(&orders, &arena), "n2");
 	n2->failed = 1;
 	assert_false(orders_drop(&orders, n3));
@@ -90,8 +91,24 @@ static void a_copy_is_no_condition_if_none_is_to_stay(void **state)
 {
 	(void)state;
 	struct order *n3 = follow_moved("nodes=1"), *n2 = orders.rows[0];
-	n2->extra = n3->extra = 1;
+	done(n2);
+	done(n3);
+	n2->since = n3->since = 0;
 	assert_true(orders_drop(&orders, n2) && orders_drop(&orders, n3));
+}
+
+static void a_copy_that_a_move_makes_is_not_dropped(void **state)
+{
+	(void)state;
+	struct order *n3 = follow_moved("nodes=2"), *n2 = orders.rows[0];
+	done(n2);
+	n3->since = 0;
+	assert_false(orders_drop(&orders, n3));
+	done(n3);
+	assert_false(orders_drop(&orders, n3));
+	n3->since = now_ms() - 60000;
+	done(n3);
+	assert_true(orders_drop(&orders, n3));
 }
 
 int main(void)
@@ -101,6 +118,7 @@ int main(void)
 		TEST(the_copy_that_is_extra_is_the_earliest_one),
 		TEST(an_extra_copy_goes_when_the_others_are_current),
 		TEST(a_copy_is_no_condition_if_none_is_to_stay),
+		TEST(a_copy_that_a_move_makes_is_not_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
