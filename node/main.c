@@ -11,7 +11,7 @@
 
 #include "common/log.h"
 #include "node/agent/agent.h"
-#include "node/agent/claims.h"
+#include "node/host/claims.h"
 #include "node/agent/kept.h"
 #include "node/agent/reaper.h"
 #include "node/check/check.h"

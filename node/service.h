@@ -52,6 +52,8 @@
 	INLINE(GetDatasetMove, get_dataset_move)                                                   \
 	PLAIN(GetDatasetCopy, get_dataset_copy, LANE_LOOKUP)                                       \
 	KEYED(DestroyDataset, destroy_dataset, id, LANE_CHANGE)                                    \
+	PLAIN(ListTrash, list_trash, LANE_READ)                                                    \
+	KEYED(RestoreDataset, restore_dataset, id, LANE_CHANGE)                                    \
 	KEYED(SettleDataset, settle_dataset, id, LANE_CHANGE)                                      \
 	KEYED(PublishDataset, publish_dataset, id, LANE_CHANGE)                                    \
 	KEYED(UnpublishDataset, unpublish_dataset, id, LANE_CHANGE)                                \

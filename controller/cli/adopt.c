@@ -49,8 +49,8 @@ static bool has_no_pool(const struct member *member)
 static int fail_exists(const struct making *making, const struct member *member, struct error *err)
 {
 	return fail(err, ERR_ALREADY_EXISTS,
-		    "volume '%s' exists on node '%s', and only a new one is received: choose "
-		    "another name",
+		    "volume '%s' exists on node '%s', and only a new one is made: choose another "
+		    "name",
 		    making->id, member->node);
 }
 
@@ -179,17 +179,37 @@ static int claim_name(const struct making *making, uint64_t *ret, struct error *
 		    making->id);
 }
 
+static int claim_once(const struct making *making, making_fn *fn, struct error *err)
+{
+	uint64_t claim;
+
+	if (check_hosts(making, err) < 0 || claim_name(making, &claim, err) < 0)
+		return -1;
+	return fn(making, claim, err);
+}
+
+/* ABORTED: another call has claimed the name since, so claim it again. */
+int making_claim(const struct making *making, making_fn *fn, struct error *err)
+{
+	int failed = claim_once(making, fn, err);
+
+	for (unsigned i = 1; failed && err->code == ERR_ABORTED && i < TRIES; i++) {
+		poll(NULL, 0, (int)arc4random_uniform(PAUSE_MS));
+		failed = claim_once(making, fn, err);
+	}
+	return failed;
+}
+
 /* Make it the volume */
 
-static int adopt_once(const struct making *making, struct error *err)
+static int adopt(const struct making *making, uint64_t claim, struct error *err)
 {
 	struct cli *cli = making->cli;
 	AdoptDatasetRequest *request = new_adopt_dataset_request(&cli->arena);
 	AdoptDatasetResponse *response;
 
-	if (check_hosts(making, err) < 0 || claim_name(making, &request->claim, err) < 0)
-		return -1;
 	request->id = arena_strdup(&cli->arena, making->id);
+	request->claim = claim;
 	request->guid = making->guid;
 	request->size = making->size;
 	request->format = arena_strdup(&cli->arena, making->format);
@@ -198,16 +218,9 @@ static int adopt_once(const struct making *making, struct error *err)
 	return client_finish(call, &response, err);
 }
 
-/* ABORTED: another call has claimed the name since, so claim it again. */
 int making_adopt(const struct making *making, struct error *err)
 {
-	int failed = adopt_once(making, err);
-
-	for (unsigned i = 1; failed && err->code == ERR_ABORTED && i < TRIES; i++) {
-		poll(NULL, 0, (int)arc4random_uniform(PAUSE_MS));
-		failed = adopt_once(making, err);
-	}
-	return failed;
+	return making_claim(making, adopt, err);
 }
 
 /* Choose the node: that of --node, or the only one with a pool. */

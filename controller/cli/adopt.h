@@ -26,6 +26,15 @@ int making_begin(struct cli *cli, struct making *ret, struct error *err);
 /* Claim the name and make the volume. Returns 0, or -1 with *err. */
 int making_adopt(const struct making *making, struct error *err);
 
+/* Makes the volume for a claim. Returns 0, or -1 with *err: ERR_ABORTED if the claim is lost. */
+typedef int making_fn(const struct making *making, uint64_t claim, struct error *err);
+/*
+ * Check that all agents answer and none has a volume of the name, claim the name, and call the
+ * function; again if the claim is lost. Uses the members cli, id and place. Returns 0, or -1 with
+ * *err.
+ */
+int making_claim(const struct making *making, making_fn *fn, struct error *err);
+
 /* Parse "10G" or a number of bytes. Returns 0, or -1 with *err. For tests. */
 int making_size(const char *text, int64_t *ret, struct error *err);
 

@@ -13,7 +13,7 @@
 
 #include "common/clock.h"
 #include "common/volume/name.h"
-#include "node/agent/claims.h"
+#include "node/host/claims.h"
 #include "node/agent/kept.h"
 #include "node/agent/promise.h"
 #include "node/catalog/names.h"

@@ -62,7 +62,7 @@ static int find_group(struct rpc_call *call, const char *group, struct snapshot_
 	return catalog_group(node->catalog, call->deadline, &call->arena, group, ret, err);
 }
 
-/* Returns the key under which a group is promised (node/agent/claims.h). */
+/* Returns the key under which a group is promised (node/host/claims.h). */
 static const char *group_key(struct rpc_call *call, const char *group)
 {
 	return arena_printf(&call->arena, "group %s", group);

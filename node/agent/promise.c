@@ -6,7 +6,7 @@
  */
 #include "node/agent/promise.h"
 
-#include "node/agent/claims.h"
+#include "node/host/claims.h"
 #include "node/host/node.h"
 
 static Promise *message_of(struct arena *arena, const struct claim_targets *before)

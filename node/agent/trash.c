@@ -75,9 +75,9 @@ static int make_trash(struct arena *arena, const char *parent, struct error *err
 	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
 }
 
-/* Rename the dataset into the trash. The trash is created if it does not exist yet. */
-static int rename_to_trash(struct rpc_call *call, const char *dataset, const char *name,
-			   struct error *err)
+/* Rename the dataset. The trash is created if it does not exist yet. */
+static int rename_or_make(struct rpc_call *call, const char *dataset, const char *name,
+			  struct error *err)
 {
 	const struct node *node = call->app;
 
@@ -107,8 +107,8 @@ static int check_clones_unmounted(struct arena *arena, const struct dataset *dat
 }
 
 /*
- * Rename the dataset into the trash. An encrypted volume and its clones are locked by the name of
- * the volume that owns the key, so the rename waits for that lock (node/attach/family.h).
+ * Rename the dataset. An encrypted volume and its clones are locked by the name of the volume that
+ * owns the key, so the rename waits for that lock (node/attach/family.h).
  */
 static int rename_with_key(struct rpc_call *call, const struct dataset *dataset, const char *name,
 			   struct error *err)
@@ -116,28 +116,44 @@ static int rename_with_key(struct rpc_call *call, const struct dataset *dataset,
 	struct family family;
 
 	if (!dataset->has_key)
-		return rename_to_trash(call, dataset->name, name, err);
+		return rename_or_make(call, dataset->name, name, err);
 	if (family_lock(call, dataset->name, &family, err) < 0)
 		return -1;
-	int failed = rename_to_trash(call, dataset->name, name, err);
+	int failed = rename_or_make(call, dataset->name, name, err);
 	family_unlock(call, &family);
 	return failed;
 }
 
 /*
- * Returns true if ZFS has the dataset in the trash. `zfs rename` may fail after it has renamed the
- * dataset, if it cannot mount a dependent again.
+ * Returns true if ZFS has the dataset under a new name. `zfs rename` may fail after it has renamed
+ * the dataset, if it cannot mount a dependent again.
  */
-static bool is_in_trash(struct rpc_call *call, const struct dataset *dataset, char *name)
+static bool is_renamed(struct rpc_call *call, const struct dataset *dataset, const char *name)
 {
 	const struct node *node = call->app;
 	struct dataset moved = *dataset;
 	struct error ignored;
 	size_t children;
 
-	moved.name = name;
+	moved.name = (char *)name;
 	return agent_prove(&call->arena, catalog_parent(node->catalog), &moved, &children,
 			   &ignored) != NULL;
+}
+
+int trash_lock(struct rpc_call *call, const struct dataset *dataset, int *ret_turn,
+	       struct error *err)
+{
+	if (fuse_lock(ret_turn, err) < 0)
+		return -1;
+	return check_clones_unmounted(&call->arena, dataset, err);
+}
+
+int trash_rename(struct rpc_call *call, const struct dataset *dataset, const char *name,
+		 struct error *err)
+{
+	if (rename_with_key(call, dataset, name, err) == 0)
+		return 0;
+	return is_renamed(call, dataset, name) ? 0 : -1;
 }
 
 bool trash_release_reservation(const char *name)
@@ -154,10 +170,7 @@ bool trash_release_reservation(const char *name)
 	return false;
 }
 
-/*
- * Move a volume to the trash. keep: seconds to keep it there, whatever --trash-ttl is; or 0.
- * fuse_lock keeps clones from being mounted between the check and the rename.
- */
+/* Move a volume to the trash. keep: seconds to keep it there, whatever --trash-ttl is; or 0. */
 static int move_to_trash(struct rpc_call *call, struct dataset *dataset, int64_t keep,
 			 struct error *err)
 {
@@ -168,10 +181,9 @@ static int move_to_trash(struct rpc_call *call, struct dataset *dataset, int64_t
 	struct snapshot_list snapshots;
 
 	catalog_snapshots_of(node->catalog, &call->arena, dataset, &snapshots);
-	if (fuse_lock(&turn, err) < 0 || check_clones_unmounted(&call->arena, dataset, err) < 0 ||
-	    ((keep || node->trash_ttl) && record_deletion(&call->arena, dataset, keep, err) < 0))
-		return -1;
-	if (rename_with_key(call, dataset, name, err) < 0 && !is_in_trash(call, dataset, name))
+	if (trash_lock(call, dataset, &turn, err) < 0 ||
+	    ((keep || node->trash_ttl) && record_deletion(&call->arena, dataset, keep, err) < 0) ||
+	    trash_rename(call, dataset, name, err) < 0)
 		return -1;
 	if (dataset->reserved && trash_release_reservation(name))
 		dataset->reserved = 0;

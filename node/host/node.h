@@ -14,7 +14,7 @@
 #include "node/record/dataset.h"
 #include "transport/rpc.h"
 
-struct claims; /* node/agent/claims.h */
+struct claims; /* node/host/claims.h */
 struct copies; /* node/stream/copies.h */
 struct keeper; /* node/schedule/keeper.h */
 struct kept;   /* node/agent/kept.h */

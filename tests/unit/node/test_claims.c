@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "node/agent/claims.h"
+#include "node/host/claims.h"
 #include "node/zfs/lock_file.h"
 
 #define SECOND  ((uint64_t)1000000 << 12)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_AGENT_CLAIMS_H
-#define ZCSI_NODE_AGENT_CLAIMS_H
+#ifndef ZCSI_NODE_HOST_CLAIMS_H
+#define ZCSI_NODE_HOST_CLAIMS_H
 
 /*
  * Claims: a controller's right to create a volume or a snapshot of a name. The controller looks up

@@ -7,7 +7,7 @@
  * promise is stored for the next process, and it is stored before the answer is sent. All promises
  * above `forgot` are known, with the targets of their claims.
  */
-#include "node/agent/claims.h"
+#include "node/host/claims.h"
 
 #include "common/clock.h"
 #include "common/hash.h"

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * ListTrash and RestoreDataset of zcsi.v1.Agent: what is in the trash, and the way back.
+ *
+ * Invariant: a volume leaves the trash by one `zfs rename`, after ZFS has just shown that it is
+ * that volume, with its origin key locked, so the reaper does not destroy it meanwhile. Only then
+ * the time of its deletion is removed, which means nothing outside the trash.
+ */
+#include <string.h>
+
+#include "common/log.h"
+#include "node/agent/origin.h"
+#include "node/agent/promise.h"
+#include "node/agent/trash.h"
+#include "node/service.h"
+
+static const char *leaf_of(const struct dataset *dataset)
+{
+	return strrchr(dataset->name, '/') + 1;
+}
+
+/* Returns until when a volume is kept; 0: for its snapshots alone. */
+static int64_t kept_until(const struct node *node, const struct dataset *dataset)
+{
+	int64_t seconds = dataset->keep > node->trash_ttl ? dataset->keep : node->trash_ttl;
+
+	return dataset->deleted > 0 && seconds ? dataset->deleted + seconds : 0;
+}
+
+static TrashedDataset *describe(struct rpc_call *call, const struct dataset *dataset)
+{
+	const struct node *node = call->app;
+	TrashedDataset *message = new_trashed_dataset(&call->arena);
+	struct snapshot_list snapshots;
+
+	catalog_snapshots_of(node->catalog, &call->arena, dataset, &snapshots);
+	message->leaf = (char *)leaf_of(dataset);
+	message->id = dataset->id;
+	message->guid = dataset->guid;
+	message->size = dataset->size;
+	message->used = dataset->used;
+	message->deleted = dataset->deleted > 0 ? dataset->deleted : 0;
+	message->until = kept_until(node, dataset);
+	message->snapshots = (uint32_t)snapshots.n;
+	return message;
+}
+
+/* *ret is the volumes in the trash, by name. Fails while the pool is not read. */
+static int read_trash(struct rpc_call *call, struct dataset_list *ret, struct error *err)
+{
+	struct catalog *catalog = ((struct node *)call->app)->catalog;
+	struct dataset_list ignored;
+	bool more;
+
+	if (catalog_page(catalog, call->deadline, &call->arena, "", 1, &ignored, &more, err) < 0)
+		return -1;
+	catalog_trashed(catalog, &call->arena, ret);
+	return 0;
+}
+
+int list_trash(struct rpc_call *call, const ListTrashRequest *req, ListTrashResponse *rsp,
+	       struct error *err)
+{
+	const struct node *node = call->app;
+	struct dataset_list trash;
+	size_t max;
+
+	if (agent_page(req->max, &max, err) < 0)
+		return -1;
+	if (!node->catalog)
+		return 0;
+	if (read_trash(call, &trash, err) < 0)
+		return -1;
+	rsp->datasets = arena_alloc(&call->arena, (trash.n + 1) * sizeof(*rsp->datasets));
+	for (size_t i = 0; i < trash.n; i++) {
+		if (strcmp(leaf_of(trash.rows[i]), req->after) <= 0)
+			continue;
+		rsp->more = rsp->n_datasets == max;
+		if (rsp->more)
+			break;
+		rsp->datasets[rsp->n_datasets++] = describe(call, trash.rows[i]);
+	}
+	return 0;
+}
+
+static int find(struct rpc_call *call, const RestoreDatasetRequest *req, struct dataset **ret,
+		struct error *err)
+{
+	struct dataset_list trash;
+
+	if (read_trash(call, &trash, err) < 0)
+		return -1;
+	for (size_t i = 0; i < trash.n; i++) {
+		*ret = trash.rows[i];
+		if ((*ret)->guid == req->guid && strcmp((*ret)->id, req->id) == 0)
+			return 0;
+	}
+	return fail(err, ERR_NOT_FOUND, "the trash has no such volume any more");
+}
+
+static int restore_locked(struct rpc_call *call, const struct dataset *known, const char *name,
+			  struct error *err)
+{
+	struct node *node = call->app;
+	auto_close int turn = -1;
+	struct snapshot_list snapshots;
+	struct error ignored;
+	size_t children;
+	struct dataset *dataset =
+		agent_prove(&call->arena, catalog_parent(node->catalog), known, &children, err);
+
+	if (!dataset)
+		return -1;
+	catalog_snapshots_of(node->catalog, &call->arena, known, &snapshots);
+	if (trash_lock(call, dataset, &turn, err) < 0 || trash_rename(call, dataset, name, err) < 0)
+		return -1;
+	if (dataset->deleted && zfs_inherit(name, "zcsi:deleted", &ignored) < 0)
+		log_warn("a restored volume still has the property zcsi:deleted",
+			 log_str("dataset", name), log_str("error", ignored.text));
+	dataset->deleted = dataset->keep = 0;
+	catalog_move(node->catalog, dataset, name, &snapshots);
+	return 0;
+}
+
+static int restore(struct rpc_call *call, const RestoreDatasetRequest *req, struct error *err)
+{
+	struct catalog *catalog = ((struct node *)call->app)->catalog;
+	struct dataset *known;
+
+	if (find(call, req, &known, err) < 0)
+		return -1;
+	const char *key = origin_key(&call->arena, known->name);
+	if (catalog_lock_key(catalog, call->deadline, key, err) < 0)
+		return -1;
+	int failed = restore_locked(call, known, node_dataset_name(call, req->id), err);
+	catalog_unlock_key(catalog, key);
+	return failed;
+}
+
+int restore_dataset(struct rpc_call *call, const RestoreDatasetRequest *req,
+		    RestoreDatasetResponse *rsp, struct error *err)
+{
+	struct dataset *dataset;
+
+	if (agent_text(req->id, "id", err) < 0)
+		return -1;
+	if (node_find(call, req->id, &dataset, err) < 0) {
+		if (err->code != ERR_NOT_FOUND || promise_begin(call, req->id, req->claim, err) < 0)
+			return -1;
+		int failed = restore(call, req, err);
+		promise_end(call, req->id, req->claim);
+		if (failed || node_find(call, req->id, &dataset, err) < 0)
+			return fail_context(err, "volume '%s' cannot be restored", req->id);
+	} else if (dataset->guid != req->guid) {
+		return fail(err, ERR_ALREADY_EXISTS, "volume '%s' exists", req->id);
+	}
+	rsp->dataset = agent_dataset(call, dataset);
+	return 0;
+}
