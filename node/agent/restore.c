@@ -122,18 +122,29 @@ static int restore_locked(struct rpc_call *call, const struct dataset *known, co
 	return 0;
 }
 
-static int restore(struct rpc_call *call, const RestoreDatasetRequest *req, struct error *err)
+static int restore(struct rpc_call *call, const struct dataset *known, const char *name,
+		   struct error *err)
 {
 	struct catalog *catalog = ((struct node *)call->app)->catalog;
-	struct dataset *known;
-
-	if (find(call, req, &known, err) < 0)
-		return -1;
 	const char *key = origin_key(&call->arena, known->name);
+
 	if (catalog_lock_key(catalog, call->deadline, key, err) < 0)
 		return -1;
-	int failed = restore_locked(call, known, node_dataset_name(call, req->id), err);
+	int failed = restore_locked(call, known, name, err);
 	catalog_unlock_key(catalog, key);
+	return failed;
+}
+
+/* Find the volume in the trash, and restore it if its name is promised to the claim. */
+static int restore_claimed(struct rpc_call *call, const RestoreDatasetRequest *req,
+			   struct error *err)
+{
+	struct dataset *known;
+
+	if (find(call, req, &known, err) < 0 || promise_begin(call, req->id, req->claim, err) < 0)
+		return -1;
+	int failed = restore(call, known, node_dataset_name(call, req->id), err);
+	promise_end(call, req->id, req->claim);
 	return failed;
 }
 
@@ -144,16 +155,15 @@ int restore_dataset(struct rpc_call *call, const RestoreDatasetRequest *req,
 
 	if (agent_text(req->id, "id", err) < 0)
 		return -1;
-	if (node_find(call, req->id, &dataset, err) < 0) {
-		if (err->code != ERR_NOT_FOUND || promise_begin(call, req->id, req->claim, err) < 0)
-			return -1;
-		int failed = restore(call, req, err);
-		promise_end(call, req->id, req->claim);
-		if (failed || node_find(call, req->id, &dataset, err) < 0)
-			return fail_context(err, "volume '%s' cannot be restored", req->id);
-	} else if (dataset->guid != req->guid) {
+	if (!req->claim)
+		return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' is restored without a claim",
+			    req->id);
+	if (node_find(call, req->id, &dataset, err) < 0 &&
+	    (err->code != ERR_NOT_FOUND || restore_claimed(call, req, err) < 0 ||
+	     node_find(call, req->id, &dataset, err) < 0))
+		return fail_context(err, "volume '%s' cannot be restored", req->id);
+	if (dataset->guid != req->guid)
 		return fail(err, ERR_ALREADY_EXISTS, "volume '%s' exists", req->id);
-	}
 	rsp->dataset = agent_dataset(call, dataset);
 	return 0;
 }

@@ -73,9 +73,8 @@ void push_unlock(struct push *push);
 int push_run_locked(struct push *push, int64_t *ret_synced, struct error *err);
 /* Returns true if a push that failed has sent so much that the next one can continue it. */
 bool push_has_moved(const struct push *push);
-/* Destroy the copy on the other node. Returns 0, also if there is none, or -1 with *err. */
+/* Destroy the copy, if there is one; or check that there can be one. Returns 0, or -1 with *err. */
 int push_drop(struct push *push, struct error *err);
-/* Check that the other node can have a copy of this volume. Returns 0, or -1 with *err. */
 int push_check(struct push *push, struct error *err);
 
 #endif

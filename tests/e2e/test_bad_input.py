@@ -300,6 +300,7 @@ ROWS = [
     ("ResizeDataset", {"size": -1}, BAD, "size"),
     ("DestroyDataset", {"id": ""}, BAD, "id"),
     ("RestoreDataset", {"id": ""}, BAD, "id"),
+    ("RestoreDataset", {"claim": 0}, BAD, "claim"),
     ("RestoreDataset", {"id": "made-up"}, ABSENT, "made-up"),
     ("RestoreDataset", {"id": "V"}, CODE.ALREADY_EXISTS, "V"),
     ("PublishDataset", {"id": ""}, BAD, "id"),

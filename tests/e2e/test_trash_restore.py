@@ -20,6 +20,11 @@ def host(new_host):
     return new_host(node_args=["--trash-ttl", LONG]).start()
 
 
+def use(volume):
+    for step in (volume.attach, volume.stage, volume.publish):
+        step()
+
+
 def test_a_deleted_volume_is_listed(host, volume):
     volume.create()
     take(volume)
@@ -33,7 +38,7 @@ def test_a_deleted_volume_is_listed(host, volume):
 
 def test_a_restored_volume_is_as_it_was(host, volume):
     volume.create(parameters={"zfs.compression": "zle"})
-    volume.up()
+    use(volume)
     with open(f"{volume.target}/file", "w", encoding="ascii") as file:
         file.write("kept")
     volume.down()
@@ -45,7 +50,7 @@ def test_a_restored_volume_is_as_it_was(host, volume):
     assert get(host.dataset("data"), "guid") == guid
     assert get(host.dataset("data"), "zcsi:deleted") == "-"
     volume.create(parameters={"zfs.compression": "zle"})
-    volume.up()
+    use(volume)
     with open(f"{volume.target}/file", encoding="ascii") as file:
         assert file.read() == "kept"
     volume.down()
@@ -89,7 +94,7 @@ def test_a_clone_in_use_stays_mounted(host, volume):
     take(volume)
     copy = restore(host, "data@s")
     volume.delete()
-    copy.up()
+    use(copy)
     if not KERNEL_ZFS:
         text = zcsi(host, "trash", "restore", "data", status=1)
         assert f"zfs-fuse would unmount '{host.dataset(copy.id)}'" in text
