@@ -11,6 +11,7 @@ from client import MIB, Client, refused
 from copies import create, in_use, own, write
 from daemon import wait_for
 from host import get, run, Volume
+from processes import children
 from test_hosts import WAYS, endpoint, impair
 
 STRANGER = "n4"
@@ -93,6 +94,15 @@ def test_packets_lost_in_one_direction(trio, volume, way):
     assert have_all(trio, near, far)
 
 
+def receives(host):
+    """True while a zfs receive of this host's zcsi-node runs."""
+    for pid in children(host.node_daemon.process.pid):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if b"receive" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return True
+    return False
+
+
 @contextlib.contextmanager
 def cut_in_the_middle(trio, volume):
     """Within the block, n3 has a part of a stream and is disconnected. A slow network lets that
@@ -108,6 +118,7 @@ def cut_in_the_middle(trio, volume):
     wait_for(lambda: have_all(trio, near), "the other copy has it", 60)
     impair(far, "there", "delay", "0ms")
     yield
+    wait_for(lambda: not receives(far), "n3 has ended the stream, and kept its part", 120)
     far.namespaces.plug()
     trio.sync()
     assert have_all(trio, near, far)
