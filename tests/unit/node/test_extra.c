@@ -93,7 +93,7 @@ static void a_copy_is_no_condition_if_none_is_to_stay(void **state)
 	struct order *n3 = follow_moved("nodes=1"), *n2 = orders.rows[0];
 	done(n2);
 	done(n3);
-	n2->since = n3->since = 0;
+	n2->since = n3->since = now_ms() - 60000;
 	assert_true(orders_drop(&orders, n2) && orders_drop(&orders, n3));
 }
 
