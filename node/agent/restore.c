@@ -95,7 +95,9 @@ static int find(struct rpc_call *call, const RestoreDatasetRequest *req, struct 
 		if ((*ret)->guid == req->guid && strcmp((*ret)->id, req->id) == 0)
 			return 0;
 	}
-	return fail(err, ERR_NOT_FOUND, "the trash has no such volume any more");
+	return fail(
+		err, ERR_NOT_FOUND,
+		"the trash has no such volume any more; 'zcsi trash list' prints what there is");
 }
 
 static int restore_locked(struct rpc_call *call, const struct dataset *known, const char *name,
