@@ -270,15 +270,15 @@ lint: ## check the house rules that a machine can check
 	@BUILD=$(BUILD) tests/lint
 format: ## lay out the C as .clang-format says
 	@clang-format -i $$(git ls-files '*.c' '*.h')
-sanitize: ## make check under ASan and UBSan, the tests of threads under TSan; SLICE=K/N: a part
+sanitize: ## both of the next two
 	@$(MAKE) --no-print-directory sanitize-asan
 	@$(MAKE) --no-print-directory sanitize-tsan
-sanitize-asan: ## the first half of make sanitize
+sanitize-asan: ## make check under ASan and UBSan; SLICE=K/N: a part
 	@. jobs/local/host.sh && host_packages build pool check shells
 	@$(MAKE) --no-print-directory -j4 BUILD=build/asan CFLAGS='$(DEBUG) $(ASAN)' all units
 	@BUILD=build/asan GROWTH_KB=$(ASAN_KEEPS) README_CFLAGS='$(ASAN)' TIMES=200 \
 		$(PYTEST) tests/transport tests/e2e
-sanitize-tsan: ## the second half
+sanitize-tsan: ## the units, and the tests of threads, under TSan; SLICE=K/N: a part
 	@. jobs/local/host.sh && host_packages build pool check shells
 	@$(MAKE) --no-print-directory -j4 BUILD=build/tsan CFLAGS='$(DEBUG) $(TSAN)' all units
 	@BUILD=build/tsan $(PYTEST) tests/e2e/test_lifecycle.py tests/e2e/test_concurrency.py \
