@@ -75,6 +75,12 @@ static void set_extra(struct order *order, bool extra)
 	order->extra = extra;
 }
 
+static void set_error(struct order *order, const char *text)
+{
+	free(order->error);
+	order->error = text ? mem_strdup(text) : NULL;
+}
+
 static void update(struct order *order, const struct dataset *volume, int64_t every)
 {
 	bool deleted = strstr(volume->name, "/" DATASET_TRASH "/");
@@ -87,6 +93,11 @@ static void update(struct order *order, const struct dataset *volume, int64_t ev
 	order->deleted = deleted;
 	if ((order->every != every && order->every) || order->paused != paused)
 		order->due = now_ms();
+	/* An earlier failure is no matter of a copy that is to get nothing. */
+	if (paused && !order->paused) {
+		order->failed = 0;
+		set_error(order, NULL);
+	}
 	order->every = every;
 	order->paused = paused;
 }
@@ -304,12 +315,6 @@ void order_learn(struct order *order, const struct push *push)
 	order->taken = push->taken;
 	order->need = push->needs[0];
 	order->need.bookmark = NULL;
-}
-
-static void set_error(struct order *order, const char *text)
-{
-	free(order->error);
-	order->error = text ? mem_strdup(text) : NULL;
 }
 
 void order_known(struct order *order, int64_t synced)
