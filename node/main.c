@@ -20,6 +20,8 @@
 #include "node/peers/peers.h"
 #include "node/copy/pusher.h"
 #include "node/move/mover.h"
+#include "node/owner/heard.h"
+#include "node/owner/herald.h"
 #include "node/export/exports.h"
 #include "node/catalog/feed.h"
 #include "node/zfs/argv.h"
@@ -28,6 +30,7 @@
 #include "node/host/data_dir.h"
 #include "node/host/moves.h"
 #include "node/host/node.h"
+#include "node/host/owner.h"
 #include "node/host/privileges.h"
 #include "node/service.h"
 #include "node/host/settings.h"
@@ -97,7 +100,7 @@ static int listen_at(struct server *server, const struct option_list *endpoints,
 }
 
 static int begin(struct daemon *daemon, struct node *node, const struct settings *settings,
-		 struct feed **ret_feed, struct error *err)
+		 struct feed **ret_feed, struct herald **ret_herald, struct error *err)
 {
 	static const unsigned lanes[] = LANE_BOUNDS;
 	const struct server_offer csi = {csi_services, node, settings->trust};
@@ -128,7 +131,9 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	if (pusher_start(&node->copies->pusher, node, daemon->loop, err) < 0 ||
 	    keeper_start(&node->keeper, node, daemon->loop, err) < 0)
 		return -1;
-	return mover_start(&node->copies->mover, node, daemon->loop, err);
+	if (mover_start(&node->copies->mover, node, daemon->loop, err) < 0)
+		return -1;
+	return herald_start(ret_herald, node, daemon->loop, err);
 }
 
 static void free_node(void *arg)
@@ -138,6 +143,8 @@ static void free_node(void *arg)
 	peers_free(node->peers);
 	catalog_free(node->catalog);
 	moves_free(node->moves);
+	heard_free(node->heard);
+	owners_free(node->owners);
 }
 
 static int serve(const struct settings *settings)
@@ -145,18 +152,23 @@ static int serve(const struct settings *settings)
 	static struct claims claims;
 	static struct copies copies;
 	static struct kept kept;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	auto_free char *advice = data_dir_advice(&settings->endpoints);
 	struct node node = {.id = settings->node_id,
+			    .boot = owner_boot(&arena),
 			    .claims = &claims,
 			    .copies = &copies,
 			    .kept = &kept,
 			    .moves = moves_new(),
+			    .heard = heard_new(),
+			    .owners = owners_new(),
 			    .topology = settings->topology,
 			    .n_topology = settings->n_topology,
 			    .trash_ttl = settings->trash_ttl,
 			    .address = settings->address,
 			    .max_volumes = settings->max_volumes,
 			    .data_dir_advice = advice};
+	struct herald *herald = NULL;
 	struct feed *feed = NULL;
 	struct daemon daemon;
 	struct error err;
@@ -166,11 +178,12 @@ static int serve(const struct settings *settings)
 		node.catalog = catalog_new(settings->dataset, settings->rescan_seconds);
 		catalog_on_read(node.catalog, on_read, &node);
 	}
-	int failed = begin(&daemon, &node, settings, &feed, &err);
+	int failed = begin(&daemon, &node, settings, &feed, &herald, &err);
 	if (failed)
 		log_error("cannot start", log_str("error", err.text));
 	else
 		daemon_run(&daemon);
+	herald_stop(herald);
 	mover_stop(copies.mover);
 	keeper_stop(node.keeper);
 	pusher_stop(copies.pusher);

@@ -14,6 +14,7 @@
 #include "node/copy/copy_metrics.h"
 #include "node/host/node.h"
 #include "node/move/move_metrics.h"
+#include "node/owner/owner_metrics.h"
 #include "node/schedule/keeper.h"
 #include "node/zfs/zfs_metrics.h"
 
@@ -107,6 +108,7 @@ void node_metrics(void *arg, FILE *out)
 	write_volumes(out, &totals.volumes);
 	copy_metrics_write(node->copies ? node->copies->pusher : NULL, out);
 	move_metrics_write(node->copies ? node->copies->mover : NULL, out);
+	owner_metrics_write(node, out);
 	keeper_metrics_write(out);
 }
 

@@ -21,6 +21,7 @@
 #include "node/export/exports.h"
 #include "node/host/moves.h"
 #include "node/record/members.h"
+#include "node/record/ownership.h"
 #include "node/record/push_rules.h"
 #include "node/record/publication.h"
 #include "node/service.h"
@@ -120,6 +121,8 @@ static void describe_copies(struct rpc_call *call, const struct dataset *dataset
 	if (!members_parse(&call->arena, dataset->members, &members))
 		return;
 	enum follow_rule follow = push_rules_parse(dataset->push).follow;
+	message->lineage = (char *)members.lineage;
+	message->epoch = dataset->epoch;
 	message->follows_anywhere = follow == FOLLOW_ANYWHERE;
 	message->follows = message->follows_anywhere || (members.n && follow != FOLLOW_NO);
 	if (!members.n)
@@ -164,6 +167,7 @@ Dataset *agent_dataset(struct rpc_call *call, const struct dataset *dataset)
 		publication->address = arena_strdup(arena, published.rows[i].address);
 		message->published[message->n_published++] = publication;
 	}
+	message->taken_over_by = (char *)ownership_parse(arena, dataset->owner).newer;
 	describe_copies(call, dataset, message);
 	return message;
 }

@@ -15,6 +15,7 @@
 #include "node/copy/membership.h"
 #include "node/copy/pusher.h"
 #include "node/export/exports.h"
+#include "node/host/owner.h"
 #include "node/zfs/argv.h"
 #include "node/record/members.h"
 #include "node/record/property.h"
@@ -202,8 +203,10 @@ int modify_dataset(struct rpc_call *call, const ModifyDatasetRequest *req,
 	for (size_t i = 0; i < req->n_properties; i++)
 		take_property(&call->arena, req->properties[i], dataset, &properties);
 	if (change.members) {
-		zfs_property(&properties, "zcsi:members", change.members);
+		dataset->owner = owner_text(node, &call->arena, dataset);
 		dataset->members = change.members;
+		zfs_property(&properties, "zcsi:members", dataset->members);
+		zfs_property(&properties, "zcsi:owner", dataset->owner);
 	}
 	if (change.push) {
 		zfs_property(&properties, "zcsi:push", change.push);

@@ -22,6 +22,7 @@
 #include "node/agent/trash.h"
 #include "node/attach/unused.h"
 #include "node/copy/membership.h"
+#include "node/host/owner.h"
 #include "node/record/members.h"
 #include "node/record/push_rules.h"
 #include "node/record/property.h"
@@ -255,8 +256,11 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 	if (take_members(call, req, &made.members, err) < 0 ||
 	    take_push_rules(call, req, &made.push, err) < 0)
 		return -1;
-	if (*made.members)
+	if (*made.members) {
+		made.owner = owner_text(node, &call->arena, &made);
 		zfs_property(&properties, "zcsi:members", made.members);
+		zfs_property(&properties, "zcsi:owner", made.owner);
+	}
 	if (*made.push)
 		zfs_property(&properties, "zcsi:push", made.push);
 	add_native(&call->arena, &made, clone, &properties);

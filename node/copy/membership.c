@@ -17,6 +17,7 @@
 #include "node/copy/history.h"
 #include "node/copy/pins.h"
 #include "node/copy/pusher.h"
+#include "node/host/owner.h"
 #include "node/service.h"
 #include "node/stream/copies.h"
 #include "node/stream/keyed.h"
@@ -46,7 +47,9 @@ static int record(const struct push *push, const struct members *members, struct
 
 	if (members) {
 		changed.members = members_format(push->arena, members);
+		changed.owner = owner_text(push->node, push->arena, push->volume);
 		zfs_property(&properties, "zcsi:members", changed.members);
+		zfs_property(&properties, "zcsi:owner", changed.owner);
 	}
 	if (rules) {
 		changed.push = rules;

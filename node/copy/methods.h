@@ -16,7 +16,12 @@
 	INLINE(ListPushes, list_pushes)                                                            \
 	KEYED(StartMove, start_move, id, LANE_COPY)                                                \
 	PLAIN(CancelMove, cancel_move, LANE_COPY)                                                  \
-	INLINE(ListMoves, list_moves)
+	INLINE(ListMoves, list_moves)                                                              \
+	PLAIN(ListCopies, list_copies, LANE_LOOKUP)                                                \
+	KEYED(Failover, failover, id, LANE_COPY)                                                   \
+	KEYED(Confirm, confirm_volume, id, LANE_COPY)                                              \
+	PLAIN(ListDiverged, list_diverged, LANE_LOOKUP)                                            \
+	PLAIN(DropDiverged, drop_diverged, LANE_COPY)
 
 #define REPLICA_METHODS(INLINE, PLAIN, KEYED, STREAM)                                              \
 	STREAM(Receive, copy_receive)                                                              \
@@ -25,6 +30,9 @@
 	KEYED(ThinCopy, thin_copy, id, LANE_COPY)                                                  \
 	KEYED(DescribeCopy, describe_copy, id, LANE_COPY)                                          \
 	PLAIN(GetMove, get_move, LANE_LOOKUP)                                                      \
-	KEYED(Promote, promote, id, LANE_COPY)
+	KEYED(Promote, promote, id, LANE_COPY)                                                     \
+	PLAIN(Hear, hear, LANE_LOOKUP)                                                             \
+	KEYED(Accept, accept_owner, id, LANE_CHANGE)                                               \
+	PLAIN(FindBase, find_base, LANE_LOOKUP)
 
 #endif

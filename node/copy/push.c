@@ -25,6 +25,8 @@
 #include "node/copy/pins.h"
 #include "node/copy/plan.h"
 #include "node/copy/thin.h"
+#include "node/host/owner.h"
+#include "node/record/ownership.h"
 #include "node/stream/program.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
@@ -263,12 +265,33 @@ static int send_all(struct push *push, const struct history *history, const stru
 	return push->arrived == last->guid ? 0 : arrived(push, history, last, err);
 }
 
+/*
+ * A node that was declared lost, and answers, counts as a member again before it gets any data: it
+ * may be the owner after this node is lost.
+ */
+static int count_again(struct push *push, struct error *err)
+{
+	struct ownership ownership = ownership_parse(push->arena, push->volume->owner);
+	struct dataset changed = *push->volume;
+	struct zfs_properties properties = {.n = 0};
+
+	if (!ownership_has_lost(&ownership, push->to))
+		return 0;
+	ownership_find(&ownership, push->to);
+	changed.owner = ownership_format(push->arena, &ownership);
+	zfs_property(&properties, "zcsi:owner", changed.owner);
+	if (zfs_set(changed.name, &properties, err) < 0)
+		return -1;
+	catalog_put(push->node->catalog, &changed);
+	return 0;
+}
+
 static int run(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	const struct point *last;
 	struct history history;
 
-	if (ask_for_copy(push, false, err) < 0 ||
+	if (ask_for_copy(push, false, err) < 0 || count_again(push, err) < 0 ||
 	    header_make(push->arena, catalog_parent(push->node->catalog), push->volume,
 			&push->header, &push->flags, err) < 0 ||
 	    prepare(push, &history, &last, err) < 0)
@@ -317,7 +340,8 @@ static int check_member(struct push *push, struct error *err)
 	struct dataset *volume;
 
 	if (catalog_get(push->node->catalog, now_ms() + ASK_MS, push->arena, push->volume->id,
-			&volume, err) < 0)
+			&volume, err) < 0 ||
+	    owner_check(push->node, volume, err) < 0)
 		return -1;
 	push->volume = volume;
 	push->rules = push_rules_parse(volume->push);

@@ -16,6 +16,7 @@
 #include "node/catalog/change.h"
 #include "node/export/backend.h"
 #include "node/export/exports_inside.h"
+#include "node/host/owner.h"
 #include "node/record/publication.h"
 #include "node/record/share.h"
 #include "node/zfs/ssh.h"
@@ -74,11 +75,15 @@ char *exports_refusal(struct arena *arena)
 	return arena_strdup(arena, refusal);
 }
 
-static struct export_table rows_of(struct arena *arena, const struct dataset *dataset)
+/* A volume that another node took over, or may have, is exported to nobody. */
+static struct export_table rows_of(struct arena *arena, const struct node *node,
+				   const struct dataset *dataset)
 {
 	struct publication_list published;
+	struct error ignored;
+	bool ours = owner_check(node, dataset, &ignored) == 0;
 
-	publication_parse(arena, dataset->published, &published);
+	publication_parse(arena, ours ? dataset->published : "", &published);
 	struct export_table rows = {
 		.rows = arena_alloc(arena, (published.n + 1) * sizeof(*rows.rows))};
 	for (size_t i = 0; i < published.n; i++) {
@@ -96,7 +101,7 @@ static struct export_table rows_of(struct arena *arena, const struct dataset *da
 int exports_apply(struct arena *arena, const struct node *node, const struct dataset *dataset,
 		  int64_t deadline, struct error *err)
 {
-	const struct export_table rows = rows_of(arena, dataset);
+	const struct export_table rows = rows_of(arena, node, dataset);
 
 	if (catalog_lock_key(node->catalog, deadline, KEY, err) < 0)
 		return -1;
@@ -121,7 +126,7 @@ int exports_each(struct arena *arena, const struct node *node,
 		failed = catalog_page(node->catalog, now_ms(), &own, after, PAGE, &page, &more,
 				      &err);
 		for (size_t i = 0; !failed && i < page.n; i++) {
-			const struct export_table rows = rows_of(arena, page.rows[i]);
+			const struct export_table rows = rows_of(arena, node, page.rows[i]);
 			snprintf(after, sizeof(after), "%s", page.rows[i]->id);
 			visit(arg, page.rows[i], &rows);
 		}

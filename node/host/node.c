@@ -11,6 +11,7 @@
 #include "common/volume/escape.h"
 #include "node/host/address.h"
 #include "node/host/moves.h"
+#include "node/host/owner.h"
 
 char *node_address(const struct node *node, struct arena *arena)
 {
@@ -50,7 +51,7 @@ int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struc
 	if (node_need_pool(call, "volume", id, err) < 0 || moves_check(node->moves, id, err) < 0)
 		return -1;
 	if (catalog_get(node->catalog, call->deadline, &call->arena, id, ret, err) == 0)
-		return 0;
+		return owner_wait(node, *ret, call->deadline, err);
 	if (err->code == ERR_NOT_FOUND &&
 	    moves_check_missing(node->moves, id, call->deadline, &moving) < 0)
 		*err = moving;

@@ -16,9 +16,11 @@
 
 struct claims; /* node/host/claims.h */
 struct copies; /* node/stream/copies.h */
+struct heard;  /* node/owner/heard.h */
 struct keeper; /* node/schedule/keeper.h */
 struct kept;   /* node/agent/kept.h */
 struct moves;  /* node/host/moves.h */
+struct owners; /* node/host/owner.h */
 struct peers;  /* node/peers/peers.h */
 
 struct topology_segment {
@@ -28,6 +30,7 @@ struct topology_segment {
 
 struct node {
 	const char *id;
+	const char *boot; /* names this boot of the host (node/host/owner.h); NULL in tests */
 	struct topology_segment *topology;
 	size_t n_topology;
 	struct catalog *catalog; /* NULL on a node without a pool */
@@ -37,9 +40,11 @@ struct node {
 	const char *data_dir_advice; /* see node/host/data_dir.h */
 	struct claims *claims;
 	struct copies *copies;
+	struct heard *heard; /* NULL in tests */
 	struct kept *kept;
 	struct moves *moves;   /* NULL in tests */
 	struct keeper *keeper; /* NULL in tests, and on a node without a pool */
+	struct owners *owners; /* NULL in tests */
 	struct peers *peers;
 };
 
@@ -54,8 +59,9 @@ char *node_address(const struct node *node, struct arena *arena);
 int node_need_pool(const struct rpc_call *call, const char *kind, const char *name,
 		   struct error *err);
 /*
- * *ret is the volume with this id, in the arena. Fails like node_need_pool, catalog_get, and
- * moves_check: a volume that is moving to another node is neither found nor missing.
+ * *ret is the volume with this id, in the arena. Fails like node_need_pool, catalog_get,
+ * owner_check and moves_check: a volume that is moving to another node, or that another node may
+ * have taken over, is neither found nor missing.
  */
 int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err);
 /*

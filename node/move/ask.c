@@ -13,16 +13,24 @@
 
 #define DIAL_MS 10000
 
-int ask_node(const struct node *node, const char *node_id, struct arena *arena, const char *method,
-	     const ProtobufCMessage *request, void *ret, struct error *err)
+int ask_node_until(const struct node *node, const char *node_id, struct arena *arena,
+		   const char *method, const ProtobufCMessage *request, int64_t deadline, void *ret,
+		   struct error *err)
 {
+	int64_t dial = now_ms() + DIAL_MS;
 	struct client *client;
 
-	if (peers_dial(node->peers, node_id, now_ms() + DIAL_MS, &client, err) < 0)
+	if (peers_dial(node->peers, node_id, dial < deadline ? dial : deadline, &client, err) < 0)
 		return -1;
 	int failed = client_finish(client_begin(client, arena, &zcsi__v1__replica__descriptor,
-						method, request, now_ms() + ASK_MS),
+						method, request, deadline),
 				   ret, err);
 	peers_hang_up(node->peers, client);
 	return failed;
+}
+
+int ask_node(const struct node *node, const char *node_id, struct arena *arena, const char *method,
+	     const ProtobufCMessage *request, void *ret, struct error *err)
+{
+	return ask_node_until(node, node_id, arena, method, request, now_ms() + ASK_MS, ret, err);
 }

@@ -12,5 +12,9 @@
  */
 int ask_node(const struct node *node, const char *node_id, struct arena *arena, const char *method,
 	     const ProtobufCMessage *request, void *ret, struct error *err);
+/* The same until a deadline. */
+int ask_node_until(const struct node *node, const char *node_id, struct arena *arena,
+		   const char *method, const ProtobufCMessage *request, int64_t deadline, void *ret,
+		   struct error *err);
 
 #endif

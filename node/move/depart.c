@@ -23,6 +23,7 @@
 #include "node/move/ready.h"
 #include "node/move/rules.h"
 #include "node/move/sending.h"
+#include "node/record/ownership.h"
 #include "node/zfs/zfs.h"
 
 #define FIND_MS 10000
@@ -63,7 +64,7 @@ static int mark(struct depart *depart, const struct place *place, struct error *
 	struct zfs_properties properties = {.n = 0};
 
 	zfs_property(&properties, "zcsi:moving",
-		     place_mark(&depart->arena, depart->to, place->epoch + 1));
+		     mark_format(&depart->arena, depart->to, place->epoch + 1));
 	return zfs_snapshot(&name, 1, &properties, err);
 }
 

@@ -65,7 +65,8 @@ int give_up(struct depart *depart, const struct place *place, struct error *err)
 	struct catalog *catalog = depart->node->catalog;
 	const char *key = origin_key(&depart->arena, place->name);
 
-	if (replica_make_folder(&depart->arena, catalog_parent(depart->node->catalog), err) < 0 ||
+	if (replica_make_folder(&depart->arena, catalog_parent(depart->node->catalog),
+				REPLICA_FOLDER, err) < 0 ||
 	    catalog_lock_key(catalog, now_ms() + WAIT_MS, key, err) < 0)
 		return -1;
 	int failed = give_up_with_key(depart, place, err);

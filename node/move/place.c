@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/volume/escape.h"
 #include "node/record/dataset.h"
+#include "node/record/ownership.h"
 #include "node/replica/replica.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
@@ -40,24 +40,6 @@ enum field {
 	FIELDS
 };
 
-char *place_mark(struct arena *arena, const char *to, int64_t epoch)
-{
-	return arena_printf(arena, "%s:%" PRId64, escape_text(arena, to), epoch);
-}
-
-bool place_mark_parse(struct arena *arena, const char *text, const char **ret_to,
-		      int64_t *ret_epoch)
-{
-	char *to = arena_strdup(arena, text), *colon = strrchr(to, ':'), *end;
-
-	if (!colon || colon == to || strspn(colon + 1, "0123456789") != strlen(colon + 1))
-		return false;
-	*colon = '\0';
-	*ret_epoch = strtoll(colon + 1, &end, 10);
-	*ret_to = unescape_text(arena, to);
-	return *ret_to && *ret_epoch > 0;
-}
-
 static bool is_set(const char *value)
 {
 	return *value && strcmp(value, "-") != 0;
@@ -71,7 +53,7 @@ static void add_snapshot(struct arena *arena, char *const *field, struct place *
 				       .guid = strtoull(field[GUID], NULL, 10),
 				       .written = strtoll(field[WRITTEN], NULL, 10),
 				       .cloned = is_set(field[CLONES])};
-	if (!place_mark_parse(arena, field[MOVING], &row->to, &row->epoch))
+	if (!mark_parse(arena, field[MOVING], &row->to, &row->epoch))
 		row->to = NULL;
 }
 

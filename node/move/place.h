@@ -6,8 +6,8 @@
  * The place of a volume in the pool of this host: as the volume itself or as a copy of it, with the
  * records of moves. All live in the arena. Any thread.
  *
- * The property zcsi:moving of a snapshot is <escaped node id>:<epoch>. By it the owner permits this
- * node to take the volume at this epoch, with exactly this snapshot at its end. The permission is
+ * The property zcsi:moving of a snapshot is a mark (node/record/ownership.h): the owner permits this node
+ * to take the volume at this epoch, with exactly this snapshot at its end. The permission is
  * valid once the volume is a copy on the owner's host, and as long as its zcsi:epoch there is the
  * one before.
  */
@@ -66,11 +66,5 @@ const struct place_snapshot *place_snapshot(const struct place *place, uint64_t 
 int64_t place_written_after(const struct place *place, const struct place_snapshot *snapshot);
 /* Returns true if it is the newest snapshot and nothing was written after it. */
 bool place_ends_with(const struct place *place, const struct place_snapshot *snapshot);
-
-/* Returns the value of zcsi:moving. */
-char *place_mark(struct arena *arena, const char *to, int64_t epoch);
-/* Parse it; false: another form. */
-bool place_mark_parse(struct arena *arena, const char *text, const char **ret_to,
-		      int64_t *ret_epoch);
 
 #endif

@@ -69,7 +69,7 @@ bool dataset_may_be_blank(const struct dataset *dataset)
 	{                                                                                          \
 		&(dataset)->id, &(dataset)->name, &(dataset)->parameters, &(dataset)->published,   \
 			&(dataset)->source, &(dataset)->root, &(dataset)->members,                 \
-			&(dataset)->push, &(dataset)->schedule                                     \
+			&(dataset)->push, &(dataset)->schedule, &(dataset)->owner                  \
 	}
 
 static size_t packed_size(struct dataset dataset)

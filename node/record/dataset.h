@@ -34,6 +34,7 @@ struct dataset {
 	char *members;    /* the text that members_parse reads */
 	char *push;       /* the text that push_rules_parse reads */
 	char *schedule;   /* the text that schedule_parse reads */
+	char *owner;      /* the text that ownership_parse reads */
 	const struct format *format;
 	bool formatted;    /* zcsi:formatted is set: the file system was made or adopted */
 	bool was_used;     /* it counts as used: zcsi:published is set, though perhaps to no node */
@@ -45,6 +46,7 @@ struct dataset {
 	int64_t creation;
 	int64_t deleted;  /* when it was moved to the trash; 0: not kept there, or not deleted */
 	int64_t keep;     /* seconds to keep it in the trash, at least; 0: --trash-ttl */
+	int64_t epoch;    /* how often it got another owner, or may have; 0: never */
 	bool has_key;     /* zcsi loads and unloads its key (node/zfs/key.h) */
 	size_t snapshots; /* how many it had, of any kind, when it was last read */
 };

@@ -106,6 +106,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 		.members = unset_to_empty(row->members),
 		.push = unset_to_empty(row->push),
 		.schedule = unset_to_empty(row->keep),
+		.owner = unset_to_empty(row->owner),
 		.format = format,
 		.formatted = *unset_to_empty(row->formatted),
 		.was_used = row->published,
@@ -117,6 +118,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 		.creation = zfs_row_number(row->creation),
 		.deleted = zfs_row_number(row->deleted),
 		.keep = keep_of(row),
+		.epoch = zfs_row_number(row->epoch),
 		.has_key = has_key(parent, row),
 	};
 	return dataset;

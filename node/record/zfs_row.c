@@ -41,6 +41,8 @@
 	USER("zcsi:members", members)                                                              \
 	USER("zcsi:push", push)                                                                    \
 	USER("zcsi:keep", keep)                                                                    \
+	USER("zcsi:epoch", epoch)                                                                  \
+	USER("zcsi:owner", owner)                                                                  \
 	FIELD("type", type)
 
 #define LISTED(property, member) "," property

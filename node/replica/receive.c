@@ -93,7 +93,7 @@ static int prepare(struct program_stream *ps, const ReceiveHeader *header, struc
 	if (replica_read(&ps->arena, parent, header->volume->id, &copy, err) < 0)
 		return -1;
 	if (!copy)
-		return replica_make_folder(&ps->arena, parent, err);
+		return replica_make_folder(&ps->arena, parent, REPLICA_FOLDER, err);
 	if (strcmp(copy->lineage, receiving->members.lineage) != 0)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "node '%s' has a copy of another volume with the name '%s'; look at "

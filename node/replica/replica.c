@@ -14,6 +14,7 @@
 #include "node/host/node.h"
 #include "node/mount/kind.h"
 #include "node/record/dataset.h"
+#include "node/record/ownership.h"
 #include "node/record/members.h"
 #include "node/record/scheduled.h"
 #include "node/record/snapshot.h"
@@ -25,8 +26,9 @@
 
 #define OUTPUT_MAX ((size_t)64 << 20)
 
-static const char columns[] = "name,guid,creation,used,available,receive_resume_token,zcsi:members,"
-			      "zcsi:epoch,zcsi:snapshot,userrefs,clones";
+const char replica_columns[] =
+	"name,guid,creation,used,available,receive_resume_token,zcsi:members,"
+	"zcsi:epoch,zcsi:accepted,zcsi:snapshot,userrefs,clones";
 
 enum field {
 	NAME,
@@ -37,6 +39,7 @@ enum field {
 	TOKEN,
 	MEMBERS,
 	EPOCH,
+	ACCEPTED,
 	SNAPSHOT,
 	HOLDS,
 	CLONES,
@@ -55,7 +58,8 @@ char *replica_key(struct arena *arena, const char *name)
 	return arena_printf(arena, "copy %s", name);
 }
 
-int replica_make_folder(struct arena *arena, const char *parent, struct error *err)
+int replica_make_folder(struct arena *arena, const char *parent, const char *folder,
+			struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
 
@@ -63,7 +67,7 @@ int replica_make_folder(struct arena *arena, const char *parent, struct error *e
 	zfs_property(&properties, "mountpoint", "none");
 	zfs_property(&properties, "readonly", "on");
 	zfs_property(&properties, "volmode", "none");
-	if (zfs_create(arena_printf(arena, "%s/" REPLICA_FOLDER, parent), &properties, err) == 0)
+	if (zfs_create(arena_printf(arena, "%s/%s", parent, folder), &properties, err) == 0)
 		return 0;
 	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
 }
@@ -95,6 +99,17 @@ static void add_snapshot(struct arena *arena, char *const *field, char *at, Copy
 	copy->snapshots[copy->n_snapshots++] = snapshot;
 }
 
+/* Returns the node of zcsi:accepted; "" if the copy has got a later epoch since. */
+static const char *accepted_by(struct arena *arena, char *const *field, int64_t epoch)
+{
+	const char *node;
+	int64_t accepted;
+
+	if (!mark_parse(arena, field[ACCEPTED], &node, &accepted) || accepted != epoch)
+		return "";
+	return node;
+}
+
 static bool add_dataset(struct arena *arena, char *const *field, CopyState *copy)
 {
 	struct members members;
@@ -104,6 +119,7 @@ static bool add_dataset(struct arena *arena, char *const *field, CopyState *copy
 	copy->available = strtoll(field[AVAILABLE], NULL, 10);
 	copy->token = dash_to_empty(field[TOKEN]);
 	copy->epoch = strtoll(dash_to_empty(field[EPOCH]), NULL, 10);
+	copy->accepted_node_id = arena_strdup(arena, accepted_by(arena, field, copy->epoch));
 	if (!members_parse(arena, dash_to_empty(field[MEMBERS]), &members))
 		return false;
 	copy->lineage = (char *)members.lineage;
@@ -148,9 +164,19 @@ static int read_most(struct arena *arena, const char *parent, const char *id, si
 		     CopyState **ret, struct error *err)
 {
 	const char *name = replica_name(arena, parent, id);
-	const char *argv[] = {
-		"zfs", "list",      "-Hp", "-d",    "1",  "-t", "filesystem,volume,snapshot",
-		"-S",  "createtxg", "-o",  columns, name, NULL};
+	const char *argv[] = {"zfs",
+			      "list",
+			      "-Hp",
+			      "-d",
+			      "1",
+			      "-t",
+			      "filesystem,volume,snapshot",
+			      "-S",
+			      "createtxg",
+			      "-o",
+			      replica_columns,
+			      name,
+			      NULL};
 	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
 	auto_free char *out = NULL;
 
@@ -296,6 +322,25 @@ int get_dataset_copy(struct rpc_call *call, const GetDatasetCopyRequest *req,
 	return 0;
 }
 
+/*
+ * A host that returned has the volume itself, until it has made way for the node that took it over.
+ * Then it has a copy.
+ */
+static int check_no_volume(struct rpc_call *call, const DropCopyRequest *req, struct error *err)
+{
+	const struct node *node = call->app;
+	struct members members;
+	struct dataset *volume;
+
+	if (catalog_get(node->catalog, call->deadline, &call->arena, req->id, &volume, err) < 0)
+		return err->code == ERR_NOT_FOUND ? 0 : -1;
+	if (!members_parse(&call->arena, volume->members, &members) ||
+	    strcmp(members.lineage, req->lineage) != 0)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION, "node '%s' has volume '%s' itself", node->id,
+		    req->id);
+}
+
 int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyResponse *rsp,
 	      struct error *err)
 {
@@ -307,7 +352,7 @@ int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyRespons
 	    replica_read(&call->arena, catalog_parent(node->catalog), req->id, &copy, err) < 0)
 		return -1;
 	if (!copy)
-		return 0;
+		return check_no_volume(call, req, err);
 	if (replica_check_lineage(copy, req->lineage, req->id, err) < 0 ||
 	    replica_check_known_caller(call->caller, copy, req->id, err) < 0)
 		return -1;

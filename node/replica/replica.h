@@ -27,8 +27,9 @@ char *replica_name(struct arena *arena, const char *parent, const char *id);
  * snapshots of it are destroyed.
  */
 char *replica_key(struct arena *arena, const char *name);
-/* Create the folder of the copies unless it exists. */
-int replica_make_folder(struct arena *arena, const char *parent, struct error *err);
+/* Create a folder below the parent, where nothing is mounted or has a device, unless it exists. */
+int replica_make_folder(struct arena *arena, const char *parent, const char *folder,
+			struct error *err);
 /*
  * *ret is the copy with REPLICA_SNAPSHOTS, or with REPLICA_ALL; NULL if the pool is there and has
  * no copy.
@@ -37,6 +38,8 @@ int replica_read(struct arena *arena, const char *parent, const char *id, CopySt
 		 struct error *err);
 int replica_read_all(struct arena *arena, const char *parent, const char *id, CopyState **ret,
 		     struct error *err);
+/* The columns of `zfs list` that replica_parse reads. */
+extern const char replica_columns[];
 /*
  * Parse what `zfs list` prints of a copy, in place, with at most so many snapshots. Returns NULL if
  * it is not that. For tests.

@@ -20,6 +20,7 @@
 #include "common/thread.h"
 #include "node/catalog/change.h"
 #include "node/host/moves.h"
+#include "node/host/owner.h"
 #include "node/schedule/due.h"
 #include "node/stream/copies.h"
 #include "node/stream/keyed.h"
@@ -141,7 +142,9 @@ static int find(const struct visit *visit, struct arena *arena, struct dataset *
 	if (moves_wait(node->moves, now_ms(), err) < 0 ||
 	    moves_check(node->moves, visit->id, err) < 0)
 		return -1;
-	return catalog_get(node->catalog, now_ms() + FIND_MS, arena, visit->id, ret, err);
+	if (catalog_get(node->catalog, now_ms() + FIND_MS, arena, visit->id, ret, err) < 0)
+		return -1;
+	return owner_check(node, *ret, err);
 }
 
 static void look_at(void *arg)

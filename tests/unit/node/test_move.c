@@ -5,6 +5,7 @@
  */
 #include "node/move/rules.h"
 #include "node/move/step.h"
+#include "node/record/ownership.h"
 
 #include <string.h>
 
@@ -36,12 +37,12 @@ static void a_record_is_parsed_as_it_was_formatted(void **state)
 	int64_t epoch;
 
 	(void)state;
-	assert_string_equal(place_mark(&arena, "n2", 5), "n2:5");
-	assert_true(place_mark_parse(&arena, place_mark(&arena, "a:b,c", 7), &to, &epoch));
+	assert_string_equal(mark_format(&arena, "n2", 5), "n2:5");
+	assert_true(mark_parse(&arena, mark_format(&arena, "a:b,c", 7), &to, &epoch));
 	assert_string_equal(to, "a:b,c");
 	assert_int_equal(epoch, 7);
 	for (size_t i = 0; i < COUNT(wrong); i++)
-		assert_false(place_mark_parse(&arena, wrong[i], &to, &epoch));
+		assert_false(mark_parse(&arena, wrong[i], &to, &epoch));
 }
 
 static void the_newest_record_counts_until_its_epoch_has_come(void **state)

@@ -114,9 +114,10 @@ static void test_new_lineages_differ(void **state)
 
 /* The lines of a copy, and of a snapshot of it. */
 #define DATASET(members, epoch)                                                                    \
-	"t/p/_replica/v\t11\t17\t0\t8192\t-\t" members "\t" epoch "\t-\t-\t-\n"
+	"t/p/_replica/v\t11\t17\t0\t8192\t-\t" members "\t" epoch "\t-\t-\t-\t-\n"
 #define SNAPSHOT(leaf, guid, asked, holds, clones)                                                 \
-	"t/p/_replica/v@" leaf "\t" guid "\t17\t0\t-\t-\t-\t-\t" asked "\t" holds "\t" clones "\n"
+	"t/p/_replica/v@" leaf "\t" guid "\t17\t0\t-\t-\t-\t-\t-\t" asked "\t" holds "\t" clones   \
+	"\n"
 
 static CopyState *parse(const char *text)
 {
@@ -127,10 +128,10 @@ static void test_a_copy_is_parsed_newest_snapshot_first(void **state)
 {
 	(void)state;
 	const char *text =
-		"t/p/_replica/v@b\t18446744073709551615\t1700000002\t0\t-\t-\t-\t7\t-\t0\t\n"
-		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\t7\t-\t0\t-\n"
+		"t/p/_replica/v@b\t18446744073709551615\t1700000002\t0\t-\t-\t-\t7\tn2:7\t-\t0\t\n"
+		"t/p/_replica/v@a\t12\t1700000001\t0\t-\t-\t-\t7\tn2:7\t-\t0\t-\n"
 		"t/p/_replica/v\t11\t1700000000\t4096\t8192\t1-abc\t" LINEAGE
-		":300:n1\t7\t-\t-\t-\n";
+		":300:n1\t7\tn2:7\t-\t-\t-\n";
 	const CopyState *copy = parse(text);
 
 	assert_non_null(copy);
@@ -140,6 +141,7 @@ static void test_a_copy_is_parsed_newest_snapshot_first(void **state)
 	assert_int_equal(copy->used, 4096);
 	assert_int_equal(copy->available, 8192);
 	assert_int_equal(copy->epoch, 7);
+	assert_string_equal(copy->accepted_node_id, "n2");
 	assert_int_equal(copy->n_snapshots, 2);
 	assert_string_equal(copy->snapshots[0]->name, "b");
 	assert_true(copy->snapshots[0]->guid == UINT64_MAX);
@@ -183,7 +185,7 @@ static void test_other_outputs_are_no_copy(void **state)
 		"",
 		SNAPSHOT("a", "12", "-", "0", ""),
 		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\n",
-		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\t-\t-\t-\t-\t-\n",
+		"t/p/_replica/v\t11\t17\t0\t8192\t-\t-\t-\t-\t-\t-\t-\t-\n",
 		DATASET("forged", "-"),
 		"cannot open\n",
 	};
@@ -198,7 +200,8 @@ static void test_a_copy_is_parsed_with_so_many_snapshots(void **state)
 	char *text = arena_strdup(&arena, "");
 
 	for (int i = 0; i < 300; i++)
-		text = arena_printf(&arena, "%sv@%d\t%d\t1\t0\t-\t-\t-\t-\t-\t0\t\n", text, i, i);
+		text = arena_printf(&arena, "%sv@%d\t%d\t1\t0\t-\t-\t-\t-\t-\t-\t0\t\n", text, i,
+				    i);
 	text = arena_printf(&arena, "%s" DATASET("-", "-"), text);
 	const CopyState *copy = parse(text);
 	assert_int_equal(copy->n_snapshots, REPLICA_SNAPSHOTS);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Checking zcsi:owner of a volume.
+ *
+ * Invariant: a volume with copies is used only by the owner that the members have confirmed since
+ * the boot. After a restart of zcsi-node they are asked again before the volume is used, and need
+ * not answer: the host may have kept it mounted all the time.
+ */
+#include "node/host/owner.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "node/record/ownership.h"
+
+#define BOOT_FILE "/proc/sys/kernel/random/boot_id"
+#define BOOT_MAX  64
+#define WAIT_MS   30000
+
+struct owners {
+	pthread_mutex_t lock; /* protects all members */
+	pthread_cond_t changed;
+	bool asked;
+};
+
+struct owners *owners_new(void)
+{
+	struct owners *owners = mem_alloc(sizeof(*owners));
+	pthread_condattr_t clock;
+
+	*owners = (struct owners){.asked = false};
+	pthread_mutex_init(&owners->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&owners->changed, &clock);
+	pthread_condattr_destroy(&clock);
+	return owners;
+}
+
+void owners_free(struct owners *owners)
+{
+	if (!owners)
+		return;
+	pthread_cond_destroy(&owners->changed);
+	pthread_mutex_destroy(&owners->lock);
+	free(owners);
+}
+
+void owners_asked(struct owners *owners)
+{
+	scoped_lock(&owners->lock);
+
+	owners->asked = true;
+	pthread_cond_broadcast(&owners->changed);
+}
+
+static bool wait_until(struct owners *owners, int64_t until)
+{
+	scoped_lock(&owners->lock);
+	const struct timespec at = {until / 1000, until % 1000 * 1000000};
+
+	while (!owners->asked)
+		if (pthread_cond_timedwait(&owners->changed, &owners->lock, &at) != 0)
+			return owners->asked;
+	return true;
+}
+
+int owner_wait(const struct node *node, const struct dataset *volume, int64_t deadline,
+	       struct error *err)
+{
+	int64_t until = now_ms() + WAIT_MS;
+
+	if (deadline != NO_DEADLINE && deadline < until)
+		until = deadline;
+	if (*volume->members && node->owners && !wait_until(node->owners, until))
+		return fail(err, ERR_UNAVAILABLE,
+			    "zcsi-node of node '%s' was started, and still asks the nodes with "
+			    "copies of volume '%s' who owns it: try again",
+			    node->id, volume->id);
+	return owner_check(node, volume, err);
+}
+
+bool owner_is_confirmed(const struct node *node, const struct dataset *volume)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+
+	return !node->boot || strcmp(ownership_parse(&arena, volume->owner).boot, node->boot) == 0;
+}
+
+int owner_check(const struct node *node, const struct dataset *volume, struct error *err)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+
+	if (!*volume->members || !node->boot)
+		return 0;
+	const struct ownership ownership = ownership_parse(&arena, volume->owner);
+	if (ownership.newer_epoch)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "node '%s' took volume '%s' over by 'zcsi failover', so what node '%s' "
+			    "has of it is not used any more",
+			    ownership.newer, volume->id, node->id);
+	/* Without the property, the volume is of an earlier zcsi-node: no other one took it over. */
+	if (!*volume->owner || owner_is_confirmed(node, volume))
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "node '%s' was booted, and too few of the nodes with copies of volume '%s' "
+		    "have answered it since: one of them may have taken the volume over; start "
+		    "zcsi-node on them, or, if none of them has it, run 'zcsi confirm %s'",
+		    node->id, volume->id, volume->id);
+}
+
+char *owner_text(const struct node *node, struct arena *arena, const struct dataset *volume)
+{
+	const char *now = volume->owner ? volume->owner : "";
+	struct ownership ownership = ownership_parse(arena, now);
+
+	ownership.newer_epoch = 0;
+	ownership.boot = node->boot ? node->boot : "";
+	return ownership_format(arena, &ownership);
+}
+
+char *owner_boot(struct arena *arena)
+{
+	auto_close int fd = open(BOOT_FILE, O_RDONLY | O_CLOEXEC);
+	char text[BOOT_MAX + 1];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, BOOT_MAX);
+
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, ",\n")] = '\0';
+	return *text ? arena_strdup(arena, text) : lineage_new(arena);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_MOVE_TAKE_H
+#define ZCSI_NODE_MOVE_TAKE_H
+
+/*
+ * Making a copy on this host the volume. The caller has checked that it may. Functions run
+ * programs, and return 0, or -1 with *err. For calls that are keyed by the volume.
+ */
+
+#include "node/move/place.h"
+#include "proto/copy.h"
+#include "transport/rpc.h"
+
+struct take {
+	const char *id;
+	int64_t epoch;            /* of the new owner */
+	CopyPoint *const *copies; /* from where the copies on other nodes are continued */
+	size_t n_copies;
+	const char *owner; /* zcsi:owner; NULL: as after a move */
+	const char *lost;  /* zcsi:failover, for people; NULL: as it is */
+};
+
+/*
+ * Read the place of a volume, after the moves of an earlier zcsi-node are known and no zfs that it
+ * started runs any more. The volume need not be in the catalog.
+ */
+int take_read(struct rpc_call *call, const char *id, struct place *ret, struct error *err);
+/* Check that nothing has the copy mounted or open. */
+int take_check_unused(struct arena *arena, const struct place *place, struct error *err);
+/* Make the copy the volume. May be repeated after an error. */
+int take_over(struct rpc_call *call, const struct take *take, const struct place *place,
+	      struct error *err);
+/* Give a volume its device, unless it has one, and report it to the catalog. */
+int take_finish(struct rpc_call *call, const char *name, bool hidden, struct error *err);
+
+#endif

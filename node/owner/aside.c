@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The return of a host whose volume another node took over.
+ *
+ * Invariant: what only this host has is kept until a person drops it. The volume becomes a copy
+ * only if nothing was written since a snapshot that the new owner has, and if no later snapshot is
+ * there but those that zcsi took for copies. One `zfs rename` makes it a copy, or puts it aside.
+ */
+#include "node/owner/aside.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "node/agent/origin.h"
+#include "node/attach/device.h"
+#include "node/attach/family.h"
+#include "node/attach/unused.h"
+#include "node/catalog/change.h"
+#include "node/copy/history.h"
+#include "node/export/exports.h"
+#include "node/host/owner.h"
+#include "node/move/ask.h"
+#include "node/owner/known.h"
+#include "node/record/ownership.h"
+#include "node/replica/replica.h"
+#include "node/service.h"
+#include "node/zfs/zfs.h"
+
+#define WAIT_MS  30000 /* for other calls that lock the volume */
+#define ASIDE_MS 10000 /* for the answer of the new owner */
+#define GUIDS    8192
+
+static bool is_own(const struct place_snapshot *snapshot)
+{
+	const char *leaf = strchr(snapshot->name, '@') + 1;
+
+	return strncmp(leaf, HISTORY_OWN, strlen(HISTORY_OWN)) == 0 && !snapshot->cloned;
+}
+
+enum aside_how aside_judge(const struct place *place, uint64_t base)
+{
+	const struct place_snapshot *common = base ? place_snapshot(place, base) : NULL;
+
+	if (!common || place_written_after(place, common) > 0)
+		return ASIDE_KEEP;
+	for (const struct place_snapshot *at = common + 1; at < place->snapshots + place->n; at++)
+		if (!is_own(at))
+			return ASIDE_KEEP;
+	return ASIDE_COPY;
+}
+
+/* Ask the new owner. *ret is the newest snapshot that it has too; 0: none. */
+static int find_common(const struct node *node, struct arena *arena, const char *id,
+		       const char *owner, const struct place *place, uint64_t *ret,
+		       struct error *err)
+{
+	FindBaseRequest *request = new_find_base_request(arena);
+	const FindBaseResponse *response;
+
+	request->id = arena_strdup(arena, id);
+	request->lineage = (char *)place->members.lineage;
+	request->node_id = arena_strdup(arena, node->id);
+	request->guids = arena_alloc(arena, (place->n + 1) * sizeof(*request->guids));
+	for (size_t i = place->n; i-- > 0 && request->n_guids < GUIDS;)
+		request->guids[request->n_guids++] = place->snapshots[i].guid;
+	if (ask_node_until(node, owner, arena, "FindBase", &request->base, now_ms() + ASIDE_MS,
+			   &response, err) < 0)
+		return fail_context(err, "node '%s', which took it over", owner);
+	*ret = response->guid;
+	return 0;
+}
+
+/* Destroy the snapshots after the common one: they have nothing that it lacks. */
+static int destroy_later(const struct place *place, uint64_t base, struct error *err)
+{
+	for (size_t i = place->n; i-- > 0 && place->snapshots[i].guid != base;)
+		if (zfs_destroy(place->snapshots[i].name, err) < 0 && err->code != ERR_NOT_FOUND)
+			return -1;
+	return 0;
+}
+
+/* Rename the volume. The lock of an encrypted one is named after it. */
+static int rename_volume(const struct node *node, const struct place *place, const char *name,
+			 struct error *err)
+{
+	struct rpc_call call = {.app = (void *)node, .deadline = now_ms() + WAIT_MS};
+	struct family family;
+	int failed;
+
+	if (!place->encrypted)
+		return zfs_rename(place->name, name, err);
+	arena_init(&call.arena, SIZE_MAX);
+	failed = family_lock(&call, place->name, &family, err);
+	if (!failed) {
+		failed = zfs_rename(place->name, name, err);
+		family_unlock(&call, &family);
+	}
+	arena_fini(&call.arena);
+	return failed;
+}
+
+/* As a copy it has the epoch of the new owner, and takes its streams. */
+static int become_copy(const struct node *node, struct arena *arena, const struct place *place,
+		       const struct dataset *volume, uint64_t base, struct error *err)
+{
+	const char *parent = catalog_parent(node->catalog);
+	const char *name = replica_name(arena, parent, volume->id);
+	int64_t epoch = ownership_parse(arena, volume->owner).newer_epoch;
+	struct zfs_properties properties = {.n = 0};
+
+	if (replica_make_folder(arena, parent, REPLICA_FOLDER, err) < 0 ||
+	    destroy_later(place, base, err) < 0 || rename_volume(node, place, name, err) < 0)
+		return -1;
+	catalog_drop(node->catalog, volume->name);
+	log_info("a volume that another node took over is a copy now",
+		 log_str("volume", volume->id));
+	zfs_property(&properties, "zcsi:owner", "-");
+	zfs_property(&properties, "zcsi:epoch", arena_printf(arena, "%" PRId64, epoch));
+	return zfs_set(name, &properties, err);
+}
+
+static int keep(const struct node *node, struct arena *arena, const struct place *place,
+		const struct dataset *volume, struct error *err)
+{
+	const char *parent = catalog_parent(node->catalog);
+	const char *name = arena_printf(arena, "%s/" ASIDE_FOLDER "%s-%" PRId64, parent,
+					strrchr(volume->name, '/'), place->epoch);
+
+	if (replica_make_folder(arena, parent, ASIDE_FOLDER, err) < 0 ||
+	    rename_volume(node, place, name, err) < 0)
+		return -1;
+	catalog_drop(node->catalog, volume->name);
+	log_warn("a volume that another node took over had data that no other node has: it is kept "
+		 "until somebody destroys it",
+		 log_str("volume", volume->id), log_str("dataset", name));
+	return 0;
+}
+
+static int step_locked(const struct node *node, struct arena *arena, const struct dataset *volume,
+		       struct error *err)
+{
+	const char *owner = ownership_parse(arena, volume->owner).newer;
+	struct place place;
+	uint64_t base;
+
+	if (exports_apply(arena, node, volume, now_ms() + WAIT_MS, err) < 0 ||
+	    unused_check(arena, volume, err) < 0 ||
+	    (volume->format->zvol && device_hide(volume->name, err) < 0) ||
+	    device_check_gone(volume->name, err) < 0 ||
+	    place_read(arena, catalog_parent(node->catalog), volume->id, &place, err) < 0)
+		return -1;
+	if (place.role != PLACE_PRIMARY)
+		return fail(err, ERR_ABORTED, "'%s' is gone", volume->name);
+	if (find_common(node, arena, volume->id, owner, &place, &base, err) < 0)
+		return -1;
+	return aside_judge(&place, base) == ASIDE_COPY
+		       ? become_copy(node, arena, &place, volume, base, err)
+		       : keep(node, arena, &place, volume, err);
+}
+
+int aside_step(const struct node *node, struct arena *arena, struct dataset *volume,
+	       struct error *err)
+{
+	const char *key = origin_key(arena, volume->name);
+
+	if (catalog_lock_key(node->catalog, now_ms() + WAIT_MS, key, err) < 0)
+		return -1;
+	int failed = step_locked(node, arena, volume, err);
+	catalog_unlock_key(node->catalog, key);
+	return failed;
+}
+
+/* The answer of the new owner */
+
+int find_base(struct rpc_call *call, const FindBaseRequest *req, FindBaseResponse *rsp,
+	      struct error *err)
+{
+	const struct node *node = call->app;
+	struct members members;
+	struct history history;
+	struct dataset *volume;
+
+	if (request_text(req->id, "id", err) < 0 ||
+	    node_need_pool(call, "volume", req->id, err) < 0 ||
+	    known_volume(call, req->id, req->lineage, &volume, err) < 0)
+		return -1;
+	if (!volume)
+		return fail(err, ERR_NOT_FOUND, "node '%s' does not have volume '%s'", node->id,
+			    req->id);
+	members_parse(&call->arena, volume->members, &members);
+	if (replica_check_caller(call->caller, members.nodes, members.n, req->id, err) < 0 ||
+	    owner_wait(node, volume, call->deadline, err) < 0 ||
+	    history_read(&call->arena, volume->name, &history, err) < 0)
+		return -1;
+	for (size_t i = 0; i < req->n_guids && !rsp->guid; i++)
+		if (history_find(&history, req->guids[i]))
+			rsp->guid = req->guids[i];
+	return 0;
+}

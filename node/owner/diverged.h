@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_OWNER_DIVERGED_H
+#define ZCSI_NODE_OWNER_DIVERGED_H
+
+#include <stddef.h>
+
+#include "common/mem.h"
+#include "proto/copy.h"
+
+/* Parse what `zfs list` prints of the datasets that were put aside, in place. For tests. */
+DivergedVolume **diverged_parse(struct arena *arena, const char *folder, char *text, size_t *ret_n);
+
+#endif

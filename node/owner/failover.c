@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Failover of zcsi.v1.Copy: a copy becomes the volume, because an operator has declared the owner
+ * lost.
+ *
+ * Invariant: the copy becomes the volume only after each member that is not declared lost has
+ * promised itself to this node at the new epoch, and has no data that this copy lacks. So no other
+ * node does the same, and no survivor takes anything from the lost owner any more. The epoch is
+ * higher by two than any before, because the lost owner may have permitted a move to the next one.
+ */
+#include "node/owner/failover.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "node/catalog/change.h"
+#include "node/host/node.h"
+#include "node/move/ask.h"
+#include "node/move/take.h"
+#include "node/owner/accept.h"
+#include "node/owner/silent.h"
+#include "node/record/ownership.h"
+#include "node/replica/replica.h"
+#include "node/service.h"
+
+#define LOCK_MS 5000 /* for the end of a stream to the copy */
+#define GUIDS   256
+
+static bool is_lost(const FailoverRequest *req, const char *node)
+{
+	for (size_t i = 0; i < req->n_lost_node_ids; i++)
+		if (strcmp(req->lost_node_ids[i], node) == 0)
+			return true;
+	return false;
+}
+
+static int check_lost(const char *our_id, const struct place *place, const FailoverRequest *req,
+		      struct error *err)
+{
+	if (!req->n_lost_node_ids)
+		return fail(err, ERR_INVALID_ARGUMENT, "no node is declared lost");
+	if (is_lost(req, our_id))
+		return fail(err, ERR_INVALID_ARGUMENT, "node '%s' is not lost: it was asked",
+			    our_id);
+	for (size_t i = 0; i < req->n_lost_node_ids; i++)
+		if (!members_have(&place->members, req->lost_node_ids[i]))
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "node '%s' has no data of volume '%s'", req->lost_node_ids[i],
+				    req->id);
+	return 0;
+}
+
+int failover_check(const char *our_id, const struct place *place, const FailoverRequest *req,
+		   struct error *err)
+{
+	const struct place_snapshot *end = place->n ? &place->snapshots[place->n - 1] : NULL;
+
+	if (place->role != PLACE_COPY)
+		return fail(err, ERR_FAILED_PRECONDITION, "node '%s' has no copy of it", our_id);
+	if (strcmp(place->members.lineage, req->lineage) != 0)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' is of another volume that had this name", place->name);
+	if (check_lost(our_id, place, req, err) < 0)
+		return -1;
+	if (req->epoch < place->epoch + 2)
+		return fail(err, ERR_ABORTED,
+			    "'%s' is of epoch %" PRId64
+			    " meanwhile; look with 'zcsi list', and run 'zcsi failover' again",
+			    place->name, place->epoch);
+	if (!end)
+		return fail(err, ERR_FAILED_PRECONDITION, "'%s' is not complete", place->name);
+	if (end->guid != req->guid)
+		return fail(err, ERR_ABORTED,
+			    "'%s' has other data than when it was looked at: run 'zcsi failover' "
+			    "again",
+			    place->name);
+	if (place->written > 0)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' was mounted and written to by hand; if that is not needed, run "
+			    "'zfs rollback %s'",
+			    place->name, end->name);
+	if (place->foreign_key || place->children)
+		return fail(err, ERR_FAILED_PRECONDITION, "'%s' %s", place->name,
+			    place->children ? "has datasets below it"
+					    : "has the encryption key of another dataset");
+	return 0;
+}
+
+/* Returns the newest snapshots, newest first. */
+static AcceptRequest *accept_request(struct rpc_call *call, const struct place *place,
+				     const FailoverRequest *req)
+{
+	const struct node *node = call->app;
+	AcceptRequest *request = new_accept_request(&call->arena);
+
+	request->id = req->id;
+	request->lineage = req->lineage;
+	request->epoch = req->epoch;
+	request->node_id = arena_strdup(&call->arena, node->id);
+	request->guids = arena_alloc(&call->arena, GUIDS * sizeof(*request->guids));
+	for (size_t i = place->n; i-- > 0 && request->n_guids < GUIDS;)
+		request->guids[request->n_guids++] = place->snapshots[i].guid;
+	return request;
+}
+
+static CopyPoint *point_of(struct arena *arena, const char *node, uint64_t guid)
+{
+	CopyPoint *point = new_copy_point(arena);
+
+	point->node_id = (char *)node;
+	point->guid = guid;
+	return point;
+}
+
+/*
+ * Have each survivor promise its copy. *take gets the points from which their copies are continued;
+ * a lost node has at least what this one has from it.
+ */
+static int accept_all(struct rpc_call *call, const struct place *place, const FailoverRequest *req,
+		      struct take *take, struct error *err)
+{
+	const struct node *node = call->app;
+	const struct members *members = &place->members;
+	const AcceptRequest *request = accept_request(call, place, req);
+	CopyPoint **points = arena_alloc(&call->arena, members->n * sizeof(*points));
+	const AcceptResponse *response;
+
+	take->copies = points;
+	for (size_t i = 0; i < members->n; i++) {
+		const char *other = members->nodes[i];
+		uint64_t guid = req->guid;
+		if (strcmp(other, node->id) == 0)
+			continue;
+		if (!is_lost(req, other)) {
+			if (ask_node(node, other, &call->arena, "Accept", &request->base, &response,
+				     err) < 0)
+				return fail_context(err, "node '%s', which has a copy too", other);
+			guid = response->guid;
+		}
+		if (guid)
+			points[take->n_copies++] = point_of(&call->arena, other, guid);
+	}
+	return accept_record(&call->arena, place->name, node->id, req->epoch, err);
+}
+
+static int check_silent(struct rpc_call *call, const FailoverRequest *req, struct error *err)
+{
+	for (size_t i = 0; i < req->n_lost_node_ids; i++)
+		if (silent_check(call->app, &call->arena, req->id, req->lineage,
+				 req->lost_node_ids[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Returns zcsi:owner: this node owns the volume, though the lost ones do not say so. */
+static char *owner_of(struct rpc_call *call, const FailoverRequest *req)
+{
+	const struct node *node = call->app;
+	struct ownership ownership = {.boot = node->boot, .newer = ""};
+
+	for (size_t i = 0; i < req->n_lost_node_ids; i++)
+		ownership_lose(&ownership, req->lost_node_ids[i]);
+	return ownership_format(&call->arena, &ownership);
+}
+
+/* Returns zcsi:failover, which is for people. */
+static char *record_of(struct rpc_call *call, const FailoverRequest *req)
+{
+	struct arena *arena = &call->arena;
+	time_t now = time(NULL);
+	char moment[32], *lost = NULL;
+	struct tm tm;
+
+	strftime(moment, sizeof(moment), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
+	for (size_t i = 0; i < req->n_lost_node_ids; i++)
+		lost = arena_printf(arena, "%s%s%s", lost ? lost : "", lost ? "," : "",
+				    req->lost_node_ids[i]);
+	return arena_printf(arena, "%s lost %s, accepted %" PRId64 " s by %.64s, epoch %" PRId64,
+			    moment, lost, req->accepted_loss, *req->by ? req->by : "?", req->epoch);
+}
+
+static int take(struct rpc_call *call, struct place *place, const FailoverRequest *req,
+		struct error *err)
+{
+	const char *record = record_of(call, req);
+	struct take take = {
+		.id = req->id, .epoch = req->epoch, .owner = owner_of(call, req), .lost = record};
+
+	if (accept_all(call, place, req, &take, err) < 0)
+		return -1;
+	log_warn("this node takes a volume over", log_str("volume", req->id),
+		 log_str("failover", record));
+	return take_over(call, &take, place, err);
+}
+
+/* Discard what was received of a stream that the lost owner did not end. */
+static int discard(struct place *place, struct error *err)
+{
+	const CopyState copy = {.name = (char *)place->name, .token = (char *)"?"};
+
+	if (!place->token)
+		return 0;
+	if (replica_discard(&copy, err) < 0)
+		return -1;
+	place->token = false;
+	return 0;
+}
+
+static int fail_over(struct rpc_call *call, const FailoverRequest *req, struct error *err)
+{
+	const struct node *node = call->app;
+	struct place place;
+
+	if (take_read(call, req->id, &place, err) < 0)
+		return -1;
+	if (place.role == PLACE_PRIMARY && strcmp(place.members.lineage, req->lineage) == 0)
+		return take_finish(call, place.name, place.device == DEVICE_HIDDEN, err);
+	if (failover_check(node->id, &place, req, err) < 0 ||
+	    take_check_unused(&call->arena, &place, err) < 0 || check_silent(call, req, err) < 0)
+		return -1;
+	const char *key = replica_key(&call->arena, place.name);
+	if (catalog_lock_key(node->catalog, now_ms() + LOCK_MS, key, err) < 0)
+		return -1;
+	int failed = discard(&place, err) < 0 || take(call, &place, req, err) < 0;
+	catalog_unlock_key(node->catalog, key);
+	return failed ? -1 : 0;
+}
+
+int failover(struct rpc_call *call, const FailoverRequest *req, FailoverResponse *rsp,
+	     struct error *err)
+{
+	const struct node *node = call->app;
+
+	(void)rsp;
+	if (fail_over(call, req, err) == 0)
+		return 0;
+	return fail_context(err, "volume '%s' cannot be taken over by node '%s'", req->id,
+			    node->id);
+}

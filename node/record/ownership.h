@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_RECORD_OWNERSHIP_H
+#define ZCSI_NODE_RECORD_OWNERSHIP_H
+
+/*
+ * The owner of a volume with copies. A mark is <escaped node id>:<epoch>, the node that is or may be
+ * the owner from that epoch on; zcsi:moving and zcsi:accepted are marks. The property zcsi:owner of
+ * a volume says whether this host still is its owner, by words with ',' between:
+ *
+ *	boot=<id>          the owner since this boot of the host, as the members have said
+ *	newer=<mark>       another node took the volume over
+ *	lost=<node>        a member that was declared lost, and has not been heard since
+ *
+ * Node ids are escaped. Results live in the arena. Runs no program. Any thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+#include "node/record/members.h"
+
+#define OWNERSHIP_UNKNOWN "?"
+
+struct ownership {
+	const char *boot;    /* "": none */
+	const char *newer;   /* OWNERSHIP_UNKNOWN: it is not known which node */
+	int64_t newer_epoch; /* 0: none */
+	const char *lost[MEMBERS_MAX];
+	size_t n_lost;
+};
+
+/* Returns a mark. */
+char *mark_format(struct arena *arena, const char *node, int64_t epoch);
+/* Parse a mark; false: another form. */
+bool mark_parse(struct arena *arena, const char *text, const char **ret_node, int64_t *ret_epoch);
+
+/* Words that are not known are skipped. */
+struct ownership ownership_parse(struct arena *arena, const char *text);
+/* Returns the text; "-" if there is nothing to say. */
+char *ownership_format(struct arena *arena, const struct ownership *ownership);
+
+bool ownership_has_lost(const struct ownership *ownership, const char *node);
+/* Add a lost node, or remove one that was heard. */
+void ownership_lose(struct ownership *ownership, const char *node);
+void ownership_find(struct ownership *ownership, const char *node);
+
+/*
+ * Returns true if `heard` nodes besides the owner are so many that no other node can have taken the
+ * volume over without one of them: more than half of the members, of whom those lost do not count.
+ */
+bool ownership_is_majority(const struct ownership *ownership, const struct members *members,
+			   size_t heard);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of the rules by which a lost owner is replaced, and makes way when it returns.
+ */
+#include "node/owner/accept.h"
+#include "node/owner/aside.h"
+#include "node/owner/failover.h"
+
+#include <string.h>
+
+#include "node/owner/diverged.h"
+#include "node/owner/heard.h"
+#include "node/record/ownership.h"
+#include "node/replica/held.h"
+#include "tests/arena.h"
+#include "tests/cmocka.h"
+
+#define LINEAGE "00112233aabbccdd"
+
+/* zcsi:owner */
+
+static void an_owner_is_parsed_as_it_was_formatted(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"-",
+		"boot=b-1",
+		"newer=n2:7",
+		"lost=n1",
+		"boot=b-1,lost=n1,lost=a_2Cb",
+		"newer=_3F:7,lost=n1",
+	};
+
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		const struct ownership ownership = ownership_parse(&arena, texts[i]);
+		assert_string_equal(ownership_format(&arena, &ownership), texts[i]);
+	}
+	struct ownership ownership = ownership_parse(&arena, "boot=b-1,later=x,lost=a_2Cb");
+	assert_true(ownership_has_lost(&ownership, "a,b"));
+	ownership_find(&ownership, "a,b");
+	assert_string_equal(ownership_format(&arena, &ownership), "boot=b-1");
+}
+
+/* Whatever else the text says. */
+static void what_another_node_took_over_has_no_owner_here(void **state)
+{
+	(void)state;
+	const struct ownership ownership = ownership_parse(&arena, "newer=n2:7,boot=b-1");
+
+	assert_string_equal(ownership.boot, "");
+	assert_string_equal(ownership.newer, "n2");
+	assert_int_equal(ownership.newer_epoch, 7);
+	assert_int_equal(ownership_parse(&arena, "newer=n2:x").newer_epoch, 0);
+}
+
+static void more_than_half_confirm_an_owner(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t members, heard;
+		const char *owner;
+		bool enough;
+	} rows[] = {
+		{2, 0, "-", false},       {2, 1, "-", true},        {3, 0, "-", false},
+		{3, 1, "-", true},        {4, 1, "-", false},       {4, 2, "-", true},
+		{2, 0, "lost=n1", true},  {3, 0, "lost=n1", false}, {3, 0, "lost=n1,lost=n2", true},
+		{2, 0, "lost=n9", false},
+	};
+	static const char *const nodes[] = {"n0", "n1", "n2", "n3"};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct members members = {.lineage = LINEAGE};
+		for (size_t k = 0; k < rows[i].members; k++)
+			members_add(&members, nodes[k]);
+		const struct ownership ownership = ownership_parse(&arena, rows[i].owner);
+		assert_int_equal(ownership_is_majority(&ownership, &members, rows[i].heard),
+				 rows[i].enough);
+	}
+}
+
+/* Accept */
+
+static uint64_t known[] = {13, 12, 11};
+
+static void a_copy_is_promised_to_one_node_at_an_epoch(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t epoch; /* of the copy */
+		const char *accepted;
+		uint64_t newest;
+		const char *error; /* a part of it; NULL: none */
+	} rows[] = {
+		{3, "", 13, NULL},
+		{3, "", 11, NULL},
+		{3, "", 0, NULL},
+		{3, "n9", 12, NULL},
+		{5, "n2", 13, NULL},
+		{3, "", 14, "has data that node 'n2' lacks"},
+		{5, "", 13, "another failover"},
+		{5, "n3", 13, "for node 'n3'"},
+		{6, "n2", 13, "another failover"},
+	};
+	const AcceptRequest req = {.id = (char *)"v",
+				   .lineage = (char *)LINEAGE,
+				   .epoch = 5,
+				   .node_id = (char *)"n2",
+				   .guids = known,
+				   .n_guids = COUNT(known)};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		CopySnapshot newest = {.guid = rows[i].newest};
+		CopySnapshot *list[] = {&newest};
+		const CopyState copy = {.name = (char *)"t/p/_replica/v",
+					.epoch = rows[i].epoch,
+					.accepted_node_id = (char *)rows[i].accepted,
+					.snapshots = list,
+					.n_snapshots = rows[i].newest ? 1 : 0};
+		struct error err;
+		assert_int_equal(accept_check(&copy, &req, &err), rows[i].error ? -1 : 0);
+		if (rows[i].error)
+			assert_non_null(strstr(err.text, rows[i].error));
+	}
+}
+
+/* Failover */
+
+static struct place_snapshot snapshots[] = {{.name = "t/p/_replica/v@_repl-1", .guid = 11},
+					    {.name = "t/p/_replica/v@_repl-2", .guid = 12}};
+
+static struct place copy_place(void)
+{
+	return (struct place){.role = PLACE_COPY,
+			      .name = "t/p/_replica/v",
+			      .members = {.lineage = LINEAGE, .nodes = {"n1", "n2", "n3"}, .n = 3},
+			      .epoch = 3,
+			      .snapshots = snapshots,
+			      .n = COUNT(snapshots)};
+}
+
+static void check_failover(const struct place *place, const FailoverRequest *req, const char *part)
+{
+	struct error err;
+	int failed = failover_check("n2", place, req, &err);
+
+	assert_int_equal(failed, part ? -1 : 0);
+	if (part)
+		assert_non_null(strstr(err.text, part));
+}
+
+static void a_copy_takes_over_if_it_is_as_it_was_shown(void **state)
+{
+	(void)state;
+	char *lost[] = {(char *)"n1"}, *us[] = {(char *)"n2"}, *other[] = {(char *)"n9"};
+	const FailoverRequest good = {.id = (char *)"v",
+				      .lineage = (char *)LINEAGE,
+				      .epoch = 5,
+				      .lost_node_ids = lost,
+				      .n_lost_node_ids = 1,
+				      .guid = 12};
+	struct place place = copy_place();
+	FailoverRequest req = good;
+
+	check_failover(&place, &req, NULL);
+	req.epoch = 4;
+	check_failover(&place, &req, "is of epoch 3");
+	req = good;
+	req.guid = 11;
+	check_failover(&place, &req, "has other data");
+	req = good;
+	req.lineage = (char *)"another";
+	check_failover(&place, &req, "another volume");
+	req = good;
+	req.lost_node_ids = us;
+	check_failover(&place, &req, "is not lost");
+	req.lost_node_ids = other;
+	check_failover(&place, &req, "has no data");
+	req.n_lost_node_ids = 0;
+	check_failover(&place, &req, "no node is declared lost");
+	place.written = 1;
+	check_failover(&place, &good, "written to by hand");
+	place = copy_place();
+	place.n = 0;
+	check_failover(&place, &good, "is not complete");
+	place = copy_place();
+	place.children = 1;
+	check_failover(&place, &good, "below it");
+	place = copy_place();
+	place.foreign_key = true;
+	check_failover(&place, &good, "key of another dataset");
+	place.role = PLACE_NONE;
+	check_failover(&place, &good, "has no copy");
+}
+
+/* The return */
+
+static void what_is_new_on_a_returned_host_is_kept(void **state)
+{
+	(void)state;
+	struct place_snapshot list[] = {{.name = "t/p/v@_repl-1", .guid = 11, .written = 9},
+					{.name = "t/p/v@_repl-2", .guid = 12},
+					{.name = "t/p/v@_repl-3", .guid = 13}};
+	struct place place = {.role = PLACE_PRIMARY, .snapshots = list, .n = COUNT(list)};
+
+	assert_int_equal(aside_judge(&place, 13), ASIDE_COPY);
+	assert_int_equal(aside_judge(&place, 12), ASIDE_COPY);
+	assert_int_equal(aside_judge(&place, 11), ASIDE_COPY);
+	assert_int_equal(aside_judge(&place, 0), ASIDE_KEEP);
+	assert_int_equal(aside_judge(&place, 14), ASIDE_KEEP);
+	place.written = 1;
+	assert_int_equal(aside_judge(&place, 13), ASIDE_KEEP);
+	place.written = 0;
+	list[1].written = 1;
+	assert_int_equal(aside_judge(&place, 12), ASIDE_COPY);
+	assert_int_equal(aside_judge(&place, 11), ASIDE_KEEP);
+	list[1].written = 0;
+	list[1].name = "t/p/v@asked";
+	assert_int_equal(aside_judge(&place, 12), ASIDE_COPY);
+	assert_int_equal(aside_judge(&place, 11), ASIDE_KEEP);
+	list[1].name = "t/p/v@_repl-2";
+	list[2].cloned = true;
+	assert_int_equal(aside_judge(&place, 12), ASIDE_KEEP);
+}
+
+/* The knowledge of copies */
+
+#define SNAPSHOT(id, leaf, guid)                                                                   \
+	id "\tt/p/_replica/" id "@" leaf "\t" guid "\t17\t0\t-\t-\t-\t-\t-\t-\t0\t\n"
+#define COPY(id, name)                                                                             \
+	id "\tt/p/_replica/" name "\t1\t16\t4096\t8192\t-\t" LINEAGE ":300:n1,n2\t3\t-\t-\t-\t-\n"
+
+static void all_copies_are_parsed_with_their_newest_snapshot(void **state)
+{
+	(void)state;
+	char *text = arena_strdup(
+		&arena,
+		SNAPSHOT("b", "new", "22") SNAPSHOT("a", "new", "12") SNAPSHOT(
+			"b", "old", "21") SNAPSHOT("a", "old", "11") COPY("b", "b") COPY("a", "a")
+			COPY("c", "renamed") "-\tt/p/_replica\t0\t1\t0\t8\t-\t-\t-\t-\t-\t-\t-\n");
+	struct held_list list;
+
+	held_parse(&arena, "t/p", text, &list);
+	assert_int_equal(list.n, 2);
+	assert_string_equal(list.rows[0].id, "a");
+	assert_int_equal(list.rows[0].copy->n_snapshots, 1);
+	assert_true(list.rows[0].copy->snapshots[0]->guid == 12);
+	assert_true(held_find(&list, "b")->snapshots[0]->guid == 22);
+	assert_null(held_find(&list, "c"));
+}
+
+static void what_was_put_aside_is_parsed(void **state)
+{
+	(void)state;
+	char text[] = "t/p/_diverged\t-\t-\t1\t2\n"
+		      "t/p/_diverged/v-4\tv\tnewer=n2:6\t4096\t17\n"
+		      "t/p/_diverged/other\t-\t-\t1\t2\n"
+		      "forged\n";
+	size_t n;
+	DivergedVolume **rows = diverged_parse(&arena, "t/p/_diverged", text, &n);
+
+	assert_int_equal(n, 1);
+	assert_string_equal(rows[0]->id, "v");
+	assert_string_equal(rows[0]->name, "v-4");
+	assert_string_equal(rows[0]->owner_node_id, "n2");
+	assert_int_equal(rows[0]->used, 4096);
+}
+
+static void what_an_owner_says_replaces_what_it_said(void **state)
+{
+	struct heard *heard = heard_new();
+	struct heard_row row = {.id = "v", .lineage = LINEAGE, .owner = "n1", .synced = 5}, again;
+
+	(void)state;
+	assert_false(heard_get(heard, &arena, "v", LINEAGE, &again));
+	heard_put(heard, &row);
+	row.synced = 7;
+	heard_put(heard, &row);
+	assert_true(heard_get(heard, &arena, "v", LINEAGE, &again));
+	assert_int_equal(again.synced, 7);
+	assert_string_equal(again.owner, "n1");
+	assert_false(heard_get(heard, &arena, "v", "another", &again));
+	heard_free(heard);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_owner_is_parsed_as_it_was_formatted),
+		cmocka_unit_test(what_another_node_took_over_has_no_owner_here),
+		cmocka_unit_test(more_than_half_confirm_an_owner),
+		cmocka_unit_test(a_copy_is_promised_to_one_node_at_an_epoch),
+		cmocka_unit_test(a_copy_takes_over_if_it_is_as_it_was_shown),
+		cmocka_unit_test(what_is_new_on_a_returned_host_is_kept),
+		cmocka_unit_test(all_copies_are_parsed_with_their_newest_snapshot),
+		cmocka_unit_test(what_was_put_aside_is_parsed),
+		cmocka_unit_test(what_an_owner_says_replaces_what_it_said),
+	};
+
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
+}
