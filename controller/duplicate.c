@@ -4,7 +4,8 @@
  *
  * Invariant: the agent that gives its volume up is asked only after the other one has recorded that
  * its own counts as used. No agent gives up a volume that counts as used, so one of the two stays,
- * also if two controllers choose differently.
+ * also if two controllers choose differently. A volume that was taken over from a lost host is that
+ * of the higher epoch; the other host makes way as soon as it hears of it.
  */
 #include "controller/duplicate.h"
 
@@ -54,6 +55,17 @@ static int ask(struct rpc_call *call, const struct twin *twin, const char *keepe
 	return agent_settle_dataset(call, twin->answer->agent, request, &response, err);
 }
 
+/* Returns the one that was taken over from the other, by its higher epoch; NULL: neither was. */
+static const struct twin *heir_of(const struct twin twins[2])
+{
+	const Dataset *one = twins[0].dataset, *other = twins[1].dataset;
+
+	if (!*one->lineage || strcmp(one->lineage, other->lineage) != 0 ||
+	    one->epoch == other->epoch)
+		return NULL;
+	return &twins[one->epoch < other->epoch];
+}
+
 const struct answer *duplicate_settle(struct rpc_call *call, const struct answer *one,
 				      const struct answer *other)
 {
@@ -62,6 +74,9 @@ const struct answer *duplicate_settle(struct rpc_call *call, const struct answer
 
 	if (!twins[0].dataset || !twins[1].dataset || !*twins[0].node || !*twins[1].node)
 		return NULL;
+	const struct twin *heir = heir_of(twins);
+	if (heir)
+		return heir->answer;
 	const struct twin *keeper = is_kept(&twins[0], &twins[1]) ? &twins[0] : &twins[1];
 	const struct twin *loser = &twins[keeper == &twins[0]];
 	if (!loser->dataset->maybe_blank)

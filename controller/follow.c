@@ -239,9 +239,10 @@ static int fail_silent(const struct follow *follow, const GetDatasetCopyResponse
 					     copy->node_ids[i]);
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "volume '%s' moves to node '%s' when the node that has it answers: start "
-		    "zcsi-node on %s; if that host is lost for good, 'A copy on another host' in "
-		    "jobs/README.md says how to use the copy, which has the data of %s (%s)",
-		    follow->id, follow->node_id, *nodes ? nodes : "its node", moment, why);
+		    "zcsi-node on %s; if that host is lost, 'zcsi failover %s --lost NODE' has "
+		    "node '%s' take it over with its copy, which has the data of %s (%s)",
+		    follow->id, follow->node_id, *nodes ? nodes : "its node", follow->id,
+		    follow->node_id, moment, why);
 }
 
 int follow_fail_for_good(struct error *err)

@@ -41,6 +41,11 @@ static bool more_datasets(const void *response)
 	return page->more;
 }
 
+static bool is_taken_over(const void *entry)
+{
+	return *((const Dataset *)entry)->taken_over_by;
+}
+
 const struct list_kind list_of_volumes = {
 	.method = "ListDatasets",
 	.what = "volumes",
@@ -48,6 +53,7 @@ const struct list_kind list_of_volumes = {
 	.ask = ask_datasets,
 	.entry = dataset_at,
 	.more = more_datasets,
+	.former = is_taken_over,
 };
 
 static const ProtobufCMessage *ask_snapshots(struct arena *arena, const struct filter *filter,

@@ -128,9 +128,14 @@ static int read_first_pages(struct merge *merge, const struct hosts *hosts, cons
 	return 0;
 }
 
+static bool is_former(const struct merge *merge, const void *entry)
+{
+	return merge->kind->former && merge->kind->former(entry);
+}
+
 /*
- * *ret is the entry with the lowest id, with the second host that has the same id, if any. Returns
- * false at the end of all lists.
+ * *ret is the entry with the lowest id, with the second host that has the same id, if any and if it
+ * is no former one. Returns false at the end of all lists.
  */
 static bool lowest(const struct merge *merge, struct listed *ret)
 {
@@ -140,7 +145,9 @@ static bool lowest(const struct merge *merge, struct listed *ret)
 		int order = source->entry && ret->id ? strcmp(source->id, ret->id) : -1;
 		if (!source->entry || order > 0)
 			continue;
-		if (order == 0)
+		if (order == 0 && is_former(merge, source->entry))
+			continue;
+		if (order == 0 && !is_former(merge, ret->entry))
 			ret->twin = source->host;
 		else
 			*ret = (struct listed){

@@ -31,9 +31,11 @@ struct cli {
 	struct style style;
 	const char *from; /* the values of --from and so on; NULL if not given */
 	const char *node, *size, *format;
-	bool cancel;             /* --cancel */
-	bool dry_run;            /* --dry-run */
-	const char *const *args; /* the arguments after the name of the command */
+	const struct option_list *lost; /* --lost */
+	const char *accept_loss, *to;   /* --accept-loss, --to; NULL if not given */
+	bool cancel;                    /* --cancel */
+	bool dry_run;                   /* --dry-run */
+	const char *const *args;        /* the arguments after the name of the command */
 	size_t n_args;
 	struct member *members; /* the agents, asked who they are before the command runs */
 	size_t n_members;
@@ -57,7 +59,7 @@ extern const size_t cli_n_commands;
 
 command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies, cli_copy, cli_sync,
 	cli_pause, cli_resume, cli_move, cli_drain, cli_modify, cli_why, cli_send, cli_receive,
-	cli_adopt, cli_trash, cli_completion;
+	cli_adopt, cli_trash, cli_completion, cli_failover, cli_confirm, cli_diverged;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is

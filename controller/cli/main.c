@@ -19,8 +19,9 @@
 #define SECONDS_MAX 3600
 
 static const char local_agent[] = "unix:///run/zcsi/agent.sock";
-static struct option_list agents, words;
-static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format;
+static struct option_list agents, words, lost;
+static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format,
+	*accept_loss, *to;
 static struct style style;
 static bool cancel, dry_run;
 static struct trust trust;
@@ -65,7 +66,7 @@ static const struct option_row options[] = {
 	{.name = "node",
 	 .metavar = "NODE",
 	 .help = "For receive and adopt: the node that gets the volume. Default: the only one "
-		 "with a pool.",
+		 "with a pool. For diverged drop: the node that has it.",
 	 .ret_text = &node},
 	{.name = "size",
 	 .metavar = "SIZE",
@@ -79,9 +80,23 @@ static const struct option_row options[] = {
 	{.name = "cancel",
 	 .ret_flag = &cancel,
 	 .help = "For move: end it, and leave the volume where it is."},
+	{.name = "lost",
+	 .metavar = "NODE",
+	 .help = "For failover: a node that is off, or cut off from its clients, and is started "
+		 "again only with zcsi-node on it. May be repeated.",
+	 .ret_list = &lost},
+	{.name = "accept-loss",
+	 .metavar = "TIME",
+	 .help = "For failover: how much of what was written last may be lost, such as 5m.",
+	 .ret_text = &accept_loss},
+	{.name = "to",
+	 .metavar = "NODE",
+	 .help = "For failover: the node that takes the volume over. Default: the one with the "
+		 "newest copy.",
+	 .ret_text = &to},
 	{.name = "dry-run",
 	 .ret_flag = &dry_run,
-	 .help = "For drain: print what would move and what would stay, and move nothing."},
+	 .help = "For drain and failover: print what would be done, and do nothing."},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 
@@ -200,6 +215,9 @@ static int execute(const struct program *program, struct error *err)
 	cli.node = node;
 	cli.size = volume_size;
 	cli.format = format;
+	cli.lost = &lost;
+	cli.accept_loss = accept_loss;
+	cli.to = to;
 	cli.cancel = cancel;
 	cli.dry_run = dry_run;
 	arena_init(&cli.arena, SIZE_MAX);

@@ -3,7 +3,7 @@
  * zcsi list, show and status: the volumes of all agents.
  *
  * Invariant: a volume that two agents have is shown twice, so that nobody takes one of the two for
- * the only one.
+ * the only one. One that another node has taken over since is none any more.
  */
 #include <string.h>
 
@@ -42,11 +42,12 @@ struct owned *cli_volumes(struct cli *cli, const char *id, size_t *ret_n)
 					  &list, NULL, ret_n);
 	size_t n = 0;
 
-	for (size_t i = 0; id && i < *ret_n; i++)
-		if (strcmp(all[i].id, id) == 0)
+	for (size_t i = 0; i < *ret_n; i++) {
+		const Dataset *volume = all[i].entry;
+		if (!*volume->taken_over_by && (!id || strcmp(all[i].id, id) == 0))
 			all[n++] = all[i];
-	if (id)
-		*ret_n = n;
+	}
+	*ret_n = n;
 	return all;
 }
 

@@ -190,6 +190,19 @@ def test_a_volume_that_cannot_move(host, volume):
     assert zcsi(host, "move", "data", "n1") == ""
 
 
+def test_a_volume_that_cannot_be_taken_over(host, volume):
+    """The refusals of `zcsi failover`. Failovers are tested in openzfs/test_failover.py."""
+    volume.create()
+    assert "write --lost NODE" in zcsi(host, "failover", "data", status=1)
+    assert "has a copy of volume 'data'" in zcsi(host, "failover", "data", "--lost", "n9",
+                                                 status=1)
+    assert "no time" in zcsi(host, "failover", "--lost", "n9", "--accept-loss", "soon", status=1)
+    assert rows(zcsi(host, "failover", "--lost", "n9", "-H")) == []
+    assert rows(zcsi(host, "diverged", "list", "-H")) == []
+    assert "diverged list" in zcsi(host, "diverged", "drop", "data-0", status=1)
+    assert zcsi(host, "confirm", "data") == ""
+
+
 BASH = """source <(zcsi completion bash)
 COMP_WORDS=(zcsi "$@") COMP_CWORD=$#
 _zcsi

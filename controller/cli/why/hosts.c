@@ -221,11 +221,12 @@ static void say_copy(struct why *why, const struct member *member, const CopySta
 	why_say(why, WHY_FACT,
 		arena_printf(arena,
 			     "node '%s' has a copy of it, of %s; nodes with its data were also %s; "
-			     "if its own node is lost for good, jobs/README.md says how to use it",
+			     "if the node that has it is lost, 'zcsi failover %s --lost NODE' has "
+			     "another one take it over",
 			     member->node,
 			     copy->n_snapshots ? amount_moment(arena, copy->snapshots[0]->creation)
 					       : "no time, since it is not complete",
-			     nodes));
+			     nodes, why->id));
 }
 
 /* A node may permit GetCopy to other nodes only. */

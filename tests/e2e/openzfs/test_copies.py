@@ -258,24 +258,6 @@ def test_refusals(pair, volume):
     assert pair.zcsi("copy", "add", "data", "n2", status=1)
 
 
-def test_a_copy_becomes_the_volume_by_hand(pair, volume):
-    """The steps are those of jobs/README.md for a host that is lost for good."""
-    write(volume, "one")
-    pair.add()
-    wanted = {path.name: path.read_bytes() for path in Path(volume.target).iterdir()}
-    pair.owner.node_daemon.kill()
-    run("zfs", "inherit", "zcsi:members", pair.replica())
-    run("zfs", "rename", pair.replica(), pair.other.dataset("data"))
-    wait_for(lambda: pair.other.ids() == ["data"], "it is a volume")
-    heir = Volume(pair.other, "data")
-    for step in (heir.attach, heir.stage, heir.publish):
-        step()
-    assert {path.name: path.read_bytes() for path in Path(heir.target).iterdir()} == wanted
-    write(heir, "two")
-    heir.down()
-    pair.owner.restart(pair.owner.node_daemon)
-
-
 def test_a_volume_is_created_with_a_copy(pair):
     """The parameter replicas: CreateVolume does not wait for the copy."""
     create(Volume(pair.owner, "data"), {"replicas": "2", "sync_every": "10s"})

@@ -88,6 +88,32 @@ static void two_with_data_are_not_asked(void **state)
 	assert_settled(0, 0, 0);
 }
 
+/* Add the volume "v" with copies to a host, as its owner at an epoch. */
+static void add_owned(size_t agent, const char *lineage, int64_t epoch)
+{
+	Dataset *dataset = add_dataset(&scripted[agent], "v", 1, "");
+
+	dataset->lineage = arena_strdup(&call.arena, lineage);
+	dataset->epoch = epoch;
+}
+
+static void one_that_was_taken_over_has_the_higher_epoch(void **state)
+{
+	(void)state;
+	add_owned(0, "00112233aabbccdd", 3);
+	add_owned(2, "00112233aabbccdd", 5);
+	assert_int_equal(look(), 0);
+	assert_settled(0, 0, 0);
+}
+
+static void another_lineage_is_another_volume(void **state)
+{
+	(void)state;
+	add_owned(0, "00112233aabbccdd", 3);
+	add_owned(2, "ddccbbaa33221100", 5);
+	assert_failed(look(), ERR_FAILED_PRECONDITION, "exists twice");
+}
+
 /* Nothing is asked of the other agent unless the keeper's volume counts as used. */
 static void nothing_is_given_up_without_a_keeper(void **state)
 {
@@ -169,6 +195,8 @@ int main(void)
 		DUPLICATE_TEST(of_two_blank_ones_the_older_is_kept),
 		DUPLICATE_TEST(of_two_of_one_age_that_of_the_smaller_node_id_is_kept),
 		DUPLICATE_TEST(two_with_data_are_not_asked),
+		DUPLICATE_TEST(one_that_was_taken_over_has_the_higher_epoch),
+		DUPLICATE_TEST(another_lineage_is_another_volume),
 		DUPLICATE_TEST(nothing_is_given_up_without_a_keeper),
 		DUPLICATE_TEST(one_that_is_not_given_up_exists_twice),
 		DUPLICATE_TEST(of_three_one_stays),

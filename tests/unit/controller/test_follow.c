@@ -269,7 +269,7 @@ static void the_copy_of_a_silent_node_waits(void **state)
 	assert_failed(publish_soon("b"), ERR_UNAVAILABLE, "unix:///a");
 	scripted[1].copy_time = 1800000000;
 	assert_failed(publish_soon("b"), ERR_FAILED_PRECONDITION,
-		      "start zcsi-node on 'a'; if that host is lost for good");
+		      "start zcsi-node on 'a'; if that host is lost, 'zcsi failover v --lost");
 	assert_non_null(strstr(err.text, "the data of 2027-01-15T08:00:00Z"));
 	assert_non_null(strstr(err.text, "unix:///a"));
 	/* The copy of another node is of no use. */

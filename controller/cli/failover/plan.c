@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The plan of a failover.
+ *
+ * Invariant: the plan changes nothing, and the node that takes a volume over checks all of it
+ * again. Of the copies of the highest epoch the newest one is chosen. A node with a copy that is
+ * neither lost nor answers may have a newer one, so the volume stays.
+ */
+#include "controller/cli/failover/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+
+#define USEC 1000000
+
+/* A copy, and the node that has it. */
+struct found {
+	const struct member *member;
+	const HeldCopy *copy;
+};
+
+bool failover_is_lost(const struct cli *cli, const char *node)
+{
+	for (size_t i = 0; i < cli->lost->n; i++)
+		if (strcmp(cli->lost->values[i], node) == 0)
+			return true;
+	return false;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct found *one = a, *other = b;
+
+	return strcmp(one->copy->id, other->copy->id);
+}
+
+/* *ret is the copies of all agents that answer, in order of id. */
+static int find_copies(struct cli *cli, const char *id, struct found **ret, size_t *ret_n,
+		       struct error *err)
+{
+	ListCopiesRequest *request = new_list_copies_request(&cli->arena);
+	size_t most = 1;
+
+	request->id = arena_strdup(&cli->arena, id ? id : "");
+	const struct reply *replies =
+		fleet_ask(cli->fleet, &cli->arena, "ListCopies", &request->base);
+	*ret_n = 0;
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListCopiesResponse *list = replies[i].response;
+		most += list ? list->n_copies : 0;
+		if (cli->members[i].host && !list) {
+			*err = replies[i].error;
+			return fail_context(err, "node '%s' does not say which copies it has",
+					    cli->members[i].node);
+		}
+	}
+	*ret = arena_alloc(&cli->arena, most * sizeof(**ret));
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListCopiesResponse *list = replies[i].response;
+		for (size_t k = 0; list && k < list->n_copies; k++)
+			(*ret)[(*ret_n)++] = (struct found){&cli->members[i], list->copies[k]};
+	}
+	qsort(*ret, *ret_n, sizeof(**ret), by_id);
+	return 0;
+}
+
+static const CopySnapshot *newest(const struct found *found)
+{
+	const CopyState *copy = found->copy->copy;
+
+	return copy->n_snapshots ? copy->snapshots[0] : NULL;
+}
+
+static bool is_better(const struct found *one, const struct found *other)
+{
+	const CopySnapshot *a = newest(one), *b = newest(other);
+
+	if (!a || !b)
+		return a;
+	if (one->copy->copy->epoch != other->copy->copy->epoch)
+		return one->copy->copy->epoch > other->copy->copy->epoch;
+	return a->creation > b->creation;
+}
+
+static bool have_same_data(const struct found *one, const struct found *other)
+{
+	const CopySnapshot *a = newest(one), *b = newest(other);
+
+	return a && b && a->guid == b->guid;
+}
+
+static const struct found *best_of(const struct found *found, size_t n)
+{
+	const struct found *best = found;
+
+	for (size_t i = 1; i < n; i++)
+		if (is_better(&found[i], best))
+			best = &found[i];
+	return best;
+}
+
+static const struct found *on_node(const struct found *found, size_t n, const char *node)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(found[i].member->node, node) == 0)
+			return &found[i];
+	return NULL;
+}
+
+/* Returns a node with data of the volume that neither answers nor is lost, or NULL. */
+static const char *silent_of(struct cli *cli, const CopyState *copy)
+{
+	for (size_t i = 0; i < copy->n_node_ids; i++)
+		if (!failover_is_lost(cli, copy->node_ids[i]) &&
+		    !fleet_node(cli->members, cli->n_members, copy->node_ids[i]))
+			return copy->node_ids[i];
+	return NULL;
+}
+
+static bool any_is_lost(struct cli *cli, const CopyState *copy)
+{
+	for (size_t i = 0; i < copy->n_node_ids; i++)
+		if (failover_is_lost(cli, copy->node_ids[i]))
+			return true;
+	return false;
+}
+
+/* Returns the node that has the volume itself, or NULL if none that answers has. */
+static const char *owner_of(const struct owned *volumes, size_t n, const char *id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(volumes[i].id, id) == 0)
+			return volumes[i].owner->node;
+	return NULL;
+}
+
+/* Choose the node that takes the volume over. Returns why there is none, or NULL. */
+static const char *choose(struct cli *cli, const struct found *found, size_t n,
+			  struct takeover *row)
+{
+	const struct found *best = best_of(found, n), *to = best;
+
+	if (cli->to)
+		to = on_node(found, n, cli->to);
+	if (!to)
+		return arena_printf(&cli->arena, "node '%s' has no copy of it", cli->to);
+	if (to != best && !have_same_data(to, best))
+		return arena_printf(&cli->arena,
+				    "node '%s' has newer data than '%s'; fail over to that, and "
+				    "move the volume later",
+				    best->member->node, cli->to);
+	if (!newest(to))
+		return arena_printf(&cli->arena, "the copy on node '%s' is not complete",
+				    to->member->node);
+	row->to = to->member;
+	row->copy = to->copy;
+	row->may_lose = (wall_us() - to->copy->synced + USEC - 1) / USEC;
+	if (row->may_lose < 0)
+		row->may_lose = 0;
+	return NULL;
+}
+
+/* Fill in the row for the copies of one volume. Returns why it stays, or NULL. */
+static const char *judge(struct cli *cli, const struct found *found, size_t n, const char *owner,
+			 struct takeover *row)
+{
+	const CopyState *best = best_of(found, n)->copy->copy;
+	const char *silent = silent_of(cli, best);
+
+	for (size_t i = 0; i < n; i++)
+		if (found[i].copy->copy->epoch + 2 > row->epoch)
+			row->epoch = found[i].copy->copy->epoch + 2;
+	if (owner && failover_is_lost(cli, owner))
+		return arena_printf(&cli->arena,
+				    "node '%s' answers and has it, so it is not lost: run 'zcsi "
+				    "move %s NODE'",
+				    owner, found->copy->id);
+	if (owner)
+		return arena_printf(&cli->arena, "node '%s' has it", owner);
+	if (!any_is_lost(cli, best))
+		return arena_printf(&cli->arena, "node '%s' has no data of it",
+				    cli->lost->values[0]);
+	if (silent)
+		return arena_printf(&cli->arena,
+				    "node '%s', which has data of it too, does not answer: start "
+				    "zcsi-node there, or add --lost %s",
+				    silent, silent);
+	return choose(cli, found, n, row);
+}
+
+int failover_plan_make(struct cli *cli, const char *id, struct failover_plan *ret,
+		       struct error *err)
+{
+	size_t n, n_volumes, end;
+	struct found *found;
+
+	if (find_copies(cli, id, &found, &n, err) < 0)
+		return -1;
+	const struct owned *volumes = cli_volumes(cli, id, &n_volumes);
+	*ret = (struct failover_plan){
+		.rows = arena_alloc(&cli->arena, (n + 1) * sizeof(*ret->rows))};
+	for (size_t i = 0; i < n; i = end) {
+		struct takeover *row = &ret->rows[ret->n];
+		for (end = i + 1; end < n && by_id(&found[i], &found[end]) == 0;)
+			end++;
+		const char *owner = owner_of(volumes, n_volumes, found[i].copy->id);
+		*row = (struct takeover){.id = found[i].copy->id, .may_lose = -1};
+		row->why = judge(cli, found + i, end - i, owner, row);
+		/* Without a name, only the volumes that the lost nodes had are meant. */
+		bool is_elsewhere = owner && !failover_is_lost(cli, owner);
+		if (id ||
+		    (!is_elsewhere && any_is_lost(cli, best_of(found + i, end - i)->copy->copy)))
+			ret->n++;
+	}
+	return 0;
+}

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: MPL-2.0
+"""A failover: the host of a volume is lost, and a node with a copy takes the volume over. What the
+copy did not have is lost to the workload. If the lost host returns, it makes way, and keeps what
+only it has."""
+import time
+
+import grpc
+import pytest
+
+from client import refused
+from copies import create, in_use, write
+from daemon import wait_for
+from host import get, run, Volume
+from test_copies_three import have_all
+from test_follow import attach, attached, of
+from test_move import content, filled, make, owners, use
+
+UNMET = grpc.StatusCode.FAILED_PRECONDITION
+
+
+def lose(host):
+    """Kill the zcsi-node of a host. What is mounted there stays mounted."""
+    host.node_daemon.kill()
+
+
+def take_over(pair, *words, accept="1h", status=0):
+    return pair.zcsi("failover", *words, "--lost", "n1", "--accept-loss", accept, status=status)
+
+
+def survivors(pair):
+    """Return the node ids of the hosts that have the volume, among those that answer."""
+    return [host.node_id for host in pair.hosts
+            if host.node_daemon.running() and host.agent.ListDatasets().datasets]
+
+
+def usable(host):
+    """True if the host permits that the volume is used there."""
+    try:
+        return host.agent.GetDataset(id="data").dataset.id == "data"
+    except grpc.RpcError as error:
+        assert error.code() is UNMET, error
+        return False
+
+
+def returned(host):
+    """True if the host has the volume no more, but a copy of it."""
+    return "_replica/data" in host.leaves() and "data" not in host.leaves()
+
+
+@pytest.mark.parametrize("kind", ["zfs", "ext4"])
+def test_a_copy_takes_over_and_the_lost_host_returns_as_a_copy(pair, kind):
+    """The lost host had nothing new, so it gets a delta only. The volume moves back without
+    loss."""
+    wanted = filled(pair, kind)
+    lose(pair.owner)
+    words = ("failover", "data", "--lost", "n1")
+    assert "--accept-loss 2m" in pair.zcsi(*words, status=1)
+    row = pair.zcsi(*words, "--dry-run", "-Hp").rstrip("\n").split("\t")
+    assert row[:2] == ["data", "n2"] and row[4] == "waits"
+    wait_for(lambda: time.time() > int(row[2]) + 2, "two seconds have passed")
+    assert "may be lost" in take_over(pair, "data", accept="1s", status=1)
+    assert "_replica/data" in pair.other.leaves()
+    take_over(pair, "data")
+    name = pair.other.dataset("data")
+    assert survivors(pair) == ["n2"] and get(name, "zcsi:epoch") == "2"
+    assert "lost n1, accepted 3600 s by" in get(name, "zcsi:failover")
+    there = use(pair.other, make(pair.other, kind))
+    assert content(there) == wanted
+    write(there, "three")
+    wanted = content(there)
+    there.down()
+    pair.owner.start_node()
+    wait_for(lambda: returned(pair.owner), "the lost host has a copy", 60)
+    wait_for(pair.settled, "the copy is up to date", 120)
+    assert owners(pair) == ["n2"] and get(name, "zcsi:owner").startswith("boot=")
+    assert "lost" not in get(name, "zcsi:owner")
+    assert not [leaf for leaf in pair.owner.leaves() if leaf.startswith("_diverged/")]
+    pair.zcsi("move", "data", "n1")
+    assert owners(pair) == ["n1"]
+    back = use(pair.owner, make(pair.owner, kind))
+    assert content(back) == wanted
+    back.down()
+
+
+def test_what_only_the_lost_host_has_is_kept(pair):
+    """The workload of the lost host goes on writing. When the host is back, its mount stays until
+    it is unmounted; then what it wrote is put aside, and it gets a copy of the other volume."""
+    with in_use(pair) as volume:
+        write(volume, "one")
+        pair.add()
+        common = content(volume)
+        lose(pair.owner)
+        write(volume, "late")
+        diverged = content(volume)
+        take_over(pair, "data")
+        there = use(pair.other)
+        assert content(there) == common
+        pair.owner.start_node()
+        wait_for(lambda: get(pair.owner.dataset("data"), "zcsi:owner").startswith("newer="),
+                 "the lost host knows")
+        with refused(UNMET, naming="took volume 'data' over"):
+            pair.owner.agent.GetDataset(id="data")
+        assert "data" in pair.owner.leaves()
+        assert content(volume) == diverged
+        volume.unpublish()
+        volume.unstage()
+        aside = pair.owner.dataset("_diverged/data-0")
+        wait_for(lambda: "_diverged/data-0" in pair.owner.leaves(), "it is put aside", 60)
+        wait_for(lambda: returned(pair.owner), "the lost host has a copy", 60)
+        wait_for(pair.settled, "the copy is complete", 120)
+        assert get(aside, "readonly") == "on" and get(aside, "zcsi:epoch") == "-"
+        run("zfs", "snapshot", f"{aside}@look")
+        assert int(get(f"{aside}@look", "written")) > 0
+        row = pair.zcsi("diverged", "list", "-Hp").split("\t")
+        assert row[:4] == ["data", "n1", "data-0", "n2"]
+        run("zfs", "hold", "keep", f"{aside}@look")
+        pair.zcsi("diverged", "drop", "data-0", status=1)
+        run("zfs", "release", "keep", f"{aside}@look")
+        pair.zcsi("diverged", "drop", "data-0")
+        assert "_diverged/data-0" not in pair.owner.leaves()
+        assert "diverged list" in pair.zcsi("diverged", "drop", "data-0", status=1)
+        there.down()
+        volume.down = lambda: None
+
+
+def test_a_host_that_answers_is_not_lost(pair):
+    filled(pair)
+    done = pair.run("failover", "data", "--lost", "n1", "--accept-loss", "1h")
+    assert done.returncode == 1 and "zcsi move data" in done.stdout
+    assert owners(pair) == ["n1"]
+    assert "write --lost NODE" in pair.zcsi("failover", "data", status=1)
+    assert "no time" in take_over(pair, "data", accept="soon", status=1)
+
+
+def test_nomad_waits_for_the_failover(pair):
+    """ControllerUnpublishVolume for the lost node fails until the failover, and is OK after it; a
+    workload elsewhere is told what to type."""
+    create(Volume(pair.owner, "data"), {"replicas": "2"})
+    here = of(pair, pair.owner)
+    attached(here)
+    pair.sync()
+    lose(pair.owner)
+    unpublish = dict(volume_id="data", node_id="n1")
+    with refused(grpc.StatusCode.UNAVAILABLE):
+        pair.owner.controller.ControllerUnpublishVolume(**unpublish)
+    there = of(pair, pair.other)
+    with refused(UNMET, naming="zcsi failover data --lost"):
+        attach(there)
+    take_over(pair, "data")
+    pair.owner.controller.ControllerUnpublishVolume(**unpublish)
+    attached(there)
+    there.stage()
+    there.publish()
+    there.down()
+
+
+def test_a_booted_owner_waits_for_its_members(pair):
+    """The recorded boot is another one, as after a reboot. Without the other node, an operator says
+    that none has the volume."""
+    filled(pair)
+    name = pair.owner.dataset("data")
+    lose(pair.other)
+    lose(pair.owner)
+    run("zfs", "set", "zcsi:owner=boot=another", name)
+    pair.owner.start_node()
+    pair.owner.wait_for_agent()
+    with refused(UNMET, naming="zcsi confirm data"):
+        pair.owner.agent.GetDataset(id="data")
+    pair.zcsi("confirm", "data")
+    assert pair.owner.agent.GetDataset(id="data").dataset.id == "data"
+    lose(pair.owner)
+    run("zfs", "set", "zcsi:owner=boot=another", name)
+    pair.owner.start_node()
+    pair.other.start_node()
+    wait_for(lambda: usable(pair.owner), "the other node has answered", 60)
+    assert get(name, "zcsi:owner") != "boot=another"
+
+
+def killed_at(host, gate, runs):
+    """Kill zcsi-node while its program waits at the gate, and start it again. The program runs
+    after that end if `runs`, else never."""
+    gate.arrived()
+    host.node_daemon.kill()
+    if not runs:
+        gate.kill()
+    gate.open()
+    host.restart(host.node_daemon)
+
+
+def ends(pair, wanted, kind):
+    """Check that the command, typed again, succeeds, and that the lost host becomes a copy."""
+    words = ("failover", "data", "--lost", "n1", "--accept-loss", "1h")
+    wait_for(lambda: survivors(pair) == ["n2"] or not pair.run(*words).returncode,
+             "the volume is taken over", 60)
+    there = use(pair.other, make(pair.other, kind))
+    assert content(there) == wanted
+    there.down()
+    if not pair.owner.node_daemon.running():
+        pair.owner.start_node()
+    wait_for(lambda: returned(pair.owner), "the lost host has a copy", 60)
+    wait_for(pair.settled, "the copy is up to date", 120)
+    assert owners(pair) == ["n2"]
+
+
+@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize("kind, program", [
+    ("zfs", "set zcsi:accepted"), ("zfs", "set zcsi:epoch"), ("ext4", "rename"),
+    ("ext4", "inherit volmode")])
+def test_the_new_owner_is_killed_at_each_program(new_pair, gate, kind, program, runs):
+    with new_pair(other_env=gate.env) as pair:
+        wanted = filled(pair, kind)
+        lose(pair.owner)
+        gate.hold(program)
+        command = pair.begin("failover", "data", "--lost", "n1", "--accept-loss", "1h")
+        killed_at(pair.other, gate, runs)
+        command.wait()
+        ends(pair, wanted, kind)
+
+
+@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize("kind, program", [
+    ("zfs", "set zcsi:owner=newer"), ("zfs", "set zcsi:owner=-"), ("ext4", "rename")])
+def test_the_returned_host_is_killed_at_each_program(new_pair, gate, kind, program, runs):
+    with new_pair(owner_env=gate.env) as pair:
+        wanted = filled(pair, kind)
+        lose(pair.owner)
+        take_over(pair, "data")
+        gate.hold(program)
+        pair.owner.start_node()
+        killed_at(pair.owner, gate, runs)
+        ends(pair, wanted, kind)
+
+
+def test_a_deleted_volume_does_not_come_back(pair):
+    """The volume is deleted after the failover. The lost host makes way all the same, and its copy
+    is dropped."""
+    filled(pair)
+    lose(pair.owner)
+    take_over(pair, "data")
+    Volume(pair.other, "data").delete()
+    pair.owner.start_node()
+    wait_for(lambda: not {"data", "_replica/data"} & set(pair.owner.leaves()),
+             "the lost host has nothing of it", 120)
+    assert owners(pair) == []
+
+
+@pytest.fixture
+def volume(trio):
+    """A volume of n1, with complete copies on n2 and n3, that nothing uses."""
+    with in_use(trio) as made:
+        write(made, "one")
+        for node in ("n2", "n3"):
+            trio.zcsi("copy", "add", "data", node)
+        wait_for(trio.settled, "both copies are complete", 60)
+        made.wanted = content(made)
+    trio.sync()
+    wait_for(lambda: have_all(trio, *trio.hosts[1:]), "both copies have all")
+    return made
+
+
+def test_the_other_survivor_follows_by_a_delta(trio, volume):
+    """All volumes of the lost node are taken over. The third node promises itself to the new owner,
+    and gets what it lacks from it."""
+    _, near, far = trio.hosts
+    lose(trio.owner)
+    take_over(trio, "--to", "n2")
+    assert survivors(trio) == ["n2"]
+    assert get(trio.replica(host=far), "zcsi:accepted") == "n2:2"
+    there = use(near, of(trio, near))
+    assert content(there) == volume.wanted
+    start = near.node_daemon.mark()
+    write(there, "two")
+    trio.run("sync", "data")
+    wait_for(lambda: have_all(trio, far, owner=near), "the third node has it", 120)
+    sends = [argv for argv in near.node_daemon.runs(start) if " send " in argv]
+    assert sends and all(" -i " in argv for argv in sends)
+    there.down()
+
+
+def test_a_silent_survivor_stops_a_failover_unless_it_is_lost_too(trio, volume):
+    _, near, far = trio.hosts
+    lose(trio.owner)
+    lose(far)
+    trio.zcsi("failover", "data", "--lost", "n1", "--accept-loss", "1h", status=1)
+    assert survivors(trio) == []
+    take_over(trio, "data", "--lost", "n3")
+    assert survivors(trio) == ["n2"]
+    assert get(near.dataset("data"), "zcsi:owner").endswith("lost=n1,lost=n3")
+
+
+def test_of_two_failovers_at_once_one_wins(trio, volume):
+    lose(trio.owner)
+    words = ("failover", "data", "--lost", "n1", "--accept-loss", "1h", "--to")
+    both = [trio.begin(*words, node) for node in ("n2", "n3")]
+    for each in both:
+        each.wait()
+    if not survivors(trio):
+        take_over(trio, "data")
+    assert len(survivors(trio)) == 1
+
+
+def test_a_host_that_was_cut_off_makes_way(trio, volume):
+    """The lost host still runs, and hears of the failover when the network is back."""
+    trio.owner.namespaces.unplug()
+    take_over(trio, "data", "--to", "n3")
+    trio.owner.namespaces.plug()
+    wait_for(lambda: returned(trio.owner), "the lost host has a copy", 120)
+    wait_for(trio.settled, "the copies are up to date", 120)
+    assert owners(trio) == ["n3"]
