@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
 """A history: jobs append records to one volume, which moves among three hosts, while processes are
-killed, hosts are disconnected, pools filled and clocks set. Random numbers from a seed choose each
-event, which is printed as it happens.
+killed, hosts are disconnected, pools filled and clocks set. A host is lost, another one takes the
+volume over, and the lost one returns. Random numbers from a seed choose each event, which is
+printed as it happens.
 
 The ledger is a list in the memory of the test. A record is in it once fsync has returned, so the
 volume must have it from then on."""
@@ -97,6 +98,7 @@ class History:
         self.hosts = {host.node_id: host for host in trio.hosts}
         self.at = "n1"
         self.ledger = []  # the records that were acknowledged: number, node, epoch
+        self.times = {}   # when each of them was, in seconds since 1970
         self.files = {}   # the other files of the volume
         self.numbers = itertools.count()
         print(f"seed {seed}")
@@ -124,6 +126,7 @@ class History:
             file.flush()
             os.fsync(file.fileno())
         self.ledger.append(record)
+        self.times[record] = time.time()
 
     def check(self, job):
         """Check that the volume has the records of the ledger, in the same order, and the files
@@ -142,9 +145,7 @@ class History:
         if event is full and whom is host:
             event = calm  # the job would have to stop
         print(f"a job on {self.at}; {event.__name__} {whom.node_id}")
-        job = Volume(host, "data")
-        for step in (job.attach, job.stage, job.publish):
-            persist(step)
+        job = self.begin_job()
         self.check(job)
         epoch = self.epoch()
         name = f"file-{len(self.files)}"
@@ -193,6 +194,78 @@ class History:
         assert self.owners() == [to]
         self.at = to
 
+    def begin_job(self):
+        job = Volume(self.hosts[self.at], "data")
+        for step in (job.attach, job.stage, job.publish):
+            persist(step)
+        return job
+
+    def take_over(self, lost):
+        """Another node takes the volume over. Returns the time until which its copy was said to
+        have all that was written."""
+        words = ("failover", "data", "--lost", lost)
+        shown = self.trio.zcsi(*words, "--dry-run", "-Hp").split("\t")
+        wait_for(lambda: not self.trio.run(*words, "--accept-loss", "1d").returncode,
+                 "the volume is taken over", 60)
+        [self.at] = [node for node, host in self.hosts.items()
+                     if node != lost and "data" in host.leaves()]
+        assert self.at == shown[1]
+        return int(shown[2])
+
+    def check_prefix(self, job, complete):
+        """Check that the volume has the first records of the ledger, among them all that were
+        acknowledged before the time `complete`; the others are lost. Returns those."""
+        records = Path(job.target, LOG).read_text(encoding="ascii").split("\n")[:-1]
+        assert records == self.ledger[:len(records)]
+        lost = self.ledger[len(records):]
+        assert all(self.times[record] >= complete for record in lost), (lost, complete)
+        self.ledger = records
+        self.check(job)
+        return lost
+
+    def check_aside(self, host, written):
+        """Check that what the lost host has put aside has all its records; then drop it."""
+        [aside] = [leaf for leaf in host.leaves() if leaf.startswith("_diverged/")]
+        name, folder = host.dataset(aside), f"{host.folder}/aside"
+        run("zfs", "snapshot", f"{name}@look")
+        run("zfs", "clone", "-o", "canmount=noauto", "-o", f"mountpoint={folder}", f"{name}@look",
+            host.dataset("look"))
+        run("zfs", "mount", host.dataset("look"))
+        assert Path(folder, LOG).read_text(encoding="ascii").split("\n")[:-1] == written
+        run("zfs", "destroy", host.dataset("look"))
+        self.trio.zcsi("diverged", "drop", aside.split("/")[1])
+
+    def lose(self):
+        """The host of the volume is cut off, or its zcsi-node killed, while a job writes there.
+        After the failover, and when the host is back, each record is on the volume, or put aside on
+        the host."""
+        host, lost = self.hosts[self.at], self.at
+        event, pushes = self.random.choice([killed, cut]), self.random.random() < 0.5
+        late = self.random.randrange(3)
+        print(f"{lost} is lost: {event.__name__}; {late} records late")
+        wait_for(lambda: not self.trio.run("sync", "data").returncode, "the copies have all", 120)
+        job = self.begin_job()
+        epoch = self.epoch()
+        self.append(job, epoch)
+        if pushes:
+            wait_for(lambda: not self.trio.run("sync", "data").returncode, "it is pushed", 120)
+        with event(host):
+            for _ in range(late):
+                self.append(job, epoch)
+            complete = self.take_over(lost)
+            heir = self.begin_job()
+            written = list(self.ledger)
+            gone = self.check_prefix(heir, complete)
+            self.append(heir, self.epoch())
+        for step in (job.unpublish, job.unstage):
+            persist(step)
+        wait_for(lambda: "data" not in host.leaves() and "_replica/data" in host.leaves(),
+                 "the lost host has a copy", 120)
+        if gone:
+            self.check_aside(host, written)
+        for step in (heir.unpublish, heir.unstage, heir.detach):
+            persist(step)
+
     def check_epochs(self):
         """No two nodes wrote in one epoch, and none wrote in an earlier one than others before."""
         terms = [(int(epoch), node) for _, node, epoch in map(str.split, self.ledger)]
@@ -203,7 +276,7 @@ class History:
         self.begin()
         self.work()
         for _ in range(self.random.randint(2, 4)):
-            self.move()
+            self.random.choice([self.move, self.move, self.lose])()
             self.work()
         self.check_epochs()
         wait_for(lambda: self.trio.settled(2), "both copies are up to date again", 120)
