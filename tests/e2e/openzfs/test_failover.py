@@ -163,7 +163,6 @@ def test_a_booted_owner_waits_for_its_members(pair):
     lose(pair.owner)
     run("zfs", "set", "zcsi:owner=boot=another", name)
     pair.owner.start_node()
-    pair.owner.wait_for_agent()
     with refused(UNMET, naming="zcsi confirm data"):
         pair.owner.agent.GetDataset(id="data")
     pair.zcsi("confirm", "data")
