@@ -30,7 +30,7 @@ struct list_kind {
 	const void *(*entry)(const void *response, size_t at, const char **ret_id);
 	/* Returns true if the agent has entries after the last one of the response. */
 	bool (*more)(const void *response);
-	/* Returns true if the entry counts only as long as no other agent has the id. NULL: never. */
+	/* Returns true if the entry counts only while no other agent has the id. NULL: never. */
 	bool (*former)(const void *entry);
 };
 

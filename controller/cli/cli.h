@@ -30,9 +30,8 @@ struct cli {
 	struct arena arena;
 	struct style style;
 	const char *from; /* the values of --from and so on; NULL if not given */
-	const char *node, *size, *format;
+	const char *node, *size, *format, *accept_loss, *to;
 	const struct option_list *lost; /* --lost */
-	const char *accept_loss, *to;   /* --accept-loss, --to; NULL if not given */
 	bool cancel;                    /* --cancel */
 	bool dry_run;                   /* --dry-run */
 	const char *const *args;        /* the arguments after the name of the command */

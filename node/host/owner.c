@@ -103,7 +103,7 @@ int owner_check(const struct node *node, const struct dataset *volume, struct er
 			    "node '%s' took volume '%s' over by 'zcsi failover', so what node '%s' "
 			    "has of it is not used any more",
 			    ownership.newer, volume->id, node->id);
-	/* Without the property, the volume is of an earlier zcsi-node: no other one took it over. */
+	/* An earlier zcsi-node, without the property, knew no failover. */
 	if (!*volume->owner || owner_is_confirmed(node, volume))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,

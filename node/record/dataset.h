@@ -60,16 +60,15 @@ struct dataset_list {
 char *dataset_name(struct arena *arena, const char *parent, const char *id);
 /* Returns the name before it becomes the volume with this id, pool/parent/_received/leaf. */
 char *dataset_received_name(struct arena *arena, const char *parent, const char *id);
-/* Returns the name of the trash, pool/parent/_trash. */
+/* Returns the name of the trash, or that of the dataset `name` after it was moved there. */
 char *dataset_trash(struct arena *arena, const char *parent);
-/* Returns the name that the dataset `name` has after it was moved to the trash. */
 char *dataset_trash_name(struct arena *arena, const char *parent, const char *name, uint64_t guid);
 /* Returns true if the name is of anything below the trash. */
 bool dataset_is_trash(const char *parent, const char *name);
 
 /*
- * Returns false if the record shows that the volume may have data. True does not exclude it: who
- * mounted the volume by hand is not recorded (node/attach/blank.h).
+ * Returns false if the record shows that the volume may have data. True does not exclude it, since
+ * a mount by hand is not recorded (node/attach/blank.h).
  */
 bool dataset_may_be_blank(const struct dataset *dataset);
 

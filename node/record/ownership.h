@@ -3,9 +3,9 @@
 #define ZCSI_NODE_RECORD_OWNERSHIP_H
 
 /*
- * The owner of a volume with copies. A mark is <escaped node id>:<epoch>, the node that is or may be
- * the owner from that epoch on; zcsi:moving and zcsi:accepted are marks. The property zcsi:owner of
- * a volume says whether this host still is its owner, by words with ',' between:
+ * The owner of a volume with copies. A mark is <escaped node id>:<epoch>: the node is or may be the
+ * owner from that epoch on; zcsi:moving and zcsi:accepted are marks. The property zcsi:owner of a
+ * volume says whether this host still is its owner, by words with ',' between:
  *
  *	boot=<id>          the owner since this boot of the host, as the members have said
  *	newer=<mark>       another node took the volume over
