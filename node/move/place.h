@@ -6,10 +6,10 @@
  * The place of a volume in the pool of this host: as the volume itself or as a copy of it, with the
  * records of moves. All live in the arena. Any thread.
  *
- * The property zcsi:moving of a snapshot is a mark (node/record/ownership.h): the owner permits this
- * node to take the volume at this epoch, with exactly this snapshot at its end. The permission is
- * valid once the volume is a copy on the owner's host, and as long as its zcsi:epoch there is the
- * one before.
+ * The property zcsi:moving of a snapshot is a mark (node/record/ownership.h): the owner permits
+ * this node to take the volume at this epoch, with exactly this snapshot at its end. The permission
+ * is valid once the volume is a copy on the owner's host, and as long as its zcsi:epoch there is
+ * the one before.
  */
 
 #include <stdbool.h>
