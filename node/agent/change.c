@@ -203,7 +203,7 @@ int modify_dataset(struct rpc_call *call, const ModifyDatasetRequest *req,
 	for (size_t i = 0; i < req->n_properties; i++)
 		take_property(&call->arena, req->properties[i], dataset, &properties);
 	if (change.members) {
-		dataset->owner = owner_text(node, &call->arena, dataset);
+		dataset->owner = owner_text(node, &call->arena, dataset->owner);
 		dataset->members = change.members;
 		zfs_property(&properties, "zcsi:members", dataset->members);
 		zfs_property(&properties, "zcsi:owner", dataset->owner);

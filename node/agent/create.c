@@ -257,7 +257,7 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 	    take_push_rules(call, req, &made.push, err) < 0)
 		return -1;
 	if (*made.members) {
-		made.owner = owner_text(node, &call->arena, &made);
+		made.owner = owner_text(node, &call->arena, "");
 		zfs_property(&properties, "zcsi:members", made.members);
 		zfs_property(&properties, "zcsi:owner", made.owner);
 	}

@@ -47,7 +47,7 @@ static int record(const struct push *push, const struct members *members, struct
 
 	if (members) {
 		changed.members = members_format(push->arena, members);
-		changed.owner = owner_text(push->node, push->arena, push->volume);
+		changed.owner = owner_text(push->node, push->arena, push->volume->owner);
 		zfs_property(&properties, "zcsi:members", changed.members);
 		zfs_property(&properties, "zcsi:owner", changed.owner);
 	}

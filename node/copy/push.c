@@ -273,17 +273,11 @@ static int count_again(struct push *push, struct error *err)
 {
 	struct ownership ownership = ownership_parse(push->arena, push->volume->owner);
 	struct dataset changed = *push->volume;
-	struct zfs_properties properties = {.n = 0};
 
 	if (!ownership_has_lost(&ownership, push->to))
 		return 0;
 	ownership_find(&ownership, push->to);
-	changed.owner = ownership_format(push->arena, &ownership);
-	zfs_property(&properties, "zcsi:owner", changed.owner);
-	if (zfs_set(changed.name, &properties, err) < 0)
-		return -1;
-	catalog_put(push->node->catalog, &changed);
-	return 0;
+	return owner_record(push->node, push->arena, &changed, &ownership, err);
 }
 
 static int run(struct push *push, int64_t *ret_synced, struct error *err)

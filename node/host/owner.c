@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "node/record/ownership.h"
+#include "node/catalog/change.h"
+#include "node/zfs/zfs.h"
 
 #define BOOT_FILE "/proc/sys/kernel/random/boot_id"
 #define BOOT_MAX  64
@@ -101,10 +102,11 @@ int owner_check(const struct node *node, const struct dataset *volume, struct er
 	if (ownership.newer_epoch)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "node '%s' took volume '%s' over by 'zcsi failover', so what node '%s' "
-			    "has of it is not used any more",
-			    ownership.newer, volume->id, node->id);
+			    "has of it is not used any more: use it there, or move it here with "
+			    "'zcsi move %s %s'",
+			    ownership.newer, volume->id, node->id, volume->id, node->id);
 	/* An earlier zcsi-node, without the property, knew no failover. */
-	if (!*volume->owner || owner_is_confirmed(node, volume))
+	if (!*volume->owner || strcmp(ownership.boot, node->boot) == 0)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "node '%s' was booted, and too few of the nodes with copies of volume '%s' "
@@ -113,14 +115,39 @@ int owner_check(const struct node *node, const struct dataset *volume, struct er
 		    node->id, volume->id, volume->id);
 }
 
-char *owner_text(const struct node *node, struct arena *arena, const struct dataset *volume)
+char *owner_text(const struct node *node, struct arena *arena, const char *now)
 {
-	const char *now = volume->owner ? volume->owner : "";
 	struct ownership ownership = ownership_parse(arena, now);
 
 	ownership.newer_epoch = 0;
 	ownership.boot = node->boot ? node->boot : "";
 	return ownership_format(arena, &ownership);
+}
+
+int owner_record(const struct node *node, struct arena *arena, struct dataset *volume,
+		 const struct ownership *ownership, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	volume->owner = ownership_format(arena, ownership);
+	zfs_property(&properties, "zcsi:owner", volume->owner);
+	if (ownership->newer_epoch) {
+		volume->published = arena_strdup(arena, "");
+		zfs_property(&properties, "zcsi:published", "-");
+	}
+	if (zfs_set(volume->name, &properties, err) < 0)
+		return -1;
+	catalog_put(node->catalog, volume);
+	return 0;
+}
+
+int owner_confirm(const struct node *node, struct arena *arena, struct dataset *volume,
+		  struct error *err)
+{
+	struct ownership ownership = ownership_parse(arena, volume->owner);
+
+	ownership.boot = node->boot;
+	return owner_record(node, arena, volume, &ownership, err);
 }
 
 char *owner_boot(struct arena *arena)

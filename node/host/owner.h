@@ -3,6 +3,7 @@
 #define ZCSI_NODE_HOST_OWNER_H
 
 #include "node/host/node.h"
+#include "node/record/ownership.h"
 
 /*
  * The check that this host still is the owner of a volume with copies. Another node may have taken
@@ -29,8 +30,18 @@ int owner_wait(const struct node *node, const struct dataset *volume, int64_t de
 int owner_check(const struct node *node, const struct dataset *volume, struct error *err);
 /* Returns true if the members have said so, and no other node took the volume over. */
 bool owner_is_confirmed(const struct node *node, const struct dataset *volume);
-/* Returns the value of zcsi:owner with which the volume may be used, in the arena. */
-char *owner_text(const struct node *node, struct arena *arena, const struct dataset *volume);
+/* Returns zcsi:owner with which the volume may be used, in the arena; now: its value, or "". */
+char *owner_text(const struct node *node, struct arena *arena, const char *now);
+/*
+ * Record who owns a volume of this host, in ZFS and in the catalog; *volume gets the new text. One
+ * that another node took over is published to no node any more. Runs programs. Returns 0, or -1
+ * with *err. The caller keeps other changes of the volume away.
+ */
+int owner_record(const struct node *node, struct arena *arena, struct dataset *volume,
+		 const struct ownership *ownership, struct error *err);
+/* Record that this host is the owner. As owner_record. */
+int owner_confirm(const struct node *node, struct arena *arena, struct dataset *volume,
+		  struct error *err);
 /* Returns the id that the kernel gave to this boot, in the arena; another one if it has none. */
 char *owner_boot(struct arena *arena);
 

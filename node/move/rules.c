@@ -36,6 +36,20 @@ int rules_given_up(const char *our_id, const struct place *place, const GetMoveR
 	return place_written_after(place, *ret) ? rules_fail_written(our_id, place, *ret, err) : 0;
 }
 
+int rules_usable(const struct place *place, const struct place_snapshot *end, struct error *err)
+{
+	if (place_written_after(place, end) > 0)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "'%s' was mounted and written to by hand; if that is not needed, run "
+			    "'zfs rollback %s'",
+			    place->name, end->name);
+	if (place->foreign_key || place->children)
+		return fail(err, ERR_FAILED_PRECONDITION, "'%s' %s", place->name,
+			    place->children ? "has datasets below it"
+					    : "has the encryption key of another dataset");
+	return 0;
+}
+
 int rules_take(const char *our_id, const struct place *place, const PromoteRequest *req,
 	       struct error *err)
 {
@@ -60,14 +74,5 @@ int rules_take(const char *our_id, const struct place *place, const PromoteReque
 	if (place->token || !end)
 		return fail(err, ERR_FAILED_PRECONDITION, "'%s' has not all data: %s", place->name,
 			    end ? "part of a stream is left" : "the last snapshot is missing");
-	if (place_written_after(place, end) > 0)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "'%s' was mounted and written to by hand; if that is not needed, run "
-			    "'zfs rollback %s'",
-			    place->name, end->name);
-	if (place->foreign_key || place->children)
-		return fail(err, ERR_FAILED_PRECONDITION, "'%s' %s", place->name,
-			    place->children ? "has datasets below it"
-					    : "has the encryption key of another dataset");
-	return 0;
+	return rules_usable(place, end, err);
 }

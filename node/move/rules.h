@@ -19,6 +19,8 @@ int rules_given_up(const char *our_id, const struct place *place, const GetMoveR
 /* Fail because a copy was written to after this snapshot. Always returns -1. */
 int rules_fail_written(const char *our_id, const struct place *place,
 		       const struct place_snapshot *end, struct error *err);
+/* Check that a copy that ends with this snapshot can become a volume. */
+int rules_usable(const struct place *place, const struct place_snapshot *end, struct error *err);
 /* On the next owner: check that its copy can become the volume; the former owner is asked later. */
 int rules_take(const char *our_id, const struct place *place, const PromoteRequest *req,
 	       struct error *err);

@@ -78,14 +78,13 @@ static void mark_copies(struct arena *arena, const struct place *place, const st
 static int accept_epoch(struct rpc_call *call, const struct take *take, const struct place *place,
 			struct error *err)
 {
-	const struct dataset copy = {.owner = NULL};
 	struct zfs_properties properties = {.n = 0};
 
 	zfs_property(&properties, "zcsi:epoch",
 		     arena_printf(&call->arena, "%" PRId64, take->epoch));
 	zfs_property(&properties, "zcsi:published", "-");
 	zfs_property(&properties, "zcsi:owner",
-		     take->owner ? take->owner : owner_text(call->app, &call->arena, &copy));
+		     take->owner ? take->owner : owner_text(call->app, &call->arena, ""));
 	if (take->lost)
 		zfs_property(&properties, "zcsi:failover", take->lost);
 	if (place->device != DEVICE_NONE)
@@ -94,8 +93,8 @@ static int accept_epoch(struct rpc_call *call, const struct take *take, const st
 }
 
 /* The lock of an encrypted volume is named after it, so the name must not change meanwhile. */
-static int rename_copy(struct rpc_call *call, const struct place *place, const char *name,
-		       struct error *err)
+int take_rename(struct rpc_call *call, const struct place *place, const char *name,
+		struct error *err)
 {
 	struct family family;
 
@@ -129,7 +128,7 @@ int take_over(struct rpc_call *call, const struct take *take, const struct place
 	mark_copies(&call->arena, place, take);
 	if (accept_epoch(call, take, place, err) < 0 || device_check_gone(place->name, err) < 0)
 		return -1;
-	if (rename_copy(call, place, name, err) < 0 &&
+	if (take_rename(call, place, name, err) < 0 &&
 	    (place_read(&call->arena, parent, take->id, &now, &ignored) < 0 ||
 	     now.role != PLACE_PRIMARY))
 		return -1;

@@ -27,6 +27,9 @@ struct take {
 int take_read(struct rpc_call *call, const char *id, struct place *ret, struct error *err);
 /* Check that nothing has the copy mounted or open. */
 int take_check_unused(struct arena *arena, const struct place *place, struct error *err);
+/* Rename a volume or a copy, whose key stays as it is meanwhile. */
+int take_rename(struct rpc_call *call, const struct place *place, const char *name,
+		struct error *err);
 /* Make the copy the volume. May be repeated after an error. */
 int take_over(struct rpc_call *call, const struct take *take, const struct place *place,
 	      struct error *err);

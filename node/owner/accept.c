@@ -76,17 +76,6 @@ static int accept_copy(struct rpc_call *call, const AcceptRequest *req, AcceptRe
 	return accept_record(&call->arena, copy->name, req->node_id, req->epoch, err);
 }
 
-static int check_no_volume(struct rpc_call *call, const AcceptRequest *req, struct error *err)
-{
-	const struct node *node = call->app;
-	struct dataset *volume;
-
-	if (catalog_get(node->catalog, call->deadline, &call->arena, req->id, &volume, err) == 0)
-		return fail(err, ERR_FAILED_PRECONDITION, "node '%s' has volume '%s' itself",
-			    node->id, req->id);
-	return err->code == ERR_NOT_FOUND ? 0 : -1;
-}
-
 int accept_owner(struct rpc_call *call, const AcceptRequest *req, AcceptResponse *rsp,
 		 struct error *err)
 {
@@ -97,7 +86,7 @@ int accept_owner(struct rpc_call *call, const AcceptRequest *req, AcceptResponse
 	    request_text(req->node_id, "node_id", err) < 0 ||
 	    node_need_pool(call, "the copy of volume", req->id, err) < 0 ||
 	    replica_check_caller(call->caller, caller, 1, req->id, err) < 0 ||
-	    check_no_volume(call, req, err) < 0)
+	    replica_check_no_volume(node, call->deadline, req->id, err) < 0)
 		return -1;
 	const char *key = replica_key(
 		&call->arena, replica_name(&call->arena, catalog_parent(node->catalog), req->id));

@@ -15,17 +15,14 @@
 #include "common/log.h"
 #include "node/agent/origin.h"
 #include "node/attach/device.h"
-#include "node/attach/family.h"
 #include "node/attach/unused.h"
 #include "node/catalog/change.h"
 #include "node/copy/history.h"
 #include "node/export/exports.h"
-#include "node/host/owner.h"
 #include "node/move/ask.h"
-#include "node/owner/known.h"
+#include "node/move/take.h"
 #include "node/record/ownership.h"
 #include "node/replica/replica.h"
-#include "node/service.h"
 #include "node/zfs/zfs.h"
 
 #define WAIT_MS  30000 /* for other calls that lock the volume */
@@ -81,22 +78,13 @@ static int destroy_later(const struct place *place, uint64_t base, struct error 
 	return 0;
 }
 
-/* Rename the volume. The lock of an encrypted one is named after it. */
 static int rename_volume(const struct node *node, const struct place *place, const char *name,
 			 struct error *err)
 {
 	struct rpc_call call = {.app = (void *)node, .deadline = now_ms() + WAIT_MS};
-	struct family family;
-	int failed;
 
-	if (!place->encrypted)
-		return zfs_rename(place->name, name, err);
 	arena_init(&call.arena, SIZE_MAX);
-	failed = family_lock(&call, place->name, &family, err);
-	if (!failed) {
-		failed = zfs_rename(place->name, name, err);
-		family_unlock(&call, &family);
-	}
+	int failed = take_rename(&call, place, name, err);
 	arena_fini(&call.arena);
 	return failed;
 }
@@ -170,32 +158,4 @@ int aside_step(const struct node *node, struct arena *arena, struct dataset *vol
 	int failed = step_locked(node, arena, volume, err);
 	catalog_unlock_key(node->catalog, key);
 	return failed;
-}
-
-/* The answer of the new owner */
-
-int find_base(struct rpc_call *call, const FindBaseRequest *req, FindBaseResponse *rsp,
-	      struct error *err)
-{
-	const struct node *node = call->app;
-	struct members members;
-	struct history history;
-	struct dataset *volume;
-
-	if (request_text(req->id, "id", err) < 0 ||
-	    node_need_pool(call, "volume", req->id, err) < 0 ||
-	    known_volume(call, req->id, req->lineage, &volume, err) < 0)
-		return -1;
-	if (!volume)
-		return fail(err, ERR_NOT_FOUND, "node '%s' does not have volume '%s'", node->id,
-			    req->id);
-	members_parse(&call->arena, volume->members, &members);
-	if (replica_check_caller(call->caller, members.nodes, members.n, req->id, err) < 0 ||
-	    owner_wait(node, volume, call->deadline, err) < 0 ||
-	    history_read(&call->arena, volume->name, &history, err) < 0)
-		return -1;
-	for (size_t i = 0; i < req->n_guids && !rsp->guid; i++)
-		if (history_find(&history, req->guids[i]))
-			rsp->guid = req->guids[i];
-	return 0;
 }

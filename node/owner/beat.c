@@ -2,8 +2,7 @@
 /*
  * A round of questions to the members of all volumes.
  *
- * Invariant: what follows from the answers is done as a call for the volume, after the volume was
- * read again. A higher epoch counts from whichever member it comes.
+ * Invariant: each member is asked once in a round, for all volumes of which it is to have a copy.
  */
 #include "node/owner/beat.h"
 
@@ -12,31 +11,22 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "node/catalog/change.h"
-#include "node/copy/history.h"
 #include "node/copy/pusher.h"
-#include "node/export/exports.h"
-#include "node/host/moves.h"
 #include "node/host/owner.h"
 #include "node/move/ask.h"
-#include "node/owner/aside.h"
-#include "node/owner/confirm.h"
+#include "node/owner/outcome.h"
 #include "node/record/members.h"
 #include "node/record/ownership.h"
 #include "node/replica/held.h"
 #include "node/stream/copies.h"
-#include "node/stream/keyed.h"
 #include "proto/copy.h"
 
-#define FIND_MS 10000 /* for a volume in the catalog */
-#define HEAR_MS 5000  /* for the answer of a node */
+#define HEAR_MS 5000 /* for the answer of a node */
 
-/* A volume, and what its members say. */
 struct subject {
 	const struct dataset *volume;
 	struct members members;
-	struct members heard; /* those that have answered, and have a copy */
-	const char *newer;    /* the owner with the highest epoch above ours */
-	int64_t newer_epoch;  /* 0: none */
+	struct outcome outcome;
 };
 
 struct round {
@@ -47,7 +37,6 @@ struct round {
 	size_t n;
 	const struct pushed *pushed; /* how far the copies are */
 	size_t n_pushed;
-	bool open; /* see beat_all */
 };
 
 static void begin(struct round *round)
@@ -62,6 +51,7 @@ static void begin(struct round *round)
 		struct subject *subject = &round->subjects[round->n];
 		const struct dataset *volume = volumes.rows[i];
 		subject->volume = volume;
+		subject->outcome.id = volume->id;
 		if (!dataset_is_trash(catalog_parent(round->node->catalog), volume->name) &&
 		    members_parse(round->arena, volume->members, &subject->members))
 			round->n++;
@@ -92,13 +82,13 @@ static OwnedVolume *describe(const struct round *round, const struct subject *su
 
 static void take_newer(const struct round *round, const NewerOwner *newer)
 {
+	const char *node = *newer->node_id ? newer->node_id : OWNERSHIP_UNKNOWN;
+
 	for (size_t i = 0; i < round->n; i++) {
 		struct subject *subject = &round->subjects[i];
-		if (strcmp(subject->volume->id, newer->id) != 0 ||
-		    newer->epoch <= subject->volume->epoch || newer->epoch <= subject->newer_epoch)
-			continue;
-		subject->newer_epoch = newer->epoch;
-		subject->newer = *newer->node_id ? newer->node_id : OWNERSHIP_UNKNOWN;
+		if (strcmp(subject->volume->id, newer->id) == 0 &&
+		    newer->epoch > subject->volume->epoch)
+			ownership_pass(&subject->outcome.passed, node, newer->epoch);
 	}
 }
 
@@ -111,7 +101,7 @@ static void take_heard(const struct round *round, const char *to, const HearResp
 		for (size_t k = 0; response && k < response->n_ids; k++)
 			has |= strcmp(response->ids[k], subject->volume->id) == 0;
 		if (has && members_have(&subject->members, to))
-			members_add(&subject->heard, to);
+			members_add(&subject->outcome.heard, to);
 	}
 }
 
@@ -160,114 +150,28 @@ static void ask_all(struct round *round)
 	}
 }
 
-/* The consequences for a volume */
-
-struct outcome {
-	struct round *round;
-	const struct subject *subject;
-};
-
-static int make_way(const struct round *round, struct dataset *volume, struct error *err)
-{
-	if (aside_step(round->node, round->arena, volume, err) == 0)
-		return 0;
-	log_debug("a volume that another node took over cannot make way yet",
-		  log_str("volume", volume->id), log_str("error", err->text));
-	return -1;
-}
-
-/*
- * Check that so many members have answered that none of the others can have taken the volume over.
- * A member whose copy never was complete, so that the volume has no bookmark of it, cannot.
- */
-static int check_majority(const struct round *round, const struct subject *subject,
-			  const struct dataset *volume, const struct ownership *ownership,
-			  struct error *err)
-{
-	struct members complete = subject->members;
-	struct history history;
-	size_t heard = 0;
-
-	if (history_read(round->arena, volume->name, &history, err) < 0)
-		return -1;
-	for (size_t i = 0; i < subject->members.n; i++) {
-		const char *other = subject->members.nodes[i];
-		const char *mark = history_bookmark(round->arena, volume->name, other);
-		if (strcmp(other, round->node->id) == 0)
-			continue;
-		if (history_named(&history, mark))
-			heard += members_have(&subject->heard, other);
-		else
-			members_remove(&complete, other);
-	}
-	if (ownership_is_majority(ownership, &complete, heard))
-		return 0;
-	return fail(err, ERR_UNAVAILABLE, "%zu of %zu nodes with copies have answered", heard,
-		    complete.n - 1);
-}
-
-static int act(const struct round *round, const struct subject *subject, struct dataset *volume,
-	       struct error *err)
-{
-	struct ownership ownership = ownership_parse(round->arena, volume->owner);
-
-	if (subject->newer_epoch > ownership.newer_epoch && subject->newer_epoch > volume->epoch) {
-		ownership.newer = subject->newer;
-		ownership.newer_epoch = subject->newer_epoch;
-		log_warn("another node took a volume over", log_str("volume", volume->id),
-			 log_str("node", subject->newer));
-		if (confirm_record(round->node, round->arena, volume, &ownership, err) < 0)
-			return -1;
-	}
-	if (ownership.newer_epoch)
-		return make_way(round, volume, err);
-	if (owner_is_confirmed(round->node, volume))
-		return 0;
-	if (check_majority(round, subject, volume, &ownership, err) < 0)
-		return -1;
-	if (confirm_owner(round->node, round->arena, volume, err) < 0)
-		return -1;
-	return exports_apply(round->arena, round->node, volume, now_ms() + FIND_MS, err);
-}
-
-static void act_keyed(void *arg)
-{
-	const struct outcome *outcome = arg;
-	const struct node *node = outcome->round->node;
-	const struct subject *subject = outcome->subject;
-	struct dataset *volume;
-	struct error err;
-
-	if (moves_check(node->moves, subject->volume->id, &err) < 0 ||
-	    catalog_get(node->catalog, now_ms() + FIND_MS, outcome->round->arena,
-			subject->volume->id, &volume, &err) < 0)
-		return;
-	if (act(outcome->round, subject, volume, &err) == 0)
-		return;
-	outcome->round->open = true;
-	log_debug("a volume waits for its nodes", log_str("volume", volume->id),
-		  log_str("error", err.text));
-}
-
 /* Returns true if nothing follows for the volume, so its queue need not be entered. */
 static bool is_settled(const struct round *round, const struct subject *subject)
 {
-	return !subject->newer_epoch && owner_is_confirmed(round->node, subject->volume);
+	return !subject->outcome.passed.newer_epoch &&
+	       owner_is_confirmed(round->node, subject->volume);
 }
 
 bool beat_all(const struct node *node, const _Atomic bool *stopping)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct round round = {.node = node, .stopping = stopping, .arena = &arena};
+	bool open = false;
 
 	if (!held_possible())
 		return false;
 	begin(&round);
 	ask_all(&round);
 	for (size_t i = 0; i < round.n && !*stopping; i++) {
-		struct outcome outcome = {&round, &round.subjects[i]};
-		if (!is_settled(&round, outcome.subject))
-			keyed_run(node->copies, outcome.subject->volume->id, act_keyed, &outcome);
+		const struct subject *subject = &round.subjects[i];
+		if (!is_settled(&round, subject) &&
+		    !outcome_follow(node, &arena, &subject->outcome))
+			open = true;
 	}
-	return round.open;
+	return open;
 }

@@ -1,45 +1,16 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Recording who owns a volume, and Confirm of zcsi.v1.Copy.
+ * Confirm of zcsi.v1.Copy: an operator vouches for the members that are silent.
  *
  * Invariant: a volume that another node took over is never this host's again, except as a copy that
  * the other one gives back.
  */
-#include "node/owner/confirm.h"
-
 #include "common/log.h"
 #include "node/catalog/change.h"
 #include "node/export/exports.h"
 #include "node/host/moves.h"
 #include "node/host/owner.h"
 #include "node/service.h"
-#include "node/zfs/zfs.h"
-
-int confirm_record(const struct node *node, struct arena *arena, struct dataset *volume,
-		   const struct ownership *ownership, struct error *err)
-{
-	struct zfs_properties properties = {.n = 0};
-
-	volume->owner = ownership_format(arena, ownership);
-	zfs_property(&properties, "zcsi:owner", volume->owner);
-	if (ownership->newer_epoch) {
-		volume->published = arena_strdup(arena, "");
-		zfs_property(&properties, "zcsi:published", "-");
-	}
-	if (zfs_set(volume->name, &properties, err) < 0)
-		return -1;
-	catalog_put(node->catalog, volume);
-	return 0;
-}
-
-int confirm_owner(const struct node *node, struct arena *arena, struct dataset *volume,
-		  struct error *err)
-{
-	struct ownership ownership = ownership_parse(arena, volume->owner);
-
-	ownership.boot = node->boot;
-	return confirm_record(node, arena, volume, &ownership, err);
-}
 
 int confirm_volume(struct rpc_call *call, const ConfirmRequest *req, ConfirmResponse *rsp,
 		   struct error *err)
@@ -57,7 +28,7 @@ int confirm_volume(struct rpc_call *call, const ConfirmRequest *req, ConfirmResp
 		return 0;
 	if (ownership_parse(&call->arena, volume->owner).newer_epoch)
 		return -1;
-	if (confirm_owner(node, &call->arena, volume, err) < 0)
+	if (owner_confirm(node, &call->arena, volume, err) < 0)
 		return fail_context(err, "volume '%s' cannot be confirmed", req->id);
 	if (exports_apply(&call->arena, node, volume, call->deadline, err) < 0)
 		return -1;

@@ -19,6 +19,7 @@
 #include "node/catalog/change.h"
 #include "node/host/node.h"
 #include "node/move/ask.h"
+#include "node/move/rules.h"
 #include "node/move/take.h"
 #include "node/owner/accept.h"
 #include "node/owner/silent.h"
@@ -26,8 +27,9 @@
 #include "node/replica/replica.h"
 #include "node/service.h"
 
-#define LOCK_MS 5000 /* for the end of a stream to the copy */
-#define GUIDS   256
+#define LOCK_MS   5000  /* for the end of a stream to the copy */
+#define ACCEPT_MS 15000 /* two failovers at once wait for each other no longer than that */
+#define GUIDS     256
 
 static bool is_lost(const FailoverRequest *req, const char *node)
 {
@@ -77,16 +79,7 @@ int failover_check(const char *our_id, const struct place *place, const Failover
 			    "'%s' has other data than when it was looked at: run 'zcsi failover' "
 			    "again",
 			    place->name);
-	if (place->written > 0)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "'%s' was mounted and written to by hand; if that is not needed, run "
-			    "'zfs rollback %s'",
-			    place->name, end->name);
-	if (place->foreign_key || place->children)
-		return fail(err, ERR_FAILED_PRECONDITION, "'%s' %s", place->name,
-			    place->children ? "has datasets below it"
-					    : "has the encryption key of another dataset");
-	return 0;
+	return rules_usable(place, end, err);
 }
 
 /* Returns the newest snapshots, newest first. */
@@ -135,8 +128,8 @@ static int accept_all(struct rpc_call *call, const struct place *place, const Fa
 		if (strcmp(other, node->id) == 0)
 			continue;
 		if (!is_lost(req, other)) {
-			if (ask_node(node, other, &call->arena, "Accept", &request->base, &response,
-				     err) < 0)
+			if (ask_node_until(node, other, &call->arena, "Accept", &request->base,
+					   now_ms() + ACCEPT_MS, &response, err) < 0)
 				return fail_context(err, "node '%s', which has a copy too", other);
 			guid = response->guid;
 		}
@@ -212,12 +205,16 @@ static int discard(struct place *place, struct error *err)
 static int fail_over(struct rpc_call *call, const FailoverRequest *req, struct error *err)
 {
 	const struct node *node = call->app;
+	struct dataset *volume;
 	struct place place;
 
 	if (take_read(call, req->id, &place, err) < 0)
 		return -1;
+	/* An earlier call has taken it over, unless yet another node has since. */
 	if (place.role == PLACE_PRIMARY && strcmp(place.members.lineage, req->lineage) == 0)
-		return take_finish(call, place.name, place.device == DEVICE_HIDDEN, err);
+		return take_finish(call, place.name, place.device == DEVICE_HIDDEN, err) < 0
+			       ? -1
+			       : node_find(call, req->id, &volume, err);
 	if (failover_check(node->id, &place, req, err) < 0 ||
 	    take_check_unused(&call->arena, &place, err) < 0 || check_silent(call, req, err) < 0)
 		return -1;

@@ -65,11 +65,12 @@ static int judge(struct rpc_call *call, const HearRequest *req, const OwnedVolum
 		 const struct held_list *held, HearResponse *rsp, struct error *err)
 {
 	const CopyState *copy = held_find(held, theirs->id);
-	struct dataset *ours;
+	bool has_copy = copy && strcmp(copy->lineage, theirs->lineage) == 0;
+	struct dataset *ours = NULL;
 
-	if (known_volume(call, theirs->id, theirs->lineage, &ours, err) < 0)
+	if (!has_copy && known_volume(call, theirs->id, theirs->lineage, &ours, err) < 0)
 		return -1;
-	if (!ours && (!copy || strcmp(copy->lineage, theirs->lineage) != 0))
+	if (!has_copy && !ours)
 		return 0;
 	NewerOwner *newer =
 		ours ? judge_volume(call, theirs, ours) : judge_copy(call, req, theirs, copy);
@@ -95,11 +96,12 @@ int hear(struct rpc_call *call, const HearRequest *req, HearResponse *rsp, struc
 {
 	const struct node *node = call->app;
 	const char *const caller[] = {req->node_id};
+	const char *first = req->n_volumes ? req->volumes[0]->id : "";
 	struct held_list held;
 
 	if (request_text(req->node_id, "node_id", err) < 0 ||
 	    node_need_pool(call, "copy of", req->node_id, err) < 0 ||
-	    replica_check_caller(call->caller, caller, 1, "of the caller", err) < 0 ||
+	    replica_check_caller(call->caller, caller, 1, first, err) < 0 ||
 	    moves_wait(node->moves, call->deadline, err) < 0 ||
 	    read_copies(call, false, &held, err) < 0)
 		return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Looking up volumes by lineage.
+ * Looking up volumes by lineage, and FindBase of zcsi.v1.Replica, which a host asks that returned.
  *
  * Invariant: a deleted volume is known as long as a copy of it may be left somewhere, so a host
  * that returns does not bring it back.
@@ -10,8 +10,12 @@
 #include <string.h>
 
 #include "node/catalog/change.h"
+#include "node/copy/history.h"
 #include "node/host/node.h"
+#include "node/host/owner.h"
 #include "node/record/members.h"
+#include "node/replica/replica.h"
+#include "node/service.h"
 
 static bool is_of(struct arena *arena, const struct dataset *volume, const char *lineage)
 {
@@ -47,5 +51,31 @@ int known_volume(struct rpc_call *call, const char *id, const char *lineage, str
 		return 0;
 	}
 	*ret = find_deleted(call, id, lineage);
+	return 0;
+}
+
+int find_base(struct rpc_call *call, const FindBaseRequest *req, FindBaseResponse *rsp,
+	      struct error *err)
+{
+	const struct node *node = call->app;
+	struct members members;
+	struct history history;
+	struct dataset *volume;
+
+	if (request_text(req->id, "id", err) < 0 ||
+	    node_need_pool(call, "volume", req->id, err) < 0 ||
+	    known_volume(call, req->id, req->lineage, &volume, err) < 0)
+		return -1;
+	if (!volume)
+		return fail(err, ERR_NOT_FOUND, "node '%s' does not have volume '%s'", node->id,
+			    req->id);
+	members_parse(&call->arena, volume->members, &members);
+	if (replica_check_caller(call->caller, members.nodes, members.n, req->id, err) < 0 ||
+	    owner_wait(node, volume, call->deadline, err) < 0 ||
+	    history_read(&call->arena, volume->name, &history, err) < 0)
+		return -1;
+	for (size_t i = 0; i < req->n_guids && !rsp->guid; i++)
+		if (history_find(&history, req->guids[i]))
+			rsp->guid = req->guids[i];
 	return 0;
 }

@@ -74,6 +74,19 @@ char *ownership_format(struct arena *arena, const struct ownership *ownership)
 	return *text ? text + 1 : arena_strdup(arena, "-");
 }
 
+bool ownership_pass(struct ownership *ownership, const char *node, int64_t epoch)
+{
+	bool named = strcmp(node, OWNERSHIP_UNKNOWN) != 0;
+
+	if (epoch < ownership->newer_epoch ||
+	    (epoch == ownership->newer_epoch &&
+	     (!named || strcmp(ownership->newer, OWNERSHIP_UNKNOWN) != 0)))
+		return false;
+	ownership->newer = node;
+	ownership->newer_epoch = epoch;
+	return true;
+}
+
 bool ownership_has_lost(const struct ownership *ownership, const char *node)
 {
 	for (size_t i = 0; i < ownership->n_lost; i++)

@@ -42,6 +42,12 @@ struct ownership ownership_parse(struct arena *arena, const char *text);
 /* Returns the text; "-" if there is nothing to say. */
 char *ownership_format(struct arena *arena, const struct ownership *ownership);
 
+/*
+ * Record that a node took the volume over at an epoch, unless that is known, or a later one is; a
+ * node that is known by name replaces OWNERSHIP_UNKNOWN. Returns true if it was recorded.
+ */
+bool ownership_pass(struct ownership *ownership, const char *node, int64_t epoch);
+
 bool ownership_has_lost(const struct ownership *ownership, const char *node);
 /* Add a lost node, or remove one that was heard. */
 void ownership_lose(struct ownership *ownership, const char *node);

@@ -70,19 +70,6 @@ static int check_membership(struct program_stream *ps, struct receiving *receivi
 		    header->volume->id, ps->node->id, header->volume->id, ps->node->id);
 }
 
-static int check_no_volume(const struct program_stream *ps, const char *id, struct error *err)
-{
-	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	struct dataset *volume;
-
-	int found = catalog_get(ps->node->catalog, ps->deadline, &arena, id, &volume, err);
-	if (found == 0)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "node '%s' has the volume '%s' itself; it takes no copy of it",
-			    ps->node->id, id);
-	return err->code == ERR_NOT_FOUND ? 0 : -1;
-}
-
 /* Check the copy that exists, or make the folder for a new one. */
 static int prepare(struct program_stream *ps, const ReceiveHeader *header, struct error *err)
 {
@@ -128,7 +115,8 @@ static int start_locked(struct program_stream *ps, struct error *err)
 	const ReceiveHeader *header = receiving->header;
 	struct zfs_properties properties = {.n = 0};
 
-	if (check_no_volume(ps, header->volume->id, err) < 0 || prepare(ps, header, err) < 0)
+	if (replica_check_no_volume(ps->node, ps->deadline, header->volume->id, err) < 0 ||
+	    prepare(ps, header, err) < 0)
 		return -1;
 	replica_properties(&ps->arena, catalog_parent(ps->node->catalog), header, &properties);
 	if (properties.n > ZFS_PROPERTIES_MAX)

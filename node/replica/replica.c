@@ -254,6 +254,19 @@ int replica_check_epoch(const CopyState *copy, int64_t epoch, const char *id, st
 		    id, copy->name, copy->epoch, epoch);
 }
 
+int replica_check_no_volume(const struct node *node, int64_t deadline, const char *id,
+			    struct error *err)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct dataset *volume;
+
+	if (catalog_get(node->catalog, deadline, &arena, id, &volume, err) == 0)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "node '%s' has the volume '%s' itself; it takes no copy of it",
+			    node->id, id);
+	return err->code == ERR_NOT_FOUND ? 0 : -1;
+}
+
 static int check_unmounted(struct arena *arena, const char *name, struct error *err)
 {
 	struct mount_table table;
@@ -326,7 +339,7 @@ int get_dataset_copy(struct rpc_call *call, const GetDatasetCopyRequest *req,
  * A host that returned has the volume itself, until it has made way for the node that took it over.
  * Then it has a copy.
  */
-static int check_no_volume(struct rpc_call *call, const DropCopyRequest *req, struct error *err)
+static int check_made_way(struct rpc_call *call, const DropCopyRequest *req, struct error *err)
 {
 	const struct node *node = call->app;
 	struct members members;
@@ -352,7 +365,7 @@ int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyRespons
 	    replica_read(&call->arena, catalog_parent(node->catalog), req->id, &copy, err) < 0)
 		return -1;
 	if (!copy)
-		return check_no_volume(call, req, err);
+		return check_made_way(call, req, err);
 	if (replica_check_lineage(copy, req->lineage, req->id, err) < 0 ||
 	    replica_check_known_caller(call->caller, copy, req->id, err) < 0)
 		return -1;

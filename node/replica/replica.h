@@ -14,6 +14,7 @@
 #include "common/mem.h"
 #include "proto/copy.h"
 
+struct node;      /* node/host/node.h */
 struct tls_names; /* transport/tls_names.h */
 
 #define REPLICA_FOLDER    "_replica" /* below the parent */
@@ -57,6 +58,9 @@ int replica_check_known_caller(const struct tls_names *caller, const CopyState *
 int replica_check_lineage(const CopyState *copy, const char *lineage, const char *id,
 			  struct error *err);
 int replica_check_epoch(const CopyState *copy, int64_t epoch, const char *id, struct error *err);
+/* Check that this host does not have a volume itself. Runs no program. */
+int replica_check_no_volume(const struct node *node, int64_t deadline, const char *id,
+			    struct error *err);
 /* Discard a partly received stream. This destroys a copy that has no snapshot. */
 int replica_discard(const CopyState *copy, struct error *err);
 

@@ -2,6 +2,7 @@
 """A failover: the host of a volume is lost, and a node with a copy takes the volume over. What the
 copy did not have is lost to the workload. If the lost host returns, it makes way, and keeps what
 only it has."""
+import re
 import time
 
 import grpc
@@ -33,6 +34,14 @@ def survivors(pair):
             if host.node_daemon.running() and host.agent.ListDatasets().datasets]
 
 
+def why(volume):
+    """Return why the volume cannot be attached now. The controller asks for the copy in the time
+    that is left to it, which may be too short on a slow host."""
+    with pytest.raises(grpc.RpcError) as refused_with:
+        attach(volume)
+    return refused_with.value.details()
+
+
 def refusal(host):
     """Return why the volume may not be used on the host; "" if it may."""
     return host.agent.GetDataset.future(id="data").details() or ""
@@ -50,7 +59,7 @@ def test_a_copy_takes_over_and_the_lost_host_returns_as_a_copy(pair, kind):
     wanted = filled(pair, kind)
     lose(pair.owner)
     words = ("failover", "data", "--lost", "n1")
-    assert "--accept-loss 2m" in pair.zcsi(*words, status=1)
+    assert re.search(r"add --accept-loss [0-9]+m$", pair.zcsi(*words, status=1))
     row = pair.zcsi(*words, "--dry-run", "-Hp").rstrip("\n").split("\t")
     assert row[:2] == ["data", "n2"] and row[4] == "waits"
     wait_for(lambda: time.time() > int(row[2]) + 2, "two seconds have passed")
@@ -138,8 +147,7 @@ def test_nomad_waits_for_the_failover(pair):
     with refused(grpc.StatusCode.UNAVAILABLE):
         pair.owner.controller.ControllerUnpublishVolume(**unpublish)
     there = of(pair, pair.other)
-    with refused(UNMET, naming="zcsi failover data --lost"):
-        attach(there)
+    wait_for(lambda: "zcsi failover data --lost" in why(there), "it is told what to type")
     take_over(pair, "data")
     pair.owner.controller.ControllerUnpublishVolume(**unpublish)
     attached(there)

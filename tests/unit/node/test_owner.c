@@ -53,6 +53,23 @@ static void what_another_node_took_over_has_no_owner_here(void **state)
 	assert_int_equal(ownership_parse(&arena, "newer=n2:x").newer_epoch, 0);
 }
 
+/* Members are heard in any order, and not all of them know the name. */
+static void the_latest_owner_is_known_by_its_name(void **state)
+{
+	(void)state;
+	struct ownership ownership = {.newer = ""};
+
+	assert_true(ownership_pass(&ownership, OWNERSHIP_UNKNOWN, 5));
+	assert_false(ownership_pass(&ownership, OWNERSHIP_UNKNOWN, 5));
+	assert_false(ownership_pass(&ownership, "n2", 4));
+	assert_true(ownership_pass(&ownership, "n3", 5));
+	assert_false(ownership_pass(&ownership, OWNERSHIP_UNKNOWN, 5));
+	assert_false(ownership_pass(&ownership, "n3", 5));
+	assert_string_equal(ownership.newer, "n3");
+	assert_true(ownership_pass(&ownership, OWNERSHIP_UNKNOWN, 7));
+	assert_int_equal(ownership.newer_epoch, 7);
+}
+
 static void more_than_half_confirm_an_owner(void **state)
 {
 	(void)state;
@@ -287,6 +304,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_owner_is_parsed_as_it_was_formatted),
 		cmocka_unit_test(what_another_node_took_over_has_no_owner_here),
+		cmocka_unit_test(the_latest_owner_is_known_by_its_name),
 		cmocka_unit_test(more_than_half_confirm_an_owner),
 		cmocka_unit_test(a_copy_is_promised_to_one_node_at_an_epoch),
 		cmocka_unit_test(a_copy_takes_over_if_it_is_as_it_was_shown),

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The consequences of what the members of a volume say.
+ *
+ * Invariant: a higher epoch counts from whichever member it comes. This host is confirmed only if
+ * so many members have answered that none of the others can have taken the volume over.
+ */
+#include "node/owner/outcome.h"
+
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "node/catalog/change.h"
+#include "node/copy/history.h"
+#include "node/export/exports.h"
+#include "node/host/moves.h"
+#include "node/host/owner.h"
+#include "node/owner/aside.h"
+#include "node/stream/keyed.h"
+
+#define FIND_MS 10000 /* for a volume in the catalog */
+
+struct follower {
+	const struct node *node;
+	struct arena *arena;
+	const struct outcome *outcome;
+	bool settled;
+};
+
+/*
+ * A member whose copy never was complete, so that the volume has no bookmark of it, cannot have
+ * taken the volume over. The answer of one that was declared lost does not count.
+ */
+static int check_majority(const struct follower *follower, const struct dataset *volume,
+			  const struct ownership *ownership, struct error *err)
+{
+	struct arena *arena = follower->arena;
+	struct members members, complete;
+	struct history history;
+	size_t heard = 0;
+
+	if (!members_parse(arena, volume->members, &members) ||
+	    history_read(arena, volume->name, &history, err) < 0)
+		return -1;
+	complete = members;
+	for (size_t i = 0; i < members.n; i++) {
+		const char *other = members.nodes[i];
+		if (strcmp(other, follower->node->id) == 0)
+			continue;
+		if (!history_named(&history, history_bookmark(arena, volume->name, other)))
+			members_remove(&complete, other);
+		else if (!ownership_has_lost(ownership, other))
+			heard += members_have(&follower->outcome->heard, other);
+	}
+	if (ownership_is_majority(ownership, &complete, heard))
+		return 0;
+	return fail(err, ERR_UNAVAILABLE, "%zu of %zu nodes with copies have answered", heard,
+		    complete.n - 1);
+}
+
+/* Record a later owner that the members know of. */
+static int pass(const struct follower *follower, struct dataset *volume,
+		struct ownership *ownership, struct error *err)
+{
+	const struct ownership *passed = &follower->outcome->passed;
+
+	if (passed->newer_epoch <= volume->epoch ||
+	    !ownership_pass(ownership, passed->newer, passed->newer_epoch))
+		return 0;
+	log_warn("another node took a volume over", log_str("volume", volume->id),
+		 log_str("node", passed->newer));
+	return owner_record(follower->node, follower->arena, volume, ownership, err);
+}
+
+static int follow(const struct follower *follower, struct dataset *volume, struct error *err)
+{
+	const struct node *node = follower->node;
+	struct ownership ownership = ownership_parse(follower->arena, volume->owner);
+
+	if (pass(follower, volume, &ownership, err) < 0)
+		return -1;
+	if (ownership.newer_epoch)
+		return aside_step(node, follower->arena, volume, err);
+	if (owner_is_confirmed(node, volume))
+		return 0;
+	if (check_majority(follower, volume, &ownership, err) < 0 ||
+	    owner_confirm(node, follower->arena, volume, err) < 0)
+		return -1;
+	return exports_apply(follower->arena, node, volume, now_ms() + FIND_MS, err);
+}
+
+static void run(void *arg)
+{
+	struct follower *follower = arg;
+	const char *id = follower->outcome->id;
+	struct dataset *volume;
+	struct error err;
+
+	/* A volume that moves, or has moved, is no matter of this host. */
+	if (moves_check(follower->node->moves, id, &err) < 0 ||
+	    catalog_get(follower->node->catalog, now_ms() + FIND_MS, follower->arena, id, &volume,
+			&err) < 0)
+		return;
+	follower->settled = follow(follower, volume, &err) == 0;
+	if (!follower->settled)
+		log_debug("a volume with copies waits", log_str("volume", id),
+			  log_str("error", err.text));
+}
+
+bool outcome_follow(const struct node *node, struct arena *arena, const struct outcome *outcome)
+{
+	struct follower follower = {node, arena, outcome, true};
+
+	keyed_run(node->copies, outcome->id, run, &follower);
+	return follower.settled;
+}

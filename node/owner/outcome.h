@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_OWNER_OUTCOME_H
+#define ZCSI_NODE_OWNER_OUTCOME_H
+
+#include "node/host/node.h"
+#include "node/record/ownership.h"
+
+/* The answers of the members about a volume of this host. */
+struct outcome {
+	const char *id;
+	struct members heard;    /* those that have answered, and have a copy */
+	struct ownership passed; /* to the latest owner that one of them knows of; newer alone */
+};
+
+/*
+ * Read the volume again and do what follows, as a call for the volume: confirm this host as the
+ * owner, or make way for another one. Runs programs. Any thread but the loop's and the workers.
+ * Returns false if it is still not known whose the volume is, or if it is to make way.
+ */
+bool outcome_follow(const struct node *node, struct arena *arena, const struct outcome *outcome);
+
+#endif
