@@ -130,7 +130,7 @@ static const struct {
 	 {"n1", MNSW, false, "", false},
 	 NULL,
 	 ERR_FAILED_PRECONDITION},
-	/* So does one of the host of the pool under another node id, but none by NFS. */
+	/* A publication of this host under its earlier node id gives way, unless it is by NFS. */
 	{"old:1:rw", {"n1", SNW, false, "", false}, "n1:1:rw", ERR_OK},
 	{"old:1:rw", {"old", SNW, true, "10.0.0.2", false}, "old:1:ro:10.0.0.2", ERR_OK},
 	{"old:1:rw:10.0.0.1", {"n1", SNW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
