@@ -100,7 +100,7 @@ static int listen_at(struct server *server, const struct option_list *endpoints,
 }
 
 static int begin(struct daemon *daemon, struct node *node, const struct settings *settings,
-		 struct feed **ret_feed, struct herald **ret_herald, struct error *err)
+		 struct feed **ret_feed, struct rounds **ret_herald, struct error *err)
 {
 	static const unsigned lanes[] = LANE_BOUNDS;
 	const struct server_offer csi = {csi_services, node, settings->trust};
@@ -168,7 +168,7 @@ static int serve(const struct settings *settings)
 			    .address = settings->address,
 			    .max_volumes = settings->max_volumes,
 			    .data_dir_advice = advice};
-	struct herald *herald = NULL;
+	struct rounds *herald = NULL;
 	struct feed *feed = NULL;
 	struct daemon daemon;
 	struct error err;
@@ -183,7 +183,7 @@ static int serve(const struct settings *settings)
 		log_error("cannot start", log_str("error", err.text));
 	else
 		daemon_run(&daemon);
-	herald_stop(herald);
+	rounds_stop(herald);
 	mover_stop(copies.mover);
 	keeper_stop(node.keeper);
 	pusher_stop(copies.pusher);

@@ -31,7 +31,7 @@ struct subject {
 
 struct round {
 	const struct node *node;
-	const _Atomic bool *stopping;
+	struct rounds *rounds;
 	struct arena *arena;
 	struct subject *subjects;
 	size_t n;
@@ -144,7 +144,8 @@ static void ask_all(struct round *round)
 	for (size_t i = 0; i < round->n; i++) {
 		const struct members *members = &round->subjects[i].members;
 		for (size_t k = 0; k < members->n; k++)
-			if (!*round->stopping && strcmp(members->nodes[k], round->node->id) != 0 &&
+			if (!rounds_stopping(round->rounds) &&
+			    strcmp(members->nodes[k], round->node->id) != 0 &&
 			    !was_asked(round, i, members->nodes[k]))
 				ask(round, members->nodes[k]);
 	}
@@ -157,17 +158,17 @@ static bool is_settled(const struct round *round, const struct subject *subject)
 	       owner_is_confirmed(round->node, subject->volume);
 }
 
-bool beat_all(const struct node *node, const _Atomic bool *stopping)
+bool beat_all(const struct node *node, struct rounds *rounds)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	struct round round = {.node = node, .stopping = stopping, .arena = &arena};
+	struct round round = {.node = node, .rounds = rounds, .arena = &arena};
 	bool open = false;
 
 	if (!held_possible())
 		return false;
 	begin(&round);
 	ask_all(&round);
-	for (size_t i = 0; i < round.n && !*stopping; i++) {
+	for (size_t i = 0; i < round.n && !rounds_stopping(rounds); i++) {
 		const struct subject *subject = &round.subjects[i];
 		if (!is_settled(&round, subject) &&
 		    !outcome_follow(node, &arena, &subject->outcome))

@@ -2,15 +2,14 @@
 #ifndef ZCSI_NODE_OWNER_BEAT_H
 #define ZCSI_NODE_OWNER_BEAT_H
 
-#include "node/host/node.h"
+#include "node/stream/rounds.h"
 
 /*
  * Tell all nodes with copies, hear them, and act on what they say: confirm this host as the owner
- * of a volume, or make way for another one. Blocks while nodes are silent, and ends early once
- * *stopping is true. With zfs-fuse, or a pool on another server, there are no copies and it does
- * nothing. Not on the loop's thread. Returns true if a volume is still not known to be this
- * host's, or is to make way.
+ * of a volume, or make way for another one. Blocks while nodes are silent, and ends early if the
+ * rounds are stopping. With zfs-fuse, or a pool on another server, there are no copies and it does
+ * nothing. Returns true if a volume is still not known to be this host's, or is to make way.
  */
-bool beat_all(const struct node *node, const _Atomic bool *stopping);
+bool beat_all(const struct node *node, struct rounds *rounds);
 
 #endif

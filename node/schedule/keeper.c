@@ -9,7 +9,6 @@
  */
 #include "node/schedule/keeper.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,17 +16,16 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/metrics.h"
-#include "common/thread.h"
 #include "node/catalog/change.h"
 #include "node/host/moves.h"
 #include "node/host/owner.h"
 #include "node/schedule/due.h"
 #include "node/stream/copies.h"
 #include "node/stream/keyed.h"
+#include "node/stream/rounds.h"
 #include "node/zfs/zfs.h"
 
 #define LOOK_S   60
-#define PAUSE_S  1      /* at the start, until all volumes are known */
 #define FIND_MS  1000   /* for a volume in the catalog */
 #define QUIET_MS 900000 /* between two warnings */
 
@@ -38,15 +36,8 @@ static struct metric taken =
 
 struct keeper {
 	const struct node *node;
-	struct loop *loop;
-	struct loop_task task;
-	pthread_t thread;
-	bool started;
+	struct rounds *rounds;
 	int64_t warned; /* when a failure was last logged as a warning, by now_ms; thread only */
-
-	pthread_mutex_t lock; /* protects all members below */
-	pthread_cond_t changed;
-	bool stopping, look;
 };
 
 /* A volume while it is looked at, as a call for it. */
@@ -169,114 +160,42 @@ static void look_at(void *arg)
 			destroy(catalog, rows.names[i]);
 }
 
-static bool is_stopping(struct keeper *keeper)
-{
-	scoped_lock(&keeper->lock);
-
-	return keeper->stopping;
-}
-
 /* Look at all volumes with a schedule. */
-static void look(struct keeper *keeper, bool all)
+static int look(struct rounds *rounds, void *arg, bool all)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct keeper *keeper = arg;
 	struct dataset_list volumes;
 
 	catalog_scheduled(keeper->node->catalog, &arena, &volumes);
-	for (size_t i = 0; i < volumes.n && !is_stopping(keeper); i++) {
+	for (size_t i = 0; i < volumes.n && !rounds_stopping(rounds); i++) {
 		struct visit visit = {keeper, volumes.rows[i]->id, all};
 		keyed_run(keeper->node->copies, visit.id, look_at, &visit);
 	}
-}
-
-/* Returns true if all volumes are known, and which of them move. */
-static bool is_ready(const struct keeper *keeper)
-{
-	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	struct catalog_pool pool;
-	struct error err;
-
-	catalog_pool(keeper->node->catalog, &arena, &pool);
-	return pool.names && moves_wait(keeper->node->moves, now_ms(), &err) == 0;
-}
-
-/* Wait for so many seconds at most. The caller has the lock, which is released meanwhile. */
-static void wait_for(struct keeper *keeper, int seconds)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += seconds;
-	pthread_cond_timedwait(&keeper->changed, &keeper->lock, &until);
-}
-
-static void stop_loop(struct loop_task *task)
-{
-	loop_stop(container_of(task, struct keeper, task)->loop);
-}
-
-static void *run(void *arg)
-{
-	struct keeper *keeper = arg;
-	scoped_lock(&keeper->lock);
-
-	while (!keeper->stopping && !is_ready(keeper))
-		wait_for(keeper, PAUSE_S);
-	for (bool all = true; !keeper->stopping; all = keeper->look) {
-		keeper->look = false;
-		pthread_mutex_unlock(&keeper->lock);
-		look(keeper, all);
-		pthread_mutex_lock(&keeper->lock);
-		if (!keeper->look && !keeper->stopping)
-			wait_for(keeper, LOOK_S);
-	}
-	keeper->task.fn = stop_loop;
-	loop_post(keeper->loop, &keeper->task);
-	return NULL;
+	return LOOK_S;
 }
 
 int keeper_start(struct keeper **ret, const struct node *node, struct loop *loop, struct error *err)
 {
 	struct keeper *keeper = *ret = mem_alloc(sizeof(*keeper));
-	pthread_condattr_t clock;
+	const struct rounds_work work = {
+		.what = "the thread for scheduled snapshots", .round = look, .arg = keeper};
 
-	*keeper = (struct keeper){.node = node, .loop = loop};
-	pthread_mutex_init(&keeper->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&keeper->changed, &clock);
-	pthread_condattr_destroy(&clock);
-	if (thread_start(&keeper->thread, NULL, run, keeper) < 0)
-		return fail_errno(err, "cannot start the thread for scheduled snapshots");
-	keeper->started = true;
-	return 0;
-}
-
-static void tell(struct keeper *keeper, bool *what)
-{
-	scoped_lock(&keeper->lock);
-
-	*what = true;
-	pthread_cond_broadcast(&keeper->changed);
+	*keeper = (struct keeper){.node = node};
+	return rounds_start(&keeper->rounds, node, loop, &work, err);
 }
 
 void keeper_look(struct keeper *keeper)
 {
 	if (keeper)
-		tell(keeper, &keeper->look);
+		rounds_soon(keeper->rounds);
 }
 
 void keeper_stop(struct keeper *keeper)
 {
 	if (!keeper)
 		return;
-	tell(keeper, &keeper->stopping);
-	if (keeper->started) {
-		loop_run(keeper->loop);
-		pthread_join(keeper->thread, NULL);
-	}
-	pthread_cond_destroy(&keeper->changed);
-	pthread_mutex_destroy(&keeper->lock);
+	rounds_stop(keeper->rounds);
 	free(keeper);
 }
 

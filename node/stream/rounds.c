@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * A thread that works in rounds.
+ *
+ * Invariant: no round is missed that was asked for: a request during a round leads to another one.
+ */
+#include "node/stream/rounds.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/thread.h"
+#include "node/catalog/catalog.h"
+#include "node/host/moves.h"
+
+#define PAUSE_S 1 /* at the start, until all volumes are known */
+
+struct rounds {
+	const struct node *node;
+	struct loop *loop;
+	struct loop_task task;
+	struct rounds_work work;
+	pthread_t thread;
+	bool started;
+
+	pthread_mutex_t lock; /* protects all members below */
+	pthread_cond_t changed;
+	bool stopping, asked;
+};
+
+bool rounds_stopping(struct rounds *rounds)
+{
+	scoped_lock(&rounds->lock);
+
+	return rounds->stopping;
+}
+
+/* Returns true if all volumes are known, and which of them move. */
+static bool is_ready(const struct rounds *rounds)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct catalog_pool pool;
+	struct error err;
+
+	catalog_pool(rounds->node->catalog, &arena, &pool);
+	return pool.names && moves_wait(rounds->node->moves, now_ms(), &err) == 0;
+}
+
+/* Wait for so many seconds at most. The caller has the lock, which is released meanwhile. */
+static void wait_for(struct rounds *rounds, int seconds)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += seconds;
+	pthread_cond_timedwait(&rounds->changed, &rounds->lock, &until);
+}
+
+static void stop_loop(struct loop_task *task)
+{
+	loop_stop(container_of(task, struct rounds, task)->loop);
+}
+
+static void *run(void *arg)
+{
+	struct rounds *rounds = arg;
+	scoped_lock(&rounds->lock);
+
+	while (!rounds->stopping && !is_ready(rounds))
+		wait_for(rounds, PAUSE_S);
+	for (bool asked = true; !rounds->stopping; asked = rounds->asked) {
+		rounds->asked = false;
+		pthread_mutex_unlock(&rounds->lock);
+		int pause = rounds->work.round(rounds, rounds->work.arg, asked);
+		pthread_mutex_lock(&rounds->lock);
+		if (!rounds->asked && !rounds->stopping)
+			wait_for(rounds, pause);
+	}
+	rounds->task.fn = stop_loop;
+	loop_post(rounds->loop, &rounds->task);
+	return NULL;
+}
+
+int rounds_start(struct rounds **ret, const struct node *node, struct loop *loop,
+		 const struct rounds_work *work, struct error *err)
+{
+	struct rounds *rounds = *ret = mem_alloc(sizeof(*rounds));
+	pthread_condattr_t clock;
+
+	*rounds = (struct rounds){.node = node, .loop = loop, .work = *work};
+	pthread_mutex_init(&rounds->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&rounds->changed, &clock);
+	pthread_condattr_destroy(&clock);
+	if (thread_start(&rounds->thread, NULL, run, rounds) < 0)
+		return fail_errno(err, "cannot start %s", work->what);
+	rounds->started = true;
+	return 0;
+}
+
+static void tell(struct rounds *rounds, bool *what)
+{
+	scoped_lock(&rounds->lock);
+
+	*what = true;
+	pthread_cond_broadcast(&rounds->changed);
+}
+
+void rounds_soon(struct rounds *rounds)
+{
+	tell(rounds, &rounds->asked);
+}
+
+void rounds_stop(struct rounds *rounds)
+{
+	if (!rounds)
+		return;
+	tell(rounds, &rounds->stopping);
+	if (rounds->started) {
+		loop_run(rounds->loop);
+		pthread_join(rounds->thread, NULL);
+	}
+	pthread_cond_destroy(&rounds->changed);
+	pthread_mutex_destroy(&rounds->lock);
+	free(rounds);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_STREAM_ROUNDS_H
+#define ZCSI_NODE_STREAM_ROUNDS_H
+
+/*
+ * A thread that works in rounds, with pauses between. The first round begins when all volumes of
+ * this host are known, and which of them move.
+ */
+
+#include <stdbool.h>
+
+#include "common/error.h"
+#include "node/host/node.h"
+#include "transport/loop.h"
+
+struct rounds;
+
+struct rounds_work {
+	const char *what; /* "the thread for scheduled snapshots", for an error text */
+	/*
+	 * Work one round, on the thread. asked: it is the first one, or rounds_soon was called.
+	 * Returns the seconds until the next round.
+	 */
+	int (*round)(struct rounds *rounds, void *arg, bool asked);
+	void *arg;
+};
+
+/*
+ * Start the thread. The node, with a catalog, and the loop outlive it; *work is copied. Returns 0,
+ * or -1 with *err; call rounds_stop then too.
+ */
+int rounds_start(struct rounds **ret, const struct node *node, struct loop *loop,
+		 const struct rounds_work *work, struct error *err);
+/* Stop the thread, run the loop until it has ended, and free the rounds, which may be NULL. */
+void rounds_stop(struct rounds *rounds);
+/* Begin the next round as soon as the present one has ended; returns at once. Any thread. */
+void rounds_soon(struct rounds *rounds);
+/* Returns true if the round is to end early. Any thread. */
+bool rounds_stopping(struct rounds *rounds);
+
+#endif
