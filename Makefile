@@ -314,6 +314,11 @@ bench-move: ## a move to the other host and back, beside zfs send and zfs receiv
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/run env BUILD=build /usr/bin/python3 tests/bench/moving.py
+bench-failover: ## a node with 200 volumes is lost, beside as many zfs renames, in the lab; VOLUMES=
+	@. jobs/local/host.sh && host_packages build lab
+	@$(MAKE) --no-print-directory -j4 all
+	@BUILD=$(BUILD) tests/lab/run env BUILD=build VOLUMES=$(or $(VOLUMES),200) \
+		/usr/bin/python3 tests/bench/failing_over.py
 bench-transport: ## what a call, a byte and an idle process cost beside gRPC's own servers
 	@. jobs/local/host.sh && host_packages build check bench
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/server $(BUILD)/tests/bench/client
@@ -344,6 +349,6 @@ help: ## this list
 	conformance nomad nomad-lab image \
 	lab lab-tools lab-shell guests reboot history across lint format sanitize limits \
 	fuzz fuzzers soak bench \
-	bench-copy bench-move bench-zfs bench-transport bench-hosts install clean help
+	bench-copy bench-move bench-failover bench-zfs bench-transport bench-hosts install clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)

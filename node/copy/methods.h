@@ -18,7 +18,7 @@
 	PLAIN(CancelMove, cancel_move, LANE_COPY)                                                  \
 	INLINE(ListMoves, list_moves)                                                              \
 	PLAIN(ListCopies, list_copies, LANE_LOOKUP)                                                \
-	KEYED(Failover, failover, id, LANE_COPY)                                                   \
+	KEYED(Failover, failover, id, LANE_CHANGE)                                                 \
 	KEYED(Confirm, confirm_volume, id, LANE_COPY)                                              \
 	PLAIN(ListDiverged, list_diverged, LANE_LOOKUP)                                            \
 	PLAIN(DropDiverged, drop_diverged, LANE_COPY)
@@ -32,7 +32,7 @@
 	PLAIN(GetMove, get_move, LANE_LOOKUP)                                                      \
 	KEYED(Promote, promote, id, LANE_COPY)                                                     \
 	PLAIN(Hear, hear, LANE_LOOKUP)                                                             \
-	KEYED(Accept, accept_owner, id, LANE_CHANGE)                                               \
+	KEYED(Accept, accept_owner, id, LANE_COPY)                                                 \
 	PLAIN(FindBase, find_base, LANE_LOOKUP)
 
 #endif

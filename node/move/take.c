@@ -80,6 +80,8 @@ static int accept_epoch(struct rpc_call *call, const struct take *take, const st
 {
 	struct zfs_properties properties = {.n = 0};
 
+	if (take->accepted)
+		zfs_property(&properties, "zcsi:accepted", take->accepted);
 	zfs_property(&properties, "zcsi:epoch",
 		     arena_printf(&call->arena, "%" PRId64, take->epoch));
 	zfs_property(&properties, "zcsi:published", "-");

@@ -20,7 +20,7 @@
 
 #define LOCK_MS 5000 /* for the end of a stream to the copy */
 
-int accept_record(struct arena *arena, const char *dataset, const char *node, int64_t epoch,
+static int record(struct arena *arena, const char *dataset, const char *node, int64_t epoch,
 		  struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
@@ -73,7 +73,7 @@ static int accept_copy(struct rpc_call *call, const AcceptRequest *req, AcceptRe
 	    accept_check(copy, req, err) < 0)
 		return -1;
 	rsp->guid = copy->n_snapshots ? copy->snapshots[0]->guid : 0;
-	return accept_record(&call->arena, copy->name, req->node_id, req->epoch, err);
+	return record(&call->arena, copy->name, req->node_id, req->epoch, err);
 }
 
 int accept_owner(struct rpc_call *call, const AcceptRequest *req, AcceptResponse *rsp,

@@ -21,7 +21,6 @@
 #include "node/move/ask.h"
 #include "node/move/rules.h"
 #include "node/move/take.h"
-#include "node/owner/accept.h"
 #include "node/owner/silent.h"
 #include "node/record/ownership.h"
 #include "node/replica/replica.h"
@@ -109,8 +108,8 @@ static CopyPoint *point_of(struct arena *arena, const char *node, uint64_t guid)
 }
 
 /*
- * Have each survivor promise its copy. *take gets the points from which their copies are continued;
- * a lost node has at least what this one has from it.
+ * Have each survivor promise its copy. *take gets the points from which their copies are continued
+ * (a lost node has at least what this one has from it), and the promise of this node's own copy.
  */
 static int accept_all(struct rpc_call *call, const struct place *place, const FailoverRequest *req,
 		      struct take *take, struct error *err)
@@ -136,7 +135,8 @@ static int accept_all(struct rpc_call *call, const struct place *place, const Fa
 		if (guid)
 			points[take->n_copies++] = point_of(&call->arena, other, guid);
 	}
-	return accept_record(&call->arena, place->name, node->id, req->epoch, err);
+	take->accepted = mark_format(&call->arena, node->id, req->epoch);
+	return 0;
 }
 
 static int check_silent(struct rpc_call *call, const FailoverRequest *req, struct error *err)

@@ -117,6 +117,11 @@ int zfs_clone(const char *snapshot, const char *name, const struct zfs_propertie
 	return make("clone", properties, (const char *const[]){snapshot, name}, 2, err);
 }
 
+int zfs_promote(const char *name, struct error *err)
+{
+	return zfs_run((const char *const[]){"zfs", "promote", name, NULL}, err);
+}
+
 int zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
 		 struct error *err)
 {
@@ -189,6 +194,18 @@ static int set_several(struct arena *arena, const char *name,
 	return 0;
 }
 
+/*
+ * Returns true if one program sets all of them or none. OpenZFS sets user properties together, and
+ * zfs refuses a value that is too long before that.
+ */
+static bool is_atomic(const struct zfs_properties *properties)
+{
+	for (size_t i = 0; i < properties->n; i++)
+		if (!strchr(properties->rows[i].name, ':'))
+			return false;
+	return fuse_set_step(properties->n) == properties->n;
+}
+
 int zfs_set(const char *name, const struct zfs_properties *properties, struct error *err)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
@@ -198,8 +215,8 @@ int zfs_set(const char *name, const struct zfs_properties *properties, struct er
 	if (properties->n > ZFS_PROPERTIES_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT, "'%s' has %zu properties; give at most %d",
 			    name, properties->n, ZFS_PROPERTIES_MAX);
-	if (properties->n == 1)
-		return set_rows(&arena, name, properties->rows, 1, err);
+	if (is_atomic(properties) || properties->n == 1)
+		return set_rows(&arena, name, properties->rows, properties->n, err);
 	return set_several(&arena, name, properties, err);
 }
 

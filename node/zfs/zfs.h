@@ -46,7 +46,9 @@ int zfs_create_zvol(const char *name, int64_t size, bool thin,
 /* Create a clone of the snapshot, with all its properties at once; zfs-fuse also mounts it. */
 int zfs_clone(const char *snapshot, const char *name, const struct zfs_properties *properties,
 	      struct error *err);
-/* Set properties, with several programs, and restore them after a failure; or inherit one. */
+/* Give a clone the snapshot that it was made of, and all earlier ones. */
+int zfs_promote(const char *name, struct error *err);
+/* Set all properties or none, with several programs if one is native; or inherit one. */
 int zfs_set(const char *name, const struct zfs_properties *properties, struct error *err);
 int zfs_inherit(const char *name, const char *property, struct error *err);
 /* Rename a dataset from `name` to `other`; zfs-fuse unmounts its clones then (fuse_clones). */

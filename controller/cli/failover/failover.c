@@ -14,7 +14,7 @@
 #include "controller/parameter_value.h"
 
 #define USEC      1000000
-#define AT_A_TIME 4 /* calls that run; a node serves as many */
+#define AT_A_TIME 8 /* calls that run; a node serves as many */
 
 static struct table table_of(struct cli *cli, const struct failover_plan *plan)
 {
@@ -76,18 +76,20 @@ static void carry_out(struct cli *cli, struct failover_plan *plan, int64_t accep
 {
 	struct client_call *calls[AT_A_TIME];
 	struct takeover *rows[AT_A_TIME];
+	size_t begun = 0, ended = 0;
 
-	for (size_t i = 0; i < plan->n;) {
-		size_t n = 0;
-		for (; i < plan->n && n < AT_A_TIME; i++) {
-			if (plan->rows[i].why)
-				continue;
-			rows[n] = &plan->rows[i];
-			calls[n++] = begin(cli, &plan->rows[i], accepted);
+	for (size_t i = 0; i < plan->n; i++) {
+		if (plan->rows[i].why)
+			continue;
+		if (begun - ended == AT_A_TIME) {
+			finish(cli, rows[ended % AT_A_TIME], calls[ended % AT_A_TIME]);
+			ended++;
 		}
-		for (size_t k = 0; k < n; k++)
-			finish(cli, rows[k], calls[k]);
+		rows[begun % AT_A_TIME] = &plan->rows[i];
+		calls[begun++ % AT_A_TIME] = begin(cli, &plan->rows[i], accepted);
 	}
+	for (; ended < begun; ended++)
+		finish(cli, rows[ended % AT_A_TIME], calls[ended % AT_A_TIME]);
 }
 
 /* Returns how many rows are not taken over; *ret_loss: the most that any other one may lose. */
