@@ -230,7 +230,7 @@ static int take_owner(const struct agent *agent, const GetDatasetResponse *respo
 	return 0;
 }
 
-/* settles: see struct search. */
+/* settles: a volume that two agents have may be settled. */
 static int look(struct rpc_call *call, const char *volume_id, search_fn *ask, bool settles,
 		const struct agent *place, struct owner *ret, uint64_t *ret_claim,
 		struct error *err)

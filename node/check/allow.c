@@ -45,6 +45,7 @@ static const struct {
 	{"bookmark", OPTIONAL, "for copies on other nodes"},
 	{"receive", OPTIONAL, "for copies of the volumes of other nodes"},
 	{"readonly", OPTIONAL, "for copies of the volumes of other nodes"},
+	{"promote", OPTIONAL, "for copies, after this host was declared lost"},
 	{"volmode", OPTIONAL, "for copies of the volumes of other nodes, and for moves"},
 };
 

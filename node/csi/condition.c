@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include "node/mount/call.h"
+#include "node/record/ownership.h"
 
 static bool inaccessible(struct condition *ret, const char *reason, const char *text)
 {
@@ -73,6 +74,13 @@ static bool judge_mount(struct arena *arena, const struct condition_facts *facts
 				     "the dataset '%s' is mounted but is no volume any more; check "
 				     "whether it was renamed or destroyed",
 				     mount->source));
+	if (*facts->newer)
+		return degraded(ret, "Superseded",
+				arena_printf(arena,
+					     "node '%s' took the volume over; what is written here "
+					     "is kept apart from it; stop the jobs that use the "
+					     "volume here, then look with 'zcsi diverged list'",
+					     facts->newer));
 	if (facts->frozen && !(mount->attrs & MOUNT_ATTR_RDONLY))
 		return degraded(
 			ret, "ReadOnly",
@@ -129,7 +137,8 @@ static void ask_catalog(struct rpc_call *call, const char *id, struct condition_
 
 	if (!node->catalog)
 		return;
-	catalog_get(node->catalog, now_ms(), &call->arena, id, &dataset, &err);
+	if (catalog_get(node->catalog, now_ms(), &call->arena, id, &dataset, &err) == 0)
+		facts->newer = ownership_parse(&call->arena, dataset->owner).newer;
 	facts->has_dataset = err.code != ERR_NOT_FOUND;
 	catalog_pool(node->catalog, &call->arena, &pool);
 	if (!pool.loading)
@@ -140,7 +149,7 @@ void condition_gather(struct rpc_call *call, const char *id, const struct mount_
 		      const struct mount *mount, struct condition_facts *ret,
 		      struct statvfs *ret_fs)
 {
-	*ret = (struct condition_facts){.mount = mount, .pool_problem = ""};
+	*ret = (struct condition_facts){.mount = mount, .pool_problem = "", .newer = ""};
 	*ret_fs = (struct statvfs){0};
 	if (mount) {
 		ret->top = mount_at(table, mount->target);

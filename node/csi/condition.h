@@ -21,6 +21,7 @@ struct condition_facts {
 	bool frozen;               /* the filesystem is read-only, whatever the mount's flags are */
 	const char *pool_problem;  /* "": none, or not known yet */
 	bool has_dataset;          /* the volume's dataset exists; valid if pool_problem is "" */
+	const char *newer;         /* the node that took the volume over from this one; "": none */
 };
 
 struct condition {

@@ -4,7 +4,8 @@
  *
  * Invariant: what only this host has is kept until a person drops it. The volume becomes a copy
  * only if nothing was written since a snapshot that the new owner has, and if no later snapshot is
- * there but those that zcsi took for copies. One `zfs rename` makes it a copy, or puts it aside.
+ * there but those that zcsi took for copies. One `zfs rename` makes it a copy, or puts it aside. A
+ * host that stops before finds the volume again and goes on.
  */
 #include "node/owner/aside.h"
 
@@ -21,6 +22,8 @@
 #include "node/export/exports.h"
 #include "node/move/ask.h"
 #include "node/move/take.h"
+#include "node/owner/diverged.h"
+#include "node/owner/split.h"
 #include "node/record/ownership.h"
 #include "node/replica/replica.h"
 #include "node/zfs/zfs.h"
@@ -109,20 +112,36 @@ static int become_copy(const struct node *node, struct arena *arena, const struc
 	return zfs_set(name, &properties, err);
 }
 
+/* A volume that is put aside reserves no room, because nobody is going to write to it. */
+static int release(const struct place *place, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	if (!place->reserved)
+		return 0;
+	zfs_property(&properties, "refreservation", "none");
+	return zfs_set(place->name, &properties, err);
+}
+
+/* Put it aside. If the new owner has part of it, a copy with that part stays. */
 static int keep(const struct node *node, struct arena *arena, const struct place *place,
-		const struct dataset *volume, struct error *err)
+		const struct dataset *volume, uint64_t base, struct error *err)
 {
 	const char *parent = catalog_parent(node->catalog);
-	const char *name = arena_printf(arena, "%s/" ASIDE_FOLDER "%s-%" PRId64, parent,
+	const char *name = arena_printf(arena, "%s/" DIVERGED_FOLDER "%s-%" PRId64, parent,
 					strrchr(volume->name, '/'), place->epoch);
+	const struct place_snapshot *common = base ? place_snapshot(place, base) : NULL;
 
-	if (replica_make_folder(arena, parent, ASIDE_FOLDER, err) < 0 ||
+	if (replica_make_folder(arena, parent, DIVERGED_FOLDER, err) < 0 ||
+	    release(place, err) < 0 ||
+	    (common && split_begin(arena, parent, volume, common, err) < 0) ||
 	    rename_volume(node, place, name, err) < 0)
 		return -1;
-	catalog_drop(node->catalog, volume->name);
 	log_warn("a volume that another node took over had data that no other node has: it is kept "
 		 "until somebody destroys it",
 		 log_str("volume", volume->id), log_str("dataset", name));
+	diverged_look(node);
+	catalog_drop(node->catalog, volume->name);
 	return 0;
 }
 
@@ -145,7 +164,7 @@ static int step_locked(const struct node *node, struct arena *arena, const struc
 		return -1;
 	return aside_judge(&place, base) == ASIDE_COPY
 		       ? become_copy(node, arena, &place, volume, base, err)
-		       : keep(node, arena, &place, volume, err);
+		       : keep(node, arena, &place, volume, base, err);
 }
 
 int aside_step(const struct node *node, struct arena *arena, struct dataset *volume,

@@ -6,11 +6,9 @@
 #include "node/move/place.h"
 #include "proto/copy.h"
 
-#define ASIDE_FOLDER "_diverged" /* below the parent */
-
 enum aside_how {
 	ASIDE_COPY, /* nothing is new here: the volume becomes a copy */
-	ASIDE_KEEP, /* what is new here is kept, below ASIDE_FOLDER */
+	ASIDE_KEEP, /* what is new here is kept, below DIVERGED_FOLDER */
 };
 
 /*

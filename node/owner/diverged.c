@@ -4,18 +4,18 @@
  * took over, and what no other node has.
  *
  * Invariant: a dataset is destroyed only by the name that a person gives, if it is directly below
- * ASIDE_FOLDER, nothing uses it, and without force, so ZFS refuses while it has a clone or a hold.
+ * DIVERGED_FOLDER, nothing uses it, and without force, so ZFS refuses while it has a clone or a hold.
  */
 #include "node/owner/diverged.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "common/volume/escape.h"
 #include "node/attach/unused.h"
-#include "node/host/node.h"
-#include "node/owner/aside.h"
+#include "node/owner/split.h"
 #include "node/record/ownership.h"
 #include "node/replica/held.h"
 #include "node/service.h"
@@ -27,11 +27,11 @@ enum field { NAME, ID, OWNER, USED, CREATION, FIELDS };
 
 static const char columns[] = "name,zcsi:volume,zcsi:owner,used,creation";
 
-static char *folder_of(struct rpc_call *call)
-{
-	const struct node *node = call->app;
+static atomic_long known = -1; /* how many were found last; -1: nobody has looked */
 
-	return arena_printf(&call->arena, "%s/" ASIDE_FOLDER, catalog_parent(node->catalog));
+static char *folder_of(const struct node *node, struct arena *arena)
+{
+	return arena_printf(arena, "%s/" DIVERGED_FOLDER, catalog_parent(node->catalog));
 }
 
 /* Returns the row of a line, or NULL for the folder itself and what is no volume. */
@@ -72,23 +72,47 @@ DivergedVolume **diverged_parse(struct arena *arena, const char *folder, char *t
 	return rows;
 }
 
+static int read_all(const struct node *node, struct arena *arena, DivergedVolume ***ret,
+		    size_t *ret_n, struct error *err)
+{
+	auto_free char *out = NULL;
+
+	*ret_n = 0;
+	if (!node->catalog || !held_possible())
+		return 0;
+	const char *folder = folder_of(node, arena);
+	const char *argv[] = {"zfs", "list",  "-Hp",  "-d", "1", "-t", "filesystem,volume",
+			      "-o",  columns, folder, NULL};
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) == 0)
+		*ret = diverged_parse(arena, folder, arena_strdup(arena, out), ret_n);
+	else if (zfs_is_missing(catalog_parent(node->catalog), err) < 0)
+		return -1;
+	known = (long)*ret_n;
+	return 0;
+}
+
+void diverged_look(const struct node *node)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	DivergedVolume **ignored;
+	struct error err;
+	size_t n;
+
+	if (read_all(node, &arena, &ignored, &n, &err) < 0 ||
+	    (n && split_end(&arena, catalog_parent(node->catalog), &err) < 0))
+		log_warn("cannot look for what was put aside", log_str("error", err.text));
+}
+
+long diverged_known(void)
+{
+	return known;
+}
+
 int list_diverged(struct rpc_call *call, const ListDivergedRequest *req, ListDivergedResponse *rsp,
 		  struct error *err)
 {
-	const struct node *node = call->app;
-	auto_free char *out = NULL;
-
 	(void)req;
-	if (!node->catalog || !held_possible())
-		return 0;
-	const char *folder = folder_of(call);
-	const char *argv[] = {"zfs", "list",  "-Hp",  "-d", "1", "-t", "filesystem,volume",
-			      "-o",  columns, folder, NULL};
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
-		return zfs_is_missing(catalog_parent(node->catalog), err);
-	rsp->volumes = diverged_parse(&call->arena, folder, arena_strdup(&call->arena, out),
-				      &rsp->n_volumes);
-	return 0;
+	return read_all(call->app, &call->arena, &rsp->volumes, &rsp->n_volumes, err);
 }
 
 static int destroy(struct rpc_call *call, const char *name, struct error *err)
@@ -113,10 +137,12 @@ int drop_diverged(struct rpc_call *call, const DropDivergedRequest *req, DropDiv
 	if (strpbrk(req->name, "/@#%,"))
 		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is no name of 'zcsi diverged list'",
 			    req->name);
-	const char *name = arena_printf(&call->arena, "%s/%s", folder_of(call), req->name);
+	const char *name =
+		arena_printf(&call->arena, "%s/%s", folder_of(call->app, &call->arena), req->name);
 	if (destroy(call, name, err) < 0)
 		return fail_context(err, "'%s' is not destroyed", name);
 	log_warn("what only this host had of a volume is destroyed", log_str("dataset", name),
 		 log_str("by", req->by));
+	diverged_look(call->app);
 	return 0;
 }

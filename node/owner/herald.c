@@ -6,11 +6,24 @@
  */
 #include "node/owner/herald.h"
 
+#include "common/clock.h"
 #include "node/host/owner.h"
 #include "node/owner/beat.h"
+#include "node/owner/diverged.h"
 
 #define BEAT_S  30
-#define HURRY_S 2 /* while a volume waits for its nodes */
+#define HURRY_S 2      /* while a volume waits for its nodes */
+#define LOOK_MS 600000 /* between looks at what was put aside, which a person may destroy */
+
+static void look(const struct node *node)
+{
+	static int64_t next;
+
+	if (now_ms() < next)
+		return;
+	next = now_ms() + LOOK_MS;
+	diverged_look(node);
+}
 
 static int beat(struct rounds *rounds, void *arg, bool asked)
 {
@@ -19,6 +32,7 @@ static int beat(struct rounds *rounds, void *arg, bool asked)
 
 	(void)asked;
 	owners_asked(node->owners);
+	look(node);
 	return open ? HURRY_S : BEAT_S;
 }
 

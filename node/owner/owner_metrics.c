@@ -9,6 +9,7 @@
 #include "common/metrics.h"
 #include "node/catalog/change.h"
 #include "node/host/owner.h"
+#include "node/owner/diverged.h"
 #include "node/record/ownership.h"
 
 static const struct metric volumes =
@@ -16,6 +17,11 @@ static const struct metric volumes =
 	       "Volumes with copies: those that are this host's, those that wait for nodes with "
 	       "copies to confirm it, and those that another node took over.",
 	       "owner");
+
+static const struct metric diverged = METRIC(
+	GAUGE, "zcsi_volumes_diverged",
+	"Volumes that were put aside when their node returned after a failover, because they "
+	"have data that no other node has. They stay until somebody destroys them.");
 
 void owner_metrics_write(const struct node *node, FILE *out)
 {
@@ -40,4 +46,8 @@ void owner_metrics_write(const struct node *node, FILE *out)
 	metric_sample(&volumes, out, (double)ours, "this");
 	metric_sample(&volumes, out, (double)unknown, "unknown");
 	metric_sample(&volumes, out, (double)others, "another");
+	if (diverged_known() < 0)
+		return;
+	metric_head(&diverged, out);
+	metric_sample(&diverged, out, (double)diverged_known());
 }

@@ -8,15 +8,17 @@ import time
 import grpc
 import pytest
 
-from client import refused
+from client import MIB, refused
 from copies import create, in_use, write
 from daemon import wait_for
 from host import get, run, Volume
+from test_copies import KEY
 from test_copies_three import have_all
 from test_follow import attach, attached, of
 from test_move import content, filled, make, owners, use
+from zvols import device
 
-UNMET = grpc.StatusCode.FAILED_PRECONDITION
+LOOK = {"zfs": "ro", "ext4": "ro,noload"}
 
 
 def lose(host):
@@ -26,6 +28,24 @@ def lose(host):
 
 def take_over(pair, *words, accept="1h", status=0):
     return pair.zcsi("failover", *words, "--lost", "n1", "--accept-loss", accept, status=status)
+
+
+def write_late(host, kind="zfs"):
+    """Write to the volume on a host whose zcsi-node is dead, as a workload does that goes on."""
+    source = host.dataset("data") if kind == "zfs" else device(host)
+    run("unshare", "--mount", "--propagation", "private", "sh", "-c",
+        f"mount -t {kind} {source} /mnt && echo late >/mnt/late && umount /mnt")
+
+
+def look(host, kind, leaf="_diverged/data-0"):
+    """Return the content of what was put aside, looked at as the operating guide says."""
+    source = host.dataset(leaf)
+    if kind != "zfs":
+        run("zfs", "set", "volmode=full", source)
+        source = device(host, leaf)
+        wait_for(source.exists, "it has a device")
+    return run("unshare", "--mount", "--propagation", "private", "sh", "-c",
+               f"mount -t {kind} -o {LOOK[kind]} {source} /mnt && cat /mnt/late && umount /mnt")
 
 
 def survivors(pair):
@@ -105,6 +125,9 @@ def test_what_only_the_lost_host_has_is_kept(pair):
         assert get(pair.owner.dataset("data"), "zcsi:owner").startswith("newer=n2:")
         assert "data" in pair.owner.leaves()
         assert content(volume) == diverged
+        [entry] = pair.owner.node.NodeGetVolumeHealth(
+            volume_id="data").volume_health.health_statuses
+        assert entry.reason == "Superseded" and "'n2' took" in entry.message
         volume.unpublish()
         volume.unstage()
         aside = pair.owner.dataset("_diverged/data-0")
@@ -124,6 +147,63 @@ def test_what_only_the_lost_host_has_is_kept(pair):
         assert "diverged list" in pair.zcsi("diverged", "drop", "data-0", status=1)
         there.down()
         volume.down = lambda: None
+
+
+@pytest.mark.parametrize("kind", ["zfs", "ext4"])
+def test_what_is_put_aside_shares_its_data_with_the_copy(pair, kind):
+    """The lost host's copy is continued from what both have, so no data is sent or kept twice. It
+    can be given up in any order: here the volume moves back before what was kept is dropped."""
+    filled(pair, kind)
+    lose(pair.owner)
+    take_over(pair, "data")
+    write_late(pair.owner, kind)
+    pair.owner.start_node()
+    wait_for(lambda: returned(pair.owner), "the lost host has a copy", 60)
+    wait_for(pair.settled, "the copy is up to date", 120)
+    aside = pair.owner.dataset("_diverged/data-0")
+    assert get(aside, "origin").startswith(pair.owner.dataset("_replica/data@"))
+    assert int(get(aside, "used")) < MIB < 4 * MIB < int(get(aside, "referenced"))
+    assert look(pair.owner, kind) == "late\n"
+    there = use(pair.other, make(pair.other, kind))
+    write(there, "three")
+    wanted = content(there)
+    there.down()
+    pair.sync()
+    assert get(aside, "origin").startswith(pair.owner.dataset("_replica/data@"))
+    pair.zcsi("move", "data", "n1")
+    back = use(pair.owner, make(pair.owner, kind))
+    assert content(back) == wanted
+    back.down()
+    pair.zcsi("diverged", "drop", "data-0")
+    assert [leaf for leaf in pair.owner.leaves() if "data" in leaf] == ["data"]
+
+
+def test_an_encrypted_volume_is_put_aside_without_its_key(pair):
+    """The copy has the same key as the rest, that of the orchestrator."""
+    volume = Volume(pair.owner, "data")
+    volume.secrets = {"encryption_key": KEY}
+    use(pair.owner, create(volume, {"zfs.encryption": "aes-256-gcm"}))
+    write(volume, "one")
+    wanted = content(volume)
+    pair.add()
+    lose(pair.owner)
+    write(volume, "late")
+    take_over(pair, "data")
+    pair.owner.start_node()
+    for step in (volume.unpublish, volume.unstage):
+        step()
+    wait_for(lambda: returned(pair.owner), "the lost host has a copy", 60)
+    wait_for(pair.settled, "the copy is up to date", 120)
+    there = Volume(pair.other, "data")
+    there.secrets = volume.secrets
+    write(use(pair.other, there), "two")
+    wanted = content(there)
+    there.down()
+    pair.zcsi("move", "data", "n1")
+    assert content(use(pair.owner, volume)) == wanted
+    pair.zcsi("diverged", "drop", "data-0")
+    assert content(volume) == wanted
+    volume.down()
 
 
 def test_a_host_that_answers_is_not_lost(pair):
@@ -204,7 +284,7 @@ def ends(pair, wanted, kind):
 
 @pytest.mark.parametrize("runs", [False, True])
 @pytest.mark.parametrize("kind, program", [
-    ("zfs", "set zcsi:accepted"), ("zfs", "set zcsi:epoch"), ("ext4", "rename"),
+    ("zfs", "set zcsi:accepted"), ("zfs", "rename"), ("ext4", "rename"),
     ("ext4", "inherit volmode")])
 def test_the_new_owner_is_killed_at_each_program(new_pair, gate, kind, program, runs):
     with new_pair(other_env=gate.env) as pair:
@@ -229,6 +309,22 @@ def test_the_returned_host_is_killed_at_each_program(new_pair, gate, kind, progr
         pair.owner.start_node()
         killed_at(pair.owner, gate, runs)
         ends(pair, wanted, kind)
+
+
+@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize("kind, program", [
+    ("zfs", "clone"), ("zfs", "promote"), ("ext4", "promote"), ("zfs", "rename")])
+def test_a_host_that_puts_data_aside_is_killed_at_each_program(new_pair, gate, kind, program, runs):
+    with new_pair(owner_env=gate.env) as pair:
+        wanted = filled(pair, kind)
+        lose(pair.owner)
+        take_over(pair, "data")
+        write_late(pair.owner, kind)
+        gate.hold(program)
+        pair.owner.start_node()
+        killed_at(pair.owner, gate, runs)
+        ends(pair, wanted, kind)
+        assert get(pair.owner.dataset("_diverged/data-0"), "origin") != "-"
 
 
 def test_a_deleted_volume_does_not_come_back(pair):

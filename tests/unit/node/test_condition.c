@@ -29,6 +29,8 @@ static void expect(struct condition_facts facts, const char *reason, const char 
 		facts.top = facts.mount;
 	if (!facts.pool_problem)
 		facts.pool_problem = "";
+	if (!facts.newer)
+		facts.newer = "";
 	assert_int_equal(condition_judge(&arena, &facts, &condition), words != NULL);
 	if (words) {
 		assert_string_equal(condition.reason, reason);
@@ -59,6 +61,8 @@ static void each_problem_has_its_words(void **state)
 	expect((struct condition_facts){.mount = &target, .pool_problem = "no pool 'p'"},
 	       "PoolUnavailable", "no pool 'p'");
 	expect((struct condition_facts){.mount = &target}, "DatasetGone", "no volume any more");
+	expect((struct condition_facts){.mount = &target, .has_dataset = true, .newer = "n2"},
+	       "Superseded", "'n2' took the volume over");
 	expect((struct condition_facts){.mount = &target, .has_dataset = true, .frozen = true},
 	       "ReadOnly", "read-only");
 	expect((struct condition_facts){.mount = &orphan, .has_dataset = true}, "NotStaged",

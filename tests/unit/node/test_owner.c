@@ -10,6 +10,7 @@
 
 #include "node/owner/diverged.h"
 #include "node/owner/heard.h"
+#include "node/owner/split.h"
 #include "node/record/ownership.h"
 #include "node/replica/held.h"
 #include "tests/arena.h"
@@ -282,6 +283,20 @@ static void what_was_put_aside_is_parsed(void **state)
 	assert_int_equal(rows[0]->used, 4096);
 }
 
+static void a_copy_is_promoted_if_it_is_a_clone_of_what_was_put_aside(void **state)
+{
+	(void)state;
+	char clone[] = "t/p/_replica/v\tt/p/_diverged/v-4@b";
+	char received[] = "t/p/_replica/v\t-";
+	char other[] = "t/p/_replica/v\tt/p/_diverged-by-hand/v@b";
+	char forged[] = "forged";
+
+	assert_string_equal(split_parse("t/p/_diverged", clone), "t/p/_replica/v");
+	assert_null(split_parse("t/p/_diverged", received));
+	assert_null(split_parse("t/p/_diverged", other));
+	assert_null(split_parse("t/p/_diverged", forged));
+}
+
 static void what_an_owner_says_replaces_what_it_said(void **state)
 {
 	struct heard *heard = heard_new();
@@ -311,6 +326,7 @@ int main(void)
 		cmocka_unit_test(what_is_new_on_a_returned_host_is_kept),
 		cmocka_unit_test(all_copies_are_parsed_with_their_newest_snapshot),
 		cmocka_unit_test(what_was_put_aside_is_parsed),
+		cmocka_unit_test(a_copy_is_promoted_if_it_is_a_clone_of_what_was_put_aside),
 		cmocka_unit_test(what_an_owner_says_replaces_what_it_said),
 	};
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * A copy that is cloned from the volume, then promoted.
+ *
+ * Invariant: nothing of the volume is changed or destroyed. The clone comes before the rename of
+ * the volume, which a host that stops in between repeats; `zfs promote`, which gives the copy the
+ * common snapshot and all earlier ones, comes after it, because ZFS renames no encrypted clone that
+ * has the key of its origin. What is left to promote is seen in the pool.
+ */
+#include "node/owner/split.h"
+
+#include <string.h>
+
+#include "common/log.h"
+#include "node/copy/header.h"
+#include "node/owner/diverged.h"
+#include "node/record/ownership.h"
+#include "node/replica/properties.h"
+#include "node/replica/replica.h"
+#include "node/zfs/zfs.h"
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+
+/* The properties that a stream of the new owner would have given the copy. */
+static int describe(struct arena *arena, const char *parent, const struct dataset *volume,
+		    struct zfs_properties *to, struct error *err)
+{
+	ReceiveHeader *header;
+	const char *flags;
+
+	if (header_make(arena, parent, volume, &header, &flags, err) < 0)
+		return -1;
+	header->epoch = ownership_parse(arena, volume->owner).newer_epoch;
+	header->reserved = false;
+	replica_properties(arena, parent, header, to);
+	return 0;
+}
+
+int split_begin(struct arena *arena, const char *parent, const struct dataset *volume,
+		const struct place_snapshot *common, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	if (replica_make_folder(arena, parent, REPLICA_FOLDER, err) < 0 ||
+	    describe(arena, parent, volume, &properties, err) < 0)
+		return -1;
+	if (zfs_clone(common->name, replica_name(arena, parent, volume->id), &properties, err) == 0)
+		return 0;
+	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
+}
+
+const char *split_parse(const char *aside, char *line)
+{
+	const char *name = strsep(&line, "\t");
+	size_t length = strlen(aside);
+
+	return line && strncmp(line, aside, length) == 0 && line[length] == '/' ? name : NULL;
+}
+
+int split_end(struct arena *arena, const char *parent, struct error *err)
+{
+	const char *copies = arena_printf(arena, "%s/" REPLICA_FOLDER, parent);
+	const char *aside = arena_printf(arena, "%s/" DIVERGED_FOLDER, parent);
+	const char *argv[] = {"zfs", "list",        "-Hp",  "-d", "1", "-t", "filesystem,volume",
+			      "-o",  "name,origin", copies, NULL};
+	auto_free char *out = NULL;
+	char *state;
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return zfs_is_missing(parent, err);
+	for (char *line = strtok_r(out, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		const char *name = split_parse(aside, line);
+		if (name && zfs_promote(name, err) < 0)
+			return -1;
+		if (name)
+			log_info("a copy has the snapshots of what was put aside",
+				 log_str("copy", name));
+	}
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_OWNER_SPLIT_H
+#define ZCSI_NODE_OWNER_SPLIT_H
+
+/*
+ * Splitting a volume that is put aside: a copy keeps what the new owner has too. Both share the
+ * data of that, so only what was written later takes room twice. Functions run programs, and return
+ * 0, or -1 with *err.
+ */
+
+#include "node/move/place.h"
+#include "node/record/dataset.h"
+
+/*
+ * Before the volume is renamed: make the copy, a clone of the newest snapshot that the new owner
+ * has too. May be repeated. For a call that is keyed by the volume.
+ */
+int split_begin(struct arena *arena, const char *parent, const struct dataset *volume,
+		const struct place_snapshot *common, struct error *err);
+/*
+ * After that: give each copy that is a clone of what was put aside its snapshots. Until then the
+ * new owner cannot send to it. Any thread.
+ */
+int split_end(struct arena *arena, const char *parent, struct error *err);
+/* Parse a line of `zfs list`, in place. Returns the name of such a copy, or NULL. For tests. */
+const char *split_parse(const char *aside, char *line);
+
+#endif
