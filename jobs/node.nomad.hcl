@@ -155,6 +155,8 @@ job "zcsi-node" {
           "--allow", "zcsi.v1.Copy=operator.zcsi",
           "--allow", "zcsi.v1.Agent/GetHost=node.zcsi",
           "--allow", "zcsi.v1.Replica=node.zcsi",
+          # A node with backups reads all volumes of the others: name only that one.
+          # "--allow", "zcsi.v1.Backup=NODE",
         ]
 
         image        = local.contained ? var.image : null

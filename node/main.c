@@ -14,6 +14,7 @@
 #include "node/host/claims.h"
 #include "node/agent/kept.h"
 #include "node/agent/reaper.h"
+#include "node/backup/backups.h"
 #include "node/check/check.h"
 #include "node/stream/copies.h"
 #include "node/stream/program_stream.h"
@@ -41,7 +42,7 @@
 
 static const struct rpc_service *const csi_services[] = {&identity_service, &node_service, NULL};
 static const struct rpc_service *const agent_services[] = {&agent_service, &copy_service,
-							   &replica_service, NULL};
+							   &replica_service, &backup_service, NULL};
 
 static void on_hangup(void *arg)
 {
@@ -131,7 +132,8 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	if (pusher_start(&node->copies->pusher, node, daemon->loop, err) < 0 ||
 	    keeper_start(&node->keeper, node, daemon->loop, err) < 0)
 		return -1;
-	if (mover_start(&node->copies->mover, node, daemon->loop, err) < 0)
+	if (mover_start(&node->copies->mover, node, daemon->loop, err) < 0 ||
+	    backups_start(&node->copies->backups, node, daemon->loop, err) < 0)
 		return -1;
 	return herald_start(ret_herald, node, daemon->loop, err);
 }
@@ -184,6 +186,7 @@ static int serve(const struct settings *settings)
 	else
 		daemon_run(&daemon);
 	rounds_stop(herald);
+	backups_stop(copies.backups);
 	mover_stop(copies.mover);
 	keeper_stop(node.keeper);
 	pusher_stop(copies.pusher);

@@ -11,3 +11,4 @@ RPC_SERVICE(node_service, csi__v1__node__descriptor, NODE_METHODS);
 RPC_SERVICE(agent_service, zcsi__v1__agent__descriptor, AGENT_METHODS);
 RPC_SERVICE(copy_service, zcsi__v1__copy__descriptor, COPY_METHODS);
 RPC_SERVICE(replica_service, zcsi__v1__replica__descriptor, REPLICA_METHODS);
+RPC_SERVICE(backup_service, zcsi__v1__backup__descriptor, BACKUP_METHODS);

@@ -9,6 +9,7 @@
  * The last word of a row is the lane of its calls (node/lanes.h).
  */
 
+#include "node/backup/methods.h"
 #include "node/copy/methods.h"
 #include "node/lanes.h"
 #include "proto/agent.h"
@@ -72,9 +73,10 @@ NODE_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 AGENT_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 COPY_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 REPLICA_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
+BACKUP_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 #undef HANDLER_
 #undef STREAM_
 extern const struct rpc_service identity_service, node_service, agent_service, copy_service,
-	replica_service;
+	replica_service, backup_service;
 
 #endif

@@ -151,7 +151,7 @@ static int ask_all(const struct making *making, uint64_t claim, uint64_t *ret_pr
 	return 0;
 }
 
-static int check_name(const struct making *making, struct error *err)
+int making_check(const struct making *making, struct error *err)
 {
 	uint64_t promised;
 
@@ -213,6 +213,10 @@ static int adopt(const struct making *making, uint64_t claim, struct error *err)
 	request->guid = making->guid;
 	request->size = making->size;
 	request->format = arena_strdup(&cli->arena, making->format);
+	if (making->parameters)
+		request->parameters = arena_strdup(&cli->arena, making->parameters);
+	request->properties = making->properties;
+	request->n_properties = making->n_properties;
 	struct client_call *call = fleet_begin(cli->fleet, &cli->arena, making->place->at,
 					       "AdoptDataset", &request->base);
 	return client_finish(call, &response, err);
@@ -257,7 +261,7 @@ int making_begin(struct cli *cli, struct making *ret, struct error *err)
 		return -1;
 	if (choose_place(ret, err) < 0)
 		return -1;
-	return check_name(ret, err);
+	return making_check(ret, err);
 }
 
 int cli_adopt(struct cli *cli, struct error *err)

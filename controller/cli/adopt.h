@@ -16,6 +16,10 @@ struct making {
 	const char *format;
 	int64_t size;  /* bytes; 0 for a zvol, which has a size of its own */
 	uint64_t guid; /* that the received dataset must have; 0: any */
+	/* The parameters and other properties that it gets; NULL and 0: none. */
+	const char *parameters;
+	Property **properties;
+	size_t n_properties;
 };
 
 /*
@@ -23,6 +27,8 @@ struct making {
  * *err.
  */
 int making_begin(struct cli *cli, struct making *ret, struct error *err);
+/* Check that the name is free: all agents answer, and none has it. Returns 0, or -1 with *err. */
+int making_check(const struct making *making, struct error *err);
 /* Claim the name and make the volume. Returns 0, or -1 with *err. */
 int making_adopt(const struct making *making, struct error *err);
 

@@ -21,7 +21,7 @@
 static const char local_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list agents, words, lost;
 static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format,
-	*accept_loss, *to;
+	*accept_loss, *to, *as;
 static struct style style;
 static bool cancel, dry_run;
 static struct trust trust;
@@ -66,7 +66,8 @@ static const struct option_row options[] = {
 	{.name = "node",
 	 .metavar = "NODE",
 	 .help = "For receive and adopt: the node that gets the volume. Default: the only one "
-		 "with a pool. For diverged drop: the node that has it.",
+		 "with a pool. For diverged drop: the node that has it. For backup restore: the "
+		 "node whose backup is meant.",
 	 .ret_text = &node},
 	{.name = "size",
 	 .metavar = "SIZE",
@@ -94,6 +95,11 @@ static const struct option_row options[] = {
 	 .help = "For failover: the node that takes the volume over. Default: the one with the "
 		 "newest copy.",
 	 .ret_text = &to},
+	{.name = "as",
+	 .metavar = "NAME",
+	 .help = "For backup restore: the name of the new volume. Default: that of the old one, "
+		 "which must be gone.",
+	 .ret_text = &as},
 	{.name = "dry-run",
 	 .ret_flag = &dry_run,
 	 .help = "For drain and failover: print what would be done, and do nothing."},
@@ -217,6 +223,7 @@ static int execute(const struct program *program, struct error *err)
 	cli.format = format;
 	cli.lost = &lost;
 	cli.accept_loss = accept_loss;
+	cli.as = as;
 	cli.to = to;
 	cli.cancel = cancel;
 	cli.dry_run = dry_run;

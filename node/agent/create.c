@@ -338,11 +338,23 @@ static int read_received(struct arena *arena, struct received *ret, struct error
 		    ret->name);
 }
 
+/* Returns the value of a property in the request, or NULL. */
+static char *wished(const AdoptDatasetRequest *req, const char *name)
+{
+	for (size_t i = 0; i < req->n_properties; i++)
+		if (strcmp(req->properties[i]->name, name) == 0)
+			return req->properties[i]->value;
+	return NULL;
+}
+
 static struct dataset adopted(struct arena *arena, const char *parent,
 			      const AdoptDatasetRequest *req, const struct received *received)
 {
 	return (struct dataset){.id = req->id,
 				.name = dataset_name(arena, parent, req->id),
+				.parameters = req->parameters,
+				.root = wished(req, "zcsi:root"),
+				.schedule = wished(req, "zcsi:keep"),
 				.format = format_find(req->format),
 				.guid = received->guid,
 				.creation = received->creation,
@@ -359,7 +371,8 @@ static struct dataset adopted(struct arena *arena, const char *parent,
  * used, because it has data.
  */
 static int describe_adopted(struct arena *arena, const struct received *received,
-			    const struct dataset *made, struct error *err)
+			    const AdoptDatasetRequest *req, const struct dataset *made,
+			    struct error *err)
 {
 	struct zfs_properties unmounted = {.n = 0}, properties = {.n = 0};
 
@@ -369,6 +382,10 @@ static int describe_adopted(struct arena *arena, const struct received *received
 	zfs_property(&properties, "zcsi:version", DATASET_VERSION);
 	zfs_property(&properties, "zcsi:volume", escape_text(arena, made->id));
 	zfs_property(&properties, "zcsi:published", "-");
+	if (*req->parameters)
+		zfs_property(&properties, "zcsi:parameters", escape_text(arena, req->parameters));
+	for (size_t i = 0; i < req->n_properties; i++)
+		zfs_property(&properties, req->properties[i]->name, req->properties[i]->value);
 	if (zfs_set(received->name, &unmounted, err) < 0)
 		return -1;
 	return zfs_set(received->name, &properties, err);
@@ -388,7 +405,7 @@ static int take_in(struct rpc_call *call, const AdoptDatasetRequest *req, struct
 	struct dataset made = adopted(&call->arena, parent, req, &received), before = made;
 	before.name = (char *)received.name;
 	if (unused_check(&call->arena, &before, err) < 0 ||
-	    describe_adopted(&call->arena, &received, &made, err) < 0)
+	    describe_adopted(&call->arena, &received, req, &made, err) < 0)
 		return -1;
 	if (zfs_rename(received.name, made.name, err) < 0) {
 		if (err->code == ERR_ALREADY_EXISTS)
@@ -397,6 +414,8 @@ static int take_in(struct rpc_call *call, const AdoptDatasetRequest *req, struct
 		return -1;
 	}
 	catalog_put(node->catalog, &made);
+	if (made.schedule)
+		keeper_look(node->keeper);
 	/* The next scan adds the received snapshots to the catalog. */
 	catalog_rescan_soon(node->catalog);
 	*ret = dataset_copy(&call->arena, &made);
@@ -416,6 +435,14 @@ static int check_adoption(const AdoptDatasetRequest *req, struct error *err)
 	if (!req->claim)
 		return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' is adopted without a claim",
 			    req->id);
+	for (size_t i = 0; i < req->n_properties; i++) {
+		if (property_check(req->properties[i], err) < 0)
+			return -1;
+		if (strncmp(req->properties[i]->name, "zcsi:", strlen("zcsi:")) != 0)
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "property '%s' is set on the dataset before it is adopted",
+				    req->properties[i]->name);
+	}
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "node/agent/reaper.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "common/clock.h"
@@ -19,6 +20,7 @@
 #include "node/agent/origin.h"
 #include "node/agent/trash.h"
 #include "node/attach/unused.h"
+#include "node/copy/history.h"
 #include "node/schedule/keeper.h"
 
 static void reap_origin(struct catalog *catalog, struct arena *arena, const char *snapshot)
@@ -123,6 +125,33 @@ static void reap_locked(struct catalog *catalog, struct arena *arena, const stru
 	}
 }
 
+/* Destroy the snapshots that were taken for backups: a deleted volume gets no further run. */
+static void end_backups(struct arena *arena, const char *dataset)
+{
+	struct history history;
+	struct error err;
+
+	if (history_read(arena, dataset, &history, &err) < 0)
+		return;
+	for (size_t i = 0; i < history.n; i++) {
+		const struct point *at = &history.points[i];
+		if (at->bookmark || strncmp(at->leaf, SNAPSHOT_BACKUP, strlen(SNAPSHOT_BACKUP)))
+			continue;
+		if (zfs_destroy(at->name, &err) < 0)
+			log_debug("a snapshot that was taken for a backup stays",
+				  log_str("snapshot", at->name), log_str("error", err.text));
+	}
+}
+
+/* Returns true if the dataset has snapshots that the catalog does not show. */
+static bool has_hidden(struct catalog *catalog, struct arena *arena, const struct dataset *known)
+{
+	struct snapshot_list list;
+
+	catalog_snapshots_of(catalog, arena, known, &list);
+	return known->snapshots != DATASET_UNCOUNTED && known->snapshots > list.n;
+}
+
 /* The time of the volume in the trash is over, and that of its scheduled snapshots with it. */
 static void end_schedule(struct catalog *catalog, struct arena *arena, const struct dataset *known)
 {
@@ -132,6 +161,8 @@ static void end_schedule(struct catalog *catalog, struct arena *arena, const str
 	if (catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
 		return;
 	keeper_end(catalog, known);
+	if (has_hidden(catalog, arena, known))
+		end_backups(arena, known->name);
 	catalog_unlock_key(catalog, key);
 }
 

@@ -79,7 +79,7 @@ static int check_key(const char *parent, const char *root, struct error *err)
 	return fail(
 		err, ERR_FAILED_PRECONDITION,
 		"it has the encryption key of '%s', and only a volume with a key of its own, or "
-		"with none, can have copies",
+		"with none, can have copies and backups",
 		root);
 }
 
@@ -99,18 +99,27 @@ static Dataset *describe(struct arena *arena, const struct dataset *volume)
 	return dataset;
 }
 
-int header_make(struct arena *arena, const char *parent, const struct dataset *volume,
-		ReceiveHeader **ret, const char **ret_flags, struct error *err)
+int header_properties(struct arena *arena, const char *dataset, ReceiveHeader *to,
+		      const char **ret_root, struct error *err)
 {
-	const char *argv[] = {"zfs", "get",        "-Hp", "-o", "source,property,value",
-			      "all", volume->name, NULL};
-	ReceiveHeader *header = new_receive_header(arena);
+	const char *argv[] = {"zfs", "get",   "-Hp", "-o", "source,property,value",
+			      "all", dataset, NULL};
 	auto_free char *out = NULL;
 
 	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
 		return -1;
-	const char *root = take_properties(arena, arena_strdup(arena, out), header);
-	if (check_key(parent, root, err) < 0)
+	*ret_root = take_properties(arena, arena_strdup(arena, out), to);
+	return 0;
+}
+
+int header_make(struct arena *arena, const char *parent, const struct dataset *volume,
+		ReceiveHeader **ret, const char **ret_flags, struct error *err)
+{
+	ReceiveHeader *header = new_receive_header(arena);
+	const char *root;
+
+	if (header_properties(arena, volume->name, header, &root, err) < 0 ||
+	    check_key(parent, root, err) < 0)
 		return -1;
 	*ret_flags = send_flags_for(strcmp(root, "-") != 0);
 	header->volume = describe(arena, volume);

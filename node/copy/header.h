@@ -15,6 +15,13 @@
 int header_make(struct arena *arena, const char *parent, const struct dataset *volume,
 		ReceiveHeader **ret, const char **ret_flags, struct error *err);
 /*
+ * Fill in the properties that are set on a dataset and that a request may set on a volume.
+ * *ret_root is its encryption root, "-" if it has none. Runs one program. Returns 0, or -1 with
+ * *err.
+ */
+int header_properties(struct arena *arena, const char *dataset, ReceiveHeader *to,
+		      const char **ret_root, struct error *err);
+/*
  * Returns what a copy is to record of a snapshot, in the arena; known: as the catalog has it, or
  * NULL if it is not one of CSI.
  */

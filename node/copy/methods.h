@@ -21,7 +21,13 @@
 	KEYED(Failover, failover, id, LANE_CHANGE)                                                 \
 	KEYED(Confirm, confirm_volume, id, LANE_COPY)                                              \
 	PLAIN(ListDiverged, list_diverged, LANE_LOOKUP)                                            \
-	PLAIN(DropDiverged, drop_diverged, LANE_COPY)
+	PLAIN(DropDiverged, drop_diverged, LANE_COPY)                                              \
+	INLINE(RunBackup, run_backup)                                                              \
+	INLINE(RestoreBackup, restore_backup)                                                      \
+	INLINE(GetBackupTask, get_backup_task)                                                     \
+	PLAIN(ListBackups, list_backups, LANE_LOOKUP)                                              \
+	PLAIN(DropBackup, drop_backup, LANE_COPY)                                                  \
+	KEYED(ForgetBackup, forget_backup, id, LANE_COPY)
 
 #define REPLICA_METHODS(INLINE, PLAIN, KEYED, STREAM)                                              \
 	STREAM(Receive, copy_receive)                                                              \

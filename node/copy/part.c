@@ -9,8 +9,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/clock.h"
 #include "node/catalog/catalog.h"
@@ -119,16 +117,7 @@ int part_send(struct push *push, const struct part *part, struct error *err)
 
 uint64_t part_of_token(struct push *push, int64_t *ret_size)
 {
-	const char *argv[] = {"zfs", "send", "-nvP", "-t", push->copy->token, NULL};
-	auto_free char *out = NULL;
-	struct error ignored;
-
-	*ret_size = 0;
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, &ignored) < 0)
-		return 0;
-	*ret_size = send_size(out);
-	const char *guid = strstr(out, "toguid = ");
-	return guid ? strtoull(guid + strlen("toguid = "), NULL, 0) : 0;
+	return send_of_token(push->copy->token, ret_size);
 }
 
 int part_send_rest(struct push *push, const struct point *to, struct error *err)

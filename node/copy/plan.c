@@ -27,7 +27,8 @@ bool plan_is_asked(const struct push *push, const struct point *point)
 		return false;
 	struct scheduled ignored;
 
-	return scheduled_parse(point->leaf, &ignored) || part_record(push, point)->n_properties > 0;
+	return !strncmp(point->leaf, SNAPSHOT_BACKUP, strlen(SNAPSHOT_BACKUP)) ||
+	       scheduled_parse(point->leaf, &ignored) || part_record(push, point)->n_properties > 0;
 }
 
 /* A snapshot that the copy shows as ours has its record. */

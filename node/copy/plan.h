@@ -6,7 +6,10 @@
 #include "node/copy/part.h"
 #include "node/copy/push.h"
 
-/* Returns true for a snapshot of CSI (CreateSnapshot) or of the schedule; a copy is to have it. */
+/*
+ * Returns true for a snapshot that a copy is to have: of CSI (CreateSnapshot), of the schedule, or
+ * of a backup, which a later owner can then continue.
+ */
 bool plan_is_asked(const struct push *push, const struct point *point);
 /* Returns the records that snapshots of the copy lack, perhaps none, in the arena. */
 DescribeCopyRequest *plan_records(const struct push *push, const struct history *history);

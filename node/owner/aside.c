@@ -36,7 +36,9 @@ static bool is_own(const struct place_snapshot *snapshot)
 {
 	const char *leaf = strchr(snapshot->name, '@') + 1;
 
-	return strncmp(leaf, HISTORY_OWN, strlen(HISTORY_OWN)) == 0 && !snapshot->cloned;
+	return (!strncmp(leaf, HISTORY_OWN, strlen(HISTORY_OWN)) ||
+		!strncmp(leaf, SNAPSHOT_BACKUP, strlen(SNAPSHOT_BACKUP))) &&
+	       !snapshot->cloned;
 }
 
 enum aside_how aside_judge(const struct place *place, uint64_t base)

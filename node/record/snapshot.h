@@ -12,6 +12,7 @@
  *	vol@<time>_daily  taken by the schedule of the volume (node/record/scheduled.h)
  *	vol@_clone-other  the origin of the clone "other"; hidden
  *	vol@_repl-<time>  taken for the copies on other nodes; hidden
+ *	vol@_backup-<time>-<node>  taken for the backup on a node; hidden
  */
 
 #include <stdbool.h>
@@ -22,6 +23,7 @@
 #include "node/record/dataset.h"
 
 #define SNAPSHOT_PUSHED "_repl-"
+#define SNAPSHOT_BACKUP "_backup-"
 
 /* format and dataset_guid are set in the copies that the catalog returns; else NULL and 0. */
 struct snapshot {

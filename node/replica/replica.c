@@ -78,12 +78,13 @@ static char *dash_to_empty(char *value)
 	return strcmp(value, "-") == 0 ? value + 1 : value;
 }
 
-/* Returns true for a snapshot that zcsi took: for copies, for CSI, or by a schedule. */
+/* Returns true for a snapshot that zcsi took: for copies, a backup or CSI, or by a schedule. */
 static bool is_ours(const char *leaf, char *const *field)
 {
 	struct scheduled ignored;
 
 	return !strncmp(leaf, SNAPSHOT_PUSHED, strlen(SNAPSHOT_PUSHED)) ||
+	       !strncmp(leaf, SNAPSHOT_BACKUP, strlen(SNAPSHOT_BACKUP)) ||
 	       *dash_to_empty(field[SNAPSHOT]) || scheduled_parse(leaf, &ignored);
 }
 

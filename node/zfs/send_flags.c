@@ -52,3 +52,17 @@ int send_estimate(const char *const *argv, size_t n, int64_t *ret, struct error 
 	*ret = send_size(out);
 	return 0;
 }
+
+uint64_t send_of_token(const char *token, int64_t *ret_size)
+{
+	const char *argv[] = {"zfs", "send", "-nvP", "-t", token, NULL};
+	auto_free char *out = NULL;
+	struct error ignored;
+
+	*ret_size = 0;
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, &ignored) < 0)
+		return 0;
+	*ret_size = send_size(out);
+	const char *guid = strstr(out, "toguid = ");
+	return guid ? strtoull(guid + strlen("toguid = "), NULL, 0) : 0;
+}

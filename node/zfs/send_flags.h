@@ -25,6 +25,11 @@ const char *send_flags_for(bool encrypted);
  * argv has n words, at most SEND_WORDS_MAX. Not for zfs-fuse. Runs one program.
  */
 int send_estimate(const char *const *argv, size_t n, int64_t *ret, struct error *err);
+/*
+ * Returns the guid of the snapshot with which the interrupted stream of a token ends; 0 if zfs here
+ * cannot continue that stream. *ret_size is the bytes that are left to send. Runs one program.
+ */
+uint64_t send_of_token(const char *token, int64_t *ret_size);
 /* Returns the size in what a `zfs send -nP` prints, also for a stream that is continued; or 0. */
 int64_t send_size(const char *printed);
 

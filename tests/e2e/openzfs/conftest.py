@@ -107,7 +107,8 @@ def trio(new_member, namespaces, member_certificates, tmp_path):
     other by mutual TLS alone."""
     file = tmp_path / "agents"
     allowed = ("zcsi.v1.Agent=operator.zcsi", "zcsi.v1.Copy=operator.zcsi",
-               "zcsi.v1.Agent/GetHost=node.zcsi", "zcsi.v1.Replica=node.zcsi")
+               "zcsi.v1.Agent/GetHost=node.zcsi", "zcsi.v1.Replica=node.zcsi",
+               "zcsi.v1.Backup=n3")
     addresses = {number: f"tcp://{namespaces(number).address}:9740" for number in (1, 2, 3)}
     with contextlib.ExitStack() as stack:
         hosts = [stack.enter_context(new_member(number, node_args=(

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi backup: snapshots of a volume on another node, which pulls them from the volume's owner.
+ *
+ * Invariant: `add` and `run` end with 0 only after the backup has all that was written before they
+ * began.
+ */
+#include <string.h>
+
+#include "controller/cli/backup/kept.h"
+#include "controller/cli/backup/list.h"
+#include "controller/cli/backup/restore.h"
+
+static int find_node(struct cli *cli, const char *node, const struct member **ret,
+		     struct error *err)
+{
+	*ret = fleet_node(cli->members, cli->n_members, node);
+	return *ret ? 0
+		    : fail(err, ERR_NOT_FOUND, "no agent that answers is that of node '%s'", node);
+}
+
+static int run_on(struct cli *cli, const struct member *member, const struct owned *volume,
+		  bool add, struct error *err)
+{
+	RunBackupRequest *request = new_run_backup_request(&cli->arena);
+	GetBackupTaskResponse *ignored;
+
+	request->id = arena_strdup(&cli->arena, volume->id);
+	request->from_node_id = arena_strdup(&cli->arena, volume->owner->node);
+	request->add = add;
+	return kept_task(cli, member, "RunBackup", &request->base, &ignored, err);
+}
+
+static int add(struct cli *cli, const char *id, const char *node, struct error *err)
+{
+	const struct member *member;
+	const struct owned *volume;
+
+	if (cli_volume(cli, id, &volume, err) < 0 || find_node(cli, node, &member, err) < 0)
+		return -1;
+	return run_on(cli, member, volume, true, err);
+}
+
+/* Run all backups of a volume, or that on one node, each whether or not another one has failed. */
+static int run(struct cli *cli, const char *id, const char *node, struct error *err)
+{
+	const struct owned *volume;
+	size_t n, fit = 0;
+	int failed = 0;
+
+	if (cli_volume(cli, id, &volume, err) < 0)
+		return -1;
+	const struct kept_backup *list = kept_backups(cli, id, &n);
+	for (size_t i = 0; i < n; i++) {
+		const char *there = list[i].member->node;
+		struct error said;
+		if (node && strcmp(node, there) != 0)
+			continue;
+		fit++;
+		if (run_on(cli, list[i].member, volume, false, &said) == 0)
+			continue;
+		failed = fail(err, said.code, "the backup on node '%s': %s", there, said.text);
+	}
+	if (fit)
+		return failed;
+	return fail(err, ERR_NOT_FOUND,
+		    "no node that answers has that backup of volume '%s'; add one with 'zcsi "
+		    "backup add %s NODE'",
+		    id, id);
+}
+
+/* The owner has a bookmark for the backup, if there is an owner. */
+static int drop(struct cli *cli, const char *id, const char *node, struct error *err)
+{
+	DropBackupRequest *dropped = new_drop_backup_request(&cli->arena);
+	ForgetBackupRequest *forgotten = new_forget_backup_request(&cli->arena);
+	const struct member *member;
+	const struct owned *volume;
+
+	dropped->id = forgotten->id = arena_strdup(&cli->arena, id);
+	forgotten->node_id = arena_strdup(&cli->arena, node);
+	if (find_node(cli, node, &member, err) < 0)
+		return -1;
+	struct reply reply =
+		fleet_ask_member(cli->fleet, &cli->arena, member, "DropBackup", &dropped->base);
+	*err = reply.error;
+	if (!reply.response)
+		return -1;
+	if (cli_volume(cli, id, &volume, err) < 0)
+		return err->code == ERR_NOT_FOUND ? 0 : -1;
+	reply = fleet_ask_member(cli->fleet, &cli->arena, volume->owner, "ForgetBackup",
+				 &forgotten->base);
+	*err = reply.error;
+	return reply.response ? 0 : -1;
+}
+
+int cli_backup(struct cli *cli, struct error *err)
+{
+	const char *verb = cli->args[0];
+	const char *id = cli->n_args > 1 ? cli->args[1] : NULL;
+	const char *node = cli->n_args > 2 ? cli->args[2] : NULL;
+
+	if (strcmp(verb, "list") == 0 && !node) {
+		list_backups(cli, id);
+		return 0;
+	}
+	if (strcmp(verb, "add") == 0 && node)
+		return add(cli, id, node, err);
+	if (strcmp(verb, "run") == 0 && id)
+		return run(cli, id, node, err);
+	if (strcmp(verb, "restore") == 0 && id && !node)
+		return restore_backup(cli, id, err);
+	if (strcmp(verb, "drop") == 0 && node)
+		return drop(cli, id, node, err);
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "write zcsi backup add VOLUME NODE, run VOLUME [NODE], list [VOLUME], restore "
+		    "VOLUME[@SNAPSHOT], or drop VOLUME NODE");
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CLI_BACKUP_KEPT_H
+#define ZCSI_CLI_BACKUP_KEPT_H
+
+/* The backups that nodes keep, and the tasks for them. Answers live in the arena of the cli. */
+
+#include "controller/cli/cli.h"
+#include "proto/copy.h"
+
+struct kept_backup {
+	const struct member *member; /* the node that has it */
+	const BackupState *state;
+};
+
+/*
+ * Returns the backups of a volume on all nodes, with all snapshots, or of all volumes if id is "",
+ * each with its newest snapshot; by volume, then by node.
+ */
+struct kept_backup *kept_backups(struct cli *cli, const char *id, size_t *ret_n);
+/*
+ * Call RunBackup or RestoreBackup, as `method` says, and wait for the end of the task. *ret is its
+ * outcome. Returns 0, or -1 with *err.
+ */
+int kept_task(struct cli *cli, const struct member *member, const char *method,
+	      const ProtobufCMessage *request, GetBackupTaskResponse **ret, struct error *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_BACKUP_PULL_H
+#define ZCSI_NODE_BACKUP_PULL_H
+
+#include <stdbool.h>
+
+#include "common/error.h"
+#include "node/backup/incoming.h"
+#include "node/host/node.h"
+
+/* A run: the backup of a volume gets a new snapshot of it. */
+struct pull {
+	const struct node *node;
+	struct incoming *incoming;
+	const char *id;   /* the volume */
+	const char *from; /* the node that has it; "": where the last stream came from */
+	bool add;         /* make a backup if there is none */
+};
+
+/*
+ * Bring the backup up to date. Returns 0, also if the volume has not changed, or -1 with *err.
+ * Blocks for hours: not on the loop's thread.
+ */
+int pull_run(const struct pull *pull, struct error *err);
+
+#endif

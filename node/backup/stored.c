@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Reading and destroying the backups of this host.
+ *
+ * Invariant: a dataset counts as a backup only if it has the name of the backup of its volume. It
+ * is never destroyed recursively or by force, so ZFS refuses if somebody uses it.
+ */
+#include "node/backup/stored.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/volume/escape.h"
+#include "common/volume/format.h"
+#include "node/mount/kind.h"
+#include "node/record/dataset.h"
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+
+#define OUTPUT_MAX ((size_t)256 << 20)
+
+static const char columns[] =
+	"name,guid,creation,used,volsize,receive_resume_token,zcsi:volume,zcsi:backup,zcsi:size,"
+	"zcsi:parameters,zcsi:format,zcsi:root,zcsi:keep,userrefs,clones";
+
+enum field {
+	NAME,
+	GUID,
+	CREATION,
+	USED,
+	VOLSIZE,
+	TOKEN,
+	VOLUME,
+	FROM,
+	SIZE,
+	PARAMETERS,
+	FORMAT,
+	ROOT,
+	KEEP,
+	HOLDS,
+	CLONES,
+	FIELDS
+};
+
+char *stored_name(struct arena *arena, const char *parent, const char *id)
+{
+	const char *name = dataset_name(arena, parent, id);
+
+	return arena_printf(arena, "%s/" BACKUP_FOLDER "%s", parent, strrchr(name, '/'));
+}
+
+char *stored_key(struct arena *arena, const char *name)
+{
+	return arena_printf(arena, "backup %s", name);
+}
+
+/* Parsing */
+
+/* Returns "" for "-", which zfs prints for a value that is not there. */
+static char *dash_to_empty(char *value)
+{
+	return strcmp(value, "-") == 0 ? value + 1 : value;
+}
+
+static char *unescaped(struct arena *arena, char *value)
+{
+	char *text = unescape_text(arena, dash_to_empty(value));
+
+	return text ? text : value;
+}
+
+static void add_property(struct arena *arena, const char *name, char *value, BackupState *to)
+{
+	Property *property = new_property(arena);
+
+	if (!*dash_to_empty(value))
+		return;
+	property->name = (char *)name;
+	property->value = value;
+	to->properties[to->n_properties++] = property;
+}
+
+/* Returns the backup of a line, without snapshots. */
+static BackupState *backup_of(struct arena *arena, char *const *field)
+{
+	BackupState *backup = new_backup_state(arena);
+	int64_t volsize = strtoll(field[VOLSIZE], NULL, 10);
+
+	backup->volume = new_dataset(arena);
+	backup->properties = arena_alloc(arena, 2 * sizeof(*backup->properties));
+	backup->id = backup->volume->id = unescaped(arena, field[VOLUME]);
+	backup->name = field[NAME];
+	backup->from_node_id = unescaped(arena, field[FROM]);
+	backup->used = strtoll(field[USED], NULL, 10);
+	backup->token = dash_to_empty(field[TOKEN]);
+	backup->volume->size = volsize ? volsize : strtoll(field[SIZE], NULL, 10);
+	backup->volume->parameters = unescaped(arena, field[PARAMETERS]);
+	backup->volume->format = *dash_to_empty(field[FORMAT]) ? field[FORMAT] : (char *)FORMAT_ZFS;
+	add_property(arena, "zcsi:root", field[ROOT], backup);
+	add_property(arena, "zcsi:keep", field[KEEP], backup);
+	return backup;
+}
+
+static CopySnapshot *snapshot_of(struct arena *arena, char *const *field, char *at)
+{
+	CopySnapshot *snapshot = new_copy_snapshot(arena);
+
+	snapshot->name = at + 1;
+	snapshot->guid = strtoull(field[GUID], NULL, 10);
+	snapshot->creation = strtoll(field[CREATION], NULL, 10);
+	snapshot->kept = strtoull(field[HOLDS], NULL, 10) || *dash_to_empty(field[CLONES]);
+	return snapshot;
+}
+
+/* Returns the number of fields; more than FIELDS if the line has more. */
+static size_t split(char *line, char **field)
+{
+	size_t n = 0;
+
+	while (n < FIELDS && (field[n] = strsep(&line, "\t")))
+		n++;
+	return line ? FIELDS + 1 : n;
+}
+
+/* A backup while its lines are read, and its snapshots, oldest first. */
+struct building {
+	BackupState *backup;
+	CopySnapshot **snapshots;
+	size_t n;
+};
+
+/* End a backup, if one was begun: add it to the list if its name is right. */
+static void finish(struct arena *arena, const char *parent, struct building *building, size_t most,
+		   struct stored_list *list)
+{
+	BackupState *backup = building->backup;
+	size_t n = building->n < most ? building->n : most;
+
+	if (!backup || !*backup->id ||
+	    strcmp(backup->name, stored_name(arena, parent, backup->id)) != 0)
+		return;
+	backup->count = (int64_t)building->n;
+	backup->snapshots = arena_alloc(arena, (n + 1) * sizeof(*backup->snapshots));
+	for (size_t i = 0; i < n; i++)
+		backup->snapshots[i] = building->snapshots[building->n - 1 - i];
+	backup->n_snapshots = n;
+	list->rows[list->n++] = backup;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return strcmp((*(BackupState *const *)a)->id, (*(BackupState *const *)b)->id);
+}
+
+void stored_parse(struct arena *arena, const char *parent, char *text, size_t most,
+		  struct stored_list *ret)
+{
+	struct building building = {.n = 0};
+	size_t lines = 1;
+	char *state;
+
+	for (const char *at = text; *at; at++)
+		lines += *at == '\n';
+	ret->rows = arena_alloc(arena, lines * sizeof(*ret->rows));
+	ret->n = 0;
+	building.snapshots = arena_alloc(arena, lines * sizeof(*building.snapshots));
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		char *field[FIELDS];
+		if (split(line, field) != FIELDS)
+			continue;
+		char *at = strchr(field[NAME], '@');
+		if (at) {
+			building.snapshots[building.n++] = snapshot_of(arena, field, at);
+			continue;
+		}
+		finish(arena, parent, &building, most, ret);
+		building.backup = backup_of(arena, field);
+		building.n = 0;
+	}
+	finish(arena, parent, &building, most, ret);
+	qsort(ret->rows, ret->n, sizeof(BackupState *), by_id);
+}
+
+/* Reading */
+
+/* Without -s, zfs prints each dataset before its snapshots, and these in the order of their age. */
+static int read_below(struct arena *arena, const char *parent, const char *name, const char *depth,
+		      size_t most, struct stored_list *ret, struct error *err)
+{
+	const char *argv[] = {
+		"zfs", "list",  "-Hp", "-d", depth, "-t", "filesystem,volume,snapshot",
+		"-o",  columns, name,  NULL};
+	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
+	auto_free char *out = NULL;
+
+	*ret = (struct stored_list){.n = 0};
+	if (zfs_run_once(&exec, &out, err) < 0)
+		return zfs_is_missing(parent, err);
+	stored_parse(arena, parent, arena_strdup(arena, out), most, ret);
+	return 0;
+}
+
+int stored_read_all(struct arena *arena, const char *parent, struct stored_list *ret,
+		    struct error *err)
+{
+	return read_below(arena, parent, arena_printf(arena, "%s/" BACKUP_FOLDER, parent), "2", 1,
+			  ret, err);
+}
+
+int stored_read(struct arena *arena, const char *parent, const char *id, BackupState **ret,
+		struct error *err)
+{
+	const char *name = stored_name(arena, parent, id);
+	struct stored_list list;
+
+	*ret = NULL;
+	if (read_below(arena, parent, name, "1", BACKUP_SNAPSHOTS, &list, err) < 0)
+		return -1;
+	if (list.n)
+		*ret = list.rows[0];
+	return 0;
+}
+
+/* Properties */
+
+static void put(struct zfs_properties *to, const char *name, const char *value)
+{
+	if (*value)
+		zfs_property(to, name, value);
+}
+
+void stored_properties(struct arena *arena, const ReceiveHeader *header, const char *from,
+		       struct zfs_properties *to)
+{
+	const Dataset *volume = header->volume;
+	const struct format *format = format_find(volume->format);
+
+	/* Set here, these prevail over properties that a stream may carry. */
+	zfs_property(to, "readonly", "on");
+	zfs_property(to, "zcsi:volume", escape_text(arena, volume->id));
+	zfs_property(to, "zcsi:backup", escape_text(arena, from));
+	put(to, "zcsi:parameters", escape_text(arena, volume->parameters));
+	for (size_t i = 0; i < header->n_properties; i++)
+		zfs_property(to, header->properties[i]->name, header->properties[i]->value);
+	if (format && format->zvol) {
+		zfs_property(to, "volmode", "none");
+		zfs_property(to, "zcsi:format", volume->format);
+		return;
+	}
+	zfs_property(to, "mountpoint", "none");
+	zfs_property(to, "canmount", "off");
+	zfs_property(to, "zcsi:size", arena_printf(arena, "%" PRId64, volume->size));
+}
+
+/* Destroying */
+
+int stored_discard(const BackupState *backup, struct error *err)
+{
+	const char *argv[] = {"zfs", "receive", "-A", backup->name, NULL};
+
+	if (!*backup->token)
+		return 0;
+	return zfs_run(argv, err);
+}
+
+static int check_unmounted(struct arena *arena, const char *name, struct error *err)
+{
+	struct mount_table table;
+
+	if (mount_table_read(arena, &table, err) < 0)
+		return -1;
+	for (size_t i = 0; i < table.n; i++)
+		if (mount_is_on(&table.rows[i], name))
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "'%s' is mounted at '%s'; unmount it first", name,
+				    table.rows[i].target);
+	return 0;
+}
+
+int stored_destroy(struct arena *arena, const BackupState *backup, struct error *err)
+{
+	if (check_unmounted(arena, backup->name, err) < 0 || stored_discard(backup, err) < 0)
+		return -1;
+	if (backup->n_snapshots && zfs_destroy(arena_printf(arena, "%s@%%", backup->name), err) < 0)
+		return -1;
+	if (zfs_destroy(backup->name, err) == 0)
+		return 0;
+	/* `zfs receive -A` has destroyed a backup that had no snapshot. */
+	return err->code == ERR_NOT_FOUND ? 0 : -1;
+}

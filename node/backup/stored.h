@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_BACKUP_STORED_H
+#define ZCSI_NODE_BACKUP_STORED_H
+
+/*
+ * The backups that this host has: the datasets below BACKUP_FOLDER. All that is known of a backup
+ * is in its properties:
+ *
+ *	zcsi:backup      the escaped id of the node that the last stream came from
+ *	zcsi:volume, zcsi:parameters, zcsi:format, zcsi:root, zcsi:keep    as the volume has them
+ *	zcsi:size        the size of a volume that is a filesystem, in bytes
+ *
+ * Functions run zfs(8), block, and return 0, or -1 with *err. Any thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+#include "node/zfs/zfs.h"
+#include "proto/agent.h"
+#include "proto/copy.h"
+
+#define BACKUP_FOLDER    "_backup" /* below the parent */
+#define BACKUP_SNAPSHOTS 8192      /* so many of the newest are returned; they fit a message */
+
+struct stored_list {
+	BackupState **rows; /* in order of id */
+	size_t n;
+};
+
+/* Returns the name of the backup of a volume, whether there is one or not, in the arena. */
+char *stored_name(struct arena *arena, const char *parent, const char *id);
+/* Returns the key of the catalog that is locked while the backup changes. */
+char *stored_key(struct arena *arena, const char *name);
+/* Read all backups, in the arena, each with its newest snapshot. */
+int stored_read_all(struct arena *arena, const char *parent, struct stored_list *ret,
+		    struct error *err);
+/* *ret is the backup of a volume with its snapshots; NULL if the pool is there and has none. */
+int stored_read(struct arena *arena, const char *parent, const char *id, BackupState **ret,
+		struct error *err);
+/*
+ * Parse what `zfs list` prints, in place: each dataset before its snapshots, these oldest first.
+ * most: of a dataset, so many of the newest snapshots are returned. For tests.
+ */
+void stored_parse(struct arena *arena, const char *parent, char *text, size_t most,
+		  struct stored_list *ret);
+/* Add the properties of the backup of a volume, for `zfs receive`. Runs no program. */
+void stored_properties(struct arena *arena, const ReceiveHeader *header, const char *from,
+		       struct zfs_properties *to);
+/* Discard a partly received stream. This destroys a backup that has no snapshot. */
+int stored_discard(const BackupState *backup, struct error *err);
+/* Destroy a backup with all its snapshots, unless it is mounted. */
+int stored_destroy(struct arena *arena, const BackupState *backup, struct error *err);
+
+#endif

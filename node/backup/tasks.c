@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * RunBackup, RestoreBackup, GetBackupTask, ListBackups and DropBackup of zcsi.v1.Copy: an operator
+ * and the backups of this host.
+ *
+ * Invariant: no other node can change or destroy a backup, because only operators may call these.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "node/backup/backups.h"
+#include "node/backup/stored.h"
+#include "node/catalog/change.h"
+#include "node/record/dataset.h"
+#include "node/service.h"
+#include "node/stream/copies.h"
+#include "node/stream/program.h"
+
+/* Check the volume id, and that this node can have backups. */
+static int check(const struct rpc_call *call, const char *id, struct error *err)
+{
+	if (request_text(id, "id", err) < 0 ||
+	    node_need_pool(call, "the backup of volume", id, err) < 0)
+		return -1;
+	if (strlen(id) > DATASET_ID_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT, "id '%s' is longer than %d bytes", id,
+			    DATASET_ID_MAX);
+	return 0;
+}
+
+int run_backup(struct rpc_call *call, const RunBackupRequest *req, RunBackupResponse *rsp,
+	       struct error *err)
+{
+	const struct node *node = call->app;
+	const struct backup_task task = {
+		.kind = BACKUP_RUN, .id = req->id, .from = req->from_node_id, .add = req->add};
+
+	if (check(call, req->id, err) < 0)
+		return -1;
+	if (req->add && request_text(req->from_node_id, "from_node_id", err) < 0)
+		return -1;
+	return backups_add(node->copies->backups, &task, &rsp->task, err);
+}
+
+int restore_backup(struct rpc_call *call, const RestoreBackupRequest *req,
+		   RestoreBackupResponse *rsp, struct error *err)
+{
+	const struct node *node = call->app;
+	const struct backup_task task = {
+		.kind = BACKUP_RESTORE, .id = req->id, .as = req->as_id, .guid = req->guid};
+
+	if (check(call, req->id, err) < 0 || check(call, req->as_id, err) < 0)
+		return -1;
+	return backups_add(node->copies->backups, &task, &rsp->task, err);
+}
+
+int get_backup_task(struct rpc_call *call, const GetBackupTaskRequest *req,
+		    GetBackupTaskResponse *rsp, struct error *err)
+{
+	const struct node *node = call->app;
+	struct backup_task task;
+
+	if (!node->copies->backups || !backups_find(node->copies->backups, req->task, &task))
+		return fail(err, ERR_NOT_FOUND,
+			    "zcsi-node was started again meanwhile; see 'zcsi backup list', and "
+			    "try again");
+	rsp->ended = task.ended;
+	rsp->code = (int32_t)task.error.code;
+	rsp->error = arena_strdup(&call->arena, task.error.code == ERR_OK ? "" : task.error.text);
+	rsp->guid = task.ended && task.kind == BACKUP_RESTORE ? task.guid : 0;
+	return 0;
+}
+
+static int read_one(struct arena *arena, const char *parent, const char *id,
+		    struct stored_list *ret, struct error *err)
+{
+	ret->rows = arena_alloc(arena, sizeof(*ret->rows));
+	if (stored_read(arena, parent, id, &ret->rows[0], err) < 0)
+		return -1;
+	ret->n = ret->rows[0] ? 1 : 0;
+	return 0;
+}
+
+int list_backups(struct rpc_call *call, const ListBackupsRequest *req, ListBackupsResponse *rsp,
+		 struct error *err)
+{
+	const struct node *node = call->app;
+	struct stored_list list;
+
+	rsp->time = time(NULL);
+	if (!node->catalog)
+		return 0;
+	const char *parent = catalog_parent(node->catalog), *error;
+	if ((*req->id ? read_one(&call->arena, parent, req->id, &list, err)
+		      : stored_read_all(&call->arena, parent, &list, err)) < 0)
+		return -1;
+	for (size_t i = 0; i < list.n; i++) {
+		BackupState *backup = list.rows[i];
+		backup->busy =
+			backups_busy(node->copies->backups, &call->arena, backup->id, &error);
+		backup->error = (char *)error;
+	}
+	rsp->backups = list.rows;
+	rsp->n_backups = list.n;
+	return 0;
+}
+
+static int drop_locked(struct rpc_call *call, const char *parent, const char *id, struct error *err)
+{
+	BackupState *backup;
+
+	if (stored_read(&call->arena, parent, id, &backup, err) < 0)
+		return -1;
+	if (!backup)
+		return 0;
+	if (stored_destroy(&call->arena, backup, err) < 0)
+		return fail_context(err, "the backup '%s' cannot be destroyed", backup->name);
+	log_info("a backup is destroyed", log_str("volume", id), log_str("dataset", backup->name));
+	return 0;
+}
+
+int drop_backup(struct rpc_call *call, const DropBackupRequest *req, DropBackupResponse *rsp,
+		struct error *err)
+{
+	const struct node *node = call->app;
+
+	(void)rsp;
+	if (check(call, req->id, err) < 0 || program_check(err) < 0)
+		return -1;
+	const char *parent = catalog_parent(node->catalog);
+	const char *key = stored_key(&call->arena, stored_name(&call->arena, parent, req->id));
+	if (catalog_lock_key(node->catalog, call->deadline, key, err) < 0)
+		return fail(err, ERR_ABORTED,
+			    "the backup of volume '%s' is in use by a run or a restore; try again "
+			    "after that",
+			    req->id);
+	int failed = drop_locked(call, parent, req->id, err);
+	catalog_unlock_key(node->catalog, key);
+	return failed;
+}

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Backups: a node pulls snapshots of a volume from its owner, and a volume is made of them."""
+import os
+import re
+
+import grpc
+import pytest
+
+from client import MIB, refused
+from copies import create, in_use, Pair, write
+from daemon import wait_for
+from host import get, run, Volume
+from test_copies import KEY
+from test_move import content, make, owners, use
+from zvols import read, zvol
+from zvols import write as write_at
+
+RECEIVE = "receive -s -u"
+SIZE = 8 * MIB  # more than the pipes, sockets and HTTP/2 windows of a stream buffer
+
+
+@pytest.fixture
+def volume(pair):
+    with in_use(pair) as made:
+        yield made
+
+
+def backup(host, leaf="data"):
+    return host.dataset(f"_backup/{leaf}")
+
+
+def taken(dataset, kind="snapshot"):
+    """Return the leafs of the dataset's snapshots, or bookmarks, that were taken for a backup."""
+    names = run("zfs", "list", "-Hd1", "-t", kind, "-o", "name", "-s", "createtxg", dataset)
+    return [re.split("[@#]", name)[1] for name in names.split() if "_backup-" in name]
+
+
+def rows(pair, status=0):
+    """Return (volume, node, from, number of snapshots, state) of each backup."""
+    table = [line.split("\t") for line in
+             pair.zcsi("backup", "list", "-Hp", status=status).splitlines()]
+    return [(row[0], row[1], row[2], int(row[4]), row[6]) for row in table]
+
+
+def sends(host, start):
+    """Return the `zfs send` that the host has estimated since a mark in its log."""
+    return [argv for argv in host.node_daemon.runs(start) if " send -n" in argv]
+
+
+def only(host):
+    """Return a Pair of which only this host is left."""
+    survivor = Pair.__new__(Pair)
+    survivor.hosts, survivor.owner = [host], host
+    survivor.words = ["--agent", f"unix://{host.agent_socket}"]
+    return survivor
+
+
+def lose(pair):
+    """Lose the first host, with its pool, for good, and tell the second one so. Returns a Pair of
+    the second one alone."""
+    pair.owner.node_daemon.kill()
+    host = pair.other
+    host.controller_daemon.stop()
+    agents = [f"unix://{each.agent_socket}" for each in pair.hosts]
+    host.controller_daemon.argv = [word for word in host.controller_daemon.argv
+                                   if word != agents[0]]
+    known = [each for each in host.agent.ListKnownHosts().hosts if each.node_id == "n1"]
+    for each in known:
+        each.forgotten, each.stamp = True, each.stamp + 1
+    host.agent.KeepHosts(hosts=known)
+    return only(host)
+
+
+def test_a_backup_is_pulled_and_continued(pair, volume):
+    """The backup is no volume, and the owner keeps only a bookmark for it. The deletion of the
+    volume leaves it as it is."""
+    name = pair.owner.dataset("data")
+    write(volume, "one")
+    assert "add one with" in pair.zcsi("backup", "run", "data", status=1)
+    assert "itself" in pair.zcsi("backup", "add", "data", "n1", status=1)
+    pair.zcsi("backup", "add", "data", "n2")
+    [first] = taken(backup(pair.other))
+    assert not taken(name) and taken(name, "bookmark") == ["_backup-n2"]
+    guid = get(f"{name}#_backup-n2", "guid")
+    assert get(f"{backup(pair.other)}@{first}", "guid") == guid
+    write(volume, "two")
+    start = pair.owner.node_daemon.mark()
+    pair.zcsi("backup", "run", "data")
+    [argv] = sends(pair.owner, start)
+    assert " -i " in argv and "#_backup-n2" in argv
+    assert rows(pair) == [("data", "n2", "n1", 2, "ok")]
+    assert [line.split("\t")[3] for line in pair.zcsi("backup", "list", "data", "-Hp").splitlines()
+            ] == taken(backup(pair.other))[::-1]
+    for key, value in (("readonly", "on"), ("canmount", "off"), ("mounted", "no")):
+        assert get(backup(pair.other), key) == value
+    assert pair.owner.ids() == ["data"] and not pair.other.agent.ListDatasets().datasets
+    volume.down()
+    volume.delete()
+    wait_for(lambda: "data" not in pair.owner.leaves(), "the volume is gone")
+    assert rows(pair) == [("data", "n2", "n1", 2, "ok")]
+    pair.zcsi("backup", "drop", "data", "n2")
+    assert not rows(pair) and "_backup/data" not in pair.other.leaves()
+    create(volume)
+
+
+@pytest.mark.parametrize("kind", ["zfs", "encrypted", "ext4"])
+def test_all_but_the_backup_is_lost(pair, kind):
+    """The volume gets its name, size and parameters back, and the backup stays."""
+    secrets = {"encryption_key": KEY} if kind == "encrypted" else {}
+    parameters = {"zfs.compression": "off", "keep": "daily=3"}
+    made = make(pair.owner, "ext4" if kind == "ext4" else "zfs")
+    made.secrets = secrets
+    if secrets:
+        parameters["zfs.encryption"] = "aes-256-gcm"
+    create(made, parameters)
+    use(pair.owner, made)
+    write(made, "one")
+    os.sync()
+    pair.zcsi("backup", "add", "data", "n2")
+    write(made, "two")
+    os.sync()
+    wanted = content(made)
+    record = pair.owner.agent.GetDataset(id="data").dataset
+    pair.zcsi("backup", "run", "data")
+    [older, newest] = taken(backup(pair.other))
+    if secrets:
+        assert get(backup(pair.other), "keystatus") == "unavailable"
+        assert get(backup(pair.other), "encryptionroot") == backup(pair.other)
+    made.down()
+    assert "exists on node 'n1'" in pair.zcsi("backup", "restore", "data", status=1)
+    pair.owner.node_daemon.kill()
+    for words in (("data",), ("data", "--as", "other")):
+        assert "all agents must answer" in pair.zcsi("backup", "restore", *words, status=1)
+    left = lose(pair)
+    left.zcsi("backup", "restore", "data")
+    found = left.owner.agent.GetDataset(id="data").dataset
+    assert (found.size, found.parameters, found.format) == \
+        (record.size, record.parameters, record.format)
+    name = left.owner.dataset("data")
+    assert get(name, "readonly") == "off" and get(name, "compression") == "off"
+    assert get(name, "zcsi:keep") == "daily=3" and get(name, "origin") == "-"
+    left.zcsi("backup", "restore", f"data@{older}", "--as", "drill")
+    left.owner.start_controller()
+    heirs = [Volume(left.owner, leaf) for leaf in ("data", "drill")]
+    for heir in heirs:
+        heir.secrets = secrets
+        use(left.owner, heir)
+    assert content(heirs[0]) == wanted
+    assert content(heirs[1]) == {key: wanted[key] for key in wanted if key != "two"}
+    write(heirs[0], "three")
+    for heir in heirs:
+        heir.down()
+    assert taken(backup(left.owner)) == [older, newest]
+    assert "exists on node 'n2'" in left.zcsi("backup", "restore", "data", status=1)
+
+
+def test_an_interrupted_stream_is_continued(pair, volume):
+    """The owner's zcsi-node dies while it sends. The run fails, and the next one sends the rest,
+    and what was written since."""
+    write(volume, "one", SIZE)
+    pair.zcsi("backup", "add", "data", "n2")
+    write(volume, "two", 4 * SIZE)
+    slow = run("zfs", "get", "-Hpo", "value", "used", pair.owner.dataset("data"))
+    assert int(slow) > SIZE
+    running = pair.begin("backup", "run", "data")
+    wait_for(lambda: "%recv" in run("zfs", "list", "-Hro", "name", pair.other.parent) or
+             get(backup(pair.other), "receive_resume_token") != "-", "data arrives")
+    pair.owner.node_daemon.kill()
+    assert running.wait() == 1
+    pair.owner.start_node()
+    wait_for(lambda: pair.owner.agent.GetDataset(id="data"), "the owner is back")
+    token = get(backup(pair.other), "receive_resume_token")
+    write(volume, "three")
+    start = pair.owner.node_daemon.mark()
+    pair.zcsi("backup", "run", "data")
+    assert token == "-" or any(" -t " in argv for argv in sends(pair.owner, start))
+    assert get(backup(pair.other), "receive_resume_token") == "-"
+    name = pair.owner.dataset("data")
+    assert get(f"{name}#_backup-n2", "guid") == pair.newest(backup(pair.other))
+    assert get(f"{name}", "written#_backup-n2") == "0" and not taken(name)
+
+
+def test_what_no_stream_can_continue_is_kept(pair, volume):
+    """A volume of the same name is another one. A volume that was rolled back lost what the backup
+    has. The backup stays as it is, and the error says what to do."""
+    name = pair.owner.dataset("data")
+    write(volume, "one")
+    run("zfs", "snapshot", f"{name}@before")
+    pair.zcsi("backup", "add", "data", "n2")
+    write(volume, "two")
+    pair.zcsi("backup", "run", "data")
+    old = taken(backup(pair.other))
+    run("zfs", "snapshot", f"{name}@kept")
+    run("zfs", "bookmark", f"{backup(pair.other)}@{old[0]}", f"{backup(pair.other)}#first")
+    run("zfs", "destroy", f"{name}#_backup-n2")
+    said = pair.zcsi("backup", "run", "data", status=1)
+    assert "no snapshot in common" in said and "zcsi backup drop data n2" in said
+    assert taken(backup(pair.other)) == old
+    assert [row[4] for row in rows(pair, status=3)] != ["ok"]
+    pair.zcsi("backup", "drop", "data", "n2")
+    pair.zcsi("backup", "add", "data", "n2")
+    assert rows(pair) == [("data", "n2", "n1", 1, "ok")]
+
+
+def test_a_pool_without_room_is_spared(pair, volume):
+    pair.zcsi("backup", "add", "data", "n2")
+    run("zfs", "set", f"quota={MIB}", pair.other.parent)
+    pair.other.rescan(lambda: True)
+    write(volume, "much", SIZE)
+    assert pair.zcsi("backup", "run", "data", status=1)
+    assert get(backup(pair.other), "receive_resume_token") == "-"
+    run("zfs", "set", "quota=none", pair.other.parent)
+    pair.other.rescan(lambda: True)
+    pair.zcsi("backup", "run", "data")
+    assert len(taken(pair.owner.dataset("data"))) == 0
+
+
+def test_a_backup_follows_the_volume_to_another_owner(trio):
+    """n2 has a copy, and n3 the backup. After a move and after a failover the run sends a delta.
+    Only nodes that --allow names may read volumes."""
+    with in_use(trio) as volume:
+        write(volume, "one")
+        trio.add()
+        assert "--allow zcsi.v1.Backup=n2" in trio.zcsi("backup", "add", "data", "n2", status=1)
+        trio.zcsi("backup", "add", "data", "n3")
+        trio.sync()
+        write(volume, "two")
+    wait_for(trio.settled, "no push runs")
+    trio.zcsi("move", "data", "n2")
+    assert owners(trio) == ["n2"]
+    start = trio.other.node_daemon.mark()
+    trio.zcsi("backup", "run", "data")
+    pulls = [argv for argv in sends(trio.other, start) if "_backup-" in argv.split()[-1]]
+    assert pulls and all(" -i " in argv for argv in pulls)
+    wait_for(trio.settled, "no push runs")
+    trio.hosts[1].node_daemon.kill()
+    trio.zcsi("failover", "data", "--lost", "n2", "--accept-loss", "1h")
+    assert owners_of(trio, "n1")
+    trio.zcsi("backup", "run", "data")
+    far = trio.hosts[2]
+    assert len(taken(backup(far))) == 3 and get(backup(far), "zcsi:backup") == "n1"
+
+
+def owners_of(trio, node):
+    return [host.node_id for host in trio.hosts if host.node_daemon.running() and
+            host.agent.ListDatasets().datasets] == [node]
+
+
+def test_a_deleted_volume_keeps_nothing_for_backups(pair):
+    """With copies, the owner keeps a snapshot for the backup too. It does not keep the deleted
+    volume in the trash."""
+    with in_use(pair) as volume:
+        pair.add()
+        pair.zcsi("backup", "add", "data", "n2")
+        assert len(taken(pair.owner.dataset("data"))) == 1
+        wait_for(pair.settled, "no push runs")
+    volume.delete()
+    pair.owner.rescan(lambda: not [leaf for leaf in pair.owner.leaves() if "_trash/" in leaf])

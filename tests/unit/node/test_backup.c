@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of the names of snapshots for backups, of source_base(), and of stored_parse().
+ */
+#include "node/backup/source.h"
+
+#include <string.h>
+
+#include "node/backup/stored.h"
+#include "tests/arena.h"
+#include "tests/cmocka.h"
+
+#define NOON 1800014400000000 /* 2027-01-15T12:00:00Z, in microseconds */
+#define MOST 2
+
+static void test_a_snapshot_is_of_one_node(void **state)
+{
+	const char *leaf = source_leaf(&arena, NOON, "n3");
+
+	(void)state;
+	assert_string_equal(leaf, "_backup-2027-01-15T12:00:00.000000Z-n3");
+	assert_true(source_leaf_is(leaf, "n3"));
+	assert_false(source_leaf_is(leaf, "3"));
+	assert_false(source_leaf_is(leaf, "n33"));
+	assert_false(source_leaf_is("_backup-n3", "n3"));
+	assert_false(source_leaf_is("_repl-2027-01-15T12:00:00.000000Z-n3", "n3"));
+	assert_true(source_leaf_is(source_leaf(&arena, NOON, "a-b c"), "a-b c"));
+	assert_false(source_leaf_is(source_leaf(&arena, NOON, "a-b"), "b"));
+	assert_string_equal(source_bookmark(&arena, "t/p/v", "n3"), "t/p/v#_backup-n3");
+}
+
+/* The guids of the volume are 1 to 3, of which 1 is a bookmark. Returns the guid of the base. */
+static uint64_t base_of(uint64_t *guids, size_t n, struct error *err)
+{
+	char listed[] = "t/p/v#_backup-n3\t1\t100\t-\n"
+			"t/p/v@a\t2\t200\t-\n"
+			"t/p/v@b\t3\t300\t-\n";
+	BeginBackupRequest *request = new_begin_backup_request(&arena);
+	const struct point *base;
+	struct history history;
+
+	assert_true(history_parse(&arena, arena_strdup(&arena, listed), &history));
+	request->id = (char *)"v";
+	request->node_id = (char *)"n3";
+	request->guids = guids;
+	request->n_guids = n;
+	if (source_base(&history, request, &base, err) < 0)
+		return UINT64_MAX;
+	return base ? base->guid : 0;
+}
+
+static void test_a_stream_begins_at_the_newest_snapshot_of_the_backup(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(base_of(NULL, 0, &err), 0);
+	assert_int_equal(base_of((uint64_t[]){1}, 1, &err), 1);
+	assert_int_equal(base_of((uint64_t[]){3, 2, 1}, 3, &err), 3);
+	assert_int_equal(base_of((uint64_t[]){2, 9}, 2, &err), 2);
+}
+
+static void test_a_backup_that_is_ahead_is_not_continued(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(base_of((uint64_t[]){9, 2}, 2, &err), UINT64_MAX);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_non_null(strstr(err.text, "its snapshot 'a'"));
+	assert_int_equal(base_of((uint64_t[]){9, 8}, 2, &err), UINT64_MAX);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_non_null(strstr(err.text, "no snapshot in common"));
+}
+
+static const char listed[] =
+	"t/p/_backup\t1\t9\t9\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n"
+	"t/p/_backup/a\t2\t9\t70\t-\tT\ta\tn1\t4096\tp\t-\t0:0:755\tdaily=1\t-\t-\n"
+	"t/p/_backup/a@x\t3\t10\t0\t-\t-\ta\tn1\t4096\tp\t-\t0:0:755\tdaily=1\t0\t\n"
+	"t/p/_backup/a@y\t4\t11\t0\t-\t-\ta\tn1\t4096\tp\t-\t0:0:755\tdaily=1\t1\t\n"
+	"t/p/_backup/a@z\t5\t12\t0\t-\t-\ta\tn1\t4096\tp\t-\t0:0:755\tdaily=1\t0\tt/c\n"
+	"t/p/_backup/b\t6\t9\t80\t8192\t-\tb\tn2\t-\t-\text4\t-\t-\t-\t-\n"
+	"t/p/_backup/renamed\t7\t9\t80\t-\t-\tb\tn2\t-\t-\t-\t-\t-\t-\t-\n"
+	"t/p/_backup/other\t8\t9\t80\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n";
+
+static void test_backups_are_read_with_their_newest_snapshots(void **state)
+{
+	struct stored_list list;
+
+	(void)state;
+	stored_parse(&arena, "t/p", arena_strdup(&arena, listed), MOST, &list);
+	assert_int_equal(list.n, 2);
+	const BackupState *a = list.rows[0], *b = list.rows[1];
+	assert_string_equal(a->id, "a");
+	assert_string_equal(a->from_node_id, "n1");
+	assert_string_equal(a->token, "T");
+	assert_int_equal(a->count, 3);
+	assert_int_equal(a->n_snapshots, MOST);
+	assert_string_equal(a->snapshots[0]->name, "z");
+	assert_true(a->snapshots[0]->kept && a->snapshots[1]->kept);
+	assert_int_equal(a->volume->size, 4096);
+	assert_string_equal(a->volume->parameters, "p");
+	assert_string_equal(a->volume->format, "zfs");
+	assert_int_equal(a->n_properties, 2);
+	assert_string_equal(a->properties[1]->value, "daily=1");
+	assert_int_equal(b->volume->size, 8192);
+	assert_string_equal(b->volume->format, "ext4");
+	assert_string_equal(b->volume->parameters, "");
+	assert_int_equal(b->n_properties + b->n_snapshots, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_snapshot_is_of_one_node),
+		cmocka_unit_test(test_a_stream_begins_at_the_newest_snapshot_of_the_backup),
+		cmocka_unit_test(test_a_backup_that_is_ahead_is_not_continued),
+		cmocka_unit_test(test_backups_are_read_with_their_newest_snapshots),
+	};
+
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
+}
