@@ -6,6 +6,7 @@
  * in the catalog, read at zcsi_catalog_read_timestamp_seconds. If there are more than VOLUMES_MAX
  * volumes, only their totals are written, to limit the number of series.
  */
+#include "node/backup/backups.h"
 #include "node/metrics.h"
 
 #include "common/metrics.h"
@@ -110,6 +111,7 @@ void node_metrics(void *arg, FILE *out)
 	move_metrics_write(node->copies ? node->copies->mover : NULL, out);
 	owner_metrics_write(node, out);
 	keeper_metrics_write(out);
+	backups_metrics_write(node->copies ? node->copies->backups : NULL, out);
 }
 
 int node_ready(void *arg, struct error *err)

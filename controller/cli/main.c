@@ -21,7 +21,7 @@
 static const char local_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list agents, words, lost;
 static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format,
-	*accept_loss, *to, *as;
+	*accept_loss, *to, *as, *every, *keep;
 static struct style style;
 static bool cancel, dry_run;
 static struct trust trust;
@@ -100,6 +100,15 @@ static const struct option_row options[] = {
 	 .help = "For backup restore: the name of the new volume. Default: that of the old one, "
 		 "which must be gone.",
 	 .ret_text = &as},
+	{.name = "every",
+	 .metavar = "TIME",
+	 .help = "For backup add: run it by itself, such as 1d or 6h; never: only when asked.",
+	 .ret_text = &every},
+	{.name = "keep",
+	 .metavar = "SCHEDULE",
+	 .help = "For backup add: how many snapshots are kept, such as daily=30,monthly=12; none: "
+		 "all are.",
+	 .ret_text = &keep},
 	{.name = "dry-run",
 	 .ret_flag = &dry_run,
 	 .help = "For drain and failover: print what would be done, and do nothing."},
@@ -224,6 +233,8 @@ static int execute(const struct program *program, struct error *err)
 	cli.lost = &lost;
 	cli.accept_loss = accept_loss;
 	cli.as = as;
+	cli.every = every;
+	cli.keep = keep;
 	cli.to = to;
 	cli.cancel = cancel;
 	cli.dry_run = dry_run;

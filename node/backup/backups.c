@@ -1,29 +1,44 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The tasks for backups.
+ * The thread for backups. It does the tasks of the queue, and once a minute adds one for each
+ * backup that is due.
  *
- * Invariant: tasks are a queue. Those that have ended are at its begin, where they are kept for
- * callers that ask how they ended, then comes the one that runs, then those that wait.
+ * Invariant: one task is done at a time, and no other thread changes a backup but DropBackup, which
+ * waits for the same key of the catalog.
  */
 #include "node/backup/backups.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/log.h"
+#include "common/metrics.h"
+#include "node/backup/expire.h"
 #include "node/backup/incoming.h"
 #include "node/backup/pull.h"
 #include "node/backup/restore.h"
+#include "node/backup/stored.h"
+#include "node/replica/held.h"
 #include "node/stream/rounds.h"
 
-#define TASKS_MAX 1024
-#define PAUSE_S   3600 /* a task that is added ends the pause */
+#define PAUSE_S  60
+#define RETRY_MS 600000 /* a run that has failed is repeated after this, or its interval */
 
-struct row {
-	uint64_t number;
-	struct backup_task task;
-	char *id, *from, *as; /* what the task points to */
+static struct metric runs = METRIC(COUNTER, "zcsi_backup_runs_total",
+				   "Runs of backups that ended: ok or failed.", "outcome");
+static const struct metric newest =
+	METRIC(GAUGE, "zcsi_backup_newest_timestamp_seconds",
+	       "When the newest snapshot of a backup was taken; 0: it has none.", "volume");
+static const struct metric interval =
+	METRIC(GAUGE, "zcsi_backup_interval_seconds",
+	       "How often a backup is run by itself; 0: it is not.", "volume");
+
+/* A backup as it was last read, for the metrics. */
+struct seen {
+	char *id;
+	int64_t newest, every;
 };
 
 struct backups {
@@ -33,18 +48,13 @@ struct backups {
 	struct rounds *rounds;
 	struct incoming incoming;
 
-	pthread_mutex_t lock; /* protects all members below */
-	struct row rows[TASKS_MAX];
-	size_t n, n_ended;
-	uint64_t last; /* the number of the last task */
-};
+	struct queue *queue;
+	bool unread; /* the backups were not read yet; only for the thread */
 
-static void free_row(struct row *row)
-{
-	free(row->id);
-	free(row->from);
-	free(row->as);
-}
+	pthread_mutex_t lock; /* protects the members below */
+	struct seen *seen;
+	size_t n_seen;
+};
 
 static void run(struct backups *backups, struct backup_task *task, struct error *err)
 {
@@ -52,52 +62,93 @@ static void run(struct backups *backups, struct backup_task *task, struct error 
 				  .incoming = &backups->incoming,
 				  .id = task->id,
 				  .from = task->from,
-				  .add = task->add};
+				  .add = task->add,
+				  .every = task->every,
+				  .keep = task->keep};
 	const struct restore restore = {.node = backups->node,
 					.rounds = backups->rounds,
 					.id = task->id,
 					.as = task->as,
 					.guid = task->guid};
-	bool runs = task->kind == BACKUP_RUN;
-	int failed = runs ? pull_run(&pull, err) : restore_run(&restore, &task->guid, err);
+	bool is_run = task->kind == BACKUP_RUN;
+	int failed = is_run ? pull_run(&pull, err) : restore_run(&restore, &task->guid, err);
 
+	if (is_run)
+		metric_count(&runs, failed ? "failed" : "ok");
 	if (!failed)
 		err->code = ERR_OK;
 	else
-		log_warn(runs ? "a backup has failed" : "a backup is not restored",
+		log_warn(is_run ? "a backup has failed" : "a backup is not restored",
 			 log_str("volume", task->id), log_str("error", err->text));
 }
 
-/* *ret is the first task that has not ended. Returns false if there is none. */
-static bool next(struct backups *backups, struct backup_task *ret)
+static void forget_seen(struct backups *backups)
+{
+	for (size_t i = 0; i < backups->n_seen; i++)
+		free(backups->seen[i].id);
+	free(backups->seen);
+	backups->seen = NULL;
+	backups->n_seen = 0;
+}
+
+static void see(struct backups *backups, const struct stored_list *list)
 {
 	scoped_lock(&backups->lock);
 
-	if (backups->n_ended == backups->n)
-		return false;
-	*ret = backups->rows[backups->n_ended].task;
-	return true;
+	forget_seen(backups);
+	backups->seen = mem_alloc((list->n + 1) * sizeof(*backups->seen));
+	for (; backups->n_seen < list->n; backups->n_seen++) {
+		const BackupState *backup = list->rows[backups->n_seen];
+		backups->seen[backups->n_seen] = (struct seen){
+			.id = mem_strdup(backup->id),
+			.newest = backup->n_snapshots ? backup->snapshots[0]->creation : 0,
+			.every = backup->every > 0 ? backup->every : 0};
+	}
 }
 
-static void put_back(struct backups *backups, const struct backup_task *task)
+/* Add a task for each backup that is due. */
+static void add_due(struct backups *backups)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct stored_list list;
+	struct error err;
+	uint64_t ignored;
+
+	if (stored_read_all(&arena, catalog_parent(backups->node->catalog), &list, &err) < 0)
+		return;
+	see(backups, &list);
+	backups->unread = false;
+	for (size_t i = 0; i < list.n; i++) {
+		const BackupState *backup = list.rows[i];
+		const struct backup_task task = {.kind = BACKUP_RUN, .id = backup->id};
+		int64_t every = backup->every * 1000, pause = every < RETRY_MS ? every : RETRY_MS;
+		if (expire_is_due(backup, time(NULL)) &&
+		    !queue_tried(backups->queue, backup->id, pause))
+			backups_add(backups, &task, &ignored, &err);
+	}
+}
+
+/* Returns true unless the backups were read and there were none. */
+static bool may_have_some(struct backups *backups)
 {
 	scoped_lock(&backups->lock);
 
-	backups->rows[backups->n_ended].task = *task;
-	backups->rows[backups->n_ended++].task.ended = true;
+	return backups->unread || backups->n_seen > 0;
 }
 
-/* No row moves while a task runs (backups_add), so its texts stay. */
+/* A host without backups does not read the pool each minute. */
 static int work(struct rounds *rounds, void *arg, bool asked)
 {
 	struct backups *backups = arg;
 	struct backup_task task;
 
-	(void)asked;
-	while (!rounds_stopping(rounds) && next(backups, &task)) {
+	while (!rounds_stopping(rounds) && queue_next(backups->queue, &task)) {
 		run(backups, &task, &task.error);
-		put_back(backups, &task);
+		queue_end(backups->queue, &task);
+		asked = true;
 	}
+	if (!rounds_stopping(rounds) && held_possible() && (asked || may_have_some(backups)))
+		add_due(backups);
 	return PAUSE_S;
 }
 
@@ -112,6 +163,8 @@ int backups_start(struct backups **ret, const struct node *node, struct loop *lo
 	backups->node = node;
 	backups->loop = loop;
 	backups->incoming.loop = loop;
+	backups->queue = queue_new();
+	backups->unread = true;
 	pthread_mutex_init(&backups->lock, NULL);
 	return rounds_start(&backups->rounds, node, loop, &rounds, err);
 }
@@ -132,87 +185,36 @@ void backups_stop(struct backups *backups)
 	backups->stop.fn = stop;
 	loop_post(backups->loop, &backups->stop);
 	rounds_stop(backups->rounds);
-	for (size_t i = 0; i < backups->n; i++)
-		free_row(&backups->rows[i]);
+	queue_free(backups->queue);
+	forget_seen(backups);
 	pthread_mutex_destroy(&backups->lock);
 	free(backups);
-}
-
-/* Forget the oldest task that has ended. The caller has the lock. */
-static void forget_one(struct backups *backups)
-{
-	free_row(&backups->rows[0]);
-	memmove(&backups->rows[0], &backups->rows[1], --backups->n * sizeof(*backups->rows));
-	backups->n_ended--;
-}
-
-/* Returns the row of a new task, or NULL if all wait. The caller has the lock. */
-static struct row *new_row(struct backups *backups)
-{
-	if (backups->n == TASKS_MAX && backups->n_ended)
-		forget_one(backups);
-	return backups->n == TASKS_MAX ? NULL : &backups->rows[backups->n++];
-}
-
-static int append(struct backups *backups, const struct backup_task *task, uint64_t *ret,
-		  struct error *err)
-{
-	scoped_lock(&backups->lock);
-	struct row *row = new_row(backups);
-
-	if (!row)
-		return fail(err, ERR_RESOURCE_EXHAUSTED,
-			    "%d backups wait already; try again when one has ended", TASKS_MAX);
-	*row = (struct row){.number = *ret = ++backups->last,
-			    .task = *task,
-			    .id = mem_strdup(task->id),
-			    .from = mem_strdup(task->from ? task->from : ""),
-			    .as = mem_strdup(task->as ? task->as : "")};
-	row->task.id = row->id;
-	row->task.from = row->from;
-	row->task.as = row->as;
-	return 0;
 }
 
 int backups_add(struct backups *backups, const struct backup_task *task, uint64_t *ret,
 		struct error *err)
 {
-	if (append(backups, task, ret, err) < 0)
+	if (queue_add(backups->queue, task, ret, err) < 0)
 		return -1;
 	rounds_soon(backups->rounds);
 	return 0;
 }
 
-bool backups_find(struct backups *backups, uint64_t number, struct backup_task *ret)
+struct queue *backups_queue(struct backups *backups)
 {
-	scoped_lock(&backups->lock);
-
-	for (size_t i = 0; i < backups->n; i++) {
-		if (backups->rows[i].number != number)
-			continue;
-		*ret = backups->rows[i].task;
-		ret->id = ret->from = ret->as = NULL;
-		return true;
-	}
-	return false;
+	return backups->queue;
 }
 
-bool backups_busy(struct backups *backups, struct arena *arena, const char *id,
-		  const char **ret_error)
+void backups_metrics_write(struct backups *backups, FILE *out)
 {
+	metric_write(&runs, out);
+	metric_head(&newest, out);
+	if (!backups)
+		return;
 	scoped_lock(&backups->lock);
-	bool busy = false;
-
-	*ret_error = "";
-	for (size_t i = 0; i < backups->n; i++) {
-		const struct row *row = &backups->rows[i];
-		if (strcmp(row->id, id) != 0)
-			continue;
-		busy |= !row->task.ended;
-		if (row->task.ended)
-			*ret_error = row->task.error.code == ERR_OK
-					     ? ""
-					     : arena_strdup(arena, row->task.error.text);
-	}
-	return busy;
+	for (size_t i = 0; i < backups->n_seen; i++)
+		metric_sample(&newest, out, (double)backups->seen[i].newest, backups->seen[i].id);
+	metric_head(&interval, out);
+	for (size_t i = 0; i < backups->n_seen; i++)
+		metric_sample(&interval, out, (double)backups->seen[i].every, backups->seen[i].id);
 }

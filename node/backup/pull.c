@@ -20,6 +20,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/volume/format.h"
+#include "node/backup/expire.h"
 #include "node/backup/source.h"
 #include "node/backup/stored.h"
 #include "node/catalog/change.h"
@@ -40,8 +41,8 @@ struct run {
 	struct arena *arena;
 	const char *parent, *from;
 	struct client *client;
-	BackupState *backup; /* as it was last read; NULL: there is none */
-	BeginBackupResponse *plan;
+	BackupState *backup;       /* as it was last read; NULL: there is none */
+	BeginBackupResponse *plan; /* NULL: the node named by `from` has not agreed */
 };
 
 /* Questions to the other node */
@@ -185,7 +186,8 @@ static int receive(struct run *run, struct error *err)
 	struct child child = CHILD_NONE;
 	int ends[2];
 
-	stored_properties(run->arena, run->plan->header, run->from, &properties);
+	const struct stored_rules rules = {run->from, run->pull->every, run->pull->keep};
+	stored_properties(run->arena, run->plan->header, &rules, &properties);
 	if (properties.n > ZFS_PROPERTIES_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' has more than %d properties",
 			    run->pull->id, ZFS_PROPERTIES_MAX);
@@ -250,6 +252,7 @@ static int steps(struct run *run, struct error *err)
 {
 	struct peers *peers = run->pull->node->peers;
 
+	run->plan = NULL;
 	if (peers_dial(peers, run->from, now_ms() + ASK_MS, &run->client, err) < 0)
 		return -1;
 	int failed = step(run, err);
@@ -257,6 +260,42 @@ static int steps(struct run *run, struct error *err)
 		failed = step(run, err);
 	peers_hang_up(peers, run->client);
 	return failed;
+}
+
+/*
+ * Pull from the node that had the volume at the last run, or, if that does not agree, from another
+ * one that had its data then: it may be the owner by now.
+ */
+static int steps_from_any(struct run *run, struct error *err)
+{
+	const BackupState *backup = run->backup;
+	struct error ignored;
+
+	run->from = backup->from_node_id;
+	int failed = steps(run, err);
+	for (size_t i = 0; failed && !run->plan && i < backup->n_other_node_ids; i++) {
+		run->from = backup->other_node_ids[i];
+		if (strcmp(run->from, run->pull->node->id) == 0)
+			continue;
+		failed = steps(run, &ignored);
+		if (run->plan)
+			*err = ignored;
+	}
+	return failed;
+}
+
+static int pull_from(struct run *run, struct error *err)
+{
+	const struct pull *pull = run->pull;
+
+	if (run->backup && !*pull->from)
+		return steps_from_any(run, err);
+	run->from = pull->from;
+	if (strcmp(run->from, pull->node->id) != 0)
+		return steps(run, err);
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "node '%s' has volume '%s' itself; a backup belongs on another node", run->from,
+		    pull->id);
 }
 
 static int run_locked(struct run *run, struct error *err)
@@ -270,14 +309,12 @@ static int run_locked(struct run *run, struct error *err)
 			    "node '%s' has no backup of volume '%s'; make one with 'zcsi backup "
 			    "add %s %s'",
 			    pull->node->id, pull->id, pull->id, pull->node->id);
-	run->from = *pull->from || !run->backup ? pull->from : run->backup->from_node_id;
-	if (strcmp(run->from, pull->node->id) == 0)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "node '%s' has volume '%s' itself; a backup belongs on another node",
-			    run->from, pull->id);
 	if (!run->backup && replica_make_folder(run->arena, run->parent, BACKUP_FOLDER, err) < 0)
 		return -1;
-	return steps(run, err);
+	if (pull_from(run, err) < 0)
+		return -1;
+	expire_run(run->arena, run->backup);
+	return 0;
 }
 
 int pull_run(const struct pull *pull, struct error *err)

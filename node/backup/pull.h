@@ -3,6 +3,7 @@
 #define ZCSI_NODE_BACKUP_PULL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/error.h"
 #include "node/backup/incoming.h"
@@ -13,8 +14,10 @@ struct pull {
 	const struct node *node;
 	struct incoming *incoming;
 	const char *id;   /* the volume */
-	const char *from; /* the node that has it; "": where the last stream came from */
+	const char *from; /* the node that has it; "": one of those that had it at the last run */
 	bool add;         /* make a backup if there is none */
+	int64_t every;    /* as in RunBackupRequest */
+	const char *keep;
 };
 
 /*

@@ -15,6 +15,7 @@
 #include "common/volume/format.h"
 #include "node/mount/kind.h"
 #include "node/record/dataset.h"
+#include "node/record/members.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
@@ -22,7 +23,8 @@
 
 static const char columns[] =
 	"name,guid,creation,used,volsize,receive_resume_token,zcsi:volume,zcsi:backup,zcsi:size,"
-	"zcsi:parameters,zcsi:format,zcsi:root,zcsi:keep,userrefs,clones";
+	"zcsi:parameters,zcsi:format,zcsi:root,zcsi:keep,zcsi:backup_every,zcsi:backup_keep,"
+	"userrefs,clones";
 
 enum field {
 	NAME,
@@ -38,6 +40,8 @@ enum field {
 	FORMAT,
 	ROOT,
 	KEEP,
+	BACKUP_EVERY,
+	BACKUP_KEEP,
 	HOLDS,
 	CLONES,
 	FIELDS
@@ -81,6 +85,20 @@ static void add_property(struct arena *arena, const char *name, char *value, Bac
 	to->properties[to->n_properties++] = property;
 }
 
+/* Fill in the nodes that had the data, of the text of zcsi:backup, which is cut up. */
+static void take_nodes(struct arena *arena, char *text, BackupState *to)
+{
+	size_t most = 1;
+	char *node;
+
+	for (const char *at = text; *at; at++)
+		most += *at == ',';
+	to->other_node_ids = arena_alloc(arena, most * sizeof(*to->other_node_ids));
+	to->from_node_id = unescaped(arena, strsep(&text, ","));
+	while ((node = strsep(&text, ",")) != NULL)
+		to->other_node_ids[to->n_other_node_ids++] = unescaped(arena, node);
+}
+
 /* Returns the backup of a line, without snapshots. */
 static BackupState *backup_of(struct arena *arena, char *const *field)
 {
@@ -91,7 +109,9 @@ static BackupState *backup_of(struct arena *arena, char *const *field)
 	backup->properties = arena_alloc(arena, 2 * sizeof(*backup->properties));
 	backup->id = backup->volume->id = unescaped(arena, field[VOLUME]);
 	backup->name = field[NAME];
-	backup->from_node_id = unescaped(arena, field[FROM]);
+	take_nodes(arena, dash_to_empty(field[FROM]), backup);
+	backup->every = strtoll(field[BACKUP_EVERY], NULL, 10);
+	backup->keep = dash_to_empty(field[BACKUP_KEEP]);
 	backup->used = strtoll(field[USED], NULL, 10);
 	backup->token = dash_to_empty(field[TOKEN]);
 	backup->volume->size = volsize ? volsize : strtoll(field[SIZE], NULL, 10);
@@ -230,8 +250,32 @@ static void put(struct zfs_properties *to, const char *name, const char *value)
 		zfs_property(to, name, value);
 }
 
-void stored_properties(struct arena *arena, const ReceiveHeader *header, const char *from,
-		       struct zfs_properties *to)
+/* Returns the text of zcsi:backup. */
+static char *nodes_of(struct arena *arena, const ReceiveHeader *header, const char *from)
+{
+	char *text = escape_text(arena, from);
+	struct members members;
+
+	if (!members_parse(arena, header->members, &members))
+		return text;
+	for (size_t i = 0; i < members.n; i++)
+		if (strcmp(members.nodes[i], from) != 0)
+			text = arena_printf(arena, "%s,%s", text,
+					    escape_text(arena, members.nodes[i]));
+	return text;
+}
+
+static void put_rules(struct arena *arena, const struct stored_rules *rules,
+		      struct zfs_properties *to)
+{
+	if (rules->every)
+		zfs_property(to, "zcsi:backup_every",
+			     arena_printf(arena, "%" PRId64, rules->every));
+	put(to, "zcsi:backup_keep", rules->keep);
+}
+
+void stored_properties(struct arena *arena, const ReceiveHeader *header,
+		       const struct stored_rules *rules, struct zfs_properties *to)
 {
 	const Dataset *volume = header->volume;
 	const struct format *format = format_find(volume->format);
@@ -239,7 +283,8 @@ void stored_properties(struct arena *arena, const ReceiveHeader *header, const c
 	/* Set here, these prevail over properties that a stream may carry. */
 	zfs_property(to, "readonly", "on");
 	zfs_property(to, "zcsi:volume", escape_text(arena, volume->id));
-	zfs_property(to, "zcsi:backup", escape_text(arena, from));
+	zfs_property(to, "zcsi:backup", nodes_of(arena, header, rules->from));
+	put_rules(arena, rules, to);
 	put(to, "zcsi:parameters", escape_text(arena, volume->parameters));
 	for (size_t i = 0; i < header->n_properties; i++)
 		zfs_property(to, header->properties[i]->name, header->properties[i]->value);

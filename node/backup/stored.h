@@ -6,7 +6,9 @@
  * The backups that this host has: the datasets below BACKUP_FOLDER. All that is known of a backup
  * is in its properties:
  *
- *	zcsi:backup      the escaped id of the node that the last stream came from
+ *	zcsi:backup      the node that the last stream came from, and others that have the data: their
+ *	                 escaped ids, with commas between
+ *	zcsi:backup_every, zcsi:backup_keep    as in RunBackupRequest
  *	zcsi:volume, zcsi:parameters, zcsi:format, zcsi:root, zcsi:keep    as the volume has them
  *	zcsi:size        the size of a volume that is a filesystem, in bytes
  *
@@ -46,9 +48,16 @@ int stored_read(struct arena *arena, const char *parent, const char *id, BackupS
  */
 void stored_parse(struct arena *arena, const char *parent, char *text, size_t most,
 		  struct stored_list *ret);
+/* The things that a run records besides the volume. */
+struct stored_rules {
+	const char *from; /* the node that has the volume */
+	int64_t every;    /* as in RunBackupRequest */
+	const char *keep;
+};
+
 /* Add the properties of the backup of a volume, for `zfs receive`. Runs no program. */
-void stored_properties(struct arena *arena, const ReceiveHeader *header, const char *from,
-		       struct zfs_properties *to);
+void stored_properties(struct arena *arena, const ReceiveHeader *header,
+		       const struct stored_rules *rules, struct zfs_properties *to);
 /* Discard a partly received stream. This destroys a backup that has no snapshot. */
 int stored_discard(const BackupState *backup, struct error *err);
 /* Destroy a backup with all its snapshots, unless it is mounted. */

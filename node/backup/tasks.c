@@ -5,11 +5,13 @@
  *
  * Invariant: no other node can change or destroy a backup, because only operators may call these.
  */
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/volume/schedule.h"
 #include "node/backup/backups.h"
 #include "node/backup/stored.h"
 #include "node/catalog/change.h"
@@ -17,6 +19,8 @@
 #include "node/service.h"
 #include "node/stream/copies.h"
 #include "node/stream/program.h"
+
+#define EVERY_MIN 60 /* seconds; it is looked once a minute what is due */
 
 /* Check the volume id, and that this node can have backups. */
 static int check(const struct rpc_call *call, const char *id, struct error *err)
@@ -30,14 +34,33 @@ static int check(const struct rpc_call *call, const char *id, struct error *err)
 	return 0;
 }
 
+static int check_rules(const RunBackupRequest *req, struct error *err)
+{
+	struct schedule ignored;
+
+	if (req->every > 0 && req->every < EVERY_MIN)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "a backup cannot be run every %" PRId64 " seconds; the least is %d",
+			    req->every, EVERY_MIN);
+	if (!*req->keep || schedule_parse(req->keep, &ignored))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "what a backup keeps is '%.128s', and not such as daily=30,monthly=12, or none",
+		    req->keep);
+}
+
 int run_backup(struct rpc_call *call, const RunBackupRequest *req, RunBackupResponse *rsp,
 	       struct error *err)
 {
 	const struct node *node = call->app;
-	const struct backup_task task = {
-		.kind = BACKUP_RUN, .id = req->id, .from = req->from_node_id, .add = req->add};
+	const struct backup_task task = {.kind = BACKUP_RUN,
+					 .id = req->id,
+					 .from = req->from_node_id,
+					 .add = req->add,
+					 .every = req->every,
+					 .keep = req->keep};
 
-	if (check(call, req->id, err) < 0)
+	if (check(call, req->id, err) < 0 || check_rules(req, err) < 0)
 		return -1;
 	if (req->add && request_text(req->from_node_id, "from_node_id", err) < 0)
 		return -1;
@@ -62,7 +85,8 @@ int get_backup_task(struct rpc_call *call, const GetBackupTaskRequest *req,
 	const struct node *node = call->app;
 	struct backup_task task;
 
-	if (!node->copies->backups || !backups_find(node->copies->backups, req->task, &task))
+	if (!node->copies->backups ||
+	    !queue_find(backups_queue(node->copies->backups), req->task, &task))
 		return fail(err, ERR_NOT_FOUND,
 			    "zcsi-node was started again meanwhile; see 'zcsi backup list', and "
 			    "try again");
@@ -96,10 +120,10 @@ int list_backups(struct rpc_call *call, const ListBackupsRequest *req, ListBacku
 	if ((*req->id ? read_one(&call->arena, parent, req->id, &list, err)
 		      : stored_read_all(&call->arena, parent, &list, err)) < 0)
 		return -1;
+	struct queue *queue = backups_queue(node->copies->backups);
 	for (size_t i = 0; i < list.n; i++) {
 		BackupState *backup = list.rows[i];
-		backup->busy =
-			backups_busy(node->copies->backups, &call->arena, backup->id, &error);
+		backup->busy = queue_busy(queue, &call->arena, backup->id, &error);
 		backup->error = (char *)error;
 	}
 	rsp->backups = list.rows;

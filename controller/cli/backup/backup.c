@@ -10,6 +10,7 @@
 #include "controller/cli/backup/kept.h"
 #include "controller/cli/backup/list.h"
 #include "controller/cli/backup/restore.h"
+#include "controller/parameter_value.h"
 
 static int find_node(struct cli *cli, const char *node, const struct member **ret,
 		     struct error *err)
@@ -17,6 +18,21 @@ static int find_node(struct cli *cli, const char *node, const struct member **re
 	*ret = fleet_node(cli->members, cli->n_members, node);
 	return *ret ? 0
 		    : fail(err, ERR_NOT_FOUND, "no agent that answers is that of node '%s'", node);
+}
+
+/* Take the rules of the command line; the node checks the schedule. */
+static int take_rules(struct cli *cli, RunBackupRequest *to, struct error *err)
+{
+	if (cli->keep)
+		to->keep = arena_strdup(&cli->arena, cli->keep);
+	if (!cli->every)
+		return 0;
+	bool never = strcmp(cli->every, "never") == 0;
+	to->every = never ? -1 : (int64_t)parameter_value_seconds(cli->every);
+	if (to->every)
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT, "--every '%s' is not a time such as 1d, nor never",
+		    cli->every);
 }
 
 static int run_on(struct cli *cli, const struct member *member, const struct owned *volume,
@@ -28,6 +44,8 @@ static int run_on(struct cli *cli, const struct member *member, const struct own
 	request->id = arena_strdup(&cli->arena, volume->id);
 	request->from_node_id = arena_strdup(&cli->arena, volume->owner->node);
 	request->add = add;
+	if (add && take_rules(cli, request, err) < 0)
+		return -1;
 	return kept_task(cli, member, "RunBackup", &request->base, &ignored, err);
 }
 

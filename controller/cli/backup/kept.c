@@ -47,7 +47,8 @@ struct kept_backup *kept_backups(struct cli *cli, const char *id, size_t *ret_n)
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const ListBackupsResponse *list = replies[i].response;
 		for (size_t k = 0; list && k < list->n_backups; k++)
-			all[(*ret_n)++] = (struct kept_backup){&cli->members[i], list->backups[k]};
+			all[(*ret_n)++] = (struct kept_backup){&cli->members[i], list->backups[k],
+							       list->time};
 	}
 	qsort(all, *ret_n, sizeof(*all), by_volume);
 	return all;

@@ -10,6 +10,7 @@
 struct kept_backup {
 	const struct member *member; /* the node that has it */
 	const BackupState *state;
+	int64_t now; /* the clock of the node, in seconds since 1970 */
 };
 
 /*

@@ -9,17 +9,28 @@
 
 #include <string.h>
 
-/* Returns the state in a few words, and in *ret_bad whether an operator has to act. */
-static const char *state_of(const BackupState *state, bool *ret_bad)
+/* Returns true if runs have failed: the newest snapshot is too old. now: of the agent. */
+static bool is_late(const BackupState *state, int64_t now)
 {
-	*ret_bad = !state->busy && (*state->error || *state->token || !state->n_snapshots);
+	return state->every > 0 && state->n_snapshots &&
+	       now - state->snapshots[0]->creation > 2 * state->every;
+}
+
+/* Returns the state in a few words, and in *ret_bad whether an operator has to act. */
+static const char *state_of(const BackupState *state, int64_t now, bool *ret_bad)
+{
+	bool late = is_late(state, now);
+
+	*ret_bad = !state->busy && (*state->error || *state->token || !state->n_snapshots || late);
 	if (state->busy)
 		return "running";
 	if (*state->error)
 		return state->error;
 	if (*state->token)
 		return "interrupted";
-	return state->n_snapshots ? "ok" : "empty";
+	if (!state->n_snapshots)
+		return "empty";
+	return late ? "late" : "ok";
 }
 
 static void list_all(struct cli *cli)
@@ -27,7 +38,7 @@ static void list_all(struct cli *cli)
 	static const struct column columns[] = {
 		{"volume", CELL_TEXT},   {"node", CELL_TEXT},       {"from", CELL_TEXT},
 		{"newest", CELL_MOMENT}, {"snapshots", CELL_COUNT}, {"used", CELL_BYTES},
-		{"state", CELL_TEXT},
+		{"every", CELL_COUNT},   {"keep", CELL_TEXT},       {"state", CELL_TEXT},
 	};
 	size_t n;
 	const struct kept_backup *list = kept_backups(cli, "", &n);
@@ -36,7 +47,7 @@ static void list_all(struct cli *cli)
 	for (size_t i = 0; i < n; i++) {
 		const BackupState *state = list[i].state;
 		bool bad;
-		const char *text = state_of(state, &bad);
+		const char *text = state_of(state, list[i].now, &bad);
 		const struct cell row[] = {
 			{.text = state->id},
 			{.text = list[i].member->node},
@@ -44,6 +55,8 @@ static void list_all(struct cli *cli)
 			{.number = state->n_snapshots ? state->snapshots[0]->creation : -1},
 			{.number = state->count},
 			{.number = state->used},
+			{.number = state->every > 0 ? state->every : -1},
+			{.text = *state->keep ? state->keep : NULL},
 			{.text = text},
 		};
 		memcpy(cells[i], row, sizeof(row));

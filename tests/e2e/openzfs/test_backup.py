@@ -39,7 +39,7 @@ def rows(pair, status=0):
     """Return (volume, node, from, number of snapshots, state) of each backup."""
     table = [line.split("\t") for line in
              pair.zcsi("backup", "list", "-Hp", status=status).splitlines()]
-    return [(row[0], row[1], row[2], int(row[4]), row[6]) for row in table]
+    return [(row[0], row[1], row[2], int(row[4]), row[8]) for row in table]
 
 
 def sends(host, start):
@@ -202,6 +202,24 @@ def test_what_no_stream_can_continue_is_kept(pair, volume):
     assert rows(pair) == [("data", "n2", "n1", 1, "ok")]
 
 
+def test_a_backup_runs_and_is_thinned_by_itself(pair, volume):
+    """The first snapshot of a year stays, and the newest one."""
+    pair.zcsi("backup", "add", "data", "n2", "--keep", "yearly=1", "--every", "1m")
+    [first] = taken(backup(pair.other))
+    for name in ("one", "two"):
+        write(volume, name)
+        pair.zcsi("backup", "run", "data")
+    [kept, second] = taken(backup(pair.other))
+    assert kept == first
+    write(volume, "three")
+    wait_for(lambda: taken(backup(pair.other))[-1] != second, "a run by itself", 240)
+    wait_for(lambda: rows(pair) == [("data", "n2", "n1", 2, "ok")], "the run has ended")
+    pair.zcsi("backup", "add", "data", "n2", "--keep", "none", "--every", "never")
+    assert rows(pair) == [("data", "n2", "n1", 3, "ok")]
+    assert "60" in pair.zcsi("backup", "add", "data", "n2", "--every", "1s", status=1)
+    assert "daily=30" in pair.zcsi("backup", "add", "data", "n2", "--keep", "7", status=1)
+
+
 def test_a_pool_without_room_is_spared(pair, volume):
     pair.zcsi("backup", "add", "data", "n2")
     run("zfs", "set", f"quota={MIB}", pair.other.parent)
@@ -236,9 +254,11 @@ def test_a_backup_follows_the_volume_to_another_owner(trio):
     trio.hosts[1].node_daemon.kill()
     trio.zcsi("failover", "data", "--lost", "n2", "--accept-loss", "1h")
     assert owners_of(trio, "n1")
-    trio.zcsi("backup", "run", "data")
     far = trio.hosts[2]
-    assert len(taken(backup(far))) == 3 and get(backup(far), "zcsi:backup") == "n1"
+    task = far.agent.RunBackup(id="data").task  # as by the schedule: from whoever is the owner
+    wait_for(lambda: far.agent.GetBackupTask(task=task).ended, "the run has ended", 120)
+    assert not far.agent.GetBackupTask(task=task).error
+    assert len(taken(backup(far))) == 3 and get(backup(far), "zcsi:backup") == "n1,n2"
 
 
 def owners_of(trio, node):

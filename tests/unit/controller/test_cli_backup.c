@@ -22,7 +22,7 @@ static struct kept_backup backup(struct member *member, const char *id, const ch
 		state->snapshots[state->n_snapshots++] = snapshot;
 		snapshot->guid = state->n_snapshots;
 	}
-	return (struct kept_backup){member, state};
+	return (struct kept_backup){member, state, 0};
 }
 
 static const char *const three[] = {"_backup-27-n1", "_backup-26b-n1", "_backup-26a-n1", NULL};

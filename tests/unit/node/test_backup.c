@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the names of snapshots for backups, of source_base(), and of stored_parse().
+ * Tests of the names of snapshots for backups, of source_base(), stored_parse() and
+ * expire_words().
  */
 #include "node/backup/source.h"
 
 #include <string.h>
 
+#include "node/backup/expire.h"
 #include "node/backup/stored.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
@@ -73,15 +75,18 @@ static void test_a_backup_that_is_ahead_is_not_continued(void **state)
 	assert_non_null(strstr(err.text, "no snapshot in common"));
 }
 
+#define RULES "86400\tdaily=2,monthly=1"
+
 static const char listed[] =
-	"t/p/_backup\t1\t9\t9\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n"
-	"t/p/_backup/a\t2\t9\t70\t-\tT\ta\tn1\t4096\tp\t-\t0:0:755\tdaily=1\t-\t-\n"
-	"t/p/_backup/a@x\t3\t10\t0\t-\t-\ta\tn1\t4096\tp\t-\t0:0:755\tdaily=1\t0\t\n"
-	"t/p/_backup/a@y\t4\t11\t0\t-\t-\ta\tn1\t4096\tp\t-\t0:0:755\tdaily=1\t1\t\n"
-	"t/p/_backup/a@z\t5\t12\t0\t-\t-\ta\tn1\t4096\tp\t-\t0:0:755\tdaily=1\t0\tt/c\n"
-	"t/p/_backup/b\t6\t9\t80\t8192\t-\tb\tn2\t-\t-\text4\t-\t-\t-\t-\n"
-	"t/p/_backup/renamed\t7\t9\t80\t-\t-\tb\tn2\t-\t-\t-\t-\t-\t-\t-\n"
-	"t/p/_backup/other\t8\t9\t80\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n";
+	"t/p/_backup\t1\t9\t9\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n"
+	"t/p/_backup/a\t2\t9\t70\t-\tT\ta\tn1,n2\t4096\tp\t-\t0:0:755\tdaily=1\t" RULES "\t-\t-\n"
+	"t/p/_backup/a@x\t3\t10\t0\t-\t-\ta\tn1,n2\t4096\tp\t-\t0:0:755\tdaily=1\t" RULES "\t0\t\n"
+	"t/p/_backup/a@y\t4\t11\t0\t-\t-\ta\tn1,n2\t4096\tp\t-\t0:0:755\tdaily=1\t" RULES "\t1\t\n"
+	"t/p/_backup/a@z\t5\t12\t0\t-\t-\ta\tn1,n2\t4096\tp\t-\t0:0:755\tdaily=1\t" RULES
+	"\t0\tt/c\n"
+	"t/p/_backup/b\t6\t9\t80\t8192\t-\tb\tn2\t-\t-\text4\t-\t-\t-\t-\t-\t-\n"
+	"t/p/_backup/renamed\t7\t9\t80\t-\t-\tb\tn2\t-\t-\t-\t-\t-\t-\t-\t-\t-\n"
+	"t/p/_backup/other\t8\t9\t80\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n";
 
 static void test_backups_are_read_with_their_newest_snapshots(void **state)
 {
@@ -103,10 +108,87 @@ static void test_backups_are_read_with_their_newest_snapshots(void **state)
 	assert_string_equal(a->volume->format, "zfs");
 	assert_int_equal(a->n_properties, 2);
 	assert_string_equal(a->properties[1]->value, "daily=1");
+	assert_int_equal(a->n_other_node_ids, 1);
+	assert_string_equal(a->other_node_ids[0], "n2");
+	assert_int_equal(a->every, 86400);
+	assert_string_equal(a->keep, "daily=2,monthly=1");
 	assert_int_equal(b->volume->size, 8192);
 	assert_string_equal(b->volume->format, "ext4");
 	assert_string_equal(b->volume->parameters, "");
-	assert_int_equal(b->n_properties + b->n_snapshots, 0);
+	assert_int_equal(b->n_properties + b->n_snapshots + b->n_other_node_ids, 0);
+	assert_int_equal(b->every, 0);
+	assert_string_equal(b->keep, "");
+}
+
+#define DAY 86400
+
+/* Returns a backup with one snapshot at each of these times, oldest first. */
+static BackupState *backup_with(const char *keep, const int64_t *times, size_t n)
+{
+	BackupState *backup = new_backup_state(&arena);
+
+	backup->name = (char *)"t/b/v";
+	backup->keep = (char *)keep;
+	backup->snapshots = arena_alloc(&arena, n * sizeof(*backup->snapshots));
+	backup->n_snapshots = n;
+	for (size_t i = 0; i < n; i++) {
+		CopySnapshot *snapshot = backup->snapshots[n - 1 - i] = new_copy_snapshot(&arena);
+		snapshot->name = arena_printf(&arena, "_backup-%zu", i);
+		snapshot->creation = times[i];
+	}
+	return backup;
+}
+
+static void test_the_first_snapshot_of_each_day_is_kept(void **state)
+{
+	const int64_t times[] = {DAY, DAY + 60, 2 * DAY, 2 * DAY + 60, 3 * DAY, 3 * DAY + 60};
+	BackupState *backup = backup_with("daily=2", times, COUNT(times));
+	size_t n;
+
+	(void)state;
+	char **words = expire_words(&arena, backup, &n);
+	assert_int_equal(n, 1);
+	assert_string_equal(words[0], "t/b/v@_backup-0,_backup-1,_backup-3");
+	backup->snapshots[5]->kept = true;
+	backup->snapshots[4]->name = (char *)"by-hand";
+	words = expire_words(&arena, backup, &n);
+	assert_string_equal(words[0], "t/b/v@_backup-3");
+	backup->keep = (char *)"daily=2,monthly=1";
+	backup->snapshots[5]->kept = false;
+	words = expire_words(&arena, backup, &n);
+	assert_string_equal(words[0], "t/b/v@_backup-3");
+}
+
+static void test_all_snapshots_stay_without_a_rule(void **state)
+{
+	const int64_t times[] = {DAY, DAY + 60, DAY + 120};
+	size_t n;
+
+	(void)state;
+	expire_words(&arena, backup_with("", times, COUNT(times)), &n);
+	assert_int_equal(n, 0);
+	expire_words(&arena, backup_with("none", times, COUNT(times)), &n);
+	assert_int_equal(n, 0);
+	expire_words(&arena, backup_with("yearly=1", times, 1), &n);
+	assert_int_equal(n, 0);
+}
+
+static void test_a_backup_is_due_after_its_interval(void **state)
+{
+	const int64_t at = 10 * DAY;
+	BackupState *backup = backup_with("", &at, 1);
+
+	(void)state;
+	assert_false(expire_is_due(backup, 100 * DAY));
+	backup->every = DAY;
+	assert_false(expire_is_due(backup, 11 * DAY - 1));
+	assert_true(expire_is_due(backup, 11 * DAY));
+	assert_false(expire_is_due(backup, 10 * DAY - 3600));
+	assert_true(expire_is_due(backup, 9 * DAY));
+	backup->n_snapshots = 0;
+	assert_true(expire_is_due(backup, 0));
+	backup->every = -1;
+	assert_false(expire_is_due(backup, 0));
 }
 
 int main(void)
@@ -116,6 +198,9 @@ int main(void)
 		cmocka_unit_test(test_a_stream_begins_at_the_newest_snapshot_of_the_backup),
 		cmocka_unit_test(test_a_backup_that_is_ahead_is_not_continued),
 		cmocka_unit_test(test_backups_are_read_with_their_newest_snapshots),
+		cmocka_unit_test(test_the_first_snapshot_of_each_day_is_kept),
+		cmocka_unit_test(test_all_snapshots_stay_without_a_rule),
+		cmocka_unit_test(test_a_backup_is_due_after_its_interval),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

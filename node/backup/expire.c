@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Thinning a backup by the rules of schedules (node/schedule/due.h): of each hour, day and so on,
+ * the first snapshot counts.
+ *
+ * Invariant: the newest snapshot stays, because the next stream begins at it. Only snapshots that
+ * were taken for backups go, and none that is held or has a clone. The destroy is neither recursive
+ * nor deferred, so ZFS refuses if anything else depends on one.
+ */
+#include "node/backup/expire.h"
+
+#include <string.h>
+
+#include "common/log.h"
+#include "node/record/snapshot.h"
+#include "node/schedule/due.h"
+#include "node/zfs/zfs.h"
+
+#define WORD_MOST 256 /* snapshots in a word of a command line */
+
+/* A clock that is wrong by less than the interval, here or there, is no obstacle. */
+bool expire_is_due(const BackupState *backup, int64_t now)
+{
+	if (backup->every <= 0)
+		return false;
+	if (!backup->n_snapshots)
+		return true;
+	int64_t age = now - backup->snapshots[0]->creation;
+	return age >= backup->every || age <= -backup->every;
+}
+
+static bool is_ours(const CopySnapshot *snapshot)
+{
+	return !strncmp(snapshot->name, SNAPSHOT_BACKUP, strlen(SNAPSHOT_BACKUP));
+}
+
+/* Returns the snapshots that were taken for backups, oldest first, with the units they count as. */
+static struct scheduled *rows_of(struct arena *arena, const BackupState *backup,
+				 const struct schedule *schedule)
+{
+	struct scheduled *rows = arena_alloc(arena, (backup->n_snapshots + 1) * sizeof(*rows));
+
+	for (size_t i = 0; i < backup->n_snapshots; i++) {
+		const CopySnapshot *snapshot = backup->snapshots[backup->n_snapshots - 1 - i];
+		rows[i].time = snapshot->creation;
+		rows[i].units =
+			is_ours(snapshot) ? due_units(schedule, rows, i, snapshot->creation) : 0;
+	}
+	return rows;
+}
+
+char **expire_words(struct arena *arena, const BackupState *backup, size_t *ret_n)
+{
+	size_t n = backup->n_snapshots, in_word = 0;
+	char **words = arena_alloc(arena, (n / WORD_MOST + 1) * sizeof(*words));
+	struct schedule schedule;
+
+	*ret_n = 0;
+	if (!schedule_parse(backup->keep, &schedule) || !schedule_is_set(&schedule))
+		return words;
+	const struct scheduled *rows = rows_of(arena, backup, &schedule);
+	for (size_t i = 0; i + 1 < n; i++) {
+		const CopySnapshot *snapshot = backup->snapshots[n - 1 - i];
+		if (!is_ours(snapshot) || snapshot->kept ||
+		    !due_to_go(&schedule, rows, n, &rows[i]))
+			continue;
+		if (in_word++ % WORD_MOST == 0)
+			words[(*ret_n)++] =
+				arena_printf(arena, "%s@%s", backup->name, snapshot->name);
+		else
+			words[*ret_n - 1] =
+				arena_printf(arena, "%s,%s", words[*ret_n - 1], snapshot->name);
+	}
+	return words;
+}
+
+void expire_run(struct arena *arena, const BackupState *backup)
+{
+	size_t n;
+	char **words = expire_words(arena, backup, &n);
+	struct error err;
+
+	for (size_t i = 0; i < n; i++)
+		if (zfs_destroy(words[i], &err) < 0 && err.code != ERR_NOT_FOUND)
+			log_warn("a backup keeps old snapshots", log_str("volume", backup->id),
+				 log_str("error", err.text));
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_BACKUP_QUEUE_H
+#define ZCSI_NODE_BACKUP_QUEUE_H
+
+/*
+ * The tasks for the backups of this host: runs and restores, in the order in which they are to be
+ * done, and how the last ones have ended. Any thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+
+struct queue;
+
+enum backup_task_kind { BACKUP_RUN, BACKUP_RESTORE };
+
+struct backup_task {
+	enum backup_task_kind kind;
+	const char *id;   /* of the volume */
+	const char *from; /* of a run, as the next three: see struct pull */
+	bool add;
+	int64_t every;
+	const char *keep;
+	const char *as; /* of a restore: see struct restore */
+	uint64_t guid;  /* of a restore: of the snapshot; once ended: of the dataset */
+	bool ended;
+	struct error error; /* once ended; code ERR_OK: none */
+};
+
+struct queue *queue_new(void);
+/* Free the queue, which may be NULL. */
+void queue_free(struct queue *queue);
+
+/*
+ * Add a task, whose texts are copied; NULL is "". *ret is its number. Returns 0, or -1 with
+ * ERR_RESOURCE_EXHAUSTED if too many wait.
+ */
+int queue_add(struct queue *queue, const struct backup_task *task, uint64_t *ret,
+	      struct error *err);
+/*
+ * *ret is the first task that has not ended; its texts live until queue_end. Returns false if there
+ * is none.
+ */
+bool queue_next(struct queue *queue, struct backup_task *ret);
+/* Record how the task of queue_next has ended. */
+void queue_end(struct queue *queue, const struct backup_task *task);
+
+/* Returns false if there is no task of this number; *ret is a copy, without texts. */
+bool queue_find(struct queue *queue, uint64_t number, struct backup_task *ret);
+/*
+ * Returns true if a task for a volume waits or runs. *ret_error is how the last one that ended has
+ * failed, in the arena; "" if it did not.
+ */
+bool queue_busy(struct queue *queue, struct arena *arena, const char *id, const char **ret_error);
+/* Returns true if a run for a volume waits or runs, or one has ended less than so long ago. */
+bool queue_tried(struct queue *queue, const char *id, int64_t ms);
+
+#endif
