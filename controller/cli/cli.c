@@ -45,7 +45,7 @@ const struct command cli_commands[] = {
 	{"diverged", "list|drop [NAME]", 1, 2,
 	 "The data that only a host that returned has of a volume, or destroy it.", cli_diverged,
 	 false},
-	{"backup", "add|run|list|restore|drop [VOLUME [NODE]]", 1, 3,
+	{"backup", "add|run|list|verify|restore|drop [VOLUME [NODE]]", 1, 3,
 	 "Have another node pull snapshots of a volume, and make a volume of such a snapshot.",
 	 cli_backup, false},
 	{"modify", "VOLUME KEY=VALUE...", 2, WORDS_MAX, "Change parameters of a volume.",

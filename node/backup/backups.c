@@ -20,6 +20,7 @@
 #include "node/backup/pull.h"
 #include "node/backup/restore.h"
 #include "node/backup/stored.h"
+#include "node/backup/verify.h"
 #include "node/replica/held.h"
 #include "node/stream/rounds.h"
 
@@ -34,11 +35,14 @@ static const struct metric newest =
 static const struct metric interval =
 	METRIC(GAUGE, "zcsi_backup_interval_seconds",
 	       "How often a backup is run by itself; 0: it is not.", "volume");
+static const struct metric verified =
+	METRIC(GAUGE, "zcsi_backup_verified_timestamp_seconds",
+	       "When all data of a backup was last read; 0: never.", "volume");
 
 /* A backup as it was last read, for the metrics. */
 struct seen {
 	char *id;
-	int64_t newest, every;
+	int64_t newest, every, verified;
 };
 
 struct backups {
@@ -56,7 +60,7 @@ struct backups {
 	size_t n_seen;
 };
 
-static void run(struct backups *backups, struct backup_task *task, struct error *err)
+static int pull(struct backups *backups, const struct backup_task *task, struct error *err)
 {
 	const struct pull pull = {.node = backups->node,
 				  .incoming = &backups->incoming,
@@ -65,21 +69,40 @@ static void run(struct backups *backups, struct backup_task *task, struct error 
 				  .add = task->add,
 				  .every = task->every,
 				  .keep = task->keep};
+	int failed = pull_run(&pull, err);
+
+	metric_count(&runs, failed ? "failed" : "ok");
+	return failed;
+}
+
+static int restore(struct backups *backups, struct backup_task *task, struct error *err)
+{
 	const struct restore restore = {.node = backups->node,
 					.rounds = backups->rounds,
 					.id = task->id,
 					.as = task->as,
 					.guid = task->guid};
-	bool is_run = task->kind == BACKUP_RUN;
-	int failed = is_run ? pull_run(&pull, err) : restore_run(&restore, &task->guid, err);
 
-	if (is_run)
-		metric_count(&runs, failed ? "failed" : "ok");
+	return restore_run(&restore, &task->guid, err);
+}
+
+/* Do a task, and set its error. */
+static void run(struct backups *backups, struct backup_task *task)
+{
+	static const char *const troubles[] = {[BACKUP_RUN] = "a backup has failed",
+					       [BACKUP_VERIFY] = "a backup is not verified",
+					       [BACKUP_RESTORE] = "a backup is not restored"};
+	struct error *err = &task->error;
+	int failed = task->kind == BACKUP_RUN ? pull(backups, task, err)
+		     : task->kind == BACKUP_VERIFY
+			     ? verify_run(backups->node, backups->rounds, task->id, err)
+			     : restore(backups, task, err);
+
 	if (!failed)
 		err->code = ERR_OK;
 	else
-		log_warn(is_run ? "a backup has failed" : "a backup is not restored",
-			 log_str("volume", task->id), log_str("error", err->text));
+		log_warn(troubles[task->kind], log_str("volume", task->id),
+			 log_str("error", err->text));
 }
 
 static void forget_seen(struct backups *backups)
@@ -102,7 +125,8 @@ static void see(struct backups *backups, const struct stored_list *list)
 		backups->seen[backups->n_seen] = (struct seen){
 			.id = mem_strdup(backup->id),
 			.newest = backup->n_snapshots ? backup->snapshots[0]->creation : 0,
-			.every = backup->every > 0 ? backup->every : 0};
+			.every = backup->every > 0 ? backup->every : 0,
+			.verified = backup->verified};
 	}
 }
 
@@ -143,7 +167,7 @@ static int work(struct rounds *rounds, void *arg, bool asked)
 	struct backup_task task;
 
 	while (!rounds_stopping(rounds) && queue_next(backups->queue, &task)) {
-		run(backups, &task, &task.error);
+		run(backups, &task);
 		queue_end(backups->queue, &task);
 		asked = true;
 	}
@@ -217,4 +241,8 @@ void backups_metrics_write(struct backups *backups, FILE *out)
 	metric_head(&interval, out);
 	for (size_t i = 0; i < backups->n_seen; i++)
 		metric_sample(&interval, out, (double)backups->seen[i].every, backups->seen[i].id);
+	metric_head(&verified, out);
+	for (size_t i = 0; i < backups->n_seen; i++)
+		metric_sample(&verified, out, (double)backups->seen[i].verified,
+			      backups->seen[i].id);
 }

@@ -15,7 +15,7 @@
 
 struct queue;
 
-enum backup_task_kind { BACKUP_RUN, BACKUP_RESTORE };
+enum backup_task_kind { BACKUP_RUN, BACKUP_VERIFY, BACKUP_RESTORE };
 
 struct backup_task {
 	enum backup_task_kind kind;

@@ -24,7 +24,7 @@
 static const char columns[] =
 	"name,guid,creation,used,volsize,receive_resume_token,zcsi:volume,zcsi:backup,zcsi:size,"
 	"zcsi:parameters,zcsi:format,zcsi:root,zcsi:keep,zcsi:backup_every,zcsi:backup_keep,"
-	"userrefs,clones";
+	"zcsi:verified,userrefs,clones";
 
 enum field {
 	NAME,
@@ -42,6 +42,7 @@ enum field {
 	KEEP,
 	BACKUP_EVERY,
 	BACKUP_KEEP,
+	VERIFIED,
 	HOLDS,
 	CLONES,
 	FIELDS
@@ -112,6 +113,7 @@ static BackupState *backup_of(struct arena *arena, char *const *field)
 	take_nodes(arena, dash_to_empty(field[FROM]), backup);
 	backup->every = strtoll(field[BACKUP_EVERY], NULL, 10);
 	backup->keep = dash_to_empty(field[BACKUP_KEEP]);
+	backup->verified = strtoll(field[VERIFIED], NULL, 10);
 	backup->used = strtoll(field[USED], NULL, 10);
 	backup->token = dash_to_empty(field[TOKEN]);
 	backup->volume->size = volsize ? volsize : strtoll(field[SIZE], NULL, 10);

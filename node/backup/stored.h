@@ -9,6 +9,7 @@
  *	zcsi:backup      the node that the last stream came from, and others that have the data: their
  *	                 escaped ids, with commas between
  *	zcsi:backup_every, zcsi:backup_keep    as in RunBackupRequest
+ *	zcsi:verified    when all data was last read (verify.h), in seconds since 1970
  *	zcsi:volume, zcsi:parameters, zcsi:format, zcsi:root, zcsi:keep    as the volume has them
  *	zcsi:size        the size of a volume that is a filesystem, in bytes
  *

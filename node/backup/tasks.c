@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * RunBackup, RestoreBackup, GetBackupTask, ListBackups and DropBackup of zcsi.v1.Copy: an operator
+ * RunBackup, VerifyBackup, RestoreBackup, GetBackupTask, ListBackups and DropBackup of zcsi.v1.Copy: an operator
  * and the backups of this host.
  *
  * Invariant: no other node can change or destroy a backup, because only operators may call these.
@@ -16,6 +16,7 @@
 #include "node/backup/stored.h"
 #include "node/catalog/change.h"
 #include "node/record/dataset.h"
+#include "node/replica/held.h"
 #include "node/service.h"
 #include "node/stream/copies.h"
 #include "node/stream/program.h"
@@ -67,6 +68,17 @@ int run_backup(struct rpc_call *call, const RunBackupRequest *req, RunBackupResp
 	return backups_add(node->copies->backups, &task, &rsp->task, err);
 }
 
+int verify_backup(struct rpc_call *call, const VerifyBackupRequest *req, VerifyBackupResponse *rsp,
+		  struct error *err)
+{
+	const struct node *node = call->app;
+	const struct backup_task task = {.kind = BACKUP_VERIFY, .id = req->id};
+
+	if (check(call, req->id, err) < 0)
+		return -1;
+	return backups_add(node->copies->backups, &task, &rsp->task, err);
+}
+
 int restore_backup(struct rpc_call *call, const RestoreBackupRequest *req,
 		   RestoreBackupResponse *rsp, struct error *err)
 {
@@ -114,7 +126,7 @@ int list_backups(struct rpc_call *call, const ListBackupsRequest *req, ListBacku
 	struct stored_list list;
 
 	rsp->time = time(NULL);
-	if (!node->catalog)
+	if (!node->catalog || !held_possible())
 		return 0;
 	const char *parent = catalog_parent(node->catalog), *error;
 	if ((*req->id ? read_one(&call->arena, parent, req->id, &list, err)
@@ -153,6 +165,8 @@ int drop_backup(struct rpc_call *call, const DropBackupRequest *req, DropBackupR
 	(void)rsp;
 	if (check(call, req->id, err) < 0 || program_check(err) < 0)
 		return -1;
+	if (!held_possible())
+		return 0;
 	const char *parent = catalog_parent(node->catalog);
 	const char *key = stored_key(&call->arena, stored_name(&call->arena, parent, req->id));
 	if (catalog_lock_key(node->catalog, call->deadline, key, err) < 0)

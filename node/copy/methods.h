@@ -23,6 +23,7 @@
 	PLAIN(ListDiverged, list_diverged, LANE_LOOKUP)                                            \
 	PLAIN(DropDiverged, drop_diverged, LANE_COPY)                                              \
 	INLINE(RunBackup, run_backup)                                                              \
+	INLINE(VerifyBackup, verify_backup)                                                        \
 	INLINE(RestoreBackup, restore_backup)                                                      \
 	INLINE(GetBackupTask, get_backup_task)                                                     \
 	PLAIN(ListBackups, list_backups, LANE_LOOKUP)                                              \

@@ -145,6 +145,21 @@ def test_four_streams_at_a_time(host, full):
     wait_for(sent, "there is room for a stream again")
 
 
+def test_zfs_fuse_has_no_backups(host, volume):
+    volume.create()
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="zfs-fuse"):
+        host.agent.BeginBackup(id="data", node_id="n2")
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, naming="zfs-fuse"):
+        list(host.agent.ReadBackup(id="data", node_id="n2", guid=1))
+    task = host.agent.RunBackup(id="data", from_node_id="n2", add=True).task
+    wait_for(lambda: host.agent.GetBackupTask(task=task).ended, "the run has ended")
+    assert "zfs-fuse" in host.agent.GetBackupTask(task=task).error
+    assert not host.agent.ListBackups().backups
+    host.agent.DropBackup(id="data")
+    with refused(grpc.StatusCode.NOT_FOUND):
+        host.agent.GetBackupTask(task=task + 1)
+
+
 def test_an_unknown_snapshot_is_not_found_by_the_agent_either(host):
     with refused(grpc.StatusCode.NOT_FOUND, naming="none"):
         list(host.agent.Send(snapshot_id="none"))

@@ -59,25 +59,27 @@ static int add(struct cli *cli, const char *id, const char *node, struct error *
 	return run_on(cli, member, volume, true, err);
 }
 
-/* Run all backups of a volume, or that on one node, each whether or not another one has failed. */
-static int run(struct cli *cli, const char *id, const char *node, struct error *err)
+/* Does something to a backup; data: for its use. Returns 0, or -1 with *err. */
+typedef int each_fn(struct cli *cli, const struct kept_backup *backup, const void *data,
+		    struct error *err);
+
+/* Call fn for all backups of a volume, or that on one node, whether or not another one fails. */
+static int for_each(struct cli *cli, const char *id, const char *node, each_fn *fn,
+		    const void *data, struct error *err)
 {
-	const struct owned *volume;
 	size_t n, fit = 0;
+	const struct kept_backup *list = kept_backups(cli, id, &n);
 	int failed = 0;
 
-	if (cli_volume(cli, id, &volume, err) < 0)
-		return -1;
-	const struct kept_backup *list = kept_backups(cli, id, &n);
 	for (size_t i = 0; i < n; i++) {
 		const char *there = list[i].member->node;
 		struct error said;
 		if (node && strcmp(node, there) != 0)
 			continue;
 		fit++;
-		if (run_on(cli, list[i].member, volume, false, &said) == 0)
-			continue;
-		failed = fail(err, said.code, "the backup on node '%s': %s", there, said.text);
+		if (fn(cli, &list[i], data, &said) < 0)
+			failed = fail(err, said.code, "the backup on node '%s': %s", there,
+				      said.text);
 	}
 	if (fit)
 		return failed;
@@ -85,6 +87,32 @@ static int run(struct cli *cli, const char *id, const char *node, struct error *
 		    "no node that answers has that backup of volume '%s'; add one with 'zcsi "
 		    "backup add %s NODE'",
 		    id, id);
+}
+
+static int run_one(struct cli *cli, const struct kept_backup *backup, const void *volume,
+		   struct error *err)
+{
+	return run_on(cli, backup->member, volume, false, err);
+}
+
+static int run(struct cli *cli, const char *id, const char *node, struct error *err)
+{
+	const struct owned *volume;
+
+	if (cli_volume(cli, id, &volume, err) < 0)
+		return -1;
+	return for_each(cli, id, node, run_one, volume, err);
+}
+
+static int verify_one(struct cli *cli, const struct kept_backup *backup, const void *data,
+		      struct error *err)
+{
+	VerifyBackupRequest *request = new_verify_backup_request(&cli->arena);
+	GetBackupTaskResponse *ignored;
+
+	(void)data;
+	request->id = backup->state->id;
+	return kept_task(cli, backup->member, "VerifyBackup", &request->base, &ignored, err);
 }
 
 /* The owner has a bookmark for the backup, if there is an owner. */
@@ -126,11 +154,13 @@ int cli_backup(struct cli *cli, struct error *err)
 		return add(cli, id, node, err);
 	if (strcmp(verb, "run") == 0 && id)
 		return run(cli, id, node, err);
+	if (strcmp(verb, "verify") == 0 && id)
+		return for_each(cli, id, node, verify_one, NULL, err);
 	if (strcmp(verb, "restore") == 0 && id && !node)
 		return restore_backup(cli, id, err);
 	if (strcmp(verb, "drop") == 0 && node)
 		return drop(cli, id, node, err);
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "write zcsi backup add VOLUME NODE, run VOLUME [NODE], list [VOLUME], restore "
-		    "VOLUME[@SNAPSHOT], or drop VOLUME NODE");
+		    "write zcsi backup add VOLUME NODE, run VOLUME [NODE], list [VOLUME], verify "
+		    "VOLUME [NODE], restore VOLUME[@SNAPSHOT], or drop VOLUME NODE");
 }

@@ -70,6 +70,16 @@ static int look(struct cli *cli, const struct member *member, const GetBackupTas
 	return fail(err, (enum error_code)(*ret)->code, "%s", (*ret)->error);
 }
 
+/* Returns the number of the task that a call of this method has begun. */
+static uint64_t task_of(const char *method, const void *response)
+{
+	if (strcmp(method, "RunBackup") == 0)
+		return ((const RunBackupResponse *)response)->task;
+	if (strcmp(method, "VerifyBackup") == 0)
+		return ((const VerifyBackupResponse *)response)->task;
+	return ((const RestoreBackupResponse *)response)->task;
+}
+
 int kept_task(struct cli *cli, const struct member *member, const char *method,
 	      const ProtobufCMessage *message, GetBackupTaskResponse **ret, struct error *err)
 {
@@ -81,9 +91,7 @@ int kept_task(struct cli *cli, const struct member *member, const char *method,
 	*err = reply.error;
 	if (!reply.response)
 		return -1;
-	request->task = strcmp(method, "RunBackup") == 0
-				? ((const RunBackupResponse *)reply.response)->task
-				: ((const RestoreBackupResponse *)reply.response)->task;
+	request->task = task_of(method, reply.response);
 	while ((done = look(cli, member, request, ret, err)) == 0)
 		poll(NULL, 0, LOOK_MS);
 	return done < 0 ? -1 : 0;

@@ -38,7 +38,8 @@ static void list_all(struct cli *cli)
 	static const struct column columns[] = {
 		{"volume", CELL_TEXT},   {"node", CELL_TEXT},       {"from", CELL_TEXT},
 		{"newest", CELL_MOMENT}, {"snapshots", CELL_COUNT}, {"used", CELL_BYTES},
-		{"every", CELL_COUNT},   {"keep", CELL_TEXT},       {"state", CELL_TEXT},
+		{"every", CELL_COUNT},   {"keep", CELL_TEXT},       {"verified", CELL_MOMENT},
+		{"state", CELL_TEXT},
 	};
 	size_t n;
 	const struct kept_backup *list = kept_backups(cli, "", &n);
@@ -57,6 +58,7 @@ static void list_all(struct cli *cli)
 			{.number = state->used},
 			{.number = state->every > 0 ? state->every : -1},
 			{.text = *state->keep ? state->keep : NULL},
+			{.number = state->verified ? state->verified : -1},
 			{.text = text},
 		};
 		memcpy(cells[i], row, sizeof(row));

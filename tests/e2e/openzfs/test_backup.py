@@ -2,6 +2,7 @@
 """Backups: a node pulls snapshots of a volume from its owner, and a volume is made of them."""
 import os
 import re
+import time
 
 import grpc
 import pytest
@@ -39,7 +40,7 @@ def rows(pair, status=0):
     """Return (volume, node, from, number of snapshots, state) of each backup."""
     table = [line.split("\t") for line in
              pair.zcsi("backup", "list", "-Hp", status=status).splitlines()]
-    return [(row[0], row[1], row[2], int(row[4]), row[8]) for row in table]
+    return [(row[0], row[1], row[2], int(row[4]), row[9]) for row in table]
 
 
 def sends(host, start):
@@ -218,6 +219,27 @@ def test_a_backup_runs_and_is_thinned_by_itself(pair, volume):
     assert rows(pair) == [("data", "n2", "n1", 3, "ok")]
     assert "60" in pair.zcsi("backup", "add", "data", "n2", "--every", "1s", status=1)
     assert "daily=30" in pair.zcsi("backup", "add", "data", "n2", "--keep", "7", status=1)
+
+
+def test_a_backup_is_verified(new_pair, gate):
+    """The time is recorded only after zfs has read all data."""
+    with new_pair(other_env=gate.env) as pair, in_use(pair) as volume:
+        write(volume, "one")
+        assert "add one with" in pair.zcsi("backup", "verify", "data", status=1)
+        pair.zcsi("backup", "add", "data", "n2")
+        gate.hold("send -Lc")
+        running = pair.begin("backup", "verify", "data")
+        gate.arrived()
+        gate.kill()
+        gate.open()
+        assert running.wait() == 1
+        assert get(backup(pair.other), "zcsi:verified") == "-"
+        [row] = rows(pair, status=3)
+        assert "killed by signal 9" in row[4]
+        pair.zcsi("backup", "verify", "data")
+        assert abs(time.time() - int(get(backup(pair.other), "zcsi:verified"))) < 60
+        assert rows(pair) == [("data", "n2", "n1", 1, "ok")]
+        pair.zcsi("backup", "run", "data")
 
 
 def test_a_pool_without_room_is_spared(pair, volume):

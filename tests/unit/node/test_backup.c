@@ -75,18 +75,18 @@ static void test_a_backup_that_is_ahead_is_not_continued(void **state)
 	assert_non_null(strstr(err.text, "no snapshot in common"));
 }
 
-#define RULES "86400\tdaily=2,monthly=1"
+#define RULES "86400\tdaily=2,monthly=1\t777"
 
 static const char listed[] =
-	"t/p/_backup\t1\t9\t9\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n"
+	"t/p/_backup\t1\t9\t9\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n"
 	"t/p/_backup/a\t2\t9\t70\t-\tT\ta\tn1,n2\t4096\tp\t-\t0:0:755\tdaily=1\t" RULES "\t-\t-\n"
 	"t/p/_backup/a@x\t3\t10\t0\t-\t-\ta\tn1,n2\t4096\tp\t-\t0:0:755\tdaily=1\t" RULES "\t0\t\n"
 	"t/p/_backup/a@y\t4\t11\t0\t-\t-\ta\tn1,n2\t4096\tp\t-\t0:0:755\tdaily=1\t" RULES "\t1\t\n"
 	"t/p/_backup/a@z\t5\t12\t0\t-\t-\ta\tn1,n2\t4096\tp\t-\t0:0:755\tdaily=1\t" RULES
 	"\t0\tt/c\n"
-	"t/p/_backup/b\t6\t9\t80\t8192\t-\tb\tn2\t-\t-\text4\t-\t-\t-\t-\t-\t-\n"
-	"t/p/_backup/renamed\t7\t9\t80\t-\t-\tb\tn2\t-\t-\t-\t-\t-\t-\t-\t-\t-\n"
-	"t/p/_backup/other\t8\t9\t80\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n";
+	"t/p/_backup/b\t6\t9\t80\t8192\t-\tb\tn2\t-\t-\text4\t-\t-\t-\t-\t-\t-\t-\n"
+	"t/p/_backup/renamed\t7\t9\t80\t-\t-\tb\tn2\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n"
+	"t/p/_backup/other\t8\t9\t80\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n";
 
 static void test_backups_are_read_with_their_newest_snapshots(void **state)
 {
@@ -111,6 +111,7 @@ static void test_backups_are_read_with_their_newest_snapshots(void **state)
 	assert_int_equal(a->n_other_node_ids, 1);
 	assert_string_equal(a->other_node_ids[0], "n2");
 	assert_int_equal(a->every, 86400);
+	assert_int_equal(a->verified, 777);
 	assert_string_equal(a->keep, "daily=2,monthly=1");
 	assert_int_equal(b->volume->size, 8192);
 	assert_string_equal(b->volume->format, "ext4");
