@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/agents_file.h"
+#include "common/clock.h"
 #include "node/peers/peers_inside.h"
 
 #define SILENT_MAX 3 /* silent agents that an error names */
@@ -175,6 +176,27 @@ int peers_dial(struct peers *peers, const char *node_id, int64_t deadline, struc
 	    choose(peers, &arena, node_id, &endpoint, err) < 0)
 		return -1;
 	return connect_as(peers, &arena, endpoint, node_id, deadline, ret, err);
+}
+
+int peers_survey(struct peers *peers, struct arena *arena, int64_t deadline,
+		 struct peers_host **ret, size_t *ret_n, struct error *err)
+{
+	struct peers_question *questions;
+	struct option_list list;
+
+	if (read_list(&peers->options, arena, &list, err) < 0 ||
+	    peers_ask_each(peers, arena, &list, deadline, &questions, err) < 0)
+		return -1;
+	if (!time_left_ms(deadline))
+		return fail(err, ERR_DEADLINE_EXCEEDED, "not all %zu agents were asked in time",
+			    list.n);
+	*ret = arena_alloc(arena, (list.n + 1) * sizeof(**ret));
+	*ret_n = list.n;
+	for (size_t i = 0; i < list.n; i++)
+		(*ret)[i] =
+			(struct peers_host){.endpoint = questions[i].endpoint,
+					    .says = questions[i].node ? questions[i].host : NULL};
+	return 0;
 }
 
 /* Creation and end */

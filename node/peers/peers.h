@@ -10,7 +10,9 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/mem.h"
 #include "common/options.h"
+#include "proto/agent.h"
 #include "transport/client.h"
 #include "transport/loop.h"
 #include "transport/trust.h"
@@ -53,5 +55,18 @@ int peers_dial(struct peers *peers, const char *node_id, int64_t deadline, struc
  * but the loop's.
  */
 void peers_hang_up(struct peers *peers, struct client *client);
+
+struct peers_host {
+	const char *endpoint;
+	const GetHostResponse *says; /* NULL: the agent did not answer */
+};
+
+/*
+ * Ask all agents of the list about their hosts. *ret is the answers, in the arena, also of this
+ * host if it is on the list. Thread and time as peers_dial. Returns 0, or -1 with *err if there is
+ * no list, or the deadline came before each agent had its time to answer.
+ */
+int peers_survey(struct peers *peers, struct arena *arena, int64_t deadline,
+		 struct peers_host **ret, size_t *ret_n, struct error *err);
 
 #endif

@@ -118,12 +118,10 @@ void peers_ask_begin(struct peers *peers, struct arena *arena, struct peers_ques
 
 void peers_ask_finish(struct peers_question *question)
 {
-	const GetHostResponse *host;
-
 	if (!question->client)
 		return;
-	if (client_finish(question->call, &host, &question->error) == 0)
-		question->node = host->node_id;
+	if (client_finish(question->call, &question->host, &question->error) == 0)
+		question->node = question->host->node_id;
 	else if (!strstr(question->error.text, question->endpoint))
 		fail_context(&question->error, "'%s'", question->endpoint);
 }
@@ -162,9 +160,12 @@ static void keep(struct peers *peers, const struct peers_question *questions, si
 	}
 }
 
-/* Ask all endpoints. The oldest question is finished before one more than AT_ONCE is begun. */
-static void scan(struct peers *peers, struct arena *arena, const struct option_list *list,
-		 int64_t deadline)
+/*
+ * Ask all endpoints. The oldest question is finished before one more than AT_ONCE is begun. Returns
+ * the questions.
+ */
+static struct peers_question *scan(struct peers *peers, struct arena *arena,
+				   const struct option_list *list, int64_t deadline)
 {
 	struct peers_question *questions = arena_alloc(arena, list->n * sizeof(*questions));
 	const struct client_options options = peers_client_options(peers);
@@ -182,6 +183,7 @@ static void scan(struct peers *peers, struct arena *arena, const struct option_l
 		}
 	}
 	keep(peers, questions, list->n, time_left_ms(deadline) > 0);
+	return questions;
 }
 
 /*
@@ -218,5 +220,23 @@ int peers_ask_all(struct peers *peers, struct arena *arena, const struct option_
 	if (waited != 0)
 		return waited < 0 ? -1 : 0;
 	scan(peers, arena, list, deadline);
+	return 0;
+}
+
+int peers_ask_each(struct peers *peers, struct arena *arena, const struct option_list *list,
+		   int64_t deadline, struct peers_question **ret, struct error *err)
+{
+	int waited;
+
+	pthread_mutex_lock(&peers->lock);
+	do
+		waited = wait_for_scan(peers, deadline, err);
+	while (waited > 0 && peers->scanning);
+	if (waited >= 0)
+		peers->scanning = true;
+	pthread_mutex_unlock(&peers->lock);
+	if (waited < 0)
+		return -1;
+	*ret = scan(peers, arena, list, deadline);
 	return 0;
 }

@@ -34,7 +34,8 @@ struct peers_question {
 	const char *endpoint;  /* set by the caller */
 	struct client *client; /* NULL if there is none, because of the error */
 	struct client_call *call;
-	const char *node; /* the answer, in the arena; NULL: see the error */
+	const char *node;            /* the answer, in the arena; NULL: see the error */
+	const GetHostResponse *host; /* all of it */
 	struct error error;
 };
 
@@ -53,6 +54,9 @@ void peers_ask_finish(struct peers_question *question);
  */
 int peers_ask_all(struct peers *peers, struct arena *arena, const struct option_list *list,
 		  int64_t deadline, struct error *err);
+/* Ask them all, even if another thread has just done so. *ret is the questions, in the arena. */
+int peers_ask_each(struct peers *peers, struct arena *arena, const struct option_list *list,
+		   int64_t deadline, struct peers_question **ret, struct error *err);
 /* Free the answers. */
 void peers_ask_fini(struct peers *peers);
 /* Free the clients that were given back. Loop thread. */

@@ -242,6 +242,41 @@ static void a_silent_agent_hides_no_other(void **state)
 	stop();
 }
 
+static void a_survey_says_who_is_silent(void **state)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct peers_host *hosts;
+	char text[320];
+	size_t n;
+
+	(void)state;
+	snprintf(text, sizeof(text), "unix://%s/nobody\n%s\n", place, n2.endpoint);
+	list(text);
+	start(true);
+	for (unsigned i = 1; i < 3; i++) {
+		unsigned answered = 0;
+		assert_int_equal(peers_survey(peers, &arena, now_ms() + PATIENCE * 1000, &hosts, &n,
+					      &err),
+				 0);
+		assert_int_equal(n, 2);
+		assert_int_equal(n2.n_asked, i);
+		for (size_t k = 0; k < n; k++) {
+			bool is_n2 = strcmp(hosts[k].endpoint, n2.endpoint) == 0;
+			assert_int_equal(hosts[k].says != NULL, is_n2);
+			if (hosts[k].says)
+				answered += strcmp(hosts[k].says->node_id, "n2") == 0;
+		}
+		assert_int_equal(answered, 1);
+	}
+	/* An agent that was not asked counts as silent nowhere. */
+	assert_int_equal(peers_survey(peers, &arena, now_ms(), &hosts, &n, &err), -1);
+	assert_int_equal(err.code, ERR_DEADLINE_EXCEEDED);
+	list("# none\n");
+	assert_int_equal(peers_survey(peers, &arena, now_ms() + 1000, &hosts, &n, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	stop();
+}
+
 static void an_agent_without_an_answer_leaves_time_for_others(void **state)
 {
 	struct client *client;
@@ -465,6 +500,7 @@ int main(void)
 		PEERS_TEST(answers_are_remembered),
 		PEERS_TEST(endpoints_may_be_named_twice),
 		PEERS_TEST(a_silent_agent_hides_no_other),
+		PEERS_TEST(a_survey_says_who_is_silent),
 		PEERS_TEST(an_agent_without_an_answer_leaves_time_for_others),
 		PEERS_TEST(two_agents_that_are_one_node_are_refused),
 		PEERS_TEST(the_file_is_read_again),
