@@ -145,6 +145,82 @@ const char *const *copies_of(struct cli *cli, const struct reply *pushes, const 
 	return words;
 }
 
+/* Returns true if a node that answers has the volume of the copy, or is to drop the copy. */
+static bool has_owner(struct cli *cli, const struct reply *pushes, const struct owned *volumes,
+		      size_t n_volumes, const struct member *member, const HeldCopy *held)
+{
+	for (size_t i = 0; i < n_volumes; i++) {
+		const Dataset *volume = volumes[i].entry;
+		if (strcmp(volume->id, held->id) == 0 &&
+		    strcmp(volume->lineage, held->copy->lineage) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListPushesResponse *list = pushes[i].response;
+		for (size_t k = 0; list && k < list->n_pushes; k++)
+			if (strcmp(list->pushes[k]->id, held->id) == 0 &&
+			    strcmp(list->pushes[k]->node_id, member->node) == 0)
+				return true;
+	}
+	return false;
+}
+
+static void add_orphan(struct cli *cli, const struct member *member, const HeldCopy *held,
+		       size_t n_columns, struct cell **at)
+{
+	int64_t synced = held->copy->n_snapshots ? held->copy->snapshots[0]->creation : -1;
+	const struct cell row[] = {
+		{.text = held->id},
+		{.text = NULL},
+		{.text = member->node},
+		{.number = synced},
+		{.number = -1},
+		{.text = "no node that answers has its volume: see 'zcsi why'"},
+		{.number = -1},
+		{.number = -1},
+	};
+
+	memcpy(*at, row, n_columns * sizeof(*row));
+	*at += n_columns;
+	cli->degraded = true;
+}
+
+/* Add the copies that no owner pushes or drops. An agent may permit ListCopies to others only. */
+static void add_orphans(struct cli *cli, const struct reply *pushes, const struct reply *copies,
+			size_t n_columns, struct cell **at)
+{
+	size_t n;
+	const struct owned *volumes = cli_volumes(cli, cli->n_args ? cli->args[0] : NULL, &n);
+
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListCopiesResponse *list = copies[i].response;
+		for (size_t k = 0; list && k < list->n_copies; k++)
+			if (!has_owner(cli, pushes, volumes, n, &cli->members[i], list->copies[k]))
+				add_orphan(cli, &cli->members[i], list->copies[k], n_columns, at);
+	}
+}
+
+static const struct reply *ask_held(struct cli *cli, const char *id)
+{
+	ListCopiesRequest *request = new_list_copies_request(&cli->arena);
+
+	request->id = arena_strdup(&cli->arena, id);
+	return fleet_ask(cli->fleet, &cli->arena, "ListCopies", &request->base);
+}
+
+/* Returns how many rows there are at most. */
+static size_t count(const struct cli *cli, const struct reply *pushes, const struct reply *copies)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListPushesResponse *pushed = pushes[i].response;
+		const ListCopiesResponse *held = copies[i].response;
+		n += (pushed ? pushed->n_pushes : 0) + (held ? held->n_copies : 0);
+	}
+	return n;
+}
+
 int cli_copies(struct cli *cli, struct error *err)
 {
 	static const struct column columns[] = {
@@ -154,20 +230,19 @@ int cli_copies(struct cli *cli, struct error *err)
 	};
 	/* Without -p the values of the last two columns are part of the state. */
 	size_t n_columns = exact(cli) ? COUNT(columns) : COUNT(columns) - 2;
-	const struct reply *replies = copies_ask(cli, cli->n_args ? cli->args[0] : "");
-	size_t n = 0;
-
-	(void)err;
-	for (size_t i = 0; i < cli->n_members; i++) {
-		const ListPushesResponse *list = replies[i].response;
-		n += list ? list->n_pushes : 0;
-	}
-	struct cell *cells = arena_alloc(&cli->arena, (n + 1) * COUNT(columns) * sizeof(*cells));
+	const char *id = cli->n_args ? cli->args[0] : "";
+	/* The copies first: one that is dropped meanwhile has no owner afterwards. */
+	const struct reply *held = ask_held(cli, id), *replies = copies_ask(cli, id);
+	size_t most = count(cli, replies, held) + 1;
+	struct cell *cells = arena_alloc(&cli->arena, most * COUNT(columns) * sizeof(*cells));
 	struct cell *at = cells;
 
+	(void)err;
 	for (size_t i = 0; i < cli->n_members; i++)
 		if (replies[i].response)
 			add_rows(cli, replies[i].response, &cli->members[i], n_columns, &at);
+	add_orphans(cli, replies, held, n_columns, &at);
+	size_t n = (size_t)(at - cells) / n_columns;
 	cli_print(cli, &(struct table){"copies", columns, n_columns, cells, n, false});
 	return 0;
 }

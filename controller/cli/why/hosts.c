@@ -219,28 +219,30 @@ static void say_copy(struct why *why, const struct member *member, const CopySta
 			nodes = arena_printf(arena, "%s%s'%s'", nodes, *nodes ? ", " : "",
 					     copy->node_ids[i]);
 	why_say(why, WHY_FACT,
-		arena_printf(arena,
-			     "node '%s' has a copy of it, of %s; nodes with its data were also %s; "
-			     "if the node that has it is lost, 'zcsi failover %s --lost NODE' has "
-			     "another one take it over",
-			     member->node,
-			     copy->n_snapshots ? amount_moment(arena, copy->snapshots[0]->creation)
-					       : "no time, since it is not complete",
-			     nodes, why->id));
+		arena_printf(
+			arena,
+			"node '%s' has a copy of it, of %s; nodes with its data were also %s; "
+			"if the node that has it is lost, 'zcsi failover %s --lost NODE' has "
+			"another one take it over; if it was deleted, 'zfs destroy -r %s' there "
+			"destroys the copy",
+			member->node,
+			copy->n_snapshots ? amount_moment(arena, copy->snapshots[0]->creation)
+					  : "no time, since it is not complete",
+			nodes, why->id, copy->name));
 }
 
-/* A node may permit GetCopy to other nodes only. */
 static void say_copies(struct why *why)
 {
 	struct cli *cli = why->cli;
-	GetCopyRequest *request = new_get_copy_request(&cli->arena);
+	ListCopiesRequest *request = new_list_copies_request(&cli->arena);
 
 	request->id = arena_strdup(&cli->arena, why->id);
-	const struct reply *replies = fleet_ask(cli->fleet, &cli->arena, "GetCopy", &request->base);
+	const struct reply *replies =
+		fleet_ask(cli->fleet, &cli->arena, "ListCopies", &request->base);
 	for (size_t i = 0; i < cli->n_members; i++) {
-		const GetCopyResponse *response = replies[i].response;
-		if (response && response->copy)
-			say_copy(why, &cli->members[i], response->copy);
+		const ListCopiesResponse *list = replies[i].response;
+		for (size_t k = 0; list && k < list->n_copies; k++)
+			say_copy(why, &cli->members[i], list->copies[k]->copy);
 	}
 }
 

@@ -104,10 +104,18 @@ int do_list_moves(const struct client_call *begun, ListMovesResponse **ret, stru
 	return 0;
 }
 
-int do_get_copy(const struct client_call *begun, GetCopyResponse **ret, struct error *err)
+int do_list_copies(const struct client_call *begun, ListCopiesResponse **ret, struct error *err)
 {
+	const ListCopiesRequest *request = begun->request;
+	HeldCopy *held = new_held_copy(begun->arena);
+
 	(void)err;
-	*ret = new_get_copy_response(begun->arena);
-	(*ret)->copy = begun->client->copy;
+	*ret = new_list_copies_response(begun->arena);
+	if (!begun->client->copy)
+		return 0;
+	held->id = request->id;
+	held->copy = begun->client->copy;
+	(*ret)->copies = arena_alloc(begun->arena, sizeof(HeldCopy *));
+	(*ret)->copies[(*ret)->n_copies++] = held;
 	return 0;
 }
