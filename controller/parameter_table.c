@@ -66,6 +66,7 @@ const struct parameter parameter_table[] = {
 	COPIES("pin_limit", VALUE_TIME, NULL),
 	OURS("pool", VALUE_TEXT, NULL, NULL),
 	OURS("provisioning", VALUE_WORD, "thin|thick", "thin"),
+	COPIES("repair_after", VALUE_TIME, "never"),
 	COPIES("replicas", VALUE_WORD, "[1-8]"),
 	COPIES("snapshots", VALUE_WORD, "ours|all"),
 	COPIES("sync_every", VALUE_TIME, NULL),

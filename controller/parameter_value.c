@@ -119,7 +119,7 @@ bool parameter_value_fits(const struct parameter_rule *rule, const char *value)
 	case VALUE_SCHEDULE:
 		return schedule_parse(value, &ignored);
 	case VALUE_TIME:
-		return is_time(value);
+		return is_word(rule->words, value) || is_time(value);
 	}
 	return false;
 }
@@ -177,7 +177,8 @@ void parameter_value_describe(const struct parameter_rule *rule, FILE *out)
 		describe_schedule(out);
 		break;
 	case VALUE_TIME:
-		fputs("a time from 10s to 30d, such as 90s, 5m or 2h", out);
+		fprintf(out, "%sa time from 10s to 30d, such as 90s, 5m or 2h",
+			rule->words ? ", or " : "");
 		break;
 	}
 }

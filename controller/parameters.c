@@ -175,6 +175,7 @@ static void take_copies(const struct map *map, struct parameters *ret)
 {
 	const char *replicas = map_get(map, "replicas"), *every = map_get(map, "sync_every");
 	const char *bandwidth = map_get(map, "bandwidth"), *pin_limit = map_get(map, "pin_limit");
+	const char *repair = map_get(map, "repair_after");
 
 	ret->members = map_get(map, "members");
 	ret->snapshots = map_get(map, "snapshots");
@@ -184,6 +185,10 @@ static void take_copies(const struct map *map, struct parameters *ret)
 				       : 1;
 	ret->sync_every = every ? (unsigned)parameter_value_seconds(every) : 0;
 	ret->pin_limit = pin_limit ? (unsigned)parameter_value_seconds(pin_limit) : 0;
+	if (repair)
+		ret->repair_after = strcmp(repair, "never") != 0
+					    ? (int64_t)parameter_value_seconds(repair)
+					    : -1;
 	if (bandwidth)
 		ret->bandwidth = strcmp(bandwidth, "none") != 0
 					 ? (int64_t)parameter_value_bytes(bandwidth)
@@ -251,6 +256,7 @@ void parameters_modify(const struct parameters *parameters, ModifyDatasetRequest
 	request->properties = parameters->properties;
 	request->sync_every = parameters->sync_every;
 	request->pin_limit = parameters->pin_limit;
+	request->repair_after = parameters->repair_after;
 	request->bandwidth = parameters->bandwidth;
 	if (parameters->snapshots)
 		request->snapshots = (char *)parameters->snapshots;
@@ -261,7 +267,8 @@ void parameters_modify(const struct parameters *parameters, ModifyDatasetRequest
 bool parameters_about_copies(const ModifyDatasetRequest *request)
 {
 	return request->replicas > 1 || request->sync_every || request->bandwidth ||
-	       request->pin_limit || *request->snapshots || *request->follow;
+	       request->pin_limit || request->repair_after || *request->snapshots ||
+	       *request->follow;
 }
 
 /* Returns the lines "key=value" of the text as a map. A line without '=' has an empty value. */

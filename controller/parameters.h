@@ -28,6 +28,7 @@ struct parameters {
 	int64_t bandwidth;       /* bytes a second of each push; 0: not given, -1: no limit */
 	const char *snapshots;   /* that copies get: "ours" or "all"; NULL: not given */
 	unsigned pin_limit;      /* for how many seconds one is kept for a copy; 0: not given */
+	int64_t repair_after;    /* seconds; 0: not given, -1: never */
 	const char *follow;      /* as the parameter; NULL: not given */
 	char *text;              /* canonical: sorted lines "key=value\n", including defaults */
 };

@@ -165,6 +165,8 @@ int replicas_choose(struct rpc_call *call, const char *name, const struct parame
 		request->snapshots = (char *)parameters->snapshots;
 	if (parameters->follow)
 		request->follow = (char *)parameters->follow;
+	if (parameters->repair_after > 0)
+		request->repair_after = parameters->repair_after;
 	request->sync_every = parameters->sync_every;
 	request->pin_limit = parameters->pin_limit;
 	if (parameters->replicas < 2)

@@ -23,6 +23,7 @@
 #include "node/move/mover.h"
 #include "node/owner/heard.h"
 #include "node/owner/herald.h"
+#include "node/repair/mender.h"
 #include "node/export/exports.h"
 #include "node/catalog/feed.h"
 #include "node/zfs/argv.h"
@@ -101,7 +102,8 @@ static int listen_at(struct server *server, const struct option_list *endpoints,
 }
 
 static int begin(struct daemon *daemon, struct node *node, const struct settings *settings,
-		 struct feed **ret_feed, struct rounds **ret_herald, struct error *err)
+		 struct feed **ret_feed, struct rounds **ret_herald, struct mender **ret_mender,
+		 struct error *err)
 {
 	static const unsigned lanes[] = LANE_BOUNDS;
 	const struct server_offer csi = {csi_services, node, settings->trust};
@@ -135,7 +137,9 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	if (mover_start(&node->copies->mover, node, daemon->loop, err) < 0 ||
 	    backups_start(&node->copies->backups, node, daemon->loop, err) < 0)
 		return -1;
-	return herald_start(ret_herald, node, daemon->loop, err);
+	if (herald_start(ret_herald, node, daemon->loop, err) < 0)
+		return -1;
+	return mender_start(ret_mender, node, daemon->loop, err);
 }
 
 static void free_node(void *arg)
@@ -171,6 +175,7 @@ static int serve(const struct settings *settings)
 			    .max_volumes = settings->max_volumes,
 			    .data_dir_advice = advice};
 	struct rounds *herald = NULL;
+	struct mender *mender = NULL;
 	struct feed *feed = NULL;
 	struct daemon daemon;
 	struct error err;
@@ -180,11 +185,12 @@ static int serve(const struct settings *settings)
 		node.catalog = catalog_new(settings->dataset, settings->rescan_seconds);
 		catalog_on_read(node.catalog, on_read, &node);
 	}
-	int failed = begin(&daemon, &node, settings, &feed, &herald, &err);
+	int failed = begin(&daemon, &node, settings, &feed, &herald, &mender, &err);
 	if (failed)
 		log_error("cannot start", log_str("error", err.text));
 	else
 		daemon_run(&daemon);
+	mender_stop(mender);
 	rounds_stop(herald);
 	backups_stop(copies.backups);
 	mover_stop(copies.mover);

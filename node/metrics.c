@@ -16,6 +16,7 @@
 #include "node/host/node.h"
 #include "node/move/move_metrics.h"
 #include "node/owner/owner_metrics.h"
+#include "node/repair/mend.h"
 #include "node/schedule/keeper.h"
 #include "node/zfs/zfs_metrics.h"
 
@@ -112,6 +113,7 @@ void node_metrics(void *arg, FILE *out)
 	owner_metrics_write(node, out);
 	keeper_metrics_write(out);
 	backups_metrics_write(node->copies ? node->copies->backups : NULL, out);
+	mend_metrics_write(out);
 }
 
 int node_ready(void *arg, struct error *err)

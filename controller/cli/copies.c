@@ -56,9 +56,20 @@ bool copies_late(const PushState *push, int64_t now)
 	return push->synced && now - push->synced > 3 * push->every * USEC;
 }
 
+static const char *owed(struct cli *cli, const PushState *push)
+{
+	static const char text[] = "replaced, dropped when it answers";
+
+	return push->failed && !exact(cli) ? arena_printf(&cli->arena, "%s: %s", text, push->error)
+					   : text;
+}
+
 /* Returns the state of a copy in a few words, and in *ret_bad whether an operator has to act. */
 static const char *state_of(struct cli *cli, const PushState *push, int64_t now, bool *ret_bad)
 {
+	*ret_bad = false;
+	if (push->owed)
+		return owed(cli, push);
 	*ret_bad = push->failed || push->paused || copies_late(push, now);
 	if (push->failed)
 		return push->error;
@@ -139,7 +150,8 @@ const char *const *copies_of(struct cli *cli, const struct reply *pushes, const 
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const ListPushesResponse *list = pushes[i].response;
 		for (size_t k = 0; list && k < list->n_pushes; k++)
-			if (strcmp(list->pushes[k]->id, id) == 0 && at < words + COPIES_MAX - 1)
+			if (!list->pushes[k]->owed && strcmp(list->pushes[k]->id, id) == 0 &&
+			    at < words + COPIES_MAX - 1)
 				add_copy(cli, list->pushes[k], list->time, &at, ret_trouble);
 	}
 	return words;
@@ -272,7 +284,8 @@ int cli_copy(struct cli *cli, struct error *err)
 
 /*
  * Returns 1 if all copies are synced since a time, 0 if some are not yet, and -1 with *err if a
- * push failed since, or there are no copies. Those of a deleted volume of that name do not count.
+ * push failed since, or there are no copies. Those of a deleted volume of that name, and of nodes
+ * that were replaced, do not count.
  */
 static int look(const ListPushesResponse *list, const char *id, int64_t since, struct error *err)
 {
@@ -280,7 +293,7 @@ static int look(const ListPushesResponse *list, const char *id, int64_t since, s
 
 	for (size_t i = 0; i < list->n_pushes; i++) {
 		const PushState *push = list->pushes[i];
-		if (push->deleted)
+		if (push->deleted || push->owed)
 			continue;
 		if (push->paused)
 			return fail(err, ERR_FAILED_PRECONDITION,

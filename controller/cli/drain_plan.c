@@ -78,7 +78,7 @@ static const char *choose(struct cli *cli, const ListPushesResponse *pushes, con
 
 	for (size_t i = 0; i < pushes->n_pushes; i++) {
 		const PushState *push = pushes->pushes[i];
-		if (push->deleted || strcmp(push->id, id) != 0)
+		if (push->deleted || push->owed || strcmp(push->id, id) != 0)
 			continue;
 		if (push->paused) {
 			*ret_why = arena_printf(&cli->arena,

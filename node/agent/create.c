@@ -84,12 +84,23 @@ static int take_members(struct rpc_call *call, const CreateDatasetRequest *req, 
 	return 0;
 }
 
+/* Check a time of a request; 0: it was not given. */
+static int check_seconds(const char *id, const char *name, int64_t seconds, struct error *err)
+{
+	if (!seconds || every_is(seconds))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "%s of volume '%s' is %" PRId64 "; give %d to %d seconds", name, id, seconds,
+		    MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX);
+}
+
 /* *ret is the value of zcsi:push; "" if the request asks for the defaults. */
 static int take_push_rules(struct rpc_call *call, const CreateDatasetRequest *req, char **ret,
 			   struct error *err)
 {
 	struct push_rules rules = {.bandwidth = req->bandwidth,
 				   .pin_limit = req->pin_limit,
+				   .repair_after = req->repair_after,
 				   .every = req->n_members ? 0 : req->sync_every};
 
 	if (push_rules_take_snapshots(&rules, req->snapshots, err) < 0 ||
@@ -104,15 +115,10 @@ static int take_push_rules(struct rpc_call *call, const CreateDatasetRequest *re
 			    "bandwidth of volume '%s' is %" PRId64
 			    "; give %d to %lld bytes a second",
 			    req->id, req->bandwidth, BANDWIDTH_MIN, (long long)BANDWIDTH_MAX);
-	if (rules.pin_limit && !every_is(rules.pin_limit))
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "pin_limit of volume '%s' is %" PRId64 "; give %d to %d seconds",
-			    req->id, req->pin_limit, MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX);
-	if (rules.every && !every_is(rules.every))
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "sync_every of volume '%s' is %" PRId64 "; give %d to %d seconds",
-			    req->id, req->sync_every, MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX);
-	return 0;
+	if (check_seconds(req->id, "pin_limit", rules.pin_limit, err) < 0 ||
+	    check_seconds(req->id, "repair_after", rules.repair_after, err) < 0)
+		return -1;
+	return check_seconds(req->id, "sync_every", rules.every, err);
 }
 
 /*

@@ -3,10 +3,10 @@
  * The reaper: it destroys trashed volumes, and origins of clones, that nothing depends on any more.
  *
  * Invariant: a dataset is destroyed only after ZFS has just shown that it is that volume, without
- * snapshots and children and not mounted, and with its origin key locked. Errors are logged, and
- * the next reading of the pool tries again. A volume is never kept for less than its time: if its
- * deletion is in the future, either the clock was ahead then or it is behind now, so the time
- * counts from when this zcsi-node first saw that, by the monotonic clock.
+ * snapshots, children and copies on other nodes, not mounted, and with its origin key locked.
+ * Errors are logged, and the next reading of the pool tries again. A volume is never kept for less
+ * than its time: if its deletion is in the future, either the clock was ahead then or it is behind
+ * now, so the time counts from when this zcsi-node first saw that, by the monotonic clock.
  */
 #include "node/agent/reaper.h"
 
@@ -112,7 +112,8 @@ static void reap_locked(struct catalog *catalog, struct arena *arena, const stru
 
 	struct dataset *dataset =
 		agent_prove(arena, catalog_parent(catalog), known, &children, &err);
-	if (dataset && (dataset->snapshots || children || is_kept(dataset, ttl)))
+	if (dataset &&
+	    (dataset->snapshots || children || *dataset->members || is_kept(dataset, ttl)))
 		return;
 	if (dataset && unused_check_mounts(arena, dataset->name, &err) == 0 &&
 	    zfs_destroy(dataset->name, &err) == 0) {

@@ -4,9 +4,9 @@
  *
  * Invariant: a dataset is destroyed or moved only after ZFS has just shown that it is this volume,
  * and if no publication holds it and it is not mounted where the pool is. A volume that snapshots
- * depend on is moved to the trash, so its snapshots stay; the reaper destroys it when it has none
- * left and --trash-ttl is over. zfs never gets -r, -R or -f, so ZFS refuses if the checks missed
- * something.
+ * depend on, or of which other nodes may have copies, is moved to the trash; the reaper destroys it
+ * when it has none left and --trash-ttl is over. zfs never gets -r, -R or -f, so ZFS refuses if the
+ * checks missed something.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -209,7 +209,7 @@ static bool destroy_atomically(struct rpc_call *call, const struct dataset *know
 	struct error ignored;
 
 	catalog_snapshots_of(node->catalog, &call->arena, known, &snapshots);
-	if (snapshots.n || node->trash_ttl ||
+	if (snapshots.n || *known->members || node->trash_ttl ||
 	    unused_check_mounts(&call->arena, known->name, &ignored) < 0 ||
 	    !zfs_destroy_proven(known->name, known->guid, volume))
 		return false;
@@ -228,7 +228,7 @@ static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, 
 	    unused_check(&call->arena, dataset, err) < 0 ||
 	    check_childless(dataset->name, children, err) < 0)
 		return -1;
-	if (dataset->snapshots || node->trash_ttl)
+	if (dataset->snapshots || *dataset->members || node->trash_ttl)
 		return move_to_trash(call, dataset, 0, err);
 	if (zfs_destroy(dataset->name, err) < 0)
 		return -1;

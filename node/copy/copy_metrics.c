@@ -3,7 +3,7 @@
  * The metrics of copies.
  *
  * Invariant: writing them runs no program. A copy that never was up to date has no time and no lag,
- * because 0 would be wrong.
+ * because 0 would be wrong. The old copy of a node that was replaced counts for nothing.
  */
 #include "node/copy/copy_metrics.h"
 
@@ -31,6 +31,11 @@ static const struct metric failing =
 static const struct metric paused = METRIC(
 	GAUGE, "zcsi_copy_paused", "1: nothing is sent until zcsi resume.", "volume", "node");
 
+static const struct metric owed =
+	METRIC(GAUGE, "zcsi_copy_owed",
+	       "1: the node was replaced, and its old copy is dropped when it answers.", "volume",
+	       "node");
+
 void copy_metrics_pushed(bool failed)
 {
 	metric_count(&pushes, failed ? "failed" : "ok");
@@ -41,15 +46,31 @@ void copy_metrics_sent(uint64_t bytes)
 	metric_add(&sent, METRIC_VALUES_(NULL), bytes);
 }
 
+/* Write those that are owed, and leave the others. Returns how many these are. */
+static size_t take_owed(struct pushed *rows, size_t n, FILE *out)
+{
+	size_t left = 0;
+
+	metric_head(&owed, out);
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].owed)
+			metric_sample(&owed, out, 1, rows[i].id, rows[i].to);
+		else
+			rows[left++] = rows[i];
+	}
+	return left;
+}
+
 void copy_metrics_write(struct pusher *pusher, FILE *out)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	size_t n = 0;
-	const struct pushed *rows = pusher ? pusher_list(pusher, &arena, &n) : NULL;
+	struct pushed *rows = pusher ? pusher_list(pusher, &arena, &n) : NULL;
 	const double now = (double)wall_us();
 
 	metric_write(&pushes, out);
 	metric_write(&sent, out);
+	n = take_owed(rows, n, out);
 	metric_head(&synced, out);
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].synced)

@@ -38,8 +38,7 @@ static char *new_rules(const struct push *push)
 	return strcmp(text, now) != 0 ? text : NULL;
 }
 
-/* Set zcsi:push to push->rules, and zcsi:members unless `members` is NULL. */
-static int record(const struct push *push, const struct members *members, struct error *err)
+int membership_record(const struct push *push, const struct members *members, struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
 	struct dataset changed = *push->volume;
@@ -63,30 +62,39 @@ static int record(const struct push *push, const struct members *members, struct
 	return 0;
 }
 
+/* Returns true if the volume, on this node, has copies elsewhere. */
+static bool has_copies(const struct members *members, const char *our_id)
+{
+	return members->n > 1 || (members->n && !members_have(members, our_id));
+}
+
 /* Remove push->to from `text`, the value of zcsi:members. The caller has called push_lock. */
 static int forget(struct push *push, const char *text, struct error *err)
 {
 	const char *dataset = push->volume->name;
 	struct members members;
 
-	if (!members_parse(push->arena, text, &members) || !members_have(&members, push->to))
+	if (!members_parse(push->arena, text, &members) ||
+	    (!members_have(&members, push->to) && !members_owe(&members, push->to)))
 		return 0;
 	members_remove(&members, push->to);
-	if (members.n == 1 && members_have(&members, push->node->id))
-		members.n = 0;
 	if (zfs_destroy(history_bookmark(push->arena, dataset, push->to), err) < 0 &&
 	    err->code != ERR_NOT_FOUND)
 		return -1;
-	if (!members.n && pins_end(push->arena, dataset, err) < 0)
-		return -1;
 	push->rules = push_rules_parse(push->volume->push);
+	if (!has_copies(&members, push->node->id)) {
+		if (pins_end(push->arena, dataset, err) < 0)
+			return -1;
+		push->rules.paused = false;
+		/* The record of the members stays as long as it names nodes that are owed. */
+		if (!members.n_owed) {
+			members.n = 0;
+			push->rules.every = members.every == EVERY_DEFAULT ? 0 : members.every;
+		}
+	}
 	if (push->rules.nodes > (int64_t)members.n)
 		push->rules.nodes = (int64_t)members.n;
-	if (!members.n) {
-		push->rules.paused = false;
-		push->rules.every = members.every == EVERY_DEFAULT ? 0 : members.every;
-	}
-	return record(push, &members, err);
+	return membership_record(push, &members, err);
 }
 
 static int end_locked(struct push *push, struct error *err)
@@ -128,11 +136,13 @@ static void trim(void *arg)
 	const struct push_rules rules = push_rules_parse(volume->push);
 	push->volume = volume;
 	if (!members_parse(push->arena, volume->members, &push->members) ||
-	    !members_extra(&push->members, rules.nodes, node->id, push->to))
+	    (!members_owe(&push->members, push->to) &&
+	     !members_extra(&push->members, rules.nodes, node->id, push->to)))
 		return;
-	trimming->failed = membership_end(push, trimming->err);
+	trimming->failed = owner_check(node, volume, trimming->err) < 0 ||
+			   membership_end(push, trimming->err) < 0;
 	if (!trimming->failed)
-		log_info("a copy is dropped, since the volume has moved on",
+		log_info("a copy is dropped, since others have taken its place",
 			 log_str("volume", volume->id), log_str("node", push->to));
 }
 
@@ -195,32 +205,6 @@ static int set_every(struct push *push, int64_t every, struct error *err)
 		    MEMBERS_EVERY_MAX, every);
 }
 
-/* Set the bytes a second that a push may send; 0: no change, -1: no limit. */
-static int set_bandwidth(struct push *push, int64_t bandwidth, struct error *err)
-{
-	if (!bandwidth)
-		return 0;
-	push->rules.bandwidth = bandwidth == -1 ? 0 : bandwidth;
-	if (bandwidth == -1 || bandwidth_is(bandwidth))
-		return 0;
-	return fail(err, ERR_INVALID_ARGUMENT,
-		    "its pushes may send %d to %lld bytes a second, not %" PRId64, BANDWIDTH_MIN,
-		    (long long)BANDWIDTH_MAX, bandwidth);
-}
-
-/* Set for how many seconds the volume keeps a snapshot for a copy; 0: no change. */
-static int set_pin_limit(struct push *push, int64_t limit, struct error *err)
-{
-	if (!limit)
-		return 0;
-	push->rules.pin_limit = limit;
-	if (every_is(limit))
-		return 0;
-	return fail(err, ERR_INVALID_ARGUMENT,
-		    "it keeps a snapshot for a copy for %d to %d seconds, not for %" PRId64,
-		    MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX, limit);
-}
-
 /* Add push->to to push->members. Returns 0, or -1 with *err, also for a wrong `every`. */
 static int add(struct push *push, int64_t every, struct error *err)
 {
@@ -259,8 +243,7 @@ static int check_can_push(const struct push *push, struct error *err)
 	return membership_able(push->node, err);
 }
 
-/* Add push->to to push->members. Fails unless that node says that it can have a copy. */
-static int admit(struct push *push, int64_t every, struct error *err)
+int membership_admit(struct push *push, int64_t every, struct error *err)
 {
 	if (check_can_push(push, err) == 0 && add(push, every, err) == 0 &&
 	    push_check(push, err) == 0)
@@ -277,10 +260,11 @@ int add_member(struct rpc_call *call, const AddMemberRequest *req, AddMemberResp
 
 	(void)rsp;
 	if (find_to(call, req->id, req->node_id, &push, err) < 0 ||
-	    admit(&push, req->every, err) < 0)
+	    membership_admit(&push, req->every, err) < 0)
 		return -1;
 	push.rules.nodes = 0;
-	if (set_bandwidth(&push, req->bandwidth, err) < 0 || record(&push, &push.members, err) < 0)
+	if (push_rules_take_bandwidth(&push.rules, req->bandwidth, err) < 0 ||
+	    membership_record(&push, &push.members, err) < 0)
 		return fail_context(err, "volume '%s' cannot have a copy on node '%s'", req->id,
 				    req->node_id);
 	pusher_push(node->copies->pusher, req->id);
@@ -299,7 +283,7 @@ int membership_extend(struct rpc_call *call, struct dataset *volume, const char 
 	push.to = to;
 	if (!push.rules.nodes)
 		push.rules.nodes = push.members.n ? (int64_t)push.members.n : 1;
-	if (admit(&push, 0, err) < 0 || record(&push, &push.members, err) < 0)
+	if (membership_admit(&push, 0, err) < 0 || membership_record(&push, &push.members, err) < 0)
 		return -1;
 	log_info("a volume gets a copy where it is to be used", log_str("volume", volume->id),
 		 log_str("node", to));
@@ -334,7 +318,8 @@ static int add_candidates(struct push *push, const ModifyDatasetRequest *req, st
 	push->rules.nodes = 0;
 	for (size_t i = 0; i < req->n_candidates && wanted > 1 && members->n < wanted; i++) {
 		push->to = req->candidates[i];
-		if (!members_have(members, push->to) && admit(push, req->sync_every, err) < 0)
+		if (!members_have(members, push->to) &&
+		    membership_admit(push, req->sync_every, err) < 0)
 			return -1;
 	}
 	if (wanted == 1 || members->n == wanted)
@@ -353,7 +338,7 @@ int membership_modify(struct rpc_call *call, struct dataset *volume,
 
 	*ret = (struct membership_change){.members = NULL};
 	if (!req->replicas && !req->sync_every && !req->bandwidth && !*req->snapshots &&
-	    !req->pin_limit && !*req->follow)
+	    !req->pin_limit && !req->repair_after && !*req->follow)
 		return 0;
 	if (req->replicas < 0 || req->replicas > MEMBERS_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT,
@@ -363,8 +348,9 @@ int membership_modify(struct rpc_call *call, struct dataset *volume,
 	    (req->replicas && add_candidates(&push, req, err) < 0))
 		return -1;
 	if (set_every(&push, req->sync_every, err) < 0 ||
-	    set_bandwidth(&push, req->bandwidth, err) < 0 ||
-	    set_pin_limit(&push, req->pin_limit, err) < 0 ||
+	    push_rules_take_bandwidth(&push.rules, req->bandwidth, err) < 0 ||
+	    push_rules_take_pin_limit(&push.rules, req->pin_limit, err) < 0 ||
+	    push_rules_take_repair(&push.rules, req->repair_after, err) < 0 ||
 	    push_rules_take_snapshots(&push.rules, req->snapshots, err) < 0 ||
 	    push_rules_take_follow(&push.rules, req->follow, err) < 0 ||
 	    (push.rules.follow == FOLLOW_ANYWHERE && membership_able(push.node, err) < 0))
@@ -384,7 +370,7 @@ int remove_member(struct rpc_call *call, const RemoveMemberRequest *req, RemoveM
 	(void)rsp;
 	if (find_to(call, req->id, req->node_id, &push, err) < 0)
 		return -1;
-	if (!members_have(&push.members, req->node_id))
+	if (!members_have(&push.members, req->node_id) && !members_owe(&push.members, req->node_id))
 		return 0;
 	if (membership_end(&push, err) == 0)
 		return 0;
@@ -423,7 +409,7 @@ int pause_pushes(struct rpc_call *call, const PauseRequest *req, PauseResponse *
 			    "NODE' adds one",
 			    req->id, req->id);
 	push.rules.paused = true;
-	if (record(&push, NULL, err) < 0)
+	if (membership_record(&push, NULL, err) < 0)
 		return fail_context(err, "volume '%s' is not paused", req->id);
 	pusher_look(push.node->copies->pusher);
 	return 0;
@@ -441,7 +427,7 @@ int resume_pushes(struct rpc_call *call, const ResumeRequest *req, ResumeRespons
 	if (!push.rules.paused)
 		return 0;
 	push.rules.paused = false;
-	if (record(&push, NULL, err) < 0)
+	if (membership_record(&push, NULL, err) < 0)
 		return fail_context(err, "volume '%s' stays paused", req->id);
 	pusher_push(node->copies->pusher, req->id);
 	return 0;
@@ -468,6 +454,7 @@ int list_pushes(struct rpc_call *call, const ListPushesRequest *req, ListPushesR
 		row->running = rows[i].running;
 		row->deleted = rows[i].deleted;
 		row->paused = rows[i].paused;
+		row->owed = rows[i].owed;
 		row->every = rows[i].every;
 		row->synced = rows[i].synced;
 		row->failed = rows[i].failed;

@@ -15,6 +15,16 @@ struct membership_change {
 int membership_able(const struct node *node, struct error *err);
 
 /*
+ * Add push->to to push->members. Fails unless that node says that it can have a copy. every: how
+ * far copies may be behind, in seconds; 0: as they are. Waits for the other node.
+ */
+int membership_admit(struct push *push, int64_t every, struct error *err);
+/*
+ * Set zcsi:push to push->rules, and zcsi:members unless `members` is NULL. Returns 0, or -1 with
+ * *err. Runs programs. The caller is a call for the volume, or has called push_lock.
+ */
+int membership_record(const struct push *push, const struct members *members, struct error *err);
+/*
  * *ret is the changes for a request, which the caller sets. Returns 0, or -1 with *err, also if the
  * request would drop a copy, or if a further node cannot have one or does not answer. Runs
  * programs, and waits for the other nodes. The call is keyed by the volume. Any worker thread.
@@ -32,9 +42,9 @@ int membership_extend(struct rpc_call *call, struct dataset *volume, const char 
 		      struct error *err);
 
 /*
- * Drop the copy of push->to, if the volume is on more nodes than it was before it moved, and this
- * copy is to go (members_extra). Returns 0, also if it is to stay, or -1 with *err. As a call for
- * the volume, on a thread of the pusher.
+ * Drop the copy of push->to, if that node is owed, or the volume is on more nodes than it is to be
+ * and this copy is to go (members_extra). Returns 0, also if it is to stay, or -1 with *err. As a
+ * call for the volume, on a thread of the pusher.
  */
 int membership_trim(struct push *push, struct error *err);
 

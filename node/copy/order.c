@@ -81,10 +81,24 @@ static void set_error(struct order *order, const char *text)
 	order->error = text ? mem_strdup(text) : NULL;
 }
 
+/* The copy of a node that is owed counts for nothing any more: only its drop is left to do. */
+static void set_owed(struct order *order, bool owed)
+{
+	if (owed && !order->owed) {
+		order->due = now_ms();
+		order->synced = order->failed = 0;
+		order->known = true;
+		set_error(order, NULL);
+	} else if (!owed && order->owed) {
+		order->known = false;
+	}
+	order->owed = owed;
+}
+
 static void update(struct order *order, const struct dataset *volume, int64_t every)
 {
 	bool deleted = strstr(volume->name, "/" DATASET_TRASH "/");
-	bool paused = push_rules_parse(volume->push).paused && !deleted;
+	bool paused = push_rules_parse(volume->push).paused && !deleted && !order->owed;
 
 	/* A thread that carries out the order has its own copy of the volume. */
 	free(order->volume);
@@ -115,13 +129,15 @@ static void follow_volume(struct order_list *orders, const char *our_id,
 			 log_str("dataset", volume->name), log_str("members", volume->members));
 		return;
 	}
-	for (size_t i = 0; i < members.n; i++) {
-		const char *to = members.nodes[i];
+	for (size_t i = 0; i < members.n + members.n_owed; i++) {
+		bool owed = i >= members.n;
+		const char *to = owed ? members.owed[i - members.n] : members.nodes[i];
 		if (strcmp(to, our_id) == 0)
 			continue;
 		size_t at = place_of(orders, volume->name, to, &there);
 		struct order *order = there ? orders->rows[at] : insert(orders, at, volume, to);
 		order->mark = mark;
+		set_owed(order, owed);
 		update(order, volume, members.every);
 		set_extra(order, members_extra(&members, rules.nodes, our_id, to));
 	}
@@ -152,9 +168,9 @@ void orders_remove(struct order_list *orders, struct order *order)
 /* Returns true if the order has nothing to send unless the volume was written to. */
 static bool may_be_idle(const struct order *order)
 {
-	return !order->running && !order->deleted && !order->paused && !order->wanted &&
-	       !order->gone && !order->extra && !order->lacks && order->synced && !order->failed &&
-	       order->pushed == order->mark;
+	return !order->running && !order->deleted && !order->owed && !order->paused &&
+	       !order->wanted && !order->gone && !order->extra && !order->lacks && order->synced &&
+	       !order->failed && order->pushed == order->mark;
 }
 
 static bool is_listed(const char *const *nodes, size_t n, const char *node)
@@ -251,11 +267,14 @@ bool orders_drop(const struct order_list *orders, const struct order *order)
 {
 	size_t end;
 
+	if (order->owed)
+		return true;
 	if (!order->extra || !order->synced || order->paused ||
 	    now_ms() - order->since < order->every * 1000)
 		return false;
 	for (size_t i = places_of(orders, order->volume->name, &end); i < end; i++)
-		if (!orders->rows[i]->extra && !is_current(orders->rows[i]))
+		if (!orders->rows[i]->extra && !orders->rows[i]->owed &&
+		    !is_current(orders->rows[i]))
 			return false;
 	return true;
 }
@@ -303,7 +322,7 @@ void orders_tell(const struct order_list *orders, const struct order *order, str
 		const struct order *row = orders->rows[i];
 		if (row->taken.at > push->taken.at)
 			push->taken = row->taken;
-		if (row != order && !row->gone)
+		if (row != order && !row->gone && !row->owed)
 			needs[n++] = need_of(row, push->arena);
 	}
 	push->needs = needs;
@@ -332,7 +351,7 @@ void order_done(struct order *order, const struct synced *synced, int64_t due)
 	order->pushed = synced->mark;
 	order->lacks = false;
 	order->failed = 0;
-	if (order->wanted <= synced->at || order->paused || order->deleted)
+	if (order->wanted <= synced->at || order->paused || order->deleted || order->owed)
 		order->wanted = 0;
 	if (!order->wanted)
 		order->due = due;
@@ -380,6 +399,7 @@ static struct pushed show(const struct order *order, struct arena *arena)
 			     .to = arena_strdup(arena, order->to),
 			     .running = order->running,
 			     .deleted = order->deleted,
+			     .owed = order->owed,
 			     .paused = order->paused,
 			     .known = order->known,
 			     .every = order->every,

@@ -11,9 +11,9 @@
 
 struct order {
 	struct dataset *volume;
-	char *to;                     /* the node of the copy */
-	bool running, deleted, known; /* as in struct pushed */
-	bool extra;                   /* the volume has moved on: drop the copy (members_extra) */
+	char *to;                           /* the node of the copy */
+	bool running, deleted, owed, known; /* as in struct pushed */
+	bool extra;  /* others take its place: drop the copy (members_extra) */
 	bool gone;   /* the catalog has no such copy: remove the order once it does not run */
 	bool hurry;  /* another push was requested while the order ran */
 	bool lacks;  /* since the order is due, written_read found that the copy may lack data */
@@ -36,7 +36,7 @@ struct order_list {
 	size_t n;
 };
 
-/* Add and remove orders, so that there is one for each node but our own in zcsi:members. */
+/* Have one order for each node but our own in zcsi:members, whether a member or owed. */
 void orders_follow(struct order_list *orders, const char *our_id,
 		   const struct dataset_list *volumes, const uint64_t *marks);
 /* Returns the nodes of copies that may lack nothing, ended by NULL; none if no such copy is due. */
@@ -45,7 +45,7 @@ const char *const *orders_due(const struct order_list *orders, struct arena *are
 void orders_skip(struct order_list *orders, const struct written *written, int64_t at);
 /* Returns the order that is due longest, of a volume of which no order runs; or NULL. */
 struct order *orders_first(const struct order_list *orders);
-/* Returns true if the copy is to be dropped now: it is extra, and all others are up to date. */
+/* Returns true if the copy is to be dropped now: owed, or extra and all others up to date. */
 bool orders_drop(const struct order_list *orders, const struct order *order);
 /* Make the orders for a volume due now, to send all that was written before. */
 void orders_hurry(struct order_list *orders, const char *id);

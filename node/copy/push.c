@@ -432,6 +432,7 @@ static int drop(struct push *push, int64_t *ret_synced, struct error *err)
 	(void)ret_synced;
 	request->id = push->volume->id;
 	request->lineage = (char *)push->members.lineage;
+	request->epoch = push->volume->epoch;
 	return ask(push, "DropCopy", &request->base, &response, err);
 }
 

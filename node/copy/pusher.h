@@ -40,6 +40,7 @@ struct pushed {
 	const char *id, *to;
 	bool running;      /* a push runs */
 	bool deleted;      /* the volume is deleted, and its copy is to be destroyed */
+	bool owed;         /* the node was replaced, and its old copy is to be destroyed */
 	bool known;        /* false: the copy's bookmark was not looked up yet */
 	bool paused;       /* nothing is sent until the volume is resumed */
 	int64_t every;     /* how far the copy may be behind, in seconds */

@@ -2,7 +2,8 @@
 /*
  * A round of questions to the members of all volumes.
  *
- * Invariant: each member is asked once in a round, for all volumes of which it is to have a copy.
+ * Invariant: each member is asked once in a round, for all volumes of which it is to have a copy. A
+ * node that is owed is asked too, because it may have taken a volume over, but has no vote.
  */
 #include "node/owner/beat.h"
 
@@ -68,6 +69,12 @@ static int64_t synced_of(const struct round *round, const char *id, const char *
 	return 0;
 }
 
+/* Returns true if the node has, or may have, a copy of the volume. */
+static bool may_have(const struct subject *subject, const char *node)
+{
+	return members_have(&subject->members, node) || members_owe(&subject->members, node);
+}
+
 static OwnedVolume *describe(const struct round *round, const struct subject *subject,
 			     const char *to)
 {
@@ -114,7 +121,7 @@ static void ask(struct round *round, const char *to)
 	request->node_id = arena_strdup(round->arena, round->node->id);
 	request->volumes = arena_alloc(round->arena, (round->n + 1) * sizeof(*request->volumes));
 	for (size_t i = 0; i < round->n; i++)
-		if (members_have(&round->subjects[i].members, to))
+		if (may_have(&round->subjects[i], to))
 			request->volumes[request->n_volumes++] =
 				describe(round, &round->subjects[i], to);
 	int failed = ask_node_until(round->node, to, round->arena, "Hear", &request->base,
@@ -134,20 +141,25 @@ static void ask(struct round *round, const char *to)
 static bool was_asked(const struct round *round, size_t subject, const char *to)
 {
 	for (size_t i = 0; i < subject; i++)
-		if (members_have(&round->subjects[i].members, to))
+		if (may_have(&round->subjects[i], to))
 			return true;
 	return false;
+}
+
+static void ask_each(struct round *round, size_t subject, const char *const *nodes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!rounds_stopping(round->rounds) && strcmp(nodes[i], round->node->id) != 0 &&
+		    !was_asked(round, subject, nodes[i]))
+			ask(round, nodes[i]);
 }
 
 static void ask_all(struct round *round)
 {
 	for (size_t i = 0; i < round->n; i++) {
 		const struct members *members = &round->subjects[i].members;
-		for (size_t k = 0; k < members->n; k++)
-			if (!rounds_stopping(round->rounds) &&
-			    strcmp(members->nodes[k], round->node->id) != 0 &&
-			    !was_asked(round, i, members->nodes[k]))
-				ask(round, members->nodes[k]);
+		ask_each(round, i, members->nodes, members->n);
+		ask_each(round, i, members->owed, members->n_owed);
 	}
 }
 

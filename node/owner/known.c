@@ -54,6 +54,17 @@ int known_volume(struct rpc_call *call, const char *id, const char *lineage, str
 	return 0;
 }
 
+/* A node that was replaced may have been the owner once, and makes way as others do. */
+static int check_caller(struct rpc_call *call, const struct members *members, const char *id,
+			struct error *err)
+{
+	struct error ignored;
+
+	if (replica_check_caller(call->caller, members->owed, members->n_owed, id, &ignored) == 0)
+		return 0;
+	return replica_check_caller(call->caller, members->nodes, members->n, id, err);
+}
+
 int find_base(struct rpc_call *call, const FindBaseRequest *req, FindBaseResponse *rsp,
 	      struct error *err)
 {
@@ -70,7 +81,7 @@ int find_base(struct rpc_call *call, const FindBaseRequest *req, FindBaseRespons
 		return fail(err, ERR_NOT_FOUND, "node '%s' does not have volume '%s'", node->id,
 			    req->id);
 	members_parse(&call->arena, volume->members, &members);
-	if (replica_check_caller(call->caller, members.nodes, members.n, req->id, err) < 0 ||
+	if (check_caller(call, &members, req->id, err) < 0 ||
 	    owner_wait(node, volume, call->deadline, err) < 0 ||
 	    history_read(&call->arena, volume->name, &history, err) < 0)
 		return -1;

@@ -27,22 +27,59 @@ char *lineage_new(struct arena *arena)
 	return arena_printf(arena, "%016" PRIx64, random);
 }
 
+static bool list_has(const char *const *list, size_t n, const char *node)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i], node) == 0)
+			return true;
+	return false;
+}
+
+static bool list_add(const char **list, size_t *n, const char *node)
+{
+	if (list_has(list, *n, node))
+		return true;
+	if (*n == MEMBERS_MAX)
+		return false;
+	list[(*n)++] = node;
+	return true;
+}
+
+static void list_remove(const char **list, size_t *n, const char *node)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp(list[i], node) != 0)
+			list[left++] = list[i];
+	*n = left;
+}
+
+/* Parse nodes with ',' between; NULL: none. */
+static bool parse_list(struct arena *arena, char *text, const char **list, size_t *n)
+{
+	char *node;
+
+	while ((node = strsep(&text, ",")))
+		if (!*node || !(node = unescape_text(arena, node)) || !list_add(list, n, node))
+			return false;
+	return true;
+}
+
 static bool parse(struct arena *arena, char *text, struct members *ret)
 {
-	char *every, *nodes, *node, *end;
+	char *every, *nodes, *end;
 
 	ret->lineage = strsep(&text, ":");
 	every = strsep(&text, ":");
-	nodes = text;
+	nodes = strsep(&text, ":");
 	if (!lineage_is(ret->lineage) || !every || !nodes)
 		return false;
 	ret->every = strtoll(every, &end, 10);
 	if (*end || !every_is(ret->every))
 		return false;
-	while ((node = strsep(&nodes, ",")))
-		if (!*node || !(node = unescape_text(arena, node)) || !members_add(ret, node))
-			return false;
-	return true;
+	return parse_list(arena, nodes, ret->nodes, &ret->n) &&
+	       parse_list(arena, text, ret->owed, &ret->n_owed);
 }
 
 bool every_is(int64_t every)
@@ -61,42 +98,68 @@ bool members_parse(struct arena *arena, const char *text, struct members *ret)
 	return false;
 }
 
+static char *format_list(struct arena *arena, char *text, char before, const char *const *list,
+			 size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		text = arena_printf(arena, "%s%c%s", text, i ? ',' : before,
+				    escape_text(arena, list[i]));
+	return text;
+}
+
 char *members_format(struct arena *arena, const struct members *members)
 {
-	char *text = arena_printf(arena, "%s:%" PRId64 ":", members->lineage, members->every);
+	char *text = arena_printf(arena, "%s:%" PRId64, members->lineage, members->every);
 
-	for (size_t i = 0; i < members->n; i++)
-		text = arena_printf(arena, "%s%s%s", text, i ? "," : "",
-				    escape_text(arena, members->nodes[i]));
-	return members->n ? text : arena_strdup(arena, "-");
+	if (!members->n)
+		return arena_strdup(arena, "-");
+	text = format_list(arena, text, ':', members->nodes, members->n);
+	return format_list(arena, text, ':', members->owed, members->n_owed);
 }
 
 bool members_have(const struct members *members, const char *node)
 {
-	for (size_t i = 0; i < members->n; i++)
-		if (strcmp(members->nodes[i], node) == 0)
-			return true;
-	return false;
+	return list_has(members->nodes, members->n, node);
+}
+
+bool members_owe(const struct members *members, const char *node)
+{
+	return list_has(members->owed, members->n_owed, node);
 }
 
 bool members_add(struct members *members, const char *node)
 {
-	if (members_have(members, node))
-		return true;
-	if (members->n == MEMBERS_MAX)
+	if (!list_add(members->nodes, &members->n, node))
 		return false;
-	members->nodes[members->n++] = node;
+	list_remove(members->owed, &members->n_owed, node);
 	return true;
 }
 
 void members_remove(struct members *members, const char *node)
 {
-	size_t n = 0;
+	list_remove(members->nodes, &members->n, node);
+	list_remove(members->owed, &members->n_owed, node);
+}
 
-	for (size_t i = 0; i < members->n; i++)
-		if (strcmp(members->nodes[i], node) != 0)
-			members->nodes[n++] = members->nodes[i];
-	members->n = n;
+bool members_give_up(struct members *members, const char *node)
+{
+	if (!list_add(members->owed, &members->n_owed, node))
+		return false;
+	list_remove(members->nodes, &members->n, node);
+	return true;
+}
+
+void members_put_first(struct members *members, const char *node)
+{
+	size_t at = 0;
+
+	while (at < members->n && strcmp(members->nodes[at], node) != 0)
+		at++;
+	if (at == members->n)
+		return;
+	node = members->nodes[at];
+	memmove(members->nodes + 1, members->nodes, at * sizeof(*members->nodes));
+	members->nodes[0] = node;
 }
 
 bool members_extra(const struct members *members, int64_t wanted, const char *our_id,

@@ -6,11 +6,12 @@
  * The nodes that have the data of a volume: the text of its property zcsi:members, which the volume
  * and its copies have. Results live in the arena. Runs no program. Any thread.
  *
- *	<lineage>:<seconds>:<escaped node id>,<escaped node id>
+ *	<lineage>:<seconds>:<escaped node id>,<escaped node id>[:<escaped node id>,...]
  *
  * The lineage is made with a volume's first copy. A volume that was deleted and created again under
  * the same name gets another one, so its copies are told apart. The seconds are the longest time
- * that the copies may be behind. One of the nodes is the owner, which has the volume itself.
+ * that the copies may be behind. One of the nodes is the owner, which has the volume itself. Those
+ * after the third colon are owed nodes: no members any more, but perhaps with an old copy.
  */
 
 #include <stdbool.h>
@@ -30,6 +31,8 @@ struct members {
 	int64_t every;       /* seconds */
 	const char *nodes[MEMBERS_MAX];
 	size_t n;
+	const char *owed[MEMBERS_MAX]; /* nodes whose copies are to be dropped */
+	size_t n_owed;
 };
 
 /* Returns true for a lineage. */
@@ -42,9 +45,13 @@ bool members_parse(struct arena *arena, const char *text, struct members *ret);
 /* Returns the text; "-" if there are no nodes, because zfs-fuse refuses an empty value. */
 char *members_format(struct arena *arena, const struct members *members);
 bool members_have(const struct members *members, const char *node);
-/* Add or remove a node; false: there is no room. */
+/* Add a node, which is owed no more; false: there is no room. Or remove it, owed or not. */
 bool members_add(struct members *members, const char *node);
 void members_remove(struct members *members, const char *node);
+bool members_owe(const struct members *members, const char *node);
+/* Make a member an owed node; false: there is no room. Or make it the one that goes first. */
+bool members_give_up(struct members *members, const char *node);
+void members_put_first(struct members *members, const char *node);
 /*
  * Returns true if there are more members than are wanted, and the copy on this node is among those
  * that go: the ones that have been members for longest. wanted: 0 for all.

@@ -19,6 +19,7 @@
 #define EVERY     "every="
 #define PIN_LIMIT "pin_limit="
 #define NODES     "nodes="
+#define REPAIR    "repair_after="
 
 static bool nodes_are(int64_t nodes)
 {
@@ -76,8 +77,45 @@ struct push_rules push_rules_parse(const char *text)
 		take_number(word, EVERY, every_is, &rules.every);
 		take_number(word, PIN_LIMIT, every_is, &rules.pin_limit);
 		take_number(word, NODES, nodes_are, &rules.nodes);
+		take_number(word, REPAIR, every_is, &rules.repair_after);
 	}
 	return rules;
+}
+
+int push_rules_take_bandwidth(struct push_rules *rules, int64_t bandwidth, struct error *err)
+{
+	if (!bandwidth)
+		return 0;
+	rules->bandwidth = bandwidth == -1 ? 0 : bandwidth;
+	if (bandwidth == -1 || bandwidth_is(bandwidth))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "its pushes may send %d to %lld bytes a second, not %" PRId64, BANDWIDTH_MIN,
+		    (long long)BANDWIDTH_MAX, bandwidth);
+}
+
+int push_rules_take_pin_limit(struct push_rules *rules, int64_t limit, struct error *err)
+{
+	if (!limit)
+		return 0;
+	rules->pin_limit = limit;
+	if (every_is(limit))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "it keeps a snapshot for a copy for %d to %d seconds, not for %" PRId64,
+		    MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX, limit);
+}
+
+int push_rules_take_repair(struct push_rules *rules, int64_t after, struct error *err)
+{
+	if (!after)
+		return 0;
+	rules->repair_after = after == -1 ? 0 : after;
+	if (after == -1 || every_is(after))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "a silent node is replaced after %d to %d seconds, not after %" PRId64,
+		    MEMBERS_EVERY_MIN, MEMBERS_EVERY_MAX, after);
 }
 
 int push_rules_take_snapshots(struct push_rules *rules, const char *which, struct error *err)
@@ -111,6 +149,8 @@ char *push_rules_format(struct arena *arena, const struct push_rules *rules)
 		text = arena_printf(arena, "%s," EVERY "%" PRId64, text, rules->every);
 	if (rules->pin_limit)
 		text = arena_printf(arena, "%s," PIN_LIMIT "%" PRId64, text, rules->pin_limit);
+	if (rules->repair_after)
+		text = arena_printf(arena, "%s," REPAIR "%" PRId64, text, rules->repair_after);
 	if (rules->nodes)
 		text = arena_printf(arena, "%s," NODES "%" PRId64, text, rules->nodes);
 	if (rules->all)

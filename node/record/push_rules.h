@@ -5,8 +5,8 @@
 /*
  * How the owner pushes its copies: the text of its property zcsi:push, which is words with ','
  * between: "paused", "bandwidth=52428800", "every=60", "snapshots=all", "pin_limit=86400",
- * "nodes=2", and "follow=no" or "follow=anywhere". An earlier zcsi-node ignores the property. Runs
- * no program. Any thread.
+ * "repair_after=3600", "nodes=2", and "follow=no" or "follow=anywhere". An earlier zcsi-node
+ * ignores the property. Runs no program. Any thread.
  */
 
 #include <stdbool.h>
@@ -28,19 +28,25 @@ struct push_rules {
 	bool paused;
 	bool all; /* the copies get the snapshots of other tools too */
 	enum follow_rule follow;
-	int64_t bandwidth; /* bytes a second of each push; 0: no limit */
-	int64_t every;     /* struct members has it from the first copy on; 0: no matter */
-	int64_t pin_limit; /* seconds that a copy which gets nothing pins snapshots; 0: a day */
-	int64_t nodes; /* how many nodes had the data before it moved to others; 0: it did not */
+	int64_t bandwidth;    /* bytes a second of each push; 0: no limit */
+	int64_t every;        /* struct members has it from the first copy on; 0: no matter */
+	int64_t pin_limit;    /* seconds that a copy which gets nothing pins snapshots; 0: a day */
+	int64_t repair_after; /* seconds of silence after which a node is replaced; 0: never */
+	int64_t nodes;        /* how many nodes are to have it, while more do; 0: all that do */
 };
 
 /* Returns true for a bandwidth that rules may have. */
 bool bandwidth_is(int64_t bandwidth);
 /* Returns the rules of a text; words that are not known are skipped. */
 struct push_rules push_rules_parse(const char *text);
-/* Take "ours" or "all"; "": as it is. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
+/*
+ * Take a value of a request. Return 0, or -1 with ERR_INVALID_ARGUMENT. 0 and "": as it is; -1: no
+ * limit, or never. Snapshots are "ours" or "all", a rule to follow "members", "anywhere" or "no".
+ */
+int push_rules_take_bandwidth(struct push_rules *rules, int64_t bandwidth, struct error *err);
+int push_rules_take_pin_limit(struct push_rules *rules, int64_t limit, struct error *err);
+int push_rules_take_repair(struct push_rules *rules, int64_t after, struct error *err);
 int push_rules_take_snapshots(struct push_rules *rules, const char *which, struct error *err);
-/* Take "members", "anywhere" or "no"; "": as it is. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
 int push_rules_take_follow(struct push_rules *rules, const char *which, struct error *err);
 /* Returns the text; "-" if there are no rules. */
 char *push_rules_format(struct arena *arena, const struct push_rules *rules);

@@ -3,7 +3,8 @@
  * Reading and destroying the copies of this host.
  *
  * Invariant: a copy is destroyed only if ZFS has just shown that it is of the lineage that was
- * asked for, and not with a recursive or forced destroy, so ZFS refuses if somebody uses it.
+ * asked for, and of no later owner than the caller, and not with a recursive or forced destroy, so
+ * ZFS refuses if somebody uses it.
  */
 #include "node/replica/replica.h"
 
@@ -368,7 +369,8 @@ int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyRespons
 	if (!copy)
 		return check_made_way(call, req, err);
 	if (replica_check_lineage(copy, req->lineage, req->id, err) < 0 ||
-	    replica_check_known_caller(call->caller, copy, req->id, err) < 0)
+	    replica_check_known_caller(call->caller, copy, req->id, err) < 0 ||
+	    replica_check_epoch(copy, req->epoch, req->id, err) < 0)
 		return -1;
 	if (destroy(&call->arena, copy, err) == 0)
 		return 0;

@@ -96,6 +96,7 @@ REFUSED = {
     "unknown": "x", "": "x", "attach": "local", "owner": "1", "group": "1", "mode": "0700",
     "provisioning": "thick", "members": "n1,n2", "replicas": "0", "sync_every": "9s",
     "bandwidth": "1K", "snapshots": "none", "pin_limit": "0",
+    "repair_after": "off",
 }
 
 
@@ -150,6 +151,10 @@ def test_what_copies_shall_get_is_kept_until_there_is_one(volume, dataset):
     change(volume, {"bandwidth": "none", "snapshots": "all"})
     assert get(dataset, "zcsi:push") == "every=60,snapshots=all"
     change(volume, {"snapshots": "ours", "pin_limit": "2h"})
+    assert get(dataset, "zcsi:push") == "every=60,pin_limit=7200"
+    change(volume, {"repair_after": "1h"})
+    assert get(dataset, "zcsi:push") == "every=60,pin_limit=7200,repair_after=3600"
+    change(volume, {"repair_after": "never"})
     assert get(dataset, "zcsi:push") == "every=60,pin_limit=7200"
     assert get(dataset, "zcsi:members") == "-" and get(dataset, "atime") == "off"
 

@@ -47,6 +47,13 @@ static void say_copy(struct why *why, const PushState *push, int64_t now)
 				     "deleted, and is being dropped%s%s",
 				     push->node_id, push->failed ? ": " : "",
 				     push->failed ? push->error : ""));
+	else if (push->owed)
+		why_say(why, WHY_FACT,
+			arena_printf(arena,
+				     "node '%s' was silent and has been replaced; its old copy is "
+				     "dropped when it answers%s%s",
+				     push->node_id, push->failed ? ": " : "",
+				     push->failed ? push->error : ""));
 	else if (push->paused)
 		why_say(why, WHY_MAY_STOP,
 			arena_printf(arena,
@@ -102,7 +109,7 @@ void why_copies(struct why *why, const struct owned *volume)
 	for (size_t i = 0; i < list->n_pushes; i++) {
 		const PushState *push = list->pushes[i];
 		say_copy(why, push, list->time);
-		if (push->deleted)
+		if (push->deleted || push->owed)
 			continue;
 		say_node(why, push);
 		n++;

@@ -333,6 +333,12 @@ static void for_how_long_a_snapshot_is_kept_is_passed_on(void **state)
 	assert_int_equal(modify("bandwidth", "1M", NULL, NULL, &err), 0);
 	assert_int_equal(scripted[1].modify_request->pin_limit, 0);
 	assert_failed(modify("pin_limit", "none", NULL, NULL, &err), ERR_INVALID_ARGUMENT, "none");
+	assert_int_equal(modify("repair_after", "1h", NULL, NULL, &err), 0);
+	assert_int_equal(scripted[1].modify_request->repair_after, 3600);
+	assert_int_equal(modify("repair_after", "never", NULL, NULL, &err), 0);
+	assert_int_equal(scripted[1].modify_request->repair_after, -1);
+	assert_failed(modify("repair_after", "off", NULL, NULL, &err), ERR_INVALID_ARGUMENT,
+		      "never, or a time");
 }
 
 static void which_snapshots_copies_get_is_passed_on(void **state)

@@ -20,7 +20,7 @@ static struct membership_change changed; /* the result of the last change */
 static const char *rules;                /* zcsi:push of the volume */
 static int64_t bandwidth;                /* of the next change, as is this */
 static const char *snapshots, *follow;
-static int64_t pin_limit;
+static int64_t pin_limit, repair_after;
 
 bool __wrap_zfs_is_the_kernels(void);
 bool __wrap_zfs_is_the_kernels(void)
@@ -46,7 +46,7 @@ static int set_up(void **state)
 	rules = "";
 	bandwidth = 0;
 	snapshots = follow = "";
-	pin_limit = 0;
+	pin_limit = repair_after = 0;
 	call = (struct rpc_call){.app = &node, .deadline = NO_DEADLINE};
 	arena_init(&call.arena, SIZE_MAX);
 	return 0;
@@ -74,6 +74,7 @@ static int change(const char *members, int32_t replicas, const char *candidates,
 	request->sync_every = every;
 	request->bandwidth = bandwidth;
 	request->pin_limit = pin_limit;
+	request->repair_after = repair_after;
 	request->snapshots = arena_strdup(&call.arena, snapshots);
 	request->follow = arena_strdup(&call.arena, follow);
 	request->candidates = arena_alloc(&call.arena, strlen(candidates) * sizeof(char *) + 1);
@@ -199,6 +200,32 @@ static void for_how_long_a_snapshot_is_kept_is_changed(void **state)
 	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not for 9");
 }
 
+static void when_a_silent_node_is_replaced_is_changed(void **state)
+{
+	(void)state;
+	repair_after = 3600;
+	assert_int_equal(change(LINEAGE ":60:n1,n2", 0, "", 0), 0);
+	assert_members(NULL);
+	assert_string_equal(changed.push, "repair_after=3600");
+	rules = "paused,repair_after=3600";
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_null(changed.push);
+	repair_after = -1;
+	assert_int_equal(change("", 0, "", 0), 0);
+	assert_string_equal(changed.push, "paused");
+	repair_after = 9;
+	assert_refused(change("", 0, "", 0), ERR_INVALID_ARGUMENT, "not after 9");
+}
+
+static void a_node_that_is_owed_may_be_a_member_again(void **state)
+{
+	(void)state;
+	assert_int_equal(change(LINEAGE ":60:n1,n2:n3,n4", 3, "n3", 0), 0);
+	assert_members(":60:n1,n2,n3:n4");
+	assert_int_equal(change(LINEAGE ":60:n1:n3", 2, "n3", 0), 0);
+	assert_members(":60:n1,n3");
+}
+
 static void which_snapshots_copies_get_is_changed(void **state)
 {
 	(void)state;
@@ -288,6 +315,8 @@ int main(void)
 		TEST(a_volume_without_copies_keeps_it_for_the_first_one),
 		TEST(a_limit_is_changed_and_lifted),
 		TEST(for_how_long_a_snapshot_is_kept_is_changed),
+		TEST(when_a_silent_node_is_replaced_is_changed),
+		TEST(a_node_that_is_owed_may_be_a_member_again),
 		TEST(which_snapshots_copies_get_is_changed),
 		TEST(whether_it_follows_is_changed),
 		TEST(no_copy_is_dropped),

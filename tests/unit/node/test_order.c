@@ -87,6 +87,41 @@ static void test_there_is_an_order_for_each_other_node(void **state)
 	assert_int_equal(orders.n, 0);
 }
 
+static void test_the_copy_of_a_node_that_is_owed_is_dropped(void **state)
+{
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2,n3");
+	struct order *n2 = orders.rows[0], *n3 = orders.rows[1];
+	done(n2, wall_us(), now_ms() + 60000);
+	assert_false(orders_drop(&orders, n2));
+	follow_one(LINEAGE ":60:n1,n3:n2");
+	assert_int_equal(orders.n, 2);
+	assert_true(n2->owed && !n2->synced && !n3->owed);
+	assert_true(n2->due <= now_ms() && orders_drop(&orders, n2));
+	assert_false(orders_drop(&orders, n3));
+	/* Nothing is kept for it, and nothing waits for it. */
+	struct push push = {.arena = &arena};
+	orders_tell(&orders, n3, &push);
+	assert_int_equal(push.n_needs, 1);
+	done(n3, wall_us(), now_ms());
+	assert_string_equal(*orders_due(&orders, &arena), "n3");
+	/* Until it is a member again. */
+	follow_one(LINEAGE ":60:n1,n3,n2");
+	assert_true(!n2->owed && !n2->known && !orders_drop(&orders, n2));
+	follow_one(LINEAGE ":60:n1,n3");
+	assert_int_equal(orders.n, 1);
+}
+
+static void test_a_pause_does_not_keep_the_copy_of_an_owed_node(void **state)
+{
+	struct dataset *row = volume("t/p/v", LINEAGE ":60:n1,n3:n2");
+
+	(void)state;
+	row->push = (char *)"paused";
+	follow(&row, 1);
+	assert_true(orders.rows[0]->owed && !orders.rows[0]->paused && orders.rows[1]->paused);
+}
+
 static void test_unreadable_members_give_no_order(void **state)
 {
 	(void)state;
@@ -429,6 +464,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_there_is_an_order_for_each_other_node),
+		TEST(test_the_copy_of_a_node_that_is_owed_is_dropped),
+		TEST(test_a_pause_does_not_keep_the_copy_of_an_owed_node),
 		TEST(test_unreadable_members_give_no_order),
 		TEST(test_an_order_that_runs_is_not_removed),
 		TEST(test_the_order_that_was_due_first_is_next),

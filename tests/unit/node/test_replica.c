@@ -37,6 +37,30 @@ static void test_members_are_parsed_as_they_were_formatted(void **state)
 	assert_string_equal(members_format(&arena, &again), "-");
 }
 
+static void test_a_node_that_is_owed_is_no_member(void **state)
+{
+	struct members members, again;
+
+	(void)state;
+	assert_true(members_parse(&arena, LINEAGE ":300:n1,n2,n3", &members));
+	assert_true(members_give_up(&members, "n2"));
+	assert_true(members_give_up(&members, "n4"));
+	char *text = members_format(&arena, &members);
+	assert_string_equal(text, LINEAGE ":300:n1,n3:n2,n4");
+	assert_true(members_parse(&arena, text, &again));
+	assert_true(again.n == 2 && again.n_owed == 2);
+	assert_true(members_owe(&again, "n2") && !members_have(&again, "n2"));
+	assert_true(members_add(&again, "n2"));
+	assert_false(members_owe(&again, "n2"));
+	members_remove(&again, "n4");
+	members_put_first(&again, "n2");
+	members_put_first(&again, "n9");
+	assert_string_equal(members_format(&arena, &again), LINEAGE ":300:n2,n1,n3");
+	assert_true(members_parse(&arena, LINEAGE ":60:n9:1,2,3,4,5,6,7,8", &again));
+	assert_false(members_give_up(&again, "n9"));
+	assert_true(members_have(&again, "n9"));
+}
+
 static void test_rules_are_parsed_as_they_were_formatted(void **state)
 {
 	struct push_rules rules = {.paused = true};
@@ -62,6 +86,11 @@ static void test_rules_are_parsed_as_they_were_formatted(void **state)
 	assert_int_equal(push_rules_parse("snapshots=all,pin_limit=3600").pin_limit, 3600);
 	assert_int_equal(push_rules_parse("pin_limit=9,pin_limit=1h,pin_limit").pin_limit, 0);
 	rules.pin_limit = 0;
+	rules.repair_after = 3600;
+	assert_string_equal(push_rules_format(&arena, &rules), "repair_after=3600");
+	assert_int_equal(push_rules_parse("repair_after=3600,nodes=2").repair_after, 3600);
+	assert_int_equal(push_rules_parse("repair_after=9").repair_after, 0);
+	rules.repair_after = 0;
 	assert_string_equal(push_rules_format(&arena, &rules), "-");
 	assert_false(push_rules_parse("-").paused);
 	assert_false(push_rules_parse("").paused);
@@ -92,6 +121,8 @@ static void test_members_that_are_no_such_text_are_refused(void **state)
 		LINEAGE ":300:n1,",
 		LINEAGE ":300:n1,_zz",
 		LINEAGE ":300:1,2,3,4,5,6,7,8,9",
+		LINEAGE ":300:n1:",
+		LINEAGE ":300:n1:n2:n3",
 		"00112233AABBCCDD:300:n1",
 		"0:300:n1",
 	};
@@ -280,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_members_are_parsed_as_they_were_formatted),
+		cmocka_unit_test(test_a_node_that_is_owed_is_no_member),
 		cmocka_unit_test(test_rules_are_parsed_as_they_were_formatted),
 		cmocka_unit_test(test_words_of_a_later_version_are_skipped),
 		cmocka_unit_test(test_members_that_are_no_such_text_are_refused),

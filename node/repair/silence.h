@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_REPAIR_SILENCE_H
+#define ZCSI_NODE_REPAIR_SILENCE_H
+
+/*
+ * For how long nodes have been silent, as this zcsi-node has seen itself: after a restart each
+ * silence begins anew. Not thread-safe.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct silence {
+	char *node;
+	int64_t since; /* a now_ms() value */
+	bool told;     /* its lasting silence was logged */
+};
+
+struct silences {
+	struct silence *rows;
+	size_t n;
+};
+
+/* Report that a node has answered, or has not at this time. */
+void silences_end(struct silences *silences, const char *node);
+void silences_begin(struct silences *silences, const char *node, int64_t now);
+/* Returns the silence of a node, until the next change of the table; NULL: it answers. */
+struct silence *silences_find(const struct silences *silences, const char *node);
+/* Returns the seconds of the silence, at least 1; 0: it answers. */
+int64_t silences_of(const struct silences *silences, const char *node, int64_t now);
+/* Forget all, and free the table. */
+void silences_clear(struct silences *silences);
+
+#endif
