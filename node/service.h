@@ -55,6 +55,7 @@
 	KEYED(DestroyDataset, destroy_dataset, id, LANE_CHANGE)                                    \
 	PLAIN(ListTrash, list_trash, LANE_READ)                                                    \
 	KEYED(RestoreDataset, restore_dataset, id, LANE_CHANGE)                                    \
+	KEYED(DestroyTrashedDataset, destroy_trashed_dataset, id, LANE_CHANGE)                     \
 	KEYED(SettleDataset, settle_dataset, id, LANE_CHANGE)                                      \
 	KEYED(PublishDataset, publish_dataset, id, LANE_CHANGE)                                    \
 	KEYED(UnpublishDataset, unpublish_dataset, id, LANE_CHANGE)                                \

@@ -56,8 +56,8 @@ const struct command cli_commands[] = {
 	 cli_receive, false},
 	{"adopt", "NAME", 1, 1, "Make a volume of what was received, and is none yet.", cli_adopt,
 	 false},
-	{"trash", "list|restore [VOLUME]", 1, 2, "The deleted volumes, or have one back.",
-	 cli_trash, false},
+	{"trash", "list|restore|empty [VOLUME]", 1, 2,
+	 "The deleted volumes; have one back, or destroy them.", cli_trash, false},
 	{"completion", "SHELL", 1, 1, "A script that completes words for bash, zsh or fish.",
 	 cli_completion, true},
 };

@@ -30,7 +30,7 @@ struct cli {
 	struct arena arena;
 	struct style style;
 	const char *from; /* the values of --from and so on; NULL if not given */
-	const char *node, *size, *format, *accept_loss, *to, *as, *every, *keep;
+	const char *node, *size, *format, *accept_loss, *to, *as, *every, *keep, *destroy;
 	const struct option_list *lost; /* --lost */
 	bool cancel;                    /* --cancel */
 	bool dry_run;                   /* --dry-run */

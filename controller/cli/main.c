@@ -21,7 +21,7 @@
 static const char local_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list agents, words, lost;
 static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format,
-	*accept_loss, *to, *as, *every, *keep;
+	*accept_loss, *to, *as, *every, *keep, *destroy;
 static struct style style;
 static bool cancel, dry_run;
 static struct trust trust;
@@ -109,9 +109,13 @@ static const struct option_row options[] = {
 	 .help = "For backup add: how many snapshots are kept, such as daily=30,monthly=12; none: "
 		 "all are.",
 	 .ret_text = &keep},
+	{.name = "destroy",
+	 .metavar = "COUNT",
+	 .help = "For trash empty: how many deleted volumes are destroyed for good.",
+	 .ret_text = &destroy},
 	{.name = "dry-run",
 	 .ret_flag = &dry_run,
-	 .help = "For drain and failover: print what would be done, and do nothing."},
+	 .help = "For drain, failover and trash empty: print what would be done, and do nothing."},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 
@@ -236,6 +240,7 @@ static int execute(const struct program *program, struct error *err)
 	cli.every = every;
 	cli.keep = keep;
 	cli.to = to;
+	cli.destroy = destroy;
 	cli.cancel = cancel;
 	cli.dry_run = dry_run;
 	arena_init(&cli.arena, SIZE_MAX);

@@ -21,6 +21,8 @@
 #include "node/agent/trash.h"
 #include "node/attach/unused.h"
 #include "node/copy/history.h"
+#include "node/catalog/change.h"
+#include "node/record/scheduled.h"
 #include "node/schedule/keeper.h"
 
 static void reap_origin(struct catalog *catalog, struct arena *arena, const char *snapshot)
@@ -104,6 +106,19 @@ static bool is_kept(const struct dataset *dataset, int64_t ttl)
 	return !sighting || (now_ms() - sighting->ms) / 1000 < seconds;
 }
 
+/* Destroy a volume in the trash that ZFS has just shown to be that volume. */
+static int destroy(struct catalog *catalog, struct arena *arena, const struct dataset *dataset,
+		   struct error *err)
+{
+	if (unused_check_mounts(arena, dataset->name, err) < 0 ||
+	    zfs_destroy(dataset->name, err) < 0)
+		return -1;
+	log_info("deleted volume is destroyed", log_str("volume", dataset->id),
+		 log_str("dataset", dataset->name));
+	catalog_drop(catalog, dataset->name);
+	return 0;
+}
+
 static void reap_locked(struct catalog *catalog, struct arena *arena, const struct dataset *known,
 			int64_t ttl)
 {
@@ -115,15 +130,9 @@ static void reap_locked(struct catalog *catalog, struct arena *arena, const stru
 	if (dataset &&
 	    (dataset->snapshots || children || *dataset->members || is_kept(dataset, ttl)))
 		return;
-	if (dataset && unused_check_mounts(arena, dataset->name, &err) == 0 &&
-	    zfs_destroy(dataset->name, &err) == 0) {
-		log_info("deleted volume is destroyed", log_str("volume", dataset->id),
-			 log_str("dataset", dataset->name));
-		catalog_drop(catalog, dataset->name);
-	} else if (err.code != ERR_NOT_FOUND) {
+	if ((!dataset || destroy(catalog, arena, dataset, &err) < 0) && err.code != ERR_NOT_FOUND)
 		log_warn("cannot destroy a deleted volume", log_str("dataset", known->name),
 			 log_str("error", err.text));
-	}
 }
 
 /* Destroy the snapshots that were taken for backups: a deleted volume gets no further run. */
@@ -177,6 +186,62 @@ static void reap_dataset(struct catalog *catalog, struct arena *arena, const str
 		return;
 	reap_locked(catalog, arena, known, ttl);
 	catalog_unlock_key(catalog, key);
+}
+
+/* Returns how many snapshots the catalog has that the schedule of a volume made. */
+static size_t count_scheduled(struct catalog *catalog, struct arena *arena,
+			      const struct dataset *dataset)
+{
+	struct snapshot_list list;
+	struct scheduled ignored;
+	size_t n = 0;
+
+	catalog_snapshots_of(catalog, arena, dataset, &list);
+	for (size_t i = 0; i < list.n; i++)
+		n += scheduled_parse(snapshot_leaf(list.rows[i]), &ignored);
+	return n;
+}
+
+/* Read the volume, and check that nothing needs it but at most so many snapshots. */
+static struct dataset *prove_unneeded(struct catalog *catalog, struct arena *arena,
+				      const struct dataset *known, size_t snapshots,
+				      struct error *err)
+{
+	size_t children;
+	struct dataset *dataset =
+		agent_prove(arena, catalog_parent(catalog), known, &children, err);
+
+	if (!dataset || unused_check(arena, dataset, err) < 0)
+		return NULL;
+	if (dataset->snapshots > snapshots)
+		fail(err, ERR_FAILED_PRECONDITION,
+		     "it has %zu snapshots, and those outlive a deleted volume: delete them first; "
+		     "'zcsi snapshots %s' prints those that can be restored",
+		     dataset->snapshots, dataset->id);
+	else if (*dataset->members)
+		fail(err, ERR_FAILED_PRECONDITION,
+		     "its copies on other nodes are dropped first, as soon as those answer");
+	else if (children)
+		fail(err, ERR_FAILED_PRECONDITION,
+		     "%zu datasets are below it; list them with 'zfs list -r %s', and destroy or "
+		     "rename them first",
+		     children, dataset->name);
+	else
+		return dataset;
+	return NULL;
+}
+
+int reaper_destroy(struct catalog *catalog, struct arena *arena, const struct dataset *known,
+		   struct error *err)
+{
+	size_t scheduled = count_scheduled(catalog, arena, known);
+	struct dataset *dataset = prove_unneeded(catalog, arena, known, scheduled, err);
+
+	if (dataset && scheduled) {
+		keeper_end(catalog, known);
+		dataset = prove_unneeded(catalog, arena, known, 0, err);
+	}
+	return dataset ? destroy(catalog, arena, dataset, err) : -1;
 }
 
 void reaper_run(struct catalog *catalog, void *arg)

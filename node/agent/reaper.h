@@ -2,6 +2,7 @@
 #ifndef ZCSI_NODE_AGENT_REAPER_H
 #define ZCSI_NODE_AGENT_REAPER_H
 
+#include "common/error.h"
 #include "node/catalog/catalog.h"
 
 /*
@@ -9,5 +10,13 @@
  * by the catalog's thread (catalog_on_read); arg: the struct node. Errors are logged.
  */
 void reaper_run(struct catalog *catalog, void *arg);
+
+/*
+ * Destroy a volume in the trash now, with the snapshots of its schedule. The caller has its origin
+ * key locked. Returns 0, or -1 with *err, which is ERR_FAILED_PRECONDITION if it has other
+ * snapshots, if datasets are below it, or if it is in use.
+ */
+int reaper_destroy(struct catalog *catalog, struct arena *arena, const struct dataset *known,
+		   struct error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * ListTrash and RestoreDataset of zcsi.v1.Agent: what is in the trash, and the way back.
+ * ListTrash, RestoreDataset and DestroyTrashedDataset of zcsi.v1.Agent: what is in the trash, the
+ * way back, and an earlier end.
  *
  * Invariant: a volume leaves the trash by one `zfs rename`, after ZFS has just shown that it is
  * that volume, with its origin key locked, so the reaper does not destroy it meanwhile. Only then
@@ -11,6 +12,7 @@
 #include "common/log.h"
 #include "node/agent/origin.h"
 #include "node/agent/promise.h"
+#include "node/agent/reaper.h"
 #include "node/agent/trash.h"
 #include "node/service.h"
 
@@ -83,7 +85,8 @@ int list_trash(struct rpc_call *call, const ListTrashRequest *req, ListTrashResp
 	return 0;
 }
 
-static int find(struct rpc_call *call, const RestoreDatasetRequest *req, struct dataset **ret,
+/* ERR_NOT_FOUND if the trash has no volume with this id and guid. */
+static int find(struct rpc_call *call, const char *id, uint64_t guid, struct dataset **ret,
 		struct error *err)
 {
 	struct dataset_list trash;
@@ -92,7 +95,7 @@ static int find(struct rpc_call *call, const RestoreDatasetRequest *req, struct 
 		return -1;
 	for (size_t i = 0; i < trash.n; i++) {
 		*ret = trash.rows[i];
-		if ((*ret)->guid == req->guid && strcmp((*ret)->id, req->id) == 0)
+		if ((*ret)->guid == guid && strcmp((*ret)->id, id) == 0)
 			return 0;
 	}
 	return fail(
@@ -143,7 +146,8 @@ static int restore_claimed(struct rpc_call *call, const RestoreDatasetRequest *r
 {
 	struct dataset *known;
 
-	if (find(call, req, &known, err) < 0 || promise_begin(call, req->id, req->claim, err) < 0)
+	if (find(call, req->id, req->guid, &known, err) < 0 ||
+	    promise_begin(call, req->id, req->claim, err) < 0)
 		return -1;
 	int failed = restore(call, known, node_dataset_name(call, req->id), err);
 	promise_end(call, req->id, req->claim);
@@ -167,5 +171,35 @@ int restore_dataset(struct rpc_call *call, const RestoreDatasetRequest *req,
 	if (dataset->guid != req->guid)
 		return fail(err, ERR_ALREADY_EXISTS, "volume '%s' exists", req->id);
 	rsp->dataset = agent_dataset(call, dataset);
+	return 0;
+}
+
+static int destroy(struct rpc_call *call, const struct dataset *known, struct error *err)
+{
+	struct catalog *catalog = ((struct node *)call->app)->catalog;
+	const char *key = origin_key(&call->arena, known->name);
+
+	if (catalog_lock_key(catalog, call->deadline, key, err) < 0)
+		return -1;
+	int failed = reaper_destroy(catalog, &call->arena, known, err);
+	catalog_unlock_key(catalog, key);
+	return failed && err->code != ERR_NOT_FOUND ? -1 : 0;
+}
+
+int destroy_trashed_dataset(struct rpc_call *call, const DestroyTrashedDatasetRequest *req,
+			    DestroyTrashedDatasetResponse *rsp, struct error *err)
+{
+	const struct node *node = call->app;
+	struct dataset *known;
+
+	(void)rsp;
+	if (agent_text(req->id, "id", err) < 0)
+		return -1;
+	if (!node->catalog)
+		return 0;
+	if (find(call, req->id, req->guid, &known, err) < 0)
+		return err->code == ERR_NOT_FOUND ? 0 : -1;
+	if (destroy(call, known, err) < 0)
+		return fail_context(err, "deleted volume '%s' is not destroyed", req->id);
 	return 0;
 }

@@ -108,7 +108,7 @@ def test_a_clone_in_use_stays_mounted(host, volume):
 
 
 @pytest.mark.parametrize("words, said", [
-    (("restore",), "zcsi trash restore VOLUME"), (("empty",), "zcsi trash list"),
+    (("restore",), "zcsi trash restore VOLUME"), (("burn",), "zcsi trash list"),
     (("restore", "none"), "no trash has a volume 'none'")])
 def test_wrong_words(host, words, said):
     assert said in zcsi(host, "trash", *words, status=1)

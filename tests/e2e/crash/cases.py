@@ -125,6 +125,12 @@ def claim_name(agent, claim):
     return claim_name(agent, promised + 1) if promised else claim
 
 
+def destroy_trashed(volume):
+    leaves = [name for name in datasets(volume.host.parent) if "data-" in name]
+    number = int(leaves[0].rsplit("-", 1)[1]) if leaves else 1
+    return volume.host.agent.DestroyTrashedDataset(id="data", guid=number)
+
+
 MOUNT = ["mount"] if KERNEL_ZFS else ["zfs set", "zfs mount"]
 STAGE = [*MOUNT, "open_tree", "mount_setattr"]
 TWO_SETTINGS = ["zfs get", "zfs set"] if KERNEL_ZFS else ["zfs get", "zfs set", "zfs set"]
@@ -197,6 +203,9 @@ CASES = {
     "delete with a time to undo it": Case(
         [Volume.create], Volume.delete,
         ["zfs get", "zfs set", *TRASH], TRASHED, ["--trash-ttl", "3600"]),
+    "destroy what is in the trash": Case(
+        [Volume.create, Volume.delete], destroy_trashed, DESTROY, ["_trash"],
+        ["--trash-ttl", "3600"]),
     "delete a thick one with a time to undo it": Case(
         [create_thick], Volume.delete,
         ["zfs get", "zfs set", *TRASH, "zfs set"], TRASHED, ["--trash-ttl", "3600"]),

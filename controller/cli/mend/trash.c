@@ -5,9 +5,12 @@
  * Invariant: a volume is restored only if it is the only one that the command line can mean, and
  * after all agents have promised its name, as for a new volume (adopt.h).
  */
+#include "controller/cli/mend/trash.h"
+
 #include <string.h>
 
 #include "controller/cli/adopt.h"
+#include "controller/cli/mend/empty.h"
 
 static const ProtobufCMessage *ask_trash(struct arena *arena, const char *after, const void *arg)
 {
@@ -32,8 +35,7 @@ static const char *leaf_of(const void *entry)
 	return ((const TrashedDataset *)entry)->leaf;
 }
 
-/* Returns the deleted volumes of this id or leaf, or all if `name` is NULL. */
-static const struct owned *find(struct cli *cli, const char *name, size_t *ret_n)
+const struct owned *trash_find(struct cli *cli, const char *name, size_t *ret_n)
 {
 	static const struct fleet_list list = {"ListTrash", ask_trash, datasets_in, leaf_of};
 	struct owned *all = fleet_entries(cli->fleet, &cli->arena, cli->members, cli->n_members,
@@ -58,7 +60,7 @@ static void list(struct cli *cli, const char *name)
 		{"used", CELL_BYTES},   {"in_trash", CELL_TEXT},
 	};
 	size_t n;
-	const struct owned *all = find(cli, name, &n);
+	const struct owned *all = trash_find(cli, name, &n);
 	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
 
 	for (size_t i = 0; i < n; i++) {
@@ -91,7 +93,7 @@ static int find_one(struct cli *cli, const char *name, const struct owned **ret,
 {
 	size_t n;
 
-	*ret = find(cli, name, &n);
+	*ret = trash_find(cli, name, &n);
 	const struct member *mute = silent(cli);
 	if (mute)
 		return fail(err, ERR_UNAVAILABLE,
@@ -145,6 +147,8 @@ int cli_trash(struct cli *cli, struct error *err)
 	}
 	if (strcmp(verb, "restore") == 0 && name)
 		return restore(cli, name, err);
+	if (strcmp(verb, "empty") == 0)
+		return empty_trash(cli, name, err);
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "write zcsi trash list, or zcsi trash restore VOLUME");
+		    "write zcsi trash list, zcsi trash restore VOLUME, or zcsi trash empty");
 }
