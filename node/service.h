@@ -59,6 +59,7 @@
 	KEYED(SettleDataset, settle_dataset, id, LANE_CHANGE)                                      \
 	KEYED(PublishDataset, publish_dataset, id, LANE_CHANGE)                                    \
 	KEYED(UnpublishDataset, unpublish_dataset, id, LANE_CHANGE)                                \
+	KEYED(GetDatasetUse, get_dataset_use, id, LANE_READ)                                       \
 	KEYED(SnapshotDataset, snapshot_dataset, id, LANE_CHANGE)                                  \
 	KEYED(SnapshotGroup, snapshot_group, group, LANE_CHANGE)                                   \
 	KEYED(GetSnapshotGroup, get_snapshot_group, group, LANE_READ)                              \

@@ -58,6 +58,9 @@ const struct command cli_commands[] = {
 	 false},
 	{"trash", "list|restore|empty [VOLUME]", 1, 2,
 	 "The deleted volumes; have one back, or destroy them.", cli_trash, false},
+	{"unpublish", "VOLUME [NODE]", 1, 2,
+	 "Detach a volume from a node that does not use it, and that Nomad has forgotten.",
+	 cli_unpublish, false},
 	{"completion", "SHELL", 1, 1, "A script that completes words for bash, zsh or fish.",
 	 cli_completion, true},
 };

@@ -33,6 +33,7 @@ struct cli {
 	const char *node, *size, *format, *accept_loss, *to, *as, *every, *keep, *destroy;
 	const struct option_list *lost; /* --lost */
 	bool cancel;                    /* --cancel */
+	bool force;                     /* --force */
 	bool dry_run;                   /* --dry-run */
 	const char *const *args;        /* the arguments after the name of the command */
 	size_t n_args;
@@ -59,6 +60,8 @@ extern const size_t cli_n_commands;
 command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies, cli_copy, cli_sync,
 	cli_pause, cli_resume, cli_move, cli_drain, cli_modify, cli_why, cli_send, cli_receive,
 	cli_adopt, cli_trash, cli_completion, cli_failover, cli_confirm, cli_diverged, cli_backup;
+	cli_adopt, cli_trash, cli_completion, cli_failover, cli_confirm, cli_diverged,
+	cli_unpublish;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is

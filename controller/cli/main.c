@@ -23,7 +23,7 @@ static struct option_list agents, words, lost;
 static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format,
 	*accept_loss, *to, *as, *every, *keep, *destroy;
 static struct style style;
-static bool cancel, dry_run;
+static bool cancel, dry_run, force;
 static struct trust trust;
 
 static const struct option_row options[] = {
@@ -109,6 +109,9 @@ static const struct option_row options[] = {
 	 .help = "For backup add: how many snapshots are kept, such as daily=30,monthly=12; none: "
 		 "all are.",
 	 .ret_text = &keep},
+	{.name = "force",
+	 .ret_flag = &force,
+	 .help = "For unpublish: the node does not answer, since it is off."},
 	{.name = "destroy",
 	 .metavar = "COUNT",
 	 .help = "For trash empty: how many deleted volumes are destroyed for good.",
@@ -242,6 +245,7 @@ static int execute(const struct program *program, struct error *err)
 	cli.to = to;
 	cli.destroy = destroy;
 	cli.cancel = cancel;
+	cli.force = force;
 	cli.dry_run = dry_run;
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);

@@ -165,6 +165,7 @@ Dataset *agent_dataset(struct rpc_call *call, const struct dataset *dataset)
 		publication->access_mode = published.rows[i].access_mode;
 		publication->readonly = published.rows[i].readonly;
 		publication->address = arena_strdup(arena, published.rows[i].address);
+		publication->idle = published.rows[i].idle;
 		message->published[message->n_published++] = publication;
 	}
 	message->taken_over_by = (char *)ownership_parse(arena, dataset->owner).newer;

@@ -12,6 +12,7 @@
 #include "node/host/address.h"
 #include "node/agent/agent.h"
 #include "node/agent/publish_limit.h"
+#include "node/attach/unused.h"
 #include "node/copy/membership.h"
 #include "node/copy/pusher.h"
 #include "node/export/exports.h"
@@ -318,6 +319,27 @@ static void push(const struct rpc_call *call, const struct dataset *dataset)
 		pusher_push(node->copies->pusher, dataset->id);
 }
 
+/* Check that this host does not use the volume, if its publication is one of those that go. */
+static int check_unused(struct rpc_call *call, const struct dataset *dataset,
+			const struct publication_list *list, const char *node_id, struct error *err)
+{
+	const struct node *node = call->app;
+	bool exported = false, goes = false;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct publication *row = &list->rows[i];
+		bool named = !*node_id || strcmp(row->node_id, node_id) == 0;
+		exported |= *row->address != '\0';
+		goes |= named && (publication_is_unreadable(row) ||
+				  (!*row->address && strcmp(row->node_id, node->id) == 0));
+	}
+	if (!goes)
+		return 0;
+	return exported ? unused_check_mounts_beside(&call->arena, dataset->name,
+						     share_path(&call->arena, dataset->name), err)
+			: unused_check(&call->arena, dataset, err);
+}
+
 int unpublish_dataset(struct rpc_call *call, const UnpublishDatasetRequest *req,
 		      UnpublishDatasetResponse *rsp, struct error *err)
 {
@@ -330,6 +352,8 @@ int unpublish_dataset(struct rpc_call *call, const UnpublishDatasetRequest *req,
 	if (node_find(call, req->id, &dataset, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	publication_parse(&call->arena, dataset->published, &published);
+	if (req->unused && check_unused(call, dataset, &published, req->node_id, err) < 0)
+		return fail_context(err, "volume '%s' stays attached", req->id);
 	bool changes = publication_withdraw(&call->arena, &published, req->node_id, &left);
 	if (changes && set_published(call, dataset, &left, err) < 0)
 		return -1;

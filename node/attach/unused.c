@@ -37,14 +37,21 @@ static int check_unmounted_on_server(const char *name, struct error *err)
 
 int unused_check_mounts(struct arena *arena, const char *name, struct error *err)
 {
-	struct mount_table table;
-
 	if (ssh_server())
 		return check_unmounted_on_server(name, err);
+	return unused_check_mounts_beside(arena, name, "", err);
+}
+
+int unused_check_mounts_beside(struct arena *arena, const char *name, const char *path,
+			       struct error *err)
+{
+	struct mount_table table;
+
 	if (mount_table_read(arena, &table, err) < 0)
 		return -1;
 	for (size_t i = 0; i < table.n; i++)
-		if (!mount_is_network(&table.rows[i]) && mount_is_on(&table.rows[i], name))
+		if (!mount_is_network(&table.rows[i]) && mount_is_on(&table.rows[i], name) &&
+		    strcmp(table.rows[i].target, path) != 0)
 			return fail(err, ERR_FAILED_PRECONDITION,
 				    "it is mounted at '%s'; stop the job that uses it first",
 				    table.rows[i].target);

@@ -13,6 +13,9 @@
 
 /* Check that the dataset is not mounted where the pool is, in the namespace of this process. */
 int unused_check_mounts(struct arena *arena, const char *name, struct error *err);
+/* The same, but for the mount at this path, by which the dataset is exported. */
+int unused_check_mounts_beside(struct arena *arena, const char *name, const char *path,
+			       struct error *err);
 /*
  * Call unused_check_mounts, and check that no other mount namespace of this host has the dataset,
  * and no process the device of a zvol. Searches /proc, for a zvol repeatedly for up to 3 seconds.

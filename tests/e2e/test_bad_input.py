@@ -64,6 +64,7 @@ REQUESTS = {  # a valid request of each RPC; the volume V and its snapshot V@s e
     "DestroyTrashedDataset": {"id": "gone", "guid": 1},
     "PublishDataset": {"id": "V", "publication": {"node_id": "n1", "access_mode": 1}},
     "UnpublishDataset": {"id": "V"},
+    "GetDatasetUse": {"id": "V", "name": "pool/parent/V"},
     "ListDatasets": {},
     "ModifyDataset": {"id": "V", "properties": [{"name": "atime", "value": "off"}]},
     "SettleDataset": {"id": "V", "guid": 1},
@@ -310,6 +311,8 @@ ROWS = [
     ("PublishDataset", {"publication": None}, BAD, "publication"),
     ("PublishDataset", {"publication": {"access_mode": 1}}, BAD, "node_id"),
     ("UnpublishDataset", {"id": ""}, BAD, "id"),
+    ("GetDatasetUse", {"id": ""}, BAD, "id"),
+    ("GetDatasetUse", {"name": ""}, BAD, "name"),
     *((rpc, {"max": wrong}, BAD, "max")
       for rpc in ("ListDatasets", "ListDatasetSnapshots", "ListTrash") for wrong in (-1, 1001)),
     ("CreateDataset", {"source_snapshot": "V@s", "source_dataset": "V", "size": 1 << 24}, BAD,

@@ -13,6 +13,7 @@ from client import capability, PATIENCE, refused, topology
 from daemon import wait_for
 from host import after_other_calls, run, Volume
 from nfs import SHARES
+from test_cli import zcsi
 
 CODE = grpc.StatusCode
 NFS = {"attach": "nfs"}
@@ -118,6 +119,42 @@ def test_another_node_reads_and_writes_what_the_owner_has(pair):
     nothing_is_exported(one)
     Volume(one, "data").delete()
     assert one.leaves() == []
+
+
+def test_zcsi_detaches_what_the_node_has_not_mounted(pair):
+    one, two = pair
+    volume = seen_by(made(one), two)
+    up(volume)
+    agents = [f"unix://{two.agent_socket}"]
+    for words in ((), ("--force",)):
+        said = zcsi(one, "unpublish", "data", two.node_id, *words, agents=agents, status=1)
+        assert "it is mounted there at" in said
+    volume.unpublish()
+    volume.unstage()
+    zcsi(one, "unpublish", "data", two.node_id, agents=agents)
+    nothing_is_exported(one)
+    Volume(one, "data").delete()
+
+
+def test_zcsi_takes_the_export_from_a_node_that_is_off(pair):
+    """The node is said to be off and is not; then its writes fail, and harm nobody."""
+    one, two = pair
+    volume = seen_by(made(one), two)
+    path = up(volume)
+    two.node_daemon.kill()
+    agents = [f"unix://{two.agent_socket}"]
+    assert "--force" in zcsi(one, "unpublish", "data", two.node_id, agents=agents, status=1)
+    assert one.server.exports() != {}
+    zcsi(one, "unpublish", "data", two.node_id, "--force", agents=agents)
+    assert one.server.exports() == {} and one.server.recorded() == ""
+    with pytest.raises(OSError):
+        (path / "file").write_text("late")
+    two.node_daemon.close()
+    two.start_node()
+    volume.unpublish()
+    volume.unstage()
+    nothing_is_exported(one)
+    Volume(one, "data").delete()
 
 
 def test_a_publish_runs_exportfs_once_and_a_repeat_nothing(pair):
