@@ -160,8 +160,8 @@ int claim_check_targets(struct roster *roster, const struct claim_answers *answe
 				return fail(err, ERR_UNAVAILABLE,
 					    "%s may have been created on node '%s', which is not "
 					    "on the list of agents: try again when it is; if that "
-					    "host will not come back, start zcsi-controller with "
-					    "--forget and its node",
+					    "host will not come back, type 'zcsi forget' and "
+					    "its node",
 					    what, node_of(roster, target->node));
 		}
 	}

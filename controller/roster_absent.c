@@ -36,9 +36,10 @@ static int fail_absent(const struct absent *absent, const char *what, struct err
 	strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&absent->since, &tm));
 	return fail(err, ERR_UNAVAILABLE,
 		    "%s '%s', whose agent '%s' is off the list since %s: start zcsi-node there "
-		    "again; if that host will not come back, start zcsi-controller with --forget "
-		    "'%s'",
-		    what, absent->node_id, absent->endpoint, since, absent->node_id);
+		    "again; if that host will not come back, type 'zcsi forget %s', or start "
+		    "zcsi-controller with --forget '%s'",
+		    what, absent->node_id, absent->endpoint, since, absent->node_id,
+		    absent->node_id);
 }
 
 static bool contains(const struct agent_set *set, const struct agent *agent)

@@ -71,9 +71,9 @@ static int check_known(const struct making *making, const ListKnownHostsResponse
 		    !fleet_has(making->cli->members, making->cli->n_members, host))
 			return fail(err, ERR_UNAVAILABLE,
 				    "node '%s' is none of the agents that were asked, and may have "
-				    "a volume '%s': give its agent too; if it is lost, see "
-				    "--forget in zcsi-controller(8)",
-				    host->node_id, making->id);
+				    "a volume '%s': give its agent too; if it never comes back, "
+				    "type 'zcsi forget %s'",
+				    host->node_id, making->id, host->node_id);
 	}
 	return 0;
 }

@@ -61,6 +61,9 @@ const struct command cli_commands[] = {
 	{"unpublish", "VOLUME [NODE]", 1, 2,
 	 "Detach a volume from a node that does not use it, and that Nomad has forgotten.",
 	 cli_unpublish, false},
+	{"forget", "NODE", 1, 1,
+	 "Free the names that a host had which never comes back, so that they can be made again.",
+	 cli_forget, false},
 	{"completion", "SHELL", 1, 1, "A script that completes words for bash, zsh or fish.",
 	 cli_completion, true},
 };

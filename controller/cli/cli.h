@@ -34,6 +34,7 @@ struct cli {
 	const struct option_list *lost; /* --lost */
 	bool cancel;                    /* --cancel */
 	bool force;                     /* --force */
+	bool gone;                      /* --gone */
 	bool dry_run;                   /* --dry-run */
 	const char *const *args;        /* the arguments after the name of the command */
 	size_t n_args;
@@ -61,7 +62,7 @@ command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies,
 	cli_pause, cli_resume, cli_move, cli_drain, cli_modify, cli_why, cli_send, cli_receive,
 	cli_adopt, cli_trash, cli_completion, cli_failover, cli_confirm, cli_diverged, cli_backup;
 	cli_adopt, cli_trash, cli_completion, cli_failover, cli_confirm, cli_diverged,
-	cli_unpublish;
+	cli_unpublish, cli_forget;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is

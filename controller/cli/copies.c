@@ -273,6 +273,7 @@ int cli_copy(struct cli *cli, struct error *err)
 	if (find_owner(cli, id, &owner, err) < 0)
 		return -1;
 	added->id = removed->id = arena_strdup(&cli->arena, id);
+	removed->gone = cli->gone;
 	added->node_id = removed->node_id = arena_strdup(&cli->arena, node);
 	const struct reply reply =
 		adds ? fleet_ask_member(cli->fleet, &cli->arena, owner, "AddMember", &added->base)

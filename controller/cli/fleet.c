@@ -246,6 +246,21 @@ int fleet_dial(struct fleet *fleet, const struct member *member, struct client *
 	return 0;
 }
 
+const GetHostResponse *fleet_who(struct fleet *fleet, struct arena *arena, const char *endpoint)
+{
+	const struct member member = {.endpoint = endpoint};
+	const GetHostRequest *request = new_get_host_request(arena);
+	GetHostResponse *host = NULL;
+	struct client *client;
+	struct error ignored;
+
+	if (fleet_dial(fleet, &member, &client, &ignored) == 0)
+		client_finish(client_begin(client, arena, service_of("GetHost"), "GetHost",
+					   &request->base, now_ms() + fleet->timeout_ms),
+			      &host, &ignored);
+	return host;
+}
+
 void fleet_post(struct fleet *fleet, struct loop_task *task)
 {
 	loop_post(fleet->loop, task);

@@ -61,6 +61,11 @@ struct reply *fleet_ask(struct fleet *fleet, struct arena *arena, const char *me
 struct reply fleet_ask_member(struct fleet *fleet, struct arena *arena, const struct member *member,
 			      const char *method, const ProtobufCMessage *request);
 
+/*
+ * Ask the agent at an endpoint for its identity, also if it is none of the agents. Call it once.
+ * Returns NULL if it does not answer.
+ */
+const GetHostResponse *fleet_who(struct fleet *fleet, struct arena *arena, const char *endpoint);
 /* Ask every agent for its identity. *ret_n is their number, at least 1. */
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n);
 /* Returns the agent of a node, or NULL if none that answers is. */

@@ -23,7 +23,7 @@ static struct option_list agents, words, lost;
 static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format,
 	*accept_loss, *to, *as, *every, *keep, *destroy;
 static struct style style;
-static bool cancel, dry_run, force;
+static bool cancel, dry_run, force, gone;
 static struct trust trust;
 
 static const struct option_row options[] = {
@@ -112,13 +112,17 @@ static const struct option_row options[] = {
 	{.name = "force",
 	 .ret_flag = &force,
 	 .help = "For unpublish: the node does not answer, since it is off."},
+	{.name = "gone",
+	 .ret_flag = &gone,
+	 .help = "For forget and copy drop: the node never comes back with its pool."},
 	{.name = "destroy",
 	 .metavar = "COUNT",
 	 .help = "For trash empty: how many deleted volumes are destroyed for good.",
 	 .ret_text = &destroy},
 	{.name = "dry-run",
 	 .ret_flag = &dry_run,
-	 .help = "For drain, failover and trash empty: print what would be done, and do nothing."},
+	 .help = "For drain, failover, trash empty and forget: print what would be done, and do "
+		 "nothing."},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 
@@ -246,6 +250,7 @@ static int execute(const struct program *program, struct error *err)
 	cli.destroy = destroy;
 	cli.cancel = cancel;
 	cli.force = force;
+	cli.gone = gone;
 	cli.dry_run = dry_run;
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);

@@ -97,22 +97,36 @@ static int forget(struct push *push, const char *text, struct error *err)
 	return membership_record(push, &members, err);
 }
 
-static int end_locked(struct push *push, struct error *err)
+/* Destroy the copy; that of a node that is gone need not be reached. */
+static int drop(struct push *push, bool gone, struct error *err)
+{
+	if (push_drop(push, err) == 0)
+		return 0;
+	return gone && (err->code == ERR_UNAVAILABLE || err->code == ERR_DEADLINE_EXCEEDED) ? 0
+											    : -1;
+}
+
+static int end_locked(struct push *push, bool gone, struct error *err)
 {
 	auto_free char *text = NULL;
 
-	if (push_drop(push, err) < 0 || zfs_members(push->volume->name, &text, err) < 0)
+	if (drop(push, gone, err) < 0 || zfs_members(push->volume->name, &text, err) < 0)
 		return -1;
 	return forget(push, text, err);
 }
 
-int membership_end(struct push *push, struct error *err)
+static int end(struct push *push, bool gone, struct error *err)
 {
 	if (push_lock(push, err) < 0)
 		return -1;
-	int failed = end_locked(push, err);
+	int failed = end_locked(push, gone, err);
 	push_unlock(push);
 	return failed;
+}
+
+int membership_end(struct push *push, struct error *err)
+{
+	return end(push, false, err);
 }
 
 struct trimming {
@@ -372,7 +386,7 @@ int remove_member(struct rpc_call *call, const RemoveMemberRequest *req, RemoveM
 		return -1;
 	if (!members_have(&push.members, req->node_id) && !members_owe(&push.members, req->node_id))
 		return 0;
-	if (membership_end(&push, err) == 0)
+	if (end(&push, req->gone, err) == 0)
 		return 0;
 	return fail_context(err, "the copy of volume '%s' on node '%s' is not dropped", req->id,
 			    req->node_id);

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "common/volume/name.h"
+#include "controller/cli/known.h"
 #include "controller/cli/print/amount.h"
 #include "proto/copy.h"
 
@@ -28,28 +28,13 @@ enum had { HAD, HAD_NOT, HAD_UNKNOWN };
 /* Ask all agents whether the host had a volume of this name. *ret_read is when, in seconds. */
 static enum had ask_kept(struct why *why, const struct absent *absent, int64_t *ret_read)
 {
-	struct cli *cli = why->cli;
-	GetKeptNamesRequest *request = new_get_kept_names_request(&cli->arena);
-	uint64_t hash = name_hash(NAME_VOLUME, why->id);
-	enum had had = HAD_UNKNOWN;
+	const GetKeptNamesResponse *kept =
+		absent->node_id ? known_names(why->cli, absent->node_id) : NULL;
 
-	*ret_read = 0;
-	if (!absent->node_id)
+	*ret_read = kept ? kept->read / USEC : 0;
+	if (!kept)
 		return HAD_UNKNOWN;
-	request->node_id = arena_strdup(&cli->arena, absent->node_id);
-	const struct reply *replies =
-		fleet_ask(cli->fleet, &cli->arena, "GetKeptNames", &request->base);
-	for (size_t i = 0; i < cli->n_members; i++) {
-		const GetKeptNamesResponse *kept = replies[i].response;
-		if (!kept || kept->read / USEC < *ret_read)
-			continue;
-		*ret_read = kept->read / USEC;
-		had = HAD_NOT;
-		for (size_t k = 0; k < kept->n_hashes; k++)
-			if (kept->hashes[k] == hash)
-				had = HAD;
-	}
-	return had;
+	return known_volume(kept, why->id) ? HAD : HAD_NOT;
 }
 
 /* Returns true if the host may have the volume. */
@@ -82,34 +67,6 @@ static bool say_absent(struct why *why, const struct absent *absent)
 			arena_printf(arena, "'%s' may have a volume of this name too, and %s",
 				     absent->name, absent->why));
 	return had != HAD_NOT;
-}
-
-/* Returns the hosts that agents know of; the first answer for each counts. */
-static const KnownHost *const *known_hosts(struct cli *cli, size_t *ret_n)
-{
-	const struct reply *replies = fleet_ask(cli->fleet, &cli->arena, "ListKnownHosts",
-						&new_list_known_hosts_request(&cli->arena)->base);
-	size_t most = 0, n = 0;
-
-	for (size_t i = 0; i < cli->n_members; i++) {
-		const ListKnownHostsResponse *list = replies[i].response;
-		most += list ? list->n_hosts : 0;
-	}
-	const KnownHost **hosts = arena_alloc(&cli->arena, (most + 1) * sizeof(*hosts));
-	for (size_t i = 0; i < cli->n_members; i++) {
-		const ListKnownHostsResponse *list = replies[i].response;
-		for (size_t k = 0; list && k < list->n_hosts; k++) {
-			size_t at = 0;
-			while (at < n && strcmp(hosts[at]->node_id, list->hosts[k]->node_id) != 0)
-				at++;
-			if (at == n)
-				hosts[n++] = list->hosts[k];
-			else if (hosts[at]->stamp < list->hosts[k]->stamp)
-				hosts[at] = list->hosts[k];
-		}
-	}
-	*ret_n = n;
-	return hosts;
 }
 
 /* Returns the host of an agent that does not answer, or NULL if no other agent knows it. */
@@ -149,14 +106,6 @@ static bool say_unlisted(struct why *why, const KnownHost *host)
 		false};
 
 	return say_absent(why, &absent);
-}
-
-static bool is_listed(const struct cli *cli, const KnownHost *host)
-{
-	for (size_t i = 0; i < cli->n_members; i++)
-		if (strcmp(cli->members[i].endpoint, host->endpoint) == 0)
-			return true;
-	return fleet_has(cli->members, cli->n_members, host);
 }
 
 /* Returns true if the volume is moving away from an agent, which is said already. */
@@ -202,7 +151,7 @@ bool why_hosts(struct why *why)
 			may |= say_silent(why, member, host_of(member, hosts, n));
 	}
 	for (size_t i = 0; i < n; i++)
-		if (!hosts[i]->forgotten && *hosts[i]->dataset && !is_listed(cli, hosts[i]))
+		if (!hosts[i]->forgotten && *hosts[i]->dataset && !known_listed(cli, hosts[i]))
 			may |= say_unlisted(why, hosts[i]);
 	return may;
 }

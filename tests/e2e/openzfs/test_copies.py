@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from client import MIB, refused
-from copies import create, in_use, RECEIVE, write
+from copies import create, in_use, own, RECEIVE, write
 from daemon import wait_for
 from host import get, run, Volume
 from zvols import zvol
@@ -122,6 +122,22 @@ def test_a_copy_that_is_dropped_leaves_nothing(pair, volume):
     assert "_replica/data" not in pair.other.leaves()
     names = run("zfs", "list", "-Hd1", "-t", "all", "-o", "name", pair.owner.dataset("data"))
     assert names.split() == [pair.owner.dataset("data")]
+
+
+def test_a_copy_on_a_node_that_is_gone_is_given_up(pair, volume):
+    """The node returns nevertheless, with the copy that it had."""
+    pair.add()
+    pair.zcsi("copy", "drop", "data", "n2", "--gone")
+    assert "_replica/data" not in pair.other.leaves()
+    pair.add()
+    pair.other.node_daemon.kill()
+    pair.zcsi("copy", "drop", "data", "n2", status=1)
+    pair.zcsi("copy", "drop", "data", "n2", "--gone")
+    assert get(pair.owner.dataset("data"), "zcsi:members") == "-"
+    assert own(pair.owner.dataset("data")) == []
+    pair.other.restart(pair.other.node_daemon)
+    assert "_replica/data" in pair.other.leaves()
+    assert pair.copies() == []
 
 
 def test_deletion_takes_the_copies_with_it(pair):

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_CLI_KNOWN_H
+#define ZCSI_CLI_KNOWN_H
+
+/* The hosts and their names that agents keep for controllers. Answers live in the arena. */
+
+#include "controller/cli/cli.h"
+
+/* Returns the hosts that agents know of, each once, by its latest record. */
+const KnownHost *const *known_hosts(struct cli *cli, size_t *ret_n);
+/* Returns the latest names that an agent keeps of a node, or NULL if none does. */
+const GetKeptNamesResponse *known_names(struct cli *cli, const char *node_id);
+/* Returns true if a volume of this name is among the names. */
+bool known_volume(const GetKeptNamesResponse *names, const char *id);
+/* Returns true if the agent of this host is one of those that were asked, or answers elsewhere. */
+bool known_listed(const struct cli *cli, const KnownHost *host);
+
+#endif
