@@ -15,6 +15,8 @@
 const struct command cli_commands[] = {
 	{"status", "", 0, 0, "Each volume, who uses it, and what is wrong with it.", cli_status,
 	 false},
+	{"doctor", "", 0, 0, "All that is wrong, the worst first, and what to type.", cli_doctor,
+	 false},
 	{"list", "", 0, 0, "The volumes of all nodes.", cli_list, false},
 	{"show", "VOLUME", 1, 1, "All about a volume.", cli_show, false},
 	{"why", "VOLUME", 1, 1, "All that stops a volume or could stop it, and what to type.",

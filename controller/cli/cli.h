@@ -40,8 +40,9 @@ struct cli {
 	size_t n_args;
 	struct member *members; /* the agents, asked who they are before the command runs */
 	size_t n_members;
-	bool failed;   /* exit with CLI_FAILED; the error was printed on stdout already */
-	bool degraded; /* unless failed: exit with CLI_DEGRADED */
+	int64_t asked_ms; /* when they were asked, by now_ms */
+	bool failed;      /* exit with CLI_FAILED; the error was printed on stdout already */
+	bool degraded;    /* unless failed: exit with CLI_DEGRADED */
 };
 
 typedef int command_fn(struct cli *cli, struct error *err);
@@ -62,7 +63,7 @@ command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies,
 	cli_pause, cli_resume, cli_move, cli_drain, cli_modify, cli_why, cli_send, cli_receive,
 	cli_adopt, cli_trash, cli_completion, cli_failover, cli_confirm, cli_diverged, cli_backup;
 	cli_adopt, cli_trash, cli_completion, cli_failover, cli_confirm, cli_diverged,
-	cli_unpublish, cli_forget;
+	cli_unpublish, cli_forget, cli_doctor;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/options.h"
 #include "controller/cli/cli.h"
@@ -207,6 +208,7 @@ static int ask(struct cli *cli, const struct command *command, struct fleet_opti
 		return -1;
 	int result = fleet_open(&cli->fleet, wanted, err);
 	if (result == 0) {
+		cli->asked_ms = now_ms();
 		cli->members = fleet_members(cli->fleet, &cli->arena, &cli->n_members);
 		result = command->run(cli, err);
 	}

@@ -55,23 +55,19 @@ static void say_copy(struct why *why, const PushState *push, int64_t now)
 				     push->node_id, push->failed ? ": " : "",
 				     push->failed ? push->error : ""));
 	else if (push->paused)
-		why_say(why, WHY_MAY_STOP,
-			arena_printf(arena,
-				     "%s; it is paused and gets nothing until 'zcsi resume %s'",
-				     text, why->id));
+		why_mend(why, WHY_MAY_STOP,
+			 arena_printf(arena, "%s; it is paused and gets nothing", text),
+			 arena_printf(arena, "zcsi resume %s", why->id));
 	else if (push->failed)
-		why_say(why, WHY_MAY_STOP,
-			arena_printf(
-				arena,
-				"%s; the last push failed at %s: %s; when that is mended, type "
-				"'zcsi sync %s'",
-				text, amount_moment(arena, push->failed / USEC), push->error,
-				why->id));
+		why_mend(why, WHY_MAY_STOP,
+			 arena_printf(arena, "%s; the last push failed at %s: %s; mend that first",
+				      text, amount_moment(arena, push->failed / USEC), push->error),
+			 arena_printf(arena, "zcsi sync %s", why->id));
 	else if (copies_late(push, now))
-		why_say(why, WHY_MAY_STOP,
-			arena_printf(arena, "%s, where %s are allowed%s; type 'zcsi sync %s'", text,
-				     amount_time(arena, push->every), progress_of(arena, push),
-				     why->id));
+		why_mend(why, WHY_MAY_STOP,
+			 arena_printf(arena, "%s, where %s are allowed%s", text,
+				      amount_time(arena, push->every), progress_of(arena, push)),
+			 arena_printf(arena, "zcsi sync %s", why->id));
 	else
 		why_say(why, WHY_FACT,
 			arena_printf(arena, "%s%s", text,
@@ -87,7 +83,7 @@ static void say_node(struct why *why, const PushState *push)
 		member ? member->host->problem
 		       : "it does not answer, or is none of the agents that were asked";
 
-	if (*trouble)
+	if (*trouble && !why->no_nodes)
 		why_say(why, WHY_MAY_STOP,
 			arena_printf(&cli->arena, "node '%s', which has a copy: %s", push->node_id,
 				     trouble));

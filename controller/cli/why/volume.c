@@ -69,12 +69,14 @@ static void say_use(struct why *why, const Dataset *volume)
 		users = arena_printf(&cli->arena, "%s%snode '%s'", users ? users : "",
 				     users ? " and " : "", node);
 		if (!fleet_node(cli->members, cli->n_members, node))
-			why_say(why, WHY_MAY_STOP,
+			why_mend(
+				why, WHY_MAY_STOP,
 				arena_printf(&cli->arena,
 					     "node '%s', to which it is attached, does not answer; "
 					     "it stays attached until that node is back or the "
-					     "orchestrator gives it up",
-					     node));
+					     "orchestrator gives it up; if no job uses it there",
+					     node),
+				arena_printf(&cli->arena, "zcsi unpublish %s %s", why->id, node));
 	}
 	why_say(why, WHY_FACT,
 		users ? arena_printf(&cli->arena,
@@ -99,14 +101,18 @@ static void say_refused(struct why *why, const struct owned *owned)
 	const struct member *owner = owned->owner;
 	const struct reply *account = &why->accounts[owner->at];
 
-	if (*owner->host->problem)
-		why_say(why, WHY_STOPS,
-			arena_printf(arena, "the pool of node '%s' cannot be used: %s", owner->node,
-				     owner->host->problem));
-	else if (!account->response && !is_moving(why))
-		why_say(why, WHY_STOPS,
-			arena_printf(arena, "node '%s' refuses calls for it: %s", owner->node,
-				     account->error.text));
+	if (*owner->host->problem) {
+		if (!why->no_nodes)
+			why_say(why, WHY_STOPS,
+				arena_printf(arena, "the pool of node '%s' cannot be used: %s",
+					     owner->node, owner->host->problem));
+	} else if (!account->response && !is_moving(why)) {
+		const char *confirm = arena_printf(arena, "zcsi confirm %s", why->id);
+		why_mend(why, WHY_STOPS,
+			 arena_printf(arena, "node '%s' refuses calls for it: %s", owner->node,
+				      account->error.text),
+			 strstr(account->error.text, confirm) ? confirm : NULL);
+	}
 	if (by_nfs(owned->entry) && *owner->host->no_export)
 		why_say(why, WHY_STOPS,
 			arena_printf(arena, "node '%s' cannot export it by NFS: %s", owner->node,
@@ -127,13 +133,14 @@ static void say_space(struct why *why, const struct owned *owned)
 				     "larger",
 				     volume->used >= volume->size ? "" : "nearly "));
 	/* The space is unknown while the pool is read for the first time. */
-	if (*host->problem || !host->names)
+	if (*host->problem || !host->names || why->no_nodes)
 		return;
 	if (host->available <= 0)
 		why_say(why, WHY_STOPS,
 			arena_printf(arena,
 				     "the pool of node '%s' is full; delete volumes or snapshots "
-				     "there ('zcsi list', 'zcsi snapshots'), or empty the trash",
+				     "there ('zcsi list', 'zcsi snapshots'), or empty the trash "
+				     "('zcsi trash empty')",
 				     host->node_id));
 	else if (host->available < volume->size / 100 * LOW_PERCENT)
 		why_say(why, WHY_MAY_STOP,

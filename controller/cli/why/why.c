@@ -8,15 +8,22 @@
  */
 #include "controller/cli/why/why.h"
 
+#include <string.h>
+
 #include "controller/cli/copies.h"
 
-void why_say(struct why *why, enum why_effect effect, const char *text)
+void why_mend(struct why *why, enum why_effect effect, const char *text, const char *type)
 {
 	struct why_line *line = arena_alloc(&why->cli->arena, sizeof(*line));
 
-	*line = (struct why_line){.effect = effect, .text = text};
+	*line = (struct why_line){.effect = effect, .text = text, .type = type};
 	*why->end = line;
 	why->end = &line->next;
+}
+
+void why_say(struct why *why, enum why_effect effect, const char *text)
+{
+	why_mend(why, effect, text, NULL);
 }
 
 static size_t count(const struct why *why, enum why_effect effect)
@@ -42,25 +49,43 @@ static void ask(struct why *why)
 	why->accounts = fleet_ask(cli->fleet, &cli->arena, "GetDataset", &request->base);
 }
 
-static void say_twice(struct why *why)
+/* Returns which of several volumes of one name goes, if a person does not know better. */
+static const struct owned *spare(const struct why *why)
 {
+	const struct owned *spare = &why->volumes[0];
+
+	for (size_t i = 1; i < why->n_volumes; i++) {
+		const Dataset *one = why->volumes[i].entry, *other = spare->entry;
+		if (one->maybe_blank != other->maybe_blank ? one->maybe_blank
+							   : one->creation >= other->creation)
+			spare = &why->volumes[i];
+	}
+	return spare;
+}
+
+void why_twice(struct why *why)
+{
+	const struct owned *goes = spare(why);
+	const char *name = ((const Dataset *)goes->entry)->name;
 	struct arena *arena = &why->cli->arena;
 	const char *nodes = "";
 
 	for (size_t i = 0; i < why->n_volumes; i++)
 		nodes = arena_printf(arena, "%s%snode '%s'", nodes, *nodes ? " and " : "",
 				     why->volumes[i].owner->node);
-	why_say(why, WHY_STOPS,
-		arena_printf(arena,
-			     "it exists on %s: calls for it fail until only one is left; look at "
-			     "them, and rename the others by 'zfs rename'",
-			     nodes));
+	why_mend(why, WHY_STOPS,
+		 arena_printf(arena,
+			      "it exists on %s: calls for it fail until only one is left; look at "
+			      "them, and rename the one that is to go, such as that of node '%s' "
+			      "there",
+			      nodes, goes->owner->node),
+		 arena_printf(arena, "zfs rename %s %s-%s", name, name, goes->owner->node));
 }
 
 static void say_all(struct why *why)
 {
 	if (why->n_volumes > 1)
-		say_twice(why);
+		why_twice(why);
 	for (size_t i = 0; i < why->n_volumes; i++) {
 		why_volume(why, &why->volumes[i]);
 		why_copies(why, &why->volumes[i]);
@@ -71,6 +96,14 @@ static void say_all(struct why *why)
 		why_say(why, WHY_STOPS,
 			"no node that answers has a volume of this name; 'zcsi list' prints those "
 			"that exist");
+}
+
+/* Returns the sentence, with the command that mends it. */
+static const char *sentence(struct why *why, const struct why_line *line)
+{
+	if (!line->type || strstr(line->text, line->type))
+		return line->text;
+	return arena_printf(&why->cli->arena, "%s; type '%s'", line->text, line->type);
 }
 
 /* Print the page: the worst first, and the verdict in the end. */
@@ -90,7 +123,7 @@ static void print(struct why *why)
 			if (line->effect != effect)
 				continue;
 			cells[n][0].text = effects[effect];
-			cells[n++][1].text = line->text;
+			cells[n++][1].text = sentence(why, line);
 		}
 	}
 	if (!stops)

@@ -16,6 +16,7 @@ enum why_effect { WHY_STOPS, WHY_MAY_STOP, WHY_FACT };
 struct why_line {
 	enum why_effect effect;
 	const char *text;
+	const char *type; /* the command that mends it, or NULL */
 	struct why_line *next;
 };
 
@@ -30,11 +31,16 @@ struct why {
 	size_t n_moves;
 	const struct reply *pushes;   /* the answers of all agents to ListPushes */
 	const struct reply *accounts; /* the answers of all agents to GetDataset */
+	bool no_nodes;                /* say nothing that is so for all volumes of a node */
 	struct why_line *lines, **end;
 };
 
 /* Put a sentence on the page; the text is in the arena. */
 void why_say(struct why *why, enum why_effect effect, const char *text);
+/* The same, with the command that mends it, which is printed unless the text has it. */
+void why_mend(struct why *why, enum why_effect effect, const char *text, const char *type);
+/* The sentence about a volume that several nodes have. */
+void why_twice(struct why *why);
 /* The sentences about a volume at its owner: its place, its use, its space. */
 void why_volume(struct why *why, const struct owned *volume);
 /* About its moves, also those after which no agent lists it. Returns true if it is on its way. */

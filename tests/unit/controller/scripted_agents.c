@@ -112,6 +112,8 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 	(*ret)->node_id = arena_strdup(arena, begun->client->node);
 	(*ret)->dataset = arena_strdup(arena, begun->client->pool);
 	(*ret)->problem = arena_strdup(arena, begun->client->problem);
+	(*ret)->version =
+		arena_strdup(arena, begun->client->version ? begun->client->version : "1");
 	if (begun->client->no_copies)
 		(*ret)->no_copies = arena_strdup(arena, begun->client->no_copies);
 	if (begun->client->no_export)
@@ -265,6 +267,14 @@ static int by_id(const void *a, const void *b)
 	memcpy(&left, a, sizeof(left));
 	memcpy(&right, b, sizeof(right));
 	return strcmp(left->id, right->id);
+}
+
+/* Nothing was deleted. */
+int do_list_trash(const struct client_call *begun, ListTrashResponse **ret, struct error *err)
+{
+	(void)err;
+	*ret = new_list_trash_response(begun->arena);
+	return 0;
 }
 
 int do_list_datasets(const struct client_call *begun, ListDatasetsResponse **ret, struct error *err)

@@ -16,6 +16,7 @@
 
 struct client {
 	const char *endpoint, *node, *rack, *pool, *problem;
+	const char *version;               /* NULL: "1" */
 	const char *no_export, *no_copies; /* NULL: it can */
 	int64_t available, ahead_us;       /* ahead_us: its clock minus the local one */
 	uint64_t pool_guid, names;         /* names: the version of the names; 0: unknown */

@@ -47,6 +47,7 @@ int keep(struct client *client, uint64_t claim, struct error *err);
 	METHOD(GetSnapshotGroup, get_snapshot_group)                                               \
 	METHOD(ListDatasetSnapshots, list_dataset_snapshots)                                       \
 	METHOD(DestroyDatasetSnapshot, destroy_dataset_snapshot)                                   \
+	METHOD(ListTrash, list_trash)                                                              \
 	METHOD(ListPushes, list_pushes)                                                            \
 	METHOD(StartMove, start_move)                                                              \
 	METHOD(ListMoves, list_moves)                                                              \

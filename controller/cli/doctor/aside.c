@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The findings about data that is no volume: what a host that returned has put aside, and deleted
+ * volumes whose time is nearly over.
+ *
+ * Invariant: a deleted volume is a note; that its time ends is as it should be.
+ */
+#include <time.h>
+
+#include "controller/cli/doctor/doctor.h"
+#include "controller/cli/print/amount.h"
+
+#define SOON_S 86400 /* the time of a deleted volume ends soon */
+
+static void say_diverged(struct doctor *doctor, const struct member *member,
+			 const DivergedVolume *volume)
+{
+	struct arena *arena = &doctor->cli->arena;
+
+	doctor_say(doctor,
+		   &(struct finding){
+			   .level = DOCTOR_WAITS,
+			   .volume = volume->id,
+			   .node = member->node,
+			   .text = arena_printf(arena,
+						"%s that node '%s', which took it over, does not "
+						"have: take what you need of it, then destroy it",
+						amount_bytes(arena, (uint64_t)volume->used),
+						volume->owner_node_id),
+			   .type = arena_printf(arena, "zcsi diverged drop %s --node %s",
+						volume->name, member->node)});
+}
+
+static void say_trashed(struct doctor *doctor, const struct owned *owned)
+{
+	struct arena *arena = &doctor->cli->arena;
+	const TrashedDataset *volume = owned->entry;
+	const int64_t left = volume->until - time(NULL);
+
+	if (!volume->until || left > SOON_S)
+		return;
+	doctor_say(doctor,
+		   &(struct finding){
+			   .level = DOCTOR_NOTE,
+			   .volume = volume->id,
+			   .node = owned->owner->node,
+			   .text = arena_printf(arena,
+						"it was deleted, and is destroyed for good in %s "
+						"if no snapshot keeps it",
+						amount_time(arena, left > 0 ? left : 0)),
+			   .type = arena_printf(arena, "zcsi trash restore %s", volume->leaf)});
+}
+
+void doctor_aside(struct doctor *doctor)
+{
+	struct cli *cli = doctor->cli;
+	const struct reply *replies = fleet_ask(cli->fleet, &cli->arena, "ListDiverged",
+						&new_list_diverged_request(&cli->arena)->base);
+
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListDivergedResponse *list = replies[i].response;
+		for (size_t k = 0; list && k < list->n_volumes; k++)
+			say_diverged(doctor, &cli->members[i], list->volumes[k]);
+	}
+	for (size_t i = 0; i < doctor->n_trash; i++)
+		say_trashed(doctor, &doctor->trash[i]);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The findings about copies of volumes that no agent has.
+ *
+ * Invariant: a failover is named only if the node that had the volume does not answer, or is
+ * unknown; and never for a volume that is on its way to another node.
+ */
+#include <string.h>
+
+#include "controller/cli/doctor/doctor.h"
+#include "controller/cli/print/amount.h"
+
+static bool is_known(const struct doctor *doctor, const char *id)
+{
+	for (size_t i = 0; i < doctor->n_volumes; i++)
+		if (strcmp(doctor->volumes[i].id, id) == 0)
+			return true;
+	for (size_t i = 0; i < doctor->n_moves; i++)
+		if (doctor->moves[i].state->running && strcmp(doctor->moves[i].state->id, id) == 0)
+			return true;
+	return false;
+}
+
+/* Returns the node that had the volume and does not answer, or NULL. */
+static const char *lost_owner(struct cli *cli, const HeldCopy *copy)
+{
+	if (*copy->owner_node_id)
+		return fleet_node(cli->members, cli->n_members, copy->owner_node_id)
+			       ? NULL
+			       : copy->owner_node_id;
+	for (size_t i = 0; i < copy->copy->n_node_ids; i++)
+		if (!fleet_node(cli->members, cli->n_members, copy->copy->node_ids[i]))
+			return copy->copy->node_ids[i];
+	return NULL;
+}
+
+static void say(struct doctor *doctor, const struct member *member, const HeldCopy *copy)
+{
+	struct arena *arena = &doctor->cli->arena;
+	const CopyState *state = copy->copy;
+	const char *owner = lost_owner(doctor->cli, copy);
+	const char *age = state->n_snapshots ? amount_moment(arena, state->snapshots[0]->creation)
+					     : "no time, since it is not complete";
+
+	if (!owner)
+		return;
+	doctor_say(doctor,
+		   &(struct finding){
+			   .level = DOCTOR_STOPS,
+			   .volume = copy->id,
+			   .node = owner,
+			   .text = arena_printf(arena,
+						"the node that has it does not answer; node '%s' "
+						"has a copy of %s, which can take its place",
+						member->node, age),
+			   .type = arena_printf(arena, "zcsi failover %s --lost %s", copy->id,
+						owner)});
+}
+
+/* Returns true if an agent before this one has a copy of the volume, which was said. */
+static bool is_said(const struct reply *replies, size_t before, const char *id)
+{
+	for (size_t i = 0; i < before; i++) {
+		const ListCopiesResponse *list = replies[i].response;
+		for (size_t k = 0; list && k < list->n_copies; k++)
+			if (strcmp(list->copies[k]->id, id) == 0)
+				return true;
+	}
+	return false;
+}
+
+void doctor_lost(struct doctor *doctor)
+{
+	struct cli *cli = doctor->cli;
+	const struct reply *replies = fleet_ask(cli->fleet, &cli->arena, "ListCopies",
+						&new_list_copies_request(&cli->arena)->base);
+
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListCopiesResponse *list = replies[i].response;
+		for (size_t k = 0; list && k < list->n_copies; k++)
+			if (!is_known(doctor, list->copies[k]->id) &&
+			    !is_said(replies, i, list->copies[k]->id))
+				say(doctor, &cli->members[i], list->copies[k]);
+	}
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * The findings about nodes: their agents, identities, versions and clocks, and their pools.
+ *
+ * Invariant: every agent that was asked and did not answer, or only in part, is in the findings,
+ * and so is every host that another agent knows and that was not asked.
+ */
+#include <string.h>
+
+#include "common/clock.h"
+#include "controller/cli/doctor/doctor.h"
+#include "controller/cli/known.h"
+#include "controller/cli/print/amount.h"
+
+#define USEC        1000000
+#define SKEW_S      30 /* of the minute by which clocks may differ */
+#define LOW_PERCENT 5  /* of all space below a parent */
+
+static void say(struct doctor *doctor, enum doctor_level level, const char *node, const char *text,
+		const char *type)
+{
+	doctor_say(doctor,
+		   &(struct finding){.level = level, .node = node, .text = text, .type = type});
+}
+
+static const char *node_id_of(const struct member *member, const KnownHost *const *hosts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(hosts[i]->endpoint, member->endpoint) == 0)
+			return hosts[i]->node_id;
+	return member->node;
+}
+
+static void say_agent(struct doctor *doctor, const struct member *member,
+		      const KnownHost *const *hosts, size_t n)
+{
+	struct arena *arena = &doctor->cli->arena;
+	const char *error = member->error.text;
+
+	if (!member->host)
+		say(doctor, DOCTOR_STOPS, node_id_of(member, hosts, n),
+		    arena_printf(arena, "its agent does not answer: %s; start zcsi-node there",
+				 error),
+		    NULL);
+	else if (*member->host->problem)
+		say(doctor, DOCTOR_STOPS, member->node, member->host->problem, NULL);
+	else if (member->error.code != ERR_OK)
+		say(doctor, DOCTOR_STOPS, member->node,
+		    arena_printf(arena, "its agent does not tell all: %s", error), NULL);
+	else if (doctor->pushes[member->at].error.code == ERR_PERMISSION_DENIED)
+		say(doctor, DOCTOR_MAY_STOP, member->node,
+		    arena_printf(arena, "how its copies are is not known: %s",
+				 doctor->pushes[member->at].error.text),
+		    NULL);
+}
+
+/* Hosts that agents know, and that were not asked. */
+static void say_unlisted(struct doctor *doctor, const KnownHost *const *hosts, size_t n)
+{
+	struct cli *cli = doctor->cli;
+
+	for (size_t i = 0; i < n; i++)
+		if (!hosts[i]->forgotten && !known_listed(cli, hosts[i]))
+			say(doctor, DOCTOR_MAY_STOP, hosts[i]->node_id,
+			    arena_printf(&cli->arena,
+					 "its agent, %s, was not asked: add it to the agents "
+					 "(--agent), or, if the host never comes back, forget it",
+					 hosts[i]->endpoint),
+			    arena_printf(&cli->arena, "zcsi forget %s", hosts[i]->node_id));
+}
+
+static void say_twins(struct doctor *doctor, size_t at)
+{
+	struct cli *cli = doctor->cli;
+	const struct member *one = &cli->members[at];
+
+	for (size_t i = at + 1; i < cli->n_members; i++) {
+		const struct member *other = &cli->members[i];
+		if (other->host && strcmp(one->node, other->node) == 0)
+			say(doctor, DOCTOR_STOPS, one->node,
+			    arena_printf(&cli->arena,
+					 "the agents %s and %s are both this node: start one of "
+					 "the two with another --node-id, or ask it once only",
+					 one->endpoint, other->endpoint),
+			    NULL);
+	}
+}
+
+/* The latest version counts as the right one. */
+static void say_version(struct doctor *doctor, const struct member *member,
+			const struct member *latest)
+{
+	if (strcmp(member->host->version, latest->host->version) != 0)
+		say(doctor, DOCTOR_MAY_STOP, member->node,
+		    arena_printf(&doctor->cli->arena,
+				 "its zcsi-node is of version %s, and that of node '%s' of %s: "
+				 "install the same everywhere",
+				 member->host->version, latest->node, latest->host->version),
+		    NULL);
+}
+
+static void say_clock(struct doctor *doctor, const struct member *member)
+{
+	struct arena *arena = &doctor->cli->arena;
+	const int64_t ahead = (member->host->time - wall_us()) / USEC;
+	const int64_t asked = (now_ms() - doctor->cli->asked_ms) / 1000;
+
+	/* The answer is as old as the question at most. */
+	if (ahead <= SKEW_S && ahead >= -SKEW_S - asked)
+		return;
+	say(doctor, DOCTOR_MAY_STOP, member->node,
+	    arena_printf(arena,
+			 "its clock is %s %s that of this host; set the one that is wrong, since "
+			 "volumes are made only if clocks differ by less than a minute",
+			 amount_time(arena, ahead < 0 ? -ahead : ahead),
+			 ahead < 0 ? "behind" : "ahead of"),
+	    NULL);
+}
+
+/* Returns the bytes that volumes on a node use, deleted ones too; *ret_trash: these alone. */
+static int64_t used_on(const struct doctor *doctor, const struct member *member, int64_t *ret_trash)
+{
+	int64_t used = 0;
+
+	*ret_trash = 0;
+	for (size_t i = 0; i < doctor->n_volumes; i++)
+		if (doctor->volumes[i].owner == member)
+			used += ((const Dataset *)doctor->volumes[i].entry)->used;
+	for (size_t i = 0; i < doctor->n_trash; i++)
+		if (doctor->trash[i].owner == member)
+			*ret_trash += ((const TrashedDataset *)doctor->trash[i].entry)->used;
+	return used + *ret_trash;
+}
+
+static void say_space(struct doctor *doctor, const struct member *member)
+{
+	struct arena *arena = &doctor->cli->arena;
+	const GetHostResponse *host = member->host;
+	int64_t trash, used = used_on(doctor, member, &trash), left = host->available;
+
+	/* The space is unknown while the pool is read for the first time. */
+	if (!*host->dataset || *host->problem || !host->names ||
+	    left > used / (100 - LOW_PERCENT) * LOW_PERCENT)
+		return;
+	say(doctor, left > 0 ? DOCTOR_MAY_STOP : DOCTOR_STOPS, member->node,
+	    left > 0 ? arena_printf(arena, "its pool is nearly full: %s are left%s",
+				    amount_bytes(arena, (uint64_t)left),
+				    trash ? ", and the trash has more" : "")
+		     : "its pool is full: delete volumes or snapshots there, or empty the trash",
+	    trash ? "zcsi trash empty" : NULL);
+}
+
+void doctor_nodes(struct doctor *doctor)
+{
+	struct cli *cli = doctor->cli;
+	const struct member *latest = NULL;
+	size_t n;
+	const KnownHost *const *hosts = known_hosts(cli, &n);
+
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const struct member *each = &cli->members[i];
+		say_agent(doctor, each, hosts, n);
+		if (each->host &&
+		    (!latest || strverscmp(each->host->version, latest->host->version) > 0))
+			latest = each;
+	}
+	say_unlisted(doctor, hosts, n);
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const struct member *each = &cli->members[i];
+		if (!each->host || !latest)
+			continue;
+		say_twins(doctor, i);
+		say_version(doctor, each, latest);
+		say_clock(doctor, each);
+		say_space(doctor, each);
+	}
+}

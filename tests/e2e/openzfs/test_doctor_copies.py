@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MPL-2.0
+"""`zcsi doctor` with copies: a fault is planted and found, the command that the finding names is
+typed, and it is not found again."""
+from copies import in_use, write
+from daemon import wait_for
+from host import run
+from test_doctor import doctor, mended, typed
+from test_failover import lose, returned, take_over
+from test_move import filled
+
+
+def found(pair, text):
+    return [each for each in doctor(*pair.hosts) if text in each.text]
+
+
+def test_copies_that_are_well_and_one_that_is_paused(pair):
+    filled(pair)
+    assert doctor(*pair.hosts) == []
+    pair.zcsi("pause", "data")
+    mended(pair.hosts, text="it is paused", effect="may stop", volume="data", node="n1",
+           type="zcsi resume data")
+    wait_for(pair.settled, "no push runs")
+    assert doctor(*pair.hosts) == []
+
+
+def test_a_push_that_failed(pair):
+    filled(pair)
+    lose(pair.other)
+    pair.zcsi("sync", "data", status=1)
+    [finding] = found(pair, "the last push failed")
+    assert finding[:3] == ("may stop", "data", "n1") and finding.type == "zcsi sync data"
+    pair.other.start_node()
+    typed(pair.hosts, finding.type)
+    wait_for(pair.settled, "no push runs")
+    assert doctor(*pair.hosts) == []
+
+
+def test_the_owner_is_lost(pair):
+    filled(pair)
+    lose(pair.owner)
+    assert "does not answer" in found(pair, "its agent")[0].text
+    mended(pair.hosts, text="can take its place", effect="stops", volume="data", node="n1",
+           type="zcsi failover data --lost n1")
+    pair.owner.start_node()
+    wait_for(lambda: returned(pair.owner), "the lost host has a copy", 60)
+    wait_for(pair.settled, "the copy is up to date", 120)
+    assert doctor(*pair.hosts) == []
+
+
+def test_data_that_was_put_aside(pair):
+    with in_use(pair) as volume:
+        write(volume, "one")
+        pair.add()
+        lose(pair.owner)
+        write(volume, "late")
+        take_over(pair, "data")
+        pair.owner.start_node()
+        volume.unpublish()
+        volume.unstage()
+        volume.down = lambda: None
+    wait_for(lambda: "_diverged/data-0" in pair.owner.leaves(), "it is put aside", 60)
+    mended(pair.hosts, text="which took it over, does not have", effect="waits", volume="data",
+           node="n1", type="zcsi diverged drop data-0 --node n1")
+
+
+def test_a_booted_owner_that_is_not_confirmed(pair):
+    filled(pair)
+    lose(pair.other)
+    lose(pair.owner)
+    run("zfs", "set", "zcsi:owner=boot=another", pair.owner.dataset("data"))
+    pair.owner.start_node()
+    wait_for(lambda: found(pair, "refuses calls for it: node 'n1' was booted"), "it waits")
+    mended(pair.hosts, text="refuses calls for it", effect="stops", volume="data", node="n1",
+           type="zcsi confirm data")

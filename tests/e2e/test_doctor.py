@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: MPL-2.0
+"""`zcsi doctor`. Each test plants a fault, finds it, types the command that the finding names, and
+does not find it again. Faults of copies are in openzfs/test_doctor_copies.py."""
+import json
+import re
+import shlex
+import subprocess
+from collections import namedtuple
+
+import pytest
+
+from client import MIB
+from daemon import BUILD, wait_for
+from host import fill, get, run, Volume
+from test_cli import rows
+
+Finding = namedtuple("Finding", "effect volume node text type")
+
+
+@pytest.fixture
+def other(new_host):
+    return new_host(node_id="n2").start()
+
+
+def zcsi(hosts, *words):
+    agents = [word for host in hosts for word in ("--agent", f"unix://{host.agent_socket}")]
+    return subprocess.run([BUILD / "zcsi", *agents, *words], capture_output=True, text=True,
+                          check=False)
+
+
+def doctor(*hosts):
+    """Return the findings. The exit status says whether one of them needs attention."""
+    done = zcsi(hosts, "doctor", "-H")
+    found = [Finding(*row) for row in rows(done.stdout)]
+    needs = any(each.effect != "note" for each in found)
+    assert (done.returncode, done.stderr) == (3 if needs else 0, ""), done
+    return found
+
+
+def typed(hosts, line):
+    """Type a command. If it does nothing and names another command, with a statement of the
+    operator, type that one."""
+    words = shlex.split(line)
+    if words[0] != "zcsi":
+        run(*words)
+        for host in hosts:
+            host.read_again()  # zfs-fuse tells of no change
+        return
+    done = zcsi(hosts, *words[1:])
+    if done.returncode:
+        options = re.search(r"add (--accept-loss \w+)$", done.stderr)
+        further = f"{line} {options[1]}" if options else \
+            re.findall(r"'(zcsi [^']+)'", done.stderr)[-1]
+        assert further.startswith(line), done
+        done = zcsi(hosts, *shlex.split(further)[1:])
+    assert done.returncode == 0, done
+
+
+def mended(hosts, *, text, effect, **wanted):
+    """Find the only finding with this text, type its command, and see that it is gone."""
+    def found():
+        return [each for each in doctor(*hosts) if text in each.text]
+    [finding] = found()
+    assert finding.effect == effect
+    assert {name: getattr(finding, name) for name in wanted} == wanted
+    typed(hosts, finding.type)
+    wait_for(lambda: not found(), f"'{text}' is found no more")
+
+
+def plant(volume, *properties):
+    run("zfs", "set", *properties, volume.host.dataset(volume.id))
+    volume.host.read_again()
+
+
+def test_nothing_is_wrong(host, other, volume):
+    volume.up()
+    assert doctor(host, other) == []
+    assert zcsi([host, other], "doctor").stdout == "nothing is wrong\n"
+    printed = json.loads(zcsi([host], "doctor", "-o", "json").stdout)
+    assert printed["findings"] == [] and printed["silent"] == []
+
+
+def test_a_copy_that_is_paused(host, volume):
+    volume.create()
+    plant(volume, "zcsi:members=00112233aabbccdd:300:n1,n2")
+    run("zfs", "set", "zcsi:push=paused", host.dataset("data"))
+    host.read_again()
+    mended([host], text="is paused and gets nothing", effect="may stop", volume="data", node="n1",
+           type="zcsi resume data")
+
+
+def test_a_volume_that_exists_twice(host, other):
+    for each in (host, other):
+        each.agent.CreateDataset(id="data", size=8 * MIB)
+        run("zfs", "set", "zcsi:published=-", each.dataset("data"))
+        each.read_again()
+    name = other.dataset("data")
+    mended([host, other], text="it exists on node 'n1' and node 'n2'", effect="stops",
+           volume="data", type=f"zfs rename {name} {name}-n2")
+    assert doctor(host, other) == []
+
+
+def test_a_publication_that_the_orchestrator_has_forgotten(host, volume):
+    volume.create()
+    volume.attach()
+    mended([host], text="attached to the node and not mounted there", effect="waits",
+           volume="data", node="n1", type="zcsi unpublish data n1")
+    assert doctor(host) == []
+
+
+def test_an_idle_publication_is_a_note(host, volume):
+    volume.up()
+    volume.unpublish()
+    volume.unstage()
+    mended([host], text="does not use it any more", effect="note", volume="data", node="n1")
+
+
+def test_a_publication_to_a_node_that_is_off(host, other, volume):
+    volume.create()
+    plant(volume, "zcsi:published=n2:5:rw:127.0.0.2")
+    other.node_daemon.kill()
+    mended([host, other], text="node 'n2', to which it is attached, does not answer",
+           effect="may stop", volume="data", type="zcsi unpublish data n2")
+
+
+def test_a_record_that_cannot_be_read(host, volume):
+    volume.create()
+    plant(volume, "zcsi:published=nonsense")
+    mended([host], text="zcsi:published cannot be read", effect="stops", volume="data",
+           type="zcsi unpublish data --force")
+    assert doctor(host) == []
+
+
+def test_an_agent_that_does_not_answer(host, other):
+    other.node_daemon.kill()
+    [finding] = doctor(host, other)
+    assert finding.effect == "stops" and finding.node == f"unix://{other.agent_socket}"
+    assert "does not answer" in finding.text and "start zcsi-node there" in finding.text
+    other.node_daemon.close()
+    other.start_node()
+    assert doctor(host, other) == []
+
+
+def test_a_host_that_never_comes_back(new_host, other):
+    """The agents keep for controllers that there was such a host."""
+    host = new_host(agents=[f"unix://{other.agent_socket}"],
+                    controller_args=("--roll-call", "1")).start()
+    wait_for(lambda: len(host.agent.ListKnownHosts().hosts) == 2, "n1 knows of n2")
+    host.controller_daemon.kill()
+    assert doctor(host, other) == []
+    other.node_daemon.kill()
+    [finding] = doctor(host, other)
+    assert finding.node == "n2"  # its id is known, though it does not answer
+    mended([host], text="was not asked", effect="may stop", node="n2", type="zcsi forget n2")
+    assert doctor(host) == []
+
+
+def test_two_agents_with_one_node_id(host, new_host):
+    twin = new_host().start()
+    [finding] = doctor(host, twin)
+    assert finding[:3] == ("stops", "-", "n1") and "are both this node" in finding.text
+    at = twin.node_daemon.argv.index("--node-id") + 1
+    twin.node_daemon.kill()
+    twin.node_daemon.argv[at] = "n2"
+    twin.node_daemon.close()
+    twin.start_node()
+    assert doctor(host, twin) == []
+
+
+def test_a_pool_that_deleted_volumes_fill(new_host):
+    host = new_host(node_args=["--trash-ttl", "100000"]).start()
+    volume = Volume(host, "data", size=32 * MIB).up()
+    with open(f"{volume.target}/file", "wb") as file:
+        file.write(bytes(range(256)) * (12 * MIB // 256))
+    volume.down().delete()
+    host.read_again()
+    run("zfs", "set", f"quota={int(get(host.parent, 'used')) + MIB // 4}", host.parent)
+    host.read_again()
+    mended([host], text="the trash has more", effect="may stop", node="n1",
+           type="zcsi trash empty")
+
+
+def test_a_deleted_volume_whose_time_ends_soon_is_a_note(new_host):
+    host = new_host(node_args=["--trash-ttl", "1000"]).start()
+    volume = Volume(host, "data")
+    volume.create()
+    volume.delete()
+    mended([host], text="is destroyed for good in", effect="note", volume="data", node="n1")
+    assert host.ids() == ["data"]
+
+
+def test_a_volume_that_is_full(host, volume):
+    volume.up()
+    fill(f"{volume.target}/file")
+    host.read_again()
+    [finding] = doctor(host)
+    assert finding[:3] in (("stops", "data", "n1"), ("may stop", "data", "n1"))
+    assert "full" in finding.text
+    volume.expand(4 * volume.size)
+    host.read_again()
+    assert doctor(host) == []
+
+
+def test_of_many_findings_of_one_kind_people_see_some(host):
+    for number in range(12):
+        volume = Volume(host, f"v{number:02}")
+        volume.create()
+        volume.attach()
+    assert len(doctor(host)) == 12
+    printed = zcsi([host], "doctor").stdout.splitlines()
+    assert len(printed) == 12 and "2 more" in printed[-1] and "zcsi doctor -H" in printed[-1]
+    assert len(json.loads(zcsi([host], "doctor", "-o", "json").stdout)["findings"]) == 12
