@@ -53,6 +53,7 @@ static void describe_pool(struct rpc_call *call, const struct node *node, const 
 	rsp->names = pool.names;
 	rsp->barrier = pool.names && pool.complete ? barrier : 0;
 	rsp->available = pool.available;
+	rsp->health = pool.health;
 	rsp->problem = arena_strdup(&call->arena, pool.reading ? "" : pool.problem);
 	rsp->no_export = exports_refusal(&call->arena);
 	if (rsp->by_nfs)

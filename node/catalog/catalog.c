@@ -257,5 +257,6 @@ void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_p
 				     .loading = catalog->state < CATALOG_READY,
 				     .reading = catalog->state == CATALOG_READING ||
 						catalog->state == CATALOG_VOLUMES,
+				     .health = arena_strdup(arena, catalog->health),
 				     .problem = arena_strdup(arena, catalog->problem)};
 }

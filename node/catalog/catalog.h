@@ -72,6 +72,7 @@ struct catalog_pool {
 	int64_t available, reserved; /* bytes, of the parent dataset when it was last read */
 	bool complete;               /* no dataset or snapshot is damaged, so all names are known */
 	bool loading, reading; /* the first reading has not ended; it also has read the parent */
+	char *health;          /* in the arena; of the pool: "ONLINE"; "": not read yet */
 	const char *problem;   /* in the arena; "" if the pool is ready */
 };
 /* *ret is the state of the pool. Never waits. */

@@ -43,6 +43,7 @@ struct catalog {
 	int64_t reserved;  /* bytes reserved for the parent */
 	int64_t read;      /* when the whole pool was last read, in seconds since 1970 */
 	uint64_t pool_guid;
+	char health[16]; /* of the pool, when all of it was last read (zfs_read_pool) */
 
 	bool follows;   /* `zpool events` runs, and reports the changes of other programs */
 	int64_t due;    /* when to read the pool next */

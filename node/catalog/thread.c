@@ -57,14 +57,14 @@ void catalog_set_state(struct catalog *catalog, enum catalog_state state, const 
  * Read the whole pool, without the mutex. The pool's guid is read first, because that fails if the
  * pool is missing, so a later ERR_NOT_FOUND means that the parent is missing.
  */
-static int read_pool(struct arena *arena, struct catalog *catalog, size_t mark, uint64_t *ret_guid,
-		     struct listing *ret, struct error *err)
+static int read_pool(struct arena *arena, struct catalog *catalog, size_t mark,
+		     struct zfs_pool *ret_pool, struct listing *ret, struct error *err)
 {
 	const char *parent = catalog->parent;
 
-	if (zfs_pool_guid(parent, ret_guid, err) < 0)
+	if (zfs_read_pool(parent, ret_pool, err) < 0)
 		return -1;
-	if (early_read(catalog, mark, *ret_guid, err) == 0 &&
+	if (early_read(catalog, mark, ret_pool->guid, err) == 0 &&
 	    zfs_list(arena, parent, ret, err) == 0)
 		return 0;
 	return err->code == ERR_NOT_FOUND ? zfs_no_parent(parent, err) : -1;
@@ -128,7 +128,7 @@ static void begin(struct catalog *catalog)
 /* Read the whole pool. Call it with the mutex, which it releases while zfs runs. */
 static void read_all(struct catalog *catalog)
 {
-	uint64_t guid;
+	struct zfs_pool pool;
 	struct inventory fresh;
 	struct listing listing = {0};
 	struct arena arena;
@@ -140,12 +140,13 @@ static void read_all(struct catalog *catalog)
 	size_t mark = change_mark(catalog);
 	pthread_mutex_unlock(&catalog->mutex);
 	int64_t begun = now_ms();
-	bool failed = read_pool(&arena, catalog, mark, &guid, &listing, &err);
+	bool failed = read_pool(&arena, catalog, mark, &pool, &listing, &err);
 	if (!failed)
 		inventory_fill(&fresh, catalog->parent, &listing);
 	pthread_mutex_lock(&catalog->mutex);
 	if (!failed) {
-		catalog->pool_guid = guid;
+		catalog->pool_guid = pool.guid;
+		memcpy(catalog->health, pool.health, sizeof(catalog->health));
 		catalog->read = time(NULL);
 		catalog_take_over(catalog, mark, &listing, &fresh);
 		catalog->reap_due = true;

@@ -134,12 +134,12 @@ void check_zfs(struct check *check)
 	const char *dataset = check->settings->dataset;
 	char thing[THING_MAX];
 	struct error err;
-	uint64_t guid;
+	struct zfs_pool pool;
 
 	if (!dataset)
 		return;
 	snprintf(thing, sizeof(thing), "pool of '%s'", dataset);
-	int failed = zfs_pool_guid(dataset, &guid, &err);
+	int failed = zfs_read_pool(dataset, &pool, &err);
 	check_say(check, NEEDED, thing, failed, &err);
 	if (failed)
 		return;

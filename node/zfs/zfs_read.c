@@ -184,9 +184,9 @@ int zfs_read_family(struct arena *arena, const char *parent, const char *name, s
 	return get_all(arena, parent, properties, argv, ret, err);
 }
 
-int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
+int zfs_read_pool(const char *parent, struct zfs_pool *ret, struct error *err)
 {
-	char pool[DATASET_NAME_MAX + 1], health[16];
+	char pool[DATASET_NAME_MAX + 1];
 	auto_free char *out = NULL;
 
 	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(parent, "/"), parent);
@@ -201,10 +201,11 @@ int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
 		return -1;
 	}
 	const char *line = strchr(out, '\n');
-	if (!line || sscanf(line, "%*s guid %" SCNu64 " %*s %*s health %15s", ret, health) != 2)
+	if (!line ||
+	    sscanf(line, "%*s guid %" SCNu64 " %*s %*s health %15s", &ret->guid, ret->health) != 2)
 		return fail(err, ERR_INTERNAL, "zpool printed no guid and health of the pool '%s'",
 			    pool);
-	if (!strcmp(health, "SUSPENDED"))
+	if (!strcmp(ret->health, "SUSPENDED"))
 		return fail(err, ERR_UNAVAILABLE,
 			    "the pool '%s' is suspended; repair the devices that 'zpool status %s' "
 			    "shows as failed and run 'zpool clear %s'",
@@ -214,9 +215,9 @@ int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err)
 
 int zfs_is_missing(const char *parent, struct error *err)
 {
-	uint64_t ignored;
+	struct zfs_pool ignored;
 
-	return err->code == ERR_NOT_FOUND ? zfs_pool_guid(parent, &ignored, err) : -1;
+	return err->code == ERR_NOT_FOUND ? zfs_read_pool(parent, &ignored, err) : -1;
 }
 
 /* *ret is the value of a property; the caller frees it. */

@@ -51,8 +51,12 @@ int zfs_mounted(const char *name, bool *ret, struct error *err);
 int zfs_is_volume(const char *name, const char *id, bool *ret, struct error *err);
 /* *ret is the value of zcsi:members of a dataset itself, "" if it has none; the caller frees it. */
 int zfs_members(const char *name, char **ret, struct error *err);
-/* *ret is the guid of the parent's pool. ERR_UNAVAILABLE if the pool is missing or suspended. */
-int zfs_pool_guid(const char *parent, uint64_t *ret, struct error *err);
+struct zfs_pool {
+	uint64_t guid;
+	char health[16]; /* as zpool prints it: "ONLINE" */
+};
+/* *ret is the state of the parent's pool. ERR_UNAVAILABLE if it is missing or suspended. */
+int zfs_read_pool(const char *parent, struct zfs_pool *ret, struct error *err);
 /*
  * For a program that has failed with *err. Returns 0 if the dataset does not exist and the pool of
  * the parent is there: zfs says the same if it is not. Else -1 with *err.

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MPL-2.0
 """`zcsi doctor`. Each test plants a fault, finds it, types the command that the finding names, and
 does not find it again. Faults of copies are in openzfs/test_doctor_copies.py."""
+import contextlib
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -11,7 +13,8 @@ import pytest
 
 from client import MIB
 from daemon import BUILD, wait_for
-from host import fill, get, run, Volume
+from host import fill, get, Host, run, Volume
+from pool import Pools
 from test_cli import rows
 
 Finding = namedtuple("Finding", "effect volume node text type")
@@ -178,6 +181,26 @@ def test_a_pool_that_deleted_volumes_fill(new_host):
     host.read_again()
     mended([host], text="the trash has more", effect="may stop", node="n1",
            type="zcsi trash empty")
+
+
+def test_a_pool_with_a_device_that_failed(tmp_path):
+    with contextlib.closing(Pools(tmp_path)) as pools:
+        name = pools.create(f"doctor{os.getpid()}", 128)
+        with contextlib.closing(Host(name)) as host:
+            host.start()
+            [device] = tmp_path.iterdir()
+            second = tmp_path / "second"
+            second.touch()
+            os.truncate(second, device.stat().st_size)
+            run("zpool", "attach", name, device, second)
+            run("zpool", "offline", name, second)
+            host.read_again()
+            [finding] = doctor(host)
+            assert finding[:3] == ("may stop", "-", "n1") and "is DEGRADED" in finding.text
+            assert "OFFLINE" in run(*shlex.split(finding.type))
+            run("zpool", "online", name, second)
+            host.read_again()
+            assert doctor(host) == []
 
 
 def test_a_deleted_volume_whose_time_ends_soon_is_a_note(new_host):

@@ -150,6 +150,23 @@ static void say_space(struct doctor *doctor, const struct member *member)
 	    trash ? "zcsi trash empty" : NULL);
 }
 
+static void say_health(struct doctor *doctor, const struct member *member)
+{
+	struct arena *arena = &doctor->cli->arena;
+	const GetHostResponse *host = member->host;
+	const char *pool =
+		arena_printf(arena, "%.*s", (int)strcspn(host->dataset, "/"), host->dataset);
+
+	if (!*host->health || *host->problem || strcmp(host->health, "ONLINE") == 0)
+		return;
+	say(doctor, DOCTOR_MAY_STOP, member->node,
+	    arena_printf(arena,
+			 "its pool '%s' is %s: see there which device failed, and bring it back or "
+			 "replace it",
+			 pool, host->health),
+	    arena_printf(arena, "zpool status %s", pool));
+}
+
 void doctor_nodes(struct doctor *doctor)
 {
 	struct cli *cli = doctor->cli;
@@ -172,6 +189,7 @@ void doctor_nodes(struct doctor *doctor)
 		say_twins(doctor, i);
 		say_version(doctor, each, latest);
 		say_clock(doctor, each);
+		say_health(doctor, each);
 		say_space(doctor, each);
 	}
 }

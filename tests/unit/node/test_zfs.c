@@ -228,15 +228,16 @@ static void missing_names_are_left_out(void **state)
 
 static void missing_pools_and_datasets_have_their_codes(void **state)
 {
-	uint64_t guid = 0;
+	struct zfs_pool there = {0};
 	struct listing list;
 	struct error err;
 
 	(void)state;
 	need_pool(&pool);
-	assert_int_equal(zfs_pool_guid(pool.parent, &guid, &err), 0);
-	assert_true(guid != 0);
-	assert_int_equal(zfs_pool_guid("node-unit-none/p", &guid, &err), -1);
+	assert_int_equal(zfs_read_pool(pool.parent, &there, &err), 0);
+	assert_true(there.guid != 0);
+	assert_string_equal(there.health, "ONLINE");
+	assert_int_equal(zfs_read_pool("node-unit-none/p", &there, &err), -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	assert_int_equal(zfs_list(&arena, "node-unit-none/p", &list, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
