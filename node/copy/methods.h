@@ -8,6 +8,7 @@
 	STREAM(Send, copy_send)                                                                    \
 	PLAIN(EstimateSend, estimate_send, LANE_COPY)                                              \
 	STREAM(ReceiveVolume, copy_receive_volume)                                                 \
+	PLAIN(ListReceived, list_received, LANE_LOOKUP)                                            \
 	KEYED(AddMember, add_member, id, LANE_COPY)                                                \
 	KEYED(RemoveMember, remove_member, id, LANE_COPY)                                          \
 	INLINE(Push, push_now)                                                                     \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Copy.ReceiveVolume: the messages of a stream become the input of a `zfs receive` into a dataset
- * that is no volume yet. AdoptDataset (node/agent/create.c) makes it one.
+ * ListReceived and ReceiveVolume of zcsi.v1.Copy: the messages of a stream become the input of a
+ * `zfs receive` into a dataset that is no volume yet. AdoptDataset (node/agent/create.c) makes it
+ * one.
  *
  * Invariant: zfs receives only into a new name below DATASET_RECEIVED, where no dataset is a
  * volume, with -u, so that nothing is mounted, and never with -F. Because it runs without -s, it
@@ -13,11 +14,13 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/volume/escape.h"
 #include "node/catalog/change.h"
 #include "node/service.h"
 #include "node/stream/program.h"
 #include "node/stream/program_stream.h"
 #include "node/zfs/zfs.h"
+#include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
 #define LOCK_MS 1000 /* to find that another call receives the same volume */
@@ -193,5 +196,46 @@ int copy_receive_volume(struct rpc_stream *stream, struct error *err)
 		return -1;
 	stream->events = &events;
 	stream->arg = ps;
+	return 0;
+}
+
+/* Returns the id of "FOLDER/LEAF@SNAPSHOT"; NULL for one that is not the escape of an id. */
+static char *id_of(struct arena *arena, const char *folder, char *line)
+{
+	size_t length = strlen(folder);
+
+	if (strncmp(line, folder, length) != 0 || line[length] != '/')
+		return NULL;
+	line += length + 1;
+	line[strcspn(line, "@")] = '\0';
+	return strchr(line, '/') ? NULL : unescape_text(arena, line);
+}
+
+/* A stream that is still received has no snapshot yet. Those of one dataset are listed together. */
+int list_received(struct rpc_call *call, const ListReceivedRequest *req, ListReceivedResponse *rsp,
+		  struct error *err)
+{
+	const struct node *node = call->app;
+	auto_free char *out = NULL;
+	size_t most = 1;
+	char *state;
+
+	(void)req;
+	if (!node->catalog)
+		return 0;
+	const char *parent = catalog_parent(node->catalog);
+	const char *folder = arena_printf(&call->arena, "%s/" DATASET_RECEIVED, parent);
+	const char *argv[] = {"zfs",      "list", "-H",   "-d",   "2", "-t",
+			      "snapshot", "-o",   "name", folder, NULL};
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return zfs_is_missing(parent, err);
+	for (const char *at = out; *at; at++)
+		most += *at == '\n';
+	rsp->ids = arena_alloc(&call->arena, most * sizeof(*rsp->ids));
+	for (char *at = strtok_r(out, "\n", &state); at; at = strtok_r(NULL, "\n", &state)) {
+		char *id = id_of(&call->arena, folder, at);
+		if (id && (!rsp->n_ids || strcmp(rsp->ids[rsp->n_ids - 1], id) != 0))
+			rsp->ids[rsp->n_ids++] = id;
+	}
 	return 0;
 }

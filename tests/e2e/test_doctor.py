@@ -203,6 +203,18 @@ def test_a_pool_with_a_device_that_failed(tmp_path):
             assert doctor(host) == []
 
 
+def test_what_was_received_is_no_volume_yet(host):
+    name = host.dataset("_received/data")
+    run("zfs", "create", "-p", "-o", "canmount=noauto", name)
+    assert doctor(host) == []  # a stream that is still received has no snapshot
+    for snapshot in ("one", "two"):
+        run("zfs", "snapshot", f"{name}@{snapshot}")
+    [finding] = doctor(host)
+    assert finding[:3] == ("waits", "data", "n1") and "with --size" in finding.text
+    typed([host], f"{finding.type} --size 8M")
+    assert host.ids() == ["data"] and doctor(host) == []
+
+
 def test_a_deleted_volume_whose_time_ends_soon_is_a_note(new_host):
     host = new_host(node_args=["--trash-ttl", "1000"]).start()
     volume = Volume(host, "data")

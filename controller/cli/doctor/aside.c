@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The findings about data that is no volume: what a host that returned has put aside, and deleted
- * volumes whose time is nearly over.
+ * The findings about data that is no volume: what a host that returned has put aside, what was
+ * received, and deleted volumes whose time is nearly over.
  *
  * Invariant: a deleted volume is a note; that its time ends is as it should be.
  */
@@ -51,6 +51,29 @@ static void say_trashed(struct doctor *doctor, const struct owned *owned)
 			   .type = arena_printf(arena, "zcsi trash restore %s", volume->leaf)});
 }
 
+static void say_received(struct doctor *doctor)
+{
+	struct cli *cli = doctor->cli;
+	const struct reply *replies = fleet_ask(cli->fleet, &cli->arena, "ListReceived",
+						&new_list_received_request(&cli->arena)->base);
+
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const ListReceivedResponse *list = replies[i].response;
+		const char *node = cli->members[i].node;
+		for (size_t k = 0; list && k < list->n_ids; k++)
+			doctor_say(doctor,
+				   &(struct finding){.level = DOCTOR_WAITS,
+						     .volume = list->ids[k],
+						     .node = node,
+						     .text = "it was received, and is no volume "
+							     "yet: adopt it, with --size of a "
+							     "filesystem, --format of a zvol",
+						     .type = arena_printf(&cli->arena,
+									  "zcsi adopt %s --node %s",
+									  list->ids[k], node)});
+	}
+}
+
 void doctor_aside(struct doctor *doctor)
 {
 	struct cli *cli = doctor->cli;
@@ -62,6 +85,7 @@ void doctor_aside(struct doctor *doctor)
 		for (size_t k = 0; list && k < list->n_volumes; k++)
 			say_diverged(doctor, &cli->members[i], list->volumes[k]);
 	}
+	say_received(doctor);
 	for (size_t i = 0; i < doctor->n_trash; i++)
 		say_trashed(doctor, &doctor->trash[i]);
 }
