@@ -36,8 +36,8 @@ static int fail_absent(const struct absent *absent, const char *what, struct err
 	strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&absent->since, &tm));
 	return fail(err, ERR_UNAVAILABLE,
 		    "%s '%s', whose agent '%s' is off the list since %s: start zcsi-node there "
-		    "again; if that host will not come back, type 'zcsi forget %s', or start "
-		    "zcsi-controller with --forget '%s'",
+		    "again; if that host is lost, 'zcsi failover --lost %s' has other nodes take "
+		    "over its volumes with copies, and 'zcsi forget %s' frees its other names",
 		    what, absent->node_id, absent->endpoint, since, absent->node_id,
 		    absent->node_id);
 }
