@@ -161,11 +161,20 @@ static const ProtobufCServiceDescriptor *service_of(const char *method)
 	return services[i];
 }
 
+struct client_call *fleet_begin_long(struct fleet *fleet, struct arena *arena, size_t at,
+				     const char *method, const ProtobufCMessage *request,
+				     int64_t least_ms)
+{
+	int64_t limit = fleet->timeout_ms > least_ms ? fleet->timeout_ms : least_ms;
+
+	return client_begin(fleet->clients[at], arena, service_of(method), method, request,
+			    now_ms() + limit);
+}
+
 struct client_call *fleet_begin(struct fleet *fleet, struct arena *arena, size_t at,
 				const char *method, const ProtobufCMessage *request)
 {
-	return client_begin(fleet->clients[at], arena, service_of(method), method, request,
-			    now_ms() + fleet->timeout_ms);
+	return fleet_begin_long(fleet, arena, at, method, request, 0);
 }
 
 struct reply *fleet_ask(struct fleet *fleet, struct arena *arena, const char *method,

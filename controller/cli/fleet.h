@@ -49,6 +49,10 @@ struct member {
 /* Begin a call of any service at agent number `at`, which the caller finishes (client.h). */
 struct client_call *fleet_begin(struct fleet *fleet, struct arena *arena, size_t at,
 				const char *method, const ProtobufCMessage *request);
+/* Begin a call that may take least_ms, though --timeout is shorter. */
+struct client_call *fleet_begin_long(struct fleet *fleet, struct arena *arena, size_t at,
+				     const char *method, const ProtobufCMessage *request,
+				     int64_t least_ms);
 
 struct reply {
 	void *response; /* NULL after an error */

@@ -14,7 +14,8 @@
 #include "controller/parameter_value.h"
 
 #define USEC      1000000
-#define AT_A_TIME 8 /* calls that run; a node serves as many */
+#define AT_A_TIME 8      /* calls that run; a node serves as many */
+#define CALL_MS   120000 /* a node waits for each lost one, for survivors, and for its programs */
 
 static struct table table_of(struct cli *cli, const struct failover_plan *plan)
 {
@@ -58,7 +59,8 @@ static struct client_call *begin(struct cli *cli, const struct takeover *row, in
 		if (failover_is_lost(cli, row->copy->copy->node_ids[i]))
 			request->lost_node_ids[request->n_lost_node_ids++] =
 				row->copy->copy->node_ids[i];
-	return fleet_begin(cli->fleet, &cli->arena, row->to->at, "Failover", &request->base);
+	return fleet_begin_long(cli->fleet, &cli->arena, row->to->at, "Failover", &request->base,
+				CALL_MS);
 }
 
 static void finish(struct cli *cli, struct takeover *row, struct client_call *call)

@@ -56,12 +56,28 @@ static void an_agent_that_fails_is_named(void **state)
 	assert_int_equal(cli.members[2].error.code, ERR_UNAVAILABLE);
 }
 
+static int64_t limit_of(int64_t least_ms)
+{
+	const ProtobufCMessage *request = &new_get_host_request(&cli.arena)->base;
+
+	return fleet_begin_long(cli.fleet, &cli.arena, 0, "GetHost", request, least_ms)->deadline -
+	       now_ms();
+}
+
+static void a_long_call_may_take_longer_than_a_question(void **state)
+{
+	(void)state;
+	assert_in_range(limit_of(60000), 59000, 60000);
+	assert_in_range(limit_of(10), 500, 1000); /* --timeout is longer */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CLI_TEST(an_agent_named_twice_is_asked_once),
 		CLI_TEST(pages_of_all_agents_are_joined),
 		CLI_TEST(an_agent_that_fails_is_named),
+		CLI_TEST(a_long_call_may_take_longer_than_a_question),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
