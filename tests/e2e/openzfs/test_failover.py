@@ -327,6 +327,26 @@ def test_a_host_that_puts_data_aside_is_killed_at_each_program(new_pair, gate, k
         assert get(pair.owner.dataset("_diverged/data-0"), "origin") != "-"
 
 
+def test_a_host_that_returns_amid_a_failover_waits_for_its_end(new_pair, gate):
+    """The new owner was killed after its promise. The lost host does not use the volume, and the
+    same command goes on, though that host answers now."""
+    with new_pair(other_env=gate.env) as pair:
+        wanted = filled(pair)
+        lose(pair.owner)
+        gate.hold("rename")
+        command = pair.begin("failover", "data", "--lost", "n1", "--accept-loss", "1h")
+        killed_at(pair.other, gate, False)
+        command.wait()
+        pair.owner.start_node()
+        wait_for(lambda: "took volume 'data' over" in refusal(pair.owner), "the lost host knows")
+        assert "data" not in pair.other.leaves()
+        take_over(pair, "data")
+        wait_for(lambda: returned(pair.owner), "the lost host has a copy", 60)
+        there = use(pair.other)
+        assert content(there) == wanted
+        there.down()
+
+
 def test_a_deleted_volume_does_not_come_back(pair):
     """The volume is deleted after the failover. The lost host makes way all the same, and its copy
     is dropped."""
