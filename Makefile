@@ -189,7 +189,7 @@ endif
 endif
 everything: ## each matrix whole, one target after the other: hours
 	@for target in check conformance lint fuzz sanitize nomad image soak limits across \
-		history; do \
+		reboot history; do \
 		echo "== make $$target" && $(MAKE) --no-print-directory $$target || exit 1; done
 	@for version in $(LAB_ZFS); do \
 		echo "== make lab ZFS=$$version" && \
@@ -217,12 +217,13 @@ nomad: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes (needs
 ifndef T
 	@$(MAKE) --no-print-directory nomad-lab
 endif
-nomad-lab: ## two clients in a machine with OpenZFS: a volume goes where its job goes; ZFS=2.3
+nomad-lab: ## two clients, with OpenZFS: a volume goes where its job goes, one is lost; ZFS=2.3
 	@. jobs/local/host.sh && host_packages build check nomad lab
 	@$(MAKE) --no-print-directory guest-$(firstword $(LAB_ZFS)) all
 	@BUILD=$(BUILD) tests/nomad/build 1.11
 	@ZFS=$(firstword $(LAB_ZFS)) BUILD=$(BUILD) LAB_FILES=nomad/nomad-1.11 tests/lab/run \
-		env BUILD=build tests/nomad/alone $(PYTEST) --timeout 1800 tests/nomad/openzfs
+		env BUILD=build MATRIX=$(MATRIX) \
+		tests/nomad/alone $(PYTEST) --timeout 1800 tests/nomad/openzfs
 image: ## the container image of jobs/Containerfile, its size, and containers of it put to the test
 	@. jobs/local/host.sh && host_packages build pool check image
 	@$(MAKE) --no-print-directory -j4 all
@@ -249,7 +250,7 @@ lab-shell: ## a shell in such a machine
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/run
-reboot: ## a machine with OpenZFS loses its power while volumes are in use, and boots again
+reboot: ## a machine with OpenZFS loses its power: volumes are used, pushed, or taken over
 	@. jobs/local/host.sh && host_packages build lab
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/lab/reboot
