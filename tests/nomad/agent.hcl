@@ -16,3 +16,8 @@ plugin "raw_exec" {
     enabled = true
   }
 }
+
+# Nomad looks for claims of lost allocations every five minutes by default.
+server {
+  csi_volume_claim_gc_interval = "30s"
+}

@@ -22,6 +22,10 @@ variable "count" {
   type    = number
   default = 1
 }
+variable "reschedule" {
+  type    = bool
+  default = false
+}
 
 job "consumer" {
   id          = var.job
@@ -38,7 +42,7 @@ job "consumer" {
     }
     reschedule {
       attempts  = 0
-      unlimited = false
+      unlimited = var.reschedule
     }
 
     volume "data" {

@@ -2,29 +2,10 @@
 """A volume that Nomad creates with a copy on the other client. By their job alone the nodes know
 each other's addresses and may call each other. The zcsi command prints how far the copy is
 behind."""
-import subprocess
-
 import pytest
 
-from daemon import BUILD
 from host import run
-from nomad import ADDRESSES, accepted, until
-
-
-@pytest.fixture
-def zcsi_command(certificates):
-    """A function that runs zcsi as an operator and returns its rows, and its exit status."""
-    folder = str(certificates)
-    agents = [word for address in ADDRESSES.values()
-              for word in ("--agent", f"tcp://{address}:9740")]
-    def call(*args):
-        done = subprocess.run(
-            [BUILD / "zcsi", *agents, "--tls-ca", f"{folder}/ca.pem",
-             "--tls-cert", f"{folder}/operator.zcsi.pem",
-             "--tls-key", f"{folder}/operator.zcsi.key", *args, "-Hp"],
-            capture_output=True, text=True, check=False)
-        return [line.split("\t") for line in done.stdout.splitlines()], done
-    return call
+from nomad import accepted, until
 
 
 @pytest.fixture
