@@ -37,9 +37,10 @@ static int fail_absent(const struct absent *absent, const char *what, struct err
 	return fail(err, ERR_UNAVAILABLE,
 		    "%s '%s', whose agent '%s' is off the list since %s: start zcsi-node there "
 		    "again; if that host is lost, 'zcsi failover --lost %s' has other nodes take "
-		    "over its volumes with copies, and 'zcsi forget %s' frees its other names",
+		    "over its volumes with copies; 'zcsi forget %s', or zcsi-controller started with "
+		    "--forget '%s', makes its other names free",
 		    what, absent->node_id, absent->endpoint, since, absent->node_id,
-		    absent->node_id);
+		    absent->node_id, absent->node_id);
 }
 
 static bool contains(const struct agent_set *set, const struct agent *agent)
