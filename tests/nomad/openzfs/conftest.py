@@ -32,7 +32,7 @@ def zcsi_command(certificates):
               for word in ("--agent", f"tcp://{address}:9740")]
     def call(*args):
         done = subprocess.run(
-            [BUILD / "zcsi", "--timeout", str(10 * PATIENCE), *agents,
+            [BUILD / "zcsi", "--timeout", str(3 * PATIENCE), *agents,
              "--tls-ca", f"{folder}/ca.pem",
              "--tls-cert", f"{folder}/operator.zcsi.pem",
              "--tls-key", f"{folder}/operator.zcsi.key", *args, "-Hp"],
