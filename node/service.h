@@ -3,13 +3,11 @@
 #define ZCSI_NODE_SERVICE_H
 
 /*
- * The list of all RPCs that zcsi-node serves, and of how each is run (transport/service.h). The
- * prototypes of the handlers are generated here, and the tables of methods in service.c. KEYED
- * calls of all services for one id share a queue, so a volume is not destroyed while it is staged.
- * The last word of a row is the lane of its calls (node/lanes.h).
+ * All RPCs that zcsi-node serves, and how each is run (transport/service.h). The handlers get their
+ * prototypes here. KEYED calls of all services for one id share a queue, so a volume is not
+ * destroyed while it is staged. The last word of a row is the lane of its calls (node/lanes.h).
  */
 
-#include "node/backup/methods.h"
 #include "node/copy/methods.h"
 #include "node/lanes.h"
 #include "proto/agent.h"

@@ -193,7 +193,7 @@ static int receive(struct run *run, struct error *err)
 			    run->pull->id, ZFS_PROPERTIES_MAX);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return fail_errno(err, "cannot make a pipe");
-	/* If this zcsi-node is killed, the next one waits for the reader, which changes the pool. */
+	/* If this zcsi-node is killed, the next one waits for zfs, which changes the pool. */
 	int failed = child_start(&child, argv_complete(run->arena, command(run, &properties)),
 				 ends[0], lock_file_descriptor(), err);
 	close(ends[0]);

@@ -6,8 +6,8 @@
  * The backups that this host has: the datasets below BACKUP_FOLDER. All that is known of a backup
  * is in its properties:
  *
- *	zcsi:backup      the node that the last stream came from, and others that have the data: their
- *	                 escaped ids, with commas between
+ *	zcsi:backup      the node that the last stream came from, and others that have the
+ *	                 data: their escaped ids, with commas between
  *	zcsi:backup_every, zcsi:backup_keep    as in RunBackupRequest
  *	zcsi:verified    when all data was last read (verify.h), in seconds since 1970
  *	zcsi:volume, zcsi:parameters, zcsi:format, zcsi:root, zcsi:keep    as the volume has them

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * RunBackup, VerifyBackup, RestoreBackup, GetBackupTask, ListBackups and DropBackup of zcsi.v1.Copy: an operator
- * and the backups of this host.
+ * RunBackup, VerifyBackup, RestoreBackup, GetBackupTask, ListBackups and DropBackup of
+ * zcsi.v1.Copy: an operator and the backups of this host.
  *
  * Invariant: no other node can change or destroy a backup, because only operators may call these.
  */

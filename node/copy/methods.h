@@ -2,7 +2,10 @@
 #ifndef ZCSI_NODE_COPY_METHODS_H
 #define ZCSI_NODE_COPY_METHODS_H
 
-/* The rows of zcsi.v1.Copy, which operators call, and of zcsi.v1.Replica, for node/service.h. */
+/*
+ * The rows of zcsi.v1.Copy, which operators call, and of zcsi.v1.Replica and zcsi.v1.Backup, for
+ * node/service.h.
+ */
 
 #define COPY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                 \
 	STREAM(Send, copy_send)                                                                    \
@@ -42,5 +45,10 @@
 	PLAIN(Hear, hear, LANE_LOOKUP)                                                             \
 	KEYED(Accept, accept_owner, id, LANE_COPY)                                                 \
 	PLAIN(FindBase, find_base, LANE_LOOKUP)
+
+#define BACKUP_METHODS(INLINE, PLAIN, KEYED, STREAM)                                               \
+	KEYED(BeginBackup, begin_backup, id, LANE_COPY)                                            \
+	STREAM(ReadBackup, read_backup)                                                            \
+	KEYED(EndBackup, end_backup, id, LANE_COPY)
 
 #endif

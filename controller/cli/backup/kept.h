@@ -19,8 +19,8 @@ struct kept_backup {
  */
 struct kept_backup *kept_backups(struct cli *cli, const char *id, size_t *ret_n);
 /*
- * Call RunBackup, VerifyBackup or RestoreBackup, as `method` says, and wait for the end of the task. *ret is its
- * outcome. Returns 0, or -1 with *err.
+ * Call RunBackup, VerifyBackup or RestoreBackup, as `method` says, and wait for the end of the
+ * task. *ret is its outcome. Returns 0, or -1 with *err.
  */
 int kept_task(struct cli *cli, const struct member *member, const char *method,
 	      const ProtobufCMessage *request, GetBackupTaskResponse **ret, struct error *err);
