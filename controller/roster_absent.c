@@ -34,13 +34,14 @@ static int fail_absent(const struct absent *absent, const char *what, struct err
 	struct tm tm;
 
 	strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&absent->since, &tm));
-	return fail(err, ERR_UNAVAILABLE,
-		    "%s '%s', whose agent '%s' is off the list since %s: start zcsi-node there "
-		    "again; if that host is lost, 'zcsi failover --lost %s' has other nodes take "
-		    "over its volumes with copies; 'zcsi forget %s', or zcsi-controller started with "
-		    "--forget '%s', makes its other names free",
-		    what, absent->node_id, absent->endpoint, since, absent->node_id,
-		    absent->node_id, absent->node_id);
+	return fail(
+		err, ERR_UNAVAILABLE,
+		"%s '%s', whose agent '%s' is off the list since %s: start zcsi-node there "
+		"again; if that host is lost, 'zcsi failover --lost %s' has other nodes take "
+		"over its volumes with copies; 'zcsi forget %s', or zcsi-controller started with "
+		"--forget '%s', makes its other names free",
+		what, absent->node_id, absent->endpoint, since, absent->node_id, absent->node_id,
+		absent->node_id);
 }
 
 static bool contains(const struct agent_set *set, const struct agent *agent)
