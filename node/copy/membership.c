@@ -94,7 +94,12 @@ static int forget(struct push *push, const char *text, struct error *err)
 	}
 	if (push->rules.nodes > (int64_t)members.n)
 		push->rules.nodes = (int64_t)members.n;
-	return membership_record(push, &members, err);
+	if (membership_record(push, &members, err) < 0)
+		return -1;
+	/* A deleted volume was in the trash for the sake of this copy alone, perhaps. */
+	if (!members.n)
+		catalog_reap(push->node->catalog);
+	return 0;
 }
 
 /* Destroy the copy; that of a node that is gone need not be reached. */
