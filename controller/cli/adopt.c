@@ -21,7 +21,7 @@
 #define TRIES       20 /* how often a name is claimed while others claim it too */
 #define PAUSE_MS    50
 
-int making_size(const char *text, int64_t *ret, struct error *err)
+int making_size(const char *what, const char *text, int64_t *ret, struct error *err)
 {
 	static const char units[] = "KMGTP";
 	char *end;
@@ -35,8 +35,8 @@ int making_size(const char *text, int64_t *ret, struct error *err)
 		*ret = number;
 		return 0;
 	}
-	return fail(err, ERR_INVALID_ARGUMENT, "--size '%s' is not a number of bytes, such as 10G",
-		    text);
+	return fail(err, ERR_INVALID_ARGUMENT, "%s '%s' is not a number of bytes, such as 10G",
+		    what, text);
 }
 
 /* The name */
@@ -257,7 +257,7 @@ int making_begin(struct cli *cli, struct making *ret, struct error *err)
 	if (!format_find(ret->format) || !format_find(ret->format)->made)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "--format '%s' is none of zfs, block, ext4 and xfs", ret->format);
-	if (cli->size && making_size(cli->size, &ret->size, err) < 0)
+	if (cli->size && making_size("--size", cli->size, &ret->size, err) < 0)
 		return -1;
 	if (choose_place(ret, err) < 0)
 		return -1;

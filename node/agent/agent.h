@@ -23,6 +23,13 @@ const struct format *agent_format(const CreateDatasetRequest *req);
 /* Returns the value of refreservation that reserves the full size of the dataset. */
 const char *agent_reservation(struct arena *arena, const struct dataset *dataset);
 
+/*
+ * Set properties of a volume, and put `dataset`, which has them already, into the catalog. If ZFS
+ * seems not to have the volume, it is read again before this fails.
+ */
+int agent_set(struct rpc_call *call, struct dataset *dataset,
+	      const struct zfs_properties *properties, struct error *err);
+
 /* *ret is the page size for a request's max; 0 stands for AGENT_PAGE_MAX. */
 int agent_page(int32_t max, size_t *ret, struct error *err);
 /* Check an id or a name: 1 to DATASET_ID_MAX bytes; field: its name, for the error text. */

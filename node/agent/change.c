@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The calls of zcsi.v1.Agent that change a volume: ResizeDataset, ModifyDataset, PublishDataset,
+ * The calls of zcsi.v1.Agent that change properties of a volume: ModifyDataset, PublishDataset,
  * UnpublishDataset.
  *
- * Invariant: a dataset never shrinks. A request is checked as a whole before any of it is set, and
- * the catalog has the change before the answer is sent.
+ * Invariant: a request is checked as a whole before any of it is set, and the catalog has the
+ * change before the answer is sent.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -28,9 +28,8 @@
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
 
-/* Set properties. If the dataset seems to be missing, it is read again before the call fails. */
-static int set(struct rpc_call *call, struct dataset *dataset,
-	       const struct zfs_properties *properties, struct error *err)
+int agent_set(struct rpc_call *call, struct dataset *dataset,
+	      const struct zfs_properties *properties, struct error *err)
 {
 	struct node *node = call->app;
 
@@ -50,7 +49,7 @@ static int set_published(struct rpc_call *call, struct dataset *dataset,
 	dataset->published = publication_format(&call->arena, list);
 	dataset->was_used = true;
 	zfs_property(&properties, "zcsi:published", dataset->published);
-	return set(call, dataset, &properties, err);
+	return agent_set(call, dataset, &properties, err);
 }
 
 /* Record a further publication, unless the node has reached --max-volumes. */
@@ -71,92 +70,9 @@ static int admit(struct rpc_call *call, struct dataset *dataset,
 	return failed;
 }
 
-static const char *decimal(struct arena *arena, int64_t n)
-{
-	return arena_printf(arena, "%" PRId64, n);
-}
-
 const char *agent_reservation(struct arena *arena, const struct dataset *dataset)
 {
-	return dataset->format->zvol ? "auto" : decimal(arena, dataset->size);
-}
-
-/*
- * Grow a zvol. Its present size is read from ZFS first: the size in the catalog may be old, and a
- * smaller volsize would cut data off. ZFS adjusts the reservation itself.
- */
-static int grow_zvol(struct rpc_call *call, struct dataset *dataset, int64_t size,
-		     struct error *err)
-{
-	struct zfs_properties properties = {.n = 0};
-
-	if (zfs_volsize(dataset->name, &dataset->size, err) < 0)
-		return -1;
-	if (size <= dataset->size)
-		return 0;
-	dataset->size = size;
-	zfs_property(&properties, "volsize", decimal(&call->arena, size));
-	return set(call, dataset, &properties, err);
-}
-
-/*
- * Grow the quota and the reservation of a thick volume. ZFS limits the reservation to the quota, so
- * the quota comes first; it is restored if the pool has no space for the reservation.
- */
-static int grow_reserved(struct rpc_call *call, struct dataset *dataset, int64_t size,
-			 struct error *err)
-{
-	struct zfs_properties properties = {.n = 0}, before = {.n = 0};
-	struct dataset grown = *dataset;
-	struct error ignored;
-
-	zfs_property(&properties, "refquota", decimal(&call->arena, size));
-	zfs_property(&properties, "refreservation", decimal(&call->arena, size));
-	grown.size = grown.reserved = size;
-	if (set(call, &grown, &properties, err) == 0) {
-		*dataset = grown;
-		return 0;
-	}
-	zfs_property(&before, "refquota", decimal(&call->arena, dataset->size));
-	set(call, dataset, &before, &ignored);
-	return -1;
-}
-
-static int grow(struct rpc_call *call, struct dataset *dataset, int64_t size, struct error *err)
-{
-	struct zfs_properties properties = {.n = 0};
-
-	/* Without a quota the volume has no limit to raise. */
-	if (!dataset->size)
-		return 0;
-	if (dataset->format->zvol)
-		return grow_zvol(call, dataset, size, err);
-	if (size < dataset->size)
-		size = dataset->size;
-	if (dataset->reserved && dataset->reserved < size)
-		return grow_reserved(call, dataset, size, err);
-	if (dataset->size == size)
-		return 0;
-	zfs_property(&properties, "refquota", decimal(&call->arena, size));
-	dataset->size = size;
-	return set(call, dataset, &properties, err);
-}
-
-int resize_dataset(struct rpc_call *call, const ResizeDatasetRequest *req,
-		   ResizeDatasetResponse *rsp, struct error *err)
-{
-	struct dataset *dataset;
-
-	if (request_text(req->id, "id", err) < 0)
-		return -1;
-	if (req->size <= 0)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "size of volume '%s' is %" PRId64 "; give a positive number of bytes",
-			    req->id, req->size);
-	if (node_find(call, req->id, &dataset, err) < 0 || grow(call, dataset, req->size, err) < 0)
-		return -1;
-	rsp->dataset = agent_dataset(call, dataset);
-	return 0;
+	return dataset->format->zvol ? "auto" : arena_printf(arena, "%" PRId64, dataset->size);
 }
 
 static int check_modify(const ModifyDatasetRequest *req, struct error *err)
@@ -213,7 +129,7 @@ int modify_dataset(struct rpc_call *call, const ModifyDatasetRequest *req,
 		zfs_property(&properties, "zcsi:push", change.push);
 		dataset->push = change.push;
 	}
-	if (properties.n && set(call, dataset, &properties, err) < 0)
+	if (properties.n && agent_set(call, dataset, &properties, err) < 0)
 		return -1;
 	if (*dataset->schedule)
 		keeper_look(node->keeper);

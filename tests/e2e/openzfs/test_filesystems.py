@@ -12,6 +12,7 @@ from client import capability, csi, MIB, refused, size_of
 from daemon import wait_for
 from host import get, run, Volume
 from snapshots import clone, restore, take
+from test_cli import rows, zcsi
 from zvols import block, read, write, zvol
 
 CODE = grpc.StatusCode
@@ -106,6 +107,25 @@ def test_a_file_system_grows_while_it_is_mounted(host, kind):
         host.node.NodeExpandVolume(volume_id="data", volume_path=volume.target,
                                    volume_capability=block())
     assert programs(host) == [f"mkfs.{kind}"]
+
+
+@BOTH
+def test_an_operator_makes_a_file_system_larger_without_an_orchestrator(host, kind):
+    """zcsi resize grows a file system that is mounted; staging grows one that is not."""
+    volume = made(host, kind)
+    volume.up()
+    before = total(volume.target)
+    host.controller_daemon.kill()
+    for _ in range(2):
+        shown = dict(rows(zcsi(host, "resize", "data", str(SIZES[kind] * 2), "-Hp")))
+        assert (shown["size"], shown["filesystem"]) == (str(SIZES[kind] * 2), "grown")
+        assert total(volume.target) > before * 1.8
+    volume.unpublish()
+    volume.unstage()
+    shown = dict(rows(zcsi(host, "resize", "data", str(SIZES[kind] * 3), "-Hp")))
+    assert shown["filesystem"] == "grows when the volume is used next"
+    volume.stage()
+    assert total(volume.staging) > before * 2.6
 
 
 @BOTH

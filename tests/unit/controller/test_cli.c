@@ -220,14 +220,14 @@ static void sizes_have_units_of_1024(void **state)
 	struct error err;
 
 	(void)state;
-	assert_int_equal(making_size("4096", &size, &err), 0);
+	assert_int_equal(making_size("size", "4096", &size, &err), 0);
 	assert_int_equal(size, 4096);
-	assert_int_equal(making_size("10G", &size, &err), 0);
+	assert_int_equal(making_size("size", "10G", &size, &err), 0);
 	assert_int_equal(size, (int64_t)10 << 30);
-	assert_int_equal(making_size("64m", &size, &err), 0);
+	assert_int_equal(making_size("size", "64m", &size, &err), 0);
 	assert_int_equal(size, 64 << 20);
 	for (size_t i = 0; i < COUNT(wrong); i++)
-		assert_int_equal(making_size(wrong[i], &size, &err), -1);
+		assert_int_equal(making_size("size", wrong[i], &size, &err), -1);
 }
 
 static void touch(const char *folder, const char *name)
