@@ -80,7 +80,8 @@ $(BUILD)/zcsi-%: $(BUILD)/libzcsi.a
 $(BUILD)/zcsi-controller: $(filter-out $(BUILD)/controller/cli/%,$(call objects,controller))
 $(BUILD)/zcsi-node: $(call objects,node)
 PARAMETERS := $(BUILD)/controller/parameter_table.o $(BUILD)/controller/parameter_value.o \
-              $(BUILD)/controller/parameters.o $(BUILD)/controller/capacity_range.o
+              $(BUILD)/controller/parameters.o $(BUILD)/controller/capacity_range.o \
+              $(BUILD)/controller/field.o
 $(BUILD)/zcsi: $(call objects,controller/cli) $(PARAMETERS) $(BUILD)/libzcsi.a
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(BUILD)/libzcsi.a $(LIBS)

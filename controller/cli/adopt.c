@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi adopt: what was received becomes a volume. The name is claimed as a controller claims it
- * (controller/README.md), and then the agent makes the volume.
+ * zcsi adopt: what was received becomes a volume.
  *
- * Invariant: a volume is made only after every agent promised its name to our claim, and every host
- * of the cluster that an agent knows of is among them. So none has a volume of this name, nor makes
- * one for another caller.
+ * Invariant: the name is claimed before the agent makes the volume (claim.h), so no other agent has
+ * or makes one of this name.
  */
 #include "controller/cli/adopt.h"
 
-#include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/volume/format.h"
-#include "common/volume/name.h"
-
-#define RANDOM_BITS 12 /* the low bits of a claim are random, the others its time in microseconds */
-#define TRIES       20 /* how often a name is claimed while others claim it too */
-#define PAUSE_MS    50
+#include "controller/cli/claim.h"
 
 int making_size(const char *what, const char *text, int64_t *ret, struct error *err)
 {
@@ -46,58 +39,52 @@ static bool has_no_pool(const struct member *member)
 	return member->host && !*member->host->dataset;
 }
 
-static int fail_exists(const struct making *making, const struct member *member, struct error *err)
+static int check_absent(const struct naming *naming, const struct member *member,
+			const void *response, struct error *err)
 {
+	if (!((const GetDatasetResponse *)response)->dataset)
+		return 0;
 	return fail(err, ERR_ALREADY_EXISTS,
 		    "volume '%s' exists on node '%s', and only a new one is made: choose another "
 		    "name",
-		    making->id, member->node);
+		    naming->name, member->node);
 }
 
-static int fail_silent(const struct making *making, const struct member *member,
-		       const struct error *why, struct error *err)
+/* A volume that is made, and the function that makes it. */
+struct maker {
+	const struct making *making;
+	making_fn *fn;
+};
+
+static int make(const struct naming *naming, uint64_t claim, struct error *err)
 {
-	return fail(err, ERR_UNAVAILABLE,
-		    "'%s' does not say whether it has a volume '%s': %s; all agents must answer",
-		    member->node, making->id, why->text);
+	const struct maker *maker = naming->arg;
+
+	return maker->fn(maker->making, claim, err);
 }
 
-static int check_known(const struct making *making, const ListKnownHostsResponse *known,
-		       struct error *err)
+static struct naming naming_of(const struct making *making, const struct maker *maker)
 {
-	for (size_t i = 0; i < known->n_hosts; i++) {
-		const KnownHost *host = known->hosts[i];
-		if (!host->forgotten && *host->dataset &&
-		    !fleet_has(making->cli->members, making->cli->n_members, host))
-			return fail(err, ERR_UNAVAILABLE,
-				    "node '%s' is none of the agents that were asked, and may have "
-				    "a volume '%s': give its agent too; if it never comes back, "
-				    "type 'zcsi forget %s'",
-				    host->node_id, making->id, host->node_id);
-	}
-	return 0;
-}
+	GetDatasetRequest *request = new_get_dataset_request(&making->cli->arena);
 
-/* Check that every host of the cluster is asked, as far as any of them knows. */
-static int check_hosts(const struct making *making, struct error *err)
-{
-	struct cli *cli = making->cli;
-	const struct reply *replies = fleet_ask(cli->fleet, &cli->arena, "ListKnownHosts",
-						&new_list_known_hosts_request(&cli->arena)->base);
-
-	for (size_t i = 0; i < cli->n_members; i++) {
-		if (!cli->members[i].host)
-			return fail_silent(making, &cli->members[i], &cli->members[i].error, err);
-		if (!replies[i].response)
-			return fail_silent(making, &cli->members[i], &replies[i].error, err);
-		if (check_known(making, replies[i].response, err) < 0)
-			return -1;
-	}
-	return 0;
+	request->id = arena_strdup(&making->cli->arena, making->id);
+	return (struct naming){.cli = making->cli,
+			       .kind = "volume",
+			       .name = making->id,
+			       .place = making->place,
+			       .method = "GetDataset",
+			       .request = &request->base,
+			       .claim = &request->claim,
+			       .target = &request->target,
+			       .promised = offsetof(GetDatasetResponse, promised),
+			       .check = check_absent,
+			       .make = make,
+			       .arg = maker};
 }
 
 /* Check that no snapshot of a deleted volume of this name is left: its id begins with the name. */
-static int check_snapshots(const struct making *making, struct error *err)
+static int check_snapshots(const struct making *making, const struct naming *naming,
+			   struct error *err)
 {
 	struct cli *cli = making->cli;
 	ListDatasetSnapshotsRequest *request = new_list_dataset_snapshots_request(&cli->arena);
@@ -109,7 +96,7 @@ static int check_snapshots(const struct making *making, struct error *err)
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const ListDatasetSnapshotsResponse *page = replies[i].response;
 		if (!page)
-			return fail_silent(making, &cli->members[i], &replies[i].error, err);
+			return claim_fail_silent(naming, &cli->members[i], &replies[i].error, err);
 		if (page->n_snapshots)
 			return fail(
 				err, ERR_ALREADY_EXISTS,
@@ -120,84 +107,19 @@ static int check_snapshots(const struct making *making, struct error *err)
 	return 0;
 }
 
-/*
- * Ask all agents for the name, with a claim; 0: without. *ret_promised is the highest claim that is
- * in the way; 0: none is. Returns 0, or -1 with *err if one has the name or does not answer.
- */
-static int ask_all(const struct making *making, uint64_t claim, uint64_t *ret_promised,
-		   struct error *err)
-{
-	struct cli *cli = making->cli;
-	GetDatasetRequest *request = new_get_dataset_request(&cli->arena);
-
-	*ret_promised = 0;
-	request->id = arena_strdup(&cli->arena, making->id);
-	request->claim = claim;
-	request->target = claim ? name_hash_node(making->place->node) : 0;
-	const struct reply *replies =
-		fleet_ask(cli->fleet, &cli->arena, "GetDataset", &request->base);
-	for (size_t i = 0; i < cli->n_members; i++) {
-		const struct member *member = &cli->members[i];
-		const GetDatasetResponse *response = replies[i].response;
-		if (response && response->dataset)
-			return fail_exists(making, member, err);
-		if (response && response->promised > *ret_promised)
-			*ret_promised = response->promised;
-		bool lacks = response || has_no_pool(member) ||
-			     (!claim && replies[i].error.code == ERR_NOT_FOUND);
-		if (!lacks)
-			return fail_silent(making, member, &replies[i].error, err);
-	}
-	return 0;
-}
-
 int making_check(const struct making *making, struct error *err)
 {
-	uint64_t promised;
+	const struct naming naming = naming_of(making, NULL);
 
-	if (check_hosts(making, err) < 0 || ask_all(making, 0, &promised, err) < 0)
-		return -1;
-	return check_snapshots(making, err);
+	return claim_look(&naming, err) < 0 ? -1 : check_snapshots(making, &naming, err);
 }
 
-/* *ret is a claim of the name that all agents have promised. */
-static int claim_name(const struct making *making, uint64_t *ret, struct error *err)
-{
-	uint64_t promised = 0;
-
-	for (unsigned i = 0; i < TRIES; i++) {
-		uint64_t us = (uint64_t)wall_us(), after = (promised >> RANDOM_BITS) + 1;
-		*ret = (us > after ? us : after) << RANDOM_BITS |
-		       arc4random_uniform(1U << RANDOM_BITS);
-		if (ask_all(making, *ret, &promised, err) < 0)
-			return -1;
-		if (!promised)
-			return 0;
-		poll(NULL, 0, (int)arc4random_uniform(PAUSE_MS));
-	}
-	return fail(err, ERR_ABORTED, "volume '%s' is being created by another call: try again",
-		    making->id);
-}
-
-static int claim_once(const struct making *making, making_fn *fn, struct error *err)
-{
-	uint64_t claim;
-
-	if (check_hosts(making, err) < 0 || claim_name(making, &claim, err) < 0)
-		return -1;
-	return fn(making, claim, err);
-}
-
-/* ABORTED: another call has claimed the name since, so claim it again. */
 int making_claim(const struct making *making, making_fn *fn, struct error *err)
 {
-	int failed = claim_once(making, fn, err);
+	const struct maker maker = {making, fn};
+	const struct naming naming = naming_of(making, &maker);
 
-	for (unsigned i = 1; failed && err->code == ERR_ABORTED && i < TRIES; i++) {
-		poll(NULL, 0, (int)arc4random_uniform(PAUSE_MS));
-		failed = claim_once(making, fn, err);
-	}
-	return failed;
+	return claim_make(&naming, err);
 }
 
 /* Make it the volume */

@@ -54,6 +54,8 @@ const struct command cli_commands[] = {
 	 cli_modify, false},
 	{"resize", "VOLUME SIZE", 2, 2, "Make a volume larger, also while it is used.", cli_resize,
 	 false},
+	{"snapshot", "VOLUME [NAME]", 1, 2,
+	 "Take a snapshot of a volume; with --drop: destroy a snapshot.", cli_snapshot, false},
 	{"send", "SNAPSHOT", 1, 1, "A snapshot as a stream for zfs receive, on stdout.", cli_send,
 	 false},
 	{"receive", "NAME", 1, 1, "Make a new volume of a stream of zfs send on stdin.",

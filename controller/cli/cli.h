@@ -35,6 +35,7 @@ struct cli {
 	bool cancel;                    /* --cancel */
 	bool force;                     /* --force */
 	bool gone;                      /* --gone */
+	bool drop;                      /* --drop */
 	bool dry_run;                   /* --dry-run */
 	const char *const *args;        /* the arguments after the name of the command */
 	size_t n_args;
@@ -62,7 +63,7 @@ extern const size_t cli_n_commands;
 command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies, cli_copy, cli_sync,
 	cli_pause, cli_resume, cli_move, cli_drain, cli_modify, cli_why, cli_send, cli_receive,
 	cli_adopt, cli_trash, cli_completion, cli_failover, cli_confirm, cli_diverged, cli_backup,
-	cli_unpublish, cli_forget, cli_doctor, cli_resize;
+	cli_unpublish, cli_forget, cli_doctor, cli_resize, cli_snapshot;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is
@@ -76,6 +77,8 @@ struct owned *cli_volumes(struct cli *cli, const char *id, size_t *ret_n);
 int cli_volume(struct cli *cli, const char *id, const struct owned **ret, struct error *err);
 /* Returns the snapshots of a volume on all agents, or of all volumes if id is NULL. */
 const struct owned *cli_snapshots_of(struct cli *cli, const char *id, size_t *ret_n);
+/* Returns the table of n snapshots that agents have. */
+struct table cli_snapshot_table(struct cli *cli, const struct owned *all, size_t n);
 /* Returns true if a volume has used nearly all of its size. */
 bool cli_nearly_full(const Dataset *volume);
 /* Returns the ids of the nodes that a volume is published to, for CELL_WORDS. */

@@ -104,18 +104,15 @@ const struct owned *cli_snapshots_of(struct cli *cli, const char *id, size_t *re
 			     ret_n);
 }
 
-int cli_snapshots(struct cli *cli, struct error *err)
+struct table cli_snapshot_table(struct cli *cli, const struct owned *all, size_t n)
 {
 	static const struct column columns[] = {
 		{"snapshot", CELL_TEXT},  {"volume", CELL_TEXT}, {"node", CELL_TEXT},
 		{"created", CELL_MOMENT}, {"size", CELL_BYTES},  {"name", CELL_TEXT},
 		{"group", CELL_TEXT},
 	};
-	size_t n;
-	const struct owned *all = cli_snapshots_of(cli, cli->n_args ? cli->args[0] : NULL, &n);
 	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
 
-	(void)err;
 	for (size_t i = 0; i < n; i++) {
 		const DatasetSnapshot *snapshot = all[i].entry;
 		const struct cell row[] = {
@@ -126,6 +123,16 @@ int cli_snapshots(struct cli *cli, struct error *err)
 		};
 		memcpy(cells[i], row, sizeof(row));
 	}
-	cli_print(cli, &(struct table){"snapshots", columns, COUNT(columns), *cells, n, false});
+	return (struct table){"snapshots", columns, COUNT(columns), *cells, n, false};
+}
+
+int cli_snapshots(struct cli *cli, struct error *err)
+{
+	size_t n;
+	const struct owned *all = cli_snapshots_of(cli, cli->n_args ? cli->args[0] : NULL, &n);
+	const struct table table = cli_snapshot_table(cli, all, n);
+
+	(void)err;
+	cli_print(cli, &table);
 	return 0;
 }

@@ -24,7 +24,7 @@ static struct option_list agents, words, lost;
 static const char *agents_file, *timeout_text, *output, *from, *node, *volume_size, *format,
 	*accept_loss, *to, *as, *every, *keep, *destroy;
 static struct style style;
-static bool cancel, dry_run, force, gone;
+static bool cancel, drop, dry_run, force, gone;
 static struct trust trust;
 
 static const struct option_row options[] = {
@@ -67,8 +67,8 @@ static const struct option_row options[] = {
 	{.name = "node",
 	 .metavar = "NODE",
 	 .help = "For receive and adopt: the node that gets the volume. Default: the only one "
-		 "with a pool. For diverged drop: the node that has it. For backup restore: the "
-		 "node whose backup is meant.",
+		 "with a pool. For diverged drop and snapshot --drop: the node that has it. For "
+		 "backup restore: the node whose backup is meant.",
 	 .ret_text = &node},
 	{.name = "size",
 	 .metavar = "SIZE",
@@ -82,6 +82,9 @@ static const struct option_row options[] = {
 	{.name = "cancel",
 	 .ret_flag = &cancel,
 	 .help = "For move: end it, and leave the volume where it is."},
+	{.name = "drop",
+	 .ret_flag = &drop,
+	 .help = "For snapshot: destroy the snapshot of this name in the list of snapshots."},
 	{.name = "lost",
 	 .metavar = "NODE",
 	 .help = "For failover: a node that is off, or cut off from its clients, and is started "
@@ -253,6 +256,7 @@ static int execute(const struct program *program, struct error *err)
 	cli.cancel = cancel;
 	cli.force = force;
 	cli.gone = gone;
+	cli.drop = drop;
 	cli.dry_run = dry_run;
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);

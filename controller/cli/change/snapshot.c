@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * zcsi snapshot: a snapshot of a volume, as CreateSnapshot takes it, and its end.
+ *
+ * Invariant: the name of a snapshot is one in the whole cluster, so a name that was given is claimed
+ * (claim.h). One that was not given is made of the time and a random number, and no other caller
+ * asks for it: so it is taken while other hosts are down.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "controller/cli/claim.h"
+#include "controller/field.h"
+
+/* The snapshot that is to be taken. */
+struct shot {
+	struct cli *cli;
+	const struct owned *volume;
+	DatasetSnapshot **taken;
+};
+
+static int take(const struct shot *shot, const char *name, uint64_t claim, struct error *err)
+{
+	struct cli *cli = shot->cli;
+	SnapshotDatasetRequest *request = new_snapshot_dataset_request(&cli->arena);
+
+	request->id = arena_strdup(&cli->arena, shot->volume->id);
+	request->name = arena_strdup(&cli->arena, name);
+	request->claim = claim;
+	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, shot->volume->owner,
+						    "SnapshotDataset", &request->base);
+	const SnapshotDatasetResponse *response = reply.response;
+	*err = reply.error;
+	if (response && response->snapshot)
+		*shot->taken = response->snapshot;
+	return response && response->snapshot ? 0 : -1;
+}
+
+static int take_claimed(const struct naming *naming, uint64_t claim, struct error *err)
+{
+	return take(naming->arg, naming->name, claim, err);
+}
+
+/* A snapshot of this name is in the way, unless it is one of this volume: its agent compares. */
+static int check_other(const struct naming *naming, const struct member *member,
+		       const void *response, struct error *err)
+{
+	const DatasetSnapshot *found = ((const GetDatasetSnapshotResponse *)response)->snapshot;
+	const struct shot *shot = naming->arg;
+
+	if (!found || (member == naming->place && !*found->group &&
+		       strcmp(found->dataset_id, shot->volume->id) == 0))
+		return 0;
+	return fail(err, ERR_ALREADY_EXISTS,
+		    "snapshot '%s' exists, of volume '%s' on node '%s': choose another name, since "
+		    "it must be unique in the cluster",
+		    naming->name, found->dataset_id, member->node);
+}
+
+static int take_named(const struct shot *shot, const char *name, struct error *err)
+{
+	struct cli *cli = shot->cli;
+	GetDatasetSnapshotRequest *request = new_get_dataset_snapshot_request(&cli->arena);
+	const struct naming naming = {.cli = cli,
+				      .kind = "snapshot",
+				      .name = name,
+				      .place = shot->volume->owner,
+				      .method = "GetDatasetSnapshot",
+				      .request = &request->base,
+				      .claim = &request->claim,
+				      .target = &request->target,
+				      .promised = offsetof(GetDatasetSnapshotResponse, promised),
+				      .check = check_other,
+				      .make = take_claimed,
+				      .arg = shot};
+
+	if (field_check_name("NAME", name, err) < 0)
+		return -1;
+	request->name = arena_strdup(&cli->arena, name);
+	if (claim_make(&naming, err) == 0)
+		return 0;
+	if (err->code == ERR_UNAVAILABLE)
+		fail_context(err,
+			     "snapshot '%s' is not taken; without NAME zcsi chooses one, which "
+			     "needs no other agent",
+			     name);
+	return -1;
+}
+
+/* Returns a name that no other caller asks for. */
+static char *new_name(struct arena *arena)
+{
+	char text[sizeof("2026-01-31_12.00.00")];
+	time_t now = time(NULL);
+	struct tm utc;
+
+	if (!strftime(text, sizeof(text), "%Y-%m-%d_%H.%M.%S", gmtime_r(&now, &utc)))
+		abort();
+	return arena_printf(arena, "zcsi-%s-%08" PRIx32, text, arc4random());
+}
+
+static int take_snapshot(struct cli *cli, struct error *err)
+{
+	DatasetSnapshot *taken = NULL;
+	struct shot shot = {.cli = cli, .taken = &taken};
+
+	if (cli_volume(cli, cli->args[0], &shot.volume, err) < 0)
+		return -1;
+	int failed = cli->n_args > 1 ? take_named(&shot, cli->args[1], err)
+				     : take(&shot, new_name(&cli->arena), 0, err);
+	if (failed)
+		return -1;
+	const struct owned made = {.owner = shot.volume->owner, .entry = taken, .id = taken->id};
+	const struct table table = cli_snapshot_table(cli, &made, 1);
+	table_print(stdout, &table, &cli->style, NULL, 0);
+	return 0;
+}
+
+/* --drop */
+
+/* *ret is the agent that has the snapshot with this id; --node chooses one of several. */
+static int find(struct cli *cli, const char *id, const struct member **ret, struct error *err)
+{
+	GetDatasetSnapshotRequest *request = new_get_dataset_snapshot_request(&cli->arena);
+	const struct member *silent = NULL;
+
+	*ret = NULL;
+	request->id = arena_strdup(&cli->arena, id);
+	const struct reply *replies =
+		fleet_ask(cli->fleet, &cli->arena, "GetDatasetSnapshot", &request->base);
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const struct member *member = &cli->members[i];
+		bool has_pool = !member->host || *member->host->dataset;
+		if (cli->node && strcmp(cli->node, member->node) != 0)
+			continue;
+		if (!replies[i].response && has_pool && replies[i].error.code != ERR_NOT_FOUND) {
+			silent = member;
+			*err = replies[i].error;
+		}
+		if (!replies[i].response)
+			continue;
+		if (*ret)
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "snapshot '%s' is on '%s' and on '%s': choose one with --node",
+				    id, (*ret)->node, member->node);
+		*ret = member;
+	}
+	if (*ret)
+		return 0;
+	if (silent)
+		return fail_context(err, "'%s' does not say whether it has snapshot '%s'",
+				    silent->node, id);
+	return fail(err, ERR_NOT_FOUND,
+		    "no node has a snapshot '%s'; 'zcsi snapshots' prints those that there are",
+		    id);
+}
+
+static int drop_snapshot(struct cli *cli, struct error *err)
+{
+	DestroyDatasetSnapshotRequest *request = new_destroy_dataset_snapshot_request(&cli->arena);
+	const struct member *owner;
+
+	if (cli->n_args > 1)
+		return fail(err, ERR_INVALID_ARGUMENT, "write zcsi snapshot SNAPSHOT --drop");
+	if (find(cli, cli->args[0], &owner, err) < 0)
+		return -1;
+	request->id = arena_strdup(&cli->arena, cli->args[0]);
+	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, owner,
+						    "DestroyDatasetSnapshot", &request->base);
+	*err = reply.error;
+	return reply.response ? 0 : -1;
+}
+
+int cli_snapshot(struct cli *cli, struct error *err)
+{
+	return cli->drop ? drop_snapshot(cli, err) : take_snapshot(cli, err);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Claiming the name of a new volume or snapshot.
+ *
+ * Invariant: it is made only after every agent promised its name to our claim, and every host of
+ * the cluster that an agent knows of is among them. So none has one of this name, nor makes one for
+ * another caller.
+ */
+#include "controller/cli/claim.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/volume/name.h"
+
+#define RANDOM_BITS 12 /* the low bits of a claim are random, the others its time in microseconds */
+#define TRIES       20 /* how often a name is claimed while others claim it too */
+#define PAUSE_MS    50
+
+int claim_fail_silent(const struct naming *naming, const struct member *member,
+		      const struct error *why, struct error *err)
+{
+	return fail(err, ERR_UNAVAILABLE,
+		    "'%s' does not say whether it has a %s '%s': %s; all agents must answer",
+		    member->node, naming->kind, naming->name, why->text);
+}
+
+static int check_known(const struct naming *naming, const ListKnownHostsResponse *known,
+		       struct error *err)
+{
+	for (size_t i = 0; i < known->n_hosts; i++) {
+		const KnownHost *host = known->hosts[i];
+		if (!host->forgotten && *host->dataset &&
+		    !fleet_has(naming->cli->members, naming->cli->n_members, host))
+			return fail(err, ERR_UNAVAILABLE,
+				    "node '%s' is none of the agents that were asked, and may have "
+				    "a %s '%s': give its agent too; if it never comes back, type "
+				    "'zcsi forget %s'",
+				    host->node_id, naming->kind, naming->name, host->node_id);
+	}
+	return 0;
+}
+
+/* Check that every host of the cluster is asked, as far as any of them knows. */
+static int check_hosts(const struct naming *naming, struct error *err)
+{
+	struct cli *cli = naming->cli;
+	const struct reply *replies = fleet_ask(cli->fleet, &cli->arena, "ListKnownHosts",
+						&new_list_known_hosts_request(&cli->arena)->base);
+
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const struct member *member = &cli->members[i];
+		if (!member->host)
+			return claim_fail_silent(naming, member, &member->error, err);
+		if (!replies[i].response)
+			return claim_fail_silent(naming, member, &replies[i].error, err);
+		if (check_known(naming, replies[i].response, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool has_no_pool(const struct member *member)
+{
+	return member->host && !*member->host->dataset;
+}
+
+/*
+ * Ask all agents for the name, with a claim; 0: without. *ret_promised is the highest claim that is
+ * in the way; 0: none is. Returns 0, or -1 with *err if one does not answer, or has what is in the
+ * way.
+ */
+static int ask_all(const struct naming *naming, uint64_t claim, uint64_t *ret_promised,
+		   struct error *err)
+{
+	struct cli *cli = naming->cli;
+
+	*ret_promised = 0;
+	*naming->claim = claim;
+	*naming->target = claim ? name_hash_node(naming->place->node) : 0;
+	const struct reply *replies =
+		fleet_ask(cli->fleet, &cli->arena, naming->method, naming->request);
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const struct member *member = &cli->members[i];
+		const void *response = replies[i].response;
+		bool lacks = response || has_no_pool(member) ||
+			     (!claim && replies[i].error.code == ERR_NOT_FOUND);
+		if (!lacks)
+			return claim_fail_silent(naming, member, &replies[i].error, err);
+		if (!response)
+			continue;
+		if (naming->check(naming, member, response, err) < 0)
+			return -1;
+		uint64_t promised = *(const uint64_t *)((const char *)response + naming->promised);
+		if (promised > *ret_promised)
+			*ret_promised = promised;
+	}
+	return 0;
+}
+
+int claim_look(const struct naming *naming, struct error *err)
+{
+	uint64_t promised;
+
+	return check_hosts(naming, err) < 0 ? -1 : ask_all(naming, 0, &promised, err);
+}
+
+/* *ret is a claim of the name that all agents have promised. */
+static int claim_name(const struct naming *naming, uint64_t *ret, struct error *err)
+{
+	uint64_t promised = 0;
+
+	for (unsigned i = 0; i < TRIES; i++) {
+		uint64_t us = (uint64_t)wall_us(), after = (promised >> RANDOM_BITS) + 1;
+		*ret = (us > after ? us : after) << RANDOM_BITS |
+		       arc4random_uniform(1U << RANDOM_BITS);
+		if (ask_all(naming, *ret, &promised, err) < 0)
+			return -1;
+		if (!promised)
+			return 0;
+		poll(NULL, 0, (int)arc4random_uniform(PAUSE_MS));
+	}
+	return fail(err, ERR_ABORTED, "%s '%s' is being created by another call: try again",
+		    naming->kind, naming->name);
+}
+
+static int claim_once(const struct naming *naming, struct error *err)
+{
+	uint64_t claim;
+
+	if (check_hosts(naming, err) < 0 || claim_name(naming, &claim, err) < 0)
+		return -1;
+	return naming->make(naming, claim, err);
+}
+
+/* ABORTED: another call has claimed the name since, so claim it again. */
+int claim_make(const struct naming *naming, struct error *err)
+{
+	int failed = claim_once(naming, err);
+
+	for (unsigned i = 1; failed && err->code == ERR_ABORTED && i < TRIES; i++) {
+		poll(NULL, 0, (int)arc4random_uniform(PAUSE_MS));
+		failed = claim_once(naming, err);
+	}
+	return failed;
+}
