@@ -45,7 +45,7 @@ static const struct {
 	{"bookmark", OPTIONAL, "for copies and backups on other nodes"},
 	{"receive", OPTIONAL, "for copies and backups of the volumes of other nodes"},
 	{"readonly", OPTIONAL, "for copies and backups of the volumes of other nodes"},
-	{"promote", OPTIONAL, "for copies, after this host was declared lost"},
+	{"promote", OPTIONAL, "for copies, after this host was declared lost, and for rollbacks"},
 	{"volmode", OPTIONAL, "for copies of the volumes of other nodes, and for moves"},
 };
 

@@ -75,7 +75,7 @@ void moves_close(struct moves *moves, const char *id, const char *to)
 	if (*at)
 		forget(at);
 	struct closed *row = mem_alloc(sizeof(*row));
-	*row = (struct closed){mem_strdup(id), mem_strdup(to), moves->list};
+	*row = (struct closed){mem_strdup(id), to ? mem_strdup(to) : NULL, moves->list};
 	moves->list = row;
 }
 
@@ -103,6 +103,11 @@ static int check(struct moves *moves, const char *id, struct error *err)
 
 	if (!row)
 		return 0;
+	if (!row->to)
+		return fail(err, ERR_UNAVAILABLE,
+			    "volume '%s' is being rolled back; if that does not end, restart "
+			    "zcsi-node",
+			    id);
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "volume '%s' is moving to node '%s'; 'zcsi move %s %s' waits for the end of it",
 		    id, row->to, id, row->to);

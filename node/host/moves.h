@@ -4,7 +4,8 @@
 
 /*
  * The volumes that no call may use or change, because they are moving to another node: from shortly
- * before this host gives one up until the other node has it. Any thread.
+ * before this host gives one up until the other node has it. Or because a rollback exchanges the
+ * dataset. Any thread.
  */
 
 #include <stdbool.h>
@@ -19,12 +20,12 @@ struct moves *moves_new(void);
 /* Free the table, which may be NULL. */
 void moves_free(struct moves *moves);
 
-/* Refuse all calls for a volume, which is moving to a node; or permit them again. */
+/* Refuse all calls for a volume, which is moving to a node, or NULL: rolled back; or permit them. */
 void moves_close(struct moves *moves, const char *id, const char *to);
 void moves_open(struct moves *moves, const char *id);
 /*
- * Report that the volumes which an earlier zcsi-node has given up are closed, and that those which
- * it has not given up have their devices.
+ * Report that the volumes which an earlier zcsi-node has given up are closed, that those which it
+ * has not given up have their devices, and that its rollbacks are finished.
  */
 void moves_known(struct moves *moves);
 
@@ -35,7 +36,7 @@ void moves_known(struct moves *moves);
 int moves_wait(struct moves *moves, int64_t deadline, struct error *err);
 /*
  * Check that a volume is not closed. moves may be NULL, as in the next two. Returns 0, or -1 with
- * ERR_FAILED_PRECONDITION, which names the other node.
+ * ERR_FAILED_PRECONDITION, which names the other node, or ERR_UNAVAILABLE.
  */
 int moves_check(struct moves *moves, const char *id, struct error *err);
 /* Call moves_wait, then moves_check, for a volume that the catalog does not have. */

@@ -43,6 +43,14 @@ int node_need_pool(const struct rpc_call *call, const char *kind, const char *na
 		    node->id, kind, name);
 }
 
+static int look_up(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
+{
+	const struct node *node = call->app;
+
+	return catalog_get(node->catalog, call->deadline, &call->arena, id, ret, err);
+}
+
+/* A missing volume is looked up again, because a rollback of it may just have ended. */
 int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
 {
 	struct node *node = call->app;
@@ -50,12 +58,14 @@ int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struc
 
 	if (node_need_pool(call, "volume", id, err) < 0 || moves_check(node->moves, id, err) < 0)
 		return -1;
-	if (catalog_get(node->catalog, call->deadline, &call->arena, id, ret, err) == 0)
-		return owner_wait(node, *ret, call->deadline, err);
-	if (err->code == ERR_NOT_FOUND &&
-	    moves_check_missing(node->moves, id, call->deadline, &moving) < 0)
-		*err = moving;
-	return -1;
+	int failed = look_up(call, id, ret, err);
+	if (failed && err->code == ERR_NOT_FOUND) {
+		if (moves_check_missing(node->moves, id, call->deadline, &moving) == 0)
+			failed = look_up(call, id, ret, err);
+		else
+			*err = moving;
+	}
+	return failed ? -1 : owner_wait(node, *ret, call->deadline, err);
 }
 
 char *node_dataset_name(struct rpc_call *call, const char *id)

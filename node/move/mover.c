@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/thread.h"
+#include "node/change/swap.h"
 #include "node/host/moves.h"
 #include "node/move/depart.h"
 #include "node/move/earlier.h"
@@ -318,7 +319,10 @@ MoveState **mover_list(struct mover *mover, struct arena *arena, const char *id,
 
 /* The moves of an earlier zcsi-node */
 
-/* Begin to finish the moves that were given up. Returns -1 with *err if the pool is not read. */
+/*
+ * Finish the rollbacks of an earlier zcsi-node, and begin to finish the moves that it gave up.
+ * Returns -1 with *err if the pool is not read.
+ */
 static int find_earlier(struct mover *mover, struct arena *arena, struct error *err)
 {
 	struct catalog *catalog = mover->node->catalog;
@@ -330,6 +334,7 @@ static int find_earlier(struct mover *mover, struct arena *arena, struct error *
 	/* The first scan begins when no zfs of the earlier zcsi-node runs any more. */
 	if (earlier_may_be() &&
 	    (catalog_page(catalog, now_ms() + LOOK_MS, arena, "", 1, &ignored, &more, err) < 0 ||
+	     swap_finish_earlier(catalog, arena, now_ms() + LOOK_MS, err) < 0 ||
 	     earlier_read(arena, catalog_parent(catalog), &rows, &n, err) < 0 ||
 	     earlier_show(arena, catalog_parent(catalog), err) < 0))
 		return -1;

@@ -6,6 +6,8 @@
  * (claim.h). One that was not given is made of the time and a random number, and no other caller
  * asks for it: so it is taken while other hosts are down.
  */
+#include "controller/cli/change/snapshot.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,26 +23,29 @@ struct shot {
 	DatasetSnapshot **taken;
 };
 
-static int take(const struct shot *shot, const char *name, uint64_t claim, struct error *err)
+static int take(struct cli *cli, const struct owned *volume, const char *name, uint64_t claim,
+		DatasetSnapshot **ret, struct error *err)
 {
-	struct cli *cli = shot->cli;
 	SnapshotDatasetRequest *request = new_snapshot_dataset_request(&cli->arena);
 
-	request->id = arena_strdup(&cli->arena, shot->volume->id);
+	request->id = arena_strdup(&cli->arena, volume->id);
 	request->name = arena_strdup(&cli->arena, name);
 	request->claim = claim;
-	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, shot->volume->owner,
+	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, volume->owner,
 						    "SnapshotDataset", &request->base);
 	const SnapshotDatasetResponse *response = reply.response;
 	*err = reply.error;
-	if (response && response->snapshot)
-		*shot->taken = response->snapshot;
-	return response && response->snapshot ? 0 : -1;
+	if (!response)
+		return -1;
+	*ret = response->snapshot;
+	return *ret ? 0 : fail(err, ERR_INTERNAL, "the answer lacks snapshot '%s'", name);
 }
 
 static int take_claimed(const struct naming *naming, uint64_t claim, struct error *err)
 {
-	return take(naming->arg, naming->name, claim, err);
+	const struct shot *shot = naming->arg;
+
+	return take(shot->cli, shot->volume, naming->name, claim, shot->taken, err);
 }
 
 /* A snapshot of this name is in the way, unless it is one of this volume: its agent compares. */
@@ -89,8 +94,8 @@ static int take_named(const struct shot *shot, const char *name, struct error *e
 	return -1;
 }
 
-/* Returns a name that no other caller asks for. */
-static char *new_name(struct arena *arena)
+int snapshot_take_new(struct cli *cli, const struct owned *volume, const char *prefix,
+		      DatasetSnapshot **ret, struct error *err)
 {
 	char text[sizeof("2026-01-31_12.00.00")];
 	time_t now = time(NULL);
@@ -98,7 +103,9 @@ static char *new_name(struct arena *arena)
 
 	if (!strftime(text, sizeof(text), "%Y-%m-%d_%H.%M.%S", gmtime_r(&now, &utc)))
 		abort();
-	return arena_printf(arena, "zcsi-%s-%08" PRIx32, text, arc4random());
+	const char *name =
+		arena_printf(&cli->arena, "%s-%s-%08" PRIx32, prefix, text, arc4random());
+	return take(cli, volume, name, 0, ret, err);
 }
 
 static int take_snapshot(struct cli *cli, struct error *err)
@@ -109,7 +116,7 @@ static int take_snapshot(struct cli *cli, struct error *err)
 	if (cli_volume(cli, cli->args[0], &shot.volume, err) < 0)
 		return -1;
 	int failed = cli->n_args > 1 ? take_named(&shot, cli->args[1], err)
-				     : take(&shot, new_name(&cli->arena), 0, err);
+				     : snapshot_take_new(cli, shot.volume, "zcsi", &taken, err);
 	if (failed)
 		return -1;
 	const struct owned made = {.owner = shot.volume->owner, .entry = taken, .id = taken->id};

@@ -56,6 +56,16 @@ def rename(volume):
     wait_for(lambda: volume.host.ids() == [], "the rename is seen")
 
 
+def take_twice(volume):
+    for name in ("one", "two"):
+        volume.host.agent.SnapshotDataset(id="data", name=name)
+
+
+def roll_back(volume):
+    """Roll the volume back. The answer is not returned: a repeat says that it is done already."""
+    volume.host.agent.RollbackDataset(id="data", snapshot_id="data@one")
+
+
 def unmount(volume):
     """Stage and unstage, so that the volume has been formatted once."""
     stage(volume)
@@ -88,6 +98,10 @@ FORMAT = ["mkfs.ext4 -q", "zfs set"]
 RENEW = ["fsopen", "fsmount", "e2fsck -f", "tune2fs -U", "zfs set"]
 KEPT = ["copy", "data", "data@_clone-copy"]
 
+ROLL_BACK = ["zfs get", "zfs list", "zfs get", "zfs get", "zfs clone", "zfs create", "zfs clone",
+             "zfs get", "zfs set", "zfs set", "zfs rename", "zfs rename", "zfs get", "zfs get",
+             "zfs promote", "zfs list", "zfs get"]
+ROLLED_BACK = ["_trash", "_trash/old-data-GUID", "_trash/old-data-GUID@two", "data", "data@one"]
 KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
     "create an encrypted one": Case([], create_encrypted, ["zfs create", *UNLOAD], ["data"]),
     "stage an encrypted one": Case(
@@ -103,6 +117,7 @@ KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
         ["zfs get", "umount2", "zfs get"], ["away"]),
     "unstage an encrypted one": Case(
         [create_encrypted, stage], Volume.unstage, ["umount2", *UNLOAD], ["data"]),
+    "roll back": Case([Volume.create, take_twice], roll_back, ROLL_BACK, ROLLED_BACK),
     "create a device": Case([], create_block, ["zfs create"], ["data"]),
     "stage a device": Case([create_block], stage, STAGE_BLOCK, ["data"]),
     "publish a device": Case([create_block, stage], Volume.publish, ATTACH, ["data"]),

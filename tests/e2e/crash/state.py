@@ -10,8 +10,8 @@ from host import run, tree
 # Native properties that show what became of a snapshot or a clone, even if they are not set
 # locally.
 TELLING = ("type", "origin", "defer_destroy", "userrefs", "keystatus")
-# The property whose value is a time, which differs from host to host.
-TIMES = "zcsi:deleted"
+# Properties whose value begins with a time or a guid, which differs from host to host.
+OWN = ("zcsi:deleted", "zcsi:rollback")
 
 
 def names(parent):
@@ -31,7 +31,7 @@ def properties(parent):
     for line in listed.splitlines():
         name, prop, value, source = line.split("\t")
         if source == "local" or prop in TELLING:
-            yield f"{name} {prop}={'TIME' if prop == TIMES else value}"
+            yield f"{name} {prop}={re.sub('^[0-9]+', 'OWN', value) if prop in OWN else value}"
 
 
 def mounts(host):

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * RollbackDataset of zcsi.v1.Agent: a volume becomes what it was at a snapshot.
+ *
+ * `zfs rollback` would destroy all newer snapshots. Here the volume gets a new dataset, a clone of
+ * the snapshot, and the former one goes to the trash with the newer snapshots (swap.h).
+ *
+ * Invariant: a volume is rolled back only while nothing uses it, and only if its newest snapshot has
+ * all that was written to it. No snapshot is destroyed, and each keeps its id.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "node/agent/origin.h"
+#include "node/agent/trash.h"
+#include "node/attach/unused.h"
+#include "node/change/swap.h"
+#include "node/export/exports.h"
+#include "node/host/moves.h"
+#include "node/record/publication.h"
+#include "node/service.h"
+#include "node/zfs/ssh.h"
+#include "node/zfs/zfs_run.h"
+
+/* A rollback that runs: the volume as ZFS has just shown it, and where it goes back to. */
+struct rollback {
+	struct rpc_call *call;
+	struct dataset *volume;
+	const struct snapshot *target;
+	struct swap swap;
+};
+
+static int check_unused(struct rpc_call *call, const struct dataset *volume, size_t children,
+			struct error *err)
+{
+	const struct node *node = call->app;
+	struct publication_list published;
+
+	publication_parse(&call->arena, volume->published, &published);
+	const char *users = publication_names(&call->arena, &published, node->id);
+	if (*volume->members)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "it has copies on other nodes, which cannot go back: drop them with "
+			    "'zcsi copy drop %s NODE', and add them again afterwards",
+			    volume->id);
+	if (volume->has_key)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "it is encrypted, and ZFS renames no clone that has the key of another "
+			    "dataset: create a volume from the snapshot, and use that");
+	if (*users)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "it is attached to %s; stop the job that uses it there, or detach it, "
+			    "first",
+			    users);
+	if (children)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "%zu datasets are below it; list them with 'zfs list -r %s', and "
+			    "rename them first",
+			    children, volume->name);
+	if (exports_apply(&call->arena, node, volume, call->deadline, err) < 0)
+		return -1;
+	return unused_check(&call->arena, volume, err);
+}
+
+/* The newest snapshot */
+
+/* *ret_newest is the newest snapshot of the volume, or its origin if it has none, in the arena. */
+static int read_newest(struct arena *arena, const char *name, char **ret_newest, struct error *err)
+{
+	const char *list[] = {"zfs", "list", "-H", "-d",        "1",  "-t", "snapshot",
+			      "-o",  "name", "-S", "createtxg", name, NULL};
+	const char *get[] = {"zfs", "get", "-H", "-o", "value", "origin", name, NULL};
+	const struct exec exec = {.argv = list, .max_output = ZFS_LIST_OUTPUT_MAX};
+	auto_free char *listed = NULL, *origin = NULL;
+
+	if (zfs_run_once(&exec, &listed, err) < 0)
+		return -1;
+	if (!*listed && zfs_run_once(&(struct exec){.argv = get}, &origin, err) < 0)
+		return -1;
+	const char *found = *listed ? listed : origin;
+	*ret_newest = arena_printf(arena, "%.*s", (int)strcspn(found, "\n"), found);
+	return 0;
+}
+
+/*
+ * *ret is true if something was written since the newest snapshot. A clone counts as written from
+ * the beginning, with a small number of bytes, which is in its SWAP_PROPERTY.
+ */
+static int read_written(const char *name, bool *ret, struct error *err)
+{
+	static const char both[] = "written," SWAP_PROPERTY;
+	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", both, name, NULL};
+	auto_free char *out = NULL;
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return -1;
+	char *mark = out;
+	const char *written = strsep(&mark, "\n");
+	const char *plus = mark ? strchr(mark, '+') : NULL;
+	*ret = strcmp(written, "0") != 0 &&
+	       !(plus && strtoull(plus + 1, NULL, 10) == strtoull(written, NULL, 10));
+	return 0;
+}
+
+/* The clone */
+
+/* Properties that a clone has by itself, cannot be given, or must not take over. */
+static bool is_left_out(const char *property)
+{
+	static const char *const names[] = {
+		"volblocksize",
+		"encryption",
+		"keyformat",
+		"keylocation",
+		"pbkdf2iters",
+		"casesensitivity",
+		"normalization",
+		"utf8only",
+		"zcsi:deleted",
+		SWAP_PROPERTY,
+		/* The filesystem on a zvol gets a UUID of its own, like that of any clone. */
+		"zcsi:formatted",
+	};
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (strcmp(property, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* *ret is all that is set on the volume itself. */
+static int read_properties(struct arena *arena, const char *name, struct zfs_properties *ret,
+			   struct error *err)
+{
+	const char *argv[] = {"zfs", "get", "-Hp", "-s", "local,received", "-o", "property,value",
+			      "all", name,  NULL};
+	auto_free char *out = NULL;
+	char *state;
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return -1;
+	char *lines = arena_strdup(arena, out);
+	for (char *line = strtok_r(lines, "\n", &state); line;
+	     line = strtok_r(NULL, "\n", &state)) {
+		const char *property = strsep(&line, "\t");
+		if (line && !is_left_out(property))
+			zfs_property(ret, property, line);
+	}
+	return 0;
+}
+
+/* Make room for the clone, which could not be made with *err. Returns 0 if it can be tried again. */
+static int make_room(const struct rollback *rollback, struct error *err)
+{
+	const struct node *node = rollback->call->app;
+	const char *trash = dataset_trash(&rollback->call->arena, catalog_parent(node->catalog));
+
+	if (err->code == ERR_ALREADY_EXISTS)
+		return swap_discard(&rollback->swap, err);
+	if (err->code == ERR_RESOURCE_EXHAUSTED && rollback->volume->reserved)
+		return fail_context(err, "it is thick, and the pool needs its size a second time; "
+					 "make it thin first");
+	if (err->code != ERR_UNAVAILABLE)
+		return -1;
+	return zfs_create_folder(trash, err) < 0 && err->code != ERR_ALREADY_EXISTS ? -1 : 0;
+}
+
+/* Record on the new clone what counts as written there though nothing was. */
+static int record_written(const struct rollback *rollback, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", "written", rollback->swap.clone,
+			      NULL};
+	auto_free char *out = NULL;
+
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return -1;
+	zfs_property(&properties, SWAP_PROPERTY,
+		     arena_printf(&rollback->call->arena, "%" PRIu64 "+%" PRIu64,
+				  rollback->volume->guid, (uint64_t)strtoull(out, NULL, 10)));
+	return zfs_set(rollback->swap.clone, &properties, err);
+}
+
+static int clone_locked(const struct rollback *rollback, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+	const char *from = rollback->target->zfs_name, *clone = rollback->swap.clone;
+
+	if (read_properties(&rollback->call->arena, rollback->swap.name, &properties, err) < 0)
+		return -1;
+	zfs_property(&properties, SWAP_PROPERTY,
+		     arena_printf(&rollback->call->arena, "%" PRIu64, rollback->volume->guid));
+	if (zfs_clone(from, clone, &properties, err) == 0)
+		return 0;
+	return make_room(rollback, err) < 0 ? -1 : zfs_clone(from, clone, &properties, err);
+}
+
+/* The snapshot may be of what an earlier rollback has put into the trash. */
+static int make_clone(const struct rollback *rollback, struct error *err)
+{
+	struct catalog *catalog = ((struct node *)rollback->call->app)->catalog;
+	const char *key = origin_key(&rollback->call->arena, rollback->target->zfs_name);
+
+	if (snapshot_is_of(rollback->target, rollback->volume->name))
+		return clone_locked(rollback, err);
+	if (catalog_lock_key(catalog, rollback->call->deadline, key, err) < 0)
+		return -1;
+	int failed = clone_locked(rollback, err);
+	catalog_unlock_key(catalog, key);
+	return failed;
+}
+
+/* The exchange */
+
+/* Keep the former dataset, and what a schedule has taken of it, for a time. */
+static int record_end(struct arena *arena, struct dataset *volume, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	volume->deleted = time(NULL);
+	volume->keep = TRASH_KEEP_S;
+	zfs_property(&properties, "zcsi:deleted",
+		     arena_printf(arena, "%" PRId64 "+%d", volume->deleted, TRASH_KEEP_S));
+	return zfs_set(volume->name, &properties, err);
+}
+
+static int exchange(const struct rollback *rollback, bool *ret_closed, struct error *err)
+{
+	const struct swap *swap = &rollback->swap;
+	struct dataset former = *rollback->volume;
+	struct error ignored;
+
+	former.name = (char *)swap->former;
+	if (record_end(&rollback->call->arena, rollback->volume, err) < 0 ||
+	    trash_rename(rollback->call, rollback->volume, swap->former, err) < 0)
+		return -1;
+	if (zfs_rename(swap->clone, swap->name, err) == 0)
+		return 0;
+	*ret_closed = trash_rename(rollback->call, &former, swap->name, &ignored) < 0;
+	if (!*ret_closed)
+		swap_discard(swap, &ignored);
+	return -1;
+}
+
+/* Tell the catalog of both datasets. The next scan adds what is not known of the new one. */
+static void report(const struct rollback *rollback, const struct snapshot_list *snapshots)
+{
+	struct catalog *catalog = ((struct node *)rollback->call->app)->catalog;
+	struct dataset former = *rollback->volume, made = former;
+
+	made.guid = 0;
+	made.creation = time(NULL);
+	made.deleted = made.keep = 0;
+	made.formatted = false;
+	made.snapshots = 0;
+	if (former.reserved && trash_release_reservation(rollback->swap.former))
+		former.reserved = 0;
+	catalog_move(catalog, &former, rollback->swap.former, snapshots);
+	catalog_put(catalog, &made);
+}
+
+static int carry_out(const struct rollback *rollback, struct error *err)
+{
+	struct rpc_call *call = rollback->call;
+	const struct node *node = call->app;
+	const char *id = rollback->volume->id;
+	struct snapshot_list snapshots;
+	bool stays_closed = false;
+
+	if (make_clone(rollback, err) < 0 || record_written(rollback, err) < 0)
+		return -1;
+	catalog_snapshots_of(node->catalog, &call->arena, rollback->volume, &snapshots);
+	moves_close(node->moves, id, NULL);
+	int failed = exchange(rollback, &stays_closed, err);
+	if (!failed)
+		report(rollback, &snapshots);
+	if (!stays_closed)
+		moves_open(node->moves, id);
+	return failed;
+}
+
+static int take_snapshots_back(const struct rollback *rollback, struct error *err)
+{
+	struct rpc_call *call = rollback->call;
+	struct catalog *catalog = ((struct node *)call->app)->catalog;
+
+	if (swap_promote(catalog, &call->arena, call->deadline, rollback->swap.name,
+			 rollback->volume->id, err) == 0)
+		return 0;
+	return fail_context(err, "it is as in the snapshot, but has not got its earlier snapshots "
+				 "back; run the command again");
+}
+
+static int roll_back(struct rollback *rollback, const RollbackDatasetRequest *req,
+		     RollbackDatasetResponse *rsp, struct error *err)
+{
+	struct arena *arena = &rollback->call->arena;
+	const struct node *node = rollback->call->app;
+	const char *parent = catalog_parent(node->catalog);
+	bool written;
+	size_t children;
+	char *newest;
+
+	rollback->volume = agent_prove(arena, parent, rollback->volume, &children, err);
+	if (!rollback->volume ||
+	    check_unused(rollback->call, rollback->volume, children, err) < 0 ||
+	    read_newest(arena, rollback->volume->name, &newest, err) < 0 ||
+	    read_written(rollback->volume->name, &written, err) < 0)
+		return -1;
+	rollback->swap = swap_of(arena, parent, rollback->volume->name, rollback->volume->guid);
+	rsp->already = !written && strcmp(newest, rollback->target->zfs_name) == 0;
+	rsp->unkept = written;
+	if (req->check)
+		return 0;
+	if (rsp->already)
+		return take_snapshots_back(rollback, err);
+	if (written)
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "something was written since its newest snapshot: take one with 'zcsi "
+			    "snapshot %s' first",
+			    req->id);
+	if (carry_out(rollback, err) < 0)
+		return -1;
+	rsp->former = strrchr(rollback->swap.former, '/') + 1;
+	return take_snapshots_back(rollback, err);
+}
+
+static int find(struct rpc_call *call, const RollbackDatasetRequest *req, struct dataset **ret,
+		struct snapshot **ret_target, struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (node_find(call, req->id, ret, err) < 0 ||
+	    catalog_snapshot(node->catalog, call->deadline, &call->arena, req->snapshot_id,
+			     ret_target, err) < 0)
+		return -1;
+	if (ssh_server() || !zfs_is_the_kernels())
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "a rollback needs OpenZFS on the host of zcsi-node: create a volume "
+			    "from the snapshot instead");
+	if (strcmp((*ret_target)->dataset_id, req->id) == 0 &&
+	    (*ret_target)->format == (*ret)->format)
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT, "snapshot '%s' is not of this volume",
+		    req->snapshot_id);
+}
+
+int rollback_dataset(struct rpc_call *call, const RollbackDatasetRequest *req,
+		     RollbackDatasetResponse *rsp, struct error *err)
+{
+	struct catalog *catalog = ((struct node *)call->app)->catalog;
+	struct rollback rollback = {.call = call};
+	struct snapshot *target;
+
+	if (request_text(req->id, "id", err) < 0 ||
+	    request_text(req->snapshot_id, "snapshot_id", err) < 0 ||
+	    find(call, req, &rollback.volume, &target, err) < 0)
+		return -1;
+	rollback.target = target;
+	const char *key = origin_key(&call->arena, rollback.volume->name);
+	if (catalog_lock_key(catalog, call->deadline, key, err) < 0)
+		return -1;
+	int failed = roll_back(&rollback, req, rsp, err);
+	catalog_unlock_key(catalog, key);
+	return failed ? fail_context(err, "volume '%s' is not rolled back", req->id) : 0;
+}
