@@ -7,6 +7,7 @@
  */
 #include "controller/cli/why/why.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "controller/cli/print/amount.h"
@@ -119,6 +120,19 @@ static void say_refused(struct why *why, const struct owned *owned)
 				     owner->host->no_export));
 }
 
+/* Returns the command that makes a volume twice as large. */
+static const char *growth(struct arena *arena, const Dataset *volume)
+{
+	static const char units[] = "\0KMGTP";
+	int64_t size = 2 * volume->size;
+	size_t unit = 0;
+
+	for (; size % 1024 == 0 && units[unit + 1]; unit++)
+		size /= 1024;
+	return arena_printf(arena, "zcsi resize %s %" PRId64 "%.1s", volume->id, size,
+			    &units[unit]);
+}
+
 static void say_space(struct why *why, const struct owned *owned)
 {
 	struct arena *arena = &why->cli->arena;
@@ -127,11 +141,12 @@ static void say_space(struct why *why, const struct owned *owned)
 	const char *left = amount_bytes(arena, (uint64_t)host->available);
 
 	if (cli_nearly_full(volume))
-		why_say(why, volume->used >= volume->size ? WHY_STOPS : WHY_MAY_STOP,
-			arena_printf(arena,
-				     "it is %sfull: delete files or snapshots in it, or make it "
-				     "larger",
-				     volume->used >= volume->size ? "" : "nearly "));
+		why_mend(why, volume->used >= volume->size ? WHY_STOPS : WHY_MAY_STOP,
+			 arena_printf(arena,
+				      "it is %sfull: delete files or snapshots in it, or make it "
+				      "larger",
+				      volume->used >= volume->size ? "" : "nearly "),
+			 host->available > volume->size ? growth(arena, volume) : NULL);
 	/* The space is unknown while the pool is read for the first time. */
 	if (*host->problem || !host->names || why->no_nodes)
 		return;
