@@ -351,6 +351,7 @@ help: ## this list
 	conformance nomad nomad-lab image \
 	lab lab-tools lab-shell guests reboot history across lint format sanitize limits \
 	fuzz fuzzers soak bench \
-	bench-copy bench-move bench-failover bench-zfs bench-transport bench-hosts install clean help
+	bench-copy bench-move bench-failover bench-zfs bench-transport bench-hosts \
+	install clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)

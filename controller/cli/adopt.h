@@ -41,7 +41,7 @@ typedef int making_fn(const struct making *making, uint64_t claim, struct error 
  */
 int making_claim(const struct making *making, making_fn *fn, struct error *err);
 
-/* Parse "10G" or a number of bytes; what: its name in the error text. Returns 0, or -1 with *err. */
+/* Parse "10G" or a number of bytes; what: its name for the error. Returns 0, or -1 with *err. */
 int making_size(const char *what, const char *text, int64_t *ret, struct error *err);
 
 #endif

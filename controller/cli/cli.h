@@ -16,12 +16,11 @@
 #include "controller/cli/fleet_list.h"
 #include "controller/cli/print/table.h"
 
-/* Exit statuses. */
-enum {
-	CLI_OK = 0,
-	CLI_FAILED = 1,
-	CLI_USAGE = 2,
-	CLI_DEGRADED = 3, /* an agent did not answer, or `status` has something to say */
+enum { /* exit statuses */
+       CLI_OK = 0,
+       CLI_FAILED = 1,
+       CLI_USAGE = 2,
+       CLI_DEGRADED = 3, /* an agent did not answer, or `status` has something to say */
 };
 
 struct cli {
@@ -29,15 +28,11 @@ struct cli {
 	struct fleet *fleet; /* NULL for an offline command */
 	struct arena arena;
 	struct style style;
-	const char *from; /* the values of --from and so on; NULL if not given */
-	const char *node, *size, *format, *accept_loss, *to, *as, *every, *keep, *destroy;
-	const struct option_list *lost; /* --lost */
-	bool cancel;                    /* --cancel */
-	bool force;                     /* --force */
-	bool gone;                      /* --gone */
-	bool drop;                      /* --drop */
-	bool dry_run;                   /* --dry-run */
-	const char *const *args;        /* the arguments after the name of the command */
+	/* The values of the options with these names, as --from; NULL or false if not given. */
+	const char *from, *node, *size, *format, *accept_loss, *to, *as, *every, *keep, *destroy;
+	const struct option_list *lost;
+	bool cancel, force, gone, drop, dry_run;
+	const char *const *args; /* the arguments after the name of the command */
 	size_t n_args;
 	struct member *members; /* the agents, asked who they are before the command runs */
 	size_t n_members;
@@ -75,13 +70,11 @@ void cli_print(struct cli *cli, const struct table *table);
 struct owned *cli_volumes(struct cli *cli, const char *id, size_t *ret_n);
 /* *ret is the volume with this id. Returns -1 with *err if it is not on exactly one agent. */
 int cli_volume(struct cli *cli, const char *id, const struct owned **ret, struct error *err);
-/* Returns the snapshots of a volume on all agents, or of all volumes if id is NULL. */
+/* Returns the snapshots of a volume on all agents, or of all if id is NULL; or a table of them. */
 const struct owned *cli_snapshots_of(struct cli *cli, const char *id, size_t *ret_n);
-/* Returns the table of n snapshots that agents have. */
 struct table cli_snapshot_table(struct cli *cli, const struct owned *all, size_t n);
-/* Returns true if a volume has used nearly all of its size. */
+/* Returns whether a volume is nearly full, or the nodes that it is published to. */
 bool cli_nearly_full(const Dataset *volume);
-/* Returns the ids of the nodes that a volume is published to, for CELL_WORDS. */
 const char *const *cli_users(struct cli *cli, const Dataset *volume);
 
 #endif

@@ -219,29 +219,6 @@ struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *r
 	return members;
 }
 
-const struct member *fleet_node(const struct member *members, size_t n_members, const char *node)
-{
-	for (size_t i = 0; i < n_members; i++)
-		if (members[i].host && strcmp(members[i].node, node) == 0)
-			return &members[i];
-	return NULL;
-}
-
-bool fleet_has(const struct member *members, size_t n_members, const KnownHost *host)
-{
-	for (size_t i = 0; i < n_members; i++) {
-		const GetHostResponse *member = members[i].host;
-		if (!member)
-			continue;
-		/* The pool of a host may have been imported on a node with another id. */
-		if (strcmp(member->node_id, host->node_id) == 0 ||
-		    (host->pool_guid && member->pool_guid == host->pool_guid &&
-		     strcmp(member->dataset, host->dataset) == 0))
-			return true;
-	}
-	return false;
-}
-
 int fleet_dial(struct fleet *fleet, const struct member *member, struct client **ret,
 	       struct error *err)
 {

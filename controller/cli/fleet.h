@@ -18,7 +18,6 @@
 #include "transport/trust.h"
 
 struct fleet;
-
 struct fleet_options {
 	const struct option_list *named; /* --agent */
 	const char *file;                /* --agents-file; NULL: none */
@@ -33,7 +32,7 @@ struct fleet_options {
  */
 void fleet_credentials(struct trust *trust, const char *folder, struct arena *arena);
 
-/* Returns 0 with *ret set, or -1: an endpoint is malformed, or the file cannot be read. */
+/* Returns 0, or -1: an endpoint is malformed, or the file cannot be read. */
 int fleet_open(struct fleet **ret, const struct fleet_options *options, struct error *err);
 void fleet_close(struct fleet *fleet);
 
@@ -46,10 +45,9 @@ struct member {
 	struct error error;
 };
 
-/* Begin a call of any service at agent number `at`, which the caller finishes (client.h). */
+/* Begin a call at agent number `at`, finished as in client.h; or one that may take least_ms. */
 struct client_call *fleet_begin(struct fleet *fleet, struct arena *arena, size_t at,
 				const char *method, const ProtobufCMessage *request);
-/* Begin a call that may take least_ms, though --timeout is shorter. */
 struct client_call *fleet_begin_long(struct fleet *fleet, struct arena *arena, size_t at,
 				     const char *method, const ProtobufCMessage *request,
 				     int64_t least_ms);
@@ -65,17 +63,10 @@ struct reply *fleet_ask(struct fleet *fleet, struct arena *arena, const char *me
 struct reply fleet_ask_member(struct fleet *fleet, struct arena *arena, const struct member *member,
 			      const char *method, const ProtobufCMessage *request);
 
-/*
- * Ask the agent at an endpoint for its identity, also if it is none of the agents. Call it once.
- * Returns NULL if it does not answer.
- */
-const GetHostResponse *fleet_who(struct fleet *fleet, struct arena *arena, const char *endpoint);
 /* Ask every agent for its identity. *ret_n is their number, at least 1. */
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n);
-/* Returns the agent of a node, or NULL if none that answers is. */
-const struct member *fleet_node(const struct member *members, size_t n_members, const char *node);
-/* Returns true if a host that an agent knows of is among the members that answer. */
-bool fleet_has(const struct member *members, size_t n_members, const KnownHost *host);
+/* Ask a further endpoint for its identity, once. Returns NULL if it does not answer. */
+const GetHostResponse *fleet_who(struct fleet *fleet, struct arena *arena, const char *endpoint);
 
 /*
  * Connect to an agent for a stream, once. *ret is freed by fleet_close, which waits for no stream.

@@ -2,9 +2,14 @@
 #ifndef ZCSI_CLI_FLEET_LIST_H
 #define ZCSI_CLI_FLEET_LIST_H
 
-/* The lists of all agents as one. Answers live in the arena. Main thread only. */
+/* All agents, and their lists as one. Answers live in the arena. Main thread only. */
 
 #include "controller/cli/fleet.h"
+
+/* Returns the agent of a node, or NULL if none that answers is. */
+const struct member *fleet_node(const struct member *members, size_t n_members, const char *node);
+/* Returns true if a host that an agent knows of is among the members that answer. */
+bool fleet_has(const struct member *members, size_t n_members, const KnownHost *host);
 
 /* A list that every agent has, in pages (ListDatasets, ListDatasetSnapshots). */
 struct fleet_list {

@@ -38,9 +38,8 @@ void catalog_stop(struct catalog *catalog);
 void catalog_free(struct catalog *catalog);
 const char *catalog_parent(const struct catalog *catalog);
 
-/* Make the thread read the pool now; returns at once. */
+/* Make the thread read the whole pool now, and return at once; or wait for the end of that. */
 void catalog_rescan(struct catalog *catalog);
-/* Read the whole pool, and wait for the end of the reading. */
 int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err);
 /*
  * Read one name again, because ZFS and the catalog differ about it. Returns 0 if the catalog is

@@ -5,8 +5,8 @@
  * `zfs rollback` would destroy all newer snapshots. Here the volume gets a new dataset, a clone of
  * the snapshot, and the former one goes to the trash with the newer snapshots (swap.h).
  *
- * Invariant: a volume is rolled back only while nothing uses it, and only if its newest snapshot has
- * all that was written to it. No snapshot is destroyed, and each keeps its id.
+ * Invariant: a volume is rolled back only while nothing uses it, and if its newest snapshot has all
+ * that was written to it. No snapshot is destroyed, and each keeps its id.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -151,7 +151,7 @@ static int read_properties(struct arena *arena, const char *name, struct zfs_pro
 	return 0;
 }
 
-/* Make room for the clone, which could not be made with *err. Returns 0 if it can be tried again. */
+/* Make room for the clone, which could not be made with *err. Returns 0 to have it tried again. */
 static int make_room(const struct rollback *rollback, struct error *err)
 {
 	const struct node *node = rollback->call->app;

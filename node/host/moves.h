@@ -20,7 +20,7 @@ struct moves *moves_new(void);
 /* Free the table, which may be NULL. */
 void moves_free(struct moves *moves);
 
-/* Refuse all calls for a volume, which is moving to a node, or NULL: rolled back; or permit them. */
+/* Refuse all calls for a volume, which moves to a node (NULL: is rolled back); or permit them. */
 void moves_close(struct moves *moves, const char *id, const char *to);
 void moves_open(struct moves *moves, const char *id);
 /*

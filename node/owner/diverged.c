@@ -4,7 +4,8 @@
  * took over, and what no other node has.
  *
  * Invariant: a dataset is destroyed only by the name that a person gives, if it is directly below
- * DIVERGED_FOLDER, nothing uses it, and without force, so ZFS refuses while it has a clone or a hold.
+ * DIVERGED_FOLDER and nothing uses it, and without force, so ZFS refuses while it has a clone or a
+ * hold.
  */
 #include "node/owner/diverged.h"
 

@@ -65,18 +65,14 @@ bool zfs_destroy_snapshot_proven(struct arena *arena, const struct snapshot *sna
 /* Take n snapshots at one instant, or none. ERR_FAILED_PRECONDITION for n > 1 with zfs-fuse. */
 int zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
 		 struct error *err);
-/*
- * Destroy a snapshot, deferred until its last clone is destroyed if it has clones.
- * ERR_FAILED_PRECONDITION if the snapshot is held (zfs-hold(8)). Runs up to three programs.
- */
+/* Destroy a snapshot, or defer it while it has clones. The first one fails if it is held. */
 int zfs_destroy_snapshot(const char *name, struct error *err);
-/* Destroy a snapshot that zcsi made for a clone: the same deferral, but holds are not checked. */
 int zfs_destroy_origin(const char *name, struct error *err);
 /* ERR_FAILED_PRECONDITION if zvols have no devices on this host, as with zfs-fuse. */
 int zfs_check_devices(struct error *err);
 /* Returns true if `zpool events` reports changes, which needs the kernel's ZFS and root. */
 bool zfs_tells_events(void);
-/* Mount a filesystem at an empty directory. ERR_UNAUTHENTICATED if its key is not loaded. */
+/* Mount at an empty directory. ERR_UNAUTHENTICATED if its key is not loaded. */
 int zfs_mount(const char *name, const char *path, struct error *err);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * zcsi snapshot: a snapshot of a volume, as CreateSnapshot takes it, and its end.
  *
- * Invariant: the name of a snapshot is one in the whole cluster, so a name that was given is claimed
+ * Invariant: the name of a snapshot is one in the whole cluster, so a name that is given is claimed
  * (claim.h). One that was not given is made of the time and a random number, and no other caller
  * asks for it: so it is taken while other hosts are down.
  */

@@ -136,24 +136,24 @@ static int tear_down(void **state)
 }
 
 /* Write the list of agents as a template does, by rename. */
-static void list(const char *text)
+__attribute__((format(printf, 1, 2))) static void list(const char *text, ...)
 {
 	char new[140];
+	va_list args;
 
 	snprintf(new, sizeof(new), "%s.new", file);
 	FILE *out = fopen(new, "we");
 	assert_non_null(out);
-	fputs(text, out);
+	va_start(args, text);
+	vfprintf(out, text, args);
+	va_end(args);
 	fclose(out);
 	assert_int_equal(rename(new, file), 0);
 }
 
 static void list_fakes(const struct fake *one, const struct fake *other)
 {
-	char text[320];
-
-	snprintf(text, sizeof(text), "# agents\n%s\n%s\n", one->endpoint, other->endpoint);
-	list(text);
+	list("# agents\n%s\n%s\n", one->endpoint, other->endpoint);
 }
 
 static int dial(const char *node_id, struct client **ret)
@@ -228,11 +228,8 @@ static void endpoints_may_be_named_twice(void **state)
 
 static void a_silent_agent_hides_no_other(void **state)
 {
-	char text[320];
-
 	(void)state;
-	snprintf(text, sizeof(text), "unix://%s/nobody\nnonsense\n%s\n", place, n2.endpoint);
-	list(text);
+	list("unix://%s/nobody\nnonsense\n%s\n", place, n2.endpoint);
 	start(true);
 	assert_reached("n2", &n2);
 	assert_not_reached("n9", ERR_UNAVAILABLE, "no agent answers as node 'n9'; silent: ");
@@ -246,27 +243,18 @@ static void a_survey_says_who_is_silent(void **state)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct peers_host *hosts;
-	char text[320];
 	size_t n;
 
 	(void)state;
-	snprintf(text, sizeof(text), "unix://%s/nobody\n%s\n", place, n2.endpoint);
-	list(text);
+	list("unix://%s/nobody\n%s\n", place, n2.endpoint);
 	start(true);
 	for (unsigned i = 1; i < 3; i++) {
-		unsigned answered = 0;
-		assert_int_equal(peers_survey(peers, &arena, now_ms() + PATIENCE * 1000, &hosts, &n,
-					      &err),
-				 0);
-		assert_int_equal(n, 2);
-		assert_int_equal(n2.n_asked, i);
-		for (size_t k = 0; k < n; k++) {
-			bool is_n2 = strcmp(hosts[k].endpoint, n2.endpoint) == 0;
-			assert_int_equal(hosts[k].says != NULL, is_n2);
-			if (hosts[k].says)
-				answered += strcmp(hosts[k].says->node_id, "n2") == 0;
-		}
-		assert_int_equal(answered, 1);
+		int failed =
+			peers_survey(peers, &arena, now_ms() + PATIENCE * 1000, &hosts, &n, &err);
+		assert_false(failed || n != 2 || n2.n_asked != i);
+		for (size_t k = 0; k < n; k++)
+			assert_int_equal(hosts[k].says != NULL,
+					 !strcmp(hosts[k].endpoint, n2.endpoint));
 	}
 	/* An agent that was not asked counts as silent nowhere. */
 	assert_int_equal(peers_survey(peers, &arena, now_ms(), &hosts, &n, &err), -1);
@@ -280,7 +268,6 @@ static void a_survey_says_who_is_silent(void **state)
 static void an_agent_without_an_answer_leaves_time_for_others(void **state)
 {
 	struct client *client;
-	char text[320];
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_in address = {.sin_family = AF_INET,
 				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -290,14 +277,9 @@ static void an_agent_without_an_answer_leaves_time_for_others(void **state)
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
 	assert_int_equal(listen(fd, 8), 0); /* connections are never accepted */
-	snprintf(text, sizeof(text), "tcp://127.0.0.1:%d\n%s\n", ntohs(address.sin_port),
-		 n2.endpoint);
-	list(text);
+	list("tcp://127.0.0.1:%d\n%s\n", ntohs(address.sin_port), n2.endpoint);
 	start(true);
-	int failed = peers_dial(peers, "n2", now_ms() + 1900, &client, &err);
-	if (failed)
-		print_error("%s\n", err.text);
-	assert_false(failed);
+	assert_int_equal(peers_dial(peers, "n2", now_ms() + 1900, &client, &err), 0);
 	peers_hang_up(peers, client);
 	stop();
 	close(fd);
@@ -324,12 +306,12 @@ static void the_file_is_read_again(void **state)
 	assert_not_reached("n1", ERR_FAILED_PRECONDITION, "--agents-file '/tmp/");
 	list("# none yet\n");
 	assert_not_reached("n1", ERR_FAILED_PRECONDITION, "names no agent");
-	list(n1.endpoint);
+	list("%s", n1.endpoint);
 	assert_reached("n1", &n1);
 	assert_not_reached("n2", ERR_UNAVAILABLE, "all 1 agents of the list answer, and none is");
 	list_fakes(&n1, &n2);
 	assert_reached("n2", &n2);
-	list(n1.endpoint);
+	list("%s", n1.endpoint);
 	assert_not_reached("n2", ERR_UNAVAILABLE, "none is node 'n2'");
 	stop();
 }
@@ -430,12 +412,10 @@ static void dials_at_the_same_time_share_a_scan(void **state)
 {
 	pthread_t threads[DIALERS];
 	struct error errors[DIALERS];
-	char text[320];
 
 	(void)state;
 	/* The scan lasts until the client gives up the endpoint that nobody listens at. */
-	snprintf(text, sizeof(text), "unix://%s/nobody\n%s\n", place, n1.endpoint);
-	list(text);
+	list("unix://%s/nobody\n%s\n", place, n1.endpoint);
 	start(true);
 	for (size_t i = 0; i < DIALERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, dial_unknown, &errors[i]), 0);
@@ -466,7 +446,7 @@ static void assert_tls(const char *certificate, const char *answer)
 	assert_int_equal(end_trust(&client, "ca", "other", &err), 0);
 	server_start(&server);
 	snprintf(endpoint, sizeof(endpoint), "tcp://127.0.0.1:%d\n", server.port);
-	list(endpoint);
+	list("%s", endpoint);
 	trust = client.trust;
 	start(true);
 	int failed = dial("inline", &dialled);
