@@ -125,19 +125,31 @@ static int release(const struct place *place, struct error *err)
 	return zfs_set(place->name, &properties, err);
 }
 
+/* An earlier volume of the name may have left data of the same epoch, but not of the lineage. */
+static int rename_apart(const struct node *node, struct arena *arena, const struct place *place,
+			const char **ret, struct error *err)
+{
+	*ret = arena_printf(arena, "%s/" DIVERGED_FOLDER "%s-%" PRId64,
+			    catalog_parent(node->catalog), strrchr(place->name, '/'), place->epoch);
+	if (rename_volume(node, place, *ret, err) == 0)
+		return 0;
+	if (err->code != ERR_ALREADY_EXISTS)
+		return -1;
+	*ret = arena_printf(arena, "%s-%s", *ret, place->members.lineage);
+	return rename_volume(node, place, *ret, err);
+}
+
 /* Put it aside. If the new owner has part of it, a copy with that part stays. */
 static int keep(const struct node *node, struct arena *arena, const struct place *place,
 		const struct dataset *volume, uint64_t base, struct error *err)
 {
-	const char *parent = catalog_parent(node->catalog);
-	const char *name = arena_printf(arena, "%s/" DIVERGED_FOLDER "%s-%" PRId64, parent,
-					strrchr(volume->name, '/'), place->epoch);
+	const char *parent = catalog_parent(node->catalog), *name;
 	const struct place_snapshot *common = base ? place_snapshot(place, base) : NULL;
 
 	if (replica_make_folder(arena, parent, DIVERGED_FOLDER, err) < 0 ||
 	    release(place, err) < 0 ||
 	    (common && split_begin(arena, parent, volume, common, err) < 0) ||
-	    rename_volume(node, place, name, err) < 0)
+	    rename_apart(node, arena, place, &name, err) < 0)
 		return -1;
 	log_warn("a volume that another node took over had data that no other node has: it is kept "
 		 "until somebody destroys it",

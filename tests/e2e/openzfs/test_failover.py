@@ -179,7 +179,8 @@ def test_what_is_put_aside_shares_its_data_with_the_copy(pair, kind):
 
 
 def test_an_encrypted_volume_is_put_aside_without_its_key(pair):
-    """The copy has the same key as the rest, that of the orchestrator."""
+    """The copy has the same key as the rest, that of the orchestrator. The name of what is put
+    aside is taken by what another volume has left, so it gets a longer one."""
     volume = Volume(pair.owner, "data")
     volume.secrets = {"encryption_key": KEY}
     use(pair.owner, create(volume, {"zfs.encryption": "aes-256-gcm"}))
@@ -189,6 +190,7 @@ def test_an_encrypted_volume_is_put_aside_without_its_key(pair):
     lose(pair.owner)
     write(volume, "late")
     take_over(pair, "data")
+    run("zfs", "create", "-p", "-o", "canmount=off", pair.owner.dataset("_diverged/data-0"))
     pair.owner.start_node()
     for step in (volume.unpublish, volume.unstage):
         step()
@@ -201,7 +203,10 @@ def test_an_encrypted_volume_is_put_aside_without_its_key(pair):
     there.down()
     pair.zcsi("move", "data", "n1")
     assert content(use(pair.owner, volume)) == wanted
-    pair.zcsi("diverged", "drop", "data-0")
+    [row] = pair.zcsi("diverged", "list", "-Hp").splitlines()
+    name = row.split("\t")[2]
+    assert re.fullmatch("data-0-[0-9a-f]{16}", name)
+    pair.zcsi("diverged", "drop", name)
     assert content(volume) == wanted
     volume.down()
 

@@ -123,10 +123,11 @@ def served(user, cut, word):
 
 def returns(second, user, zcsi):
     """Start the client again. Its volume makes way, and nothing of it is published there."""
+    def has(leaf):
+        return f"{second.dataset}/{leaf}" in datasets(second.dataset)
     boot(second)
-    until(lambda: f"{second.dataset}/_replica/films" in datasets(second.dataset), "n2 has a copy")
+    until(lambda: has("_replica/films") and not has("films"), "n2 has a copy")
     whole(second)
-    assert f"{second.dataset}/films" not in datasets(second.dataset)
     assert get(f"{second.dataset}/_replica/films", "zcsi:published") == "-"
     assert get(f"{zcsi}/films", "zcsi:published").startswith("n1")
     assert not [point for point, _ in mounts(f"{second.agent.data}/") if "films" in point]
@@ -150,7 +151,8 @@ def test_a_job_runs_on_the_other_client_after_a_failover(zcsi, second, user, los
 
 @pytest.mark.matrix
 def test_nomad_has_forgotten_the_client(zcsi, second, user, lose, zcsi_command):
-    """Nomad releases the volume then without asking the plugin, which still refuses it."""
+    """Nomad releases the volume then without asking the plugin, which still refuses it. If only an
+    access time was written since the push, that is put aside."""
     cut = lose()
     until(is_down, "Nomad marks the client down")
     until(lambda: allocations("user", "lost") == [] and allocations("user", "pending"),
@@ -161,4 +163,5 @@ def test_nomad_has_forgotten_the_client(zcsi, second, user, lose, zcsi_command):
     assert f"{zcsi}/films" not in datasets(zcsi)
     served(user, cut, take_over(zcsi_command))
     returns(second, user, zcsi)
-    assert not zcsi_command("diverged", "list")[0]
+    for row in zcsi_command("diverged", "list")[0]:
+        assert not zcsi_command("diverged", "drop", row[2])[1].returncode
