@@ -151,11 +151,11 @@ static int keep(const struct node *node, struct arena *arena, const struct place
 	    (common && split_begin(arena, parent, volume, common, err) < 0) ||
 	    rename_apart(node, arena, place, &name, err) < 0)
 		return -1;
+	catalog_drop(node->catalog, volume->name);
 	log_warn("a volume that another node took over had data that no other node has: it is kept "
 		 "until somebody destroys it",
 		 log_str("volume", volume->id), log_str("dataset", name));
 	diverged_look(node);
-	catalog_drop(node->catalog, volume->name);
 	return 0;
 }
 

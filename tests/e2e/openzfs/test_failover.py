@@ -362,7 +362,7 @@ def test_a_deleted_volume_does_not_come_back(pair):
     pair.owner.start_node()
     wait_for(lambda: not {"data", "_replica/data"} & set(pair.owner.leaves()),
              "the lost host has nothing of it", 120)
-    assert owners(pair) == []
+    wait_for(lambda: owners(pair) == [], "no host has the volume")
 
 
 @pytest.fixture
