@@ -46,8 +46,7 @@ void owner_metrics_write(const struct node *node, FILE *out)
 	metric_sample(&volumes, out, (double)ours, "this");
 	metric_sample(&volumes, out, (double)unknown, "unknown");
 	metric_sample(&volumes, out, (double)others, "another");
-	if (diverged_known() < 0)
-		return;
 	metric_head(&diverged, out);
-	metric_sample(&diverged, out, (double)diverged_known());
+	if (diverged_known() >= 0)
+		metric_sample(&diverged, out, (double)diverged_known());
 }

@@ -49,6 +49,7 @@ def rename(host):
 def main():
     with tempfile.TemporaryDirectory(prefix="zcsi-bench-") as name, \
             contextlib.ExitStack() as stack, two_hosts(stack, Path(name)) as hosts:
+        hosts[0].controller_daemon.argv += ["--agent", f"unix://{hosts[1].agent_socket}"]
         pair = Pair(hosts)
         took, programs = take_over(pair)
         bare = rename(pair.other)
