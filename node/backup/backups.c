@@ -53,7 +53,7 @@ struct backups {
 	struct incoming incoming;
 
 	struct queue *queue;
-	bool unread; /* the backups were not read yet; only for the thread */
+	bool unread, rested; /* the backups were not read yet; a round has passed. For the thread */
 
 	pthread_mutex_t lock; /* protects the members below */
 	struct seen *seen;
@@ -171,8 +171,11 @@ static int work(struct rounds *rounds, void *arg, bool asked)
 		queue_end(backups->queue, &task);
 		asked = true;
 	}
-	if (!rounds_stopping(rounds) && held_possible() && (asked || may_have_some(backups)))
+	/* Nothing is read at the start, when calls that wait for zfs are many. */
+	if (!rounds_stopping(rounds) && held_possible() &&
+	    (asked || (backups->rested && may_have_some(backups))))
 		add_due(backups);
+	backups->rested = true;
 	return PAUSE_S;
 }
 

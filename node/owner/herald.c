@@ -11,14 +11,18 @@
 #include "node/owner/beat.h"
 #include "node/owner/diverged.h"
 
-#define BEAT_S  30
-#define HURRY_S 2      /* while a volume waits for its nodes */
-#define LOOK_MS 600000 /* between looks at what was put aside, which a person may destroy */
+#define BEAT_S   30
+#define HURRY_S  2 /* while a volume waits for its nodes */
+#define FIRST_MS 60000
+#define LOOK_MS  600000 /* between looks at what was put aside, which a person may destroy */
 
+/* The first look is a minute after the start, when calls that wait for zfs are fewer. */
 static void look(const struct node *node)
 {
 	static int64_t next;
 
+	if (!next)
+		next = now_ms() + FIRST_MS;
 	if (now_ms() < next)
 		return;
 	next = now_ms() + LOOK_MS;
