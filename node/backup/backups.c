@@ -165,15 +165,17 @@ static int work(struct rounds *rounds, void *arg, bool asked)
 {
 	struct backups *backups = arg;
 	struct backup_task task;
+	bool worked = false;
 
+	(void)asked;
 	while (!rounds_stopping(rounds) && queue_next(backups->queue, &task)) {
 		run(backups, &task);
 		queue_end(backups->queue, &task);
-		asked = true;
+		worked = true;
 	}
 	/* Nothing is read at the start, when calls that wait for zfs are many. */
 	if (!rounds_stopping(rounds) && held_possible() &&
-	    (asked || (backups->rested && may_have_some(backups))))
+	    (worked || (backups->rested && may_have_some(backups))))
 		add_due(backups);
 	backups->rested = true;
 	return PAUSE_S;
