@@ -4,16 +4,13 @@
  *
  * Invariant: a call that ends before its program kills the program, which changes nothing.
  */
-#include <fcntl.h>
 
 #include "node/backup/source.h"
 #include "node/host/owner.h"
 #include "node/service.h"
 #include "node/stream/program.h"
 #include "node/stream/program_stream.h"
-#include "node/zfs/argv.h"
 #include "node/zfs/send_flags.h"
-#include "transport/pump.h"
 
 #define WORDS_MAX 6 /* of a `zfs send` */
 
@@ -80,28 +77,12 @@ static int find(struct program_stream *ps, const char **argv, struct error *err)
 
 static int start(struct program_stream *ps, struct error *err)
 {
-	auto_close int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	const char *argv[WORDS_MAX + 1] = {NULL};
 
 	if (program_check(err) < 0 || source_check_zfs(ps->node, err) < 0 ||
 	    find(ps, argv, err) < 0)
 		return -1;
-	return child_start(&ps->child, argv_complete(&ps->arena, argv), in, 0, err);
-}
-
-static void pump(struct program_stream *ps)
-{
-	pump_out(ps->stream, steal_fd(&ps->child.out), program_stream_pumped);
-}
-
-static int end(struct program_stream *ps, struct error *err)
-{
-	static const char *const argv[] = {"zfs", "send"};
-	int status = ps->whole ? child_reap(&ps->child) : child_kill(&ps->child);
-	int failed = ps->whole ? program_judge(&ps->child, argv, status, false, err) : 0;
-
-	child_fini(&ps->child);
-	return failed;
+	return program_stream_start_sender(ps, argv, err);
 }
 
 static void on_request(struct rpc_stream *stream, const void *message)
@@ -124,15 +105,13 @@ static void on_request(struct rpc_stream *stream, const void *message)
 
 int read_backup(struct rpc_stream *stream, struct error *err)
 {
-	static const struct program_stream_kind kind = {
-		.most = 4, .verb = "sent", .start = start, .pump = pump, .end = end};
+	static const struct program_stream_kind kind = {.most = 4,
+							.verb = "sent",
+							.start = start,
+							.pump = program_stream_drain,
+							.end = program_stream_end_sender};
 	static const struct rpc_stream_events events = {
 		.single = true, .message = on_request, .closed = program_stream_closed};
-	struct program_stream *ps;
 
-	if (program_stream_new(&ps, stream, &kind, err) < 0)
-		return -1;
-	stream->events = &events;
-	stream->arg = ps;
-	return 0;
+	return program_stream_open(stream, &kind, &events, err);
 }

@@ -26,6 +26,7 @@
 #include "node/zfs/argv.h"
 #include "node/zfs/lock_file.h"
 #include "node/zfs/send_flags.h"
+#include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
 #define LOCK_MS   5000 /* to wait for another change of the backup, or of the new dataset */
@@ -42,18 +43,6 @@ struct copying {
 	struct zfs_properties properties;
 };
 
-/* Read the guid of the new dataset. ERR_NOT_FOUND if it does not exist. */
-static int read_guid(const char *name, uint64_t *ret, struct error *err)
-{
-	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", "guid", name, NULL};
-	auto_free char *out = NULL;
-
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
-		return -1;
-	*ret = strtoull(out, NULL, 10);
-	return 0;
-}
-
 /* A dataset of an earlier call may be all that is left of a volume, so it is never replaced. */
 static int check_new(const struct copying *copying, struct error *err)
 {
@@ -62,7 +51,7 @@ static int check_new(const struct copying *copying, struct error *err)
 
 	if (zfs_create_folder(folder, err) < 0 && err->code != ERR_ALREADY_EXISTS)
 		return -1;
-	if (read_guid(copying->name, &guid, err) < 0)
+	if (zfs_guid(copying->name, &guid, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	return fail(err, ERR_ALREADY_EXISTS,
 		    "'%s' was received before: make it the volume with 'zcsi adopt %s', or destroy "
@@ -184,7 +173,7 @@ static int run_locked(struct copying *copying, uint64_t *ret_guid, struct error 
 			    copying->backup, ZFS_PROPERTIES_MAX);
 	if (copy(copying, err) < 0)
 		return fail_context(err, "'%s' is not restored", copying->snapshot);
-	return read_guid(copying->name, ret_guid, err);
+	return zfs_guid(copying->name, ret_guid, err);
 }
 
 static int with_locks(struct copying *copying, uint64_t *ret_guid, struct error *err)

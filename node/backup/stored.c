@@ -16,6 +16,7 @@
 #include "node/mount/kind.h"
 #include "node/record/dataset.h"
 #include "node/record/members.h"
+#include "node/record/zfs_row.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
@@ -50,9 +51,7 @@ enum field {
 
 char *stored_name(struct arena *arena, const char *parent, const char *id)
 {
-	const char *name = dataset_name(arena, parent, id);
-
-	return arena_printf(arena, "%s/" BACKUP_FOLDER "%s", parent, strrchr(name, '/'));
+	return dataset_name(arena, arena_printf(arena, "%s/" BACKUP_FOLDER, parent), id);
 }
 
 char *stored_key(struct arena *arena, const char *name)
@@ -62,15 +61,9 @@ char *stored_key(struct arena *arena, const char *name)
 
 /* Parsing */
 
-/* Returns "" for "-", which zfs prints for a value that is not there. */
-static char *dash_to_empty(char *value)
-{
-	return strcmp(value, "-") == 0 ? value + 1 : value;
-}
-
 static char *unescaped(struct arena *arena, char *value)
 {
-	char *text = unescape_text(arena, dash_to_empty(value));
+	char *text = unescape_text(arena, zfs_row_text(value));
 
 	return text ? text : value;
 }
@@ -79,7 +72,7 @@ static void add_property(struct arena *arena, const char *name, char *value, Bac
 {
 	Property *property = new_property(arena);
 
-	if (!*dash_to_empty(value))
+	if (!*zfs_row_text(value))
 		return;
 	property->name = (char *)name;
 	property->value = value;
@@ -110,15 +103,15 @@ static BackupState *backup_of(struct arena *arena, char *const *field)
 	backup->properties = arena_alloc(arena, 2 * sizeof(*backup->properties));
 	backup->id = backup->volume->id = unescaped(arena, field[VOLUME]);
 	backup->name = field[NAME];
-	take_nodes(arena, dash_to_empty(field[FROM]), backup);
+	take_nodes(arena, zfs_row_text(field[FROM]), backup);
 	backup->every = strtoll(field[BACKUP_EVERY], NULL, 10);
-	backup->keep = dash_to_empty(field[BACKUP_KEEP]);
+	backup->keep = zfs_row_text(field[BACKUP_KEEP]);
 	backup->verified = strtoll(field[VERIFIED], NULL, 10);
 	backup->used = strtoll(field[USED], NULL, 10);
-	backup->token = dash_to_empty(field[TOKEN]);
+	backup->token = zfs_row_text(field[TOKEN]);
 	backup->volume->size = volsize ? volsize : strtoll(field[SIZE], NULL, 10);
 	backup->volume->parameters = unescaped(arena, field[PARAMETERS]);
-	backup->volume->format = *dash_to_empty(field[FORMAT]) ? field[FORMAT] : (char *)FORMAT_ZFS;
+	backup->volume->format = *zfs_row_text(field[FORMAT]) ? field[FORMAT] : (char *)FORMAT_ZFS;
 	add_property(arena, "zcsi:root", field[ROOT], backup);
 	add_property(arena, "zcsi:keep", field[KEEP], backup);
 	return backup;
@@ -131,7 +124,7 @@ static CopySnapshot *snapshot_of(struct arena *arena, char *const *field, char *
 	snapshot->name = at + 1;
 	snapshot->guid = strtoull(field[GUID], NULL, 10);
 	snapshot->creation = strtoll(field[CREATION], NULL, 10);
-	snapshot->kept = strtoull(field[HOLDS], NULL, 10) || *dash_to_empty(field[CLONES]);
+	snapshot->kept = strtoull(field[HOLDS], NULL, 10) || *zfs_row_text(field[CLONES]);
 	return snapshot;
 }
 

@@ -44,18 +44,6 @@ static int make_folder(struct program_stream *ps, struct error *err)
 	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
 }
 
-/* Read the guid. ERR_NOT_FOUND if the dataset does not exist. */
-static int read_guid(const char *name, uint64_t *ret, struct error *err)
-{
-	const char *argv[] = {"zfs", "get", "-Hp", "-o", "value", "guid", name, NULL};
-	auto_free char *out = NULL;
-
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
-		return -1;
-	*ret = strtoull(out, NULL, 10);
-	return 0;
-}
-
 static int check_no_volume(struct program_stream *ps, const char *id, struct error *err)
 {
 	struct dataset *volume;
@@ -71,7 +59,7 @@ static int check_new(const struct receiving *receiving, struct error *err)
 {
 	uint64_t guid;
 
-	if (read_guid(receiving->name, &guid, err) < 0)
+	if (zfs_guid(receiving->name, &guid, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	return fail(err, ERR_ALREADY_EXISTS,
 		    "'%s' was received before: make it the volume with 'zcsi adopt %s', or destroy "
@@ -133,7 +121,7 @@ static int end(struct program_stream *ps, struct error *err)
 	catalog_unlock_key(ps->node->catalog, receiving->key);
 	if (failed)
 		return fail_context(err, "volume '%s' is not received", receiving->id);
-	return ps->whole ? read_guid(receiving->name, &receiving->guid, err) : 0;
+	return ps->whole ? zfs_guid(receiving->name, &receiving->guid, err) : 0;
 }
 
 static void answer(struct program_stream *ps)
@@ -190,13 +178,8 @@ int copy_receive_volume(struct rpc_stream *stream, struct error *err)
 							.answer = answer};
 	static const struct rpc_stream_events events = {
 		.message = on_message, .ended = on_end, .closed = program_stream_closed};
-	struct program_stream *ps;
 
-	if (program_stream_new(&ps, stream, &kind, err) < 0)
-		return -1;
-	stream->events = &events;
-	stream->arg = ps;
-	return 0;
+	return program_stream_open(stream, &kind, &events, err);
 }
 
 /* Returns the id of "FOLDER/LEAF@SNAPSHOT"; NULL for one that is not the escape of an id. */

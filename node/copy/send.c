@@ -6,15 +6,12 @@
  * Invariant: a call that ends before its program kills the program, which changes nothing.
  */
 #include <string.h>
-#include <fcntl.h>
 
 #include "node/stream/program.h"
 #include "node/stream/program_stream.h"
 #include "node/zfs/send_flags.h"
 #include "node/service.h"
-#include "node/zfs/argv.h"
 #include "node/zfs/zfs_run.h"
-#include "transport/pump.h"
 
 struct wanted {
 	const char *snapshot_id, *from_id;
@@ -85,27 +82,11 @@ static int start(struct program_stream *ps, struct error *err)
 {
 	const struct asking asking = {ps->node, ps->deadline, &ps->arena};
 	const char *argv[SEND_WORDS_MAX + 1];
-	auto_close int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	size_t n;
 
 	if (program_check(err) < 0 || command(&asking, ps->arg, argv, &n, err) < 0)
 		return -1;
-	return child_start(&ps->child, argv_complete(&ps->arena, argv), in, 0, err);
-}
-
-static void pump(struct program_stream *ps)
-{
-	pump_out(ps->stream, steal_fd(&ps->child.out), program_stream_pumped);
-}
-
-static int end(struct program_stream *ps, struct error *err)
-{
-	static const char *const argv[] = {"zfs", "send"};
-	int status = ps->whole ? child_reap(&ps->child) : child_kill(&ps->child);
-	int failed = ps->whole ? program_judge(&ps->child, argv, status, false, err) : 0;
-
-	child_fini(&ps->child);
-	return failed;
+	return program_stream_start_sender(ps, argv, err);
 }
 
 static void on_request(struct rpc_stream *stream, const void *message)
@@ -122,17 +103,15 @@ static void on_request(struct rpc_stream *stream, const void *message)
 
 int copy_send(struct rpc_stream *stream, struct error *err)
 {
-	static const struct program_stream_kind kind = {
-		.most = 4, .verb = "sent", .start = start, .pump = pump, .end = end};
+	static const struct program_stream_kind kind = {.most = 4,
+							.verb = "sent",
+							.start = start,
+							.pump = program_stream_drain,
+							.end = program_stream_end_sender};
 	static const struct rpc_stream_events events = {
 		.single = true, .message = on_request, .closed = program_stream_closed};
-	struct program_stream *ps;
 
-	if (program_stream_new(&ps, stream, &kind, err) < 0)
-		return -1;
-	stream->events = &events;
-	stream->arg = ps;
-	return 0;
+	return program_stream_open(stream, &kind, &events, err);
 }
 
 int estimate_send(struct rpc_call *call, const EstimateSendRequest *req, EstimateSendResponse *rsp,

@@ -95,6 +95,11 @@ bool zfs_row_split(char *line, char **ret_property, char **ret_value, char **ret
 	return true;
 }
 
+char *zfs_row_text(char *value)
+{
+	return strcmp(value, "-") == 0 ? value + 1 : value;
+}
+
 int64_t zfs_row_number(const char *text)
 {
 	return text ? (int64_t)strtoull(text, NULL, 10) : 0;

@@ -45,6 +45,8 @@ bool zfs_row_split(char *line, char **ret_property, char **ret_value, char **ret
 /* Store one property in the row, or drop it if the row has no place for it. */
 void zfs_row_set(struct zfs_row *row, const char *property, const char *value, const char *source);
 
+/* Returns "" for "-", which zfs prints for a value that is not there, else the value. */
+char *zfs_row_text(char *value);
 /* Returns the number that zfs -p printed; 0 for NULL, "-" and "none". */
 int64_t zfs_row_number(const char *text);
 

@@ -275,11 +275,6 @@ int copy_receive(struct rpc_stream *stream, struct error *err)
 							.answer = answer};
 	static const struct rpc_stream_events events = {
 		.message = on_message, .ended = on_end, .closed = program_stream_closed};
-	struct program_stream *ps;
 
-	if (program_stream_new(&ps, stream, &kind, err) < 0)
-		return -1;
-	stream->events = &events;
-	stream->arg = ps;
-	return 0;
+	return program_stream_open(stream, &kind, &events, err);
 }

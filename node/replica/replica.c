@@ -19,6 +19,7 @@
 #include "node/record/members.h"
 #include "node/record/scheduled.h"
 #include "node/record/snapshot.h"
+#include "node/record/zfs_row.h"
 #include "node/service.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
@@ -49,9 +50,7 @@ enum field {
 
 char *replica_name(struct arena *arena, const char *parent, const char *id)
 {
-	const char *name = dataset_name(arena, parent, id);
-
-	return arena_printf(arena, "%s/" REPLICA_FOLDER "%s", parent, strrchr(name, '/'));
+	return dataset_name(arena, arena_printf(arena, "%s/" REPLICA_FOLDER, parent), id);
 }
 
 char *replica_key(struct arena *arena, const char *name)
@@ -73,12 +72,6 @@ int replica_make_folder(struct arena *arena, const char *parent, const char *fol
 	return err->code == ERR_ALREADY_EXISTS ? 0 : -1;
 }
 
-/* Returns "" for "-", which zfs prints for a value that is not there. */
-static char *dash_to_empty(char *value)
-{
-	return strcmp(value, "-") == 0 ? value + 1 : value;
-}
-
 /* Returns true for a snapshot that zcsi took: for copies, a backup or CSI, or by a schedule. */
 static bool is_ours(const char *leaf, char *const *field)
 {
@@ -86,7 +79,7 @@ static bool is_ours(const char *leaf, char *const *field)
 
 	return !strncmp(leaf, SNAPSHOT_PUSHED, strlen(SNAPSHOT_PUSHED)) ||
 	       !strncmp(leaf, SNAPSHOT_BACKUP, strlen(SNAPSHOT_BACKUP)) ||
-	       *dash_to_empty(field[SNAPSHOT]) || scheduled_parse(leaf, &ignored);
+	       *zfs_row_text(field[SNAPSHOT]) || scheduled_parse(leaf, &ignored);
 }
 
 static void add_snapshot(struct arena *arena, char *const *field, char *at, CopyState *copy)
@@ -97,7 +90,7 @@ static void add_snapshot(struct arena *arena, char *const *field, char *at, Copy
 	snapshot->guid = strtoull(field[GUID], NULL, 10);
 	snapshot->creation = strtoll(field[CREATION], NULL, 10);
 	snapshot->ours = is_ours(at + 1, field);
-	snapshot->kept = strtoull(field[HOLDS], NULL, 10) || *dash_to_empty(field[CLONES]);
+	snapshot->kept = strtoull(field[HOLDS], NULL, 10) || *zfs_row_text(field[CLONES]);
 	copy->snapshots[copy->n_snapshots++] = snapshot;
 }
 
@@ -119,10 +112,10 @@ static bool add_dataset(struct arena *arena, char *const *field, CopyState *copy
 	copy->name = field[NAME];
 	copy->used = strtoll(field[USED], NULL, 10);
 	copy->available = strtoll(field[AVAILABLE], NULL, 10);
-	copy->token = dash_to_empty(field[TOKEN]);
-	copy->epoch = strtoll(dash_to_empty(field[EPOCH]), NULL, 10);
+	copy->token = zfs_row_text(field[TOKEN]);
+	copy->epoch = strtoll(zfs_row_text(field[EPOCH]), NULL, 10);
 	copy->accepted_node_id = arena_strdup(arena, accepted_by(arena, field, copy->epoch));
-	if (!members_parse(arena, dash_to_empty(field[MEMBERS]), &members))
+	if (!members_parse(arena, zfs_row_text(field[MEMBERS]), &members))
 		return false;
 	copy->lineage = (char *)members.lineage;
 	copy->n_node_ids = members.n;

@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "node/service.h"
 #include "node/stream/copies.h"
+#include "node/stream/program.h"
 #include "node/zfs/argv.h"
 #include "node/zfs/lock_file.h"
 #include "node/zfs/zfs_run.h"
@@ -126,8 +127,8 @@ static unsigned count(const struct copies *copies, const struct program_stream_k
 	return n;
 }
 
-int program_stream_new(struct program_stream **ret, struct rpc_stream *stream,
-		       const struct program_stream_kind *kind, struct error *err)
+int program_stream_open(struct rpc_stream *stream, const struct program_stream_kind *kind,
+			const struct rpc_stream_events *events, struct error *err)
 {
 	const struct node *node = stream->app;
 	struct copies *copies = node->copies;
@@ -152,7 +153,8 @@ int program_stream_new(struct program_stream **ret, struct rpc_stream *stream,
 	if (ps->next)
 		ps->next->place = &ps->next;
 	copies->streams = ps;
-	*ret = ps;
+	stream->events = events;
+	stream->arg = ps;
 	return 0;
 }
 
@@ -198,4 +200,27 @@ int program_stream_reap_reader(struct program_stream *ps)
 	mem_cleanup_close(&ps->to);
 	return poll(&ended, 1, (int)zfs_run_timeout()) > 0 ? child_reap(&ps->child)
 							   : child_kill(&ps->child);
+}
+
+int program_stream_start_sender(struct program_stream *ps, const char *const *argv,
+				struct error *err)
+{
+	auto_close int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	return child_start(&ps->child, argv_complete(&ps->arena, argv), in, 0, err);
+}
+
+void program_stream_drain(struct program_stream *ps)
+{
+	pump_out(ps->stream, steal_fd(&ps->child.out), program_stream_pumped);
+}
+
+int program_stream_end_sender(struct program_stream *ps, struct error *err)
+{
+	static const char *const argv[] = {"zfs", "send"};
+	int status = ps->whole ? child_reap(&ps->child) : child_kill(&ps->child);
+	int failed = ps->whole ? program_judge(&ps->child, argv, status, false, err) : 0;
+
+	child_fini(&ps->child);
+	return failed;
 }

@@ -52,12 +52,12 @@ struct program_stream {
 };
 
 /*
- * Make a call of this kind that just began a program stream. Returns 0 with *ret set, or -1 with
- * *err: the node has no pool, or too many run. The caller sets stream->events, whose arg is *ret,
- * with program_stream_closed. Loop thread only, as the next three.
+ * Make a call of this kind that just began a program stream, which stream->arg is from then on. Of
+ * its events closed is program_stream_closed. Returns 0, or -1 with *err: the node has no pool, or
+ * too many run. Loop thread only, as the next three.
  */
-int program_stream_new(struct program_stream **ret, struct rpc_stream *stream,
-		       const struct program_stream_kind *kind, struct error *err);
+int program_stream_open(struct rpc_stream *stream, const struct program_stream_kind *kind,
+			const struct rpc_stream_events *events, struct error *err);
 /* Start the program, once what to start is known. A second call does nothing. */
 void program_stream_begin(struct program_stream *ps);
 void program_stream_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome);
@@ -72,6 +72,15 @@ int program_stream_start_reader(struct program_stream *ps, const char *const *ar
 				struct error *err);
 void program_stream_feed(struct program_stream *ps);
 int program_stream_reap_reader(struct program_stream *ps);
+
+/*
+ * For kind->start, kind->pump and kind->end, if the program is a `zfs send`: start it, pass its
+ * output on as the messages, and wait for its end. If the call ended before, it is killed.
+ */
+int program_stream_start_sender(struct program_stream *ps, const char *const *argv,
+				struct error *err);
+void program_stream_drain(struct program_stream *ps);
+int program_stream_end_sender(struct program_stream *ps, struct error *err);
 
 /* End all streams with ERR_UNAVAILABLE, because zcsi-node is stopping. Loop thread only. */
 void program_stream_stop_all(struct copies *copies);

@@ -228,14 +228,24 @@ static int get_value(const char *name, const char *property, char **ret, struct 
 	return zfs_run_once(&(struct exec){.argv = argv}, ret, err);
 }
 
-int zfs_userrefs(const char *name, uint64_t *ret, struct error *err)
+static int get_number(const char *name, const char *property, uint64_t *ret, struct error *err)
 {
 	auto_free char *value = NULL;
 
-	if (get_value(name, "userrefs", &value, err) < 0)
+	if (get_value(name, property, &value, err) < 0)
 		return -1;
 	*ret = strtoull(value, NULL, 10);
 	return 0;
+}
+
+int zfs_userrefs(const char *name, uint64_t *ret, struct error *err)
+{
+	return get_number(name, "userrefs", ret, err);
+}
+
+int zfs_guid(const char *name, uint64_t *ret, struct error *err)
+{
+	return get_number(name, "guid", ret, err);
 }
 
 int zfs_mounted(const char *name, bool *ret, struct error *err)

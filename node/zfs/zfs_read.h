@@ -40,8 +40,9 @@ int zfs_read(struct arena *arena, const char *parent, const char *const *names, 
 /* Read a dataset, its snapshots, and the datasets directly below it, like zfs_list. */
 int zfs_read_family(struct arena *arena, const char *parent, const char *name, struct listing *ret,
 		    struct error *err);
-/* *ret is the number of holds on a snapshot. */
+/* *ret is the number of holds on a snapshot; the guid of a dataset or a snapshot. */
 int zfs_userrefs(const char *name, uint64_t *ret, struct error *err);
+int zfs_guid(const char *name, uint64_t *ret, struct error *err);
 /* *ret is true if the filesystem is mounted on the host where zfs runs. */
 int zfs_mounted(const char *name, bool *ret, struct error *err);
 /*
