@@ -53,7 +53,7 @@ struct backups {
 	struct incoming incoming;
 
 	struct queue *queue;
-	bool unread, rested; /* the backups were not read yet; a round has passed. For the thread */
+	bool unread; /* the backups were not read yet; only for the thread */
 
 	pthread_mutex_t lock; /* protects the members below */
 	struct seen *seen;
@@ -173,11 +173,8 @@ static int work(struct rounds *rounds, void *arg, bool asked)
 		queue_end(backups->queue, &task);
 		worked = true;
 	}
-	/* Nothing is read at the start, when calls that wait for zfs are many. */
-	if (!rounds_stopping(rounds) && held_possible() &&
-	    (worked || (backups->rested && may_have_some(backups))))
+	if (!rounds_stopping(rounds) && held_possible() && (worked || may_have_some(backups)))
 		add_due(backups);
-	backups->rested = true;
 	return PAUSE_S;
 }
 
@@ -185,8 +182,10 @@ int backups_start(struct backups **ret, const struct node *node, struct loop *lo
 		  struct error *err)
 {
 	struct backups *backups = *ret = mem_alloc(sizeof(*backups));
-	const struct rounds_work rounds = {
-		.what = "the thread for backups", .round = work, .arg = backups};
+	const struct rounds_work rounds = {.what = "the thread for backups",
+					   .round = work,
+					   .arg = backups,
+					   .first_s = PAUSE_S};
 
 	memset(backups, 0, sizeof(*backups));
 	backups->node = node;

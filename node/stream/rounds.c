@@ -70,6 +70,8 @@ static void *run(void *arg)
 
 	while (!rounds->stopping && !is_ready(rounds))
 		wait_for(rounds, PAUSE_S);
+	if (!rounds->asked && !rounds->stopping && rounds->work.first_s)
+		wait_for(rounds, rounds->work.first_s);
 	for (bool asked = true; !rounds->stopping; asked = rounds->asked) {
 		rounds->asked = false;
 		pthread_mutex_unlock(&rounds->lock);

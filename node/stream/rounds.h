@@ -23,6 +23,7 @@ struct rounds_work {
 	 */
 	int (*round)(struct rounds *rounds, void *arg, bool asked);
 	void *arg;
+	int first_s; /* seconds before the first round, unless it is asked for sooner */
 };
 
 /*
