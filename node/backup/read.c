@@ -9,7 +9,7 @@
 #include "node/host/owner.h"
 #include "node/service.h"
 #include "node/stream/program.h"
-#include "node/stream/program_stream.h"
+#include "node/stream/program_stream_ends.h"
 #include "node/zfs/send_flags.h"
 
 #define WORDS_MAX 6 /* of a `zfs send` */

@@ -18,7 +18,7 @@
 #include "node/catalog/change.h"
 #include "node/service.h"
 #include "node/stream/program.h"
-#include "node/stream/program_stream.h"
+#include "node/stream/program_stream_ends.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "node/stream/program.h"
-#include "node/stream/program_stream.h"
+#include "node/stream/program_stream_ends.h"
 #include "node/zfs/send_flags.h"
 #include "node/service.h"
 #include "node/zfs/zfs_run.h"

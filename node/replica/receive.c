@@ -16,7 +16,7 @@
 #include "common/volume/format.h"
 #include "node/catalog/change.h"
 #include "node/stream/program.h"
-#include "node/stream/program_stream.h"
+#include "node/stream/program_stream_ends.h"
 #include "node/replica/properties.h"
 #include "node/replica/replica.h"
 #include "node/replica/snapshots.h"

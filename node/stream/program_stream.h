@@ -63,25 +63,6 @@ void program_stream_begin(struct program_stream *ps);
 void program_stream_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome);
 void program_stream_closed(struct rpc_stream *stream, const struct error *outcome);
 
-/*
- * For kind->start, kind->pump and the begin of kind->end, if the program reads: start it with a
- * pipe, pass the messages on to that, and close the pipe and wait for the end of the program. The
- * last one returns the status of child_reap.
- */
-int program_stream_start_reader(struct program_stream *ps, const char *const *argv,
-				struct error *err);
-void program_stream_feed(struct program_stream *ps);
-int program_stream_reap_reader(struct program_stream *ps);
-
-/*
- * For kind->start, kind->pump and kind->end, if the program is a `zfs send`: start it, pass its
- * output on as the messages, and wait for its end. If the call ended before, it is killed.
- */
-int program_stream_start_sender(struct program_stream *ps, const char *const *argv,
-				struct error *err);
-void program_stream_drain(struct program_stream *ps);
-int program_stream_end_sender(struct program_stream *ps, struct error *err);
-
 /* End all streams with ERR_UNAVAILABLE, because zcsi-node is stopping. Loop thread only. */
 void program_stream_stop_all(struct copies *copies);
 
