@@ -133,9 +133,9 @@ class Gate:
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.match(text)
 
-    def arrived(self):
-        """Wait until a process waits at the gate."""
-        wait_for(lambda: any(map(self.waits, open("/proc/locks"))), "a process at the gate")
+    def arrived(self, n=1):
+        """Wait until n processes wait at the gate."""
+        wait_for(lambda: sum(map(self.waits, open("/proc/locks"))) >= n, f"{n} processes at a gate")
 
     def waits(self, line):
         """Return whether this line of /proc/locks is a process that waits at the gate."""

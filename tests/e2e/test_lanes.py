@@ -5,33 +5,19 @@ import grpc
 import pytest
 
 from client import refused
-from daemon import wait_for
 from host import KERNEL_ZFS, SIZE, Volume
-from pages import page
 
 CODE = grpc.StatusCode
 MANY = 30  # number of calls, more than either daemon runs at a time
-FULL = 16  # number of calls that fill a lane of zcsi-node, also through the controller
+CHANGES = 8  # number of calls that these lanes of zcsi-node run at a time (node/lanes.h)
+LOOKUPS = 4
 SOON = 10  # timeout of a call that waits for nothing, in seconds
 
 
 @pytest.fixture
 def busy(new_host, gate):
-    """The published volume `data` on a host that calls zfs through the gate and serves metrics."""
-    host = new_host(env=gate.env)
-    host.node_daemon.metrics = f"{host.folder}/metrics"
-    host.node_daemon.argv += ["--metrics", f"unix://{host.node_daemon.metrics}"]
-    return Volume(host.start(), "data").up()
-
-
-def in_flight(host):
-    text = page(host.node_daemon, "/metrics")[1]
-    return int(dict(line.rsplit(" ", 1) for line in text.splitlines())["zcsi_rpc_in_flight"])
-
-
-def fill(host, gate, n=FULL):
-    wait_for(lambda: in_flight(host) >= n, f"{n} calls")
-    gate.arrived()
+    """The published volume `data` on a host that calls zfs through the gate."""
+    return Volume(new_host(env=gate.env).start(), "data").up()
 
 
 def unpublish(volume):
@@ -58,7 +44,7 @@ def check_answered(calls, gate, code):
 def test_creates_that_wait_delay_no_other_call(busy, gate):
     gate.hold(" create ")
     calls = [Volume(busy.host, f"v{n}").start_create() for n in range(MANY)]
-    fill(busy.host, gate)
+    gate.arrived(CHANGES)
     check_served(busy)
     check_answered(calls, gate, CODE.OK)
 
@@ -66,7 +52,7 @@ def test_creates_that_wait_delay_no_other_call(busy, gate):
 def test_lookups_that_wait_delay_no_other_call(busy, gate):
     gate.hold("data@x")
     calls = [busy.host.agent.GetDatasetSnapshot.future(id=f"data@x{n}") for n in range(MANY)]
-    fill(busy.host, gate, MANY)
+    gate.arrived(LOOKUPS)
     check_served(busy)
     Volume(busy.host, "other").create()
     check_answered(calls, gate, CODE.NOT_FOUND)
@@ -81,7 +67,7 @@ if not KERNEL_ZFS:  # zcsi-node runs `zfs mount` only with zfs-fuse
         calls = [volume.host.node.NodeStageVolume.future(
             volume_id=volume.id, staging_target_path=volume.staging,
             volume_capability=volume.capability) for volume in volumes]
-        fill(busy.host, gate, MANY)
+        gate.arrived()  # the others wait for its turn: one mount at a time with zfs-fuse
         check_served(busy)
         Volume(busy.host, "other").create()
         check_answered(calls, gate, CODE.OK)
@@ -95,7 +81,7 @@ def test_the_first_reading_of_the_pool_delays_no_unmount(busy, gate):
     host.node = host.node_daemon.client()
     agent = host.node_daemon.client(f"unix:{host.agent_socket}")
     calls = [agent.ListDatasetSnapshots.future() for _ in range(MANY)]
-    fill(host, gate, MANY)
+    gate.arrived()
     unpublish(busy)
     check_answered(calls, gate, CODE.OK)
 
@@ -103,9 +89,9 @@ def test_the_first_reading_of_the_pool_delays_no_unmount(busy, gate):
 def test_a_change_that_waits_for_others_does_not_delay_the_unmount_of_its_volume(busy, gate):
     gate.hold(" create ")
     calls = [Volume(busy.host, f"v{n}").start_create() for n in range(MANY)]
-    fill(busy.host, gate)
+    gate.arrived(CHANGES)
     calls.append(busy.host.agent.ResizeDataset.future(id="data", size=2 * SIZE))
-    fill(busy.host, gate, FULL + 1)
+    busy.host.agent.ListDatasets()  # on the same connection, so the call before it has arrived
     unpublish(busy)
     check_answered(calls, gate, CODE.OK)
     assert busy.record().size == 2 * SIZE
@@ -114,7 +100,7 @@ def test_a_change_that_waits_for_others_does_not_delay_the_unmount_of_its_volume
 def test_a_change_that_waits_too_long_for_others_does_nothing(busy, gate):
     gate.hold(" create ")
     calls = [Volume(busy.host, f"v{n}").start_create() for n in range(MANY)]
-    fill(busy.host, gate)
+    gate.arrived(CHANGES)
     with refused(CODE.UNAVAILABLE, CODE.DEADLINE_EXCEEDED):
         busy.host.agent.ResizeDataset(id="data", size=2 * SIZE, timeout=1)
     check_answered(calls, gate, CODE.OK)
