@@ -30,6 +30,11 @@ struct catalog *catalog_new(const char *parent, unsigned rescan_seconds);
 /* Set the callback that the thread runs after each scan and catalog_reap. Call before the start. */
 void catalog_on_read(struct catalog *catalog, void (*reap)(struct catalog *catalog, void *arg),
 		     void *arg);
+/*
+ * Set the callback for each change of the inventory or of its state; NULL: none. It runs with the
+ * catalog locked, on any thread, so it may post a task, and no more.
+ */
+void catalog_on_change(struct catalog *catalog, void (*changed)(void *arg), void *arg);
 /* Open the lock file and start the thread. */
 int catalog_start(struct catalog *catalog, struct error *err);
 /* Kill each zfs that reads the pool, and begin to stop. From now on calls that need one fail. */

@@ -38,6 +38,8 @@ struct catalog {
 	bool hung;     /* a zfs is hung, so the state is PROBLEM; false once it has ended */
 	char *problem; /* why the state is not READY; "" if it is */
 	struct inventory inventory;
+	void (*tell)(void *arg); /* of catalog_on_change; or NULL */
+	void *tell_arg;
 	uint64_t names;    /* increases with each change of the inventory, also over restarts */
 	int64_t available; /* bytes that a new volume could use */
 	int64_t reserved;  /* bytes reserved for the parent */
@@ -68,6 +70,8 @@ struct catalog {
 
 /* All functions below are called with the mutex. */
 
+/* Run the callback of catalog_on_change. */
+void catalog_tell(const struct catalog *catalog);
 /* Wait for a signal of `changed`. Returns false if the deadline has passed. */
 bool catalog_wait(struct catalog *catalog, int64_t deadline);
 /* Wait for the end of the first reading. Returns 0, or -1 with ERR_UNAVAILABLE and the problem. */

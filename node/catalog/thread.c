@@ -37,6 +37,7 @@ void catalog_set_state(struct catalog *catalog, enum catalog_state state, const 
 	catalog->state = state;
 	catalog->problem = mem_strdup(problem);
 	free(old);
+	catalog_tell(catalog);
 	if (state == CATALOG_READY)
 		log_info("pool is ready", log_str("dataset", catalog->parent),
 			 log_int("volumes", (long long)catalog->inventory.datasets.n),
@@ -90,6 +91,7 @@ void catalog_take_over(struct catalog *catalog, size_t mark, const struct listin
 	catalog->inventory = *fresh;
 	*fresh = old;
 	catalog->names++;
+	catalog_tell(catalog);
 	catalog->available = listing->available;
 	catalog->reserved = listing->reserved;
 	keep_origins(catalog, listing);

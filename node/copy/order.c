@@ -237,14 +237,13 @@ static bool is_busy(const struct order_list *orders, const struct order *order)
 	return false;
 }
 
-struct order *orders_first(const struct order_list *orders)
+struct order *orders_first(const struct order_list *orders, int64_t by)
 {
 	struct order *first = NULL;
-	int64_t now = now_ms();
 
 	for (size_t i = 0; i < orders->n; i++) {
 		struct order *row = orders->rows[i];
-		if (!row->gone && row->due <= now && (!first || row->due < first->due) &&
+		if (!row->gone && row->due <= by && (!first || row->due < first->due) &&
 		    !is_busy(orders, row))
 			first = row;
 	}

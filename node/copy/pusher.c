@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@
 #include "node/zfs/zfs_run.h"
 
 #define STREAMS  2      /* threads, so streams at a time */
-#define LOOK_S   1      /* between two comparisons of the orders with the catalog */
+#define LOOK_MS  1000   /* between two comparisons of the orders with the catalog, at least */
 #define RETRY_MS 30000  /* the longest pause after a failure */
 #define IDLE_MS  600000 /* between two calls of pins_limit for a copy that gets no data */
 
@@ -40,7 +41,8 @@ struct runner {
 struct pusher {
 	const struct node *node;
 	struct loop *loop;
-	struct loop_task task, end_paused;
+	struct loop_task task, end_paused, pass_on;
+	atomic_bool told; /* the catalog has changed, and pass_on is to run */
 	struct runner runners[STREAMS];
 	unsigned n_runners;
 
@@ -49,9 +51,11 @@ struct pusher {
 	bool stopping;
 	unsigned ended; /* the number of runners that have ended */
 	struct order_list orders;
-	uint64_t names; /* catalog_pool.names when the orders were last compared */
-	bool looking;   /* a thread reads what was written, and the others wait */
-	bool ending;    /* end_paused is to run */
+	uint64_t names;   /* catalog_pool.names when the orders were last compared */
+	bool differs;     /* the catalog may have changed since */
+	int64_t compared; /* time of that, a now_ms() value */
+	bool looking;     /* a thread reads what was written, and the others wait */
+	bool ending;      /* end_paused is to run */
 };
 
 static void end_paused(struct loop_task *task)
@@ -83,6 +87,26 @@ static void end_paused_soon(struct pusher *pusher)
 	loop_post(pusher->loop, &pusher->end_paused);
 }
 
+/* Wake the threads after a change of the catalog. On the loop's thread. */
+static void pass_on(struct loop_task *task)
+{
+	struct pusher *pusher = container_of(task, struct pusher, pass_on);
+
+	atomic_store(&pusher->told, false);
+	scoped_lock(&pusher->lock);
+	pusher->differs = true;
+	pthread_cond_broadcast(&pusher->changed);
+}
+
+/* The catalog is locked, so the pusher's lock, under which the catalog is read, is not taken. */
+static void on_change(void *arg)
+{
+	struct pusher *pusher = arg;
+
+	if (!atomic_exchange(&pusher->told, true))
+		loop_post(pusher->loop, &pusher->pass_on);
+}
+
 /* Bring the orders in line with the catalog, if that has changed. */
 static void compare(struct pusher *pusher)
 {
@@ -91,6 +115,8 @@ static void compare(struct pusher *pusher)
 	struct catalog_pool pool;
 	uint64_t *marks;
 
+	pusher->differs = false;
+	pusher->compared = now_ms();
 	catalog_pool(pusher->node->catalog, &arena, &pool);
 	if (!pool.names || pool.names == pusher->names)
 		return;
@@ -241,13 +267,16 @@ static void take(struct runner *runner, struct order *order)
 	pthread_cond_broadcast(&pusher->changed);
 }
 
+/* Wait for a change, or until an order is due, or the orders may be compared again. */
 static void wait_for_work(struct pusher *pusher)
 {
-	struct timespec until;
+	const struct order *next = orders_first(&pusher->orders, NO_DEADLINE);
+	int64_t look = pusher->compared + LOOK_MS, until = next ? next->due : NO_DEADLINE;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += LOOK_S;
-	pthread_cond_timedwait(&pusher->changed, &pusher->lock, &until);
+	if (pusher->differs && look < until)
+		until = look;
+	const struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
+	pthread_cond_timedwait(&pusher->changed, &pusher->lock, &at);
 }
 
 static void stop_loop(struct loop_task *task)
@@ -264,12 +293,15 @@ static void *run(void *arg)
 	while (!pusher->stopping) {
 		while (pusher->looking)
 			pthread_cond_wait(&pusher->changed, &pusher->lock);
-		compare(pusher);
+		if (pusher->differs && now_ms() >= pusher->compared + LOOK_MS)
+			compare(pusher);
 		skip_idle(pusher);
-		struct order *order = pusher->stopping ? NULL : orders_first(&pusher->orders);
+		if (pusher->stopping)
+			break;
+		struct order *order = orders_first(&pusher->orders, now_ms());
 		if (order)
 			take(runner, order);
-		else if (!pusher->stopping)
+		else
 			wait_for_work(pusher);
 	}
 	if (++pusher->ended == pusher->n_runners) {
@@ -283,7 +315,8 @@ static void init(struct pusher *pusher, const struct node *node, struct loop *lo
 {
 	pthread_condattr_t clock;
 
-	*pusher = (struct pusher){.node = node, .loop = loop};
+	*pusher = (struct pusher){.node = node, .loop = loop, .differs = true};
+	pusher->pass_on.fn = pass_on;
 	pthread_mutex_init(&pusher->lock, NULL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -305,6 +338,7 @@ int pusher_start(struct pusher **ret, const struct node *node, struct loop *loop
 			return fail_errno(err, "cannot start a thread for copies");
 		pusher->n_runners++;
 	}
+	catalog_on_change(node->catalog, on_change, pusher);
 	return 0;
 }
 
@@ -326,6 +360,7 @@ void pusher_stop(struct pusher *pusher)
 {
 	if (!pusher)
 		return;
+	catalog_on_change(pusher->node->catalog, NULL, NULL);
 	cancel(pusher);
 	if (pusher->n_runners)
 		loop_run(pusher->loop);

@@ -134,14 +134,14 @@ static void test_an_order_that_runs_is_not_removed(void **state)
 {
 	(void)state;
 	follow_one(LINEAGE ":60:n1,n2");
-	struct order *order = orders_first(&orders);
+	struct order *order = orders_first(&orders, now_ms());
 	order->running = true;
-	assert_null(orders_first(&orders));
+	assert_null(orders_first(&orders, now_ms()));
 	follow(NULL, 0);
 	assert_int_equal(orders.n, 1);
 	assert_true(order->gone);
 	order->running = false;
-	assert_null(orders_first(&orders));
+	assert_null(orders_first(&orders, now_ms()));
 	orders_remove(&orders, order);
 	assert_int_equal(orders.n, 0);
 }
@@ -152,9 +152,12 @@ static void test_the_order_that_was_due_first_is_next(void **state)
 	follow_one(LINEAGE ":60:n1,n2,n3,n4");
 	orders.rows[0]->due += 3600000;
 	orders.rows[2]->due -= 1000;
-	assert_ptr_equal(orders_first(&orders), orders.rows[2]);
+	assert_ptr_equal(orders_first(&orders, now_ms()), orders.rows[2]);
 	done(orders.rows[2], 5, now_ms() + 60000);
-	assert_ptr_equal(orders_first(&orders), orders.rows[1]);
+	assert_ptr_equal(orders_first(&orders, now_ms()), orders.rows[1]);
+	done(orders.rows[1], 5, now_ms() + 120000);
+	assert_null(orders_first(&orders, now_ms()));
+	assert_ptr_equal(orders_first(&orders, NO_DEADLINE), orders.rows[2]);
 }
 
 static void test_one_order_of_a_volume_runs_at_a_time(void **state)
@@ -165,11 +168,11 @@ static void test_one_order_of_a_volume_runs_at_a_time(void **state)
 	(void)state;
 	follow(rows, COUNT(rows));
 	orders.rows[0]->running = true;
-	assert_ptr_equal(orders_first(&orders), orders.rows[2]);
+	assert_ptr_equal(orders_first(&orders, now_ms()), orders.rows[2]);
 	orders.rows[2]->running = true;
-	assert_null(orders_first(&orders));
+	assert_null(orders_first(&orders, now_ms()));
 	orders.rows[0]->running = false;
-	assert_non_null(orders_first(&orders));
+	assert_non_null(orders_first(&orders, now_ms()));
 }
 
 static void test_a_copy_that_lacks_nothing_is_skipped(void **state)
@@ -188,7 +191,7 @@ static void test_a_copy_that_lacks_nothing_is_skipped(void **state)
 	orders_skip(&orders, &written, 77);
 	assert_true(orders.rows[0]->synced == 77 && orders.rows[0]->due > now_ms());
 	assert_true(orders.rows[1]->synced == 5);
-	assert_ptr_equal(orders_first(&orders), orders.rows[1]);
+	assert_ptr_equal(orders_first(&orders, now_ms()), orders.rows[1]);
 }
 
 /* Else volumes that were pushed at different times would never share a look. */
@@ -223,7 +226,7 @@ static void test_a_new_snapshot_is_a_reason_to_push(void **state)
 	marks[0]++;
 	follow(&row, 1);
 	assert_null(orders_due(&orders, &arena)[0]);
-	assert_ptr_equal(orders_first(&orders), orders.rows[0]);
+	assert_ptr_equal(orders_first(&orders, now_ms()), orders.rows[0]);
 }
 
 static void test_hurry_while_it_runs_means_once_more(void **state)
@@ -236,10 +239,10 @@ static void test_hurry_while_it_runs_means_once_more(void **state)
 	orders_hurry(&orders, "v");
 	order->running = false;
 	order_done(order, &before, now_ms() + 60000);
-	assert_ptr_equal(orders_first(&orders), order);
+	assert_ptr_equal(orders_first(&orders, now_ms()), order);
 	assert_true(order->wanted);
 	done(order, 6, now_ms() + 60000);
-	assert_null(orders_first(&orders));
+	assert_null(orders_first(&orders, now_ms()));
 	assert_false(order->wanted);
 }
 
@@ -252,7 +255,7 @@ static void test_a_snapshot_that_was_taken_while_it_ran_may_be_enough(void **sta
 	orders_hurry(&orders, "v");
 	order->running = false;
 	done(order, 5, now_ms() + 60000);
-	assert_null(orders_first(&orders));
+	assert_null(orders_first(&orders, now_ms()));
 }
 
 /* `zcsi sync` fails only if a push that began after its request does. */
@@ -269,10 +272,10 @@ static void test_a_push_from_before_the_request_does_not_fail_it(void **state)
 	order->running = false;
 	order_failed(order, &err, now_ms() + 60000);
 	assert_true(!order->failed && order->wanted);
-	assert_ptr_equal(orders_first(&orders), order);
+	assert_ptr_equal(orders_first(&orders, now_ms()), order);
 	order_failed(order, &err, now_ms() + 60000);
 	assert_true(order->failed && order->wanted);
-	assert_null(orders_first(&orders));
+	assert_null(orders_first(&orders, now_ms()));
 }
 
 /* Make the volume paused, or not, and return its first order. */
@@ -293,7 +296,7 @@ static void test_what_is_wanted_of_a_paused_volume_waits(void **state)
 	struct order *order = pause_it("t/p/v", "paused");
 	orders_hurry(&orders, "v");
 	order_done(order, &nothing, now_ms() + 60000);
-	assert_null(orders_first(&orders));
+	assert_null(orders_first(&orders, now_ms()));
 }
 
 static void test_a_paused_volume_is_not_skipped_as_idle(void **state)
@@ -322,14 +325,14 @@ static void test_an_order_is_due_at_once_when_it_is_paused_and_resumed(void **st
 	quiet();
 	struct order *order = pause_it("t/p/v", "");
 	order_failed(order, &err, now_ms() + 60000);
-	assert_null(orders_first(&orders));
+	assert_null(orders_first(&orders, now_ms()));
 	pause_it("t/p/v", "paused");
-	assert_ptr_equal(orders_first(&orders), order);
+	assert_ptr_equal(orders_first(&orders, now_ms()), order);
 	order_paused(order, now_ms() + 60000);
-	assert_null(orders_first(&orders));
+	assert_null(orders_first(&orders, now_ms()));
 	assert_true(!order->failed && !order->error);
 	pause_it("t/p/v", "-");
-	assert_ptr_equal(orders_first(&orders), order);
+	assert_ptr_equal(orders_first(&orders, now_ms()), order);
 	assert_false(order->paused);
 }
 
@@ -392,7 +395,7 @@ static void test_a_failure_is_shown_until_the_next_success(void **state)
 	quiet();
 	follow_one(LINEAGE ":60:n1,n2");
 	order_failed(orders.rows[0], &err, now_ms() + 1000);
-	assert_null(orders_first(&orders));
+	assert_null(orders_first(&orders, now_ms()));
 	const struct pushed *shown = orders_show(&orders, NULL, &arena, &n);
 	assert_int_equal(n, 1);
 	assert_string_equal(shown->error, "away");
