@@ -187,7 +187,7 @@ static void add_orphan(struct cli *cli, const struct member *member, const HeldC
 		{.text = member->node},
 		{.number = synced},
 		{.number = -1},
-		{.text = "no node that answers has its volume: see 'zcsi why'"},
+		{.text = "no node that answers has a volume with this copy: see 'zcsi why'"},
 		{.number = -1},
 		{.number = -1},
 	};
