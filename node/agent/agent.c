@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/volume/escape.h"
 #include "common/volume/name.h"
 #include "node/host/claims.h"
 #include "node/agent/kept.h"
@@ -371,4 +372,15 @@ struct dataset *agent_prove(struct arena *arena, const char *parent, const struc
 		*ret_children += !strpbrk(listing.others[i], "@#");
 	free(listing.text);
 	return proven;
+}
+
+/* Over ssh a filesystem is exported at its mountpoint, which follows from its name. */
+int agent_end_rename(struct arena *arena, const struct dataset *dataset, struct error *err)
+{
+	struct zfs_properties place = {.n = 0}, id = {.n = 0};
+
+	if (ssh_server() && !dataset->format->zvol)
+		zfs_property(&place, "mountpoint", exports_mountpoint(arena, dataset->name));
+	zfs_property(&id, "zcsi:volume", escape_text(arena, dataset->id));
+	return zfs_set(dataset->name, &place, err) < 0 ? -1 : zfs_set(dataset->name, &id, err);
 }

@@ -56,6 +56,12 @@ struct dataset *agent_prove(struct arena *arena, const char *parent, const struc
 			    size_t *ret_children, struct error *err);
 
 /*
+ * Set zcsi:volume of a volume that is renamed, or was, to the id that its dataset has by its name,
+ * and what else follows from the name.
+ */
+int agent_end_rename(struct arena *arena, const struct dataset *dataset, struct error *err);
+
+/*
  * Lock a snapshot's name; the caller unlocks *ret_key with catalog_unlock_key.
  * ERR_FAILED_PRECONDITION without a pool.
  */

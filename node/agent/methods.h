@@ -20,6 +20,7 @@
 	KEYED(ResizeDataset, resize_dataset, id, LANE_CHANGE)                                      \
 	KEYED(ModifyDataset, modify_dataset, id, LANE_CHANGE)                                      \
 	KEYED(RollbackDataset, rollback_dataset, id, LANE_CHANGE)                                  \
+	KEYED(RenameDataset, rename_dataset, id, LANE_CHANGE)                                      \
 	KEYED(MoveDataset, move_dataset, id, LANE_COPY)                                            \
 	INLINE(GetDatasetMove, get_dataset_move)                                                   \
 	PLAIN(GetDatasetCopy, get_dataset_copy, LANE_LOOKUP)                                       \

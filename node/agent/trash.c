@@ -151,6 +151,8 @@ int trash_lock(struct rpc_call *call, const struct dataset *dataset, int *ret_tu
 int trash_rename(struct rpc_call *call, const struct dataset *dataset, const char *name,
 		 struct error *err)
 {
+	if (dataset->renaming && agent_end_rename(&call->arena, dataset, err) < 0)
+		return -1;
 	if (rename_with_key(call, dataset, name, err) == 0)
 		return 0;
 	return is_renamed(call, dataset, name) ? 0 : -1;

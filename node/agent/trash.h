@@ -14,14 +14,15 @@
  */
 bool trash_release_reservation(const char *name);
 /*
- * Check that a volume may be renamed into the trash or out of it: zfs-fuse would unmount its
- * clones. *ret_turn keeps them from being mounted until it is closed. Returns 0, or -1 with *err.
+ * Check that a volume may be renamed: zfs-fuse would unmount its clones. *ret_turn keeps them from
+ * being mounted until it is closed. Returns 0, or -1 with *err.
  */
 int trash_lock(struct rpc_call *call, const struct dataset *dataset, int *ret_turn,
 	       struct error *err);
 /*
- * Rename a volume into the trash or out of it; the caller has called trash_lock. name: its new ZFS
- * name. Returns 0, or -1 with *err if ZFS does not have it under that name.
+ * Rename a volume into the trash or out of it, or to the name of another id, which it has got; the
+ * caller has called trash_lock. name: its new ZFS name. Returns 0, or -1 with *err if ZFS does not
+ * have it under that name.
  */
 int trash_rename(struct rpc_call *call, const struct dataset *dataset, const char *name,
 		 struct error *err);

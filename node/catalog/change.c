@@ -6,7 +6,6 @@
  * values (guids, sizes) and changes by others are read again soon, and one zfs reads all names of a
  * burst.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,26 +43,43 @@ void catalog_snapshots_of(struct catalog *catalog, struct arena *arena,
 	inventory_snapshots_of(&catalog->inventory, arena, dataset->name, ret);
 }
 
-void catalog_move(struct catalog *catalog, const struct dataset *dataset, const char *name,
-		  const struct snapshot_list *snapshots)
+/* Returns the record of a snapshot after its dataset got another id and name, in the arena. */
+static struct snapshot moved_snapshot(struct arena *arena, const struct snapshot *snapshot,
+				      const char *id, const char *name)
 {
+	struct snapshot row = *snapshot;
+
+	row.id = snapshot_id(arena, id, snapshot_leaf(snapshot));
+	row.dataset_id = (char *)id;
+	row.zfs_name = arena_printf(arena, "%s@%s", name, snapshot_leaf(snapshot));
+	return row;
+}
+
+void catalog_rename(struct catalog *catalog, const struct dataset *dataset, const char *id,
+		    const char *name, const struct snapshot_list *snapshots)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct dataset moved = *dataset;
 	scoped_lock(&catalog->mutex);
 
+	moved.id = (char *)id;
 	moved.name = (char *)name;
 	change_make(catalog, (struct change){.dataset = dataset_dup(&moved)});
 	for (size_t i = 0; i < snapshots->n; i++) {
-		struct snapshot row = *snapshots->rows[i];
-		auto_free char *zfs_name = NULL;
-		change_make(catalog, (struct change){.zfs_name = mem_strdup(row.zfs_name)});
-		if (asprintf(&zfs_name, "%s@%s", name, snapshot_leaf(&row)) < 0)
-			abort();
-		row.zfs_name = zfs_name;
+		const struct snapshot *before = snapshots->rows[i];
+		const struct snapshot row = moved_snapshot(&arena, before, id, name);
+		change_make(catalog, (struct change){.zfs_name = mem_strdup(before->zfs_name)});
 		change_make(catalog, (struct change){.snapshot = snapshot_dup(&row)});
 	}
 	change_make(catalog, (struct change){.zfs_name = mem_strdup(dataset->name)});
 	change_stale(catalog, dataset->name, false);
 	change_stale(catalog, name, false);
+}
+
+void catalog_move(struct catalog *catalog, const struct dataset *dataset, const char *name,
+		  const struct snapshot_list *snapshots)
+{
+	catalog_rename(catalog, dataset, dataset->id, name, snapshots);
 }
 
 /*
@@ -187,6 +203,19 @@ void catalog_scheduled(struct catalog *catalog, struct arena *arena, struct data
 	for (size_t i = 0; i < index->n; i++) {
 		const struct dataset *row = index->rows[i];
 		if (*row->schedule)
+			ret->rows[ret->n++] = dataset_copy(arena, row);
+	}
+}
+
+void catalog_renaming(struct catalog *catalog, struct arena *arena, struct dataset_list *ret)
+{
+	scoped_lock(&catalog->mutex);
+	const struct index *index = &catalog->inventory.datasets;
+
+	*ret = (struct dataset_list){.rows = arena_alloc(arena, (index->n + 1) * sizeof(void *))};
+	for (size_t i = 0; i < index->n; i++) {
+		const struct dataset *row = index->rows[i];
+		if (row->renaming)
 			ret->rows[ret->n++] = dataset_copy(arena, row);
 	}
 }

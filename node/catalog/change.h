@@ -25,6 +25,10 @@ void catalog_snapshots_of(struct catalog *catalog, struct arena *arena,
 void catalog_move(struct catalog *catalog, const struct dataset *dataset, const char *name,
 		  const struct snapshot_list *snapshots);
 
+/* Report that the dataset got this id and name, and its snapshots with it. */
+void catalog_rename(struct catalog *catalog, const struct dataset *dataset, const char *id,
+		    const char *name, const struct snapshot_list *snapshots);
+
 /*
  * Mark a name as possibly changed, so that it is read again within a second. The name is of the
  * parent, a volume, a trashed volume, or a snapshot of either.
@@ -48,6 +52,8 @@ void catalog_with_members(struct catalog *catalog, struct arena *arena, struct d
 			  uint64_t **ret_marks);
 /* *ret is all volumes with a schedule of snapshots, without deleted ones. */
 void catalog_scheduled(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);
+/* *ret is all volumes of which zcsi:volume has two ids, without deleted ones. */
+void catalog_renaming(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);
 /*
  * Take the snapshots made for clones that ZFS does not destroy by itself. Each is returned once
  * after a reading of the whole pool. Returns how many there are in *ret.

@@ -269,7 +269,9 @@ static int carry_out(const struct rollback *rollback, struct error *err)
 	struct snapshot_list snapshots;
 	bool stays_closed = false;
 
-	if (make_clone(rollback, err) < 0 || record_written(rollback, err) < 0)
+	if ((rollback->volume->renaming &&
+	     agent_end_rename(&call->arena, rollback->volume, err) < 0) ||
+	    make_clone(rollback, err) < 0 || record_written(rollback, err) < 0)
 		return -1;
 	catalog_snapshots_of(node->catalog, &call->arena, rollback->volume, &snapshots);
 	moves_close(node->moves, id, NULL);

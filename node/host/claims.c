@@ -111,7 +111,8 @@ bool claims_take(struct claims *claims, const struct claim *claim, uint64_t *ret
 	if (!claims->floor)
 		begin(claims);
 	*ret_promised = highest_of(claims->floor, promise ? promise->claim : 0);
-	if (claim->number <= *ret_promised || keep(claims, claim->number) < 0)
+	if (claim->number <= *ret_promised || (promise && promise->creations) ||
+	    keep(claims, claim->number) < 0)
 		return false;
 	if (!promise)
 		promise = put(claims, hash);

@@ -56,8 +56,9 @@ struct claim {
 
 /*
  * Promise the id to this claim. *ret_promised is the highest claim that the id may have been
- * promised to before. Returns false if this claim is not higher, or if the promise cannot be
- * stored. Otherwise *ret_before is the targets of earlier claims.
+ * promised to before. Returns false if this claim is not higher, if the id is being created, as by
+ * a rename, or if the promise cannot be stored. Otherwise *ret_before is the targets of earlier
+ * claims.
  */
 bool claims_take(struct claims *claims, const struct claim *claim, uint64_t *ret_promised,
 		 struct claim_targets *ret_before);

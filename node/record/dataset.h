@@ -48,6 +48,7 @@ struct dataset {
 	int64_t keep;     /* seconds to keep it in the trash, at least; 0: --trash-ttl */
 	int64_t epoch;    /* how often it got another owner, or may have; 0: never */
 	bool has_key;     /* zcsi loads and unloads its key (node/zfs/key.h) */
+	bool renaming;    /* zcsi:volume has two ids: a rename has not ended (volume_parse.c) */
 	size_t snapshots; /* how many it had, of any kind, when it was last read */
 };
 
@@ -72,9 +73,8 @@ bool dataset_is_trash(const char *parent, const char *name);
  */
 bool dataset_may_be_blank(const struct dataset *dataset);
 
-/* Returns a copy in one allocation, which free() releases. */
+/* Returns a copy in one allocation, which free() releases; or a copy in the arena. */
 struct dataset *dataset_dup(const struct dataset *from);
-/* Returns a copy in the arena. */
 struct dataset *dataset_copy(struct arena *arena, const struct dataset *from);
 
 #endif

@@ -4,6 +4,10 @@
  *
  * Invariant: a result is always a volume or a snapshot of zcsi. The name of the dataset must be the
  * one that dataset_name returns for its id, so a dataset that was renamed by hand is no volume.
+ *
+ * While a volume is renamed, zcsi:volume has two ids, "<old>,<new>", and the name of the dataset
+ * decides which of them counts. So one `zfs rename` changes the id of the volume and of all its
+ * snapshots.
  */
 #include "node/record/volume_parse.h"
 
@@ -29,6 +33,24 @@ static char *unescaped(struct arena *arena, const char *escaped)
 	char *text = escaped ? unescape_text(arena, escaped) : NULL;
 
 	return text ? text : arena_strdup(arena, "");
+}
+
+char *volume_ids(struct arena *arena, const char *id, const char *new_id)
+{
+	return arena_printf(arena, "%s,%s", escape_text(arena, id), escape_text(arena, new_id));
+}
+
+/* Returns the id in the value of zcsi:volume, of the dataset with this name; "" if it has none. */
+static char *id_of(struct arena *arena, const char *parent, const char *value, const char *name)
+{
+	const char *comma = value ? strchr(value, ',') : NULL;
+
+	if (!comma)
+		return unescaped(arena, value);
+	char *id = unescaped(arena, comma + 1);
+	if (*id && strcmp(dataset_name(arena, parent, id), name) == 0)
+		return id;
+	return unescaped(arena, arena_printf(arena, "%.*s", (int)(comma - value), value));
 }
 
 /*
@@ -90,7 +112,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 
 	if (!format || !is_version(row))
 		return NULL;
-	char *id = unescaped(arena, row->volume);
+	char *id = id_of(arena, parent, row->volume, row->name);
 	*ret_trashed = is_trash_name(arena, parent, row->name, guid_of(row));
 	if (!*id || (!*ret_trashed && strcmp(dataset_name(arena, parent, id), row->name)))
 		return NULL;
@@ -120,6 +142,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 		.keep = keep_of(row),
 		.epoch = zfs_row_number(row->epoch),
 		.has_key = has_key(parent, row),
+		.renaming = strchr(row->volume, ','),
 	};
 	return dataset;
 }
@@ -159,7 +182,7 @@ struct snapshot *snapshot_parse(struct arena *arena, const char *parent, const s
 
 	if (!is_inherited_from(row, owner))
 		return NULL;
-	char *id = unescaped(arena, row->volume_inherited);
+	char *id = id_of(arena, parent, row->volume_inherited, owner);
 	if (!*id || (!dataset_is_trash(parent, owner) &&
 		     strcmp(dataset_name(arena, parent, id), owner) != 0))
 		return NULL;

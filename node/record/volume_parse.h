@@ -25,4 +25,10 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 struct snapshot *snapshot_parse(struct arena *arena, const char *parent, const struct zfs_row *row,
 				const char *at);
 
+/*
+ * Returns the value of zcsi:volume for a volume that is renamed: it has the new id as soon as its
+ * dataset has the name of that.
+ */
+char *volume_ids(struct arena *arena, const char *id, const char *new_id);
+
 #endif

@@ -113,16 +113,22 @@ def adopt(volume):
                                    guid=int(number), size=SIZE, format="zfs")
 
 
-def claim_name(agent, claim):
-    """Claim the name `data`. Return this claim or, if the agent has promised the name to a higher
-    one, the next number above that."""
+def claim_name(agent, claim, name="data"):
+    """Claim a name. Return this claim or, if the agent has promised the name to a higher one, the
+    next number above that."""
     try:
-        promised = agent.GetDataset(id="data", claim=claim).promised
+        promised = agent.GetDataset(id=name, claim=claim).promised
     except grpc.RpcError as error:
         if error.code() != grpc.StatusCode.NOT_FOUND:
             raise
         return claim
-    return claim_name(agent, promised + 1) if promised else claim
+    return claim_name(agent, promised + 1, name) if promised else claim
+
+
+def rename(volume):
+    """Rename the volume. The answer is not returned: a repeat says that it is done already."""
+    agent = volume.host.agent
+    agent.RenameDataset(id="data", new_id="new", claim=claim_name(agent, 1, "new"))
 
 
 def destroy_trashed(volume):
@@ -143,6 +149,8 @@ TRASH = ["zfs rename", "zfs create", "zfs rename"]
 TRASH_CLONED = TRASH if KERNEL_ZFS else ["zfs list", *TRASH]
 TRASHED = ["_trash", "_trash/data-GUID"]
 DESCRIBE = ["zfs set", "zfs get", *["zfs set"] * (1 if KERNEL_ZFS else 6)]
+RENAME = ["zfs get", "zfs list", *([] if KERNEL_ZFS else ["zfs list", "zfs get", "zfs set"]),
+          "zfs set", "zfs rename", "zfs set"]
 IDLE = [Volume.create, Volume.attach, stage, Volume.unstage]
 
 CASES = {
@@ -212,6 +220,7 @@ CASES = {
     "adopt": Case(
         [received], adopt, ["zfs get", "zfs list", *DESCRIBE, "zfs rename"],
         ["_received", "data", "data@one"]),
+    "rename": Case([Volume.create, snapshot], rename, RENAME, ["new", "new@s"]),
     "settle as the one that keeps it": Case(
         [Volume.create, recorded], keep, ["zfs get", "zfs set"], ["data"]),
     "settle as the one that gives it up": Case(

@@ -13,7 +13,7 @@ BLOCK.block.SetInParent()
 KEY, ENCRYPTED = {"encryption_key": "0f" * 32}, {"zfs.encryption": "on"}
 OTHERWISE = ("stage", "stage with an owner", "expand a thick one", "modify", "snapshot a group",
              "delete", "delete a clone", "delete a snapshot", "delete a snapshot with a clone",
-             "delete the last snapshot in the trash")
+             "delete the last snapshot in the trash", "rename")
 
 
 def create_encrypted(volume):
@@ -51,7 +51,7 @@ def stage_encrypted_again(volume):
         volume_capability=volume.capability, secrets=volume.secrets)
 
 
-def rename(volume):
+def rename_by_hand(volume):
     run("zfs", "rename", "-u", volume.host.dataset("data"), volume.host.dataset("away"))
     wait_for(lambda: volume.host.ids() == [], "the rename is seen")
 
@@ -110,10 +110,10 @@ KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
         [create_encrypted, stage], stage_encrypted_again,
         [*LOAD, "mkdir", "open_tree", "mount_setattr", "mount_setattr", "move_mount"], ["data"]),
     "unpublish a renamed one": Case(
-        [Volume.create, stage, Volume.publish, rename], Volume.unpublish,
+        [Volume.create, stage, Volume.publish, rename_by_hand], Volume.unpublish,
         ["zfs get", "umount2", "rmdir"], ["away"]),
     "unstage a renamed one": Case(
-        [Volume.create, stage, rename], Volume.unstage,
+        [Volume.create, stage, rename_by_hand], Volume.unstage,
         ["zfs get", "umount2", "zfs get"], ["away"]),
     "unstage an encrypted one": Case(
         [create_encrypted, stage], Volume.unstage, ["umount2", *UNLOAD], ["data"]),

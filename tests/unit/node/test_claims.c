@@ -238,6 +238,22 @@ static void nothing_is_promised_up_to_a_barrier(void **state)
 	assert_int_equal(before.forgot, first); /* a barrier forgets nothing */
 }
 
+/* A lookup does not wait for a rename, which is queued with the calls for the former name. */
+static void a_name_that_is_being_created_is_not_promised(void **state)
+{
+	uint64_t promised;
+
+	(void)state;
+	assert_true(take("v", first + 5, &promised));
+	assert_true(claims_begin(&claims, "v", first + 5, 1));
+	assert_false(take("v", first + 6, &promised));
+	assert_int_equal(promised, first + 5);
+	assert_true(take("w", first + 6, &promised));
+	claims_end(&claims, "v");
+	assert_true(take("v", first + 6, &promised));
+	assert_false(holds("v", first + 5));
+}
+
 /* A barrier outlives the process, as promises do. */
 static void a_start_covers_the_barrier(void **state)
 {
@@ -271,6 +287,7 @@ int main(void)
 		cmocka_unit_test_setup(a_promise_for_another_node_is_not_held, setup),
 		cmocka_unit_test_setup(an_old_promise_is_not_held, setup),
 		cmocka_unit_test_setup(nothing_is_promised_up_to_a_barrier, setup),
+		cmocka_unit_test_setup(a_name_that_is_being_created_is_not_promised, setup),
 		cmocka_unit_test_setup(a_start_covers_the_barrier, setup),
 	};
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "node/record/listing.h"
+#include "node/record/volume_parse.h"
 #include "tests/arena.h"
 #include "tests/zfs_get.h"
 
@@ -210,6 +211,31 @@ static void deleted_volumes_are_recognised_by_their_names(void **state)
 	assert_string_equal(listing.snapshots[0]->zfs_name, "t/p/_trash/a-11@daily");
 }
 
+/* The volumes: before and after the rename of the dataset, one whose dataset has neither name, and
+ * one in the trash. */
+static void of_two_ids_the_one_of_the_dataset_counts(void **state)
+{
+	struct listing listing = parse(
+		VOLUME("t/p/a", "a,b_20", "11") SNAPSHOT("t/p/a", "s", "a,b_20", "")
+			VOLUME("t/p/d_20", "c,d_20", "12") SNAPSHOT("t/p/d_20", "s", "c,d_20", "")
+				VOLUME("t/p/x", "e,f", "13") VOLUME("t/p/y", "y,", "14")
+					VOLUME("t/p/_trash/g-15", "g,h", "15"));
+	static const char *const ids[] = {"a", "d ", "y"};
+
+	(void)state;
+	assert_int_equal(listing.n_datasets, COUNT(ids));
+	for (size_t i = 0; i < COUNT(ids); i++) {
+		assert_string_equal(listing.datasets[i]->id, ids[i]);
+		assert_true(listing.datasets[i]->renaming);
+	}
+	assert_int_equal(listing.n_snapshots, 2);
+	assert_string_equal(listing.snapshots[0]->id, "a@s");
+	assert_string_equal(listing.snapshots[1]->id, "d @s");
+	assert_string_equal(listing.snapshots[1]->dataset_id, "d ");
+	assert_string_equal(listing.trashed[0]->id, "g");
+	assert_string_equal(volume_ids(&arena, "c", "d "), "c,d_20");
+}
+
 static void a_deleted_volume_has_a_date_and_perhaps_a_time_to_keep_it(void **state)
 {
 	struct listing listing = parse(VOLUME("t/p/_trash/a-11", "a", "11")
@@ -247,6 +273,7 @@ int main(void)
 		cmocka_unit_test(hidden_snapshots_are_counted_but_not_listed),
 		cmocka_unit_test(deleted_volumes_are_recognised_by_their_names),
 		cmocka_unit_test(a_deleted_volume_has_a_date_and_perhaps_a_time_to_keep_it),
+		cmocka_unit_test(of_two_ids_the_one_of_the_dataset_counts),
 		cmocka_unit_test(the_available_space_is_that_of_a_volume),
 	};
 
