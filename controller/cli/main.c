@@ -125,8 +125,8 @@ static const struct option_row options[] = {
 	 .ret_text = &destroy},
 	{.name = "dry-run",
 	 .ret_flag = &dry_run,
-	 .help = "For drain, failover, rollback, trash empty and forget: print what would be done, "
-		 "and do nothing."},
+	 .help = "For drain, failover, rollback, rename, trash empty and forget: print what would "
+		 "be done, and do nothing."},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 

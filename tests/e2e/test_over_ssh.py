@@ -12,6 +12,7 @@ from client import MIB, refused
 from daemon import BUILD, Daemon, wait_for
 from host import get, Volume
 from sshd import Sshd
+from test_cli import zcsi
 from units import sandbox
 
 CODE = grpc.StatusCode
@@ -63,6 +64,13 @@ def test_a_volume_lives(host):
     volume.delete()
     assert host.leaves() == []
     assert all(argv.startswith("ssh ") for argv in host.node_daemon.runs())
+
+
+def test_a_renamed_volume_is_exported_by_its_new_name(host):
+    OnServer(host, "data").create()
+    zcsi(host, "rename", "data", "new")
+    assert get(host.dataset("new"), "mountpoint") == f"/run/zcsi-nfs/{host.dataset('new')}"
+    assert get(host.dataset("new"), "zcsi:volume") == "new" and host.ids() == ["new"]
 
 
 def test_names_and_values_arrive_as_they_are(host):

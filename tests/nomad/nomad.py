@@ -32,7 +32,7 @@ until = functools.partial(wait_for, seconds=180, pause=0.1)
 
 SPEC = """
 id        = "{id}"
-name      = "{id}"
+name      = "{name}"
 type      = "csi"
 plugin_id = "zcsi"
 {fields}
@@ -66,7 +66,7 @@ topology_request {{
 }}"""
 
 
-def spec(id, *modes, flags=(), node=None, parameters=None, **fields):
+def spec(id, *modes, name=None, flags=(), node=None, parameters=None, **fields):
     """Return the text of a volume file; `fields` are its top-level entries, such as capacity_min.
     Nomad 1.6 treats a missing capacity_max as 0, so capacity_min is used for it."""
     if "capacity_min" in fields:
@@ -75,7 +75,7 @@ def spec(id, *modes, flags=(), node=None, parameters=None, **fields):
     def lines(words):
         return "\n".join(f'"{key}" = "{value}"' for key, value in (words or {}).items())
     return SPEC.format(
-        id=id, nobody=NOBODY, fields=lines(fields), parameters=lines(parameters),
+        id=id, name=name or id, nobody=NOBODY, fields=lines(fields), parameters=lines(parameters),
         flags=json.dumps(flags), topology=TOPOLOGY.format(node) if node else "",
         capabilities="".join(CAPABILITY.format(m) for m in modes or ["single-node-writer"]))
 
