@@ -3,7 +3,7 @@
 #define ZCSI_TEST_CMOCKA_H
 
 /* cmocka.h with the headers that it requires, and without its macro fail(), which collides with the
- * function fail() of common/error.h. */
+ * function fail() of common/error.h, and fail_msg(), which would call that function. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 #undef fail
+#undef fail_msg
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -46,8 +46,10 @@ static void test_only_permissions_on_descendants_count(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct grantee who = {cases[i].user, (const char *[]){"wheel", "staff"}, 2};
-		if (zfs_allows(text, &who, cases[i].permission) != cases[i].zfs_allows)
-			fail_msg("%s: %s", cases[i].user, cases[i].permission);
+		bool allows = zfs_allows(text, &who, cases[i].permission);
+		if (allows != cases[i].zfs_allows)
+			print_error("%s: %s\n", cases[i].user, cases[i].permission);
+		assert_int_equal(allows, cases[i].zfs_allows);
 	}
 }
 
