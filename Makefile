@@ -16,7 +16,10 @@ CFLAGS   ?= $(HARDEN) -fno-plt -g
 LDFLAGS  ?= -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 MAN7     := jobs/zcsi-volumes.7
 MAN8     := node/zcsi-node.8 controller/zcsi-controller.8 controller/cli/zcsi.8
-DOCS      = $(DESTDIR)$(PREFIX)/share/doc/zcsi
+# The targets of links in README.md and the operating guide, installed under the same names.
+PAPERS   := LICENSE $(wildcard *.md */*.md jobs/*.hcl jobs/systemd/*) $(MAN7) $(MAN8) \
+            jobs/Containerfile jobs/host-program jobs/local/certs jobs/local/host.sh
+TO        = $(DESTDIR)$(PREFIX)
 PACKAGES := libnghttp2 libevent_core libssl libcrypto libprotobuf-c libmd blkid
 CPPFLAGS += -D_GNU_SOURCE -DZCSI_VERSION='"$(VERSION)"' -I. -I$(BUILD)
 # make V=1 shows the commands.
@@ -331,17 +334,32 @@ bench-hosts: ## what HOSTS=1000 agents cost a controller, and what it costs if a
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/agents
 	@BUILD=$(BUILD) /usr/bin/python3 tests/bench/hosts.py
 
-install: all ## programs, units, man pages, papers; DESTDIR= PREFIX=
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(PROGRAMS:%=$(BUILD)/%)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 $(MAN8)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man7 $(MAN7)
-	install -D -m 644 -t $(DOCS) README.md LICENSE
-	install -D -m 644 -t $(DOCS)/jobs jobs/*.md jobs/*.hcl
-	install -D -m 644 -t $(DOCS)/jobs/local jobs/local/host.sh
-	install -m 755 -t $(DOCS)/jobs/local jobs/local/certs
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system jobs/systemd/*.service
-	sed -i 's,^ExecStart=/usr/local,ExecStart=$(PREFIX),' \
-		$(DESTDIR)$(PREFIX)/lib/systemd/system/zcsi-*.service
+install: all ## programs, units, man pages, completion, papers; DESTDIR= PREFIX=
+	install -D -m 755 -t $(TO)/sbin $(PROGRAMS:%=$(BUILD)/%)
+	install -D -m 644 -t $(TO)/share/man/man8 $(MAN8)
+	install -D -m 644 -t $(TO)/share/man/man7 $(MAN7)
+	install -D -m 644 -t $(TO)/lib/systemd/system $(DAEMONS:%=jobs/systemd/%.service)
+	install -D -m 644 jobs/systemd/zcsi-node.sysusers $(TO)/lib/sysusers.d/zcsi-node.conf
+	install -D -m 644 jobs/systemd/zcsi-node.tmpfiles $(TO)/lib/tmpfiles.d/zcsi-node.conf
+	install -d $(TO)/share/{bash-completion/completions,zsh/site-functions} \
+		$(TO)/share/fish/vendor_completions.d
+	$(BUILD)/zcsi completion bash > $(TO)/share/bash-completion/completions/zcsi
+	$(BUILD)/zcsi completion zsh > $(TO)/share/zsh/site-functions/_zcsi
+	$(BUILD)/zcsi completion fish > $(TO)/share/fish/vendor_completions.d/zcsi.fish
+	for each in $(PAPERS); do install -D -m $$([ -x $$each ] && echo 755 || echo 644) \
+		$$each $(TO)/share/doc/zcsi/$$each || exit 1; done
+	sed -i 's,\(ExecStart=\|default = "\)/usr/local/,\1$(PREFIX)/,' \
+		$(TO)/lib/systemd/system/zcsi-{node,controller}.service \
+		$(TO)/share/doc/zcsi/jobs/{*.hcl,systemd/*.service}
+uninstall: ## remove what install put there; configuration, pools and mounts stay
+	rm -f $(PROGRAMS:%=$(TO)/sbin/%) $(addprefix $(TO)/share/man/man8/,$(notdir $(MAN8))) \
+		$(addprefix $(TO)/share/man/man7/,$(notdir $(MAN7))) \
+		$(DAEMONS:%=$(TO)/lib/systemd/system/%.service) \
+		$(TO)/lib/{sysusers,tmpfiles}.d/zcsi-node.conf \
+		$(TO)/share/bash-completion/completions/zcsi \
+		$(TO)/share/zsh/site-functions/_zcsi \
+		$(TO)/share/fish/vendor_completions.d/zcsi.fish
+	rm -rf $(TO)/share/doc/zcsi
 clean: ## remove build/
 	rm -rf build
 help: ## this list
@@ -352,6 +370,6 @@ help: ## this list
 	lab lab-tools lab-shell guests reboot history across lint format sanitize limits \
 	fuzz fuzzers soak bench \
 	bench-copy bench-move bench-failover bench-zfs bench-transport bench-hosts \
-	install clean help
+	install uninstall clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)

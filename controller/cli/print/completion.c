@@ -130,6 +130,8 @@ static void put_zsh(FILE *out, const struct words *words)
 	      "\tif [[ $words[CURRENT] == -* ]]; then compadd -- $options\n"
 	      "\telse _describe command commands\n\tfi\n}\ncompdef _zcsi zcsi\n",
 	      out);
+	/* zsh calls a file of $fpath as _zcsi when it completes a word for the first time. */
+	fputs("[[ $funcstack[1] != _zcsi ]] || _zcsi \"$@\"\n", out);
 }
 
 static void put_fish(FILE *out, const struct words *words)

@@ -56,7 +56,7 @@ def host(systemd, new_host):
 
 
 def test_systemd_verifies_both_units(systemd):
-    done = subprocess.run([*systemd.prefix, "systemd-analyze", "verify",
+    done = subprocess.run([*systemd.prefix, "systemd-analyze", "verify", "--man=no",
                            *(f"{UNITS}/zcsi-{name}.service" for name in ("node", "controller"))],
                           capture_output=True, text=True)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
@@ -94,6 +94,16 @@ def test_a_killed_unit_is_started_again(host):
         wait_for(lambda: unit.pid() not in (0, before), f"another {unit.name}")
         host.restart(unit)
     volume.down().delete()
+
+
+def test_a_unit_without_its_configuration_is_not_started(host):
+    unit = host.node_daemon
+    unit.stop()
+    (ETC / "node.env").unlink()
+    unit.systemctl("start")
+    assert not unit.running()
+    assert unit.systemd.show(unit.name, "ConditionResult") == "no"
+    assert unit.systemd.show(unit.name, "NRestarts") == "0"
 
 
 def test_stopped_units_exit_with_success(host):
