@@ -307,7 +307,7 @@ struct foreign {
 static void *serve(void *arg)
 {
 	const struct foreign *foreign = arg;
-	char bytes[1024];
+	char bytes[8192]; /* a whole ClientHello; a close with unread data would reset */
 	int fd;
 
 	while ((fd = accept(foreign->listener, NULL, NULL)) >= 0) {
@@ -451,14 +451,15 @@ static void records_may_come_byte_by_byte(void **state)
 }
 
 /* A truncation at any point is reported as such: during the handshake by a closed connection, later
- * by the missing close_notify. */
+ * by the missing close_notify. How long a handshake is depends on the version of OpenSSL. */
 static void truncation_is_distinguished_from_an_end(void **state)
 {
 	(void)state;
 	struct error err;
 	bool early = false, late = false;
 
-	for (size_t most = 1; most < 1200; most += 97) {
+	for (size_t most = 1; !late; most += 97) {
+		assert_true(most < 8192);
 		start_relay(7, most);
 		assert_int_equal(ask_as("ca", "peer", relay.port, &err), ERR_UNAVAILABLE);
 		bool is_early = strstr(err.text, "closed during the TLS handshake") != NULL;
@@ -468,7 +469,7 @@ static void truncation_is_distinguished_from_an_end(void **state)
 		late |= is_late;
 		stop_relay();
 	}
-	assert_true(early && late);
+	assert_true(early);
 }
 
 int main(void)
