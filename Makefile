@@ -360,6 +360,14 @@ uninstall: ## remove what install put there; configuration, pools and mounts sta
 		$(TO)/share/zsh/site-functions/_zcsi \
 		$(TO)/share/fish/vendor_completions.d/zcsi.fish
 	rm -rf $(TO)/share/doc/zcsi
+dist: ## the sources of the newest commit as build/deb/zcsi-VERSION.tar.gz
+	@BUILD=$(BUILD) jobs/local/dist
+deb: ## Debian packages of the newest commit, in build/deb/, with jobs/debian
+	@. jobs/local/host.sh && host_packages build deb
+	@BUILD=$(BUILD) jobs/local/deb
+check-deb: ## the packages in fresh Debian 12 and 13: built twice, linted, installed, purged
+	@. jobs/local/host.sh && host_packages build check deb
+	@/usr/bin/python3 -m pytest -q -p no:cacheprovider $(if $(K),-k '$(K)') tests/deb
 clean: ## remove build/
 	rm -rf build
 help: ## this list
@@ -370,6 +378,6 @@ help: ## this list
 	lab lab-tools lab-shell guests reboot history across lint format sanitize limits \
 	fuzz fuzzers soak bench \
 	bench-copy bench-move bench-failover bench-zfs bench-transport bench-hosts \
-	install uninstall clean help
+	install uninstall dist deb check-deb clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)

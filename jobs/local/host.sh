@@ -26,6 +26,7 @@ declare -A HOST_GROUPS=(
 	[certs]="openssl"
 	[nomad]="busybox-static iproute2 openssl redis-server"
 	[image]="podman runc mmdebstrap iproute2"
+	[deb]="debhelper dpkg-dev e2fsprogs fakeroot git libcmocka-dev mmdebstrap"
 	[lab]="qemu-system-x86 qemu-utils mmdebstrap e2fsprogs"
 	[fuzz]="clang libclang-rt-dev"
 	[lint]="clang clang-tidy clang-format cppcheck shellcheck mandoc"
