@@ -368,6 +368,10 @@ deb: ## Debian packages of the newest commit, in build/deb/, with jobs/debian
 check-deb: ## the packages in fresh Debian 12 and 13: built twice, linted, installed, purged
 	@. jobs/local/host.sh && host_packages build check deb
 	@/usr/bin/python3 -m pytest -q -p no:cacheprovider $(if $(K),-k '$(K)') tests/deb
+upgrade: ## 0.1.0 of make install to the packages, while a volume is in use, in the lab
+	@. jobs/local/host.sh && host_packages build deb lab
+	@$(MAKE) --no-print-directory -j4 all
+	@BUILD=$(BUILD) tests/deb/upgrade
 clean: ## remove build/
 	rm -rf build
 help: ## this list
@@ -378,6 +382,6 @@ help: ## this list
 	lab lab-tools lab-shell guests reboot history across lint format sanitize limits \
 	fuzz fuzzers soak bench \
 	bench-copy bench-move bench-failover bench-zfs bench-transport bench-hosts \
-	install uninstall dist deb check-deb clean help
+	install uninstall dist deb check-deb upgrade clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)

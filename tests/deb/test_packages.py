@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The packages of `make deb` in fresh roots of Debian 12 and 13."""
+"""The packages of `make deb` in fresh roots of Debian 12 and 13. tests/deb/upgrade tests an upgrade
+while a volume is in use."""
 import re
 from pathlib import Path
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """systemd as the first process of a pid namespace, because the machine runs another init; and its
-units with the interface of a Daemon. Mounts below /tmp are visible inside and outside."""
+units with the interface of a Daemon. systemd finds our units where make install puts them, or else
+where Debian's packages do. Mounts below /tmp are visible inside and outside."""
 import subprocess
 from pathlib import Path
 
@@ -24,7 +25,11 @@ for unit; do
 	ln -s "/lib/systemd/system/$unit" .
 done
 ln -s ../systemd-journald.service sysinit.target.wants
-exec env container=lab SYSTEMD_UNIT_PATH=/run/systemd/system:/usr/local/lib/systemd/system \
+mkdir /run/packages
+ln -s /lib/systemd/system/zcsi-node.service /lib/systemd/system/zcsi-controller.service \
+	/run/packages
+exec env container=lab \
+	SYSTEMD_UNIT_PATH=/run/systemd/system:/usr/local/lib/systemd/system:/run/packages \
 	SYSTEMD_GENERATOR_PATH=/none /lib/systemd/systemd --system --unit=basic.target
 """
 

@@ -32,15 +32,20 @@ def configure(name, **variables):
         "".join(f"{key}={value}\n" for key, value in {**BOTH, **variables}.items()))
 
 
+def configure_controller(certificates):
+    """Create /etc/zcsi with all that the controller's unit needs, and the node's certificate."""
+    shutil.copytree(certificates, ETC)
+    for kind in ("pem", "key"):
+        Path(ETC, f"controller.example.{kind}").rename(ETC / f"controller.{kind}")
+    configure("controller", ZCSI_AGENT=AGENT)
+
+
 @pytest.fixture(scope="module")
 def systemd(namespaces, certificates):
     """systemd with both units installed. Uses the fixture namespaces, which makes mounts below /tmp
     visible inside and outside."""
     run("make", "--assume-old=all", "install", f"BUILD={BUILD}", cwd=ROOT)
-    shutil.copytree(certificates, ETC)
-    for kind in ("pem", "key"):
-        Path(ETC, f"controller.example.{kind}").rename(ETC / f"controller.{kind}")
-    configure("controller", ZCSI_AGENT=AGENT)
+    configure_controller(certificates)
     with contextlib.closing(Systemd()) as made:
         yield made
 
