@@ -64,6 +64,12 @@ variable "trash_hours" {
   description = "For how many hours a deleted volume can be brought back; 0 destroys it at once."
 }
 
+variable "trash_free" {
+  type        = number
+  default     = 5
+  description = "With less than so many percent of the pool free, empty the trash early; 0: never."
+}
+
 variable "data_dir" {
   type        = string
   default     = "/opt/nomad/data"
@@ -143,6 +149,7 @@ job "zcsi-node" {
           "--address", "${NOMAD_IP_agent}",
           "--nomad-data-dir", var.data_dir,
           "--trash-ttl", "${var.trash_hours * 3600}",
+          "--trash-free", "${var.trash_free}",
 
           # A caller of the agent can create and destroy volumes, so only the controller's
           # certificate is allowed to do that. Other nodes may ask which node this is, and keep

@@ -37,6 +37,7 @@
 #include "node/service.h"
 #include "node/host/settings.h"
 #include "node/schedule/keeper.h"
+#include "node/space/low_space.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
 #include "transport/daemon.h"
@@ -74,6 +75,7 @@ static void on_read(struct catalog *catalog, void *arg)
 {
 	exports_heal(arg);
 	reaper_run(catalog, arg);
+	low_space_run(catalog, arg);
 	reserve(catalog);
 }
 
@@ -171,6 +173,7 @@ static int serve(const struct settings *settings)
 			    .topology = settings->topology,
 			    .n_topology = settings->n_topology,
 			    .trash_ttl = settings->trash_ttl,
+			    .trash_free = settings->trash_free,
 			    .address = settings->address,
 			    .max_volumes = settings->max_volumes,
 			    .data_dir_advice = advice};

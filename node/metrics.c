@@ -18,11 +18,12 @@
 #include "node/owner/owner_metrics.h"
 #include "node/repair/mend.h"
 #include "node/schedule/keeper.h"
+#include "node/space/low_space.h"
 #include "node/zfs/zfs_metrics.h"
 
 #define VOLUMES_MAX 1000
 
-enum { USABLE, READ, AVAILABLE, VOLUMES, TRASHED, SNAPSHOTS, SIZE, USED, OMITTED };
+enum { USABLE, READ, AVAILABLE, VOLUMES, TRASHED, TRASHED_USED, SNAPSHOTS, SIZE, USED, OMITTED };
 
 static const struct metric pool[] = {
 	[USABLE] = METRIC(GAUGE, "zcsi_pool_usable",
@@ -35,6 +36,8 @@ static const struct metric pool[] = {
 	[VOLUMES] = METRIC(GAUGE, "zcsi_volumes", "Volumes, without deleted ones.", "dataset"),
 	[TRASHED] =
 		METRIC(GAUGE, "zcsi_trashed_volumes", "Deleted volumes that are kept.", "dataset"),
+	[TRASHED_USED] = METRIC(GAUGE, "zcsi_trashed_used_bytes",
+				"Bytes that deleted volumes and their snapshots use.", "dataset"),
 	[SNAPSHOTS] =
 		METRIC(GAUGE, "zcsi_snapshots",
 		       "Snapshots of volumes, including those of deleted volumes.", "dataset"),
@@ -70,6 +73,7 @@ static void write_pool(FILE *out, const char *dataset, const struct catalog_tota
 		[AVAILABLE] = (double)totals->available,
 		[VOLUMES] = (double)totals->n_volumes,
 		[TRASHED] = (double)totals->n_trashed,
+		[TRASHED_USED] = (double)totals->trashed_used,
 		[SNAPSHOTS] = (double)totals->n_snapshots,
 		[SIZE] = (double)totals->size,
 		[USED] = (double)totals->used,
@@ -114,6 +118,7 @@ void node_metrics(void *arg, FILE *out)
 	keeper_metrics_write(out);
 	backups_metrics_write(node->copies ? node->copies->backups : NULL, out);
 	mend_metrics_write(out);
+	low_space_metrics_write(out);
 }
 
 int node_ready(void *arg, struct error *err)

@@ -301,6 +301,8 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 		if (err->code != ERR_NOT_FOUND || promise_begin(call, req->id, req->claim, err) < 0)
 			return -1;
 		int failed = create(call, req, &dataset, err);
+		if (failed && trash_made_room(call, err))
+			failed = create(call, req, &dataset, err);
 		promise_end(call, req->id, req->claim);
 		if (failed < 0)
 			return -1;

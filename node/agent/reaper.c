@@ -106,6 +106,13 @@ static bool is_kept(const struct dataset *dataset, int64_t ttl)
 	return !sighting || (now_ms() - sighting->ms) / 1000 < seconds;
 }
 
+static _Atomic int64_t last; /* see reaper_last */
+
+int64_t reaper_last(void)
+{
+	return last;
+}
+
 /* Destroy a volume in the trash that ZFS has just shown to be that volume. */
 static int destroy(struct catalog *catalog, struct arena *arena, const struct dataset *dataset,
 		   struct error *err)
@@ -115,6 +122,7 @@ static int destroy(struct catalog *catalog, struct arena *arena, const struct da
 		return -1;
 	log_info("deleted volume is destroyed", log_str("volume", dataset->id),
 		 log_str("dataset", dataset->name));
+	last = now_ms();
 	catalog_drop(catalog, dataset->name);
 	return 0;
 }
@@ -135,22 +143,35 @@ static void reap_locked(struct catalog *catalog, struct arena *arena, const stru
 			 log_str("error", err.text));
 }
 
+/* *ret is the snapshots of a dataset that were taken for backups. Returns how many there are. */
+static size_t list_backups(struct arena *arena, const char *dataset, const char ***ret)
+{
+	struct history history;
+	struct error ignored;
+	size_t n = 0;
+
+	if (history_read(arena, dataset, &history, &ignored) < 0)
+		return 0;
+	*ret = arena_alloc(arena, (history.n + 1) * sizeof(**ret));
+	for (size_t i = 0; i < history.n; i++) {
+		const struct point *at = &history.points[i];
+		if (!at->bookmark && !strncmp(at->leaf, SNAPSHOT_BACKUP, strlen(SNAPSHOT_BACKUP)))
+			(*ret)[n++] = at->name;
+	}
+	return n;
+}
+
 /* Destroy the snapshots that were taken for backups: a deleted volume gets no further run. */
 static void end_backups(struct arena *arena, const char *dataset)
 {
-	struct history history;
+	const char **names;
 	struct error err;
 
-	if (history_read(arena, dataset, &history, &err) < 0)
-		return;
-	for (size_t i = 0; i < history.n; i++) {
-		const struct point *at = &history.points[i];
-		if (at->bookmark || strncmp(at->leaf, SNAPSHOT_BACKUP, strlen(SNAPSHOT_BACKUP)))
-			continue;
-		if (zfs_destroy(at->name, &err) < 0)
+	size_t n = list_backups(arena, dataset, &names);
+	for (size_t i = 0; i < n; i++)
+		if (zfs_destroy(names[i], &err) < 0)
 			log_debug("a snapshot that was taken for a backup stays",
-				  log_str("snapshot", at->name), log_str("error", err.text));
-	}
+				  log_str("snapshot", names[i]), log_str("error", err.text));
 }
 
 /* Returns true if the dataset has snapshots that the catalog does not show. */
@@ -232,13 +253,24 @@ static struct dataset *prove_unneeded(struct catalog *catalog, struct arena *are
 }
 
 int reaper_destroy(struct catalog *catalog, struct arena *arena, const struct dataset *known,
-		   struct error *err)
+		   int64_t *ret_freed, struct error *err)
 {
-	size_t scheduled = count_scheduled(catalog, arena, known);
+	const size_t scheduled = count_scheduled(catalog, arena, known);
+	const char **ignored;
 	struct dataset *dataset = prove_unneeded(catalog, arena, known, scheduled, err);
 
-	if (dataset && scheduled) {
+	/* The catalog does not have the snapshots of backups. */
+	if (!dataset && err->code == ERR_FAILED_PRECONDITION) {
+		const size_t backups = list_backups(arena, known->name, &ignored);
+		if (backups)
+			dataset = prove_unneeded(catalog, arena, known, scheduled + backups, err);
+	}
+	if (!dataset)
+		return -1;
+	*ret_freed = dataset->used;
+	if (dataset->snapshots) {
 		keeper_end(catalog, known);
+		end_backups(arena, known->name);
 		dataset = prove_unneeded(catalog, arena, known, 0, err);
 	}
 	return dataset ? destroy(catalog, arena, dataset, err) : -1;

@@ -178,10 +178,11 @@ static int destroy(struct rpc_call *call, const struct dataset *known, struct er
 {
 	struct catalog *catalog = ((struct node *)call->app)->catalog;
 	const char *key = origin_key(&call->arena, known->name);
+	int64_t freed;
 
 	if (catalog_lock_key(catalog, call->deadline, key, err) < 0)
 		return -1;
-	int failed = reaper_destroy(catalog, &call->arena, known, err);
+	int failed = reaper_destroy(catalog, &call->arena, known, &freed, err);
 	catalog_unlock_key(catalog, key);
 	return failed && err->code != ERR_NOT_FOUND ? -1 : 0;
 }

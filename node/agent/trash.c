@@ -172,6 +172,14 @@ bool trash_release_reservation(const char *name)
 	return false;
 }
 
+bool trash_made_room(struct rpc_call *call, const struct error *err)
+{
+	const struct node *node = call->app;
+
+	return err->code == ERR_RESOURCE_EXHAUSTED &&
+	       catalog_make_room(node->catalog, call->deadline);
+}
+
 /* Move a volume to the trash. keep: seconds to keep it there, whatever --trash-ttl is; or 0. */
 static int move_to_trash(struct rpc_call *call, struct dataset *dataset, int64_t keep,
 			 struct error *err)

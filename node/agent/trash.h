@@ -27,6 +27,11 @@ int trash_lock(struct rpc_call *call, const struct dataset *dataset, int *ret_tu
 int trash_rename(struct rpc_call *call, const struct dataset *dataset, const char *name,
 		 struct error *err);
 /*
+ * For a call that failed with *err. Returns true if that is a lack of space, and the trash was
+ * emptied for it meanwhile: then try again, once. The caller has no origin key locked.
+ */
+bool trash_made_room(struct rpc_call *call, const struct error *err);
+/*
  * Destroy a volume, or move it to the trash if snapshots depend on it or --trash-ttl is set.
  * Returns 0, also if it does not exist, or -1 with *err.
  */

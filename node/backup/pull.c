@@ -204,11 +204,15 @@ static int receive(struct run *run, struct error *err)
 	return reap(&child, stream(run, ends[1], err), err);
 }
 
-/* Discard the part that was received when the pool became full, so that others have its space. */
+/*
+ * Discard the part that was received when the pool became full, so that others have its space. The
+ * trash is emptied before that, because only now the pool is full.
+ */
 static void give_back(struct run *run)
 {
 	struct error err;
 
+	catalog_make_room(run->pull->node->catalog, INT64_MAX);
 	if (look(run, &err) < 0 || (run->backup && stored_discard(run->backup, &err) < 0))
 		log_warn("what was received before the pool was full is still there",
 			 log_str("volume", run->pull->id), log_str("error", err.text));

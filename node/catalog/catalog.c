@@ -266,6 +266,7 @@ void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_p
 	*ret = (struct catalog_pool){.guid = catalog->pool_guid,
 				     .available = catalog->available,
 				     .reserved = catalog->reserved,
+				     .capacity = catalog->capacity,
 				     .names = catalog->state == CATALOG_READY ? catalog->names : 0,
 				     .complete = !catalog->inventory.damaged.n,
 				     .loading = catalog->state < CATALOG_READY,

@@ -74,6 +74,7 @@ struct catalog_pool {
 	uint64_t guid;
 	uint64_t names; /* another number after each change; 0 while the pool is not ready */
 	int64_t available, reserved; /* bytes, of the parent dataset when it was last read */
+	int64_t capacity;            /* bytes that all volumes use, and `available`; 0: unknown */
 	bool complete;               /* no dataset or snapshot is damaged, so all names are known */
 	bool loading, reading; /* the first reading has not ended; it also has read the parent */
 	char *health;          /* in the arena; of the pool: "ONLINE"; "": not read yet */

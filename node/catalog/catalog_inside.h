@@ -43,6 +43,7 @@ struct catalog {
 	uint64_t names;    /* increases with each change of the inventory, also over restarts */
 	int64_t available; /* bytes that a new volume could use */
 	int64_t reserved;  /* bytes reserved for the parent */
+	int64_t capacity;  /* bytes that the volumes use, and `available`; 0: unknown */
 	int64_t read;      /* when the whole pool was last read, in seconds since 1970 */
 	uint64_t pool_guid;
 	char health[16]; /* of the pool, when all of it was last read (zfs_read_pool) */
@@ -57,7 +58,9 @@ struct catalog {
 	size_t n_stale;
 	int64_t stale_due; /* when to read the stale names and the parent */
 	bool reap_due;     /* the callback `reap` is to run */
-	char **origins;    /* the snapshots that catalog_take_origins returns (change.h) */
+	bool full;         /* a call failed for lack of space: read the parent, then run `reap` */
+	uint64_t reaps_begun, reaps_done;
+	char **origins; /* the snapshots that catalog_take_origins returns (change.h) */
 	size_t n_origins;
 
 	unsigned readers;       /* readings in progress */

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "node/catalog/catalog_inside.h"
+
+#define MAKE_ROOM_MS 10000 /* how long a call waits for the trash to be emptied */
 
 void catalog_put(struct catalog *catalog, const struct dataset *dataset)
 {
@@ -154,6 +157,24 @@ void catalog_reap(struct catalog *catalog)
 
 	catalog->reap_due = true;
 	pthread_cond_broadcast(&catalog->changed);
+}
+
+bool catalog_make_room(struct catalog *catalog, int64_t deadline)
+{
+	scoped_lock(&catalog->mutex);
+	const int64_t most = now_ms() + MAKE_ROOM_MS, limit = deadline < most ? deadline : most;
+	const uint64_t wanted = catalog->reaps_begun + 1;
+	const size_t before = catalog->inventory.trashed.n;
+
+	if (!before)
+		return false;
+	catalog->full = true;
+	catalog->stale_due = 0;
+	pthread_cond_broadcast(&catalog->changed);
+	while (catalog->reaps_done < wanted && !catalog->stopping && !catalog->hung)
+		if (!catalog_wait(catalog, limit))
+			break;
+	return catalog->inventory.trashed.n < before;
 }
 
 bool catalog_is_stopping(struct catalog *catalog)

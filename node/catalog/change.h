@@ -62,6 +62,12 @@ size_t catalog_take_origins(struct catalog *catalog, struct arena *arena, char *
 
 /* Make the thread run the callback of catalog_on_read soon; returns at once. */
 void catalog_reap(struct catalog *catalog);
+/*
+ * For a call that failed for lack of space: have the thread read the available space and run the
+ * callback of catalog_on_read, which may empty the trash, and wait for that. Returns true if the
+ * trash has fewer volumes then. The caller has no origin key locked.
+ */
+bool catalog_make_room(struct catalog *catalog, int64_t deadline);
 /* Returns true after catalog_stop: the callback is to end soon. */
 bool catalog_is_stopping(struct catalog *catalog);
 

@@ -174,6 +174,7 @@ static int read_batch(struct catalog *catalog, struct target *targets, size_t n,
 	if (!failed) {
 		catalog->available = listing.available;
 		catalog->reserved = listing.reserved;
+		catalog->capacity = listing.capacity;
 	}
 	change_unmark(catalog);
 	free(listing.text);

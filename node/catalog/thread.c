@@ -94,6 +94,7 @@ void catalog_take_over(struct catalog *catalog, size_t mark, const struct listin
 	catalog_tell(catalog);
 	catalog->available = listing->available;
 	catalog->reserved = listing->reserved;
+	catalog->capacity = listing->capacity;
 	keep_origins(catalog, listing);
 }
 
@@ -180,7 +181,8 @@ static void read_stale(struct catalog *catalog)
 	log_debug("stale names are read again", log_int("names", (long long)n));
 	if (read_names(catalog, targets, n, &err) < 0)
 		catalog->due = 0;
-	catalog->reap_due |= !n;
+	catalog->reap_due |= !n || catalog->full;
+	catalog->full = false;
 	for (size_t i = 0; i < n; i++) {
 		catalog->reap_due |= dataset_is_trash(catalog->parent, targets[i].zfs_name);
 		free(targets[i].zfs_name);
@@ -191,11 +193,13 @@ static void read_stale(struct catalog *catalog)
 static void reap(struct catalog *catalog)
 {
 	catalog->reap_due = false;
-	if (!catalog->reap)
-		return;
+	catalog->reaps_begun++;
 	pthread_mutex_unlock(&catalog->mutex);
-	catalog->reap(catalog, catalog->reap_arg);
+	if (catalog->reap)
+		catalog->reap(catalog, catalog->reap_arg);
 	pthread_mutex_lock(&catalog->mutex);
+	catalog->reaps_done++;
+	pthread_cond_broadcast(&catalog->changed);
 }
 
 /*

@@ -34,6 +34,10 @@ void catalog_totals(struct catalog *catalog, struct arena *arena, size_t max,
 		ret->size += dataset->size;
 		ret->used += dataset->used;
 	}
+	for (size_t i = 0; i < inventory->trashed.n; i++) {
+		const struct dataset *dataset = inventory->trashed.rows[i];
+		ret->trashed_used += dataset->used;
+	}
 	if (volumes->n <= max)
 		copy_rows(volumes, arena, &ret->volumes);
 }

@@ -12,6 +12,7 @@ struct catalog_totals {
 	int64_t available; /* bytes that a new volume could use */
 	size_t n_volumes, n_trashed, n_snapshots;
 	int64_t size, used;          /* sums over all volumes */
+	int64_t trashed_used;        /* sum over all deleted volumes */
 	struct dataset_list volumes; /* in the arena; empty if there are more than max */
 };
 

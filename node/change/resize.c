@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "node/agent/agent.h"
+#include "node/agent/trash.h"
 #include "node/attach/zvol.h"
 #include "node/mount/mountinfo.h"
 #include "node/service.h"
@@ -79,6 +80,19 @@ static int grow(struct rpc_call *call, struct dataset *dataset, int64_t size, st
 	return agent_set(call, dataset, &properties, err);
 }
 
+/* Grow a volume; if the pool has no space for that, once more after the trash was emptied. */
+static int grow_found(struct rpc_call *call, const char *id, int64_t size, struct dataset **ret,
+		      struct error *err)
+{
+	if (node_find(call, id, ret, err) < 0)
+		return -1;
+	if (grow(call, *ret, size, err) == 0)
+		return 0;
+	if (!trash_made_room(call, err) || node_find(call, id, ret, err) < 0)
+		return -1;
+	return grow(call, *ret, size, err);
+}
+
 /* Grow the filesystem on a zvol, if it is mounted: else the next staging grows it. */
 static int grow_filesystem(struct rpc_call *call, const struct dataset *dataset, bool *ret,
 			   struct error *err)
@@ -114,8 +128,7 @@ int resize_dataset(struct rpc_call *call, const ResizeDatasetRequest *req,
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "size of volume '%s' is %" PRId64 "; give a positive number of bytes",
 			    req->id, req->size);
-	if (node_find(call, req->id, &dataset, err) < 0 ||
-	    grow(call, dataset, req->size, err) < 0 ||
+	if (grow_found(call, req->id, req->size, &dataset, err) < 0 ||
 	    (req->filesystem && grow_filesystem(call, dataset, &grown, err) < 0))
 		return -1;
 	rsp->dataset = agent_dataset(call, dataset);

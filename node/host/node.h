@@ -35,6 +35,7 @@ struct node {
 	size_t n_topology;
 	struct catalog *catalog; /* NULL on a node without a pool */
 	int64_t trash_ttl;       /* how long a deleted volume is kept, in seconds */
+	unsigned trash_free;     /* empty the trash early with less free, in percent; 0: never */
 	const char *address;     /* --address; "": that of the default route, see node_address */
 	unsigned max_volumes;    /* how many may be published to one node; 0: no limit */
 	const char *data_dir_advice; /* see node/host/data_dir.h */

@@ -22,14 +22,15 @@
 #define NODE_ID_MAX       256       /* csi.proto, NodeGetInfoResponse.node_id */
 #define TOPOLOGY_NAME_MAX 63        /* bytes of a prefix, name or value (csi.proto, Topology) */
 #define TRASH_TTL_MAX     315360000 /* ten years */
+#define TRASH_FREE_MAX    90        /* percent */
 #define MAX_VOLUMES_MAX   1000000
 
 /* The values of the options as text, before they are checked. */
 static struct {
 	struct option_list endpoints, agent_endpoints, agents, topology;
-	const char *node_id, *dataset, *rescan, *zfs_timeout, *trash_ttl, *max_volumes, *log_level,
-		*log_format, *address, *zfs_user, *zfs_over_ssh, *nomad_data_dir, *cache,
-		*agents_file;
+	const char *node_id, *dataset, *rescan, *zfs_timeout, *trash_ttl, *trash_free, *max_volumes,
+		*log_level, *log_format, *address, *zfs_user, *zfs_over_ssh, *nomad_data_dir,
+		*cache, *agents_file;
 	const char *metrics;
 	bool check;
 	struct trust trust;
@@ -91,6 +92,10 @@ static const struct option_row options[] = {
 	 "How long a deleted volume is kept below POOL/PARENT/_trash. One that has snapshots is "
 	 "kept as long as they are, in any case.",
 	 .ret_text = &given.trash_ttl},
+	{"trash-free", "ZCSI_TRASH_FREE", "PERCENT", "5",
+	 "When less of the pool is free, destroy deleted volumes before the time of --trash-ttl is "
+	 "over, the oldest first, until so much is free. 0 never does.",
+	 .ret_text = &given.trash_free},
 	{"max-volumes", "ZCSI_MAX_VOLUMES", "N", "0",
 	 "How many volumes may be published to one node at a time; 0 is no limit.",
 	 .ret_text = &given.max_volumes},
@@ -149,6 +154,7 @@ static int parse_numbers(struct settings *settings, struct error *err)
 		{"rescan", given.rescan, 1, 86400, &settings->rescan_seconds},
 		{"zfs-timeout", given.zfs_timeout, 1, 86400, &settings->zfs_timeout_seconds},
 		{"trash-ttl", given.trash_ttl, 0, TRASH_TTL_MAX, &settings->trash_ttl},
+		{"trash-free", given.trash_free, 0, TRASH_FREE_MAX, &settings->trash_free},
 		{"max-volumes", given.max_volumes, 0, MAX_VOLUMES_MAX, &settings->max_volumes},
 	};
 

@@ -23,7 +23,8 @@ struct settings {
 	const char *zfs_over_ssh; /* USER@HOST that has the pool; NULL: this host has it */
 	bool check;               /* do not serve, only print what is missing */
 	unsigned rescan_seconds, zfs_timeout_seconds;
-	unsigned trash_ttl; /* seconds */
+	unsigned trash_ttl;  /* seconds */
+	unsigned trash_free; /* percent */
 	unsigned max_volumes;
 	const char *address; /* --address, else the HOST of --zfs-over-ssh, else "" */
 	const char *node_id;

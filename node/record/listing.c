@@ -59,6 +59,8 @@ static void add_row(struct arena *arena, const char *parent, const struct zfs_ro
 		listing->reserved = zfs_row_number(row->refreservation);
 		int64_t available = zfs_row_number(row->available) - listing->reserved;
 		listing->available = available > 0 ? available : 0;
+		if (zfs_row_is_number(row->available) && zfs_row_is_number(row->used))
+			listing->capacity = listing->available + zfs_row_number(row->used);
 	}
 	struct dataset *dataset = volume_parse(arena, parent, row, &trashed);
 	if (!dataset)

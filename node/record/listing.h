@@ -20,6 +20,7 @@ struct listing {
 	bool parent;       /* the output contained the parent, not damaged */
 	int64_t available; /* bytes that a new dataset below the parent could use */
 	int64_t reserved;  /* refreservation of the parent, in bytes */
+	int64_t capacity;  /* bytes that all below the parent use, and `available`; 0: unknown */
 	struct dataset **datasets;
 	size_t n_datasets;
 	struct dataset **trashed; /* deleted volumes */

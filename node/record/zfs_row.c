@@ -8,6 +8,7 @@
  */
 #include "node/record/zfs_row.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,11 @@ bool zfs_row_split(char *line, char **ret_property, char **ret_value, char **ret
 char *zfs_row_text(char *value)
 {
 	return strcmp(value, "-") == 0 ? value + 1 : value;
+}
+
+bool zfs_row_is_number(const char *text)
+{
+	return text && isdigit((unsigned char)*text);
 }
 
 int64_t zfs_row_number(const char *text)

@@ -47,6 +47,8 @@ void zfs_row_set(struct zfs_row *row, const char *property, const char *value, c
 
 /* Returns "" for "-", which zfs prints for a value that is not there, else the value. */
 char *zfs_row_text(char *value);
+/* Returns true if the text is not NULL and begins with a digit, so it is no "-" and no "none". */
+bool zfs_row_is_number(const char *text);
 /* Returns the number that zfs -p printed; 0 for NULL, "-" and "none". */
 int64_t zfs_row_number(const char *text);
 

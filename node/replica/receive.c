@@ -169,7 +169,10 @@ static int confirm(struct program_stream *ps, struct error *err)
 	return fail_context(err, "a stream was received, but not recorded");
 }
 
-/* Discard the part that was received when the pool became full, so that others have its space. */
+/*
+ * Discard the part that was received when the pool became full, so that others have its space. The
+ * trash is emptied before that, because only now the pool is full.
+ */
 static void give_back(struct program_stream *ps)
 {
 	const struct receiving *receiving = ps->arg;
@@ -177,6 +180,7 @@ static void give_back(struct program_stream *ps)
 	struct error err;
 	CopyState *copy;
 
+	catalog_make_room(ps->node->catalog, INT64_MAX);
 	if (replica_read(&ps->arena, parent, receiving->header->volume->id, &copy, &err) < 0 ||
 	    (copy && replica_discard(copy, &err) < 0))
 		log_warn("what was received before the pool was full is still there",

@@ -213,6 +213,23 @@ int zfs_read_pool(const char *parent, struct zfs_pool *ret, struct error *err)
 	return 0;
 }
 
+int zfs_freeing(const char *parent, int64_t *ret, struct error *err)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	const char *pool = arena_printf(&arena, "%.*s", (int)strcspn(parent, "/"), parent);
+	const char *argv[] = {"zpool", "get", "-Hp", "-o", "value", "freeing", pool, NULL};
+	auto_free char *out = NULL;
+
+	*ret = 0;
+	if (!zfs_is_the_kernels())
+		return 0;
+	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
+		return -1;
+	/* Without async_destroy, zfs destroy frees the space itself, and zpool prints "-". */
+	*ret = zfs_row_number(out);
+	return 0;
+}
+
 int zfs_is_missing(const char *parent, struct error *err)
 {
 	struct zfs_pool ignored;

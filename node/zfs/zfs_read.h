@@ -59,6 +59,11 @@ struct zfs_pool {
 /* *ret is the state of the parent's pool. ERR_UNAVAILABLE if it is missing or suspended. */
 int zfs_read_pool(const char *parent, struct zfs_pool *ret, struct error *err);
 /*
+ * *ret is how many bytes of destroyed datasets ZFS has yet to make available. It frees them in the
+ * background, so the available space is still without them. 0 with zfs-fuse, which does not.
+ */
+int zfs_freeing(const char *parent, int64_t *ret, struct error *err);
+/*
  * For a program that has failed with *err. Returns 0 if the dataset does not exist and the pool of
  * the parent is there: zfs says the same if it is not. Else -1 with *err.
  */

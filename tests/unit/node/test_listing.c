@@ -261,6 +261,23 @@ static void the_available_space_is_that_of_a_volume(void **state)
 
 	(void)state;
 	assert_int_equal(listing.available, 2000);
+	assert_int_equal(listing.capacity, 0);
+}
+
+/* The trash is not emptied early because of a capacity that is unknown. */
+static void the_capacity_is_what_is_used_and_available(void **state)
+{
+	struct listing known =
+		parse(LINE("t/p", "type", "filesystem", "-") LINE("t/p", "available", "5000", "-")
+			      LINE("t/p", "used", "7000", "-")
+				      LINE("t/p", "refreservation", "3000", "local"));
+	struct listing unknown =
+		parse(LINE("t/p", "type", "filesystem", "-") LINE("t/p", "available", "5000", "-")
+			      LINE("t/p", "used", "-", "-"));
+
+	(void)state;
+	assert_int_equal(known.capacity, 9000);
+	assert_int_equal(unknown.capacity, 0);
 }
 
 int main(void)
@@ -275,6 +292,7 @@ int main(void)
 		cmocka_unit_test(a_deleted_volume_has_a_date_and_perhaps_a_time_to_keep_it),
 		cmocka_unit_test(of_two_ids_the_one_of_the_dataset_counts),
 		cmocka_unit_test(the_available_space_is_that_of_a_volume),
+		cmocka_unit_test(the_capacity_is_what_is_used_and_available),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
