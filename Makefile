@@ -235,12 +235,13 @@ image: ## the container image of jobs/Containerfile, its size, and containers of
 	@BUILD=$(BUILD) tests/nomad/alone unshare --mount --propagation shared $(PYTEST) tests/image
 lab: ## the tests that depend on ZFS, on OpenZFS 2.1 and 2.3, in two machines; ZFS=2.3, T=FILE: less
 	@. jobs/local/host.sh && host_packages build check lab
-	@$(MAKE) --no-print-directory -j4 $(LAB_ZFS:%=guest-%) all \
+	@$(MAKE) --no-print-directory -j4 $(LAB_ZFS:%=guest-%) all $(BUILD)/restic \
 		$(if $(T),,$(LAB_UNITS) lab-tools)
 ifdef T
-	@BUILD=$(BUILD) tests/lab/run env BUILD=build $(PYTEST) --timeout 1800 $(T)
+	@BUILD=$(BUILD) LAB_FILES=restic tests/lab/run \
+		env BUILD=build $(PYTEST) --timeout 1800 $(T)
 else
-	@BUILD=$(BUILD) LAB_FILES='$(LAB_TOOLS) $(LAB_UNITS:$(BUILD)/%=%)' \
+	@BUILD=$(BUILD) LAB_FILES='restic $(LAB_TOOLS) $(LAB_UNITS:$(BUILD)/%=%)' \
 		tests/lab/check $(LAB_ZFS)
 endif
 guests: ## build the machines of lab and nomad-lab, which are otherwise built when first needed
@@ -248,6 +249,9 @@ guests: ## build the machines of lab and nomad-lab, which are otherwise built wh
 	@$(MAKE) --no-print-directory $(LAB_ZFS:%=guest-%)
 guest-%:
 	@ZFS=$* LAB=$(BUILD)/lab tests/lab/guest >/dev/null
+# The host's restic, because a package more would make the image of the machine another one.
+$(BUILD)/restic:
+	@cp "$$(command -v restic)" $@
 lab-tools:
 	@BUILD=$(BUILD) tests/conformance/build csc csi-sanity
 lab-shell: ## a shell in such a machine

@@ -15,6 +15,7 @@
 #include "node/agent/agent.h"
 #include "node/agent/promise.h"
 #include "node/agent/origin.h"
+#include "node/mount/mountinfo.h"
 #include "node/record/scheduled.h"
 #include "node/service.h"
 
@@ -275,6 +276,24 @@ static void forget(struct rpc_call *call, const char *zfs_name)
 		catalog_reap(node->catalog);
 }
 
+/* If the snapshot is mounted, fail with the folder instead of *err. Always returns -1. */
+static int explain_mount(struct rpc_call *call, const char *zfs_name, struct error *err)
+{
+	struct mount_table table;
+	struct error ignored;
+
+	if (err->code != ERR_FAILED_PRECONDITION ||
+	    mount_table_read(&call->arena, &table, &ignored) < 0)
+		return -1;
+	const struct mount *mount = mount_of_source(&table, zfs_name);
+	if (!mount)
+		return -1;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "'%s' is mounted at '%s', as 'zcsi snapshot mount' does it; type 'umount %s' "
+		    "on that host first",
+		    zfs_name, mount->target, mount->target);
+}
+
 /*
  * Destroy a snapshot in steps. Read it again first: another tool may have replaced it by a snapshot
  * of its own.
@@ -292,7 +311,7 @@ static int destroy_in_steps(struct rpc_call *call, const char *zfs_name, const c
 		return -1;
 	if (zfs_destroy_snapshot(zfs_name, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
-			return -1;
+			return explain_mount(call, zfs_name, err);
 		/* Another tool destroyed it; or the pool is gone, and agent_reread fails. */
 		return agent_reread(call, zfs_name, err);
 	}

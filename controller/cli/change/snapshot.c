@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi snapshot: a snapshot of a volume, as CreateSnapshot takes it, and its end.
+ * zcsi snapshot: a snapshot of a volume, as CreateSnapshot takes it, and its end. Mounting one is in
+ * snapshot_mount.c.
  *
  * Invariant: the name of a snapshot is one in the whole cluster, so a name that is given is claimed
  * (claim.h). One that was not given is made of the time and a random number, and no other caller
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "controller/cli/change/snapshot_mount.h"
 #include "controller/cli/claim.h"
 #include "controller/field.h"
 
@@ -127,8 +129,8 @@ static int take_snapshot(struct cli *cli, struct error *err)
 
 /* --drop */
 
-/* *ret is the agent that has the snapshot with this id; --node chooses one of several. */
-static int find(struct cli *cli, const char *id, const struct member **ret, struct error *err)
+int snapshot_find(struct cli *cli, const char *id, const struct member **ret,
+		  const DatasetSnapshot **ret_snapshot, struct error *err)
 {
 	GetDatasetSnapshotRequest *request = new_get_dataset_snapshot_request(&cli->arena);
 	const struct member *silent = NULL;
@@ -153,6 +155,7 @@ static int find(struct cli *cli, const char *id, const struct member **ret, stru
 				    "snapshot '%s' is on '%s' and on '%s': choose one with --node",
 				    id, (*ret)->node, member->node);
 		*ret = member;
+		*ret_snapshot = ((const GetDatasetSnapshotResponse *)replies[i].response)->snapshot;
 	}
 	if (*ret)
 		return 0;
@@ -167,11 +170,12 @@ static int find(struct cli *cli, const char *id, const struct member **ret, stru
 static int drop_snapshot(struct cli *cli, struct error *err)
 {
 	DestroyDatasetSnapshotRequest *request = new_destroy_dataset_snapshot_request(&cli->arena);
+	const DatasetSnapshot *ignored;
 	const struct member *owner;
 
 	if (cli->n_args > 1)
 		return fail(err, ERR_INVALID_ARGUMENT, "write zcsi snapshot SNAPSHOT --drop");
-	if (find(cli, cli->args[0], &owner, err) < 0)
+	if (snapshot_find(cli, cli->args[0], &owner, &ignored, err) < 0)
 		return -1;
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
 	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, owner,
@@ -182,5 +186,11 @@ static int drop_snapshot(struct cli *cli, struct error *err)
 
 int cli_snapshot(struct cli *cli, struct error *err)
 {
-	return cli->drop ? drop_snapshot(cli, err) : take_snapshot(cli, err);
+	if (cli->n_args < 3)
+		return cli->drop ? drop_snapshot(cli, err) : take_snapshot(cli, err);
+	if (cli->drop || strcmp(cli->args[0], "mount") != 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "write zcsi snapshot VOLUME [NAME], zcsi snapshot SNAPSHOT --drop, or "
+			    "zcsi snapshot mount SNAPSHOT DIR");
+	return snapshot_mount(cli, cli->args[1], cli->args[2], err);
 }
