@@ -6,17 +6,21 @@ The zfs-fuse of the host has other pools too, so it is not ended here. The tests
 system whose server is the test process, and end that service at once: the kernel and zcsi-node see
 no difference.
 
-Also the publication to an NFS client, set by hand, because with zfs-fuse nothing is exported."""
+Also the publication to an NFS client, set by hand, because with zfs-fuse nothing is exported; and
+snapshots, which zfs-fuse does not mount."""
 import ctypes
 import errno
 import os
+import subprocess
 
 import grpc
 import pytest
 
 from client import refused
 from host import run
+from snapshots import take
 from staged import points, sibling
+from test_cli import zcsi
 
 CODE = grpc.StatusCode
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -143,3 +147,15 @@ def test_copies_need_openzfs(volume):
     with refused(grpc.StatusCode.RESOURCE_EXHAUSTED, naming="it has zfs-fuse"):
         volume.create(parameters={"replicas": "2"})
     assert volume.host.leaves() == []
+
+
+def test_a_snapshot_is_not_mounted(host, volume, tmp_path):
+    volume.create()
+    take(volume)
+    name = f"{host.dataset('data')}@s"
+    for argv in (["mount", "-t", "zfs", "-o", "ro", name, tmp_path], ["zfs", "mount", name]):
+        assert subprocess.run(argv, capture_output=True, check=False).returncode != 0
+    said = zcsi(host, "snapshot", "mount", "data@s", str(tmp_path), status=1)
+    assert "zfs-fuse mounts no snapshots" in said and "make a volume" in said
+    assert "zcsi snapshot mount SNAPSHOT DIR" in zcsi(host, "snapshot", "a", "b", "c", status=1)
+    assert not os.path.ismount(tmp_path)
