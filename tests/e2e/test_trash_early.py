@@ -95,7 +95,7 @@ def test_the_oldest_goes_first_and_no_more_than_it_takes(crowded):
 
 
 def test_it_goes_on_until_there_is_room(crowded):
-    host = crowded(40)
+    host = crowded(60)
     for name, ago in (("a", 3000), ("b", 2000), ("c", 1000)):
         delete(host, filled(host, name), ago)
     host.limit(3 * WRITTEN + 3 * MIB)
