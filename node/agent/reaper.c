@@ -174,13 +174,20 @@ static void end_backups(struct arena *arena, const char *dataset)
 				  log_str("snapshot", names[i]), log_str("error", err.text));
 }
 
-/* Returns true if the dataset has snapshots that the catalog does not show. */
-static bool has_hidden(struct catalog *catalog, struct arena *arena, const struct dataset *known)
+/* Returns how many snapshots of the dataset the catalog shows; it may have others. */
+static size_t count_shown(struct catalog *catalog, struct arena *arena, const struct dataset *known)
 {
 	struct snapshot_list list;
 
 	catalog_snapshots_of(catalog, arena, known, &list);
-	return known->snapshots != DATASET_UNCOUNTED && known->snapshots > list.n;
+	return list.n;
+}
+
+/* Returns true if the dataset has snapshots that the catalog does not show. */
+static bool has_hidden(struct catalog *catalog, struct arena *arena, const struct dataset *known)
+{
+	return known->snapshots != DATASET_UNCOUNTED &&
+	       known->snapshots > count_shown(catalog, arena, known);
 }
 
 /* The time of the volume in the trash is over, and that of its scheduled snapshots with it. */
@@ -329,7 +336,8 @@ void reaper_run(struct catalog *catalog, void *arg)
 			continue;
 		if (row->snapshots)
 			end_schedule(catalog, &arena, row);
-		else
+		/* Other snapshots are counted when the pool is read, so ZFS is asked. */
+		if (!*row->members && !count_shown(catalog, &arena, row))
 			reap_dataset(catalog, &arena, row, node->trash_ttl);
 	}
 }
