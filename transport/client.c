@@ -247,6 +247,16 @@ const char *client_endpoint(const struct client *client)
 	return client->dial.endpoint.text;
 }
 
+void client_certificate(struct client *client, struct tls_certificate *ret)
+{
+	struct dial *dial = &client->dial;
+
+	scoped_lock(&dial->lock);
+	*ret = dial->shown;
+	if (ret->names)
+		ret->names = mem_strdup(ret->names);
+}
+
 bool client_is_up(const struct client *client)
 {
 	return client->dial.down_since == 0;

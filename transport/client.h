@@ -34,6 +34,7 @@
 struct client;
 struct client_call;
 struct tls;
+struct tls_certificate;
 
 /* Zeroed options are the defaults. The limits and tls outlive the client. */
 struct client_options {
@@ -54,6 +55,11 @@ int client_new(struct client **ret, struct loop *loop, const char *endpoint,
 /* Free the client, on the loop thread, when no call is in flight. */
 void client_free(struct client *client);
 const char *client_endpoint(const struct client *client);
+/*
+ * *ret is the last certificate that the server has shown, also one that was refused. Its names are
+ * NULL if there was none. Any thread.
+ */
+void client_certificate(struct client *client, struct tls_certificate *ret);
 /* False if the last attempt to connect failed. Loop thread only. */
 bool client_is_up(const struct client *client);
 

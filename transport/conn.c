@@ -249,6 +249,11 @@ struct tls_names *conn_peer_names(const struct conn *conn)
 	return conn->tls ? tls_session_peer(conn->tls) : NULL;
 }
 
+const struct tls_certificate *conn_shown(const struct conn *conn)
+{
+	return conn->tls ? tls_session_shown(conn->tls) : NULL;
+}
+
 void *conn_owner(const struct conn *conn)
 {
 	return conn->owner;

@@ -21,6 +21,7 @@
 
 struct conn;
 struct tls;
+struct tls_certificate;
 struct tls_names;
 
 struct conn_role {
@@ -58,6 +59,8 @@ struct conn *conn_new(struct loop *loop, int fd, bool connecting, const struct c
 void conn_secure(struct conn *conn, struct tls *tls, const char *host, const char *name);
 /* Returns the names in the peer's certificate, to be freed; NULL without TLS or before a stream. */
 struct tls_names *conn_peer_names(const struct conn *conn);
+/* Returns the certificate that a server has shown, owned by the connection; NULL without TLS. */
+const struct tls_certificate *conn_shown(const struct conn *conn);
 void *conn_owner(const struct conn *conn);
 bool conn_is_idle(const struct conn *conn); /* true if the connection has no streams */
 /* Close the streams, then free the connection at once. */

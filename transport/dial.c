@@ -36,6 +36,7 @@ void dial_fini(struct dial *dial)
 {
 	while (dial->links)
 		conn_free(dial->links->conn);
+	free(dial->shown.names);
 	pthread_mutex_destroy(&dial->lock);
 }
 
@@ -182,6 +183,18 @@ struct conn *dial_conn(struct dial *dial)
 
 /* Results of a connect */
 
+static void note_certificate(struct dial *dial, const struct conn *conn)
+{
+	const struct tls_certificate *shown = conn_shown(conn);
+
+	if (!shown || !shown->names)
+		return;
+	scoped_lock(&dial->lock);
+	free(dial->shown.names);
+	dial->shown = *shown;
+	dial->shown.names = mem_strdup(shown->names);
+}
+
 static void arrive(struct dial_link *link)
 {
 	link->coming = false;
@@ -208,6 +221,7 @@ void dial_on_ready(struct conn *conn)
 
 	arrive(link);
 	drop_those_coming(dial);
+	note_certificate(dial, conn);
 	dial->link = link;
 	dial->changed(dial);
 }
@@ -224,6 +238,7 @@ void dial_on_leaving(struct conn *conn)
 		dial->link = NULL;
 	else
 		return;
+	note_certificate(dial, conn);
 	note_reached(dial);
 	if (dial->n_tried > 0)
 		give_up(dial, *problem ? problem : "it takes no calls");

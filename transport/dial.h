@@ -13,6 +13,7 @@
 #include "transport/client.h"
 #include "transport/conn.h"
 #include "transport/endpoint.h"
+#include "transport/tls.h"
 
 #define ADDRESSES_MAX 8
 
@@ -31,9 +32,10 @@ struct dial {
 	/* Called from a callback of nghttp2 when a connection became ready or was lost. */
 	void (*changed)(struct dial *dial);
 
-	pthread_mutex_t lock;   /* guards found */
-	struct addresses found; /* result of the last dial_prepare */
-	atomic_bool reached;    /* true if connected or connecting: found is not needed */
+	pthread_mutex_t lock;         /* guards found and shown */
+	struct addresses found;       /* result of the last dial_prepare */
+	struct tls_certificate shown; /* the last certificate of the server, also a refused one */
+	atomic_bool reached;          /* true if connected or connecting: found is not needed */
 
 	struct dial_link *links;    /* all connections, including those that take no new streams */
 	struct dial_link *link;     /* the connection that takes new streams; or NULL */

@@ -245,6 +245,11 @@ const char *tls_certificate(const struct tls *tls)
 	return tls->paths[CERT];
 }
 
+void tls_own(const struct tls *tls, struct tls_certificate *ret)
+{
+	tls_describe(SSL_CTX_get0_certificate(tls->context), ret);
+}
+
 int tls_new(struct tls **ret, const char *ca, const char *cert, const char *key, struct error *err)
 {
 	struct tls *tls = mem_alloc(sizeof(*tls));

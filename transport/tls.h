@@ -9,10 +9,18 @@
  * OpenSSL. Loop thread only, once the loop runs.
  */
 
+#include <stdint.h>
+
 #include "common/error.h"
 
 struct tls;
 struct ssl_ctx_st;
+
+/* A certificate as an operator knows it. */
+struct tls_certificate {
+	int64_t from, until; /* when it is valid, in seconds since 1970; 0: there is none */
+	char *names; /* with commas between, as jobs/local/certs takes them; NULL or to be freed */
+};
 
 /*
  * Load the files. The paths outlive the result. Returns -1 with the name of the file and its defect
@@ -26,5 +34,7 @@ void tls_free(struct tls *tls);
 struct ssl_ctx_st *tls_context(struct tls *tls);
 /* Returns the path of our certificate, for error messages. */
 const char *tls_certificate(const struct tls *tls);
+/* *ret is what our certificate says. */
+void tls_own(const struct tls *tls, struct tls_certificate *ret);
 
 #endif

@@ -94,7 +94,8 @@ bool tls_names_have(const struct tls_names *names, const char *name)
 	return false;
 }
 
-char *tls_names_text(const struct tls_names *names)
+/* Returns the names, each between two quotes, with text between; to be freed. */
+static char *join(const struct tls_names *names, const char *quote, const char *between)
 {
 	char *text = NULL;
 	size_t size;
@@ -103,9 +104,17 @@ char *tls_names_text(const struct tls_names *names)
 	if (!out)
 		abort();
 	for (size_t i = 0; i < names->n; i++)
-		fprintf(out, "%s'%s'", i > 0 ? ", " : "", names->list[i]);
-	if (names->n == 0)
-		fputs("nobody", out);
+		fprintf(out, "%s%s%s%s", i > 0 ? between : "", quote, names->list[i], quote);
 	fclose(out);
 	return text;
+}
+
+char *tls_names_list(const struct tls_names *names)
+{
+	return join(names, "", ",");
+}
+
+char *tls_names_text(const struct tls_names *names)
+{
+	return names->n ? join(names, "'", ", ") : mem_strdup("nobody");
 }

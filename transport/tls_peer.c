@@ -42,6 +42,24 @@ bool tls_dates_problem(const X509 *cert, char ret_text[TLS_DATES_SIZE])
 	return true;
 }
 
+/* Returns a time in seconds since 1970, or 0 if it is none. */
+static int64_t seconds_of(const ASN1_TIME *time)
+{
+	struct tm tm;
+
+	return ASN1_TIME_to_tm(time, &tm) ? (int64_t)timegm(&tm) : 0;
+}
+
+void tls_describe(const X509 *cert, struct tls_certificate *ret)
+{
+	struct tls_names *names = tls_names_new(cert);
+
+	*ret = (struct tls_certificate){.from = seconds_of(X509_get0_notBefore(cert)),
+					.until = seconds_of(X509_get0_notAfter(cert)),
+					.names = tls_names_list(names)};
+	tls_names_free(names);
+}
+
 /* Refused certificates */
 
 static char *not_for(const struct tls_names *names, const char *name)
@@ -120,6 +138,8 @@ static int on_certificate(int good, X509_STORE_CTX *store)
 	const SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
 	struct tls_verdict *verdict = SSL_get_app_data(ssl);
 
+	if (verdict->host && !verdict->shown.names)
+		tls_describe(X509_STORE_CTX_get0_cert(store), &verdict->shown);
 	if (!good && !verdict->problem)
 		verdict->problem = problem_text(store, verdict->host);
 	return good;

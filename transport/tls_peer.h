@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "transport/tls.h"
+
 /* Require TLS 1.3, HTTP/2 and a certificate of our CA from every peer, of a server or a client. */
 void tls_require(SSL_CTX *context);
 
@@ -17,6 +19,7 @@ void tls_require(SSL_CTX *context);
 struct tls_verdict {
 	const char *host; /* client: host that the certificate must be for; server: NULL */
 	char *problem;    /* reason of a refusal, to follow "PEER: "; or NULL. To be freed */
+	struct tls_certificate shown; /* client: the server's certificate, also a refused one */
 };
 
 /*
@@ -34,6 +37,9 @@ bool tls_agreed_on_http2(const SSL *ssl);
  * 12:00:00 UTC" in ret_text.
  */
 bool tls_dates_problem(const X509 *cert, char ret_text[TLS_DATES_SIZE]);
+
+/* *ret is what a certificate says. */
+void tls_describe(const X509 *cert, struct tls_certificate *ret);
 
 /* Returns why a certificate is not for a name, as in tls_names_have; NULL if it is. To be freed. */
 char *tls_name_problem(const X509 *cert, const char *name);

@@ -217,6 +217,7 @@ void tls_session_free(struct tls_session *session)
 		return;
 	SSL_free(session->ssl);
 	free(session->verdict.problem);
+	free(session->verdict.shown.names);
 	free(session);
 }
 
@@ -300,6 +301,11 @@ const char *tls_session_eof(const struct tls_session *session)
 {
 	return session->ready ? "closed without a TLS close_notify"
 			      : "closed during the TLS handshake";
+}
+
+const struct tls_certificate *tls_session_shown(const struct tls_session *session)
+{
+	return &session->verdict.shown;
 }
 
 struct tls_names *tls_session_peer(const struct tls_session *session)

@@ -48,6 +48,8 @@ void tls_session_end(struct tls_session *session);
 /* Returns the reason to report for an end of the socket without close_notify. Static text. */
 const char *tls_session_eof(const struct tls_session *session);
 
+/* Returns the certificate that a server has shown; its members are owned by the session. */
+const struct tls_certificate *tls_session_shown(const struct tls_session *session);
 /* Returns the names in the peer's certificate, to be freed. Call when the session is ready. */
 struct tls_names *tls_session_peer(const struct tls_session *session);
 

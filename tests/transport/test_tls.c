@@ -6,6 +6,8 @@
  */
 #include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 
+#include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CERTIFICATE(file, by, san, ...)                                                            \
@@ -177,6 +179,58 @@ static void peers_are_accepted_by_their_certificate(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(scenes); i++)
 		play(&scenes[i]);
+}
+
+/* Call a server with a certificate. *ret is what the client was shown. */
+static void see(const char *name, struct tls_certificate *ret)
+{
+	struct end server, client;
+	struct error err;
+
+	assert_int_equal(end_trust(&server, "ca", name, &err), 0);
+	assert_int_equal(end_trust(&client, "ca", name ? "controller" : NULL, &err), 0);
+	server_start(&server);
+	client_start(&client, NULL, server.port);
+	ask(&client, &err);
+	client_certificate(client.client, ret);
+	client_stop(&client);
+	server_stop(&server);
+}
+
+static void a_client_is_shown_certificates_that_it_refuses_too(void **state)
+{
+	struct tls_certificate shown;
+	const int64_t now = time(NULL);
+
+	(void)state;
+	see("node", &shown);
+	assert_string_equal(shown.names, "node.example,localhost,127.0.0.1");
+	assert_in_range(now + DAY - shown.until, 0, 60);
+	assert_in_range(now - DAY - shown.from + 60, 0, 120);
+	free(shown.names);
+	see("expired", &shown);
+	assert_string_equal(shown.names, "127.0.0.1");
+	assert_in_range(now - DAY - shown.until, 0, 60);
+	free(shown.names);
+	see("localhost", &shown);
+	assert_string_equal(shown.names, "");
+	free(shown.names);
+	see(NULL, &shown);
+	assert_null(shown.names);
+}
+
+static void our_own_certificate_is_described(void **state)
+{
+	struct end end;
+	struct tls_certificate own;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(end_trust(&end, "ca", "controller", &err), 0);
+	tls_own(end.trust.tls, &own);
+	assert_string_equal(own.names, "controller.example,spiffe://zcsi/a=b,::1");
+	free(own.names);
+	trust_close(&end.trust);
 }
 
 /* Tests of invalid files. */
@@ -411,6 +465,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(peers_are_accepted_by_their_certificate),
+		cmocka_unit_test(a_client_is_shown_certificates_that_it_refuses_too),
+		cmocka_unit_test(our_own_certificate_is_described),
 		cmocka_unit_test(bad_files_are_named),
 		cmocka_unit_test(incomplete_options_are_refused),
 		cmocka_unit_test(new_files_are_used_and_running_calls_go_on),
