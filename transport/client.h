@@ -9,8 +9,7 @@
  *
  * A call without a connection waits for one, two seconds at most (limits.h: wait_ms), so that it
  * survives a restart of the server. Once the endpoint has been down for that long, a call starts
- * another attempt at once, or fails at once if an attempt has just failed. A server that is down
- * therefore delays callers little, and a server that is back is used by the first call.
+ * another attempt at once, or fails at once if an attempt has just failed.
  *
  * A call is retried, within its deadline and three times at most (limits.h: repeats), if the server
  * certainly did not process it: the server refused the call, or the connection was lost before the
@@ -30,19 +29,17 @@
 #include "common/mem.h"
 #include "transport/limits.h"
 #include "transport/loop.h"
+#include "transport/tls.h"
 
 struct client;
 struct client_call;
-struct tls;
-struct tls_certificate;
 
 /* Zeroed options are the defaults. The limits and tls outlive the client. */
 struct client_options {
 	const struct limits *limits; /* limits of the connection; NULL: limits_default */
 	struct tls *tls;             /* credentials for TLS; NULL: plain text */
 	bool allow_plaintext;        /* permit plain text to addresses beyond loopback */
-	/* With TLS: a name that the server's certificate must have besides that of the endpoint's
-	 * host. The client copies it. NULL: none. */
+	/* With TLS: another name that the server's certificate must have, copied. NULL: none. */
 	const char *peer_name;
 };
 
@@ -55,10 +52,7 @@ int client_new(struct client **ret, struct loop *loop, const char *endpoint,
 /* Free the client, on the loop thread, when no call is in flight. */
 void client_free(struct client *client);
 const char *client_endpoint(const struct client *client);
-/*
- * *ret is the last certificate that the server has shown, also one that was refused. Its names are
- * NULL if there was none. Any thread.
- */
+/* *ret is the last certificate that the server has shown, refused or not. Any thread. */
 void client_certificate(struct client *client, struct tls_certificate *ret);
 /* False if the last attempt to connect failed. Loop thread only. */
 bool client_is_up(const struct client *client);

@@ -2,10 +2,7 @@
 #ifndef ZCSI_CLI_CLI_H
 #define ZCSI_CLI_CLI_H
 
-/*
- * The commands of zcsi. A command asks the agents, prints its answer on stdout, and returns 0; or
- * it fails with a sentence for stderr. It needs no controller.
- */
+/* The commands of zcsi. A command prints its answer on stdout, or fails with a sentence. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +31,9 @@ struct cli {
 	bool cancel, force, gone, drop, dry_run;
 	const char *const *args; /* the arguments after the name of the command */
 	size_t n_args;
-	struct member *members; /* the agents, asked who they are before the command runs */
+	const char *own_file;       /* our certificate; NULL: none */
+	struct tls_certificate own; /* what it says */
+	struct member *members;     /* the agents, asked who they are before the command runs */
 	size_t n_members;
 	int64_t asked_ms; /* when they were asked, by now_ms */
 	bool failed;      /* exit with CLI_FAILED; the error was printed on stdout already */

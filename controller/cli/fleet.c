@@ -200,6 +200,19 @@ struct reply fleet_ask_member(struct fleet *fleet, struct arena *arena, const st
 	return reply;
 }
 
+/* Returns the certificate that an agent has shown, in the arena. */
+static struct tls_certificate certificate_of(struct arena *arena, struct client *client)
+{
+	struct tls_certificate shown, kept;
+
+	client_certificate(client, &shown);
+	kept = shown;
+	if (shown.names)
+		kept.names = arena_strdup(arena, shown.names);
+	free(shown.names);
+	return kept;
+}
+
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n)
 {
 	struct member *members = arena_alloc(arena, fleet->n * sizeof(*members));
@@ -209,11 +222,13 @@ struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *r
 	for (size_t i = 0; i < fleet->n; i++) {
 		const char *endpoint = client_endpoint(fleet->clients[i]);
 		const GetHostResponse *host = replies[i].response;
-		members[i] = (struct member){.at = i,
-					     .endpoint = endpoint,
-					     .host = host,
-					     .node = host ? host->node_id : endpoint,
-					     .error = replies[i].error};
+		members[i] =
+			(struct member){.at = i,
+					.endpoint = endpoint,
+					.host = host,
+					.node = host ? host->node_id : endpoint,
+					.error = replies[i].error,
+					.certificate = certificate_of(arena, fleet->clients[i])};
 	}
 	*ret_n = fleet->n;
 	return members;

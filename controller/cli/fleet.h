@@ -3,8 +3,8 @@
 #define ZCSI_CLI_FLEET_H
 
 /*
- * The agents that a command asks. It asks all of them at once, so one that is down costs a command
- * its --timeout once. Answers live in the arena. Main thread only.
+ * The agents that a command asks, all of them at once: one that is down costs it its --timeout
+ * once. Answers live in the arena. Main thread only.
  */
 
 #include <stddef.h>
@@ -36,13 +36,13 @@ void fleet_credentials(struct trust *trust, const char *folder, struct arena *ar
 int fleet_open(struct fleet **ret, const struct fleet_options *options, struct error *err);
 void fleet_close(struct fleet *fleet);
 
-/* An agent, and its identity as it says, or why it does not. */
 struct member {
 	size_t at; /* the number of the agent */
 	const char *endpoint;
 	const GetHostResponse *host; /* NULL if it does not answer */
 	const char *node;            /* the node id, or the endpoint if it does not answer */
 	struct error error;
+	struct tls_certificate certificate; /* the one it has shown; its names are NULL if none */
 };
 
 /* Begin a call at agent number `at`, finished as in client.h; or one that may take least_ms. */

@@ -209,6 +209,10 @@ static int ask(struct cli *cli, const struct command *command, struct fleet_opti
 	fleet_credentials(&trust, FOLDER, &cli->arena);
 	if (trust_open(&trust, err) < 0)
 		return -1;
+	if (trust.tls) {
+		tls_own(trust.tls, &cli->own);
+		cli->own_file = trust.certificate;
+	}
 	int result = fleet_open(&cli->fleet, wanted, err);
 	if (result == 0) {
 		cli->asked_ms = now_ms();
@@ -216,6 +220,7 @@ static int ask(struct cli *cli, const struct command *command, struct fleet_opti
 		result = command->run(cli, err);
 	}
 	fleet_close(cli->fleet);
+	free(cli->own.names);
 	trust_close(&trust);
 	return result;
 }

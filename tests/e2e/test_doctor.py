@@ -31,13 +31,17 @@ def zcsi(hosts, *words):
                           check=False)
 
 
-def doctor(*hosts):
-    """Return the findings. The exit status says whether one of them needs attention."""
-    done = zcsi(hosts, "doctor", "-H")
+def findings(done):
+    """Return what a `zcsi doctor -H` has printed. Its exit status says whether one of the findings
+    needs attention."""
     found = [Finding(*row) for row in rows(done.stdout)]
     needs = any(each.effect != "note" for each in found)
     assert (done.returncode, done.stderr) == (3 if needs else 0, ""), done
     return found
+
+
+def doctor(*hosts):
+    return findings(zcsi(hosts, "doctor", "-H"))
 
 
 def typed(hosts, line):

@@ -39,8 +39,8 @@ static void ask(struct doctor *doctor)
 
 static void examine(struct doctor *doctor)
 {
-	static void (*const parts[])(struct doctor *) = {doctor_nodes, doctor_lost, doctor_volumes,
-							 doctor_aside};
+	static void (*const parts[])(struct doctor *) = {doctor_certificates, doctor_nodes,
+							 doctor_lost, doctor_volumes, doctor_aside};
 
 	for (size_t i = 0; i < COUNT(parts); i++) {
 		doctor->part = (unsigned)i;

@@ -43,9 +43,13 @@ struct doctor {
 void doctor_say(struct doctor *doctor, const struct finding *finding);
 
 /* Each of these adds the findings of a part. */
-void doctor_nodes(struct doctor *doctor);   /* agents, their hosts and their pools */
-void doctor_volumes(struct doctor *doctor); /* volumes, their copies, moves and publications */
-void doctor_lost(struct doctor *doctor);    /* copies of volumes that no agent has */
-void doctor_aside(struct doctor *doctor);   /* data that was put aside, and deleted volumes */
+void doctor_certificates(struct doctor *doctor); /* of the agents, and ours */
+void doctor_nodes(struct doctor *doctor);        /* agents, their hosts and their pools */
+void doctor_volumes(struct doctor *doctor);      /* volumes, their copies, moves and publications */
+void doctor_lost(struct doctor *doctor);         /* copies of volumes that no agent has */
+void doctor_aside(struct doctor *doctor);        /* data that was put aside, and deleted volumes */
+
+/* Returns true if the certificate of an agent is why it does not answer, which is said. */
+bool doctor_certificate_refused(const struct member *member);
 
 #endif

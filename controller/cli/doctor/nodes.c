@@ -37,6 +37,8 @@ static void say_agent(struct doctor *doctor, const struct member *member,
 	struct arena *arena = &doctor->cli->arena;
 	const char *error = member->error.text;
 
+	if (!member->host && doctor_certificate_refused(member))
+		return;
 	if (!member->host)
 		say(doctor, DOCTOR_STOPS, node_id_of(member, hosts, n),
 		    arena_printf(arena, "its agent does not answer: %s; start zcsi-node there",

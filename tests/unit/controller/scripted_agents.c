@@ -54,6 +54,13 @@ int client_prepare(struct client *client, struct error *err)
 	return 0;
 }
 
+void client_certificate(struct client *client, struct tls_certificate *ret)
+{
+	*ret = client->certificate;
+	if (ret->names)
+		ret->names = mem_strdup(ret->names);
+}
+
 const char *client_endpoint(const struct client *client)
 {
 	return client->endpoint;

@@ -16,21 +16,22 @@
 
 struct client {
 	const char *endpoint, *node, *rack, *pool, *problem;
-	const char *version;               /* NULL: "1" */
-	const char *no_export, *no_copies; /* NULL: it can */
-	int64_t available, ahead_us;       /* ahead_us: its clock minus the local one */
-	uint64_t pool_guid, names;         /* names: the version of the names; 0: unknown */
-	enum error_code silent;            /* if not ERR_OK, all calls fail with it */
-	enum error_code lookup;            /* if not ERR_OK, all look-ups fail with it */
-	enum error_code closed;            /* if not ERR_OK, GetDataset fails with it */
-	uint64_t promised;                 /* the highest claim of all names */
-	uint64_t target;                   /* the target of the last claim */
-	uint64_t forgot, barrier;          /* as in Promise and GetHostResponse */
-	uint64_t may_have;                 /* the hash of the name that it reports as promised */
-	PromiseTarget before;              /* a target that it reports, if its claim is not 0 */
-	unsigned n_aborts;                 /* number of creations to refuse with ABORTED */
-	bool in_use;                       /* its volumes are published to another node */
-	enum error_code unsettled;         /* if not ERR_OK, SettleDataset fails with it */
+	struct tls_certificate certificate; /* that it shows; without names: none */
+	const char *version;                /* NULL: "1" */
+	const char *no_export, *no_copies;  /* NULL: it can */
+	int64_t available, ahead_us;        /* ahead_us: its clock minus the local one */
+	uint64_t pool_guid, names;          /* names: the version of the names; 0: unknown */
+	enum error_code silent;             /* if not ERR_OK, all calls fail with it */
+	enum error_code lookup;             /* if not ERR_OK, all look-ups fail with it */
+	enum error_code closed;             /* if not ERR_OK, GetDataset fails with it */
+	uint64_t promised;                  /* the highest claim of all names */
+	uint64_t target;                    /* the target of the last claim */
+	uint64_t forgot, barrier;           /* as in Promise and GetHostResponse */
+	uint64_t may_have;                  /* the hash of the name that it reports as promised */
+	PromiseTarget before;               /* a target that it reports, if its claim is not 0 */
+	unsigned n_aborts;                  /* number of creations to refuse with ABORTED */
+	bool in_use;                        /* its volumes are published to another node */
+	enum error_code unsettled;          /* if not ERR_OK, SettleDataset fails with it */
 	Dataset *datasets[DATASETS_MAX];
 	size_t n_datasets;
 	DatasetSnapshot *snapshots[DATASETS_MAX];
