@@ -25,13 +25,15 @@
 #include "node/record/ownership.h"
 #include "node/record/push_rules.h"
 #include "node/record/publication.h"
+#include "node/schedule/keeper.h"
 #include "node/service.h"
 #include "node/stream/copies.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-#define HASHES_MAX 65536 /* in one answer: half a megabyte */
+#define TROUBLES_MAX 2     /* of a dataset: its record of copies, its schedule */
+#define HASHES_MAX   65536 /* in one answer: half a megabyte */
 
 /*
  * Fill the state of the pool. The promised names are read before pool.names, the version of the set
@@ -100,6 +102,25 @@ static void parse_source(struct arena *arena, const char *source, Dataset *messa
 		message->source_dataset = id;
 }
 
+static void add_trouble(Dataset *message, Trouble *trouble)
+{
+	if (trouble)
+		message->troubles[message->n_troubles++] = trouble;
+}
+
+/* Returns the fault of a volume whose record of copies cannot be read. */
+static Trouble *members_trouble(struct arena *arena, const struct dataset *dataset)
+{
+	Trouble *trouble = new_trouble(arena);
+
+	trouble->text = arena_printf(arena,
+				     "its record of copies, zcsi:members, cannot be read: '%s'; it "
+				     "is pushed nowhere; write the right one, or go without copies",
+				     dataset->members);
+	trouble->remedy = arena_printf(arena, "zfs inherit zcsi:members %s", dataset->name);
+	return trouble;
+}
+
 /* Fill in what the pusher knows of the copy on a node. */
 static void show_copy(DatasetCopy *copy, const struct pushed *pushed, size_t n)
 {
@@ -120,8 +141,10 @@ static void describe_copies(struct rpc_call *call, const struct dataset *dataset
 	struct members members;
 	size_t n;
 
-	if (!members_parse(&call->arena, dataset->members, &members))
+	if (!members_parse(&call->arena, dataset->members, &members)) {
+		add_trouble(message, members_trouble(&call->arena, dataset));
 		return;
+	}
 	enum follow_rule follow = push_rules_parse(dataset->push).follow;
 	message->lineage = (char *)members.lineage;
 	message->epoch = dataset->epoch;
@@ -145,6 +168,7 @@ static void describe_copies(struct rpc_call *call, const struct dataset *dataset
 
 Dataset *agent_dataset(struct rpc_call *call, const struct dataset *dataset)
 {
+	const struct node *node = call->app;
 	struct arena *arena = &call->arena;
 	struct publication_list published;
 	Dataset *message = new_dataset(arena);
@@ -171,7 +195,9 @@ Dataset *agent_dataset(struct rpc_call *call, const struct dataset *dataset)
 		message->published[message->n_published++] = publication;
 	}
 	message->taken_over_by = (char *)ownership_parse(arena, dataset->owner).newer;
+	message->troubles = arena_alloc(arena, TROUBLES_MAX * sizeof(*message->troubles));
 	describe_copies(call, dataset, message);
+	add_trouble(message, keeper_trouble(node->keeper, arena, dataset));
 	return message;
 }
 

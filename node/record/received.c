@@ -7,6 +7,7 @@
  */
 #include "node/record/received.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ static const struct {
 	{"zcsi:root", "-"},      {"zcsi:parameters", "-"}, {"zcsi:formatted", "-"},
 };
 
-#define NATIVE "type,guid,creation,volsize,origin"
+#define NATIVE "type,guid,creation,volsize,referenced,origin"
 #define FOREIGN                                                                                    \
 	"readonly,sharenfs,zcsi:members,zcsi:published,zcsi:source,zcsi:deleted,zcsi:root,"        \
 	"zcsi:parameters,zcsi:formatted"
@@ -51,6 +52,8 @@ static bool take(struct arena *arena, const char *name, const char *value, struc
 		ret->creation = strtoll(value, NULL, 10);
 	else if (!strcmp(name, "volsize"))
 		ret->volsize = strtoll(value, NULL, 10);
+	else if (!strcmp(name, "referenced"))
+		ret->data = strtoull(value, NULL, 10);
 	else if (!strcmp(name, "origin"))
 		ret->origin = value;
 	else if (!strcmp(name, "encryptionroot"))
@@ -112,6 +115,16 @@ static int check_state(const struct received *received, struct error *err)
 	return 0;
 }
 
+/* Returns a size that has room for twice the data of a filesystem, in MiB. */
+static uint64_t room_for(uint64_t data)
+{
+	uint64_t size = 1;
+
+	while (size << 20 < 2 * data)
+		size *= 2;
+	return size;
+}
+
 static int check_form(const struct received *received, const struct received_wish *wish,
 		      struct error *err)
 {
@@ -124,8 +137,9 @@ static int check_form(const struct received *received, const struct received_wis
 			    "'%s' is a zvol and has its size: give none", received->name);
 	if (!received->zvol && wish->size <= 0)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "'%s' is a filesystem, and its stream has no size: give one",
-			    received->name);
+			    "'%s' is a filesystem, and its stream has no size: add --size %" PRIu64
+			    "M, or more",
+			    received->name, room_for(received->data));
 	return 0;
 }
 

@@ -20,6 +20,7 @@ struct received {
 	uint64_t guid;
 	int64_t creation;
 	int64_t volsize;     /* 0: a filesystem */
+	uint64_t data;       /* bytes that it refers to */
 	const char *origin;  /* the snapshot that it depends on; "-" */
 	const char *root;    /* the encryption root; "-" */
 	const char *foreign; /* a property that a new volume must not have; or NULL */

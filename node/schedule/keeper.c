@@ -20,6 +20,7 @@
 #include "node/host/moves.h"
 #include "node/host/owner.h"
 #include "node/schedule/due.h"
+#include "node/schedule/failures.h"
 #include "node/stream/copies.h"
 #include "node/stream/keyed.h"
 #include "node/stream/rounds.h"
@@ -38,6 +39,7 @@ struct keeper {
 	const struct node *node;
 	struct rounds *rounds;
 	int64_t warned; /* when a failure was last logged as a warning, by now_ms; thread only */
+	struct failures failures;
 };
 
 /* A volume while it is looked at, as a call for it. */
@@ -84,6 +86,32 @@ static void warn(struct keeper *keeper, const char *volume, const struct error *
 	keeper->warned = now;
 	log_warn("cannot take a scheduled snapshot, trying again each minute",
 		 log_str("volume", volume), log_str("error", err->text));
+}
+
+Trouble *keeper_trouble(struct keeper *keeper, struct arena *arena, const struct dataset *volume)
+{
+	Trouble *trouble = new_trouble(arena);
+	struct schedule ignored;
+
+	if (!keeper || !*volume->schedule)
+		return NULL;
+	const char *error = failures_find(&keeper->failures, arena, volume->id);
+	if (!schedule_parse(volume->schedule, &ignored)) {
+		trouble->text = arena_printf(
+			arena,
+			"its schedule, zcsi:keep, cannot be read: '%s', so no snapshots are taken; "
+			"give it one such as keep=hourly=24,daily=30, or none",
+			volume->schedule);
+		trouble->remedy = arena_printf(arena, "zcsi modify %s keep=none", volume->id);
+	} else if (error) {
+		trouble->text = arena_printf(arena,
+					     "the snapshot that its schedule wants cannot be "
+					     "taken, and is tried again each minute: %s",
+					     error);
+	} else {
+		return NULL;
+	}
+	return trouble;
 }
 
 /* Take a snapshot for these units, and add it to the rows. Returns 0, or -1 with *err. */
@@ -152,8 +180,10 @@ static void look_at(void *arg)
 		return;
 	struct rows rows = rows_of(catalog, &arena, volume);
 	now.units = due_units(&schedule, rows.rows, rows.n, now.time);
-	if (now.units && take(catalog, &arena, volume, &now, &rows, &err) < 0)
+	if (now.units && take(catalog, &arena, volume, &now, &rows, &err) < 0) {
 		warn(visit->keeper, volume->id, &err);
+		failures_note(&visit->keeper->failures, volume->id, err.text);
+	}
 	/* After a failure too: the pool may be full. */
 	for (size_t i = 0; (now.units || visit->all) && i < rows.n; i++)
 		if (due_to_go(&schedule, rows.rows, rows.n, &rows.rows[i]))
@@ -172,6 +202,7 @@ static int look(struct rounds *rounds, void *arg, bool all)
 		struct visit visit = {keeper, volumes.rows[i]->id, all};
 		keyed_run(keeper->node->copies, visit.id, look_at, &visit);
 	}
+	failures_end_round(&keeper->failures);
 	return LOOK_S;
 }
 
@@ -182,6 +213,7 @@ int keeper_start(struct keeper **ret, const struct node *node, struct loop *loop
 		.what = "the thread for scheduled snapshots", .round = look, .arg = keeper};
 
 	*keeper = (struct keeper){.node = node};
+	failures_init(&keeper->failures);
 	return rounds_start(&keeper->rounds, node, loop, &work, err);
 }
 
@@ -196,6 +228,7 @@ void keeper_stop(struct keeper *keeper)
 	if (!keeper)
 		return;
 	rounds_stop(keeper->rounds);
+	failures_fini(&keeper->failures);
 	free(keeper);
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "node/host/node.h"
+#include "proto/agent.h"
 #include "transport/loop.h"
 
 struct keeper;
@@ -28,6 +29,12 @@ void keeper_stop(struct keeper *keeper);
  * be NULL.
  */
 void keeper_look(struct keeper *keeper);
+
+/*
+ * Returns why the schedule of a volume does not run, in the arena; NULL if it runs, or there is
+ * none. keeper may be NULL. Any thread.
+ */
+Trouble *keeper_trouble(struct keeper *keeper, struct arena *arena, const struct dataset *volume);
 
 /*
  * Destroy the scheduled snapshots of a deleted volume, which would keep it in the trash. Runs a

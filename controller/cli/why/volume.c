@@ -163,12 +163,20 @@ static void say_space(struct why *why, const struct owned *owned)
 				     host->node_id, left));
 }
 
+static void say_troubles(struct why *why, const Dataset *volume)
+{
+	for (size_t i = 0; i < volume->n_troubles; i++)
+		why_mend(why, WHY_MAY_STOP, volume->troubles[i]->text,
+			 *volume->troubles[i]->remedy ? volume->troubles[i]->remedy : NULL);
+}
+
 void why_volume(struct why *why, const struct owned *volume)
 {
 	say_place(why, volume);
 	say_use(why, volume->entry);
 	say_refused(why, volume);
 	say_space(why, volume);
+	say_troubles(why, volume->entry);
 }
 
 /* Moves */

@@ -79,7 +79,9 @@ static void test_what_becomes_a_volume(void **state)
 	assert_judged(GOOD, LIST, (struct received_wish){0, 1, zfs}, NULL);
 	assert_judged(ZVOL, LIST, (struct received_wish){0, 0, block}, NULL);
 	assert_judged(GOOD, LIST, (struct received_wish){8, 1, zfs}, "replaced");
-	assert_judged(GOOD, LIST, (struct received_wish){0, 0, zfs}, "has no size");
+	assert_judged(GOOD, LIST, (struct received_wish){0, 0, zfs}, "no size: add --size 1M");
+	assert_judged(GOOD "referenced\t1048577\n", LIST, (struct received_wish){0, 0, zfs},
+		      "add --size 4M, or more");
 	assert_judged(GOOD, LIST, (struct received_wish){0, 0, block}, "is a filesystem");
 	assert_judged(ZVOL, LIST, (struct received_wish){0, 1, zfs}, "is a zvol");
 	assert_judged(ZVOL, LIST, (struct received_wish){0, 1, block}, "has its size");
