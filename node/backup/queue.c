@@ -146,6 +146,19 @@ bool queue_busy(struct queue *queue, struct arena *arena, const char *id, const 
 	return busy;
 }
 
+bool queue_failed(struct queue *queue, const char *id, enum backup_task_kind kind)
+{
+	scoped_lock(&queue->lock);
+	bool failed = false;
+
+	for (size_t i = 0; i < queue->n; i++) {
+		const struct row *row = &queue->rows[i];
+		if (row->task.ended && strcmp(row->id, id) == 0)
+			failed = row->task.error.code != ERR_OK && row->task.kind == kind;
+	}
+	return failed;
+}
+
 bool queue_tried(struct queue *queue, const char *id, int64_t ms)
 {
 	scoped_lock(&queue->lock);

@@ -55,6 +55,8 @@ bool queue_find(struct queue *queue, uint64_t number, struct backup_task *ret);
  * failed, in the arena; "" if it did not.
  */
 bool queue_busy(struct queue *queue, struct arena *arena, const char *id, const char **ret_error);
+/* Returns true if the last task of a volume that ended was of this kind, and has failed. */
+bool queue_failed(struct queue *queue, const char *id, enum backup_task_kind kind);
 /* Returns true if a run for a volume waits or runs, or one has ended less than so long ago. */
 bool queue_tried(struct queue *queue, const char *id, int64_t ms);
 

@@ -137,6 +137,7 @@ int list_backups(struct rpc_call *call, const ListBackupsRequest *req, ListBacku
 		BackupState *backup = list.rows[i];
 		backup->busy = queue_busy(queue, &call->arena, backup->id, &error);
 		backup->error = (char *)error;
+		backup->verify_failed = queue_failed(queue, backup->id, BACKUP_VERIFY);
 	}
 	rsp->backups = list.rows;
 	rsp->n_backups = list.n;

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from collections import namedtuple
 
@@ -55,7 +56,7 @@ def typed(hosts, line):
         return
     done = zcsi(hosts, *words[1:])
     if done.returncode:
-        options = re.search(r"add (--accept-loss \w+)$", done.stderr)
+        options = re.search(r"add (--[a-z-]+ \w+)", done.stderr)
         further = f"{line} {options[1]}" if options else \
             re.findall(r"'(zcsi [^']+)'", done.stderr)[-1]
         assert further.startswith(line), done
@@ -94,6 +95,43 @@ def test_a_copy_that_is_paused(host, volume):
     host.read_again()
     mended([host], text="is paused and gets nothing", effect="may stop", volume="data", node="n1",
            type="zcsi resume data")
+
+
+def test_a_record_of_copies_that_cannot_be_read(host, volume):
+    volume.create()
+    plant(volume, "zcsi:members=n1,n2")
+    mended([host], text="zcsi:members, cannot be read: 'n1,n2'", effect="may stop", volume="data",
+           node="n1", type=f"zfs inherit zcsi:members {host.dataset('data')}")
+    assert doctor(host) == []
+
+
+def test_a_schedule_that_cannot_be_read(host, volume):
+    volume.create()
+    plant(volume, "zcsi:keep=dayly=7")
+    mended([host], text="zcsi:keep, cannot be read: 'dayly=7'", effect="may stop", volume="data",
+           node="n1", type="zcsi modify data keep=none")
+    assert doctor(host) == []
+
+
+def test_a_schedule_whose_snapshots_fail(new_host, tmp_path):
+    """A zfs that takes no snapshots as long as there is a file."""
+    program, broken = tmp_path / "zfs", tmp_path / "broken"
+    program.write_text(f"""#!/bin/sh
+[ "$1" = snapshot ] && [ -e {broken} ] && {{ echo "cannot create snapshot: out of space" >&2; exit 1; }}
+exec {shutil.which("zfs")} "$@"
+""")
+    program.chmod(0o755)
+    broken.touch()
+    host = new_host(env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}).start()
+    volume = Volume(host, "data")
+    volume.create(parameters={"keep": "yearly=1"})
+    found = wait_for(lambda: doctor(host), "the snapshot has failed")
+    assert [each[:3] for each in found] == [("may stop", "data", "n1")]
+    assert "tried again each minute" in found[0].text and "space" in found[0].text
+    assert "tried again each minute" in zcsi([host], "why", "data").stdout
+    broken.unlink()
+    Volume(host, "other").create(parameters={"keep": "yearly=1"})  # it looks at all now
+    wait_for(lambda: doctor(host) == [], "the snapshot is taken")
 
 
 def test_a_volume_that_exists_twice(host, other):
@@ -187,6 +225,19 @@ def test_a_pool_that_deleted_volumes_fill(new_host):
            type="zcsi trash empty")
 
 
+def test_a_trash_that_has_more_than_is_left(new_host):
+    host = new_host(node_args=["--trash-ttl", "100000"]).start()
+    volume = Volume(host, "data", size=32 * MIB).up()
+    with open(f"{volume.target}/file", "wb") as file:
+        file.write(bytes(range(256)) * (12 * MIB // 256))
+    volume.down().delete()
+    host.read_again()
+    run("zfs", "set", f"quota={int(get(host.parent, 'used')) + 8 * MIB}", host.parent)
+    host.read_again()
+    mended([host], text="more than is left in its pool", effect="note", node="n1",
+           type="zcsi trash empty")
+
+
 def test_a_pool_with_a_device_that_failed(tmp_path):
     with contextlib.closing(Pools(tmp_path)) as pools:
         name = pools.create(f"doctor{os.getpid()}", 128)
@@ -213,9 +264,8 @@ def test_what_was_received_is_no_volume_yet(host):
     assert doctor(host) == []  # a stream that is still received has no snapshot
     for snapshot in ("one", "two"):
         run("zfs", "snapshot", f"{name}@{snapshot}")
-    [finding] = doctor(host)
-    assert finding[:3] == ("waits", "data", "n1") and "with --size" in finding.text
-    typed([host], f"{finding.type} --size 8M")
+    mended([host], text="it was received, and is no volume yet", effect="waits", volume="data",
+           node="n1", type="zcsi adopt data --node n1")
     assert host.ids() == ["data"] and doctor(host) == []
 
 

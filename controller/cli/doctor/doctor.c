@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "controller/cli/copies.h"
+#include "controller/cli/known.h"
 #include "controller/cli/mend/trash.h"
 
 #define ROWS_MAX 10 /* findings of one part and level that people get to see */
@@ -35,12 +36,15 @@ static void ask(struct doctor *doctor)
 	doctor->volumes = cli_volumes(cli, NULL, &doctor->n_volumes);
 	doctor->pushes = copies_ask(cli, "");
 	doctor->trash = trash_find(cli, NULL, &doctor->n_trash);
+	doctor->hosts = known_hosts(cli, &doctor->n_hosts);
 }
 
 static void examine(struct doctor *doctor)
 {
 	static void (*const parts[])(struct doctor *) = {doctor_certificates, doctor_nodes,
-							 doctor_lost, doctor_volumes, doctor_aside};
+							 doctor_lost,         doctor_volumes,
+							 doctor_members,      doctor_backups,
+							 doctor_aside};
 
 	for (size_t i = 0; i < COUNT(parts); i++) {
 		doctor->part = (unsigned)i;

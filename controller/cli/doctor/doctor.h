@@ -34,7 +34,9 @@ struct doctor {
 	size_t n_trash;
 	const struct move_seen *moves;
 	size_t n_moves;
-	const struct reply *pushes; /* the answers of all agents to ListPushes */
+	const struct reply *pushes;    /* the answers of all agents to ListPushes */
+	const KnownHost *const *hosts; /* that agents know */
+	size_t n_hosts;
 	struct finding *findings, **end;
 	unsigned part;
 };
@@ -46,8 +48,10 @@ void doctor_say(struct doctor *doctor, const struct finding *finding);
 void doctor_certificates(struct doctor *doctor); /* of the agents, and ours */
 void doctor_nodes(struct doctor *doctor);        /* agents, their hosts and their pools */
 void doctor_volumes(struct doctor *doctor);      /* volumes, their copies, moves and publications */
-void doctor_lost(struct doctor *doctor);         /* copies of volumes that no agent has */
-void doctor_aside(struct doctor *doctor);        /* data that was put aside, and deleted volumes */
+void doctor_members(struct doctor *doctor); /* nodes that are to have copies, and those that had */
+void doctor_lost(struct doctor *doctor);    /* copies of volumes that no agent has */
+void doctor_backups(struct doctor *doctor); /* on all nodes */
+void doctor_aside(struct doctor *doctor);   /* data that was put aside, and deleted volumes */
 
 /* Returns true if the certificate of an agent is why it does not answer, which is said. */
 bool doctor_certificate_refused(const struct member *member);

@@ -23,16 +23,34 @@ static void say(struct doctor *doctor, enum doctor_level level, const char *node
 		   &(struct finding){.level = level, .node = node, .text = text, .type = type});
 }
 
-static const char *node_id_of(const struct member *member, const KnownHost *const *hosts, size_t n)
+static const char *node_id_of(const struct doctor *doctor, const struct member *member)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(hosts[i]->endpoint, member->endpoint) == 0)
-			return hosts[i]->node_id;
+	for (size_t i = 0; i < doctor->n_hosts; i++)
+		if (strcmp(doctor->hosts[i]->endpoint, member->endpoint) == 0)
+			return doctor->hosts[i]->node_id;
 	return member->node;
 }
 
-static void say_agent(struct doctor *doctor, const struct member *member,
-		      const KnownHost *const *hosts, size_t n)
+static const char *pool_of(struct arena *arena, const GetHostResponse *host)
+{
+	return arena_printf(arena, "%.*s", (int)strcspn(host->dataset, "/"), host->dataset);
+}
+
+/* Returns the command that the agent names against the problem of its pool, or NULL. */
+static const char *remedy(struct arena *arena, const GetHostResponse *host)
+{
+	static const char *const verbs[] = {"import", "clear"};
+
+	for (size_t i = 0; i < COUNT(verbs); i++) {
+		const char *command =
+			arena_printf(arena, "zpool %s %s", verbs[i], pool_of(arena, host));
+		if (strstr(host->problem, command))
+			return command;
+	}
+	return NULL;
+}
+
+static void say_agent(struct doctor *doctor, const struct member *member)
 {
 	struct arena *arena = &doctor->cli->arena;
 	const char *error = member->error.text;
@@ -40,12 +58,13 @@ static void say_agent(struct doctor *doctor, const struct member *member,
 	if (!member->host && doctor_certificate_refused(member))
 		return;
 	if (!member->host)
-		say(doctor, DOCTOR_STOPS, node_id_of(member, hosts, n),
+		say(doctor, DOCTOR_STOPS, node_id_of(doctor, member),
 		    arena_printf(arena, "its agent does not answer: %s; start zcsi-node there",
 				 error),
 		    NULL);
 	else if (*member->host->problem)
-		say(doctor, DOCTOR_STOPS, member->node, member->host->problem, NULL);
+		say(doctor, DOCTOR_STOPS, member->node, member->host->problem,
+		    remedy(arena, member->host));
 	else if (member->error.code != ERR_OK)
 		say(doctor, DOCTOR_STOPS, member->node,
 		    arena_printf(arena, "its agent does not tell all: %s", error), NULL);
@@ -57,11 +76,12 @@ static void say_agent(struct doctor *doctor, const struct member *member,
 }
 
 /* Hosts that agents know, and that were not asked. */
-static void say_unlisted(struct doctor *doctor, const KnownHost *const *hosts, size_t n)
+static void say_unlisted(struct doctor *doctor)
 {
+	const KnownHost *const *hosts = doctor->hosts;
 	struct cli *cli = doctor->cli;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < doctor->n_hosts; i++)
 		if (!hosts[i]->forgotten && !known_listed(cli, hosts[i]))
 			say(doctor, DOCTOR_MAY_STOP, hosts[i]->node_id,
 			    arena_printf(&cli->arena,
@@ -134,6 +154,18 @@ static int64_t used_on(const struct doctor *doctor, const struct member *member,
 	return used + *ret_trash;
 }
 
+static void say_trash(struct doctor *doctor, const struct member *member, int64_t trash)
+{
+	struct arena *arena = &doctor->cli->arena;
+
+	if (trash <= member->host->available)
+		return;
+	say(doctor, DOCTOR_NOTE, member->node,
+	    arena_printf(arena, "its trash has %s, more than is left in its pool",
+			 amount_bytes(arena, (uint64_t)trash)),
+	    "zcsi trash empty");
+}
+
 static void say_space(struct doctor *doctor, const struct member *member)
 {
 	struct arena *arena = &doctor->cli->arena;
@@ -141,9 +173,12 @@ static void say_space(struct doctor *doctor, const struct member *member)
 	int64_t trash, used = used_on(doctor, member, &trash), left = host->available;
 
 	/* The space is unknown while the pool is read for the first time. */
-	if (!*host->dataset || *host->problem || !host->names ||
-	    left > used / (100 - LOW_PERCENT) * LOW_PERCENT)
+	if (!*host->dataset || *host->problem || !host->names)
 		return;
+	if (left > used / (100 - LOW_PERCENT) * LOW_PERCENT) {
+		say_trash(doctor, member, trash);
+		return;
+	}
 	say(doctor, left > 0 ? DOCTOR_MAY_STOP : DOCTOR_STOPS, member->node,
 	    left > 0 ? arena_printf(arena, "its pool is nearly full: %s are left%s",
 				    amount_bytes(arena, (uint64_t)left),
@@ -156,8 +191,7 @@ static void say_health(struct doctor *doctor, const struct member *member)
 {
 	struct arena *arena = &doctor->cli->arena;
 	const GetHostResponse *host = member->host;
-	const char *pool =
-		arena_printf(arena, "%.*s", (int)strcspn(host->dataset, "/"), host->dataset);
+	const char *pool = pool_of(arena, host);
 
 	if (!*host->health || *host->problem || strcmp(host->health, "ONLINE") == 0)
 		return;
@@ -173,17 +207,15 @@ void doctor_nodes(struct doctor *doctor)
 {
 	struct cli *cli = doctor->cli;
 	const struct member *latest = NULL;
-	size_t n;
-	const KnownHost *const *hosts = known_hosts(cli, &n);
 
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const struct member *each = &cli->members[i];
-		say_agent(doctor, each, hosts, n);
+		say_agent(doctor, each);
 		if (each->host &&
 		    (!latest || strverscmp(each->host->version, latest->host->version) > 0))
 			latest = each;
 	}
-	say_unlisted(doctor, hosts, n);
+	say_unlisted(doctor);
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const struct member *each = &cli->members[i];
 		if (!each->host || !latest)

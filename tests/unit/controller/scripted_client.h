@@ -47,6 +47,7 @@ struct client {
 	unsigned move_looks;       /* how often a move is listed as running before it ends */
 	enum error_code unmovable; /* if not ERR_OK, StartMove fails with it */
 	CopyState *copy;           /* of any volume; or NULL */
+	BackupState *backup;       /* or NULL */
 	bool older;                /* it is of a version that knows of no copies */
 
 	/* Moves (scripted_moves.c). */

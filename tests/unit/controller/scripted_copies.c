@@ -119,3 +119,16 @@ int do_list_copies(const struct client_call *begun, ListCopiesResponse **ret, st
 	(*ret)->copies[(*ret)->n_copies++] = held;
 	return 0;
 }
+
+int do_list_backups(const struct client_call *begun, ListBackupsResponse **ret, struct error *err)
+{
+	const struct client *client = begun->client;
+
+	(void)err;
+	*ret = new_list_backups_response(begun->arena);
+	(*ret)->time = wall_us() / USEC;
+	(*ret)->backups = arena_alloc(begun->arena, sizeof(BackupState *));
+	if (client->backup)
+		(*ret)->backups[(*ret)->n_backups++] = client->backup;
+	return 0;
+}

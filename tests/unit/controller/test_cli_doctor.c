@@ -129,13 +129,164 @@ static void a_move_is_a_fault_only_between_two_nodes(void **state)
 	assert_says("stops\tdata\tb\tnode 'a' has given it up for node 'b'", "\t-");
 }
 
+static void a_node_that_is_no_host_is_to_have_a_copy(void **state)
+{
+	(void)state;
+	add_dataset(a, "data", 1 << 20, "");
+	add_push(a, "data", "n9", 12);
+	ask_doctor(true);
+	assert_says("may stop\tdata\ta\tnode 'n9', which is to have a copy, is none of the agents",
+		    "\tzcsi copy drop data n9 --gone");
+	c->silent = ERR_UNAVAILABLE; /* it may be that node */
+	ask_doctor(true);
+	assert_null(strstr(page, "none of the agents"));
+}
+
+static void the_copy_of_a_node_that_was_replaced(void **state)
+{
+	(void)state;
+	add_dataset(a, "data", 1 << 20, "");
+	PushState *push = add_push(a, "data", "b", -1);
+	push->owed = true;
+	ask_doctor(false); /* it is dropped soon */
+	push->failed = 1;
+	push->error = (char *)"it is mounted";
+	ask_doctor(true);
+	assert_says("waits\tdata\ta\tnode 'b', which was replaced", "\tzcsi copy drop data b");
+	push->node_id = (char *)"n9";
+	ask_doctor(true);
+	assert_says("waits\tdata\ta\tnode 'n9' was silent", "\tzcsi copy drop data n9 --gone");
+}
+
+/* Returns a backup on node b of volume "data", which is on node a. */
+static BackupState *add_backup(int64_t age)
+{
+	const int64_t now = wall_us() / 1000000;
+	BackupState *backup = new_backup_state(&call.arena);
+
+	add_dataset(a, "data", 1 << 20, "");
+	backup->id = (char *)"data";
+	backup->name = (char *)"tank/zcsi/_backup/data";
+	backup->every = 3600;
+	backup->verified = now;
+	backup->snapshots = arena_alloc(&call.arena, sizeof(CopySnapshot *));
+	backup->snapshots[backup->n_snapshots++] = new_copy_snapshot(&call.arena);
+	backup->snapshots[0]->creation = now - age;
+	b->backup = backup;
+	return backup;
+}
+
+static void backups_that_are_well(void **state)
+{
+	(void)state;
+	BackupState *backup = add_backup(7100);
+	ask_doctor(false);
+	assert_string_equal(page, "");
+	backup->verified = 0;
+	ask_doctor(false);
+	assert_says("note\tdata\tb\tits backup was never read back", "\tzcsi backup verify data b");
+	backup->verified = wall_us() / 1000000 - 91 * (int64_t)86400;
+	ask_doctor(false);
+	assert_says("note\tdata\tb\tits backup was not read back for 90 days", "verify data b");
+}
+
+static void backups_that_have_to_be_run(void **state)
+{
+	(void)state;
+	BackupState *backup = add_backup(7300);
+	ask_doctor(true);
+	assert_says("may stop\tdata\tb\tits backup is 3 h old, and is to be made every 1 h",
+		    "\tzcsi backup run data b");
+	backup->busy = true;
+	ask_doctor(false);
+	assert_string_equal(page, "");
+	backup->busy = false;
+	backup->token = (char *)"1-2-3";
+	ask_doctor(true);
+	assert_says("may stop\tdata\tb\tthe stream to its backup was interrupted", "run data b");
+	backup->n_snapshots = 0;
+	ask_doctor(true);
+	assert_says("may stop\tdata\tb\tits backup has no data yet", "run data b");
+}
+
+static void backups_that_failed(void **state)
+{
+	(void)state;
+	BackupState *backup = add_backup(60);
+	backup->error = (char *)"no agent answers as node 'a'";
+	ask_doctor(true);
+	assert_says("may stop\tdata\tb\tits backup failed: no agent", "\tzcsi backup run data b");
+	backup->verify_failed = true;
+	ask_doctor(true);
+	assert_says("may stop\tdata\tb\tits backup could not be read back: no agent",
+		    "\tzcsi backup verify data b");
+	backup->verify_failed = false;
+	backup->error = (char *)"nothing in common: destroy it with 'zcsi backup drop data b'";
+	ask_doctor(true);
+	assert_says("may stop\tdata\tb\tits backup does not go on: nothing in common",
+		    "\tzfs rename tank/zcsi/_backup/data tank/data-backup");
+}
+
+static void a_backup_whose_volume_is_gone(void **state)
+{
+	(void)state;
+	BackupState *backup = add_backup(60);
+	a->n_datasets = 0;
+	backup->error = (char *)"volume 'data' does not exist";
+	ask_doctor(true);
+	assert_says("waits\tdata\tb\tit is on no node any more",
+		    "\tzcsi backup restore data --node b");
+	c->silent = ERR_UNAVAILABLE; /* it may be there */
+	ask_doctor(true);
+	assert_says("may stop\tdata\tb\tits backup failed", "\tzcsi backup run data b");
+}
+
+static void faults_that_agents_tell(void **state)
+{
+	(void)state;
+	Dataset *volume = add_dataset(a, "data", 1 << 20, "");
+	Trouble *trouble = new_trouble(&call.arena);
+	trouble->text = (char *)"its schedule cannot be read";
+	volume->troubles = arena_alloc(&call.arena, sizeof(trouble));
+	volume->troubles[volume->n_troubles++] = trouble;
+	ask_doctor(true);
+	assert_says("may stop\tdata\ta\tits schedule cannot be read", "\t-");
+	trouble->remedy = (char *)"zcsi modify data keep=none";
+	ask_doctor(true);
+	assert_says("may stop\tdata\ta\tits schedule", "\tzcsi modify data keep=none");
+}
+
+static void the_command_that_an_agent_names_against_its_problem(void **state)
+{
+	(void)state;
+	c->pool = "tank/zcsi";
+	c->problem = "there is no pool 'tank' on this host; import it with 'zpool import tank'";
+	ask_doctor(true);
+	assert_says("stops\t-\tc\tthere is no pool 'tank'", "\tzpool import tank");
+	c->problem = "the pool 'tank' is suspended; repair it and run 'zpool clear tank'";
+	ask_doctor(true);
+	assert_says("stops\t-\tc\tthe pool 'tank' is suspended", "\tzpool clear tank");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CLI_TEST(nothing_is_wrong),      CLI_TEST(versions_differ),
-		CLI_TEST(clocks_differ),         CLI_TEST(an_old_answer_is_no_wrong_clock),
-		CLI_TEST(the_worst_comes_first), CLI_TEST(a_trouble_of_a_node_is_said_once),
-		CLI_TEST(a_pool_without_space),  CLI_TEST(a_move_is_a_fault_only_between_two_nodes),
+		CLI_TEST(nothing_is_wrong),
+		CLI_TEST(versions_differ),
+		CLI_TEST(clocks_differ),
+		CLI_TEST(an_old_answer_is_no_wrong_clock),
+		CLI_TEST(the_worst_comes_first),
+		CLI_TEST(a_trouble_of_a_node_is_said_once),
+		CLI_TEST(a_pool_without_space),
+		CLI_TEST(a_move_is_a_fault_only_between_two_nodes),
+		CLI_TEST(a_node_that_is_no_host_is_to_have_a_copy),
+		CLI_TEST(the_copy_of_a_node_that_was_replaced),
+		CLI_TEST(backups_that_are_well),
+		CLI_TEST(backups_that_have_to_be_run),
+		CLI_TEST(backups_that_failed),
+		CLI_TEST(a_backup_whose_volume_is_gone),
+		CLI_TEST(faults_that_agents_tell),
+		CLI_TEST(the_command_that_an_agent_names_against_its_problem),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

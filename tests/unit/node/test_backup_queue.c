@@ -64,6 +64,9 @@ static void test_tasks_are_done_in_order(void **state)
 	end(ERR_UNAVAILABLE);
 	assert_false(is_busy("a", &error));
 	assert_string_equal(error, "it failed");
+	assert_true(queue_failed(queue, "a", BACKUP_RUN));
+	assert_false(queue_failed(queue, "a", BACKUP_VERIFY));
+	assert_false(queue_failed(queue, "b", BACKUP_RUN));
 	assert_true(queue_find(queue, first, &task) && task.ended);
 	assert_true(queue_find(queue, second, &task) && !task.ended);
 	assert_false(queue_find(queue, second + 1, &task));
@@ -72,6 +75,7 @@ static void test_tasks_are_done_in_order(void **state)
 	end(ERR_OK);
 	is_busy("a", &error);
 	assert_string_equal(error, "");
+	assert_false(queue_failed(queue, "a", BACKUP_RUN));
 }
 
 static void test_a_run_is_not_repeated_at_once(void **state)
