@@ -195,8 +195,8 @@ int zfs_read_pool(const char *parent, struct zfs_pool *ret, struct error *err)
 	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0) {
 		if (strstr(err->text, "no such pool"))
 			fail(err, ERR_UNAVAILABLE,
-			     "there is no pool '%s' on this host; import it with 'zpool import %s', "
-			     "or create one with 'zpool create'",
+			     "there is no pool '%s' on this host; import it with 'zpool import "
+			     "%s', or create one with 'zpool create'",
 			     pool, pool);
 		return -1;
 	}

@@ -117,7 +117,10 @@ def test_a_schedule_whose_snapshots_fail(new_host, tmp_path):
     """A zfs that takes no snapshots as long as there is a file."""
     program, broken = tmp_path / "zfs", tmp_path / "broken"
     program.write_text(f"""#!/bin/sh
-[ "$1" = snapshot ] && [ -e {broken} ] && {{ echo "cannot create snapshot: out of space" >&2; exit 1; }}
+if [ "$1" = snapshot ] && [ -e {broken} ]; then
+	echo "cannot create snapshot: out of space" >&2
+	exit 1
+fi
 exec {shutil.which("zfs")} "$@"
 """)
     program.chmod(0o755)

@@ -11,7 +11,6 @@
 
 #include "controller/cli/backup/kept.h"
 #include "controller/cli/doctor/doctor.h"
-#include "controller/cli/known.h"
 #include "controller/cli/print/amount.h"
 
 #define VERIFIED_S (90 * 86400) /* data that was read back longer ago is worth a note */
@@ -31,19 +30,6 @@ static const char *command(struct doctor *doctor, const char *verb,
 {
 	return arena_printf(&doctor->cli->arena, "zcsi backup %s %s %s", verb, backup->state->id,
 			    backup->member->node);
-}
-
-/* Returns true if every host has told which volumes it has, so that others are on none. */
-static bool all_told(const struct doctor *doctor)
-{
-	const struct cli *cli = doctor->cli;
-	bool all = true;
-
-	for (size_t i = 0; i < cli->n_members; i++)
-		all &= cli->members[i].error.code == ERR_OK && !*cli->members[i].host->problem;
-	for (size_t i = 0; i < doctor->n_hosts; i++)
-		all &= doctor->hosts[i]->forgotten || known_listed(cli, doctor->hosts[i]);
-	return all;
 }
 
 static bool has_volume(const struct doctor *doctor, const char *id)
@@ -138,7 +124,7 @@ void doctor_backups(struct doctor *doctor)
 {
 	size_t n;
 	const struct kept_backup *all = kept_backups(doctor->cli, "", &n);
-	bool told = all_told(doctor);
+	bool told = doctor_all_told(doctor);
 
 	for (size_t i = 0; i < n; i++)
 		look(doctor, &all[i], told);

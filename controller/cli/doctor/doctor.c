@@ -27,6 +27,18 @@ void doctor_say(struct doctor *doctor, const struct finding *finding)
 	doctor->end = &copy->next;
 }
 
+bool doctor_all_told(const struct doctor *doctor)
+{
+	const struct cli *cli = doctor->cli;
+	bool all = true;
+
+	for (size_t i = 0; i < cli->n_members; i++)
+		all &= cli->members[i].error.code == ERR_OK && !*cli->members[i].host->problem;
+	for (size_t i = 0; i < doctor->n_hosts; i++)
+		all &= doctor->hosts[i]->forgotten || known_listed(cli, doctor->hosts[i]);
+	return all;
+}
+
 static void ask(struct doctor *doctor)
 {
 	struct cli *cli = doctor->cli;

@@ -41,6 +41,9 @@ struct doctor {
 	unsigned part;
 };
 
+/* Returns true if every host has told which volumes it has, so that others are on none. */
+bool doctor_all_told(const struct doctor *doctor);
+
 /* Add a finding; its part and next are set. */
 void doctor_say(struct doctor *doctor, const struct finding *finding);
 

@@ -3,7 +3,8 @@
  * The findings about copies of volumes that no agent has.
  *
  * Invariant: a failover is named only if the node that had the volume does not answer, or is
- * unknown; and never for a volume that is on its way to another node.
+ * unknown; and never for a volume that is on its way to another node. No command destroys a copy,
+ * since it may be the last that there is of a volume.
  */
 #include <string.h>
 
@@ -34,6 +35,39 @@ static const char *lost_owner(struct cli *cli, const HeldCopy *copy)
 	return NULL;
 }
 
+/* Returns true if an owner is to drop the copy. */
+static bool is_pushed(const struct doctor *doctor, const struct member *member, const char *id)
+{
+	for (size_t i = 0; i < doctor->cli->n_members; i++) {
+		const ListPushesResponse *list = doctor->pushes[i].response;
+		for (size_t k = 0; list && k < list->n_pushes; k++)
+			if (strcmp(list->pushes[k]->id, id) == 0 &&
+			    strcmp(list->pushes[k]->node_id, member->node) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* Say that all nodes of a copy answer, and none has its volume. */
+static void say_ownerless(struct doctor *doctor, const struct member *member, const HeldCopy *copy)
+{
+	struct arena *arena = &doctor->cli->arena;
+	const char *name = copy->copy->name, *leaf = strrchr(name, '/');
+
+	if (!leaf || !doctor_all_told(doctor) || is_pushed(doctor, member, copy->id))
+		return;
+	doctor_say(
+		doctor,
+		&(struct finding){
+			.level = DOCTOR_WAITS,
+			.volume = copy->id,
+			.node = member->node,
+			.text = "no node has the volume of this copy any more: keep it under "
+				"another name there, and send it to 'zcsi receive' if you need it",
+			.type = arena_printf(arena, "zfs rename %s %.*s/%s-copy", name,
+					     (int)strcspn(name, "/"), name, leaf + 1)});
+}
+
 static void say(struct doctor *doctor, const struct member *member, const HeldCopy *copy)
 {
 	struct arena *arena = &doctor->cli->arena;
@@ -42,8 +76,10 @@ static void say(struct doctor *doctor, const struct member *member, const HeldCo
 	const char *age = state->n_snapshots ? amount_moment(arena, state->snapshots[0]->creation)
 					     : "no time, since it is not complete";
 
-	if (!owner)
+	if (!owner) {
+		say_ownerless(doctor, member, copy);
 		return;
+	}
 	doctor_say(doctor,
 		   &(struct finding){
 			   .level = DOCTOR_STOPS,

@@ -113,7 +113,7 @@ int do_list_copies(const struct client_call *begun, ListCopiesResponse **ret, st
 	*ret = new_list_copies_response(begun->arena);
 	if (!begun->client->copy)
 		return 0;
-	held->id = request->id;
+	held->id = *request->id ? request->id : arena_strdup(begun->arena, "data");
 	held->copy = begun->client->copy;
 	(*ret)->copies = arena_alloc(begun->arena, sizeof(HeldCopy *));
 	(*ret)->copies[(*ret)->n_copies++] = held;

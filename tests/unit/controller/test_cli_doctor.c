@@ -241,6 +241,25 @@ static void a_backup_whose_volume_is_gone(void **state)
 	assert_says("may stop\tdata\tb\tits backup failed", "\tzcsi backup run data b");
 }
 
+static void a_copy_whose_volume_is_gone(void **state)
+{
+	(void)state;
+	b->copy = new_copy_state(&call.arena);
+	b->copy->name = (char *)"tank/zcsi/_replica/data";
+	ask_doctor(true);
+	assert_says("waits\tdata\tb\tno node has the volume of this copy",
+		    "\tzfs rename tank/zcsi/_replica/data tank/data-copy");
+	add_push(a, "data", "b", -1)->deleted = true; /* it is dropped soon */
+	ask_doctor(false);
+	a->n_pushes = 0;
+	c->silent = ERR_UNAVAILABLE; /* it may have the volume */
+	ask_doctor(true);
+	assert_null(strstr(page, "no node has the volume"));
+	c->silent = ERR_OK;
+	add_dataset(a, "data", 1 << 20, "");
+	ask_doctor(false);
+}
+
 static void faults_that_agents_tell(void **state)
 {
 	(void)state;
@@ -285,6 +304,7 @@ int main(void)
 		CLI_TEST(backups_that_have_to_be_run),
 		CLI_TEST(backups_that_failed),
 		CLI_TEST(a_backup_whose_volume_is_gone),
+		CLI_TEST(a_copy_whose_volume_is_gone),
 		CLI_TEST(faults_that_agents_tell),
 		CLI_TEST(the_command_that_an_agent_names_against_its_problem),
 	};
