@@ -4,6 +4,7 @@ that has no room for more data until it is enlarged."""
 import contextlib
 import itertools
 import os
+import shlex
 import subprocess
 import tempfile
 from pathlib import Path
@@ -18,6 +19,7 @@ from host import Host, run, SIZE, Volume
 from pages import page
 from pool import Pools
 from processes import of_calls
+from test_doctor import doctor
 
 CODE = grpc.StatusCode
 TIMEOUT = 3 * PATIENCE  # of a zfs process, in seconds
@@ -153,3 +155,17 @@ def test_the_next_node_waits_for_a_zfs_of_the_killed_one(alone, scarce):
     alone.wait_for_agent()
     assert create(alone.controller, name).code() is CODE.OK
     assert alone.leaves() == alone.ids()
+
+
+def test_doctor_names_the_command_that_resumes_a_pool(alone, scarce):
+    volume = Volume(alone, "data").up()
+    assert doctor(alone) == []
+    scarce.fail()
+    first_that_hangs(alone.controller)
+    [finding] = [each for each in doctor(alone) if each.type != "-"]
+    assert finding[:3] == ("stops", "-", "n1") and finding.type == f"zpool clear {scarce.name}"
+    scarce.room(ROOM)
+    wait_for(lambda: not subprocess.run(shlex.split(finding.type), check=False).returncode,
+             "it can be typed")
+    wait_for(lambda: doctor(alone) == [], "the pool is back")
+    volume.down()
