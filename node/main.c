@@ -36,6 +36,7 @@
 #include "node/host/privileges.h"
 #include "node/service.h"
 #include "node/host/settings.h"
+#include "node/host/troubles.h"
 #include "node/schedule/keeper.h"
 #include "node/space/low_space.h"
 #include "node/zfs/ssh.h"
@@ -153,6 +154,7 @@ static void free_node(void *arg)
 	moves_free(node->moves);
 	heard_free(node->heard);
 	owners_free(node->owners);
+	troubles_fini(node->unrepaired);
 }
 
 static int serve(const struct settings *settings)
@@ -160,6 +162,7 @@ static int serve(const struct settings *settings)
 	static struct claims claims;
 	static struct copies copies;
 	static struct kept kept;
+	static struct troubles unrepaired = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	auto_free char *advice = data_dir_advice(&settings->endpoints);
 	struct node node = {.id = settings->node_id,
@@ -170,6 +173,7 @@ static int serve(const struct settings *settings)
 			    .moves = moves_new(),
 			    .heard = heard_new(),
 			    .owners = owners_new(),
+			    .unrepaired = &unrepaired,
 			    .topology = settings->topology,
 			    .n_topology = settings->n_topology,
 			    .trash_ttl = settings->trash_ttl,

@@ -21,6 +21,7 @@
 #include "node/copy/pusher.h"
 #include "node/export/exports.h"
 #include "node/host/moves.h"
+#include "node/host/troubles.h"
 #include "node/record/members.h"
 #include "node/record/ownership.h"
 #include "node/record/push_rules.h"
@@ -32,7 +33,7 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-#define TROUBLES_MAX 2     /* of a dataset: its record of copies, its schedule */
+#define TROUBLES_MAX 3     /* of a dataset: its record of copies, its schedule, a repair */
 #define HASHES_MAX   65536 /* in one answer: half a megabyte */
 
 /*
@@ -57,6 +58,8 @@ static void describe_pool(struct rpc_call *call, const struct node *node, const 
 	rsp->barrier = pool.names && pool.complete ? barrier : 0;
 	rsp->available = pool.available;
 	rsp->health = pool.health;
+	rsp->device = pool.device;
+	rsp->device_state = pool.device_state;
 	rsp->problem = arena_strdup(&call->arena, pool.reading ? "" : pool.problem);
 	rsp->no_export = exports_refusal(&call->arena);
 	if (rsp->by_nfs)
@@ -198,6 +201,7 @@ Dataset *agent_dataset(struct rpc_call *call, const struct dataset *dataset)
 	message->troubles = arena_alloc(arena, TROUBLES_MAX * sizeof(*message->troubles));
 	describe_copies(call, dataset, message);
 	add_trouble(message, keeper_trouble(node->keeper, arena, dataset));
+	add_trouble(message, troubles_find(node->unrepaired, arena, dataset->id));
 	return message;
 }
 

@@ -273,5 +273,7 @@ void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_p
 				     .reading = catalog->state == CATALOG_READING ||
 						catalog->state == CATALOG_VOLUMES,
 				     .health = arena_strdup(arena, catalog->health),
+				     .device = arena_strdup(arena, catalog->device.name),
+				     .device_state = arena_strdup(arena, catalog->device.state),
 				     .problem = arena_strdup(arena, catalog->problem)};
 }

@@ -8,9 +8,9 @@
  * the names that the agent, or an event of ZFS, reports as changed. While the pool cannot be read,
  * the catalog has a problem text, and the thread tries again. Any thread.
  *
- * Results live in the given arena. Functions that return int return 0, or -1 with *err. Calls
- * before the end of the first reading wait for it, until their deadline or CATALOG_WAIT_MS. But
- * catalog_get and catalog_snapshot run a program then, which reads only the volume.
+ * Results live in the given arena. Functions that return int return 0, or -1 with *err. Before the
+ * first reading has ended calls wait for it, until their deadline or CATALOG_WAIT_MS. But
+ * catalog_get and catalog_snapshot run a program then, for the volume alone.
  */
 
 #include <stdbool.h>
@@ -42,7 +42,6 @@ void catalog_stop(struct catalog *catalog);
 /* Stop the thread, wait for its end, and free the catalog, which may be NULL. */
 void catalog_free(struct catalog *catalog);
 const char *catalog_parent(const struct catalog *catalog);
-
 /* Make the thread read the whole pool now, and return at once; or wait for the end of that. */
 void catalog_rescan(struct catalog *catalog);
 int catalog_refresh(struct catalog *catalog, int64_t deadline, struct error *err);
@@ -78,7 +77,8 @@ struct catalog_pool {
 	bool complete;               /* no dataset or snapshot is damaged, so all names are known */
 	bool loading, reading; /* the first reading has not ended; it also has read the parent */
 	char *health;          /* in the arena; of the pool: "ONLINE"; "": not read yet */
-	const char *problem;   /* in the arena; "" if the pool is ready */
+	char *device, *device_state; /* in the arena; as in struct device */
+	const char *problem;         /* in the arena; "" if the pool is ready */
 };
 /* *ret is the state of the pool. Never waits. */
 void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_pool *ret);

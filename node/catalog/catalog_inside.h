@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "node/catalog/change.h"
+#include "node/catalog/device.h"
 #include "node/catalog/journal.h"
 
 #define CATALOG_LOADING_TEXT "'%s' is still being read; try again"
@@ -46,7 +47,8 @@ struct catalog {
 	int64_t capacity;  /* bytes that the volumes use, and `available`; 0: unknown */
 	int64_t read;      /* when the whole pool was last read, in seconds since 1970 */
 	uint64_t pool_guid;
-	char health[16]; /* of the pool, when all of it was last read (zfs_read_pool) */
+	char health[16];      /* of the pool, when all of it was last read (zfs_read_pool) */
+	struct device device; /* the one because of which it is not ONLINE */
 
 	bool follows;   /* `zpool events` runs, and reports the changes of other programs */
 	int64_t due;    /* when to read the pool next */

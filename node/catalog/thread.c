@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "node/catalog/device.h"
 #include "node/catalog/early.h"
 #include "node/catalog/reread.h"
 #include "node/catalog/thread.h"
@@ -132,6 +133,7 @@ static void begin(struct catalog *catalog)
 static void read_all(struct catalog *catalog)
 {
 	struct zfs_pool pool;
+	struct device device = {.name = ""};
 	struct inventory fresh;
 	struct listing listing = {0};
 	struct arena arena;
@@ -144,12 +146,16 @@ static void read_all(struct catalog *catalog)
 	pthread_mutex_unlock(&catalog->mutex);
 	int64_t begun = now_ms();
 	bool failed = read_pool(&arena, catalog, mark, &pool, &listing, &err);
-	if (!failed)
+	if (!failed) {
 		inventory_fill(&fresh, catalog->parent, &listing);
+		if (strcmp(pool.health, "ONLINE") != 0)
+			device_read(catalog->parent, &device);
+	}
 	pthread_mutex_lock(&catalog->mutex);
 	if (!failed) {
 		catalog->pool_guid = pool.guid;
 		memcpy(catalog->health, pool.health, sizeof(catalog->health));
+		catalog->device = device;
 		catalog->read = time(NULL);
 		catalog_take_over(catalog, mark, &listing, &fresh);
 		catalog->reap_due = true;

@@ -47,6 +47,8 @@ struct node {
 	struct keeper *keeper; /* NULL in tests, and on a node without a pool */
 	struct owners *owners; /* NULL in tests */
 	struct peers *peers;
+	struct troubles
+		*unrepaired; /* volumes with a lost copy that is not replaced; NULL in tests */
 };
 
 /* Check that a field of a request is not empty. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */

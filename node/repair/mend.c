@@ -17,6 +17,7 @@
 #include "node/copy/membership.h"
 #include "node/copy/pusher.h"
 #include "node/host/owner.h"
+#include "node/host/troubles.h"
 #include "node/move/mover.h"
 #include "node/repair/candidates.h"
 #include "node/repair/decide.h"
@@ -139,11 +140,27 @@ static bool describe(struct patient *patient, const struct dataset *volume)
 	return members_parse(patient->arena, volume->members, &patient->push.members);
 }
 
+/* Note why a lost node is not replaced, for whoever asks after the volume. */
+static void note(const struct patient *patient, const char *why)
+{
+	const char *id = patient->push.volume->id, *lost = patient->repair.lost;
+	const char *text =
+		arena_printf(patient->arena,
+			     "node '%s', which has a copy, has been silent for longer "
+			     "than repair_after, and is not replaced: %s; bring it back, "
+			     "or, if it is gone for good, do without it",
+			     lost, why);
+
+	troubles_note(patient->node->unrepaired, id, text,
+		      arena_printf(patient->arena, "zcsi copy drop %s %s --gone", id, lost));
+}
+
 /* Log, once for each silence, why a lost node is not replaced. */
 static void tell(const struct patient *patient, const char *why)
 {
 	struct silence *silence = silences_find(patient->survey->silences, patient->repair.lost);
 
+	note(patient, why);
 	if (!silence || silence->told)
 		return;
 	silence->told = true;

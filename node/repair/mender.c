@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "node/catalog/change.h"
+#include "node/host/troubles.h"
 #include "node/peers/peers.h"
 #include "node/record/members.h"
 #include "node/record/push_rules.h"
@@ -119,10 +120,9 @@ static int ask_all(struct mender *mender, struct arena *arena, const char *const
 	return 0;
 }
 
-static int look(struct rounds *rounds, void *arg, bool asked)
+static void look_at_all(struct rounds *rounds, struct mender *mender)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	struct mender *mender = arg;
 	const struct node *node = mender->node;
 	struct dataset_list volumes;
 	struct survey survey;
@@ -130,18 +130,26 @@ static int look(struct rounds *rounds, void *arg, bool asked)
 	uint64_t *marks;
 	size_t n;
 
-	(void)asked;
 	catalog_with_members(node->catalog, &arena, &volumes, &marks);
 	choose(&volumes, catalog_parent(node->catalog));
 	collect(&arena, node->id, &volumes, &nodes, &n);
 	if (all_answer(mender, nodes, n)) {
 		silences_clear(&mender->silences);
-		return LOOK_S;
+		return;
 	}
 	if (rounds_stopping(rounds) || ask_all(mender, &arena, nodes, n, &survey) < 0)
-		return LOOK_S;
+		return;
 	for (size_t i = 0; i < volumes.n && !rounds_stopping(rounds); i++)
 		mend(node, &survey, volumes.rows[i]);
+}
+
+static int look(struct rounds *rounds, void *arg, bool asked)
+{
+	struct mender *mender = arg;
+
+	(void)asked;
+	look_at_all(rounds, mender);
+	troubles_end_round(mender->node->unrepaired);
 	return LOOK_S;
 }
 

@@ -19,8 +19,8 @@
 #include "node/catalog/change.h"
 #include "node/host/moves.h"
 #include "node/host/owner.h"
+#include "node/host/troubles.h"
 #include "node/schedule/due.h"
-#include "node/schedule/failures.h"
 #include "node/stream/copies.h"
 #include "node/stream/keyed.h"
 #include "node/stream/rounds.h"
@@ -39,7 +39,7 @@ struct keeper {
 	const struct node *node;
 	struct rounds *rounds;
 	int64_t warned; /* when a failure was last logged as a warning, by now_ms; thread only */
-	struct failures failures;
+	struct troubles failures; /* snapshots that were due and could not be taken */
 };
 
 /* A volume while it is looked at, as a call for it. */
@@ -90,27 +90,19 @@ static void warn(struct keeper *keeper, const char *volume, const struct error *
 
 Trouble *keeper_trouble(struct keeper *keeper, struct arena *arena, const struct dataset *volume)
 {
-	Trouble *trouble = new_trouble(arena);
 	struct schedule ignored;
 
 	if (!keeper || !*volume->schedule)
 		return NULL;
-	const char *error = failures_find(&keeper->failures, arena, volume->id);
-	if (!schedule_parse(volume->schedule, &ignored)) {
-		trouble->text = arena_printf(
-			arena,
-			"its schedule, zcsi:keep, cannot be read: '%s', so no snapshots are taken; "
-			"give it one such as keep=hourly=24,daily=30, or none",
-			volume->schedule);
-		trouble->remedy = arena_printf(arena, "zcsi modify %s keep=none", volume->id);
-	} else if (error) {
-		trouble->text = arena_printf(arena,
-					     "the snapshot that its schedule wants cannot be "
-					     "taken, and is tried again each minute: %s",
-					     error);
-	} else {
-		return NULL;
-	}
+	if (schedule_parse(volume->schedule, &ignored))
+		return troubles_find(&keeper->failures, arena, volume->id);
+	Trouble *trouble = new_trouble(arena);
+	trouble->text = arena_printf(
+		arena,
+		"its schedule, zcsi:keep, cannot be read: '%s', so no snapshots are taken; give it "
+		"one such as keep=hourly=24,daily=30, or none",
+		volume->schedule);
+	trouble->remedy = arena_printf(arena, "zcsi modify %s keep=none", volume->id);
 	return trouble;
 }
 
@@ -182,7 +174,12 @@ static void look_at(void *arg)
 	now.units = due_units(&schedule, rows.rows, rows.n, now.time);
 	if (now.units && take(catalog, &arena, volume, &now, &rows, &err) < 0) {
 		warn(visit->keeper, volume->id, &err);
-		failures_note(&visit->keeper->failures, volume->id, err.text);
+		troubles_note(&visit->keeper->failures, volume->id,
+			      arena_printf(&arena,
+					   "the snapshot that its schedule wants cannot be taken, "
+					   "and is tried again each minute: %s",
+					   err.text),
+			      "");
 	}
 	/* After a failure too: the pool may be full. */
 	for (size_t i = 0; (now.units || visit->all) && i < rows.n; i++)
@@ -202,7 +199,7 @@ static int look(struct rounds *rounds, void *arg, bool all)
 		struct visit visit = {keeper, volumes.rows[i]->id, all};
 		keyed_run(keeper->node->copies, visit.id, look_at, &visit);
 	}
-	failures_end_round(&keeper->failures);
+	troubles_end_round(&keeper->failures);
 	return LOOK_S;
 }
 
@@ -213,7 +210,7 @@ int keeper_start(struct keeper **ret, const struct node *node, struct loop *loop
 		.what = "the thread for scheduled snapshots", .round = look, .arg = keeper};
 
 	*keeper = (struct keeper){.node = node};
-	failures_init(&keeper->failures);
+	troubles_init(&keeper->failures);
 	return rounds_start(&keeper->rounds, node, loop, &work, err);
 }
 
@@ -228,7 +225,7 @@ void keeper_stop(struct keeper *keeper)
 	if (!keeper)
 		return;
 	rounds_stop(keeper->rounds);
-	failures_fini(&keeper->failures);
+	troubles_fini(&keeper->failures);
 	free(keeper);
 }
 

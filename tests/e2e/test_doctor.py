@@ -253,11 +253,8 @@ def test_a_pool_with_a_device_that_failed(tmp_path):
             run("zpool", "attach", name, device, second)
             run("zpool", "offline", name, second)
             host.read_again()
-            [finding] = doctor(host)
-            assert finding[:3] == ("may stop", "-", "n1") and "is DEGRADED" in finding.text
-            assert "OFFLINE" in run(*shlex.split(finding.type))
-            run("zpool", "online", name, second)
-            host.read_again()
+            mended([host], text=f"is DEGRADED: its device '{second}' is OFFLINE",
+                   effect="may stop", node="n1", type=f"zpool online {name} {second}")
             assert doctor(host) == []
 
 

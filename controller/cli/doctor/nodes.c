@@ -187,20 +187,35 @@ static void say_space(struct doctor *doctor, const struct member *member)
 	    trash ? "zcsi trash empty" : NULL);
 }
 
+/* Returns the command that brings a device back, or shows which one failed if none is known. */
+static const char *repair(struct arena *arena, const GetHostResponse *host)
+{
+	const char *state = host->device_state;
+
+	if (!*host->device)
+		return arena_printf(arena, "zpool status %s", pool_of(arena, host));
+	bool clears = strcmp(state, "FAULTED") == 0 || strcmp(state, "DEGRADED") == 0;
+	return arena_printf(arena, "zpool %s %s %s", clears ? "clear" : "online",
+			    pool_of(arena, host), host->device);
+}
+
 static void say_health(struct doctor *doctor, const struct member *member)
 {
 	struct arena *arena = &doctor->cli->arena;
 	const GetHostResponse *host = member->host;
-	const char *pool = pool_of(arena, host);
+	const char *which = "see there which device failed";
 
 	if (!*host->health || *host->problem || strcmp(host->health, "ONLINE") == 0)
 		return;
+	if (*host->device)
+		which = arena_printf(arena, "its device '%s' is %s", host->device,
+				     host->device_state);
 	say(doctor, DOCTOR_MAY_STOP, member->node,
 	    arena_printf(arena,
-			 "its pool '%s' is %s: see there which device failed, and bring it back or "
-			 "replace it",
-			 pool, host->health),
-	    arena_printf(arena, "zpool status %s", pool));
+			 "its pool '%s' is %s: %s; mend it and bring it back, or replace it with "
+			 "'zpool replace'",
+			 pool_of(arena, host), host->health, which),
+	    repair(arena, host));
 }
 
 void doctor_nodes(struct doctor *doctor)

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_CATALOG_DEVICE_H
+#define ZCSI_NODE_CATALOG_DEVICE_H
+
+/* The device because of which a pool is not ONLINE, as `zpool status` names it. */
+
+#define DEVICE_NAME_MAX  256
+#define DEVICE_STATE_MAX 16
+
+struct device {
+	char name[DEVICE_NAME_MAX]; /* "" if none is known */
+	char state[DEVICE_STATE_MAX];
+};
+
+/* *ret is the first device in what `zpool status` prints that is not ONLINE. Pure. */
+void device_parse(const char *printed, struct device *ret);
+/*
+ * *ret is such a device of the pool of a parent dataset, whose health is not ONLINE. Runs zpool;
+ * if that fails, none is known. Any thread that may block.
+ */
+void device_read(const char *parent, struct device *ret);
+
+#endif
