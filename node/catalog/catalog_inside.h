@@ -12,9 +12,8 @@
 
 #define CATALOG_LOADING_TEXT "'%s' is still being read; try again"
 /*
- * READING: the first reading of the pool runs, and the parent was read. VOLUMES: all volumes were
- * read, and all snapshots are being read. PROBLEM: the pool cannot be read, or a zfs is hung, which
- * may still change the pool.
+ * READING: the first reading runs, and the parent was read. VOLUMES: all volumes were read, and all
+ * snapshots are being read. PROBLEM: the pool cannot be read, or a zfs that may change it is hung.
  */
 enum catalog_state {
 	CATALOG_LOADING,
@@ -49,11 +48,10 @@ struct catalog {
 	uint64_t pool_guid;
 	char health[16];      /* of the pool, when all of it was last read (zfs_read_pool) */
 	struct device device; /* the one because of which it is not ONLINE */
-
-	bool follows;   /* `zpool events` runs, and reports the changes of other programs */
-	int64_t due;    /* when to read the pool next */
-	bool lost;      /* changes were missed: read the pool as soon as `rested` */
-	int64_t rested; /* the end of the pause after the last reading */
+	bool follows;         /* `zpool events` runs, and reports the changes of other programs */
+	int64_t due;          /* when to read the pool next */
+	bool lost;            /* changes were missed: read the pool as soon as `rested` */
+	int64_t rested;       /* the end of the pause after the last reading */
 	int64_t retry_ms;
 	uint64_t readings_begun, readings_done;
 	struct target *stale; /* names that changed and were not read since */

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MPL-2.0
 """`zcsi doctor` with copies: a fault is planted and found, the command that the finding names is
 typed, and it is not found again."""
-from copies import in_use, write
+from copies import create, in_use, write
 from daemon import wait_for
-from host import run
+from host import run, Volume
 from test_doctor import doctor, mended, typed
 from test_failover import lose, returned, take_over
 from test_move import filled
@@ -72,3 +72,45 @@ def test_a_booted_owner_that_is_not_confirmed(pair):
     wait_for(lambda: found(pair, "refuses calls for it: node 'n1' was booted"), "it waits")
     mended(pair.hosts, text="refuses calls for it", effect="stops", volume="data", node="n1",
            type="zcsi confirm data")
+
+
+def of_nodes(pair, nodes):
+    """Write by hand of which nodes the copies of a new volume are."""
+    create(Volume(pair.owner, "data"))
+    run("zfs", "set", f"zcsi:members=00112233aabbccdd:300:{nodes}", pair.owner.dataset("data"))
+    pair.owner.read_again()
+
+
+def test_a_member_that_is_no_host(pair):
+    of_nodes(pair, "n1,n9")
+    mended(pair.hosts, text="'n9', which is to have a copy, is none of the agents",
+           effect="may stop", volume="data", node="n1", type="zcsi copy drop data n9 --gone")
+    wait_for(lambda: doctor(*pair.hosts) == [], "nothing is wrong")
+
+
+def test_a_node_that_was_replaced_and_is_gone(pair):
+    of_nodes(pair, "n1:n9")
+    mended(pair.hosts, text="node 'n9' was silent and has been replaced", effect="waits",
+           volume="data", node="n1", type="zcsi copy drop data n9 --gone")
+    assert doctor(*pair.hosts) == []
+
+
+def test_a_copy_whose_volume_is_gone(pair):
+    filled(pair)
+    run("zfs", "destroy", "-r", pair.owner.dataset("data"))
+    pair.owner.rescan(lambda: not pair.owner.ids())
+    copy, kept = pair.other.dataset("_replica/data"), f"{pair.other.parent.split('/')[0]}/data-copy"
+    mended(pair.hosts, text="no node has the volume of this copy", effect="waits", volume="data",
+           node="n2", type=f"zfs rename {copy} {kept}")
+    assert doctor(*pair.hosts) == []
+    run("zfs", "destroy", "-r", kept)
+
+
+def test_a_silent_node_that_is_not_replaced(pair):
+    filled(pair)
+    pair.zcsi("modify", "data", "repair_after=10s")
+    lose(pair.other)
+    wait_for(lambda: found(pair, "is not replaced"), "it is silent for too long", 120)
+    mended(pair.hosts, text="longer than repair_after, and is not replaced", effect="may stop",
+           volume="data", node="n1", type="zcsi copy drop data n2 --gone")
+    assert [each.volume for each in doctor(*pair.hosts)] == ["-"]  # the agent of n2
