@@ -258,6 +258,21 @@ def test_a_pool_with_a_device_that_failed(tmp_path):
             assert doctor(host) == []
 
 
+def test_a_pool_that_is_not_imported(tmp_path):
+    """The command is not typed: it looks for devices, and this pool is in a file."""
+    with contextlib.closing(Pools(tmp_path)) as pools:
+        name = pools.create(f"doctor{os.getpid()}", 128)
+        with contextlib.closing(Host(name)) as host:
+            host.start()
+            run("zpool", "export", name)
+            host.rescan(lambda: doctor(host))
+            [finding] = doctor(host)
+            pools.create(name, 128)  # imports it
+            assert finding[:3] == ("stops", "-", "n1") and "there is no pool" in finding.text
+            assert finding.type == f"zpool import {name}"
+            host.rescan(lambda: doctor(host) == [])
+
+
 def test_what_was_received_is_no_volume_yet(host):
     name = host.dataset("_received/data")
     run("zfs", "create", "-p", "-o", "canmount=noauto", name)
