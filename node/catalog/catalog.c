@@ -54,20 +54,6 @@ void catalog_on_read(struct catalog *catalog, void (*reap)(struct catalog *catal
 	catalog->reap_arg = arg;
 }
 
-void catalog_on_change(struct catalog *catalog, void (*changed)(void *arg), void *arg)
-{
-	scoped_lock(&catalog->mutex);
-
-	catalog->tell = changed;
-	catalog->tell_arg = arg;
-}
-
-void catalog_tell(const struct catalog *catalog)
-{
-	if (catalog->tell)
-		catalog->tell(catalog->tell_arg);
-}
-
 bool catalog_wait(struct catalog *catalog, int64_t deadline)
 {
 	struct timespec until = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};

@@ -30,11 +30,6 @@ struct catalog *catalog_new(const char *parent, unsigned rescan_seconds);
 /* Set the callback that the thread runs after each scan and catalog_reap. Call before the start. */
 void catalog_on_read(struct catalog *catalog, void (*reap)(struct catalog *catalog, void *arg),
 		     void *arg);
-/*
- * Set the callback for each change of the inventory or of its state; NULL: none. It runs with the
- * catalog locked, on any thread, so it may post a task, and no more.
- */
-void catalog_on_change(struct catalog *catalog, void (*changed)(void *arg), void *arg);
 /* Open the lock file and start the thread. */
 int catalog_start(struct catalog *catalog, struct error *err);
 /* Kill each zfs that reads the pool, and begin to stop. From now on calls that need one fail. */
@@ -59,7 +54,6 @@ int catalog_snapshot(struct catalog *catalog, int64_t deadline, struct arena *ar
 		     struct snapshot **ret, struct error *err);
 int catalog_snapshot_named(struct catalog *catalog, int64_t deadline, struct arena *arena,
 			   const char *name, struct snapshot **ret, struct error *err);
-/* *ret is all snapshots of the group. */
 int catalog_group(struct catalog *catalog, int64_t deadline, struct arena *arena, const char *group,
 		  struct snapshot_list *ret, struct error *err);
 /* *ret is at most max volumes, from the first id after `after`. *ret_more: there are more. */

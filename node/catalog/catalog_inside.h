@@ -9,6 +9,7 @@
 #include "node/catalog/change.h"
 #include "node/catalog/device.h"
 #include "node/catalog/journal.h"
+#include "node/catalog/told.h"
 
 #define CATALOG_LOADING_TEXT "'%s' is still being read; try again"
 /*
@@ -38,8 +39,7 @@ struct catalog {
 	bool hung;     /* a zfs is hung, so the state is PROBLEM; false once it has ended */
 	char *problem; /* why the state is not READY; "" if it is */
 	struct inventory inventory;
-	void (*tell)(void *arg); /* of catalog_on_change; or NULL */
-	void *tell_arg;
+	struct told told;
 	uint64_t names;    /* increases with each change of the inventory, also over restarts */
 	int64_t available; /* bytes that a new volume could use */
 	int64_t reserved;  /* bytes reserved for the parent */
@@ -62,7 +62,6 @@ struct catalog {
 	uint64_t reaps_begun, reaps_done;
 	char **origins; /* the snapshots that catalog_take_origins returns (change.h) */
 	size_t n_origins;
-
 	unsigned readers;       /* readings in progress */
 	struct change *journal; /* all changes since the first of these readings began */
 	size_t n_journal;
@@ -73,8 +72,6 @@ struct catalog {
 
 /* All functions below are called with the mutex. */
 
-/* Run the callback of catalog_on_change. */
-void catalog_tell(const struct catalog *catalog);
 /* Wait for a signal of `changed`. Returns false if the deadline has passed. */
 bool catalog_wait(struct catalog *catalog, int64_t deadline);
 /* Wait for the end of the first reading. Returns 0, or -1 with ERR_UNAVAILABLE and the problem. */

@@ -46,7 +46,7 @@ void change_make(struct catalog *catalog, struct change change)
 {
 	apply(&catalog->inventory, catalog->parent, &change);
 	catalog->names++;
-	catalog_tell(catalog);
+	catalog_changed(catalog);
 	if (!catalog->readers) {
 		change_free(&change);
 		return;

@@ -38,7 +38,7 @@ void catalog_set_state(struct catalog *catalog, enum catalog_state state, const 
 	catalog->state = state;
 	catalog->problem = mem_strdup(problem);
 	free(old);
-	catalog_tell(catalog);
+	catalog_changed(catalog);
 	if (state == CATALOG_READY)
 		log_info("pool is ready", log_str("dataset", catalog->parent),
 			 log_int("volumes", (long long)catalog->inventory.datasets.n),
@@ -92,7 +92,7 @@ void catalog_take_over(struct catalog *catalog, size_t mark, const struct listin
 	catalog->inventory = *fresh;
 	*fresh = old;
 	catalog->names++;
-	catalog_tell(catalog);
+	catalog_changed(catalog);
 	catalog->available = listing->available;
 	catalog->reserved = listing->reserved;
 	catalog->capacity = listing->capacity;

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "common/thread.h"
 #include "node/catalog/change.h"
+#include "node/catalog/told.h"
 #include "node/copy/copy_metrics.h"
 #include "node/copy/membership.h"
 #include "node/copy/order.h"
@@ -338,7 +339,7 @@ int pusher_start(struct pusher **ret, const struct node *node, struct loop *loop
 			return fail_errno(err, "cannot start a thread for copies");
 		pusher->n_runners++;
 	}
-	catalog_on_change(node->catalog, on_change, pusher);
+	catalog_tell(node->catalog, &(struct told){on_change, pusher});
 	return 0;
 }
 
@@ -360,7 +361,7 @@ void pusher_stop(struct pusher *pusher)
 {
 	if (!pusher)
 		return;
-	catalog_on_change(pusher->node->catalog, NULL, NULL);
+	catalog_tell(pusher->node->catalog, &(struct told){0});
 	cancel(pusher);
 	if (pusher->n_runners)
 		loop_run(pusher->loop);
