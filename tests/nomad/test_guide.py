@@ -121,3 +121,17 @@ def test_the_guide_is_typed_from_top_to_bottom(hosts, capsys):
         print("", *reader.counted(), sep="\n")
     assert reader.not_typed.total() == NOT_TYPED
     assert reader.not_typed.keys() == reader.reasons.keys()  # the guide lists no other
+
+
+@pytest.mark.parametrize("shown, printed, same", [
+    ("nothing is wrong", "nothing is wrong\n", True),
+    ("nothing is wrong", "nothing is wrong\nmore\n", False),
+    ("Healthy = 2", "Healthy    = 2\n", True),
+    ("Healthy = 2", "Healthy    = 23\n", False),
+    ("...\nHealthy = 2\n...", "first\n\nHealthy = 2\n", True),
+    ("...\nHealthy = 2\n...", "first\n\nlast\n", False),
+    ("ID ...\n... ready\n... ready", "ID Name\n1 a ready\n2 b ready\n", True),
+    ("ID ...\n... ready\n... ready", "ID Name\n1 a ready\n", False)])
+def test_dots_stand_for_words_and_lines(shown, printed, same):
+    command = Command(1, "zcsi doctor", "section", output=f"{shown}\n")
+    assert command.shows(printed) == same
