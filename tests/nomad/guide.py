@@ -13,6 +13,7 @@ from client import ROOT
 GUIDE = ROOT / "jobs/README.md"
 FENCE = re.compile(r"^( *)```(\S+) ?(.*)\n((?:.*\n)*?)\1```\n", re.M)
 LEFT_OUT = "## What the test does not type\n"
+INDENTED = re.compile(r"\n\n(    .*)")
 ROW = re.compile(r"^\| (`.+`) \| (.+) \|$", re.M)
 AGAIN = "  # again"  # begins the comment of a command that is typed until it succeeds
 ASIDE = "  # in another shell"  # the comment of a command that does not end
@@ -74,6 +75,8 @@ def commands(text):
 def steps():
     """Return the Commands and Files of the guide."""
     guide, found, last = GUIDE.read_text(), [], 0
+    unseen = INDENTED.findall(FENCE.sub("", guide))
+    assert not unseen, f"not in a fence, so not typed: {unseen}"
     for block in FENCE.finditer(guide):
         _, kind, words, text = block.groups()
         text = textwrap.dedent(text)
