@@ -157,6 +157,14 @@ static void free_node(void *arg)
 	troubles_fini(node->unrepaired);
 }
 
+static void use_pool(struct node *node, const struct settings *settings)
+{
+	if (!settings->dataset)
+		return;
+	node->catalog = catalog_new(settings->dataset, settings->rescan_seconds);
+	catalog_on_read(node->catalog, on_read, node);
+}
+
 static int serve(const struct settings *settings)
 {
 	static struct claims claims;
@@ -188,10 +196,7 @@ static int serve(const struct settings *settings)
 	struct error err;
 
 	kept_open(&kept, settings->cache, settings->node_id);
-	if (settings->dataset) {
-		node.catalog = catalog_new(settings->dataset, settings->rescan_seconds);
-		catalog_on_read(node.catalog, on_read, &node);
-	}
+	use_pool(&node, settings);
 	int failed = begin(&daemon, &node, settings, &feed, &herald, &mender, &err);
 	if (failed)
 		log_error("cannot start", log_str("error", err.text));

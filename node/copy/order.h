@@ -43,10 +43,7 @@ void orders_follow(struct order_list *orders, const char *our_id,
 const char *const *orders_due(const struct order_list *orders, struct arena *arena);
 /* Record that copies without unsent data were synced at a time; set `lacks` of other due ones. */
 void orders_skip(struct order_list *orders, const struct written *written, int64_t at);
-/*
- * Returns the order that is due first, of a volume of which no order runs; or NULL, if none is due
- * by that now_ms() value.
- */
+/* Returns the order due first, if by that now_ms(), of a volume of which none runs; or NULL. */
 struct order *orders_first(const struct order_list *orders, int64_t by);
 /* Returns true if the copy is to be dropped now: owed, or extra and all others up to date. */
 bool orders_drop(const struct order_list *orders, const struct order *order);

@@ -269,7 +269,7 @@ def test_a_pool_that_is_not_imported(tmp_path):
             [finding] = doctor(host)
             pools.create(name, 128)  # imports it
             assert finding[:3] == ("stops", "-", "n1") and "there is no pool" in finding.text
-            assert finding.type == f"zpool import {name}"
+            assert finding.type == "zpool import " + name
             host.rescan(lambda: doctor(host) == [])
 
 

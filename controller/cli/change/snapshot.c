@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi snapshot: a snapshot of a volume, as CreateSnapshot takes it, and its end. Mounting one is in
- * snapshot_mount.c.
+ * zcsi snapshot: a snapshot of a volume, as CreateSnapshot takes it, and its end. snapshot_mount.c
+ * mounts one.
  *
  * Invariant: the name of a snapshot is one in the whole cluster, so a name that is given is claimed
  * (claim.h). One that was not given is made of the time and a random number, and no other caller
