@@ -216,7 +216,7 @@ def test_two_agents_with_one_node_id(host, new_host):
 
 
 def test_a_pool_that_deleted_volumes_fill(new_host):
-    host = new_host(node_args=["--trash-ttl", "100000"]).start()
+    host = new_host(node_args=["--trash-ttl", "100000", "--trash-free", "0"]).start()
     volume = Volume(host, "data", size=32 * MIB).up()
     with open(f"{volume.target}/file", "wb") as file:
         file.write(bytes(range(256)) * (12 * MIB // 256))
