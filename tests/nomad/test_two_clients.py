@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from client import PATIENCE
+from daemon import BUILD
+from host import datasets, get
 from nomad import (
-    PROGRAM, SOON, Refused, accepted, api, blocked, drained, healthy, kill, nomad, paused,
-    processes, read, spec, told, until, volume_create, volume_delete, volumes)
+    ADDRESSES, PROGRAM, SOON, Refused, accepted, api, blocked, command, drained, healthy, kill,
+    nomad, paused, processes, read, spec, told, until, volume, volume_create, volume_delete,
+    volumes)
 
 
 @pytest.fixture
@@ -47,6 +50,37 @@ def test_a_job_waits_for_the_drained_client_of_its_volume(second, user):
     user.started()
     assert user.allocs[0]["NodeName"] == "n2"
     assert user.read("words") == "on n2"
+
+
+def agents():
+    return [word for name in ("n1", "n2") for word in ("--agent", f"tcp://{ADDRESSES[name]}:9740")]
+
+
+def operator(certificates):
+    return [word for option, file in (("ca", "ca.pem"), ("cert", "operator.zcsi.pem"),
+                                      ("key", "operator.zcsi.key"))
+            for word in (f"--tls-{option}", certificates / file)]
+
+
+def test_a_renamed_volume_is_used_under_the_same_id(
+        zcsi, second, certificates, create, consumer):
+    """The steps are those of jobs/README.md."""
+    def rename():
+        return command(BUILD / "zcsi", *agents(), *operator(certificates), "rename", "kept",
+                       "fresh", "-Hp")
+    create("kept", node="n1", capacity_min="16MiB")
+    writer = consumer("writer", "kept").started()
+    writer.write("words", "kept")
+    with pytest.raises(Refused, match="volume 'kept' is not renamed: it is attached to node 'n1'"):
+        rename()
+    writer.stop()
+    until(lambda: get(f"{zcsi}/kept", "zcsi:published") == "-", "the volume is detached")
+    assert "nomad volume deregister ID" in rename()
+    volume_delete("kept", "deregister")
+    create("kept", name="fresh", node="n1", capacity_min="16MiB")
+    assert volume("kept")["ExternalID"] == "fresh"
+    assert f"{zcsi}/fresh" in datasets(zcsi) and f"{zcsi}/kept" not in datasets(zcsi)
+    assert consumer("reader", "kept").started().read("words") == "kept"
 
 
 def off_the_list(id):

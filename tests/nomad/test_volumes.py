@@ -11,14 +11,8 @@ from client import MIB
 from daemon import BUILD
 from host import datasets, get, run
 from nomad import (
-    ADDRESSES, NOBODY, Refused, accepted, api, command, nomad, processes, told, until, volume,
-    volume_create, volume_delete)
-
-
-def operator(certificates):
-    return [word for option, file in (("ca", "ca.pem"), ("cert", "operator.zcsi.pem"),
-                                      ("key", "operator.zcsi.key"))
-            for word in (f"--tls-{option}", certificates / file)]
+    NOBODY, Refused, accepted, api, command, nomad, processes, told, until, volume, volume_create,
+    volume_delete)
 
 
 def test_a_created_volume_is_a_dataset(zcsi, create):
@@ -78,26 +72,6 @@ def test_a_volume_that_nomad_forgot_is_registered(create, consumer):
     assert volume("known") is None
     create("known", command="register", external_id="known")
     assert consumer("reader", "known").started().read("words") == "kept"
-
-
-def test_a_renamed_volume_is_used_under_the_same_id(zcsi, certificates, create, consumer):
-    """The steps are those of jobs/README.md."""
-    def rename():
-        return command(BUILD / "zcsi", "--agent", f"tcp://{ADDRESSES['n1']}:9740",
-                       *operator(certificates), "rename", "kept", "fresh", "-Hp")
-    create("kept", capacity_min="16MiB")
-    writer = consumer("writer", "kept").started()
-    writer.write("words", "kept")
-    with pytest.raises(Refused, match="volume 'kept' is not renamed: it is attached to node 'n1'"):
-        rename()
-    writer.stop()
-    until(lambda: get(f"{zcsi}/kept", "zcsi:published") == "-", "the volume is detached")
-    assert "nomad volume deregister ID" in rename()
-    volume_delete("kept", "deregister")
-    create("kept", name="fresh", capacity_min="16MiB")
-    assert volume("kept")["ExternalID"] == "fresh"
-    assert f"{zcsi}/fresh" in datasets(zcsi) and f"{zcsi}/kept" not in datasets(zcsi)
-    assert consumer("reader", "kept").started().read("words") == "kept"
 
 
 def test_a_volume_made_with_csc_is_registered(create, consumer):
