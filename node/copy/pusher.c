@@ -88,15 +88,19 @@ static void end_paused_soon(struct pusher *pusher)
 	loop_post(pusher->loop, &pusher->end_paused);
 }
 
-/* Wake the threads after a change of the catalog. On the loop's thread. */
+/*
+ * Wake the threads after the first change of the catalog since it was compared: then they know when
+ * to compare it again. On the loop's thread.
+ */
 static void pass_on(struct loop_task *task)
 {
 	struct pusher *pusher = container_of(task, struct pusher, pass_on);
 
 	atomic_store(&pusher->told, false);
 	scoped_lock(&pusher->lock);
+	if (!pusher->differs)
+		pthread_cond_broadcast(&pusher->changed);
 	pusher->differs = true;
-	pthread_cond_broadcast(&pusher->changed);
 }
 
 /* The catalog is locked, so the pusher's lock, under which the catalog is read, is not taken. */
