@@ -32,17 +32,6 @@ static const char *command(struct doctor *doctor, const char *verb,
 			    backup->member->node);
 }
 
-static bool has_volume(const struct doctor *doctor, const char *id)
-{
-	for (size_t i = 0; i < doctor->n_volumes; i++)
-		if (strcmp(doctor->volumes[i].id, id) == 0)
-			return true;
-	for (size_t i = 0; i < doctor->n_moves; i++)
-		if (doctor->moves[i].state->running && strcmp(doctor->moves[i].state->id, id) == 0)
-			return true;
-	return false;
-}
-
 static void say_gone(struct doctor *doctor, const struct kept_backup *backup)
 {
 	struct arena *arena = &doctor->cli->arena;
@@ -107,7 +96,7 @@ static void look(struct doctor *doctor, const struct kept_backup *backup, bool t
 
 	if (state->busy)
 		return;
-	if (told && state->n_snapshots && !has_volume(doctor, state->id))
+	if (told && state->n_snapshots && !doctor_has_volume(doctor, state->id))
 		say_gone(doctor, backup);
 	else if (*state->error)
 		say_error(doctor, backup);

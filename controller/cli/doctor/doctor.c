@@ -9,6 +9,7 @@
 #include "controller/cli/doctor/doctor.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "controller/cli/copies.h"
 #include "controller/cli/known.h"
@@ -37,6 +38,17 @@ bool doctor_all_told(const struct doctor *doctor)
 	for (size_t i = 0; i < doctor->n_hosts; i++)
 		all &= doctor->hosts[i]->forgotten || known_listed(cli, doctor->hosts[i]);
 	return all;
+}
+
+bool doctor_has_volume(const struct doctor *doctor, const char *id)
+{
+	for (size_t i = 0; i < doctor->n_volumes; i++)
+		if (strcmp(doctor->volumes[i].id, id) == 0)
+			return true;
+	for (size_t i = 0; i < doctor->n_moves; i++)
+		if (doctor->moves[i].state->running && strcmp(doctor->moves[i].state->id, id) == 0)
+			return true;
+	return false;
 }
 
 static void ask(struct doctor *doctor)

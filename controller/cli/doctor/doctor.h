@@ -44,6 +44,9 @@ struct doctor {
 /* Returns true if every host has told which volumes it has, so that others are on none. */
 bool doctor_all_told(const struct doctor *doctor);
 
+/* Returns true if a node that answers has the volume, or if it is on its way to another node. */
+bool doctor_has_volume(const struct doctor *doctor, const char *id);
+
 /* Add a finding; its part and next are set. */
 void doctor_say(struct doctor *doctor, const struct finding *finding);
 

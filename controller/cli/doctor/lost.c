@@ -11,17 +11,6 @@
 #include "controller/cli/doctor/doctor.h"
 #include "controller/cli/print/amount.h"
 
-static bool is_known(const struct doctor *doctor, const char *id)
-{
-	for (size_t i = 0; i < doctor->n_volumes; i++)
-		if (strcmp(doctor->volumes[i].id, id) == 0)
-			return true;
-	for (size_t i = 0; i < doctor->n_moves; i++)
-		if (doctor->moves[i].state->running && strcmp(doctor->moves[i].state->id, id) == 0)
-			return true;
-	return false;
-}
-
 /* Returns the node that had the volume and does not answer, or NULL. */
 static const char *lost_owner(struct cli *cli, const HeldCopy *copy)
 {
@@ -114,7 +103,7 @@ void doctor_lost(struct doctor *doctor)
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const ListCopiesResponse *list = replies[i].response;
 		for (size_t k = 0; list && k < list->n_copies; k++)
-			if (!is_known(doctor, list->copies[k]->id) &&
+			if (!doctor_has_volume(doctor, list->copies[k]->id) &&
 			    !is_said(replies, i, list->copies[k]->id))
 				say(doctor, &cli->members[i], list->copies[k]);
 	}
