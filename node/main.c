@@ -14,6 +14,7 @@
 #include "node/host/claims.h"
 #include "node/agent/kept.h"
 #include "node/agent/reaper.h"
+#include "node/change/unfinished.h"
 #include "node/backup/backups.h"
 #include "node/check/check.h"
 #include "node/stream/copies.h"
@@ -75,6 +76,7 @@ static void reserve(struct catalog *catalog)
 static void on_read(struct catalog *catalog, void *arg)
 {
 	exports_heal(arg);
+	unfinished_end(catalog);
 	reaper_run(catalog, arg);
 	low_space_run(catalog, arg);
 	reserve(catalog);

@@ -283,38 +283,6 @@ int reaper_destroy(struct catalog *catalog, struct arena *arena, const struct da
 	return dataset ? destroy(catalog, arena, dataset, err) : -1;
 }
 
-/*
- * End a rename that an earlier zcsi-node began, or whose last step failed. A rename that runs has
- * the key locked, and ends itself: its dataset has another name afterwards.
- */
-static void end_rename(struct catalog *catalog, struct arena *arena, const struct dataset *known)
-{
-	const char *key = origin_key(arena, known->name);
-	size_t children;
-	struct error err;
-
-	if (catalog_lock_key(catalog, now_ms() + CATALOG_WAIT_MS, key, &err) < 0)
-		return;
-	struct dataset *dataset =
-		agent_prove(arena, catalog_parent(catalog), known, &children, &err);
-	int failed = !dataset || (dataset->renaming && agent_end_rename(arena, dataset, &err) < 0);
-	catalog_unlock_key(catalog, key);
-	if (!failed)
-		catalog_mark_stale(catalog, known->name);
-	else if (err.code != ERR_NOT_FOUND)
-		log_warn("cannot end the rename of a volume", log_str("dataset", known->name),
-			 log_str("error", err.text));
-}
-
-static void end_renames(struct catalog *catalog, struct arena *arena)
-{
-	struct dataset_list list;
-
-	catalog_renaming(catalog, arena, &list);
-	for (size_t i = 0; i < list.n && !catalog_is_stopping(catalog); i++)
-		end_rename(catalog, arena, list.rows[i]);
-}
-
 void reaper_run(struct catalog *catalog, void *arg)
 {
 	const struct node *node = arg;
@@ -322,7 +290,6 @@ void reaper_run(struct catalog *catalog, void *arg)
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	char **origins;
 
-	end_renames(catalog, &arena);
 	size_t n = catalog_take_origins(catalog, &arena, &origins);
 	for (size_t i = 0; i < n && !catalog_is_stopping(catalog); i++)
 		reap_origin(catalog, &arena, origins[i]);

@@ -5,7 +5,7 @@
  * First zcsi:volume gets both ids, "old,new". Then one `zfs rename` gives the volume, and with it
  * all its snapshots, the new id, because the name of the dataset decides which of the two counts
  * (node/record/volume_parse.c). Then zcsi:volume gets the new one alone. After a crash that is done
- * by the reaper (node/agent/reaper.c).
+ * later (unfinished.h).
  *
  * Invariant: at every moment the volume has exactly one of the two ids, and each of its snapshots
  * begins with the same. It gets the new one only while that is promised to the caller's claim, and
@@ -19,8 +19,7 @@
 #include "node/agent/origin.h"
 #include "node/agent/promise.h"
 #include "node/agent/trash.h"
-#include "node/attach/unused.h"
-#include "node/export/exports.h"
+#include "node/change/alone.h"
 #include "node/record/publication.h"
 #include "node/record/volume_parse.h"
 #include "node/schedule/keeper.h"
@@ -43,7 +42,6 @@ struct rename {
 static int check_unused(struct rpc_call *call, const struct dataset *volume, size_t children,
 			struct error *err)
 {
-	const struct node *node = call->app;
 	struct publication_list published;
 
 	publication_parse(&call->arena, volume->published, &published);
@@ -57,14 +55,7 @@ static int check_unused(struct rpc_call *call, const struct dataset *volume, siz
 			    "it is attached to node '%s'; stop the job that uses it there, or type "
 			    "'zcsi unpublish %s %s'",
 			    published.rows[0].node_id, volume->id, published.rows[0].node_id);
-	if (children)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "%zu datasets are below it; list them with 'zfs list -r %s', and "
-			    "rename them first",
-			    children, volume->name);
-	if (exports_apply(&call->arena, node, volume, call->deadline, err) < 0)
-		return -1;
-	return unused_check(&call->arena, volume, err);
+	return alone_check(call, volume, children, err);
 }
 
 /* ZFS renames no encrypted dataset that has the key of another one. */

@@ -15,9 +15,8 @@
 
 #include "node/agent/origin.h"
 #include "node/agent/trash.h"
-#include "node/attach/unused.h"
+#include "node/change/alone.h"
 #include "node/change/swap.h"
-#include "node/export/exports.h"
 #include "node/host/moves.h"
 #include "node/record/publication.h"
 #include "node/service.h"
@@ -54,14 +53,7 @@ static int check_unused(struct rpc_call *call, const struct dataset *volume, siz
 			    "it is attached to %s; stop the job that uses it there, or detach it, "
 			    "first",
 			    users);
-	if (children)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "%zu datasets are below it; list them with 'zfs list -r %s', and "
-			    "rename them first",
-			    children, volume->name);
-	if (exports_apply(&call->arena, node, volume, call->deadline, err) < 0)
-		return -1;
-	return unused_check(&call->arena, volume, err);
+	return alone_check(call, volume, children, err);
 }
 
 /* The newest snapshot */

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_CHANGE_UNFINISHED_H
+#define ZCSI_NODE_CHANGE_UNFINISHED_H
+
+/* The end of renames that a killed zcsi-node, or an error, has left unfinished. */
+
+#include "node/catalog/catalog.h"
+
+/* End all that the catalog shows. Errors are logged. Called by the catalog's thread. */
+void unfinished_end(struct catalog *catalog);
+
+#endif
