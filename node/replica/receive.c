@@ -180,7 +180,7 @@ static void give_back(struct program_stream *ps)
 	struct error err;
 	CopyState *copy;
 
-	catalog_make_room(ps->node->catalog, INT64_MAX);
+	catalog_make_room(ps->node->catalog, NO_DEADLINE);
 	if (replica_read(&ps->arena, parent, receiving->header->volume->id, &copy, &err) < 0 ||
 	    (copy && replica_discard(copy, &err) < 0))
 		log_warn("what was received before the pool was full is still there",
