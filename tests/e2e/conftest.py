@@ -88,6 +88,18 @@ def volume(host):
     return Volume(host, "data")
 
 
+@pytest.fixture
+def dataset(host):
+    """The ZFS name of `volume`."""
+    return host.dataset("data")
+
+
+@pytest.fixture
+def other(new_host):
+    """A second host."""
+    return new_host(node_id="n2").start()
+
+
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory):
     return build_shim(tmp_path_factory.mktemp("shim"))

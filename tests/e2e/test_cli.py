@@ -29,16 +29,6 @@ def rows(text):
     return [line.split("\t") for line in text.splitlines()]
 
 
-@pytest.fixture
-def dataset(host):
-    return host.dataset("data")
-
-
-@pytest.fixture
-def other(new_host):
-    return new_host(node_id="n2").start()
-
-
 def test_list_has_the_volumes_of_all_nodes(host, other, volume):
     volume.create()
     other.agent.CreateDataset(id="away", size=16 * MIB)

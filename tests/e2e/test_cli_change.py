@@ -12,16 +12,6 @@ from test_cli import rows, zcsi
 
 
 @pytest.fixture
-def dataset(host):
-    return host.dataset("data")
-
-
-@pytest.fixture
-def other(new_host):
-    return new_host(node_id="n2").start()
-
-
-@pytest.fixture
 def alone(host):
     """The host, whose controller is killed."""
     host.controller_daemon.kill()

@@ -10,8 +10,6 @@ import shutil
 import subprocess
 from collections import namedtuple
 
-import pytest
-
 from client import MIB
 from daemon import BUILD, wait_for
 from host import fill, get, Host, run, Volume
@@ -19,11 +17,6 @@ from pool import Pools
 from test_cli import rows
 
 Finding = namedtuple("Finding", "effect volume node text type")
-
-
-@pytest.fixture
-def other(new_host):
-    return new_host(node_id="n2").start()
 
 
 def zcsi(hosts, *words):
@@ -215,28 +208,27 @@ def test_two_agents_with_one_node_id(host, new_host):
     assert doctor(host, twin) == []
 
 
-def test_a_pool_that_deleted_volumes_fill(new_host):
-    host = new_host(node_args=["--trash-ttl", "100000", "--trash-free", "0"]).start()
+def filled_by_trash(new_host, left, *args):
+    """Return a host with a deleted volume of 12 MiB, and `left` bytes that are free."""
+    host = new_host(node_args=["--trash-ttl", "100000", *args]).start()
     volume = Volume(host, "data", size=32 * MIB).up()
     with open(f"{volume.target}/file", "wb") as file:
         file.write(bytes(range(256)) * (12 * MIB // 256))
     volume.down().delete()
     host.read_again()
-    run("zfs", "set", f"quota={int(get(host.parent, 'used')) + MIB // 4}", host.parent)
+    run("zfs", "set", f"quota={int(get(host.parent, 'used')) + left}", host.parent)
     host.read_again()
+    return host
+
+
+def test_a_pool_that_deleted_volumes_fill(new_host):
+    host = filled_by_trash(new_host, MIB // 4, "--trash-free", "0")
     mended([host], text="the trash has more", effect="may stop", node="n1",
            type="zcsi trash empty")
 
 
 def test_a_trash_that_has_more_than_is_left(new_host):
-    host = new_host(node_args=["--trash-ttl", "100000"]).start()
-    volume = Volume(host, "data", size=32 * MIB).up()
-    with open(f"{volume.target}/file", "wb") as file:
-        file.write(bytes(range(256)) * (12 * MIB // 256))
-    volume.down().delete()
-    host.read_again()
-    run("zfs", "set", f"quota={int(get(host.parent, 'used')) + 8 * MIB}", host.parent)
-    host.read_again()
+    host = filled_by_trash(new_host, 8 * MIB)
     mended([host], text="more than is left in its pool", effect="note", node="n1",
            type="zcsi trash empty")
 

@@ -26,11 +26,6 @@ def made(volume):
     return volume
 
 
-@pytest.fixture
-def dataset(host):
-    return host.dataset("data")
-
-
 # Parameters with values that zfs-fuse accepts too.
 PARAMETERS = {"zfs.atime": "off", "zfs.checksum": "sha256", "zfs.compression": "gzip-9",
               "zfs.copies": "2", "zfs.logbias": "throughput", "zfs.primarycache": "metadata",

@@ -16,16 +16,6 @@ from test_cli import rows, zcsi
 CODE = grpc.StatusCode
 
 
-@pytest.fixture
-def dataset(host):
-    return host.dataset("data")
-
-
-@pytest.fixture
-def other(new_host):
-    return new_host(node_id="n2").start()
-
-
 def rename(host, new="fresh", *args, old="data", **kwargs):
     return dict(rows(zcsi(host, "rename", old, new, "-Hp", *args, **kwargs)))
 

@@ -47,11 +47,6 @@ def away_from_midnight():
     wait_for(lambda: time.time() % 86400 < 86400 - 60, "the day has begun", 90)
 
 
-@pytest.fixture
-def dataset(host):
-    return host.dataset("data")
-
-
 def test_a_snapshot_is_taken_at_once_for_all_units(host, volume, dataset):
     volume.create(parameters={"keep": "daily=2,monthly=12"})
     taken(dataset, "daily_monthly")

@@ -9,11 +9,6 @@ from test_cli import zcsi
 AWAY = "n2:5:rw:127.0.0.2"
 
 
-@pytest.fixture
-def other(new_host):
-    return new_host(node_id="n2").start()
-
-
 def target(host):
     return f"unix://{host.agent_socket}"
 

@@ -34,11 +34,6 @@ def drain(host, *words, status=0):
 
 
 @pytest.fixture
-def other(new_host):
-    return new_host(node_id="n2").start()
-
-
-@pytest.fixture
 def pair(new_host, other):
     """Two hosts, and a controller that knows both and soon gives each the names of the other."""
     return new_host(agents=[target(other)], controller_args=("--roll-call", "1")).start(), other
