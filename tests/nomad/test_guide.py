@@ -102,7 +102,6 @@ class Reader:
         finally:
             self.note(seen[1])
 
-
     def counted(self):
         """Return a line for each reason, with the number of commands that were not typed."""
         reasons = Counter()
