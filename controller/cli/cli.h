@@ -42,18 +42,6 @@ struct cli {
 
 typedef int command_fn(struct cli *cli, struct error *err);
 
-struct command {
-	const char *name;
-	const char *args; /* "VOLUME", "[VOLUME]"; "" */
-	size_t min_args, max_args;
-	const char *help; /* a sentence */
-	command_fn *run;
-	bool offline; /* asks no agent */
-};
-
-extern const struct command cli_commands[];
-extern const size_t cli_n_commands;
-
 command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies, cli_copy, cli_sync,
 	cli_pause, cli_resume, cli_move, cli_drain, cli_modify, cli_why, cli_send, cli_receive,
 	cli_adopt, cli_trash, cli_completion, cli_failover, cli_confirm, cli_diverged, cli_backup,

@@ -1,39 +1,24 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi copies, copy, sync, pause and resume: the copies of volumes on other nodes. The owner of a
- * volume pushes them; these commands ask the owner.
+ * zcsi copies: the copies of volumes on other nodes, from what the nodes that push them know.
  *
- * Invariant: `sync` ends with 0 only after every copy has all that was written before it began.
+ * Invariant: a copy that no node pushes or drops is printed too.
  */
 #include "controller/cli/copies.h"
 
-#include <poll.h>
 #include <string.h>
 
 #include "controller/cli/print/progress.h"
 
-#define LOOK_MS    200 /* pause between two calls of ListPushes while sync waits */
 #define USEC       1000000
 #define COPIES_MAX 16 /* most copies of a volume that are printed */
-
-/* *ret is the agent that has the volume itself. */
-static int find_owner(struct cli *cli, const char *id, const struct member **ret, struct error *err)
-{
-	const struct owned *volume;
-
-	if (cli_volume(cli, id, &volume, err) < 0)
-		return -1;
-	*ret = volume->owner;
-	return 0;
-}
 
 static bool exact(const struct cli *cli)
 {
 	return cli->style.exact || cli->style.json;
 }
 
-/* Returns the progress of a running push in words, in the arena. */
-static char *progress_of(struct arena *arena, const PushState *push)
+char *copies_progress(struct arena *arena, const PushState *push)
 {
 	const struct progress progress = {(uint64_t)push->sent, (uint64_t)push->total,
 					  push->sending_ms};
@@ -48,7 +33,7 @@ static const char *sending(struct cli *cli, const PushState *push)
 
 	if (!push->sending_ms || exact(cli))
 		return state;
-	return arena_printf(&cli->arena, "%s: %s", state, progress_of(&cli->arena, push));
+	return arena_printf(&cli->arena, "%s: %s", state, copies_progress(&cli->arena, push));
 }
 
 bool copies_late(const PushState *push, int64_t now)
@@ -85,12 +70,27 @@ static const char *state_of(struct cli *cli, const PushState *push, int64_t now,
 			: "ok";
 }
 
+/* The table, while its rows are added. */
+struct rows {
+	const char *node; /* of the copies on this node only; NULL: all */
+	size_t n_columns;
+	struct cell *at;
+};
+
+static void add_row(struct rows *rows, const struct cell *row)
+{
+	memcpy(rows->at, row, rows->n_columns * sizeof(*row));
+	rows->at += rows->n_columns;
+}
+
 static void add_rows(struct cli *cli, const ListPushesResponse *list, const struct member *owner,
-		     size_t n_columns, struct cell **at)
+		     struct rows *rows)
 {
 	for (size_t i = 0; i < list->n_pushes; i++) {
 		const PushState *push = list->pushes[i];
 		bool bad;
+		if (rows->node && strcmp(push->node_id, rows->node) != 0)
+			continue;
 		const char *state = state_of(cli, push, list->time, &bad);
 		const struct cell row[] = {
 			{.text = push->id},
@@ -102,8 +102,7 @@ static void add_rows(struct cli *cli, const ListPushesResponse *list, const stru
 			{.number = push->sending_ms ? push->sent : -1},
 			{.number = push->sending_ms ? push->total : -1},
 		};
-		memcpy(*at, row, n_columns * sizeof(*row));
-		*at += n_columns;
+		add_row(rows, row);
 		cli->degraded |= bad;
 	}
 }
@@ -178,7 +177,7 @@ static bool has_owner(struct cli *cli, const struct reply *pushes, const struct 
 }
 
 static void add_orphan(struct cli *cli, const struct member *member, const HeldCopy *held,
-		       size_t n_columns, struct cell **at)
+		       struct rows *rows)
 {
 	int64_t synced = held->copy->n_snapshots ? held->copy->snapshots[0]->creation : -1;
 	const struct cell row[] = {
@@ -192,23 +191,22 @@ static void add_orphan(struct cli *cli, const struct member *member, const HeldC
 		{.number = -1},
 	};
 
-	memcpy(*at, row, n_columns * sizeof(*row));
-	*at += n_columns;
+	add_row(rows, row);
 	cli->degraded = true;
 }
 
 /* Add the copies that no owner pushes or drops. An agent may permit ListCopies to others only. */
-static void add_orphans(struct cli *cli, const struct reply *pushes, const struct reply *copies,
-			size_t n_columns, struct cell **at)
+static void add_orphans(struct cli *cli, const char *id, const struct reply *pushes,
+			const struct reply *copies, struct rows *rows)
 {
 	size_t n;
-	const struct owned *volumes = cli_volumes(cli, cli->n_args ? cli->args[0] : NULL, &n);
+	const struct owned *volumes = cli_volumes(cli, id, &n);
 
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const ListCopiesResponse *list = copies[i].response;
 		for (size_t k = 0; list && k < list->n_copies; k++)
 			if (!has_owner(cli, pushes, volumes, n, &cli->members[i], list->copies[k]))
-				add_orphan(cli, &cli->members[i], list->copies[k], n_columns, at);
+				add_orphan(cli, &cli->members[i], list->copies[k], rows);
 	}
 }
 
@@ -233,7 +231,7 @@ static size_t count(const struct cli *cli, const struct reply *pushes, const str
 	return n;
 }
 
-int cli_copies(struct cli *cli, struct error *err)
+void copies_print(struct cli *cli, const char *id, const char *node)
 {
 	static const struct column columns[] = {
 		{"volume", CELL_TEXT},   {"node", CELL_TEXT},    {"copy", CELL_TEXT},
@@ -241,162 +239,26 @@ int cli_copies(struct cli *cli, struct error *err)
 		{"sent", CELL_BYTES},    {"total", CELL_BYTES},
 	};
 	/* Without -p the values of the last two columns are part of the state. */
-	size_t n_columns = exact(cli) ? COUNT(columns) : COUNT(columns) - 2;
-	const char *id = cli->n_args ? cli->args[0] : "";
+	struct rows rows = {node, exact(cli) ? COUNT(columns) : COUNT(columns) - 2, NULL};
 	/* The copies first: one that is dropped meanwhile has no owner afterwards. */
-	const struct reply *held = ask_held(cli, id), *replies = copies_ask(cli, id);
-	size_t most = count(cli, replies, held) + 1;
+	const struct reply *held = ask_held(cli, id ? id : "");
+	const struct reply *pushes = copies_ask(cli, id ? id : "");
+	size_t most = count(cli, pushes, held) + 1;
 	struct cell *cells = arena_alloc(&cli->arena, most * COUNT(columns) * sizeof(*cells));
-	struct cell *at = cells;
 
-	(void)err;
+	rows.at = cells;
 	for (size_t i = 0; i < cli->n_members; i++)
-		if (replies[i].response)
-			add_rows(cli, replies[i].response, &cli->members[i], n_columns, &at);
-	add_orphans(cli, replies, held, n_columns, &at);
-	size_t n = (size_t)(at - cells) / n_columns;
-	cli_print(cli, &(struct table){"copies", columns, n_columns, cells, n, false});
+		if (pushes[i].response)
+			add_rows(cli, pushes[i].response, &cli->members[i], &rows);
+	if (!node)
+		add_orphans(cli, id, pushes, held, &rows);
+	size_t n = (size_t)(rows.at - cells) / rows.n_columns;
+	cli_print(cli, &(struct table){"copies", columns, rows.n_columns, cells, n, false});
+}
+
+int cli_copies(struct cli *cli, struct error *err)
+{
+	(void)err;
+	copies_print(cli, cli->n_args ? cli->args[0] : NULL, NULL);
 	return 0;
-}
-
-int cli_copy(struct cli *cli, struct error *err)
-{
-	const char *verb = cli->args[0], *id = cli->args[1], *node = cli->args[2];
-	AddMemberRequest *added = new_add_member_request(&cli->arena);
-	RemoveMemberRequest *removed = new_remove_member_request(&cli->arena);
-	const struct member *owner;
-	bool adds = strcmp(verb, "add") == 0;
-
-	if (!adds && strcmp(verb, "drop") != 0)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "'%s' is neither add nor drop: write zcsi copy add VOLUME NODE", verb);
-	if (find_owner(cli, id, &owner, err) < 0)
-		return -1;
-	added->id = removed->id = arena_strdup(&cli->arena, id);
-	removed->gone = cli->gone;
-	added->node_id = removed->node_id = arena_strdup(&cli->arena, node);
-	const struct reply reply =
-		adds ? fleet_ask_member(cli->fleet, &cli->arena, owner, "AddMember", &added->base)
-		     : fleet_ask_member(cli->fleet, &cli->arena, owner, "RemoveMember",
-					&removed->base);
-	*err = reply.error;
-	return reply.response ? 0 : -1;
-}
-
-/*
- * Returns 1 if all copies are synced since a time, 0 if some are not yet, and -1 with *err if a
- * push failed since, or there are no copies. Those of a deleted volume of that name, and of nodes
- * that were replaced, do not count.
- */
-static int look(const ListPushesResponse *list, const char *id, int64_t since, struct error *err)
-{
-	size_t n = 0, done = 0;
-
-	for (size_t i = 0; i < list->n_pushes; i++) {
-		const PushState *push = list->pushes[i];
-		if (push->deleted || push->owed)
-			continue;
-		if (push->paused)
-			return fail(err, ERR_FAILED_PRECONDITION,
-				    "volume '%s' was paused meanwhile; run 'zcsi resume %s'", id,
-				    id);
-		if (push->failed >= since)
-			return fail(err, ERR_UNAVAILABLE, "the copy on node '%s': %s",
-				    push->node_id, push->error);
-		n++;
-		done += push->synced >= since;
-	}
-	if (n == 0)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "volume '%s' has no copies; add one with 'zcsi copy add %s NODE'", id,
-			    id);
-	return done == n;
-}
-
-/* Draw the progress of the pushes that sync waits for. */
-static void draw(struct arena *arena, const ListPushesResponse *list, struct progress_line *line)
-{
-	const char *text = "";
-
-	for (size_t i = 0; i < list->n_pushes; i++)
-		if (list->pushes[i]->sending_ms)
-			text = arena_printf(arena, "%s%s%s: %s", text, *text ? "; " : "",
-					    list->pushes[i]->node_id,
-					    progress_of(arena, list->pushes[i]));
-	if (*text || line->shown)
-		progress_line_draw(line, text);
-}
-
-static int look_once(struct cli *cli, const struct member *owner, int64_t since,
-		     struct progress_line *line, struct error *err)
-{
-	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	ListPushesRequest *request = new_list_pushes_request(&arena);
-
-	request->id = arena_strdup(&arena, cli->args[0]);
-	const struct reply reply =
-		fleet_ask_member(cli->fleet, &arena, owner, "ListPushes", &request->base);
-	*err = reply.error;
-	if (!reply.response)
-		return -1;
-	if (progress_line_due(line))
-		draw(&arena, reply.response, line);
-	return look(reply.response, cli->args[0], since, err);
-}
-
-static int wait_until_synced(struct cli *cli, const struct member *owner, int64_t since,
-			     struct error *err)
-{
-	struct progress_line line = {0};
-	int done;
-
-	while ((done = look_once(cli, owner, since, &line, err)) == 0)
-		poll(NULL, 0, LOOK_MS);
-	progress_line_end(&line, "");
-	return done < 0 ? -1 : 0;
-}
-
-int cli_sync(struct cli *cli, struct error *err)
-{
-	PushRequest *request = new_push_request(&cli->arena);
-	const struct member *owner;
-
-	if (find_owner(cli, cli->args[0], &owner, err) < 0)
-		return -1;
-	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	const struct reply reply =
-		fleet_ask_member(cli->fleet, &cli->arena, owner, "Push", &request->base);
-	const PushResponse *response = reply.response;
-	*err = reply.error;
-	return response ? wait_until_synced(cli, owner, response->time, err) : -1;
-}
-
-/* Call a method of the agent that has the volume; args[0] is its id, and the response is empty. */
-static int ask_owner(struct cli *cli, const char *method, const ProtobufCMessage *request,
-		     struct error *err)
-{
-	const struct member *owner;
-
-	if (find_owner(cli, cli->args[0], &owner, err) < 0)
-		return -1;
-	const struct reply reply =
-		fleet_ask_member(cli->fleet, &cli->arena, owner, method, request);
-	*err = reply.error;
-	return reply.response ? 0 : -1;
-}
-
-int cli_pause(struct cli *cli, struct error *err)
-{
-	PauseRequest *request = new_pause_request(&cli->arena);
-
-	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	return ask_owner(cli, "Pause", &request->base, err);
-}
-
-int cli_resume(struct cli *cli, struct error *err)
-{
-	ResumeRequest *request = new_resume_request(&cli->arena);
-
-	request->id = arena_strdup(&cli->arena, cli->args[0]);
-	return ask_owner(cli, "Resume", &request->base, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * zcsi: the operator's command. It parses the command line, asks every agent who it is, and runs
- * one of the commands of cli.c.
+ * one of the commands of command.c.
  *
  * Invariant: stdout has the answer and nothing else; every error is a line on stderr.
  */
@@ -13,7 +13,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/options.h"
-#include "controller/cli/cli.h"
+#include "controller/cli/command.h"
 
 #define FOLDER      "/etc/zcsi"
 #define AGENTS_FILE FOLDER "/agents"
@@ -125,8 +125,9 @@ static const struct option_row options[] = {
 	 .ret_text = &destroy},
 	{.name = "dry-run",
 	 .ret_flag = &dry_run,
-	 .help = "For drain, failover, rollback, rename, trash empty and forget: print what would "
-		 "be done, and do nothing."},
+	 .help = "For copy drop, drain, failover, diverged drop, backup drop, rename, snapshot "
+		 "--drop, rollback, trash empty, unpublish and forget: print what would be done, "
+		 "and do nothing."},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 
@@ -166,6 +167,43 @@ static const struct command *find_command(struct error *err)
 	}
 	fail(err, ERR_INVALID_ARGUMENT, "unknown command '%s': try zcsi --help", words.values[0]);
 	return NULL;
+}
+
+static bool is_given(const struct option_row *row)
+{
+	return row->ret_text   ? *row->ret_text != NULL
+	       : row->ret_flag ? *row->ret_flag
+			       : row->ret_list->n > 0;
+}
+
+/* Returns the commands that read an option, "copy drop, forget", or NULL: all do. */
+static const char *readers_of(struct arena *arena, const char *option)
+{
+	const char *list = NULL;
+
+	for (size_t i = 0; i < cli_n_commands; i++) {
+		const char *reader = command_reads(arena, &cli_commands[i], NULL, option);
+		if (reader)
+			list = arena_printf(arena, "%s%s%s", list ? list : "", list ? ", " : "",
+					    reader);
+	}
+	return list;
+}
+
+/* Refuse an option that would have no effect: who types --dry-run relies on it. */
+static int check_options(const struct command *command, struct error *err)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	const char *verb = words.n > 1 ? words.values[1] : "";
+
+	for (size_t i = 0; i < COUNT(options); i++) {
+		const char *name = options[i].name, *readers = readers_of(&arena, name);
+		if (readers && is_given(&options[i]) && !command_reads(&arena, command, verb, name))
+			return fail(err, ERR_INVALID_ARGUMENT,
+				    "nothing was done: --%s is not for this command, but for: %s",
+				    name, readers);
+	}
+	return 0;
 }
 
 static int parse_values(struct fleet_options *ret, struct error *err)
@@ -242,7 +280,7 @@ static int execute(const struct program *program, struct error *err)
 	struct cli cli = {.program = program};
 	const struct command *command = find_command(err);
 
-	if (!command || parse_values(&wanted, err) < 0)
+	if (!command || check_options(command, err) < 0 || parse_values(&wanted, err) < 0)
 		return CLI_USAGE;
 	cli.args = words.values + 1;
 	cli.n_args = words.n - 1;

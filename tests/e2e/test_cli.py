@@ -128,6 +128,11 @@ def test_the_agents_file(host, tmp_path):
     (["list", "all"], "write zcsi list"),
     (["list", "-o", "xml"], "neither table nor json"),
     (["list", "--timeout", "0"], "not a number of seconds"),
+    (["modify", "data", "zfs.atime=on", "--dry-run"], "nothing was done: --dry-run is not for"),
+    (["backup", "add", "data", "n2", "--dry-run"], "backup drop"),
+    (["copy", "add", "data", "n2", "--gone"], "--gone is not for this command, but for: copy drop"),
+    (["drain", "n1", "--to", "n2"], "but for: failover"),
+    (["list", "--lost", "n1", "--lost", "n2"], "but for: failover"),
 ])
 def test_mistakes_in_the_command_line(host, words, text):
     assert text in zcsi(host, *words, status=2)

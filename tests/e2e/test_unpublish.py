@@ -4,7 +4,7 @@ openzfs/test_nfs.py."""
 import pytest
 
 from host import get, run
-from test_cli import zcsi
+from test_cli import rows, zcsi
 
 AWAY = "n2:5:rw:127.0.0.2"
 
@@ -26,6 +26,9 @@ def plant(volume, text):
 def test_an_attached_volume_that_is_not_mounted_is_detached(host, volume):
     volume.create()
     volume.attach()
+    assert rows(zcsi(host, "unpublish", "data", "n1", "--dry-run", "-H")) == [
+        ["volume", "data"], ["node", "n1"], ["state", "would be detached"]]
+    assert published(volume) == "n1:1:rw"
     assert zcsi(host, "unpublish", "data", "n1") == ""
     assert published(volume) == "-"
     said = zcsi(host, "unpublish", "data", "n1", status=1)

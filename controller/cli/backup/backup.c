@@ -115,6 +115,15 @@ static int verify_one(struct cli *cli, const struct kept_backup *backup, const v
 	return kept_task(cli, backup->member, "VerifyBackup", &request->base, &ignored, err);
 }
 
+static int show_one(struct cli *cli, const struct kept_backup *backup, const void *data,
+		    struct error *err)
+{
+	(void)data;
+	(void)err;
+	list_kept(cli, backup, 1);
+	return 0;
+}
+
 /* The owner has a bookmark for the backup, if there is an owner. */
 static int drop(struct cli *cli, const char *id, const char *node, struct error *err)
 {
@@ -159,7 +168,8 @@ int cli_backup(struct cli *cli, struct error *err)
 	if (strcmp(verb, "restore") == 0 && id && !node)
 		return restore_backup(cli, id, err);
 	if (strcmp(verb, "drop") == 0 && node)
-		return drop(cli, id, node, err);
+		return cli->dry_run ? for_each(cli, id, node, show_one, NULL, err)
+				    : drop(cli, id, node, err);
 	return fail(err, ERR_INVALID_ARGUMENT,
 		    "write zcsi backup add VOLUME NODE, run VOLUME [NODE], list [VOLUME], verify "
 		    "VOLUME [NODE], restore VOLUME[@SNAPSHOT], or drop VOLUME NODE");

@@ -33,7 +33,7 @@ static const char *state_of(const BackupState *state, int64_t now, bool *ret_bad
 	return late ? "late" : "ok";
 }
 
-static void list_all(struct cli *cli)
+void list_kept(struct cli *cli, const struct kept_backup *list, size_t n)
 {
 	static const struct column columns[] = {
 		{"volume", CELL_TEXT},   {"node", CELL_TEXT},       {"from", CELL_TEXT},
@@ -41,8 +41,6 @@ static void list_all(struct cli *cli)
 		{"every", CELL_COUNT},   {"keep", CELL_TEXT},       {"verified", CELL_MOMENT},
 		{"state", CELL_TEXT},
 	};
-	size_t n;
-	const struct kept_backup *list = kept_backups(cli, "", &n);
 	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
 
 	for (size_t i = 0; i < n; i++) {
@@ -65,6 +63,14 @@ static void list_all(struct cli *cli)
 		cli->degraded |= bad;
 	}
 	cli_print(cli, &(struct table){"backups", columns, COUNT(columns), *cells, n, false});
+}
+
+static void list_all(struct cli *cli)
+{
+	size_t n;
+	const struct kept_backup *list = kept_backups(cli, "", &n);
+
+	list_kept(cli, list, n);
 }
 
 static void list_one(struct cli *cli, const char *id)

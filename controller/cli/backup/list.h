@@ -6,5 +6,7 @@
 
 /* Print the backups of all volumes, or, if id is not NULL, the snapshots of those of a volume. */
 void list_backups(struct cli *cli, const char *id);
+/* Print these backups as list_backups prints all of them. */
+void list_kept(struct cli *cli, const struct kept_backup *list, size_t n);
 
 #endif

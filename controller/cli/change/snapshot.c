@@ -43,6 +43,14 @@ static int take(struct cli *cli, const struct owned *volume, const char *name, u
 	return *ret ? 0 : fail(err, ERR_INTERNAL, "the answer lacks snapshot '%s'", name);
 }
 
+static void print(struct cli *cli, const struct member *owner, const DatasetSnapshot *snapshot)
+{
+	const struct owned one = {.owner = owner, .entry = snapshot, .id = snapshot->id};
+	const struct table table = cli_snapshot_table(cli, &one, 1);
+
+	table_print(stdout, &table, &cli->style, NULL, 0);
+}
+
 static int take_claimed(const struct naming *naming, uint64_t claim, struct error *err)
 {
 	const struct shot *shot = naming->arg;
@@ -121,9 +129,7 @@ static int take_snapshot(struct cli *cli, struct error *err)
 				     : snapshot_take_new(cli, shot.volume, "zcsi", &taken, err);
 	if (failed)
 		return -1;
-	const struct owned made = {.owner = shot.volume->owner, .entry = taken, .id = taken->id};
-	const struct table table = cli_snapshot_table(cli, &made, 1);
-	table_print(stdout, &table, &cli->style, NULL, 0);
+	print(cli, shot.volume->owner, taken);
 	return 0;
 }
 
@@ -170,13 +176,15 @@ int snapshot_find(struct cli *cli, const char *id, const struct member **ret,
 static int drop_snapshot(struct cli *cli, struct error *err)
 {
 	DestroyDatasetSnapshotRequest *request = new_destroy_dataset_snapshot_request(&cli->arena);
-	const DatasetSnapshot *ignored;
+	const DatasetSnapshot *snapshot;
 	const struct member *owner;
 
-	if (cli->n_args > 1)
-		return fail(err, ERR_INVALID_ARGUMENT, "write zcsi snapshot SNAPSHOT --drop");
-	if (snapshot_find(cli, cli->args[0], &owner, &ignored, err) < 0)
+	if (snapshot_find(cli, cli->args[0], &owner, &snapshot, err) < 0)
 		return -1;
+	if (cli->dry_run) {
+		print(cli, owner, snapshot);
+		return 0;
+	}
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
 	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, owner,
 						    "DestroyDatasetSnapshot", &request->base);
@@ -186,11 +194,14 @@ static int drop_snapshot(struct cli *cli, struct error *err)
 
 int cli_snapshot(struct cli *cli, struct error *err)
 {
-	if (cli->n_args < 3)
-		return cli->drop ? drop_snapshot(cli, err) : take_snapshot(cli, err);
-	if (cli->drop || strcmp(cli->args[0], "mount") != 0)
+	bool mount = cli->n_args == 3 && strcmp(cli->args[0], "mount") == 0;
+
+	if (cli->drop && cli->n_args == 1)
+		return drop_snapshot(cli, err);
+	if (cli->drop || cli->dry_run || cli->node || (cli->n_args == 3 && !mount))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "write zcsi snapshot VOLUME [NAME], zcsi snapshot SNAPSHOT --drop, or "
 			    "zcsi snapshot mount SNAPSHOT DIR");
-	return snapshot_mount(cli, cli->args[1], cli->args[2], err);
+	return mount ? snapshot_mount(cli, cli->args[1], cli->args[2], err)
+		     : take_snapshot(cli, err);
 }

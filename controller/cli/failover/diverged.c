@@ -41,25 +41,31 @@ static struct aside *find(struct cli *cli, const char *name, size_t *ret_n)
 	return found;
 }
 
-static void list(struct cli *cli, const char *name)
+static void print(struct cli *cli, const struct aside *rows, size_t n)
 {
 	static const struct column columns[] = {{"volume", CELL_TEXT}, {"node", CELL_TEXT},
 						{"name", CELL_TEXT},   {"taken_by", CELL_TEXT},
 						{"used", CELL_BYTES},  {"created", CELL_MOMENT}};
-	size_t n;
-	const struct aside *found = find(cli, name, &n);
 	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
 
 	for (size_t i = 0; i < n; i++) {
-		const DivergedVolume *each = found[i].volume;
+		const DivergedVolume *each = rows[i].volume;
 		const struct cell row[] = {
-			{.text = each->id},     {.text = found[i].member->node},
+			{.text = each->id},     {.text = rows[i].member->node},
 			{.text = each->name},   {.text = each->owner_node_id},
 			{.number = each->used}, {.number = each->creation},
 		};
 		memcpy(cells[i], row, sizeof(row));
 	}
 	cli_print(cli, &(struct table){"diverged", columns, COUNT(columns), *cells, n, false});
+}
+
+static void list(struct cli *cli, const char *name)
+{
+	size_t n;
+	const struct aside *found = find(cli, name, &n);
+
+	print(cli, found, n);
 }
 
 /* Returns what has this name, on the node of --node if that is given; NULL with *err. */
@@ -93,6 +99,10 @@ static int drop(struct cli *cli, const char *name, struct error *err)
 
 	if (!aside)
 		return -1;
+	if (cli->dry_run) {
+		print(cli, aside, 1);
+		return 0;
+	}
 	request->name = arena_strdup(&cli->arena, name);
 	request->by = who_runs(&cli->arena);
 	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, aside->member,

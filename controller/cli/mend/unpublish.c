@@ -128,6 +128,18 @@ static int check(struct cli *cli, const struct ending *ending, struct error *err
 		       : 0;
 }
 
+static void print(struct cli *cli, const struct ending *ending)
+{
+	static const struct column columns[] = {
+		{"volume", CELL_TEXT}, {"node", CELL_TEXT}, {"state", CELL_TEXT}};
+	const struct cell row[] = {{.text = ending->volume->id},
+				   {.text = ending->publication->node_id},
+				   {.text = "would be detached"}};
+	const struct table table = {"volume", columns, COUNT(columns), row, 1, true};
+
+	table_print(stdout, &table, &cli->style, NULL, 0);
+}
+
 int cli_unpublish(struct cli *cli, struct error *err)
 {
 	UnpublishDatasetRequest *request = new_unpublish_dataset_request(&cli->arena);
@@ -139,6 +151,10 @@ int cli_unpublish(struct cli *cli, struct error *err)
 		find(cli, ending.volume->entry, cli->n_args > 1 ? cli->args[1] : NULL, err);
 	if (!ending.publication || check(cli, &ending, err) < 0)
 		return -1;
+	if (cli->dry_run) {
+		print(cli, &ending);
+		return 0;
+	}
 	request->id = arena_strdup(&cli->arena, ending.volume->id);
 	request->node_id = ending.publication->node_id;
 	request->unused = true;

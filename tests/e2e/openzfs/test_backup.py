@@ -95,6 +95,8 @@ def test_a_backup_is_pulled_and_continued(pair, volume):
     volume.down()
     volume.delete()
     wait_for(lambda: "data" not in pair.owner.leaves(), "the volume is gone")
+    shown = pair.zcsi("backup", "drop", "data", "n2", "--dry-run", "-Hp")
+    assert shown.split("\t")[:3] == ["data", "n2", "n1"]
     assert rows(pair) == [("data", "n2", "n1", 2, "ok")]
     pair.zcsi("backup", "drop", "data", "n2")
     assert not rows(pair) and "_backup/data" not in pair.other.leaves()

@@ -117,6 +117,9 @@ def test_bases_that_are_gone(pair, volume):
 
 def test_a_copy_that_is_dropped_leaves_nothing(pair, volume):
     pair.add()
+    shown = pair.zcsi("copy", "drop", "data", "n2", "--dry-run", "-Hp").split("\t")
+    assert shown[:3] == ["data", "n1", "n2"] and len(pair.copies()) == 1
+    assert pair.zcsi("copy", "drop", "data", "n3", "--dry-run", "-Hp") == ""
     pair.zcsi("copy", "drop", "data", "n2")
     assert pair.copies() == [] and get(pair.owner.dataset("data"), "zcsi:members") == "-"
     assert "_replica/data" not in pair.other.leaves()
