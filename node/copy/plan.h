@@ -13,7 +13,7 @@
 bool plan_is_asked(const struct push *push, const struct point *point);
 /* Returns the records that snapshots of the copy lack, perhaps none, in the arena. */
 DescribeCopyRequest *plan_records(const struct push *push, const struct history *history);
-/* Returns true for such a snapshot, and for one of another tool that a copy is to have. */
+/* Returns true for a snapshot of plan_is_asked, and of another tool if copies are to have those. */
 bool plan_wants(const struct push *push, const struct point *point);
 /* Returns true if the copy has another snapshot with the name of one that is to be sent. */
 bool plan_meets_old(const struct push *push, const struct part *parts, size_t n);
