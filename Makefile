@@ -51,8 +51,8 @@ LIBRARY   = $(call objects,common) $(call objects,transport)
 MESSAGES := $(PROTO:%=$(BUILD)/proto/%.pb-c.o) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.o)
 NAMES    := $(PROTO:%=$(BUILD)/proto/%.h) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.h) \
             $(BUILD)/proto/descriptors.inc
-# Sources of a folder and of the folders below it.
-sources   = $(sort $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c))
+# Sources of folders and of the folders below them.
+sources   = $(sort $(wildcard $(foreach folder,$(1),$(folder)/*.c $(folder)/*/*.c $(folder)/*/*/*.c)))
 objects   = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
 UNITS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*/test_*.c \
             tests/transport/test_*.c)))
@@ -82,10 +82,7 @@ $(BUILD)/zcsi-%: $(BUILD)/libzcsi.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(BUILD)/libzcsi.a $(LIBS)
 $(BUILD)/zcsi-controller: $(filter-out $(BUILD)/controller/cli/%,$(call objects,controller))
 $(BUILD)/zcsi-node: $(call objects,node)
-PARAMETERS := $(BUILD)/controller/parameter_table.o $(BUILD)/controller/parameter_value.o \
-              $(BUILD)/controller/parameters.o $(BUILD)/controller/capacity_range.o \
-              $(BUILD)/controller/field.o
-$(BUILD)/zcsi: $(call objects,controller/cli) $(PARAMETERS) $(BUILD)/libzcsi.a
+$(BUILD)/zcsi: $(call objects,controller/cli controller/request) $(BUILD)/libzcsi.a
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(BUILD)/libzcsi.a $(LIBS)
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/volume/format.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 #include "controller/volume.h"
 
 #define MOUNT_FLAGS_MAX 4096 /* bytes of all of them (spec.md, Size Limits) */

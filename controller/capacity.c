@@ -11,7 +11,7 @@
 #include "common/volume/map.h"
 #include "controller/capability.h"
 #include "controller/hosts.h"
-#include "controller/parameters.h"
+#include "controller/request/parameters.h"
 #include "controller/placement.h"
 #include "controller/service.h"
 #include "controller/volume.h"

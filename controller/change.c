@@ -12,11 +12,11 @@
 #include "common/volume/map.h"
 #include "controller/capability.h"
 #include "controller/hosts.h"
-#include "controller/parameters.h"
+#include "controller/request/parameters.h"
 #include "controller/replicas.h"
 #include "controller/service.h"
-#include "controller/capacity_range.h"
-#include "controller/field.h"
+#include "controller/request/capacity_range.h"
+#include "controller/request/field.h"
 
 static int parse_expansion(const ControllerExpandVolumeRequest *req, struct capacity_range *ret,
 			   struct error *err)

@@ -17,14 +17,14 @@
 #include "controller/capability.h"
 #include "controller/claim.h"
 #include "controller/hosts.h"
-#include "controller/parameters.h"
+#include "controller/request/parameters.h"
 #include "controller/roster_absent.h"
 #include "controller/placement.h"
 #include "controller/replicas.h"
 #include "controller/service.h"
-#include "controller/capacity_range.h"
+#include "controller/request/capacity_range.h"
 #include "controller/source.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 #include "controller/volume.h"
 
 struct wanted {

@@ -11,11 +11,11 @@
 
 #include "common/volume/map.h"
 #include "controller/claim.h"
-#include "controller/parameters.h"
+#include "controller/request/parameters.h"
 #include "controller/roster_absent.h"
 #include "controller/service.h"
 #include "controller/snapshot.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 
 /* The snapshots of a group. n is 0 if the group does not exist. */
 struct members {

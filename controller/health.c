@@ -8,7 +8,7 @@
 #include "controller/volume.h"
 #include "controller/list.h"
 #include "controller/service.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 
 static VolumeHealth *health_of(struct arena *arena, const char *id,
 			       const struct condition *condition)

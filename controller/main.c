@@ -14,7 +14,7 @@
 #include "common/options.h"
 #include "common/privilege.h"
 #include "controller/agents.h"
-#include "controller/parameter_table.h"
+#include "controller/request/parameter_table.h"
 #include "controller/service.h"
 #include "transport/daemon.h"
 

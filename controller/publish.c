@@ -15,7 +15,7 @@
 #include "controller/follow.h"
 #include "controller/hosts.h"
 #include "controller/service.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 #include "controller/volume.h"
 
 #define LOOKUPS 3 /* of one call; the volume may have moved after each */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "controller/hosts.h"
-#include "controller/parameters.h"
+#include "controller/request/parameters.h"
 
 /* Returns true if the volume has, or is to have, a copy on the node. */
 bool replicas_have(const Dataset *dataset, const char *node_id);

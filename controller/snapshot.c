@@ -14,10 +14,10 @@
 
 #include "common/volume/map.h"
 #include "controller/claim.h"
-#include "controller/parameters.h"
+#include "controller/request/parameters.h"
 #include "controller/roster_absent.h"
 #include "controller/service.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 
 static int find(struct rpc_call *call, GetDatasetSnapshotRequest *request, search_fn *ask,
 		const struct agent *place, struct snapshot_owner *ret, struct error *err)

@@ -11,7 +11,7 @@
 
 #include "controller/hosts.h"
 #include "controller/snapshot.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 
 int source_parse(const VolumeContentSource *message, struct source *ret, struct error *err)
 {

@@ -10,9 +10,9 @@
 #include "common/volume/map.h"
 #include "controller/capability.h"
 #include "controller/hosts.h"
-#include "controller/parameters.h"
+#include "controller/request/parameters.h"
 #include "controller/service.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 #include "controller/volume.h"
 
 /*

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "common/volume/plugin.h"
-#include "controller/parameters.h"
+#include "controller/request/parameters.h"
 #include "controller/service.h"
 #include "controller/source.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 
 #define LAGS 3 /* a copy lags that is behind by more than so many times what is allowed */
 

@@ -10,7 +10,7 @@
 #include "controller/cli/backup/kept.h"
 #include "controller/cli/backup/list.h"
 #include "controller/cli/backup/restore.h"
-#include "controller/parameter_value.h"
+#include "controller/request/parameter_value.h"
 
 static int find_node(struct cli *cli, const char *node, const struct member **ret,
 		     struct error *err)

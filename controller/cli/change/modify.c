@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/parameters.h"
+#include "controller/request/parameters.h"
 
 static int by_key(const void *a, const void *b)
 {

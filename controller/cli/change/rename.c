@@ -11,7 +11,7 @@
 #include "controller/cli/adopt.h"
 #include "controller/cli/cli.h"
 #include "controller/cli/mend/trash.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 #include "proto/copy.h"
 
 /* The rename of a command line, and what became of it. */

@@ -6,7 +6,7 @@
  */
 #include "controller/cli/cli.h"
 
-#include "controller/capacity_range.h"
+#include "controller/request/capacity_range.h"
 #include "controller/cli/adopt.h"
 #include "controller/cli/print/amount.h"
 

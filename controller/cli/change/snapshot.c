@@ -16,7 +16,7 @@
 
 #include "controller/cli/change/snapshot_mount.h"
 #include "controller/cli/claim.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 
 /* The snapshot that is to be taken. */
 struct shot {

@@ -11,7 +11,7 @@
 
 #include "controller/cli/failover/who.h"
 #include "controller/cli/print/amount.h"
-#include "controller/parameter_value.h"
+#include "controller/request/parameter_value.h"
 
 #define USEC      1000000
 #define AT_A_TIME 8      /* calls that run; a node serves as many */

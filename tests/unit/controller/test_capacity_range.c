@@ -4,7 +4,7 @@
  */
 #include "tests/cmocka.h"
 
-#include "controller/capacity_range.h"
+#include "controller/request/capacity_range.h"
 
 #define MIB ((int64_t)1 << 20)
 #define GIB ((int64_t)1 << 30)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "controller/field.h"
+#include "controller/request/field.h"
 
 static void names_accepted(void **state)
 {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/parameter_table.h"
-#include "controller/parameters.h"
+#include "controller/request/parameter_table.h"
+#include "controller/request/parameters.h"
 #include "proto/csi.h"
 #include "tests/arena.h"
 

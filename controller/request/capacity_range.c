@@ -6,7 +6,7 @@
  * Invariant: the size chosen for a range fits that range, so a repeated CreateVolume accepts the
  * volume that the first one created.
  */
-#include "controller/capacity_range.h"
+#include "controller/request/capacity_range.h"
 
 #include <inttypes.h>
 

@@ -7,14 +7,14 @@
  * has one line "key=value" for each key, sorted. A key that a later version adds does not change
  * the result of a comparison, because a missing key counts as its default.
  */
-#include "controller/parameters.h"
+#include "controller/request/parameters.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/volume/escape.h"
-#include "controller/parameter_table.h"
+#include "controller/request/parameter_table.h"
 
 /* The prefix of keys that the sidecars of Kubernetes add; such parameters are ignored. */
 #define SIDECAR_PREFIX "csi.storage.k8s.io/"

@@ -4,7 +4,7 @@
  *
  * Invariant: an accepted value has no control character, whatever its kind.
  */
-#include "controller/parameter_value.h"
+#include "controller/request/parameter_value.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -5,7 +5,7 @@
  * Invariant: a mistake has the same error text in every RPC, and the text begins with the name of
  * the field.
  */
-#include "controller/field.h"
+#include "controller/request/field.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * created, with the same error text on every platform. Invariant: a key or value that passes has no
  * newline, so a text of lines "key=value" can be parsed again.
  */
-#include "controller/parameter_table.h"
+#include "controller/request/parameter_table.h"
 
 #include <fnmatch.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "common/volume/format.h"
-#include "controller/parameter_value.h"
+#include "controller/request/parameter_value.h"
 
 /*
  * The kinds of volume that a parameter applies to: ZFS has other properties for a zvol than for a
