@@ -14,6 +14,7 @@
 #include "common/volume/format.h"
 #include "common/volume/map.h"
 #include "common/volume/plugin.h"
+#include "controller/backup.h"
 #include "controller/capability.h"
 #include "controller/claim.h"
 #include "controller/hosts.h"
@@ -227,17 +228,23 @@ static int make(struct rpc_call *call, const struct wanted *wanted, const struct
 	return 0;
 }
 
-/* Remove the hosts that did not answer. Returns true if there were some. */
-static bool drop_silent(struct hosts *hosts)
+/*
+ * Remove the hosts that did not answer, and the node of the backup unless it is NULL. Returns true
+ * if some did not answer.
+ */
+static bool drop_others(struct hosts *hosts, const char *backup)
 {
 	size_t all = hosts->n;
+	bool silent = false;
 
 	hosts->n = 0;
 	for (size_t i = 0; i < all; i++) {
-		if (hosts->list[i].says)
+		const GetHostResponse *says = hosts->list[i].says;
+		silent |= !says;
+		if (says && !(backup && strcmp(says->node_id, backup) == 0))
 			hosts->list[hosts->n++] = hosts->list[i];
 	}
-	return hosts->n < all;
+	return silent;
 }
 
 /*
@@ -253,11 +260,13 @@ static int place(struct rpc_call *call, const struct wanted *wanted, struct host
 
 	if (hosts_some(call, &hosts, err) < 0)
 		return -1;
-	bool silent = drop_silent(&hosts);
+	const char *backup = wanted->parameters.backup;
+	bool silent = drop_others(&hosts, backup);
 	int failed = placement_choose(arena, &hosts, wanted->name, &wanted->where, &host, err);
 	if (failed && silent) {
 		if (hosts_all(call, &hosts, err) < 0)
 			return -1;
+		drop_others(&hosts, backup);
 		failed = placement_choose(arena, &hosts, wanted->name, &wanted->where, &host, err);
 	}
 	if (!failed)
@@ -310,6 +319,12 @@ static int clone_source(struct rpc_call *call, struct wanted *wanted,
 			    "is one%s",
 			    wanted->name, ret_host->says->node_id,
 			    placement_asked(&call->arena, &wanted->where));
+	const char *backup = wanted->parameters.backup;
+	if (backup && strcmp(backup, ret_host->says->node_id) == 0)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "volume '%s' can only be on node '%s', where its source is: its "
+			    "backup belongs on another one",
+			    wanted->name, backup);
 	if (!placement_exports(ret_host->says, &wanted->where))
 		return fail(err, ERR_RESOURCE_EXHAUSTED,
 			    "volume '%s' can only be on node '%s', where its source is and where "
@@ -374,7 +389,7 @@ int create_volume(struct rpc_call *call, const CreateVolumeRequest *req, CreateV
 	struct host host = {0};
 	Dataset *dataset = NULL;
 
-	if (parse(call, req, &wanted, err) < 0)
+	if (parse(call, req, &wanted, err) < 0 || backup_check(call, &wanted.parameters, err) < 0)
 		return -1;
 	while (find_or_make(call, &wanted, &host, &dataset, err) < 0) {
 		if (!claim_again(err, call->deadline))
@@ -384,7 +399,8 @@ int create_volume(struct rpc_call *call, const CreateVolumeRequest *req, CreateV
 		return fail(err, ERR_INTERNAL,
 			    "agent '%s' created volume '%s' but its answer lacks it: try again",
 			    agent_endpoint(host.agent), wanted.name);
-	if (compare(call, &wanted, dataset, host.says, err) < 0)
+	if (compare(call, &wanted, dataset, host.says, err) < 0 ||
+	    backup_add(call, dataset->id, host.says->node_id, &wanted.parameters, err) < 0)
 		return -1;
 	rsp->volume = volume_of(&call->arena, dataset, host.says);
 	return 0;

@@ -58,6 +58,7 @@ struct wanted {
 	const struct agent *agent; /* the agent of the volume's own node */
 	unsigned replicas;
 	const char *members; /* as in struct parameters */
+	const char *backup;  /* the node of its backup; NULL: none is known */
 	const Dataset *has;  /* the volume, which may have copies already; NULL: a new one */
 };
 
@@ -89,6 +90,8 @@ static const char *objection(const GetHostResponse *host, const GetHostResponse 
 		return "it has a copy";
 	if (wanted->members && !placement_is_member(wanted->members, host->node_id))
 		return "it is not among the members";
+	if (wanted->backup && strcmp(host->node_id, wanted->backup) == 0)
+		return "it has the backup";
 	return replicas_refusal(host);
 }
 
@@ -157,7 +160,8 @@ int replicas_choose(struct rpc_call *call, const char *name, const struct parame
 	const struct wanted wanted = {.name = name,
 				      .agent = agent,
 				      .replicas = parameters->replicas,
-				      .members = parameters->members};
+				      .members = parameters->members,
+				      .backup = parameters->backup};
 
 	if (parameters->bandwidth > 0)
 		request->bandwidth = parameters->bandwidth;
@@ -184,12 +188,14 @@ int replicas_modify(struct rpc_call *call, const struct owner *owner,
 		    struct error *err)
 {
 	const Dataset *dataset = owner->dataset;
-	const struct wanted wanted = {.name = dataset->id,
-				      .agent = owner->agent,
-				      .replicas = parameters->replicas,
-				      .members = parameters_value(&call->arena, dataset->parameters,
-								  "members"),
-				      .has = dataset};
+	struct arena *arena = &call->arena;
+	const struct wanted wanted = {
+		.name = dataset->id,
+		.agent = owner->agent,
+		.replicas = parameters->replicas,
+		.members = parameters_value(arena, dataset->parameters, "members"),
+		.backup = parameters_value(arena, dataset->parameters, "backup"),
+		.has = dataset};
 	char **nodes = NULL;
 	size_t n = 0;
 

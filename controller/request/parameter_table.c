@@ -26,6 +26,11 @@
 	{                                                                                          \
 		key, NULL, true, ON_ANY, {kind, words, 0, 0}, NULL, NULL                           \
 	}
+#define BACKUP(key, kind)                                                                          \
+	{                                                                                          \
+		key, NULL, false, ON_ANY, {kind, NULL, 0, 0}, NULL,                                \
+			"run 'zcsi backup add VOLUME NODE'"                                        \
+	}
 #define NATIVE(on, name, words)                                                                    \
 	{                                                                                          \
 		"zfs." name, name, true, on, {VALUE_WORD, words, 0, 0}, NULL, NULL                 \
@@ -49,6 +54,9 @@
  */
 const struct parameter parameter_table[] = {
 	OURS("attach", VALUE_WORD, "local|nfs", "local"),
+	BACKUP("backup", VALUE_TEXT),
+	BACKUP("backup_every", VALUE_TIME),
+	BACKUP("backup_keep", VALUE_SCHEDULE),
 	COPIES("bandwidth", VALUE_RATE, NULL),
 	COPIES("follow", VALUE_WORD, "members|anywhere|no"),
 	OURS("group", VALUE_ID, NULL, NULL),

@@ -22,6 +22,8 @@
 /* The canonical text is stored in one property, and ZFS accepts less than 8 KiB. */
 #define TEXT_MAX       8000
 
+#define BACKUP_EVERY   86400 /* seconds */
+
 /* Pairs of values that contradict each other. The values are globs. */
 static const struct {
 	const char *key, *value, *other, *other_value, *why;
@@ -85,6 +87,20 @@ static int check_conflicts(const struct map *map, struct error *err)
 				    conflicts[i].why);
 	}
 	return 0;
+}
+
+/* The other parameters of a backup do nothing without one. */
+static int check_backup(const struct map *map, struct error *err)
+{
+	const char *alone = map_get(map, "backup_every")  ? "backup_every"
+			    : map_get(map, "backup_keep") ? "backup_keep"
+							  : NULL;
+
+	if (!alone || map_get(map, "backup"))
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "parameter %s needs the parameter backup, the node that keeps the backup",
+		    alone);
 }
 
 int parameters_check_none(struct map map, const char *what, struct error *err)
@@ -195,6 +211,16 @@ static void take_copies(const struct map *map, struct parameters *ret)
 					 : -1;
 }
 
+/* A backup runs once a day unless something else is said. */
+static void take_backup(const struct map *map, struct parameters *ret)
+{
+	const char *every = map_get(map, "backup_every"), *keep = map_get(map, "backup_keep");
+
+	ret->backup = map_get(map, "backup");
+	ret->backup_every = every ? (unsigned)parameter_value_seconds(every) : BACKUP_EVERY;
+	ret->backup_keep = keep ? keep : "";
+}
+
 static void resolve(struct arena *arena, const struct map *map, struct parameters *ret)
 {
 	const char *provisioning = map_get(map, "provisioning");
@@ -217,6 +243,7 @@ static void resolve(struct arena *arena, const struct map *map, struct parameter
 	}
 	add_root(arena, ret, map);
 	take_copies(map, ret);
+	take_backup(map, ret);
 }
 
 int parameters_parse(struct arena *arena, struct map map, struct map mutable,
@@ -225,7 +252,7 @@ int parameters_parse(struct arena *arena, struct map map, struct map mutable,
 	if (check(&map, false, err) < 0 || check(&mutable, true, err) < 0)
 		return -1;
 	struct map all = overlay(arena, true, map, mutable);
-	if (check_conflicts(&all, err) < 0)
+	if (check_conflicts(&all, err) < 0 || check_backup(&all, err) < 0)
 		return -1;
 	resolve(arena, &all, ret);
 	size_t size = strlen(escape_text(arena, ret->text));

@@ -30,6 +30,9 @@ struct parameters {
 	unsigned pin_limit;      /* for how many seconds one is kept for a copy; 0: not given */
 	int64_t repair_after;    /* seconds; 0: not given, -1: never */
 	const char *follow;      /* as the parameter; NULL: not given */
+	const char *backup;      /* the node that keeps a backup; NULL: not given */
+	unsigned backup_every;   /* seconds */
+	const char *backup_keep; /* as the parameter; "": all snapshots */
 	char *text;              /* canonical: sorted lines "key=value\n", including defaults */
 };
 

@@ -24,6 +24,7 @@
 	KEYED(MoveDataset, move_dataset, id, LANE_COPY)                                            \
 	INLINE(GetDatasetMove, get_dataset_move)                                                   \
 	PLAIN(GetDatasetCopy, get_dataset_copy, LANE_LOOKUP)                                       \
+	PLAIN(AddBackup, add_backup, LANE_LOOKUP)                                                  \
 	KEYED(DestroyDataset, destroy_dataset, id, LANE_CHANGE)                                    \
 	PLAIN(ListTrash, list_trash, LANE_READ)                                                    \
 	KEYED(RestoreDataset, restore_dataset, id, LANE_CHANGE)                                    \

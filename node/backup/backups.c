@@ -67,6 +67,7 @@ static int pull(struct backups *backups, const struct backup_task *task, struct 
 				  .id = task->id,
 				  .from = task->from,
 				  .add = task->add,
+				  .only_new = task->only_new,
 				  .every = task->every,
 				  .keep = task->keep};
 	int failed = pull_run(&pull, err);

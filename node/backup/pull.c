@@ -313,6 +313,8 @@ static int run_locked(struct run *run, struct error *err)
 			    "node '%s' has no backup of volume '%s'; make one with 'zcsi backup "
 			    "add %s %s'",
 			    pull->node->id, pull->id, pull->id, pull->node->id);
+	if (run->backup && pull->only_new)
+		return 0;
 	if (!run->backup && replica_make_folder(run->arena, run->parent, BACKUP_FOLDER, err) < 0)
 		return -1;
 	if (pull_from(run, err) < 0)

@@ -16,6 +16,7 @@ struct pull {
 	const char *id;   /* the volume */
 	const char *from; /* the node that has it; "": one of those that had it at the last run */
 	bool add;         /* make a backup if there is none */
+	bool only_new;    /* with add: leave one that there is as it is */
 	int64_t every;    /* as in RunBackupRequest */
 	const char *keep;
 };

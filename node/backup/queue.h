@@ -20,8 +20,8 @@ enum backup_task_kind { BACKUP_RUN, BACKUP_VERIFY, BACKUP_RESTORE };
 struct backup_task {
 	enum backup_task_kind kind;
 	const char *id;   /* of the volume */
-	const char *from; /* of a run, as the next three: see struct pull */
-	bool add;
+	const char *from; /* of a run, as the next four: see struct pull */
+	bool add, only_new;
 	int64_t every;
 	const char *keep;
 	const char *as; /* of a restore: see struct restore */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * RunBackup, VerifyBackup, RestoreBackup, GetBackupTask, ListBackups and DropBackup of
- * zcsi.v1.Copy: an operator and the backups of this host.
+ * zcsi.v1.Copy: an operator and the backups of this host. AddBackup of zcsi.v1.Agent: a controller.
  *
- * Invariant: no other node can change or destroy a backup, because only operators may call these.
+ * Invariant: no other node can change or destroy a backup, because only operators may call these. A
+ * controller can only have a new one made.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "common/log.h"
 #include "common/volume/schedule.h"
 #include "node/backup/backups.h"
+#include "node/backup/source.h"
 #include "node/backup/stored.h"
 #include "node/catalog/change.h"
 #include "node/record/dataset.h"
@@ -35,19 +37,19 @@ static int check(const struct rpc_call *call, const char *id, struct error *err)
 	return 0;
 }
 
-static int check_rules(const RunBackupRequest *req, struct error *err)
+static int check_rules(int64_t every, const char *keep, struct error *err)
 {
 	struct schedule ignored;
 
-	if (req->every > 0 && req->every < EVERY_MIN)
+	if (every > 0 && every < EVERY_MIN)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "a backup cannot be run every %" PRId64 " seconds; the least is %d",
-			    req->every, EVERY_MIN);
-	if (!*req->keep || schedule_parse(req->keep, &ignored))
+			    every, EVERY_MIN);
+	if (!*keep || schedule_parse(keep, &ignored))
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
 		    "what a backup keeps is '%.128s', and not such as daily=30,monthly=12, or none",
-		    req->keep);
+		    keep);
 }
 
 int run_backup(struct rpc_call *call, const RunBackupRequest *req, RunBackupResponse *rsp,
@@ -61,10 +63,52 @@ int run_backup(struct rpc_call *call, const RunBackupRequest *req, RunBackupResp
 					 .every = req->every,
 					 .keep = req->keep};
 
-	if (check(call, req->id, err) < 0 || check_rules(req, err) < 0)
+	if (check(call, req->id, err) < 0 || check_rules(req->every, req->keep, err) < 0)
 		return -1;
 	if (req->add && request_text(req->from_node_id, "from_node_id", err) < 0)
 		return -1;
+	return backups_add(node->copies->backups, &task, &rsp->task, err);
+}
+
+/* Tell how far a task is that makes a new backup. */
+static int look(struct rpc_call *call, const AddBackupRequest *req, AddBackupResponse *rsp,
+		struct error *err)
+{
+	const struct node *node = call->app;
+	struct backup_task task;
+	BackupState *backup;
+
+	if (!queue_find(backups_queue(node->copies->backups), req->task, &task))
+		return fail(err, ERR_UNAVAILABLE, "zcsi-node was started again: try again");
+	if (task.ended && task.error.code != ERR_OK) {
+		*err = task.error;
+		return -1;
+	}
+	if (stored_read(&call->arena, catalog_parent(node->catalog), req->id, &backup, err) < 0)
+		return -1;
+	rsp->exists = backup != NULL;
+	rsp->task = req->task;
+	return 0;
+}
+
+int add_backup(struct rpc_call *call, const AddBackupRequest *req, AddBackupResponse *rsp,
+	       struct error *err)
+{
+	const struct node *node = call->app;
+	const struct backup_task task = {.kind = BACKUP_RUN,
+					 .id = req->id,
+					 .from = req->from_node_id,
+					 .add = true,
+					 .only_new = true,
+					 .every = req->every,
+					 .keep = req->keep};
+
+	if (check(call, req->id, err) < 0 || check_rules(req->every, req->keep, err) < 0 ||
+	    request_text(req->from_node_id, "from_node_id", err) < 0 ||
+	    source_check_zfs(node, err) < 0)
+		return -1;
+	if (req->task)
+		return look(call, req, rsp, err);
 	return backups_add(node->copies->backups, &task, &rsp->task, err);
 }
 

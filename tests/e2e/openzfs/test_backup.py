@@ -103,6 +103,25 @@ def test_a_backup_is_pulled_and_continued(pair, volume):
     create(volume)
 
 
+def test_a_new_volume_has_a_backup(pair):
+    """A second CreateVolume does not change the rules that an operator gave the backup, and makes
+    one again that was dropped."""
+    wanted = {"backup": "n2", "backup_every": "6h", "backup_keep": "daily=7"}
+    volume = Volume(pair.owner, "data", size=64 * MIB)
+    volume.create(parameters=wanted)
+    assert pair.owner.ids() == ["data"] and rows(pair) == [("data", "n2", "n1", 1, "ok")]
+    rules = [get(backup(pair.other), f"zcsi:backup_{each}") for each in ("every", "keep")]
+    assert rules == ["21600", "daily=7"]
+    pair.zcsi("backup", "add", "data", "n2", "--every", "1d", "--keep", "none")
+    volume.create(parameters=wanted)
+    assert get(backup(pair.other), "zcsi:backup_every") == "86400"
+    pair.zcsi("backup", "drop", "data", "n2")
+    volume.create(parameters=wanted)
+    assert rows(pair) == [("data", "n2", "n1", 1, "ok")]
+    assert get(backup(pair.other), "zcsi:backup_every") == "21600"
+    volume.delete()
+
+
 @pytest.mark.parametrize("kind", ["zfs", "encrypted", "ext4"])
 def test_all_but_the_backup_is_lost(pair, kind):
     """The volume gets its name, size and parameters back, and the backup stays."""

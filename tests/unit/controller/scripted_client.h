@@ -48,7 +48,10 @@ struct client {
 	enum error_code unmovable; /* if not ERR_OK, StartMove fails with it */
 	CopyState *copy;           /* of any volume; or NULL */
 	BackupState *backup;       /* or NULL */
-	bool older;                /* it is of a version that knows of no copies */
+	const AddBackupRequest *backup_request; /* the last one */
+	unsigned backup_looks;    /* how often a backup is asked for before it is there */
+	const char *backup_fails; /* why it is not made; NULL: it is */
+	bool older;               /* it is of a version that knows of no copies */
 
 	/* Moves (scripted_moves.c). */
 	const char *moves_to;       /* the node that the volume moves to; NULL: it does not */
@@ -65,7 +68,8 @@ struct client {
 	/* The number of calls of each kind. */
 	unsigned names_read, looked, created, destroyed, published, unpublished, resized, listed;
 	unsigned modified, snapshotted, grouped, snapshots_destroyed, hosts_kept, hosts_listed;
-	unsigned unanswered, settled, moved, moving, moving_max; /* moving_max: at a time */
+	unsigned unanswered, settled, moved, moving, moving_max,
+		backups_asked; /* moving_max: at a time */
 };
 
 #endif

@@ -132,3 +132,19 @@ int do_list_backups(const struct client_call *begun, ListBackupsResponse **ret, 
 		(*ret)->backups[(*ret)->n_backups++] = client->backup;
 	return 0;
 }
+
+int do_add_backup(const struct client_call *begun, AddBackupResponse **ret, struct error *err)
+{
+	const AddBackupRequest *request = begun->request;
+	struct client *client = begun->client;
+
+	client->backup_request = request;
+	client->backups_asked++;
+	/* The first answer has a number, by which the others are asked for. */
+	assert_int_equal(request->task, client->backups_asked == 1 ? 0 : 7);
+	*ret = new_add_backup_response(begun->arena);
+	(*ret)->task = 7;
+	(*ret)->exists = client->backups_asked > client->backup_looks;
+	return client->backup_fails ? fail(err, ERR_FAILED_PRECONDITION, "%s", client->backup_fails)
+				    : 0;
+}

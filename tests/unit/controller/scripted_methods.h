@@ -36,6 +36,7 @@ int keep(struct client *client, uint64_t claim, struct error *err);
 	METHOD(MoveDataset, move_dataset)                                                          \
 	METHOD(GetDatasetMove, get_dataset_move)                                                   \
 	METHOD(GetDatasetCopy, get_dataset_copy)                                                   \
+	METHOD(AddBackup, add_backup)                                                              \
 	METHOD(PublishDataset, publish_dataset)                                                    \
 	METHOD(UnpublishDataset, unpublish_dataset)                                                \
 	METHOD(DestroyDataset, destroy_dataset)                                                    \

@@ -185,6 +185,23 @@ static void topology_cannot_move_a_clone_off_its_source(void **state)
 	assert_int_equal(scripted[0].created, 1);
 }
 
+static void the_backup_of_a_clone_is_not_with_its_source(void **state)
+{
+	CreateVolumeRequest *request;
+	Volume *volume;
+
+	(void)state;
+	add_source();
+	request = of_snapshot("v@s", 0);
+	map_put(&call.arena, request, parameters, "backup", "a");
+	assert_failed(create(request, &volume), ERR_INVALID_ARGUMENT, "belongs on another one");
+	assert_int_equal(created(), 0);
+	request = of_snapshot("v@s", 0);
+	map_put(&call.arena, request, parameters, "backup", "c");
+	assert_int_equal(create(request, &volume), 0);
+	assert_string_equal(scripted[2].backup_request->id, "clone");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +211,7 @@ int main(void)
 		SCRIPTED_TEST(bad_sources_are_refused),
 		SCRIPTED_TEST(a_host_that_cannot_export_takes_no_exported_clone),
 		SCRIPTED_TEST(topology_cannot_move_a_clone_off_its_source),
+		SCRIPTED_TEST(the_backup_of_a_clone_is_not_with_its_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
