@@ -200,17 +200,32 @@ class History:
             persist(step)
         return job
 
+    def heirs(self, lost):
+        """Return the other nodes that have the volume itself."""
+        return [node for node, host in self.hosts.items()
+                if node != lost and "data" in host.leaves()]
+
     def take_over(self, lost):
-        """Another node takes the volume over. Returns the time until which its copy was said to
-        have all that was written."""
+        """Another node takes the volume over, perhaps while two operators want it on different
+        ones. Returns the time until which the copies were said to have all that was written."""
         words = ("failover", "data", "--lost", lost)
+        accept, rivals = (*words, "--accept-loss", "1d"), []
         shown = self.trio.zcsi(*words, "--dry-run", "-Hp").split("\t")
-        wait_for(lambda: not self.trio.run(*words, "--accept-loss", "1d").returncode,
+        complete = int(shown[2])
+        if time.time() - complete > 2:
+            assert self.trio.run(*words, "--accept-loss", "1s").returncode == 1
+            assert not self.heirs(lost)
+        if self.random.random() < 0.5:
+            print("two operators at once")
+            rivals = [self.trio.begin(*accept, "--to", node)
+                      for node in self.hosts if node != lost]
+        for each in rivals:
+            each.wait()
+        wait_for(lambda: self.heirs(lost) or not self.trio.run(*accept).returncode,
                  "the volume is taken over", 60)
-        [self.at] = [node for node, host in self.hosts.items()
-                     if node != lost and "data" in host.leaves()]
-        assert self.at == shown[1]
-        return int(shown[2])
+        [self.at] = self.heirs(lost)
+        assert rivals or self.at == shown[1]
+        return complete
 
     def check_prefix(self, job, complete):
         """Check that the volume has the first records of the ledger, among them all that were
