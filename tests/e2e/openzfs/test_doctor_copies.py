@@ -59,6 +59,8 @@ def test_data_that_was_put_aside(pair):
         volume.unstage()
         volume.down = lambda: None
     wait_for(lambda: "_diverged/data-0" in pair.owner.leaves(), "it is put aside", 60)
+    wait_for(lambda: returned(pair.owner), "the lost host has a copy", 60)
+    wait_for(pair.settled, "the copy is complete", 120)
     mended(pair.hosts, text="which took it over, does not have", effect="waits", volume="data",
            node="n1", type="zcsi diverged drop data-0 --node n1")
 
