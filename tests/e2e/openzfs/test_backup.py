@@ -108,8 +108,12 @@ def test_a_new_volume_has_a_backup(pair):
     one again that was dropped."""
     wanted = {"backup": "n2", "backup_every": "6h", "backup_keep": "daily=7"}
     volume = Volume(pair.owner, "data", size=64 * MIB)
+
+    def complete():
+        return rows(pair) == [("data", "n2", "n1", 1, "ok")]
     volume.create(parameters=wanted)
-    assert pair.owner.ids() == ["data"] and rows(pair) == [("data", "n2", "n1", 1, "ok")]
+    assert pair.owner.ids() == ["data"]
+    wait_for(complete, "the backup has all data")
     rules = [get(backup(pair.other), f"zcsi:backup_{each}") for each in ("every", "keep")]
     assert rules == ["21600", "daily=7"]
     pair.zcsi("backup", "add", "data", "n2", "--every", "1d", "--keep", "none")
@@ -117,7 +121,7 @@ def test_a_new_volume_has_a_backup(pair):
     assert get(backup(pair.other), "zcsi:backup_every") == "86400"
     pair.zcsi("backup", "drop", "data", "n2")
     volume.create(parameters=wanted)
-    assert rows(pair) == [("data", "n2", "n1", 1, "ok")]
+    wait_for(complete, "the new backup has all data")
     assert get(backup(pair.other), "zcsi:backup_every") == "21600"
     volume.delete()
 
