@@ -37,6 +37,11 @@ struct metric {
 /* Start to count. Before this call, all counting functions do nothing. */
 void metrics_enable(void);
 
+/*
+ * Make a series of a counter or a histogram begin with 0. A series that begins with its first event
+ * hides that one from increase() of Prometheus, which needs a value from before.
+ */
+#define metric_begin(metric, ...)    metric_add(metric, METRIC_VALUES_(__VA_ARGS__), 0)
 /* Add 1 to a counter, or us microseconds to a histogram. Label values follow in label order. */
 #define metric_count(metric, ...)    metric_add(metric, METRIC_VALUES_(__VA_ARGS__), 1)
 #define metric_time(metric, us, ...) metric_observe(metric, METRIC_VALUES_(__VA_ARGS__), us)

@@ -23,7 +23,19 @@
 
 #define VOLUMES_MAX 1000
 
-enum { USABLE, READ, AVAILABLE, VOLUMES, TRASHED, TRASHED_USED, SNAPSHOTS, SIZE, USED, OMITTED };
+enum {
+	USABLE,
+	READ,
+	CAPACITY,
+	AVAILABLE,
+	VOLUMES,
+	TRASHED,
+	TRASHED_USED,
+	SNAPSHOTS,
+	SIZE,
+	USED,
+	OMITTED
+};
 
 static const struct metric pool[] = {
 	[USABLE] = METRIC(GAUGE, "zcsi_pool_usable",
@@ -31,6 +43,9 @@ static const struct metric pool[] = {
 	[READ] = METRIC(GAUGE, "zcsi_catalog_read_timestamp_seconds",
 			"When all of the pool was last read, in seconds since 1970; 0: never.",
 			"dataset"),
+	[CAPACITY] = METRIC(GAUGE, "zcsi_pool_size_bytes",
+			    "Bytes that everything below the parent uses, and those available.",
+			    "dataset"),
 	[AVAILABLE] = METRIC(GAUGE, "zcsi_pool_available_bytes",
 			     "Bytes that a new volume could use.", "dataset"),
 	[VOLUMES] = METRIC(GAUGE, "zcsi_volumes", "Volumes, without deleted ones.", "dataset"),
@@ -70,6 +85,7 @@ static void write_pool(FILE *out, const char *dataset, const struct catalog_tota
 	const double values[] = {
 		[USABLE] = totals->usable,
 		[READ] = (double)totals->read,
+		[CAPACITY] = (double)totals->capacity,
 		[AVAILABLE] = (double)totals->available,
 		[VOLUMES] = (double)totals->n_volumes,
 		[TRASHED] = (double)totals->n_trashed,

@@ -236,6 +236,8 @@ struct queue *backups_queue(struct backups *backups)
 
 void backups_metrics_write(struct backups *backups, FILE *out)
 {
+	metric_begin(&runs, "ok");
+	metric_begin(&runs, "failed");
 	metric_write(&runs, out);
 	metric_head(&newest, out);
 	if (!backups)

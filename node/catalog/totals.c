@@ -26,6 +26,7 @@ void catalog_totals(struct catalog *catalog, struct arena *arena, size_t max,
 	*ret = (struct catalog_totals){.usable = catalog->state == CATALOG_READY,
 				       .read = catalog->read,
 				       .available = catalog->available,
+				       .capacity = catalog->capacity,
 				       .n_volumes = volumes->n,
 				       .n_trashed = inventory->trashed.n,
 				       .n_snapshots = inventory->snapshots.n};

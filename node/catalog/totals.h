@@ -10,6 +10,7 @@ struct catalog_totals {
 	bool usable;       /* the pool is ready */
 	int64_t read;      /* when the whole pool was last read, seconds since 1970; 0: never */
 	int64_t available; /* bytes that a new volume could use */
+	int64_t capacity;  /* bytes that all volumes use, and `available`; 0: unknown */
 	size_t n_volumes, n_trashed, n_snapshots;
 	int64_t size, used;          /* sums over all volumes */
 	int64_t trashed_used;        /* sum over all deleted volumes */

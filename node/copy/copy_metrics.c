@@ -68,6 +68,8 @@ void copy_metrics_write(struct pusher *pusher, FILE *out)
 	struct pushed *rows = pusher ? pusher_list(pusher, &arena, &n) : NULL;
 	const double now = (double)wall_us();
 
+	metric_begin(&pushes, "ok");
+	metric_begin(&pushes, "failed");
 	metric_write(&pushes, out);
 	metric_write(&sent, out);
 	n = take_owed(rows, n, out);

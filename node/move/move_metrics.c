@@ -31,6 +31,8 @@ void move_metrics_write(struct mover *mover, FILE *out)
 		here += rows[i]->running && !rows[i]->given_up;
 		nowhere += rows[i]->running && rows[i]->given_up;
 	}
+	metric_begin(&duration, "ok");
+	metric_begin(&duration, "failed");
 	metric_write(&duration, out);
 	metric_head(&running, out);
 	metric_sample(&running, out, (double)here, "here");

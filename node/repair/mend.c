@@ -251,5 +251,7 @@ void mend(const struct node *node, const struct survey *survey, const struct dat
 
 void mend_metrics_write(FILE *out)
 {
+	metric_begin(&steps, "added");
+	metric_begin(&steps, "removed");
 	metric_write(&steps, out);
 }

@@ -242,5 +242,8 @@ void keeper_end(struct catalog *catalog, const struct dataset *deleted)
 
 void keeper_metrics_write(FILE *out)
 {
+	metric_begin(&taken, "taken");
+	metric_begin(&taken, "destroyed");
+	metric_begin(&taken, "failed");
 	metric_write(&taken, out);
 }

@@ -30,6 +30,7 @@ static const char *outcome_of(enum error_code code, int status)
 
 void zfs_metrics_count(const char *const *argv, enum error_code code, int status, int64_t us)
 {
+	metric_begin(&runs, argv[0], argv[1], "timeout");
 	metric_count(&runs, argv[0], argv[1], outcome_of(code, status));
 	metric_time(&run_seconds, us, argv[0], argv[1]);
 }

@@ -174,7 +174,8 @@ def test_volume_metrics_are_those_of_zfs(monitored):
     assert scrape["zcsi_volumes", host.parent] == 2
     assert scrape["zcsi_snapshots", host.parent] == 1
     assert scrape["zcsi_pool_usable", host.parent] == 1
-    assert 0 < scrape["zcsi_pool_available_bytes", host.parent] < 1024 * MIB
+    assert 0 < scrape["zcsi_pool_available_bytes", host.parent] < \
+        scrape["zcsi_pool_size_bytes", host.parent] < 1024 * MIB
     read = scrape["zcsi_catalog_read_timestamp_seconds", host.parent]
     wait_for(lambda: Scrape(host.node_daemon)["zcsi_catalog_read_timestamp_seconds", host.parent]
              > read, "the next reading")

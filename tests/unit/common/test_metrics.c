@@ -87,6 +87,22 @@ static void without_labels_it_is_written_before_it_is_counted(void **state)
 	assert_text(&counter, HEAD("a_total", "counter") "a_total 1\n");
 }
 
+static void a_series_that_was_begun_is_0(void **state)
+{
+	static struct metric counter = METRIC(COUNTER, "a_total", "Help.", "x");
+	static struct metric times = METRIC(HISTOGRAM, "t_seconds", "Help.", "x");
+
+	(void)state;
+	metric_begin(&counter, "1");
+	assert_text(&counter, HEAD("a_total", "counter") "a_total{x=\"1\"} 0\n");
+	metric_count(&counter, "1");
+	metric_begin(&counter, "1");
+	assert_text(&counter, HEAD("a_total", "counter") "a_total{x=\"1\"} 1\n");
+	metric_begin(&times, "a");
+	auto_free char *text = text_of(&times);
+	assert_non_null(strstr(text, "t_seconds_count{x=\"a\"} 0\n"));
+}
+
 static void label_values_are_escaped(void **state)
 {
 	static struct metric counters[7];
@@ -271,6 +287,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_counted_before_it_is_enabled),
 		cmocka_unit_test(a_series_is_its_label_values),
 		cmocka_unit_test(without_labels_it_is_written_before_it_is_counted),
+		cmocka_unit_test(a_series_that_was_begun_is_0),
 		cmocka_unit_test(label_values_are_escaped),
 		cmocka_unit_test(buckets_are_cumulative),
 		cmocka_unit_test(numbers_are_exact),

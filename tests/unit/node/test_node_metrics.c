@@ -85,6 +85,7 @@ static void an_unread_pool_has_no_values(void **state)
 	assert_has(text, "\nzcsi_pool_usable{dataset=\"" PARENT "\"} 0\n");
 	assert_has(text, "\nzcsi_catalog_read_timestamp_seconds{dataset=\"" PARENT "\"} 0\n");
 	assert_null(strstr(text, "zcsi_pool_available_bytes"));
+	assert_null(strstr(text, "zcsi_pool_size_bytes"));
 	assert_null(strstr(text, "zcsi_volumes{"));
 }
 
@@ -93,12 +94,14 @@ static void unread_values_of_a_volume_are_omitted(void **state)
 	(void)state;
 	node.catalog->read = 1700000000;
 	node.catalog->available = 5000;
+	node.catalog->capacity = 9000;
 	put("read", 7, 1000, 600, 400);
 	put("made just \"now\"", 0, 2000, 0, 0);
 	auto_free char *text = metrics_text();
 	assert_has(text,
 		   "\nzcsi_catalog_read_timestamp_seconds{dataset=\"" PARENT "\"} 1700000000\n");
 	assert_has(text, "\nzcsi_pool_available_bytes{dataset=\"" PARENT "\"} 5000\n");
+	assert_has(text, "\nzcsi_pool_size_bytes{dataset=\"" PARENT "\"} 9000\n");
 	assert_has(text, "\nzcsi_volumes{dataset=\"" PARENT "\"} 2\n");
 	assert_has(text, "\nzcsi_volumes_size_bytes{dataset=\"" PARENT "\"} 3000\n");
 	assert_has(text, "\nzcsi_volumes_used_bytes{dataset=\"" PARENT "\"} 600\n");
