@@ -7,24 +7,20 @@ and change the machine (devices, NFS exports, network namespaces, systemd), so t
 only, where OPENZFS is the version. test_zfs_fuse.py is for zfs-fuse alone. They share the fixtures
 of this file and the modules next to it, so a module name must not be in both folders."""
 import contextlib
-import fcntl
 import os
 import shutil
-import signal
-import stat
 import sys
 import tempfile
-from pathlib import Path
 
 import pytest
 
 import certificates as made_certificates
 from crash.points import build_shim
 from crash.trial import Trial
-from daemon import BUILD, Daemon, wait_for
+from daemon import BUILD, Daemon
+from gate import Gate
 from host import Host, KERNEL_ZFS, run, Volume
 from pool import Pools
-from processes import status
 
 sys.dont_write_bytecode = True
 collect_ignore = [] if "OPENZFS" in os.environ else ["openzfs"]
@@ -113,57 +109,6 @@ def new_trial(pool, shim):
         with contextlib.closing(Host(pool, node_args=case.node_args, env=env)) as host:
             yield host.start()
     return lambda cases: Trial(cases, shim, new_host)
-
-
-GATE = """#!/bin/sh
-# A call whose arguments contain the text of the file `match` waits for the lock of this folder,
-# then becomes the real program.
-case " $* " in
-*"$(cat {folder}/match)"*) flock --shared {folder} true ;;
-esac
-exec {program} "$@"
-"""
-
-
-class Gate:
-    """A script that precedes a program in PATH, so that a test can delay its calls."""
-
-    def __init__(self, folder, name):
-        self.folder = Path(folder)
-        self.match("(none)")
-        self.lock = os.open(folder, os.O_RDONLY)
-        script = self.folder / name
-        script.write_text(GATE.format(folder=folder, program=shutil.which(name)))
-        script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        self.env = {"PATH": f"{folder}:{os.environ['PATH']}"}
-
-    def match(self, text):
-        (self.folder / "new").write_text(text)
-        (self.folder / "new").rename(self.folder / "match")
-
-    def hold(self, text):
-        fcntl.flock(self.lock, fcntl.LOCK_EX)
-        self.match(text)
-
-    def arrived(self, n=1):
-        """Wait until n processes wait at the gate."""
-        wait_for(lambda: sum(map(self.waits, open("/proc/locks"))) >= n, f"{n} processes at a gate")
-
-    def waits(self, line):
-        """Return whether this line of /proc/locks is a process that waits at the gate."""
-        return "->" in line and f":{os.fstat(self.lock).st_ino} " in line
-
-    def kill(self):
-        """Kill the script that waits at the gate, and its flock(1) process, which waits for the
-        lock."""
-        [line] = [line for line in open("/proc/locks") if self.waits(line)]
-        waiter = int(line.split()[5])
-        os.kill(int(status(waiter)["PPid"]), signal.SIGKILL)
-        os.kill(waiter, signal.SIGKILL)
-
-    def open(self):
-        """Release all waiting processes and delay no later ones."""
-        fcntl.flock(self.lock, fcntl.LOCK_UN)
 
 
 @pytest.fixture
