@@ -70,6 +70,7 @@ void metrics_closed(const char *endpoint, const char *reason)
 void metrics_dialed(const char *endpoint)
 {
 	metric_count(&metrics[DIALED], endpoint);
+	metric_begin(&metrics[DIAL_FAILED], endpoint);
 }
 
 void metrics_dial_failed(const char *endpoint)
