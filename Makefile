@@ -18,7 +18,7 @@ MAN7     := jobs/zcsi-volumes.7
 MAN8     := node/zcsi-node.8 controller/zcsi-controller.8 controller/cli/zcsi.8
 # The targets of links in README.md and the operating guide, installed under the same names.
 PAPERS   := LICENSE $(wildcard *.md */*.md jobs/*.hcl jobs/systemd/*) $(MAN7) $(MAN8) \
-            jobs/Containerfile jobs/host-program jobs/local/certs jobs/local/host.sh
+            jobs/alerts.yaml jobs/grafana.json jobs/Containerfile jobs/host-program jobs/local/certs jobs/local/host.sh
 TO        = $(DESTDIR)$(PREFIX)
 PACKAGES := libnghttp2 libevent_core libssl libcrypto libprotobuf-c libmd blkid
 CPPFLAGS += -D_GNU_SOURCE -DZCSI_VERSION='"$(VERSION)"' -I. -I$(BUILD)
@@ -174,10 +174,10 @@ run: ## start both daemons and stay; Ctrl-C stops them, make run-clean removes t
 run-clean: ## remove what make run made
 	@jobs/local/run-clean
 packages: ## install what building, testing and linting need (Debian 12, root)
-	@. jobs/local/host.sh && host_packages build pool check shells lint
+	@. jobs/local/host.sh && host_packages build pool check shells alerts lint
 
 check: ## make test as root, flags, end to end on a pool; T=FILE or T=PART, K=WORDS: less
-	@. jobs/local/host.sh && host_packages build pool check shells
+	@. jobs/local/host.sh && host_packages build pool check shells alerts
 ifeq ($(suffix $(T)),.py)
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) $(PYTEST) $(T)
@@ -185,7 +185,7 @@ else
 	@$(MAKE) --no-print-directory -j4 all units
 ifndef T
 	@CC=$(CC) tests/hardening $(PROGRAMS:%=$(BUILD)/%)
-	@BUILD=$(BUILD) $(PYTEST) tests/follow tests/transport tests/e2e
+	@BUILD=$(BUILD) $(PYTEST) tests/follow tests/transport tests/e2e tests/alerts
 endif
 endif
 everything: ## each matrix whole, one target after the other: hours
@@ -207,7 +207,7 @@ conformance: ## test with csc, csi-sanity, h2spec, grpcurl and gRPC's own stacks
 	@BUILD=$(BUILD) tests/conformance/build
 	@BUILD=$(BUILD) tests/conformance/run
 nomad: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes (needs Go); T=FILE: less
-	@. jobs/local/host.sh && host_packages build pool check nomad
+	@. jobs/local/host.sh && host_packages build pool check nomad alerts
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/nomad/build 1.11 $(OLDER)
 	@BUILD=$(BUILD) tests/conformance/build csc

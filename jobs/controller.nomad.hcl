@@ -44,6 +44,12 @@ variable "count" {
   description = "At most one on a client."
 }
 
+variable "metrics" {
+  type        = number
+  default     = 0
+  description = "Port where Prometheus reads metrics, such as 9465; 0: they are not served."
+}
+
 variable "forget" {
   type        = string
   default     = ""
@@ -92,9 +98,26 @@ job "zcsi-controller" {
       mode     = "delay"
     }
 
+    dynamic "network" {
+      for_each = var.metrics == 0 ? [] : [var.metrics]
+      content {
+        port "metrics" { static = network.value }
+      }
+    }
+
     task "zcsi-controller" {
       driver = var.driver
       user   = "root" # owner of the folder of CSI_ENDPOINT
+
+      # Prometheus finds the metrics by this service.
+      dynamic "service" {
+        for_each = var.metrics == 0 ? [] : [var.metrics]
+        content {
+          name     = "zcsi-metrics"
+          provider = var.discovery
+          port     = "metrics"
+        }
+      }
 
       csi_plugin {
         id        = "zcsi"
@@ -118,6 +141,10 @@ job "zcsi-controller" {
 
       env {
         ZCSI_FORGET = var.forget
+
+        # Metrics have no TLS, and nothing else goes without it: there are certificates.
+        ZCSI_METRICS  = var.metrics == 0 ? "" : "tcp://$${NOMAD_ADDR_metrics}"
+        ZCSI_INSECURE = var.metrics == 0 ? "" : "true"
       }
 
       # The daemon re-reads the file when it changes.

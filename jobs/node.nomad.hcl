@@ -70,6 +70,12 @@ variable "trash_free" {
   description = "With less than so many percent of the pool free, empty the trash early; 0: never."
 }
 
+variable "metrics" {
+  type        = number
+  default     = 0
+  description = "Port where Prometheus reads metrics, such as 9464; 0: they are not served."
+}
+
 variable "data_dir" {
   type        = string
   default     = "/opt/nomad/data"
@@ -115,6 +121,13 @@ job "zcsi-node" {
 
     network {
       port "agent" { static = 9740 }
+      dynamic "port" {
+        for_each = var.metrics == 0 ? [] : [var.metrics]
+        labels   = ["metrics"]
+        content {
+          static = port.value
+        }
+      }
     }
 
     task "zcsi-node" {
@@ -127,6 +140,16 @@ job "zcsi-node" {
         name     = "zcsi-agent"
         provider = var.discovery
         port     = "agent"
+      }
+
+      # Prometheus finds the metrics by this service.
+      dynamic "service" {
+        for_each = var.metrics == 0 ? [] : [var.metrics]
+        content {
+          name     = "zcsi-metrics"
+          provider = var.discovery
+          port     = "metrics"
+        }
       }
 
       csi_plugin {
@@ -179,6 +202,12 @@ job "zcsi-node" {
           "/run/zcsi-nfs:/run/zcsi-nfs:rshared",
           "${var.certificates}:${var.certificates}:ro",
         ] : null
+      }
+
+      env {
+        # Metrics have no TLS, and nothing else goes without it: there are certificates.
+        ZCSI_METRICS  = var.metrics == 0 ? "" : "tcp://$${NOMAD_ADDR_metrics}"
+        ZCSI_INSECURE = var.metrics == 0 ? "" : "true"
       }
 
       # The daemon reads the file when it calls another node.

@@ -23,6 +23,7 @@ declare -A HOST_GROUPS=(
 		python3-hpack python3-prometheus-client python3-pytest-timeout openssl e2fsprogs
 		openssh-server"
 	[shells]="zsh fish"
+	[alerts]="prometheus"
 	[certs]="openssl"
 	[nomad]="busybox-static iproute2 openssl redis-server"
 	[image]="podman runc mmdebstrap iproute2"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
 """The commands of jobs/README.md, in the order in which an operator meets them. The text after the
 backquotes of a fence says what is in it: `sh` is typed on node-1 and `sh each` on each host; a
-`text` that follows at once is the output of the last command; `hcl PATH` is the file PATH of each
-host. `...` in an output stands for any words, and a line of it for any lines."""
+`text` that follows at once is the output of the last command; `hcl PATH` and `yaml PATH` are the
+file PATH of each host. `...` in an output stands for any words, and a line of it for any lines."""
 import re
 import subprocess
 import textwrap
@@ -88,7 +88,7 @@ def steps():
             last = block.end()
         elif kind == "text" and found and not guide[last:block.start()].strip():
             found[-1].output = text
-        elif kind == "hcl" and words:
+        elif kind in ("hcl", "yaml") and words:
             found.append(File(line, words, text, section))
     return found
 

@@ -21,8 +21,12 @@ MORE = {"disable_update_check": True,
         "client": {"chroot_env": chroot(),
                    "options": {"fingerprint.denylist":
                                "env_aws,env_azure,env_digitalocean,env_gce,consul,vault"}}}
-NOMAD_STARTS = "systemctl enable --now nomad"
-NOT_TYPED = 51  # commands; each that is added needs a reason in the guide
+# The program that systemd would run after each of these commands.
+STARTS = {"systemctl enable --now nomad": "nomad agent -config /etc/nomad.d",
+          "systemctl restart prometheus":
+              "prometheus --config.file=/etc/prometheus/prometheus.yml "
+              "--storage.tsdb.path=/var/lib/prometheus"}
+NOT_TYPED = 53  # commands; each that is added needs a reason in the guide
 
 
 @pytest.fixture
@@ -72,8 +76,8 @@ class Reader:
                 self.note(f"{host.name}: {step.path} is written")
             elif not left_out:
                 self.type(host, step)
-            elif step.text == NOMAD_STARTS:
-                host.start("nomad agent -config /etc/nomad.d")
+            elif step.text in STARTS:
+                host.start(STARTS[step.text])
 
     def filled(self, text):
         """Return the command with the id of an allocation where the guide says ALLOC."""

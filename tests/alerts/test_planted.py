@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Faults of a real host: each makes its alerts fire, and they end when it is mended."""
+import contextlib
+import os
+import re
+
+from client import MIB
+from daemon import wait_for
+from host import fill, get, RESERVED, Volume
+from snapshots import trashed
+from test_cli import zcsi
+
+ROOM = 40 * MIB  # of a volume that is filled
+
+
+@contextlib.contextmanager
+def firing(watch, *names):
+    """Wait until these alerts fire, with the fault that the caller has planted; then until they do
+    not, when the block has mended it. Gives their annotations."""
+    def fire():
+        seen.update(watch.firing())
+        return set(names) <= seen.keys()
+
+    seen = {}
+    wait_for(fire, f"{names} fire", 60, pause=0.1)
+    for each in seen.values():
+        assert not re.search(r"<|\$|\{|  ", each["summary"] + each["description"])
+    yield seen
+    wait_for(lambda: not set(names) & watch.firing().keys(), f"{names} end", 60, pause=0.1)
+
+
+def emptied(host):
+    """Destroy what is in the trash, so that none of it is destroyed early."""
+    zcsi(host, "trash", "empty", "--destroy", str(len(trashed(host))))
+
+
+def test_a_host_in_order(host, watch):
+    """No alert fires for a host that works: when all has been read, and for two windows of increase
+    more."""
+    volume = Volume(host, "first").up()
+    wait_for(lambda: watch.query('count_over_time(up{job="zcsi"}[10s]) >= 16'), "ten seconds of it",
+             pause=0.1)
+    assert len(watch.query('up{job="zcsi"} == 1')) == 2
+    assert watch.firing() == {}
+    assert not watch.query('max_over_time(ALERTS{job="zcsi",alertstate="firing"}[8s])')
+    volume.down().delete()
+    emptied(host)
+
+
+def written(volume, size):
+    with open(f"{volume.target}/file", "wb") as file:
+        file.write(os.urandom(size))
+        os.fsync(file.fileno())
+
+
+def test_a_volume_that_is_full(host, watch):
+    """The command of the description makes it larger, and that ends the alert."""
+    volume = Volume(host, "data", size=ROOM).up()
+    written(volume, ROOM * 93 // 100)
+    with firing(watch, "ZcsiVolumeAlmostFull"):
+        assert "ZcsiVolumeFull" not in watch.firing()
+        fill(f"{volume.target}/more")
+        with firing(watch, "ZcsiVolumeFull") as seen:
+            [command] = re.findall("`zcsi (resize .*) SIZE`",
+                                   seen["ZcsiVolumeFull"]["description"])
+            assert command == "resize data"
+            assert "full" in zcsi(host, "why", "data", status=1, stdout=True)
+            zcsi(host, *command.split(), str(2 * ROOM))
+    volume.down().delete()
+    emptied(host)
+
+
+def test_a_pool_that_fills_up_and_its_trash(host, watch):
+    volume = Volume(host, "large", size=2 * ROOM).up()
+    written(volume, ROOM)
+    used = int(get(host.parent, "used"))
+
+    def left(percent):
+        """Leave so much of the pool free, by a quota."""
+        host.limit(used * 100 // (100 - percent) - RESERVED)
+    left(8)
+    with firing(watch, "ZcsiPoolAlmostFull"):
+        assert "ZcsiPoolFull" not in watch.firing()
+        left(1)
+        with firing(watch, "ZcsiPoolFull"):
+            left(7)
+        # A deleted volume counts as free space, since it is destroyed when there is need.
+        volume.down().delete()
+    with firing(watch, "ZcsiTrashFillsPool"):
+        left(2)
+        with firing(watch, "ZcsiTrashEmptiedEarly"):
+            pass
+    host.limit(1000 * ROOM)
+
+
+def test_a_zfs_that_hangs(host, watch, gate):
+    gate.hold(" get ")
+    try:
+        with firing(watch, "ZcsiZfsHangs", "ZcsiPoolUnusable"):
+            gate.open()
+    finally:
+        gate.open()
+
+
+def test_an_agent_that_is_gone(host, watch):
+    host.node_daemon.kill()
+    with firing(watch, "ZcsiDown", "ZcsiAgentUnreachable") as seen:
+        assert f"127.0.0.1:{host.node_daemon.port}" in seen["ZcsiDown"]["summary"]
+        assert host.agent_socket in seen["ZcsiAgentUnreachable"]["summary"]
+        host.restart(host.node_daemon)
