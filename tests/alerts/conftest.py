@@ -19,7 +19,6 @@ from pool import Pools  # noqa: E402
 import prometheus  # noqa: E402
 import tables  # noqa: E402
 
-TIMEOUT = 2  # of a zfs process, in seconds
 TRASH_FREE = 5  # percent
 
 
@@ -44,8 +43,7 @@ def host(gate):
         pools = stack.enter_context(contextlib.closing(Pools(folder)))
         made = stack.enter_context(contextlib.closing(Host(
             pools.create(f"alerts{os.getpid()}", 512), env=gate.env,
-            node_args=["--rescan", 1, "--zfs-timeout", TIMEOUT, "--trash-ttl", 100000,
-                       "--trash-free", TRASH_FREE],
+            node_args=["--rescan", 1, "--trash-ttl", 100000, "--trash-free", TRASH_FREE],
             controller_args=["--roll-call", 1])))
         for daemon in (made.node_daemon, made.controller_daemon):
             daemon.port = prometheus.free_port()

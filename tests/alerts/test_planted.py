@@ -11,6 +11,7 @@ from snapshots import trashed
 from test_cli import zcsi
 
 ROOM = 40 * MIB  # of a volume that is filled
+TIMEOUT = 2  # of a zfs process, in seconds
 
 
 @contextlib.contextmanager
@@ -93,13 +94,29 @@ def test_a_pool_that_fills_up_and_its_trash(host, watch):
     host.limit(1000 * ROOM)
 
 
-def test_a_zfs_that_hangs(host, watch, gate):
-    gate.hold(" get ")
+def started_with(host, argv):
+    host.node_daemon.stop()
+    host.node_daemon.argv = argv
+    host.restart(host.node_daemon)
+
+
+@contextlib.contextmanager
+def impatient(host):
+    """zcsi-node waits only a moment for each zfs."""
+    before = host.node_daemon.argv
+    started_with(host, [*before, "--zfs-timeout", str(TIMEOUT)])
     try:
+        yield
+    finally:
+        started_with(host, before)
+
+
+def test_a_zfs_that_hangs(host, watch, gate):
+    with impatient(host), contextlib.ExitStack() as stack:
+        stack.callback(gate.open)
+        gate.hold(" get ")
         with firing(watch, "ZcsiZfsHangs", "ZcsiPoolUnusable"):
             gate.open()
-    finally:
-        gate.open()
 
 
 def test_an_agent_that_is_gone(host, watch):
