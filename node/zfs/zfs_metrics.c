@@ -28,9 +28,13 @@ static const char *outcome_of(enum error_code code, int status)
 	return status == 0 ? "ok" : "refused";
 }
 
-void zfs_metrics_count(const char *const *argv, enum error_code code, int status, int64_t us)
+void zfs_metrics_begin(const char *const *argv)
 {
 	metric_begin(&runs, argv[0], argv[1], "timeout");
+}
+
+void zfs_metrics_count(const char *const *argv, enum error_code code, int status, int64_t us)
+{
 	metric_count(&runs, argv[0], argv[1], outcome_of(code, status));
 	metric_time(&run_seconds, us, argv[0], argv[1]);
 }

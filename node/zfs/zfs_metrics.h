@@ -9,6 +9,8 @@
 
 #include "common/error.h"
 
+/* A process that runs argv is about to start. Its timeouts are written from now on, first as 0. */
+void zfs_metrics_begin(const char *const *argv);
 /*
  * Count a process that ran argv. code: the error of exec_run, or ERR_OK; status: its exit status;
  * us: its duration in microseconds.

@@ -221,6 +221,7 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 	launched.ret_left = &left;
 	if (!launched.timeout_ms)
 		launched.timeout_ms = timeout_ms;
+	zfs_metrics_begin(exec->argv);
 	int failed = exec_run(&launched, &result, err);
 	zfs_metrics_count(exec->argv, failed ? err->code : ERR_OK, result.status,
 			  now_us() - started);
