@@ -11,7 +11,7 @@ from snapshots import trashed
 from test_cli import zcsi
 
 ROOM = 40 * MIB  # of a volume that is filled
-TIMEOUT = 2  # of a zfs process, in seconds
+TIMEOUT = 5  # of a zfs process, in seconds
 
 
 @contextlib.contextmanager
@@ -42,7 +42,7 @@ def test_a_host_in_order(host, watch):
             watch.query('max_over_time(ALERTS{job="zcsi",alertstate="firing"}[10s])')
 
     volume = Volume(host, "first").up()
-    wait_for(in_order, "ten seconds without an alert", 40, pause=0.1)
+    wait_for(in_order, "ten seconds without an alert", 120, pause=0.1)
     assert len(watch.query('up{job="zcsi"} == 1')) == 2
     volume.down().delete()
     emptied(host)
