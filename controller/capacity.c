@@ -2,7 +2,10 @@
 /*
  * GetCapacity: the space of the pools that placement would choose from. Volumes are thin, so this
  * is the number of bytes that could still be written; the unused size of existing volumes is not
- * subtracted.
+ * subtracted, unless a pool has a limit of the sizes of its volumes, --overcommit of zcsi-node.
+ *
+ * A thin volume may be larger than its pool, so the largest one is what that limit leaves. An
+ * orchestrator that compares sizes, as Kubernetes does, would else not ask for it at all.
  *
  * Invariant: the pools counted here are those that CreateVolume with the same fields would accept.
  */
@@ -10,6 +13,7 @@
 
 #include "common/volume/map.h"
 #include "controller/capability.h"
+#include "controller/request/capacity_range.h"
 #include "controller/hosts.h"
 #include "controller/request/parameters.h"
 #include "controller/placement.h"
@@ -29,6 +33,7 @@ static Google__Protobuf__Int64Value *int64_value(struct arena *arena, int64_t nu
 struct counted {
 	const Topology *topology;
 	struct where where;
+	bool thick;
 };
 
 static bool counts(struct rpc_call *call, const GetHostResponse *host,
@@ -44,6 +49,19 @@ static bool may_count(struct rpc_call *call, const GetHostResponse *said, const 
 	return !said || counts(call, said, arg);
 }
 
+static int64_t smaller(int64_t one, int64_t other)
+{
+	return one < other ? one : other;
+}
+
+/* Returns the size of the largest volume that the host would create. */
+static int64_t largest_on(const GetHostResponse *host, bool thick)
+{
+	int64_t largest = smaller(placement_room(host, NULL), VOLUME_SIZE_MAX);
+
+	return thick ? smaller(largest, host->available) : largest;
+}
+
 static int count_space(struct rpc_call *call, const struct counted *counted,
 		       GetCapacityResponse *rsp, struct error *err)
 {
@@ -57,9 +75,9 @@ static int count_space(struct rpc_call *call, const struct counted *counted,
 		if (!placement_usable(host) || !placement_exports(host, &counted->where) ||
 		    !counts(call, host, counted))
 			continue;
-		rsp->available_capacity += host->available;
-		if (host->available > largest)
-			largest = host->available;
+		rsp->available_capacity += smaller(host->available, placement_room(host, NULL));
+		if (largest_on(host, counted->thick) > largest)
+			largest = largest_on(host, counted->thick);
 	}
 	rsp->maximum_volume_size = int64_value(&call->arena, largest);
 	return 0;
@@ -84,6 +102,7 @@ int get_capacity(struct rpc_call *call, const GetCapacityRequest *req, GetCapaci
 		return 0;
 	const char *attach = parameters_value(&call->arena, parameters.text, ATTACH_KEY);
 	const struct counted counted = {.topology = req->accessible_topology,
+					.thick = parameters.thick,
 					.where = {.node = parameters.node,
 						  .pool = parameters.pool,
 						  .local = !strcmp(attach, ATTACH_LOCAL),

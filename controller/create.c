@@ -81,7 +81,8 @@ static int parse(struct rpc_call *call, const CreateVolumeRequest *req, struct w
 				    .pool = ret->parameters.pool,
 				    .members = ret->parameters.members,
 				    .local = !strcmp(attach, ATTACH_LOCAL),
-				    .exported = !strcmp(attach, ATTACH_NFS)};
+				    .exported = !strcmp(attach, ATTACH_NFS),
+				    .size = capacity_range_choose(&ret->range)};
 	if (!ret->where.local)
 		ret->where.topology = wishes_of(&call->arena, req->accessibility_requirements);
 	return capabilities_reach(req->n_volume_capabilities, req->volume_capabilities, attach,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Choosing the host of a new volume among the hosts that the parameters and the requisite
- * topologies allow, and that can export the volume if it is to be exported: first by the order of
- * the preferred topologies, then by the largest available space, then by a hash of the volume's
- * name and the host.
+ * topologies allow, and that can export the volume if it is to be exported: first those whose
+ * limits leave room for it, then by the order of the preferred topologies, then by the largest
+ * available space, then by a hash of the volume's name and the host. If the limits of no host leave
+ * room, the agent of the one chosen says so.
  *
  * Invariant: the choice depends only on the arguments, so all controllers choose the same host; the
  * hash fills equal pools evenly.
@@ -18,6 +19,7 @@
 
 struct candidate {
 	const struct host *host;
+	bool fits;         /* within the limits of the host */
 	size_t preference; /* index of the first preferred topology that contains the host */
 	uint64_t weight;
 };
@@ -25,6 +27,20 @@ struct candidate {
 bool placement_usable(const GetHostResponse *host)
 {
 	return *host->dataset && !*host->problem;
+}
+
+int64_t placement_room(const GetHostResponse *host, const char *name)
+{
+	int64_t room = INT64_MAX;
+
+	for (size_t i = 0; i < host->n_size_limits; i++) {
+		const SizeLimit *limit = host->size_limits[i];
+		int64_t left = limit->limit > limit->promised ? limit->limit - limit->promised : 0;
+		if (strncmp(name ? name : "", limit->prefix, strlen(limit->prefix)) == 0 &&
+		    left < room)
+			room = left;
+	}
+	return room;
 }
 
 bool placement_exports(const GetHostResponse *host, const struct where *where)
@@ -126,6 +142,8 @@ static uint64_t weight(const char *name, const char *node_id)
 
 static bool better(const struct candidate *a, const struct candidate *b)
 {
+	if (a->fits != b->fits)
+		return a->fits;
 	if (a->preference != b->preference)
 		return a->preference < b->preference;
 	if (a->host->says->available != b->host->says->available)
@@ -235,6 +253,7 @@ int placement_choose(struct arena *arena, const struct hosts *hosts, const char 
 		}
 		struct candidate candidate = {
 			.host = &hosts->list[i],
+			.fits = where->size <= placement_room(host, name),
 			.preference = preference(arena, host, where->topology),
 			.weight = weight(name, host->node_id),
 		};

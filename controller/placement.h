@@ -20,12 +20,18 @@ struct where {
 	const char *members;     /* the parameter members */
 	bool local;              /* attach=local: only its own node can use the volume */
 	bool exported;           /* attach=nfs: its host exports the volume to other nodes */
+	int64_t size;            /* bytes that the volume promises; 0: not known */
 };
 
 /* Returns true if the host has a pool without a problem. */
 bool placement_usable(const GetHostResponse *host);
 /* Returns true if the host can export a new volume, or the volume is not to be exported. */
 bool placement_exports(const GetHostResponse *host, const struct where *where);
+/*
+ * Returns how large a volume of this name may be by the limits of the host, SizeLimit; INT64_MAX if
+ * it has none. name: NULL stands for one that begins with none of the prefixes.
+ */
+int64_t placement_room(const GetHostResponse *host, const char *name);
 /* Returns true if the host has every segment of the topology, or the topology is NULL. */
 bool placement_reaches(struct arena *arena, const GetHostResponse *host, const Topology *topology);
 /* Returns true if the node is among the members, names with ',' between. */

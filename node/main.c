@@ -37,6 +37,7 @@
 #include "node/host/privileges.h"
 #include "node/service.h"
 #include "node/host/settings.h"
+#include "node/host/size_limits.h"
 #include "node/host/troubles.h"
 #include "node/schedule/keeper.h"
 #include "node/space/low_space.h"
@@ -165,6 +166,8 @@ static void use_pool(struct node *node, const struct settings *settings)
 		return;
 	node->catalog = catalog_new(settings->dataset, settings->rescan_seconds);
 	catalog_on_read(node->catalog, on_read, node);
+	node->size_limits->rows = settings->limits;
+	node->size_limits->n = settings->n_limits;
 }
 
 static int serve(const struct settings *settings)
@@ -172,6 +175,7 @@ static int serve(const struct settings *settings)
 	static struct claims claims;
 	static struct copies copies;
 	static struct kept kept;
+	static struct size_limits size_limits = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	static struct troubles unrepaired = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	auto_free char *advice = data_dir_advice(&settings->endpoints);
@@ -180,6 +184,7 @@ static int serve(const struct settings *settings)
 			    .claims = &claims,
 			    .copies = &copies,
 			    .kept = &kept,
+			    .size_limits = &size_limits,
 			    .moves = moves_new(),
 			    .heard = heard_new(),
 			    .owners = owners_new(),

@@ -14,6 +14,7 @@
 #include "node/stream/copies.h"
 #include "node/copy/copy_metrics.h"
 #include "node/host/node.h"
+#include "node/host/size_limits.h"
 #include "node/move/move_metrics.h"
 #include "node/owner/owner_metrics.h"
 #include "node/repair/mend.h"
@@ -128,6 +129,8 @@ void node_metrics(void *arg, FILE *out)
 	catalog_totals(node->catalog, &arena, VOLUMES_MAX, &totals);
 	write_pool(out, catalog_parent(node->catalog), &totals);
 	write_volumes(out, &totals.volumes);
+	if (totals.read)
+		size_limits_metrics_write(node, out);
 	copy_metrics_write(node->copies ? node->copies->pusher : NULL, out);
 	move_metrics_write(node->copies ? node->copies->mover : NULL, out);
 	owner_metrics_write(node, out);

@@ -21,6 +21,7 @@
 #include "node/copy/pusher.h"
 #include "node/export/exports.h"
 #include "node/host/moves.h"
+#include "node/host/size_limits.h"
 #include "node/host/troubles.h"
 #include "node/record/members.h"
 #include "node/record/ownership.h"
@@ -35,6 +36,22 @@
 
 #define TROUBLES_MAX 3     /* of a dataset: its record of copies, its schedule, a repair */
 #define HASHES_MAX   65536 /* in one answer: half a megabyte */
+
+static void describe_limits(struct arena *arena, const struct node *node, GetHostResponse *rsp)
+{
+	struct size_limit_state *states = NULL;
+	size_t n = size_limits_read(node->size_limits, node->catalog, arena, &states);
+
+	rsp->size_limits = arena_alloc(arena, (n + 1) * sizeof(*rsp->size_limits));
+	for (size_t i = 0; i < n; i++) {
+		SizeLimit *message = new_size_limit(arena);
+		message->prefix = (char *)states[i].limit->prefix;
+		message->limit = states[i].bytes;
+		message->promised = states[i].promised;
+		message->option = (char *)states[i].option;
+		rsp->size_limits[rsp->n_size_limits++] = message;
+	}
+}
 
 /*
  * Fill the state of the pool. The promised names are read before pool.names, the version of the set
@@ -66,6 +83,8 @@ static void describe_pool(struct rpc_call *call, const struct node *node, const 
 		rsp->no_copies = arena_strdup(&call->arena, "its pool is on a server over ssh");
 	else if (!zfs_is_the_kernels())
 		rsp->no_copies = arena_strdup(&call->arena, "it has zfs-fuse; use OpenZFS");
+	if (pool.names)
+		describe_limits(&call->arena, node, rsp);
 }
 
 int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *rsp,

@@ -23,6 +23,7 @@
 #include "node/attach/unused.h"
 #include "node/copy/membership.h"
 #include "node/host/owner.h"
+#include "node/host/size_limits.h"
 #include "node/record/members.h"
 #include "node/record/push_rules.h"
 #include "node/record/property.h"
@@ -290,6 +291,21 @@ static int create(struct rpc_call *call, const CreateDatasetRequest *req, struct
 	return 0;
 }
 
+/* Create a volume; if the pool has no space for that, once more after the trash was emptied. */
+static int create_within_limits(struct rpc_call *call, const CreateDatasetRequest *req,
+				struct dataset **ret, struct error *err)
+{
+	struct pledge pledge = {.id = req->id, .size = req->size};
+
+	if (size_limits_begin(call, &pledge, err) < 0)
+		return -1;
+	int failed = create(call, req, ret, err);
+	if (failed && trash_made_room(call, err))
+		failed = create(call, req, ret, err);
+	size_limits_end(call, &pledge);
+	return failed;
+}
+
 int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 		   CreateDatasetResponse *rsp, struct error *err)
 {
@@ -300,9 +316,7 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 	if (node_find(call, req->id, &dataset, err) < 0) {
 		if (err->code != ERR_NOT_FOUND || promise_begin(call, req->id, req->claim, err) < 0)
 			return -1;
-		int failed = create(call, req, &dataset, err);
-		if (failed && trash_made_room(call, err))
-			failed = create(call, req, &dataset, err);
+		int failed = create_within_limits(call, req, &dataset, err);
 		promise_end(call, req->id, req->claim);
 		if (failed < 0)
 			return -1;
@@ -316,14 +330,9 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 
 static int read_received(struct arena *arena, struct received *ret, struct error *err)
 {
-	const char *get[] = {"zfs",
-			     "get",
-			     "-Hp",
-			     "-o",
-			     "property,value",
-			     received_properties(zfs_is_the_kernels()),
-			     ret->name,
-			     NULL};
+	const char *properties = received_properties(zfs_is_the_kernels());
+	const char *get[] = {"zfs",      "get",     "-Hp", "-o", "property,value",
+			     properties, ret->name, NULL};
 	const char *list[] = {
 		"zfs", "list", "-H",      "-d", "1", "-t", "filesystem,volume,snapshot",
 		"-o",  "name", ret->name, NULL};
@@ -399,35 +408,49 @@ static int describe_adopted(struct arena *arena, const struct received *received
 	return zfs_set(received->name, &properties, err);
 }
 
-static int take_in(struct rpc_call *call, const AdoptDatasetRequest *req, struct dataset **ret,
-		   struct error *err)
+static int take_in(struct rpc_call *call, const AdoptDatasetRequest *req,
+		   const struct received *received, const struct dataset *made,
+		   struct dataset **ret, struct error *err)
 {
 	struct node *node = call->app;
-	const char *parent = catalog_parent(node->catalog);
+	struct dataset before = *made;
+
+	before.name = (char *)received->name;
+	if (unused_check(&call->arena, &before, err) < 0 ||
+	    describe_adopted(&call->arena, received, req, made, err) < 0)
+		return -1;
+	if (zfs_rename(received->name, made->name, err) < 0) {
+		if (err->code == ERR_ALREADY_EXISTS)
+			return adopt(call, req->id, made->name, ret, err);
+		agent_reread_on_error(call, made->name, err);
+		return -1;
+	}
+	catalog_put(node->catalog, made);
+	if (made->schedule)
+		keeper_look(node->keeper);
+	/* The next scan adds the received snapshots to the catalog. */
+	catalog_rescan_soon(node->catalog);
+	*ret = dataset_copy(&call->arena, made);
+	return 0;
+}
+
+static int take_in_within_limits(struct rpc_call *call, const AdoptDatasetRequest *req,
+				 struct dataset **ret, struct error *err)
+{
+	const char *parent = catalog_parent(((struct node *)call->app)->catalog);
 	struct received received = {.name = dataset_received_name(&call->arena, parent, req->id)};
 	const struct received_wish wish = {req->guid, req->size, format_find(req->format)};
 
 	if (read_received(&call->arena, &received, err) < 0 ||
 	    received_check(&received, &wish, err) < 0)
 		return -1;
-	struct dataset made = adopted(&call->arena, parent, req, &received), before = made;
-	before.name = (char *)received.name;
-	if (unused_check(&call->arena, &before, err) < 0 ||
-	    describe_adopted(&call->arena, &received, req, &made, err) < 0)
+	const struct dataset made = adopted(&call->arena, parent, req, &received);
+	struct pledge pledge = {.id = req->id, .size = size_limits_promise(&made)};
+	if (size_limits_begin(call, &pledge, err) < 0)
 		return -1;
-	if (zfs_rename(received.name, made.name, err) < 0) {
-		if (err->code == ERR_ALREADY_EXISTS)
-			return adopt(call, req->id, made.name, ret, err);
-		agent_reread_on_error(call, made.name, err);
-		return -1;
-	}
-	catalog_put(node->catalog, &made);
-	if (made.schedule)
-		keeper_look(node->keeper);
-	/* The next scan adds the received snapshots to the catalog. */
-	catalog_rescan_soon(node->catalog);
-	*ret = dataset_copy(&call->arena, &made);
-	return 0;
+	int failed = take_in(call, req, &received, &made, ret, err);
+	size_limits_end(call, &pledge);
+	return failed;
 }
 
 static int check_adoption(const AdoptDatasetRequest *req, struct error *err)
@@ -464,7 +487,7 @@ int adopt_dataset(struct rpc_call *call, const AdoptDatasetRequest *req, AdoptDa
 	if (node_find(call, req->id, &dataset, err) < 0) {
 		if (err->code != ERR_NOT_FOUND || promise_begin(call, req->id, req->claim, err) < 0)
 			return -1;
-		int failed = take_in(call, req, &dataset, err);
+		int failed = take_in_within_limits(call, req, &dataset, err);
 		promise_end(call, req->id, req->claim);
 		if (failed)
 			return fail_context(err, "volume '%s' cannot be made", req->id);

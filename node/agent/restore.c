@@ -14,6 +14,7 @@
 #include "node/agent/promise.h"
 #include "node/agent/reaper.h"
 #include "node/agent/trash.h"
+#include "node/host/size_limits.h"
 #include "node/service.h"
 
 static const char *leaf_of(const struct dataset *dataset)
@@ -140,6 +141,18 @@ static int restore(struct rpc_call *call, const struct dataset *known, const cha
 	return failed;
 }
 
+static int restore_within_limits(struct rpc_call *call, const struct dataset *known,
+				 struct error *err)
+{
+	struct pledge pledge = {.id = known->id, .size = size_limits_promise(known)};
+
+	if (size_limits_begin(call, &pledge, err) < 0)
+		return -1;
+	int failed = restore(call, known, node_dataset_name(call, known->id), err);
+	size_limits_end(call, &pledge);
+	return failed;
+}
+
 /* Find the volume in the trash, and restore it if its name is promised to the claim. */
 static int restore_claimed(struct rpc_call *call, const RestoreDatasetRequest *req,
 			   struct error *err)
@@ -149,7 +162,7 @@ static int restore_claimed(struct rpc_call *call, const RestoreDatasetRequest *r
 	if (find(call, req->id, req->guid, &known, err) < 0 ||
 	    promise_begin(call, req->id, req->claim, err) < 0)
 		return -1;
-	int failed = restore(call, known, node_dataset_name(call, req->id), err);
+	int failed = restore_within_limits(call, known, err);
 	promise_end(call, req->id, req->claim);
 	return failed;
 }

@@ -2,7 +2,7 @@
 /*
  * Totals of the catalog.
  *
- * Invariant: the function runs no program and waits for nothing but the mutex, so it may be called
+ * Invariant: the functions run no program and wait for nothing but the mutex, so they may be called
  * on the loop.
  */
 #include "node/catalog/totals.h"
@@ -41,4 +41,14 @@ void catalog_totals(struct catalog *catalog, struct arena *arena, size_t max,
 	}
 	if (volumes->n <= max)
 		copy_rows(volumes, arena, &ret->volumes);
+}
+
+void catalog_visit(struct catalog *catalog, void (*visit)(const struct dataset *dataset, void *arg),
+		   void *arg)
+{
+	scoped_lock(&catalog->mutex);
+	const struct index *volumes = &catalog->inventory.datasets;
+
+	for (size_t i = 0; i < volumes->n; i++)
+		visit(volumes->rows[i], arg);
 }

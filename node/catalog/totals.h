@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_CATALOG_TOTALS_H
 #define ZCSI_NODE_CATALOG_TOTALS_H
 
-/* Totals of the catalog, for metrics. Sizes are bytes. Any thread. */
+/* Totals of the catalog, for metrics and limits. Sizes are bytes. Any thread. */
 
 #include "node/catalog/catalog.h"
 
@@ -20,5 +20,11 @@ struct catalog_totals {
 /* *ret is the totals, and the volumes if there are at most max. */
 void catalog_totals(struct catalog *catalog, struct arena *arena, size_t max,
 		    struct catalog_totals *ret);
+/*
+ * Call `visit` for each volume, without deleted ones, with the mutex of the catalog: it calls no
+ * function of the catalog.
+ */
+void catalog_visit(struct catalog *catalog, void (*visit)(const struct dataset *dataset, void *arg),
+		   void *arg);
 
 #endif

@@ -20,6 +20,7 @@
 #include "node/agent/promise.h"
 #include "node/agent/trash.h"
 #include "node/change/alone.h"
+#include "node/host/size_limits.h"
 #include "node/record/publication.h"
 #include "node/record/volume_parse.h"
 #include "node/schedule/keeper.h"
@@ -197,6 +198,19 @@ static int carry_out(const struct rename *rename, struct error *err)
 	return 0;
 }
 
+static int rename_within_limits(const struct rename *rename, struct error *err)
+{
+	struct pledge pledge = {.id = rename->id,
+				.former = rename->volume->id,
+				.size = size_limits_promise(rename->volume)};
+
+	if (size_limits_begin(rename->call, &pledge, err) < 0)
+		return -1;
+	int failed = carry_out(rename, err);
+	size_limits_end(rename->call, &pledge);
+	return failed;
+}
+
 static int rename_locked(struct rename *rename, const RenameDatasetRequest *req, struct error *err)
 {
 	struct rpc_call *call = rename->call;
@@ -213,7 +227,7 @@ static int rename_locked(struct rename *rename, const RenameDatasetRequest *req,
 		return 0;
 	if (promise_begin(call, req->new_id, req->claim, err) < 0)
 		return -1;
-	int failed = carry_out(rename, err);
+	int failed = rename_within_limits(rename, err);
 	promise_end(call, req->new_id, req->claim);
 	return failed;
 }

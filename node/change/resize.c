@@ -10,6 +10,7 @@
 #include "node/agent/agent.h"
 #include "node/agent/trash.h"
 #include "node/attach/zvol.h"
+#include "node/host/size_limits.h"
 #include "node/mount/mountinfo.h"
 #include "node/service.h"
 #include "node/zfs/zfs_read.h"
@@ -93,6 +94,23 @@ static int grow_found(struct rpc_call *call, const char *id, int64_t size, struc
 	return grow(call, *ret, size, err);
 }
 
+static int grow_within_limits(struct rpc_call *call, const char *id, int64_t size,
+			      struct dataset **ret, struct error *err)
+{
+	struct pledge pledge = {.id = id, .size = size};
+
+	if (node_find(call, id, ret, err) < 0)
+		return -1;
+	/* A volume without a quota does not grow. */
+	if (!(*ret)->size)
+		pledge.size = 0;
+	if (size_limits_begin(call, &pledge, err) < 0)
+		return fail_context(err, "volume '%s' cannot be grown", id);
+	int failed = grow_found(call, id, size, ret, err);
+	size_limits_end(call, &pledge);
+	return failed;
+}
+
 /* Grow the filesystem on a zvol, if it is mounted: else the next staging grows it. */
 static int grow_filesystem(struct rpc_call *call, const struct dataset *dataset, bool *ret,
 			   struct error *err)
@@ -128,7 +146,7 @@ int resize_dataset(struct rpc_call *call, const ResizeDatasetRequest *req,
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "size of volume '%s' is %" PRId64 "; give a positive number of bytes",
 			    req->id, req->size);
-	if (grow_found(call, req->id, req->size, &dataset, err) < 0 ||
+	if (grow_within_limits(call, req->id, req->size, &dataset, err) < 0 ||
 	    (req->filesystem && grow_filesystem(call, dataset, &grown, err) < 0))
 		return -1;
 	rsp->dataset = agent_dataset(call, dataset);

@@ -23,6 +23,8 @@ struct moves;  /* node/host/moves.h */
 struct owners; /* node/host/owner.h */
 struct peers;  /* node/peers/peers.h */
 
+struct size_limits; /* node/host/size_limits.h */
+
 struct topology_segment {
 	const char *key;
 	const char *value;
@@ -47,6 +49,7 @@ struct node {
 	struct keeper *keeper; /* NULL in tests, and on a node without a pool */
 	struct owners *owners; /* NULL in tests */
 	struct peers *peers;
+	struct size_limits *size_limits;
 	struct troubles
 		*unrepaired; /* volumes with a lost copy that is not replaced; NULL in tests */
 };

@@ -27,10 +27,10 @@
 
 /* The values of the options as text, before they are checked. */
 static struct {
-	struct option_list endpoints, agent_endpoints, agents, topology;
+	struct option_list endpoints, agent_endpoints, agents, topology, limits;
 	const char *node_id, *dataset, *rescan, *zfs_timeout, *trash_ttl, *trash_free, *max_volumes,
-		*log_level, *log_format, *address, *zfs_user, *zfs_over_ssh, *nomad_data_dir,
-		*cache, *agents_file;
+		*overcommit, *log_level, *log_format, *address, *zfs_user, *zfs_over_ssh,
+		*nomad_data_dir, *cache, *agents_file;
 	const char *metrics;
 	bool check;
 	struct trust trust;
@@ -99,6 +99,14 @@ static const struct option_row options[] = {
 	{"max-volumes", "ZCSI_MAX_VOLUMES", "N", "0",
 	 "How many volumes may be published to one node at a time; 0 is no limit.",
 	 .ret_text = &given.max_volumes},
+	{"overcommit", "ZCSI_OVERCOMMIT", "RATIO", "0",
+	 "The sizes of all volumes here may be so many times the size of the pool together, like "
+	 "1.5; no volume is created or grown beyond that. 0 is no limit.",
+	 .ret_text = &given.overcommit},
+	{"limit", "ZCSI_LIMIT", "PREFIX=BYTES", NULL,
+	 "The sizes of those volumes here whose names begin with PREFIX may be so many bytes "
+	 "together, like prod-=500G. Repeatable.",
+	 .ret_list = &given.limits},
 	{"nomad-data-dir", "ZCSI_NOMAD_DATA_DIR", "DIR", NULL,
 	 "The data_dir in the job of Nomad. zcsi-node does not start where it is not the client's "
 	 "data_dir, as CSI_ENDPOINT shows it.",
@@ -308,7 +316,10 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 		return -1;
 	if (log_setup(given.log_level, given.log_format, err) < 0 || parse_numbers(ret, err) < 0 ||
 	    data_dir_check(given_or_null(given.nomad_data_dir), &ret->endpoints, err) < 0 ||
-	    check_place(ret, err) < 0 || parse_address(ret, err) < 0 || parse_node_id(ret, err) < 0)
+	    check_place(ret, err) < 0 || parse_address(ret, err) < 0 ||
+	    parse_node_id(ret, err) < 0 ||
+	    size_limits_parse(given.overcommit, &given.limits, &ret->limits, &ret->n_limits, err) <
+		    0)
 		return -1;
 	return parse_topology(ret, err);
 }
@@ -318,5 +329,6 @@ void settings_fini(struct settings *settings)
 	for (size_t i = 0; i < settings->n_topology; i++)
 		free((char *)settings->topology[i].key);
 	free(settings->topology);
+	size_limits_free(settings->limits, settings->n_limits);
 	options_fini(&program);
 }

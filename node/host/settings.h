@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/options.h"
 #include "node/host/node.h"
+#include "node/host/size_limits.h"
 #include "transport/trust.h"
 
 struct settings {
@@ -26,6 +27,8 @@ struct settings {
 	unsigned trash_ttl;  /* seconds */
 	unsigned trash_free; /* percent */
 	unsigned max_volumes;
+	struct size_limit *limits; /* see size_limits_parse */
+	size_t n_limits;
 	const char *address; /* --address, else the HOST of --zfs-over-ssh, else "" */
 	const char *node_id;
 	const char *cache; /* the folder for other hosts' names, which may be lost; "": none */

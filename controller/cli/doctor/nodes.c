@@ -187,6 +187,28 @@ static void say_space(struct doctor *doctor, const struct member *member)
 	    trash ? "zcsi trash empty" : NULL);
 }
 
+/* Limits that are exceeded: they were made smaller, or the pool was, or volumes moved here. */
+static void say_limits(struct doctor *doctor, const struct member *member)
+{
+	struct arena *arena = &doctor->cli->arena;
+
+	for (size_t i = 0; i < member->host->n_size_limits; i++) {
+		const SizeLimit *limit = member->host->size_limits[i];
+		if (limit->promised <= limit->limit)
+			continue;
+		say(doctor, DOCTOR_NOTE, member->node,
+		    arena_printf(arena,
+				 "its volumes%s%s%s have the size %s in all, more than the %s of "
+				 "%s: none is created or grown there; delete some, move them, or "
+				 "start zcsi-node with a larger limit",
+				 *limit->prefix ? " whose names begin with '" : "", limit->prefix,
+				 *limit->prefix ? "'" : "",
+				 amount_bytes(arena, (uint64_t)limit->promised),
+				 amount_bytes(arena, (uint64_t)limit->limit), limit->option),
+		    NULL);
+	}
+}
+
 /* Returns the command that brings a device back, or shows which one failed if none is known. */
 static const char *repair(struct arena *arena, const GetHostResponse *host)
 {
@@ -240,5 +262,6 @@ void doctor_nodes(struct doctor *doctor)
 		say_clock(doctor, each);
 		say_health(doctor, each);
 		say_space(doctor, each);
+		say_limits(doctor, each);
 	}
 }

@@ -126,6 +126,8 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 	if (begun->client->no_export)
 		(*ret)->no_export = arena_strdup(arena, begun->client->no_export);
 	(*ret)->available = begun->client->available;
+	(*ret)->size_limits = &begun->client->size_limit;
+	(*ret)->n_size_limits = begun->client->size_limit != NULL;
 	(*ret)->pool_guid = begun->client->pool_guid;
 	(*ret)->names = begun->client->names;
 	(*ret)->barrier = begun->client->barrier;

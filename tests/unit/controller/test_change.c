@@ -6,6 +6,8 @@
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
+#include "controller/request/capacity_range.h"
+
 #define GIB ((int64_t)1 << 30)
 
 static struct error err;
@@ -134,7 +136,7 @@ static void capacity(void **state)
 	(void)state;
 	assert_int_equal(get_capacity(&call, request, response, &err), 0);
 	assert_int_equal(response->available_capacity, 60);
-	assert_int_equal(response->maximum_volume_size->value, 30);
+	assert_int_equal(response->maximum_volume_size->value, VOLUME_SIZE_MAX);
 	response = new_get_capacity_response(&call.arena);
 	request->accessible_topology = new_topology(&call.arena);
 	map_put(&call.arena, request->accessible_topology, segments, "rack", "1");
@@ -143,12 +145,51 @@ static void capacity(void **state)
 	assert_int_equal(response->available_capacity, 10);
 }
 
+/* A thin volume may be as large as the limits of one host allow, a thick one as its space. */
+static void capacity_within_limits(void **state)
+{
+	GetCapacityRequest *request = new_get_capacity_request(&call.arena);
+	GetCapacityResponse *response = new_get_capacity_response(&call.arena);
+	SizeLimit all = *new_size_limit(&call.arena), one = all;
+	char prefix[] = "prod-";
+
+	(void)state;
+	map_put(&call.arena, request, parameters, "provisioning", "thick");
+	assert_int_equal(get_capacity(&call, request, response, &err), 0);
+	assert_int_equal(response->maximum_volume_size->value, 30);
+	all.limit = 100;
+	all.promised = 95;
+	one.prefix = prefix;
+	one.limit = 1;
+	scripted[0].size_limit = scripted[2].size_limit = &all;
+	scripted[1].size_limit = &one;
+	response = new_get_capacity_response(&call.arena);
+	assert_int_equal(get_capacity(&call, request, response, &err), 0);
+	assert_int_equal(response->available_capacity, 5 + 30 + 5);
+	assert_int_equal(response->maximum_volume_size->value, 30);
+	all.promised = 20;
+	scripted[1].problem = "the pool is gone";
+	response = new_get_capacity_response(&call.arena);
+	assert_int_equal(get_capacity(&call, request, response, &err), 0);
+	assert_int_equal(response->available_capacity, 10 + 20);
+	assert_int_equal(response->maximum_volume_size->value, 20);
+	request = new_get_capacity_request(&call.arena);
+	response = new_get_capacity_response(&call.arena);
+	assert_int_equal(get_capacity(&call, request, response, &err), 0);
+	assert_int_equal(response->maximum_volume_size->value, 80);
+	all.promised = 200;
+	response = new_get_capacity_response(&call.arena);
+	assert_int_equal(get_capacity(&call, request, response, &err), 0);
+	assert_int_equal(response->available_capacity, 0);
+	assert_int_equal(response->maximum_volume_size->value, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRIPTED_TEST(expand),     SCRIPTED_TEST(expand_without_quota),
 		SCRIPTED_TEST(get_volume), SCRIPTED_TEST(modify_changes_what_it_names),
-		SCRIPTED_TEST(capacity),
+		SCRIPTED_TEST(capacity),   SCRIPTED_TEST(capacity_within_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,6 +112,29 @@ static void a_pool_without_space(void **state)
 	assert_says("stops\t-\ta\tits pool is full", "\t-");
 }
 
+static void volumes_beyond_a_limit(void **state)
+{
+	SizeLimit limit = *new_size_limit(&call.arena);
+	char option[] = "--overcommit 2", by_prefix[] = "--limit prod-=2097152", prefix[] = "prod-";
+
+	(void)state;
+	limit.limit = limit.promised = 2 << 20;
+	limit.option = option;
+	a->size_limit = &limit;
+	ask_doctor(false);
+	assert_string_equal(page, "");
+	limit.promised = 3 << 20;
+	ask_doctor(false);
+	assert_says("note\t-\ta\tits volumes have the size 3.00M in all, more than the 2.00M of "
+		    "--overcommit 2: none is created or grown there",
+		    "\t-");
+	limit.option = by_prefix;
+	limit.prefix = prefix;
+	ask_doctor(false);
+	assert_says("note\t-\ta\tits volumes whose names begin with 'prod-' have the size 3.00M",
+		    "\t-");
+}
+
 static void a_move_is_a_fault_only_between_two_nodes(void **state)
 {
 	(void)state;
@@ -297,6 +320,7 @@ int main(void)
 		CLI_TEST(the_worst_comes_first),
 		CLI_TEST(a_trouble_of_a_node_is_said_once),
 		CLI_TEST(a_pool_without_space),
+		CLI_TEST(volumes_beyond_a_limit),
 		CLI_TEST(a_move_is_a_fault_only_between_two_nodes),
 		CLI_TEST(a_node_that_is_no_host_is_to_have_a_copy),
 		CLI_TEST(the_copy_of_a_node_that_was_replaced),

@@ -174,6 +174,47 @@ static void an_exported_volume_needs_a_host_that_can_export(void **state)
 	assert_string_equal(host->says->node_id, "c");
 }
 
+static GetHostResponse *limit(GetHostResponse *host, const char *prefix, int64_t room)
+{
+	SizeLimit *size_limit = new_size_limit(&arena);
+
+	size_limit->prefix = arena_strdup(&arena, prefix);
+	size_limit->promised = 1000;
+	size_limit->limit = 1000 + room;
+	if (!host->n_size_limits)
+		host->size_limits = arena_alloc(&arena, 2 * sizeof(*host->size_limits));
+	host->size_limits[host->n_size_limits++] = size_limit;
+	return host;
+}
+
+static const char *chosen_for(const char *name, int64_t size)
+{
+	TopologyRequirement *requirement = new_topology_requirement(&arena);
+	const struct where where = {.topology = requirement, .size = size};
+	const struct host *host;
+	struct error err;
+
+	requirement->n_preferred = 1;
+	requirement->preferred = pair(topology(NODE, "a"), NULL);
+	assert_int_equal(placement_choose(&arena, &hosts, name, &where, &host, &err), 0);
+	return host->says->node_id;
+}
+
+/* The limits of a host matter more than preferences and space; the last one refuses by itself. */
+static void a_host_whose_limits_leave_no_room_is_avoided(void **state)
+{
+	(void)state;
+	limit(limit(add_host("a", "1", 30), "", 100), "prod-", 10);
+	limit(add_host("b", "1", 20), "", 50);
+	assert_string_equal(chosen_for("volume", 100), "a");
+	assert_string_equal(chosen_for("prod-a", 10), "a");
+	assert_string_equal(chosen_for("prod-a", 11), "b");
+	assert_string_equal(chosen_for("volume", 101), "a");
+	add_host("c", "1", 10);
+	assert_string_equal(chosen_for("volume", 101), "c");
+	assert_string_equal(chosen_for("prod-a", 51), "c");
+}
+
 static void requisite(void **state)
 {
 	TopologyRequirement *requirement = new_topology_requirement(&arena);
@@ -295,6 +336,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(an_exported_volume_needs_a_host_that_can_export,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_host_whose_limits_leave_no_room_is_avoided, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(requisite, setup, teardown),
 		cmocka_unit_test_setup_teardown(preferred_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_matching_host_is_an_error, setup, teardown),
