@@ -56,6 +56,48 @@ variable "forget" {
   description = "Clients that will not come back, separated by spaces: what they had is free."
 }
 
+variable "roll_call" {
+  type        = number
+  default     = 10
+  description = "How often each agent is asked who it is, in seconds."
+}
+
+variable "assume_lost" {
+  type        = number
+  default     = 0
+  description = "Do without an agent that has been silent for so many seconds; 0: never."
+}
+
+variable "forget_after" {
+  type        = number
+  default     = 259200
+  description = "How long the names of an agent are kept that left the list, in seconds."
+}
+
+variable "partial_lists" {
+  type        = bool
+  default     = false
+  description = "List the volumes of the agents that answer, rather than fail when one does not."
+}
+
+variable "allow" {
+  type        = list(string)
+  default     = []
+  description = "More callers, each [SERVICE[/METHOD]=]NAME; without any, all with a certificate."
+}
+
+variable "log_level" {
+  type        = string
+  default     = "info"
+  description = "debug, info, warn or error."
+}
+
+variable "log_format" {
+  type        = string
+  default     = "logfmt"
+  description = "logfmt or json."
+}
+
 locals {
   contained = contains(["docker", "podman"], var.driver)
 
@@ -139,8 +181,16 @@ job "zcsi-controller" {
         volumes      = local.contained ? ["${var.certificates}:${var.certificates}:ro"] : null
       }
 
+      # An empty variable counts as not set.
       env {
-        ZCSI_FORGET = var.forget
+        ZCSI_FORGET        = var.forget
+        ZCSI_ROLL_CALL     = "${var.roll_call}"
+        ZCSI_ASSUME_LOST   = "${var.assume_lost}"
+        ZCSI_FORGET_AFTER  = "${var.forget_after}"
+        ZCSI_PARTIAL_LISTS = "${var.partial_lists}"
+        ZCSI_ALLOW         = join(" ", var.allow)
+        ZCSI_LOG_LEVEL     = var.log_level
+        ZCSI_LOG_FORMAT    = var.log_format
 
         # Metrics have no TLS, and nothing else goes without it: there are certificates.
         ZCSI_METRICS  = var.metrics == 0 ? "" : "tcp://$${NOMAD_ADDR_metrics}"

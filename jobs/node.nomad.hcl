@@ -76,10 +76,70 @@ variable "metrics" {
   description = "Port where Prometheus reads metrics, such as 9464; 0: they are not served."
 }
 
+variable "overcommit" {
+  type        = number
+  default     = 0
+  description = "The sizes of all volumes of a client: so many times its pool at most; 0: no limit."
+}
+
+variable "limits" {
+  type        = list(string)
+  default     = []
+  description = "PREFIX=BYTES, like prod-=500G: what volumes with such names may have in all."
+}
+
 variable "data_dir" {
   type        = string
   default     = "/opt/nomad/data"
   description = "The data_dir of the clients' agents."
+}
+
+variable "topology" {
+  type        = list(string)
+  default     = []
+  description = "KEY=VALUE each: where these clients are, for placing volumes."
+}
+
+variable "zfs_user" {
+  type        = string
+  default     = ""
+  description = "The user to run zfs as, not in containers; empty: root."
+}
+
+variable "rescan" {
+  type        = number
+  default     = 30
+  description = "How often to read the whole pool, in seconds."
+}
+
+variable "zfs_timeout" {
+  type        = number
+  default     = 120
+  description = "How long a zfs may take before its call fails, in seconds."
+}
+
+variable "max_volumes" {
+  type        = number
+  default     = 0
+  description = "How many volumes may be published to one client at a time; 0: no limit."
+}
+
+variable "allow" {
+  type        = list(string)
+  default     = []
+  description = "More callers, each [SERVICE[/METHOD]=]NAME, like zcsi.v1.Backup=NODE for backups."
+}
+
+variable "log_level" {
+  type        = string
+  default     = "info"
+  description = "debug, info, warn or error."
+}
+
+variable "log_format" {
+  type        = string
+  default     = "logfmt"
+  description = "logfmt or json."
 }
 
 locals {
@@ -164,7 +224,7 @@ job "zcsi-node" {
 
       config {
         command = var.program
-        args = [
+        args = concat([
           "--node-id", "${node.unique.name}",
           "--dataset", var.dataset,
           "--agent-endpoint", "tcp://${NOMAD_ADDR_agent}",
@@ -185,9 +245,9 @@ job "zcsi-node" {
           "--allow", "zcsi.v1.Copy=operator.zcsi",
           "--allow", "zcsi.v1.Agent/GetHost=node.zcsi",
           "--allow", "zcsi.v1.Replica=node.zcsi",
-          # A node with backups reads all volumes of the others: name only that one.
-          # "--allow", "zcsi.v1.Backup=NODE",
-        ]
+          # A node with backups reads all volumes of the others: name only that one, by
+          # -var 'allow=["zcsi.v1.Backup=NODE"]'.
+        ], flatten([for name in var.allow : ["--allow", name]]))
 
         image        = local.contained ? var.image : null
         privileged   = local.contained ? true : null
@@ -204,7 +264,18 @@ job "zcsi-node" {
         ] : null
       }
 
+      # An empty variable counts as not set.
       env {
+        ZCSI_TOPOLOGY    = join(" ", var.topology)
+        ZCSI_ZFS_USER    = var.zfs_user
+        ZCSI_RESCAN      = "${var.rescan}"
+        ZCSI_ZFS_TIMEOUT = "${var.zfs_timeout}"
+        ZCSI_MAX_VOLUMES = "${var.max_volumes}"
+        ZCSI_OVERCOMMIT  = "${var.overcommit}"
+        ZCSI_LIMIT       = join(" ", var.limits)
+        ZCSI_LOG_LEVEL   = var.log_level
+        ZCSI_LOG_FORMAT  = var.log_format
+
         # Metrics have no TLS, and nothing else goes without it: there are certificates.
         ZCSI_METRICS  = var.metrics == 0 ? "" : "tcp://$${NOMAD_ADDR_metrics}"
         ZCSI_INSECURE = var.metrics == 0 ? "" : "true"
