@@ -43,7 +43,8 @@ def host(gate):
         pools = stack.enter_context(contextlib.closing(Pools(folder)))
         made = stack.enter_context(contextlib.closing(Host(
             pools.create(f"alerts{os.getpid()}", 512), env=gate.env,
-            node_args=["--rescan", 1, "--trash-ttl", 100000, "--trash-free", TRASH_FREE],
+            node_args=["--rescan", 1, "--trash-ttl", 100000, "--trash-free", TRASH_FREE,
+                       "--overcommit", 100, "--limit", "data=1G"],
             controller_args=["--roll-call", 1])))
         for daemon in (made.node_daemon, made.controller_daemon):
             daemon.port = prometheus.free_port()
