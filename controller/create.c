@@ -168,24 +168,6 @@ static int compare(struct rpc_call *call, const struct wanted *wanted, const Dat
 	return 0;
 }
 
-/* Set the requested properties in the request, and the reservation of a thick volume. */
-static void set_properties(struct arena *arena, const struct parameters *parameters,
-			   CreateDatasetRequest *request)
-{
-	size_t n = parameters->n_properties;
-
-	request->properties = arena_alloc(arena, (n + 1) * sizeof(*request->properties));
-	for (size_t i = 0; i < n; i++)
-		request->properties[i] = parameters->properties[i];
-	if (parameters->thick) {
-		request->properties[n] = new_property(arena);
-		request->properties[n]->name = arena_strdup(arena, "refreservation");
-		request->properties[n]->value = arena_printf(arena, "%" PRId64, request->size);
-		n++;
-	}
-	request->n_properties = n;
-}
-
 /* Set the volume's format, and check the parts of the request that depend on it. */
 static int take_format(struct arena *arena, struct wanted *wanted, const char *name,
 		       struct error *err)
@@ -213,13 +195,12 @@ static int make(struct rpc_call *call, const struct wanted *wanted, const struct
 	request->id = arena_strdup(&call->arena, wanted->name);
 	request->size = size;
 	request->format = arena_strdup(&call->arena, wanted->format);
-	request->parameters = wanted->parameters.text;
 	request->source_snapshot = arena_strdup(&call->arena, wanted->source.snapshot);
 	request->source_dataset = arena_strdup(&call->arena, wanted->source.volume);
 	request->claim = wanted->claim;
 	if (wanted->key && wanted->parameters.encrypted)
 		request->key = arena_strdup(&call->arena, wanted->key);
-	set_properties(&call->arena, &wanted->parameters, request);
+	parameters_create(&call->arena, &wanted->parameters, request);
 	if (replicas_choose(call, wanted->name, &wanted->parameters, agent, request, err) < 0)
 		return -1;
 	roster_add_name(agents_roster(call), agent, NAME_VOLUME, wanted->name);
@@ -396,7 +377,7 @@ int create_volume(struct rpc_call *call, const CreateVolumeRequest *req, CreateV
 		if (!claim_again(err, call->deadline))
 			return -1;
 	}
-	if (!dataset)
+	if (!dataset || !host.says)
 		return fail(err, ERR_INTERNAL,
 			    "agent '%s' created volume '%s' but its answer lacks it: try again",
 			    agent_endpoint(host.agent), wanted.name);

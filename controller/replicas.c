@@ -14,8 +14,6 @@
 #include "common/volume/plugin.h"
 #include "controller/placement.h"
 
-#define SYNC_EVERY 300 /* the default of the parameter sync_every, in seconds */
-
 struct candidate {
 	const GetHostResponse *host;
 	size_t differs; /* how many topology segments it does not share with the volume's node */
@@ -163,23 +161,11 @@ int replicas_choose(struct rpc_call *call, const char *name, const struct parame
 				      .members = parameters->members,
 				      .backup = parameters->backup};
 
-	if (parameters->bandwidth > 0)
-		request->bandwidth = parameters->bandwidth;
-	if (parameters->snapshots)
-		request->snapshots = (char *)parameters->snapshots;
-	if (parameters->follow)
-		request->follow = (char *)parameters->follow;
-	if (parameters->repair_after > 0)
-		request->repair_after = parameters->repair_after;
-	request->sync_every = parameters->sync_every;
-	request->pin_limit = parameters->pin_limit;
 	if (parameters->replicas < 2)
 		return 0;
 	if (choose(call, &wanted, &request->members, &request->n_members, err) < 0)
 		return -1;
 	request->n_members = parameters->replicas;
-	if (!request->sync_every)
-		request->sync_every = SYNC_EVERY;
 	return 0;
 }
 

@@ -13,8 +13,7 @@ bool replicas_have(const Dataset *dataset, const char *node_id);
 const char *replicas_refusal(const GetHostResponse *host);
 /*
  * Choose the nodes that are to have copies of a new volume, and put them with the volume's own
- * agent into the request; none if the parameters ask for no copies. How copies are pushed is put
- * there in any case, because a copy may be added later. Returns 0, or -1:
+ * agent into the request; none if the parameters ask for no copies. Returns 0, or -1:
  * ERR_RESOURCE_EXHAUSTED, which says of each host why it is none of them, or ERR_UNAVAILABLE if too
  * few answer.
  */

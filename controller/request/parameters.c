@@ -10,6 +10,7 @@
 #include "controller/request/parameters.h"
 
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@
 #define TEXT_MAX       8000
 
 #define BACKUP_EVERY   86400 /* seconds */
+#define SYNC_EVERY     300   /* seconds */
 
 /* Pairs of values that contradict each other. The values are globs. */
 static const struct {
@@ -275,6 +277,43 @@ int parameters_parse_mutable(struct arena *arena, struct map mutable, struct par
 	resolve(arena, &all, ret);
 	ret->replicas = map_get(&all, "replicas") ? ret->replicas : 0;
 	return 0;
+}
+
+/* Set the requested properties in the request, and the reservation of a thick volume. */
+static void set_properties(struct arena *arena, const struct parameters *parameters,
+			   CreateDatasetRequest *request)
+{
+	size_t n = parameters->n_properties;
+
+	request->properties = arena_alloc(arena, (n + 1) * sizeof(*request->properties));
+	for (size_t i = 0; i < n; i++)
+		request->properties[i] = parameters->properties[i];
+	if (parameters->thick) {
+		request->properties[n] = new_property(arena);
+		request->properties[n]->name = arena_strdup(arena, "refreservation");
+		request->properties[n]->value = arena_printf(arena, "%" PRId64, request->size);
+		n++;
+	}
+	request->n_properties = n;
+}
+
+void parameters_create(struct arena *arena, const struct parameters *parameters,
+		       CreateDatasetRequest *request)
+{
+	request->parameters = parameters->text;
+	set_properties(arena, parameters, request);
+	if (parameters->bandwidth > 0)
+		request->bandwidth = parameters->bandwidth;
+	if (parameters->snapshots)
+		request->snapshots = (char *)parameters->snapshots;
+	if (parameters->follow)
+		request->follow = (char *)parameters->follow;
+	if (parameters->repair_after > 0)
+		request->repair_after = parameters->repair_after;
+	request->sync_every = parameters->sync_every;
+	request->pin_limit = parameters->pin_limit;
+	if (parameters->replicas > 1 && !request->sync_every)
+		request->sync_every = SYNC_EVERY;
 }
 
 void parameters_modify(const struct parameters *parameters, ModifyDatasetRequest *request)

@@ -45,6 +45,12 @@ int parameters_parse(struct arena *arena, struct map map, struct map mutable,
  */
 int parameters_parse_mutable(struct arena *arena, struct map mutable, struct parameters *ret,
 			     struct error *err);
+/*
+ * Put what the parameters say of a new volume into the request, whose size is set, except for the
+ * nodes of its copies. How copies are pushed is put there in any case: one may be added later.
+ */
+void parameters_create(struct arena *arena, const struct parameters *parameters,
+		       CreateDatasetRequest *request);
 /* Put into the request what the parameters change of a volume, except for replicas. */
 void parameters_modify(const struct parameters *parameters, ModifyDatasetRequest *request);
 /* Returns true if the request changes copies, or how they are kept. */
