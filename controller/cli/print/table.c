@@ -14,6 +14,7 @@
 
 #include "common/utf8.h"
 #include "controller/cli/print/amount.h"
+#include "controller/cli/print/json.h"
 
 #define NOTHING "-"
 
@@ -141,23 +142,6 @@ static void put_record(FILE *out, const struct table *table, const struct style 
 }
 
 /* JSON */
-
-static void json_text(FILE *out, const char *text)
-{
-	fputc('"', out);
-	while (*text) {
-		size_t n = utf8_sequence(text, strlen(text));
-		unsigned char byte = (unsigned char)*text;
-		if (!n)
-			fputs("\\ufffd", out);
-		else if (byte < 0x20 || byte == '"' || byte == '\\')
-			fprintf(out, "\\u%04x", byte);
-		else
-			fwrite(text, 1, n, out);
-		text += n ? n : 1;
-	}
-	fputc('"', out);
-}
 
 static void json_words(FILE *out, const char *const *words)
 {
