@@ -44,10 +44,14 @@
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
 #include "transport/daemon.h"
+#include "transport/endpoint.h"
 
 static const struct rpc_service *const csi_services[] = {&identity_service, &node_service, NULL};
 static const struct rpc_service *const agent_services[] = {&agent_service, &copy_service,
 							   &replica_service, &backup_service, NULL};
+/* For programs of root on this host, such as zcsi-host-volume, which has volumes mounted too. */
+static const struct rpc_service *const local_services[] = {
+	&agent_service, &copy_service, &replica_service, &backup_service, &node_service, NULL};
 
 static void on_hangup(void *arg)
 {
@@ -96,11 +100,17 @@ static void on_overdue(void *arg)
 		catalog_stop(node->catalog);
 }
 
+/* Serve `local` at the unix sockets among the endpoints, and `offer` at the others. */
 static int listen_at(struct server *server, const struct option_list *endpoints,
-		     const struct server_offer *offer, struct error *err)
+		     const struct server_offer *local, const struct server_offer *offer,
+		     struct error *err)
 {
+	struct endpoint endpoint;
+
 	for (size_t i = 0; i < endpoints->n; i++) {
-		if (server_listen(server, endpoints->values[i], offer, err) < 0)
+		if (endpoint_parse(endpoints->values[i], &endpoint, err) < 0 ||
+		    server_listen(server, endpoints->values[i], endpoint.is_unix ? local : offer,
+				  err) < 0)
 			return -1;
 		log_info("listening", log_str("endpoint", endpoints->values[i]));
 	}
@@ -114,6 +124,7 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	static const unsigned lanes[] = LANE_BOUNDS;
 	const struct server_offer csi = {csi_services, node, settings->trust};
 	const struct server_offer agent = {agent_services, node, settings->trust};
+	const struct server_offer local = {local_services, node, settings->trust};
 	const struct peers_options peers = {&settings->agents, settings->agents_file,
 					    settings->trust};
 
@@ -121,8 +132,8 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	    trust_open(settings->trust, err) < 0 ||
 	    peers_new(&node->peers, daemon->loop, &peers, err) < 0 ||
 	    loop_on_signal(daemon->loop, SIGHUP, on_hangup, node, err) < 0 ||
-	    listen_at(daemon->server, &settings->endpoints, &csi, err) < 0 ||
-	    listen_at(daemon->server, &settings->agent_endpoints, &agent, err) < 0)
+	    listen_at(daemon->server, &settings->endpoints, &csi, &csi, err) < 0 ||
+	    listen_at(daemon->server, &settings->agent_endpoints, &local, &agent, err) < 0)
 		return -1;
 	node->copies->workers = daemon->workers;
 	node->copies->loop = daemon->loop;
