@@ -15,7 +15,8 @@ HARDEN   := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-prote
 CFLAGS   ?= $(HARDEN) -fno-plt -g
 LDFLAGS  ?= -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 MAN7     := jobs/zcsi-volumes.7
-MAN8     := node/zcsi-node.8 controller/zcsi-controller.8 controller/cli/zcsi.8
+MAN8     := node/zcsi-node.8 controller/zcsi-controller.8 controller/cli/zcsi.8 \
+            controller/host_volume/zcsi-host-volume.8
 # The targets of links in README.md and the operating guide, installed under the same names.
 PAPERS   := LICENSE $(wildcard *.md */*.md jobs/*.hcl jobs/systemd/*) $(MAN7) $(MAN8) \
             jobs/alerts.yaml jobs/grafana.json jobs/Containerfile jobs/host-program jobs/local/certs jobs/local/host.sh
@@ -46,7 +47,7 @@ PYTEST   := jobs/local/with-zfs /usr/bin/python3 -m pytest -q -p no:cacheprovide
 OLDER    ?= 1.6
 NOMAD_OLDER := $(addprefix tests/nomad/test_,plugin.py volumes.py snapshots.py)
 DAEMONS  := zcsi-controller zcsi-node
-PROGRAMS := $(DAEMONS) zcsi
+PROGRAMS := $(DAEMONS) zcsi zcsi-host-volume
 LIBRARY   = $(call objects,common) $(call objects,transport)
 MESSAGES := $(PROTO:%=$(BUILD)/proto/%.pb-c.o) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.o)
 NAMES    := $(PROTO:%=$(BUILD)/proto/%.h) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.h) \
@@ -75,13 +76,16 @@ comma    := ,
 wraps     = $(patsubst %,-Wl$(comma)--wrap=%,$(shell nm $(filter %.o,$^) | \
             sed -n 's/.* T __wrap_//p'))
 
-all: $(PROGRAMS:%=$(BUILD)/%) ## build both daemons and zcsi into build/
+all: $(PROGRAMS:%=$(BUILD)/%) ## build both daemons, zcsi and zcsi-host-volume into build/
 
 $(BUILD)/zcsi-%: $(BUILD)/libzcsi.a
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(BUILD)/libzcsi.a $(LIBS)
-$(BUILD)/zcsi-controller: $(filter-out $(BUILD)/controller/cli/%,$(call objects,controller))
+$(BUILD)/zcsi-controller: $(filter-out $(BUILD)/controller/cli/% $(BUILD)/controller/host_volume/%,\
+		$(call objects,controller))
 $(BUILD)/zcsi-node: $(call objects,node)
+$(BUILD)/zcsi-host-volume: $(call objects,controller/host_volume controller/request) \
+		$(BUILD)/controller/cli/fleet.o $(BUILD)/controller/cli/print/json.o
 $(BUILD)/zcsi: $(call objects,controller/cli controller/request) $(BUILD)/libzcsi.a
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(BUILD)/libzcsi.a $(LIBS)

@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/thread.h"
 #include "proto/copy.h"
+#include "proto/csi.h"
 #include "transport/client.h"
 
 /* The names of certificates, the first choice first (jobs/README.md, jobs/systemd). */
@@ -148,11 +149,17 @@ int fleet_open(struct fleet **ret, const struct fleet_options *options, struct e
 	return -1;
 }
 
+void fleet_limit(struct fleet *fleet, int64_t timeout_ms)
+{
+	fleet->timeout_ms = timeout_ms;
+}
+
 static const ProtobufCServiceDescriptor *service_of(const char *method)
 {
-	static const ProtobufCServiceDescriptor *const services[] = {
-		&zcsi__v1__agent__descriptor, &zcsi__v1__copy__descriptor,
-		&zcsi__v1__replica__descriptor};
+	static const ProtobufCServiceDescriptor *const services[] = {&zcsi__v1__agent__descriptor,
+								     &zcsi__v1__copy__descriptor,
+								     &zcsi__v1__replica__descriptor,
+								     &csi__v1__node__descriptor};
 	size_t i = 0;
 
 	while (i + 1 < COUNT(services) &&

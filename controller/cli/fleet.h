@@ -35,6 +35,8 @@ void fleet_credentials(struct trust *trust, const char *folder, struct arena *ar
 /* Returns 0, or -1: an endpoint is malformed, or the file cannot be read. */
 int fleet_open(struct fleet **ret, const struct fleet_options *options, struct error *err);
 void fleet_close(struct fleet *fleet);
+/* Set timeout_ms for the questions from now on. */
+void fleet_limit(struct fleet *fleet, int64_t timeout_ms);
 
 struct member {
 	size_t at; /* the number of the agent */

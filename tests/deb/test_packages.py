@@ -7,7 +7,7 @@ from pathlib import Path
 from conftest import hashes, install
 from roots import ROOT, files
 
-PROGRAMS = ("zcsi", "zcsi-controller", "zcsi-node")
+PROGRAMS = ("zcsi", "zcsi-controller", "zcsi-host-volume", "zcsi-node")
 VERSION = re.search(r"^VERSION *:= *(.*)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)")
 USER = "zcsi:x:"
