@@ -88,6 +88,12 @@ variable "limits" {
   description = "PREFIX=BYTES, like prod-=500G: what volumes with such names may have in all."
 }
 
+variable "socket" {
+  type        = string
+  default     = ""
+  description = "A further endpoint, unix:///run/zcsi/agent.sock, for zcsi-host-volume."
+}
+
 variable "data_dir" {
   type        = string
   default     = "/opt/nomad/data"
@@ -224,7 +230,7 @@ job "zcsi-node" {
 
       config {
         command = var.program
-        args = concat([
+        args = concat(var.socket == "" ? [] : ["--agent-endpoint", var.socket], [
           "--node-id", "${node.unique.name}",
           "--dataset", var.dataset,
           "--agent-endpoint", "tcp://${NOMAD_ADDR_agent}",

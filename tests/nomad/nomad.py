@@ -133,6 +133,9 @@ class Agent:
         self.process.kill()
         self.process.wait()
 
+    def reload(self):
+        self.process.send_signal(signal.SIGHUP)
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(60 * PATIENCE)

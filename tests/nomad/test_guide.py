@@ -26,7 +26,8 @@ STARTS = {"systemctl enable --now nomad": "nomad agent -config /etc/nomad.d",
           "systemctl restart prometheus":
               "prometheus --config.file=/etc/prometheus/prometheus.yml "
               "--storage.tsdb.path=/var/lib/prometheus"}
-NOT_TYPED = 53  # commands; each that is added needs a reason in the guide
+NOMAD_RELOADS = "systemctl reload nomad"
+NOT_TYPED = 54  # commands; each that is added needs a reason in the guide
 
 
 @pytest.fixture
@@ -78,6 +79,8 @@ class Reader:
                 self.type(host, step)
             elif step.text in STARTS:
                 host.start(STARTS[step.text])
+            elif step.text == NOMAD_RELOADS:
+                assert host.shell.type("pkill -HUP -f '^nomad agent'")[0] == 0
 
     def filled(self, text):
         """Return the command with the id of an allocation where the guide says ALLOC."""
