@@ -4,9 +4,12 @@ import contextlib
 import os
 import re
 
+import grpc
+import pytest
+
 from client import MIB
 from daemon import wait_for
-from host import fill, get, RESERVED, Volume
+from host import fill, get, RESERVED, run, Volume
 from snapshots import trashed
 from test_cli import zcsi
 
@@ -112,11 +115,24 @@ def impatient(host):
 
 
 def test_a_zfs_that_hangs(host, watch, gate):
+    volume = Volume(host, "data")
+    volume.create()
     with impatient(host), contextlib.ExitStack() as stack:
         stack.callback(gate.open)
-        gate.hold(" get ")
-        with firing(watch, "ZcsiZfsHangs", "ZcsiPoolUnusable"):
+        gate.hold(" set ")
+        with pytest.raises(grpc.RpcError):
+            host.agent.ModifyDataset(id="data", properties=[{"name": "atime", "value": "off"}])
+        with firing(watch, "ZcsiZfsHangs"):
             gate.open()
+    volume.delete()
+    emptied(host)
+
+
+def test_a_pool_that_is_not_as_configured(host, watch):
+    """The parent dataset has another name."""
+    run("zfs", "rename", host.parent, f"{host.parent}-away")
+    with firing(watch, "ZcsiPoolUnusable"):
+        run("zfs", "rename", f"{host.parent}-away", host.parent)
 
 
 def test_an_agent_that_is_gone(host, watch):
