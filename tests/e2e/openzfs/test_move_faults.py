@@ -16,8 +16,10 @@ from zvols import device
 PROMOTE = "set zcsi:epoch"
 HIDE = "set volmode=none"
 # The zfs commands of a move, each with the node that runs it, as words for a Gate.
+# The push before the last one. A move does without it if the copy is younger than FRESH seconds.
+CATCH_UP, FRESH = "snapshot {data}@", 10
 PROGRAMS = [
-    *(("owner", program) for program in ("snapshot {data}@", "snapshot -o zcsi:moving", "send -nP",
+    *(("owner", program) for program in (CATCH_UP, "snapshot -o zcsi:moving", "send -nP",
                                          "rename {data}", PROMOTE)),
     *(("other", program) for program in (RECEIVE, PROMOTE, "rename"))]
 # The zfs commands that only the move of a zvol has, or that run while its device is hidden.
@@ -33,11 +35,18 @@ def move(pair, *words):
     return pair.begin("move", "data", "n2", *words)
 
 
+def age(pair):
+    """Return for how many seconds the copy has got no data."""
+    return int(pair.zcsi("copies", "data", "-Hp").split("\t")[4])
+
+
 @contextlib.contextmanager
 def stopped_at(pair, gate, program, kind="zfs"):
     """Within the block, a move runs whose zfs command with the words `program` waits at the gate.
     Yields the volume's content and the process of `zcsi move`."""
     wanted = filled(pair, kind)
+    if program == CATCH_UP:
+        wait_for(lambda: age(pair) > FRESH, "the copy is older")
     gate.hold(program.format(data=pair.owner.dataset("data")))
     command = move(pair)
     gate.arrived()
