@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of host volumes with copies: which nodes zcsi-node is asked for, and when that is refused. */
+/* Tests of host volumes with copies: the nodes that zcsi-node is asked for, and refusals. */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 

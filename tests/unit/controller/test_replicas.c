@@ -1,44 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the parameters of copies and backups: which nodes CreateVolume asks for, and which
- * further ones ControllerModifyVolume, and what it passes on. The hosts a and b are in rack 1, c is
- * in rack 2, and b has the most space.
+ * Tests of the parameters of copies: which nodes CreateVolume asks for, and which further ones
+ * ControllerModifyVolume, and what it passes on. The hosts a and b are in rack 1, c is in rack 2,
+ * and b has the most space.
  */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
-
-static CreateVolumeResponse created;
-static const char *rack; /* in which the volume is to be usable; NULL: anywhere */
-
-/* Create a volume with up to two parameters; key2: NULL for one. */
-static int create(const char *key, const char *value, const char *key2, const char *value2,
-		  struct error *err)
-{
-	CreateVolumeRequest *request = new_create_volume_request(&call.arena);
-
-	request->name = arena_strdup(&call.arena, "v");
-	request->n_volume_capabilities = 1;
-	request->volume_capabilities = arena_alloc(&call.arena, sizeof(VolumeCapability *));
-	VolumeCapability *capability = request->volume_capabilities[0] =
-		new_volume_capability(&call.arena);
-	capability->access_type_case = VOLUME_CAPABILITY_ACCESS_TYPE_MOUNT;
-	capability->mount = new_volume_capability_mount_volume(&call.arena);
-	capability->access_mode = new_volume_capability_access_mode(&call.arena);
-	capability->access_mode->mode = VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_WRITER;
-	map_put(&call.arena, request, parameters, key, value);
-	if (key2)
-		map_put(&call.arena, request, parameters, key2, value2);
-	if (rack) {
-		Topology *topology = new_topology(&call.arena);
-		map_put(&call.arena, topology, segments, "rack", rack);
-		request->accessibility_requirements = new_topology_requirement(&call.arena);
-		request->accessibility_requirements->n_requisite = 1;
-		request->accessibility_requirements->requisite =
-			arena_alloc(&call.arena, sizeof(topology));
-		request->accessibility_requirements->requisite[0] = topology;
-	}
-	return create_volume(&call, request, &created, err);
-}
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
+#include "tests/unit/controller/scripted_create.c"
 
 /* Assert that the volume was created on b with these members, with ',' between. */
 static void assert_members(const char *expected, int64_t every)
@@ -236,34 +205,6 @@ static void a_volume_that_moved_is_the_one_that_was_created(void **state)
 	rack = NULL;
 }
 
-/* Change the volume v with up to two parameters; key2: NULL for one. */
-static int modify(const char *key, const char *value, const char *key2, const char *value2,
-		  struct error *err)
-{
-	ControllerModifyVolumeRequest *request = new_controller_modify_volume_request(&call.arena);
-
-	request->volume_id = arena_strdup(&call.arena, "v");
-	map_put(&call.arena, request, mutable_parameters, key, value);
-	if (key2)
-		map_put(&call.arena, request, mutable_parameters, key2, value2);
-	return controller_modify_volume(&call, request,
-					new_controller_modify_volume_response(&call.arena), err);
-}
-
-/* Assert what b was asked for last: the candidates with ',' between. */
-static void assert_candidates(int32_t replicas, const char *expected, int64_t every)
-{
-	const ModifyDatasetRequest *request = scripted[1].modify_request;
-	char *candidates = arena_strdup(&call.arena, "");
-
-	assert_int_equal(request->replicas, replicas);
-	assert_int_equal(request->sync_every, every);
-	for (size_t i = 0; i < request->n_candidates; i++)
-		candidates = arena_printf(&call.arena, "%s%s%s", candidates, i ? "," : "",
-					  request->candidates[i]);
-	assert_string_equal(candidates, expected);
-}
-
 static void a_volume_gets_further_copies(void **state)
 {
 	struct error err;
@@ -419,117 +360,6 @@ static void an_agent_without_copies_is_no_success(void **state)
 	assert_int_equal(modify("zfs.atime", "off", NULL, NULL, &err), 0);
 }
 
-/* Backups */
-
-static void a_backup_is_not_where_the_volume_is(void **state)
-{
-	struct error err;
-
-	(void)state;
-	scripted[0].available = scripted[2].available + 1;
-	assert_int_equal(create("backup", "b", NULL, NULL, &err), 0);
-	assert_int_equal(scripted[0].created, 1);
-	const AddBackupRequest *request = scripted[1].backup_request;
-	assert_string_equal(request->id, "v");
-	assert_string_equal(request->from_node_id, "a");
-	assert_int_equal(request->every, 86400);
-	assert_string_equal(request->keep, "");
-}
-
-static void the_rules_of_a_backup_are_passed_on(void **state)
-{
-	struct error err;
-
-	(void)state;
-	assert_int_equal(create("backup", "a", "backup_every", "6h", &err), 0);
-	assert_int_equal(scripted[0].backup_request->every, 21600);
-	scripted[1].n_datasets = 0;
-	scripted[0].backups_asked = 0;
-	assert_int_equal(create("backup", "a", "backup_keep", "daily=30", &err), 0);
-	assert_string_equal(scripted[0].backup_request->keep, "daily=30");
-}
-
-static void a_volume_is_created_when_its_backup_is_there(void **state)
-{
-	struct error err;
-
-	(void)state;
-	scripted[0].backup_looks = 3;
-	assert_int_equal(create("backup", "a", NULL, NULL, &err), 0);
-	assert_int_equal(scripted[0].backups_asked, 4);
-}
-
-static void a_backup_that_is_not_there_in_time_is_asked_for_again(void **state)
-{
-	struct error err;
-
-	(void)state;
-	scripted[0].backup_looks = UINT_MAX;
-	call.deadline = now_ms() + 1000;
-	int result = create("backup", "a", NULL, NULL, &err);
-	assert_failed(result, ERR_ABORTED, "create it again");
-	call.deadline = NO_DEADLINE;
-	scripted[0].backup_looks = scripted[0].backups_asked = 0;
-	scripted[0].backup_fails = "node 'b' does not let node 'a' read its volumes";
-	result = create("backup", "a", NULL, NULL, &err);
-	assert_failed(result, ERR_FAILED_PRECONDITION, "does not let node 'a' read");
-	scripted[0].backup_fails = NULL;
-	scripted[0].backups_asked = 0;
-	assert_int_equal(create("backup", "a", NULL, NULL, &err), 0);
-	assert_int_equal(scripted[1].created, 1);
-}
-
-/* After all other hosts were lost, the volume was restored on the node of its backup. */
-static void a_restored_volume_is_the_one_that_was_created(void **state)
-{
-	struct error err;
-
-	(void)state;
-	add_dataset(&scripted[2], "v", 0, "attach=local\nbackup=c\nprovisioning=thin\n");
-	assert_int_equal(create("backup", "c", NULL, NULL, &err), 0);
-	assert_int_equal(scripted[2].backups_asked, 0);
-}
-
-static void no_copy_is_on_the_node_of_the_backup(void **state)
-{
-	struct error err;
-
-	(void)state;
-	assert_failed(create("replicas", "3", "backup", "c", &err), ERR_RESOURCE_EXHAUSTED,
-		      "node 'c': it has the backup");
-	add_dataset(&scripted[1], "v", 7, "backup=c\n");
-	assert_int_equal(modify("replicas", "2", NULL, NULL, &err), 0);
-	assert_candidates(2, "a", 0);
-}
-
-static void a_backup_that_cannot_be_is_refused_before_the_volume_is_created(void **state)
-{
-	struct error err;
-
-	(void)state;
-	assert_failed(create("backup", "d", NULL, NULL, &err), ERR_INVALID_ARGUMENT, "node 'd'");
-	assert_failed(create("backup", "b", "node", "b", &err), ERR_INVALID_ARGUMENT,
-		      "belongs on another one");
-	assert_failed(create("backup", "b", "members", "a,b", &err), ERR_INVALID_ARGUMENT,
-		      "belongs on another one");
-	assert_failed(create("backup", "a", "backup_every", "30s", &err), ERR_INVALID_ARGUMENT,
-		      "once a minute");
-	assert_failed(create("backup_every", "1d", NULL, NULL, &err), ERR_INVALID_ARGUMENT,
-		      "needs the parameter backup");
-	assert_failed(create("backup_keep", "daily=3", NULL, NULL, &err), ERR_INVALID_ARGUMENT,
-		      "needs the parameter backup");
-	scripted[0].no_copies = "it has zfs-fuse";
-	assert_failed(create("backup", "a", NULL, NULL, &err), ERR_RESOURCE_EXHAUSTED,
-		      "it has zfs-fuse");
-	scripted[0].silent = ERR_UNAVAILABLE;
-	assert_failed(create("backup", "a", NULL, NULL, &err), ERR_UNAVAILABLE, "parameter backup");
-	for (size_t i = 0; i < N_AGENTS; i++)
-		assert_int_equal(scripted[i].created, 0);
-	add_dataset(&scripted[1], "v", 7, "");
-	assert_failed(modify("backup", "a", NULL, NULL, &err), ERR_INVALID_ARGUMENT,
-		      "zcsi backup add");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -558,13 +388,6 @@ int main(void)
 		SCRIPTED_TEST(further_copies_are_on_the_members_too),
 		SCRIPTED_TEST(members_are_changed_by_zcsi_copy),
 		SCRIPTED_TEST(an_agent_without_copies_is_no_success),
-		SCRIPTED_TEST(a_backup_is_not_where_the_volume_is),
-		SCRIPTED_TEST(the_rules_of_a_backup_are_passed_on),
-		SCRIPTED_TEST(a_volume_is_created_when_its_backup_is_there),
-		SCRIPTED_TEST(a_backup_that_is_not_there_in_time_is_asked_for_again),
-		SCRIPTED_TEST(a_restored_volume_is_the_one_that_was_created),
-		SCRIPTED_TEST(no_copy_is_on_the_node_of_the_backup),
-		SCRIPTED_TEST(a_backup_that_cannot_be_is_refused_before_the_volume_is_created),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
