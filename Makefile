@@ -19,7 +19,8 @@ MAN8     := node/zcsi-node.8 controller/zcsi-controller.8 controller/cli/zcsi.8 
             controller/host_volume/zcsi-host-volume.8
 # The targets of links in README.md and the operating guide, installed under the same names.
 PAPERS   := LICENSE $(wildcard *.md */*.md jobs/*.hcl jobs/systemd/*) $(MAN7) $(MAN8) \
-            jobs/alerts.yaml jobs/grafana.json jobs/Containerfile jobs/host-program jobs/local/certs jobs/local/host.sh
+            jobs/alerts.yaml jobs/grafana.json jobs/Containerfile jobs/host-program \
+            jobs/local/certs jobs/local/host.sh
 TO        = $(DESTDIR)$(PREFIX)
 PACKAGES := libnghttp2 libevent_core libssl libcrypto libprotobuf-c libmd blkid
 CPPFLAGS += -D_GNU_SOURCE -DZCSI_VERSION='"$(VERSION)"' -I. -I$(BUILD)
@@ -53,7 +54,8 @@ MESSAGES := $(PROTO:%=$(BUILD)/proto/%.pb-c.o) $(WELL:%=$(BUILD)/google/protobuf
 NAMES    := $(PROTO:%=$(BUILD)/proto/%.h) $(WELL:%=$(BUILD)/google/protobuf/%.pb-c.h) \
             $(BUILD)/proto/descriptors.inc
 # Sources of folders and of the folders below them.
-sources   = $(sort $(wildcard $(foreach folder,$(1),$(folder)/*.c $(folder)/*/*.c $(folder)/*/*/*.c)))
+sources   = $(sort $(wildcard $(foreach folder,$(1), \
+            $(folder)/*.c $(folder)/*/*.c $(folder)/*/*/*.c)))
 objects   = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
 UNITS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*/test_*.c \
             tests/transport/test_*.c)))

@@ -35,8 +35,7 @@ void fleet_credentials(struct trust *trust, const char *folder, struct arena *ar
 /* Returns 0, or -1: an endpoint is malformed, or the file cannot be read. */
 int fleet_open(struct fleet **ret, const struct fleet_options *options, struct error *err);
 void fleet_close(struct fleet *fleet);
-/* Set timeout_ms for the questions from now on. */
-void fleet_limit(struct fleet *fleet, int64_t timeout_ms);
+void fleet_limit(struct fleet *fleet, int64_t timeout_ms); /* from now on */
 
 struct member {
 	size_t at; /* the number of the agent */
@@ -70,10 +69,7 @@ struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *r
 /* Ask a further endpoint for its identity, once. Returns NULL if it does not answer. */
 const GetHostResponse *fleet_who(struct fleet *fleet, struct arena *arena, const char *endpoint);
 
-/*
- * Connect to an agent for a stream, once. *ret is freed by fleet_close, which waits for no stream.
- * Returns 0, or -1 with *err.
- */
+/* Connect to an agent for a stream, once. fleet_close frees *ret, and waits for no stream. */
 int fleet_dial(struct fleet *fleet, const struct member *member, struct client **ret,
 	       struct error *err);
 /* Run a task on the loop, where streams are begun. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The operation create. Nomad calls it for a new volume, for one that is to be larger, and for every
- * volume when a client starts.
+ * The operation create. Nomad calls it for a new volume, for one that is to be larger, and for
+ * every volume when a client starts.
  *
- * Invariant: an empty volume is made only for a new one. The directory at the path is made after the
- * volume, and removed after it, so where there is a directory and no volume, data is missing.
+ * Invariant: an empty volume is made only for a new one. The directory at the path is made after
+ * the volume, and removed after it, so where there is a directory and no volume, data is missing.
  *
  * The name has 32 random bits of Nomad's id, so no other caller asks for it, and it is not claimed
  * (controller/README.md).

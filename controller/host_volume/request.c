@@ -82,7 +82,7 @@ static char *trimmed(struct arena *arena, const char *path)
 	return copy;
 }
 
-/* Find the path: of DELETE the one that create answered, or else one below the folder of volumes. */
+/* Find the path: of DELETE the one that create answered, or else one in the folder of volumes. */
 static int take_path(struct arena *arena, enum operation operation, char *get(const char *name),
 		     struct request *ret, struct error *err)
 {

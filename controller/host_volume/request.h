@@ -12,7 +12,7 @@
 #include "controller/request/capacity_range.h"
 #include "controller/request/parameters.h"
 
-/* The parameter, and so the property nomad:host-volume, by which a volume is known to be Nomad's. */
+/* The parameter, and so the property nomad:host-volume, by which a volume is known as Nomad's. */
 #define ID_PARAMETER "zfs.user.nomad:host-volume"
 
 enum operation { FINGERPRINT, CREATE, DELETE };

@@ -49,7 +49,8 @@ int size_limits_parse(const char *overcommit, const struct option_list *list,
 void size_limits_free(struct size_limit *rows, size_t n);
 
 /*
- * Count a volume before it is created, grown, renamed or taken out of the trash, until size_limits_end.
+ * Count a volume before it is created, grown, renamed or taken out of the trash, until
+ * size_limits_end.
  * Returns 0, or -1 with *err: ERR_RESOURCE_EXHAUSTED if a limit would be exceeded by more than it
  * is already. Waits for the first reading of the volumes.
  */

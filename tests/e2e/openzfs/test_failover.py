@@ -142,7 +142,8 @@ def test_what_only_the_lost_host_has_is_kept(pair):
         run("zfs", "hold", "keep", f"{aside}@look")
         pair.zcsi("diverged", "drop", "data-0", status=1)
         run("zfs", "release", "keep", f"{aside}@look")
-        assert pair.zcsi("diverged", "drop", "data-0", "--dry-run", "-Hp").split("\t")[:4] == row[:4]
+        shown = pair.zcsi("diverged", "drop", "data-0", "--dry-run", "-Hp")
+        assert shown.split("\t")[:4] == row[:4]
         pair.zcsi("diverged", "drop", "data-0")
         assert "_diverged/data-0" not in pair.owner.leaves()
         assert "diverged list" in pair.zcsi("diverged", "drop", "data-0", status=1)
