@@ -461,7 +461,7 @@ def test_a_wrong_field_is_refused(shared, before, row):
 ELSEWHERE = {
     "controller": ["NodeGetInfo", "NodeStageVolume", "GetHost"],
     "node": ["CreateVolume", "CreateSnapshot", "GroupControllerGetCapabilities", "GetHost"],
-    "agent": ["CreateVolume", "NodeStageVolume"],
+    "agent": ["CreateVolume", "CreateSnapshot"],
 }
 
 

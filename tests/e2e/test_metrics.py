@@ -342,7 +342,7 @@ def test_a_daemon_that_was_told_to_stop_is_not_ready(monitored, gate):
 
 
 def test_the_man_pages_list_all_metrics(monitored):
-    host = monitored().start()
+    host = monitored(node_args=("--overcommit", 2, "--limit", "data=1G")).start()
     pages = "".join((ROOT / page).read_text()
                     for page in ("node/zcsi-node.8", "controller/zcsi-controller.8"))
     assert set(re.findall(r"\b(?:zcsi|process)_\w+", pages)) == \
