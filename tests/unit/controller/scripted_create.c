@@ -3,6 +3,8 @@
  * Creating and changing the volume v with parameters. A test program includes this file after
  * scripted_agents.c.
  */
+#include "tests/unit/controller/scripted_agents.h"
+
 static CreateVolumeResponse created;
 static const char *rack; /* in which the volume is to be usable; NULL: anywhere */
 
