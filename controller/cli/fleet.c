@@ -19,6 +19,8 @@
 #include "proto/csi.h"
 #include "transport/client.h"
 
+#define SECONDS_MAX 3600 /* of --timeout */
+
 /* The names of certificates, the first choice first (jobs/README.md, jobs/systemd). */
 static const char *const names[] = {"operator", "controller", "controller.zcsi"};
 
@@ -147,6 +149,19 @@ int fleet_open(struct fleet **ret, const struct fleet_options *options, struct e
 	fleet_close(*ret);
 	*ret = NULL;
 	return -1;
+}
+
+int fleet_timeout(const char *text, int64_t *ret_ms, struct error *err)
+{
+	char *end;
+	long seconds = strtol(text, &end, 10);
+
+	if (*end || end == text || seconds < 1 || seconds > SECONDS_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "--timeout '%s' is not a number of seconds from 1 to %d", text,
+			    SECONDS_MAX);
+	*ret_ms = seconds * 1000;
+	return 0;
 }
 
 void fleet_limit(struct fleet *fleet, int64_t timeout_ms)

@@ -35,6 +35,8 @@ void fleet_credentials(struct trust *trust, const char *folder, struct arena *ar
 /* Returns 0, or -1: an endpoint is malformed, or the file cannot be read. */
 int fleet_open(struct fleet **ret, const struct fleet_options *options, struct error *err);
 void fleet_close(struct fleet *fleet);
+/* Parse the value of --timeout, seconds. Returns 0, or -1 with *err. */
+int fleet_timeout(const char *text, int64_t *ret_ms, struct error *err);
 void fleet_limit(struct fleet *fleet, int64_t timeout_ms); /* from now on */
 
 struct member {

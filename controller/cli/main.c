@@ -17,7 +17,6 @@
 
 #define FOLDER      "/etc/zcsi"
 #define AGENTS_FILE FOLDER "/agents"
-#define SECONDS_MAX 3600
 
 static const char local_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list agents, words, lost;
@@ -197,8 +196,11 @@ static int check_options(const struct command *command, struct error *err)
 	const char *verb = words.n > 1 ? words.values[1] : "";
 
 	for (size_t i = 0; i < COUNT(options); i++) {
-		const char *name = options[i].name, *readers = readers_of(&arena, name);
-		if (readers && is_given(&options[i]) && !command_reads(&arena, command, verb, name))
+		const char *name = options[i].name;
+		if (!is_given(&options[i]) || command_reads(&arena, command, verb, name))
+			continue;
+		const char *readers = readers_of(&arena, name);
+		if (readers)
 			return fail(err, ERR_INVALID_ARGUMENT,
 				    "nothing was done: --%s is not for this command, but for: %s",
 				    name, readers);
@@ -208,21 +210,16 @@ static int check_options(const struct command *command, struct error *err)
 
 static int parse_values(struct fleet_options *ret, struct error *err)
 {
-	char *end;
-	long seconds = strtol(timeout_text, &end, 10);
+	int64_t timeout_ms;
 
-	if (*end || end == timeout_text || seconds < 1 || seconds > SECONDS_MAX)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "--timeout '%s' is not a number of seconds from 1 to %d", timeout_text,
-			    SECONDS_MAX);
+	if (fleet_timeout(timeout_text, &timeout_ms, err) < 0)
+		return -1;
 	style.json = strcmp(output, "json") == 0;
 	if (!style.json && strcmp(output, "table") != 0)
 		return fail(err, ERR_INVALID_ARGUMENT, "--output '%s' is neither table nor json",
 			    output);
-	*ret = (struct fleet_options){.named = &agents,
-				      .file = agents_file,
-				      .trust = &trust,
-				      .timeout_ms = seconds * 1000};
+	*ret = (struct fleet_options){
+		.named = &agents, .file = agents_file, .trust = &trust, .timeout_ms = timeout_ms};
 	return 0;
 }
 

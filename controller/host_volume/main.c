@@ -19,8 +19,7 @@
 #include "controller/host_volume/host_volume.h"
 #include "transport/trust.h"
 
-#define PAUSE_MS    250
-#define SECONDS_MAX 3600
+#define PAUSE_MS 250
 
 static struct option_list words;
 static const char *agent, *timeout_text;
@@ -38,19 +37,6 @@ static const struct option_row options[] = {
 		 "a client starts.",
 	 .ret_text = &timeout_text},
 };
-
-static int parse_timeout(int64_t *ret_deadline, struct error *err)
-{
-	char *end;
-	long seconds = strtol(timeout_text, &end, 10);
-
-	if (*end || end == timeout_text || seconds < 1 || seconds > SECONDS_MAX)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "--timeout '%s' is not a number of seconds from 1 to %d", timeout_text,
-			    SECONDS_MAX);
-	*ret_deadline = now_ms() + seconds * 1000;
-	return 0;
-}
 
 static int run_once(struct local *local, enum operation operation, const struct request *request,
 		    int64_t *ret_size, struct error *err)
@@ -89,10 +75,12 @@ static int call(struct arena *arena, enum operation operation, struct error *err
 	const struct fleet_options wanted = {.named = &named, .trust = &no_trust};
 	struct local local = {.arena = arena};
 	struct request request;
-	int64_t size = 0;
+	int64_t timeout_ms, size = 0;
 
-	if (parse_timeout(&local.deadline, err) < 0 ||
-	    request_parse(arena, operation, getenv, &request, err) < 0 ||
+	if (fleet_timeout(timeout_text, &timeout_ms, err) < 0)
+		return -1;
+	local.deadline = now_ms() + timeout_ms;
+	if (request_parse(arena, operation, getenv, &request, err) < 0 ||
 	    fleet_open(&local.fleet, &wanted, err) < 0)
 		return -1;
 	int failed = run_until_ready(&local, operation, &request, &size, err);
