@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from client import MIB
+from client import MIB, ROOT
 from daemon import BUILD
 from host import fill, get, KERNEL_ZFS, run, SIZE
 from test_cli import rows, zcsi
@@ -17,7 +17,7 @@ from test_in_use import another_namespace
 from test_tls import free_port
 
 PROGRAM = BUILD / "zcsi-host-volume"
-VERSION = run("sed", "-n", "s/^VERSION *:= //p", BUILD.parent / "Makefile").strip()
+VERSION = run("sed", "-n", "s/^VERSION *:= //p", ROOT / "Makefile").strip()
 
 
 class HostVolume:
