@@ -9,29 +9,22 @@
  */
 #include "node/backup/restore.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/child.h"
 #include "common/clock.h"
 #include "node/backup/source.h"
 #include "node/backup/stored.h"
 #include "node/catalog/change.h"
 #include "node/copy/header.h"
 #include "node/record/dataset.h"
+#include "node/stream/pair.h"
 #include "node/stream/program.h"
-#include "node/zfs/argv.h"
-#include "node/zfs/lock_file.h"
 #include "node/zfs/send_flags.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-#define LOCK_MS   5000 /* to wait for another change of the backup, or of the new dataset */
-#define LOOK_MS   500  /* how often it is looked whether zcsi-node ends */
-#define PIPE_SIZE (1 << 20)
+#define LOCK_MS 5000 /* to wait for another change of the backup, or of the new dataset */
 
 struct copying {
 	const struct restore *restore;
@@ -93,74 +86,16 @@ static int read_properties(struct copying *copying, struct error *err)
 	return 0;
 }
 
-/* The two programs */
-
-static int start_send(struct copying *copying, struct child *ret, struct error *err)
-{
-	const char *argv[] = {"zfs", "send", copying->flags, copying->snapshot, NULL};
-	auto_close int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	if (child_start(ret, argv_complete(copying->arena, argv), in, 0, err) < 0)
-		return -1;
-	fcntl(ret->out, F_SETPIPE_SZ, PIPE_SIZE);
-	return 0;
-}
-
-static int start_receive(struct copying *copying, int from, struct child *ret, struct error *err)
-{
-	const char *argv[2 * ZFS_PROPERTIES_MAX + 5] = {"zfs", "receive", "-u"};
-	size_t n = 3;
-
-	n += zfs_property_options(copying->arena, &copying->properties, argv + n);
-	argv[n] = copying->name;
-	return child_start(ret, argv_complete(copying->arena, argv), from, lock_file_descriptor(),
-			   err);
-}
-
-/* Wait for the end of a program, or kill it if zcsi-node ends. Returns its status. */
-static int wait_for(const struct restore *restore, struct child *child)
-{
-	struct pollfd ended = {.fd = child->pidfd, .events = POLLIN};
-
-	while (!rounds_stopping(restore->rounds))
-		if (poll(&ended, 1, LOOK_MS) > 0)
-			return child_reap(child);
-	return child_kill(child);
-}
-
-/* If zfs receive ends early, zfs send ends too: its pipe is broken. */
-static int judge(struct copying *copying, struct child *send, struct child *receive,
-		 struct error *err)
-{
-	static const char *const send_argv[] = {"zfs", "send"};
-	static const char *const receive_argv[] = {"zfs", "receive"};
-	struct error said;
-
-	int received = wait_for(copying->restore, receive);
-	int sent = wait_for(copying->restore, send);
-	int failed = program_judge(receive, receive_argv, received, true, err);
-	if (program_judge(send, send_argv, sent, false, &said) < 0 && !child_signal(sent)) {
-		*err = said;
-		failed = -1;
-	}
-	child_fini(receive);
-	child_fini(send);
-	return failed;
-}
-
 static int copy(struct copying *copying, struct error *err)
 {
-	struct child send = CHILD_NONE, receive = CHILD_NONE;
+	const char *send[] = {"zfs", "send", copying->flags, copying->snapshot, NULL};
+	const char *receive[2 * ZFS_PROPERTIES_MAX + 5] = {"zfs", "receive", "-u"};
+	const struct pair pair = {send, receive, copying->restore->rounds};
+	size_t n = 3;
 
-	if (start_send(copying, &send, err) < 0)
-		return -1;
-	int failed = start_receive(copying, send.out, &receive, err);
-	close(steal_fd(&send.out));
-	if (!failed)
-		return judge(copying, &send, &receive, err);
-	child_kill(&send);
-	child_fini(&send);
-	return -1;
+	n += zfs_property_options(copying->arena, &copying->properties, receive + n);
+	receive[n] = copying->name;
+	return pair_run(&pair, err);
 }
 
 static int run_locked(struct copying *copying, uint64_t *ret_guid, struct error *err)
