@@ -25,8 +25,11 @@
 
 static int folder = -1;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-/* Name of this thread's child process until waitid() has returned, or "". */
-static _Thread_local char child[64];
+/* The child processes of this thread until waitid() has returned; two for a send and a receive. */
+static _Thread_local struct child {
+	pid_t pid; /* 0: none */
+	char name[64];
+} children[2];
 static _Thread_local bool is_catalog;
 
 __attribute__((constructor)) static void begin(void)
@@ -139,11 +142,14 @@ int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t 
 
 	if (!real)
 		real = dlsym(RTLD_NEXT, "posix_spawnp");
-	if (!is_background(argv) && !is_repeated(argv)) {
-		snprintf(child, sizeof(child), "%s %s", argv[0], argv[1] ? argv[1] : "");
-		point(child, "before", last_of(argv));
-	}
-	return real(pid, file, actions, attributes, argv, environment);
+	if (is_background(argv) || is_repeated(argv))
+		return real(pid, file, actions, attributes, argv, environment);
+	struct child *child = &children[children[0].pid != 0];
+	snprintf(child->name, sizeof(child->name), "%s %s", argv[0], argv[1] ? argv[1] : "");
+	point(child->name, "before", last_of(argv));
+	int result = real(pid, file, actions, attributes, argv, environment);
+	child->pid = *pid;
+	return result;
 }
 
 int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
@@ -153,9 +159,11 @@ int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	if (!real)
 		real = dlsym(RTLD_NEXT, "waitid");
 	int result = real(type, id, info, options);
-	if (result == 0 && *child) {
-		point(child, "after", "");
-		*child = '\0';
+	for (size_t i = 0; result == 0 && i < sizeof(children) / sizeof(*children); i++) {
+		if (!children[i].pid || children[i].pid != info->si_pid)
+			continue;
+		point(children[i].name, "after", "");
+		children[i].pid = 0;
 	}
 	return result;
 }
