@@ -14,6 +14,7 @@
 #include "node/host/claims.h"
 #include "node/agent/kept.h"
 #include "node/agent/reaper.h"
+#include "node/change/detacher.h"
 #include "node/change/unfinished.h"
 #include "node/backup/backups.h"
 #include "node/check/check.h"
@@ -152,7 +153,8 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	    keeper_start(&node->keeper, node, daemon->loop, err) < 0)
 		return -1;
 	if (mover_start(&node->copies->mover, node, daemon->loop, err) < 0 ||
-	    backups_start(&node->copies->backups, node, daemon->loop, err) < 0)
+	    backups_start(&node->copies->backups, node, daemon->loop, err) < 0 ||
+	    detacher_start(&node->copies->detacher, node, daemon->loop, err) < 0)
 		return -1;
 	if (herald_start(ret_herald, node, daemon->loop, err) < 0)
 		return -1;
@@ -179,6 +181,16 @@ static void use_pool(struct node *node, const struct settings *settings)
 	catalog_on_read(node->catalog, on_read, node);
 	node->size_limits->rows = settings->limits;
 	node->size_limits->n = settings->n_limits;
+}
+
+/* Stop the threads that send data, or wait for it. */
+static void stop_streams(const struct node *node)
+{
+	detacher_stop(node->copies->detacher);
+	backups_stop(node->copies->backups);
+	mover_stop(node->copies->mover);
+	keeper_stop(node->keeper);
+	pusher_stop(node->copies->pusher);
 }
 
 static int serve(const struct settings *settings)
@@ -222,10 +234,7 @@ static int serve(const struct settings *settings)
 		daemon_run(&daemon);
 	mender_stop(mender);
 	rounds_stop(herald);
-	backups_stop(copies.backups);
-	mover_stop(copies.mover);
-	keeper_stop(node.keeper);
-	pusher_stop(copies.pusher);
+	stop_streams(&node);
 	feed_stop(feed);
 	daemon_fini(&daemon, free_node, &node);
 	trust_close(settings->trust);

@@ -21,6 +21,8 @@
 	KEYED(ModifyDataset, modify_dataset, id, LANE_CHANGE)                                      \
 	KEYED(RollbackDataset, rollback_dataset, id, LANE_CHANGE)                                  \
 	KEYED(RenameDataset, rename_dataset, id, LANE_CHANGE)                                      \
+	KEYED(DetachDataset, detach_dataset, id, LANE_CHANGE)                                      \
+	INLINE(GetDatasetDetach, get_dataset_detach)                                               \
 	KEYED(MoveDataset, move_dataset, id, LANE_COPY)                                            \
 	INLINE(GetDatasetMove, get_dataset_move)                                                   \
 	PLAIN(GetDatasetCopy, get_dataset_copy, LANE_LOOKUP)                                       \

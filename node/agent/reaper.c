@@ -244,7 +244,8 @@ static struct dataset *prove_unneeded(struct catalog *catalog, struct arena *are
 	if (dataset->snapshots > snapshots)
 		fail(err, ERR_FAILED_PRECONDITION,
 		     "it has %zu snapshots, and those outlive a deleted volume: delete them first; "
-		     "'zcsi snapshots %s' prints those that can be restored",
+		     "'zcsi snapshots %s' prints those that can be restored, and 'zcsi detach' "
+		     "frees those of which a volume was made",
 		     dataset->snapshots, dataset->id);
 	else if (*dataset->members)
 		fail(err, ERR_FAILED_PRECONDITION,

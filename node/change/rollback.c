@@ -16,6 +16,7 @@
 #include "node/agent/origin.h"
 #include "node/agent/trash.h"
 #include "node/change/alone.h"
+#include "node/change/properties.h"
 #include "node/change/swap.h"
 #include "node/host/moves.h"
 #include "node/record/publication.h"
@@ -98,51 +99,6 @@ static int read_written(const char *name, bool *ret, struct error *err)
 
 /* The clone */
 
-/* Properties that a clone has by itself, cannot be given, or must not take over. */
-static bool is_left_out(const char *property)
-{
-	static const char *const names[] = {
-		"volblocksize",
-		"encryption",
-		"keyformat",
-		"keylocation",
-		"pbkdf2iters",
-		"casesensitivity",
-		"normalization",
-		"utf8only",
-		"zcsi:deleted",
-		SWAP_PROPERTY,
-		/* The filesystem on a zvol gets a UUID of its own, like that of any clone. */
-		"zcsi:formatted",
-	};
-
-	for (size_t i = 0; i < COUNT(names); i++)
-		if (strcmp(property, names[i]) == 0)
-			return true;
-	return false;
-}
-
-/* *ret is all that is set on the volume itself. */
-static int read_properties(struct arena *arena, const char *name, struct zfs_properties *ret,
-			   struct error *err)
-{
-	const char *argv[] = {"zfs", "get", "-Hp", "-s", "local,received", "-o", "property,value",
-			      "all", name,  NULL};
-	auto_free char *out = NULL;
-	char *state;
-
-	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0)
-		return -1;
-	char *lines = arena_strdup(arena, out);
-	for (char *line = strtok_r(lines, "\n", &state); line;
-	     line = strtok_r(NULL, "\n", &state)) {
-		const char *property = strsep(&line, "\t");
-		if (line && !is_left_out(property))
-			zfs_property(ret, property, line);
-	}
-	return 0;
-}
-
 /* Make room for the clone, which could not be made with *err. Returns 0 to have it tried again. */
 static int make_room(const struct rollback *rollback, struct error *err)
 {
@@ -180,7 +136,9 @@ static int clone_locked(const struct rollback *rollback, struct error *err)
 	struct zfs_properties properties = {.n = 0};
 	const char *from = rollback->target->zfs_name, *clone = rollback->swap.clone;
 
-	if (read_properties(&rollback->call->arena, rollback->swap.name, &properties, err) < 0)
+	/* The filesystem on a zvol gets a UUID of its own, like that of any clone. */
+	if (properties_read(&rollback->call->arena, rollback->swap.name, "zcsi:formatted",
+			    &properties, err) < 0)
 		return -1;
 	zfs_property(&properties, SWAP_PROPERTY,
 		     arena_printf(&rollback->call->arena, "%" PRIu64, rollback->volume->guid));

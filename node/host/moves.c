@@ -18,6 +18,7 @@
 
 struct closed {
 	char *id, *to;
+	bool detaching;
 	struct closed *next;
 };
 
@@ -67,7 +68,7 @@ void moves_free(struct moves *moves)
 	free(moves);
 }
 
-void moves_close(struct moves *moves, const char *id, const char *to)
+static void close_for(struct moves *moves, const char *id, const char *to, bool detaching)
 {
 	scoped_lock(&moves->lock);
 	struct closed **at = place_of(moves, id);
@@ -75,8 +76,18 @@ void moves_close(struct moves *moves, const char *id, const char *to)
 	if (*at)
 		forget(at);
 	struct closed *row = mem_alloc(sizeof(*row));
-	*row = (struct closed){mem_strdup(id), to ? mem_strdup(to) : NULL, moves->list};
+	*row = (struct closed){mem_strdup(id), to ? mem_strdup(to) : NULL, detaching, moves->list};
 	moves->list = row;
+}
+
+void moves_close(struct moves *moves, const char *id, const char *to)
+{
+	close_for(moves, id, to, false);
+}
+
+void moves_close_to_detach(struct moves *moves, const char *id)
+{
+	close_for(moves, id, NULL, true);
 }
 
 void moves_open(struct moves *moves, const char *id)
@@ -103,6 +114,11 @@ static int check(struct moves *moves, const char *id, struct error *err)
 
 	if (!row)
 		return 0;
+	if (row->detaching)
+		return fail(err, ERR_UNAVAILABLE,
+			    "volume '%s' is being copied, so that it does not depend on another "
+			    "one any more; 'zcsi detach %s' waits for the end of it",
+			    id, id);
 	if (!row->to)
 		return fail(err, ERR_UNAVAILABLE,
 			    "volume '%s' is being rolled back; if that does not end, restart "

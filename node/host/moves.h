@@ -5,7 +5,7 @@
 /*
  * The volumes that no call may use or change, because they are moving to another node: from shortly
  * before this host gives one up until the other node has it. Or because a rollback exchanges the
- * dataset. Any thread.
+ * dataset, or while a volume is copied to detach it from its origin. Any thread.
  */
 
 #include <stdbool.h>
@@ -22,6 +22,8 @@ void moves_free(struct moves *moves);
 
 /* Refuse all calls for a volume, which moves to a node (NULL: is rolled back); or permit them. */
 void moves_close(struct moves *moves, const char *id, const char *to);
+/* The same for a volume that is detached from its origin. */
+void moves_close_to_detach(struct moves *moves, const char *id);
 void moves_open(struct moves *moves, const char *id);
 /*
  * Report that the volumes which an earlier zcsi-node has given up are closed, that those which it

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/thread.h"
+#include "node/change/detach_end.h"
 #include "node/change/swap.h"
 #include "node/host/moves.h"
 #include "node/move/depart.h"
@@ -320,8 +321,8 @@ MoveState **mover_list(struct mover *mover, struct arena *arena, const char *id,
 /* The moves of an earlier zcsi-node */
 
 /*
- * Finish the rollbacks of an earlier zcsi-node, and begin to finish the moves that it gave up.
- * Returns -1 with *err if the pool is not read.
+ * Finish the rollbacks and detaches of an earlier zcsi-node, and begin to finish the moves that it
+ * gave up. Returns -1 with *err if the pool is not read.
  */
 static int find_earlier(struct mover *mover, struct arena *arena, struct error *err)
 {
@@ -335,6 +336,7 @@ static int find_earlier(struct mover *mover, struct arena *arena, struct error *
 	if (earlier_may_be() &&
 	    (catalog_page(catalog, now_ms() + LOOK_MS, arena, "", 1, &ignored, &more, err) < 0 ||
 	     swap_finish_earlier(catalog, arena, now_ms() + LOOK_MS, err) < 0 ||
+	     detach_end_earlier(mover->node, arena, now_ms() + LOOK_MS, err) < 0 ||
 	     earlier_read(arena, catalog_parent(catalog), &rows, &n, err) < 0 ||
 	     earlier_show(arena, catalog_parent(catalog), err) < 0))
 		return -1;

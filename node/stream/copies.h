@@ -2,7 +2,8 @@
 #ifndef ZCSI_NODE_STREAM_COPIES_H
 #define ZCSI_NODE_STREAM_COPIES_H
 
-struct backups; /* node/backup/backups.h */
+struct backups;  /* node/backup/backups.h */
+struct detacher; /* node/change/detacher.h */
 struct loop;
 struct mover;          /* node/move/mover.h */
 struct program_stream; /* node/stream/program_stream.h */
@@ -16,6 +17,7 @@ struct copies {
 	struct pusher *pusher;          /* NULL on a node without a pool */
 	struct mover *mover;            /* NULL on a node without a pool */
 	struct backups *backups;        /* NULL on a node without a pool */
+	struct detacher *detacher;      /* NULL on a node without a pool */
 	struct program_stream *streams; /* the streams that run */
 };
 

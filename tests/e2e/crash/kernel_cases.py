@@ -66,6 +66,20 @@ def roll_back(volume):
     volume.host.agent.RollbackDataset(id="data", snapshot_id="data@one")
 
 
+def clone_it(volume):
+    volume.host.agent.SnapshotDataset(id="data", name="one")
+    volume.host.agent.CreateDataset(id="copy", size=volume.size, source_snapshot="data@one")
+    volume.host.agent.SnapshotDataset(id="copy", name="two")
+
+
+def detach(volume):
+    """Detach the clone, and wait for the end. A repeat may find that it is done already."""
+    agent = volume.host.agent
+    if agent.DetachDataset(id="copy").running:
+        wait_for(lambda: not agent.GetDatasetDetach(id="copy").running, "it has ended")
+        assert not agent.GetDatasetDetach(id="copy").error
+
+
 def unmount(volume):
     """Stage and unstage, so that the volume has been formatted once."""
     stage(volume)
@@ -102,6 +116,18 @@ ROLL_BACK = ["zfs get", "zfs list", "zfs get", "zfs get", "zfs clone", "zfs crea
              "zfs get", "zfs set", "zfs set", "zfs rename", "zfs rename", "zfs get", "zfs get",
              "zfs promote", "zfs list", "zfs get"]
 ROLLED_BACK = ["_trash", "_trash/old-data-GUID", "_trash/old-data-GUID@two", "data", "data@one"]
+# The checks of the call and of the thread; the marks; two streams and the record of the snapshot;
+# the exchange; the end; the reaper.
+CHECK = ["zfs get", "zfs get", "zfs list", "zfs get", "zfs get"]
+DETACH = [*CHECK, *CHECK, "zfs create", "zfs create", "zfs set", "zfs snapshot",
+          "zfs list", "zfs get", "zfs send", "zfs receive",
+          "zfs send", "zfs receive", "zfs get", "zfs set",
+          "zfs get", "zfs list", "zfs list", "zfs get", "zfs get", "zfs set", "zfs set", "zfs get",
+          "zfs set", "zfs rename", "zfs rename",
+          "zfs list", "zfs list", "zfs set", "zfs destroy", "zfs destroy", "zfs inherit",
+          "zfs inherit", "zfs set", "zfs list", "zfs destroy", "zfs get", "zfs inherit",
+          "zfs destroy"]
+DETACHED = ["_detach", "_trash", "copy", "copy@two", "data", "data@one"]
 KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
     "create an encrypted one": Case([], create_encrypted, ["zfs create", *UNLOAD], ["data"]),
     "stage an encrypted one": Case(
@@ -118,6 +144,7 @@ KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
     "unstage an encrypted one": Case(
         [create_encrypted, stage], Volume.unstage, ["umount2", *UNLOAD], ["data"]),
     "roll back": Case([Volume.create, take_twice], roll_back, ROLL_BACK, ROLLED_BACK),
+    "detach": Case([Volume.create, clone_it], detach, DETACH, DETACHED),
     "create a device": Case([], create_block, ["zfs create"], ["data"]),
     "stage a device": Case([create_block], stage, STAGE_BLOCK, ["data"]),
     "publish a device": Case([create_block, stage], Volume.publish, ATTACH, ["data"]),

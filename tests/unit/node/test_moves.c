@@ -75,12 +75,27 @@ static void a_volume_that_is_rolled_back_is_refused_as_unknown(void **state)
 	assert_int_equal(moves_check(moves, "a", &err), 0);
 }
 
+static void a_volume_that_is_detached_is_refused_for_now(void **state)
+{
+	struct error err;
+
+	(void)state;
+	moves_close_to_detach(moves, "a");
+	assert_int_equal(moves_check(moves, "a", &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "'zcsi detach a'"));
+	moves_open(moves, "a");
+	assert_int_equal(moves_check(moves, "a", &err), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_closed_volume_is_refused_until_it_is_opened,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_volume_that_is_rolled_back_is_refused_as_unknown,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_volume_that_is_detached_is_refused_for_now,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_volume_is_missing_before_all_are_known, set_up,
 						tear_down),
