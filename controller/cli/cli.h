@@ -45,7 +45,8 @@ typedef int command_fn(struct cli *cli, struct error *err);
 command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies, cli_copy, cli_sync,
 	cli_pause, cli_resume, cli_move, cli_drain, cli_modify, cli_why, cli_send, cli_receive,
 	cli_adopt, cli_trash, cli_completion, cli_failover, cli_confirm, cli_diverged, cli_backup,
-	cli_unpublish, cli_forget, cli_doctor, cli_resize, cli_snapshot, cli_rollback, cli_rename;
+	cli_unpublish, cli_forget, cli_doctor, cli_resize, cli_snapshot, cli_rollback, cli_rename,
+	cli_detach;
 
 /*
  * Print the table on stdout, and on stderr each agent that did not answer; then the exit status is

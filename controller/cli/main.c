@@ -125,8 +125,8 @@ static const struct option_row options[] = {
 	{.name = "dry-run",
 	 .ret_flag = &dry_run,
 	 .help = "For copy drop, drain, failover, diverged drop, backup drop, rename, snapshot "
-		 "--drop, rollback, trash empty, unpublish and forget: print what would be done, "
-		 "and do nothing."},
+		 "--drop, rollback, detach, trash empty, unpublish and forget: print what would be "
+		 "done, and do nothing."},
 	TRUST_CLIENT_OPTIONS(trust),
 };
 

@@ -264,7 +264,7 @@ def test_a_full_pool_refuses_it_and_nothing_is_left(host):
     before = own(host.dataset("copy")), history(host.dataset("copy")), names(host.parent)
     host.limit(10 * MIB)
     assert "bytes" in refusal(host) and "zcsi trash empty" in refusal(host)
-    host.limit(0)
+    run("zfs", "set", "quota=none", host.parent)
     run("zfs", "create", "-o", "canmount=off", "-o", "mountpoint=none", "-o", "quota=4M",
         host.dataset("_detach"))
     said = refusal(host)
