@@ -29,7 +29,7 @@ Q        := $(if $(V),,@)
 say       = @echo "  $(1)	$(patsubst $(BUILD)/%,%,$@)"
 compile   = $(CC) -std=gnu17 $(CPPFLAGS) $(CFLAGS) -pthread -MMD -MP
 
-PROTO    := csi agent copy health reflection reflection_v1alpha
+PROTO    := csi agent copy health reflection reflection_v1alpha registration
 WELL     := timestamp wrappers descriptor
 DEBUG    := -O1 -g -fno-omit-frame-pointer
 ASAN     := -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -124,6 +124,7 @@ vpath proto/reflection_v1alpha.proto $(BUILD)
 $(BUILD)/proto/csi.h: package := csi.v1
 $(BUILD)/proto/agent.h $(BUILD)/proto/copy.h: package := zcsi.v1
 $(BUILD)/tests/transport/echo.h: package := zcsi.test
+$(BUILD)/proto/registration.h: package := pluginregistration
 $(BUILD)/proto/health.h: package := grpc.health.v1
 $(BUILD)/proto/reflection.h: package := grpc.reflection.v1
 $(BUILD)/proto/reflection_v1alpha.h: package := grpc.reflection.v1alpha

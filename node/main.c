@@ -54,6 +54,8 @@ static const struct rpc_service *const agent_services[] = {&agent_service, &copy
 static const struct rpc_service *const local_services[] = {
 	&agent_service, &copy_service, &replica_service, &backup_service, &node_service, NULL};
 
+static const struct rpc_service *const kubelet_services[] = {&registration_service, NULL};
+
 static void on_hangup(void *arg)
 {
 	struct node *node = arg;
@@ -118,6 +120,21 @@ static int listen_at(struct server *server, const struct option_list *endpoints,
 	return 0;
 }
 
+/* kubelet calls at once, so the CSI socket exists before this one does. */
+static int listen_for_kubelet(struct server *server, const struct settings *settings,
+			      struct error *err)
+{
+	const struct server_offer offer = {kubelet_services, (void *)settings->socket.path,
+					   settings->trust};
+
+	if (!settings->registration)
+		return 0;
+	if (server_listen(server, settings->registration, &offer, err) < 0)
+		return -1;
+	log_info("listening for kubelet", log_str("endpoint", settings->registration));
+	return 0;
+}
+
 static int begin(struct daemon *daemon, struct node *node, const struct settings *settings,
 		 struct feed **ret_feed, struct rounds **ret_herald, struct mender **ret_mender,
 		 struct error *err)
@@ -134,7 +151,8 @@ static int begin(struct daemon *daemon, struct node *node, const struct settings
 	    peers_new(&node->peers, daemon->loop, &peers, err) < 0 ||
 	    loop_on_signal(daemon->loop, SIGHUP, on_hangup, node, err) < 0 ||
 	    listen_at(daemon->server, &settings->endpoints, &csi, &csi, err) < 0 ||
-	    listen_at(daemon->server, &settings->agent_endpoints, &local, &agent, err) < 0)
+	    listen_at(daemon->server, &settings->agent_endpoints, &local, &agent, err) < 0 ||
+	    listen_for_kubelet(daemon->server, settings, err) < 0)
 		return -1;
 	node->copies->workers = daemon->workers;
 	node->copies->loop = daemon->loop;

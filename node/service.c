@@ -8,6 +8,8 @@
 
 RPC_SERVICE(identity_service, csi__v1__identity__descriptor, IDENTITY_METHODS);
 RPC_SERVICE(node_service, csi__v1__node__descriptor, NODE_METHODS);
+RPC_SERVICE(registration_service, pluginregistration__registration__descriptor,
+	    REGISTRATION_METHODS);
 RPC_SERVICE(agent_service, zcsi__v1__agent__descriptor, AGENT_METHODS);
 RPC_SERVICE(copy_service, zcsi__v1__copy__descriptor, COPY_METHODS);
 RPC_SERVICE(replica_service, zcsi__v1__replica__descriptor, REPLICA_METHODS);

@@ -14,6 +14,7 @@
 #include "proto/agent.h"
 #include "proto/copy.h"
 #include "proto/csi.h"
+#include "proto/registration.h"
 #include "transport/service.h"
 
 #define IDENTITY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                             \
@@ -33,6 +34,16 @@
 	PLAIN(NodeGetVolumeHealth, node_get_volume_health)                                         \
 	INLINE(NodeGetStorageHealth, node_get_storage_health)
 
+#define REGISTRATION_METHODS(INLINE, PLAIN, KEYED, STREAM)                                         \
+	INLINE(GetInfo, get_info)                                                                  \
+	INLINE(NotifyRegistrationStatus, notify_registration_status)
+
+/* kubelet's messages do not have the names of its methods. */
+typedef InfoRequest GetInfoRequest;
+typedef PluginInfo GetInfoResponse;
+typedef RegistrationStatus NotifyRegistrationStatusRequest;
+typedef RegistrationStatusResponse NotifyRegistrationStatusResponse;
+
 #define HANDLER_(Name, handler, ...)                                                               \
 	int handler(struct rpc_call *call, const Name##Request *req, Name##Response *rsp,          \
 		    struct error *err);
@@ -40,6 +51,7 @@
 
 IDENTITY_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 NODE_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
+REGISTRATION_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 AGENT_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 COPY_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 REPLICA_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
@@ -47,6 +59,6 @@ BACKUP_METHODS(HANDLER_, HANDLER_, HANDLER_, STREAM_)
 #undef HANDLER_
 #undef STREAM_
 extern const struct rpc_service identity_service, node_service, agent_service, copy_service,
-	replica_service, backup_service;
+	replica_service, backup_service, registration_service;
 
 #endif

@@ -30,7 +30,7 @@ static struct {
 	struct option_list endpoints, agent_endpoints, agents, topology, limits;
 	const char *node_id, *dataset, *rescan, *zfs_timeout, *trash_ttl, *trash_free, *max_volumes,
 		*overcommit, *log_level, *log_format, *address, *zfs_user, *zfs_over_ssh,
-		*nomad_data_dir, *cache, *agents_file;
+		*nomad_data_dir, *cache, *agents_file, *registration;
 	const char *metrics;
 	bool check;
 	struct trust trust;
@@ -45,6 +45,10 @@ static const struct option_row options[] = {
 	{"agent-endpoint", "ZCSI_AGENT_ENDPOINT", "ENDPOINT", "unix:///run/zcsi/agent.sock",
 	 "Serve zcsi.v1.Agent here, for controllers. Repeatable.",
 	 .ret_list = &given.agent_endpoints},
+	{"registration", "ZCSI_REGISTRATION", "ENDPOINT", NULL,
+	 "On Kubernetes: a unix socket in kubelet's folder plugins_registry, where kubelet learns "
+	 "of --endpoint. Both have the same path for kubelet as here.",
+	 .ret_text = &given.registration},
 	{"agent", "ZCSI_AGENT", "ENDPOINT", NULL,
 	 "An agent: the --agent-endpoint of another zcsi-node, to which copies of volumes are "
 	 "sent. Repeatable; our own may be among them.",
@@ -277,6 +281,26 @@ static int parse_topology(struct settings *settings, struct error *err)
 	return add_segment(settings, own, err);
 }
 
+/* kubelet calls unix sockets only. */
+static int parse_registration(struct settings *settings, struct error *err)
+{
+	struct endpoint own;
+
+	if (!settings->registration)
+		return 0;
+	if (endpoint_parse(settings->registration, &own, err) < 0)
+		return -1;
+	for (size_t i = 0; i < settings->endpoints.n && !settings->socket.is_unix; i++)
+		if (endpoint_parse(settings->endpoints.values[i], &settings->socket, err) < 0)
+			return -1;
+	if (own.is_unix && settings->socket.is_unix)
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "--registration needs a unix socket, and an --endpoint that is one too; use "
+		    "--registration unix:///var/lib/kubelet/plugins_registry/zcsi.sock and "
+		    "--endpoint unix:///var/lib/kubelet/plugins/zcsi/csi.sock");
+}
+
 static const char *given_or_null(const char *text)
 {
 	return text && *text ? text : NULL;
@@ -303,6 +327,7 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 		return done;
 	ret->endpoints = given.endpoints;
 	ret->agent_endpoints = given.agent_endpoints;
+	ret->registration = given_or_null(given.registration);
 	ret->agents = given.agents;
 	ret->agents_file = given_or_null(given.agents_file);
 	ret->trust = &given.trust;
@@ -316,8 +341,8 @@ int settings_parse(int argc, char **argv, struct settings *ret, struct error *er
 		return -1;
 	if (log_setup(given.log_level, given.log_format, err) < 0 || parse_numbers(ret, err) < 0 ||
 	    data_dir_check(given_or_null(given.nomad_data_dir), &ret->endpoints, err) < 0 ||
-	    check_place(ret, err) < 0 || parse_address(ret, err) < 0 ||
-	    parse_node_id(ret, err) < 0 ||
+	    parse_registration(ret, err) < 0 || check_place(ret, err) < 0 ||
+	    parse_address(ret, err) < 0 || parse_node_id(ret, err) < 0 ||
 	    size_limits_parse(given.overcommit, &given.limits, &ret->limits, &ret->n_limits, err) <
 		    0)
 		return -1;

@@ -10,11 +10,14 @@
 #include "common/options.h"
 #include "node/host/node.h"
 #include "node/host/size_limits.h"
+#include "transport/endpoint.h"
 #include "transport/trust.h"
 
 struct settings {
 	struct option_list endpoints;
 	struct option_list agent_endpoints;
+	const char *registration;  /* the socket for kubelet; NULL: none */
+	struct endpoint socket;    /* and the one that kubelet is told of */
 	struct option_list agents; /* the agent endpoints of other nodes */
 	const char *agents_file;   /* a file with more of them; NULL: none */
 	struct trust *trust;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""An independent gRPC client, grpcio: every RPC of csi.v1 and zcsi.v1 is a method of one object.
+"""An independent gRPC client, grpcio: every RPC of csi.v1, zcsi.v1 and pluginregistration is a
+method of one object.
 
 grpc_tools.protoc generates the messages into a temporary folder; `csi` and `agent` are the
 generated modules.
@@ -25,7 +26,7 @@ def generate():
     subprocess.run(
         [sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT}", "-I/usr/include",
          f"--python_out={folder.name}", "proto/csi.proto", "proto/agent.proto",
-         "proto/copy.proto"],
+         "proto/copy.proto", "proto/registration.proto"],
         check=True, cwd=ROOT)
     sys.path.insert(0, folder.name)
     return folder
@@ -35,8 +36,9 @@ STUBS = generate()
 import proto.csi_pb2 as csi  # noqa: E402
 import proto.agent_pb2 as agent  # noqa: E402
 import proto.copy_pb2 as copy  # noqa: E402
+import proto.registration_pb2 as registration  # noqa: E402
 
-SERVICES = [service for module in (csi, agent, copy)
+SERVICES = [service for module in (csi, agent, copy, registration)
             for service in module.DESCRIPTOR.services_by_name.values()]
 METHODS = {method.name: method for service in SERVICES for method in service.methods}
 OPTIONS = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0),
