@@ -17,8 +17,9 @@
 #include "common/volume/escape.h"
 #include "controller/request/parameter_table.h"
 
-/* The prefix of keys that the sidecars of Kubernetes add; such parameters are ignored. */
+/* The prefix of keys that the sidecars of Kubernetes add. Only the name of the claim is kept. */
 #define SIDECAR_PREFIX "csi.storage.k8s.io/"
+#define CLAIM_PROPERTY "kubernetes:claim"
 
 /* The canonical text is stored in one property, and ZFS accepts less than 8 KiB. */
 #define TEXT_MAX       8000
@@ -223,6 +224,20 @@ static void take_backup(const struct map *map, struct parameters *ret)
 	ret->backup_keep = keep ? keep : "";
 }
 
+/*
+ * Add the PersistentVolumeClaim for which Kubernetes asks for the volume, as NAMESPACE/NAME. The
+ * volume itself is named by an id of Kubernetes, and its dataset may outlive all of its objects.
+ */
+static void add_claim(struct arena *arena, const struct map *map, struct parameters *to)
+{
+	const char *name = map_get(map, SIDECAR_PREFIX "pvc/name");
+	const char *namespace = map_get(map, SIDECAR_PREFIX "pvc/namespace");
+
+	if (name && namespace)
+		add_property(arena, to, CLAIM_PROPERTY,
+			     arena_printf(arena, "%s/%s", namespace, name));
+}
+
 static void resolve(struct arena *arena, const struct map *map, struct parameters *ret)
 {
 	const char *provisioning = map_get(map, "provisioning");
@@ -233,7 +248,7 @@ static void resolve(struct arena *arena, const struct map *map, struct parameter
 		.encrypted = map_get(map, "zfs.encryption") != NULL,
 		.node = map_get(map, "node"),
 		.pool = map_get(map, "pool"),
-		.properties = arena_alloc(arena, (map->n + 1) * sizeof(Property *)),
+		.properties = arena_alloc(arena, (map->n + 2) * sizeof(Property *)),
 	};
 	for (size_t i = 0; i < map->n; i++) {
 		const char *key = map->pairs[i].key, *value = map->pairs[i].value;
@@ -257,6 +272,7 @@ int parameters_parse(struct arena *arena, struct map map, struct map mutable,
 	if (check_conflicts(&all, err) < 0 || check_backup(&all, err) < 0)
 		return -1;
 	resolve(arena, &all, ret);
+	add_claim(arena, &map, ret);
 	size_t size = strlen(escape_text(arena, ret->text));
 	if (size > TEXT_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT,

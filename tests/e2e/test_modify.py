@@ -72,6 +72,14 @@ def test_a_default_said_or_not_is_the_same(volume):
     assert volume.create(parameters=said).volume == first
 
 
+def test_the_claim_of_kubernetes_is_a_property_of_the_dataset(volume, dataset):
+    sidecar = "csi.storage.k8s.io/"
+    first = volume.create(parameters={f"{sidecar}pv/name": "pvc-1", f"{sidecar}pvc/name": "data",
+                                      f"{sidecar}pvc/namespace": "shop"}).volume
+    assert get(dataset, "kubernetes:claim") == "shop/data"
+    assert volume.create().volume == first
+
+
 def test_a_modification_keeps_other_properties(made, dataset):
     change(made, {"zfs.atime": "off", "zfs.compression": "gzip"})
     change(made, {"zfs.compression": "off"})

@@ -56,6 +56,26 @@ static void properties_and_text(void **state)
 	assert_string_equal(parameters.properties[1]->value, "1M");
 }
 
+static void the_claim_of_kubernetes_is_kept_and_not_compared(void **state)
+{
+	struct parameters parameters;
+	struct error err;
+	const char *const pairs[] = {"csi.storage.k8s.io/pvc/name",
+				     "data",
+				     "csi.storage.k8s.io/pvc/namespace",
+				     "shop",
+				     "csi.storage.k8s.io/pv/name",
+				     "pvc-1",
+				     NULL};
+
+	(void)state;
+	assert_int_equal(parse(pairs, &parameters, &err), 0);
+	assert_string_equal(parameters.text, "attach=local\nprovisioning=thin\n");
+	assert_int_equal(parameters.n_properties, 1);
+	assert_string_equal(parameters.properties[0]->name, "kubernetes:claim");
+	assert_string_equal(parameters.properties[0]->value, "shop/data");
+}
+
 static void unknown_key_is_named_with_the_known(void **state)
 {
 	struct parameters parameters;
@@ -399,6 +419,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(none_given, arena_setup, arena_teardown),
 		cmocka_unit_test_setup_teardown(properties_and_text, arena_setup, arena_teardown),
+		cmocka_unit_test_setup_teardown(the_claim_of_kubernetes_is_kept_and_not_compared,
+						arena_setup, arena_teardown),
 		cmocka_unit_test_setup_teardown(unknown_key_is_named_with_the_known, arena_setup,
 						arena_teardown),
 		cmocka_unit_test_setup_teardown(misspelt_key_gets_the_nearest, arena_setup,
