@@ -39,6 +39,10 @@ int agents_new(struct agents **ret, struct loop *loop, const struct agents_optio
 	agents->options = *options;
 	roster_init(&agents->roster, loop, &client);
 	agents->roster.forget = options->forget;
+	if (options->node && client_new(&agents->node, loop, options->node, &client, err) < 0) {
+		agents_free(agents);
+		return fail_context(err, "--node");
+	}
 	if (roster_name(&agents->roster, options->named->values, options->named->n, err) < 0) {
 		agents_free(agents);
 		return fail_context(err, "--agent");
@@ -74,6 +78,7 @@ void agents_free(struct agents *agents)
 	if (!agents)
 		return;
 	agent_watcher_stop(agents->watch);
+	client_free(agents->node);
 	roster_fini(&agents->roster);
 	free(agents);
 }
@@ -95,6 +100,13 @@ struct roster *agents_roster(const struct rpc_call *call)
 	struct agents *agents = call->app;
 
 	return &agents->roster;
+}
+
+struct client *agents_node(const struct rpc_call *call)
+{
+	const struct agents *agents = call->app;
+
+	return agents->node;
 }
 
 bool agents_partial_lists(const struct rpc_call *call)

@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "common/options.h"
 #include "proto/agent.h"
+#include "transport/client.h"
 #include "transport/loop.h"
 #include "transport/rpc.h"
 #include "transport/trust.h"
@@ -27,6 +28,7 @@ struct roster;
 struct agents_options {
 	const struct option_list *named; /* --agent */
 	const char *file;                /* --agents-file; NULL if not given */
+	const char *node;                /* --node; NULL if not given */
 	const struct trust *trust;
 	int64_t every_ms, lost_after_ms;  /* --roll-call; --assume-lost, 0: never; in ms */
 	int64_t forget_after_ms;          /* --forget-after; in ms */
@@ -49,6 +51,8 @@ void agents_free(struct agents *agents);
 const char *agent_endpoint(const struct agent *agent);
 /* The list of the agents, for roster_absent.h. */
 struct roster *agents_roster(const struct rpc_call *call);
+/* The zcsi-node to which calls of csi.v1.Node are passed. Only with --node. */
+struct client *agents_node(const struct rpc_call *call);
 bool agents_partial_lists(const struct rpc_call *call);
 /* Write the metrics of the agents, for transport/monitor.h. agents: the struct agents. */
 void agents_metrics(void *agents, FILE *out);

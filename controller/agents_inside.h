@@ -32,6 +32,7 @@ struct agents {
 	struct agents_options options;
 	struct roster roster;
 	struct owner_cache owner_cache;
+	struct client *node;         /* of --node; or NULL */
 	struct agent_watcher *watch; /* NULL before agents_start */
 };
 

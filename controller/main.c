@@ -22,7 +22,7 @@
 
 static const char default_agent[] = "unix:///run/zcsi/agent.sock";
 static struct option_list endpoints, agent_endpoints, forget;
-static const char *agents_file, *roll_call, *assume_lost, *forget_after;
+static const char *agents_file, *node, *roll_call, *assume_lost, *forget_after;
 static const char *log_level, *log_format, *metrics;
 static bool partial_lists;
 static struct trust trust;
@@ -47,6 +47,12 @@ static const struct option_row options[] = {
 	 .help = "More agents, an endpoint a line; read again whenever it changes. With it, "
 		 "--agent has no default.",
 	 .ret_text = &agents_file},
+	{.name = "node",
+	 .env = "ZCSI_NODE",
+	 .metavar = "ENDPOINT",
+	 .help = "Serve CSI Node too, by the zcsi-node of this host at its --endpoint or at a unix "
+		 "socket of its --agent-endpoint; for sidecars that want one socket for all.",
+	 .ret_text = &node},
 	{.name = "roll-call",
 	 .env = "ZCSI_ROLL_CALL",
 	 .metavar = "SECONDS",
@@ -130,6 +136,7 @@ static int parse_agents(struct agents_options *ret, struct error *err)
 	*ret = (struct agents_options){.named =
 					       by_default && agents_file ? &none : &agent_endpoints,
 				       .file = agents_file,
+				       .node = node && *node ? node : NULL,
 				       .trust = &trust,
 				       .forget = &forget,
 				       .partial_lists = partial_lists};
@@ -154,8 +161,10 @@ static int start(struct daemon *daemon, struct agents **ret_agents, struct error
 	    agents_new(ret_agents, daemon->loop, &agents, err) < 0 ||
 	    loop_on_signal(daemon->loop, SIGHUP, on_hangup, *ret_agents, err) < 0)
 		return -1;
-	const struct server_offer offer = {
-		.services = controller_services, .app = *ret_agents, .trust = &trust};
+	const struct server_offer offer = {.services =
+						   agents.node ? all_services : controller_services,
+					   .app = *ret_agents,
+					   .trust = &trust};
 	for (size_t i = 0; i < endpoints.n; i++) {
 		if (server_listen(daemon->server, endpoints.values[i], &offer, err) < 0)
 			return -1;

@@ -7,10 +7,15 @@
  */
 #include "controller/service.h"
 
+#include "controller/node.h"
+
 RPC_SERVICE(identity_service, csi__v1__identity__descriptor, IDENTITY_METHODS);
 RPC_SERVICE(controller_service, csi__v1__controller__descriptor, CONTROLLER_METHODS);
 RPC_SERVICE(group_service, csi__v1__group_controller__descriptor, GROUP_METHODS);
 
+const struct rpc_service *const all_services[] = {
+	&identity_service, &controller_service, &group_service, &node_service, NULL,
+};
 const struct rpc_service *const controller_services[] = {
 	&identity_service,
 	&controller_service,

@@ -15,12 +15,14 @@
 enum lane {
 	LANE_READ, /* 0, the default */
 	LANE_CHANGE,
+	LANE_NODE,  /* of calls that are passed to zcsi-node */
+	LANE_MOUNT, /* and of those that may wait there, for a mount or for ZFS */
 };
 
 /* How many calls of a lane run at a time; each may have a worker. */
 #define LANE_BOUNDS                                                                                \
 	{                                                                                          \
-		[LANE_READ] = 8, [LANE_CHANGE] = 16                                                \
+		[LANE_READ] = 8, [LANE_CHANGE] = 16, [LANE_NODE] = 4, [LANE_MOUNT] = 8             \
 	}
 
 #define IDENTITY_METHODS(INLINE, PLAIN, KEYED, STREAM)                                             \
@@ -63,7 +65,7 @@ IDENTITY_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_S
 CONTROLLER_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_STREAM_)
 GROUP_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_STREAM_)
 
-/* All services, for server_listen. */
-extern const struct rpc_service *const controller_services[];
+/* For server_listen: all services; or those without csi.v1.Node, which node.h has. */
+extern const struct rpc_service *const all_services[], *const controller_services[];
 
 #endif
