@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * The watcher thread. It waits for a change of --agents-file, for the next roll call, and for the
- * requests to read the file again and to stop.
+ * requests to read the file again and to stop. DNS names are resolved before each roll call.
  *
- * Invariant: if --agents-file cannot be read or names no agent, the previous list stays in use. A
- * volume whose agent was dropped from the list would be reported as not existing.
+ * Invariant: if --agents-file cannot be read or names no agent, or a name is not resolved, the
+ * previous list stays in use. A volume whose agent was dropped from the list would be reported as
+ * not existing.
  */
 #include "controller/agent_watcher.h"
 
@@ -17,6 +18,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/agents_dns.h"
 #include "common/agents_file.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -31,6 +33,10 @@ struct agent_watcher {
 	struct roster *roster;
 	struct agent_watcher_options options;
 	struct agents_file *file; /* NULL without --agents-file */
+	char *text;               /* its contents that are in use; NULL: none */
+	char *endpoints;          /* all that are in use, a line each */
+	bool has_names;           /* one is a DNS name */
+	bool unresolved;          /* one was not resolved, which was logged */
 	int wake;                 /* an eventfd, written after one of these is set: */
 	atomic_bool stopping;     /* the thread is to end */
 	atomic_bool rereading;    /* the file is to be read even if it did not change */
@@ -83,39 +89,96 @@ static void join(const struct option_list *fixed, struct option_list *list)
 	list->n += fixed->n;
 }
 
-static int read_file(struct agent_watcher *watch, struct error *err)
+static const char *lines_of(struct arena *arena, const struct option_list *list)
 {
-	auto_free char *text = agents_file_read(watch->file, err);
+	size_t length = 1;
 
-	if (!text)
+	for (size_t i = 0; i < list->n; i++)
+		length += strlen(list->values[i]) + 1;
+	char *lines = arena_alloc(arena, length), *end = lines;
+	*end = '\0';
+	for (size_t i = 0; i < list->n; i++)
+		end = stpcpy(stpcpy(end, list->values[i]), "\n");
+	return lines;
+}
+
+/* Set the named agents: those of --agent, and of this text. *ret_changed: false if they are. */
+static int name_all(struct agent_watcher *watch, const char *text, bool *ret_changed,
+		    struct error *err)
+{
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct option_list list = agents_file_parse(arena_strdup(&arena, text ? text : ""));
+
+	join(watch->options.agents, &list);
+	arena_own(&arena, free, list.values);
+	if (agents_dns_expand(&arena, &list, &watch->list, err) < 0)
 		return -1;
-	watch->list = agents_file_parse(text);
-	join(watch->options.agents, &watch->list);
+	if (!watch->list.n)
+		return fail(err, ERR_INVALID_ARGUMENT, "the file names no agent");
+	watch->has_names = agents_dns_any(&list);
+	const char *lines = lines_of(&arena, &watch->list);
+	*ret_changed = !watch->endpoints || strcmp(watch->endpoints, lines) != 0;
+	if (!*ret_changed)
+		return 0;
 	watch->err = err;
-	watch->named = fail(err, ERR_INVALID_ARGUMENT, "the file names no agent");
-	if (watch->list.n)
-		on_loop(watch, name_on_loop);
-	size_t n = watch->list.n;
-	free(watch->list.values);
+	on_loop(watch, name_on_loop);
 	if (watch->named < 0)
 		return -1;
-	log_info("agents-file was read", log_str("file", watch->options.file),
-		 log_int("agents", (long long)n));
+	free(watch->endpoints);
+	watch->endpoints = mem_strdup(lines);
 	return 0;
+}
+
+/* Read the file. Returns true if its agents are in use now. */
+static bool read_file(struct agent_watcher *watch)
+{
+	struct error err;
+	auto_free char *text = agents_file_read(watch->file, &err);
+	bool ignored;
+
+	if (!text || name_all(watch, text, &ignored, &err) < 0) {
+		if (!watch->unresolved)
+			log_error("cannot use --agents-file, keeping the previous list",
+				  log_str("file", watch->options.file), log_str("error", err.text));
+		watch->unresolved = err.code == ERR_UNAVAILABLE;
+		atomic_store(&watch->rereading, watch->unresolved);
+		return false;
+	}
+	watch->unresolved = false;
+	free(watch->text);
+	watch->text = steal_ptr(text);
+	log_info("agents-file was read", log_str("file", watch->options.file),
+		 log_int("agents", (long long)watch->list.n));
+	return true;
+}
+
+/* Resolve the names again. Returns true if there are other addresses. */
+static bool resolve(struct agent_watcher *watch)
+{
+	struct error err;
+	bool changed;
+
+	if (name_all(watch, watch->text, &changed, &err) < 0) {
+		if (!watch->unresolved)
+			log_error("cannot resolve the names of agents, keeping the previous list",
+				  log_str("error", err.text));
+		watch->unresolved = true;
+		return false;
+	}
+	watch->unresolved = false;
+	if (changed)
+		log_info("the addresses of agents have changed",
+			 log_int("agents", (long long)watch->list.n));
+	return changed;
 }
 
 static bool renew(struct agent_watcher *watch)
 {
-	struct error err;
-
 	bool rereading = atomic_exchange(&watch->rereading, false);
-	if (!watch->file || (!agents_file_changed(watch->file) && !rereading))
-		return false;
-	if (read_file(watch, &err) == 0)
-		return true;
-	log_error("cannot use --agents-file, keeping the previous list",
-		  log_str("file", watch->options.file), log_str("error", err.text));
-	return false;
+
+	if (watch->file && (agents_file_changed(watch->file) || rereading))
+		return read_file(watch);
+	return watch->has_names && resolve(watch);
 }
 
 /* Returns true if all agents are up, and all that they keep is known. */
@@ -185,6 +248,8 @@ static void watch_free(struct agent_watcher *watch)
 {
 	agents_file_free(watch->file);
 	mem_cleanup_close(&watch->wake);
+	free(watch->endpoints);
+	free(watch->text);
 	sem_destroy(&watch->done);
 	free(watch);
 }
@@ -194,7 +259,10 @@ int agent_watcher_start(struct agent_watcher **ret, struct roster *roster,
 {
 	struct agent_watcher *watch = mem_alloc(sizeof(*watch));
 
-	*watch = (struct agent_watcher){.roster = roster, .options = *options, .wake = -1};
+	*watch = (struct agent_watcher){.roster = roster,
+					.options = *options,
+					.has_names = agents_dns_any(options->agents),
+					.wake = -1};
 	sem_init(&watch->done, 0, 0);
 	if (options->file && agents_file_watch(&watch->file, options->file, err) < 0) {
 		watch_free(watch);

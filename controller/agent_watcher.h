@@ -3,8 +3,9 @@
 #define ZCSI_CONTROLLER_AGENT_WATCHER_H
 
 /*
- * The thread that maintains the roster: it reads --agents-file again after a change, and calls the
- * roll at intervals. A new agent takes part in a roll call before any RPC uses it.
+ * The thread that maintains the roster: it reads --agents-file again after a change, resolves DNS
+ * names of agents, and calls the roll at intervals. A new agent takes part in a roll call before
+ * any RPC uses it.
  */
 
 #include "controller/roster.h"

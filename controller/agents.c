@@ -11,13 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/agents_dns.h"
 #include "common/hash.h"
 #include "controller/agents_inside.h"
 #include "controller/rollcall.h"
 
-static int check_once(const struct option_list *endpoints, struct error *err)
+static int check(const struct option_list *endpoints, struct error *err)
 {
 	for (size_t i = 0; i < endpoints->n; i++) {
+		if (agents_dns_is(endpoints->values[i]) &&
+		    agents_dns_check(endpoints->values[i], err) < 0)
+			return fail_context(err, "--agent");
 		for (size_t k = 0; k < i; k++) {
 			if (strcmp(endpoints->values[i], endpoints->values[k]) == 0)
 				return fail(err, ERR_INVALID_ARGUMENT,
@@ -33,7 +37,7 @@ int agents_new(struct agents **ret, struct loop *loop, const struct agents_optio
 	const struct client_options client = {.tls = options->trust->tls,
 					      .allow_plaintext = options->trust->insecure};
 
-	if (check_once(options->named, err) < 0)
+	if (check(options->named, err) < 0)
 		return -1;
 	struct agents *agents = mem_alloc(sizeof(*agents));
 	agents->options = *options;
@@ -43,7 +47,9 @@ int agents_new(struct agents **ret, struct loop *loop, const struct agents_optio
 		agents_free(agents);
 		return fail_context(err, "--node");
 	}
-	if (roster_name(&agents->roster, options->named->values, options->named->n, err) < 0) {
+	/* The watcher resolves DNS names. Until then no agent is known, so no volume is missing. */
+	size_t n = agents_dns_any(options->named) ? 0 : options->named->n;
+	if (roster_name(&agents->roster, options->named->values, n, err) < 0) {
 		agents_free(agents);
 		return fail_context(err, "--agent");
 	}

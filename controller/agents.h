@@ -26,7 +26,7 @@ struct agent;
 struct roster;
 
 struct agents_options {
-	const struct option_list *named; /* --agent */
+	const struct option_list *named; /* --agent; with dns:/// (common/agents_dns.h) */
 	const char *file;                /* --agents-file; NULL if not given */
 	const char *node;                /* --node; NULL if not given */
 	const struct trust *trust;

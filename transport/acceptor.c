@@ -46,6 +46,10 @@ int acceptor_address(const char *endpoint, bool allow_plaintext, struct endpoint
 	if (endpoint_parse(endpoint, ret_endpoint, err) < 0 ||
 	    endpoint_resolve(ret_endpoint, ret_address, 1, err) < 0)
 		return -1;
+	if (*ret_endpoint->name)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "endpoint '%s' is served here: leave ?name= out, which is for callers",
+			    endpoint);
 	if (allow_plaintext || address_is_local(ret_address))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,

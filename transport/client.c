@@ -159,14 +159,16 @@ void client_head_init(struct client_head *head, const struct client *client, con
 		      int64_t deadline)
 {
 	const struct dial *dial = &client->dial;
-	const char *authority =
+	const char *host =
 		dial->endpoint.is_unix ? "localhost" : strstr(dial->endpoint.text, "//") + 2;
+	nghttp2_nv authority = conn_field(":authority", host);
 
+	authority.valuelen = strcspn(host, "?");
 	wire_timeout_format(time_left_ms(deadline), head->timeout);
 	const nghttp2_nv fields[] = {conn_field(":method", "POST"),
 				     conn_field(":scheme", dial->options.tls ? "https" : "http"),
 				     conn_field(":path", path),
-				     conn_field(":authority", authority),
+				     authority,
 				     conn_field("te", "trailers"),
 				     conn_field("grpc-timeout", head->timeout),
 				     conn_field("content-type", "application/grpc"),

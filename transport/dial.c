@@ -122,7 +122,8 @@ static int add_link(struct dial *dial, unsigned at, int fd, struct error *err)
 		return fail(err, ERR_RESOURCE_EXHAUSTED, "out of memory");
 	}
 	if (dial->options.tls)
-		conn_secure(link->conn, dial->options.tls, dial->endpoint.host,
+		conn_secure(link->conn, dial->options.tls,
+			    *dial->endpoint.name ? dial->endpoint.name : dial->endpoint.host,
 			    dial->options.peer_name);
 	dial->links = link;
 	dial->n_coming++;

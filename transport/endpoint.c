@@ -72,8 +72,27 @@ static int parse_tcp(const char *text, struct endpoint *ret, struct error *err)
 	return 0;
 }
 
+/* Cut ?name=NAME off. */
+static int cut_name(char *text, struct endpoint *ret, struct error *err)
+{
+	char *query = strchr(text, '?');
+	const char *name = query ? after_prefix(query, "?name=") : NULL;
+
+	if (!query)
+		return 0;
+	*query = '\0';
+	if (!name || !*name || strlen(name) >= sizeof(ret->name))
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "endpoint '%s': after '?' comes name=NAME, the name that the "
+			    "certificate there has",
+			    ret->text);
+	strcpy(ret->name, name);
+	return 0;
+}
+
 int endpoint_parse(const char *text, struct endpoint *ret, struct error *err)
 {
+	char tcp[sizeof(ret->text)];
 	const char *rest;
 
 	*ret = (struct endpoint){0};
@@ -90,8 +109,10 @@ int endpoint_parse(const char *text, struct endpoint *ret, struct error *err)
 		return parse_unix(rest, ret, err);
 	if (text[0] == '/')
 		return parse_unix(text, ret, err);
-	if ((rest = after_prefix(text, "tcp://")))
-		return parse_tcp(rest, ret, err);
+	if ((rest = after_prefix(text, "tcp://"))) {
+		strcpy(tcp, rest);
+		return cut_name(tcp, ret, err) < 0 ? -1 : parse_tcp(tcp, ret, err);
+	}
 	return fail(err, ERR_INVALID_ARGUMENT,
 		    "endpoint '%s' is neither unix:///PATH nor tcp://HOST:PORT", text);
 }

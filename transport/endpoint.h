@@ -4,7 +4,8 @@
 
 /*
  * Endpoints. Their forms are unix:///abs/path, unix://rel/path, unix:path, /abs/path, and
- * tcp://host:port, tcp://[v6]:port (CSI spec "Security / Networking", gRPC doc/naming.md).
+ * tcp://host:port, tcp://[v6]:port (CSI spec "Security / Networking", gRPC doc/naming.md); a TCP
+ * endpoint to connect to may end with ?name=NAME.
  */
 
 #include <netdb.h>
@@ -19,6 +20,7 @@ struct endpoint {
 	bool is_unix;
 	char text[512]; /* the endpoint as given, for error messages and logs */
 	char host[256]; /* TCP host without brackets; empty: listen on every address */
+	char name[256]; /* with TLS, what the server's certificate has instead of host; or "" */
 	char port[6];
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };

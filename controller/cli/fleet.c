@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/agents_dns.h"
 #include "common/agents_file.h"
 #include "common/clock.h"
 #include "common/thread.h"
@@ -92,14 +93,19 @@ static bool is_known(const struct fleet *fleet, const char *endpoint)
 	return false;
 }
 
-static int add(struct fleet *fleet, const struct option_list *endpoints, struct error *err)
+static int add(struct fleet *fleet, const struct option_list *listed, struct error *err)
 {
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct option_list endpoints;
+
+	if (agents_dns_expand(&arena, listed, &endpoints, err) < 0)
+		return -1;
 	fleet->clients =
-		mem_resize(fleet->clients, (fleet->n + endpoints->n + 1) * sizeof(*fleet->clients));
-	for (size_t i = 0; i < endpoints->n; i++) {
-		if (is_known(fleet, endpoints->values[i]))
+		mem_resize(fleet->clients, (fleet->n + endpoints.n + 1) * sizeof(*fleet->clients));
+	for (size_t i = 0; i < endpoints.n; i++) {
+		if (is_known(fleet, endpoints.values[i]))
 			continue;
-		if (client_new(&fleet->clients[fleet->n], fleet->loop, endpoints->values[i],
+		if (client_new(&fleet->clients[fleet->n], fleet->loop, endpoints.values[i],
 			       &fleet->options, err) < 0)
 			return -1;
 		fleet->n++;

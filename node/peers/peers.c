@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/agents_dns.h"
 #include "common/agents_file.h"
 #include "common/clock.h"
 #include "node/peers/peers_inside.h"
@@ -27,7 +28,7 @@ static int read_list(const struct peers_options *options, struct arena *arena,
 		     struct option_list *ret, struct error *err)
 {
 	const struct option_list *named = options->named;
-	struct option_list file = {.n = 0};
+	struct option_list file = {.n = 0}, both;
 
 	if (options->file) {
 		char *text = agents_file_load(options->file, err);
@@ -42,11 +43,15 @@ static int read_list(const struct peers_options *options, struct arena *arena,
 	const char **all = arena_alloc(arena, (named->n + file.n + 1) * sizeof(*all));
 	for (size_t i = 0; i < named->n + file.n; i++)
 		all[i] = i < named->n ? named->values[i] : file.values[i - named->n];
-	qsort(all, named->n + file.n, sizeof(*all), compare);
-	*ret = (struct option_list){.values = all};
-	for (size_t i = 0; i < named->n + file.n; i++)
-		if (ret->n == 0 || strcmp(all[ret->n - 1], all[i]) != 0)
-			all[ret->n++] = all[i];
+	both = (struct option_list){all, named->n + file.n};
+	if (agents_dns_expand(arena, &both, &both, err) < 0)
+		return -1;
+	if (both.n)
+		qsort(both.values, both.n, sizeof(*both.values), compare);
+	*ret = (struct option_list){.values = both.values};
+	for (size_t i = 0; i < both.n; i++)
+		if (ret->n == 0 || strcmp(both.values[ret->n - 1], both.values[i]) != 0)
+			both.values[ret->n++] = both.values[i];
 	if (ret->n)
 		return 0;
 	if (options->file)
@@ -207,6 +212,11 @@ static int check_named(const struct peers *peers, struct error *err)
 	struct client *client;
 
 	for (size_t i = 0; i < named->n; i++) {
+		if (agents_dns_is(named->values[i])) {
+			if (agents_dns_check(named->values[i], err) < 0)
+				return fail_context(err, "--agent");
+			continue;
+		}
 		if (client_new(&client, peers->loop, named->values[i], NULL, err) < 0)
 			return fail_context(err, "--agent");
 		client_free(client);

@@ -229,10 +229,12 @@ def test_a_node_refuses_a_wrong_topology(tmp_path):
         assert status not in (0, None) and "topology" in text
 
 
-def test_a_node_refuses_a_malformed_agent(tmp_path):
-    daemon = Daemon("zcsi-node", tmp_path, *PRIVATE["zcsi-node"](tmp_path), "--agent", "tcp://:1")
-    status, text = ends(daemon)
-    assert status not in (0, None) and "--agent: endpoint 'tcp://:1' names no host" in text
+def test_a_malformed_agent_is_refused(tmp_path):
+    for agent, why in (("tcp://:1", "names no host"), ("dns:///node", "is not dns:///HOST:PORT")):
+        for program in PRIVATE:
+            daemon = Daemon(program, tmp_path, *PRIVATE[program](tmp_path), "--agent", agent)
+            status, text = ends(daemon)
+            assert status not in (0, None) and f"--agent: endpoint '{agent}' {why}" in text
 
 
 def test_a_node_starts_before_its_agents_file_is_written(tmp_path):

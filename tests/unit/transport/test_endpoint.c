@@ -72,16 +72,18 @@ static void valid_endpoints_are_parsed(void **state)
 {
 	(void)state;
 	static const struct {
-		const char *text, *host, *port, *path;
+		const char *text, *host, *port, *path, *name;
 	} cases[] = {
-		{"unix:///run/zcsi/x.sock", "", "", "/run/zcsi/x.sock"},
-		{"unix:x.sock", "", "", "x.sock"},
-		{"unix:/x.sock", "", "", "/x.sock"},
-		{"/x.sock", "", "", "/x.sock"},
-		{"tcp://127.0.0.1:9000", "127.0.0.1", "9000", ""},
-		{"tcp://storage-1:65535", "storage-1", "65535", ""},
-		{"tcp://[::1]:9000", "::1", "9000", ""},
-		{"tcp://:9000", "", "9000", ""},
+		{"unix:///run/zcsi/x.sock", "", "", "/run/zcsi/x.sock", ""},
+		{"unix:x.sock", "", "", "x.sock", ""},
+		{"unix:/x.sock", "", "", "/x.sock", ""},
+		{"/x.sock?name=a", "", "", "/x.sock?name=a", ""},
+		{"tcp://127.0.0.1:9000", "127.0.0.1", "9000", "", ""},
+		{"tcp://storage-1:65535", "storage-1", "65535", "", ""},
+		{"tcp://[::1]:9000", "::1", "9000", "", ""},
+		{"tcp://[::1]:9000?name=node-1", "::1", "9000", "", "node-1"},
+		{"tcp://10.0.0.1:9000?name=a.b:c", "10.0.0.1", "9000", "", "a.b:c"},
+		{"tcp://:9000", "", "9000", "", ""},
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -92,6 +94,7 @@ static void valid_endpoints_are_parsed(void **state)
 		assert_string_equal(endpoint.host, cases[i].host);
 		assert_string_equal(endpoint.port, cases[i].port);
 		assert_string_equal(endpoint.path, cases[i].path);
+		assert_string_equal(endpoint.name, cases[i].name);
 		assert_int_equal(endpoint.is_unix, *cases[i].path != '\0');
 	}
 }
@@ -119,6 +122,10 @@ static void invalid_endpoints_are_refused(void **state)
 		"tcp://host:99999999999999999999",
 		"tcp://::1:9000",
 		"tcp:127.0.0.1:1",
+		"tcp://host:1?",
+		"tcp://host:1?name=",
+		"tcp://host:1?address=10.0.0.1",
+		"tcp://host?name=a",
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {

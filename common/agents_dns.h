@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_COMMON_AGENTS_DNS_H
+#define ZCSI_COMMON_AGENTS_DNS_H
+
+/*
+ * dns:///HOST:PORT in a list of agents: an agent at each address of HOST (gRPC doc/naming.md), such
+ * as a headless Service of Kubernetes.
+ */
+
+#include <stdbool.h>
+
+#include "common/error.h"
+#include "common/mem.h"
+#include "common/options.h"
+
+bool agents_dns_is(const char *endpoint);
+/* True if an endpoint of the list is one. */
+bool agents_dns_any(const struct option_list *list);
+/* Check the form of an endpoint that is one. Returns -1 with ERR_INVALID_ARGUMENT. */
+int agents_dns_check(const char *endpoint, struct error *err);
+/*
+ * *ret is the list with tcp://ADDRESS:PORT?name=HOST for each IPv4 address of a HOST, or for each
+ * IPv6 address of one that has no other. Those of a HOST are sorted. All is in the arena. Blocks on
+ * DNS. Returns -1 with ERR_INVALID_ARGUMENT, or ERR_UNAVAILABLE if a name is not resolved.
+ */
+int agents_dns_expand(struct arena *arena, const struct option_list *list, struct option_list *ret,
+		      struct error *err);
+
+#endif
