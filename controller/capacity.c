@@ -72,7 +72,7 @@ static int count_space(struct rpc_call *call, const struct counted *counted,
 		return -1;
 	for (size_t i = 0; i < hosts.n; i++) {
 		const GetHostResponse *host = hosts.list[i].says;
-		if (!placement_usable(host) || !placement_exports(host, &counted->where) ||
+		if (!placement_usable(host) || placement_refusal(host, &counted->where) ||
 		    !counts(call, host, counted))
 			continue;
 		rsp->available_capacity += smaller(host->available, placement_room(host, NULL));
@@ -106,6 +106,8 @@ int get_capacity(struct rpc_call *call, const GetCapacityRequest *req, GetCapaci
 					.where = {.node = parameters.node,
 						  .pool = parameters.pool,
 						  .local = !strcmp(attach, ATTACH_LOCAL),
-						  .exported = !strcmp(attach, ATTACH_NFS)}};
+						  .exported = !strcmp(attach, ATTACH_NFS),
+						  .device = format_is_device(format),
+						  .encrypted = parameters.encrypted}};
 	return count_space(call, &counted, rsp, err);
 }

@@ -82,6 +82,8 @@ static int parse(struct rpc_call *call, const CreateVolumeRequest *req, struct w
 				    .members = ret->parameters.members,
 				    .local = !strcmp(attach, ATTACH_LOCAL),
 				    .exported = !strcmp(attach, ATTACH_NFS),
+				    .device = format_is_device(ret->format),
+				    .encrypted = ret->parameters.encrypted,
 				    .size = capacity_range_choose(&ret->range)};
 	if (!ret->where.local)
 		ret->where.topology = wishes_of(&call->arena, req->accessibility_requirements);
@@ -258,8 +260,8 @@ static int place(struct rpc_call *call, const struct wanted *wanted, struct host
 
 /*
  * Create a volume at the place that was chosen before it was looked for; *nowhere is the error if
- * there is none. Whether a host can export
- * it is known after the lookup only: if another place is right now, the volume is looked for again.
+ * there is none. Whether a host can export it is known after the lookup only: if another place is
+ * right now, the volume is looked for again.
  */
 static int make_at(struct rpc_call *call, struct wanted *wanted, const struct host *host,
 		   const struct error *nowhere, Dataset **ret, struct error *err)
@@ -307,11 +309,13 @@ static int clone_source(struct rpc_call *call, struct wanted *wanted,
 			    "volume '%s' can only be on node '%s', where its source is: its "
 			    "backup belongs on another one",
 			    wanted->name, backup);
-	if (!placement_exports(ret_host->says, &wanted->where))
+	const char *refusal = placement_refusal(ret_host->says, &wanted->where);
+	if (refusal)
 		return fail(err, ERR_RESOURCE_EXHAUSTED,
 			    "volume '%s' can only be on node '%s', where its source is and where "
-			    "attach=nfs is impossible: %s",
-			    wanted->name, ret_host->says->node_id, ret_host->says->no_export);
+			    "%s is impossible: %s",
+			    wanted->name, ret_host->says->node_id,
+			    wanted->where.exported ? "attach=nfs" : "that", refusal);
 	return make(call, wanted, source->agent, size, ret, err);
 }
 

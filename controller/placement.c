@@ -43,9 +43,19 @@ int64_t placement_room(const GetHostResponse *host, const char *name)
 	return room;
 }
 
-bool placement_exports(const GetHostResponse *host, const struct where *where)
+const char *placement_refusal(const GetHostResponse *host, const struct where *where)
 {
-	return !where->exported || !*host->no_export;
+	const struct {
+		bool wanted;
+		const char *refusal;
+	} rows[] = {{where->exported, host->no_export},
+		    {where->device, host->no_devices},
+		    {where->encrypted, host->no_encryption}};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (rows[i].wanted && *rows[i].refusal)
+			return rows[i].refusal;
+	return NULL;
 }
 
 /*
@@ -216,8 +226,8 @@ static int fail_nowhere(struct arena *arena, const struct hosts *hosts, const ch
 		    placement_asked(arena, where), pools);
 }
 
-static int fail_unexported(struct arena *arena, const struct hosts *hosts, const char *name,
-			   const struct where *where, struct error *err)
+static int fail_refused(struct arena *arena, const struct hosts *hosts, const char *name,
+			const struct where *where, struct error *err)
 {
 	const char *reasons = "";
 
@@ -225,11 +235,12 @@ static int fail_unexported(struct arena *arena, const struct hosts *hosts, const
 		const GetHostResponse *host = hosts->list[i].says;
 		if (*host->dataset && placement_allowed(arena, host, where))
 			reasons = arena_printf(arena, "%s; node '%s': %s", reasons, host->node_id,
-					       host->no_export);
+					       placement_refusal(host, where));
 	}
-	return fail(err, ERR_RESOURCE_EXHAUSTED,
-		    "there is no pool that can export volume '%s' for attach=nfs%s%s", name,
-		    placement_asked(arena, where), reasons);
+	return fail(err, ERR_RESOURCE_EXHAUSTED, "there is no pool that can %s volume '%s'%s%s%s",
+		    where->exported ? "export" : "have", name,
+		    where->exported ? " for attach=nfs" : "", placement_asked(arena, where),
+		    reasons);
 }
 
 int placement_choose(struct arena *arena, const struct hosts *hosts, const char *name,
@@ -237,14 +248,14 @@ int placement_choose(struct arena *arena, const struct hosts *hosts, const char 
 {
 	struct candidate best = {0};
 	const GetHostResponse *troubled = NULL;
-	bool unexported = false;
+	bool refused = false;
 
 	for (size_t i = 0; i < hosts->n; i++) {
 		const GetHostResponse *host = hosts->list[i].says;
 		if (!*host->dataset || !placement_allowed(arena, host, where))
 			continue;
-		if (!placement_exports(host, where)) {
-			unexported = true;
+		if (placement_refusal(host, where)) {
+			refused = true;
 			continue;
 		}
 		if (*host->problem) {
@@ -267,6 +278,6 @@ int placement_choose(struct arena *arena, const struct hosts *hosts, const char 
 		return fail(err, ERR_UNAVAILABLE,
 			    "the pool for volume '%s', on node '%s', cannot be used: %s", name,
 			    troubled->node_id, troubled->problem);
-	return unexported ? fail_unexported(arena, hosts, name, where, err)
-			  : fail_nowhere(arena, hosts, name, where, err);
+	return refused ? fail_refused(arena, hosts, name, where, err)
+		       : fail_nowhere(arena, hosts, name, where, err);
 }

@@ -20,13 +20,15 @@ struct where {
 	const char *members;     /* the parameter members */
 	bool local;              /* attach=local: only its own node can use the volume */
 	bool exported;           /* attach=nfs: its host exports the volume to other nodes */
+	bool device;             /* it is a block device, or has ext4 or XFS */
+	bool encrypted;          /* with a key of its own */
 	int64_t size;            /* bytes that the volume promises; 0: not known */
 };
 
 /* Returns true if the host has a pool without a problem. */
 bool placement_usable(const GetHostResponse *host);
-/* Returns true if the host can export a new volume, or the volume is not to be exported. */
-bool placement_exports(const GetHostResponse *host, const struct where *where);
+/* Returns why the ZFS of the host cannot have such a volume, or export it; NULL if it can. */
+const char *placement_refusal(const GetHostResponse *host, const struct where *where);
 /*
  * Returns how large a volume of this name may be by the limits of the host, SizeLimit; INT64_MAX if
  * it has none. name: NULL stands for one that begins with none of the prefixes.
@@ -55,7 +57,7 @@ char *placement_asked(struct arena *arena, const struct where *where);
 /*
  * *ret is the host for a new volume of that name, an element of hosts->list. Returns 0, or -1:
  * ERR_RESOURCE_EXHAUSTED, which lists the restrictions and the pools, if no host is allowed, or the
- * reasons, if no allowed host can export the volume; or ERR_UNAVAILABLE, with the reason, if an
+ * reasons, if no allowed host can have the volume; or ERR_UNAVAILABLE, with the reason, if an
  * allowed host could take it but for a problem of its pool.
  */
 int placement_choose(struct arena *arena, const struct hosts *hosts, const char *name,

@@ -37,6 +37,13 @@ const struct format *format_find(const char *name)
 	return NULL;
 }
 
+bool format_is_device(const char *name)
+{
+	const struct format *format = format_find(name);
+
+	return format && format->zvol;
+}
+
 bool format_fits(const char *asked, const struct format *is)
 {
 	if (!*asked)

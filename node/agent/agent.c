@@ -30,6 +30,7 @@
 #include "node/schedule/keeper.h"
 #include "node/service.h"
 #include "node/stream/copies.h"
+#include "node/zfs/key.h"
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
@@ -62,6 +63,7 @@ static void describe_pool(struct rpc_call *call, const struct node *node, const 
 {
 	struct catalog_pool pool;
 	uint64_t barrier = 0;
+	struct error why;
 
 	catalog_pool(node->catalog, &call->arena, &pool);
 	if (pool.names && req->barrier)
@@ -79,6 +81,10 @@ static void describe_pool(struct rpc_call *call, const struct node *node, const 
 	rsp->device_state = pool.device_state;
 	rsp->problem = arena_strdup(&call->arena, pool.reading ? "" : pool.problem);
 	rsp->no_export = exports_refusal(&call->arena);
+	if (zfs_check_devices(&why) < 0)
+		rsp->no_devices = arena_strdup(&call->arena, why.text);
+	if (key_check_possible(&why) < 0)
+		rsp->no_encryption = arena_strdup(&call->arena, why.text);
 	if (rsp->by_nfs)
 		rsp->no_copies = arena_strdup(&call->arena, "its pool is on a server over ssh");
 	else if (!zfs_is_the_kernels())

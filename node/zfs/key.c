@@ -32,12 +32,19 @@ static bool is_hex(const char *key)
 	return strlen(key) == HEX_DIGITS && strspn(key, "0123456789abcdefABCDEF") == HEX_DIGITS;
 }
 
+int key_check_possible(struct error *err)
+{
+	if (zfs_is_the_kernels())
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "zfs-fuse cannot encrypt; use a host with OpenZFS, or leave out the parameter "
+		    "zfs.encryption");
+}
+
 int key_describe(const char *key, struct zfs_properties *properties, struct error *err)
 {
-	if (!zfs_is_the_kernels())
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "zfs-fuse cannot encrypt; use a host with OpenZFS, or leave out the "
-			    "parameter zfs.encryption");
+	if (key_check_possible(err) < 0)
+		return -1;
 	if (!*key)
 		return fail(
 			err, ERR_UNAUTHENTICATED,

@@ -173,7 +173,10 @@ ROWS = [
     ("CreateVolume", {"parameters": {"zfs.keylocation": "prompt"}}, BAD, "encryption_key"),
     ("CreateVolume", {"parameters": {"zfs.encryption": "on"}},
      *((CODE.UNAUTHENTICATED, "encryption_key") if KERNEL_ZFS else
-       (CODE.FAILED_PRECONDITION, "zfs-fuse cannot encrypt"))),
+       (FULL, "zfs-fuse cannot encrypt"))),
+    *([] if KERNEL_ZFS else [
+        ("CreateVolume", {"volume_capabilities": [each]}, FULL, "zfs-fuse, which has no block")
+        for each in (BLOCK, EXT4)]),
     ("CreateVolume", {"parameters": LARGE_MAP}, BAD, "4096"),
     *(("CreateVolume", {"parameters": {key: value}}, BAD, key) for key, value in (
         ("owner", "root"), ("owner", "-1"), ("owner", "4294967295"), ("group", "staff"),
