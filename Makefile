@@ -19,6 +19,7 @@ MAN8     := node/zcsi-node.8 controller/zcsi-controller.8 controller/cli/zcsi.8 
             controller/host_volume/zcsi-host-volume.8
 # The targets of links in README.md and the operating guide, installed under the same names.
 PAPERS   := LICENSE $(wildcard *.md */*.md jobs/*.hcl jobs/systemd/*) $(MAN7) $(MAN8) \
+            $(wildcard jobs/kubernetes/*.* jobs/kubernetes/secrets jobs/kubernetes/*/*) \
             jobs/alerts.yaml jobs/grafana.json jobs/Containerfile jobs/host-program \
             jobs/local/certs jobs/local/host.sh
 TO        = $(DESTDIR)$(PREFIX)
@@ -196,8 +197,8 @@ ifndef T
 endif
 endif
 everything: ## each matrix whole, one target after the other: hours
-	@for target in check conformance lint fuzz sanitize nomad image soak limits across \
-		reboot history; do \
+	@for target in check conformance lint fuzz sanitize nomad kubernetes image soak limits \
+		across reboot history; do \
 		echo "== make $$target" && $(MAKE) --no-print-directory $$target || exit 1; done
 	@for version in $(LAB_ZFS); do \
 		echo "== make lab ZFS=$$version" && \
@@ -232,6 +233,11 @@ nomad-lab: ## two clients, with OpenZFS: a volume goes where its job goes, one i
 	@ZFS=$(firstword $(LAB_ZFS)) BUILD=$(BUILD) LAB_FILES=nomad/nomad-1.11 tests/lab/run \
 		env BUILD=build MATRIX=$(MATRIX) \
 		tests/nomad/alone $(PYTEST) --timeout 1800 tests/nomad/openzfs
+kubernetes: ## a control plane, the sidecars of CSI, and jobs/kubernetes on two nodes (needs Go)
+	@. jobs/local/host.sh && host_packages build pool check kubernetes
+	@$(MAKE) --no-print-directory -j4 all
+	@BUILD=$(BUILD) tests/kubernetes/build
+	@BUILD=$(BUILD) tests/kubernetes/alone $(PYTEST) --timeout 600 $(or $(T),tests/kubernetes)
 image: ## the container image of jobs/Containerfile, its size, and containers of it put to the test
 	@. jobs/local/host.sh && host_packages build pool check image
 	@$(MAKE) --no-print-directory -j4 all

@@ -26,6 +26,7 @@ declare -A HOST_GROUPS=(
 	[alerts]="prometheus"
 	[certs]="openssl"
 	[nomad]="busybox-static iproute2 openssl redis-server"
+	[kubernetes]="iproute2 openssl"
 	[image]="podman runc mmdebstrap iproute2"
 	[deb]="debhelper dpkg-dev e2fsprogs fakeroot git libcmocka-dev mmdebstrap"
 	[lab]="qemu-system-x86 qemu-utils mmdebstrap e2fsprogs restic"
