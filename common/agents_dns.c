@@ -14,7 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEME "dns:///"
+#include "common/bounded_call.h"
+#include "common/clock.h"
+
+#define SCHEME     "dns:///"
+#define RESOLVE_MS 5000
 
 struct name {
 	char *host, *port;
@@ -92,27 +96,66 @@ static void append_all(struct arena *arena, const struct name *name, const struc
 	}
 }
 
+/* A question to the name servers. It is on the heap, because it may be answered too late. */
+struct lookup {
+	char *host, *port;
+	struct addrinfo *found; /* to be freed; NULL: none */
+	int result;             /* of getaddrinfo(3) */
+};
+
+static void look_up(void *work)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+	struct lookup *lookup = work;
+
+	lookup->result = getaddrinfo(lookup->host, lookup->port, &hints, &lookup->found);
+}
+
+static void lookup_free(void *work)
+{
+	struct lookup *lookup = work;
+
+	if (lookup->found)
+		freeaddrinfo(lookup->found);
+	free(lookup->host);
+	free(lookup->port);
+	free(lookup);
+}
+
+/* Append the addresses that were found. */
+static void take(struct arena *arena, const struct name *name, const struct lookup *lookup,
+		 struct option_list *list)
+{
+	const size_t before = list->n;
+
+	append_all(arena, name, lookup->found, AF_INET, list);
+	if (list->n == before)
+		append_all(arena, name, lookup->found, AF_INET6, list);
+	if (list->n > before)
+		qsort(list->values + before, list->n - before, sizeof(*list->values), compare);
+}
+
 static int resolve(struct arena *arena, const char *endpoint, struct option_list *list,
 		   struct error *err)
 {
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-	const size_t before = list->n;
-	struct addrinfo *found;
 	struct name name;
 
 	if (parse(arena, endpoint, &name, err) < 0)
 		return -1;
-	int failed = getaddrinfo(name.host, name.port, &hints, &found);
-	if (failed)
-		return fail(err, ERR_UNAVAILABLE, "cannot find the addresses of '%.128s': %s",
-			    endpoint, gai_strerror(failed));
-	append_all(arena, &name, found, AF_INET, list);
-	if (list->n == before)
-		append_all(arena, &name, found, AF_INET6, list);
-	freeaddrinfo(found);
-	if (list->n > before)
-		qsort(list->values + before, list->n - before, sizeof(*list->values), compare);
-	return 0;
+	struct lookup *lookup = mem_alloc(sizeof(*lookup));
+	*lookup = (struct lookup){.host = mem_strdup(name.host), .port = mem_strdup(name.port)};
+	const struct bounded_call call = {"resolve", endpoint, look_up, lookup_free, lookup};
+	if (bounded_call_run(&call, now_ms() + RESOLVE_MS) != 0)
+		return fail(err, ERR_UNAVAILABLE,
+			    "the name servers did not tell the addresses of '%.128s' within %d s",
+			    endpoint, RESOLVE_MS / 1000);
+	int result = lookup->result;
+	if (result == 0)
+		take(arena, &name, lookup, list);
+	lookup_free(lookup);
+	return result == 0 ? 0
+			   : fail(err, ERR_UNAVAILABLE, "cannot find the addresses of '%.128s': %s",
+				  endpoint, gai_strerror(result));
 }
 
 int agents_dns_expand(struct arena *arena, const struct option_list *list, struct option_list *ret,

@@ -21,7 +21,8 @@ int agents_dns_check(const char *endpoint, struct error *err);
 /*
  * *ret is the list with tcp://ADDRESS:PORT?name=HOST for each IPv4 address of a HOST, or for each
  * IPv6 address of one that has no other. Those of a HOST are sorted. All is in the arena. Blocks on
- * DNS. Returns -1 with ERR_INVALID_ARGUMENT, or ERR_UNAVAILABLE if a name is not resolved.
+ * DNS for five seconds a name at most. Returns -1 with ERR_INVALID_ARGUMENT, or ERR_UNAVAILABLE if
+ * a name is not resolved.
  */
 int agents_dns_expand(struct arena *arena, const struct option_list *list, struct option_list *ret,
 		      struct error *err);
