@@ -38,6 +38,9 @@ int detach_check(struct rpc_call *call, const struct dataset *volume, size_t chi
 /* Check only that nothing uses the volume. */
 int detach_check_unused(struct rpc_call *call, const struct dataset *volume, size_t children,
 			struct error *err);
+/* Check only its snapshots and bookmarks: others may depend on them. *ret is the bytes of all. */
+int detach_check_history(struct rpc_call *call, const struct dataset *volume, int64_t *ret,
+			 struct error *err);
 /* *ret_origin is the snapshot that the dataset depends on, or ""; *ret_mark DETACH_PROPERTY. */
 int detach_read(struct arena *arena, const char *name, char **ret_origin, char **ret_mark,
 		struct error *err);

@@ -133,8 +133,7 @@ static int check_point(struct rpc_call *call, const struct dataset *volume, char
 	return 0;
 }
 
-/* Check the snapshots and bookmarks; *ret is how many bytes they and the volume itself need. */
-static int check_history(struct rpc_call *call, const struct dataset *volume, int64_t *ret,
+int detach_check_history(struct rpc_call *call, const struct dataset *volume, int64_t *ret,
 			 struct error *err)
 {
 	const char *list[] = {"zfs",
@@ -209,7 +208,7 @@ int detach_check(struct rpc_call *call, const struct dataset *volume, size_t chi
 			    "dataset: make a new volume of it with 'zcsi send' and 'zcsi receive', "
 			    "and use that");
 	if (detach_check_unused(call, volume, children, err) < 0 ||
-	    check_history(call, volume, &ret_room->size, err) < 0)
+	    detach_check_history(call, volume, &ret_room->size, err) < 0)
 		return -1;
 	return check_room(call, volume, ret_room, err);
 }

@@ -84,22 +84,36 @@ int detach_end_discard(struct arena *arena, const char *parent, const char *name
 	const char *copy =
 		arena_printf(arena, "%s/" DETACH_FOLDER "/%s", parent, strrchr(name, '/') + 1);
 
-	if (destroy_copy(arena, parent, copy, err) < 0 ||
-	    zfs_inherit(name, "zcsi:deleted", err) < 0)
+	if (zfs_inherit(name, "zcsi:deleted", err) < 0 ||
+	    destroy_copy(arena, parent, copy, err) < 0)
 		return -1;
 	return unmark(arena, parent, name, err);
 }
 
 /* Steps 6 and 7 */
 
-/* Destroy snapshots of the volume that the former one has not any more, and note that it is done.
+/* Returns how many of the points, the oldest first, are not newer than the last own snapshot. */
+static size_t count_copied(const struct history *history)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < history->n; i++)
+		if (is_own(&history->points[i]))
+			n = i + 1;
+	return n;
+}
+
+/*
+ * Destroy snapshots that were copied and that the former dataset has not any more, and note that
+ * this is done. Newer ones were taken since: an earlier attempt to finish has failed.
  */
 static int settle(struct arena *arena, const char *name, const struct history *now,
 		  const struct history *former, const char *mark, struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
+	const size_t copied = count_copied(now);
 
-	for (size_t i = 0; i < now->n; i++)
+	for (size_t i = 0; i < copied; i++)
 		if (!now->points[i].bookmark && !history_snapshot(former, now->points[i].guid) &&
 		    destroy(now->points[i].name, err) < 0)
 			return -1;

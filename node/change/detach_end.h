@@ -16,7 +16,8 @@
  * 3. The copy gets the properties of the volume, and DETACH_PROPERTY with its guid.
  * 4. The volume is renamed to the former one. From here on it is finished, not given up.
  * 5. The copy is renamed to the volume.
- * 6. DETACH_PROPERTY of the volume gets a "+". Both have the same snapshots until then.
+ * 6. DETACH_PROPERTY of the volume gets a "+". Until then both have the snapshots that were copied,
+ *    but for those that were destroyed.
  * 7. The snapshots of the former volume are destroyed, and that one is a deleted volume as any
  *    other. The snapshot of step 1 and DETACH_PROPERTY are removed.
  *

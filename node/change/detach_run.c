@@ -173,17 +173,22 @@ static int exchange(struct detach *detach, bool *ret_more, struct error *err)
 {
 	struct arena *arena = &detach->call->arena;
 	size_t children;
+	int64_t ignored;
 	bool complete;
 
-	detach->volume = agent_prove(arena, catalog_parent(catalog_of(detach)), detach->volume,
-				     &children, err);
-	if (!detach->volume || detach_copy_has_all(detach, &complete, err) < 0)
+	struct dataset *now = agent_prove(arena, catalog_parent(catalog_of(detach)), detach->volume,
+					  &children, err);
+	if (!now)
+		return -1;
+	detach->volume = now;
+	if (detach_copy_has_all(detach, &complete, err) < 0)
 		return -1;
 	*ret_more = !complete;
 	if (*ret_more)
 		return 0;
 	if (give_properties(detach, err) < 0 ||
 	    detach_check_unused(detach->call, detach->volume, children, err) < 0 ||
+	    detach_check_history(detach->call, detach->volume, &ignored, err) < 0 ||
 	    check_unwritten(detach, err) < 0)
 		return -1;
 	return swap(detach, err);

@@ -51,9 +51,9 @@ static int check_unused(struct rpc_call *call, const struct dataset *volume, siz
 			    "dataset: create a volume from the snapshot, and use that");
 	if (*users)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "it is attached to %s; stop the job that uses it there, or detach it, "
-			    "first",
-			    users);
+			    "it is attached to %s; stop the job that uses it there, or type 'zcsi "
+			    "unpublish %s'",
+			    users, volume->id);
 	return alone_check(call, volume, children, err);
 }
 
