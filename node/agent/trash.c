@@ -33,9 +33,9 @@ static int check_unpublished(struct rpc_call *call, const struct dataset *datase
 	const char *names = publication_names(&call->arena, &published, node->id);
 	if (*names)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "it is attached to %s; stop the job that uses it there, or detach it, "
-			    "first",
-			    names);
+			    "it is attached to %s; stop the job that uses it there, or type 'zcsi "
+			    "unpublish %s'",
+			    names, dataset->id);
 	return 0;
 }
 

@@ -116,8 +116,9 @@ static int check(struct moves *moves, const char *id, struct error *err)
 		return 0;
 	if (row->detaching)
 		return fail(err, ERR_UNAVAILABLE,
-			    "volume '%s' is being copied, so that it does not depend on another "
-			    "one any more; 'zcsi detach %s' waits for the end of it",
+			    "volume '%s' is being detached from the one that it is a clone of; "
+			    "'zcsi detach %s' waits for the end of it; if that says the same, "
+			    "restart zcsi-node",
 			    id, id);
 	if (!row->to)
 		return fail(err, ERR_UNAVAILABLE,

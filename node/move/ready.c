@@ -27,8 +27,9 @@ static int check_unpublished(const struct node *node, struct arena *arena,
 	if (!*names)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "it is attached to %s; stop the job that uses it there, or detach it, first",
-		    names);
+		    "it is attached to %s; stop the job that uses it there, or type 'zcsi "
+		    "unpublish %s'",
+		    names, volume->id);
 }
 
 static int check_member(const struct node *node, struct arena *arena, const struct dataset *volume,
