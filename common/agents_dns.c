@@ -78,24 +78,6 @@ static void append(struct arena *arena, struct option_list *list, const char *en
 	list->values[list->n++] = endpoint;
 }
 
-/* Append an endpoint for each address of this family. */
-static void append_all(struct arena *arena, const struct name *name, const struct addrinfo *found,
-		       int family, struct option_list *list)
-{
-	const bool v6 = family == AF_INET6;
-	char text[INET6_ADDRSTRLEN];
-
-	for (const struct addrinfo *at = found; at; at = at->ai_next) {
-		const struct sockaddr_in *in = (const void *)at->ai_addr;
-		const struct sockaddr_in6 *in6 = (const void *)at->ai_addr;
-		const void *address = v6 ? (const void *)&in6->sin6_addr : &in->sin_addr;
-		if (at->ai_family == family && inet_ntop(family, address, text, sizeof(text)))
-			append(arena, list,
-			       arena_printf(arena, "tcp://%s%s%s:%s?name=%s", v6 ? "[" : "", text,
-					    v6 ? "]" : "", name->port, name->host));
-	}
-}
-
 /* A question to the name servers. It is on the heap, because it may be answered too late. */
 struct lookup {
 	char *host, *port;
@@ -105,9 +87,14 @@ struct lookup {
 
 static void look_up(void *work)
 {
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+	struct addrinfo hints = {
+		.ai_family = AF_INET, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
 	struct lookup *lookup = work;
 
+	lookup->result = getaddrinfo(lookup->host, lookup->port, &hints, &lookup->found);
+	if (lookup->result != EAI_NONAME && lookup->result != EAI_NODATA)
+		return;
+	hints.ai_family = AF_INET6;
 	lookup->result = getaddrinfo(lookup->host, lookup->port, &hints, &lookup->found);
 }
 
@@ -122,15 +109,23 @@ static void lookup_free(void *work)
 	free(lookup);
 }
 
-/* Append the addresses that were found. */
+/* Append an endpoint for each address that was found. */
 static void take(struct arena *arena, const struct name *name, const struct lookup *lookup,
 		 struct option_list *list)
 {
 	const size_t before = list->n;
+	char text[INET6_ADDRSTRLEN];
 
-	append_all(arena, name, lookup->found, AF_INET, list);
-	if (list->n == before)
-		append_all(arena, name, lookup->found, AF_INET6, list);
+	for (const struct addrinfo *at = lookup->found; at; at = at->ai_next) {
+		const bool v6 = at->ai_family == AF_INET6;
+		const struct sockaddr_in *in = (const void *)at->ai_addr;
+		const struct sockaddr_in6 *in6 = (const void *)at->ai_addr;
+		const void *address = v6 ? (const void *)&in6->sin6_addr : &in->sin_addr;
+		if (inet_ntop(at->ai_family, address, text, sizeof(text)))
+			append(arena, list,
+			       arena_printf(arena, "tcp://%s%s%s:%s?name=%s", v6 ? "[" : "", text,
+					    v6 ? "]" : "", name->port, name->host));
+	}
 	if (list->n > before)
 		qsort(list->values + before, list->n - before, sizeof(*list->values), compare);
 }
@@ -147,8 +142,8 @@ static int resolve(struct arena *arena, const char *endpoint, struct option_list
 	const struct bounded_call call = {"resolve", endpoint, look_up, lookup_free, lookup};
 	if (bounded_call_run(&call, now_ms() + RESOLVE_MS) != 0)
 		return fail(err, ERR_UNAVAILABLE,
-			    "the name servers did not tell the addresses of '%.128s' within %d s",
-			    endpoint, RESOLVE_MS / 1000);
+			    "no name server answered for '%.128s' within %d s", endpoint,
+			    RESOLVE_MS / 1000);
 	int result = lookup->result;
 	if (result == 0)
 		take(arena, &name, lookup, list);

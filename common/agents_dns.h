@@ -13,10 +13,11 @@
 #include "common/mem.h"
 #include "common/options.h"
 
+/* True if the endpoint begins with dns:///. */
 bool agents_dns_is(const char *endpoint);
-/* True if an endpoint of the list is one. */
+/* True if the list has such an endpoint. */
 bool agents_dns_any(const struct option_list *list);
-/* Check the form of an endpoint that is one. Returns -1 with ERR_INVALID_ARGUMENT. */
+/* Check the form of such an endpoint. Returns -1 with ERR_INVALID_ARGUMENT. */
 int agents_dns_check(const char *endpoint, struct error *err);
 /*
  * *ret is the list with tcp://ADDRESS:PORT?name=HOST for each IPv4 address of a HOST, or for each

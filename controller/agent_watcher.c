@@ -37,6 +37,7 @@ struct agent_watcher {
 	char *endpoints;          /* all that are in use, a line each */
 	bool has_names;           /* one is a DNS name */
 	bool unresolved;          /* one was not resolved, which was logged */
+	bool unread;              /* a name in the file was not resolved, which was logged */
 	int wake;                 /* an eventfd, written after one of these is set: */
 	atomic_bool stopping;     /* the thread is to end */
 	atomic_bool rereading;    /* the file is to be read even if it did not change */
@@ -102,7 +103,10 @@ static const char *lines_of(struct arena *arena, const struct option_list *list)
 	return lines;
 }
 
-/* Set the named agents: those of --agent, and of this text. *ret_changed: false if they are. */
+/*
+ * Name the agents of --agent and of this text. *ret_changed is false if the list has the same
+ * endpoints as before.
+ */
 static int name_all(struct agent_watcher *watch, const char *text, bool *ret_changed,
 		    struct error *err)
 {
@@ -137,14 +141,16 @@ static bool read_file(struct agent_watcher *watch)
 	bool ignored;
 
 	if (!text || name_all(watch, text, &ignored, &err) < 0) {
-		if (!watch->unresolved)
+		bool again = err.code == ERR_UNAVAILABLE;
+		if (!again || !watch->unread)
 			log_error("cannot use --agents-file, keeping the previous list",
 				  log_str("file", watch->options.file), log_str("error", err.text));
-		watch->unresolved = err.code == ERR_UNAVAILABLE;
-		atomic_store(&watch->rereading, watch->unresolved);
+		watch->unread = again;
+		if (again)
+			atomic_store(&watch->rereading, true);
 		return false;
 	}
-	watch->unresolved = false;
+	watch->unread = watch->unresolved = false;
 	free(watch->text);
 	watch->text = steal_ptr(text);
 	log_info("agents-file was read", log_str("file", watch->options.file),

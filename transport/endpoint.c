@@ -81,7 +81,7 @@ static int cut_name(char *text, struct endpoint *ret, struct error *err)
 	if (!query)
 		return 0;
 	*query = '\0';
-	if (!name || !*name || strlen(name) >= sizeof(ret->name))
+	if (!name || !*name || *name == '.' || strlen(name) >= sizeof(ret->name))
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "endpoint '%s': after '?' comes name=NAME, the name that the "
 			    "certificate there has",

@@ -114,8 +114,8 @@ def test_a_name_that_is_not_known_yet_hides_no_volume(named):
     both.says("the addresses of agents have changed")
     wait_for(lambda: a.controller.ListVolumes.future().code() is CODE.OK, "they are asked")
     both.on(b, "data")
-    both.addresses()  # the name server fails: the agents stay
     said = both.daemon.text().count("cannot resolve the names")
+    both.addresses()  # the name server fails: the agents stay
     wait_for(lambda: both.daemon.text().count("cannot resolve the names") > said, "it is logged")
     assert both.volumes() == {"data"}
 

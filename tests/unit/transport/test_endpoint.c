@@ -124,6 +124,7 @@ static void invalid_endpoints_are_refused(void **state)
 		"tcp:127.0.0.1:1",
 		"tcp://host:1?",
 		"tcp://host:1?name=",
+		"tcp://host:1?name=.example",
 		"tcp://host:1?address=10.0.0.1",
 		"tcp://host?name=a",
 	};
