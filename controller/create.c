@@ -315,7 +315,8 @@ static int clone_source(struct rpc_call *call, struct wanted *wanted,
 			    "volume '%s' can only be on node '%s', where its source is and where "
 			    "%s is impossible: %s",
 			    wanted->name, ret_host->says->node_id,
-			    wanted->where.exported ? "attach=nfs" : "that", refusal);
+			    refusal == ret_host->says->no_export ? "attach=nfs" : "such a volume",
+			    refusal);
 	return make(call, wanted, source->agent, size, ret, err);
 }
 

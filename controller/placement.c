@@ -237,9 +237,8 @@ static int fail_refused(struct arena *arena, const struct hosts *hosts, const ch
 			reasons = arena_printf(arena, "%s; node '%s': %s", reasons, host->node_id,
 					       placement_refusal(host, where));
 	}
-	return fail(err, ERR_RESOURCE_EXHAUSTED, "there is no pool that can %s volume '%s'%s%s%s",
-		    where->exported ? "export" : "have", name,
-		    where->exported ? " for attach=nfs" : "", placement_asked(arena, where),
+	return fail(err, ERR_RESOURCE_EXHAUSTED, "there is no pool that can have volume '%s'%s%s%s",
+		    name, where->exported ? " for attach=nfs" : "", placement_asked(arena, where),
 		    reasons);
 }
 

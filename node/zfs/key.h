@@ -22,9 +22,9 @@
  * key itself; other text is a passphrase. ERR_UNAUTHENTICATED if the key is empty,
  * ERR_INVALID_ARGUMENT if it is neither, ERR_FAILED_PRECONDITION with zfs-fuse.
  */
+int key_describe(const char *key, struct zfs_properties *properties, struct error *err);
 /* Check that the ZFS of this host can encrypt. Returns -1 with ERR_FAILED_PRECONDITION. */
 int key_check_possible(struct error *err);
-int key_describe(const char *key, struct zfs_properties *properties, struct error *err);
 
 /* The key of a dataset. */
 struct key {
