@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MPL-2.0
 """A cluster of two nodes on which zcsi is installed by its manifests."""
+import contextlib
 import os
 import threading
 
+from api import Refused
 from client import ROOT
 from control import ADDRESSES, PROGRAMS
 from daemon import wait_for
@@ -18,11 +20,12 @@ kind: Kustomization
 namespace: zcsi-system
 resources:
   - {manifests}
-configMapGenerator:
-  - name: zcsi
-    behavior: merge
-    literals:
-      - dataset={pool}/$(NODE)
+patches:
+  - target: {{kind: DaemonSet, name: zcsi-node}}
+    patch: |-
+      - op: replace
+        path: /spec/template/spec/containers/0/env/2
+        value: {{name: ZCSI_DATASET, value: {pool}/$(NODE)}}
 """
 
 
@@ -44,10 +47,14 @@ class Names(threading.Thread):
 
     def run(self):
         while not self.ending.wait(0.5):
-            lines = [f"{address} {SERVICE}\n" for address in self.addresses()]
-            text = "".join(["127.0.0.1 localhost\n", *lines])
-            if text != self.file.read_text():
-                self.file.write_text(text)
+            with contextlib.suppress(OSError, Refused):
+                self.look()
+
+    def look(self):
+        lines = [f"{address} {SERVICE}\n" for address in self.addresses()]
+        text = "".join(["127.0.0.1 localhost\n", *lines])
+        if text != self.file.read_text():
+            self.file.write_text(text)
 
     def stop(self):
         self.ending.set()

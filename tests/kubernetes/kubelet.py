@@ -74,9 +74,9 @@ class Pod:
                     "GET", f"/api/v1/namespaces/{self.namespace}/configmaps/{wanted['name']}"
                 )["data"][wanted["key"]]
             else:
-                found[entry["name"]] = entry.get("value", "")
-        return {name: value.replace("$(NODE)", self.kubelet.name)
-                for name, value in found.items()}
+                found[entry["name"]] = entry.get("value", "").replace(
+                    "$(NODE)", found.get("NODE", "$(NODE)"))
+        return found
 
     def source(self, mount):
         """Return the folder of this node that a container has at a path."""

@@ -17,12 +17,14 @@ def test_a_pod_keeps_its_volume_when_zcsi_node_is_killed(user):
     assert (user.path("writer", "data") / "file").read_text() == "kept"
     user.apply(claim("more"), pod("other", "more", node=node))
     assert user.node_of("other") == node
-    assert not set(killed) & set(user.cluster.processes("zcsi-node"))
+    user.until(lambda: not set(killed) & set(user.cluster.processes("zcsi-node")),
+               "each is started again")
 
 
 def test_each_claim_has_one_dataset_although_all_controllers_are_killed(user):
     names = [f"data-{number}" for number in range(VOLUMES)]
     user.apply(*(claim(name, storage_class="zcsi-immediate") for name in names))
+    user.volume_of(names[0])
     for process in user.cluster.processes("zcsi-controller"):
         process.stop(signal.SIGKILL)
     volumes = {user.volume_of(name)["spec"]["csi"]["volumeHandle"] for name in names}
