@@ -122,8 +122,8 @@ CHECK = ["zfs get", "zfs get", "zfs list", "zfs get", "zfs get"]
 DETACH = [*CHECK, *CHECK, "zfs create", "zfs create", "zfs set", "zfs snapshot",
           "zfs list", "zfs get", "zfs send", "zfs receive",
           "zfs send", "zfs receive", "zfs get", "zfs set",
-          "zfs get", "zfs list", "zfs list", "zfs get", "zfs get", "zfs set", "zfs set", "zfs get",
-          "zfs set", "zfs rename", "zfs rename",
+          "zfs get", "zfs list", "zfs list", "zfs get", "zfs get", "zfs set", "zfs set",
+          "zfs list", "zfs get", "zfs get", "zfs set", "zfs rename", "zfs rename",
           "zfs list", "zfs list", "zfs set", "zfs destroy", "zfs destroy", "zfs inherit",
           "zfs inherit", "zfs set", "zfs list", "zfs destroy", "zfs get", "zfs inherit",
           "zfs destroy"]
