@@ -52,7 +52,10 @@ class Named:
         wait_for(lambda: message in self.daemon.text(), f"the controller logs '{message}'")
 
     def volumes(self):
-        return {entry.volume.volume_id for entry in self.hosts[0].controller.ListVolumes().entries}
+        """Return the ids of the volumes, or None while an agent has not answered yet."""
+        call = self.hosts[0].controller.ListVolumes.future()
+        return {entry.volume.volume_id for entry in call.result().entries} \
+            if call.code() is CODE.OK else None
 
     def on(self, host, name):
         volume = Volume(host, name)

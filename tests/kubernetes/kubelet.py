@@ -244,7 +244,7 @@ class Kubelet(threading.Thread):
         self.registry.mkdir(parents=True)
         (self.home / "plugins").mkdir()
         self.pods, self.drivers, self.used = {}, {}, {}
-        self.paused, self.ending = threading.Event(), threading.Event()
+        self.ending = threading.Event()
         self.problems = []
 
     def join_cluster(self):
