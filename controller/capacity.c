@@ -107,7 +107,7 @@ int get_capacity(struct rpc_call *call, const GetCapacityRequest *req, GetCapaci
 						  .pool = parameters.pool,
 						  .local = !strcmp(attach, ATTACH_LOCAL),
 						  .exported = !strcmp(attach, ATTACH_NFS),
-						  .device = format_is_device(format),
+						  .zvol = format_on_zvol(format),
 						  .encrypted = parameters.encrypted}};
 	return count_space(call, &counted, rsp, err);
 }

@@ -82,7 +82,7 @@ static int parse(struct rpc_call *call, const CreateVolumeRequest *req, struct w
 				    .members = ret->parameters.members,
 				    .local = !strcmp(attach, ATTACH_LOCAL),
 				    .exported = !strcmp(attach, ATTACH_NFS),
-				    .device = format_is_device(ret->format),
+				    .zvol = format_on_zvol(ret->format),
 				    .encrypted = ret->parameters.encrypted,
 				    .size = capacity_range_choose(&ret->range)};
 	if (!ret->where.local)

@@ -49,7 +49,7 @@ const char *placement_refusal(const GetHostResponse *host, const struct where *w
 		bool wanted;
 		const char *refusal;
 	} rows[] = {{where->exported, host->no_export},
-		    {where->device, host->no_devices},
+		    {where->zvol, host->no_zvols},
 		    {where->encrypted, host->no_encryption}};
 
 	for (size_t i = 0; i < COUNT(rows); i++)

@@ -20,7 +20,7 @@ struct where {
 	const char *members;     /* the parameter members */
 	bool local;              /* attach=local: only its own node can use the volume */
 	bool exported;           /* attach=nfs: its host exports the volume to other nodes */
-	bool device;             /* it is a block device, or has ext4 or XFS */
+	bool zvol;               /* it is a block device, or has ext4 or XFS */
 	bool encrypted;          /* with a key of its own */
 	int64_t size;            /* bytes that the volume promises; 0: not known */
 };

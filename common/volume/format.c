@@ -37,7 +37,7 @@ const struct format *format_find(const char *name)
 	return NULL;
 }
 
-bool format_is_device(const char *name)
+bool format_on_zvol(const char *name)
 {
 	const struct format *format = format_find(name);
 

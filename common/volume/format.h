@@ -32,7 +32,7 @@ struct format {
 /* Returns the format of this name, static; NULL if there is none. */
 const struct format *format_find(const char *name);
 /* Returns true if a volume of the format of this name is on a zvol; false for "". */
-bool format_is_device(const char *name);
+bool format_on_zvol(const char *name);
 /* Returns true if a request by name means this format; "" means any format that is mounted. */
 bool format_fits(const char *asked, const struct format *is);
 

@@ -82,7 +82,7 @@ static void describe_pool(struct rpc_call *call, const struct node *node, const 
 	rsp->problem = arena_strdup(&call->arena, pool.reading ? "" : pool.problem);
 	rsp->no_export = exports_refusal(&call->arena);
 	if (zfs_check_devices(&why) < 0)
-		rsp->no_devices = arena_strdup(&call->arena, why.text);
+		rsp->no_zvols = arena_strdup(&call->arena, why.text);
 	if (key_check_possible(&why) < 0)
 		rsp->no_encryption = arena_strdup(&call->arena, why.text);
 	if (rsp->by_nfs)

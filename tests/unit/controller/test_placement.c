@@ -177,19 +177,19 @@ static void an_exported_volume_needs_a_host_that_can_export(void **state)
 static void a_volume_goes_where_its_zfs_can_have_it(void **state)
 {
 	char fuse[] = "it has zfs-fuse";
-	const struct where device = {.device = true}, encrypted = {.encrypted = true};
+	const struct where zvol = {.zvol = true}, encrypted = {.encrypted = true};
 	const struct host *host;
 	struct error err;
 
 	(void)state;
 	GetHostResponse *a = add_host("a", "1", 30);
-	a->no_devices = a->no_encryption = fuse;
-	assert_int_equal(placement_choose(&arena, &hosts, "volume", &device, &host, &err), -1);
+	a->no_zvols = a->no_encryption = fuse;
+	assert_int_equal(placement_choose(&arena, &hosts, "volume", &zvol, &host, &err), -1);
 	assert_int_equal(err.code, ERR_RESOURCE_EXHAUSTED);
 	assert_non_null(strstr(err.text, "can have volume 'volume'; node 'a': it has zfs-fuse"));
 	assert_string_equal(chosen(NULL, &err), "a");
 	add_host("b", "1", 10);
-	assert_int_equal(placement_choose(&arena, &hosts, "volume", &device, &host, &err), 0);
+	assert_int_equal(placement_choose(&arena, &hosts, "volume", &zvol, &host, &err), 0);
 	assert_string_equal(host->says->node_id, "b");
 	assert_int_equal(placement_choose(&arena, &hosts, "volume", &encrypted, &host, &err), 0);
 	assert_string_equal(host->says->node_id, "b");
