@@ -23,22 +23,6 @@
 #include "node/service.h"
 #include "node/zfs/fuse.h"
 
-static int check_unpublished(struct rpc_call *call, const struct dataset *dataset,
-			     struct error *err)
-{
-	const struct node *node = call->app;
-	struct publication_list published;
-
-	publication_parse(&call->arena, dataset->published, &published);
-	const char *names = publication_names(&call->arena, &published, node->id);
-	if (*names)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "it is attached to %s; stop the job that uses it there, or type 'zcsi "
-			    "unpublish %s'",
-			    names, dataset->id);
-	return 0;
-}
-
 static int check_childless(const char *name, size_t children, struct error *err)
 {
 	if (!children)
@@ -233,7 +217,7 @@ static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, 
 	size_t children;
 	struct dataset *dataset =
 		agent_prove(&call->arena, catalog_parent(node->catalog), known, &children, err);
-	if (!dataset || check_unpublished(call, dataset, err) < 0 ||
+	if (!dataset || publication_check_none(&call->arena, dataset, node->id, err) < 0 ||
 	    exports_apply(&call->arena, node, dataset, call->deadline, err) < 0 ||
 	    unused_check(&call->arena, dataset, err) < 0 ||
 	    check_childless(dataset->name, children, err) < 0)
@@ -249,7 +233,9 @@ static int destroy_in_steps(struct rpc_call *call, const struct dataset *known, 
 /* If the atomic destroy fails, destroy_in_steps either succeeds or finds the reason. */
 static int destroy_once(struct rpc_call *call, const struct dataset *known, struct error *err)
 {
-	if (check_unpublished(call, known, err) < 0)
+	const struct node *node = call->app;
+
+	if (publication_check_none(&call->arena, known, node->id, err) < 0)
 		return -1;
 	return destroy_atomically(call, known) ? 0 : destroy_in_steps(call, known, err);
 }

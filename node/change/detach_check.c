@@ -20,15 +20,9 @@ int detach_check_unused(struct rpc_call *call, const struct dataset *volume, siz
 			struct error *err)
 {
 	const struct node *node = call->app;
-	struct publication_list published;
 
-	publication_parse(&call->arena, volume->published, &published);
-	const char *users = publication_names(&call->arena, &published, node->id);
-	if (*users)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "it is attached to %s; stop the job that uses it there, or type 'zcsi "
-			    "unpublish %s'",
-			    users, volume->id);
+	if (publication_check_none(&call->arena, volume, node->id, err) < 0)
+		return -1;
 	return alone_check(call, volume, children, err);
 }
 

@@ -36,10 +36,7 @@ static int check_unused(struct rpc_call *call, const struct dataset *volume, siz
 			struct error *err)
 {
 	const struct node *node = call->app;
-	struct publication_list published;
 
-	publication_parse(&call->arena, volume->published, &published);
-	const char *users = publication_names(&call->arena, &published, node->id);
 	if (*volume->members)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "it has copies on other nodes, which cannot go back: drop them with "
@@ -49,11 +46,8 @@ static int check_unused(struct rpc_call *call, const struct dataset *volume, siz
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "it is encrypted, and ZFS renames no clone that has the key of another "
 			    "dataset: create a volume from the snapshot, and use that");
-	if (*users)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "it is attached to %s; stop the job that uses it there, or type 'zcsi "
-			    "unpublish %s'",
-			    users, volume->id);
+	if (publication_check_none(&call->arena, volume, node->id, err) < 0)
+		return -1;
 	return alone_check(call, volume, children, err);
 }
 

@@ -17,21 +17,6 @@
 
 #define FIND_MS 10000
 
-static int check_unpublished(const struct node *node, struct arena *arena,
-			     const struct dataset *volume, struct error *err)
-{
-	struct publication_list published;
-
-	publication_parse(arena, volume->published, &published);
-	const char *names = publication_names(arena, &published, node->id);
-	if (!*names)
-		return 0;
-	return fail(err, ERR_FAILED_PRECONDITION,
-		    "it is attached to %s; stop the job that uses it there, or type 'zcsi "
-		    "unpublish %s'",
-		    names, volume->id);
-}
-
 static int check_member(const struct node *node, struct arena *arena, const struct dataset *volume,
 			const char *to, struct error *err)
 {
@@ -90,7 +75,8 @@ int ready_check(const struct node *node, struct arena *arena, const char *id, co
 
 	if (catalog_get(node->catalog, now_ms() + FIND_MS, arena, id, &volume, err) < 0 ||
 	    check_member(node, arena, volume, to, err) < 0 ||
-	    check_unpublished(node, arena, volume, err) < 0 || unused_check(arena, volume, err) < 0)
+	    publication_check_none(arena, volume, node->id, err) < 0 ||
+	    unused_check(arena, volume, err) < 0)
 		return -1;
 	return check_dataset(node, arena, volume, err);
 }

@@ -169,6 +169,21 @@ char *publication_names(struct arena *arena, const struct publication_list *list
 	return text;
 }
 
+int publication_check_none(struct arena *arena, const struct dataset *volume, const char *holder,
+			   struct error *err)
+{
+	struct publication_list published;
+
+	publication_parse(arena, volume->published, &published);
+	const char *users = publication_names(arena, &published, holder);
+	if (!*users)
+		return 0;
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "it is attached to %s; stop the job that uses it there, or type 'zcsi "
+		    "unpublish %s'",
+		    users, volume->id);
+}
+
 bool publication_writes(const struct publication *publication)
 {
 	return !publication->readonly && !access_mode_readonly(publication->access_mode);

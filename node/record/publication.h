@@ -15,7 +15,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/error.h"
 #include "common/mem.h"
+#include "node/record/dataset.h"
 
 struct publication {
 	const char *node_id;
@@ -66,5 +68,11 @@ char *publication_format(struct arena *arena, const struct publication_list *lis
  */
 char *publication_names(struct arena *arena, const struct publication_list *list,
 			const char *holder);
+/*
+ * Check that no publication holds a volume. Returns 0, or -1 with ERR_FAILED_PRECONDITION, which
+ * says what to do.
+ */
+int publication_check_none(struct arena *arena, const struct dataset *volume, const char *holder,
+			   struct error *err);
 
 #endif
