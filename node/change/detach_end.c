@@ -12,10 +12,10 @@
 #include <time.h>
 
 #include "common/log.h"
-#include "common/volume/escape.h"
 #include "node/agent/origin.h"
 #include "node/agent/trash.h"
 #include "node/change/detach.h"
+#include "node/change/marks.h"
 #include "node/change/swap.h"
 #include "node/copy/history.h"
 #include "node/zfs/zfs_read.h"
@@ -188,6 +188,7 @@ struct found {
 	struct arena *arena;
 	int64_t deadline;
 	const char *dataset, *id, *mark; /* with DETACH_PROPERTY */
+	bool any;                        /* one was found */
 };
 
 /* *ret is the guid of a dataset; 0 if it is missing. */
@@ -271,41 +272,19 @@ static int end_former(const struct found *found, struct error *err)
 	return strtoull(mark, NULL, 10) == guid ? replace(found, copy, name, err) : 0;
 }
 
-static int end_found(const struct found *found, struct error *err)
+static int end_marked(void *arg, const struct mark *mark, struct error *err)
 {
+	struct found *found = arg;
 	const char *parent = catalog_parent(found->node->catalog);
 
+	found->dataset = mark->dataset;
+	found->id = mark->id;
+	found->mark = mark->value;
+	found->any = true;
 	if (dataset_is_trash(parent, found->dataset))
 		return end_former(found, err);
 	if (strcmp(found->dataset, dataset_name(found->arena, parent, found->id)) == 0)
 		return end_volume(found, found->dataset, found->mark, err);
-	return 0;
-}
-
-/* Lines of a name, a property and its value: zcsi:volume comes before zcsi:detach. */
-static int end_all(struct found *found, char *lines, bool *ret_any, struct error *err)
-{
-	const char *known = "";
-	char *state;
-
-	for (char *line = strtok_r(lines, "\n", &state); line;
-	     line = strtok_r(NULL, "\n", &state)) {
-		const char *name = strsep(&line, "\t"), *property = strsep(&line, "\t");
-		if (!property || !line)
-			continue;
-		if (strcmp(property, "zcsi:volume") == 0) {
-			known = name;
-			found->id = unescape_text(found->arena, line);
-			continue;
-		}
-		if (!found->id || strcmp(known, name) != 0)
-			continue;
-		found->dataset = name;
-		found->mark = line;
-		*ret_any = true;
-		if (end_found(found, err) < 0)
-			return -1;
-	}
 	return 0;
 }
 
@@ -330,30 +309,11 @@ static int destroy_copies(struct arena *arena, const char *parent, struct error 
 int detach_end_earlier(const struct node *node, struct arena *arena, int64_t deadline,
 		       struct error *err)
 {
-	static const char both[] = "zcsi:volume," DETACH_PROPERTY;
 	const char *parent = catalog_parent(node->catalog);
-	const char *argv[] = {"zfs",
-			      "get",
-			      "-Hp",
-			      "-s",
-			      "local",
-			      "-d",
-			      "2",
-			      "-t",
-			      "filesystem,volume",
-			      "-o",
-			      "name,property,value",
-			      both,
-			      parent,
-			      NULL};
-	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
 	struct found found = {.node = node, .arena = arena, .deadline = deadline};
-	auto_free char *out = NULL;
-	bool any = false;
 
-	if (zfs_run_once(&exec, &out, err) < 0 ||
-	    end_all(&found, arena_strdup(arena, out), &any, err) < 0 ||
+	if (marks_each(arena, parent, DETACH_PROPERTY, end_marked, &found, err) < 0 ||
 	    destroy_copies(arena, parent, err) < 0)
 		return -1;
-	return any ? catalog_refresh(node->catalog, deadline, err) : 0;
+	return found.any ? catalog_refresh(node->catalog, deadline, err) : 0;
 }

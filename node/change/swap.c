@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/volume/escape.h"
 #include "node/agent/origin.h"
+#include "node/change/marks.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
@@ -215,57 +215,32 @@ static int warn(const char *id, const struct error *err)
 	return -1;
 }
 
-/* Lines of a name, a property and its value: zcsi:volume comes before zcsi:rollback. */
-static int finish_all(struct catalog *catalog, struct arena *arena, int64_t deadline, char *lines,
-		      bool *ret_any, struct error *err)
-{
-	const char *id = NULL, *known = "";
-	char *state;
+struct finishing {
+	struct catalog *catalog;
+	struct arena *arena;
+	int64_t deadline;
+	bool any; /* one was not finished */
+};
 
-	for (char *line = strtok_r(lines, "\n", &state); line;
-	     line = strtok_r(NULL, "\n", &state)) {
-		const char *name = strsep(&line, "\t"), *property = strsep(&line, "\t");
-		if (!property || !line)
-			continue;
-		if (strcmp(property, "zcsi:volume") == 0) {
-			known = name;
-			id = unescape_text(arena, line);
-			continue;
-		}
-		if (!id || strcmp(known, name) != 0)
-			continue;
-		*ret_any |= dataset_is_trash(catalog_parent(catalog), name);
-		if (finish(catalog, arena, deadline, name, id, line, err) < 0)
-			return warn(id, err);
-	}
+static int finish_marked(void *arg, const struct mark *mark, struct error *err)
+{
+	struct finishing *finishing = arg;
+	struct catalog *catalog = finishing->catalog;
+
+	finishing->any |= dataset_is_trash(catalog_parent(catalog), mark->dataset);
+	if (finish(catalog, finishing->arena, finishing->deadline, mark->dataset, mark->id,
+		   mark->value, err) < 0)
+		return warn(mark->id, err);
 	return 0;
 }
 
 int swap_finish_earlier(struct catalog *catalog, struct arena *arena, int64_t deadline,
 			struct error *err)
 {
-	static const char both[] = "zcsi:volume," SWAP_PROPERTY;
-	const char *argv[] = {"zfs",
-			      "get",
-			      "-Hp",
-			      "-s",
-			      "local",
-			      "-d",
-			      "2",
-			      "-t",
-			      "filesystem,volume",
-			      "-o",
-			      "name,property,value",
-			      both,
-			      catalog_parent(catalog),
-			      NULL};
-	const struct exec exec = {.argv = argv, .max_output = ZFS_LIST_OUTPUT_MAX};
-	auto_free char *out = NULL;
-	bool any = false;
+	struct finishing finishing = {catalog, arena, deadline, false};
 
-	if (zfs_run_once(&exec, &out, err) < 0)
+	if (marks_each(arena, catalog_parent(catalog), SWAP_PROPERTY, finish_marked, &finishing,
+		       err) < 0)
 		return -1;
-	if (finish_all(catalog, arena, deadline, arena_strdup(arena, out), &any, err) < 0)
-		return -1;
-	return any ? catalog_refresh(catalog, deadline, err) : 0;
+	return finishing.any ? catalog_refresh(catalog, deadline, err) : 0;
 }

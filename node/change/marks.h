@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_NODE_CHANGE_MARKS_H
+#define ZCSI_NODE_CHANGE_MARKS_H
+
+/*
+ * The datasets of volumes that have a property as long as a change of them is not finished, such as
+ * zcsi:rollback. A zcsi-node that starts reads there what an earlier one has begun.
+ */
+
+#include "common/error.h"
+#include "common/mem.h"
+
+struct mark {
+	const char *dataset; /* below the parent, or in a folder there, such as the trash */
+	const char *id;      /* of its volume */
+	const char *value;   /* of the property */
+};
+
+typedef int marks_fn(void *arg, const struct mark *mark, struct error *err);
+
+/*
+ * Call fn for each dataset with the local property, until it returns -1. What it gets is in the
+ * arena. Runs zfs(8). Returns 0, or -1 with *err.
+ */
+int marks_each(struct arena *arena, const char *parent, const char *property, marks_fn *fn,
+	       void *arg, struct error *err);
+
+#endif
