@@ -33,9 +33,9 @@ bool owner_is_confirmed(const struct node *node, const struct dataset *volume);
 /* Returns zcsi:owner with which the volume may be used, in the arena; now: its value, or "". */
 char *owner_text(const struct node *node, struct arena *arena, const char *now);
 /*
- * Record who owns a volume of this host, in ZFS and in the catalog; *volume gets the new text. One
- * that another node took over is published to no node any more. Runs programs. Returns 0, or -1
- * with *err. The caller keeps other changes of the volume away.
+ * Record who owns a volume of this host: in ZFS, in the catalog, and in *volume. If another node
+ * took it over, its publications are removed too. Runs programs. Returns 0, or -1 with *err. The
+ * caller keeps other changes of the volume away.
  */
 int owner_record(const struct node *node, struct arena *arena, struct dataset *volume,
 		 const struct ownership *ownership, struct error *err);

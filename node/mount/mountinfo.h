@@ -27,8 +27,8 @@ struct mount {
 	const char *type;   /* "zfs", "fuse.zfs", "nfs4", ... (kind.c has the table) */
 	const char *root;   /* the path in the file system that is mounted; "/" is all of it */
 	uint64_t attrs;     /* MOUNT_ATTR_ bits; 0 is rw,relatime */
-	int shared;         /* its peer group; 0: none */
-	int master;         /* the peer group that it is a slave of; 0: none */
+	int shared;         /* the peer group to which it passes mounts on; 0: none */
+	int master;         /* the peer group from which it gets mounts; 0: none */
 };
 
 struct mount_table {

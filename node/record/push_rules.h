@@ -29,7 +29,7 @@ struct push_rules {
 	bool all; /* the copies get the snapshots of other tools too */
 	enum follow_rule follow;
 	int64_t bandwidth;    /* bytes a second of each push; 0: no limit */
-	int64_t every;        /* struct members has it from the first copy on; 0: no matter */
+	int64_t every;        /* seconds between pushes, before the first copy; 0: the default */
 	int64_t pin_limit;    /* seconds that a copy which gets nothing pins snapshots; 0: a day */
 	int64_t repair_after; /* seconds of silence after which a node is replaced; 0: never */
 	int64_t nodes;        /* how many nodes are to have it, while more do; 0: all that do */

@@ -312,7 +312,7 @@ static void the_steps_of_a_device_are_the_last_and_the_first(void **state)
 /* Two hosts as their pools are. Nothing else outlives the end of a zcsi-node. */
 struct pools {
 	enum place_role here, there;
-	enum place_device device_here, device_there; /* a rename alone does not bring one back */
+	enum place_device device_here, device_there; /* whether each host has the device shown */
 	int64_t epoch_here, epoch_there;
 	bool marked, sent; /* the last snapshot is taken, and is there too */
 };
