@@ -28,9 +28,7 @@ struct client {
 
 static void put(struct client *client, struct client_waiter *waiter)
 {
-	int64_t until = now_ms() + client_limits(client)->wait_ms;
-
-	waiter->until = waiter->deadline < until ? waiter->deadline : until;
+	waiter->since = now_ms();
 	waiter->next = NULL;
 	*client->last = waiter;
 	client->last = &waiter->next;
@@ -46,11 +44,26 @@ static struct client_waiter *take(struct client *client, struct client_waiter **
 	return waiter;
 }
 
-/* True if the endpoint has been down for wait_ms and the next attempt is not due yet. */
+/* Returns when the call has waited for long enough. The time of a lookup does not count. */
+static int64_t end_of_wait(const struct client *client, const struct client_waiter *waiter)
+{
+	const struct dial *dial = &client->dial;
+	int64_t since = dial->found_at > waiter->since ? dial->found_at : waiter->since;
+	int64_t until = dial->lookup ? NO_DEADLINE : since + client_limits(client)->wait_ms;
+
+	return waiter->deadline < until ? waiter->deadline : until;
+}
+
+/*
+ * True if the next attempt is not due yet, and the endpoint has been down for wait_ms or may not be
+ * called.
+ */
 static bool is_hopeless(const struct client *client)
 {
-	return dial_pauses(&client->dial) &&
-	       now_ms() - client->dial.down_since >= client_limits(client)->wait_ms;
+	const struct dial *dial = &client->dial;
+
+	return dial_pauses(dial) && (dial->problem.code == ERR_FAILED_PRECONDITION ||
+				     now_ms() - dial->down_since >= client_limits(client)->wait_ms);
 }
 
 /* Remove a call whose wait is over, or pointless. Returns NULL if there is none. */
@@ -60,7 +73,7 @@ static struct client_waiter *take_late(struct client *client)
 	int64_t now = now_ms();
 
 	for (struct client_waiter **at = &client->waiters; *at; at = &(*at)->next) {
-		if (hopeless || (*at)->until <= now)
+		if (hopeless || end_of_wait(client, *at) <= now)
 			return take(client, at);
 	}
 	return NULL;
@@ -69,11 +82,15 @@ static struct client_waiter *take_late(struct client *client)
 /* Report to a waiting call that it gets no connection. */
 static void fail_waiter(const struct client *client, struct client_waiter *waiter)
 {
-	bool expired = time_left_ms(waiter->deadline) == 0;
-	struct error err;
+	const struct dial *dial = &client->dial;
+	struct error err = dial->problem;
 
-	fail(&err, expired ? ERR_DEADLINE_EXCEEDED : ERR_UNAVAILABLE, "cannot reach '%s': %s",
-	     client_endpoint(client), client->dial.problem);
+	if (dial->lookup)
+		fail(&err, ERR_UNAVAILABLE,
+		     "cannot find the address of '%s': no name server has answered",
+		     client_endpoint(client));
+	if (time_left_ms(waiter->deadline) == 0)
+		err.code = ERR_DEADLINE_EXCEEDED;
 	waiter->found(waiter, NULL, &err);
 }
 
@@ -92,8 +109,9 @@ static void schedule(struct client *client)
 	int64_t next = client->dial.link ? NO_DEADLINE : client->dial.next_attempt;
 
 	for (struct client_waiter *waiter = client->waiters; waiter; waiter = waiter->next) {
-		if (waiter->until < next)
-			next = waiter->until;
+		int64_t end = end_of_wait(client, waiter);
+		if (end < next)
+			next = end;
 	}
 	if (client->waiters)
 		loop_timer_start(client->timer, time_left_ms(next));
@@ -146,11 +164,6 @@ void client_wait_end(struct client *client, struct client_waiter *waiter)
 			return;
 		}
 	}
-}
-
-int client_prepare(struct client *client, struct error *err)
-{
-	return dial_prepare(&client->dial, err);
 }
 
 /* Streams */

@@ -9,7 +9,8 @@
  *
  * A call without a connection waits for one, two seconds at most (limits.h: wait_ms), so that it
  * survives a restart of the server. Once the endpoint has been down for that long, a call starts
- * another attempt at once, or fails at once if an attempt has just failed.
+ * another attempt at once, or fails at once if an attempt has just failed. While the endpoint's host
+ * name is being looked up, a call waits until its deadline.
  *
  * A call is retried, within its deadline and three times at most (limits.h: repeats), if the server
  * certainly did not process it: the server refused the call, or the connection was lost before the
@@ -17,8 +18,8 @@
  *
  * Calls are made from any thread but the loop's. To call several endpoints at the same time, begin
  * a call on each, then finish each. In between, the request and the call must stay in place. Every
- * call begun must be finished; client_finish returns by the deadline at the latest.
- * client_begin may block on DNS, if the endpoint is a name and there is no connection.
+ * call begun must be finished; client_finish returns by the deadline at the latest. client_begin
+ * never blocks.
  */
 
 #include <stdbool.h>
@@ -70,11 +71,5 @@ struct client_call *client_begin(struct client *client, struct arena *arena,
  * mostly ERR_UNAVAILABLE or ERR_DEADLINE_EXCEEDED and the text contains the endpoint.
  */
 int client_finish(struct client_call *call, void *ret_response, struct error *err);
-
-/*
- * Resolve the endpoint's addresses before the first call, on a thread that may block on DNS.
- * Returns -1 if that fails, or plain text to one of them is not permitted.
- */
-int client_prepare(struct client *client, struct error *err);
 
 #endif

@@ -103,10 +103,6 @@ struct client_call *client_begin(struct client *client, struct arena *arena,
 	call->deadline = deadline == NO_DEADLINE ? latest : deadline;
 	sem_init(&call->finished, 0, 0);
 	message_encode(arena, message, &call->request, &call->request_size);
-	if (client_prepare(client, &call->error) < 0) {
-		sem_post(&call->finished);
-		return call;
-	}
 	call->task.fn = start_call;
 	loop_post(client_loop(client), &call->task);
 	return call;

@@ -17,7 +17,7 @@ struct client_waiter {
 	int64_t deadline;
 
 	/* Private to client.c from here on. */
-	int64_t until;
+	int64_t since; /* now_ms() value */
 	struct client_waiter *next;
 };
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The connection of a client to its endpoint. An attempt tries the addresses in turn: the next one
- * when one fails, or in parallel when one has not answered for happy_eyeballs_ms. The first address
- * that answers wins. After all have failed comes a pause, which grows until a connection has
- * succeeded and carried a call, because a server may accept a connection only to send GOAWAY. A
- * connection that takes no new streams is kept for its open streams while another one is opened.
+ * The connection of a client to its endpoint. An attempt looks up the host, if that is a name, and
+ * tries the addresses in turn: the next one when one fails, or in parallel when one has not
+ * answered for happy_eyeballs_ms. The first address that answers wins. After all have failed comes
+ * a pause, which grows until a connection has succeeded and carried a call, because a server may
+ * accept a connection only to send GOAWAY. A connection that takes no new streams is kept for its
+ * open streams while another one is opened.
  *
  * Invariant: if dial->link is set, it is in dial->links, takes new streams, and no other connection
  * is being opened.
  */
 #include "transport/dial.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,48 +26,32 @@ struct dial_link {
 	struct dial_link *next;
 };
 
+static void note_problem(struct dial *dial, const char *problem)
+{
+	fail(&dial->problem, ERR_UNAVAILABLE, "cannot reach '%s': %s", dial->endpoint.text,
+	     problem);
+}
+
 void dial_init(struct dial *dial)
 {
 	pthread_mutex_init(&dial->lock, NULL);
-	snprintf(dial->problem, sizeof(dial->problem), "it does not answer");
+	note_problem(dial, "it does not answer");
 }
 
 void dial_fini(struct dial *dial)
 {
+	lookup_cancel(dial->lookup);
 	while (dial->links)
 		conn_free(dial->links->conn);
 	free(dial->shown.names);
 	pthread_mutex_destroy(&dial->lock);
 }
 
-int dial_prepare(struct dial *dial, struct error *err)
-{
-	const struct client_options *options = &dial->options;
-	struct addresses found;
-
-	if (atomic_load(&dial->reached))
-		return 0;
-	int n = endpoint_resolve(&dial->endpoint, found.list, ADDRESSES_MAX, err);
-	if (n < 0)
-		return -1;
-	for (found.n = 0; found.n < (unsigned)n; found.n++) {
-		if (!options->tls && !options->allow_plaintext &&
-		    !address_is_local(&found.list[found.n]))
-			return fail(err, ERR_FAILED_PRECONDITION,
-				    "'%s' is another host and would be called in plain text: use a "
-				    "loopback address, or say --insecure",
-				    dial->endpoint.text);
-	}
-	scoped_lock(&dial->lock);
-	dial->found = found;
-	return 0;
-}
-
 /* Attempts */
 
 bool dial_pauses(const struct dial *dial)
 {
-	return dial->n_coming == 0 && dial->next_attempt > now_ms();
+	return dial->n_coming == 0 && !dial->lookup && dial->next_attempt > now_ms();
 }
 
 void dial_hasten(struct dial *dial)
@@ -101,14 +85,9 @@ static void pause_attempts(struct dial *dial)
 	/* A host that does not answer makes its callers wait: leave twice that time between. */
 	dial->rested = now + 2 * (now - dial->began);
 	dial->n_tried = 0;
+	dial->found = false;
 	if (!dial->down_since)
 		dial->down_since = now;
-}
-
-/* Update reached: true if a connection is open or being opened. */
-static void note_reached(struct dial *dial)
-{
-	atomic_store(&dial->reached, dial->link || dial->n_coming > 0);
 }
 
 static int add_link(struct dial *dial, unsigned at, int fd, struct error *err)
@@ -127,14 +106,13 @@ static int add_link(struct dial *dial, unsigned at, int fd, struct error *err)
 			    dial->options.peer_name);
 	dial->links = link;
 	dial->n_coming++;
-	note_reached(dial);
 	return 0;
 }
 
 static void give_up(struct dial *dial, const char *problem)
 {
 	metrics_dial_failed(dial->endpoint.text);
-	snprintf(dial->problem, sizeof(dial->problem), "%s", problem);
+	note_problem(dial, problem);
 	if (dial->n_tried == dial->addresses.n && dial->n_coming == 0)
 		pause_attempts(dial);
 	else
@@ -146,16 +124,65 @@ static bool is_time(const struct dial *dial)
 	return !dial->link && dial->next_attempt <= now_ms();
 }
 
+/* Check that the addresses may be called in plain text, if there is no TLS. */
+static int check_plaintext(const struct dial *dial, struct error *err)
+{
+	const struct client_options *options = &dial->options;
+
+	for (unsigned i = 0; i < dial->addresses.n; i++)
+		if (!options->tls && !options->allow_plaintext &&
+		    !address_is_local(&dial->addresses.list[i]))
+			return fail(err, ERR_FAILED_PRECONDITION,
+				    "'%s' is another host and would be called in plain text: use a "
+				    "loopback address, or say --insecure",
+				    dial->endpoint.text);
+	return 0;
+}
+
+static void take(struct dial *dial, const struct addresses *addresses)
+{
+	dial->addresses = *addresses;
+	dial->found = check_plaintext(dial, &dial->problem) == 0;
+	if (!dial->found)
+		pause_attempts(dial);
+}
+
+static void on_found(void *arg, const struct addresses *addresses, const struct error *err)
+{
+	struct dial *dial = arg;
+
+	dial->lookup = NULL;
+	dial->found_at = dial->next_attempt = now_ms();
+	if (addresses->n) {
+		take(dial, addresses);
+	} else {
+		dial->problem = *err;
+		pause_attempts(dial);
+	}
+	dial->changed(dial);
+}
+
+/* Find the addresses for a new attempt, at once if the host is no name. */
+static void find(struct dial *dial)
+{
+	struct addresses one = {.n = 1};
+
+	dial->began = now_ms();
+	if (endpoint_address(&dial->endpoint, &one.list[0])) {
+		take(dial, &one);
+		return;
+	}
+	dial->lookup = lookup_begin(dial->loop, &dial->endpoint, on_found, dial);
+	dial->next_attempt = dial->lookup ? NO_DEADLINE : now_ms() + dial->options.limits->pause_ms;
+}
+
 static void attempt(struct dial *dial)
 {
 	struct addresses *addresses = &dial->addresses;
 	struct error err;
 
-	if (is_time(dial) && dial->n_tried == 0) {
-		scoped_lock(&dial->lock);
-		*addresses = dial->found;
-		dial->began = now_ms();
-	}
+	if (is_time(dial) && !dial->found)
+		find(dial);
 	while (is_time(dial)) {
 		unsigned at = (dial->first + dial->n_tried++) % addresses->n;
 		try_next_in(dial, dial->options.limits->happy_eyeballs_ms);
@@ -171,6 +198,7 @@ static void succeed(struct dial *dial)
 	dial->first = dial->link->at;
 	dial->n_tried = 0;
 	dial->pause_ms = dial->next_attempt = dial->down_since = 0;
+	dial->found = false;
 }
 
 struct conn *dial_conn(struct dial *dial)
@@ -240,7 +268,6 @@ void dial_on_leaving(struct conn *conn)
 	else
 		return;
 	note_certificate(dial, conn);
-	note_reached(dial);
 	if (dial->n_tried > 0)
 		give_up(dial, *problem ? problem : "it takes no calls");
 	dial->changed(dial);

@@ -4,51 +4,48 @@
 
 /*
  * The connection of a client to its endpoint: the addresses, the attempts, the pauses between them,
- * and the connection that takes new streams. Loop thread only, except dial_prepare.
+ * and the connection that takes new streams. Loop thread only.
  */
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "transport/client.h"
 #include "transport/conn.h"
-#include "transport/endpoint.h"
+#include "transport/lookup.h"
 #include "transport/tls.h"
 
-#define ADDRESSES_MAX 8
-
 struct dial_link;
-
-struct addresses {
-	struct address list[ADDRESSES_MAX];
-	unsigned n;
-};
 
 struct dial {
 	struct loop *loop;
 	struct client_options options;
 	struct endpoint endpoint;
 	const struct conn_role *role; /* of the connections; contains dial_on_ready etc. below */
-	/* Called from a callback of nghttp2 when a connection became ready or was lost. */
+	/*
+	 * Called when the addresses were looked up, and from a callback of nghttp2 when a
+	 * connection became ready or was lost.
+	 */
 	void (*changed)(struct dial *dial);
 
-	pthread_mutex_t lock;         /* guards found and shown */
-	struct addresses found;       /* result of the last dial_prepare */
+	pthread_mutex_t lock;         /* guards shown */
 	struct tls_certificate shown; /* the last certificate of the server, also a refused one */
-	atomic_bool reached;          /* true if connected or connecting: found is not needed */
+
+	struct lookup *lookup; /* of the host's addresses; NULL: none runs */
+	bool found;            /* true if addresses are those of the current attempt */
+	int64_t found_at;      /* now_ms() value at the end of the last lookup */
 
 	struct dial_link *links;    /* all connections, including those that take no new streams */
 	struct dial_link *link;     /* the connection that takes new streams; or NULL */
 	unsigned n_coming;          /* number of connections being opened */
-	struct addresses addresses; /* copy of found that the current attempt uses */
+	struct addresses addresses; /* of the host */
 	unsigned first;             /* index of the address that worked last */
 	unsigned n_tried;           /* addresses tried in this attempt, counted from first */
 	int64_t pause_ms;           /* length of the last pause */
 	int64_t next_attempt;       /* now_ms() value when the next address is due */
 	int64_t began;              /* start of the last attempt */
-	int64_t rested;     /* dial_hasten ends no pause before this plus limits->pause_ms */
-	int64_t down_since; /* time of the first failed attempt; 0: the last one succeeded */
-	char problem[ERROR_TEXT_MAX]; /* reason of the last failure */
+	int64_t rested;       /* dial_hasten ends no pause before this plus limits->pause_ms */
+	int64_t down_since;   /* time of the first failed attempt; 0: the last one succeeded */
+	struct error problem; /* of the last failure; ERR_FAILED_PRECONDITION: repeats are futile */
 };
 
 /* Initialise the members that are not the caller's: loop to changed are set by the client. */
@@ -56,11 +53,6 @@ void dial_init(struct dial *dial);
 /* Free every connection. */
 void dial_fini(struct dial *dial);
 
-/*
- * Resolve the addresses, unless connected or connecting. Returns -1 if that fails or plain text is
- * not permitted. Any thread; may block on DNS.
- */
-int dial_prepare(struct dial *dial, struct error *err);
 /* Returns the connection that takes new streams; or NULL, and starts an attempt if one is due. */
 struct conn *dial_conn(struct dial *dial);
 /* True if all addresses have failed and the next attempt is not due yet. */

@@ -117,33 +117,51 @@ int endpoint_parse(const char *text, struct endpoint *ret, struct error *err)
 		    "endpoint '%s' is neither unix:///PATH nor tcp://HOST:PORT", text);
 }
 
+/* Call getaddrinfo(3), and copy at most *n addresses. *n is their number. Returns its result. */
+static int find(const struct endpoint *endpoint, int flags, struct address *ret, unsigned *n)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+				       .ai_flags = AI_NUMERICSERV | flags};
+	const char *host = *endpoint->host ? endpoint->host : NULL;
+	const unsigned max = *n;
+	struct addrinfo *found;
+
+	*n = 0;
+	int result = getaddrinfo(host, endpoint->port, &hints, &found);
+	if (result != 0)
+		return result;
+	for (const struct addrinfo *at = found; at && *n < max; at = at->ai_next, ++*n) {
+		memcpy(&ret[*n].storage, at->ai_addr, at->ai_addrlen);
+		ret[*n].size = at->ai_addrlen;
+	}
+	freeaddrinfo(found);
+	return 0;
+}
+
+bool endpoint_address(const struct endpoint *endpoint, struct address *ret)
+{
+	unsigned n = 1;
+
+	if (!endpoint->is_unix)
+		return find(endpoint, AI_NUMERICHOST, ret, &n) == 0;
+	*ret = (struct address){0};
+	struct sockaddr_un *sun = (struct sockaddr_un *)&ret->storage;
+	sun->sun_family = AF_UNIX;
+	strcpy(sun->sun_path, endpoint->path);
+	ret->size = sizeof(*sun);
+	return true;
+}
+
 int endpoint_resolve(const struct endpoint *endpoint, struct address *ret, unsigned max,
 		     struct error *err)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-				 .ai_flags = AI_NUMERICSERV | (*endpoint->host ? 0 : AI_PASSIVE)};
-	struct addrinfo *found;
-	int n = 0;
-
-	if (endpoint->is_unix) {
-		*ret = (struct address){0};
-		struct sockaddr_un *sun = (struct sockaddr_un *)&ret->storage;
-		sun->sun_family = AF_UNIX;
-		strcpy(sun->sun_path, endpoint->path);
-		ret->size = sizeof(*sun);
-		return 1;
-	}
-	int result = getaddrinfo(*endpoint->host ? endpoint->host : NULL, endpoint->port, &hints,
-				 &found);
+	if (endpoint->is_unix)
+		return endpoint_address(endpoint, ret) ? 1 : 0;
+	int result = find(endpoint, *endpoint->host ? 0 : AI_PASSIVE, ret, &max);
 	if (result != 0)
 		return fail(err, ERR_UNAVAILABLE, "cannot find the address of '%s': %s",
 			    endpoint->text, gai_strerror(result));
-	for (const struct addrinfo *at = found; at && n < (int)max; at = at->ai_next, n++) {
-		memcpy(&ret[n].storage, at->ai_addr, at->ai_addrlen);
-		ret[n].size = at->ai_addrlen;
-	}
-	freeaddrinfo(found);
-	return n;
+	return (int)max;
 }
 
 bool address_is_local(const struct address *address)

@@ -39,6 +39,8 @@ int endpoint_parse(const char *text, struct endpoint *ret, struct error *err);
  */
 int endpoint_resolve(const struct endpoint *endpoint, struct address *ret, unsigned max,
 		     struct error *err);
+/* Write the address of an endpoint. Returns false if its host is a name. Never blocks. */
+bool endpoint_address(const struct endpoint *endpoint, struct address *ret);
 /* True for a unix socket or a loopback address. */
 bool address_is_local(const struct address *address);
 

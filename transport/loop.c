@@ -74,6 +74,21 @@ void loop_post(struct loop *loop, struct loop_task *task)
 	loop->last = &task->next;
 }
 
+bool loop_withdraw(struct loop *loop, struct loop_task *task)
+{
+	scoped_lock(&loop->lock);
+
+	for (struct loop_task **at = &loop->first; *at; at = &(*at)->next) {
+		if (*at != task)
+			continue;
+		*at = task->next;
+		if (!*at)
+			loop->last = at;
+		return true;
+	}
+	return false;
+}
+
 /*
  * Give libevent our allocator, which aborts the process when out of memory (common/mem.h). The
  * limits of the transport bound the memory of libevent.

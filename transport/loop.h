@@ -35,6 +35,8 @@ struct loop_task {
 
 /* Run task->fn(task) once on the loop. Any thread; tasks run in the order of their posting. */
 void loop_post(struct loop *loop, struct loop_task *task);
+/* Take back a posted task. Returns false if the loop has taken it, and runs it in this turn. */
+bool loop_withdraw(struct loop *loop, struct loop_task *task);
 
 /* Call fn(arg) on the loop for each arrival of the signal, until loop_free. */
 int loop_on_signal(struct loop *loop, int signum, void (*fn)(void *arg), void *arg,

@@ -268,8 +268,7 @@ int fleet_dial(struct fleet *fleet, const struct member *member, struct client *
 	struct client_options options = fleet->options;
 
 	options.limits = &limits_bulk;
-	if (client_new(&fleet->bulk, fleet->loop, member->endpoint, &options, err) < 0 ||
-	    client_prepare(fleet->bulk, err) < 0)
+	if (client_new(&fleet->bulk, fleet->loop, member->endpoint, &options, err) < 0)
 		return -1;
 	*ret = fleet->bulk;
 	return 0;

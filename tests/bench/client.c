@@ -55,8 +55,7 @@ static int run(char **argv, struct trust *trust, struct sink *sink, struct error
 	if (loop_new(&sink->loop, err) < 0 || trust_open(trust, err) < 0)
 		return -1;
 	const struct client_options options = {.limits = &limits_bulk, .tls = trust->tls};
-	if (client_new(&client, sink->loop, argv[1], &options, err) < 0 ||
-	    client_prepare(client, err) < 0)
+	if (client_new(&client, sink->loop, argv[1], &options, err) < 0)
 		return -1;
 	int64_t start = now_us();
 	fetch(client, argv[2], atoll(argv[3]), sink);

@@ -47,10 +47,8 @@ void asking_begin(struct client *client, int64_t deadline)
 {
 	static const struct rpc_stream_events events = {
 		.message = on_message, .writable = on_writable, .closed = on_closed};
-	struct error err;
 
 	MUST(!asking.stream);
-	MUST(client_prepare(client, &err) == 0);
 	asking.paused = asking.full = false;
 	asking.stream = client_stream_begin(client, &zcsi__v1__agent__descriptor, "PublishDataset",
 					    deadline, &events, NULL);

@@ -71,8 +71,6 @@ void questions_begin(struct questions *questions, struct client *client, struct 
 
 	*questions = (struct questions){0};
 	sem_init(&questions->closed, 0, 0);
-	if (client_prepare(client, &questions->outcome) < 0)
-		abort();
 	looper_do(looper, begin, &it);
 }
 

@@ -312,8 +312,7 @@ static int connect_and_play(const char *endpoint, char **names, struct error *er
 	arena_init(&paths, 4096);
 	if (echo_trust(&trust, &paths, err) < 0 || loop_new(&own.looper.loop, err) < 0 ||
 	    client_new(&own.client, own.looper.loop, endpoint,
-		       &(struct client_options){.tls = trust.tls}, err) < 0 ||
-	    client_prepare(own.client, err) < 0)
+		       &(struct client_options){.tls = trust.tls}, err) < 0)
 		return -1;
 	looper_start(&own.looper);
 	failed = play_all(names);

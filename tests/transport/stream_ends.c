@@ -222,7 +222,6 @@ static void start_client(void)
 	assert_int_equal(loop_new(&ends.client_loop.loop, &err), 0);
 	assert_int_equal(
 		client_new(&ends.client, ends.client_loop.loop, own.endpoint, &options, &err), 0);
-	assert_int_equal(client_prepare(ends.client, &err), 0);
 	looper_start(&ends.client_loop);
 }
 

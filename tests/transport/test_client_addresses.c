@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A host name with two addresses, from a fake resolver. The first address refuses connections or
- * does not answer; the server is at the second one.
+ * Host names, from a fake resolver. One has two addresses: the first one refuses connections or does
+ * not answer; the server is at the second one. The name servers of another do not answer.
  */
 #include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 
@@ -9,15 +9,18 @@
 #include <dlfcn.h>
 #include <netdb.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #define NAME   "two-addresses.test"
+#define SILENT "silent.test"
 #define FIRST  "127.0.0.2"
 #define SECOND "127.0.0.1"
 #define NEVER  (2 * PATIENCE * 1000)
 
 static struct end server, client;
 static atomic_uint n_pauses;
+static sem_t answer; /* lets one lookup of SILENT end */
 
 /* Wrapped functions of the C library */
 
@@ -26,9 +29,15 @@ static atomic_uint n_pauses;
 int getaddrinfo(const char *name, const char *port, const struct addrinfo *hints,
 		struct addrinfo **ret)
 {
+	if (hints->ai_flags & AI_NUMERICHOST)
+		return REAL(getaddrinfo)(name, port, hints, ret);
 	/* a DNS query may take seconds, so it must not run on the loop */
 	if (pthread_equal(pthread_self(), client.looper.thread))
 		abort();
+	if (name && strcmp(name, SILENT) == 0) {
+		sem_wait(&answer);
+		return REAL(getaddrinfo)(SECOND, port, hints, ret);
+	}
 	if (!name || strcmp(name, NAME) != 0)
 		return REAL(getaddrinfo)(name, port, hints, ret);
 	int result = REAL(getaddrinfo)(FIRST, port, hints, ret);
@@ -48,6 +57,7 @@ static int start(void **state)
 
 	(void)state;
 	memset(&client, 0, sizeof(client));
+	sem_init(&answer, 0, 0);
 	n_pauses = 0;
 	assert_int_equal(end_trust(&server, "ca", NULL, &err), 0);
 	server_start(&server);
@@ -146,12 +156,49 @@ static void silent_address_does_not_delay_the_call(void **state)
 	hole_fill_in(&hole);
 }
 
+/* The time of a lookup is not part of the two seconds for which a call waits for a connection. */
+static void call_waits_for_a_name_server_until_its_deadline(void **state)
+{
+	const int64_t deadline = now_ms() + 300;
+	struct error err;
+
+	(void)state;
+	client.limits.wait_ms = 100;
+	client_start(&client, SILENT, server.port);
+	assert_int_equal(finish(begin_get_by(&client, "a", deadline), &err), ERR_DEADLINE_EXCEEDED);
+	assert_true(now_ms() >= deadline);
+	assert_non_null(strstr(err.text, "no name server has answered"));
+	sem_post(&answer);
+	assert_int_equal(ask(&client, &err), ERR_OK);
+}
+
+static void client_ends_while_its_name_is_looked_up(void **state)
+{
+	struct error err;
+
+	(void)state;
+	client_start(&client, SILENT, server.port);
+	assert_int_equal(finish(begin_get_by(&client, "a", now_ms() + 10), &err),
+			 ERR_DEADLINE_EXCEEDED);
+}
+
+static int stop_before_the_answer(void **state)
+{
+	int failed = stop(state);
+
+	sem_post(&answer);
+	return failed;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	const struct CMUnitTest tests[] = {
 		TEST(next_address_is_tried_at_once),
 		TEST(silent_address_does_not_delay_the_call),
+		TEST(call_waits_for_a_name_server_until_its_deadline),
+		cmocka_unit_test_setup_teardown(client_ends_while_its_name_is_looked_up, start,
+						stop_before_the_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

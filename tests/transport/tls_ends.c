@@ -219,18 +219,23 @@ void client_stop(struct end *client)
 /* Begin and end of calls. */
 
 static struct client_call *begin(struct end *client, const char *method,
-				 const ProtobufCMessage *request)
+				 const ProtobufCMessage *request, int64_t deadline)
 {
 	return client_begin(client->client, &client->arena, &zcsi__v1__agent__descriptor, method,
-			    request, now_ms() + PATIENCE * 1000);
+			    request, deadline);
 }
 
-struct client_call *begin_get(struct end *client, const char *id)
+struct client_call *begin_get_by(struct end *client, const char *id, int64_t deadline)
 {
 	GetDatasetRequest *request = new_get_dataset_request(&client->arena);
 
 	request->id = (char *)(uintptr_t)id;
-	return begin(client, "GetDataset", &request->base);
+	return begin(client, "GetDataset", &request->base, deadline);
+}
+
+struct client_call *begin_get(struct end *client, const char *id)
+{
+	return begin_get_by(client, id, now_ms() + PATIENCE * 1000);
 }
 
 struct client_call *begin_wait(struct end *client)
@@ -238,7 +243,7 @@ struct client_call *begin_wait(struct end *client)
 	ResizeDatasetRequest *request = new_resize_dataset_request(&client->arena);
 
 	request->size = WAIT;
-	return begin(client, "ResizeDataset", &request->base);
+	return begin(client, "ResizeDataset", &request->base, now_ms() + PATIENCE * 1000);
 }
 
 enum error_code finish(struct client_call *call, struct error *err)

@@ -59,6 +59,7 @@ void client_start(struct end *client, const char *host, int port);
 void client_stop(struct end *client);
 
 struct client_call *begin_get(struct end *client, const char *id);
+struct client_call *begin_get_by(struct end *client, const char *id, int64_t deadline);
 struct client_call *begin_wait(struct end *client);
 enum error_code finish(struct client_call *call, struct error *err);
 /* Make one call. Returns its code; it is repeated while the first attempt to connect is not

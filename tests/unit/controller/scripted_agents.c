@@ -48,12 +48,6 @@ bool client_is_up(const struct client *client)
 	return true;
 }
 
-int client_prepare(struct client *client, struct error *err)
-{
-	(void)client, (void)err;
-	return 0;
-}
-
 void client_certificate(struct client *client, struct tls_certificate *ret)
 {
 	*ret = client->certificate;

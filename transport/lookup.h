@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+#ifndef ZCSI_LOOKUP_H
+#define ZCSI_LOOKUP_H
+
+/*
+ * Finding the addresses of a host name, on a thread of its own, because getaddrinfo(3) may wait for
+ * name servers for longer than a caller can. Loop thread only.
+ */
+
+#include "transport/endpoint.h"
+#include "transport/loop.h"
+
+#define ADDRESSES_MAX 8
+
+struct addresses {
+	struct address list[ADDRESSES_MAX];
+	unsigned n;
+};
+
+struct lookup;
+
+/*
+ * Begin to look up the endpoint's host. found(arg, addresses, err) is called once, on the loop and
+ * not from here; without addresses *err, ERR_UNAVAILABLE, has the reason. Returns NULL if no thread
+ * can start or too many names are being looked up: try again later.
+ */
+struct lookup *lookup_begin(struct loop *loop, const struct endpoint *endpoint,
+			    void (*found)(void *arg, const struct addresses *addresses,
+					  const struct error *err),
+			    void *arg);
+/* Forget a lookup whose found was not called yet; it never is. Does nothing for NULL. */
+void lookup_cancel(struct lookup *lookup);
+
+#endif
