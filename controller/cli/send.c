@@ -36,9 +36,12 @@ struct transfer {
 
 /* On the loop */
 
+/* If stdout failed, the pipe is closed: end the stream, which would be received for nothing. */
 static void on_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome)
 {
-	(void)stream, (void)bytes, (void)outcome;
+	(void)bytes;
+	if (outcome->code != ERR_OK)
+		rpc_stream_finish(stream, outcome);
 }
 
 static void on_closed(struct rpc_stream *stream, const struct error *outcome)
@@ -114,7 +117,6 @@ static int receive(struct cli *cli, struct transfer *transfer, struct error *err
 	signal(SIGPIPE, SIG_IGN);
 	fleet_post(cli->fleet, &transfer->task);
 	int result = drain(cli, transfer->from, transfer->total, err);
-	/* If stdout failed, this ends the stream too. */
 	close(transfer->from);
 	while (sem_wait(&transfer->closed) < 0)
 		;

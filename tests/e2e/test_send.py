@@ -115,6 +115,17 @@ def test_a_command_that_ends_early_ends_zfs_send(host, full):
     wait_for(lambda: not sends(host), "zfs send has ended")
 
 
+def test_a_stream_that_cannot_be_written_is_not_received(host, full):
+    process = begun(host, full)
+    process.stdout.close()
+    assert process.wait() == 1
+    assert "cannot write to stdout" in process.stderr.read().decode()
+    process.stderr.close()
+    wait_for(lambda: not sends(host), "zfs send has ended")
+    assert [row["code"] for row in host.node_daemon.log()
+            if row.get("method") == "zcsi.v1.Copy/Send"] == ["CANCELLED"]
+
+
 def test_a_killed_agent_is_an_error(host, full):
     process = begun(host, full)
     host.node_daemon.kill()
