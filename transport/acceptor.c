@@ -2,7 +2,7 @@
 /*
  * A listening socket in the loop: accepts connections and hands their descriptors to the owner.
  *
- * Invariant: when the process is out of descriptors, accepting pauses for accept_ms and does not
+ * Invariant: when descriptors or memory have run out, accepting pauses for accept_ms and does not
  * spin. acceptor_close removes no unix socket of another process.
  */
 #include "transport/acceptor.h"
@@ -23,6 +23,12 @@ static void on_retry(void *arg)
 	event_add(acceptor->event, NULL);
 }
 
+/* True if the kernel has no room for a connection, which waits meanwhile. */
+static bool lacks_room(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
 static void on_connection(evutil_socket_t fd, short what, void *arg)
 {
 	struct acceptor *acceptor = arg;
@@ -30,7 +36,7 @@ static void on_connection(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	for (unsigned i = 0; i < limits_default.accepts; i++) {
 		int client = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (client < 0 && (errno == EMFILE || errno == ENFILE)) {
+		if (client < 0 && lacks_room(errno)) {
 			event_del(acceptor->event);
 			loop_timer_start(acceptor->retry, limits_default.accept_ms);
 		}

@@ -48,12 +48,19 @@ static void warn_overdue(struct conn *conn)
 		conn->role->overdue(stream);
 }
 
+static const char *late_beginning(const struct conn *conn)
+{
+	if (conn->connecting)
+		return "it does not answer";
+	return conn->tls && !tls_session_ready(conn->tls)
+		       ? "the TLS handshake was not over in time"
+		       : "no HTTP/2 preface and SETTINGS in time";
+}
+
 static void expire(struct conn *conn)
 {
 	const char *const problems[] = {
-		[DEADLINE_HANDSHAKE] = conn->tls && !tls_session_ready(conn->tls)
-					       ? "the TLS handshake was not over in time"
-					       : "no HTTP/2 preface and SETTINGS in time",
+		[DEADLINE_HANDSHAKE] = late_beginning(conn),
 		[DEADLINE_SETTINGS] = "SETTINGS not acknowledged in time",
 		[DEADLINE_WRITE] = "the peer reads nothing",
 		[DEADLINE_PING] = "no answer to a PING",
@@ -74,13 +81,14 @@ static void expire(struct conn *conn)
 
 /*
  * Restart the write deadline when the socket accepted bytes, and fail the connection at once when
- * the peer reads nothing but makes us queue more than limits->frames frames.
+ * the peer reads nothing but makes us queue more than limits->frames frames. After hung_up the
+ * deadline is the longest time for the peer's last bytes.
  */
 static void watch_peer(struct conn *conn)
 {
 	size_t waiting = outbox_waiting(&conn->out);
 
-	if (waiting == 0)
+	if (waiting == 0 && !conn->hung_up)
 		conn->deadlines[DEADLINE_WRITE] = NO_DEADLINE;
 	else if (conn->progress || conn->deadlines[DEADLINE_WRITE] == NO_DEADLINE)
 		conn->deadlines[DEADLINE_WRITE] = now_ms() + conn->limits->write_ms;
@@ -276,9 +284,10 @@ const char *conn_problem(const struct conn *conn)
 
 void conn_free(struct conn *conn)
 {
+	/* First, because a request that this writes is not repeated by close_streams. */
+	conn_last_words(conn);
 	close_streams(conn);
 	conn->role->freed(conn);
-	conn_last_words(conn);
 	event_free(conn->readable);
 	event_free(conn->writable);
 	loop_timer_free(conn->timer);

@@ -249,12 +249,9 @@ static ssize_t frame_length(nghttp2_session *session, uint8_t type, int32_t id,
 	(void)id;
 	(void)connection_window;
 	(void)stream_window;
-	(void)peer_max;
-	/*
-	 * nghttp2 reduces the result to the two windows and to the peer's maximum frame size. With
-	 * TLS a frame and its header fill whole records.
-	 */
-	return conn->limits->frame - (conn->tls ? FRAME_HEADER : 0);
+	/* nghttp2 reduces it to the windows. With TLS a frame and its header fill whole records. */
+	uint32_t most = peer_max < conn->limits->frame ? peer_max : conn->limits->frame;
+	return most - (conn->tls ? FRAME_HEADER : 0);
 }
 
 void conn_feed(struct conn *conn, const uint8_t *bytes, size_t n)

@@ -166,6 +166,17 @@ void conn_reset(struct stream *stream, uint32_t http2_error)
 
 /* Receiving */
 
+void conn_widen(struct stream *stream, uint32_t window)
+{
+	struct conn *conn = stream->conn;
+
+	if (!conn || conn->limits->stream_window >= window)
+		return;
+	nghttp2_session_set_local_window_size(conn->session, NGHTTP2_FLAG_NONE, stream->id,
+					      (int32_t)window);
+	conn_wake(conn);
+}
+
 void conn_consume(struct stream *stream, size_t n)
 {
 	stream->unused -= n;

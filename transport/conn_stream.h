@@ -63,6 +63,12 @@ void conn_reset(struct stream *stream, uint32_t http2_error);
 /* Return n bytes that role->data received to the windows, so that the peer can send as many. */
 void conn_consume(struct stream *stream, size_t n);
 
+/*
+ * Let the peer send up to `window` bytes ahead on a stream, unless limits->stream_window is larger.
+ * Does nothing before conn_request or after role->closed.
+ */
+void conn_widen(struct stream *stream, uint32_t window);
+
 /* Returns a header field of two texts, which nghttp2 copies when the field is submitted. */
 nghttp2_nv conn_field(const char *name, const char *value);
 /* Header field of two string literals, which nghttp2 does not copy. */

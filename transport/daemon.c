@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -98,8 +99,12 @@ static void notify_systemd(void)
 	if (!path || strlen(path) >= sizeof(to.sun_path))
 		return;
 	strcpy(to.sun_path, path);
+	/* An abstract socket: its name begins with NUL and has no other one. */
+	if (*path == '@')
+		to.sun_path[0] = '\0';
+	const socklen_t size = offsetof(struct sockaddr_un, sun_path) + (socklen_t)strlen(path);
 	auto_close int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (sendto(fd, state, strlen(state), 0, (const struct sockaddr *)&to, sizeof(to)) < 0)
+	if (sendto(fd, state, strlen(state), 0, (const struct sockaddr *)&to, size) < 0)
 		log_warn("cannot notify systemd of readiness", log_str("socket", path));
 }
 

@@ -72,7 +72,10 @@ const struct limits limits_default = {
 	.write_ms = 30000,
 };
 
-/* The windows hold the bytes of one round trip: 4 MiB allow 10 Gb/s over 3 ms. */
+/*
+ * The windows hold the bytes of one round trip: 4 MiB allow 10 Gb/s over 3 ms. What a server
+ * receives has the window of limits_default, which pump_in makes larger.
+ */
 const struct limits limits_bulk = {
 	COMMON,
 	.stream_window = 4 * MIB,

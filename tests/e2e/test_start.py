@@ -250,12 +250,14 @@ def test_help_has_at_most_100_columns():
 
 
 @pytest.mark.parametrize("program", PRIVATE)
-def test_systemd_is_notified_once_the_daemon_listens(program, tmp_path):
+@pytest.mark.parametrize("name", ["{}/notify", "@{}/notify"], ids=["file", "abstract"])
+def test_systemd_is_notified_once_the_daemon_listens(program, name, tmp_path):
+    name = name.format(tmp_path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
-        systemd.bind(f"{tmp_path}/notify")
+        systemd.bind(name.replace("@", "\0"))
         systemd.settimeout(20 * PATIENCE)
         daemon = Daemon(program, tmp_path, *PRIVATE[program](tmp_path),
-                        env={"NOTIFY_SOCKET": f"{tmp_path}/notify"}).spawn()
+                        env={"NOTIFY_SOCKET": name}).spawn()
         assert systemd.recv(64) == b"READY=1"
         assert accepts(daemon.socket)
         daemon.stop()

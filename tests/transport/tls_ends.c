@@ -218,11 +218,17 @@ void client_stop(struct end *client)
 
 /* Begin and end of calls. */
 
-static struct client_call *begin(struct end *client, const char *method,
-				 const ProtobufCMessage *request, int64_t deadline)
+static struct client_call *begin_by(struct end *client, const char *method,
+				    const ProtobufCMessage *request, int64_t deadline)
 {
 	return client_begin(client->client, &client->arena, &zcsi__v1__agent__descriptor, method,
 			    request, deadline);
+}
+
+static struct client_call *begin(struct end *client, const char *method,
+				 const ProtobufCMessage *request)
+{
+	return begin_by(client, method, request, now_ms() + PATIENCE * 1000);
 }
 
 struct client_call *begin_get_by(struct end *client, const char *id, int64_t deadline)
@@ -230,7 +236,7 @@ struct client_call *begin_get_by(struct end *client, const char *id, int64_t dea
 	GetDatasetRequest *request = new_get_dataset_request(&client->arena);
 
 	request->id = (char *)(uintptr_t)id;
-	return begin(client, "GetDataset", &request->base, deadline);
+	return begin_by(client, "GetDataset", &request->base, deadline);
 }
 
 struct client_call *begin_get(struct end *client, const char *id)
@@ -243,7 +249,7 @@ struct client_call *begin_wait(struct end *client)
 	ResizeDatasetRequest *request = new_resize_dataset_request(&client->arena);
 
 	request->size = WAIT;
-	return begin(client, "ResizeDataset", &request->base, now_ms() + PATIENCE * 1000);
+	return begin(client, "ResizeDataset", &request->base);
 }
 
 enum error_code finish(struct client_call *call, struct error *err)
