@@ -41,16 +41,54 @@ bool follow_wants(const struct follow *follow, const struct owner *owner)
 	       (dataset->follows_anywhere && is_elsewhere(follow, owner->agent));
 }
 
+static bool is_of_node(struct rpc_call *call, const GetHostResponse *said, const void *node_id)
+{
+	(void)call;
+	return said && strcmp(said->node_id, node_id) == 0;
+}
+
+/* Returns true for an error that may go away without an operator. */
+static bool passes(enum error_code code)
+{
+	return code == ERR_UNAVAILABLE || code == ERR_DEADLINE_EXCEEDED || code == ERR_ABORTED ||
+	       code == ERR_RESOURCE_EXHAUSTED;
+}
+
+/* *ret is what the agent of the target node says of its host. */
+static int find_target(const struct follow *follow, const GetHostResponse **ret, struct error *err)
+{
+	GetHostRequest *request = new_get_host_request(&follow->call->arena);
+	struct host host;
+
+	const struct answers answers = agents_ask_until(follow->call, "GetHost", &request->base,
+							is_of_node, follow->node_id, follow->until);
+	if (answers.n == 0) {
+		if (hosts_find_node(follow->call, follow->node_id, &host, err) < 0)
+			return follow_fail_for_good(err);
+		*ret = host.says;
+		return 0;
+	}
+	*ret = answers.list[0].response;
+	if (*ret)
+		return 0;
+	*err = answers.list[0].error;
+	if (!passes(err->code))
+		return follow_fail_for_good(err);
+	err->code = ERR_FAILED_PRECONDITION;
+	return fail_context(err, "volume '%s' does not move to node '%s' yet", follow->id,
+			    follow->node_id);
+}
+
 /* Check that the node has a copy, or is one that can have copies. */
 static int check_target(const struct follow *follow, const Dataset *dataset, struct error *err)
 {
-	struct host host;
+	const GetHostResponse *says;
 
 	if (replicas_have(dataset, follow->node_id))
 		return 0;
-	if (hosts_find_node(follow->call, follow->node_id, &host, err) < 0)
-		return follow_fail_for_good(err);
-	const char *why = replicas_refusal(host.says);
+	if (find_target(follow, &says, err) < 0)
+		return -1;
+	const char *why = replicas_refusal(says);
 	if (!why)
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' cannot move to node '%s': %s",
@@ -135,13 +173,6 @@ static int watch(const struct follow *follow, const struct agent *from, const Mo
 	return judge(follow, move, err);
 }
 
-/* Returns true for an error that may go away without an operator. */
-static bool passes(enum error_code code)
-{
-	return code == ERR_UNAVAILABLE || code == ERR_DEADLINE_EXCEEDED || code == ERR_ABORTED ||
-	       code == ERR_RESOURCE_EXHAUSTED;
-}
-
 int follow_move(struct follow *follow, const struct owner *owner, struct error *err)
 {
 	MoveDatasetRequest *request = new_move_dataset_request(&follow->call->arena);
@@ -197,12 +228,6 @@ static bool find_move(const struct follow *follow, const struct agent **ret_from
 		ended |= move && !move->running && strcmp(move->node_id, follow->node_id) == 0;
 	}
 	return ended;
-}
-
-static bool is_of_node(struct rpc_call *call, const GetHostResponse *said, const void *node_id)
-{
-	(void)call;
-	return said && strcmp(said->node_id, node_id) == 0;
 }
 
 /* Returns what the copy on the node has; NULL if there is none, or the node does not say. */

@@ -236,6 +236,17 @@ static void it_needs_a_node_that_can_have_it(void **state)
 	assert_int_equal(scripted[0].moves_begun, 0);
 }
 
+/* Its zcsi-node may be restarted at that moment. */
+static void it_waits_for_a_node_that_is_silent(void **state)
+{
+	(void)state;
+	volume->follows_anywhere = true;
+	rollcall(agents_roster(&call), 0);
+	scripted[2].silent = ERR_UNAVAILABLE;
+	assert_failed(publish_at("c"), ERR_FAILED_PRECONDITION, "does not move to node 'c' yet");
+	assert_int_equal(scripted[0].moves_begun, 0);
+}
+
 static void a_wrong_request_begins_no_move(void **state)
 {
 	(void)state;
@@ -293,6 +304,7 @@ int main(void)
 		TEST(without_a_copy_there_it_is_refused),
 		TEST(a_volume_that_follows_anywhere_needs_no_copy_there),
 		TEST(it_needs_a_node_that_can_have_it),
+		TEST(it_waits_for_a_node_that_is_silent),
 		TEST(a_wrong_request_begins_no_move),
 		TEST(an_agent_that_does_not_answer_holds_nothing),
 		TEST(the_copy_of_a_silent_node_waits),
