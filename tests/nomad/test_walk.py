@@ -153,12 +153,16 @@ def test_the_newest_snapshots_are_kept():
               "acme@default.acme-daily-20260131T000000Z"}
     for each in others:
         nomad("volume", "snapshot", "create", *each.removeprefix("default.").split("@"))
-    job_run(JOBS / "snapshots.nomad.hcl", job="daily", cron="@yearly", keep=2, program=PROGRAM)
+    volume_create("shard_1")
+    job_run(JOBS / "snapshots.nomad.hcl", job="daily", cron="@yearly", keep=2, program=PROGRAM,
+            volumes='["database", "shard_1"]')
     taken = []
     for _ in range(3):
         before = set(snapshots()[0])
         forced("daily")
-        new, = set(snapshots()[0]) - before
-        assert new.startswith("default.database@default.database-daily-")
+        new = sorted(set(snapshots()[0]) - before)
+        database, shard = new
+        assert database.startswith("default.database@default.database-daily-")
+        assert shard.startswith("shard_1@default.shard_5F1-daily-")
         taken.append(new)
-    assert set(snapshots()[0]) == {*others, *taken[1:]}
+    assert set(snapshots()[0]) == {*others, *taken[1], *taken[2]}
