@@ -214,7 +214,9 @@ conformance: ## test with csc, csi-sanity, h2spec, grpcurl and gRPC's own stacks
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/conformance/build
 	@BUILD=$(BUILD) tests/conformance/run
-nomad: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes (needs Go); T=FILE: less
+nomad: nomad-host ## the next two (needs Go); T=FILE: less, of the first
+	$(if $(T),,@$(MAKE) --no-print-directory nomad-lab)
+nomad-host: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes, on this host
 	@. jobs/local/host.sh && host_packages build pool check nomad alerts
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/nomad/build 1.11 $(OLDER)
@@ -223,9 +225,6 @@ nomad: ## Nomad 1.11, then 1.6, runs the files of jobs/, and uses volumes (needs
 	@BUILD=$(BUILD) tests/nomad/alone $(PYTEST) --timeout 900 $(or $(T),tests/nomad)
 	$(if $(OLDER),@BUILD=$(BUILD) tests/nomad/alone env NOMAD=$(OLDER) $(PYTEST) --timeout 900 \
 		$(or $(T),$(NOMAD_OLDER)))
-ifndef T
-	@$(MAKE) --no-print-directory nomad-lab
-endif
 nomad-lab: ## two clients, with OpenZFS: a volume goes where its job goes, one is lost; ZFS=2.3
 	@. jobs/local/host.sh && host_packages build check nomad lab
 	@$(MAKE) --no-print-directory guest-$(firstword $(LAB_ZFS)) all
@@ -392,7 +391,7 @@ help: ## this list
 	@sed -n 's/^\([a-z_.-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: all names test units everything compile_commands.json demo run run-clean packages check \
-	conformance nomad nomad-lab image \
+	conformance nomad nomad-host nomad-lab image \
 	lab lab-tools lab-shell guests reboot history across lint format sanitize limits \
 	fuzz fuzzers soak bench \
 	bench-copy bench-move bench-failover bench-zfs bench-transport bench-hosts \
