@@ -9,8 +9,8 @@
  *
  * A call without a connection waits for one, two seconds at most (limits.h: wait_ms), so that it
  * survives a restart of the server. Once the endpoint has been down for that long, a call starts
- * another attempt at once, or fails at once if an attempt has just failed. While the endpoint's host
- * name is being looked up, a call waits until its deadline.
+ * another attempt at once, or fails at once if an attempt has just failed. While the host name of
+ * the endpoint is being looked up, a call waits until its deadline.
  *
  * A call is retried, within its deadline and three times at most (limits.h: repeats), if the server
  * certainly did not process it: the server refused the call, or the connection was lost before the

@@ -63,10 +63,7 @@ void conn_reset(struct stream *stream, uint32_t http2_error);
 /* Return n bytes that role->data received to the windows, so that the peer can send as many. */
 void conn_consume(struct stream *stream, size_t n);
 
-/*
- * Let the peer send up to `window` bytes ahead on a stream, unless limits->stream_window is larger.
- * Does nothing before conn_request or after role->closed.
- */
+/* Let the peer send up to `window` bytes ahead, unless limits->stream_window is larger. */
 void conn_widen(struct stream *stream, uint32_t window);
 
 /* Returns a header field of two texts, which nghttp2 copies when the field is submitted. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Host names, from a fake resolver. One has two addresses: the first one refuses connections or does
- * not answer; the server is at the second one. The name servers of another do not answer.
+ * Host names, from a fake resolver. One has two addresses: the first one refuses connections or
+ * does not answer; the server is at the second one. The name servers of another do not answer.
  */
 #include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 

@@ -236,7 +236,7 @@ static void it_needs_a_node_that_can_have_it(void **state)
 	assert_int_equal(scripted[0].moves_begun, 0);
 }
 
-/* Its zcsi-node may be restarted at that moment. */
+/* The zcsi-node of that node may be restarted at that moment. */
 static void it_waits_for_a_node_that_is_silent(void **state)
 {
 	(void)state;
