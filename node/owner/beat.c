@@ -107,7 +107,10 @@ static void take_heard(const struct round *round, const char *to, const HearResp
 		bool has = !response;
 		for (size_t k = 0; response && k < response->n_ids; k++)
 			has |= strcmp(response->ids[k], subject->volume->id) == 0;
-		if (has && members_have(&subject->members, to))
+		if (!members_have(&subject->members, to))
+			continue;
+		members_add(&subject->outcome.answered, to);
+		if (has)
 			members_add(&subject->outcome.heard, to);
 	}
 }

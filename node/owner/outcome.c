@@ -29,34 +29,39 @@ struct follower {
 };
 
 /*
- * A member whose copy never was complete, so that the volume has no bookmark of it, cannot have
- * taken the volume over. The answer of one that was declared lost does not count.
+ * Without a bookmark the copy of a member may never have been complete, so its answer does not
+ * count: one that the other members do not know of may not hear of a failover. Nor is it waited
+ * for, once it has said that it did not take the volume over. A silent one may have done so, since
+ * a complete copy has no bookmark just after a move, and while its bookmark is replaced. The answer
+ * of one that was declared lost does not count either.
  */
 static int check_majority(const struct follower *follower, const struct dataset *volume,
 			  const struct ownership *ownership, struct error *err)
 {
 	struct arena *arena = follower->arena;
-	struct members members, complete;
+	const struct outcome *outcome = follower->outcome;
+	struct members members, voters;
 	struct history history;
 	size_t heard = 0;
 
 	if (!members_parse(arena, volume->members, &members) ||
 	    history_read(arena, volume->name, &history, err) < 0)
 		return -1;
-	complete = members;
+	voters = members;
 	for (size_t i = 0; i < members.n; i++) {
 		const char *other = members.nodes[i];
-		if (strcmp(other, follower->node->id) == 0)
+		if (strcmp(other, follower->node->id) == 0 ||
+		    !members_have(&outcome->answered, other))
 			continue;
 		if (!history_named(&history, history_bookmark(arena, volume->name, other)))
-			members_remove(&complete, other);
+			members_remove(&voters, other);
 		else if (!ownership_has_lost(ownership, other))
-			heard += members_have(&follower->outcome->heard, other);
+			heard += members_have(&outcome->heard, other);
 	}
-	if (ownership_is_majority(ownership, &complete, heard))
+	if (ownership_is_majority(ownership, &voters, heard))
 		return 0;
 	return fail(err, ERR_UNAVAILABLE, "%zu of %zu nodes with copies have answered", heard,
-		    complete.n - 1);
+		    voters.n - 1);
 }
 
 /* Record a later owner that the members know of. */

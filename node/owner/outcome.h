@@ -8,7 +8,8 @@
 /* The answers of the members about a volume of this host. */
 struct outcome {
 	const char *id;
-	struct members heard;    /* those that have answered, and have a copy */
+	struct members answered; /* the members that have answered, */
+	struct members heard;    /* and of these the ones that have a copy */
 	struct ownership passed; /* to the latest owner that one of them knows of; newer alone */
 };
 

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/*
+ * Tests of the answers that confirm the owner of a volume after a boot. This host is n1; the tests
+ * say which bookmarks the volume has, and which members answer.
+ */
+#include "node/owner/outcome.h"
+
+#include <string.h>
+
+#include "common/log.h"
+#include "node/catalog/change.h"
+#include "node/copy/history.h"
+#include "node/export/exports.h"
+#include "node/host/moves.h"
+#include "node/stream/keyed.h"
+#include "node/zfs/zfs.h"
+#include "tests/arena.h"
+#include "tests/cmocka.h"
+
+#define LINEAGE "00112233aabbccdd"
+#define MARK(n) "t/p/v#_repl-" n "\t11\t1000\t0\n"
+
+static const char *members, *owner, *points; /* of the volume */
+
+void __wrap_keyed_run(struct copies *copies, const char *id, void (*fn)(void *arg), void *arg);
+void __wrap_keyed_run(struct copies *copies, const char *id, void (*fn)(void *arg), void *arg)
+{
+	(void)copies;
+	assert_string_equal(id, "v");
+	fn(arg);
+}
+
+int __wrap_moves_check(struct moves *moves, const char *id, struct error *err);
+int __wrap_moves_check(struct moves *moves, const char *id, struct error *err)
+{
+	(void)moves, (void)id, (void)err;
+	return 0;
+}
+
+int __wrap_catalog_get(struct catalog *catalog, int64_t deadline, struct arena *at, const char *id,
+		       struct dataset **ret, struct error *err);
+int __wrap_catalog_get(struct catalog *catalog, int64_t deadline, struct arena *at, const char *id,
+		       struct dataset **ret, struct error *err)
+{
+	(void)catalog, (void)deadline, (void)id, (void)err;
+	const struct dataset volume = {.id = (char *)"v",
+				       .name = (char *)"t/p/v",
+				       .format = format_find(FORMAT_ZFS),
+				       .members = arena_printf(at, LINEAGE ":60:%s", members),
+				       .owner = (char *)owner};
+
+	*ret = dataset_copy(at, &volume);
+	return 0;
+}
+
+void __wrap_catalog_put(struct catalog *catalog, const struct dataset *dataset);
+void __wrap_catalog_put(struct catalog *catalog, const struct dataset *dataset)
+{
+	(void)catalog, (void)dataset;
+}
+
+int __wrap_zfs_set(const char *name, const struct zfs_properties *properties, struct error *err);
+int __wrap_zfs_set(const char *name, const struct zfs_properties *properties, struct error *err)
+{
+	(void)name, (void)properties, (void)err;
+	return 0;
+}
+
+int __wrap_exports_apply(struct arena *at, const struct node *node, const struct dataset *volume,
+			 int64_t deadline, struct error *err);
+int __wrap_exports_apply(struct arena *at, const struct node *node, const struct dataset *volume,
+			 int64_t deadline, struct error *err)
+{
+	(void)at, (void)node, (void)volume, (void)deadline, (void)err;
+	return 0;
+}
+
+int __wrap_history_read(struct arena *at, const char *dataset, struct history *ret,
+			struct error *err);
+int __wrap_history_read(struct arena *at, const char *dataset, struct history *ret,
+			struct error *err)
+{
+	(void)err;
+	assert_string_equal(dataset, "t/p/v");
+	assert_true(history_parse(at, arena_strdup(at, points), ret));
+	return 0;
+}
+
+/* Returns true if this host is confirmed. answered, heard: node ids with a comma between. */
+static bool confirmed(const char *answered, const char *heard)
+{
+	static const struct node node = {.id = "n1", .boot = "b-2"};
+	struct outcome outcome = {.id = "v", .passed = {.newer = ""}};
+
+	if (*answered)
+		members_parse(&arena, arena_printf(&arena, LINEAGE ":60:%s", answered),
+			      &outcome.answered);
+	if (*heard)
+		members_parse(&arena, arena_printf(&arena, LINEAGE ":60:%s", heard),
+			      &outcome.heard);
+	return outcome_follow(&node, &arena, &outcome);
+}
+
+static int set_up(void **state)
+{
+	struct error err;
+
+	assert_int_equal(log_setup("error", "logfmt", &err), 0);
+	owner = "boot=b-1";
+	return arena_setup(state);
+}
+
+static void a_member_with_a_copy_confirms_the_owner(void **state)
+{
+	(void)state;
+	members = "n1,n2";
+	points = MARK("n2");
+	assert_false(confirmed("", ""));
+	assert_false(confirmed("n2", ""));
+	assert_true(confirmed("n2", "n2"));
+}
+
+/* As after a move, before the first push to the former owner has ended. */
+static void a_silent_member_without_a_bookmark_may_have_taken_over(void **state)
+{
+	(void)state;
+	members = "n1,n2";
+	points = "";
+	assert_false(confirmed("", ""));
+	assert_true(confirmed("n2", ""));
+	assert_true(confirmed("n2", "n2"));
+}
+
+/* n3 is new, so n2 may have taken the volume over without a word to it. */
+static void a_member_without_a_bookmark_confirms_nothing(void **state)
+{
+	(void)state;
+	members = "n1,n2,n3";
+	points = MARK("n2");
+	assert_false(confirmed("", ""));
+	assert_false(confirmed("n3", "n3"));
+	assert_false(confirmed("n3", ""));
+	assert_true(confirmed("n2", "n2"));
+	assert_true(confirmed("n2,n3", "n2,n3"));
+	points = MARK("n2") MARK("n3");
+	assert_true(confirmed("n3", "n3"));
+}
+
+static void a_member_that_was_declared_lost_is_not_waited_for(void **state)
+{
+	(void)state;
+	members = "n1,n2,n3";
+	points = MARK("n2");
+	owner = "boot=b-1,lost=n3";
+	assert_false(confirmed("", ""));
+	assert_false(confirmed("n3", "n3"));
+	assert_true(confirmed("n2", "n2"));
+	owner = "boot=b-1,lost=n2,lost=n3";
+	assert_true(confirmed("", ""));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, arena_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_member_with_a_copy_confirms_the_owner),
+		TEST(a_silent_member_without_a_bookmark_may_have_taken_over),
+		TEST(a_member_without_a_bookmark_confirms_nothing),
+		TEST(a_member_that_was_declared_lost_is_not_waited_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
