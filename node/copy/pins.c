@@ -109,8 +109,8 @@ static bool needs(const struct pins_need *need, const struct history *history,
 	return (!from || at > from || at->guid == from->guid) && (!need->to || at <= to);
 }
 
-static bool any_needs(const struct pins_need *list, size_t n, const struct history *history,
-		      const struct point *at)
+bool pins_need(const struct pins_need *list, size_t n, const struct history *history,
+	       const struct point *at)
 {
 	for (size_t i = 0; i < n; i++)
 		if (needs(&list[i], history, at))
@@ -123,7 +123,7 @@ void pins_thin(const struct history *history, const struct pins_need *list, size
 	const struct point *newest = history_newest_own(history);
 
 	for (const struct point *at = history->points; at < history->points + history->n; at++)
-		if (at->own && at != newest && !any_needs(list, n, history, at))
+		if (at->own && at != newest && !pins_need(list, n, history, at))
 			try_to_destroy(at);
 }
 

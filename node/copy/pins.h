@@ -44,6 +44,9 @@ int pins_spare(struct arena *arena, const struct history *history, const struct 
  * this, also if it fails. Other than this, only pins_limit and pins_end destroy such snapshots.
  */
 void pins_thin(const struct history *history, const struct pins_need *needs, size_t n);
+/* Returns true if one of n copies needs a snapshot of our own, or may need it. Runs no program. */
+bool pins_need(const struct pins_need *needs, size_t n, const struct history *history,
+	       const struct point *snapshot);
 /* Limits for the data that snapshots of our own pin. */
 struct pins_bounds {
 	int64_t size; /* of the volume; 0: unlimited */

@@ -3,8 +3,8 @@
  * The plan of a push: the snapshots and records that the copy lacks, and where the first stream
  * begins.
  *
- * Invariant: a copy gets nothing if it has data that the volume lost, or nothing in common with it;
- * the error then says what an operator has to do.
+ * Invariant: a copy gets nothing if it is at a snapshot that the volume lacks, or has nothing in
+ * common with it; the error then says what an operator has to do.
  */
 #include "node/copy/plan.h"
 
@@ -94,9 +94,10 @@ static int check_base(const struct push *push, const struct point *base, struct 
 	if (is_ahead(push, base))
 		return fail(
 			err, ERR_FAILED_PRECONDITION,
-			"the copy has data that the volume lost: the volume was rolled back, or a "
-			"snapshot of zcsi was destroyed; if that data is not needed, run 'zcsi "
-			"copy drop %s %s' and 'zcsi copy add %s %s'",
+			"the copy is at a snapshot that the volume lacks: the volume was rolled "
+			"back, a snapshot of zcsi was destroyed, or this node had a copy of the "
+			"volume that never got it; if the copy is not needed, run 'zcsi copy drop "
+			"%s %s' and 'zcsi copy add %s %s'",
 			id, to, id, to);
 	if (push->copy && push->copy->n_snapshots && !base)
 		return fail(
@@ -108,9 +109,19 @@ static int check_base(const struct push *push, const struct point *base, struct 
 }
 
 /*
+ * Returns true for a snapshot of our own that another copy has, or may have: if the node of this
+ * copy becomes the owner, that one can go on from here only with it.
+ */
+static bool is_for_another(const struct push *push, const struct history *history,
+			   const struct point *point)
+{
+	return point->own && pins_need(push->needs + 1, push->n_needs - 1, history, point);
+}
+
+/*
  * Make a stream for each snapshot, not one by `zfs send -I` for all. So each is confirmed, gets its
  * properties, and becomes the bookmark, where the next push begins if a tool has destroyed the
- * snapshot; and snapshots that are here for other copies are not sent.
+ * snapshot; and snapshots of our own that no other copy needs are not sent.
  */
 int plan_make(struct push *push, const struct history *history, const struct point *last,
 	      struct part **ret, size_t *ret_n, struct error *err)
@@ -124,7 +135,8 @@ int plan_make(struct push *push, const struct history *history, const struct poi
 		return -1;
 	for (; at <= last; at++) {
 		struct part *part = &(*ret)[*ret_n];
-		if ((base && at->guid == base->guid) || (at != last && !plan_wants(push, at)))
+		if ((base && at->guid == base->guid) ||
+		    (at != last && !plan_wants(push, at) && !is_for_another(push, history, at)))
 			continue;
 		*part = (struct part){.base = base, .to = at};
 		if (part_estimate(push, part, err) < 0)

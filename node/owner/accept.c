@@ -3,7 +3,7 @@
  * Accept of zcsi.v1.Replica: the copies that survive a failover.
  *
  * Invariant: a copy is promised to one node at an epoch, and no stream of an earlier owner comes
- * into it after that (replica_check_epoch). No copy that has more data than the next owner is
+ * into it after that (replica_check_epoch). No copy at a snapshot that the next owner lacks is
  * promised, so nothing that a survivor has is lost.
  */
 #include "node/owner/accept.h"
@@ -52,8 +52,10 @@ int accept_check(const CopyState *copy, const AcceptRequest *req, struct error *
 			    req->id);
 	if (copy->n_snapshots && !has_guid(req, copy->snapshots[0]->guid))
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "the copy '%s' has data that node '%s' lacks; fail over to this node "
-			    "instead, and move the volume after that",
+			    "the copy '%s' is at a snapshot that node '%s' lacks: if it is the "
+			    "newer copy, fail over to this node instead, and move the volume after "
+			    "that; else name this node with '--lost' too, and then drop its copy "
+			    "and add it again",
 			    copy->name, req->node_id);
 	return 0;
 }

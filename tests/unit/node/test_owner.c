@@ -114,7 +114,7 @@ static void a_copy_is_promised_to_one_node_at_an_epoch(void **state)
 		{3, "", 0, NULL},
 		{3, "n9", 12, NULL},
 		{5, "n2", 13, NULL},
-		{3, "", 14, "has data that node 'n2' lacks"},
+		{3, "", 14, "at a snapshot that node 'n2' lacks"},
 		{5, "", 13, "another failover"},
 		{5, "n3", 13, "for node 'n3'"},
 		{6, "n2", 13, "another failover"},

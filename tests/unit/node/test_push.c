@@ -3,6 +3,15 @@
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_copies.c */
 #include "tests/unit/node/scripted_copies.c"
 
+/* As settle, and all copies have the same newest snapshot. */
+static void settle_alike(void)
+{
+	settle();
+	orders_hurry(&orders, "v");
+	for (size_t i = 0; i < COPIES; i++)
+		assert_int_equal(push_again(i), 0);
+}
+
 static void test_a_push_brings_a_copy_up_to_date(void **state)
 {
 	(void)state;
@@ -96,7 +105,7 @@ static void test_a_snapshot_that_was_asked_for_since_is_not_left_out(void **stat
 static void test_a_copy_keeps_what_another_ones_stream_leads_to(void **state)
 {
 	(void)state;
-	settle();
+	settle_alike();
 	uint64_t base = newest_of(1);
 	twins[1].cut = 1;
 	assert_int_equal(push_to(1), -1);
@@ -104,6 +113,7 @@ static void test_a_copy_keeps_what_another_ones_stream_leads_to(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(push_to(0), 0);
 	assert_true(has(to, false) && has(base, false));
+	assert_int_equal(push_to(2), 0);
 	assert_int_equal(push_to(1), 0);
 	assert_false(has(to, true) || has(base, true));
 }
@@ -121,6 +131,49 @@ static void test_a_first_stream_that_was_cut_goes_on(void **state)
 	push_to(1);
 	push_to(0);
 	assert_true(has(to, false));
+}
+
+/* Returns true if the copy has a snapshot. */
+static bool has_got(size_t at, uint64_t guid)
+{
+	for (size_t i = 0; i < twins[at].n; i++)
+		if (twins[at].guids[i] == guid)
+			return true;
+	return false;
+}
+
+/* The node of the other copy may become the owner, and this copy then goes on from there. */
+static void test_a_copy_gets_the_snapshot_that_another_copy_has(void **state)
+{
+	(void)state;
+	settle();
+	twins[0].silent = true;
+	assert_int_equal(push_to(1), 0);
+	uint64_t has = newest_of(1);
+	assert_int_equal(push_to(0), -1);
+	twins[0].silent = false;
+	twins[1].cut = 1;
+	assert_int_equal(push_to(1), -1);
+	uint64_t to = twins[1].to;
+	twins[1].silent = true;
+	assert_int_equal(push_to(0), 0);
+	assert_true(newest_of(0) == last_guid && has_got(0, has) && has_got(0, to));
+}
+
+/* After a restart only the bookmark of the silent copy is known. */
+static void test_a_copy_gets_the_snapshot_that_a_silent_copy_may_have(void **state)
+{
+	(void)state;
+	settle();
+	twins[0].silent = true;
+	assert_int_equal(push_to(1), 0);
+	uint64_t has = newest_of(1);
+	twins[0].silent = false;
+	twins[1].silent = true;
+	start();
+	assert_int_equal(push_to(1), -1);
+	assert_int_equal(push_to(0), 0);
+	assert_true(newest_of(0) == last_guid && has_got(0, has));
 }
 
 static void test_the_snapshot_that_a_silent_copy_has_stays(void **state)
@@ -166,7 +219,7 @@ static void test_a_copy_whose_answer_was_lost_keeps_its_base(void **state)
 static void test_a_snapshot_that_was_asked_for_is_a_base(void **state)
 {
 	(void)state;
-	settle();
+	settle_alike();
 	ask_for_snapshot();
 	uint64_t asked = last_guid;
 	twins[0].cut_after = 1;
@@ -179,7 +232,7 @@ static void test_a_snapshot_that_was_asked_for_is_a_base(void **state)
 static void test_a_snapshot_may_be_deleted_after_its_answer_was_lost(void **state)
 {
 	(void)state;
-	settle();
+	settle_alike();
 	ask_for_snapshot();
 	uint64_t asked = last_guid;
 	twins[0].unsaid = 1;
@@ -196,7 +249,7 @@ static void test_a_snapshot_may_be_deleted_after_its_answer_was_lost(void **stat
 static void test_a_snapshot_without_its_record_gets_it_with_the_next_push(void **state)
 {
 	(void)state;
-	settle();
+	settle_alike();
 	ask_for_snapshot();
 	twins[0].unsaid = 1;
 	twins[0].ends = true;
@@ -210,7 +263,7 @@ static void test_a_snapshot_without_its_record_gets_it_with_the_next_push(void *
 static void test_snapshots_of_other_tools_stay_here(void **state)
 {
 	(void)state;
-	settle();
+	settle_alike();
 	twins[0].keeps = true;
 	take_by_tool("tool-1");
 	size_t before = twins[0].n;
@@ -221,7 +274,7 @@ static void test_snapshots_of_other_tools_stay_here(void **state)
 static void test_snapshots_of_other_tools_travel_too_if_they_shall(void **state)
 {
 	(void)state;
-	settle();
+	settle_alike();
 	rules = "snapshots=all";
 	twins[0].keeps = true;
 	uint64_t first = take_by_tool("tool-1");
@@ -404,6 +457,8 @@ int main(void)
 		TEST(test_a_snapshot_that_was_asked_for_since_is_not_left_out),
 		TEST(test_a_copy_keeps_what_another_ones_stream_leads_to),
 		TEST(test_a_first_stream_that_was_cut_goes_on),
+		TEST(test_a_copy_gets_the_snapshot_that_another_copy_has),
+		TEST(test_a_copy_gets_the_snapshot_that_a_silent_copy_may_have),
 		TEST(test_the_snapshot_that_a_silent_copy_has_stays),
 		TEST(test_a_copy_in_the_middle_of_its_streams_keeps_its_base),
 		TEST(test_a_copy_whose_answer_was_lost_keeps_its_base),
