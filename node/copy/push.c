@@ -27,6 +27,7 @@
 #include "node/copy/thin.h"
 #include "node/host/owner.h"
 #include "node/record/ownership.h"
+#include "node/stream/keyed.h"
 #include "node/stream/program.h"
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
@@ -266,18 +267,18 @@ static int send_all(struct push *push, const struct history *history, const stru
 }
 
 /*
- * A node that was declared lost, and answers, counts as a member again before it gets any data: it
+ * A node that was declared lost, and answers, gets no data before it counts as a member again: it
  * may be the owner after this node is lost.
  */
-static int count_again(struct push *push, struct error *err)
+static int check_counts(struct push *push, struct error *err)
 {
-	struct ownership ownership = ownership_parse(push->arena, push->volume->owner);
-	struct dataset changed = *push->volume;
+	const struct ownership ownership = ownership_parse(push->arena, push->volume->owner);
 
-	if (!ownership_has_lost(&ownership, push->to))
+	push->lost = ownership_has_lost(&ownership, push->to);
+	if (!push->lost)
 		return 0;
-	ownership_find(&ownership, push->to);
-	return owner_record(push->node, push->arena, &changed, &ownership, err);
+	return fail(err, ERR_UNAVAILABLE,
+		    "it was declared lost, and is to count as a member again first: try again");
 }
 
 static int run(struct push *push, int64_t *ret_synced, struct error *err)
@@ -285,7 +286,7 @@ static int run(struct push *push, int64_t *ret_synced, struct error *err)
 	const struct point *last;
 	struct history history;
 
-	if (ask_for_copy(push, false, err) < 0 || count_again(push, err) < 0 ||
+	if (ask_for_copy(push, false, err) < 0 || check_counts(push, err) < 0 ||
 	    header_make(push->arena, catalog_parent(push->node->catalog), push->volume,
 			&push->header, &push->flags, err) < 0 ||
 	    prepare(push, &history, &last, err) < 0)
@@ -383,7 +384,31 @@ bool push_has_moved(const struct push *push)
 	return push->transfer.sent > MOVED;
 }
 
-int push_run(struct push *push, int64_t *ret_synced, struct error *err)
+struct counting {
+	const struct push *push;
+	int failed;
+	struct error *err;
+};
+
+/* Read the volume again, now that no other call changes it. */
+static void count_again(void *arg)
+{
+	struct counting *counting = arg;
+	const struct push *push = counting->push;
+	const struct node *node = push->node;
+	struct dataset *volume;
+
+	counting->failed = catalog_get(node->catalog, now_ms() + ASK_MS, push->arena,
+				       push->volume->id, &volume, counting->err) < 0 ||
+			   owner_check(node, volume, counting->err) < 0;
+	if (counting->failed)
+		return;
+	struct ownership ownership = ownership_parse(push->arena, volume->owner);
+	ownership_find(&ownership, push->to);
+	counting->failed = owner_record(node, push->arena, volume, &ownership, counting->err) < 0;
+}
+
+static int lock_and_run(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	push->busy = push_lock(push, err) < 0;
 	if (push->busy)
@@ -391,6 +416,18 @@ int push_run(struct push *push, int64_t *ret_synced, struct error *err)
 	int failed = push_run_locked(push, ret_synced, err);
 	push_unlock(push);
 	return failed;
+}
+
+/* The queue of the calls for the volume is entered without the lock (node/README.md). */
+int push_run(struct push *push, int64_t *ret_synced, struct error *err)
+{
+	struct counting counting = {.push = push, .err = err};
+	int failed = lock_and_run(push, ret_synced, err);
+
+	if (!failed || !push->lost)
+		return failed;
+	keyed_run(push->node->copies, push->volume->id, count_again, &counting);
+	return counting.failed ? -1 : lock_and_run(push, ret_synced, err);
 }
 
 int push_known(struct push *push, int64_t *ret, struct error *err)

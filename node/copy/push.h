@@ -40,7 +40,6 @@ struct push {
 	size_t n_needs;
 	struct arena *arena;
 	struct transfer_progress *progress;
-
 	/* Private to push.c, part.c and plan.c from here on, except for transfer_cancel. */
 	struct transfer transfer;
 	ReceiveHeader *header;
@@ -49,6 +48,7 @@ struct push {
 	int64_t available, rest; /* bytes: in the other pool; of an interrupted stream */
 	uint64_t arrived;        /* guid of the last snapshot of this push that arrived; 0: none */
 	bool refused;            /* the copy did not take a snapshot of another tool: send none */
+	bool lost;               /* the node answers, and was declared lost */
 	const char *key;         /* the catalog's key that push_lock has locked */
 };
 

@@ -264,6 +264,7 @@ static struct dataset *volume(void)
 
 	made_once.format = format_find(FORMAT_ZFS);
 	made_once.push = (char *)rules;
+	made_once.owner = owner;
 	return dataset_copy(&arena, &made_once);
 }
 
@@ -283,6 +284,8 @@ int __wrap_catalog_lock_key(struct catalog *catalog, int64_t deadline, const cha
 			    struct error *err)
 {
 	(void)catalog, (void)deadline, (void)key, (void)err;
+	assert_false(locked || queued);
+	locked = true;
 	return 0;
 }
 
@@ -290,6 +293,39 @@ void __wrap_catalog_unlock_key(struct catalog *catalog, const char *key);
 void __wrap_catalog_unlock_key(struct catalog *catalog, const char *key)
 {
 	(void)catalog, (void)key;
+	locked = false;
+}
+
+/* The volume as it is in the pool may have changed since the push began. */
+void __wrap_keyed_run(struct copies *copies, const char *id, void (*fn)(void *arg), void *arg);
+void __wrap_keyed_run(struct copies *copies, const char *id, void (*fn)(void *arg), void *arg)
+{
+	(void)copies;
+	assert_string_equal(id, "v");
+	assert_false(locked);
+	queued = true;
+	fn(arg);
+	queued = false;
+}
+
+int __wrap_zfs_set(const char *name, const struct zfs_properties *properties, struct error *err);
+int __wrap_zfs_set(const char *name, const struct zfs_properties *properties, struct error *err)
+{
+	assert_true(queued);
+	assert_string_equal(name, VOLUME);
+	assert_int_equal(properties->n, 1);
+	assert_string_equal(properties->rows[0].name, "zcsi:owner");
+	if (step(err) < 0)
+		return -1;
+	snprintf(owner, sizeof(owner), "%s", properties->rows[0].value);
+	return 0;
+}
+
+void __wrap_catalog_put(struct catalog *catalog, const struct dataset *dataset);
+void __wrap_catalog_put(struct catalog *catalog, const struct dataset *dataset)
+{
+	(void)catalog;
+	assert_string_equal(dataset->owner, owner);
 }
 
 /* The pusher */
@@ -316,6 +352,8 @@ static int set_up(void **state)
 	arena_init(&arena, SIZE_MAX);
 	n_made = last_guid = 0;
 	rules = "";
+	strcpy(owner, "");
+	locked = queued = false;
 	memset(twins, 0, sizeof(twins));
 	shown = POINTS;
 	start();

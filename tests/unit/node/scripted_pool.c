@@ -60,8 +60,10 @@ static const char *method_called; /* the method that was called last */
 static size_t shown; /* so many snapshots are returned, unless it is to be all of them */
 static size_t shows; /* so many by the call that runs */
 static struct order_list orders;
-static const char *rules; /* zcsi:push */
-static int steps;         /* so many changes of the pool, then zcsi-node is killed */
+static const char *rules;   /* zcsi:push */
+static char owner[64];      /* zcsi:owner */
+static bool locked, queued; /* the copies; a call for the volume runs */
+static int steps;           /* so many changes of the pool, then zcsi-node is killed */
 
 static const char *node_of(size_t at)
 {

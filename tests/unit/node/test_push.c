@@ -21,6 +21,26 @@ static void test_a_push_brings_a_copy_up_to_date(void **state)
 	assert_int_equal(own_snapshots(), COPIES);
 }
 
+/* The record is changed as a call for the volume, which keeps other changes of it away. */
+static void test_a_node_that_was_lost_counts_before_it_gets_data(void **state)
+{
+	(void)state;
+	settle();
+	strcpy(owner, "boot=b,lost=n2,lost=n3");
+	twins[0].silent = true;
+	assert_int_equal(push_to(0), -1);
+	assert_string_equal(owner, "boot=b,lost=n2,lost=n3");
+	twins[0].silent = false;
+	steps = 0;
+	uint64_t before = newest_of(0);
+	assert_int_equal(push_to(0), -1);
+	assert_true(newest_of(0) == before);
+	steps = INT32_MAX;
+	assert_int_equal(push_to(0), 0);
+	assert_string_equal(owner, "boot=b,lost=n3");
+	assert_true(newest_of(0) == last_guid);
+}
+
 static void test_one_snapshot_is_for_all_copies(void **state)
 {
 	(void)state;
@@ -449,6 +469,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_push_brings_a_copy_up_to_date),
+		TEST(test_a_node_that_was_lost_counts_before_it_gets_data),
 		TEST(test_one_snapshot_is_for_all_copies),
 		TEST(test_a_snapshot_from_before_the_request_is_not_enough),
 		TEST(test_another_try_takes_no_other_snapshot),
