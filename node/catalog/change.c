@@ -195,6 +195,24 @@ void catalog_trashed(struct catalog *catalog, struct arena *arena, struct datase
 		ret->rows[i] = dataset_copy(arena, index->rows[i]);
 }
 
+/* The list takes no more memory than it needs, because a call may ask for many ids. */
+void catalog_trashed_of(struct catalog *catalog, struct arena *arena, const char *id,
+			struct dataset_list *ret)
+{
+	scoped_lock(&catalog->mutex);
+	const struct index *index = &catalog->inventory.trashed;
+	size_t n = 0;
+
+	for (size_t i = 0; i < index->n; i++)
+		n += !strcmp(((const struct dataset *)index->rows[i])->id, id);
+	*ret = (struct dataset_list){.rows = arena_alloc(arena, (n + 1) * sizeof(*ret->rows))};
+	for (size_t i = 0; i < index->n; i++) {
+		const struct dataset *row = index->rows[i];
+		if (strcmp(row->id, id) == 0)
+			ret->rows[ret->n++] = dataset_copy(arena, row);
+	}
+}
+
 void catalog_with_members(struct catalog *catalog, struct arena *arena, struct dataset_list *ret,
 			  uint64_t **ret_marks)
 {

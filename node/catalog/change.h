@@ -42,8 +42,10 @@ void catalog_rescan_soon(struct catalog *catalog);
  */
 void catalog_follow(struct catalog *catalog, bool follows);
 
-/* *ret is all deleted volumes. */
+/* *ret is all deleted volumes, or those with an id: there may be several. */
 void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);
+void catalog_trashed_of(struct catalog *catalog, struct arena *arena, const char *id,
+			struct dataset_list *ret);
 /*
  * *ret is all volumes with zcsi:members, deleted ones too; none before they are known. *ret_marks
  * has a number for each of these volumes, which changes when a snapshot of the volume is added.
