@@ -29,12 +29,10 @@ static struct dataset *find_deleted(struct rpc_call *call, const char *id, const
 {
 	const struct node *node = call->app;
 	struct dataset_list volumes;
-	uint64_t *marks;
 
-	catalog_with_members(node->catalog, &call->arena, &volumes, &marks);
+	catalog_trashed_of(node->catalog, &call->arena, id, &volumes);
 	for (size_t i = 0; i < volumes.n; i++)
-		if (strcmp(volumes.rows[i]->id, id) == 0 &&
-		    is_of(&call->arena, volumes.rows[i], lineage))
+		if (is_of(&call->arena, volumes.rows[i], lineage))
 			return volumes.rows[i];
 	return NULL;
 }
@@ -52,6 +50,16 @@ int known_volume(struct rpc_call *call, const char *id, const char *lineage, str
 	}
 	*ret = find_deleted(call, id, lineage);
 	return 0;
+}
+
+/* No member confirms the owner of a deleted volume, which is not used any more. */
+static int check_owner(struct rpc_call *call, const struct dataset *volume, struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (dataset_is_trash(catalog_parent(node->catalog), volume->name))
+		return 0;
+	return owner_wait(node, volume, call->deadline, err);
 }
 
 /* A node that was replaced may have been the owner once, and makes way as others do. */
@@ -81,8 +89,7 @@ int find_base(struct rpc_call *call, const FindBaseRequest *req, FindBaseRespons
 		return fail(err, ERR_NOT_FOUND, "node '%s' does not have volume '%s'", node->id,
 			    req->id);
 	members_parse(&call->arena, volume->members, &members);
-	if (check_caller(call, &members, req->id, err) < 0 ||
-	    owner_wait(node, volume, call->deadline, err) < 0 ||
+	if (check_caller(call, &members, req->id, err) < 0 || check_owner(call, volume, err) < 0 ||
 	    history_read(&call->arena, volume->name, &history, err) < 0)
 		return -1;
 	for (size_t i = 0; i < req->n_guids && !rsp->guid; i++)
