@@ -470,6 +470,8 @@ static int drop(struct push *push, int64_t *ret_synced, struct error *err)
 	request->id = push->volume->id;
 	request->lineage = (char *)push->members.lineage;
 	request->epoch = push->volume->epoch;
+	request->deleted =
+		dataset_is_trash(catalog_parent(push->node->catalog), push->volume->name);
 	return ask(push, "DropCopy", &request->base, &response, err);
 }
 

@@ -330,6 +330,12 @@ int get_dataset_copy(struct rpc_call *call, const GetDatasetCopyRequest *req,
 	return 0;
 }
 
+/* Returns true if the caller has deleted the volume, and another node has owned it since. */
+static bool is_obsolete(const DropCopyRequest *req, int64_t epoch)
+{
+	return req->deleted && epoch > req->epoch;
+}
+
 /*
  * A host that returned has the volume itself, until it has made way for the node that took it over.
  * Then it has a copy.
@@ -343,7 +349,7 @@ static int check_made_way(struct rpc_call *call, const DropCopyRequest *req, str
 	if (catalog_get(node->catalog, call->deadline, &call->arena, req->id, &volume, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	if (!members_parse(&call->arena, volume->members, &members) ||
-	    strcmp(members.lineage, req->lineage) != 0)
+	    strcmp(members.lineage, req->lineage) != 0 || is_obsolete(req, volume->epoch))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION, "node '%s' has volume '%s' itself", node->id,
 		    req->id);
@@ -362,8 +368,11 @@ int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyRespons
 	if (!copy)
 		return check_made_way(call, req, err);
 	if (replica_check_lineage(copy, req->lineage, req->id, err) < 0 ||
-	    replica_check_known_caller(call->caller, copy, req->id, err) < 0 ||
-	    replica_check_epoch(copy, req->epoch, req->id, err) < 0)
+	    replica_check_known_caller(call->caller, copy, req->id, err) < 0)
+		return -1;
+	if (is_obsolete(req, copy->epoch))
+		return 0;
+	if (replica_check_epoch(copy, req->epoch, req->id, err) < 0)
 		return -1;
 	if (destroy(&call->arena, copy, err) == 0)
 		return 0;

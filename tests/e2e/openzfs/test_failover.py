@@ -367,6 +367,23 @@ def test_a_deleted_volume_does_not_come_back(pair):
     wait_for(lambda: owners(pair) == [], "no host has the volume")
 
 
+def test_a_deleted_volume_that_was_taken_over_leaves_the_trash(pair):
+    """The volume is deleted while the node of its copy is down, which then takes it over."""
+    with in_use(pair) as volume:
+        write(volume, "one")
+        pair.add()
+    wait_for(pair.settled, "no push runs")
+    lose(pair.other)
+    volume.delete()
+    lose(pair.owner)
+    pair.other.start_node()
+    take_over(pair, "data")
+    pair.owner.start_node()
+    wait_for(lambda: not any(leaf.startswith("_trash/") for leaf in pair.owner.leaves()),
+             "the trash of the lost host is empty", 120)
+    assert owners(pair) == ["n2"]
+
+
 @pytest.fixture
 def volume(trio):
     """A volume of n1, with complete copies on n2 and n3, that nothing uses."""
