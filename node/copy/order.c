@@ -331,8 +331,23 @@ void orders_tell(const struct order_list *orders, const struct order *order, str
 void order_learn(struct order *order, const struct push *push)
 {
 	order->taken = push->taken;
+	/* What was known when the push began was forgotten since. */
+	if (!order->known)
+		return;
 	order->need = push->needs[0];
 	order->need.bookmark = NULL;
+}
+
+/* Until the node is heard again, all snapshots since the bookmark of the copy are needed. */
+void orders_forget(struct order_list *orders, const char *dataset, const char *to)
+{
+	bool there;
+	size_t at = place_of(orders, dataset, to, &there);
+
+	if (!there)
+		return;
+	orders->rows[at]->known = false;
+	orders->rows[at]->need = (struct pins_need){.heard = false};
 }
 
 void order_known(struct order *order, int64_t synced)

@@ -23,8 +23,7 @@ struct order {
 	int64_t since;      /* it is extra and complete since then */
 	int64_t synced, failed;  /* as in struct pushed */
 	char *error;             /* or NULL */
-	uint64_t mark;           /* a number that changes when the volume gets a snapshot */
-	uint64_t pushed;         /* mark when the last successful push began */
+	uint64_t mark, pushed;   /* changes with each snapshot; it, when the last good push began */
 	int64_t wanted;          /* as in struct push */
 	struct push_taken taken; /* at the end of the last push of this order */
 	struct pins_need need;   /* of the copy; its member bookmark is NULL */
@@ -53,8 +52,9 @@ void orders_hurry(struct order_list *orders, const char *id);
 bool orders_are_paused(const struct order_list *orders, const char *id);
 /* Set wanted, taken and needs of a push from the orders of the volume. push->arena is set. */
 void orders_tell(const struct order_list *orders, const struct order *order, struct push *push);
-/* Store `taken` and the need of the copy from a push that has ended. */
+/* Store `taken` and the need of the copy from a push that has ended; or forget that need. */
 void order_learn(struct order *order, const struct push *push);
+void orders_forget(struct order_list *orders, const char *dataset, const char *to);
 /* Remove an order that does not run. */
 void orders_remove(struct order_list *orders, struct order *order);
 /* Returns the state of the copies of a dataset, or of all if that is NULL, in the arena. */

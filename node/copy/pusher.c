@@ -394,6 +394,13 @@ void pusher_look(struct pusher *pusher)
 	pthread_cond_broadcast(&pusher->changed);
 }
 
+void pusher_forget(struct pusher *pusher, const char *dataset, const char *to)
+{
+	scoped_lock(&pusher->lock);
+
+	orders_forget(&pusher->orders, dataset, to);
+}
+
 bool pusher_is_paused(struct pusher *pusher, const char *id)
 {
 	scoped_lock(&pusher->lock);

@@ -32,6 +32,11 @@ void pusher_push(struct pusher *pusher, const char *id);
 
 /* Compare the orders with the catalog now, and end pushes of volumes that are paused. */
 void pusher_look(struct pusher *pusher);
+/*
+ * Report a push that was not the pusher's: it does not know any more what the copy of the dataset
+ * on a node has, so it destroys no snapshot that this may be.
+ */
+void pusher_forget(struct pusher *pusher, const char *dataset, const char *to);
 /* Returns true if the pushes of a volume are paused. */
 bool pusher_is_paused(struct pusher *pusher, const char *id);
 

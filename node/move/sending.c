@@ -2,7 +2,9 @@
 /*
  * The pushes of a move: those before the volume is closed, and that of its last snapshot.
  *
- * Invariant: a push runs with the copies locked, so no other push thins what this one needs.
+ * Invariant: a push runs with the copies locked, so no other push thins what this one needs. The
+ * pusher is told before the next one, because the copy may have got a snapshot, also by a push that
+ * failed.
  */
 #include "node/move/sending.h"
 
@@ -69,6 +71,7 @@ static int run_push(struct depart *depart, struct push *push, struct error *err)
 	int failed =
 		*depart->cancelled ? fail_cancelled(err) : push_run_locked(push, &ignored, err);
 	depart->transfers(depart->arg, NULL);
+	pusher_forget(depart->node->copies->pusher, push->volume->name, push->to);
 	depart->progress->begun = 0;
 	if (!failed && push->rules.paused)
 		return fail(err, ERR_FAILED_PRECONDITION,

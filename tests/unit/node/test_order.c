@@ -372,9 +372,26 @@ static void test_a_push_is_told_what_the_other_ones_know(void **state)
 	assert_string_equal(push.needs[0].bookmark, "t/p/v#_repl-n3");
 	assert_true(push.needs[1].heard && push.needs[1].to == 9);
 	push.needs[0].has = 8;
+	order_known(orders.rows[1], 0);
 	order_learn(orders.rows[1], &push);
 	orders_tell(&orders, orders.rows[2], &push);
 	assert_true(push.taken.guid == 8 && push.needs[1].has == 8);
+}
+
+/* The push that runs was told what was known before. */
+static void test_what_was_forgotten_while_an_order_ran_stays_so(void **state)
+{
+	struct push push = {.arena = &arena};
+
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2");
+	order_known(orders.rows[0], 7);
+	orders.rows[0]->need = (struct pins_need){.heard = true, .has = 9};
+	orders_tell(&orders, orders.rows[0], &push);
+	orders_forget(&orders, "t/p/v", "n9");
+	orders_forget(&orders, "t/p/v", "n2");
+	order_learn(orders.rows[0], &push);
+	assert_false(orders.rows[0]->need.heard || orders.rows[0]->known);
 }
 
 static void test_synced_never_goes_back(void **state)
@@ -485,6 +502,7 @@ int main(void)
 		TEST(test_the_copies_of_a_deleted_volume_are_not_paused),
 		TEST(test_what_is_wanted_stays_so_until_a_push_succeeds),
 		TEST(test_a_push_is_told_what_the_other_ones_know),
+		TEST(test_what_was_forgotten_while_an_order_ran_stays_so),
 		TEST(test_synced_never_goes_back),
 		TEST(test_a_failure_is_shown_until_the_next_success),
 		TEST(test_the_copies_of_one_dataset_are_shown),

@@ -235,6 +235,49 @@ static void test_a_copy_whose_answer_was_lost_keeps_its_base(void **state)
 	assert_int_equal(push_to(1), 0);
 }
 
+/*
+ * Push as a move does, apart from the pusher, which forgets what it knew of the copy. Returns the
+ * result.
+ */
+static int push_by_mover(size_t at)
+{
+	static const struct node node = {.id = "n1"};
+	static struct transfer_progress progress;
+	struct pins_need needs[COPIES] = {{.heard = false}};
+	struct push push = {.node = &node,
+			    .volume = volume(),
+			    .to = node_of(at),
+			    .wanted = now_us(),
+			    .needs = needs,
+			    .n_needs = COPIES,
+			    .progress = &progress,
+			    .arena = &arena};
+	struct error err;
+	int64_t ignored;
+
+	members_parse(&arena, MEMBERS, &push.members);
+	for (size_t i = 0; i < COPIES; i++)
+		needs[i].bookmark = history_bookmark(&arena, VOLUME, node_of((at + i) % COPIES));
+	int failed = push_run(&push, &ignored, &err);
+	orders_forget(&orders, VOLUME, node_of(at));
+	return failed;
+}
+
+static void test_a_copy_keeps_what_a_failed_push_of_a_move_brought(void **state)
+{
+	(void)state;
+	settle();
+	twins[0].unsaid = 1;
+	assert_int_equal(push_by_mover(0), -1);
+	uint64_t base = newest_of(0);
+	push_to(1);
+	push_to(1);
+	assert_true(has(base, false));
+	assert_int_equal(push_to(0), 0);
+	settle();
+	assert_false(has(base, true));
+}
+
 /* The bookmark is at it before the next stream begins: a person may delete the snapshot then. */
 static void test_a_snapshot_that_was_asked_for_is_a_base(void **state)
 {
@@ -483,6 +526,7 @@ int main(void)
 		TEST(test_the_snapshot_that_a_silent_copy_has_stays),
 		TEST(test_a_copy_in_the_middle_of_its_streams_keeps_its_base),
 		TEST(test_a_copy_whose_answer_was_lost_keeps_its_base),
+		TEST(test_a_copy_keeps_what_a_failed_push_of_a_move_brought),
 		TEST(test_a_snapshot_that_was_asked_for_is_a_base),
 		TEST(test_a_snapshot_may_be_deleted_after_its_answer_was_lost),
 		TEST(test_a_snapshot_without_its_record_gets_it_with_the_next_push),
