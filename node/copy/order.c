@@ -308,6 +308,23 @@ static struct pins_need need_of(const struct order *order, struct arena *arena)
 	return need;
 }
 
+/*
+ * Of the orders for a node that is away one calls it each time, and the others fail as that did,
+ * but not one that was asked for later: the node may be back.
+ */
+const char *orders_away(const struct order_list *orders, struct order *order, struct arena *arena)
+{
+	for (size_t i = 0; i < orders->n; i++) {
+		const struct order *row = orders->rows[i];
+		if (row == order || row->silent <= now_ms() || row->called < order->wanted ||
+		    !row->error || strcmp(row->to, order->to) != 0)
+			continue;
+		order->silent = 0;
+		return arena_strdup(arena, row->error);
+	}
+	return NULL;
+}
+
 /* Pushes of a volume run one after the other, so the latest `taken` is the newest snapshot. */
 void orders_tell(const struct order_list *orders, const struct order *order, struct push *push)
 {

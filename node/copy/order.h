@@ -11,7 +11,7 @@
 
 struct order {
 	struct dataset *volume;
-	char *to;                           /* the node of the copy */
+	char *to, *error;                   /* the node of the copy; why it failed, or NULL */
 	bool running, deleted, owed, known; /* as in struct pushed */
 	bool extra;  /* others take its place: drop the copy (members_extra) */
 	bool gone;   /* the catalog has no such copy: remove the order once it does not run */
@@ -19,10 +19,9 @@ struct order {
 	bool lacks;  /* since the order is due, written_read found that the copy may lack data */
 	bool paused; /* send nothing; carrying out the order only applies pins_limit */
 	int64_t every, due; /* seconds; when to carry it out, a now_ms() value as the next three */
-	int64_t idle, look; /* no data was sent since then, or 0; earliest time of pins_limit */
-	int64_t since;      /* it is extra and complete since then */
+	int64_t idle, look, since; /* no data was sent since; next pins_limit; extra and complete */
+	int64_t called, silent;  /* it did not reach its node: as wanted; others wait until then */
 	int64_t synced, failed;  /* as in struct pushed */
-	char *error;             /* or NULL */
 	uint64_t mark, pushed;   /* changes with each snapshot; it, when the last good push began */
 	int64_t wanted;          /* as in struct push */
 	struct push_taken taken; /* at the end of the last push of this order */
@@ -55,6 +54,8 @@ void orders_tell(const struct order_list *orders, const struct order *order, str
 /* Store `taken` and the need of the copy from a push that has ended; or forget that need. */
 void order_learn(struct order *order, const struct push *push);
 void orders_forget(struct order_list *orders, const char *dataset, const char *to);
+/* Returns why its node was not reached just now, by another order, in the arena; or NULL. */
+const char *orders_away(const struct order_list *orders, struct order *order, struct arena *arena);
 /* Remove an order that does not run. */
 void orders_remove(struct order_list *orders, struct order *order);
 /* Returns the state of the copies of a dataset, or of all if that is NULL, in the arena. */
@@ -71,10 +72,9 @@ struct synced {
 
 /* Report what a copy had before zcsi-node started: all that was written before `synced`, or 0. */
 void order_known(struct order *order, int64_t synced);
-/* Report the success or the failure of an order; due: when it is to be carried out again. */
+/* Report how an order ended, or that the volume is paused; due: when to carry it out again. */
 void order_done(struct order *order, const struct synced *synced, int64_t due);
 void order_failed(struct order *order, const struct error *err, int64_t due);
-/* Report that an order was not carried out completely, because the volume is paused. */
 void order_paused(struct order *order, int64_t due);
 
 #endif

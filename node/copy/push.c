@@ -310,8 +310,13 @@ static int with_client(struct push *push,
 	push->transfer.loop = push->loop;
 	push->transfer.rate = (uint64_t)push->rules.bandwidth;
 	push->transfer.progress = push->progress;
-	if (program_check(err) < 0 ||
-	    peers_dial(peers, push->to, now_ms() + ASK_MS, &push->transfer.client, err) < 0)
+	if (program_check(err) < 0)
+		return -1;
+	if (push->away)
+		return fail(err, ERR_UNAVAILABLE, "%s", push->away);
+	push->silent =
+		peers_dial(peers, push->to, now_ms() + ASK_MS, &push->transfer.client, err) < 0;
+	if (push->silent)
 		return -1;
 	int failed = fn(push, ret_synced, err);
 	peers_hang_up(peers, push->transfer.client);

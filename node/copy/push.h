@@ -29,9 +29,9 @@ struct push {
 	const struct dataset *volume;
 	struct members members;  /* of the volume */
 	struct push_rules rules; /* of the volume; if it is paused, push_run sends nothing */
-	const char *to;          /* the node of the copy */
+	const char *to, *away;   /* the node of the copy; why it is not called, or NULL */
 	bool frozen;             /* take no snapshot: the newest one of ours is the last to send */
-	bool busy;               /* set by push_run if it failed because the copies are locked */
+	bool busy, silent; /* set by a failure: the copies are locked; the node is not reached */
 	int64_t wanted; /* now_us() value: send all written before; 0: a young snapshot is enough */
 	bool look;      /* call pins_limit after a failure */
 	int64_t idle;   /* for how many seconds nothing was sent to the copy */

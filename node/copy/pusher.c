@@ -30,6 +30,7 @@
 #define STREAMS  2      /* threads, so streams at a time */
 #define LOOK_MS  1000   /* between two comparisons of the orders with the catalog, at least */
 #define RETRY_MS 30000  /* the longest pause after a failure */
+#define AWAY_MS  15000  /* after that pause, for which only one order calls a node that is away */
 #define IDLE_MS  600000 /* between two calls of pins_limit for a copy that gets no data */
 
 struct runner {
@@ -186,6 +187,11 @@ static void note_idle(struct order *order, const struct push *push, bool failed)
 		order->look = now + IDLE_MS;
 }
 
+static int64_t retry_ms(const struct order *order)
+{
+	return order->every * 1000 < RETRY_MS ? order->every * 1000 : RETRY_MS;
+}
+
 /* *ret_busy: a push failed because a move, or dropping a copy, has the volume's copies locked. */
 static int carry_out(struct runner *runner, struct arena *arena, struct order *order,
 		     struct synced *ret, bool *ret_busy, struct error *err)
@@ -209,6 +215,9 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 			.idle = push.idle, .most = push_rules_parse(push.volume->push).pin_limit});
 	members_parse(arena, push.volume->members, &push.members);
 	orders_tell(&pusher->orders, order, &push);
+	push.away = orders_away(&pusher->orders, order, arena);
+	if (!push.away)
+		order->called = now_us();
 	if (!order->known && !order->deleted)
 		look_up(pusher, &push, order);
 	bool drop = orders_drop(&pusher->orders, order);
@@ -229,6 +238,8 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 	ret->at = push.taken.at;
 	note_idle(order, &push, failed);
 	*ret_busy = push.busy;
+	if (!push.away)
+		order->silent = push.silent ? now_ms() + retry_ms(order) + AWAY_MS : 0;
 	return failed;
 }
 
@@ -236,11 +247,6 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 static int64_t wait_ms(const struct order *order)
 {
 	return order->paused ? IDLE_MS : order->every * 1000;
-}
-
-static int64_t retry_ms(const struct order *order)
-{
-	return order->every * 1000 < RETRY_MS ? order->every * 1000 : RETRY_MS;
 }
 
 /* Carry out one order. The lock is released meanwhile. */

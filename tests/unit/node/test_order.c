@@ -394,6 +394,38 @@ static void test_what_was_forgotten_while_an_order_ran_stays_so(void **state)
 	assert_false(orders.rows[0]->need.heard || orders.rows[0]->known);
 }
 
+/* Each call of a node that is away would keep a thread from the copies on other nodes. */
+static void test_one_order_calls_a_node_that_is_away(void **state)
+{
+	struct error err = {ERR_UNAVAILABLE, "away"};
+
+	(void)state;
+	quiet();
+	struct dataset *rows[] = {volume("t/p/a", LINEAGE ":60:n1,n2,n3"),
+				  volume("t/p/b", LINEAGE ":60:n1,n2,n3")};
+	follow(rows, 2);
+	struct order *one = orders.rows[0], *other = orders.rows[2];
+	assert_null(orders_away(&orders, other, &arena));
+	one->called = now_us();
+	one->silent = now_ms() + 60000;
+	order_failed(one, &err, now_ms() + 30000);
+	assert_string_equal(orders_away(&orders, other, &arena), "away");
+	assert_null(orders_away(&orders, one, &arena));
+	assert_null(orders_away(&orders, orders.rows[3], &arena));
+	/* After a request the node may be back. */
+	other->wanted = one->called + 1;
+	assert_null(orders_away(&orders, other, &arena));
+	other->wanted = 0;
+	/* Of two that both called it, one goes on. */
+	other->silent = now_ms() + 60000;
+	other->called = one->called;
+	order_failed(other, &err, now_ms() + 30000);
+	assert_non_null(orders_away(&orders, one, &arena));
+	assert_null(orders_away(&orders, other, &arena));
+	other->silent = now_ms() - 1;
+	assert_null(orders_away(&orders, one, &arena));
+}
+
 static void test_synced_never_goes_back(void **state)
 {
 	(void)state;
@@ -503,6 +535,7 @@ int main(void)
 		TEST(test_what_is_wanted_stays_so_until_a_push_succeeds),
 		TEST(test_a_push_is_told_what_the_other_ones_know),
 		TEST(test_what_was_forgotten_while_an_order_ran_stays_so),
+		TEST(test_one_order_calls_a_node_that_is_away),
 		TEST(test_synced_never_goes_back),
 		TEST(test_a_failure_is_shown_until_the_next_success),
 		TEST(test_the_copies_of_one_dataset_are_shown),
