@@ -309,7 +309,7 @@ static struct pins_need need_of(const struct order *order, struct arena *arena)
 }
 
 /*
- * Of the orders for a node that is away one calls it each time, and the others fail as that did,
+ * A node that is away is called by one of its orders each time, and the others fail as that did,
  * but not one that was asked for later: the node may be back.
  */
 const char *orders_away(const struct order_list *orders, struct order *order, struct arena *arena)
@@ -348,7 +348,7 @@ void orders_tell(const struct order_list *orders, const struct order *order, str
 void order_learn(struct order *order, const struct push *push)
 {
 	order->taken = push->taken;
-	/* What was known when the push began was forgotten since. */
+	/* The need that was known when the push began was forgotten since. */
 	if (!order->known)
 		return;
 	order->need = push->needs[0];

@@ -416,7 +416,7 @@ static void test_one_order_calls_a_node_that_is_away(void **state)
 	other->wanted = one->called + 1;
 	assert_null(orders_away(&orders, other, &arena));
 	other->wanted = 0;
-	/* Of two that both called it, one goes on. */
+	/* Two have called it, and one goes on. */
 	other->silent = now_ms() + 60000;
 	other->called = one->called;
 	order_failed(other, &err, now_ms() + 30000);
