@@ -39,9 +39,18 @@ struct receiving {
 	CopyState *copy;  /* the state of the copy after the stream, for the answer */
 };
 
+static SnapshotRecord record_of(const ReceiveHeader *header)
+{
+	return (SnapshotRecord){.name = header->snapshot,
+				.guid = header->guid,
+				.n_properties = header->n_snapshot_properties,
+				.properties = header->snapshot_properties};
+}
+
 static int check_header(const ReceiveHeader *header, struct error *err)
 {
 	const Dataset *volume = header->volume;
+	const SnapshotRecord record = record_of(header);
 
 	if (!volume || !*volume->id || !*header->snapshot || strpbrk(header->snapshot, "@/"))
 		return fail(err, ERR_INVALID_ARGUMENT, "the header names no volume or no snapshot");
@@ -51,7 +60,7 @@ static int check_header(const ReceiveHeader *header, struct error *err)
 	for (size_t i = 0; i < header->n_properties; i++)
 		if (property_check(header->properties[i], err) < 0)
 			return -1;
-	return 0;
+	return replica_check_record(&record, err);
 }
 
 static int check_membership(struct program_stream *ps, struct receiving *receiving,
@@ -156,10 +165,7 @@ static int confirm(struct program_stream *ps, struct error *err)
 {
 	struct receiving *receiving = ps->arg;
 	const ReceiveHeader *header = receiving->header;
-	const SnapshotRecord record = {.name = header->snapshot,
-				       .guid = header->guid,
-				       .n_properties = header->n_snapshot_properties,
-				       .properties = header->snapshot_properties};
+	const SnapshotRecord record = record_of(header);
 
 	if (replica_read(&ps->arena, catalog_parent(ps->node->catalog), header->volume->id,
 			 &receiving->copy, err) < 0)

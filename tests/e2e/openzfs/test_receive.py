@@ -261,6 +261,9 @@ def test_refusals(two_hosts, source):
         source.push(target, "one", data, members=f"{LINEAGE}:300:n1,n3")
     with refused(grpc.StatusCode.INVALID_ARGUMENT, naming="mountpoint"):
         source.push(target, "one", data, properties=[{"name": "mountpoint", "value": "/etc"}])
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, naming="no property of a record"):
+        source.push(target, "one", data,
+                    snapshot_properties=[{"name": "com.example:a", "value": "b"}])
     assert not target.agent.GetCopy(id="data").HasField("copy")
     with refused(grpc.StatusCode.ABORTED, naming="guid"):
         source.push(target, "one", data, guid=1)
