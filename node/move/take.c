@@ -51,6 +51,7 @@ int take_check_unused(struct arena *arena, const struct place *place, struct err
  */
 static void mark_copies(struct arena *arena, const struct place *place, const struct take *take)
 {
+	size_t others = place->members.n > 2 ? place->members.n - 2 : 0;
 	struct history history;
 	struct error err;
 
@@ -65,7 +66,7 @@ static void mark_copies(struct arena *arena, const struct place *place, const st
 		const CopyPoint *copy = take->copies[i];
 		const struct point *has = history_snapshot(&history, copy->guid);
 		const char *name = history_bookmark(arena, place->name, copy->node_id);
-		if (has && pins_arrived(arena, &history, name, has, 0, &err) < 0)
+		if (has && pins_arrived(arena, &history, name, has, others, &err) < 0)
 			log_warn("cannot bookmark what a copy has", log_str("bookmark", name),
 				 log_str("error", err.text));
 	}
