@@ -10,7 +10,10 @@ struct program_stream; /* node/stream/program_stream.h */
 struct pusher;         /* node/copy/pusher.h */
 struct workers;
 
-/* The state of zcsi.v1.Copy, Replica and Backup. Loop thread only. */
+/*
+ * The state of zcsi.v1.Copy, Replica and Backup. The pointers do not change after the start;
+ * `streams` is for the loop only.
+ */
 struct copies {
 	struct loop *loop;
 	struct workers *workers;        /* which start and end the programs of streams */
