@@ -24,29 +24,37 @@
 #define THREADS     "/proc/fs/nfsd/threads"
 #define EXPORTFS_MS 20000
 
-/* Returns the text of a file; "" if it cannot be read. */
-static char *read_text(struct arena *arena, const char *path)
+/* *ret is the text of a file; "" if there is none. */
+static int read_text(struct arena *arena, const char *path, const char **ret, struct error *err)
 {
 	auto_fclose FILE *file = fopen(path, "re");
 	auto_free char *text = NULL;
 	size_t size = 0;
 
-	if (!file || getdelim(&text, &size, '\0', file) < 0)
-		return arena_strdup(arena, "");
-	return arena_strdup(arena, text);
+	*ret = "";
+	if (!file && errno == ENOENT)
+		return 0;
+	if (!file || (getdelim(&text, &size, '\0', file) < 0 && !feof(file)))
+		return fail_errno(err, "cannot read '%s'", path);
+	if (text)
+		*ret = arena_strdup(arena, text);
+	return 0;
 }
 
-static struct export_table read_table(struct arena *arena, const char *path)
+static int read_table(struct arena *arena, const char *path, struct export_table *ret,
+		      struct error *err)
 {
-	struct export_table table;
+	const char *text;
 
-	export_table_parse(arena, read_text(arena, path), &table);
-	return table;
+	if (read_text(arena, path, &text, err) < 0)
+		return -1;
+	export_table_parse(arena, text, ret);
+	return 0;
 }
 
-struct export_table exportfs_told(struct arena *arena)
+int exportfs_told(struct arena *arena, struct export_table *ret, struct error *err)
 {
-	return read_table(arena, ETAB);
+	return read_table(arena, ETAB, ret, err);
 }
 
 static int run(const char *const *argv, struct error *err)
@@ -69,9 +77,10 @@ static int give(struct arena *arena, const struct export_row *row, struct error 
 	const char *argv[] = {"exportfs", "-o", export_options(row), export_operand(arena, row),
 			      NULL};
 
-	if (run(argv, err) < 0)
+	struct export_table active;
+
+	if (run(argv, err) < 0 || exportfs_told(arena, &active, err) < 0)
 		return -1;
-	struct export_table active = exportfs_told(arena);
 	if (export_table_has(&active, row))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
@@ -90,9 +99,11 @@ static int withdraw(struct arena *arena, const struct export_row *row, struct er
 static int activate(struct arena *arena, const char *path, const struct export_table *wanted,
 		    struct error *err)
 {
-	struct export_table all = exportfs_told(arena);
-	struct export_table active = export_table_of(arena, &all, path, false);
+	struct export_table all;
 
+	if (exportfs_told(arena, &all, err) < 0)
+		return -1;
+	struct export_table active = export_table_of(arena, &all, path, false);
 	for (size_t i = 0; i < active.n; i++)
 		if (!export_table_names(wanted, &active.rows[i]) &&
 		    withdraw(arena, &active.rows[i], err) < 0)
@@ -109,9 +120,10 @@ static char *file_of(struct arena *arena, const char *parent)
 	return arena_printf(arena, FOLDER "/zcsi-%s.exports", escape_text(arena, parent));
 }
 
-struct export_table exportfs_recorded(struct arena *arena, const char *parent)
+int exportfs_recorded(struct arena *arena, const char *parent, struct export_table *ret,
+		      struct error *err)
 {
-	return read_table(arena, file_of(arena, parent));
+	return read_table(arena, file_of(arena, parent), ret, err);
 }
 
 static int replace(const char *path, const char *new, const char *text)
@@ -127,12 +139,15 @@ static int write_file(struct arena *arena, const char *path, const struct export
 		      struct error *err)
 {
 	auto_free char *text = NULL;
+	const char *present;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	export_table_print(table, out);
 	fclose(out);
-	if (!strcmp(text, read_text(arena, path)))
+	if (read_text(arena, path, &present, err) < 0)
+		return -1;
+	if (!strcmp(text, present))
 		return 0;
 	if (table->n) {
 		mkdir(FOLDER, 0755);
@@ -148,7 +163,10 @@ static int write_file(struct arena *arena, const char *path, const struct export
 static int record(struct arena *arena, const char *file, const char *path,
 		  const struct export_table *wanted, struct error *err)
 {
-	struct export_table all = read_table(arena, file);
+	struct export_table all;
+
+	if (read_table(arena, file, &all, err) < 0)
+		return -1;
 	struct export_table others = export_table_of(arena, &all, path, true);
 	struct export_table joined = export_table_join(arena, &others, wanted);
 
@@ -163,9 +181,18 @@ int exportfs_set(struct arena *arena, const char *parent, const char *path,
 	return activate(arena, path, wanted, err);
 }
 
+/*
+ * A container finds the folder of the NFS server in the mounts of the host's first process: in its
+ * own /proc it is empty.
+ */
 bool exportfs_serves(void)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	const bool contained = !access("/host/proc/1", F_OK);
+	struct error ignored;
+	const char *threads;
 
-	return atoi(read_text(&arena, THREADS)) > 0;
+	return read_text(&arena, contained ? "/host/proc/1/root" THREADS : THREADS, &threads,
+			 &ignored) == 0 &&
+	       atoi(threads) > 0;
 }

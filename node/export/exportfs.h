@@ -12,10 +12,14 @@
 
 /* Returns true if the NFS server runs. */
 bool exportfs_serves(void);
-/* Returns the active exports, from /var/lib/nfs/etab, those of other tools included. */
-struct export_table exportfs_told(struct arena *arena);
-/* Returns the exports below the parent that are in the file for the next start of the server. */
-struct export_table exportfs_recorded(struct arena *arena, const char *parent);
+/*
+ * Read the active exports, from /var/lib/nfs/etab, those of other tools included. Returns 0, or -1
+ * with *err; a file that does not exist is an empty table.
+ */
+int exportfs_told(struct arena *arena, struct export_table *ret, struct error *err);
+/* Read the exports below the parent that are in the file for the next start of the server. */
+int exportfs_recorded(struct arena *arena, const char *parent, struct export_table *ret,
+		      struct error *err);
 
 /*
  * Export a path to exactly the clients in `wanted`, and record that for the next start of the

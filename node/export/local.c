@@ -174,11 +174,15 @@ static void heal_stray(const struct healing *healing, const char *path)
 static void heal_strays(const struct healing *healing)
 {
 	const char *parent = catalog_parent(healing->node->catalog);
-	const struct export_table tables[] = {exportfs_told(healing->arena),
-					      exportfs_recorded(healing->arena, parent)};
+	struct export_table tables[2];
 	struct mount_table mounts;
 	struct error err;
 
+	if (exportfs_told(healing->arena, &tables[0], &err) < 0 ||
+	    exportfs_recorded(healing->arena, parent, &tables[1], &err) < 0) {
+		exports_warn(parent, &err);
+		return;
+	}
 	for (size_t i = 0; i < COUNT(tables); i++)
 		for (size_t k = 0; k < tables[i].n; k++)
 			heal_stray(healing, tables[i].rows[k].path);
