@@ -172,16 +172,16 @@ struct namespaces {
 	size_t n;
 };
 
-/* Returns true if the namespace of the process was not seen before, and add it. */
-static bool is_new(struct arena *arena, struct namespaces *seen, int process, const char *link)
+static bool has_seen(const struct namespaces *seen, ino_t namespace)
 {
-	struct stat st;
-
-	if (fstatat(process, link, &st, 0))
-		return false;
 	for (size_t i = 0; i < seen->n; i++)
-		if (seen->rows[i] == st.st_ino)
-			return false;
+		if (seen->rows[i] == namespace)
+			return true;
+	return false;
+}
+
+static void add_seen(struct arena *arena, struct namespaces *seen, ino_t namespace)
+{
 	/* The room doubles at each power of two. */
 	if (!(seen->n & (seen->n - 1))) {
 		ino_t *rows = arena_alloc(arena, (2 * seen->n + 1) * sizeof(*rows));
@@ -189,26 +189,47 @@ static bool is_new(struct arena *arena, struct namespaces *seen, int process, co
 			memcpy(rows, seen->rows, seen->n * sizeof(*rows));
 		seen->rows = rows;
 	}
-	seen->rows[seen->n++] = st.st_ino;
-	return true;
+	seen->rows[seen->n++] = namespace;
 }
 
-/* Returns the path at which the dataset, or the device, is mounted in the process's namespace. */
-static const char *mounted_at(struct arena *arena, int process, const char *dataset, dev_t device)
+/*
+ * Find the path at which the dataset, or the device, is mounted in the process's namespace; *ret is
+ * NULL if nowhere. Returns -1 if the mounts could not be read, as those of a process that has ended.
+ */
+static int mounted_at(struct arena *arena, int process, const char *dataset, dev_t device,
+		      const char **ret)
 {
 	auto_arena struct arena memory = {.cap = SIZE_MAX};
 	struct mount_table table;
 	struct error ignored;
 	int fd = openat(process, "mountinfo", O_RDONLY | O_CLOEXEC);
 
+	*ret = NULL;
 	if (fd < 0 || mount_table_read_from(&memory, fd, &table, &ignored) < 0)
-		return NULL;
-	for (size_t i = 0; i < table.n; i++)
+		return -1;
+	for (size_t i = 0; i < table.n && !*ret; i++)
 		if (!mount_is_network(&table.rows[i]) &&
 		    (mount_is_on(&table.rows[i], dataset) ||
 		     (device && table.rows[i].device == device)))
-			return arena_strdup(arena, table.rows[i].target);
-	return NULL;
+			*ret = arena_strdup(arena, table.rows[i].target);
+	return 0;
+}
+
+/*
+ * The same, but NULL if the namespace was seen before. A namespace whose mounts could not be read
+ * is not seen, because another process may be in it.
+ */
+static const char *mounted_newly(struct arena *arena, struct namespaces *seen, int process,
+				 const char *dataset, dev_t device)
+{
+	const char *path;
+	struct stat st;
+
+	if (fstatat(process, "ns/mnt", &st, 0) || has_seen(seen, st.st_ino) ||
+	    mounted_at(arena, process, dataset, device, &path) < 0)
+		return NULL;
+	add_seen(arena, seen, st.st_ino);
+	return path;
 }
 
 char *mount_in_other_namespace(struct arena *arena, const char *dataset, dev_t device)
@@ -217,12 +238,12 @@ char *mount_in_other_namespace(struct arena *arena, const char *dataset, dev_t d
 	DIR *proc = open_proc();
 	char *text = NULL, name[32];
 	const char *pid;
+	struct stat own;
 
-	is_new(arena, &seen, AT_FDCWD, "/proc/self/ns/mnt");
+	if (!stat("/proc/self/ns/mnt", &own))
+		add_seen(arena, &seen, own.st_ino);
 	for (int process; proc && !text && (process = next_process(proc, &pid)) >= 0;) {
-		const char *path = is_new(arena, &seen, process, "ns/mnt")
-					   ? mounted_at(arena, process, dataset, device)
-					   : NULL;
+		const char *path = mounted_newly(arena, &seen, process, dataset, device);
 		if (path) {
 			read_name(process, name, sizeof(name));
 			text = arena_printf(arena, "'%s' in the mount namespace of %s (pid %s)",
