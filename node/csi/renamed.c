@@ -19,12 +19,16 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-/* Returns true if the mount is of a filesystem of this node's pool, which a rename cannot leave. */
+/*
+ * Returns true if the mount is of a whole filesystem of this node's pool, which a rename cannot
+ * leave.
+ */
 static bool is_of_pool(const struct node *node, const struct mount *mount)
 {
 	const struct format *format = mount_format(mount);
 
-	if (!node->catalog || ssh_server() || !format || strcmp(format->name, FORMAT_ZFS) != 0)
+	if (!node->catalog || ssh_server() || !format || strcmp(format->name, FORMAT_ZFS) != 0 ||
+	    strcmp(mount->root, "/") != 0)
 		return false;
 	const char *parent = catalog_parent(node->catalog);
 	return !strncmp(mount->source, parent, strcspn(parent, "/") + 1);
@@ -39,6 +43,11 @@ int renamed_find(struct rpc_call *call, const char *id, const struct mount *moun
 	*ret = node_dataset_name(call, id);
 	if (mount_is_of(mount, *ret))
 		return 0;
+	if (mount_is_on(mount, *ret))
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "only the directory '%s' of this volume is mounted at '%s'; run "
+			    "'umount %s'",
+			    mount->root, mount->target, mount->target);
 	if (is_of_pool(node, mount) && zfs_is_volume(mount->source, id, &is_renamed, err) < 0)
 		return -1;
 	if (!is_renamed)

@@ -118,6 +118,16 @@ def test_a_dataset_that_is_no_volume_is_not_unmounted(host, volume):
     run("zfs", "set", "mountpoint=none", dataset)
 
 
+def test_a_directory_of_the_volume_is_not_unmounted(host, staged):
+    """The mount of a directory has the source of the volume, and is neither staging nor target."""
+    path = f"{host.folder}/part"
+    os.makedirs(f"{staged.staging}/sub")
+    os.mkdir(path)
+    run("mount", "--bind", f"{staged.staging}/sub", path)
+    refuse_both(staged, path, ["the directory '/sub'"])
+    run("umount", path)
+
+
 def test_a_foreign_mount_is_not_unmounted(host, volume):
     volume.create()
     os.mkdir(volume.staging)
