@@ -3,7 +3,12 @@
  * NodePublishVolume, which binds a staging path to a target path, and NodeUnpublishVolume.
  *
  * Invariant: a target appears with its final attributes or not at all (mount_attach). A directory
- * or file with contents is never removed, and only targets of this volume are unmounted.
+ * or file with contents is never removed, only mounts of this volume are unmounted, and no staging
+ * that has a target.
+ *
+ * A target whose staging was removed is no slave any more, and where its parent mount is shared, as
+ * systemd makes all, it is shared like a staging. So a mount at a target path that is no slave
+ * counts as such a target unless it has targets of its own.
  *
  * The number of targets is limited per volume, over all its stagings, because the access mode
  * protects the data, which the stagings share. Nomad stages a volume at several paths only for
@@ -71,13 +76,12 @@ static int check_existing(const struct mount *top, const struct mount *staging, 
 	return 0;
 }
 
-/*
- * Returns true for a mount of this volume that is neither staging nor target: it was a target whose
- * staging was removed.
- */
-static bool is_leftover(const struct mount *top, const char *dataset)
+/* Returns true for a mount of this volume that was a target of a staging that was removed. */
+static bool is_leftover(const struct mount_table *table, const struct mount *top,
+			const struct mount *staging, const char *dataset)
 {
-	return mount_is_of(top, dataset) && !top->shared && !top->master;
+	return mount_is_of(top, dataset) && top != staging && !top->master &&
+	       !mount_target_of(table, top);
 }
 
 static int check_one_target(const struct mount_table *table, const char *dataset, const char *path,
@@ -129,7 +133,7 @@ static int publish(struct rpc_call *call, const char *id, const char *staging_pa
 	if (request_fits(want, mount_format(staging), err) < 0)
 		return -1;
 	const struct mount *top = mount_at(&table, path);
-	bool leftover = top && is_leftover(top, name);
+	bool leftover = top && is_leftover(&table, top, staging, name);
 	if (top && !leftover)
 		return check_existing(top, staging, want->attrs, err);
 	if (want->one_target && check_one_target(&table, name, path, err) < 0)
@@ -204,11 +208,8 @@ static int unpublish(struct rpc_call *call, const char *id, const char *path, st
 			return path_remove(path, err);
 		if (renamed_find(call, id, top, &dataset, err) < 0)
 			return -1;
-		/*
-		 * Refuse a staging. A target whose staging was removed is not refused, although
-		 * its mount is no slave any more.
-		 */
-		if (mount_is_staging(lowest_at(&table, dataset, path)))
+		const struct mount *lowest = lowest_at(&table, dataset, path);
+		if (mount_is_staging(lowest) && mount_target_of(&table, lowest))
 			return fail(err, ERR_FAILED_PRECONDITION,
 				    "'%s' is its staging_target_path, not a target_path; call "
 				    "NodeUnstageVolume with it",

@@ -5,9 +5,9 @@
 /*
  * The mounts of this host, from /proc/self/mountinfo. Any thread.
  *
- * A staging mount is shared, in a peer group of its own; a target is a slave of its staging's
- * group. So a daemon that was just started reads from mountinfo which mount is a staging, which is
- * a target, and which staging a target belongs to.
+ * A staging is shared, in a peer group of its own, and no slave. A target is a slave of its staging's
+ * group; where its parent mount is shared, it is shared too. So a daemon that was just started reads
+ * from mountinfo which mount is a staging, which is a target, and which staging a target belongs to.
  */
 
 #include <stdbool.h>
@@ -45,7 +45,10 @@ void mount_table_parse(struct arena *arena, char *text, struct mount_table *ret)
 
 /* Returns the mount on top at a path, or NULL. */
 const struct mount *mount_at(const struct mount_table *table, const char *path);
-/* Returns true if the mount has the role of a staging. */
+/*
+ * Returns true if the mount has the role of a staging. A target on a shared parent looks the same
+ * once its staging was removed.
+ */
 bool mount_is_staging(const struct mount *mount);
 /*
  * Returns true if the mount is of the whole volume, by its source. An NFS export that zcsi did not

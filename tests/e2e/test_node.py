@@ -153,53 +153,67 @@ def test_a_private_staging_mount_is_replaced(volume):
         volume.unstage()
 
 
-def orphan(volume):
-    """Publish a volume and unmount its staging path, so that only the target remains."""
+@pytest.fixture(params=["private", "shared"])
+def orphan(request, host, volume):
+    """A volume of which only the target remains, because its staging path was unmounted. The
+    parent mount of the target is private, or shared as systemd makes all mounts."""
+    pods = f"{host.folder}/pods"
+    os.mkdir(pods)
+    run("mount", "--bind", pods, pods)
+    run("mount", f"--make-{request.param}", pods)
+    volume.target = f"{pods}/target"
     used(volume)
     run("umount", volume.staging)
-    bare(volume.target)
+    yield volume
+    run("umount", "--recursive", pods)
 
 
-def test_a_target_whose_staging_has_gone_is_replaced(host, volume):
-    orphan(volume)
-    volume.stage()
-    volume.publish()
-    assert points(host).count(volume.target) == 1
-    with refused(CODE.FAILED_PRECONDITION, naming=volume.target):
-        volume.unstage()
-    assert volume.down().host.mounts() == []
+def test_a_target_whose_staging_has_gone_is_replaced(host, orphan):
+    orphan.stage()
+    orphan.publish()
+    assert points(host).count(orphan.target) == 1
+    with refused(CODE.FAILED_PRECONDITION, naming=orphan.target):
+        orphan.unstage()
+    orphan.down()
+    assert points(host) == [os.path.dirname(orphan.target)]
 
 
-def test_a_target_whose_staging_has_gone_still_counts(volume):
-    orphan(volume)
-    volume.stage()
-    with refused(CODE.FAILED_PRECONDITION, naming=volume.target):
-        volume.publish(target=volume.target + "-2")
+@pytest.mark.parametrize("orphan", ["private"], indirect=True)
+def test_a_target_whose_staging_has_gone_still_counts(orphan):
+    orphan.stage()
+    with refused(CODE.FAILED_PRECONDITION, naming=orphan.target):
+        orphan.publish(target=orphan.target + "-2")
 
 
-def test_a_target_in_use_whose_staging_has_gone_is_kept(volume):
-    orphan(volume)
-    volume.stage()
-    with open(f"{volume.target}/file", "w"):
+def test_a_target_in_use_whose_staging_has_gone_is_kept(orphan):
+    orphan.stage()
+    with open(f"{orphan.target}/file", "w"):
         with refused(CODE.FAILED_PRECONDITION, naming=f"pid {os.getpid()}"):
-            volume.publish()
-    volume.publish()
+            orphan.publish()
+    orphan.publish()
 
 
-def test_a_target_whose_staging_has_gone_is_unpublished(host, volume):
-    orphan(volume)
-    volume.unpublish()
-    assert host.mounts() == [] and not os.path.lexists(volume.target)
+def test_a_target_whose_staging_has_gone_is_unpublished(host, orphan):
+    orphan.unpublish()
+    assert points(host) == [os.path.dirname(orphan.target)]
+    assert not os.path.lexists(orphan.target)
 
 
-def test_a_staging_path_is_not_unpublished(volume):
-    """NodeUnpublishVolume refuses a staging path, whether the volume has targets or not."""
+def test_the_staging_path_of_a_target_is_not_unpublished(volume):
     used(volume)
-    for _ in range(2):
-        with refused(CODE.FAILED_PRECONDITION, naming=volume.staging):
-            volume.unpublish(volume.staging)
-        volume.unpublish()
-    assert os.path.ismount(volume.staging)
+    before = volume.host.state()
+    with refused(CODE.FAILED_PRECONDITION, naming=volume.staging):
+        volume.unpublish(volume.staging)
+    assert volume.host.state() == before
+
+
+def test_a_staging_is_not_replaced_by_a_target_of_its_own(volume):
+    volume.create()
+    volume.stage()
+    before = volume.host.state()
+    with refused(CODE.FAILED_PRECONDITION, naming=volume.staging):
+        volume.publish(target=volume.staging)
+    assert volume.host.state() == before
 
 
 def test_stacked_mounts_are_unmounted_together(host, volume):
