@@ -142,17 +142,6 @@ int mount_create(const char *type, const char *source, const char *option, struc
 	return mount;
 }
 
-int mount_make_staging(const char *path, const char *source, uint64_t attrs, struct error *err)
-{
-	auto_close int mount = mount_call_open(path, 0);
-
-	if (mount < 0)
-		return fail_open(path, err);
-	if (set_attrs(mount, attrs, MS_SHARED))
-		return fail_errno(err, "cannot set the mount flags of '%s'", path);
-	return verify(path, source, MOUNT_STAGING, attrs, err);
-}
-
 static int fail_busy(const char *path, struct error *err)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
@@ -211,6 +200,21 @@ int mount_remove(const char *path, struct error *err)
 		return 0;
 	errno = error;
 	return error ? fail_open(path, err) : fail_not_seen(path, "unmounted", err);
+}
+
+/*
+ * Replace the mount by a copy. Attributes that are set on an attached mount do not reach its copies
+ * in other namespaces, as that of the host if zcsi-node runs in a container.
+ */
+int mount_make_staging(const char *path, const char *source, uint64_t attrs, struct error *err)
+{
+	auto_close int copy = mount_call_open(path, OPEN_TREE_CLONE);
+
+	if (copy < 0)
+		return fail_open(path, err);
+	if (mount_remove(path, err) < 0)
+		return -1;
+	return mount_place(copy, source, path, MOUNT_STAGING, attrs, err);
 }
 
 /* Returns the child of the dataset that is mounted deepest below the path; NULL if none is. */

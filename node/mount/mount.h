@@ -28,7 +28,10 @@ int mount_create(const char *type, const char *source, const char *option, struc
 /* Attach the mount of this descriptor, like mount_attach. source: its source in mountinfo. */
 int mount_place(int mount, const char *source, const char *path, enum mount_role role,
 		uint64_t attrs, struct error *err);
-/* Turn the mount at the path, whose source is `source`, into a staging with these attributes. */
+/*
+ * Turn the mount at the path, whose source is `source`, into a staging with these attributes, also
+ * where the mount has propagated to. Fails like mount_remove if it is in use.
+ */
 int mount_make_staging(const char *path, const char *source, uint64_t attrs, struct error *err);
 /* Unmount the top mount at the path. ERR_FAILED_PRECONDITION names the processes that use it. */
 int mount_remove(const char *path, struct error *err);

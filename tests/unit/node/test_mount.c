@@ -302,6 +302,32 @@ static void roles_hold_below_a_shared_mount(void **state)
 	assert_int_equal(mount_remove(one, &err) | mount_remove(shared, &err), 0);
 }
 
+/* A container and its host have the same shared mount. What one of them mounts there, both see. */
+static void attributes_reach_the_other_mounts_of_a_shared_parent(void **state)
+{
+	char *shared = in_directory("shared"), *host = in_directory("two");
+	char *one = in_directory("shared/one"), *there = in_directory("two/one");
+	struct error err;
+
+	(void)state;
+	need_root();
+	assert_true(!mkdir(shared, 0700) || errno == EEXIST);
+	assert_true(!mkdir(host, 0700) || errno == EEXIST);
+	assert_int_equal(mount("none", shared, "ramfs", 0, NULL), 0);
+	assert_int_equal(mount(NULL, shared, NULL, MS_SHARED, NULL), 0);
+	assert_int_equal(mount(shared, host, NULL, MS_BIND, NULL), 0);
+	assert_int_equal(mkdir(one, 0700), 0);
+	assert_int_equal(mount("none", one, "ramfs", 0, NULL), 0);
+	assert_int_equal(mount_make_staging(one, "none", MOUNT_ATTR_NODEV, &err), 0);
+	assert_int_equal(now_at(there)->attrs, MOUNT_ATTR_NODEV);
+	assert_int_equal(now_at(there)->shared, now_at(one)->shared);
+	assert_int_equal(mount_make_staging(one, "none", MOUNT_ATTR_NOATIME, &err), 0);
+	assert_int_equal(now_at(there)->attrs, MOUNT_ATTR_NOATIME);
+	assert_int_equal(mount_remove(one, &err), 0);
+	assert_null(now_at(there));
+	assert_int_equal(mount_remove(host, &err) | mount_remove(shared, &err), 0);
+}
+
 static void unmounting_a_busy_mount_names_the_process(void **state)
 {
 	char *path = in_directory("busy"), who[64];
@@ -391,6 +417,7 @@ int main(void)
 		cmocka_unit_test(a_link_in_the_last_component_is_not_followed),
 		cmocka_unit_test(roles_are_visible_in_mountinfo),
 		cmocka_unit_test(roles_hold_below_a_shared_mount),
+		cmocka_unit_test(attributes_reach_the_other_mounts_of_a_shared_parent),
 		cmocka_unit_test(unmounting_a_busy_mount_names_the_process),
 		cmocka_unit_test(a_child_being_started_does_not_make_a_mount_busy),
 	};
