@@ -34,7 +34,6 @@ bool claim_again(const struct error *err, int64_t deadline);
 struct claim_answer {
 	const struct agent *agent;
 	const Promise *promise;
-	bool silent;
 };
 
 /* The answers to a claim of the name with this hash, to be created at one of the agents. */
