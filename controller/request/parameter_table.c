@@ -130,6 +130,8 @@ static const struct {
 	{"zfs.volsize", "the capacity sets the size"},
 	{"zfs.zoned", "zcsi could not mount the volume any more"},
 	{"zfs.user.zcsi:*", "properties that begin with zcsi: are reserved for zcsi"},
+	{"zfs.user.kubernetes:*",
+	 "zcsi sets the property kubernetes:claim; give yours another prefix"},
 };
 
 static bool is_family(const struct parameter *row)

@@ -132,6 +132,7 @@ static void reserved_key_says_why(void **state)
 		{"zfs.volsize", "capacity"},
 		{"zfs.keylocation", "secret"},
 		{"zfs.user.zcsi:volume", "reserved for zcsi"},
+		{"zfs.user.kubernetes:claim", "another prefix"},
 		{"zfs.readonly", "read-only"},
 		{"zfs.user.zcsi:published", "reserved for zcsi"},
 	};
