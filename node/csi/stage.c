@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "common/log.h"
 #include "common/volume/map.h"
 #include "common/volume/plugin.h"
 #include "node/attach/attach.h"
@@ -94,6 +95,7 @@ static int unmount(struct rpc_call *call, const char *id, const char *path, cons
 /* Unmount the volume from the path, unload its key, and mark its publication as idle. */
 static int unstage(struct rpc_call *call, const char *id, const char *path, struct error *err)
 {
+	const struct node *node = call->app;
 	const char *unmounted = NULL;
 	struct dataset *dataset;
 	struct error gone;
@@ -103,9 +105,14 @@ static int unstage(struct rpc_call *call, const char *id, const char *path, stru
 	/* A renamed volume has no record, even while the catalog still has its old name. */
 	if (unmounted && strcmp(unmounted, node_dataset_name(call, id)) != 0)
 		return renamed_unload_key(call, unmounted, err);
-	/* A volume of another host, or of a pool that cannot be read, has no record here. */
-	if (node_find(call, id, &dataset, &gone) < 0)
+	/* A volume of another host has no record here. */
+	if (node_find(call, id, &dataset, &gone) < 0) {
+		if (unmounted && node->catalog && gone.code != ERR_NOT_FOUND)
+			log_warn("cannot unload the key of an unmounted volume, nor mark its "
+				 "publication as idle",
+				 log_str("volume", id), log_str("error", gone.text));
 		return 0;
+	}
 	if (path && dataset->has_key && family_unload_key(call, dataset->name, err) < 0)
 		return -1;
 	idle_begin(call, dataset);

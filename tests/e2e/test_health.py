@@ -74,6 +74,10 @@ def test_a_pool_that_cannot_be_read(new_host):
     assert of_node(made) == [(csi.INACCESSIBLE, "PoolUnavailable")]
     with refused(CODE.UNAVAILABLE, naming="agent"):
         host.controller.ControllerListVolumeHealth()
+    mounted.unpublish()
+    mounted.unstage()
+    assert any(line["level"] == "warn" and line["msg"].startswith("cannot unload the key")
+               and line["volume"] == "mounted" for line in host.node_daemon.log())
     Path(broken, "zfs").unlink()
 
 
