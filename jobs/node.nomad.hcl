@@ -199,6 +199,10 @@ job "zcsi-node" {
     task "zcsi-node" {
       driver = var.driver
 
+      # Calls that run may end, above all mkfs, which leaves half a filesystem when it is killed. A
+      # client allows no more than 30 seconds, unless its max_kill_timeout is higher.
+      kill_timeout = "30s"
+
       # The controller and other nodes find this agent by this service. It is the task's, because
       # an allocation whose group cannot register a service fails, and a system job is not placed
       # again: so it would be after a power loss, while the servers have no leader.
