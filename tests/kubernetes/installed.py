@@ -83,12 +83,22 @@ class Cluster:
             OVERLAY.format(manifests=relative, pool=self.pool))
         self.control.kubectl("apply", "-k", overlay)
 
+    def add_control_plane(self):
+        """Add a node without a pool and without a kubelet, on which only pods run that tolerate
+        every taint."""
+        taint = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
+        self.api.create("nodes", {
+            "metadata": {"name": "control", "labels": {"kubernetes.io/os": "linux"}},
+            "spec": {"taints": [taint]}})
+
     def start(self, manifests):
         self.install(manifests)
+        self.add_control_plane()
         self.names.start()
         for name, kubelet in self.kubelets.items():
             run("zfs", "create", "-o", "mountpoint=none", f"{self.pool}/{name}")
             kubelet.join_cluster()
+            self.control.kubectl("label", "node", name, "zcsi.zfs/pool=true")
         self.until(self.registered, "both nodes are registered")
         self.until(self.led, "the sidecars have leaders")
         return self

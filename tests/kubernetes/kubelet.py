@@ -250,7 +250,9 @@ class Kubelet(threading.Thread):
     def join_cluster(self):
         amount = {"cpu": "8", "memory": "16Gi", "pods": "100"}
         self.control.api.create("nodes", {
-            "metadata": {"name": self.name, "labels": {"kubernetes.io/hostname": self.name},
+            "metadata": {"name": self.name,
+                         "labels": {"kubernetes.io/hostname": self.name,
+                                    "kubernetes.io/os": "linux"},
                          "annotations": {
                              "volumes.kubernetes.io/controller-managed-attach-detach": "true"}},
             "spec": {}})

@@ -21,6 +21,16 @@ def test_the_api_server_accepts_the_example(cluster):
     assert "pod/database created" in said
 
 
+def test_the_api_server_accepts_the_class_of_encrypted_volumes(cluster):
+    said = cluster.control.kubectl("apply", "--dry-run=server", "-k", MANIFESTS / "encrypted")
+    assert "storageclass.storage.k8s.io/zcsi-encrypted created" in said
+
+
+def test_a_node_without_a_pool_has_no_zcsi_node(cluster):
+    wanted = cluster.api.get("daemonsets", "zcsi-node", NAMESPACE)["status"]
+    assert wanted["desiredNumberScheduled"] == len(cluster.kubelets)
+
+
 def test_those_of_cert_manager_are_built(control):
     built = control.kubectl("kustomize", MANIFESTS / "certmanager")
     for name in ("zcsi-node-tls", "zcsi-controller-tls"):
@@ -36,7 +46,7 @@ def test_the_sidecars_may_do_what_they_need_and_no_more(cluster):
     assert can(cluster, "create", "persistentvolumes", CONTROLLER)
     assert can(cluster, "patch", "leases.coordination.k8s.io", "-n", NAMESPACE, CONTROLLER)
     for words in (("delete", "persistentvolumeclaims"), ("create", "pods"), ("patch", "nodes"),
-                  ("update", "secrets"), ("patch", "leases.coordination.k8s.io")):
+                  ("get", "secrets"), ("list", "pods"), ("patch", "leases.coordination.k8s.io")):
         assert not can(cluster, *words, "-n", "default", CONTROLLER)
     node = f"--as=system:serviceaccount:{NAMESPACE}:zcsi-node"
     assert not can(cluster, "get", "nodes", node)
