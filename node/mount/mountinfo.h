@@ -5,9 +5,10 @@
 /*
  * The mounts of this host, from /proc/self/mountinfo. Any thread.
  *
- * A staging is shared, in a peer group of its own, and no slave. A target is a slave of its staging's
- * group; where its parent mount is shared, it is shared too. So a daemon that was just started reads
- * from mountinfo which mount is a staging, which is a target, and which staging a target belongs to.
+ * A staging is shared, in a peer group of its own, and no slave. A target is a slave of its
+ * staging's group; where its parent mount is shared, it is shared too. So a daemon that was just
+ * started reads from mountinfo which mount is a staging, which is a target, and which staging a
+ * target belongs to.
  */
 
 #include <stdbool.h>

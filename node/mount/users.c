@@ -194,7 +194,7 @@ static void add_seen(struct arena *arena, struct namespaces *seen, ino_t namespa
 
 /*
  * Find the path at which the dataset, or the device, is mounted in the process's namespace; *ret is
- * NULL if nowhere. Returns -1 if the mounts could not be read, as those of a process that has ended.
+ * NULL if nowhere. Returns -1 if the mounts could not be read, as those of an ended process.
  */
 static int mounted_at(struct arena *arena, int process, const char *dataset, dev_t device,
 		      const char **ret)

@@ -66,7 +66,7 @@ static void the_nfs_server_is_that_of_the_first_process(void **state)
 	assert_true(exportfs_serves());
 }
 
-/* One of the processes in a namespace can be read; the others have ended meanwhile. */
+/* Only one process of the namespace can be read, each in turn, as if the others had ended. */
 static void a_namespace_is_read_by_any_of_its_processes(void **state)
 {
 	enter(state);
