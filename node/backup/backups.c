@@ -60,7 +60,7 @@ struct backups {
 	size_t n_seen;
 };
 
-static int pull(struct backups *backups, const struct backup_task *task, struct error *err)
+static int pull(struct backups *backups, struct backup_task *task, struct error *err)
 {
 	const struct pull pull = {.node = backups->node,
 				  .incoming = &backups->incoming,
@@ -70,7 +70,7 @@ static int pull(struct backups *backups, const struct backup_task *task, struct 
 				  .only_new = task->only_new,
 				  .every = task->every,
 				  .keep = task->keep};
-	int failed = pull_run(&pull, err);
+	int failed = pull_run(&pull, &task->idle, err);
 
 	metric_count(&runs, failed ? "failed" : "ok");
 	return failed;

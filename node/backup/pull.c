@@ -43,6 +43,7 @@ struct run {
 	struct client *client;
 	BackupState *backup;       /* as it was last read; NULL: there is none */
 	BeginBackupResponse *plan; /* NULL: the node named by `from` has not agreed */
+	bool idle;
 };
 
 /* Questions to the other node */
@@ -313,7 +314,8 @@ static int run_locked(struct run *run, struct error *err)
 			    "node '%s' has no backup of volume '%s'; make one with 'zcsi backup "
 			    "add %s %s'",
 			    pull->node->id, pull->id, pull->id, pull->node->id);
-	if (run->backup && pull->only_new)
+	run->idle = run->backup && pull->only_new;
+	if (run->idle)
 		return 0;
 	if (!run->backup && replica_make_folder(run->arena, run->parent, BACKUP_FOLDER, err) < 0)
 		return -1;
@@ -323,12 +325,13 @@ static int run_locked(struct run *run, struct error *err)
 	return 0;
 }
 
-int pull_run(const struct pull *pull, struct error *err)
+int pull_run(const struct pull *pull, bool *ret_idle, struct error *err)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct catalog *catalog = pull->node->catalog;
 	struct run run = {.pull = pull, .arena = &arena, .parent = catalog_parent(catalog)};
 
+	*ret_idle = false;
 	if (program_check(err) < 0 || source_check_zfs(pull->node, err) < 0)
 		return -1;
 	const char *key = stored_key(&arena, stored_name(&arena, run.parent, pull->id));
@@ -336,5 +339,6 @@ int pull_run(const struct pull *pull, struct error *err)
 		return -1;
 	int failed = run_locked(&run, err);
 	catalog_unlock_key(catalog, key);
+	*ret_idle = run.idle;
 	return failed;
 }

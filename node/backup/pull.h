@@ -22,9 +22,9 @@ struct pull {
 };
 
 /*
- * Bring the backup up to date. Returns 0, also if the volume has not changed, or -1 with *err.
- * Blocks for hours: not on the loop's thread.
+ * Bring the backup up to date. *ret_idle: there was one, and only_new. Returns 0, also if the volume
+ * has not changed, or -1 with *err. Blocks for hours: not on the loop's thread.
  */
-int pull_run(const struct pull *pull, struct error *err);
+int pull_run(const struct pull *pull, bool *ret_idle, struct error *err);
 
 #endif

@@ -3,7 +3,8 @@
  * The queue of tasks for backups.
  *
  * Invariant: the tasks that have ended are at its begin, where they are kept for callers that ask
- * how they ended, then comes the one that runs, then those that wait.
+ * how they ended, then comes the one that runs, then those that wait. A failure of a backup is kept
+ * until the same kind of task succeeds, however many tasks of other kinds end before.
  */
 #include "node/backup/queue.h"
 
@@ -13,20 +14,30 @@
 
 #include "common/clock.h"
 
-#define TASKS_MAX 1024
+#define TASKS_MAX    1024
+#define FAILURES_MAX 1024
 
 struct row {
 	uint64_t number;
 	struct backup_task task;
 	char *id, *from, *as, *keep; /* what the task points to */
-	int64_t ended;               /* a now_ms() value; 0: not yet */
+	bool begun;
+	int64_t ended; /* a now_ms() value; 0: not yet */
+};
+
+/* How the last run, or the last verification, of a backup has failed. */
+struct failure {
+	enum backup_task_kind kind;
+	char *id, *text;
 };
 
 struct queue {
 	pthread_mutex_t lock; /* protects all members below */
 	struct row rows[TASKS_MAX];
 	size_t n, n_ended;
-	uint64_t last; /* the number of the last task */
+	uint64_t last;                         /* the number of the last task */
+	struct failure failures[FAILURES_MAX]; /* oldest first */
+	size_t n_failures;
 };
 
 static void free_row(struct row *row)
@@ -35,6 +46,15 @@ static void free_row(struct row *row)
 	free(row->from);
 	free(row->as);
 	free(row->keep);
+}
+
+static void remove_failure(struct queue *queue, size_t at)
+{
+	struct failure *failure = &queue->failures[at];
+
+	free(failure->id);
+	free(failure->text);
+	memmove(failure, failure + 1, (--queue->n_failures - at) * sizeof(*failure));
 }
 
 struct queue *queue_new(void)
@@ -52,6 +72,8 @@ void queue_free(struct queue *queue)
 		return;
 	for (size_t i = 0; i < queue->n; i++)
 		free_row(&queue->rows[i]);
+	while (queue->n_failures)
+		remove_failure(queue, queue->n_failures - 1);
 	pthread_mutex_destroy(&queue->lock);
 	free(queue);
 }
@@ -99,8 +121,34 @@ bool queue_next(struct queue *queue, struct backup_task *ret)
 
 	if (queue->n_ended == queue->n)
 		return false;
+	queue->rows[queue->n_ended].begun = true;
 	*ret = queue->rows[queue->n_ended].task;
 	return true;
+}
+
+/* Returns the failure of a backup, or NULL. The caller has the lock. */
+static struct failure *find_failure(struct queue *queue, const char *id, enum backup_task_kind kind)
+{
+	for (size_t i = 0; i < queue->n_failures; i++)
+		if (queue->failures[i].kind == kind && strcmp(queue->failures[i].id, id) == 0)
+			return &queue->failures[i];
+	return NULL;
+}
+
+/* Keep how a task has ended, as far as that tells of its backup. The caller has the lock. */
+static void keep_outcome(struct queue *queue, const struct backup_task *task)
+{
+	if (task->kind == BACKUP_RESTORE || task->idle)
+		return;
+	struct failure *old = find_failure(queue, task->id, task->kind);
+	if (old)
+		remove_failure(queue, (size_t)(old - queue->failures));
+	if (task->error.code == ERR_OK)
+		return;
+	if (queue->n_failures == FAILURES_MAX)
+		remove_failure(queue, 0);
+	queue->failures[queue->n_failures++] =
+		(struct failure){task->kind, mem_strdup(task->id), mem_strdup(task->error.text)};
 }
 
 void queue_end(struct queue *queue, const struct backup_task *task)
@@ -111,6 +159,7 @@ void queue_end(struct queue *queue, const struct backup_task *task)
 	row->task = *task;
 	row->task.ended = true;
 	row->ended = now_ms();
+	keep_outcome(queue, &row->task);
 }
 
 bool queue_find(struct queue *queue, uint64_t number, struct backup_task *ret)
@@ -127,36 +176,32 @@ bool queue_find(struct queue *queue, uint64_t number, struct backup_task *ret)
 	return false;
 }
 
-bool queue_busy(struct queue *queue, struct arena *arena, const char *id, const char **ret_error)
+bool queue_busy(struct queue *queue, const char *id)
 {
 	scoped_lock(&queue->lock);
 	bool busy = false;
 
-	*ret_error = "";
-	for (size_t i = 0; i < queue->n; i++) {
-		const struct row *row = &queue->rows[i];
-		if (strcmp(row->id, id) != 0)
-			continue;
-		busy |= !row->task.ended;
-		if (row->task.ended)
-			*ret_error = row->task.error.code == ERR_OK
-					     ? ""
-					     : arena_strdup(arena, row->task.error.text);
-	}
+	for (size_t i = queue->n_ended; i < queue->n; i++)
+		busy |= strcmp(queue->rows[i].id, id) == 0;
 	return busy;
 }
 
-bool queue_failed(struct queue *queue, const char *id, enum backup_task_kind kind)
+const char *queue_failure(struct queue *queue, struct arena *arena, const char *id,
+			  enum backup_task_kind kind)
 {
 	scoped_lock(&queue->lock);
-	bool failed = false;
+	const struct failure *failure = find_failure(queue, id, kind);
 
-	for (size_t i = 0; i < queue->n; i++) {
-		const struct row *row = &queue->rows[i];
-		if (row->task.ended && strcmp(row->id, id) == 0)
-			failed = row->task.error.code != ERR_OK && row->task.kind == kind;
-	}
-	return failed;
+	return failure ? arena_strdup(arena, failure->text) : NULL;
+}
+
+void queue_forget(struct queue *queue, const char *id)
+{
+	scoped_lock(&queue->lock);
+
+	for (size_t i = queue->n_failures; i > 0; i--)
+		if (strcmp(queue->failures[i - 1].id, id) == 0)
+			remove_failure(queue, i - 1);
 }
 
 bool queue_tried(struct queue *queue, const char *id, int64_t ms)

@@ -27,6 +27,7 @@ struct backup_task {
 	const char *as; /* of a restore: see struct restore */
 	uint64_t guid;  /* of a restore: of the snapshot; once ended: of the dataset */
 	bool ended;
+	bool idle;          /* once ended: a run that left the backup as it was, see only_new */
 	struct error error; /* once ended; code ERR_OK: none */
 };
 
@@ -50,13 +51,16 @@ void queue_end(struct queue *queue, const struct backup_task *task);
 
 /* Returns false if there is no task of this number; *ret is a copy, without texts. */
 bool queue_find(struct queue *queue, uint64_t number, struct backup_task *ret);
+/* Returns true if a task for a volume waits or runs. */
+bool queue_busy(struct queue *queue, const char *id);
 /*
- * Returns true if a task for a volume waits or runs. *ret_error is how the last one that ended has
- * failed, in the arena; "" if it did not.
+ * Returns how the last run, or the last verification, of a backup that was not idle has failed, in
+ * the arena; NULL if it did not.
  */
-bool queue_busy(struct queue *queue, struct arena *arena, const char *id, const char **ret_error);
-/* Returns true if the last task of a volume that ended was of this kind, and has failed. */
-bool queue_failed(struct queue *queue, const char *id, enum backup_task_kind kind);
+const char *queue_failure(struct queue *queue, struct arena *arena, const char *id,
+			  enum backup_task_kind kind);
+/* Forget how tasks for a backup have failed. */
+void queue_forget(struct queue *queue, const char *id);
 /* Returns true if a run for a volume waits or runs, or one has ended less than so long ago. */
 bool queue_tried(struct queue *queue, const char *id, int64_t ms);
 

@@ -163,6 +163,17 @@ static int read_one(struct arena *arena, const char *parent, const char *id,
 	return 0;
 }
 
+/* A run that fails hides that the data could not be read back, until runs succeed again. */
+static void add_outcome(struct arena *arena, struct queue *queue, BackupState *backup)
+{
+	const char *run = queue_failure(queue, arena, backup->id, BACKUP_RUN);
+	const char *verify = queue_failure(queue, arena, backup->id, BACKUP_VERIFY);
+
+	backup->busy = queue_busy(queue, backup->id);
+	backup->error = (char *)(run ? run : verify ? verify : "");
+	backup->verify_failed = !run && verify;
+}
+
 int list_backups(struct rpc_call *call, const ListBackupsRequest *req, ListBackupsResponse *rsp,
 		 struct error *err)
 {
@@ -172,17 +183,13 @@ int list_backups(struct rpc_call *call, const ListBackupsRequest *req, ListBacku
 	rsp->time = time(NULL);
 	if (!node->catalog || !held_possible())
 		return 0;
-	const char *parent = catalog_parent(node->catalog), *error;
+	const char *parent = catalog_parent(node->catalog);
 	if ((*req->id ? read_one(&call->arena, parent, req->id, &list, err)
 		      : stored_read_all(&call->arena, parent, &list, err)) < 0)
 		return -1;
 	struct queue *queue = backups_queue(node->copies->backups);
-	for (size_t i = 0; i < list.n; i++) {
-		BackupState *backup = list.rows[i];
-		backup->busy = queue_busy(queue, &call->arena, backup->id, &error);
-		backup->error = (char *)error;
-		backup->verify_failed = queue_failed(queue, backup->id, BACKUP_VERIFY);
-	}
+	for (size_t i = 0; i < list.n; i++)
+		add_outcome(&call->arena, queue, list.rows[i]);
 	rsp->backups = list.rows;
 	rsp->n_backups = list.n;
 	return 0;
@@ -220,6 +227,8 @@ int drop_backup(struct rpc_call *call, const DropBackupRequest *req, DropBackupR
 			    "after that",
 			    req->id);
 	int failed = drop_locked(call, parent, req->id, err);
+	if (!failed)
+		queue_forget(backups_queue(node->copies->backups), req->id);
 	catalog_unlock_key(node->catalog, key);
 	return failed;
 }

@@ -44,15 +44,19 @@ static void end(enum error_code code)
 	queue_end(queue, &task);
 }
 
-static bool is_busy(const char *id, const char **ret_error)
+static bool is_busy(const char *id)
 {
-	return queue_busy(queue, &arena, id, ret_error);
+	return queue_busy(queue, id);
+}
+
+static const char *failure(const char *id, enum backup_task_kind kind)
+{
+	return queue_failure(queue, &arena, id, kind);
 }
 
 static void test_tasks_are_done_in_order(void **state)
 {
 	struct backup_task task;
-	const char *error;
 
 	(void)state;
 	assert_false(queue_next(queue, &task));
@@ -60,22 +64,75 @@ static void test_tasks_are_done_in_order(void **state)
 	assert_true(queue_next(queue, &task));
 	assert_string_equal(task.id, "a");
 	assert_string_equal(task.keep, "");
-	assert_true(is_busy("a", &error) && is_busy("b", &error) && !is_busy("c", &error));
+	assert_true(is_busy("a") && is_busy("b") && !is_busy("c"));
 	end(ERR_UNAVAILABLE);
-	assert_false(is_busy("a", &error));
-	assert_string_equal(error, "it failed");
-	assert_true(queue_failed(queue, "a", BACKUP_RUN));
-	assert_false(queue_failed(queue, "a", BACKUP_VERIFY));
-	assert_false(queue_failed(queue, "b", BACKUP_RUN));
+	assert_false(is_busy("a"));
 	assert_true(queue_find(queue, first, &task) && task.ended);
 	assert_true(queue_find(queue, second, &task) && !task.ended);
 	assert_false(queue_find(queue, second + 1, &task));
-	end(ERR_OK);
-	add("a");
-	end(ERR_OK);
-	is_busy("a", &error);
-	assert_string_equal(error, "");
-	assert_false(queue_failed(queue, "a", BACKUP_RUN));
+}
+
+/* Do a task of this kind for "a". */
+static void do_task(enum backup_task_kind kind, enum error_code code, const char *text, bool idle)
+{
+	struct backup_task task = {.kind = kind, .id = "a"};
+	struct error err;
+	uint64_t ignored;
+
+	assert_int_equal(queue_add(queue, &task, &ignored, &err), 0);
+	assert_true(queue_next(queue, &task));
+	task.idle = idle;
+	task.error.code = code;
+	strcpy(task.error.text, text);
+	queue_end(queue, &task);
+}
+
+static void test_a_failure_is_kept_until_the_same_kind_of_task_succeeds(void **state)
+{
+	(void)state;
+	do_task(BACKUP_VERIFY, ERR_INTERNAL, "checksum", false);
+	do_task(BACKUP_RUN, ERR_OK, "", false);
+	assert_string_equal(failure("a", BACKUP_VERIFY), "checksum");
+	assert_null(failure("a", BACKUP_RUN));
+	do_task(BACKUP_RUN, ERR_UNAVAILABLE, "silent", false);
+	do_task(BACKUP_VERIFY, ERR_OK, "", false);
+	assert_string_equal(failure("a", BACKUP_RUN), "silent");
+	assert_null(failure("a", BACKUP_VERIFY));
+	do_task(BACKUP_RUN, ERR_OK, "", true);
+	assert_string_equal(failure("a", BACKUP_RUN), "silent");
+	do_task(BACKUP_RUN, ERR_UNAVAILABLE, "still silent", false);
+	assert_string_equal(failure("a", BACKUP_RUN), "still silent");
+	assert_null(failure("b", BACKUP_RUN));
+	for (size_t i = 0; i < MOST; i++) {
+		add("b");
+		end(ERR_OK);
+	}
+	assert_string_equal(failure("a", BACKUP_RUN), "still silent");
+	do_task(BACKUP_RUN, ERR_OK, "", false);
+	assert_null(failure("a", BACKUP_RUN));
+}
+
+static void test_a_restore_says_nothing_of_the_backup(void **state)
+{
+	(void)state;
+	do_task(BACKUP_RESTORE, ERR_NOT_FOUND, "no such snapshot", false);
+	assert_null(failure("a", BACKUP_RESTORE));
+	assert_null(failure("a", BACKUP_RUN));
+	do_task(BACKUP_RUN, ERR_UNAVAILABLE, "silent", false);
+	do_task(BACKUP_RESTORE, ERR_OK, "", false);
+	assert_string_equal(failure("a", BACKUP_RUN), "silent");
+}
+
+static void test_a_dropped_backup_has_no_failure(void **state)
+{
+	(void)state;
+	do_task(BACKUP_RUN, ERR_UNAVAILABLE, "silent", false);
+	do_task(BACKUP_VERIFY, ERR_INTERNAL, "checksum", false);
+	queue_forget(queue, "b");
+	assert_non_null(failure("a", BACKUP_RUN));
+	queue_forget(queue, "a");
+	assert_null(failure("a", BACKUP_RUN));
+	assert_null(failure("a", BACKUP_VERIFY));
 }
 
 static void test_a_run_is_not_repeated_at_once(void **state)
@@ -112,6 +169,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_tasks_are_done_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_failure_is_kept_until_the_same_kind_of_task_succeeds, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(test_a_restore_says_nothing_of_the_backup, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_dropped_backup_has_no_failure, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_a_run_is_not_repeated_at_once, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_the_queue_has_an_end, setup, teardown),
