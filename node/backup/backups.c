@@ -148,8 +148,10 @@ static void add_due(struct backups *backups)
 		const struct backup_task task = {.kind = BACKUP_RUN, .id = backup->id};
 		int64_t every = backup->every * 1000, pause = every < RETRY_MS ? every : RETRY_MS;
 		if (expire_is_due(backup, time(NULL)) &&
-		    !queue_tried(backups->queue, backup->id, pause))
-			backups_add(backups, &task, &ignored, &err);
+		    !queue_tried(backups->queue, backup->id, pause) &&
+		    backups_add(backups, &task, &ignored, &err) < 0)
+			log_warn("a backup that is due is not begun", log_str("volume", backup->id),
+				 log_str("error", err.text));
 	}
 }
 

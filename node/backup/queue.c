@@ -62,6 +62,8 @@ struct queue *queue_new(void)
 	struct queue *queue = mem_alloc(sizeof(*queue));
 
 	memset(queue, 0, sizeof(*queue));
+	/* A caller that asks for a task of an earlier zcsi-node must not get another one. */
+	queue->last = (uint64_t)wall_us();
 	pthread_mutex_init(&queue->lock, NULL);
 	return queue;
 }
@@ -94,11 +96,36 @@ static struct row *new_row(struct queue *queue)
 	return queue->n == TASKS_MAX ? NULL : &queue->rows[queue->n++];
 }
 
+static bool is_same_text(const char *text, const char *given)
+{
+	return strcmp(text, given ? given : "") == 0;
+}
+
+/* Returns a run that waits and is the same as a task, or NULL. The caller has the lock. */
+static const struct row *find_same(struct queue *queue, const struct backup_task *task)
+{
+	for (size_t i = queue->n_ended; task->kind == BACKUP_RUN && i < queue->n; i++) {
+		const struct row *row = &queue->rows[i];
+		const struct backup_task *waits = &row->task;
+		if (!row->begun && waits->kind == BACKUP_RUN && strcmp(row->id, task->id) == 0 &&
+		    waits->add == task->add && waits->only_new == task->only_new &&
+		    waits->every == task->every && is_same_text(row->from, task->from) &&
+		    is_same_text(row->keep, task->keep))
+			return row;
+	}
+	return NULL;
+}
+
 int queue_add(struct queue *queue, const struct backup_task *task, uint64_t *ret, struct error *err)
 {
 	scoped_lock(&queue->lock);
-	struct row *row = new_row(queue);
+	const struct row *same = find_same(queue, task);
 
+	if (same) {
+		*ret = same->number;
+		return 0;
+	}
+	struct row *row = new_row(queue);
 	if (!row)
 		return fail(err, ERR_RESOURCE_EXHAUSTED,
 			    "%d backups wait already; try again when one has ended", TASKS_MAX);

@@ -36,8 +36,8 @@ struct queue *queue_new(void);
 void queue_free(struct queue *queue);
 
 /*
- * Add a task, whose texts are copied; NULL is "". *ret is its number. Returns 0, or -1 with
- * ERR_RESOURCE_EXHAUSTED if too many wait.
+ * Add a task, whose texts are copied; NULL is "". *ret is its number, or that of a run that waits
+ * and is the same. Returns 0, or -1 with ERR_RESOURCE_EXHAUSTED if too many wait.
  */
 int queue_add(struct queue *queue, const struct backup_task *task, uint64_t *ret,
 	      struct error *err);

@@ -25,13 +25,22 @@ static int teardown(void **state)
 	return arena_teardown(state);
 }
 
-static uint64_t add(const char *id)
+static uint64_t add_task(const struct backup_task *task)
 {
-	const struct backup_task task = {.kind = BACKUP_RUN, .id = id};
 	struct error err;
 	uint64_t number = 0;
 
-	return queue_add(queue, &task, &number, &err) == 0 ? number : 0;
+	return queue_add(queue, task, &number, &err) == 0 ? number : 0;
+}
+
+static uint64_t add(const char *id)
+{
+	return add_task(&(struct backup_task){.kind = BACKUP_VERIFY, .id = id});
+}
+
+static uint64_t add_run(const char *id)
+{
+	return add_task(&(struct backup_task){.kind = BACKUP_RUN, .id = id});
 }
 
 static void end(enum error_code code)
@@ -76,10 +85,8 @@ static void test_tasks_are_done_in_order(void **state)
 static void do_task(enum backup_task_kind kind, enum error_code code, const char *text, bool idle)
 {
 	struct backup_task task = {.kind = kind, .id = "a"};
-	struct error err;
-	uint64_t ignored;
 
-	assert_int_equal(queue_add(queue, &task, &ignored, &err), 0);
+	assert_true(add_task(&task));
 	assert_true(queue_next(queue, &task));
 	task.idle = idle;
 	task.error.code = code;
@@ -139,12 +146,45 @@ static void test_a_run_is_not_repeated_at_once(void **state)
 {
 	(void)state;
 	assert_false(queue_tried(queue, "a", 60000));
-	add("a");
+	add_run("a");
 	assert_true(queue_tried(queue, "a", 0));
 	end(ERR_UNAVAILABLE);
 	assert_true(queue_tried(queue, "a", 60000));
 	assert_false(queue_tried(queue, "a", 0));
 	assert_false(queue_tried(queue, "b", 60000));
+}
+
+static void test_a_run_that_waits_is_not_added_again(void **state)
+{
+	struct backup_task task = {.kind = BACKUP_RUN, .id = "a"};
+
+	(void)state;
+	uint64_t first = add_run("b"), second = add_task(&task);
+	assert_int_equal(add_task(&task), second);
+	assert_int_equal(add_run("b"), first);
+	assert_true(queue_next(queue, &task));
+	assert_string_equal(task.id, "b");
+	assert_int_not_equal(add_run("b"), first); /* what the one that runs sends is older */
+	task = (struct backup_task){.kind = BACKUP_RUN, .id = "a", .from = "", .keep = ""};
+	assert_int_equal(add_task(&task), second);
+	task.keep = "daily=1";
+	assert_int_not_equal(add_task(&task), second);
+	task = (struct backup_task){.kind = BACKUP_RUN, .id = "a", .add = true};
+	assert_int_not_equal(add_task(&task), second);
+	task = (struct backup_task){.kind = BACKUP_VERIFY, .id = "a"};
+	assert_int_not_equal(add_task(&task), second);
+}
+
+static void test_numbers_are_not_those_of_an_earlier_queue(void **state)
+{
+	struct backup_task task;
+
+	(void)state;
+	uint64_t earlier = add("a");
+	queue_free(queue);
+	queue = queue_new();
+	add("b");
+	assert_false(queue_find(queue, earlier, &task));
 }
 
 static void test_the_queue_has_an_end(void **state)
@@ -178,6 +218,10 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_run_is_not_repeated_at_once, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_a_run_that_waits_is_not_added_again, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_numbers_are_not_those_of_an_earlier_queue,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_the_queue_has_an_end, setup, teardown),
 	};
 
