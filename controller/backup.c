@@ -3,8 +3,8 @@
  * The backup of a new volume on the node that its parameter names. That node pulls the data, and
  * keeps to its own rules afterwards, which only an operator changes.
  *
- * Invariant: CreateVolume ends with OK only after the backup is in the pool of that node with its
- * rules, so it goes on by itself, whatever happens to controllers.
+ * Invariant: CreateVolume makes a volume and ends with OK only after the backup is in the pool of
+ * that node with its rules, so it goes on by itself, whatever happens to controllers.
  */
 #include "controller/backup.h"
 
@@ -77,7 +77,7 @@ static int wait(struct rpc_call *call, const struct agent *agent, AddBackupReque
 }
 
 int backup_add(struct rpc_call *call, const char *id, const char *node_id,
-	       const struct parameters *parameters, struct error *err)
+	       const struct parameters *parameters, bool found, struct error *err)
 {
 	AddBackupRequest *request = new_add_backup_request(&call->arena);
 	struct host host;
@@ -89,8 +89,10 @@ int backup_add(struct rpc_call *call, const char *id, const char *node_id,
 	request->from_node_id = arena_strdup(&call->arena, node_id);
 	request->every = parameters->backup_every;
 	request->keep = arena_strdup(&call->arena, parameters->backup_keep);
-	if (hosts_find_node(call, parameters->backup, &host, err) == 0 &&
-	    wait(call, host.agent, request, err) == 0)
+	int failed = hosts_find_node(call, parameters->backup, &host, err);
+	if (failed && found && err->code == ERR_NOT_FOUND)
+		return 0;
+	if (!failed && wait(call, host.agent, request, err) == 0)
 		return 0;
 	return fail_context(err,
 			    "volume '%s' is created, and node '%s' has no backup of it yet; create "

@@ -37,6 +37,7 @@ struct wanted {
 	struct where where;
 	const char *key; /* the secret encryption_key; NULL if not given */
 	uint64_t claim;  /* set when no agent has the volume */
+	bool found;      /* set when one has it */
 };
 
 /*
@@ -348,10 +349,14 @@ static int find_or_make(struct rpc_call *call, struct wanted *wanted, struct hos
 	struct owner owner;
 	struct error nowhere;
 
+	wanted->found = false;
 	int unplaced = clone ? source_find(call, &wanted->source, &source, &nowhere)
 			     : place(call, wanted, &host, &nowhere);
 	if (owner_claim(call, wanted->name, clone ? source.agent : host.agent, &owner,
 			&wanted->claim, err) < 0)
+		return -1;
+	/* The node of a backup may be gone long after the volume was created. */
+	if (!owner.dataset && backup_check(call, &wanted->parameters, err) < 0)
 		return -1;
 	if (!owner.dataset && !clone) {
 		*ret_host = host;
@@ -364,6 +369,7 @@ static int find_or_make(struct rpc_call *call, struct wanted *wanted, struct hos
 	if (!owner.dataset)
 		return clone_source(call, wanted, &source, ret_host, ret, err);
 	*ret = owner.dataset;
+	wanted->found = true;
 	if (host_of(call, owner.agent, ret_host, err) < 0)
 		return -1;
 	return wanted->parameters.encrypted ? finish(call, wanted, owner.agent, ret, err) : 0;
@@ -376,7 +382,7 @@ int create_volume(struct rpc_call *call, const CreateVolumeRequest *req, CreateV
 	struct host host = {0};
 	Dataset *dataset = NULL;
 
-	if (parse(call, req, &wanted, err) < 0 || backup_check(call, &wanted.parameters, err) < 0)
+	if (parse(call, req, &wanted, err) < 0)
 		return -1;
 	while (find_or_make(call, &wanted, &host, &dataset, err) < 0) {
 		if (!claim_again(err, call->deadline))
@@ -387,7 +393,8 @@ int create_volume(struct rpc_call *call, const CreateVolumeRequest *req, CreateV
 			    "agent '%s' created volume '%s' but its answer lacks it: try again",
 			    agent_endpoint(host.agent), wanted.name);
 	if (compare(call, &wanted, dataset, host.says, err) < 0 ||
-	    backup_add(call, dataset->id, host.says->node_id, &wanted.parameters, err) < 0)
+	    backup_add(call, dataset->id, host.says->node_id, &wanted.parameters, wanted.found,
+		       err) < 0)
 		return -1;
 	rsp->volume = volume_of(&call->arena, dataset, host.says);
 	return 0;

@@ -77,6 +77,19 @@ static void a_restored_volume_is_the_one_that_was_created(void **state)
 	assert_int_equal(scripted[2].backups_asked, 0);
 }
 
+static void a_volume_outlives_the_node_of_its_backup(void **state)
+{
+	struct error err;
+
+	(void)state;
+	add_dataset(&scripted[1], "v", 0, "attach=local\nbackup=gone\nprovisioning=thin\n");
+	assert_int_equal(create("backup", "gone", NULL, NULL, &err), 0);
+	scripted[0].silent = ERR_UNAVAILABLE;
+	assert_failed(create("backup", "gone", NULL, NULL, &err), ERR_UNAVAILABLE,
+		      "whether it is node 'gone'");
+	assert_int_equal(scripted[1].created, 0);
+}
+
 static void no_copy_is_on_the_node_of_the_backup(void **state)
 {
 	struct error err;
@@ -105,7 +118,7 @@ static void a_backup_that_cannot_be_is_refused_before_the_volume_is_created(void
 	assert_failed(create("backup", "a", NULL, NULL, &err), ERR_RESOURCE_EXHAUSTED,
 		      "it has zfs-fuse");
 	scripted[0].silent = ERR_UNAVAILABLE;
-	assert_failed(create("backup", "a", NULL, NULL, &err), ERR_UNAVAILABLE, "parameter backup");
+	assert_failed(create("backup", "a", NULL, NULL, &err), ERR_UNAVAILABLE, "unix:///a");
 	for (size_t i = 0; i < N_AGENTS; i++)
 		assert_int_equal(scripted[i].created, 0);
 }
@@ -132,6 +145,7 @@ int main(void)
 		SCRIPTED_TEST(a_volume_is_created_when_its_backup_is_there),
 		SCRIPTED_TEST(a_backup_that_is_not_there_in_time_is_asked_for_again),
 		SCRIPTED_TEST(a_restored_volume_is_the_one_that_was_created),
+		SCRIPTED_TEST(a_volume_outlives_the_node_of_its_backup),
 		SCRIPTED_TEST(no_copy_is_on_the_node_of_the_backup),
 		SCRIPTED_TEST(a_backup_that_cannot_be_is_refused_before_the_volume_is_created),
 		SCRIPTED_TEST(the_rules_need_a_backup_which_no_modification_adds),
