@@ -38,6 +38,27 @@ static void pages_of_all_agents_are_joined(void **state)
 	assert_int_equal(n, 2);
 }
 
+static void an_agent_with_two_endpoints_lists_its_volumes_once(void **state)
+{
+	size_t n;
+
+	(void)state;
+	add_dataset(&scripted[1], "v", 1, "");
+	memcpy(scripted[2].datasets, scripted[1].datasets, sizeof(scripted[1].datasets));
+	scripted[2].n_datasets = 1;
+	scripted[2].node = scripted[1].node;
+	scripted[2].pool = scripted[1].pool;
+	scripted[1].pool_guid = scripted[2].pool_guid = 7;
+	ask_members();
+	cli_volumes(&cli, NULL, &n);
+	assert_int_equal(n, 1);
+	/* Two hosts with one node id have two volumes. */
+	scripted[2].pool_guid = 8;
+	ask_members();
+	cli_volumes(&cli, NULL, &n);
+	assert_int_equal(n, 2);
+}
+
 static void an_agent_that_fails_is_named(void **state)
 {
 	size_t n;
@@ -76,6 +97,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CLI_TEST(an_agent_named_twice_is_asked_once),
 		CLI_TEST(pages_of_all_agents_are_joined),
+		CLI_TEST(an_agent_with_two_endpoints_lists_its_volumes_once),
 		CLI_TEST(an_agent_that_fails_is_named),
 		CLI_TEST(a_long_call_may_take_longer_than_a_question),
 	};
