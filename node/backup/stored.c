@@ -206,7 +206,8 @@ static int read_below(struct arena *arena, const char *parent, const char *name,
 	const char *argv[] = {
 		"zfs", "list",  "-Hp", "-d", depth, "-t", "filesystem,volume,snapshot",
 		"-o",  columns, name,  NULL};
-	const struct exec exec = {.argv = argv, .max_output = OUTPUT_MAX};
+	const struct exec exec = {
+		.argv = argv, .timeout_ms = zfs_run_list_timeout(), .max_output = OUTPUT_MAX};
 	auto_free char *out = NULL;
 
 	*ret = (struct stored_list){.n = 0};

@@ -18,11 +18,6 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-/*
- * A program that reads many snapshots may take longer than --zfs-timeout without being hung: the
- * first reading of 2,500 volumes with 10,000 snapshots takes 3 minutes on a slow host.
- */
-#define LIST_TIMEOUT_MS  600000
 /* 64 names with 22 properties of 8 KiB, the longest that ZFS has. */
 #define NAMES_OUTPUT_MAX ((size_t)12 << 20)
 
@@ -91,9 +86,8 @@ static int get(struct arena *arena, const char *parent, const char *properties,
 static int get_all(struct arena *arena, const char *parent, const char *properties,
 		   const char *const *argv, struct listing *ret, struct error *err)
 {
-	const int64_t ms = zfs_run_timeout();
 	const struct exec exec = {.argv = argv,
-				  .timeout_ms = ms > LIST_TIMEOUT_MS ? ms : LIST_TIMEOUT_MS,
+				  .timeout_ms = zfs_run_list_timeout(),
 				  .max_output = ZFS_LIST_OUTPUT_MAX};
 
 	return get(arena, parent, properties, &exec, true, ret, err);

@@ -27,6 +27,8 @@ int zfs_fail(const char *said, struct error *err);
 void zfs_run_set_timeout(int64_t ms);
 /* Returns the timeout of each program in ms. */
 int64_t zfs_run_timeout(void);
+/* Returns that of a program that reads any number of snapshots, for exec.timeout_ms. */
+int64_t zfs_run_list_timeout(void);
 
 /* Make zfs_run_stop_reading possible. Call once, before the first program runs. */
 int zfs_run_stoppable(struct error *err);

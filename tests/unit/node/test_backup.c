@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the names of snapshots for backups, of source_base(), stored_parse() and
- * expire_words().
+ * Tests of the names of snapshots for backups, of source_base(), stored_parse(), stored_read_all()
+ * and expire_words().
  */
 #include "node/backup/source.h"
 
@@ -9,6 +9,7 @@
 
 #include "node/backup/expire.h"
 #include "node/backup/stored.h"
+#include "node/zfs/zfs_run.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
 
@@ -121,6 +122,33 @@ static void test_backups_are_read_with_their_newest_snapshots(void **state)
 	assert_string_equal(b->keep, "");
 }
 
+static int64_t timeout_ms; /* of the last program */
+
+typeof(zfs_run_once) __wrap_zfs_run_once;
+
+int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
+{
+	(void)err;
+	timeout_ms = exec->timeout_ms;
+	*ret_out = mem_strdup(listed);
+	return 0;
+}
+
+/* With the timeout of other programs, zfs would count as hung, and stop all calls. */
+static void test_many_snapshots_may_be_read_for_long(void **state)
+{
+	struct stored_list list;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(stored_read_all(&arena, "t/p", &list, &err), 0);
+	assert_int_equal(list.n, 2);
+	assert_int_equal(timeout_ms, 600000);
+	zfs_run_set_timeout(700000);
+	stored_read_all(&arena, "t/p", &list, &err);
+	assert_int_equal(timeout_ms, 700000);
+}
+
 #define DAY 86400
 
 /* Returns a backup with one snapshot at each of these times, oldest first. */
@@ -199,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_a_stream_begins_at_the_newest_snapshot_of_the_backup),
 		cmocka_unit_test(test_a_backup_that_is_ahead_is_not_continued),
 		cmocka_unit_test(test_backups_are_read_with_their_newest_snapshots),
+		cmocka_unit_test(test_many_snapshots_may_be_read_for_long),
 		cmocka_unit_test(test_the_first_snapshot_of_each_day_is_kept),
 		cmocka_unit_test(test_all_snapshots_stay_without_a_rule),
 		cmocka_unit_test(test_a_backup_is_due_after_its_interval),
