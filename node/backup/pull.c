@@ -44,6 +44,7 @@ struct run {
 	BackupState *backup;       /* as it was last read; NULL: there is none */
 	BeginBackupResponse *plan; /* NULL: the node named by `from` has not agreed */
 	bool idle;
+	bool full; /* zfs said that the pool here has no room */
 };
 
 /* Questions to the other node */
@@ -163,10 +164,10 @@ static int stream(struct run *run, int to, struct error *err)
 }
 
 /*
- * Wait for the end of zfs, whose input has ended. If the stream was cut, zfs only says that it is
- * incomplete; in all other cases the words of zfs explain best what failed.
+ * Wait for the end of zfs, whose input has ended. If the stream was cut, or never began, zfs only
+ * says so; in all other cases the words of zfs explain best what failed.
  */
-static int reap(struct child *child, int failed, struct error *err)
+static int reap(struct run *run, struct child *child, int failed, struct error *err)
 {
 	static const char *const argv[] = {"zfs", "receive"};
 	struct pollfd ended = {.fd = child->pidfd, .events = POLLIN};
@@ -176,6 +177,7 @@ static int reap(struct child *child, int failed, struct error *err)
 
 	int bad = program_judge(child, argv, status, true, &said);
 	child_fini(child);
+	run->full = bad && said.code == ERR_RESOURCE_EXHAUSTED;
 	if (bad && (!failed || said.code != ERR_UNAVAILABLE))
 		*err = said;
 	return failed || bad ? -1 : 0;
@@ -202,7 +204,7 @@ static int receive(struct run *run, struct error *err)
 		close(ends[1]);
 		return -1;
 	}
-	return reap(&child, stream(run, ends[1], err), err);
+	return reap(run, &child, stream(run, ends[1], err), err);
 }
 
 /*
@@ -245,7 +247,7 @@ static int step(struct run *run, struct error *err)
 	if (begin(run, err) < 0 || discard(run, err) < 0 || check_room(run, err) < 0)
 		return -1;
 	if (receive(run, err) < 0) {
-		if (err->code == ERR_RESOURCE_EXHAUSTED)
+		if (run->full)
 			give_back(run);
 		return fail_context(err, "the stream from node '%s'", run->from);
 	}

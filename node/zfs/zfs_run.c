@@ -71,6 +71,7 @@ static const struct {
 	{"' does not exist.", ERR_NOT_FOUND, NULL}, /* of a bookmark */
 	{"' exists", ERR_ALREADY_EXISTS, NULL},
 	{"incomplete stream", ERR_UNAVAILABLE, NULL},
+	{"failed to read from stream", ERR_UNAVAILABLE, NULL}, /* it ended before its begin */
 	{"partially-complete state", ERR_ABORTED, "zfs send -t continues what was interrupted"},
 	{"most recent snapshot of", ERR_ABORTED, NULL},
 	{"has been modified", ERR_FAILED_PRECONDITION,

@@ -46,6 +46,7 @@ static void error_texts_become_codes(void **state)
 		{"Key unload error: 'D' is busy.", ERR_FAILED_PRECONDITION},
 		{"cannot create 'D': Encryption feature not enabled.", ERR_FAILED_PRECONDITION},
 		{"cannot create 'D': pool I/O is currently suspended", ERR_UNAVAILABLE},
+		{"cannot receive: failed to read from stream", ERR_UNAVAILABLE},
 		{"something never seen", ERR_INTERNAL},
 	};
 	struct error err;
