@@ -36,16 +36,26 @@ struct copying {
 	struct zfs_properties properties;
 };
 
-/* A dataset of an earlier call may be all that is left of a volume, so it is never replaced. */
-static int check_new(const struct copying *copying, struct error *err)
+/*
+ * Look for a dataset of an earlier call. It may be all that is left of a volume, so it is never
+ * replaced. If it has the snapshot, its caller was interrupted before it made it the volume, and
+ * *ret_guid is its guid; 0: there is none.
+ */
+static int find_earlier(const struct copying *copying, uint64_t *ret_guid, struct error *err)
 {
 	const char *folder = arena_printf(copying->arena, "%s/" DATASET_RECEIVED, copying->parent);
+	const char *snapshot =
+		arena_printf(copying->arena, "%s%s", copying->name, strchr(copying->snapshot, '@'));
 	uint64_t guid;
 
+	*ret_guid = 0;
 	if (zfs_create_folder(folder, err) < 0 && err->code != ERR_ALREADY_EXISTS)
 		return -1;
 	if (zfs_guid(copying->name, &guid, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
+	*ret_guid = guid;
+	if (zfs_guid(snapshot, &guid, err) == 0 && guid == copying->restore->guid)
+		return 0;
 	return fail(err, ERR_ALREADY_EXISTS,
 		    "'%s' was received before: make it the volume with 'zcsi adopt %s', or destroy "
 		    "it with 'zfs destroy -r %s'",
@@ -100,8 +110,11 @@ static int copy(struct copying *copying, struct error *err)
 
 static int run_locked(struct copying *copying, uint64_t *ret_guid, struct error *err)
 {
-	if (find_snapshot(copying, err) < 0 || check_new(copying, err) < 0 ||
-	    read_properties(copying, err) < 0)
+	if (find_snapshot(copying, err) < 0 || find_earlier(copying, ret_guid, err) < 0)
+		return -1;
+	if (*ret_guid)
+		return 0;
+	if (read_properties(copying, err) < 0)
 		return -1;
 	if (copying->properties.n > ZFS_PROPERTIES_MAX)
 		return fail(err, ERR_INVALID_ARGUMENT, "'%s' has more than %d properties",

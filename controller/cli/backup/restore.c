@@ -137,6 +137,6 @@ int restore_backup(struct cli *cli, const char *what, struct error *err)
 		return 0;
 	return fail_context(err,
 			    "the data is copied to node '%s', and is no volume yet; when this is "
-			    "mended, run zcsi adopt %s --node %s, with --size or --format",
-			    backup->member->node, making.id, backup->member->node);
+			    "mended, run the same command again, which goes on from here",
+			    backup->member->node);
 }

@@ -66,8 +66,10 @@ static void say_received(struct doctor *doctor)
 						     .volume = list->ids[k],
 						     .node = node,
 						     .text = "it was received, and is no volume "
-							     "yet: adopt it, with --size of a "
-							     "filesystem, --format of a zvol",
+							     "yet: run the 'zcsi backup restore' "
+							     "that was interrupted again; after "
+							     "'zcsi receive' adopt it, with --size "
+							     "of a filesystem, --format of a zvol",
 						     .type = arena_printf(&cli->arena,
 									  "zcsi adopt %s --node %s",
 									  list->ids[k], node)});
