@@ -301,6 +301,9 @@ static int execute(const struct program *program, struct error *err)
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);
 	arena_fini(&cli.arena);
+	/* What a command got over, such as the first of two tries, is none of its errors. */
+	if (result == 0)
+		*err = (struct error){.code = ERR_OK};
 	if (result < 0 || cli.failed)
 		return CLI_FAILED;
 	return cli.degraded ? CLI_DEGRADED : CLI_OK;

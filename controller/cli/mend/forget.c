@@ -246,7 +246,6 @@ int cli_forget(struct cli *cli, struct error *err)
 	say_all(&all);
 	if (cli->gone && !cli->dry_run && forget(&all, err) < 0)
 		return -1;
-	*err = (struct error){.code = ERR_OK};
 	print(&all);
 	if (cli->gone || cli->dry_run)
 		return 0;
