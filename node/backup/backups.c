@@ -69,7 +69,8 @@ static int pull(struct backups *backups, struct backup_task *task, struct error 
 				  .add = task->add,
 				  .only_new = task->only_new,
 				  .every = task->every,
-				  .keep = task->keep};
+				  .keep = task->keep,
+				  .only_rules = task->only_rules};
 	int failed = pull_run(&pull, &task->idle, err);
 
 	metric_count(&runs, failed ? "failed" : "ok");

@@ -305,6 +305,17 @@ static int pull_from(struct run *run, struct error *err)
 		    pull->id);
 }
 
+/* The rules of a backup that there is do not wait for a stream: its volume may be gone. */
+static int set_rules(struct run *run, struct error *err)
+{
+	const struct pull *pull = run->pull;
+	const struct stored_rules rules = {NULL, pull->every, pull->keep};
+
+	if (!pull->every && !*pull->keep)
+		return 0;
+	return stored_set_rules(run->arena, run->backup, &rules, err) < 0 ? -1 : look(run, err);
+}
+
 static int run_locked(struct run *run, struct error *err)
 {
 	const struct pull *pull = run->pull;
@@ -317,6 +328,11 @@ static int run_locked(struct run *run, struct error *err)
 			    "add %s %s'",
 			    pull->node->id, pull->id, pull->id, pull->node->id);
 	run->idle = run->backup && pull->only_new;
+	if (run->idle)
+		return 0;
+	if (run->backup && set_rules(run, err) < 0)
+		return -1;
+	run->idle = pull->only_rules;
 	if (run->idle)
 		return 0;
 	if (!run->backup && replica_make_folder(run->arena, run->parent, BACKUP_FOLDER, err) < 0)

@@ -19,10 +19,11 @@ struct pull {
 	bool only_new;    /* with add: leave one that there is as it is */
 	int64_t every;    /* as in RunBackupRequest */
 	const char *keep;
+	bool only_rules; /* without add: set `every` and `keep`, and pull nothing */
 };
 
 /*
- * Bring the backup up to date. *ret_idle: there was one, and only_new. Returns 0, also if the volume
+ * Bring the backup up to date. *ret_idle: nothing was to be pulled. Returns 0, also if the volume
  * has not changed, or -1 with *err. Blocks for hours: not on the loop's thread.
  */
 int pull_run(const struct pull *pull, bool *ret_idle, struct error *err);

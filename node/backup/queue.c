@@ -109,8 +109,8 @@ static const struct row *find_same(struct queue *queue, const struct backup_task
 		const struct backup_task *waits = &row->task;
 		if (!row->begun && waits->kind == BACKUP_RUN && strcmp(row->id, task->id) == 0 &&
 		    waits->add == task->add && waits->only_new == task->only_new &&
-		    waits->every == task->every && is_same_text(row->from, task->from) &&
-		    is_same_text(row->keep, task->keep))
+		    waits->only_rules == task->only_rules && waits->every == task->every &&
+		    is_same_text(row->from, task->from) && is_same_text(row->keep, task->keep))
 			return row;
 	}
 	return NULL;

@@ -20,14 +20,14 @@ enum backup_task_kind { BACKUP_RUN, BACKUP_VERIFY, BACKUP_RESTORE };
 struct backup_task {
 	enum backup_task_kind kind;
 	const char *id;   /* of the volume */
-	const char *from; /* of a run, as the next four: see struct pull */
-	bool add, only_new;
+	const char *from; /* of a run, as the next five: see struct pull */
+	bool add, only_new, only_rules;
 	int64_t every;
 	const char *keep;
 	const char *as; /* of a restore: see struct restore */
 	uint64_t guid;  /* of a restore: of the snapshot; once ended: of the dataset */
 	bool ended;
-	bool idle;          /* once ended: a run that left the backup as it was, see only_new */
+	bool idle;          /* once ended: a run that was to pull nothing */
 	struct error error; /* once ended; code ERR_OK: none */
 };
 

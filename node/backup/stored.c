@@ -294,6 +294,15 @@ void stored_properties(struct arena *arena, const ReceiveHeader *header,
 	zfs_property(to, "zcsi:size", arena_printf(arena, "%" PRId64, volume->size));
 }
 
+int stored_set_rules(struct arena *arena, const BackupState *backup,
+		     const struct stored_rules *rules, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	put_rules(arena, rules, &properties);
+	return zfs_set(backup->name, &properties, err);
+}
+
 /* Destroying */
 
 int stored_discard(const BackupState *backup, struct error *err)

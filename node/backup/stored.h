@@ -59,6 +59,9 @@ struct stored_rules {
 /* Add the properties of the backup of a volume, for `zfs receive`. Runs no program. */
 void stored_properties(struct arena *arena, const ReceiveHeader *header,
 		       const struct stored_rules *rules, struct zfs_properties *to);
+/* Set the rules of a backup; one at least. rules->from does not count. */
+int stored_set_rules(struct arena *arena, const BackupState *backup,
+		     const struct stored_rules *rules, struct error *err);
 /* Discard a partly received stream. This destroys a backup that has no snapshot. */
 int stored_discard(const BackupState *backup, struct error *err);
 /* Destroy a backup with all its snapshots, unless it is mounted. */

@@ -61,10 +61,13 @@ int run_backup(struct rpc_call *call, const RunBackupRequest *req, RunBackupResp
 					 .from = req->from_node_id,
 					 .add = req->add,
 					 .every = req->every,
-					 .keep = req->keep};
+					 .keep = req->keep,
+					 .only_rules = req->only_rules};
 
 	if (check(call, req->id, err) < 0 || check_rules(req->every, req->keep, err) < 0)
 		return -1;
+	if (req->add && req->only_rules)
+		return fail(err, ERR_INVALID_ARGUMENT, "add and only_rules exclude each other");
 	if (req->add && request_text(req->from_node_id, "from_node_id", err) < 0)
 		return -1;
 	return backups_add(node->copies->backups, &task, &rsp->task, err);

@@ -3,7 +3,7 @@
  * zcsi backup: snapshots of a volume on another node, which pulls them from the volume's owner.
  *
  * Invariant: `add` and `run` end with 0 only after the backup has all that was written before they
- * began.
+ * began; but `add` changes the rules of a backup whose volume is gone too.
  */
 #include <string.h>
 
@@ -49,12 +49,42 @@ static int run_on(struct cli *cli, const struct member *member, const struct own
 	return kept_task(cli, member, "RunBackup", &request->base, &ignored, err);
 }
 
+/* Returns true if the node has a backup of the volume. */
+static bool has_backup(struct cli *cli, const char *id, const struct member *member)
+{
+	size_t n;
+	const struct kept_backup *list = kept_backups(cli, id, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (list[i].member == member)
+			return true;
+	return false;
+}
+
+static int set_rules(struct cli *cli, const char *id, const struct member *member,
+		     struct error *err)
+{
+	RunBackupRequest *request = new_run_backup_request(&cli->arena);
+	GetBackupTaskResponse *ignored;
+
+	request->id = arena_strdup(&cli->arena, id);
+	request->only_rules = true;
+	if (take_rules(cli, request, err) < 0)
+		return -1;
+	return kept_task(cli, member, "RunBackup", &request->base, &ignored, err);
+}
+
 static int add(struct cli *cli, const char *id, const char *node, struct error *err)
 {
-	const struct member *member;
+	const struct member *member = fleet_node(cli->members, cli->n_members, node);
 	const struct owned *volume;
 
-	if (cli_volume(cli, id, &volume, err) < 0 || find_node(cli, node, &member, err) < 0)
+	if (cli_volume(cli, id, &volume, err) < 0)
+		return err->code == ERR_NOT_FOUND && (cli->every || cli->keep) && member &&
+				       has_backup(cli, id, member)
+			       ? set_rules(cli, id, member, err)
+			       : -1;
+	if (find_node(cli, node, &member, err) < 0)
 		return -1;
 	return run_on(cli, member, volume, true, err);
 }

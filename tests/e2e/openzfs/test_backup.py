@@ -177,6 +177,53 @@ def test_all_but_the_backup_is_lost(pair, kind):
     assert "exists on node 'n2'" in left.zcsi("backup", "restore", "data", status=1)
 
 
+def test_an_interrupted_restore_is_continued(pair, volume):
+    """The data was copied, and the caller ended before it made the volume. The volume gets the
+    parameters of the old one."""
+    write(volume, "one")
+    record = pair.owner.agent.GetDataset(id="data").dataset
+    pair.zcsi("backup", "add", "data", "n2")
+    agent = pair.other.agent
+    [state] = agent.ListBackups(id="data").backups
+    guid = state.snapshots[0].guid
+    task = agent.RestoreBackup(id="data", guid=guid, as_id="drill").task
+    wait_for(lambda: agent.GetBackupTask(task=task).ended, "the data is copied")
+    received = pair.other.dataset("_received/drill")
+    before = get(received, "guid")
+    pair.zcsi("backup", "run", "data")
+    [newest, _] = agent.ListBackups(id="data").backups[0].snapshots
+    said = pair.zcsi("backup", "restore", f"data@{newest.name}", "--as", "drill", status=1)
+    assert "was received before" in said
+    assert rows(pair) == [("data", "n2", "n1", 2, "ok")]
+    older = state.snapshots[0].name
+    pair.zcsi("backup", "restore", f"data@{older}", "--as", "drill")
+    drill = agent.GetDataset(id="drill").dataset
+    assert (drill.size, drill.parameters) == (record.size, record.parameters)
+    assert get(pair.other.dataset("drill"), "guid") == before
+
+
+def test_the_rules_of_a_backup_outlive_the_volume(pair):
+    """They change though a run fails, and after the volume is deleted."""
+    with in_use(pair) as volume:
+        write(volume, "one")
+        pair.zcsi("backup", "add", "data", "n2", "--every", "1d")
+        run("zfs", "destroy", f"{pair.owner.dataset('data')}#_backup-n2")
+        write(volume, "two")
+        pair.zcsi("backup", "add", "data", "n2", "--every", "2d", status=1)
+        assert get(backup(pair.other), "zcsi:backup_every") == "172800"
+        pair.zcsi("backup", "verify", "data")
+        [row] = rows(pair, status=3)
+        assert "no snapshot in common" in row[4]
+    volume.delete()
+    wait_for(lambda: "data" not in pair.owner.leaves(), "the volume is gone")
+    assert "does not exist" in pair.zcsi("backup", "add", "data", "n2", status=1)
+    pair.zcsi("backup", "add", "data", "n2", "--every", "never", "--keep", "daily=3")
+    rules = [get(backup(pair.other), f"zcsi:backup_{each}") for each in ("every", "keep")]
+    assert rules == ["-1", "daily=3"]
+    shown = pair.run("backup", "drop", "data", "n2")
+    assert shown.returncode == 0 and not shown.stderr, shown
+
+
 def test_an_interrupted_stream_is_continued(pair, volume):
     """The owner's zcsi-node dies while it sends. The run fails, and the next one sends the rest,
     and what was written since."""
