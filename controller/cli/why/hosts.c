@@ -9,7 +9,9 @@
 
 #include <string.h>
 
+#include "common/volume/escape.h"
 #include "controller/cli/known.h"
+#include "controller/cli/mend/trash.h"
 #include "controller/cli/print/amount.h"
 #include "proto/copy.h"
 
@@ -195,33 +197,48 @@ static void say_copies(struct why *why)
 	}
 }
 
-static bool is_of_a_volume(const struct why *why, const struct owned *snapshot)
+/* Returns true for what a rollback or a detach has put aside of a volume, which is not deleted. */
+static bool is_former(struct arena *arena, const TrashedDataset *entry)
 {
-	const DatasetSnapshot *entry = snapshot->entry;
+	const char *begin = arena_printf(arena, "old-%s-", escape_text(arena, entry->id));
 
-	for (size_t i = 0; i < why->n_volumes; i++)
-		if (why->volumes[i].owner == snapshot->owner &&
-		    ((const Dataset *)why->volumes[i].entry)->guid == entry->dataset_guid)
-			return true;
-	return false;
+	return strncmp(entry->leaf, begin, strlen(begin)) == 0;
+}
+
+static void say_trashed(struct why *why, const struct owned *owned)
+{
+	struct arena *arena = &why->cli->arena;
+	const TrashedDataset *entry = owned->entry;
+	const char *node = owned->owner->node;
+	const char *snapshots = "";
+
+	if (is_former(arena, entry)) {
+		why_say(why, WHY_FACT,
+			arena_printf(arena,
+				     "the trash of node '%s' has what it was before a rollback or "
+				     "a detach, as 'zcsi trash list %s' shows",
+				     node, why->id));
+		return;
+	}
+	if (entry->snapshots)
+		snapshots = arena_printf(arena, ", whose snapshots 'zcsi snapshots %s' prints",
+					 why->id);
+	why_say(why, WHY_FACT,
+		arena_printf(arena,
+			     "the trash of node '%s' has a deleted volume of this name%s; 'zcsi "
+			     "trash list %s' shows until when, and 'zcsi trash restore %s' brings "
+			     "it back if no other one has its name",
+			     node, snapshots, why->id, entry->leaf));
 }
 
 void why_remains(struct why *why)
 {
-	struct cli *cli = why->cli;
+	size_t n;
 
 	if (!why->n_volumes)
 		say_copies(why);
-	for (size_t i = 0; i < cli->n_members; i++) {
-		bool any = false;
-		for (size_t k = 0; k < why->n_snapshots; k++)
-			any |= why->snapshots[k].owner == &cli->members[i] &&
-			       !is_of_a_volume(why, &why->snapshots[k]);
-		if (any)
-			why_say(why, WHY_FACT,
-				arena_printf(&cli->arena,
-					     "the trash of node '%s' has a deleted volume of this "
-					     "name, whose snapshots 'zcsi snapshots %s' prints",
-					     cli->members[i].node, why->id));
-	}
+	const struct owned *trash = trash_find(why->cli, why->id, &n);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(((const TrashedDataset *)trash[i].entry)->id, why->id) == 0)
+			say_trashed(why, &trash[i]);
 }

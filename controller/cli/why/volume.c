@@ -184,9 +184,7 @@ void why_volume(struct why *why, const struct owned *volume)
 /* Returns true if the agent that gives the volume away refuses calls for it. */
 static bool is_closed(const struct why *why, const struct move_seen *move)
 {
-	const struct reply *account = &why->accounts[move->from->at];
-
-	return move->state->given_up || !account->response;
+	return move->state->given_up || (why->accounts && !why->accounts[move->from->at].response);
 }
 
 static void say_running(struct why *why, const struct move_seen *move)

@@ -42,7 +42,6 @@ static void ask(struct why *why)
 	GetDatasetRequest *request = new_get_dataset_request(&cli->arena);
 
 	request->id = arena_strdup(&cli->arena, why->id);
-	why->snapshots = cli_snapshots_of(cli, why->id, &why->n_snapshots);
 	why->volumes = cli_volumes(cli, why->id, &why->n_volumes);
 	why->moves = move_list(cli, why->id, &why->n_moves);
 	why->pushes = copies_ask(cli, why->id);

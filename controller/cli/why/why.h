@@ -25,12 +25,10 @@ struct why {
 	const char *id;
 	const struct owned *volumes; /* the volumes with this name */
 	size_t n_volumes;
-	const struct owned *snapshots; /* the snapshots of volumes with this name */
-	size_t n_snapshots;
 	const struct move_seen *moves; /* the moves of the volume */
 	size_t n_moves;
 	const struct reply *pushes;   /* the answers of all agents to ListPushes */
-	const struct reply *accounts; /* the answers of all agents to GetDataset */
+	const struct reply *accounts; /* the answers of all agents to GetDataset; or NULL */
 	bool no_nodes;                /* say nothing that is so for all volumes of a node */
 	struct why_line *lines, **end;
 };
@@ -52,7 +50,7 @@ void why_copies(struct why *why, const struct owned *volume);
  * and about agents that do not list it and refuse calls for it. Returns true if there is one.
  */
 bool why_hosts(struct why *why);
-/* About what is left of it: copies, if no agent has it, and snapshots of deleted volumes. */
+/* About what is left of it: copies, if no agent has it, and what is in the trash. */
 void why_remains(struct why *why);
 
 #endif

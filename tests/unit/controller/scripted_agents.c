@@ -272,11 +272,12 @@ static int by_id(const void *a, const void *b)
 	return strcmp(left->id, right->id);
 }
 
-/* Nothing was deleted. */
 int do_list_trash(const struct client_call *begun, ListTrashResponse **ret, struct error *err)
 {
 	(void)err;
 	*ret = new_list_trash_response(begun->arena);
+	(*ret)->datasets = &begun->client->trashed;
+	(*ret)->n_datasets = begun->client->trashed != NULL;
 	return 0;
 }
 

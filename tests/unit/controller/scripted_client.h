@@ -37,6 +37,7 @@ struct client {
 	size_t n_datasets;
 	DatasetSnapshot *snapshots[DATASETS_MAX];
 	size_t n_snapshots;
+	TrashedDataset *trashed;          /* or NULL */
 	struct host_list hosts;           /* of KeepHosts */
 	KeepNamesRequest *kept[KEPT_MAX]; /* of KeepNames */
 	size_t n_kept;

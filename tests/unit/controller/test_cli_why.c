@@ -327,14 +327,47 @@ static void a_node_whose_agent_is_not_asked(void **state)
 	ask_why(NOTHING);
 }
 
+static TrashedDataset *trash(struct client *client, const char *id, const char *leaf)
+{
+	TrashedDataset *entry = client->trashed = new_trashed_dataset(&call.arena);
+
+	entry->id = arena_strdup(&call.arena, id);
+	entry->leaf = arena_strdup(&call.arena, leaf);
+	return entry;
+}
+
+static void a_deleted_volume_can_be_had_back(void **state)
+{
+	(void)state;
+	trash(c, "data", "data-77");
+	ask_why(STOPS);
+	assert_says("-\tthe trash of node 'c' has a deleted volume of this name; 'zcsi trash list "
+		    "data' shows until when, and 'zcsi trash restore data-77' brings it back");
+	assert_never_says("zcsi snapshots");
+	/* Of another volume, which only has its name in the trash. */
+	trash(c, "other", "data");
+	ask_why(STOPS);
+	assert_never_says("trash of");
+}
+
+static void a_volume_that_was_rolled_back_is_not_deleted(void **state)
+{
+	(void)state;
+	data(c);
+	trash(c, "data", "old-data-77")->snapshots = 1;
+	ask_why(NOTHING);
+	assert_says("-\tthe trash of node 'c' has what it was before a rollback or a detach, as "
+		    "'zcsi trash list data' shows\n");
+	assert_never_says("deleted");
+}
+
 static void copies_and_snapshots_of_a_volume_that_is_gone(void **state)
 {
 	char *nodes[] = {(char *)"a", (char *)"b"};
 	CopySnapshot *newest = new_copy_snapshot(&call.arena);
 
 	(void)state;
-	add_snapshot(c, data(c), "monday");
-	c->n_datasets = 0;
+	trash(c, "data", "data-77")->snapshots = 1;
 	b->copy = new_copy_state(&call.arena);
 	b->copy->node_ids = nodes;
 	b->copy->n_node_ids = COUNT(nodes);
@@ -377,6 +410,8 @@ int main(void)
 		CLI_TEST(a_silent_node_that_nothing_is_known_of),
 		CLI_TEST(a_silent_node_without_a_pool_has_no_volume),
 		CLI_TEST(a_node_whose_agent_is_not_asked),
+		CLI_TEST(a_deleted_volume_can_be_had_back),
+		CLI_TEST(a_volume_that_was_rolled_back_is_not_deleted),
 		CLI_TEST(copies_and_snapshots_of_a_volume_that_is_gone),
 	};
 
