@@ -136,6 +136,20 @@ static const char *owner_of(const struct owned *volumes, size_t n, const char *i
 	return NULL;
 }
 
+/*
+ * Returns the time in microseconds by the latest clock: copies are dated by the clock of the owner,
+ * and by an operator's that is late a loss would seem too small.
+ */
+static int64_t latest_us(const struct cli *cli)
+{
+	int64_t latest = wall_us();
+
+	for (size_t i = 0; i < cli->n_members; i++)
+		if (cli->members[i].host && cli->members[i].host->time > latest)
+			latest = cli->members[i].host->time;
+	return latest;
+}
+
 /* Choose the node that takes the volume over. Returns why there is none, or NULL. */
 static const char *choose(struct cli *cli, const struct found *found, size_t n,
 			  struct takeover *row)
@@ -156,7 +170,7 @@ static const char *choose(struct cli *cli, const struct found *found, size_t n,
 				    to->member->node);
 	row->to = to->member;
 	row->copy = to->copy;
-	row->may_lose = (wall_us() - to->copy->synced + USEC - 1) / USEC;
+	row->may_lose = (latest_us(cli) - to->copy->synced + USEC - 1) / USEC;
 	if (row->may_lose < 0)
 		row->may_lose = 0;
 	return NULL;

@@ -64,7 +64,7 @@ struct client {
 	enum error_code immovable;  /* if not ERR_OK, MoveDataset fails with it */
 	bool closes;                /* look-ups fail while the volume moves */
 	bool hangs;                 /* MoveDataset and GetDatasetMove get no answer in time */
-	int64_t copy_time;          /* as in GetDatasetCopyResponse */
+	int64_t copy_time;          /* as in GetDatasetCopyResponse; or HeldCopy.synced */
 	unsigned moves_begun, moves_asked;
 
 	/* The number of calls of each kind. */

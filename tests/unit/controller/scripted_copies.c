@@ -115,6 +115,7 @@ int do_list_copies(const struct client_call *begun, ListCopiesResponse **ret, st
 		return 0;
 	held->id = *request->id ? request->id : arena_strdup(begun->arena, "data");
 	held->copy = begun->client->copy;
+	held->synced = begun->client->copy_time;
 	(*ret)->copies = arena_alloc(begun->arena, sizeof(HeldCopy *));
 	(*ret)->copies[(*ret)->n_copies++] = held;
 	return 0;
