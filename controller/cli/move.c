@@ -22,10 +22,14 @@ static const ProtobufCMessage *list_request(struct arena *arena, const char *id)
 	return &request->base;
 }
 
-const struct move_seen *move_list(struct cli *cli, const char *id, size_t *ret_n)
+static const struct reply *ask_all(struct cli *cli, const char *id)
 {
-	const struct reply *replies =
-		fleet_ask(cli->fleet, &cli->arena, "ListMoves", list_request(&cli->arena, id));
+	return fleet_ask(cli->fleet, &cli->arena, "ListMoves", list_request(&cli->arena, id));
+}
+
+/* Returns the moves in the answers of all agents. */
+static const struct move_seen *moves_in(struct cli *cli, const struct reply *replies, size_t *ret_n)
+{
 	size_t most = 0;
 
 	for (size_t i = 0; i < cli->n_members; i++) {
@@ -40,6 +44,11 @@ const struct move_seen *move_list(struct cli *cli, const char *id, size_t *ret_n
 			moves[(*ret_n)++] = (struct move_seen){&cli->members[i], list->moves[k]};
 	}
 	return moves;
+}
+
+const struct move_seen *move_list(struct cli *cli, const char *id, size_t *ret_n)
+{
+	return moves_in(cli, ask_all(cli, id), ret_n);
 }
 
 const char *move_text(struct cli *cli, const MoveState *move)
@@ -125,11 +134,11 @@ static int watch(struct cli *cli, const struct move_wait *move, struct error *er
 	return done < 0 ? -1 : 0;
 }
 
-/* Returns the move of a volume that runs, or NULL. */
-static const struct move_seen *find_move(struct cli *cli, const char *id)
+/* Returns the move that runs among the answers of all agents, or NULL. */
+static const struct move_seen *find_move(struct cli *cli, const struct reply *replies)
 {
 	size_t n;
-	const struct move_seen *moves = move_list(cli, id, &n);
+	const struct move_seen *moves = moves_in(cli, replies, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (moves[i].state->running)
@@ -150,13 +159,22 @@ static int start(struct cli *cli, struct move_wait *move, struct error *err)
 	return move_begin(cli, move, err);
 }
 
+/* Fail because no agent that answers moves the volume. */
+static int fail_not_moving(const struct cli *cli, const struct reply *replies, struct error *err)
+{
+	for (size_t i = 0; i < cli->n_members; i++)
+		if (!replies[i].response && replies[i].error.code != ERR_UNIMPLEMENTED)
+			return fail(err, ERR_UNAVAILABLE,
+				    "no agent that answers is moving volume '%s', and '%s' does "
+				    "not: %s",
+				    cli->args[0], cli->members[i].node, replies[i].error.text);
+	return fail(err, ERR_FAILED_PRECONDITION, "volume '%s' is not moving", cli->args[0]);
+}
+
 static int cancel(struct cli *cli, const struct member *from, struct error *err)
 {
 	CancelMoveRequest *request = new_cancel_move_request(&cli->arena);
 
-	if (!from)
-		return fail(err, ERR_FAILED_PRECONDITION, "volume '%s' is not moving",
-			    cli->args[0]);
 	request->id = arena_strdup(&cli->arena, cli->args[0]);
 	const struct reply reply =
 		fleet_ask_member(cli->fleet, &cli->arena, from, "CancelMove", &request->base);
@@ -167,7 +185,8 @@ static int cancel(struct cli *cli, const struct member *from, struct error *err)
 int cli_move(struct cli *cli, struct error *err)
 {
 	struct move_wait move = {.id = cli->args[0], .to = cli->args[1]};
-	const struct move_seen *runs = find_move(cli, move.id);
+	const struct reply *replies = ask_all(cli, move.id);
+	const struct move_seen *runs = find_move(cli, replies);
 
 	if (runs && strcmp(runs->state->node_id, move.to) != 0)
 		return fail(
@@ -177,7 +196,7 @@ int cli_move(struct cli *cli, struct error *err)
 			move.id, runs->state->node_id, move.id, runs->state->node_id);
 	move.from = runs ? runs->from : NULL;
 	if (cli->cancel)
-		return cancel(cli, move.from, err);
+		return runs ? cancel(cli, move.from, err) : fail_not_moving(cli, replies, err);
 	int there = runs ? 0 : start(cli, &move, err);
 	if (there)
 		return there < 0 ? -1 : 0;
