@@ -101,6 +101,16 @@ static void skip_waiting(struct drain *drain, const char *why)
 	}
 }
 
+/* Returns true if the node's agent answers a short question. */
+static bool answers(struct drain *drain)
+{
+	struct cli *cli = drain->cli;
+
+	return fleet_ask_member(cli->fleet, &cli->arena, drain->plan.node, "GetHost",
+				&new_get_host_request(&cli->arena)->base)
+		.response;
+}
+
 static void begin(struct drain *drain, struct drain_row *row)
 {
 	struct error err;
@@ -113,7 +123,8 @@ static void begin(struct drain *drain, struct drain_row *row)
 	if (err.code != ERR_UNAVAILABLE && err.code != ERR_DEADLINE_EXCEEDED)
 		return;
 	row->fate = DRAIN_LOST;
-	skip_waiting(drain, row->why);
+	if (!answers(drain))
+		skip_waiting(drain, row->why);
 }
 
 /*

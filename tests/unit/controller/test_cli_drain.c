@@ -121,6 +121,37 @@ static void the_reason_of_the_agent_is_printed(void **state)
 	assert_drains("one\tb\tmoved\t-\n", true);
 }
 
+/* The agent works slowly, and answers other questions. */
+static void a_slow_call_stops_one_move_only(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		const char *id = arena_printf(&call.arena, "v%d", i);
+		add_dataset(a, id, 1, "");
+		add_push(a, id, "b", 1);
+	}
+	a->unmovable = ERR_DEADLINE_EXCEEDED;
+	assert_drains("v0\tb\tstays\tvolume 'v0' cannot move to node 'b': no\n"
+		      "v1\tb\tstays\tvolume 'v1' cannot move to node 'b': no\n",
+		      false);
+}
+
+static void a_silent_agent_may_move_the_volume(void **state)
+{
+	static const char *args[] = {"one", "b"};
+
+	(void)state;
+	add_dataset(a, "one", 1, "");
+	cli.args = args;
+	cli.n_args = COUNT(args);
+	cli.cancel = true;
+	ask_members();
+	assert_failed(cli_move(&cli, &err), ERR_FAILED_PRECONDITION, "is not moving");
+	a->silent = ERR_UNAVAILABLE;
+	ask_members();
+	assert_failed(cli_move(&cli, &err), ERR_UNAVAILABLE, "'unix:///a' does not");
+}
+
 static void a_dry_run_moves_nothing(void **state)
 {
 	(void)state;
@@ -247,6 +278,8 @@ int main(void)
 		CLI_TEST(two_move_at_a_time),
 		CLI_TEST(each_volume_that_stays_has_a_reason),
 		CLI_TEST(the_reason_of_the_agent_is_printed),
+		CLI_TEST(a_slow_call_stops_one_move_only),
+		CLI_TEST(a_silent_agent_may_move_the_volume),
 		CLI_TEST(a_dry_run_moves_nothing),
 		CLI_TEST(moves_that_run_are_waited_for),
 		CLI_TEST(volumes_that_were_given_up_are_waited_for),
