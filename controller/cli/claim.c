@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/volume/name.h"
+#include "controller/cli/known.h"
 
 #define RANDOM_BITS 12 /* the low bits of a claim are random, the others its time in microseconds */
 #define TRIES       20 /* how often a name is claimed while others claim it too */
@@ -27,11 +28,14 @@ int claim_fail_silent(const struct naming *naming, const struct member *member,
 		    member->node, naming->kind, naming->name, why->text);
 }
 
-static int check_known(const struct naming *naming, const ListKnownHostsResponse *known,
-		       struct error *err)
+/* An agent that was down when a host was forgotten does not know that, so the latest record counts. */
+static int check_known(const struct naming *naming, const struct reply *replies, struct error *err)
 {
-	for (size_t i = 0; i < known->n_hosts; i++) {
-		const KnownHost *host = known->hosts[i];
+	size_t n;
+	const KnownHost *const *hosts = known_in(naming->cli, replies, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const KnownHost *host = hosts[i];
 		if (!host->forgotten && *host->dataset &&
 		    !fleet_has(naming->cli->members, naming->cli->n_members, host))
 			return fail(err, ERR_UNAVAILABLE,
@@ -47,8 +51,7 @@ static int check_known(const struct naming *naming, const ListKnownHostsResponse
 static int check_hosts(const struct naming *naming, struct error *err)
 {
 	struct cli *cli = naming->cli;
-	const struct reply *replies = fleet_ask(cli->fleet, &cli->arena, "ListKnownHosts",
-						&new_list_known_hosts_request(&cli->arena)->base);
+	const struct reply *replies = known_ask(cli);
 
 	for (size_t i = 0; i < cli->n_members; i++) {
 		const struct member *member = &cli->members[i];
@@ -56,10 +59,8 @@ static int check_hosts(const struct naming *naming, struct error *err)
 			return claim_fail_silent(naming, member, &member->error, err);
 		if (!replies[i].response)
 			return claim_fail_silent(naming, member, &replies[i].error, err);
-		if (check_known(naming, replies[i].response, err) < 0)
-			return -1;
 	}
-	return 0;
+	return check_known(naming, replies, err);
 }
 
 static bool has_no_pool(const struct member *member)

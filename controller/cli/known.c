@@ -10,10 +10,14 @@
 
 #include "common/volume/name.h"
 
-const KnownHost *const *known_hosts(struct cli *cli, size_t *ret_n)
+const struct reply *known_ask(struct cli *cli)
 {
-	const struct reply *replies = fleet_ask(cli->fleet, &cli->arena, "ListKnownHosts",
-						&new_list_known_hosts_request(&cli->arena)->base);
+	return fleet_ask(cli->fleet, &cli->arena, "ListKnownHosts",
+			 &new_list_known_hosts_request(&cli->arena)->base);
+}
+
+const KnownHost *const *known_in(struct cli *cli, const struct reply *replies, size_t *ret_n)
+{
 	size_t most = 0, n = 0;
 
 	for (size_t i = 0; i < cli->n_members; i++) {
@@ -35,6 +39,11 @@ const KnownHost *const *known_hosts(struct cli *cli, size_t *ret_n)
 	}
 	*ret_n = n;
 	return hosts;
+}
+
+const KnownHost *const *known_hosts(struct cli *cli, size_t *ret_n)
+{
+	return known_in(cli, known_ask(cli), ret_n);
 }
 
 const GetKeptNamesResponse *known_names(struct cli *cli, const char *node_id)

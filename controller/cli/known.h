@@ -6,6 +6,9 @@
 
 #include "controller/cli/cli.h"
 
+/* Returns the answers of all agents to ListKnownHosts, and the hosts in them, as known_hosts. */
+const struct reply *known_ask(struct cli *cli);
+const KnownHost *const *known_in(struct cli *cli, const struct reply *replies, size_t *ret_n);
 /* Returns the hosts that agents know of, each once, by its latest record. */
 const KnownHost *const *known_hosts(struct cli *cli, size_t *ret_n);
 /* Returns the latest names that an agent keeps of a node, or NULL if none does. */

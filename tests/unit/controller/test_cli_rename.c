@@ -134,6 +134,23 @@ static void a_volume_is_renamed_at_its_agent(void **with)
 	assert_int_equal(renames, 1);
 }
 
+/* An agent that was down then knows the host still. */
+static void a_host_is_forgotten_by_the_latest_record(void **with)
+{
+	struct host_row row = {.node_id = arena_strdup(&call.arena, "d"),
+			       .endpoint = arena_strdup(&call.arena, "tcp://d:1"),
+			       .dataset = arena_strdup(&call.arena, "tank/csi"),
+			       .stamp = 1};
+
+	(void)with;
+	host_list_set(&a->hosts, &row);
+	assert_refused(ERR_UNAVAILABLE, "zcsi forget d");
+	row.stamp = 2;
+	row.forgotten = true;
+	host_list_set(&b->hosts, &row);
+	assert_int_equal(rename_volume("old"), 0);
+}
+
 static void a_dry_run_only_checks(void **with)
 {
 	(void)with;
@@ -254,6 +271,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RENAME_TEST(a_volume_is_renamed_at_its_agent),
+		RENAME_TEST(a_host_is_forgotten_by_the_latest_record),
 		RENAME_TEST(a_dry_run_only_checks),
 		RENAME_TEST(a_lost_claim_is_taken_again),
 		RENAME_TEST(what_was_renamed_before_counts),
