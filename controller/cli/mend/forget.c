@@ -62,6 +62,19 @@ static int find_host(struct forgetting *all, const char *node, struct error *err
 		node);
 }
 
+/* Returns true if an agent refuses to say who it is, at the endpoint of the host. */
+static bool refuses(const struct cli *cli, const KnownHost *host)
+{
+	for (size_t i = 0; i < cli->n_members; i++) {
+		const struct member *member = &cli->members[i];
+		if (!member->host && strcmp(member->endpoint, host->endpoint) == 0 &&
+		    member->error.code != ERR_UNAVAILABLE &&
+		    member->error.code != ERR_DEADLINE_EXCEEDED)
+			return true;
+	}
+	return false;
+}
+
 /* Check that the host does not answer, neither at its last endpoint nor at one that was given. */
 static int check_silent(struct forgetting *all, struct error *err)
 {
@@ -71,6 +84,11 @@ static int check_silent(struct forgetting *all, struct error *err)
 
 	if (!fleet_has(cli->members, cli->n_members, host) && !known_listed(cli, host))
 		who = fleet_who(cli->fleet, &cli->arena, host->endpoint);
+	if (refuses(cli, host))
+		return fail(err, ERR_FAILED_PRECONDITION,
+			    "the agent of node '%s' refuses to say who it is, so it is not "
+			    "forgotten: see 'zcsi nodes'",
+			    host->node_id);
 	if (!fleet_has(cli->members, cli->n_members, host) &&
 	    (!who || strcmp(who->node_id, host->node_id) != 0))
 		return 0;
