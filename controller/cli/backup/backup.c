@@ -10,6 +10,7 @@
 #include "controller/cli/backup/kept.h"
 #include "controller/cli/backup/list.h"
 #include "controller/cli/backup/restore.h"
+#include "controller/cli/known.h"
 #include "controller/request/parameter_value.h"
 
 static int find_node(struct cli *cli, const char *node, const struct member **ret,
@@ -154,6 +155,23 @@ static int show_one(struct cli *cli, const struct kept_backup *backup, const voi
 	return 0;
 }
 
+/* Check that no host may have the volume, which no agent has. */
+static int check_gone(struct cli *cli, const char *id, const char *node, struct error *err)
+{
+	size_t n;
+	const KnownHost *const *hosts = known_hosts(cli, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!hosts[i]->forgotten && *hosts[i]->dataset && !known_listed(cli, hosts[i]))
+			return fail(err, ERR_UNAVAILABLE,
+				    "the backup is destroyed, but node '%s', which may have volume "
+				    "'%s', was not asked, and may keep its bookmark for node '%s': "
+				    "type this again with its agent too, or 'zcsi forget %s' if it "
+				    "never comes back",
+				    hosts[i]->node_id, id, node, hosts[i]->node_id);
+	return 0;
+}
+
 /* The owner has a bookmark for the backup, if there is an owner. */
 static int drop(struct cli *cli, const char *id, const char *node, struct error *err)
 {
@@ -172,7 +190,12 @@ static int drop(struct cli *cli, const char *id, const char *node, struct error 
 	if (!reply.response)
 		return -1;
 	if (cli_volume(cli, id, &volume, err) < 0)
-		return err->code == ERR_NOT_FOUND ? 0 : -1;
+		return err->code == ERR_NOT_FOUND
+			       ? check_gone(cli, id, node, err)
+			       : fail_context(err,
+					      "the backup is destroyed, but the owner may keep its "
+					      "bookmark for node '%s'; type this again later",
+					      node);
 	reply = fleet_ask_member(cli->fleet, &cli->arena, volume->owner, "ForgetBackup",
 				 &forgotten->base);
 	*err = reply.error;
