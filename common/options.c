@@ -33,6 +33,10 @@ static int set_flag(const struct option_row *row, const char *word, struct error
 			return 0;
 		}
 	}
+	if (!row->env)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "'%s' is neither true nor false: give --%s one of them", word,
+			    row->name);
 	return fail(err, ERR_INVALID_ARGUMENT,
 		    "'%s' is neither true nor false: give --%s (or %s) one of them", word,
 		    row->name, row->env);

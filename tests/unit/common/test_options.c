@@ -158,6 +158,19 @@ static void words_of_a_flag(void **state)
 				      "T_INSECURE) one of them");
 }
 
+static void a_flag_without_a_variable_names_none(void **state)
+{
+	static bool bare;
+	static const struct option_row row = {.name = "bare", .ret_flag = &bare};
+	static const struct program one = {.name = "zcsi-test", .options = &row, .n_options = 1};
+	const char *argv[] = {"zcsi-test", "--bare=maybe", NULL};
+
+	(void)state;
+	assert_int_equal(options_parse(&one, 2, (char **)argv, &err), -1);
+	assert_string_equal(err.text, "'maybe' is neither true nor false: give --bare one of them");
+	options_fini(&one);
+}
+
 static void mistakes_name_the_option(void **state)
 {
 	(void)state;
@@ -332,6 +345,7 @@ int main(void)
 		cmocka_unit_test_teardown(environment_beats_default_and_flag_beats_both, clean),
 		cmocka_unit_test_teardown(empty_environment_is_not_set, clean),
 		cmocka_unit_test_teardown(words_of_a_flag, clean),
+		cmocka_unit_test_teardown(a_flag_without_a_variable_names_none, clean),
 		cmocka_unit_test_teardown(mistakes_name_the_option, clean),
 		cmocka_unit_test_teardown(letters_may_be_joined, clean_lettered),
 		cmocka_unit_test_teardown(arguments_and_options_in_any_order, clean_lettered),
