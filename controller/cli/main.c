@@ -141,8 +141,9 @@ static char *trailer(void)
 		const struct command *command = &cli_commands[i];
 		fprintf(out, "  %-10s %-9s %s\n", command->name, command->args, command->help);
 	}
-	fputs("\nExit status: 0 all is well; 1 the command failed; 2 it was typed wrongly; 3 an\n"
-	      "agent did not answer, or something needs attention.",
+	fputs("\nExit status: 0 all is well; 1 the command failed; 2 there is no such command or\n"
+	      "option, or the number of arguments is wrong; 3 an agent did not answer, or\n"
+	      "something needs attention.",
 	      out);
 	fclose(out);
 	return text;
