@@ -61,6 +61,8 @@ int cli_volume(struct cli *cli, const char *id, const struct owned **ret, struct
 /* Returns the snapshots of a volume on all agents, or of all if id is NULL; or a table of them. */
 const struct owned *cli_snapshots_of(struct cli *cli, const char *id, size_t *ret_n);
 struct table cli_snapshot_table(struct cli *cli, const struct owned *all, size_t n);
+/* Returns the deleted volumes with this id or this name in the trash, or all if name is NULL. */
+const struct owned *cli_trashed(struct cli *cli, const char *name, size_t *ret_n);
 /* Returns whether a volume is nearly full, or the nodes that it is published to. */
 bool cli_nearly_full(const Dataset *volume);
 const char *const *cli_users(struct cli *cli, const Dataset *volume);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * How a command prints its rows, and two commands that do little else, zcsi nodes and zcsi
- * snapshots. The snapshots are those of one volume, or of all, also of volumes in the trash. Agents
+ * How a command prints its rows, two commands that do little else, zcsi nodes and zcsi snapshots,
+ * and the list of the trash. The snapshots are those of one volume, or of all, also of volumes in the trash. Agents
  * list them by id, which begins with that of the volume. A volume without snapshots and one that
  * does not exist look the same.
  *
@@ -135,4 +135,46 @@ int cli_snapshots(struct cli *cli, struct error *err)
 	(void)err;
 	cli_print(cli, &table);
 	return 0;
+}
+
+/* The trash */
+
+static const ProtobufCMessage *ask_trash(struct arena *arena, const char *after, const void *arg)
+{
+	ListTrashRequest *request = new_list_trash_request(arena);
+
+	(void)arg;
+	request->after = arena_strdup(arena, after);
+	return &request->base;
+}
+
+static void *const *datasets_in(const void *response, size_t *ret_n, bool *ret_more)
+{
+	const ListTrashResponse *page = response;
+
+	*ret_n = page->n_datasets;
+	*ret_more = page->more;
+	return (void *const *)page->datasets;
+}
+
+static const char *leaf_of(const void *entry)
+{
+	return ((const TrashedDataset *)entry)->leaf;
+}
+
+const struct owned *cli_trashed(struct cli *cli, const char *name, size_t *ret_n)
+{
+	static const struct fleet_list list = {"ListTrash", ask_trash, datasets_in, leaf_of};
+	struct owned *all = fleet_entries(cli->fleet, &cli->arena, cli->members, cli->n_members,
+					  &list, NULL, ret_n);
+	size_t n = 0;
+
+	for (size_t i = 0; name && i < *ret_n; i++) {
+		const TrashedDataset *row = all[i].entry;
+		if (strcmp(row->id, name) == 0 || strcmp(row->leaf, name) == 0)
+			all[n++] = all[i];
+	}
+	if (name)
+		*ret_n = n;
+	return all;
 }

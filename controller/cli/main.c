@@ -302,7 +302,7 @@ static int execute(const struct program *program, struct error *err)
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);
 	arena_fini(&cli.arena);
-	/* What a command got over, such as the first of two tries, is none of its errors. */
+	/* A command may have got over an error, such as that of its first try. */
 	if (result == 0)
 		*err = (struct error){.code = ERR_OK};
 	if (result < 0 || cli.failed)

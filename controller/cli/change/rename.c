@@ -10,7 +10,6 @@
 
 #include "controller/cli/adopt.h"
 #include "controller/cli/cli.h"
-#include "controller/cli/mend/trash.h"
 #include "controller/request/field.h"
 #include "proto/copy.h"
 
@@ -181,7 +180,7 @@ static int check_trash(const struct rename *rename, struct error *err)
 {
 	struct cli *cli = rename->cli;
 	size_t n;
-	const struct owned *trash = trash_find(cli, rename->to, &n);
+	const struct owned *trash = cli_trashed(cli, rename->to, &n);
 
 	for (size_t i = 0; i < cli->n_members; i++)
 		if (cli->members[i].error.code != ERR_OK)

@@ -13,7 +13,6 @@
 
 #include "controller/cli/copies.h"
 #include "controller/cli/known.h"
-#include "controller/cli/mend/trash.h"
 
 #define ROWS_MAX 10 /* findings of one part and level that people get to see */
 
@@ -59,7 +58,7 @@ static void ask(struct doctor *doctor)
 	doctor->moves = move_list(cli, "", &doctor->n_moves);
 	doctor->volumes = cli_volumes(cli, NULL, &doctor->n_volumes);
 	doctor->pushes = copies_ask(cli, "");
-	doctor->trash = trash_find(cli, NULL, &doctor->n_trash);
+	doctor->trash = cli_trashed(cli, NULL, &doctor->n_trash);
 	doctor->hosts = known_hosts(cli, &doctor->n_hosts);
 }
 

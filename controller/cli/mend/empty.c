@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/cli/mend/trash.h"
-
 /* A deleted volume, and what becomes of it. */
 struct waste {
 	const struct owned *owned;
@@ -34,7 +32,7 @@ static bool is_kept_for_snapshots(const TrashedDataset *entry)
 static struct heap gather(struct cli *cli, const char *name)
 {
 	struct heap heap;
-	const struct owned *all = trash_find(cli, name, &heap.n);
+	const struct owned *all = cli_trashed(cli, name, &heap.n);
 
 	heap.rows = arena_alloc(&cli->arena, (heap.n + 1) * sizeof(*heap.rows));
 	heap.n_free = 0;

@@ -5,52 +5,10 @@
  * Invariant: a volume is restored only if it is the only one that the command line can mean, and
  * after all agents have promised its name, as for a new volume (adopt.h).
  */
-#include "controller/cli/mend/trash.h"
-
 #include <string.h>
 
 #include "controller/cli/adopt.h"
 #include "controller/cli/mend/empty.h"
-
-static const ProtobufCMessage *ask_trash(struct arena *arena, const char *after, const void *arg)
-{
-	ListTrashRequest *request = new_list_trash_request(arena);
-
-	(void)arg;
-	request->after = arena_strdup(arena, after);
-	return &request->base;
-}
-
-static void *const *datasets_in(const void *response, size_t *ret_n, bool *ret_more)
-{
-	const ListTrashResponse *page = response;
-
-	*ret_n = page->n_datasets;
-	*ret_more = page->more;
-	return (void *const *)page->datasets;
-}
-
-static const char *leaf_of(const void *entry)
-{
-	return ((const TrashedDataset *)entry)->leaf;
-}
-
-const struct owned *trash_find(struct cli *cli, const char *name, size_t *ret_n)
-{
-	static const struct fleet_list list = {"ListTrash", ask_trash, datasets_in, leaf_of};
-	struct owned *all = fleet_entries(cli->fleet, &cli->arena, cli->members, cli->n_members,
-					  &list, NULL, ret_n);
-	size_t n = 0;
-
-	for (size_t i = 0; name && i < *ret_n; i++) {
-		const TrashedDataset *row = all[i].entry;
-		if (strcmp(row->id, name) == 0 || strcmp(row->leaf, name) == 0)
-			all[n++] = all[i];
-	}
-	if (name)
-		*ret_n = n;
-	return all;
-}
 
 static void list(struct cli *cli, const char *name)
 {
@@ -60,7 +18,7 @@ static void list(struct cli *cli, const char *name)
 		{"used", CELL_BYTES},   {"in_trash", CELL_TEXT},
 	};
 	size_t n;
-	const struct owned *all = trash_find(cli, name, &n);
+	const struct owned *all = cli_trashed(cli, name, &n);
 	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
 
 	for (size_t i = 0; i < n; i++) {
@@ -93,7 +51,7 @@ static int find_one(struct cli *cli, const char *name, const struct owned **ret,
 {
 	size_t n;
 
-	*ret = trash_find(cli, name, &n);
+	*ret = cli_trashed(cli, name, &n);
 	const struct member *mute = silent(cli);
 	if (mute)
 		return fail(err, ERR_UNAVAILABLE,

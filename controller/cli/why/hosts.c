@@ -11,7 +11,6 @@
 
 #include "common/volume/escape.h"
 #include "controller/cli/known.h"
-#include "controller/cli/mend/trash.h"
 #include "controller/cli/print/amount.h"
 #include "proto/copy.h"
 
@@ -237,7 +236,7 @@ void why_remains(struct why *why)
 
 	if (!why->n_volumes)
 		say_copies(why);
-	const struct owned *trash = trash_find(why->cli, why->id, &n);
+	const struct owned *trash = cli_trashed(why->cli, why->id, &n);
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(((const TrashedDataset *)trash[i].entry)->id, why->id) == 0)
 			say_trashed(why, &trash[i]);

@@ -344,7 +344,7 @@ static void a_deleted_volume_can_be_had_back(void **state)
 	assert_says("-\tthe trash of node 'c' has a deleted volume of this name; 'zcsi trash list "
 		    "data' shows until when, and 'zcsi trash restore data-77' brings it back");
 	assert_never_says("zcsi snapshots");
-	/* Of another volume, which only has its name in the trash. */
+	/* An entry of another volume may have the name. */
 	trash(c, "other", "data");
 	ask_why(STOPS);
 	assert_never_says("trash of");
