@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * How a command prints its rows, two commands that do little else, zcsi nodes and zcsi snapshots,
- * and the list of the trash. The snapshots are those of one volume, or of all, also of volumes in the trash. Agents
- * list them by id, which begins with that of the volume. A volume without snapshots and one that
- * does not exist look the same.
+ * How a command prints its rows, and two commands that do little else, zcsi nodes and zcsi
+ * snapshots; and the list of the trash. The snapshots are those of one volume, or of all, also of
+ * volumes in the trash. Agents list them by id, which begins with that of the volume. A volume
+ * without snapshots and one that does not exist look the same.
  *
  * Invariant: no row is missing without a line on stderr, or a member of the JSON, that says so. A
  * row of zcsi nodes without an answer says why itself.

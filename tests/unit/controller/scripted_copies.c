@@ -134,6 +134,14 @@ int do_list_backups(const struct client_call *begun, ListBackupsResponse **ret, 
 	return 0;
 }
 
+int do_drop_backup(const struct client_call *begun, DropBackupResponse **ret, struct error *err)
+{
+	(void)err;
+	begun->client->backup = NULL;
+	*ret = new_drop_backup_response(begun->arena);
+	return 0;
+}
+
 int do_add_backup(const struct client_call *begun, AddBackupResponse **ret, struct error *err)
 {
 	const AddBackupRequest *request = begun->request;

@@ -53,7 +53,8 @@ int keep(struct client *client, uint64_t claim, struct error *err);
 	METHOD(StartMove, start_move)                                                              \
 	METHOD(ListMoves, list_moves)                                                              \
 	METHOD(ListCopies, list_copies)                                                            \
-	METHOD(ListBackups, list_backups)
+	METHOD(ListBackups, list_backups)                                                          \
+	METHOD(DropBackup, drop_backup)
 
 #define DECLARE(Name, name)                                                                        \
 	int do_##name(const struct client_call *begun, Name##Response **ret, struct error *err);
