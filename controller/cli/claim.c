@@ -28,7 +28,7 @@ int claim_fail_silent(const struct naming *naming, const struct member *member,
 		    member->node, naming->kind, naming->name, why->text);
 }
 
-/* An agent that was down when a host was forgotten has an old record of it, so the latest counts. */
+/* An agent that was down when a host was forgotten has an old record, so the latest one counts. */
 static int check_known(const struct naming *naming, const struct reply *replies, struct error *err)
 {
 	size_t n;
