@@ -274,19 +274,19 @@ int fleet_dial(struct fleet *fleet, const struct member *member, struct client *
 	return 0;
 }
 
-const GetHostResponse *fleet_who(struct fleet *fleet, struct arena *arena, const char *endpoint)
+struct member fleet_who(struct fleet *fleet, struct arena *arena, const char *endpoint)
 {
-	const struct member member = {.endpoint = endpoint};
 	const GetHostRequest *request = new_get_host_request(arena);
+	struct member member = {.endpoint = endpoint};
 	GetHostResponse *host = NULL;
 	struct client *client;
-	struct error ignored;
 
-	if (fleet_dial(fleet, &member, &client, &ignored) == 0)
+	if (fleet_dial(fleet, &member, &client, &member.error) == 0)
 		client_finish(client_begin(client, arena, service_of("GetHost"), "GetHost",
 					   &request->base, now_ms() + fleet->timeout_ms),
-			      &host, &ignored);
-	return host;
+			      &host, &member.error);
+	member.host = host;
+	return member;
 }
 
 void fleet_post(struct fleet *fleet, struct loop_task *task)

@@ -68,8 +68,8 @@ struct reply fleet_ask_member(struct fleet *fleet, struct arena *arena, const st
 
 /* Ask every agent for its identity. *ret_n is their number, at least 1. */
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n);
-/* Ask a further endpoint for its identity, once. Returns NULL if it does not answer. */
-const GetHostResponse *fleet_who(struct fleet *fleet, struct arena *arena, const char *endpoint);
+/* Ask a further endpoint for its identity, once. Its node and certificate are not set. */
+struct member fleet_who(struct fleet *fleet, struct arena *arena, const char *endpoint);
 
 /* Connect to an agent for a stream, once. fleet_close frees *ret, and waits for no stream. */
 int fleet_dial(struct fleet *fleet, const struct member *member, struct client **ret,

@@ -62,16 +62,20 @@ static int find_host(struct forgetting *all, const char *node, struct error *err
 		node);
 }
 
-/* Returns true if an agent refuses to say who it is, at the endpoint of the host. */
-static bool refuses(const struct cli *cli, const KnownHost *host)
+/* Returns true if something answers at the endpoint, and does not say who it is. */
+static bool refuses(const struct member *member)
 {
-	for (size_t i = 0; i < cli->n_members; i++) {
-		const struct member *member = &cli->members[i];
-		if (!member->host && strcmp(member->endpoint, host->endpoint) == 0 &&
-		    member->error.code != ERR_UNAVAILABLE &&
-		    member->error.code != ERR_DEADLINE_EXCEEDED)
+	const enum error_code code = member->error.code;
+
+	return !member->host && code != ERR_UNAVAILABLE && code != ERR_DEADLINE_EXCEEDED;
+}
+
+static bool any_refuses(const struct cli *cli, const KnownHost *host)
+{
+	for (size_t i = 0; i < cli->n_members; i++)
+		if (strcmp(cli->members[i].endpoint, host->endpoint) == 0 &&
+		    refuses(&cli->members[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -80,17 +84,17 @@ static int check_silent(struct forgetting *all, struct error *err)
 {
 	struct cli *cli = all->cli;
 	const KnownHost *host = all->host;
-	const GetHostResponse *who = NULL;
+	struct member last = {.error.code = ERR_UNAVAILABLE};
+	bool answers = fleet_has(cli->members, cli->n_members, host);
 
-	if (!fleet_has(cli->members, cli->n_members, host) && !known_listed(cli, host))
-		who = fleet_who(cli->fleet, &cli->arena, host->endpoint);
-	if (refuses(cli, host))
+	if (!answers && !known_listed(cli, host))
+		last = fleet_who(cli->fleet, &cli->arena, host->endpoint);
+	if (refuses(&last) || any_refuses(cli, host))
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "the agent of node '%s' refuses to say who it is, so it is not "
 			    "forgotten: see 'zcsi nodes'",
 			    host->node_id);
-	if (!fleet_has(cli->members, cli->n_members, host) &&
-	    (!who || strcmp(who->node_id, host->node_id) != 0))
+	if (!answers && (!last.host || strcmp(last.host->node_id, host->node_id) != 0))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "node '%s' answers, or its pool does on another node, so it is not forgotten: "
