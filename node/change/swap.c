@@ -165,48 +165,18 @@ int swap_promote(struct catalog *catalog, struct arena *arena, int64_t deadline,
 
 /* After a crash */
 
-/* Rename the clone to the volume if the former one was renamed; else destroy the clone. */
-static int end_swap(struct arena *arena, const char *parent, const struct swap *swap,
-		    bool *ret_is_volume, struct error *err)
-{
-	bool has_volume, has_former;
-
-	*ret_is_volume = false;
-	if (exists(arena, parent, swap->name, &has_volume, err) < 0 ||
-	    exists(arena, parent, swap->former, &has_former, err) < 0)
-		return -1;
-	if (has_volume || !has_former)
-		return zfs_destroy(swap->clone, err);
-	log_info("finishing a rollback that an earlier zcsi-node began",
-		 log_str("dataset", swap->name));
-	*ret_is_volume = true;
-	return zfs_rename(swap->clone, swap->name, err);
-}
-
-/* Finish what was begun with a dataset that has the property: a clone, or the volume already. */
-static int finish(struct catalog *catalog, struct arena *arena, int64_t deadline, const char *name,
-		  const char *id, const char *mark, struct error *err)
-{
-	static const char prefix[] = "new-";
-	const char *parent = catalog_parent(catalog), *leaf = strrchr(name, '/') + 1;
-	bool is_volume = true;
-
-	if (dataset_is_trash(parent, name)) {
-		if (strncmp(leaf, prefix, strlen(prefix)) != 0)
-			return 0;
-		name = arena_printf(arena, "%s/%s", parent, leaf + strlen(prefix));
-		const struct swap swap = swap_of(arena, parent, name, strtoull(mark, NULL, 10));
-		if (end_swap(arena, parent, &swap, &is_volume, err) < 0)
-			return -1;
-	}
-	return is_volume ? swap_promote(catalog, arena, deadline, name, id, err) : 0;
-}
-
-/* Always returns -1. Called again until it is finished, so only the first error is logged. */
-static int warn(const char *id, const struct error *err)
+/* The clone becomes the volume, which is missing. Only the first error is logged. */
+static int replace(struct catalog *catalog, int64_t deadline, const struct swap *swap,
+		   const char *id, struct error *err)
 {
 	static bool told; /* used by one thread only */
 
+	log_info("finishing a rollback that an earlier zcsi-node began", log_str("volume", id),
+		 log_str("dataset", swap->name));
+	if (zfs_rename(swap->clone, swap->name, err) == 0) {
+		catalog_drop(catalog, swap->clone);
+		return catalog_reread(catalog, deadline, swap->name, err);
+	}
 	if (!told)
 		log_warn("a rollback cannot be finished, and no volume counts as missing until it "
 			 "is",
@@ -215,32 +185,73 @@ static int warn(const char *id, const struct error *err)
 	return -1;
 }
 
+/*
+ * For an error while no volume is missing: what is left waits for the next zcsi-node, or for the
+ * next `zcsi rollback`. Returns 0, or -1 if the pool is not read.
+ */
+static int put_off(const char *dataset, const struct error *err)
+{
+	if (err->code == ERR_UNAVAILABLE)
+		return -1;
+	log_warn("a rollback that an earlier zcsi-node began is not finished",
+		 log_str("dataset", dataset), log_str("error", err->text));
+	return 0;
+}
+
+/* A clone becomes the volume if that was renamed; else it is destroyed. */
+static int end_clone(struct catalog *catalog, struct arena *arena, int64_t deadline,
+		     const struct swap *swap, const char *id, bool *ret_is_volume,
+		     struct error *err)
+{
+	const char *parent = catalog_parent(catalog);
+	bool has_volume, has_former;
+
+	if (exists(arena, parent, swap->name, &has_volume, err) < 0 ||
+	    exists(arena, parent, swap->former, &has_former, err) < 0)
+		return -1;
+	*ret_is_volume = !has_volume && has_former;
+	if (*ret_is_volume)
+		return replace(catalog, deadline, swap, id, err);
+	if (zfs_destroy(swap->clone, err) < 0)
+		return put_off(swap->clone, err);
+	catalog_drop(catalog, swap->clone);
+	return 0;
+}
+
 struct finishing {
 	struct catalog *catalog;
 	struct arena *arena;
 	int64_t deadline;
-	bool any; /* one was not finished */
 };
 
-static int finish_marked(void *arg, const struct mark *mark, struct error *err)
+/*
+ * Finish what was begun with a dataset that has the property: a clone, or the volume already. What
+ * was deleted since has the property too, but another name.
+ */
+static int finish(void *arg, const struct mark *mark, struct error *err)
 {
-	struct finishing *finishing = arg;
-	struct catalog *catalog = finishing->catalog;
+	const struct finishing *with = arg;
+	const char *parent = catalog_parent(with->catalog);
+	const char *name = dataset_name(with->arena, parent, mark->id);
+	const struct swap swap =
+		swap_of(with->arena, parent, name, strtoull(mark->value, NULL, 10));
+	bool is_volume = strcmp(mark->dataset, name) == 0;
 
-	finishing->any |= dataset_is_trash(catalog_parent(catalog), mark->dataset);
-	if (finish(catalog, finishing->arena, finishing->deadline, mark->dataset, mark->id,
-		   mark->value, err) < 0)
-		return warn(mark->id, err);
-	return 0;
+	if (strcmp(mark->dataset, swap.clone) == 0 &&
+	    end_clone(with->catalog, with->arena, with->deadline, &swap, mark->id, &is_volume,
+		      err) < 0)
+		return -1;
+	if (!is_volume)
+		return 0;
+	return swap_promote(with->catalog, with->arena, with->deadline, name, mark->id, err) < 0
+		       ? put_off(name, err)
+		       : 0;
 }
 
 int swap_finish_earlier(struct catalog *catalog, struct arena *arena, int64_t deadline,
 			struct error *err)
 {
-	struct finishing finishing = {catalog, arena, deadline, false};
+	struct finishing finishing = {catalog, arena, deadline};
 
-	if (marks_each(arena, catalog_parent(catalog), SWAP_PROPERTY, finish_marked, &finishing,
-		       err) < 0)
-		return -1;
-	return finishing.any ? catalog_refresh(catalog, deadline, err) : 0;
+	return marks_each(arena, catalog_parent(catalog), SWAP_PROPERTY, finish, &finishing, err);
 }

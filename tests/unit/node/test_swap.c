@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* What a zcsi-node that starts does with the rollbacks that an earlier one has begun. */
+#include "node/change/swap.h"
+
+#include <string.h>
+
+#include "node/catalog/change.h"
+#include "node/zfs/zfs_read.h"
+#include "node/zfs/zfs_run.h"
+#include "tests/arena.h"
+#include "tests/cmocka.h"
+
+/* A dataset of the pool; "" as its name: it is gone. */
+struct made {
+	char name[64];
+	const char *id, *mark, *origin;
+};
+
+static struct made made[4];
+static struct catalog *catalog;
+static const char *reread;
+static enum error_code fails; /* each change */
+
+static struct made *named(const char *name)
+{
+	for (size_t i = 0; i < COUNT(made); i++)
+		if (*name && strcmp(made[i].name, name) == 0)
+			return &made[i];
+	return NULL;
+}
+
+static struct made *existing(const char *name)
+{
+	struct made *found = named(name);
+
+	assert_non_null(found);
+	return found ? found : made;
+}
+
+static char *marks(void)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < COUNT(made); i++)
+		if (*made[i].name && made[i].mark)
+			text = arena_printf(&arena,
+					    "%s%s\tzcsi:volume\t%s\n%s\tzcsi:rollback\t%s\n", text,
+					    made[i].name, made[i].id, made[i].name, made[i].mark);
+	return mem_strdup(text);
+}
+
+int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
+int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
+{
+	const char *const *argv = exec->argv;
+
+	if (strcmp(argv[1], "list") == 0) {
+		*ret_out = mem_strdup("");
+		return 0;
+	}
+	if (strcmp(argv[3], "-s") == 0) {
+		*ret_out = marks();
+		return 0;
+	}
+	const struct made *found = named(argv[6]);
+	if (!found)
+		return fail(err, ERR_NOT_FOUND, "it does not exist");
+	if (strcmp(argv[5], "type") == 0)
+		*ret_out = mem_strdup("filesystem\n");
+	else if (strcmp(argv[5], "origin") == 0)
+		*ret_out = mem_strdup(found->origin ? found->origin : "-");
+	else
+		*ret_out = mem_strdup(arena_printf(&arena, "local\t%s\n", found->id));
+	return 0;
+}
+
+typeof(zfs_is_missing) __wrap_zfs_is_missing;
+
+int __wrap_zfs_is_missing(const char *parent, struct error *err)
+{
+	assert_string_equal(parent, "t/p");
+	return err->code == ERR_NOT_FOUND ? 0 : -1;
+}
+
+static int change(struct error *err)
+{
+	return fails ? fail(err, fails, "zfs says no") : 0;
+}
+
+int __wrap_zfs_destroy(const char *name, struct error *err);
+int __wrap_zfs_destroy(const char *name, struct error *err)
+{
+	struct made *found = existing(name);
+
+	if (change(err) < 0)
+		return -1;
+	found->name[0] = '\0';
+	return 0;
+}
+
+int __wrap_zfs_rename(const char *name, const char *new_name, struct error *err);
+int __wrap_zfs_rename(const char *name, const char *new_name, struct error *err)
+{
+	struct made *found = existing(name);
+
+	assert_null(named(new_name));
+	if (change(err) < 0)
+		return -1;
+	snprintf(found->name, sizeof(found->name), "%s", new_name);
+	return 0;
+}
+
+int __wrap_zfs_promote(const char *name, struct error *err);
+int __wrap_zfs_promote(const char *name, struct error *err)
+{
+	struct made *found = existing(name);
+
+	if (change(err) < 0)
+		return -1;
+	found->origin = NULL;
+	return 0;
+}
+
+typeof(catalog_reread) __wrap_catalog_reread;
+
+int __wrap_catalog_reread(struct catalog *of, int64_t deadline, const char *name, struct error *err)
+{
+	(void)of, (void)deadline, (void)err;
+	reread = name;
+	return 0;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(made, 0, sizeof(made));
+	reread = NULL;
+	fails = ERR_OK;
+	catalog = catalog_new("t/p", 0);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	catalog_free(catalog);
+	return 0;
+}
+
+static int finish(struct error *err)
+{
+	return swap_finish_earlier(catalog, &arena, 0, err);
+}
+
+static void a_clone_becomes_the_volume_if_that_was_renamed(void **state)
+{
+	struct error err;
+
+	(void)state;
+	made[0] = (struct made){"t/p/_trash/new-app", "app", "7", "t/p/_trash/old-app-7@one"};
+	made[1] = (struct made){.name = "t/p/_trash/old-app-7", .id = "app"};
+	assert_int_equal(finish(&err), 0);
+	assert_string_equal(made[0].name, "t/p/app");
+	assert_null(made[0].origin);
+	assert_string_equal(reread, "t/p/app");
+	made[1] = (struct made){0};
+	assert_int_equal(finish(&err), 0);
+	assert_string_equal(made[0].name, "t/p/app");
+}
+
+static void a_clone_beside_its_volume_is_destroyed(void **state)
+{
+	struct error err;
+
+	(void)state;
+	made[0] = (struct made){"t/p/_trash/new-app", "app", "7", "t/p/app@one"};
+	made[1] = (struct made){.name = "t/p/app", .id = "app"};
+	assert_int_equal(finish(&err), 0);
+	assert_null(named("t/p/_trash/new-app"));
+	assert_non_null(named("t/p/app"));
+	assert_null(reread);
+}
+
+/* As a volume that was once rolled back looks like after it was deleted. */
+static void a_deleted_volume_whose_name_begins_with_new_is_no_clone(void **state)
+{
+	struct error err;
+
+	(void)state;
+	made[0] = (struct made){"t/p/_trash/new-app-8", "new-app", "7+512", NULL};
+	made[1] = (struct made){"t/p/app-8", "app-8", "6+512", NULL};
+	assert_int_equal(finish(&err), 0);
+	assert_non_null(named("t/p/_trash/new-app-8"));
+	strcpy(made[1].name, "t/p/_trash/old-app-8-7");
+	assert_int_equal(finish(&err), 0);
+	assert_non_null(named("t/p/_trash/new-app-8"));
+	assert_null(reread);
+}
+
+static void only_what_a_volume_needs_to_exist_is_waited_for(void **state)
+{
+	struct error err;
+
+	(void)state;
+	made[0] = (struct made){"t/p/_trash/new-app", "app", "7", "t/p/app@one"};
+	made[1] = (struct made){.name = "t/p/app", .id = "app"};
+	made[2] = (struct made){"t/p/db", "db", "9+512", "t/p/_trash/old-db-9@one"};
+	made[3] = (struct made){.name = "t/p/_trash/old-db-9", .id = "db"};
+	fails = ERR_FAILED_PRECONDITION;
+	assert_int_equal(finish(&err), 0);
+	fails = ERR_UNAVAILABLE;
+	assert_int_equal(finish(&err), -1);
+	fails = ERR_FAILED_PRECONDITION;
+	strcpy(made[1].name, "t/p/_trash/old-app-7");
+	assert_int_equal(finish(&err), -1);
+	fails = ERR_OK;
+	assert_int_equal(finish(&err), 0);
+	assert_non_null(named("t/p/app"));
+	assert_null(existing("t/p/db")->origin);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_clone_becomes_the_volume_if_that_was_renamed,
+						begin, end),
+		cmocka_unit_test_setup_teardown(a_clone_beside_its_volume_is_destroyed, begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_deleted_volume_whose_name_begins_with_new_is_no_clone, begin, end),
+		cmocka_unit_test_setup_teardown(only_what_a_volume_needs_to_exist_is_waited_for,
+						begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
+}
