@@ -2,9 +2,9 @@
 /*
  * The end of detaching a volume, after a crash too.
  *
- * Invariant: a snapshot of the former volume is destroyed only after the volume got the "+", and it
- * gets that only while it has a copy of each, by guid. A snapshot that was destroyed in one of the
- * two before that does not come back.
+ * Invariant: a snapshot of the former volume is destroyed only after the volume got the "+". The
+ * copy became the volume while it had each of them, by guid. A snapshot that was destroyed in one
+ * of the two before the "+" does not come back.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -188,7 +188,6 @@ struct found {
 	struct arena *arena;
 	int64_t deadline;
 	const char *dataset, *id, *mark; /* with DETACH_PROPERTY */
-	bool any;                        /* one was found */
 };
 
 /* *ret is the guid of a dataset; 0 if it is missing. */
@@ -236,11 +235,16 @@ static int end_volume(const struct found *found, const char *name, const char *m
 static int replace(const struct found *found, const char *copy, const char *name, struct error *err)
 {
 	static bool told; /* used by one thread only */
+	struct catalog *catalog = found->node->catalog;
 
 	log_info("finishing a detach that an earlier zcsi-node began", log_str("volume", found->id),
 		 log_str("dataset", name));
-	if (zfs_rename(copy, name, err) == 0)
+	if (zfs_rename(copy, name, err) == 0) {
+		catalog_rescan_soon(catalog); /* the snapshots of both */
+		if (catalog_reread(catalog, found->deadline, name, err) < 0)
+			return -1;
 		return end_volume(found, name, found->mark, err);
+	}
 	if (!told)
 		log_warn("a detach cannot be finished, and no volume counts as missing until it is",
 			 log_str("volume", found->id), log_str("error", err->text));
@@ -280,7 +284,6 @@ static int end_marked(void *arg, const struct mark *mark, struct error *err)
 	found->dataset = mark->dataset;
 	found->id = mark->id;
 	found->mark = mark->value;
-	found->any = true;
 	if (dataset_is_trash(parent, found->dataset))
 		return end_former(found, err);
 	if (strcmp(found->dataset, dataset_name(found->arena, parent, found->id)) == 0)
@@ -312,8 +315,7 @@ int detach_end_earlier(const struct node *node, struct arena *arena, int64_t dea
 	const char *parent = catalog_parent(node->catalog);
 	struct found found = {.node = node, .arena = arena, .deadline = deadline};
 
-	if (marks_each(arena, parent, DETACH_PROPERTY, end_marked, &found, err) < 0 ||
-	    destroy_copies(arena, parent, err) < 0)
+	if (marks_each(arena, parent, DETACH_PROPERTY, end_marked, &found, err) < 0)
 		return -1;
-	return found.any ? catalog_refresh(node->catalog, deadline, err) : 0;
+	return destroy_copies(arena, parent, err);
 }
