@@ -118,6 +118,18 @@ static int check_unwritten(const struct detach *detach, struct error *err)
 	return fail(err, ERR_ABORTED, "something was written to it while it was copied; try again");
 }
 
+/* After check_unwritten: what a later snapshot has does not count as written. */
+static int check_copied(const struct detach *detach, struct error *err)
+{
+	bool complete;
+
+	if (detach_copy_has_all(detach, &complete, err) < 0)
+		return -1;
+	if (complete)
+		return 0;
+	return fail(err, ERR_ABORTED, "a snapshot was taken of it while it was copied; try again");
+}
+
 /* Keep the former dataset, and what a schedule has taken of it, until it is finished. */
 static int record_end(struct detach *detach, struct error *err)
 {
@@ -189,7 +201,7 @@ static int exchange(struct detach *detach, bool *ret_more, struct error *err)
 	if (give_properties(detach, err) < 0 ||
 	    detach_check_unused(detach->call, detach->volume, children, err) < 0 ||
 	    detach_check_history(detach->call, detach->volume, &ignored, err) < 0 ||
-	    check_unwritten(detach, err) < 0)
+	    check_unwritten(detach, err) < 0 || check_copied(detach, err) < 0)
 		return -1;
 	return swap(detach, err);
 }

@@ -317,3 +317,22 @@ def test_what_is_written_during_the_copy_is_not_lost(gated, gate):
         run("umount", folder)
     assert detach(gated)["state"] == "detached"
     assert [name for name, _ in content(copy)] == ["note"]
+
+
+def test_what_a_snapshot_has_that_is_taken_at_the_end_is_not_lost(gated, gate):
+    """By hand, between the last look at its snapshots and the one at what was written since."""
+    copy = cloned(made(gated, "zfs"))
+    name = gated.dataset("copy")
+    gate.hold(" written " + name)
+    assert gated.agent.DetachDataset(id="copy").running
+    gate.arrived()
+    with tempfile.TemporaryDirectory() as folder:
+        run("mount", "-t", "zfs", name, folder)
+        Path(folder, "note").write_text("by hand")
+        run("umount", folder)
+    run("zfs", "snapshot", name + "@late")
+    gate.open()
+    wait_for(lambda: not gated.agent.GetDatasetDetach(id="copy").running, "it has ended")
+    assert "a snapshot was taken" in gated.agent.GetDatasetDetach(id="copy").error
+    assert detach(gated)["state"] == "detached"
+    assert [name for name, _ in content(copy)] == ["note"]
