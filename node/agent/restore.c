@@ -48,14 +48,12 @@ static TrashedDataset *describe(struct rpc_call *call, const struct dataset *dat
 	return message;
 }
 
-/* *ret is the volumes in the trash, by name. Fails while the pool is not read. */
+/* *ret is the volumes in the trash, by name. Fails before the whole pool was read. */
 static int read_trash(struct rpc_call *call, struct dataset_list *ret, struct error *err)
 {
 	struct catalog *catalog = ((struct node *)call->app)->catalog;
-	struct dataset_list ignored;
-	bool more;
 
-	if (catalog_page(catalog, call->deadline, &call->arena, "", 1, &ignored, &more, err) < 0)
+	if (catalog_await(catalog, call->deadline, err) < 0)
 		return -1;
 	catalog_trashed(catalog, &call->arena, ret);
 	return 0;

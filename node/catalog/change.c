@@ -184,6 +184,13 @@ bool catalog_is_stopping(struct catalog *catalog)
 	return catalog->stopping;
 }
 
+int catalog_await(struct catalog *catalog, int64_t deadline, struct error *err)
+{
+	scoped_lock(&catalog->mutex);
+
+	return catalog_ready(catalog, deadline, err);
+}
+
 void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret)
 {
 	scoped_lock(&catalog->mutex);

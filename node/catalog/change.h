@@ -42,7 +42,9 @@ void catalog_rescan_soon(struct catalog *catalog);
  */
 void catalog_follow(struct catalog *catalog, bool follows);
 
-/* *ret is all deleted volumes, or those with an id: there may be several. */
+/* Wait for the end of the first reading, on another thread than the catalog's. 0 or -1 with *err. */
+int catalog_await(struct catalog *catalog, int64_t deadline, struct error *err);
+/* *ret is all deleted volumes, or the several with an id; none before they are known. */
 void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);
 void catalog_trashed_of(struct catalog *catalog, struct arena *arena, const char *id,
 			struct dataset_list *ret);

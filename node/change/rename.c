@@ -83,6 +83,8 @@ static int check_trash(struct rpc_call *call, const struct dataset *volume, stru
 	struct dataset_list trash;
 	struct snapshot_list snapshots;
 
+	if (catalog_await(node->catalog, call->deadline, err) < 0)
+		return -1;
 	catalog_trashed(node->catalog, &call->arena, &trash);
 	for (size_t i = 0; i < trash.n; i++) {
 		if (strcmp(trash.rows[i]->id, volume->id) != 0)

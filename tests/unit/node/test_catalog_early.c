@@ -168,6 +168,8 @@ static void volumes_are_known_before_snapshots(void **state)
 	struct catalog *catalog = started();
 	assert_int_equal(count(catalog, in_seconds(20)), 2);
 	assert_true(await_reading(catalog).loading);
+	assert_int_equal(catalog_await(catalog, now_ms() + 100, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
 
 	assert_int_equal(snapshots_of(catalog, now_ms(), "v3"), -ERR_NOT_FOUND);
 	assert_int_equal(snapshots_of(catalog, in_seconds(20), "v1"), 1);
@@ -180,6 +182,7 @@ static void volumes_are_known_before_snapshots(void **state)
 	assert_int_equal(shell("zfs snapshot %s@late", name_of("v2")), 0);
 	close(lock);
 	assert_int_equal(find_snapshot(catalog, in_seconds(20), "v2@late"), 0);
+	assert_int_equal(catalog_await(catalog, now_ms(), &err), 0);
 	catalog_free(catalog);
 	drop_hold(path);
 	assert_int_equal(
