@@ -52,6 +52,23 @@ static int record_deletion(struct arena *arena, struct dataset *dataset, int64_t
 	return zfs_set(dataset->name, &properties, err);
 }
 
+/*
+ * Record the time of the deletion of a volume that is to be kept. One that is not may have a time
+ * of a rollback or detach that was not carried out, which would keep it.
+ */
+static int record_keep(struct rpc_call *call, struct dataset *dataset, int64_t keep,
+		       struct error *err)
+{
+	const struct node *node = call->app;
+
+	if (keep || node->trash_ttl)
+		return record_deletion(&call->arena, dataset, keep, err);
+	if (!dataset->deleted)
+		return 0;
+	dataset->deleted = dataset->keep = 0;
+	return zfs_inherit(dataset->name, "zcsi:deleted", err);
+}
+
 static int make_trash(struct arena *arena, const char *parent, struct error *err)
 {
 	if (zfs_create_folder(dataset_trash(arena, parent), err) == 0)
@@ -176,8 +193,7 @@ static int move_to_trash(struct rpc_call *call, struct dataset *dataset, int64_t
 
 	catalog_snapshots_of(node->catalog, &call->arena, dataset, &snapshots);
 	if (trash_lock(call, dataset, &turn, err) < 0 ||
-	    ((keep || node->trash_ttl) && record_deletion(&call->arena, dataset, keep, err) < 0) ||
-	    trash_rename(call, dataset, name, err) < 0)
+	    record_keep(call, dataset, keep, err) < 0 || trash_rename(call, dataset, name, err) < 0)
 		return -1;
 	if (dataset->reserved && trash_release_reservation(name))
 		dataset->reserved = 0;

@@ -65,6 +65,16 @@ def test_a_deleted_volume_is_gone_for_csi(host, deleted):
     deleted.detach()
 
 
+def test_the_time_of_a_rollback_that_was_not_carried_out_keeps_no_volume(host, volume):
+    """A rollback or detach sets the time on the volume before it renames it."""
+    volume.create()
+    snapshot = take(volume)
+    run("zfs", "set", f"zcsi:deleted={int(time.time())}+2592000", host.dataset("data"))
+    volume.delete()
+    drop(host, snapshot.snapshot_id)
+    reaped(host)
+
+
 def test_the_trash_is_not_mounted_and_keeps_the_id(host, deleted):
     leaf, = trashed(host)
     assert leaf == f"data-{get(host.dataset(f'_trash/{leaf}'), 'guid')}"
