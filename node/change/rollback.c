@@ -176,6 +176,7 @@ static int exchange(const struct rollback *rollback, bool *ret_closed, struct er
 	struct dataset former = *rollback->volume;
 	struct error ignored;
 
+	*ret_closed = false;
 	former.name = (char *)swap->former;
 	if (record_end(&rollback->call->arena, rollback->volume, err) < 0 ||
 	    trash_rename(rollback->call, rollback->volume, swap->former, err) < 0)
@@ -183,8 +184,6 @@ static int exchange(const struct rollback *rollback, bool *ret_closed, struct er
 	if (zfs_rename(swap->clone, swap->name, err) == 0)
 		return 0;
 	*ret_closed = trash_rename(rollback->call, &former, swap->name, &ignored) < 0;
-	if (!*ret_closed)
-		swap_discard(swap, &ignored);
 	return -1;
 }
 
@@ -205,18 +204,14 @@ static void report(const struct rollback *rollback, const struct snapshot_list *
 	catalog_put(catalog, &made);
 }
 
-static int carry_out(const struct rollback *rollback, struct error *err)
+static int replace(const struct rollback *rollback, struct error *err)
 {
 	struct rpc_call *call = rollback->call;
 	const struct node *node = call->app;
 	const char *id = rollback->volume->id;
 	struct snapshot_list snapshots;
-	bool stays_closed = false;
+	bool stays_closed;
 
-	if ((rollback->volume->renaming &&
-	     agent_end_rename(&call->arena, rollback->volume, err) < 0) ||
-	    make_clone(rollback, err) < 0 || record_written(rollback, err) < 0)
-		return -1;
 	catalog_snapshots_of(node->catalog, &call->arena, rollback->volume, &snapshots);
 	moves_close(node->moves, id, NULL);
 	int failed = exchange(rollback, &stays_closed, err);
@@ -225,6 +220,20 @@ static int carry_out(const struct rollback *rollback, struct error *err)
 	if (!stays_closed)
 		moves_open(node->moves, id);
 	return failed;
+}
+
+static int carry_out(const struct rollback *rollback, struct error *err)
+{
+	struct arena *arena = &rollback->call->arena;
+	struct error ignored;
+
+	if ((rollback->volume->renaming && agent_end_rename(arena, rollback->volume, err) < 0) ||
+	    make_clone(rollback, err) < 0)
+		return -1;
+	if (record_written(rollback, err) == 0 && replace(rollback, err) == 0)
+		return 0;
+	swap_discard(&rollback->swap, &ignored);
+	return -1;
 }
 
 static int take_snapshots_back(const struct rollback *rollback, struct error *err)

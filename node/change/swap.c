@@ -57,7 +57,7 @@ static int exists(struct arena *arena, const char *parent, const char *name, boo
 int swap_discard(const struct swap *swap, struct error *err)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	char *mark;
+	char *mark, *type;
 
 	if (get(&arena, swap->clone, SWAP_PROPERTY, &mark, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
@@ -66,6 +66,8 @@ int swap_discard(const struct swap *swap, struct error *err)
 			    "'%s' is in the way, and was not made by a rollback: rename or destroy "
 			    "it",
 			    swap->clone);
+	if (get(&arena, swap->name, "type", &type, err) < 0)
+		return -1;
 	return zfs_destroy(swap->clone, err);
 }
 

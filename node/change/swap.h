@@ -31,7 +31,7 @@ struct swap {
 
 /* Returns the names for a volume with this name and guid, in the arena. */
 struct swap swap_of(struct arena *arena, const char *parent, const char *name, uint64_t guid);
-/* Destroy a clone of step 1 that an earlier rollback has left, or none. */
+/* Destroy a clone of step 1, or none. Fails if the volume is not beside it. */
 int swap_discard(const struct swap *swap, struct error *err);
 /*
  * Step 4; OK if it is done already. Each dataset that gives snapshots away is locked by its origin

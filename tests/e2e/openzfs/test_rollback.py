@@ -2,6 +2,7 @@
 """zcsi rollback: what it brings back, what it keeps, and what it refuses."""
 from pathlib import Path
 
+import grpc
 import pytest
 
 from client import MIB, PATIENCE, size_of
@@ -140,6 +141,25 @@ def test_what_is_used_is_not_rolled_back(host):
     assert "'data@none' does not exist" in refusal(host, "data@none")
     assert sorted(listed(host)) == ["data@one", "data@two", "other@secret"]
     assert roll_back(host, "data@one")["state"] == "rolled back"
+
+
+@pytest.mark.parametrize("program", [" written ", " zcsi:deleted="])
+def test_a_program_that_fails_leaves_no_clone(new_host, gate, program):
+    """The first one of these is killed: after the clone was made, and before it is the volume."""
+    host = new_host(env=gate.env).start()
+    volume = made(host, "zfs")
+    write(volume, "1-first-")
+    take(volume, "one")
+    take(volume, "two")
+    gate.hold(program + host.dataset("_trash/new-data") if "written" in program else program)
+    call = host.agent.RollbackDataset.future(id="data", snapshot_id="data@one")
+    gate.arrived()
+    gate.kill()
+    assert call.code() is grpc.StatusCode.UNAVAILABLE
+    gate.open()
+    assert host.leaves() == ["_trash", "data"]
+    assert read(volume) == "1-first-"
+    roll_back(host, "data@one")
 
 
 def test_a_clone_of_the_volume_stays_in_use(host):
