@@ -30,6 +30,7 @@
 #include "node/record/received.h"
 #include "node/schedule/keeper.h"
 #include "node/service.h"
+#include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
 static int check(const CreateDatasetRequest *req, struct error *err)
@@ -194,10 +195,7 @@ static void unload_key(struct rpc_call *call, const struct dataset *dataset)
 		 log_str("volume", dataset->id), log_str("error", err.text));
 }
 
-/*
- * Handle a dataset that exists in ZFS but not in the catalog: return it if it is the volume, or
- * fail.
- */
+/* A dataset exists in ZFS but not in the catalog: return it if it is the volume, or fail. */
 static int adopt(struct rpc_call *call, const char *id, const char *name, struct dataset **ret,
 		 struct error *err)
 {
@@ -420,8 +418,9 @@ static int take_in(struct rpc_call *call, const AdoptDatasetRequest *req,
 	    describe_adopted(&call->arena, received, req, made, err) < 0)
 		return -1;
 	if (zfs_rename(received->name, made->name, err) < 0) {
-		if (err->code == ERR_ALREADY_EXISTS)
-			return adopt(call, req->id, made->name, ret, err);
+		if (err->code == ERR_ALREADY_EXISTS &&
+		    adopt(call, req->id, made->name, ret, err) == 0)
+			return fail(err, ERR_ALREADY_EXISTS, "the volume exists");
 		agent_reread_on_error(call, made->name, err);
 		return -1;
 	}
@@ -441,7 +440,8 @@ static int take_in_within_limits(struct rpc_call *call, const AdoptDatasetReques
 	struct received received = {.name = dataset_received_name(&call->arena, parent, req->id)};
 	const struct received_wish wish = {req->guid, req->size, format_find(req->format)};
 
-	if (read_received(&call->arena, &received, err) < 0 ||
+	if (zfs_is_volume(received.name, req->id, &received.described, err) < 0 ||
+	    read_received(&call->arena, &received, err) < 0 ||
 	    received_check(&received, &wish, err) < 0)
 		return -1;
 	const struct dataset made = adopted(&call->arena, parent, req, &received);

@@ -14,10 +14,13 @@
 /* Properties that must have a value, which is "-" for those that are zcsi's own. */
 static const struct {
 	const char *name, *value;
+	bool adopted; /* an adoption may set it */
 } foreign[] = {
-	{"readonly", "off"},     {"sharenfs", "off"},      {"zcsi:members", "-"},
-	{"zcsi:published", "-"}, {"zcsi:source", "-"},     {"zcsi:deleted", "-"},
-	{"zcsi:root", "-"},      {"zcsi:parameters", "-"}, {"zcsi:formatted", "-"},
+	{"readonly", "off", false},     {"sharenfs", "off", false},
+	{"zcsi:members", "-", false},   {"zcsi:published", "-", false},
+	{"zcsi:source", "-", false},    {"zcsi:deleted", "-", false},
+	{"zcsi:root", "-", true},       {"zcsi:parameters", "-", true},
+	{"zcsi:formatted", "-", false},
 };
 
 #define NATIVE "type,guid,creation,volsize,referenced,origin"
@@ -36,7 +39,7 @@ static void take_foreign(struct arena *arena, const char *name, const char *valu
 	/* A zvol has no sharenfs, and a host may have none. */
 	for (size_t i = 0; i < COUNT(foreign); i++)
 		if (!strcmp(foreign[i].name, name) && strcmp(foreign[i].value, value) != 0 &&
-		    strcmp(value, "-") != 0)
+		    strcmp(value, "-") != 0 && !(ret->described && foreign[i].adopted))
 			ret->foreign = arena_printf(arena, "%s=%s", name, value);
 }
 

@@ -24,12 +24,13 @@ struct received {
 	const char *origin;  /* the snapshot that it depends on; "-" */
 	const char *root;    /* the encryption root; "-" */
 	const char *foreign; /* a property that a new volume must not have; or NULL */
+	bool described;      /* an adoption that did not end has set the properties of the volume */
 	size_t snapshots, children;
 };
 
 /* Returns the list of properties for `zfs get -Hp -o property,value`. */
 const char *received_properties(bool kernel_zfs);
-/* Parse what that prints; texts are in the arena. ret->name is set. False: another form. */
+/* Parse that; texts are in the arena. ret->name and ret->described are set. False: another form. */
 bool received_parse(struct arena *arena, const char *printed, struct received *ret);
 /* Count the snapshots and children in what `zfs list -H -d 1 -o name` prints. ret->name is set. */
 void received_count(const char *printed, struct received *ret);

@@ -218,7 +218,7 @@ CASES = {
         [create_thick], Volume.delete,
         ["zfs get", "zfs set", *TRASH, "zfs set"], TRASHED, ["--trash-ttl", "3600"]),
     "adopt": Case(
-        [received], adopt, ["zfs get", "zfs list", *DESCRIBE, "zfs rename"],
+        [received], adopt, ["zfs get", "zfs get", "zfs list", *DESCRIBE, "zfs rename"],
         ["_received", "data", "data@one"]),
     "rename": Case([Volume.create, snapshot], rename, RENAME, ["new", "new@s"]),
     "settle as the one that keeps it": Case(

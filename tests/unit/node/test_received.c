@@ -87,6 +87,25 @@ static void test_what_becomes_a_volume(void **state)
 	assert_judged(ZVOL, LIST, (struct received_wish){0, 1, block}, "has its size");
 }
 
+/* An adoption was interrupted after it had set the properties. */
+static void test_what_an_adoption_has_set_is_its_own(void **state)
+{
+	const struct received_wish wish = {7, 1, format_find(FORMAT_ZFS)};
+	struct received received;
+	struct error err;
+
+	(void)state;
+	for (int described = 0; described < 2; described++) {
+		received = (struct received){.name = "t/p/_received/v", .described = described};
+		received_count(LIST, &received);
+		assert_true(received_parse(
+			&arena, GOOD "zcsi:root\t1:2:750\nzcsi:parameters\ta_3db\n", &received));
+		assert_int_equal(received_check(&received, &wish, &err), described ? 0 : -1);
+	}
+	assert_true(received_parse(&arena, GOOD "zcsi:source\tvolume:v\n", &received));
+	assert_int_equal(received_check(&received, &wish, &err), -1);
+}
+
 static void test_what_cannot_become_one(void **state)
 {
 	const struct received_wish wish = {0, 1, format_find(FORMAT_ZFS)};
@@ -109,6 +128,7 @@ int main(void)
 		cmocka_unit_test(test_other_output_is_refused),
 		cmocka_unit_test(test_what_becomes_a_volume),
 		cmocka_unit_test(test_what_cannot_become_one),
+		cmocka_unit_test(test_what_an_adoption_has_set_is_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
