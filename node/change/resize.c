@@ -29,8 +29,10 @@ static int grow_zvol(struct rpc_call *call, struct dataset *dataset, int64_t siz
 {
 	struct zfs_properties properties = {.n = 0};
 
-	if (zfs_volsize(dataset->name, &dataset->size, err) < 0)
+	if (zfs_volsize(dataset->name, &dataset->size, err) < 0) {
+		agent_reread_on_error(call, dataset->name, err);
 		return -1;
+	}
 	if (size <= dataset->size)
 		return 0;
 	dataset->size = size;
