@@ -32,21 +32,42 @@ void hung_watch(void (*report)(void *arg, const char *text), void *arg)
 	watcher_arg = arg;
 }
 
-/* The last word of the command line is the dataset or the pool. */
-static char *describe(const char *const *argv)
+/*
+ * Returns the dataset or the pool of a command line: its last word. The words of `zfs program --
+ * POOL - ...` end in arguments of the program. NULL for `zfs send -t TOKEN`, which names none.
+ */
+static const char *object_of(const char *const *argv)
 {
 	size_t last = 0;
-	char *text;
 
+	if (strcmp(argv[1], "program") == 0)
+		return argv[3];
 	while (argv[last + 1])
 		last++;
-	const char *name = argv[last];
-	int pool = (int)strcspn(name, "/@");
-	if (asprintf(&text,
-		     "'%s %s' of '%s' has not ended and may still take effect, so pool '%.*s' is "
-		     "unavailable until it ends; if 'zpool status %.*s' shows failed devices, "
-		     "repair them and run 'zpool clear %.*s'",
-		     argv[0], argv[1], name, pool, name, pool, name, pool, name) < 0)
+	return strcmp(argv[last - 1], "-t") != 0 ? argv[last] : NULL;
+}
+
+static char *describe(const char *const *argv)
+{
+	const char *name = object_of(argv);
+	int pool = name ? (int)strcspn(name, "/@") : 0;
+	char *text;
+	int failed;
+
+	if (name)
+		failed = asprintf(&text,
+				  "'%s %s' of '%s' has not ended and may still take effect, so "
+				  "pool '%.*s' is unavailable until it ends; if 'zpool status "
+				  "%.*s' shows failed devices, repair them and run 'zpool clear "
+				  "%.*s'",
+				  argv[0], argv[1], name, pool, name, pool, name, pool, name);
+	else
+		failed = asprintf(&text,
+				  "'%s %s' has not ended, so the pool is unavailable until it "
+				  "ends; if 'zpool status' shows failed devices, repair them and "
+				  "run 'zpool clear'",
+				  argv[0], argv[1]);
+	if (failed < 0)
 		abort();
 	return text;
 }

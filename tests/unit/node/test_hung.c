@@ -24,7 +24,7 @@ static unsigned n_reported;
 static void report(void *arg, const char *text)
 {
 	assert_ptr_equal(arg, &n_reported);
-	assert_non_null(strstr(text, "'zpool clear tank'"));
+	assert_non_null(strstr(text, "'zpool clear"));
 	n_reported++;
 }
 
@@ -77,6 +77,30 @@ static void assert_lists(const char *name)
 	assert_non_null(strstr(text, name));
 }
 
+static void assert_reported(const char *const *argv, const char *text)
+{
+	struct error err;
+	struct cat cat;
+
+	start(&cat);
+	assert_int_equal(hung_add(cat.pidfd, argv, &err), -1);
+	assert_non_null(strstr(err.text, text));
+	end(&cat);
+	assert_null(hung_text());
+}
+
+static void a_pool_is_named_only_if_the_command_line_names_one(void **state)
+{
+	(void)state;
+	hung_watch(report, &n_reported);
+	assert_reported((const char *const[]){"zfs", "program", "--", "tank", "-", "7", "tank/p/v",
+					      "v", NULL},
+			"'zfs program' of 'tank' has not ended and may still take effect, so pool "
+			"'tank' is unavailable");
+	assert_reported((const char *const[]){"zfs", "send", "-nvP", "-t", "1-abc-def", NULL},
+			"'zfs send' has not ended, so the pool is unavailable");
+}
+
 static void hung_programs_are_listed_until_they_end(void **state)
 {
 	struct cat first, second, third;
@@ -105,6 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hung_programs_are_listed_until_they_end),
+		cmocka_unit_test(a_pool_is_named_only_if_the_command_line_names_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
