@@ -49,7 +49,7 @@ struct visit {
 	bool all; /* destroy what is to go, even if no snapshot is taken */
 };
 
-/* The scheduled snapshots of a volume. */
+/* The scheduled snapshots of a volume, until a time. */
 struct rows {
 	struct scheduled *rows;
 	const char **names; /* their ZFS names */
@@ -57,7 +57,7 @@ struct rows {
 };
 
 static struct rows rows_of(struct catalog *catalog, struct arena *arena,
-			   const struct dataset *volume)
+			   const struct dataset *volume, int64_t until)
 {
 	struct snapshot_list list;
 	struct rows rows = {.n = 0};
@@ -66,7 +66,8 @@ static struct rows rows_of(struct catalog *catalog, struct arena *arena,
 	rows.rows = arena_alloc(arena, (list.n + 1) * sizeof(*rows.rows));
 	rows.names = arena_alloc(arena, (list.n + 1) * sizeof(*rows.names));
 	for (size_t i = 0; i < list.n; i++) {
-		if (!scheduled_parse(snapshot_leaf(list.rows[i]), &rows.rows[rows.n]))
+		if (!scheduled_parse(snapshot_leaf(list.rows[i]), &rows.rows[rows.n]) ||
+		    rows.rows[rows.n].time > until)
 			continue;
 		rows.names[rows.n++] = list.rows[i]->zfs_name;
 	}
@@ -106,9 +107,9 @@ Trouble *keeper_trouble(struct keeper *keeper, struct arena *arena, const struct
 	return trouble;
 }
 
-/* Take a snapshot for these units, and add it to the rows. Returns 0, or -1 with *err. */
+/* Take a snapshot for these units. Returns 0, or -1 with *err. */
 static int take(struct catalog *catalog, struct arena *arena, const struct dataset *volume,
-		const struct scheduled *scheduled, struct rows *rows, struct error *err)
+		const struct scheduled *scheduled, struct error *err)
 {
 	struct zfs_properties none = {.n = 0};
 	const char *leaf = scheduled_leaf(arena, scheduled);
@@ -126,8 +127,6 @@ static int take(struct catalog *catalog, struct arena *arena, const struct datas
 		return -1;
 	catalog_put_snapshot(catalog, &made);
 	metric_count(&taken, "taken");
-	rows->rows[rows->n] = *scheduled;
-	rows->names[rows->n++] = name;
 	return 0;
 }
 
@@ -170,9 +169,9 @@ static void look_at(void *arg)
 
 	if (find(visit, &arena, &volume, &err) < 0 || !schedule_parse(volume->schedule, &schedule))
 		return;
-	struct rows rows = rows_of(catalog, &arena, volume);
+	struct rows rows = rows_of(catalog, &arena, volume, INT64_MAX);
 	now.units = due_units(&schedule, rows.rows, rows.n, now.time);
-	if (now.units && take(catalog, &arena, volume, &now, &rows, &err) < 0) {
+	if (now.units && take(catalog, &arena, volume, &now, &err) < 0) {
 		warn(visit->keeper, volume->id, &err);
 		troubles_note(&visit->keeper->failures, volume->id,
 			      arena_printf(&arena,
@@ -181,6 +180,8 @@ static void look_at(void *arg)
 					   err.text),
 			      "");
 	}
+	/* A clock that was ahead has made some of the future, which do not count as newer ones yet. */
+	rows = rows_of(catalog, &arena, volume, now.time);
 	/* After a failure too: the pool may be full. */
 	for (size_t i = 0; (now.units || visit->all) && i < rows.n; i++)
 		if (due_to_go(&schedule, rows.rows, rows.n, &rows.rows[i]))
@@ -232,7 +233,7 @@ void keeper_stop(struct keeper *keeper)
 void keeper_end(struct catalog *catalog, const struct dataset *deleted)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	struct rows rows = rows_of(catalog, &arena, deleted);
+	struct rows rows = rows_of(catalog, &arena, deleted, INT64_MAX);
 
 	for (size_t i = 0; i < rows.n; i++)
 		destroy(catalog, rows.names[i]);

@@ -88,6 +88,17 @@ def test_old_ones_go_and_nothing_else(host, volume, dataset):
     assert len(leaves(dataset)) == 4
 
 
+def test_what_a_clock_that_was_ahead_has_made_ends_no_other(host, volume, dataset):
+    volume.create()
+    future = ["2098-01-01T00:00:00Z_daily", "2099-01-01T00:00:00Z_daily"]
+    old(dataset, "2020-01-01T00:00:00Z_daily", "2021-01-01T00:00:00Z_daily", *future)
+    host.read_again()
+    change(volume, "daily=2")
+    wait_for(lambda: "2020-01-01T00:00:00Z_daily" not in leaves(dataset), "the oldest is gone")
+    taken(dataset, *["daily"] * 4)
+    assert set(future) | {"2021-01-01T00:00:00Z_daily"} <= set(leaves(dataset))
+
+
 def test_none_keeps_what_is_there(host, volume, dataset):
     volume.create(parameters={"keep": "daily=1"})
     taken(dataset, "daily")
