@@ -405,8 +405,8 @@ static const struct dataset *recognise(const struct listing *listing, const stru
 	}
 	if (known->guid && found->guid != known->guid) {
 		fail(err, ERR_FAILED_PRECONDITION,
-		     "the dataset '%s' was replaced by another one of the same name; try again "
-		     "to delete that one",
+		     "the dataset '%s' was replaced by another one of the same name; look at it, "
+		     "and try again",
 		     known->name);
 		return NULL;
 	}
