@@ -24,11 +24,9 @@ void catalog_snapshots_of(struct catalog *catalog, struct arena *arena,
 /* Report that the dataset and these snapshots of it were renamed to `name`, in the trash. */
 void catalog_move(struct catalog *catalog, const struct dataset *dataset, const char *name,
 		  const struct snapshot_list *snapshots);
-
 /* Report that the dataset got this id and name, and its snapshots with it. */
 void catalog_rename(struct catalog *catalog, const struct dataset *dataset, const char *id,
 		    const char *name, const struct snapshot_list *snapshots);
-
 /*
  * Mark a name as possibly changed, so that it is read again within a second. The name is of the
  * parent, a volume, a trashed volume, or a snapshot of either.
