@@ -40,7 +40,7 @@ void catalog_rescan_soon(struct catalog *catalog);
  */
 void catalog_follow(struct catalog *catalog, bool follows);
 
-/* Wait for the end of the first reading, on another thread than the catalog's. 0 or -1 with *err. */
+/* Wait for the end of the first reading, not on the catalog's thread. 0, or -1 with *err. */
 int catalog_await(struct catalog *catalog, int64_t deadline, struct error *err);
 /* *ret is all deleted volumes, or the several with an id; none before they are known. */
 void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);

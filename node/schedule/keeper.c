@@ -180,7 +180,7 @@ static void look_at(void *arg)
 					   err.text),
 			      "");
 	}
-	/* A clock that was ahead has made some of the future, which do not count as newer ones yet. */
+	/* A clock that was ahead may have made some of the future, which do not count as newer. */
 	rows = rows_of(catalog, &arena, volume, now.time);
 	/* After a failure too: the pool may be full. */
 	for (size_t i = 0; (now.units || visit->all) && i < rows.n; i++)

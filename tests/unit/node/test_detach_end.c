@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What a zcsi-node that starts does with a detach that an earlier one has begun. */
+/* A zcsi-node that starts ends the detach that an earlier one has begun. */
 #include "tests/cmocka.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What a zcsi-node that starts does with the rollbacks that an earlier one has begun. */
+/* A zcsi-node that starts ends the rollbacks that an earlier one has begun, if it can. */
 #include "node/change/swap.h"
 
 #include <string.h>
