@@ -82,7 +82,8 @@ static struct made *named(const char *name)
 	return NULL;
 }
 
-static uint64_t guid_of(const char *name)
+/* inline, because not all programs use it. */
+static inline uint64_t guid_of(const char *name)
 {
 	const struct made *found = named(name);
 

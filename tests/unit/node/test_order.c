@@ -2,70 +2,8 @@
 /*
  * Tests of the orders of the pusher: that they follow the members of volumes, and which is next.
  */
-#include "node/copy/order.h"
-
-#include <string.h>
-
-#include "common/clock.h"
-#include "common/log.h"
-#include "node/copy/written.h"
-#include "tests/arena.h"
-#include "tests/cmocka.h"
-
-#define LINEAGE "00112233aabbccdd"
-
-static struct order_list orders;
-static uint64_t marks[4]; /* of the volumes */
-
-static void quiet(void)
-{
-	struct error err;
-
-	assert_int_equal(log_setup("error", "logfmt", &err), 0);
-}
-
-static struct dataset *volume(const char *name, const char *members)
-{
-	struct dataset made = {.id = strrchr(name, '/') + 1,
-			       .name = (char *)name,
-			       .members = (char *)members,
-			       .format = format_find(FORMAT_ZFS)};
-
-	return dataset_copy(&arena, &made);
-}
-
-static void follow(struct dataset **rows, size_t n)
-{
-	const struct dataset_list volumes = {rows, n};
-
-	orders_follow(&orders, "n1", &volumes, marks);
-}
-
-static void follow_one(const char *members)
-{
-	follow((struct dataset *[]){volume("t/p/v", members)}, 1);
-}
-
-static void done(struct order *order, int64_t synced, int64_t due)
-{
-	const struct synced state = {synced, order->mark, now_us()};
-
-	order_done(order, &state, due);
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	orders = (struct order_list){.n = 0};
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	orders_fini(&orders);
-	return 0;
-}
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_orders.c */
+#include "tests/unit/node/scripted_orders.c"
 
 static void test_there_is_an_order_for_each_other_node(void **state)
 {
@@ -426,91 +364,6 @@ static void test_one_order_calls_a_node_that_is_away(void **state)
 	assert_null(orders_away(&orders, one, &arena));
 }
 
-static void test_synced_never_goes_back(void **state)
-{
-	(void)state;
-	follow_one(LINEAGE ":60:n1,n2");
-	done(orders.rows[0], 9, 0);
-	done(orders.rows[0], 5, 0);
-	assert_true(orders.rows[0]->synced == 9);
-}
-
-static void test_a_failure_is_shown_until_the_next_success(void **state)
-{
-	struct error err = {ERR_UNAVAILABLE, "away"};
-	size_t n;
-
-	(void)state;
-	quiet();
-	follow_one(LINEAGE ":60:n1,n2");
-	order_failed(orders.rows[0], &err, now_ms() + 1000);
-	assert_null(orders_first(&orders, now_ms()));
-	const struct pushed *shown = orders_show(&orders, NULL, &arena, &n);
-	assert_int_equal(n, 1);
-	assert_string_equal(shown->error, "away");
-	assert_true(shown->failed > 0);
-	done(orders.rows[0], 5, 0);
-	assert_string_equal(orders_show(&orders, NULL, &arena, &n)->error, "");
-}
-
-static void test_the_copies_of_one_dataset_are_shown(void **state)
-{
-	struct dataset *rows[] = {volume("t/p/v", LINEAGE ":60:n1,n2,n3"),
-				  volume("t/p/w", LINEAGE ":60:n1,n2"),
-				  volume("t/p/_trash/v-1", LINEAGE ":60:n1,n2")};
-	size_t n;
-
-	(void)state;
-	follow(rows, COUNT(rows));
-	const struct pushed *shown = orders_show(&orders, "t/p/v", &arena, &n);
-	assert_int_equal(n, 2);
-	assert_string_equal(shown[0].to, "n2");
-	assert_string_equal(shown[1].to, "n3");
-	assert_false(shown[0].deleted);
-	orders_show(&orders, "t/p/u", &arena, &n);
-	assert_int_equal(n, 0);
-	orders_show(&orders, NULL, &arena, &n);
-	assert_int_equal(n, 4);
-}
-
-static void test_a_copy_is_known_once_it_was_looked_up(void **state)
-{
-	struct error err = {ERR_UNAVAILABLE, "away"};
-	size_t n;
-
-	(void)state;
-	quiet();
-	follow_one(LINEAGE ":60:n1,n2");
-	assert_false(orders_show(&orders, NULL, &arena, &n)->known);
-	order_known(orders.rows[0], 7);
-	order_failed(orders.rows[0], &err, now_ms() + 1000);
-	const struct pushed *shown = orders_show(&orders, NULL, &arena, &n);
-	assert_true(shown->known && shown->synced == 7 && shown->failed);
-	order_known(orders.rows[0], 0);
-	assert_true(orders.rows[0]->synced == 7);
-}
-
-static void test_the_progress_of_a_push_that_runs_is_shown(void **state)
-{
-	size_t n;
-
-	(void)state;
-	follow_one(LINEAGE ":60:n1,n2");
-	struct order *order = orders.rows[0];
-	order->progress.total = 40;
-	order->progress.sent = 12;
-	order->running = true;
-	assert_int_equal(orders_show(&orders, NULL, &arena, &n)->total,
-			 0); /* no stream has begun */
-	order->progress.begun = now_ms() - 5000;
-	const struct pushed *shown = orders_show(&orders, NULL, &arena, &n);
-	assert_int_equal(shown->total, 40);
-	assert_int_equal(shown->sent, 12);
-	assert_true(shown->sending_ms >= 5000);
-	order->running = false;
-	assert_int_equal(orders_show(&orders, NULL, &arena, &n)->sending_ms, 0);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -536,11 +389,6 @@ int main(void)
 		TEST(test_a_push_is_told_what_the_other_ones_know),
 		TEST(test_what_was_forgotten_while_an_order_ran_stays_so),
 		TEST(test_one_order_calls_a_node_that_is_away),
-		TEST(test_synced_never_goes_back),
-		TEST(test_a_failure_is_shown_until_the_next_success),
-		TEST(test_the_copies_of_one_dataset_are_shown),
-		TEST(test_a_copy_is_known_once_it_was_looked_up),
-		TEST(test_the_progress_of_a_push_that_runs_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
