@@ -138,7 +138,7 @@ def destroy_trashed(volume):
 
 
 MOUNT = ["mount"] if KERNEL_ZFS else ["zfs set", "zfs mount"]
-STAGE = [*MOUNT, "open_tree", "mount_setattr"]
+STAGE = [*MOUNT, "open_tree", "umount2", "mount_setattr", "mount_setattr", "move_mount"]
 TWO_SETTINGS = ["zfs get", "zfs set"] if KERNEL_ZFS else ["zfs get", "zfs set", "zfs set"]
 ATTACH = ["open_tree", "mount_setattr", "move_mount"]
 DESTROY = ["zfs get", "zfs destroy"]
