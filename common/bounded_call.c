@@ -18,8 +18,6 @@
 #include "common/mem.h"
 #include "common/thread.h"
 
-#define STACK_BYTES (256 << 10)
-
 struct running {
 	struct running *next; /* next running call in list */
 	struct bounded_call call;
@@ -90,19 +88,6 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct running *running)
-{
-	pthread_attr_t detached;
-	pthread_t thread;
-
-	pthread_attr_init(&detached);
-	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&detached, STACK_BYTES);
-	int error = thread_start(&thread, &detached, run_thread, running) < 0 ? errno : 0;
-	pthread_attr_destroy(&detached);
-	return error;
-}
-
 /* Wait until any call ends. Returns 0 or ETIMEDOUT. The caller holds the mutex. */
 static int wait_until(int64_t deadline)
 {
@@ -125,7 +110,7 @@ static int start(const struct bounded_call *call, int64_t deadline, struct runni
 		return error;
 	struct running *running = mem_alloc(sizeof(*running));
 	*running = (struct running){.next = list, .call = *call, .key = mem_strdup(call->key)};
-	error = start_thread(running);
+	error = thread_start_detached(run_thread, running) < 0 ? errno : 0;
 	if (error) {
 		free_running(running);
 		return error;

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <signal.h>
 
+#define STACK_BYTES ((size_t)256 << 10)
+
 int thread_start(pthread_t *ret, const pthread_attr_t *attributes, void *(*run)(void *), void *arg)
 {
 	sigset_t all, before;
@@ -19,4 +21,17 @@ int thread_start(pthread_t *ret, const pthread_attr_t *attributes, void *(*run)(
 	errno = pthread_create(ret, attributes, run, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return errno ? -1 : 0;
+}
+
+int thread_start_detached(void *(*run)(void *), void *arg)
+{
+	pthread_attr_t attributes;
+	pthread_t ignored;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	int failed = thread_start(&ignored, &attributes, run, arg);
+	pthread_attr_destroy(&attributes);
+	return failed;
 }

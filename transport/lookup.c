@@ -13,7 +13,6 @@
 #include "common/mem.h"
 #include "common/thread.h"
 
-#define STACK_BYTES ((size_t)256 << 10)
 #define THREADS_MAX 64
 
 struct lookup {
@@ -57,20 +56,6 @@ static void *look_up(void *arg)
 	return NULL;
 }
 
-/* Start the thread, detached. Returns 0, or -1 with errno. The caller has the lock. */
-static int start_thread(struct lookup *lookup)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	int failed = thread_start(&thread, &attributes, look_up, lookup);
-	pthread_attr_destroy(&attributes);
-	return failed;
-}
-
 struct lookup *lookup_begin(struct loop *loop, const struct endpoint *endpoint,
 			    void (*found)(void *arg, const struct addresses *addresses,
 					  const struct error *err),
@@ -81,7 +66,7 @@ struct lookup *lookup_begin(struct loop *loop, const struct endpoint *endpoint,
 
 	*lookup = (struct lookup){.endpoint = *endpoint, .loop = loop, .found = found, .arg = arg};
 	lookup->task.fn = report;
-	if (n_threads == THREADS_MAX || start_thread(lookup) < 0) {
+	if (n_threads == THREADS_MAX || thread_start_detached(look_up, lookup) < 0) {
 		free(lookup);
 		return NULL;
 	}
