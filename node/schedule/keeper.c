@@ -180,10 +180,12 @@ static void look_at(void *arg)
 					   err.text),
 			      "");
 	}
+	if (!now.units && !visit->all)
+		return;
 	/* A clock that was ahead may have made some of the future, which do not count as newer. */
 	rows = rows_of(catalog, &arena, volume, now.time);
 	/* After a failure too: the pool may be full. */
-	for (size_t i = 0; (now.units || visit->all) && i < rows.n; i++)
+	for (size_t i = 0; i < rows.n; i++)
 		if (due_to_go(&schedule, rows.rows, rows.n, &rows.rows[i]))
 			destroy(catalog, rows.names[i]);
 }
