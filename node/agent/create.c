@@ -420,7 +420,10 @@ static int take_in(struct rpc_call *call, const AdoptDatasetRequest *req,
 	if (zfs_rename(received->name, made->name, err) < 0) {
 		if (err->code == ERR_ALREADY_EXISTS &&
 		    adopt(call, req->id, made->name, ret, err) == 0)
-			return fail(err, ERR_ALREADY_EXISTS, "the volume exists");
+			return fail(err, ERR_ALREADY_EXISTS,
+				    "another dataset became volume '%s' meanwhile: rename one of "
+				    "the two, and try again",
+				    req->id);
 		agent_reread_on_error(call, made->name, err);
 		return -1;
 	}
