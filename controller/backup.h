@@ -17,8 +17,7 @@ int backup_check(struct rpc_call *call, const struct parameters *parameters, str
 /*
  * Have that node keep a backup of a volume, which is on node_id, unless it has one, and wait until
  * it is there. found: the volume was created earlier, and if the node is gone since, nothing is
- * done. Returns 0, or -1: ERR_ABORTED if the deadline passes before, else as
- * the node says.
+ * done. Returns 0, or -1: ERR_ABORTED if the deadline passes before, else as the node says.
  */
 int backup_add(struct rpc_call *call, const char *id, const char *node_id,
 	       const struct parameters *parameters, bool found, struct error *err);

@@ -22,7 +22,7 @@ struct order {
 	int64_t idle, look, since; /* no data was sent since; next pins_limit; extra and complete */
 	int64_t called, silent;  /* it did not reach its node: as wanted; others wait until then */
 	int64_t synced, failed;  /* as in struct pushed */
-	uint64_t mark, pushed;   /* changes with each snapshot; it, when the last good push began */
+	uint64_t mark, pushed;   /* changes with each snapshot; the one that was pushed last */
 	int64_t wanted;          /* as in struct push */
 	struct push_taken taken; /* at the end of the last push of this order */
 	struct pins_need need;   /* of the copy; its member bookmark is NULL */
