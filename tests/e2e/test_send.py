@@ -121,9 +121,12 @@ def test_a_stream_that_cannot_be_written_is_not_received(host, full):
     assert process.wait() == 1
     assert "cannot write to stdout" in process.stderr.read().decode()
     process.stderr.close()
+
+    def codes():
+        return [row["code"] for row in host.node_daemon.log()
+                if row.get("method") == "zcsi.v1.Copy/Send"]
+    assert wait_for(codes, "the call has ended, and is in the log") == ["CANCELLED"]
     wait_for(lambda: not sends(host), "zfs send has ended")
-    assert [row["code"] for row in host.node_daemon.log()
-            if row.get("method") == "zcsi.v1.Copy/Send"] == ["CANCELLED"]
 
 
 def test_a_killed_agent_is_an_error(host, full):
