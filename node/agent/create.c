@@ -123,10 +123,7 @@ static int take_push_rules(struct rpc_call *call, const CreateDatasetRequest *re
 	return check_seconds(req->id, "sync_every", rules.every, err);
 }
 
-/*
- * Add the native properties that the format needs. Size and reservation of a new zvol are arguments
- * of `zfs create` instead; those of a clone are properties.
- */
+/* Add the native properties of the format. A new zvol gets size and reservation by arguments. */
 static void add_native(struct arena *arena, const struct dataset *made, bool clone,
 		       struct zfs_properties *properties)
 {
