@@ -269,11 +269,6 @@ int get_dataset(struct rpc_call *call, const GetDatasetRequest *req, GetDatasetR
 	return 0;
 }
 
-const struct format *agent_format(const CreateDatasetRequest *req)
-{
-	return format_find(*req->format ? req->format : FORMAT_ZFS);
-}
-
 int agent_page(int32_t max, size_t *ret, struct error *err)
 {
 	if (max < 0 || max > AGENT_PAGE_MAX)

@@ -18,8 +18,6 @@
 Dataset *agent_dataset(struct rpc_call *call, const struct dataset *dataset);
 DatasetSnapshot *agent_snapshot(struct arena *arena, const struct snapshot *snapshot);
 
-/* Returns the format that a request asks for; NULL if there is none of that name. */
-const struct format *agent_format(const CreateDatasetRequest *req);
 /* Returns the value of refreservation that reserves the full size of the dataset. */
 const char *agent_reservation(struct arena *arena, const struct dataset *dataset);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * ListReceived and ReceiveVolume of zcsi.v1.Copy: the messages of a stream become the input of a
- * `zfs receive` into a dataset that is no volume yet. AdoptDataset (node/agent/create.c) makes it
+ * `zfs receive` into a dataset that is no volume yet. AdoptDataset (node/create/adopt.c) makes it
  * one.
  *
  * Invariant: zfs receives only into a new name below DATASET_RECEIVED, where no dataset is a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_AGENT_CLONE_H
-#define ZCSI_NODE_AGENT_CLONE_H
+#ifndef ZCSI_NODE_CREATE_CLONE_H
+#define ZCSI_NODE_CREATE_CLONE_H
 
 /* Creating volumes from a snapshot or from another volume. */
 

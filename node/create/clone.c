@@ -6,7 +6,7 @@
  * clone exists with all its data, or the call fails with NOT_FOUND. (With zfs-fuse, a clone and the
  * destroy of its snapshot may both succeed, and the clone is lost.) An origin made here is marked
  * for deferred destroy, so it disappears with its last clone. After a crash before that mark, the
- * reaper (reaper.c) destroys it.
+ * reaper (node/agent/reaper.c) destroys it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,17 +14,18 @@
 #include "common/clock.h"
 #include "common/volume/escape.h"
 #include "common/log.h"
-#include "node/agent/clone.h"
 #include "node/agent/origin.h"
+#include "node/create/clone.h"
+#include "node/create/made.h"
 
 static int check_format(const CreateDatasetRequest *req, const char *what, const char *id,
 			const struct format *format, struct error *err)
 {
-	if (agent_format(req) == format)
+	if (made_format(req->format) == format)
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT,
 		    "volume '%s' cannot be %s: %s '%s' is %s; ask for the format of its source",
-		    req->id, agent_format(req)->description, what, id,
+		    req->id, made_format(req->format)->description, what, id,
 		    format ? format->description : "of an unknown format");
 }
 
