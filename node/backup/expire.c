@@ -4,12 +4,13 @@
  * the first snapshot counts.
  *
  * Invariant: the newest snapshot stays, because the next stream begins at it. Only snapshots that
- * were taken for backups go, and none that is held or has a clone. The destroy is neither recursive
- * nor deferred, so ZFS refuses if anything else depends on one.
+ * were taken for backups go, and none that is held, has a clone, or is of the future. The destroy is
+ * neither recursive nor deferred, so ZFS refuses if anything else depends on one.
  */
 #include "node/backup/expire.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "common/log.h"
 #include "node/record/snapshot.h"
@@ -34,22 +35,29 @@ static bool is_ours(const CopySnapshot *snapshot)
 	return !strncmp(snapshot->name, SNAPSHOT_BACKUP, strlen(SNAPSHOT_BACKUP));
 }
 
-/* Returns the snapshots that were taken for backups, oldest first, with the units they count as. */
+/* Returns true if the snapshot counts. A clock that was ahead may have made some of the future. */
+static bool counts(const CopySnapshot *snapshot, int64_t now)
+{
+	return is_ours(snapshot) && snapshot->creation <= now;
+}
+
+/* Returns the snapshots of the backup, oldest first, with the units they count as. */
 static struct scheduled *rows_of(struct arena *arena, const BackupState *backup,
-				 const struct schedule *schedule)
+				 const struct schedule *schedule, int64_t now)
 {
 	struct scheduled *rows = arena_alloc(arena, (backup->n_snapshots + 1) * sizeof(*rows));
 
 	for (size_t i = 0; i < backup->n_snapshots; i++) {
 		const CopySnapshot *snapshot = backup->snapshots[backup->n_snapshots - 1 - i];
 		rows[i].time = snapshot->creation;
-		rows[i].units =
-			is_ours(snapshot) ? due_units(schedule, rows, i, snapshot->creation) : 0;
+		rows[i].units = counts(snapshot, now)
+					? due_units(schedule, rows, i, snapshot->creation)
+					: 0;
 	}
 	return rows;
 }
 
-char **expire_words(struct arena *arena, const BackupState *backup, size_t *ret_n)
+char **expire_words(struct arena *arena, const BackupState *backup, int64_t now, size_t *ret_n)
 {
 	size_t n = backup->n_snapshots, in_word = 0;
 	char **words = arena_alloc(arena, (n / WORD_MOST + 1) * sizeof(*words));
@@ -58,10 +66,10 @@ char **expire_words(struct arena *arena, const BackupState *backup, size_t *ret_
 	*ret_n = 0;
 	if (!schedule_parse(backup->keep, &schedule) || !schedule_is_set(&schedule))
 		return words;
-	const struct scheduled *rows = rows_of(arena, backup, &schedule);
+	const struct scheduled *rows = rows_of(arena, backup, &schedule, now);
 	for (size_t i = 0; i + 1 < n; i++) {
 		const CopySnapshot *snapshot = backup->snapshots[n - 1 - i];
-		if (!is_ours(snapshot) || snapshot->kept ||
+		if (!counts(snapshot, now) || snapshot->kept ||
 		    !due_to_go(&schedule, rows, n, &rows[i]))
 			continue;
 		if (in_word++ % WORD_MOST == 0)
@@ -77,7 +85,7 @@ char **expire_words(struct arena *arena, const BackupState *backup, size_t *ret_
 void expire_run(struct arena *arena, const BackupState *backup)
 {
 	size_t n;
-	char **words = expire_words(arena, backup, &n);
+	char **words = expire_words(arena, backup, time(NULL), &n);
 	struct error err;
 
 	for (size_t i = 0; i < n; i++)

@@ -17,7 +17,7 @@ bool expire_is_due(const BackupState *backup, int64_t now);
  * Returns the words for `zfs destroy`, "backup@a,b", each with 256 snapshots at most, in the arena;
  * *ret_n is their number. backup: with all its snapshots. Runs no program.
  */
-char **expire_words(struct arena *arena, const BackupState *backup, size_t *ret_n);
+char **expire_words(struct arena *arena, const BackupState *backup, int64_t now, size_t *ret_n);
 /* Destroy the snapshots that are to go. Failures are logged, and the next run tries again. */
 void expire_run(struct arena *arena, const BackupState *backup);
 

@@ -175,17 +175,29 @@ static void test_the_first_snapshot_of_each_day_is_kept(void **state)
 	size_t n;
 
 	(void)state;
-	char **words = expire_words(&arena, backup, &n);
+	char **words = expire_words(&arena, backup, 4 * DAY, &n);
 	assert_int_equal(n, 1);
 	assert_string_equal(words[0], "t/b/v@_backup-0,_backup-1,_backup-3");
 	backup->snapshots[5]->kept = true;
 	backup->snapshots[4]->name = (char *)"by-hand";
-	words = expire_words(&arena, backup, &n);
+	words = expire_words(&arena, backup, 4 * DAY, &n);
 	assert_string_equal(words[0], "t/b/v@_backup-3");
 	backup->keep = (char *)"daily=2,monthly=1";
 	backup->snapshots[5]->kept = false;
-	words = expire_words(&arena, backup, &n);
+	words = expire_words(&arena, backup, 4 * DAY, &n);
 	assert_string_equal(words[0], "t/b/v@_backup-3");
+}
+
+static void test_snapshots_of_the_future_neither_count_nor_go(void **state)
+{
+	const int64_t times[] = {DAY, 9 * DAY, 10 * DAY, 10 * DAY + 60, 2 * DAY, 3 * DAY, 4 * DAY};
+	size_t n;
+
+	(void)state;
+	char **words =
+		expire_words(&arena, backup_with("daily=2", times, COUNT(times)), 4 * DAY, &n);
+	assert_int_equal(n, 1);
+	assert_string_equal(words[0], "t/b/v@_backup-0,_backup-4");
 }
 
 static void test_all_snapshots_stay_without_a_rule(void **state)
@@ -194,11 +206,11 @@ static void test_all_snapshots_stay_without_a_rule(void **state)
 	size_t n;
 
 	(void)state;
-	expire_words(&arena, backup_with("", times, COUNT(times)), &n);
+	expire_words(&arena, backup_with("", times, COUNT(times)), 4 * DAY, &n);
 	assert_int_equal(n, 0);
-	expire_words(&arena, backup_with("none", times, COUNT(times)), &n);
+	expire_words(&arena, backup_with("none", times, COUNT(times)), 4 * DAY, &n);
 	assert_int_equal(n, 0);
-	expire_words(&arena, backup_with("yearly=1", times, 1), &n);
+	expire_words(&arena, backup_with("yearly=1", times, 1), 4 * DAY, &n);
 	assert_int_equal(n, 0);
 }
 
@@ -229,6 +241,7 @@ int main(void)
 		cmocka_unit_test(test_backups_are_read_with_their_newest_snapshots),
 		cmocka_unit_test(test_many_snapshots_may_be_read_for_long),
 		cmocka_unit_test(test_the_first_snapshot_of_each_day_is_kept),
+		cmocka_unit_test(test_snapshots_of_the_future_neither_count_nor_go),
 		cmocka_unit_test(test_all_snapshots_stay_without_a_rule),
 		cmocka_unit_test(test_a_backup_is_due_after_its_interval),
 	};
