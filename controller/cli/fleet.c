@@ -48,10 +48,10 @@ struct fleet {
 	struct loop_task stop;
 	pthread_t thread;
 	bool started;
-	char *text; /* contents of --agents-file */
-	struct client **clients;
-	size_t n;
-	struct client *bulk; /* the connection of a stream; or NULL */
+	char *text;              /* contents of --agents-file */
+	struct client **clients; /* the agents that are asked, then those that are one of these */
+	size_t n, n_open;        /* how many are asked, and how many there are */
+	struct client *bulk;     /* the connection of a stream; or NULL */
 	struct client_options options;
 	int64_t timeout_ms;
 };
@@ -76,7 +76,7 @@ void fleet_close(struct fleet *fleet)
 		loop_post(fleet->loop, &fleet->stop);
 		pthread_join(fleet->thread, NULL);
 	}
-	for (size_t i = 0; i < fleet->n; i++)
+	for (size_t i = 0; i < fleet->n_open; i++)
 		client_free(fleet->clients[i]);
 	client_free(fleet->bulk);
 	free(fleet->clients);
@@ -108,7 +108,7 @@ static int add(struct fleet *fleet, const struct option_list *listed, struct err
 		if (client_new(&fleet->clients[fleet->n], fleet->loop, endpoints.values[i],
 			       &fleet->options, err) < 0)
 			return -1;
-		fleet->n++;
+		fleet->n_open = ++fleet->n;
 	}
 	return 0;
 }
@@ -241,24 +241,62 @@ static struct tls_certificate certificate_of(struct arena *arena, struct client 
 	return kept;
 }
 
+/* Returns true if a member is the agent that gave this answer, at another endpoint. */
+static bool is_member(const struct member *members, size_t n, const GetHostResponse *host)
+{
+	for (size_t i = 0; host && *host->boot && i < n; i++) {
+		const GetHostResponse *other = members[i].host;
+		if (other && strcmp(other->boot, host->boot) == 0 &&
+		    strcmp(other->node_id, host->node_id) == 0 &&
+		    strcmp(other->dataset, host->dataset) == 0 &&
+		    other->pool_guid == host->pool_guid)
+			return true;
+	}
+	return false;
+}
+
+/* Ask an agent no more. Its client stays open behind the others. */
+static void leave_out(struct fleet *fleet, size_t at)
+{
+	struct client *client = fleet->clients[at];
+
+	memmove(&fleet->clients[at], &fleet->clients[at + 1],
+		(fleet->n_open - at - 1) * sizeof(struct client *));
+	fleet->clients[fleet->n_open - 1] = client;
+	fleet->n--;
+}
+
+static struct member member_of(struct fleet *fleet, struct arena *arena, size_t at,
+			       const struct reply *reply)
+{
+	const GetHostResponse *host = reply->response;
+	const char *endpoint = client_endpoint(fleet->clients[at]);
+
+	return (struct member){.at = at,
+			       .endpoint = endpoint,
+			       .host = host,
+			       .node = host ? host->node_id : endpoint,
+			       .error = reply->error,
+			       .certificate = certificate_of(arena, fleet->clients[at])};
+}
+
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n)
 {
-	struct member *members = arena_alloc(arena, fleet->n * sizeof(*members));
+	const size_t asked = fleet->n;
+	struct member *members = arena_alloc(arena, asked * sizeof(*members));
 	const struct reply *replies =
 		fleet_ask(fleet, arena, "GetHost", &new_get_host_request(arena)->base);
+	size_t n = 0;
 
-	for (size_t i = 0; i < fleet->n; i++) {
-		const char *endpoint = client_endpoint(fleet->clients[i]);
-		const GetHostResponse *host = replies[i].response;
-		members[i] =
-			(struct member){.at = i,
-					.endpoint = endpoint,
-					.host = host,
-					.node = host ? host->node_id : endpoint,
-					.error = replies[i].error,
-					.certificate = certificate_of(arena, fleet->clients[i])};
+	for (size_t i = 0; i < asked; i++) {
+		if (is_member(members, n, replies[i].response)) {
+			leave_out(fleet, n);
+			continue;
+		}
+		members[n] = member_of(fleet, arena, n, &replies[i]);
+		n++;
 	}
-	*ret_n = fleet->n;
+	*ret_n = n;
 	return members;
 }
 

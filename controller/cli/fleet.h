@@ -7,7 +7,6 @@
  * once. Answers live in the arena. Main thread only.
  */
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/error.h"
@@ -66,7 +65,7 @@ struct reply *fleet_ask(struct fleet *fleet, struct arena *arena, const char *me
 struct reply fleet_ask_member(struct fleet *fleet, struct arena *arena, const struct member *member,
 			      const char *method, const ProtobufCMessage *request);
 
-/* Ask every agent for its identity. *ret_n is their number, at least 1. */
+/* Ask every agent who it is. One with two endpoints becomes one member. *ret_n: at least 1. */
 struct member *fleet_members(struct fleet *fleet, struct arena *arena, size_t *ret_n);
 /* Ask a further endpoint for its identity, once. Its node and certificate are not set. */
 struct member fleet_who(struct fleet *fleet, struct arena *arena, const char *endpoint);

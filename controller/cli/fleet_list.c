@@ -3,8 +3,7 @@
  * Lists of all agents, page by page. All agents that have more are asked at once for their next
  * page.
  *
- * Invariant: an agent that fails has an error in its member, and its entries are incomplete. One
- * that was given by two endpoints is read once, so that none of its entries is there twice.
+ * Invariant: an agent that fails has an error in its member, and its entries are incomplete.
  */
 #include "controller/cli/fleet_list.h"
 
@@ -84,21 +83,6 @@ static int by_id_and_node(const void *left, const void *right)
 	return order ? order : strcmp(one->owner->node, other->owner->node);
 }
 
-/* Returns true if an earlier member is the same agent, at another endpoint. */
-static bool is_again(const struct member *members, size_t at)
-{
-	const GetHostResponse *host = members[at].host;
-
-	for (size_t i = 0; i < at; i++) {
-		const GetHostResponse *earlier = members[i].host;
-		if (earlier && host->pool_guid && earlier->pool_guid == host->pool_guid &&
-		    strcmp(earlier->node_id, host->node_id) == 0 &&
-		    strcmp(earlier->dataset, host->dataset) == 0)
-			return true;
-	}
-	return false;
-}
-
 struct owned *fleet_entries(struct fleet *fleet, struct arena *arena, struct member *members,
 			    size_t n_members, const struct fleet_list *list, const void *arg,
 			    size_t *ret_n)
@@ -109,8 +93,7 @@ struct owned *fleet_entries(struct fleet *fleet, struct arena *arena, struct mem
 
 	for (size_t i = 0; i < n_members; i++) {
 		const GetHostResponse *host = members[i].host;
-		readings[i] = (struct reading){
-			.after = "", .more = host && *host->dataset && !is_again(members, i)};
+		readings[i] = (struct reading){.after = "", .more = host && *host->dataset};
 		left += readings[i].more;
 	}
 	while (left > 0) {

@@ -102,6 +102,7 @@ int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *
 	rsp->version = arena_strdup(&call->arena, ZCSI_VERSION);
 	rsp->time = wall_us();
 	rsp->node_id = arena_strdup(&call->arena, node->id);
+	rsp->boot = arena_strdup(&call->arena, node->boot ? node->boot : "");
 	rsp->topology = arena_alloc(&call->arena, node->n_topology * sizeof(*rsp->topology));
 	for (size_t i = 0; i < node->n_topology; i++) {
 		Segment *segment = new_segment(&call->arena);

@@ -102,7 +102,7 @@ static void say_twins(struct doctor *doctor, size_t at)
 			say(doctor, DOCTOR_STOPS, one->node,
 			    arena_printf(&cli->arena,
 					 "the agents %s and %s are both this node: start one of "
-					 "the two with another --node-id, or ask it once only",
+					 "the two with another --node-id",
 					 one->endpoint, other->endpoint),
 			    NULL);
 	}

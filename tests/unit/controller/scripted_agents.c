@@ -115,6 +115,8 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 	(*ret)->problem = arena_strdup(arena, begun->client->problem);
 	(*ret)->version =
 		arena_strdup(arena, begun->client->version ? begun->client->version : "1");
+	if (begun->client->boot)
+		(*ret)->boot = arena_strdup(arena, begun->client->boot);
 	if (begun->client->no_copies)
 		(*ret)->no_copies = arena_strdup(arena, begun->client->no_copies);
 	if (begun->client->no_export)

@@ -38,25 +38,37 @@ static void pages_of_all_agents_are_joined(void **state)
 	assert_int_equal(n, 2);
 }
 
-static void an_agent_with_two_endpoints_lists_its_volumes_once(void **state)
+static void an_agent_with_two_endpoints_is_one_member(void **state)
 {
 	size_t n;
 
 	(void)state;
-	add_dataset(&scripted[1], "v", 1, "");
-	memcpy(scripted[2].datasets, scripted[1].datasets, sizeof(scripted[1].datasets));
-	scripted[2].n_datasets = 1;
-	scripted[2].node = scripted[1].node;
-	scripted[2].pool = scripted[1].pool;
-	scripted[1].pool_guid = scripted[2].pool_guid = 7;
+	scripted[0].boot = scripted[1].boot = "boot";
+	scripted[1].node = scripted[0].node;
+	scripted[1].pool = scripted[0].pool;
+	add_dataset(&scripted[0], "v", 1, "");
+	add_dataset(&scripted[2], "w", 1, "");
 	ask_members();
-	cli_volumes(&cli, NULL, &n);
-	assert_int_equal(n, 1);
-	/* Two hosts with one node id have two volumes. */
-	scripted[2].pool_guid = 8;
-	ask_members();
+	assert_int_equal(cli.n_members, 2);
+	assert_string_equal(cli.members[1].node, "c");
 	cli_volumes(&cli, NULL, &n);
 	assert_int_equal(n, 2);
+	assert_int_equal(scripted[1].listed, 0);
+	assert_int_equal(scripted[2].listed, 1);
+}
+
+static void two_hosts_with_one_node_id_are_two_members(void **state)
+{
+	(void)state;
+	scripted[0].boot = "boot";
+	scripted[1].boot = "another";
+	scripted[1].node = scripted[0].node;
+	scripted[1].pool = scripted[0].pool;
+	ask_members();
+	assert_int_equal(cli.n_members, 3);
+	scripted[0].boot = scripted[1].boot = NULL; /* of an earlier version */
+	ask_members();
+	assert_int_equal(cli.n_members, 3);
 }
 
 static void an_agent_that_fails_is_named(void **state)
@@ -97,7 +109,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CLI_TEST(an_agent_named_twice_is_asked_once),
 		CLI_TEST(pages_of_all_agents_are_joined),
-		CLI_TEST(an_agent_with_two_endpoints_lists_its_volumes_once),
+		CLI_TEST(an_agent_with_two_endpoints_is_one_member),
+		CLI_TEST(two_hosts_with_one_node_id_are_two_members),
 		CLI_TEST(an_agent_that_fails_is_named),
 		CLI_TEST(a_long_call_may_take_longer_than_a_question),
 	};
