@@ -51,8 +51,8 @@ static int bookmark(const char *snapshot, const char *name, struct error *err)
 }
 
 /*
- * Returns true if `last`, which the copy of `name` has, and the bookmarks of `others` other copies
- * are newer than the spare.
+ * Returns true if no copy needs the spare bookmark: the copy whose bookmark is `name` has `last`,
+ * which is newer, and so are the bookmarks of the `others` other copies.
  */
 static bool is_behind(const struct history *history, const struct point *spare, const char *name,
 		      const struct point *last, size_t others)

@@ -16,9 +16,9 @@ struct take {
 	int64_t epoch;            /* of the new owner */
 	CopyPoint *const *copies; /* from where the copies on other nodes are continued */
 	size_t n_copies;
-	const char *owner;    /* zcsi:owner; NULL: as after a move */
-	const char *lost;     /* zcsi:failover, for people; NULL: as it is */
-	const char *accepted; /* zcsi:accepted; NULL: as it is */
+	const char *owner;    /* the new zcsi:owner; NULL: as after a move */
+	const char *lost;     /* the new zcsi:failover, for people; NULL: it is not changed */
+	const char *accepted; /* the new zcsi:accepted; NULL: it is not changed */
 };
 
 /*

@@ -140,7 +140,7 @@ static void ask(struct round *round, const char *to)
 		take_newer(round, response->newer[i]);
 }
 
-/* Returns true if a subject before this place has the member too. */
+/* Returns true if the node was asked already: an earlier volume may have a copy there. */
 static bool was_asked(const struct round *round, size_t subject, const char *to)
 {
 	for (size_t i = 0; i < subject; i++)

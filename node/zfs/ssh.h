@@ -44,8 +44,7 @@ int ssh_settle(int stop, struct error *err);
 void ssh_doubt(const char *const *argv);
 /*
  * Call ssh_doubt for a command during which ssh lost the connection. said: the error output of ssh.
- * Always returns -1, with
- * ERR_UNAVAILABLE and a text that quotes ssh and says what to do.
+ * Returns -1 with ERR_UNAVAILABLE and a text that quotes ssh and says what to do.
  */
 int ssh_lose(const char *const *argv, const char *said, struct error *err);
 
