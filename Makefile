@@ -378,6 +378,12 @@ dist: ## the sources of the newest commit as build/deb/zcsi-VERSION.tar.gz
 deb: ## Debian packages of the newest commit, in build/deb/, with jobs/debian
 	@. jobs/local/host.sh && host_packages build deb
 	@BUILD=$(BUILD) jobs/local/deb
+rpm: ## packages for Fedora of the newest commit, in build/rpm/, with jobs/rpm/zcsi.spec
+	@. jobs/local/host.sh && host_packages build rpm
+	@BUILD=$(BUILD) jobs/local/rpm
+check-rpm: ## these packages: built twice, and what is in them
+	@. jobs/local/host.sh && host_packages build check rpm
+	@/usr/bin/python3 -m pytest -q -p no:cacheprovider $(if $(K),-k '$(K)') tests/rpm
 check-deb: ## the packages in fresh Debian 12 and 13: built twice, linted, installed, purged
 	@. jobs/local/host.sh && host_packages build check deb
 	@/usr/bin/python3 -m pytest -q -p no:cacheprovider $(if $(K),-k '$(K)') tests/deb
@@ -395,6 +401,6 @@ help: ## this list
 	lab lab-tools lab-shell guests reboot history across lint format sanitize limits \
 	fuzz fuzzers soak bench \
 	bench-copy bench-move bench-failover bench-zfs bench-transport bench-hosts \
-	install uninstall dist deb check-deb upgrade clean help
+	install uninstall dist deb check-deb rpm check-rpm upgrade clean help
 .SECONDARY:
 -include $(shell find $(BUILD) -path $(BUILD)/lab -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -29,6 +29,7 @@ declare -A HOST_GROUPS=(
 	[kubernetes]="iproute2 openssl"
 	[image]="podman runc mmdebstrap iproute2"
 	[deb]="debhelper dpkg-dev e2fsprogs fakeroot git libcmocka-dev mmdebstrap"
+	[rpm]="rpm cpio git"
 	[lab]="qemu-system-x86 qemu-utils mmdebstrap e2fsprogs restic"
 	[fuzz]="clang libclang-rt-dev"
 	[lint]="clang clang-tidy clang-format cppcheck shellcheck mandoc"
