@@ -173,7 +173,11 @@ static void find(struct dial *dial)
 		return;
 	}
 	dial->lookup = lookup_begin(dial->loop, &dial->endpoint, on_found, dial);
-	dial->next_attempt = dial->lookup ? NO_DEADLINE : now_ms() + dial->options.limits->pause_ms;
+	dial->next_attempt = NO_DEADLINE;
+	if (!dial->lookup) {
+		note_problem(dial, "no thread can be started that looks its name up");
+		pause_attempts(dial);
+	}
 }
 
 static void attempt(struct dial *dial)

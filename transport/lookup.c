@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Lookups of host names.
+ * Lookups of host names. Each has a thread, or waits for one if there are THREADS_MAX.
  *
- * Invariant: the thread owns a lookup until it has posted it to the loop, or, if it was cancelled
- * before that, frees it. So a name server that never answers costs one thread, and no caller.
+ * Invariant: a lookup is in the queue until a thread takes it. The thread owns it until it has
+ * posted it to the loop, or, if it was cancelled before that, frees it. So a name server that never
+ * answers costs one thread, and no caller.
  */
 #include "transport/lookup.h"
 
@@ -23,10 +24,13 @@ struct lookup {
 	void *arg;
 	struct addresses addresses; /* none: error has the reason */
 	struct error error;
-	bool posted, cancelled;
+	struct lookup *next; /* in the queue */
+	bool begun, posted, cancelled;
 };
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards posted, cancelled, n_threads */
+/* Guards the last three of each lookup, and all below. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct lookup *queue; /* those that no thread has begun, the latest one first */
 static unsigned n_threads;
 
 static void report(struct loop_task *task)
@@ -38,22 +42,61 @@ static void report(struct loop_task *task)
 	free(lookup);
 }
 
-static void *look_up(void *arg)
+/* Returns the place of the lookup that has waited longest, in the queue; of NULL if none waits. */
+static struct lookup **oldest(void)
 {
-	struct lookup *lookup = arg;
+	struct lookup **at = &queue;
+
+	while (*at && (*at)->next)
+		at = &(*at)->next;
+	return at;
+}
+
+static void look_up(struct lookup *lookup)
+{
 	int n = endpoint_resolve(&lookup->endpoint, lookup->addresses.list, ADDRESSES_MAX,
 				 &lookup->error);
-	scoped_lock(&mutex);
 
-	n_threads--;
 	lookup->addresses.n = n < 0 ? 0 : (unsigned)n;
+}
+
+/* With the lock, so that the loop lives: its owner cancels before it frees the loop. */
+static void end(struct lookup *lookup)
+{
 	lookup->posted = !lookup->cancelled;
-	/* With the lock, so that the loop lives: its owner cancels before it frees the loop. */
 	if (lookup->posted)
 		loop_post(lookup->loop, &lookup->task);
 	else
 		free(lookup);
+}
+
+/* Look up names until none waits. */
+static void *work(void *arg)
+{
+	scoped_lock(&mutex);
+
+	(void)arg;
+	for (struct lookup **at = oldest(); *at; at = oldest()) {
+		struct lookup *lookup = *at;
+		*at = NULL;
+		lookup->begun = true;
+		pthread_mutex_unlock(&mutex);
+		look_up(lookup);
+		pthread_mutex_lock(&mutex);
+		end(lookup);
+	}
+	n_threads--;
 	return NULL;
+}
+
+static void forget(struct lookup *lookup)
+{
+	struct lookup **at = &queue;
+
+	while (*at != lookup)
+		at = &(*at)->next;
+	*at = lookup->next;
+	free(lookup);
 }
 
 struct lookup *lookup_begin(struct loop *loop, const struct endpoint *endpoint,
@@ -66,12 +109,14 @@ struct lookup *lookup_begin(struct loop *loop, const struct endpoint *endpoint,
 
 	*lookup = (struct lookup){.endpoint = *endpoint, .loop = loop, .found = found, .arg = arg};
 	lookup->task.fn = report;
-	if (n_threads == THREADS_MAX || thread_start_detached(look_up, lookup) < 0) {
-		free(lookup);
-		return NULL;
-	}
-	n_threads++;
-	return lookup;
+	lookup->next = queue;
+	queue = lookup;
+	if (n_threads < THREADS_MAX && thread_start_detached(work, NULL) == 0)
+		n_threads++;
+	if (n_threads)
+		return lookup;
+	forget(lookup);
+	return NULL;
 }
 
 void lookup_cancel(struct lookup *lookup)
@@ -81,6 +126,8 @@ void lookup_cancel(struct lookup *lookup)
 	scoped_lock(&mutex);
 	lookup->cancelled = true;
 	/* A task that the loop has taken already is still called, and frees the lookup. */
-	if (lookup->posted && loop_withdraw(lookup->loop, &lookup->task))
+	if (!lookup->begun)
+		forget(lookup);
+	else if (lookup->posted && loop_withdraw(lookup->loop, &lookup->task))
 		free(lookup);
 }

@@ -22,7 +22,7 @@ struct lookup;
 /*
  * Begin to look up the endpoint's host. found(arg, addresses, err) is called once, on the loop and
  * not from here; without addresses *err, ERR_UNAVAILABLE, has the reason. Returns NULL if no thread
- * can start or too many names are being looked up: try again later.
+ * can start: try again later.
  */
 struct lookup *lookup_begin(struct loop *loop, const struct endpoint *endpoint,
 			    void (*found)(void *arg, const struct addresses *addresses,

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <netdb.h>
 #include <poll.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
@@ -19,7 +20,7 @@
 #define NEVER  (2 * PATIENCE * 1000)
 
 static struct end server, client;
-static atomic_uint n_pauses;
+static atomic_uint n_pauses, threads;
 static sem_t answer; /* lets one lookup of SILENT end */
 
 /* Wrapped functions of the C library */
@@ -49,6 +50,26 @@ uint32_t arc4random_uniform(uint32_t bound)
 {
 	n_pauses++;
 	return REAL(arc4random_uniform)(bound);
+}
+
+static void *(*work)(void *arg); /* set once, before the first thread */
+
+static void *counted(void *arg)
+{
+	work(arg);
+	threads--;
+	return NULL;
+}
+
+int __wrap_thread_start_detached(void *(*run)(void *), void *arg);
+int __real_thread_start_detached(void *(*run)(void *), void *arg);
+/* The client starts threads for its lookups only. */
+int __wrap_thread_start_detached(void *(*run)(void *), void *arg)
+{
+	if (!work)
+		work = run;
+	threads++;
+	return __real_thread_start_detached(counted, arg);
 }
 
 static int start(void **state)
@@ -182,11 +203,14 @@ static void client_ends_while_its_name_is_looked_up(void **state)
 			 ERR_DEADLINE_EXCEEDED);
 }
 
+/* The thread of the lookup ends after the client. */
 static int stop_before_the_answer(void **state)
 {
 	int failed = stop(state);
 
 	sem_post(&answer);
+	while (threads > 0)
+		sched_yield();
 	return failed;
 }
 
