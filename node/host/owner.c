@@ -25,7 +25,7 @@
 struct owners {
 	pthread_mutex_t lock; /* protects all members */
 	pthread_cond_t changed;
-	bool asked;
+	bool answered, asked;
 };
 
 struct owners *owners_new(void)
@@ -51,23 +51,37 @@ void owners_free(struct owners *owners)
 	free(owners);
 }
 
-void owners_asked(struct owners *owners)
+static void tell(struct owners *owners, bool *what)
 {
 	scoped_lock(&owners->lock);
 
-	owners->asked = true;
+	*what = true;
 	pthread_cond_broadcast(&owners->changed);
 }
 
-static bool wait_until(struct owners *owners, int64_t until)
+void owners_answered(struct owners *owners)
+{
+	tell(owners, &owners->answered);
+}
+
+void owners_asked(struct owners *owners)
+{
+	tell(owners, &owners->asked);
+}
+
+/*
+ * Wait for owners_asked. A call for a volume that is not confirmed waits no longer than until
+ * owners_answered: it keeps the volume from being confirmed.
+ */
+static bool wait_until(struct owners *owners, bool confirmed, int64_t until)
 {
 	scoped_lock(&owners->lock);
 	const struct timespec at = {until / 1000, until % 1000 * 1000000};
 
-	while (!owners->asked)
+	while (!owners->asked && (confirmed || !owners->answered))
 		if (pthread_cond_timedwait(&owners->changed, &owners->lock, &at) != 0)
-			return owners->asked;
-	return true;
+			break;
+	return owners->asked;
 }
 
 int owner_wait(const struct node *node, const struct dataset *volume, int64_t deadline,
@@ -77,7 +91,8 @@ int owner_wait(const struct node *node, const struct dataset *volume, int64_t de
 
 	if (deadline != NO_DEADLINE && deadline < until)
 		until = deadline;
-	if (*volume->members && node->owners && !wait_until(node->owners, until))
+	if (*volume->members && node->owners &&
+	    !wait_until(node->owners, owner_is_confirmed(node, volume), until))
 		return fail(err, ERR_UNAVAILABLE,
 			    "zcsi-node of node '%s' was started, and still asks the nodes with "
 			    "copies of volume '%s' who owns it: try again",

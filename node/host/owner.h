@@ -15,11 +15,16 @@ struct owners;
 struct owners *owners_new(void);
 /* Free it, which may be NULL. */
 void owners_free(struct owners *owners);
-/* Report that since the start of zcsi-node all nodes with copies were asked once. */
+/*
+ * Report that since the start of zcsi-node all nodes with copies were asked once, and what they
+ * answered is recorded next, by calls in the queues of the volumes; or that it was recorded.
+ */
+void owners_answered(struct owners *owners);
 void owners_asked(struct owners *owners);
 /*
  * For a volume with copies: wait for owners_asked, at most until the deadline, and at most 30
- * seconds, then call owner_check. Returns as that, or -1 with ERR_UNAVAILABLE.
+ * seconds, then call owner_check. Returns as that, or -1 with ERR_UNAVAILABLE. A call that waits
+ * has the queue of the volume, so it waits no longer than until owners_answered if that is needed.
  */
 int owner_wait(const struct node *node, const struct dataset *volume, int64_t deadline,
 	       struct error *err);

@@ -183,6 +183,7 @@ bool beat_all(const struct node *node, struct rounds *rounds)
 		return false;
 	begin(&round);
 	ask_all(&round);
+	owners_answered(node->owners);
 	for (size_t i = 0; i < round.n && !rounds_stopping(rounds); i++) {
 		const struct subject *subject = &round.subjects[i];
 		if (!is_settled(&round, subject) &&

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "common/clock.h"
+#include "node/host/owner.h"
 #include "node/owner/diverged.h"
 #include "node/owner/heard.h"
 #include "node/owner/split.h"
@@ -314,6 +316,32 @@ static void what_an_owner_says_replaces_what_it_said(void **state)
 	heard_free(heard);
 }
 
+/* The herald records a confirmation in the queue of the volume, where the call is that waits. */
+static void a_call_does_not_keep_its_volume_from_being_confirmed(void **state)
+{
+	const struct node node = {.id = "n1", .boot = "b-1", .owners = owners_new()};
+	struct dataset open = {.id = (char *)"v", .members = (char *)"n1,n2", .owner = (char *)"-"};
+	struct dataset confirmed = open;
+	struct error err;
+
+	(void)state;
+	confirmed.owner = (char *)"boot=b-1";
+	assert_int_equal(owner_wait(&node, &open, now_ms() + 1, &err), -1);
+	owners_answered(node.owners);
+	int64_t begun = now_ms();
+	assert_int_equal(owner_wait(&node, &open, NO_DEADLINE, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	assert_true(now_ms() - begun < 10000);
+	/* It may have another owner, which is not recorded yet. */
+	assert_int_equal(owner_wait(&node, &confirmed, now_ms() + 1, &err), -1);
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	owners_asked(node.owners);
+	assert_int_equal(owner_wait(&node, &confirmed, NO_DEADLINE, &err), 0);
+	assert_int_equal(owner_wait(&node, &open, NO_DEADLINE, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	owners_free(node.owners);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +356,7 @@ int main(void)
 		cmocka_unit_test(what_was_put_aside_is_parsed),
 		cmocka_unit_test(a_copy_is_promoted_if_it_is_a_clone_of_what_was_put_aside),
 		cmocka_unit_test(what_an_owner_says_replaces_what_it_said),
+		cmocka_unit_test(a_call_does_not_keep_its_volume_from_being_confirmed),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
