@@ -347,6 +347,8 @@ void orders_tell(const struct order_list *orders, const struct order *order, str
 
 void order_learn(struct order *order, const struct push *push)
 {
+	if (!push->needs)
+		return;
 	order->taken = push->taken;
 	/* The need that was known when the push began was forgotten since. */
 	if (!order->known)

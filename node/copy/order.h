@@ -49,9 +49,9 @@ bool orders_drop(const struct order_list *orders, const struct order *order);
 void orders_hurry(struct order_list *orders, const char *id);
 /* Returns true if the volume is paused. */
 bool orders_are_paused(const struct order_list *orders, const char *id);
-/* Set wanted, taken and needs of a push from the orders of the volume. push->arena is set. */
+/* Set wanted, taken and needs of a push whose copies are locked. push->arena is set. */
 void orders_tell(const struct order_list *orders, const struct order *order, struct push *push);
-/* Store `taken` and the need of the copy from a push that has ended; or forget that need. */
+/* Store `taken` and the need of the copy from a push that was told and has ended; or forget it. */
 void order_learn(struct order *order, const struct push *push);
 void orders_forget(struct order_list *orders, const char *dataset, const char *to);
 /* Returns why its node was not reached just now, by another order, in the arena; or NULL. */

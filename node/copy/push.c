@@ -230,7 +230,8 @@ static int send_missing(struct push *push, const struct history *history, const 
 		if (!to->own && pins_spare(push->arena, history, to, err) < 0)
 			return -1;
 		if (part_send(push, &parts[i], err) < 0) {
-			push->refused = to != last && !plan_is_asked(push, to) && is_refusal(err);
+			push->refused = to != last && !to->own && !plan_is_asked(push, to) &&
+					is_refusal(err);
 			return -1;
 		}
 		push->header->discard = false;
@@ -326,7 +327,11 @@ static int with_client(struct push *push,
 int push_lock(struct push *push, struct error *err)
 {
 	push->key = arena_printf(push->arena, "members %s", push->volume->name);
-	return catalog_lock_key(push->node->catalog, now_ms() + LOCK_MS, push->key, err);
+	if (catalog_lock_key(push->node->catalog, now_ms() + LOCK_MS, push->key, err) < 0)
+		return -1;
+	if (push->tell)
+		push->tell(push);
+	return 0;
 }
 
 void push_unlock(struct push *push)

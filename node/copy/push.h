@@ -8,8 +8,6 @@
  * node; push_run for hours: on threads of the pusher and the mover only.
  */
 
-#include <stdbool.h>
-
 #include "node/peers/peers.h"
 #include "node/copy/pins.h"
 #include "node/copy/transfer.h"
@@ -32,9 +30,11 @@ struct push {
 	const char *to, *away;   /* the node of the copy; why it is not called, or NULL */
 	bool frozen;             /* take no snapshot: the newest one of ours is the last to send */
 	bool busy, silent; /* set by a failure: the copies are locked; the node is not reached */
+	bool look;         /* call pins_limit after a failure */
+	int64_t idle;      /* for how many seconds nothing was sent to the copy */
+	/* Sets the next four. push_lock calls it, since other pushes change them; NULL: not told. */
+	void (*tell)(struct push *push);
 	int64_t wanted; /* now_us() value: send all written before; 0: a young snapshot is enough */
-	bool look;      /* call pins_limit after a failure */
-	int64_t idle;   /* for how many seconds nothing was sent to the copy */
 	struct push_taken taken; /* for any copy of the volume; updated */
 	struct pins_need *needs; /* of all copies; the first is this copy's, and is updated */
 	size_t n_needs;

@@ -159,19 +159,39 @@ static void skip_idle(struct pusher *pusher)
 		orders_skip(&pusher->orders, &written, before);
 }
 
+/* A push for an order. */
+struct errand {
+	struct push push;
+	struct pusher *pusher;
+	struct order *order;
+};
+
 /* Look up what the copy had before zcsi-node started. The lock is released meanwhile. */
-static void look_up(struct pusher *pusher, struct push *push, struct order *order)
+static void look_up(struct errand *errand)
 {
+	struct pusher *pusher = errand->pusher;
 	int64_t synced = 0;
 	struct error err;
 
 	pthread_mutex_unlock(&pusher->lock);
-	int failed = push_known(push, &synced, &err);
+	int failed = push_known(&errand->push, &synced, &err);
 	pthread_mutex_lock(&pusher->lock);
 	if (failed)
 		log_debug("cannot look up what a copy has", log_str("error", err.text));
 	else
-		order_known(order, synced);
+		order_known(errand->order, synced);
+}
+
+/* The need of a copy that was forgotten is not known either. */
+static void tell(struct push *push)
+{
+	struct errand *errand = container_of(push, struct errand, push);
+	const struct order *order = errand->order;
+	scoped_lock(&errand->pusher->lock);
+
+	orders_tell(&errand->pusher->orders, order, push);
+	if (!order->deleted && (!order->known || !(order->need.heard || order->need.to)))
+		look_up(errand);
 }
 
 /* Update order->idle. An interrupted stream counts as data sent, if it can be continued. */
@@ -192,54 +212,63 @@ static int64_t retry_ms(const struct order *order)
 	return order->every * 1000 < RETRY_MS ? order->every * 1000 : RETRY_MS;
 }
 
+static struct errand errand_of(struct pusher *pusher, struct arena *arena, struct order *order)
+{
+	struct errand errand = {.pusher = pusher,
+				.order = order,
+				.push = {.node = pusher->node,
+					 .loop = pusher->loop,
+					 .volume = dataset_copy(arena, order->volume),
+					 .to = arena_strdup(arena, order->to),
+					 .away = orders_away(&pusher->orders, order, arena),
+					 .tell = tell,
+					 .progress = &order->progress,
+					 .arena = arena}};
+	struct push *push = &errand.push;
+
+	if (order->idle)
+		push->idle = (now_ms() - order->idle) / 1000;
+	push->look = order->look <= now_ms() &&
+		     pins_may(&(struct pins_bounds){
+			     .idle = push->idle,
+			     .most = push_rules_parse(push->volume->push).pin_limit});
+	members_parse(arena, push->volume->members, &push->members);
+	return errand;
+}
+
 /* *ret_busy: a push failed because a move, or dropping a copy, has the volume's copies locked. */
 static int carry_out(struct runner *runner, struct arena *arena, struct order *order,
 		     struct synced *ret, bool *ret_busy, struct error *err)
 {
 	struct pusher *pusher = runner->pusher;
-	struct push push = {.node = pusher->node,
-			    .loop = pusher->loop,
-			    .volume = dataset_copy(arena, order->volume),
-			    .to = arena_strdup(arena, order->to),
-			    .progress = &order->progress,
-			    .arena = arena};
+	struct errand errand = errand_of(pusher, arena, order);
+	struct push *push = &errand.push;
 
 	order->progress = (struct transfer_progress){0};
 	*ret = (struct synced){.mark = order->mark};
 	*ret_busy = false;
-	if (order->idle)
-		push.idle = (now_ms() - order->idle) / 1000;
-	push.look =
-		order->look <= now_ms() &&
-		pins_may(&(struct pins_bounds){
-			.idle = push.idle, .most = push_rules_parse(push.volume->push).pin_limit});
-	members_parse(arena, push.volume->members, &push.members);
-	orders_tell(&pusher->orders, order, &push);
-	push.away = orders_away(&pusher->orders, order, arena);
-	if (!push.away)
+	if (!push->away)
 		order->called = now_us();
-	if (!order->known && !order->deleted)
-		look_up(pusher, &push, order);
 	bool drop = orders_drop(&pusher->orders, order);
 	if (pusher->stopping)
 		return fail(err, ERR_UNAVAILABLE, "zcsi-node is stopping");
 	runner->order = order;
-	runner->transfer = &push.transfer;
+	runner->transfer = &push->transfer;
 	pthread_mutex_unlock(&pusher->lock);
-	int failed = order->deleted ? membership_end(&push, err)
-		     : drop         ? membership_trim(&push, err)
-				    : push_run(&push, &ret->time, err);
+	int failed = order->deleted ? membership_end(push, err)
+		     : drop         ? membership_trim(push, err)
+				    : push_run(push, &ret->time, err);
 	pthread_mutex_lock(&pusher->lock);
 	runner->order = NULL;
 	runner->transfer = NULL;
-	if (push.rules.paused || drop)
+	if (push->rules.paused || drop)
 		ret->mark = order->pushed;
-	order_learn(order, &push);
-	ret->at = push.taken.at;
-	note_idle(order, &push, failed);
-	*ret_busy = push.busy;
-	if (!push.away)
-		order->silent = push.silent ? now_ms() + retry_ms(order) + AWAY_MS : 0;
+	order_learn(order, push);
+	ret->at = push->taken.at;
+	note_idle(order, push, failed);
+	*ret_busy = push->busy;
+	if (!push->away)
+		order->silent = push->silent ? now_ms() + retry_ms(order) + AWAY_MS : 0;
 	return failed;
 }
 

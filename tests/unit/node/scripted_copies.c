@@ -284,6 +284,11 @@ int __wrap_catalog_lock_key(struct catalog *catalog, int64_t deadline, const cha
 			    struct error *err)
 {
 	(void)catalog, (void)deadline, (void)key, (void)err;
+	void (*waited)(void) = while_locked;
+
+	while_locked = NULL;
+	if (waited)
+		waited();
 	assert_false(locked || queued);
 	locked = true;
 	return 0;
@@ -369,6 +374,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static struct order *pushed_to;
+
+static void tell(struct push *push)
+{
+	int64_t synced;
+	struct error err;
+
+	orders_tell(&orders, pushed_to, push);
+	if (!pushed_to->known && push_known(push, &synced, &err) == 0)
+		order_known(pushed_to, synced);
+}
+
 /* Push to a copy, as the pusher does. */
 static int push_again(size_t at)
 {
@@ -377,6 +394,7 @@ static int push_again(size_t at)
 	struct push push = {.node = &node,
 			    .volume = volume(),
 			    .to = node_of(at),
+			    .tell = tell,
 			    .progress = &order->progress,
 			    .arena = &arena};
 	struct synced synced = {.time = 1};
@@ -384,9 +402,7 @@ static int push_again(size_t at)
 	int64_t time = 0;
 
 	members_parse(&arena, MEMBERS, &push.members);
-	orders_tell(&orders, order, &push);
-	if (!order->known && push_known(&push, &time, &err) == 0)
-		order_known(order, time);
+	pushed_to = order;
 	int failed = push_run(&push, &time, &err);
 	order_learn(order, &push);
 	synced.at = push.taken.at;

@@ -60,10 +60,11 @@ static const char *method_called; /* the method that was called last */
 static size_t shown; /* so many snapshots are returned, unless it is to be all of them */
 static size_t shows; /* so many by the call that runs */
 static struct order_list orders;
-static const char *rules;   /* zcsi:push */
-static char owner[64];      /* zcsi:owner */
-static bool locked, queued; /* the copies; a call for the volume runs */
-static int steps;           /* so many changes of the pool, then zcsi-node is killed */
+static const char *rules;          /* zcsi:push */
+static char owner[64];             /* zcsi:owner */
+static bool locked, queued;        /* the copies; a call for the volume runs */
+static void (*while_locked)(void); /* run while the next push waits for the lock; or NULL */
+static int steps;                  /* so many changes of the pool, then zcsi-node is killed */
 
 static const char *node_of(size_t at)
 {

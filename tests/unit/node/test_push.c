@@ -278,6 +278,26 @@ static void test_a_copy_keeps_what_a_failed_push_of_a_move_brought(void **state)
 	assert_false(has(base, true));
 }
 
+static void move_to_n2(void)
+{
+	assert_int_equal(push_by_mover(0), -1);
+}
+
+static void test_a_push_learns_what_was_forgotten_while_it_waited(void **state)
+{
+	(void)state;
+	settle();
+	twins[0].unsaid = 1;
+	while_locked = move_to_n2;
+	push_to(1);
+	uint64_t base = newest_of(0);
+	push_to(1);
+	assert_true(has(base, false));
+	assert_int_equal(push_to(0), 0);
+	settle();
+	assert_false(has(base, true));
+}
+
 /* The bookmark is at it before the next stream begins: a person may delete the snapshot then. */
 static void test_a_snapshot_that_was_asked_for_is_a_base(void **state)
 {
@@ -418,6 +438,7 @@ int main(void)
 		TEST(test_a_copy_in_the_middle_of_its_streams_keeps_its_base),
 		TEST(test_a_copy_whose_answer_was_lost_keeps_its_base),
 		TEST(test_a_copy_keeps_what_a_failed_push_of_a_move_brought),
+		TEST(test_a_push_learns_what_was_forgotten_while_it_waited),
 		TEST(test_a_snapshot_that_was_asked_for_is_a_base),
 		TEST(test_a_snapshot_may_be_deleted_after_its_answer_was_lost),
 		TEST(test_a_snapshot_without_its_record_gets_it_with_the_next_push),
