@@ -42,7 +42,10 @@ static NewerOwner *judge_volume(struct rpc_call *call, const OwnedVolume *theirs
 	return newer_than(&call->arena, theirs, node->id, ours->epoch);
 }
 
-/* Judge by the copy on this host, and note what the owner says of it. */
+/*
+ * Judge by the copy on this host, and note what the owner says of it. A later owner may have told
+ * of itself without having brought this copy up to date.
+ */
 static NewerOwner *judge_copy(struct rpc_call *call, const HearRequest *req,
 			      const OwnedVolume *theirs, const CopyState *copy)
 {
@@ -54,7 +57,11 @@ static NewerOwner *judge_copy(struct rpc_call *call, const HearRequest *req,
 				      .synced = theirs->synced,
 				      .at = wall_us()};
 
+	struct heard_row before;
+
 	NewerOwner *newer = newer_than(&call->arena, theirs, copy->accepted_node_id, copy->epoch);
+	if (!newer && heard_get(node->heard, &call->arena, theirs->id, theirs->lineage, &before))
+		newer = newer_than(&call->arena, theirs, before.owner, before.epoch);
 	if (!newer)
 		heard_put(node->heard, &row);
 	return newer;

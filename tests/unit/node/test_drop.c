@@ -13,6 +13,7 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 #include "tests/cmocka.h"
+#include "transport/tls_names.h"
 
 #define LINEAGE "00112233aabbccdd"
 
@@ -76,6 +77,7 @@ static int set_up(void **state)
 	node.catalog = catalog_new("t/p", 0);
 	call.app = &node;
 	call.deadline = NO_DEADLINE;
+	call.caller = NULL;
 	copy_epoch = volume_epoch = -1;
 	return 0;
 }
@@ -112,6 +114,22 @@ static void a_copy_of_a_later_owner_stays(void **state)
 	assert_true(destroyed);
 }
 
+/* The node that deleted the volume was lost, and removed from the members, before it returned. */
+static void a_node_that_is_no_member_any_more_asks_once(void **state)
+{
+	static const struct tls_names caller = {.n = 1, .list = {(char *)"n9"}};
+
+	(void)state;
+	call.caller = &caller;
+	copy_epoch = 5;
+	assert_int_equal(drop(true), 0);
+	assert_false(destroyed);
+	copy_epoch = 3;
+	assert_int_equal(drop(true), -1);
+	assert_int_equal(err.code, ERR_PERMISSION_DENIED);
+	assert_false(destroyed);
+}
+
 /* A host that returned, and has the volume of an earlier epoch, is to make way first. */
 static void a_deleted_volume_has_no_copy_on_the_node_that_took_it_over(void **state)
 {
@@ -133,6 +151,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_copy_of_a_later_owner_stays),
+		TEST(a_node_that_is_no_member_any_more_asks_once),
 		TEST(a_deleted_volume_has_no_copy_on_the_node_that_took_it_over),
 	};
 
