@@ -305,10 +305,12 @@ static int destroy_in_steps(struct rpc_call *call, const char *zfs_name, const c
 
 	if (agent_reread(call, zfs_name, err) < 0)
 		return -1;
-	if (find(call, id, &snapshot, err) < 0)
+	if (find_or_reread(call, id, &snapshot, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	if (check_ours(snapshot, err) < 0)
 		return -1;
+	if (strcmp(snapshot->zfs_name, zfs_name) != 0)
+		return fail(err, ERR_ABORTED, "it was renamed meanwhile: try again");
 	if (zfs_destroy_snapshot(zfs_name, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return explain_mount(call, zfs_name, err);
