@@ -19,7 +19,7 @@ struct detach {
 	const char *former;     /* step 4 */
 	bool copied;            /* the copy exists, with at least one snapshot */
 	bool exchanged;         /* step 4 was taken */
-	bool missing;           /* and step 5 has failed: the next zcsi-node takes it */
+	bool missing;           /* the volume may have no dataset: the next zcsi-node ends it */
 };
 
 struct detach_room {

@@ -167,9 +167,13 @@ static int swap(struct detach *detach, struct error *err)
 
 	former.name = (char *)detach->former;
 	catalog_snapshots_of(catalog_of(detach), &detach->call->arena, detach->volume, &snapshots);
-	if (record_end(detach, err) < 0 ||
-	    trash_rename(detach->call, detach->volume, detach->former, err) < 0)
+	if (record_end(detach, err) < 0)
 		return -1;
+	if (trash_rename(detach->call, detach->volume, detach->former, err) < 0) {
+		detach->missing = !swap_has_volume(detach->volume->name, detach->volume->guid);
+		detach->exchanged = detach->missing;
+		return -1;
+	}
 	detach->exchanged = true;
 	if (zfs_rename(detach->copy, detach->volume->name, err) == 0) {
 		report(detach, &snapshots);

@@ -178,9 +178,12 @@ static int exchange(const struct rollback *rollback, bool *ret_closed, struct er
 
 	*ret_closed = false;
 	former.name = (char *)swap->former;
-	if (record_end(&rollback->call->arena, rollback->volume, err) < 0 ||
-	    trash_rename(rollback->call, rollback->volume, swap->former, err) < 0)
+	if (record_end(&rollback->call->arena, rollback->volume, err) < 0)
 		return -1;
+	if (trash_rename(rollback->call, rollback->volume, swap->former, err) < 0) {
+		*ret_closed = !swap_has_volume(swap->name, rollback->volume->guid);
+		return -1;
+	}
 	if (zfs_rename(swap->clone, swap->name, err) == 0)
 		return 0;
 	*ret_closed = trash_rename(rollback->call, &former, swap->name, &ignored) < 0;

@@ -71,6 +71,14 @@ int swap_discard(const struct swap *swap, struct error *err)
 	return zfs_destroy(swap->clone, err);
 }
 
+bool swap_has_volume(const char *name, uint64_t guid)
+{
+	struct error ignored;
+	uint64_t found;
+
+	return zfs_guid(name, &found, &ignored) == 0 && found == guid;
+}
+
 /* Promotion */
 
 /* *ret is the dataset of the origin, if that is a former dataset of the volume; or NULL. */
@@ -143,7 +151,8 @@ static int promote(struct catalog *catalog, struct arena *arena, int64_t deadlin
 {
 	const char *key = origin_key(arena, origin);
 
-	if (catalog_lock_key(catalog, deadline, key, err) < 0)
+	if (catalog_await(catalog, deadline, err) < 0 ||
+	    catalog_lock_key(catalog, deadline, key, err) < 0)
 		return -1;
 	int failed = promote_locked(catalog, arena, name, origin, err);
 	catalog_unlock_key(catalog, key);

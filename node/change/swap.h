@@ -34,8 +34,14 @@ struct swap swap_of(struct arena *arena, const char *parent, const char *name, u
 /* Destroy a clone of step 1, or none. Fails if the volume is not beside it. */
 int swap_discard(const struct swap *swap, struct error *err);
 /*
+ * Returns true if ZFS shows that the volume still has its name after step 2 failed. Else it may
+ * have another one now, or soon, and is closed until the next zcsi-node ends the exchange.
+ */
+bool swap_has_volume(const char *name, uint64_t guid);
+/*
  * Step 4; OK if it is done already. Each dataset that gives snapshots away is locked by its origin
- * key meanwhile; the caller has locked that of the volume. Any thread but the catalog's.
+ * key meanwhile; the caller has locked that of the volume. Waits for the end of the catalog's first
+ * reading, which would have the snapshots under their former names. Any thread but the catalog's.
  */
 int swap_promote(struct catalog *catalog, struct arena *arena, int64_t deadline, const char *name,
 		 const char *id, struct error *err);

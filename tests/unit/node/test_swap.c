@@ -10,6 +10,8 @@
 #include "tests/arena.h"
 #include "tests/cmocka.h"
 
+#define GUID 7
+
 /* A dataset of the pool; "" as its name: it is gone. */
 struct made {
 	char name[64];
@@ -20,6 +22,7 @@ static struct made made[4];
 static struct catalog *catalog;
 static const char *reread;
 static enum error_code fails; /* each change */
+static bool reading;          /* the first reading has not ended */
 
 static struct made *named(const char *name)
 {
@@ -72,6 +75,22 @@ int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *e
 	else
 		*ret_out = mem_strdup(arena_printf(&arena, "local\t%s\n", found->id));
 	return 0;
+}
+
+typeof(zfs_guid) __wrap_zfs_guid;
+
+int __wrap_zfs_guid(const char *name, uint64_t *ret, struct error *err)
+{
+	*ret = GUID;
+	return named(name) ? 0 : fail(err, ERR_UNAVAILABLE, "a zfs is hung");
+}
+
+typeof(catalog_await) __wrap_catalog_await;
+
+int __wrap_catalog_await(struct catalog *of, int64_t deadline, struct error *err)
+{
+	(void)of, (void)deadline;
+	return reading ? fail(err, ERR_UNAVAILABLE, "the pool is read") : 0;
 }
 
 typeof(zfs_is_missing) __wrap_zfs_is_missing;
@@ -136,6 +155,7 @@ static int begin(void **state)
 	memset(made, 0, sizeof(made));
 	reread = NULL;
 	fails = ERR_OK;
+	reading = false;
 	catalog = catalog_new("t/p", 0);
 	return 0;
 }
@@ -219,6 +239,31 @@ static void only_what_a_volume_needs_to_exist_is_waited_for(void **state)
 	assert_null(existing("t/p/db")->origin);
 }
 
+/* It may have read them under their former names, and would show them nowhere. */
+static void snapshots_are_taken_back_after_the_first_reading(void **state)
+{
+	struct error err;
+
+	(void)state;
+	made[0] = (struct made){"t/p/app", "app", "7+512", "t/p/_trash/old-app-7@one"};
+	made[1] = (struct made){.name = "t/p/_trash/old-app-7", .id = "app"};
+	reading = true;
+	assert_int_equal(finish(&err), -1);
+	assert_non_null(made[0].origin);
+	reading = false;
+	assert_int_equal(finish(&err), 0);
+	assert_null(made[0].origin);
+}
+
+static void a_volume_that_zfs_does_not_show_is_not_known_to_be_there(void **state)
+{
+	(void)state;
+	made[0] = (struct made){.name = "t/p/app", .id = "app"};
+	assert_true(swap_has_volume("t/p/app", GUID));
+	assert_false(swap_has_volume("t/p/app", GUID + 1)); /* another dataset of the name */
+	assert_false(swap_has_volume("t/p/none", GUID));    /* as while a zfs is hung */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +272,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_clone_beside_its_volume_is_destroyed, begin, end),
 		cmocka_unit_test_setup_teardown(
 			a_deleted_volume_whose_name_begins_with_new_is_no_clone, begin, end),
+		cmocka_unit_test_setup_teardown(snapshots_are_taken_back_after_the_first_reading,
+						begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_volume_that_zfs_does_not_show_is_not_known_to_be_there, begin, end),
 		cmocka_unit_test_setup_teardown(only_what_a_volume_needs_to_exist_is_waited_for,
 						begin, end),
 	};
