@@ -62,12 +62,21 @@ static int find_host(struct forgetting *all, const char *node, struct error *err
 		node);
 }
 
+/* Returns true if zcsi did not ask, because it may not send anything to the endpoint. */
+static bool is_unasked(const struct member *member)
+{
+	const enum error_code code = member->error.code;
+
+	return !member->host && (code == ERR_FAILED_PRECONDITION || code == ERR_INVALID_ARGUMENT);
+}
+
 /* Returns true if something answers at the endpoint, and does not say who it is. */
 static bool refuses(const struct member *member)
 {
 	const enum error_code code = member->error.code;
 
-	return !member->host && code != ERR_UNAVAILABLE && code != ERR_DEADLINE_EXCEEDED;
+	return !member->host && !is_unasked(member) && code != ERR_UNAVAILABLE &&
+	       code != ERR_DEADLINE_EXCEEDED;
 }
 
 static bool any_refuses(const struct cli *cli, const KnownHost *host)
@@ -94,6 +103,11 @@ static int check_silent(struct forgetting *all, struct error *err)
 			    "the agent of node '%s' refuses to say who it is, so it is not "
 			    "forgotten: see 'zcsi nodes'",
 			    host->node_id);
+	if (is_unasked(&last))
+		say(all, NULL,
+		    arena_printf(&cli->arena, "it was not asked whether it is up: %s",
+				 last.error.text),
+		    NULL);
 	if (!answers && (!last.host || strcmp(last.host->node_id, host->node_id) != 0))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
@@ -203,7 +217,6 @@ static void say_all(struct forgetting *all)
 	size_t n;
 	const struct owned *volumes = cli_volumes(all->cli, NULL, &n);
 
-	all->end = &all->facts;
 	all->names = known_names(all->cli, all->host->node_id);
 	say_names(all);
 	say_copies(all, volumes, n);
@@ -261,7 +274,7 @@ static int forget(struct forgetting *all, struct error *err)
 
 int cli_forget(struct cli *cli, struct error *err)
 {
-	struct forgetting all = {.cli = cli};
+	struct forgetting all = {.cli = cli, .end = &all.facts};
 
 	if (find_host(&all, cli->args[0], err) < 0 || check_silent(&all, err) < 0)
 		return -1;

@@ -38,6 +38,20 @@ static void a_host_whose_agent_refuses_is_not_forgotten(void **state)
 	assert_true(a->hosts.rows[0].forgotten);
 }
 
+/* Without a certificate zcsi asks agents on this host only, and no other host in plain text. */
+static void a_host_that_zcsi_may_not_call_is_forgotten_by_a_statement(void **state)
+{
+	int result;
+
+	(void)state;
+	know("c", "unix:///c", false);
+	c->silent = ERR_FAILED_PRECONDITION;
+	cli.gone = true;
+	printed(cli_forget, "c", &result);
+	assert_int_equal(result, 0);
+	assert_true(a->hosts.rows[0].forgotten);
+}
+
 static int drop(void)
 {
 	static const char *args[] = {"drop", "data", "b"};
@@ -67,6 +81,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CLI_TEST(a_host_whose_agent_refuses_is_not_forgotten),
+		CLI_TEST(a_host_that_zcsi_may_not_call_is_forgotten_by_a_statement),
 		CLI_TEST(a_dropped_backup_may_have_left_its_bookmark),
 	};
 
