@@ -5,6 +5,7 @@
  * Invariant: `add` and `run` end with 0 only after the backup has all that was written before they
  * began; but `add` changes the rules of a backup whose volume is gone too.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "controller/cli/backup/kept.h"
@@ -62,6 +63,23 @@ static bool has_backup(struct cli *cli, const char *id, const struct member *mem
 	return false;
 }
 
+/* Check that no host may have the volume, which no agent has. */
+static int check_gone(struct cli *cli, const char *id, struct error *err)
+{
+	size_t n;
+	const KnownHost *const *hosts = known_hosts(cli, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!hosts[i]->forgotten && *hosts[i]->dataset && !known_listed(cli, hosts[i]))
+			return fail(err, ERR_UNAVAILABLE,
+				    "node '%s', which may have volume '%s', was not asked: type "
+				    "this again with its agent too, or 'zcsi forget %s' if it "
+				    "never comes back",
+				    hosts[i]->node_id, id, hosts[i]->node_id);
+	return 0;
+}
+
+/* For a volume that is gone. */
 static int set_rules(struct cli *cli, const char *id, const struct member *member,
 		     struct error *err)
 {
@@ -70,9 +88,13 @@ static int set_rules(struct cli *cli, const char *id, const struct member *membe
 
 	request->id = arena_strdup(&cli->arena, id);
 	request->only_rules = true;
-	if (take_rules(cli, request, err) < 0)
+	if (check_gone(cli, id, err) < 0 || take_rules(cli, request, err) < 0 ||
+	    kept_task(cli, member, "RunBackup", &request->base, &ignored, err) < 0)
 		return -1;
-	return kept_task(cli, member, "RunBackup", &request->base, &ignored, err);
+	fprintf(stderr,
+		"zcsi: volume '%s' does not exist, so only the rules of its backup were changed\n",
+		id);
+	return 0;
 }
 
 static int add(struct cli *cli, const char *id, const char *node, struct error *err)
@@ -155,21 +177,12 @@ static int show_one(struct cli *cli, const struct kept_backup *backup, const voi
 	return 0;
 }
 
-/* Check that no host may have the volume, which no agent has. */
-static int check_gone(struct cli *cli, const char *id, const char *node, struct error *err)
+static int check_forgotten(struct cli *cli, const char *id, const char *node, struct error *err)
 {
-	size_t n;
-	const KnownHost *const *hosts = known_hosts(cli, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (!hosts[i]->forgotten && *hosts[i]->dataset && !known_listed(cli, hosts[i]))
-			return fail(err, ERR_UNAVAILABLE,
-				    "the backup is destroyed, but node '%s', which may have volume "
-				    "'%s', was not asked, and may keep its bookmark for node '%s': "
-				    "type this again with its agent too, or 'zcsi forget %s' if it "
-				    "never comes back",
-				    hosts[i]->node_id, id, node, hosts[i]->node_id);
-	return 0;
+	if (check_gone(cli, id, err) == 0)
+		return 0;
+	return fail_context(
+		err, "the backup is destroyed, but its bookmark for node '%s' may be left", node);
 }
 
 /* The owner has a bookmark for the backup, if there is an owner. */
@@ -191,7 +204,7 @@ static int drop(struct cli *cli, const char *id, const char *node, struct error 
 		return -1;
 	if (cli_volume(cli, id, &volume, err) < 0)
 		return err->code == ERR_NOT_FOUND
-			       ? check_gone(cli, id, node, err)
+			       ? check_forgotten(cli, id, node, err)
 			       : fail_context(err,
 					      "the backup is destroyed, but the owner may keep its "
 					      "bookmark for node '%s'; type this again later",

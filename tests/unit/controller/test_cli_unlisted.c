@@ -70,7 +70,7 @@ static void a_dropped_backup_may_have_left_its_bookmark(void **state)
 	(void)state;
 	assert_int_equal(drop(), 0);
 	know("d", "tcp://d:1", false);
-	assert_failed(drop(), ERR_UNAVAILABLE, "the backup is destroyed, but node 'd'");
+	assert_failed(drop(), ERR_UNAVAILABLE, "the backup is destroyed, but its bookmark");
 	know("d", "tcp://d:1", true);
 	assert_int_equal(drop(), 0);
 	c->silent = ERR_UNAVAILABLE;
