@@ -142,8 +142,8 @@ static char *trailer(void)
 		fprintf(out, "  %-10s %-9s %s\n", command->name, command->args, command->help);
 	}
 	fputs("\nExit status: 0 all is well; 1 the command failed; 2 there is no such command or\n"
-	      "option, or the number of arguments is wrong; 3 an agent did not answer, or\n"
-	      "something needs attention.",
+	      "option, or it is written wrongly; 3 an agent did not answer, or something needs\n"
+	      "attention.",
 	      out);
 	fclose(out);
 	return text;

@@ -101,17 +101,25 @@ static bool is_same_text(const char *text, const char *given)
 	return strcmp(text, given ? given : "") == 0;
 }
 
-/* Returns a run that waits and is the same as a task, or NULL. The caller has the lock. */
+static bool is_same(const struct row *row, const struct backup_task *task)
+{
+	const struct backup_task *waits = &row->task;
+
+	return waits->add == task->add && waits->only_new == task->only_new &&
+	       waits->only_rules == task->only_rules && waits->every == task->every &&
+	       is_same_text(row->from, task->from) && is_same_text(row->keep, task->keep);
+}
+
+/*
+ * Returns the last run of the volume that waits, if it is the same as a task; or NULL. One that
+ * waits before another one may have other rules. The caller has the lock.
+ */
 static const struct row *find_same(struct queue *queue, const struct backup_task *task)
 {
-	for (size_t i = queue->n_ended; task->kind == BACKUP_RUN && i < queue->n; i++) {
+	for (size_t i = queue->n; task->kind == BACKUP_RUN && i-- > queue->n_ended;) {
 		const struct row *row = &queue->rows[i];
-		const struct backup_task *waits = &row->task;
-		if (!row->begun && waits->kind == BACKUP_RUN && strcmp(row->id, task->id) == 0 &&
-		    waits->add == task->add && waits->only_new == task->only_new &&
-		    waits->only_rules == task->only_rules && waits->every == task->every &&
-		    is_same_text(row->from, task->from) && is_same_text(row->keep, task->keep))
-			return row;
+		if (!row->begun && row->task.kind == BACKUP_RUN && strcmp(row->id, task->id) == 0)
+			return is_same(row, task) ? row : NULL;
 	}
 	return NULL;
 }

@@ -54,8 +54,12 @@ static int find_earlier(const struct copying *copying, uint64_t *ret_guid, struc
 	if (zfs_guid(copying->name, &guid, err) < 0)
 		return err->code == ERR_NOT_FOUND ? 0 : -1;
 	*ret_guid = guid;
-	if (zfs_guid(snapshot, &guid, err) == 0 && guid == copying->restore->guid)
-		return 0;
+	if (zfs_guid(snapshot, &guid, err) == 0) {
+		if (guid == copying->restore->guid)
+			return 0;
+	} else if (err->code != ERR_NOT_FOUND) {
+		return -1;
+	}
 	return fail(err, ERR_ALREADY_EXISTS,
 		    "'%s' was received before: make it the volume with 'zcsi adopt %s', or destroy "
 		    "it with 'zfs destroy -r %s'",

@@ -114,6 +114,14 @@ static struct making making_of(struct cli *cli, const struct kept_backup *backup
 			       .n_properties = backup->state->n_properties};
 }
 
+static const char *name_of(const BackupState *backup, uint64_t guid)
+{
+	for (size_t i = 0; i < backup->n_snapshots; i++)
+		if (backup->snapshots[i]->guid == guid)
+			return backup->snapshots[i]->name;
+	return "";
+}
+
 int restore_backup(struct cli *cli, const char *what, struct error *err)
 {
 	RestoreBackupRequest *request = new_restore_backup_request(&cli->arena);
@@ -136,7 +144,8 @@ int restore_backup(struct cli *cli, const char *what, struct error *err)
 	if (making_adopt(&making, err) == 0)
 		return 0;
 	return fail_context(err,
-			    "the data is copied to node '%s', and is no volume yet; when this is "
-			    "mended, run the same command again, which goes on from here",
-			    backup->member->node);
+			    "snapshot '%s' is copied to node '%s', and is no volume yet; when this "
+			    "is mended, run the same command again, for that snapshot, and it goes "
+			    "on from here",
+			    name_of(backup->state, request->guid), backup->member->node);
 }

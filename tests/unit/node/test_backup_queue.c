@@ -205,6 +205,21 @@ static void test_the_queue_has_an_end(void **state)
 	assert_false(queue_next(queue, &task));
 }
 
+/* The rules that were given last are those that hold. */
+static void test_a_run_with_earlier_rules_is_added_again(void **state)
+{
+	struct backup_task task = {.kind = BACKUP_RUN, .id = "v", .add = true, .every = 6};
+
+	(void)state;
+	uint64_t first = add_task(&task);
+	task.every = 24;
+	uint64_t second = add_task(&task);
+	assert_int_not_equal(second, first);
+	assert_int_equal(add_task(&task), second);
+	task.every = 6;
+	assert_true(add_task(&task) > second);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +234,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_run_is_not_repeated_at_once, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_run_that_waits_is_not_added_again, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_run_with_earlier_rules_is_added_again, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_numbers_are_not_those_of_an_earlier_queue,
 						setup, teardown),
