@@ -162,10 +162,3 @@ struct answers agents_ask_until(struct rpc_call *call, const char *method,
 	answers.known = set->n;
 	return answers;
 }
-
-struct answers agents_ask_some(struct rpc_call *call, const char *method,
-			       const ProtobufCMessage *request, agent_filter *chooses,
-			       const void *arg)
-{
-	return agents_ask_until(call, method, request, chooses, arg, NO_DEADLINE);
-}

@@ -43,11 +43,10 @@ struct answers agents_ask_all(struct rpc_call *call, const char *method,
  * it answered, in the arena; NULL if it has answered none.
  */
 typedef bool agent_filter(struct rpc_call *call, const GetHostResponse *said, const void *arg);
-/* Like agents_ask_all, for the agents that the filter chooses. */
-struct answers agents_ask_some(struct rpc_call *call, const char *method,
-			       const ProtobufCMessage *request, agent_filter *chooses,
-			       const void *arg);
-/* Like agents_ask_some, and until that moment at most; a filter of NULL chooses all agents. */
+/*
+ * Like agents_ask_all, for the agents that the filter chooses, and until that moment at most. A
+ * filter of NULL chooses all agents.
+ */
 struct answers agents_ask_until(struct rpc_call *call, const char *method,
 				const ProtobufCMessage *request, agent_filter *chooses,
 				const void *arg, int64_t until);

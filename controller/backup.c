@@ -46,7 +46,7 @@ int backup_check(struct rpc_call *call, const struct parameters *parameters, str
 		return 0;
 	if (check_words(parameters, err) < 0)
 		return -1;
-	if (hosts_find_node(call, parameters->backup, &host, err) < 0) {
+	if (hosts_find_node(call, parameters->backup, NO_DEADLINE, &host, err) < 0) {
 		if (err->code == ERR_NOT_FOUND)
 			err->code = ERR_INVALID_ARGUMENT;
 		return fail_context(err, "parameter backup");
@@ -89,7 +89,7 @@ int backup_add(struct rpc_call *call, const char *id, const char *node_id,
 	request->from_node_id = arena_strdup(&call->arena, node_id);
 	request->every = parameters->backup_every;
 	request->keep = arena_strdup(&call->arena, parameters->backup_keep);
-	int failed = hosts_find_node(call, parameters->backup, &host, err);
+	int failed = hosts_find_node(call, parameters->backup, NO_DEADLINE, &host, err);
 	if (failed && found && err->code == ERR_NOT_FOUND)
 		return 0;
 	if (!failed && wait(call, host.agent, request, err) == 0)

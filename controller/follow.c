@@ -54,24 +54,11 @@ static bool passes(enum error_code code)
 	       code == ERR_RESOURCE_EXHAUSTED;
 }
 
-/* *ret is what the agent of the target node says of its host. */
-static int find_target(const struct follow *follow, const GetHostResponse **ret, struct error *err)
+/* Find the target node. An error with which that may succeed later has the code for that. */
+static int find_target(const struct follow *follow, struct host *ret, struct error *err)
 {
-	GetHostRequest *request = new_get_host_request(&follow->call->arena);
-	struct host host;
-
-	const struct answers answers = agents_ask_until(follow->call, "GetHost", &request->base,
-							is_of_node, follow->node_id, follow->until);
-	if (answers.n == 0) {
-		if (hosts_find_node(follow->call, follow->node_id, &host, err) < 0)
-			return follow_fail_for_good(err);
-		*ret = host.says;
+	if (hosts_find_node(follow->call, follow->node_id, follow->until, ret, err) == 0)
 		return 0;
-	}
-	*ret = answers.list[0].response;
-	if (*ret)
-		return 0;
-	*err = answers.list[0].error;
 	if (!passes(err->code))
 		return follow_fail_for_good(err);
 	err->code = ERR_FAILED_PRECONDITION;
@@ -82,13 +69,13 @@ static int find_target(const struct follow *follow, const GetHostResponse **ret,
 /* Check that the node has a copy, or is one that can have copies. */
 static int check_target(const struct follow *follow, const Dataset *dataset, struct error *err)
 {
-	const GetHostResponse *says;
+	struct host host;
 
 	if (replicas_have(dataset, follow->node_id))
 		return 0;
-	if (find_target(follow, &says, err) < 0)
+	if (find_target(follow, &host, err) < 0)
 		return -1;
-	const char *why = replicas_refusal(says);
+	const char *why = replicas_refusal(host.says);
 	if (!why)
 		return 0;
 	return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' cannot move to node '%s': %s",

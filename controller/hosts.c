@@ -322,12 +322,12 @@ int host_of(struct rpc_call *call, const struct agent *agent, struct host *ret, 
 	return agent_recognise(call, agent, ret->says, err);
 }
 
-/* Ask the agents that the filter chooses; all of them without a filter. */
-static struct answers ask_hosts(struct rpc_call *call, agent_filter *chooses, const void *arg)
+/* Ask the agents that the filter chooses, all without one, until that moment at most. */
+static struct answers ask_hosts(struct rpc_call *call, agent_filter *chooses, const void *arg,
+				int64_t until)
 {
 	const ProtobufCMessage *request = &new_get_host_request(&call->arena)->base;
-	struct answers answers = chooses ? agents_ask_some(call, "GetHost", request, chooses, arg)
-					 : agents_ask_all(call, "GetHost", request);
+	struct answers answers = agents_ask_until(call, "GetHost", request, chooses, arg, until);
 
 	for (size_t i = 0; i < answers.n; i++) {
 		struct answer *answer = &answers.list[i];
@@ -361,22 +361,22 @@ int hosts_all(struct rpc_call *call, struct hosts *ret, struct error *err)
 int hosts_chosen(struct rpc_call *call, agent_filter *chooses, const void *arg, struct hosts *ret,
 		 struct error *err)
 {
-	const struct answers answers = ask_hosts(call, chooses, arg);
+	const struct answers answers = ask_hosts(call, chooses, arg, NO_DEADLINE);
 
 	return collect(call, &answers, false, ret, err);
 }
 
 int hosts_some(struct rpc_call *call, struct hosts *ret, struct error *err)
 {
-	const struct answers answers = ask_hosts(call, NULL, NULL);
+	const struct answers answers = ask_hosts(call, NULL, NULL, NO_DEADLINE);
 
 	return collect(call, &answers, true, ret, err);
 }
 
-static int find_node(struct rpc_call *call, const char *node_id, struct host *ret,
+static int find_node(struct rpc_call *call, const char *node_id, int64_t until, struct host *ret,
 		     struct error *err)
 {
-	const struct answers answers = ask_hosts(call, NULL, NULL);
+	const struct answers answers = ask_hosts(call, NULL, NULL, until);
 	const struct answer *silent = NULL;
 
 	for (size_t i = 0; i < answers.n; i++) {
@@ -402,12 +402,13 @@ static int find_node(struct rpc_call *call, const char *node_id, struct host *re
 		    node_id);
 }
 
-int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret, struct error *err)
+int hosts_find_node(struct rpc_call *call, const char *node_id, int64_t until, struct host *ret,
+		    struct error *err)
 {
 	int failed;
 
 	do
-		failed = find_node(call, node_id, ret, err);
+		failed = find_node(call, node_id, until, ret, err);
 	while (failed && roster_pin_again(agents_roster(call), call));
 	return failed;
 }

@@ -59,10 +59,10 @@ int hosts_some(struct rpc_call *call, struct hosts *ret, struct error *err);
 /* Ask one agent for its host, and check its identity. */
 int host_of(struct rpc_call *call, const struct agent *agent, struct host *ret, struct error *err);
 /*
- * Find the host of a node. ERR_NOT_FOUND; ERR_UNAVAILABLE if a silent agent may be that node's, or
- * the node's agent is off the list.
+ * Find the host of a node, until that moment at most, a now_ms() value. ERR_NOT_FOUND;
+ * ERR_UNAVAILABLE if a silent agent may be that node's, or the node's agent is off the list.
  */
-int hosts_find_node(struct rpc_call *call, const char *node_id, struct host *ret,
+int hosts_find_node(struct rpc_call *call, const char *node_id, int64_t until, struct host *ret,
 		    struct error *err);
 
 #endif

@@ -45,7 +45,7 @@ static int find_address(struct rpc_call *call, const struct owner *owner, const 
 		return -1;
 	if (strcmp(host.says->node_id, node_id) == 0)
 		return 0;
-	if (hosts_find_node(call, node_id, &other, err) < 0)
+	if (hosts_find_node(call, node_id, NO_DEADLINE, &other, err) < 0)
 		return -1;
 	if (strcmp(attach, ATTACH_LOCAL) == 0)
 		return fail(err, ERR_INVALID_ARGUMENT,
