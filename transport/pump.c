@@ -24,7 +24,7 @@
 #define FIELD     1 /* number of the field in { bytes data = 1; } */
 #define READ_MAX  ((size_t)256 * 1024)
 #define PIPE_SIZE (1 << 20)
-#define WINDOW    (1 << 20) /* ten of them are less than the messages of limits_default */
+#define WINDOW    (512 << 10) /* buffers of ten fit into the messages of limits_default */
 #define HEAD_MAX  (WIRE_PREFIX_SIZE + 1 + 4) /* prefix, tag, and a length of up to 28 bits */
 
 struct pump {
