@@ -177,7 +177,9 @@ static int work(struct rounds *rounds, void *arg, bool asked)
 		queue_end(backups->queue, &task);
 		worked = true;
 	}
-	if (!rounds_stopping(rounds) && held_possible() && (worked || may_have_some(backups)))
+	if (!held_possible() || !(worked || may_have_some(backups)))
+		return ROUNDS_IDLE;
+	if (!rounds_stopping(rounds))
 		add_due(backups);
 	return PAUSE_S;
 }

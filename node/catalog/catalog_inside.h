@@ -39,7 +39,7 @@ struct catalog {
 	bool hung;     /* a zfs is hung, so the state is PROBLEM; false once it has ended */
 	char *problem; /* why the state is not READY; "" if it is */
 	struct inventory inventory;
-	struct told told;
+	struct told *told; /* the listeners */
 	uint64_t names;    /* increases with each change of the inventory, also over restarts */
 	int64_t available; /* bytes that a new volume could use */
 	int64_t reserved;  /* bytes reserved for the parent */

@@ -129,7 +129,7 @@ static int work(struct rounds *rounds, void *arg, bool asked)
 			break;
 		run(detacher, id);
 	}
-	return PAUSE_S;
+	return ROUNDS_IDLE;
 }
 
 int detacher_start(struct detacher **ret, const struct node *node, struct loop *loop,

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,8 +42,8 @@ struct runner {
 struct pusher {
 	const struct node *node;
 	struct loop *loop;
-	struct loop_task task, end_paused, pass_on;
-	atomic_bool told; /* the catalog has changed, and pass_on is to run */
+	struct loop_task task, end_paused;
+	struct told told; /* of changes of the catalog */
 	struct runner runners[STREAMS];
 	unsigned n_runners;
 
@@ -91,26 +90,16 @@ static void end_paused_soon(struct pusher *pusher)
 
 /*
  * Wake the threads after the first change of the catalog since it was compared: then they know when
- * to compare it again. On the loop's thread.
+ * to compare it again.
  */
-static void pass_on(struct loop_task *task)
+static void on_change(struct told *told)
 {
-	struct pusher *pusher = container_of(task, struct pusher, pass_on);
-
-	atomic_store(&pusher->told, false);
+	struct pusher *pusher = container_of(told, struct pusher, told);
 	scoped_lock(&pusher->lock);
+
 	if (!pusher->differs)
 		pthread_cond_broadcast(&pusher->changed);
 	pusher->differs = true;
-}
-
-/* The catalog is locked, so the pusher's lock, under which the catalog is read, is not taken. */
-static void on_change(void *arg)
-{
-	struct pusher *pusher = arg;
-
-	if (!atomic_exchange(&pusher->told, true))
-		loop_post(pusher->loop, &pusher->pass_on);
 }
 
 /* Bring the orders in line with the catalog, if that has changed. */
@@ -356,7 +345,6 @@ static void init(struct pusher *pusher, const struct node *node, struct loop *lo
 	pthread_condattr_t clock;
 
 	*pusher = (struct pusher){.node = node, .loop = loop, .differs = true};
-	pusher->pass_on.fn = pass_on;
 	pthread_mutex_init(&pusher->lock, NULL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -378,7 +366,7 @@ int pusher_start(struct pusher **ret, const struct node *node, struct loop *loop
 			return fail_errno(err, "cannot start a thread for copies");
 		pusher->n_runners++;
 	}
-	catalog_tell(node->catalog, &(struct told){on_change, pusher});
+	catalog_tell(node->catalog, &pusher->told, loop, on_change);
 	return 0;
 }
 
@@ -400,7 +388,7 @@ void pusher_stop(struct pusher *pusher)
 {
 	if (!pusher)
 		return;
-	catalog_tell(pusher->node->catalog, &(struct told){0});
+	catalog_tell_not(pusher->node->catalog, &pusher->told);
 	cancel(pusher);
 	if (pusher->n_runners)
 		loop_run(pusher->loop);

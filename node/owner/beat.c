@@ -173,22 +173,24 @@ static bool is_settled(const struct round *round, const struct subject *subject)
 	       owner_is_confirmed(round->node, subject->volume);
 }
 
-bool beat_all(const struct node *node, struct rounds *rounds)
+enum beat beat_all(const struct node *node, struct rounds *rounds)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct round round = {.node = node, .rounds = rounds, .arena = &arena};
-	bool open = false;
+	enum beat beat = BEAT_SETTLED;
 
 	if (!held_possible())
-		return false;
+		return BEAT_NONE;
 	begin(&round);
+	if (!round.n)
+		return BEAT_NONE;
 	ask_all(&round);
 	owners_answered(node->owners);
 	for (size_t i = 0; i < round.n && !rounds_stopping(rounds); i++) {
 		const struct subject *subject = &round.subjects[i];
 		if (!is_settled(&round, subject) &&
 		    !outcome_follow(node, &arena, &subject->outcome))
-			open = true;
+			beat = BEAT_OPEN;
 	}
-	return open;
+	return beat;
 }

@@ -16,28 +16,36 @@
 #define FIRST_MS 60000
 #define LOOK_MS  600000 /* between looks at what was put aside, which a person may destroy */
 
-/* The first look is a minute after the start, when calls that wait for zfs are fewer. */
-static void look(const struct node *node)
+/*
+ * The first look is a minute after the start, when calls that wait for zfs are fewer. Returns true
+ * if that was done.
+ */
+static bool look(const struct node *node)
 {
 	static int64_t next;
+	static bool looked;
 
 	if (!next)
 		next = now_ms() + FIRST_MS;
 	if (now_ms() < next)
-		return;
+		return looked;
 	next = now_ms() + LOOK_MS;
 	diverged_look(node);
+	looked = true;
+	return true;
 }
 
 static int beat(struct rounds *rounds, void *arg, bool asked)
 {
 	const struct node *node = arg;
-	bool open = beat_all(node, rounds);
+	const enum beat beat = beat_all(node, rounds);
 
 	(void)asked;
 	owners_asked(node->owners);
-	look(node);
-	return open ? HURRY_S : BEAT_S;
+	bool looked = look(node);
+	if (beat == BEAT_NONE && looked)
+		return ROUNDS_IDLE;
+	return beat == BEAT_OPEN ? HURRY_S : BEAT_S;
 }
 
 int herald_start(struct rounds **ret, const struct node *node, struct loop *loop, struct error *err)

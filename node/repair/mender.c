@@ -120,7 +120,8 @@ static int ask_all(struct mender *mender, struct arena *arena, const char *const
 	return 0;
 }
 
-static void look_at_all(struct rounds *rounds, struct mender *mender)
+/* Returns true if there are volumes that are to be repaired. */
+static bool look_at_all(struct rounds *rounds, struct mender *mender)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	const struct node *node = mender->node;
@@ -135,12 +136,13 @@ static void look_at_all(struct rounds *rounds, struct mender *mender)
 	collect(&arena, node->id, &volumes, &nodes, &n);
 	if (all_answer(mender, nodes, n)) {
 		silences_clear(&mender->silences);
-		return;
+		return volumes.n > 0;
 	}
 	if (rounds_stopping(rounds) || ask_all(mender, &arena, nodes, n, &survey) < 0)
-		return;
+		return true;
 	for (size_t i = 0; i < volumes.n && !rounds_stopping(rounds); i++)
 		mend(node, &survey, volumes.rows[i]);
+	return true;
 }
 
 static int look(struct rounds *rounds, void *arg, bool asked)
@@ -148,9 +150,9 @@ static int look(struct rounds *rounds, void *arg, bool asked)
 	struct mender *mender = arg;
 
 	(void)asked;
-	look_at_all(rounds, mender);
+	bool any = look_at_all(rounds, mender);
 	troubles_end_round(mender->node->unrepaired);
-	return LOOK_S;
+	return any ? LOOK_S : ROUNDS_IDLE;
 }
 
 int mender_start(struct mender **ret, const struct node *node, struct loop *loop, struct error *err)

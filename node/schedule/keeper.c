@@ -203,7 +203,7 @@ static int look(struct rounds *rounds, void *arg, bool all)
 		keyed_run(keeper->node->copies, visit.id, look_at, &visit);
 	}
 	troubles_end_round(&keeper->failures);
-	return LOOK_S;
+	return volumes.n ? LOOK_S : ROUNDS_IDLE;
 }
 
 int keeper_start(struct keeper **ret, const struct node *node, struct loop *loop, struct error *err)

@@ -13,21 +13,26 @@
 #include "common/clock.h"
 #include "common/thread.h"
 #include "node/catalog/catalog.h"
+#include "node/catalog/told.h"
 #include "node/host/moves.h"
 
-#define PAUSE_S 1 /* at the start, until all volumes are known */
+#define PAUSE_S  1 /* at the start, until all volumes are known */
+#define IDLE_S   600
+#define SETTLE_S 1 /* after a change of the catalog, since others may follow */
 
 struct rounds {
 	const struct node *node;
 	struct loop *loop;
 	struct loop_task task;
 	struct rounds_work work;
+	struct told told;
 	pthread_t thread;
 	bool started;
 
 	pthread_mutex_t lock; /* protects all members below */
 	pthread_cond_t changed;
 	bool stopping, asked;
+	bool idle, differs; /* the catalog has changed since the last round began */
 };
 
 bool rounds_stopping(struct rounds *rounds)
@@ -58,6 +63,27 @@ static void wait_for(struct rounds *rounds, int seconds)
 	pthread_cond_timedwait(&rounds->changed, &rounds->lock, &until);
 }
 
+/* Wait while nothing is to be done. The caller has the lock, which is released meanwhile. */
+static void wait_idle(struct rounds *rounds)
+{
+	rounds->idle = true;
+	if (!rounds->differs)
+		wait_for(rounds, IDLE_S);
+	rounds->idle = false;
+	if (rounds->differs && !rounds->asked && !rounds->stopping)
+		wait_for(rounds, SETTLE_S);
+}
+
+static void on_change(struct told *told)
+{
+	struct rounds *rounds = container_of(told, struct rounds, told);
+	scoped_lock(&rounds->lock);
+
+	rounds->differs = true;
+	if (rounds->idle)
+		pthread_cond_broadcast(&rounds->changed);
+}
+
 static void stop_loop(struct loop_task *task)
 {
 	loop_stop(container_of(task, struct rounds, task)->loop);
@@ -73,11 +99,15 @@ static void *run(void *arg)
 	if (!rounds->asked && !rounds->stopping && rounds->work.first_s)
 		wait_for(rounds, rounds->work.first_s);
 	for (bool asked = true; !rounds->stopping; asked = rounds->asked) {
-		rounds->asked = false;
+		rounds->asked = rounds->differs = false;
 		pthread_mutex_unlock(&rounds->lock);
 		int pause = rounds->work.round(rounds, rounds->work.arg, asked);
 		pthread_mutex_lock(&rounds->lock);
-		if (!rounds->asked && !rounds->stopping)
+		if (rounds->asked || rounds->stopping)
+			continue;
+		if (pause == ROUNDS_IDLE)
+			wait_idle(rounds);
+		else
 			wait_for(rounds, pause);
 	}
 	rounds->task.fn = stop_loop;
@@ -100,6 +130,7 @@ int rounds_start(struct rounds **ret, const struct node *node, struct loop *loop
 	if (thread_start(&rounds->thread, NULL, run, rounds) < 0)
 		return fail_errno(err, "cannot start %s", work->what);
 	rounds->started = true;
+	catalog_tell(node->catalog, &rounds->told, loop, on_change);
 	return 0;
 }
 
@@ -122,6 +153,7 @@ void rounds_stop(struct rounds *rounds)
 		return;
 	tell(rounds, &rounds->stopping);
 	if (rounds->started) {
+		catalog_tell_not(rounds->node->catalog, &rounds->told);
 		loop_run(rounds->loop);
 		pthread_join(rounds->thread, NULL);
 	}

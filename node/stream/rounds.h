@@ -15,11 +15,14 @@
 
 struct rounds;
 
+/* A pause of a thread that has nothing to do: until the catalog changes, or ten minutes. */
+#define ROUNDS_IDLE 0
+
 struct rounds_work {
 	const char *what; /* "the thread for scheduled snapshots", for an error text */
 	/*
 	 * Work one round, on the thread. asked: it is the first one, or rounds_soon was called.
-	 * Returns the seconds until the next round.
+	 * Returns the seconds until the next round, or ROUNDS_IDLE.
 	 */
 	int (*round)(struct rounds *rounds, void *arg, bool asked);
 	void *arg;
