@@ -3,9 +3,11 @@
 work with the same properties, in turns and in one run; many concurrent creations with as many
 concurrent commands; the number of processes of each call with that of other drivers; and the start
 of a zcsi-node with SCALE volumes (200) of SNAPSHOTS snapshots each (10) with the bare commands that
-list them. These are figures, not tests: a slow result is no failure."""
+list them. Counted is how often idle daemons wake. These are figures, not tests: a slow result is no
+failure."""
 import contextlib
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -30,6 +32,7 @@ BAR = 1.2
 SCALE, SNAPSHOTS = (int(os.environ.get(name, few)) for name, few in
                     (("SCALE", 200), ("SNAPSHOTS", 10)))
 STARTS = 3
+QUIET_S, IDLE_S = 70, 120  # before idle daemons are watched, and for how long
 LONGEST = 900  # seconds until a node has read the pool
 # The messages of a node that starts: from then on it finds one volume, all volumes, all snapshots.
 STEPS = {"one volume": "single volumes are found", "all volumes": "volumes are known",
@@ -211,6 +214,22 @@ def compare_start(pool, folder):
         print(f"{name:32} {took:9.1f} ms {took / whole:7.2f}", flush=True)
 
 
+def wake_ups(daemon):
+    """How often threads of the daemon were woken until now."""
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", task.read_text(), re.M)[1])
+               for task in Path(f"/proc/{daemon.process.pid}/task").glob("*/status"))
+
+
+def count_wake_ups(host):
+    daemons = {"zcsi-node": host.node_daemon, "zcsi-controller": host.controller_daemon}
+    time.sleep(QUIET_S)
+    before = {name: wake_ups(daemon) for name, daemon in daemons.items()}
+    time.sleep(IDLE_S)
+    print(f"\nwake-ups in {IDLE_S} idle seconds, of one host whose controller calls a roll")
+    for name, daemon in daemons.items():
+        print(f"{name:32} {wake_ups(daemon) - before[name]:9}", flush=True)
+
+
 @contextlib.contextmanager
 def a_pool():
     with tempfile.TemporaryDirectory(prefix="zcsi-bench-") as folder, \
@@ -233,6 +252,7 @@ def compare_with_zfs():
             compare_calls(host, bare)
             compare_many(host, bare)
             count_processes(host)
+            count_wake_ups(host)
         compare_start(pool, folder)
 
 
