@@ -68,6 +68,7 @@ def test_a_volume_that_is_full(host, watch):
             [command] = re.findall("`zcsi (resize .*) SIZE`",
                                    seen["ZcsiVolumeFull"]["description"])
             assert command == "resize data"
+            host.rescan(lambda: host.agent.GetDataset(id="data").dataset.used >= ROOM)
             assert "full" in zcsi(host, "why", "data", status=1, stdout=True)
             zcsi(host, *command.split(), str(2 * ROOM))
     volume.down().delete()
