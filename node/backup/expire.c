@@ -4,8 +4,8 @@
  * the first snapshot counts.
  *
  * Invariant: the newest snapshot stays, because the next stream begins at it. Only snapshots that
- * were taken for backups go, and none that is held, has a clone, or is of the future. The destroy is
- * neither recursive nor deferred, so ZFS refuses if anything else depends on one.
+ * were taken for backups go, and none that is held, has a clone, or is of the future. The destroy
+ * is neither recursive nor deferred, so ZFS refuses if anything else depends on one.
  */
 #include "node/backup/expire.h"
 

@@ -29,10 +29,10 @@ struct push {
 	struct push_rules rules; /* of the volume; if it is paused, push_run sends nothing */
 	const char *to, *away;   /* the node of the copy; why it is not called, or NULL */
 	bool frozen;             /* take no snapshot: the newest one of ours is the last to send */
-	bool busy, silent; /* set by a failure: the copies are locked; the node is not reached */
-	bool look;         /* call pins_limit after a failure */
-	int64_t idle;      /* for how many seconds nothing was sent to the copy */
-	/* Sets the next four. push_lock calls it, since other pushes change them; NULL: not told. */
+	bool busy, silent;       /* set by a failure: the copies are locked; the node is silent */
+	bool look;               /* call pins_limit after a failure */
+	int64_t idle;            /* for how many seconds nothing was sent to the copy */
+	/* Sets the next four. push_lock calls it, as other pushes change them; NULL: not told. */
 	void (*tell)(struct push *push);
 	int64_t wanted; /* now_us() value: send all written before; 0: a young snapshot is enough */
 	struct push_taken taken; /* for any copy of the volume; updated */

@@ -2,7 +2,10 @@
 #ifndef ZCSI_NODE_CREATE_MADE_H
 #define ZCSI_NODE_CREATE_MADE_H
 
-/* What CreateDataset and AdoptDataset do alike. Results live in the arena. Any worker thread. */
+/*
+ * The steps that CreateDataset and AdoptDataset have in common. Results live in the arena. Any
+ * worker thread.
+ */
 
 #include "node/catalog/change.h"
 #include "node/zfs/zfs.h"

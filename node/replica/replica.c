@@ -369,7 +369,7 @@ int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyRespons
 		return check_made_way(call, req, err);
 	if (replica_check_lineage(copy, req->lineage, req->id, err) < 0)
 		return -1;
-	/* Whoever asks: a caller that was removed from the members since is to ask no more. */
+	/* The caller may have been removed from the members since, and is to ask no more. */
 	if (is_obsolete(req, copy->epoch))
 		return 0;
 	if (replica_check_known_caller(call->caller, copy, req->id, err) < 0 ||

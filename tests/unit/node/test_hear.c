@@ -80,7 +80,7 @@ static const HearResponse *hear_of(const char *owner, int64_t epoch)
 	return response;
 }
 
-/* It took the volume over while this node counted as lost, and has not brought the copy along. */
+/* n2 took the volume over while this node counted as lost, and has not brought the copy along. */
 static void an_owner_that_was_heard_is_known(void **state)
 {
 	struct heard_row row;
