@@ -239,7 +239,7 @@ static void only_what_a_volume_needs_to_exist_is_waited_for(void **state)
 	assert_null(existing("t/p/db")->origin);
 }
 
-/* That reading may have found them under their former names, and would show them nowhere. */
+/* The first reading may have found them under their former names, and would show them nowhere. */
 static void snapshots_are_taken_back_after_the_first_reading(void **state)
 {
 	struct error err;
