@@ -13,6 +13,9 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see counted_threads.c */
+#include "tests/transport/counted_threads.c"
+
 #define NAME   "two-addresses.test"
 #define SILENT "silent.test"
 #define FIRST  "127.0.0.2"
@@ -20,7 +23,7 @@
 #define NEVER  (2 * PATIENCE * 1000)
 
 static struct end server, client;
-static atomic_uint n_pauses, threads;
+static atomic_uint n_pauses;
 static sem_t answer; /* lets one lookup of SILENT end */
 
 /* Wrapped functions of the C library */
@@ -50,26 +53,6 @@ uint32_t arc4random_uniform(uint32_t bound)
 {
 	n_pauses++;
 	return REAL(arc4random_uniform)(bound);
-}
-
-static void *(*work)(void *arg); /* set once, before the first thread */
-
-static void *counted(void *arg)
-{
-	work(arg);
-	threads--;
-	return NULL;
-}
-
-int __wrap_thread_start_detached(void *(*run)(void *), void *arg);
-int __real_thread_start_detached(void *(*run)(void *), void *arg);
-/* The client starts threads for its lookups only. */
-int __wrap_thread_start_detached(void *(*run)(void *), void *arg)
-{
-	if (!work)
-		work = run;
-	threads++;
-	return __real_thread_start_detached(counted, arg);
 }
 
 static int start(void **state)

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 
 #include "transport/lookup.h"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see counted_threads.c */
+#include "tests/transport/counted_threads.c"
 
 #define AT_ONCE 64 /* as in lookup.c */
 #define MANY    200
@@ -16,7 +18,7 @@
 static const struct endpoint endpoint = {.text = "tcp://name.test:1", .host = "name.test"};
 static struct loop *loop;
 static sem_t begun, answer; /* a lookup has begun; lets one end */
-static atomic_uint threads, running, most;
+static atomic_uint running, most;
 static unsigned found, expected;
 
 int __wrap_endpoint_resolve(const struct endpoint *of, struct address *ret, unsigned max,
@@ -36,25 +38,6 @@ int __wrap_endpoint_resolve(const struct endpoint *of, struct address *ret, unsi
 	running--;
 	ret[0] = (struct address){.size = 0};
 	return 1;
-}
-
-static void *(*work)(void *arg); /* set once, before the first thread */
-
-static void *counted(void *arg)
-{
-	work(arg);
-	threads--;
-	return NULL;
-}
-
-int __wrap_thread_start_detached(void *(*run)(void *), void *arg);
-int __real_thread_start_detached(void *(*run)(void *), void *arg);
-int __wrap_thread_start_detached(void *(*run)(void *), void *arg)
-{
-	if (!work)
-		work = run;
-	threads++;
-	return __real_thread_start_detached(counted, arg);
 }
 
 static void on_found(void *arg, const struct addresses *addresses, const struct error *err)
