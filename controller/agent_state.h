@@ -27,7 +27,7 @@ struct agent_state {
 	/* The hosts that it keeps (roll_hosts.h), by their digest. */
 	uint64_t known_hosts; /* as it reported last */
 	uint64_t read;        /* when they were read into the roster's; 0: never */
-	uint64_t told;        /* that of the roster's hosts when the agent was told of them last */
+	uint64_t told;        /* the roster's digest, as the agent was told of it last */
 	uint64_t synced;      /* it has the roster's hosts up to this order */
 	bool heard;           /* the roster has the hosts that it had when it first answered */
 };

@@ -39,7 +39,10 @@ void names_add(struct names *names, uint64_t hash);
 void names_begin(struct names *names);
 /* The reading has ended: take over its result, n hashes in any order. */
 void names_take(struct names *names, uint64_t version, const uint64_t *hashes, size_t n);
-/* The hashes are complete as of this barrier, but for the n promised (GetHostResponse); 0: not. */
+/*
+ * The hashes and the n promised names are all that the agent may have for claims up to the barrier
+ * (GetHostResponse). 0: it may have others.
+ */
 void names_promise(struct names *names, uint64_t barrier, const uint64_t *promised, size_t n);
 /* Returns true if the agent has the name, or may create it for a claim up to the barrier. */
 bool names_may_have(const struct names *names, uint64_t hash);

@@ -202,7 +202,7 @@ int drain_plan_make(struct cli *cli, const char *node, struct drain_plan *ret, s
 	*ret = (struct drain_plan){0};
 	if (find_node(cli, node, &ret->node, err) < 0)
 		return -1;
-	/* A volume that is given up in between is in both lists, and never in none. */
+	/* Volumes are listed before moves, so one that is given up meanwhile is in both lists. */
 	const struct owned *volumes = cli_volumes(cli, NULL, &n);
 	const struct reply moving = fleet_ask_member(cli->fleet, arena, ret->node, "ListMoves",
 						     &new_list_moves_request(arena)->base);

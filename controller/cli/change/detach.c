@@ -20,7 +20,7 @@ struct detach {
 	const char *state;
 };
 
-/* Ask the agent whether it can be done, or to begin. */
+/* Ask the agent to detach the volume, or, with check, whether it could. */
 static int ask(struct detach *detach, bool check, struct error *err)
 {
 	struct arena *arena = &detach->cli->arena;

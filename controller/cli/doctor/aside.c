@@ -3,7 +3,7 @@
  * The findings about data that is no volume: what a host that returned has put aside, what was
  * received, and deleted volumes whose time is nearly over.
  *
- * Invariant: a deleted volume is a note; that its time ends is as it should be.
+ * Invariant: a deleted volume is no fault, only a note, because it ends as its owner wanted.
  */
 #include <time.h>
 

@@ -14,8 +14,9 @@
 #include "controller/cli/print/amount.h"
 #include "transport/endpoint.h"
 
+/* A certificate ends soon if less than SOON_S and less than 1/PART of its whole time are left. */
 #define SOON_S (30 * 86400)
-#define PART   12 /* of its whole time: with less left, it ends soon */
+#define PART   12
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-_/,";
 
