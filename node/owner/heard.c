@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A table of rows, one a volume.
+ * The table of what owners told of the copies on this host.
  *
- * Invariant: it has at most one row for each id. Rows are put only for copies that this host has,
- * so it does not grow without bounds.
+ * Invariant: a volume has at most one row, and only volumes with a copy on this host get one, so
+ * the table does not grow without bounds.
  */
 #include "node/owner/heard.h"
 

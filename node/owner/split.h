@@ -22,7 +22,10 @@ int split_begin(struct arena *arena, const char *parent, const struct dataset *v
  * new owner cannot send to it. Any thread.
  */
 int split_end(struct arena *arena, const char *parent, struct error *err);
-/* Parse a line of `zfs list`, in place. Returns the name of such a copy, or NULL. For tests. */
+/*
+ * Parse a line of `zfs list`, in place. Returns the name of a copy that is a clone of what was put
+ * aside, or NULL. For tests.
+ */
 const char *split_parse(const char *aside, char *line);
 
 #endif
