@@ -54,7 +54,7 @@ def effect(step):
 @guard("epoch free")
 def is_free(world, me, asked):
     node = world.nodes[me]
-    if isinstance(asked, int):  # `take back`: the number after the promised one is new to the peer
+    if isinstance(asked, int):  # `take back` asks the node with this number
         return node.moving.number + 1 > known(world.nodes[asked])
     epoch = asked.epoch if asked else node.proof[0]
     again = epoch == seen(node) and not promised(node)

@@ -130,7 +130,7 @@ static void flood_ends_the_connection(void **state)
 {
 	(void)state;
 	static const char ping[] = FRAME("\x8", "\6", "\0", "\0") "abcdefgh";
-	/* nghttp2 closes before the limit of the client is reached, and after */
+	/* nghttp2 has a limit of its own, which is between these two of the client */
 	static const unsigned limits[] = {1000, 50};
 	static char flood[1 + 200 * (sizeof(ping) - 1)];
 	struct error err;

@@ -289,7 +289,8 @@ def snapshots(name):
 
 @pytest.mark.parametrize("runs", [False, True])
 def test_a_snapshot_whose_record_was_not_set_gets_it_later(new_pair, gate, runs):
-    """The zfs set runs after the end of the other node, or never."""
+    """zcsi-node is killed before the zfs set that records the snapshot on the copy. The zfs set
+    outlives it and runs later, or is killed too."""
     with new_pair(other_env=gate.env) as pair:
         program = "set zcsi:version=1 zcsi:snapshot=asked"
         with stopped_at(pair, gate, program):

@@ -332,7 +332,7 @@ static void a_call_does_not_keep_its_volume_from_being_confirmed(void **state)
 	assert_int_equal(owner_wait(&node, &open, NO_DEADLINE, &err), -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	assert_true(now_ms() - begun < 10000);
-	/* This one may have another owner, which is not recorded yet. */
+	/* The members' answers, which may name another owner, are still being recorded. */
 	assert_int_equal(owner_wait(&node, &confirmed, now_ms() + 1, &err), -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
 	owners_asked(node.owners);
