@@ -27,7 +27,7 @@ struct search {
 
 	/* For hosts_claim only, and if it is known where the object will be created; else NULL. */
 	const struct agent *place;
-	uint64_t *target; /* in the request: the agent that is to create it */
+	uint64_t *target; /* in the request: the hash of the node that will create it */
 	size_t promise;   /* offsetof the promise in the response */
 };
 
