@@ -20,8 +20,8 @@ MAN8     := node/zcsi-node.8 controller/zcsi-controller.8 controller/cli/zcsi.8 
 # The targets of links in README.md and the operating guide, installed under the same names.
 PAPERS   := LICENSE $(wildcard *.md */*.md jobs/*.hcl jobs/systemd/*) $(MAN7) $(MAN8) \
             $(wildcard jobs/kubernetes/*.* jobs/kubernetes/secrets jobs/kubernetes/*/*) \
-            jobs/alerts.yaml jobs/grafana.json jobs/Containerfile jobs/host-program \
-            jobs/local/certs jobs/local/host.sh
+            jobs/alerts.yaml jobs/grafana.json jobs/Containerfile jobs/host-program.c \
+            jobs/local/certs jobs/local/host.sh jobs/local/image-root
 TO        = $(DESTDIR)$(PREFIX)
 PACKAGES := libnghttp2 libevent_core libssl libcrypto libprotobuf-c libmd blkid
 CPPFLAGS += -D_GNU_SOURCE -DZCSI_VERSION='"$(VERSION)"' -I. -I$(BUILD)
