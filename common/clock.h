@@ -36,6 +36,17 @@ static inline int64_t wall_us(void)
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
+#define UTC_SIZE 32 /* bytes of utc_text, with its NUL */
+
+/* Write a time, in seconds since 1970, like "2026-11-28T10:27:43Z". Returns ret. */
+static inline const char *utc_text(char ret[UTC_SIZE], time_t at)
+{
+	struct tm utc;
+
+	strftime(ret, UTC_SIZE, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &utc));
+	return ret;
+}
+
 /* Returns the milliseconds until a deadline: 0 if it has passed, INT64_MAX for NO_DEADLINE. */
 static inline int64_t time_left_ms(int64_t deadline)
 {

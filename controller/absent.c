@@ -50,8 +50,7 @@ void absent_add(struct absent **list, struct absent *host)
 				  .dataset = mem_strdup(host->dataset),
 				  .pool_guid = host->pool_guid,
 				  .since = host->since,
-				  .names = host->names,
-				  .asked = host->asked};
+				  .names = host->names};
 	*list = absent;
 }
 

@@ -15,7 +15,6 @@ struct absent {
 	uint64_t pool_guid; /* 0: not known */
 	int64_t since;      /* when the agent left the list, in seconds since 1970 */
 	struct names names; /* those it had; without a version they are not known */
-	unsigned asked;     /* roster.ups when all agents were asked for names that they keep */
 };
 
 /* Remember a host, a copy of *host. Takes over its names. Replaces the record of that node. */

@@ -12,7 +12,8 @@
 
 struct agent_state {
 	char *node_id, *dataset, *version; /* NULL before its first answer */
-	uint8_t *said;                     /* its last GetHostResponse, encoded; NULL: none */
+	char *presumed; /* before that: the node known at its endpoint; NULL: none, "": several */
+	uint8_t *said;  /* its last GetHostResponse, encoded; NULL: none */
 	size_t said_size;
 	uint64_t pool_guid; /* 0 before it reported a pool */
 	bool asked;         /* a roll call has asked it */

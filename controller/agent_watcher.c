@@ -198,7 +198,7 @@ static bool is_complete(struct roster *roster)
 			return false;
 	}
 	for (const struct absent *host = roster->absent; host; host = host->next) {
-		if (host->asked != roster->ups)
+		if (host->names.asked != roster->ups)
 			return false;
 	}
 	return true;

@@ -75,21 +75,35 @@ static bool is_later_at(const Promise *promise, uint64_t node, uint64_t claim)
 	return false;
 }
 
+/*
+ * Returns the node that the agent is. Before its first answer it is the one that is known at its
+ * endpoint, once all other agents were asked for the names that they keep of it. NULL: not known.
+ */
+static const char *node_id_of(const struct roster *roster, const struct agent_state *state)
+{
+	if (state->node_id)
+		return state->node_id;
+	return state->presumed && *state->presumed && state->names.asked == roster->ups
+		       ? state->presumed
+		       : NULL;
+}
+
 bool claim_excludes(struct roster *roster, const struct claim_answers *answers,
 		    const struct agent *silent)
 {
 	scoped_lock(&roster->lock);
 	const struct agent_state *state = &silent->state;
 	const struct names *names = &state->names;
+	const char *node_id = node_id_of(roster, state);
 	size_t n = 0;
 
-	if (!state->node_id || !names->barrier || names_may_have(names, answers->name))
+	if (!node_id || !names->barrier || names_may_have(names, answers->name))
 		return false;
 	for (size_t i = 0; i < answers->n; i++) {
 		const Promise *promise = answers->list[i].promise;
 		if (!promise)
 			continue;
-		if (is_later_at(promise, name_hash_node(state->node_id), names->barrier))
+		if (is_later_at(promise, name_hash_node(node_id), names->barrier))
 			return false;
 		n += promise->forgot <= names->barrier;
 	}
@@ -108,7 +122,7 @@ static bool is_covered(const struct roster *roster, const struct claim_answers *
 		       uint64_t node)
 {
 	for (size_t i = 0; i < answers->n; i++) {
-		if (is_of(answers->list[i].agent->state.node_id, node))
+		if (is_of(node_id_of(roster, &answers->list[i].agent->state), node))
 			return true;
 	}
 	for (size_t i = 0; i < roster->named->n; i++) {

@@ -240,11 +240,8 @@ static int fail_silent(const struct follow *follow, const GetDatasetCopyResponse
 {
 	struct arena *arena = &follow->call->arena;
 	const char *why = arena_strdup(arena, err->text), *nodes = "";
-	time_t time = (time_t)copy->time;
-	char moment[32];
-	struct tm tm;
+	char moment[UTC_SIZE];
 
-	strftime(moment, sizeof(moment), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&time, &tm));
 	for (size_t i = 0; i < copy->n_node_ids; i++)
 		if (strcmp(copy->node_ids[i], follow->node_id) != 0)
 			nodes = arena_printf(arena, "%s%s'%s'", nodes, *nodes ? ", " : "",
@@ -254,7 +251,7 @@ static int fail_silent(const struct follow *follow, const GetDatasetCopyResponse
 		    "zcsi-node on %s; if that host is lost, 'zcsi failover %s --lost NODE' has "
 		    "node '%s' take it over with its copy, which has the data of %s (%s)",
 		    follow->id, follow->node_id, *nodes ? nodes : "its node", follow->id,
-		    follow->node_id, moment, why);
+		    follow->node_id, utc_text(moment, (time_t)copy->time), why);
 }
 
 int follow_fail_for_good(struct error *err)

@@ -25,7 +25,7 @@
  * too little time, perhaps to wait for another call (ERR_ABORTED); else ERR_UNAVAILABLE.
  * ERR_FAILED_PRECONDITION if the agent is refused.
  */
-static int fail_silent(const struct rpc_call *call, const struct answer *answer, const char *what,
+static int fail_silent(struct rpc_call *call, const struct answer *answer, const char *what,
 		       struct error *err)
 {
 	const enum error_code code = answer->error.code;
@@ -40,10 +40,12 @@ static int fail_silent(const struct rpc_call *call, const struct answer *answer,
 		return fail(err, ERR_DEADLINE_EXCEEDED,
 			    "agent '%s' did not report %s: %s; try again", endpoint, what,
 			    answer->error.text);
-	return fail(err, ERR_UNAVAILABLE,
-		    "agent '%s' did not report %s: %s; try again when it is up, or remove it from "
-		    "the list of agents",
-		    endpoint, what, answer->error.text);
+	return fail(
+		err, ERR_UNAVAILABLE,
+		"agent '%s' did not report %s: %s; %stry again when it is up, or remove it from "
+		"the list of agents",
+		endpoint, what, answer->error.text,
+		roster_silence(agents_roster(call), answer->agent, &call->arena));
 }
 
 static int check_any_agent(const struct answers *answers, struct error *err)

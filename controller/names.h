@@ -27,6 +27,7 @@ struct names {
 	size_t n_promised;
 	int64_t read;     /* when they were read, in microseconds since 1970 */
 	uint64_t edition; /* increases with each reading that was taken over */
+	unsigned asked;   /* roster.ups when all agents were asked for what they keep of them */
 	struct {
 		uint64_t keeper, edition;
 	} given[NAMES_KEEPERS]; /* the agents that keep them (roll_hosts.c) */

@@ -68,17 +68,30 @@ static void choose_up(struct round *round)
 	}
 }
 
-/* Take over what was found for this host, as of that count of roster.ups. */
-static void take_found(struct roster *roster, const char *node_id, unsigned ups,
-		       struct found *found)
+/* Returns the names of a node, with the lock; NULL if it has left and was forgotten. */
+static struct names *names_of(struct round *round, const char *node_id)
 {
-	scoped_lock(&roster->lock);
-	struct absent *host = absent_node(roster->absent, node_id);
+	struct absent *absent = absent_node(round->roster->absent, node_id);
 
-	if (!host)
+	for (size_t i = 0; i < round->set->n && !absent; i++) {
+		struct agent_state *state = &round->set->list[i]->state;
+		const char *known = state->node_id ? state->node_id : state->presumed;
+		if (known && !strcmp(known, node_id))
+			return &state->names;
+	}
+	return absent ? &absent->names : NULL;
+}
+
+/* Take over what was found for this host, as of that count of roster.ups. */
+static void take_found(struct round *round, const char *node_id, unsigned ups)
+{
+	scoped_lock(&round->roster->lock);
+	struct names *names = names_of(round, node_id);
+	struct found *found = round->arg;
+
+	if (!names)
 		return;
 	if (found->read) {
-		struct names *names = &host->names;
 		if (names->version)
 			join(found, names->read, names->barrier, names->hashes, names->n);
 		names_begin(names);
@@ -88,26 +101,32 @@ static void take_found(struct roster *roster, const char *node_id, unsigned ups,
 		names->barrier = found->barrier;
 	}
 	if (!found->incomplete)
-		host->asked = ups;
-	log_warn(absent_is_unknown(host) ? "names of a host off the list are not known"
-					 : "names of a host off the list are known",
-		 log_str("node", node_id), log_int("names", (long long)host->names.n));
+		names->asked = ups;
+	log_warn(names->version ? "names of a host that is away are known"
+				: "names of a host that is away are not known",
+		 log_str("node", node_id), log_int("names", (long long)names->n));
 }
 
 /* *ret is the hosts whose names are to be looked for, in the arena. Returns how many. */
-static size_t unasked(struct roster *roster, struct arena *arena, const char ***ret,
-		      unsigned *ret_ups)
+static size_t unasked(struct roster *roster, const struct agent_set *set, struct arena *arena,
+		      const char ***ret, unsigned *ret_ups)
 {
 	scoped_lock(&roster->lock);
-	size_t n = 0;
+	size_t n = set->n;
 
 	for (const struct absent *host = roster->absent; host; host = host->next)
 		n++;
 	*ret = arena_alloc(arena, (n + 1) * sizeof(**ret));
 	n = 0;
 	for (const struct absent *host = roster->absent; host; host = host->next) {
-		if (host->asked != roster->ups)
+		if (host->names.asked != roster->ups)
 			(*ret)[n++] = arena_strdup(arena, host->node_id);
+	}
+	for (size_t i = 0; i < set->n; i++) {
+		const struct agent_state *state = &set->list[i]->state;
+		if (!state->node_id && state->presumed && *state->presumed &&
+		    state->names.asked != roster->ups)
+			(*ret)[n++] = arena_strdup(arena, state->presumed);
 	}
 	*ret_ups = roster->ups;
 	return n;
@@ -119,7 +138,7 @@ void roll_kept_learn(struct roster *roster, struct agent_set *set)
 	struct round round = round_begin(roster, set, &arena);
 	const char **nodes;
 	unsigned ups;
-	size_t n = unasked(roster, &arena, &nodes, &ups);
+	size_t n = unasked(roster, set, &arena, &nodes, &ups);
 
 	round.method = "GetKeptNames";
 	round.use = take_names;
@@ -132,22 +151,9 @@ void roll_kept_learn(struct roster *roster, struct agent_set *set)
 		round.request = &request->base;
 		round.arg = &found;
 		round_ask(&round);
-		take_found(roster, nodes[i], ups, &found);
+		take_found(&round, nodes[i], ups);
 		free(found.hashes);
 	}
-}
-
-/* Returns the names of a node, with the lock; NULL if it has left and was forgotten. */
-static struct names *names_of(struct round *round, const char *node_id)
-{
-	struct absent *absent = absent_node(round->roster->absent, node_id);
-
-	for (size_t i = 0; i < round->set->n && !absent; i++) {
-		struct agent_state *state = &round->set->list[i]->state;
-		if (state->node_id && !strcmp(state->node_id, node_id))
-			return &state->names;
-	}
-	return absent ? &absent->names : NULL;
 }
 
 static uint64_t mix(uint64_t hash)

@@ -108,8 +108,10 @@ static void note_silence(struct agent *agent, const struct error *cause)
 	if (state->up || !state->asked)
 		log_warn("agent is down", log_str("agent", client_endpoint(agent->client)),
 			 log_str("error", cause->text));
-	if (state->up)
+	if (state->up) {
 		state->since = now_ms();
+		state->names.edition++; /* its keepers get its last barrier */
+	}
 	state->up = false;
 }
 

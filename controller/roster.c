@@ -70,6 +70,7 @@ static void agent_free(struct agent *agent)
 {
 	client_free(agent->client);
 	free(agent->state.node_id);
+	free(agent->state.presumed);
 	free(agent->state.dataset);
 	free(agent->state.version);
 	free(agent->state.said);
@@ -146,14 +147,14 @@ static void note_left(struct roster *roster, const struct agent_set *set, struct
 			      .dataset = state->dataset,
 			      .pool_guid = state->pool_guid,
 			      .since = time(NULL),
-			      .names = state->names,
-			      .asked = roster->ups - 1};
+			      .names = state->names};
 
 	roster->left++;
 	log_warn("agent left the list", log_str("agent", host.endpoint),
 		 log_str("node", host.node_id ? host.node_id : ""));
 	if (!host.node_id || has_node(set, host.node_id))
 		return;
+	host.names.asked = roster->ups - 1;
 	if (host.names.n_added)
 		host.names.edition++;
 	state->names = (struct names){0};

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
 
@@ -30,18 +31,16 @@ void roster_add_name(struct roster *roster, const struct agent *agent, enum name
 /* Fail because this host is needed; what: the begin of the text, up to its name. */
 static int fail_absent(const struct absent *absent, const char *what, struct error *err)
 {
-	char since[32];
-	struct tm tm;
+	char since[UTC_SIZE];
 
-	strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&absent->since, &tm));
 	return fail(
 		err, ERR_UNAVAILABLE,
 		"%s '%s', whose agent '%s' is off the list since %s: start zcsi-node there "
 		"again; if that host is lost, 'zcsi failover --lost %s' has other nodes take "
 		"over its volumes with copies; 'zcsi forget %s', or zcsi-controller started with "
 		"--forget '%s', makes its other names free",
-		what, absent->node_id, absent->endpoint, since, absent->node_id, absent->node_id,
-		absent->node_id);
+		what, absent->node_id, absent->endpoint, utc_text(since, absent->since),
+		absent->node_id, absent->node_id, absent->node_id);
 }
 
 static bool contains(const struct agent_set *set, const struct agent *agent)
@@ -78,7 +77,7 @@ int roster_check_missing(struct roster *roster, const struct missing *missing, s
 	auto_free char *where = NULL;
 
 	for (const struct absent *each = roster->absent; each && !absent; each = each->next)
-		absent = each->asked == roster->ups ? NULL : each;
+		absent = each->names.asked == roster->ups ? NULL : each;
 	if (!absent && beside)
 		return fail(err, ERR_UNAVAILABLE,
 			    "%s may be at agent '%s', which has just come onto the list: try again",
@@ -110,6 +109,21 @@ int roster_check_heard(struct roster *roster, const struct agent *agent, const c
 	return fail(err, ERR_UNAVAILABLE,
 		    "%s may be on a host that agent '%s' knows, which has just come up: try again",
 		    what, client_endpoint(agent->client));
+}
+
+const char *roster_silence(struct roster *roster, const struct agent *agent, struct arena *arena)
+{
+	scoped_lock(&roster->lock);
+	const struct agent_state *state = &agent->state;
+	const char *node = state->node_id ? state->node_id : state->presumed;
+	char since[UTC_SIZE];
+
+	if (!node || !*node)
+		return "";
+	if (state->up || !state->node_id)
+		return arena_printf(arena, "it is node '%s'; ", node);
+	utc_text(since, time(NULL) - (now_ms() - state->since) / 1000);
+	return arena_printf(arena, "it is node '%s', silent since %s; ", node, since);
 }
 
 /* The functions from here to settle_row are called with the roster's lock. */
@@ -157,17 +171,27 @@ static void forget(struct roster *roster, const char *node_id)
 		host_list_set(&roster->hosts, &forgotten);
 }
 
-/* Returns true if an agent on the list is of this host, or may be, because it has not answered. */
-static bool is_listed(const struct roster *roster, const struct host_row *row)
+/* Returns the agent on the list that is of this host, or may be, because it has not answered. */
+static struct agent *agent_of(const struct roster *roster, const struct host_row *row)
 {
 	for (size_t i = 0; i < roster->named->n; i++) {
-		const struct agent *agent = roster->named->list[i];
+		struct agent *agent = roster->named->list[i];
 		const char *node_id = agent->state.node_id;
 		if (node_id ? !strcmp(node_id, row->node_id)
 			    : !strcmp(client_endpoint(agent->client), row->endpoint))
-			return true;
+			return agent;
 	}
-	return false;
+	return NULL;
+}
+
+/* Presume that the host is the one of an agent that has not answered, if no other host may be. */
+static void presume(struct agent_state *state, const struct host_row *row)
+{
+	if (state->node_id || (state->presumed && !strcmp(state->presumed, row->node_id)))
+		return;
+	const char *presumed = state->presumed ? "" : row->node_id;
+	free(state->presumed);
+	state->presumed = mem_strdup(presumed);
 }
 
 /* Returns true if an agent on the list has the host's pool. */
@@ -199,7 +223,7 @@ static void add_absent(struct roster *roster, const struct host_row *row)
 			      .dataset = row->dataset,
 			      .pool_guid = row->pool_guid,
 			      .since = row->since ? row->since : time(NULL),
-			      .asked = roster->ups - 1};
+			      .names.asked = roster->ups - 1};
 
 	log_warn("host is not on the list", log_str("node", host.node_id),
 		 log_str("agent", host.endpoint));
@@ -211,11 +235,12 @@ static void add_absent(struct roster *roster, const struct host_row *row)
 static void settle_row(struct roster *roster, size_t at)
 {
 	const struct host_row *row = &roster->hosts.rows[at];
+	struct agent *agent = agent_of(roster, row);
 
 	if (row->forgotten) {
 		absent_forget(&roster->absent, row->node_id);
-	} else if (is_listed(roster, row)) {
-		return;
+	} else if (agent) {
+		presume(&agent->state, row);
 	} else if (is_moved(roster, row)) {
 		forget(roster, row->node_id);
 	} else {

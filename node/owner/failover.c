@@ -163,16 +163,14 @@ static char *owner_of(struct rpc_call *call, const FailoverRequest *req)
 static char *record_of(struct rpc_call *call, const FailoverRequest *req)
 {
 	struct arena *arena = &call->arena;
-	time_t now = time(NULL);
-	char moment[32], *lost = NULL;
-	struct tm tm;
+	char moment[UTC_SIZE], *lost = NULL;
 
-	strftime(moment, sizeof(moment), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
 	for (size_t i = 0; i < req->n_lost_node_ids; i++)
 		lost = arena_printf(arena, "%s%s%s", lost ? lost : "", lost ? "," : "",
 				    req->lost_node_ids[i]);
 	return arena_printf(arena, "%s lost %s, accepted %" PRId64 " s by %.64s, epoch %" PRId64,
-			    moment, lost, req->accepted_loss, *req->by ? req->by : "?", req->epoch);
+			    utc_text(moment, time(NULL)), lost, req->accepted_loss,
+			    *req->by ? req->by : "?", req->epoch);
 }
 
 static int take(struct rpc_call *call, struct place *place, const FailoverRequest *req,

@@ -133,7 +133,7 @@ def test_what_a_host_had_is_neither_missing_nor_free_when_it_is_off_the_list(lis
     wait_for(lambda: a.ids() == ["mine"], "b is not asked")
     if known == "kept":
         renew(listed)
-        said(listed, "names of a host off the list are known", node="b")
+        said(listed, "names of a host that is away are known", node="b")
     of_b(listed, "data s g".split())
     with refused(CODE.UNAVAILABLE, naming=("cannot be used on node 'b'", "off the list since 20")):
         Volume(a, "mine").attach(node_id="b")
@@ -376,7 +376,10 @@ def test_a_list_is_partial_only_with_partial_lists(new_cluster):
             a.controller.GetCapacity()
 
 
-def test_a_silent_host_stops_only_the_names_that_it_may_have(new_cluster):
+@pytest.mark.parametrize("known", ["heard", "kept"])
+def test_a_silent_host_stops_only_the_names_that_it_may_have(new_cluster, known):
+    """The controller has heard the names of the host itself, or is started while the host is silent
+    and gets them from another one."""
     cluster = new_cluster(n=3, controller_args=QUICK)
     a, b, c = cluster.hosts
     here = {"accessibility_requirements": topology("b")}
@@ -385,10 +388,13 @@ def test_a_silent_host_stops_only_the_names_that_it_may_have(new_cluster):
     on(cluster, c, "gone")
     kept(c, a)
     c.node_daemon.kill()
+    if known == "kept":
+        renew(cluster)
+        said(cluster, "names of a host that is away are known", node="c")
     Volume(a, "new").create(**here)
     take(Volume(a, "mine"), "another")
     for name in "data", "gone":
-        with refused(CODE.UNAVAILABLE, naming=c.agent_socket):
+        with refused(CODE.UNAVAILABLE, naming=(c.agent_socket, "it is node 'c'")):
             Volume(a, name).create(**here)
     with refused(CODE.UNAVAILABLE, naming=c.agent_socket):
         Volume(a, "there").create(accessibility_requirements=topology("c"))

@@ -436,39 +436,54 @@ int client_finish(struct client_call *begun, void *ret_response, struct error *e
 	return fail(err, ERR_UNIMPLEMENTED, "%s", begun->method);
 }
 
-int scripted_setup(void **state)
+/* A controller that knows nothing yet. */
+static void new_controller(void)
 {
-	const char *values[N_AGENTS] = {"unix:///a", "unix:///b", "unix:///c"};
+	const char *values[N_AGENTS] = {scripted[0].endpoint, scripted[1].endpoint,
+					scripted[2].endpoint};
 	const struct option_list endpoints = {.values = values, .n = N_AGENTS};
 	static const struct trust trust;
 	const struct agents_options options = {.named = &endpoints, .trust = &trust};
 	struct agents *agents;
 	struct error err;
 
+	assert_int_equal(agents_new(&agents, NULL, &options, &err), 0);
+	call.app = agents;
+	call.state = NULL;
+}
+
+void scripted_restart(void)
+{
+	agents_free(call.app);
+	new_controller();
+}
+
+int scripted_setup(void **state)
+{
 	(void)state;
 	meanwhile = NULL;
 	silent_answers = 0;
-	scripted[0] = (struct client){.endpoint = values[0],
+	scripted[0] = (struct client){.endpoint = "unix:///a",
 				      .node = "a",
 				      .rack = "1",
 				      .pool = "pool-a/csi",
 				      .problem = "",
 				      .available = 10};
-	scripted[1] = (struct client){.endpoint = values[1],
+	scripted[1] = (struct client){.endpoint = "unix:///b",
 				      .node = "b",
 				      .rack = "1",
 				      .pool = "pool-b/csi",
 				      .problem = "",
 				      .available = 30};
-	scripted[2] = (struct client){.endpoint = values[2],
+	scripted[2] = (struct client){.endpoint = "unix:///c",
 				      .node = "c",
 				      .rack = "2",
 				      .pool = "pool-c/csi",
 				      .problem = "",
 				      .available = 20};
-	assert_int_equal(agents_new(&agents, NULL, &options, &err), 0);
-	call = (struct rpc_call){.app = agents, .deadline = NO_DEADLINE};
+	call = (struct rpc_call){.deadline = NO_DEADLINE};
 	arena_init(&call.arena, SIZE_MAX);
+	new_controller();
 	return 0;
 }
 

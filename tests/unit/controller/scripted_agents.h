@@ -25,6 +25,8 @@ extern struct rpc_call call;    /* the handlers' call; each test gets a new aren
  * space. */
 int scripted_setup(void **state);
 int scripted_teardown(void **state);
+/* Go on with a controller that has just started. */
+void scripted_restart(void);
 /* Set the nodes that have copies of the dataset, with ' ' between; it follows its workload. */
 void set_copies(Dataset *dataset, const char *nodes);
 Dataset *add_dataset(struct client *client, const char *id, int64_t size, const char *parameters);

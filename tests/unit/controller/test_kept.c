@@ -106,6 +106,17 @@ static void names_are_kept_with_their_barrier(void **state)
 	assert_int_equal(check("may", "was on node 'c'"), -1);
 }
 
+static void the_last_barrier_is_kept_when_a_host_falls_silent(void **state)
+{
+	(void)state;
+	scripted[2].barrier = 77; /* its names are as before */
+	call_roll();
+	scripted[2].silent = ERR_UNAVAILABLE;
+	call_roll();
+	restart(2);
+	assert_int_equal(roster.absent->names.barrier, 77);
+}
+
 static void names_that_nobody_keeps_may_be_any(void **state)
 {
 	(void)state;
@@ -293,6 +304,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(names_outlive_the_controller),
 		TEST(names_are_kept_with_their_barrier),
+		TEST(the_last_barrier_is_kept_when_a_host_falls_silent),
 		TEST(names_that_nobody_keeps_may_be_any),
 		TEST(a_host_without_a_pool_has_no_names),
 		TEST(names_count_as_they_were_when_the_host_left),

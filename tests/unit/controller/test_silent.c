@@ -122,6 +122,8 @@ static void a_name_that_it_had_is_not(void **state)
 	(void)state;
 	assert_refused("had", "unix:///c");
 	assert_refused("may", "unix:///c");
+	call_roll();
+	assert_refused("had", "it is node 'c', silent since 20");
 }
 
 static void a_claim_of_another_for_it_counts(void **state)
@@ -158,6 +160,60 @@ static void an_agent_that_was_never_heard_may_have_any_name(void **state)
 
 	(void)state;
 	roster->named->list[2]->state.names.barrier = 0;
+	assert_refused("new", "unix:///c");
+}
+
+/* A controller starts while c is silent. An earlier one has given what c had to a and b. */
+static void restart(void)
+{
+	roll_hosts_tell(agents_roster(&call));
+	scripted_restart();
+	call_roll();
+	roster_open(agents_roster(&call));
+}
+
+static void a_controller_that_starts_meanwhile_knows_its_names(void **state)
+{
+	(void)state;
+	restart();
+	assert_refused("had", "it is node 'c'; try again");
+	assert_refused("may", "unix:///c");
+	assert_created("new");
+}
+
+static void names_that_nobody_keeps_may_be_any(void **state)
+{
+	(void)state;
+	restart();
+	scripted_restart();
+	scripted[0].n_kept = scripted[1].n_kept = 0;
+	call_roll();
+	roster_open(agents_roster(&call));
+	assert_refused("new", "unix:///c");
+}
+
+static void a_keeper_that_comes_up_is_asked_before_names_count(void **state)
+{
+	(void)state;
+	scripted[0].silent = ERR_UNAVAILABLE;
+	restart();
+	scripted[0].silent = ERR_OK;
+	rollcall(agents_roster(&call), 0);
+	assert_refused("new", "unix:///");
+	roll_hosts_learn(agents_roster(&call));
+	assert_created("new");
+}
+
+static void two_hosts_at_one_endpoint_are_not_told_apart(void **state)
+{
+	struct host_row row;
+
+	(void)state;
+	roll_hosts_tell(agents_roster(&call));
+	row = *host_list_find(&scripted[0].hosts, "c");
+	row.node_id = (char *)"d";
+	host_list_set(&scripted[0].hosts, &row);
+	restart();
 	assert_refused("new", "unix:///c");
 }
 
@@ -293,6 +349,10 @@ int main(void)
 		TEST(a_claim_before_it_was_heard_does_not_count),
 		TEST(most_agents_must_remember),
 		TEST(an_agent_that_was_never_heard_may_have_any_name),
+		TEST(a_controller_that_starts_meanwhile_knows_its_names),
+		TEST(names_that_nobody_keeps_may_be_any),
+		TEST(a_keeper_that_comes_up_is_asked_before_names_count),
+		TEST(two_hosts_at_one_endpoint_are_not_told_apart),
 		TEST(an_agent_with_names_that_cannot_be_read_may_have_any_name),
 		TEST(an_agent_that_is_refused_is_not_ignored),
 		TEST(a_claim_for_a_host_off_the_list_counts),
