@@ -85,8 +85,7 @@ def test_a_volume_made_with_csc_is_registered(create, consumer):
 
 
 def test_a_dataset_of_another_tool_becomes_a_volume(zcsi, create, consumer, tmp_path):
-    """The steps are those of jobs/README.md, but with one property in each `zfs set`, because
-    zfs-fuse takes no more."""
+    """The steps are those of jobs/README.md."""
     other = f"{zcsi.split('/')[0]}/acme"
     run("zfs", "create", "-o", f"mountpoint={tmp_path}/acme", other)
     (tmp_path / "acme/words").write_text("of old")
