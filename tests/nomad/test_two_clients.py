@@ -131,14 +131,19 @@ def of_node(name):
                 if f"\0--node-id\0{name}\0" in read(Path("/proc", str(pid), "cmdline")))
 
 
-def test_the_host_of_a_volume_is_down(second, user):
-    """While a host is down no volume is created, because that host might have one of the same name.
-    Existing volumes stay in use."""
+def test_the_host_of_a_volume_is_down(second, user, create):
+    """While a host is silent no volume is created, because that host might have one of the same
+    name. When Nomad has withdrawn its service, others are created, and those that it has are not
+    deleted. Existing volumes stay in use."""
+    create("spare", node="n2")
     second.agent.kill()
     os.kill(of_node("n2"), signal.SIGKILL)
     try:
         with pytest.raises(Refused, match="agent 'tcp://10.74.0.2:9740' did not report"):
             volume_create("lost")
+        until(lambda: off_the_list("spare"), "the controller knows that n2 is off the list")
+        accepted(volume_create, "here")
+        volume_delete("here")
     finally:
         second.agent.start()
     accepted(volume_create, "found")
