@@ -238,10 +238,13 @@ kubernetes: ## a control plane, the sidecars of CSI, and jobs/kubernetes on two 
 	@BUILD=$(BUILD) tests/kubernetes/build
 	@BUILD=$(BUILD) tests/kubernetes/alone $(PYTEST) --timeout 600 $(or $(T),tests/kubernetes)
 image: ## the container image of jobs/Containerfile, its size, and containers of it put to the test
-	@. jobs/local/host.sh && host_packages build pool check image
+	@. jobs/local/host.sh && host_packages build pool check nomad image
 	@$(MAKE) --no-print-directory -j4 all
 	@jobs/local/image zcsi:$(VERSION)
 	@BUILD=$(BUILD) tests/nomad/alone unshare --mount --propagation shared $(PYTEST) tests/image
+	@BUILD=$(BUILD) tests/nomad/build 1.11
+	@BUILD=$(BUILD) tests/nomad/alone unshare --mount --propagation shared \
+		$(PYTEST) --timeout 900 tests/nomad/containers
 lab: ## the tests that depend on ZFS, on OpenZFS 2.1 and 2.3, in two machines; ZFS=2.3, T=FILE: less
 	@. jobs/local/host.sh && host_packages build check lab
 	@$(MAKE) --no-print-directory -j4 $(LAB_ZFS:%=guest-%) all $(BUILD)/restic \

@@ -23,7 +23,7 @@ from nomad import (  # noqa: E402
     volume_create, volume_delete)
 from pool import Pools  # noqa: E402
 
-collect_ignore = [] if "OPENZFS" in os.environ else ["openzfs"]
+collect_ignore = ["containers", *([] if "OPENZFS" in os.environ else ["openzfs"])]
 POOL_MB = 512
 SECOND_POOL_MB = 256
 
