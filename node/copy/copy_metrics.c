@@ -3,7 +3,8 @@
  * The metrics of copies.
  *
  * Invariant: writing them runs no program. A copy that never was up to date has no time and no lag,
- * because 0 would be wrong. The old copy of a node that was replaced counts for nothing.
+ * and one of which ZFS has not told it has no lag in bytes, because 0 would be wrong. The old copy
+ * of a node that was replaced counts for nothing.
  */
 #include "node/copy/copy_metrics.h"
 
@@ -23,6 +24,11 @@ static const struct metric synced =
 static const struct metric lag =
 	METRIC(GAUGE, "zcsi_copy_lag_seconds", "Seconds since a copy had all that was written.",
 	       "volume", "node");
+static const struct metric unsent = METRIC(
+	GAUGE, "zcsi_copy_lag_bytes",
+	"Bytes written to a volume since the newest snapshot that a copy has, when zcsi-node "
+	"looked last.",
+	"volume", "node");
 static const struct metric allowed = METRIC(GAUGE, "zcsi_copy_lag_allowed_seconds",
 					    "Seconds that a copy may be behind.", "volume", "node");
 static const struct metric failing =
@@ -83,6 +89,10 @@ void copy_metrics_write(struct pusher *pusher, FILE *out)
 		if (rows[i].synced)
 			metric_sample(&lag, out, (now - (double)rows[i].synced) / USEC, rows[i].id,
 				      rows[i].to);
+	metric_head(&unsent, out);
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].unsent >= 0)
+			metric_sample(&unsent, out, (double)rows[i].unsent, rows[i].id, rows[i].to);
 	metric_head(&allowed, out);
 	for (size_t i = 0; i < n; i++)
 		metric_sample(&allowed, out, (double)rows[i].every, rows[i].id, rows[i].to);

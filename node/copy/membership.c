@@ -476,6 +476,8 @@ int list_pushes(struct rpc_call *call, const ListPushesRequest *req, ListPushesR
 		row->owed = rows[i].owed;
 		row->every = rows[i].every;
 		row->synced = rows[i].synced;
+		row->unsent = rows[i].unsent < 0 ? 0 : rows[i].unsent;
+		row->unsent_known = rows[i].unsent >= 0;
 		row->failed = rows[i].failed;
 		row->error = (char *)rows[i].error;
 		row->sent = (int64_t)rows[i].sent;

@@ -61,6 +61,7 @@ static struct order *insert(struct order_list *orders, size_t at, const struct d
 	order->volume = dataset_dup(volume);
 	order->to = mem_strdup(to);
 	order->due = now_ms();
+	order->unsent = -1;
 	orders->rows = mem_resize(orders->rows, (orders->n + 1) * sizeof(*orders->rows));
 	memmove(orders->rows + at + 1, orders->rows + at,
 		(orders->n++ - at) * sizeof(*orders->rows));
@@ -81,6 +82,13 @@ static void set_error(struct order *order, const char *text)
 	order->error = text ? mem_strdup(text) : NULL;
 }
 
+/* Record that it is not known how much the copy lacks. */
+static void forget_unsent(struct order *order)
+{
+	order->unsent = -1;
+	order->measured = 0;
+}
+
 /* The copy of a node that is owed counts for nothing any more: only its drop is left to do. */
 static void set_owed(struct order *order, bool owed)
 {
@@ -88,6 +96,7 @@ static void set_owed(struct order *order, bool owed)
 		order->due = now_ms();
 		order->synced = order->failed = 0;
 		order->known = true;
+		forget_unsent(order);
 		set_error(order, NULL);
 	} else if (!owed && order->owed) {
 		order->known = false;
@@ -163,55 +172,6 @@ void orders_remove(struct order_list *orders, struct order *order)
 	memmove(orders->rows + at, orders->rows + at + 1,
 		(--orders->n - at) * sizeof(*orders->rows));
 	order_free(order);
-}
-
-/* Returns true if the order has nothing to send unless the volume was written to. */
-static bool may_be_idle(const struct order *order)
-{
-	return !order->running && !order->deleted && !order->owed && !order->paused &&
-	       !order->wanted && !order->gone && !order->extra && !order->lacks && order->synced &&
-	       !order->failed && order->pushed == order->mark;
-}
-
-static bool is_listed(const char *const *nodes, size_t n, const char *node)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(nodes[i], node) == 0)
-			return true;
-	return false;
-}
-
-const char *const *orders_due(const struct order_list *orders, struct arena *arena)
-{
-	const char **nodes = arena_alloc(arena, (orders->n + 1) * sizeof(*nodes));
-	bool any = false;
-	size_t n = 0;
-
-	for (size_t i = 0; i < orders->n; i++) {
-		const struct order *row = orders->rows[i];
-		if (!may_be_idle(row))
-			continue;
-		any |= row->due <= now_ms();
-		if (!is_listed(nodes, n, row->to))
-			nodes[n++] = arena_strdup(arena, row->to);
-	}
-	nodes[any ? n : 0] = NULL;
-	return nodes;
-}
-
-/* Postpone orders that are not due yet too, because one `zfs get` has read all volumes. */
-void orders_skip(struct order_list *orders, const struct written *written, int64_t at)
-{
-	for (size_t i = 0; i < orders->n; i++) {
-		struct order *row = orders->rows[i];
-		const struct synced same = {.time = at, .mark = row->mark};
-		if (!may_be_idle(row))
-			continue;
-		if (written_nothing(written, row->volume->name, row->to))
-			order_done(row, &same, now_ms() + row->every * 1000);
-		else if (row->due <= now_ms())
-			row->lacks = true;
-	}
 }
 
 /* Returns the index of a volume's first order; *ret_end is the index after its last one. */
@@ -350,6 +310,10 @@ void order_learn(struct order *order, const struct push *push)
 	if (!push->needs)
 		return;
 	order->taken = push->taken;
+	if (push->arrived) {
+		order->arrived = now_us();
+		forget_unsent(order);
+	}
 	/* The need that was known when the push began was forgotten since. */
 	if (!order->known)
 		return;
@@ -366,6 +330,8 @@ void orders_forget(struct order_list *orders, const char *dataset, const char *t
 	if (!there)
 		return;
 	orders->rows[at]->known = false;
+	orders->rows[at]->arrived = now_us();
+	forget_unsent(orders->rows[at]);
 	orders->rows[at]->need = (struct pins_need){.heard = false};
 }
 
@@ -438,6 +404,7 @@ static struct pushed show(const struct order *order, struct arena *arena)
 			     .every = order->every,
 			     .synced = order->synced,
 			     .failed = order->failed,
+			     .unsent = order->unsent,
 			     .error = arena_strdup(arena, order->error ? order->error : "")};
 
 	show_progress(order, &row);

@@ -6,7 +6,6 @@
 
 #include "node/copy/push.h"
 #include "node/copy/pusher.h"
-#include "node/copy/written.h"
 #include "node/record/dataset.h"
 
 struct order {
@@ -16,31 +15,30 @@ struct order {
 	bool extra;  /* others take its place: drop the copy (members_extra) */
 	bool gone;   /* the catalog has no such copy: remove the order once it does not run */
 	bool hurry;  /* another push was requested while the order ran */
-	bool lacks;  /* since the order is due, written_read found that the copy may lack data */
+	bool lacks;  /* since the order is due, written_store found that it may lack data */
 	bool paused; /* send nothing; carrying out the order only applies pins_limit */
 	int64_t every, due; /* seconds; when to carry it out, a now_ms() value as the next three */
 	int64_t idle, look, since; /* no data was sent since; next pins_limit; extra and complete */
-	int64_t called, silent;  /* it did not reach its node: as wanted; others wait until then */
-	int64_t synced, failed;  /* as in struct pushed */
-	uint64_t mark, pushed;   /* changes with each snapshot; the one that was pushed last */
-	int64_t wanted;          /* as in struct push */
-	struct push_taken taken; /* at the end of the last push of this order */
-	struct pins_need need;   /* of the copy; its member bookmark is NULL */
+	int64_t called, silent; /* it did not reach its node: as wanted; others wait until then */
+	int64_t synced, failed, unsent; /* as in struct pushed */
+	int64_t measured;      /* when unsent was found, a now_ms() value; 0: not since `arrived` */
+	int64_t arrived;       /* when a push ended by which the copy got data, a now_us() value */
+	uint64_t mark, pushed; /* changes with each snapshot; the one that was pushed last */
+	int64_t wanted;        /* as in struct push */
+	struct push_taken taken;           /* at the end of the last push of this order */
+	struct pins_need need;             /* of the copy; its member bookmark is NULL */
 	struct transfer_progress progress; /* while the order runs */
 };
 
 struct order_list {
 	struct order **rows; /* in the order of the datasets' names and the nodes */
 	size_t n;
+	int64_t looked; /* when written_store was called last, a now_ms() value */
 };
 
 /* Have one order for each node but our own in zcsi:members, whether a member or owed. */
 void orders_follow(struct order_list *orders, const char *our_id,
 		   const struct dataset_list *volumes, const uint64_t *marks);
-/* Returns the nodes of copies that may lack nothing, ended by NULL; none if no such copy is due. */
-const char *const *orders_due(const struct order_list *orders, struct arena *arena);
-/* Record that copies without unsent data were synced at a time; set `lacks` of other due ones. */
-void orders_skip(struct order_list *orders, const struct written *written, int64_t at);
 /* Returns the order due first, if by that now_ms(), of a volume of which none runs; or NULL. */
 struct order *orders_first(const struct order_list *orders, int64_t by);
 /* Returns true if the copy is to be dropped now: owed, or extra and all others up to date. */

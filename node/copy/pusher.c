@@ -26,11 +26,11 @@
 #include "node/copy/written.h"
 #include "node/zfs/zfs_run.h"
 
-#define STREAMS  2      /* threads, so streams at a time */
-#define LOOK_MS  1000   /* between two comparisons of the orders with the catalog, at least */
-#define RETRY_MS 30000  /* the longest pause after a failure */
-#define AWAY_MS  15000  /* after that pause, for which only one order calls a node that is away */
-#define IDLE_MS  600000 /* between two calls of pins_limit for a copy that gets no data */
+#define STREAMS    2      /* threads, so streams at a time */
+#define COMPARE_MS 1000   /* between two comparisons of the orders with the catalog, at least */
+#define RETRY_MS   30000  /* the longest pause after a failure */
+#define AWAY_MS    15000  /* after that pause, for which only one order calls a node that is away */
+#define IDLE_MS    600000 /* between two calls of pins_limit for a copy that gets no data */
 
 struct runner {
 	struct pusher *pusher;
@@ -122,15 +122,14 @@ static void compare(struct pusher *pusher)
 }
 
 /*
- * Ask ZFS once which of the copies that are due lack nothing. The lock is released meanwhile, so
- * orders are looked up again.
+ * Ask ZFS once how much all copies lack, if that is to be known of any now. The lock is released
+ * meanwhile, so orders are looked up again. After a failure nothing is known of any copy.
  */
-static void skip_idle(struct pusher *pusher)
+static void look(struct pusher *pusher)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
-	const char *const *due = orders_due(&pusher->orders, &arena);
+	const char *const *due = written_nodes(&pusher->orders, &arena);
 	const char *parent = catalog_parent(pusher->node->catalog);
-	int64_t before = wall_us();
 	struct written written;
 	struct error err;
 
@@ -144,8 +143,7 @@ static void skip_idle(struct pusher *pusher)
 	pthread_cond_broadcast(&pusher->changed);
 	if (failed)
 		log_debug("cannot read what was written", log_str("error", err.text));
-	else
-		orders_skip(&pusher->orders, &written, before);
+	written_store(&pusher->orders, &written);
 }
 
 /* A push for an order. */
@@ -296,14 +294,17 @@ static void take(struct runner *runner, struct order *order)
 	pthread_cond_broadcast(&pusher->changed);
 }
 
-/* Wait for a change, or until an order is due, or the orders may be compared again. */
+/* Wait for a change, or until there is work: an order, a look, or a comparison of the orders. */
 static void wait_for_work(struct pusher *pusher)
 {
 	const struct order *next = orders_first(&pusher->orders, NO_DEADLINE);
-	int64_t look = pusher->compared + LOOK_MS, until = next ? next->due : NO_DEADLINE;
+	int64_t compare_at = pusher->compared + COMPARE_MS,
+		until = written_look_at(&pusher->orders);
 
-	if (pusher->differs && look < until)
-		until = look;
+	if (next && next->due < until)
+		until = next->due;
+	if (pusher->differs && compare_at < until)
+		until = compare_at;
 	const struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
 	pthread_cond_timedwait(&pusher->changed, &pusher->lock, &at);
 }
@@ -322,9 +323,9 @@ static void *run(void *arg)
 	while (!pusher->stopping) {
 		while (pusher->looking)
 			pthread_cond_wait(&pusher->changed, &pusher->lock);
-		if (pusher->differs && now_ms() >= pusher->compared + LOOK_MS)
+		if (pusher->differs && now_ms() >= pusher->compared + COMPARE_MS)
 			compare(pusher);
-		skip_idle(pusher);
+		look(pusher);
 		if (pusher->stopping)
 			break;
 		struct order *order = orders_first(&pusher->orders, now_ms());

@@ -50,6 +50,7 @@ struct pushed {
 	bool paused;       /* nothing is sent until the volume is resumed */
 	int64_t every;     /* how far the copy may be behind, in seconds */
 	int64_t synced;    /* the copy has all that was written before */
+	int64_t unsent;    /* bytes written since its newest snapshot, of late; -1: not known */
 	int64_t failed;    /* when the last push failed; 0: it did not */
 	const char *error; /* why the last push failed; "" if it did not */
 	/* The progress of the push that runs; 0 before its first stream, and if none runs. */

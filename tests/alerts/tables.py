@@ -10,8 +10,8 @@ from client import ROOT
 FOLDERS = ("common", "transport", "controller", "node")
 ROW = re.compile(r'METRIC\(\s*(COUNTER|GAUGE|HISTOGRAM),\s*"(\w+)",((?:\s*"[^"]*",?)+)\s*\)')
 WITHOUT_SERIES = (
-    "zcsi_copy_synced_timestamp_seconds", "zcsi_copy_lag_seconds", "zcsi_copy_lag_allowed_seconds",
-    "zcsi_copy_failing", "zcsi_copy_paused", "zcsi_copy_owed",
+    "zcsi_copy_synced_timestamp_seconds", "zcsi_copy_lag_seconds", "zcsi_copy_lag_bytes",
+    "zcsi_copy_lag_allowed_seconds", "zcsi_copy_failing", "zcsi_copy_paused", "zcsi_copy_owed",
     "zcsi_backup_newest_timestamp_seconds", "zcsi_backup_interval_seconds",
     "zcsi_backup_verified_timestamp_seconds", "zcsi_volumes_diverged")
 

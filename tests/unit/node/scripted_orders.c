@@ -54,7 +54,7 @@ static void done(struct order *order, int64_t synced, int64_t due)
 static int set_up(void **state)
 {
 	(void)state;
-	orders = (struct order_list){.n = 0};
+	orders = (struct order_list){.looked = now_ms()};
 	return 0;
 }
 

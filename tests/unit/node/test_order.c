@@ -42,7 +42,7 @@ static void test_the_copy_of_a_node_that_is_owed_is_dropped(void **state)
 	orders_tell(&orders, n3, &push);
 	assert_int_equal(push.n_needs, 1);
 	done(n3, wall_us(), now_ms());
-	assert_string_equal(*orders_due(&orders, &arena), "n3");
+	assert_string_equal(*written_nodes(&orders, &arena), "n3");
 	/* Until it is a member again. */
 	follow_one(LINEAGE ":60:n1,n3,n2");
 	assert_true(!n2->owed && !n2->known && !orders_drop(&orders, n2));
@@ -113,60 +113,6 @@ static void test_one_order_of_a_volume_runs_at_a_time(void **state)
 	assert_non_null(orders_first(&orders, now_ms()));
 }
 
-static void test_a_copy_that_lacks_nothing_is_skipped(void **state)
-{
-	char one[] = "t/p/v#_repl-n2", *idle[] = {one};
-	const struct written written = {idle, 1};
-
-	(void)state;
-	follow_one(LINEAGE ":60:n1,n2,n3");
-	assert_null(orders_due(&orders, &arena)[0]); /* it may lack a snapshot */
-	done(orders.rows[0], 5, now_ms());
-	done(orders.rows[1], 5, now_ms());
-	assert_string_equal(orders_due(&orders, &arena)[0], "n2");
-	assert_string_equal(orders_due(&orders, &arena)[1], "n3");
-	assert_null(orders_due(&orders, &arena)[2]);
-	orders_skip(&orders, &written, 77);
-	assert_true(orders.rows[0]->synced == 77 && orders.rows[0]->due > now_ms());
-	assert_true(orders.rows[1]->synced == 5);
-	assert_ptr_equal(orders_first(&orders, now_ms()), orders.rows[1]);
-}
-
-/* Else volumes that were pushed at different times would never share a look. */
-static void test_one_look_serves_copies_that_are_not_due(void **state)
-{
-	char one[] = "t/p/v#_repl-n3", *idle[] = {one};
-	const struct written none = {idle, 0}, one_idle = {idle, 1};
-
-	(void)state;
-	follow_one(LINEAGE ":60:n1,n2,n3");
-	int64_t later = now_ms() + 1000;
-	done(orders.rows[0], 5, later);
-	done(orders.rows[1], 5, later);
-	assert_null(orders_due(&orders, &arena)[0]);
-	orders.rows[0]->due = 0;
-	assert_string_equal(orders_due(&orders, &arena)[1], "n3");
-	orders_skip(&orders, &none, 66);
-	assert_true(orders.rows[1]->synced == 5 && orders.rows[1]->due == later);
-	assert_false(orders.rows[1]->lacks);
-	orders_skip(&orders, &one_idle, 77);
-	assert_true(orders.rows[1]->synced == 77 && orders.rows[1]->due > later);
-}
-
-static void test_a_new_snapshot_is_a_reason_to_push(void **state)
-{
-	struct dataset *row = volume("t/p/v", LINEAGE ":60:n1,n2");
-
-	(void)state;
-	follow(&row, 1);
-	done(orders.rows[0], 5, now_ms() - 1);
-	assert_non_null(orders_due(&orders, &arena)[0]);
-	marks[0]++;
-	follow(&row, 1);
-	assert_null(orders_due(&orders, &arena)[0]);
-	assert_ptr_equal(orders_first(&orders, now_ms()), orders.rows[0]);
-}
-
 static void test_hurry_while_it_runs_means_once_more(void **state)
 {
 	(void)state;
@@ -235,24 +181,6 @@ static void test_what_is_wanted_of_a_paused_volume_waits(void **state)
 	orders_hurry(&orders, "v");
 	order_done(order, &nothing, now_ms() + 60000);
 	assert_null(orders_first(&orders, now_ms()));
-}
-
-static void test_a_paused_volume_is_not_skipped_as_idle(void **state)
-{
-	char one[] = "t/p/v#_repl-n2", *idle[] = {one};
-	const struct written written = {idle, 1};
-	size_t n;
-
-	(void)state;
-	struct order *order = pause_it("t/p/v", "");
-	done(order, 5, now_ms());
-	assert_ptr_equal(pause_it("t/p/v", "paused"), order);
-	assert_true(orders_are_paused(&orders, "v") &&
-		    orders_show(&orders, NULL, &arena, &n)->paused);
-	assert_false(orders_are_paused(&orders, "w"));
-	assert_null(orders_due(&orders, &arena)[0]);
-	orders_skip(&orders, &written, 77);
-	assert_true(order->synced == 5);
 }
 
 static void test_an_order_is_due_at_once_when_it_is_paused_and_resumed(void **state)
@@ -375,14 +303,10 @@ int main(void)
 		TEST(test_an_order_that_runs_is_not_removed),
 		TEST(test_the_order_that_was_due_first_is_next),
 		TEST(test_one_order_of_a_volume_runs_at_a_time),
-		TEST(test_a_copy_that_lacks_nothing_is_skipped),
-		TEST(test_one_look_serves_copies_that_are_not_due),
-		TEST(test_a_new_snapshot_is_a_reason_to_push),
 		TEST(test_hurry_while_it_runs_means_once_more),
 		TEST(test_a_snapshot_that_was_taken_while_it_ran_may_be_enough),
 		TEST(test_a_push_from_before_the_request_does_not_fail_it),
 		TEST(test_what_is_wanted_of_a_paused_volume_waits),
-		TEST(test_a_paused_volume_is_not_skipped_as_idle),
 		TEST(test_an_order_is_due_at_once_when_it_is_paused_and_resumed),
 		TEST(test_the_copies_of_a_deleted_volume_are_not_paused),
 		TEST(test_what_is_wanted_stays_so_until_a_push_succeeds),
