@@ -98,6 +98,7 @@ static void add_rows(struct cli *cli, const ListPushesResponse *list, const stru
 			{.text = push->node_id},
 			{.number = push->synced ? push->synced / USEC : -1},
 			{.number = push->synced ? (list->time - push->synced) / USEC : -1},
+			{.number = push->unsent_known ? push->unsent : -1},
 			{.text = state},
 			{.number = push->sending_ms ? push->sent : -1},
 			{.number = push->sending_ms ? push->total : -1},
@@ -186,6 +187,7 @@ static void add_orphan(struct cli *cli, const struct member *member, const HeldC
 		{.text = member->node},
 		{.number = synced},
 		{.number = -1},
+		{.number = -1},
 		{.text = "no node that answers has a volume with this copy: see 'zcsi why'"},
 		{.number = -1},
 		{.number = -1},
@@ -235,8 +237,8 @@ void copies_print(struct cli *cli, const char *id, const char *node)
 {
 	static const struct column columns[] = {
 		{"volume", CELL_TEXT},   {"node", CELL_TEXT},    {"copy", CELL_TEXT},
-		{"synced", CELL_MOMENT}, {"behind", CELL_COUNT}, {"state", CELL_TEXT},
-		{"sent", CELL_BYTES},    {"total", CELL_BYTES},
+		{"synced", CELL_MOMENT}, {"behind", CELL_COUNT}, {"unsent", CELL_BYTES},
+		{"state", CELL_TEXT},    {"sent", CELL_BYTES},   {"total", CELL_BYTES},
 	};
 	/* Without -p the values of the last two columns are part of the state. */
 	struct rows rows = {node, exact(cli) ? COUNT(columns) : COUNT(columns) - 2, NULL};

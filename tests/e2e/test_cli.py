@@ -161,7 +161,7 @@ def test_a_volume_that_is_paused(host, volume):
     def state():
         done = subprocess.run([BUILD / "zcsi", "--agent", f"unix://{host.agent_socket}", "copies",
                                "-H"], capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout.rstrip("\n").split("\t")[5:]
+        return done.returncode, done.stdout.rstrip("\n").split("\t")[6:]
     for _ in range(2):
         zcsi(host, "pause", "data")
         assert state() == (3, ["paused"])

@@ -113,7 +113,7 @@ def check(host, name):
 
 def up_to_date(count):
     rows = [line.split("\t") for line in zcsi("copies", "-Hp").stdout.splitlines()]
-    return len(rows) == count and all(row[5] == "ok" for row in rows)
+    return len(rows) == count and all(row[6] == "ok" for row in rows)
 
 
 def main():

@@ -45,7 +45,7 @@ class Pair:
         """Return (volume, owner, node of the copy, state) of each copy."""
         rows = [line.split("\t") for line in
                 self.zcsi("copies", "-Hp", status=status).splitlines()]
-        return [(row[0], row[1], row[2], row[5]) for row in rows]
+        return [(row[0], row[1], row[2], row[6]) for row in rows]
 
     def replica(self, leaf="data", host=None):
         return (host or self.other).dataset(f"_replica/{leaf}")
@@ -59,7 +59,7 @@ class Pair:
         """True if there are at least `count` copies, all are up to date, and no push runs."""
         rows = [line.split("\t") for line in
                 self.run("copies", "-Hp").stdout.splitlines()]
-        return len(rows) >= count and all(row[5] == "ok" for row in rows)
+        return len(rows) >= count and all(row[6] == "ok" for row in rows)
 
     def in_step(self, leaf="data"):
         """True if the volume and its copy on the second host have the same newest snapshot, and

@@ -243,7 +243,7 @@ def test_a_pause_outlives_the_daemon(pair, volume):
     assert "zcsi resume data" in pair.zcsi("sync", "data", status=1)
     def behind():
         [row] = [line.split("\t") for line in pair.run("copies", "-Hp").stdout.splitlines()]
-        assert row[5] == "paused"
+        assert row[6] == "paused"
         return row[4] != "-" and int(row[4]) > 30
     wait_for(behind, "the lag is known, and three times what it may be", seconds=60)
     assert sends(daemon, start) == []

@@ -171,7 +171,7 @@ def in_stream(new_pair, gate):
 
 def test_the_progress_of_a_push_is_shown(in_stream, gate):
     def progress():
-        return in_stream.zcsi("copies", "-Hp").rstrip("\n").split("\t")[5:]
+        return in_stream.zcsi("copies", "-Hp").rstrip("\n").split("\t")[6:]
 
     wait_for(lambda: progress()[1] not in ("-", "0"), "data is sent")
     state, sent, total = progress()
@@ -227,7 +227,7 @@ def test_a_volume_that_is_paused_in_a_stream(in_stream, gate):
     in_stream.zcsi("pause", "data")
     wait_for(lambda: not sends(in_stream.owner), "zfs send has ended")
     gate.open()
-    assert in_stream.run("copies", "-Hp").stdout.rstrip("\n").split("\t")[5] == "paused"
+    assert in_stream.run("copies", "-Hp").stdout.rstrip("\n").split("\t")[6] == "paused"
     in_stream.zcsi("resume", "data")
     synced(in_stream)
     assert is_tidy(in_stream)

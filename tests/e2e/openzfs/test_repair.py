@@ -27,7 +27,7 @@ def shown(trio):
     done = trio.run("copies", "-Hp")
     assert done.returncode == 3
     rows = [line.split("\t") for line in done.stdout.splitlines()]
-    return [(row[0], row[1], row[2], row[5]) for row in rows]
+    return [(row[0], row[1], row[2], row[6]) for row in rows]
 
 
 def restart(host):
