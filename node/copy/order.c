@@ -358,6 +358,12 @@ void order_done(struct order *order, const struct synced *synced, int64_t due)
 	set_error(order, NULL);
 }
 
+/*
+ * A failed push is repeated after 30 seconds, so a line for each would flood the log. There is one
+ * when pushes begin to fail, and one when they fail for another reason. Its text says what a person
+ * has to do if repeating does not help. The metric zcsi_copy_failing and `zcsi copies` show the
+ * failure for as long as it lasts.
+ */
 void order_failed(struct order *order, const struct error *err, int64_t due)
 {
 	if (!order->error || strcmp(order->error, err->text) != 0)

@@ -3,6 +3,9 @@
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_orders.c */
 #include "tests/unit/node/scripted_orders.c"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 static void test_synced_never_goes_back(void **state)
 {
 	(void)state;
@@ -28,6 +31,44 @@ static void test_a_failure_is_shown_until_the_next_success(void **state)
 	assert_true(shown->failed > 0);
 	done(orders.rows[0], 5, 0);
 	assert_string_equal(orders_show(&orders, NULL, &arena, &n)->error, "");
+}
+
+/* Let a push fail with a text. Returns what that writes to the log, until the next call. */
+static const char *logged(struct order *order, const char *text)
+{
+	static char lines[1000];
+	auto_close int saved = dup(STDERR_FILENO), file = memfd_create("stderr", MFD_CLOEXEC);
+	struct error err;
+
+	fail(&err, ERR_UNAVAILABLE, "%s", text);
+	assert_int_equal(dup2(file, STDERR_FILENO), STDERR_FILENO);
+	order_failed(order, &err, now_ms() + 1000);
+	assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+	ssize_t n = pread(file, lines, sizeof(lines) - 1, 0);
+	assert_true(n >= 0);
+	lines[n] = '\0';
+	return lines;
+}
+
+static void test_a_failure_is_logged_when_it_begins_and_when_it_changes(void **state)
+{
+	static const char full[] = "the pool of node n2 has room for 1.00M: make room there";
+	static const char line[] =
+		"level=warn msg=\"a copy is not up to date\" volume=v node=n2 "
+		"error=\"the pool of node n2 has room for 1.00M: make room there\"\n";
+	struct error err;
+
+	(void)state;
+	assert_int_equal(log_setup("info", "logfmt", &err), 0);
+	follow_one(LINEAGE ":60:n1,n2");
+	struct order *order = orders.rows[0];
+	assert_non_null(strstr(logged(order, full), line));
+	for (int repeats = 0; repeats < 3; repeats++)
+		assert_string_equal(logged(order, full), "");
+	assert_non_null(strstr(logged(order, "away"), "error=away\n"));
+	assert_non_null(strstr(logged(order, full), line));
+	done(order, 5, 0);
+	assert_non_null(strstr(logged(order, full), line));
 }
 
 static void test_the_copies_of_one_dataset_are_shown(void **state)
@@ -94,6 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_synced_never_goes_back),
 		TEST(test_a_failure_is_shown_until_the_next_success),
+		TEST(test_a_failure_is_logged_when_it_begins_and_when_it_changes),
 		TEST(test_the_copies_of_one_dataset_are_shown),
 		TEST(test_a_copy_is_known_once_it_was_looked_up),
 		TEST(test_the_progress_of_a_push_that_runs_is_shown),
