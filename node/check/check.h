@@ -30,11 +30,14 @@ bool check_host(const struct settings *settings, FILE *out);
 
 /* Check ZFS, the pool and the parent dataset. */
 void check_zfs(struct check *check);
+/* Print a line for each thing that bugs of OpenZFS may damage. version: that of the kernel's ZFS. */
+void check_bugs(struct check *check, const char *version);
 /*
- * Returns the effects on copies of the bugs in this version of OpenZFS, and what to do, as a
+ * Returns the effects on a thing of the bugs in this version of OpenZFS, and what to do, as a
  * remedy for check_has; NULL without such bugs, or if the text is not a version. Pure.
  */
-const char *check_version_bugs(const char *version);
+enum bugs_of { BUGS_OF_COPIES, BUGS_OF_SENDS, BUGS_OF_FILES };
+const char *check_version_bugs(enum bugs_of thing, const char *version);
 /* Check the programs and services that only some kinds of volumes need. */
 void check_optional(struct check *check);
 /* Check the permissions of the user of --zfs-user or --zfs-over-ssh. Only with the kernel's ZFS. */

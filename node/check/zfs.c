@@ -6,7 +6,6 @@
  * that of the calls that would fail in the daemon.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/mem.h"
@@ -70,48 +69,6 @@ static int read_parent(const char *name, struct error *err)
 	return judge(name, &parent, err);
 }
 
-#define RECEIVE_MAY_STOP "receiving one may stop the kernel of this host (openzfs/zfs#15039)"
-#define REMEDY                                                                                     \
-	"; before this host has such copies, install OpenZFS 2.1.13 or later, on Debian 12 from "  \
-	"bookworm-backports"
-
-/* Bugs in sending and receiving volumes with a key of their own (raw streams). Oldest first. */
-static const struct {
-	unsigned fixed; /* the first version without the bug, as version_number returns it */
-	const char *text;
-} bugs[] = {
-	{20111, RECEIVE_MAY_STOP ", and a volume that comes back from its copy may not mount any "
-				 "more (openzfs/zfs#12594)" REMEDY},
-	{20113, RECEIVE_MAY_STOP REMEDY},
-};
-
-/* Returns 20113 for "2.1.13-1"; 0 if it is no version. */
-static unsigned version_number(const char *version)
-{
-	unsigned major, minor, patch;
-
-	return sscanf(version, "%u.%u.%u", &major, &minor, &patch) == 3
-		       ? major * 10000 + minor * 100 + patch
-		       : 0;
-}
-
-const char *check_version_bugs(const char *version)
-{
-	unsigned number = version_number(version);
-
-	for (size_t i = 0; number && i < COUNT(bugs); i++)
-		if (number < bugs[i].fixed)
-			return bugs[i].text;
-	return NULL;
-}
-
-static void check_copies(struct check *check, const char *version)
-{
-	const char *text = check_version_bugs(version);
-
-	check_has(check, OPTIONAL, "copies of encrypted volumes", !text, "%s", text ? text : "");
-}
-
 static void check_version(struct check *check)
 {
 	auto_fclose FILE *file = fopen("/sys/module/zfs/version", "re");
@@ -126,7 +83,7 @@ static void check_version(struct check *check)
 			 "snapshots");
 	check_say(check, NEEDED, thing, 0, NULL);
 	if (known && zfs_is_the_kernels())
-		check_copies(check, version);
+		check_bugs(check, version);
 }
 
 void check_zfs(struct check *check)

@@ -118,17 +118,23 @@ def test_no_pool_is_needed_without_a_dataset(check):
     assert not any(line.startswith(("pool", "dataset")) for _, line in answer.lines)
 
 
-def test_bugs_of_openzfs_that_copies_meet_are_told(check):
-    """zcsi-node serves in spite of these bugs, so they are optional. zfs-fuse has no copies."""
+def test_bugs_of_openzfs_are_told(check):
+    """zcsi-node serves in spite of these bugs, so they are optional. zfs-fuse has none of them."""
     answer = check()
     assert answer.status == 0
-    told = [word for word, line in answer.lines if line.startswith("copies of encrypted volumes")]
+    things = ("copies of encrypted volumes", "zfs send of encrypted data without -w",
+              "files that are copied just after they were written")
+    told = [[word for word, line in answer.lines if line.startswith(thing)] for thing in things]
     if not KERNEL_ZFS:
-        assert told == []
+        assert told == [[], [], []]
         return
     text = Path("/sys/module/zfs/version").read_text(encoding="ascii")
     version = [int(number) for number in re.match(r"(\d+)\.(\d+)\.(\d+)", text).groups()]
-    assert told == ["optional" if version < [2, 1, 13] else "ok"], answer.text
+    has = (version < [2, 1, 13],
+           [2, 0, 0] <= version < [2, 2, 8] or [2, 3, 0] <= version < [2, 3, 3],
+           [2, 1, 4] <= version < [2, 1, 14] and "+deb12u" not in text or
+           [2, 2, 0] <= version < [2, 2, 2])
+    assert told == [["optional" if bug else "ok"] for bug in has], answer.text
 
 
 def test_private_mounts_are_reported(check):
