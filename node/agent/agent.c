@@ -86,7 +86,8 @@ static void describe_pool(struct rpc_call *call, const struct node *node, const 
 	if (key_check_possible(&why) < 0)
 		rsp->no_encryption = arena_strdup(&call->arena, why.text);
 	if (rsp->by_nfs)
-		rsp->no_copies = arena_strdup(&call->arena, "its pool is on a server over ssh");
+		rsp->no_copies = arena_strdup(&call->arena, "its pool is on a server over ssh; run "
+							    "zcsi-node on that server instead");
 	else if (!zfs_is_the_kernels())
 		rsp->no_copies = arena_strdup(&call->arena, "it has zfs-fuse; use OpenZFS");
 	if (pool.names)

@@ -244,9 +244,9 @@ int membership_able(const struct node *node, struct error *err)
 {
 	if (ssh_server())
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "the pool of node '%s' is on a server over ssh, and only a zcsi-node "
-			    "on that server can send copies",
-			    node->id);
+			    "the pool of node '%s' is on a server over ssh, '%s', from which no "
+			    "copies can be sent; run zcsi-node on that server instead of here",
+			    node->id, ssh_server());
 	if (zfs_is_the_kernels())
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,

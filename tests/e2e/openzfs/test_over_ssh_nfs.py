@@ -207,6 +207,8 @@ def test_a_server_that_was_booted_exports_again(nas, sshd):
 def test_only_nfs_volumes_are_created_over_ssh(nas):
     with refused(CODE.RESOURCE_EXHAUSTED, naming=("nas", "attach=nfs")):
         Volume(nas, "data").create(parameters={"node": "nas"})
+    with refused(CODE.RESOURCE_EXHAUSTED, naming=("'nas'", "over ssh", "run zcsi-node on")):
+        made(nas, replicas="2")
     volume = made(nas)
     with refused(CODE.INVALID_ARGUMENT, naming=USER):
         Volume(nas, "data").attach()

@@ -14,6 +14,7 @@
 #define LINEAGE "00112233aabbccdd"
 
 static bool openzfs;
+static const char *server; /* of --zfs-over-ssh, or NULL */
 static struct rpc_call call;
 static struct error err;
 static struct membership_change changed; /* the result of the last change */
@@ -26,6 +27,12 @@ bool __wrap_zfs_is_the_kernels(void);
 bool __wrap_zfs_is_the_kernels(void)
 {
 	return openzfs;
+}
+
+const char *__wrap_ssh_server(void);
+const char *__wrap_ssh_server(void)
+{
+	return server;
 }
 
 int __wrap_push_check(struct push *push, struct error *ret_err);
@@ -43,6 +50,7 @@ static int set_up(void **state)
 
 	(void)state;
 	openzfs = true;
+	server = NULL;
 	rules = "";
 	bandwidth = 0;
 	snapshots = follow = "";
@@ -303,6 +311,13 @@ static void what_cannot_be_is_refused(void **state)
 	assert_refused(change("n1,n2", 2, "n2", 0), ERR_FAILED_PRECONDITION, "cannot be read");
 	openzfs = false;
 	assert_refused(change("", 2, "n2", 0), ERR_FAILED_PRECONDITION, "zfs-fuse");
+	server = "zcsi@nas";
+	assert_refused(change("", 2, "n2", 0), ERR_FAILED_PRECONDITION, "over ssh, 'zcsi@nas'");
+	openzfs = true;
+	assert_refused(change("", 2, "n2", 0), ERR_FAILED_PRECONDITION,
+		       "run zcsi-node on that server");
+	follow = "anywhere";
+	assert_refused(change("", 0, "", 0), ERR_FAILED_PRECONDITION, "'zcsi@nas'");
 }
 
 int main(void)
