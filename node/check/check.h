@@ -30,7 +30,7 @@ bool check_host(const struct settings *settings, FILE *out);
 
 /* Check ZFS, the pool and the parent dataset. */
 void check_zfs(struct check *check);
-/* Print a line for each thing that bugs of OpenZFS may damage. version: that of the kernel's ZFS. */
+/* Print a line for each thing that bugs of this version of the kernel's ZFS may damage. */
 void check_bugs(struct check *check, const char *version);
 /*
  * Returns the effects on a thing of the bugs in this version of OpenZFS, and what to do, as a
