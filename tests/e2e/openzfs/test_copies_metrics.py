@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The metrics of copies, and the same figures by `zcsi copies`: how far a copy is behind, in seconds
-and in bytes, while its pushes succeed, fail and are paused."""
+"""The metrics of copies, and the same figures by `zcsi copies`: how far a copy is behind, in
+seconds and in bytes, while its pushes succeed, fail and are paused."""
 import json
 import re
 import time
