@@ -4,7 +4,8 @@
  *
  * Invariant: a copy is promised to one node at an epoch, and no stream of an earlier owner comes
  * into it after that (replica_check_epoch). No copy at a snapshot that the next owner lacks is
- * promised, so nothing that a survivor has is lost.
+ * promised, so nothing that a survivor has is lost. Nothing is promised while this node reaches or
+ * hears from a lost one that has the volume.
  */
 #include "node/owner/accept.h"
 
@@ -13,6 +14,8 @@
 
 #include "common/clock.h"
 #include "node/catalog/change.h"
+#include "node/owner/silent.h"
+#include "node/record/members.h"
 #include "node/record/ownership.h"
 #include "node/replica/replica.h"
 #include "node/service.h"
@@ -78,6 +81,19 @@ static int accept_copy(struct rpc_call *call, const AcceptRequest *req, AcceptRe
 	return record(&call->arena, copy->name, req->node_id, req->epoch, err);
 }
 
+/* A lost node may be cut off from the operator and from the next owner, and not from this one. */
+static int check_lost(struct rpc_call *call, const AcceptRequest *req, struct error *err)
+{
+	if (req->n_lost_node_ids > MEMBERS_MAX)
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "%zu nodes are said to be lost, and volume '%s' is on %d at most",
+			    req->n_lost_node_ids, req->id, MEMBERS_MAX);
+	for (size_t i = 0; i < req->n_lost_node_ids; i++)
+		if (silent_check(call, req->id, req->lineage, req->lost_node_ids[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 int accept_owner(struct rpc_call *call, const AcceptRequest *req, AcceptResponse *rsp,
 		 struct error *err)
 {
@@ -88,7 +104,8 @@ int accept_owner(struct rpc_call *call, const AcceptRequest *req, AcceptResponse
 	    request_text(req->node_id, "node_id", err) < 0 ||
 	    node_need_pool(call, "the copy of volume", req->id, err) < 0 ||
 	    replica_check_caller(call->caller, caller, 1, req->id, err) < 0 ||
-	    replica_check_no_volume(node, call->deadline, req->id, err) < 0)
+	    replica_check_no_volume(node, call->deadline, req->id, err) < 0 ||
+	    check_lost(call, req, err) < 0)
 		return -1;
 	const char *key = replica_key(
 		&call->arena, replica_name(&call->arena, catalog_parent(node->catalog), req->id));

@@ -4,9 +4,10 @@
  * lost.
  *
  * Invariant: the copy becomes the volume only after each member that is not declared lost has
- * promised itself to this node at the new epoch, and has no data that this copy lacks. So no other
- * node does the same, and no survivor takes anything from the lost owner any more. The epoch is
- * higher by two than any before, because the lost owner may have permitted a move to the next one.
+ * promised itself to this node at the new epoch, has no data that this copy lacks, and does not
+ * reach a lost node that has the volume. So no other node does the same, and no survivor takes
+ * anything from the lost owner any more. The epoch is higher by two than any before, because the
+ * lost owner may have permitted a move to the next one.
  */
 #include "node/owner/failover.h"
 
@@ -81,7 +82,7 @@ int failover_check(const char *our_id, const struct place *place, const Failover
 	return rules_usable(place, end, err);
 }
 
-/* Returns the newest snapshots, newest first. */
+/* Returns the request to the survivors, with the newest snapshots here. */
 static AcceptRequest *accept_request(struct rpc_call *call, const struct place *place,
 				     const FailoverRequest *req)
 {
@@ -92,6 +93,8 @@ static AcceptRequest *accept_request(struct rpc_call *call, const struct place *
 	request->lineage = req->lineage;
 	request->epoch = req->epoch;
 	request->node_id = arena_strdup(&call->arena, node->id);
+	request->lost_node_ids = req->lost_node_ids;
+	request->n_lost_node_ids = req->n_lost_node_ids;
 	request->guids = arena_alloc(&call->arena, GUIDS * sizeof(*request->guids));
 	for (size_t i = place->n; i-- > 0 && request->n_guids < GUIDS;)
 		request->guids[request->n_guids++] = place->snapshots[i].guid;
@@ -105,6 +108,23 @@ static CopyPoint *point_of(struct arena *arena, const char *node, uint64_t guid)
 	point->node_id = (char *)node;
 	point->guid = guid;
 	return point;
+}
+
+/* A survivor asks each lost node first. */
+static int ask_survivor(const struct node *node, const char *survivor, struct arena *arena,
+			const AcceptRequest *request, const AcceptResponse **ret, struct error *err)
+{
+	int64_t asking = SILENT_MS * (int64_t)request->n_lost_node_ids;
+
+	if (ask_node_until(node, survivor, arena, "Accept", &request->base,
+			   now_ms() + ACCEPT_MS + asking, ret, err) == 0)
+		return 0;
+	return fail_context(err, "node '%s', which has a copy too", survivor);
+}
+
+static bool is_survivor(const struct node *node, const FailoverRequest *req, const char *other)
+{
+	return strcmp(other, node->id) != 0 && !is_lost(req, other);
 }
 
 /*
@@ -126,10 +146,9 @@ static int accept_all(struct rpc_call *call, const struct place *place, const Fa
 		uint64_t guid = req->guid;
 		if (strcmp(other, node->id) == 0)
 			continue;
-		if (!is_lost(req, other)) {
-			if (ask_node_until(node, other, &call->arena, "Accept", &request->base,
-					   now_ms() + ACCEPT_MS, &response, err) < 0)
-				return fail_context(err, "node '%s', which has a copy too", other);
+		if (is_survivor(node, req, other)) {
+			if (ask_survivor(node, other, &call->arena, request, &response, err) < 0)
+				return -1;
 			guid = response->guid;
 		}
 		if (guid)
@@ -142,8 +161,7 @@ static int accept_all(struct rpc_call *call, const struct place *place, const Fa
 static int check_silent(struct rpc_call *call, const FailoverRequest *req, struct error *err)
 {
 	for (size_t i = 0; i < req->n_lost_node_ids; i++)
-		if (silent_check(call->app, &call->arena, req->id, req->lineage,
-				 req->lost_node_ids[i], err) < 0)
+		if (silent_check(call, req->id, req->lineage, req->lost_node_ids[i], err) < 0)
 			return -1;
 	return 0;
 }

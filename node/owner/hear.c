@@ -55,7 +55,8 @@ static NewerOwner *judge_copy(struct rpc_call *call, const HearRequest *req,
 				      .owner = req->node_id,
 				      .epoch = theirs->epoch,
 				      .synced = theirs->synced,
-				      .at = wall_us()};
+				      .at = wall_us(),
+				      .at_ms = now_ms()};
 
 	struct heard_row before;
 

@@ -20,6 +20,7 @@ struct heard_row {
 	int64_t epoch;
 	int64_t synced; /* the copy has all that was written before; 0: not known */
 	int64_t at;     /* when the owner told this */
+	int64_t at_ms;  /* the same by now_ms, since clocks are set */
 };
 
 struct heard *heard_new(void);

@@ -2,8 +2,9 @@
 /*
  * Asking a lost node.
  *
- * Invariant: a node that answers and has the volume is never taken for lost. An answer is asked for
- * each time; only that there was none is remembered.
+ * Invariant: a node that is reached and has the volume is never taken for lost, nor one that has
+ * told of the volume since it was not reached. An answer is asked for each time; only that there
+ * was none is remembered.
  */
 #include "node/owner/silent.h"
 
@@ -12,70 +13,128 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "node/host/node.h"
+#include "node/owner/heard.h"
 #include "node/peers/peers.h"
+#include "node/record/members.h"
 #include "proto/copy.h"
 
-#define DIAL_MS     10000
 #define REMEMBER_MS 30000
+#define REMEMBERED  MEMBERS_MAX
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the members below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the nodes */
 static struct {
-	char *node; /* the last one that did not answer; NULL: none */
+	char *node;    /* a node that did not answer; NULL: none */
+	int64_t since; /* when it was asked, by now_ms */
 	int64_t until;
-} silent;
+} silent[REMEMBERED];
 
-static bool is_known(const char *node)
+/* Returns when the node was asked in vain; 0: it has to be asked. */
+static int64_t recall(const char *node)
 {
 	scoped_lock(&lock);
 
-	return silent.node && strcmp(silent.node, node) == 0 && now_ms() < silent.until;
+	for (size_t i = 0; i < REMEMBERED; i++)
+		if (silent[i].node && strcmp(silent[i].node, node) == 0)
+			return now_ms() < silent[i].until ? silent[i].since : 0;
+	return 0;
 }
 
-static void remember(const char *node)
+/* Remember the node instead of the one that was remembered for longest, if there is no room. */
+static void remember(const char *node, int64_t since)
 {
+	size_t at = 0;
 	scoped_lock(&lock);
 
-	free(silent.node);
-	silent.node = mem_strdup(node);
-	silent.until = now_ms() + REMEMBER_MS;
+	for (size_t i = 0; i < REMEMBERED; i++) {
+		if (silent[i].node && strcmp(silent[i].node, node) == 0) {
+			at = i;
+			break;
+		}
+		if (silent[i].until < silent[at].until)
+			at = i;
+	}
+	free(silent[at].node);
+	silent[at].node = mem_strdup(node);
+	silent[at].since = since;
+	silent[at].until = now_ms() + REMEMBER_MS;
 }
 
-/* Returns 0 if the node, which answers, does not use the volume. */
-static int judge(const char *id, const char *lost, struct error *err)
+/* Fail because the node is alive, as this one knows in a way: it "reaches" that node. */
+static int fail_alive(const struct node *node, const char *way, const char *id, const char *lost,
+		      struct error *err)
+{
+	return fail(err, ERR_FAILED_PRECONDITION,
+		    "node '%s' %s node '%s', which has volume '%s', so it is not lost: repair the "
+		    "network and run 'zcsi move %s NODE', or switch node '%s' off and run 'zcsi "
+		    "failover' again",
+		    node->id, way, lost, id, id, lost);
+}
+
+/* A node that is not reached may still reach this one. */
+static int check_unheard(struct rpc_call *call, const char *id, const char *lineage,
+			 const char *lost, int64_t since, struct error *err)
+{
+	const struct node *node = call->app;
+	struct heard_row row;
+
+	if (heard_get(node->heard, &call->arena, id, lineage, &row) &&
+	    strcmp(row.owner, lost) == 0 && row.at_ms >= since)
+		return fail_alive(node, "hears from", id, lost, err);
+	return 0;
+}
+
+/* Returns 0 if the node, which is reached, does not use the volume. */
+static int judge(const struct node *node, const char *id, const char *lost, struct error *err)
 {
 	if (err->code == ERR_OK)
-		return fail(err, ERR_FAILED_PRECONDITION,
-			    "node '%s' answers and has volume '%s', so it is not lost: run 'zcsi "
-			    "move' instead",
-			    lost, id);
+		return fail_alive(node, "reaches", id, lost, err);
 	if (err->code == ERR_FAILED_PRECONDITION || err->code == ERR_NOT_FOUND)
 		return 0;
-	return fail_context(err, "node '%s' answers, and does not say whether it uses volume '%s'",
-			    lost, id);
+	return fail_context(err,
+			    "node '%s' reaches node '%s', which does not say whether it uses "
+			    "volume '%s'",
+			    node->id, lost, id);
 }
 
-int silent_check(const struct node *node, struct arena *arena, const char *id, const char *lineage,
-		 const char *lost, struct error *err)
+static int ask(struct rpc_call *call, struct client *client, const char *id, const char *lineage,
+	       const char *lost, int64_t deadline, struct error *err)
 {
-	FindBaseRequest *request = new_find_base_request(arena);
+	const struct node *node = call->app;
+	FindBaseRequest *request = new_find_base_request(&call->arena);
 	const FindBaseResponse *response;
-	struct client *client;
 
-	if (is_known(lost))
-		return 0;
-	request->id = arena_strdup(arena, id);
-	request->lineage = arena_strdup(arena, lineage);
-	request->node_id = arena_strdup(arena, node->id);
-	if (peers_dial(node->peers, lost, now_ms() + DIAL_MS, &client, err) < 0) {
-		if (err->code != ERR_UNAVAILABLE && err->code != ERR_DEADLINE_EXCEEDED)
-			return -1;
-		remember(lost);
-		return 0;
-	}
+	request->id = arena_strdup(&call->arena, id);
+	request->lineage = arena_strdup(&call->arena, lineage);
+	request->node_id = arena_strdup(&call->arena, node->id);
 	*err = (struct error){.code = ERR_OK};
-	client_finish(client_begin(client, arena, &zcsi__v1__replica__descriptor, "FindBase",
-				   &request->base, now_ms() + DIAL_MS),
+	client_finish(client_begin(client, &call->arena, &zcsi__v1__replica__descriptor, "FindBase",
+				   &request->base, deadline),
 		      &response, err);
 	peers_hang_up(node->peers, client);
-	return judge(id, lost, err);
+	return judge(node, id, lost, err);
+}
+
+int silent_check(struct rpc_call *call, const char *id, const char *lineage, const char *lost,
+		 struct error *err)
+{
+	const struct node *node = call->app;
+	int64_t since = recall(lost), deadline = now_ms() + SILENT_MS;
+	struct client *client;
+
+	if (since)
+		return check_unheard(call, id, lineage, lost, since, err);
+	if (deadline > call->deadline)
+		return fail(err, ERR_DEADLINE_EXCEEDED,
+			    "too little time is left for node '%s' to ask node '%s' whether it is "
+			    "lost: run 'zcsi failover' again",
+			    node->id, lost);
+	since = now_ms();
+	if (peers_dial(node->peers, lost, deadline, &client, err) == 0)
+		return ask(call, client, id, lineage, lost, deadline, err);
+	if (err->code != ERR_UNAVAILABLE && err->code != ERR_DEADLINE_EXCEEDED)
+		return fail_context(err, "node '%s' cannot ask node '%s' whether it is lost",
+				    node->id, lost);
+	remember(lost, since);
+	return check_unheard(call, id, lineage, lost, since, err);
 }
