@@ -78,6 +78,8 @@ static int accept_copy(struct rpc_call *call, const AcceptRequest *req, AcceptRe
 	    accept_check(copy, req, err) < 0)
 		return -1;
 	rsp->guid = copy->n_snapshots ? copy->snapshots[0]->guid : 0;
+	if (req->check)
+		return 0;
 	return record(&call->arena, copy->name, req->node_id, req->epoch, err);
 }
 

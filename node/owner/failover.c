@@ -128,6 +128,28 @@ static bool is_survivor(const struct node *node, const FailoverRequest *req, con
 }
 
 /*
+ * Check that all survivors would promise their copies, if there are several: a lost owner that is
+ * alive makes way because of one promise, though another survivor refuses.
+ */
+static int check_all(struct rpc_call *call, const struct members *members,
+		     const FailoverRequest *req, AcceptRequest *request, struct error *err)
+{
+	const struct node *node = call->app;
+	const AcceptResponse *response;
+
+	if (members->n < req->n_lost_node_ids + 3)
+		return 0;
+	request->check = true;
+	for (size_t i = 0; i < members->n; i++)
+		if (is_survivor(node, req, members->nodes[i]) &&
+		    ask_survivor(node, members->nodes[i], &call->arena, request, &response, err) <
+			    0)
+			return -1;
+	request->check = false;
+	return 0;
+}
+
+/*
  * Have each survivor promise its copy. *take gets the points from which their copies are continued
  * (a lost node has at least what this one has from it), and the promise of this node's own copy.
  */
@@ -136,10 +158,12 @@ static int accept_all(struct rpc_call *call, const struct place *place, const Fa
 {
 	const struct node *node = call->app;
 	const struct members *members = &place->members;
-	const AcceptRequest *request = accept_request(call, place, req);
+	AcceptRequest *request = accept_request(call, place, req);
 	CopyPoint **points = arena_alloc(&call->arena, members->n * sizeof(*points));
 	const AcceptResponse *response;
 
+	if (check_all(call, members, req, request, err) < 0)
+		return -1;
 	take->copies = points;
 	for (size_t i = 0; i < members->n; i++) {
 		const char *other = members->nodes[i];
