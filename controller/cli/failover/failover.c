@@ -36,7 +36,7 @@ static struct table table_of(struct cli *cli, const struct failover_plan *plan)
 			{.text = row->done  ? "taken over"
 				 : row->why ? "stays"
 					    : "waits"},
-			{.text = row->why},
+			{.text = row->why || row->done ? row->why : row->note},
 		};
 		memcpy(cells[i], line, sizeof(line));
 	}

@@ -12,8 +12,10 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "controller/cli/print/amount.h"
 
-#define USEC 1000000
+#define USEC   1000000
+#define LATELY 60 /* seconds: owners call Hear twice a minute */
 
 /* A copy, and the node that has it. */
 struct found {
@@ -176,6 +178,39 @@ static const char *choose(struct cli *cli, const struct found *found, size_t n,
 	return NULL;
 }
 
+/* Returns the seconds since the owner spoke to the node of a copy, by the clock of that node. */
+static int64_t age_of(const struct found *found)
+{
+	const GetHostResponse *host = found->member->host;
+	int64_t now = host && host->time ? host->time : wall_us();
+
+	return (now - found->copy->heard) / USEC;
+}
+
+/*
+ * Returns a warning if a lost node has spoken to a node with a copy within the last minute, or
+ * NULL. A node that was lost a moment ago has spoken too, so this is no reason to refuse. The node
+ * with the copy asks the lost one before it promises its copy, unless it is an older one.
+ */
+static const char *spoken(struct cli *cli, const struct found *found, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const HeldCopy *copy = found[i].copy;
+		int64_t age = age_of(&found[i]);
+		if (copy->heard && failover_is_lost(cli, copy->owner_node_id) && age <= LATELY &&
+		    age >= -LATELY)
+			return arena_printf(&cli->arena,
+					    "node '%s' has heard from node '%s' %s ago: if it "
+					    "still does, '%s' is not lost; repair the network and "
+					    "run 'zcsi move %s NODE', or switch node '%s' off "
+					    "first",
+					    found[i].member->node, copy->owner_node_id,
+					    amount_time(&cli->arena, age > 0 ? age : 0),
+					    copy->owner_node_id, copy->id, copy->owner_node_id);
+	}
+	return NULL;
+}
+
 /* Fill in the row for the copies of one volume. Returns why it stays, or NULL. */
 static const char *judge(struct cli *cli, const struct found *found, size_t n, const char *owner,
 			 struct takeover *row)
@@ -201,6 +236,7 @@ static const char *judge(struct cli *cli, const struct found *found, size_t n, c
 				    "node '%s', which has data of it too, does not answer: start "
 				    "zcsi-node there, or add --lost %s",
 				    silent, silent);
+	row->note = spoken(cli, found, n);
 	return choose(cli, found, n, row);
 }
 

@@ -17,6 +17,7 @@ struct takeover {
 	int64_t epoch;    /* of the new owner */
 	int64_t may_lose; /* seconds since the copy had all that was written; -1: has nothing */
 	const char *why;  /* why it is not taken over; NULL: it can be */
+	const char *note; /* of one that can be: what speaks against it; NULL: nothing */
 	bool done;
 };
 

@@ -66,6 +66,8 @@ struct client {
 	bool closes;                /* look-ups fail while the volume moves */
 	bool hangs;                 /* MoveDataset and GetDatasetMove get no answer in time */
 	int64_t copy_time;          /* as in GetDatasetCopyResponse; or HeldCopy.synced */
+	const char *speaker;        /* the owner that has told of the copy; NULL: none has */
+	int64_t heard;              /* as in HeldCopy */
 	unsigned moves_begun, moves_asked;
 
 	/* The number of calls of each kind. */

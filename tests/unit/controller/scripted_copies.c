@@ -116,6 +116,9 @@ int do_list_copies(const struct client_call *begun, ListCopiesResponse **ret, st
 	held->id = *request->id ? request->id : arena_strdup(begun->arena, "data");
 	held->copy = begun->client->copy;
 	held->synced = begun->client->copy_time;
+	if (begun->client->speaker)
+		held->owner_node_id = arena_strdup(begun->arena, begun->client->speaker);
+	held->heard = begun->client->heard;
 	(*ret)->copies = arena_alloc(begun->arena, sizeof(HeldCopy *));
 	(*ret)->copies[(*ret)->n_copies++] = held;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of failover_plan_make(): how much a failover may lose. */
+/* Tests of failover_plan_make(): how much a failover may lose, and what speaks against it. */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
@@ -9,14 +9,17 @@
 
 static struct client *const b = &scripted[1], *const c = &scripted[2];
 
-/* b has a copy of a volume of c, which is lost. Returns what a failover may lose, in seconds. */
-static int64_t may_lose(int64_t behind)
+/*
+ * b has a copy of a volume of c, which is lost. The copy has all that was written until
+ * `behind` seconds ago. Returns what a failover would do.
+ */
+static const struct takeover *planned(int64_t behind)
 {
 	static const char *lost[] = {"c"};
 	static const struct option_list list = {lost, 1};
 	static char *nodes[] = {(char *)"b", (char *)"c"};
 	CopySnapshot *newest = new_copy_snapshot(&call.arena);
-	struct failover_plan plan;
+	static struct failover_plan plan;
 
 	c->silent = ERR_UNAVAILABLE;
 	b->copy = new_copy_state(&call.arena);
@@ -31,7 +34,13 @@ static int64_t may_lose(int64_t behind)
 	assert_int_equal(plan.n, 1);
 	assert_null(plan.rows[0].why);
 	assert_string_equal(plan.rows[0].to->node, "b");
-	return plan.rows[0].may_lose;
+	return plan.rows;
+}
+
+/* Returns what the failover may lose, in seconds. */
+static int64_t may_lose(int64_t behind)
+{
+	return planned(behind)->may_lose;
 }
 
 static void the_loss_is_the_age_of_the_copy(void **state)
@@ -50,11 +59,57 @@ static void the_latest_clock_counts(void **state)
 	assert_in_range(may_lose(100), 100, 110);
 }
 
+/* Returns the warning if b has heard from a node so many seconds ago by its own clock, or NULL. */
+static const char *note(const char *speaker, int64_t seconds)
+{
+	b->speaker = speaker;
+	b->heard = wall_us() + b->ahead_us - seconds * USEC;
+	return planned(100)->note;
+}
+
+static void a_lost_node_that_spoke_lately_is_warned_of(void **state)
+{
+	(void)state;
+	assert_null(planned(100)->note);
+	assert_null(note("a", 5));
+	assert_null(note("c", 70));
+	const char *said = note("c", 20);
+	assert_non_null(said);
+	assert_non_null(strstr(said, "node 'b' has heard from node 'c'"));
+	assert_non_null(strstr(said, "'zcsi move data NODE'"));
+	b->ahead_us = (int64_t)-3600 * USEC;
+	assert_non_null(note("c", 20));
+}
+
+/* The clock of b was an hour ahead when c spoke. */
+static void a_time_to_come_is_no_warning(void **state)
+{
+	(void)state;
+	assert_null(note("c", -3600));
+}
+
+/* The table shows it, and the volume is not kept from being taken over. */
+static void a_warning_is_printed(void **state)
+{
+	int ret;
+
+	(void)state;
+	note("c", 20);
+	cli.dry_run = true;
+	const char *text = printed(cli_failover, "data", &ret);
+	assert_int_equal(ret, 0);
+	assert_non_null(strstr(text, "waits"));
+	assert_non_null(strstr(text, "has heard from node 'c'"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CLI_TEST(the_loss_is_the_age_of_the_copy),
 		CLI_TEST(the_latest_clock_counts),
+		CLI_TEST(a_lost_node_that_spoke_lately_is_warned_of),
+		CLI_TEST(a_time_to_come_is_no_warning),
+		CLI_TEST(a_warning_is_printed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
