@@ -18,15 +18,17 @@
 #include "controller/duplicate.h"
 #include "controller/roster_absent.h"
 
+#define REMOVE   ", or remove it from the list of agents" /* a remedy, see remedy_of */
 #define HURRY_MS 500 /* with less time left, the RPC's deadline caused the timeout */
 
 /*
  * Fail because an agent did not report `what`. ERR_DEADLINE_EXCEEDED if the RPC's deadline gave it
  * too little time, perhaps to wait for another call (ERR_ABORTED); else ERR_UNAVAILABLE.
- * ERR_FAILED_PRECONDITION if the agent is refused.
+ * ERR_FAILED_PRECONDITION if the agent is refused. remedy: the end of the text, for an agent that
+ * stays silent.
  */
 static int fail_silent(struct rpc_call *call, const struct answer *answer, const char *what,
-		       struct error *err)
+		       const char *remedy, struct error *err)
 {
 	const enum error_code code = answer->error.code;
 	const bool hurried = (code == ERR_DEADLINE_EXCEEDED || code == ERR_ABORTED) &&
@@ -40,12 +42,22 @@ static int fail_silent(struct rpc_call *call, const struct answer *answer, const
 		return fail(err, ERR_DEADLINE_EXCEEDED,
 			    "agent '%s' did not report %s: %s; try again", endpoint, what,
 			    answer->error.text);
-	return fail(
-		err, ERR_UNAVAILABLE,
-		"agent '%s' did not report %s: %s; %stry again when it is up, or remove it from "
-		"the list of agents",
-		endpoint, what, answer->error.text,
-		roster_silence(agents_roster(call), answer->agent, &call->arena));
+	return fail(err, ERR_UNAVAILABLE,
+		    "agent '%s' did not report %s: %s; %stry again when it is up%s", endpoint, what,
+		    answer->error.text,
+		    roster_silence(agents_roster(call), answer->agent, &call->arena), remedy);
+}
+
+/*
+ * Returns the remedy if an agent stays silent. A volume that is looked for may be on its host, which
+ * may be lost. A name for a new object is free once that host is off the list.
+ */
+static const char *remedy_of(struct rpc_call *call, const struct search *search)
+{
+	if (search->kind != NAME_VOLUME || *search->claim)
+		return REMOVE;
+	return arena_printf(&call->arena, "; 'zcsi why %s' says what to do if it stays down",
+			    search->name);
 }
 
 static int check_any_agent(const struct answers *answers, struct error *err)
@@ -92,9 +104,10 @@ static int check_missing(struct rpc_call *call, const struct search *search,
 			continue;
 		}
 		if (!is_excluded(call, claimed, answer))
-			return fail_silent(
-				call, answer,
-				arena_printf(&call->arena, "whether it has %s", search->what), err);
+			return fail_silent(call, answer,
+					   arena_printf(&call->arena, "whether it has %s",
+							search->what),
+					   remedy_of(call, search), err);
 	}
 	const struct missing missing = {roster_pin(roster, call)->set, search->kind, search->name,
 					search->what};
@@ -348,7 +361,7 @@ static int collect(struct rpc_call *call, const struct answers *answers, bool pa
 		const struct answer *answer = &answers->list[i];
 		bool silent = answer->error.code != ERR_OK;
 		if (silent && !partial)
-			return fail_silent(call, answer, "what its host is", err);
+			return fail_silent(call, answer, "what its host is", REMOVE, err);
 		ret->list[i] = (struct host){.agent = answer->agent,
 					     .says = silent ? NULL : answer->response};
 	}
@@ -395,7 +408,7 @@ static int find_node(struct rpc_call *call, const char *node_id, int64_t until, 
 				   arena_printf(&call->arena,
 						"whether it is node '%s', which no other agent is",
 						node_id),
-				   err);
+				   REMOVE, err);
 	if (roster_check_absent_node(agents_roster(call), node_id, err) < 0)
 		return -1;
 	return fail(err, ERR_NOT_FOUND,

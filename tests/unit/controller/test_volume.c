@@ -163,6 +163,8 @@ static void create_needs_every_agent(void **state)
 	(void)state;
 	scripted[0].silent = ERR_UNAVAILABLE;
 	assert_failed(create(create_request("v", GIB), &volume), ERR_UNAVAILABLE, "unix:///a");
+	assert_failed(create(create_request("v", GIB), &volume), ERR_UNAVAILABLE,
+		      "or remove it from the list of agents");
 	scripted[0].silent = ERR_OK;
 	scripted[0].lookup = ERR_FAILED_PRECONDITION;
 	assert_failed(create(create_request("v", GIB), &volume), ERR_FAILED_PRECONDITION,
@@ -261,6 +263,7 @@ static void delete_asks_every_agent(void **state)
 	assert_int_equal(delete ("v"), 0);
 	scripted[2].silent = ERR_DEADLINE_EXCEEDED;
 	assert_failed(delete ("v"), ERR_UNAVAILABLE, "unix:///c");
+	assert_failed(delete ("v"), ERR_UNAVAILABLE, "'zcsi why v' says what to do");
 	add_dataset(&scripted[0], "v", GIB, "");
 	assert_int_equal(delete ("v"), 0);
 	assert_int_equal(scripted[0].destroyed, 1);
