@@ -2,6 +2,7 @@
 """Several hosts in one machine. Each has its own network and mount table: the others reach it by
 its address. Mounts of a host are visible to the others and to the tests only below /tmp, where the
 tests have their folders."""
+import contextlib
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from host import run
 
 NETWORK = "10.77.0"
 BRIDGE = "zcsi0"
+MACHINE = f"{NETWORK}.254"
+NOBODY = "02:00:00:00:00:01"  # no host has this address on the bridge
 
 
 def ip(*words):
@@ -23,7 +26,7 @@ class Site:
         run("mount", "--bind", "/tmp", "/tmp")
         run("mount", "--make-shared", "/tmp")
         ip("link", "add", BRIDGE, "type", "bridge")
-        ip("address", "add", f"{NETWORK}.254/24", "dev", BRIDGE)
+        ip("address", "add", f"{MACHINE}/24", "dev", BRIDGE)
         ip("link", "set", BRIDGE, "up")
 
     def close(self):
@@ -74,6 +77,19 @@ class Namespaces:
     def unplug(self):
         """Drop all packets to and from the host. Connections stay open, as when a cable breaks."""
         ip("link", "set", self.port, "down")
+
+    @contextlib.contextmanager
+    def cut_off_from(self, *addresses):
+        """Within the block, all packets to these addresses get lost, so no connection to or from
+        them works. The others reach this host."""
+        for address in addresses:
+            self.run("ip", "neighbour", "replace", address, "lladdr", NOBODY, "dev", "eth0", "nud",
+                     "permanent")
+        try:
+            yield
+        finally:
+            for address in addresses:
+                self.run("ip", "neighbour", "delete", address, "dev", "eth0")
 
     def close(self):
         ip("link", "delete", self.port)

@@ -8,16 +8,18 @@ import time
 import grpc
 import pytest
 
-from client import MIB, refused
+from client import MIB, PATIENCE, refused
 from copies import create, in_use, write
 from daemon import wait_for
 from host import get, run, Volume
+from namespaces import MACHINE
 from test_copies import KEY
 from test_copies_three import have_all
 from test_follow import attach, attached, of
 from test_move import content, filled, make, owners, use
 from zvols import device
 
+SOON = 15  # seconds; a call that waits for a silent host takes half of its timeout, 30
 LOOK = {"zfs": "ro", "ext4": "ro,noload"}
 
 
@@ -223,16 +225,18 @@ def test_a_host_that_answers_is_not_lost(pair):
 
 
 def test_nomad_waits_for_the_failover(pair):
-    """ControllerUnpublishVolume for the lost node fails until the failover, and is OK after it; a
-    workload elsewhere is told what to type."""
+    """ControllerUnpublishVolume for the lost node fails at once until the failover, and is OK after
+    it; a workload elsewhere is told what to type."""
     create(Volume(pair.owner, "data"), {"replicas": "2"})
     here = of(pair, pair.owner)
     attached(here)
     pair.sync()
     lose(pair.owner)
     unpublish = dict(volume_id="data", node_id="n1")
-    with refused(grpc.StatusCode.UNAVAILABLE):
+    begun = time.monotonic()
+    with refused(grpc.StatusCode.UNAVAILABLE, naming="zcsi why data"):
         pair.owner.controller.ControllerUnpublishVolume(**unpublish)
+    assert time.monotonic() - begun < SOON * PATIENCE
     there = of(pair, pair.other)
     wait_for(lambda: "zcsi failover data --lost" in why(there), "it is told what to type")
     take_over(pair, "data")
@@ -447,3 +451,36 @@ def test_a_host_that_was_cut_off_makes_way(trio, volume):
     wait_for(lambda: returned(trio.owner), "the lost host has a copy", 120)
     wait_for(trio.settled, "the copies are up to date", 120)
     assert owners(trio) == ["n3"]
+
+
+def test_a_host_that_a_survivor_reaches_is_not_lost(trio, volume):
+    """The host is cut off from the operator and from the node that is to take the volume over, and
+    not from the third one, which promises nothing. The host keeps the volume until it is off."""
+    _, near, far = trio.hosts
+    with trio.owner.namespaces.cut_off_from(MACHINE, near.namespaces.address):
+        words = ("failover", "data", "--lost", "n1", "--to", "n2")
+        done = trio.run(*words, "--accept-loss", "1h")
+        assert done.returncode == 1, done
+        assert "node 'n3' reaches node 'n1', which has volume 'data'" in done.stdout
+        assert "switch node 'n1' off" in done.stdout
+        assert owners(trio) == ["n1"] and not refusal(trio.owner)
+        assert get(trio.replica(host=far), "zcsi:accepted") == "-"
+        assert get(trio.replica(host=far), "zcsi:epoch") in ("-", "0")
+        lose(trio.owner)
+        take_over(trio, "data", "--to", "n2")
+        assert survivors(trio) == ["n2"]
+    there = use(near, of(trio, near))
+    assert content(there) == volume.wanted
+    there.down()
+
+
+def test_a_plan_tells_when_the_lost_host_spoke(trio, volume):
+    """The owner speaks to the nodes with copies twice a minute, and when it is started."""
+    lose(trio.owner)
+    trio.owner.start_node()
+    wait_for(lambda: all(host.agent.ListCopies().copies[0].heard for host in trio.hosts[1:]),
+             "the owner has spoken to both", 60)
+    lose(trio.owner)
+    [row] = trio.zcsi("failover", "data", "--lost", "n1", "--dry-run", "-Hp").splitlines()
+    assert row.split("\t")[4] == "waits"
+    assert re.search("node 'n[23]' has heard from node 'n1' [0-9]+ s ago", row)
