@@ -49,8 +49,8 @@ static int fail_silent(struct rpc_call *call, const struct answer *answer, const
 }
 
 /*
- * Returns the remedy if an agent stays silent. A volume that is looked for may be on its host, which
- * may be lost. A name for a new object is free once that host is off the list.
+ * Returns the remedy if an agent stays silent. A volume that is looked for may be on its host,
+ * which may be lost. A name for a new object is free once that host is off the list.
  */
 static const char *remedy_of(struct rpc_call *call, const struct search *search)
 {
