@@ -28,7 +28,7 @@
 #include "node/service.h"
 
 #define LOCK_MS   5000  /* for the end of a stream to the copy */
-#define ACCEPT_MS 15000 /* two failovers at once wait for each other no longer than that */
+#define ACCEPT_MS 15000 /* for another failover that runs; questions to lost nodes come on top */
 #define GUIDS     8192
 
 static bool is_lost(const FailoverRequest *req, const char *node)
