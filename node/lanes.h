@@ -17,13 +17,14 @@ enum lane {
 		       * and may read one volume during it */
 	LANE_COPY,    /* calls for copies and moves; the begin and the end of streams */
 	LANE_KEEP,    /* calls that read or write the files of node/agent/kept.h */
+	LANE_CHECK,   /* CheckHost, whose calls wait for one look at ZFS */
 };
 
 /* The number of calls of each lane that may run at a time, each on a worker thread. */
 #define LANE_BOUNDS                                                                                \
 	{                                                                                          \
 		[LANE_UNMOUNT] = 4, [LANE_MOUNT] = 8, [LANE_CHANGE] = 8, [LANE_LOOKUP] = 4,        \
-		[LANE_READ] = 4, [LANE_COPY] = 4, [LANE_KEEP] = 2                                  \
+		[LANE_READ] = 4, [LANE_COPY] = 4, [LANE_KEEP] = 2, [LANE_CHECK] = 2                \
 	}
 
 #endif

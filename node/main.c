@@ -230,6 +230,7 @@ static int serve(const struct settings *settings)
 			    .heard = heard_new(),
 			    .owners = owners_new(),
 			    .unrepaired = &unrepaired,
+			    .settings = settings,
 			    .topology = settings->topology,
 			    .n_topology = settings->n_topology,
 			    .trash_ttl = settings->trash_ttl,
@@ -282,7 +283,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "zcsi-node: %s\n", err.text);
 		status = EXIT_FAILURE;
 	} else if (!done && settings.check) {
-		status = check_host(&settings, stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
+		status = check_report(&settings, stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
 	} else if (!done) {
 		status = serve(&settings);
 	}

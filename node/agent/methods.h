@@ -6,6 +6,7 @@
 
 #define AGENT_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                \
 	INLINE(GetHost, get_host)                                                                  \
+	PLAIN(CheckHost, check_host, LANE_CHECK)                                                   \
 	PLAIN(ListNames, list_names, LANE_READ)                                                    \
 	PLAIN(KeepHosts, keep_hosts, LANE_KEEP)                                                    \
 	PLAIN(ListKnownHosts, list_known_hosts, LANE_KEEP)                                         \

@@ -159,16 +159,32 @@ static void check_endpoints(struct check *check, const struct option_list *endpo
 	}
 }
 
-bool check_host(const struct settings *settings, FILE *out)
+void check_system(struct check *check)
+{
+	check_kernel(check);
+	check_capabilities(check);
+	check_propagation(check);
+}
+
+/* Returns true if a thing that is needed is missing. */
+static bool lacks(const struct check *check)
+{
+	for (const struct check_row *row = check->rows; row; row = row->next)
+		if (row->remedy && row->need == NEEDED)
+			return true;
+	return false;
+}
+
+bool check_report(const struct settings *settings, FILE *out)
 {
 	const struct trust *trust = settings->trust;
 	const struct option_list metrics = {(const char *[]){settings->metrics},
 					    settings->metrics ? 1 : 0};
-	struct check check = {.settings = settings, .out = out};
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	struct check check;
 
-	check_kernel(&check);
-	check_capabilities(&check);
-	check_propagation(&check);
+	check_begin(&check, settings, &arena, out);
+	check_system(&check);
 	check_zfs(&check);
 	check_trust(&check);
 	check_endpoints(&check, &settings->endpoints, trust->tls || trust->insecure);
@@ -176,5 +192,5 @@ bool check_host(const struct settings *settings, FILE *out)
 	check_endpoints(&check, &metrics, trust->insecure);
 	check_optional(&check);
 	trust_close(settings->trust);
-	return !check.missing;
+	return !lacks(&check);
 }

@@ -3,31 +3,48 @@
 #define ZCSI_NODE_CHECK_CHECK_H
 
 /*
- * zcsi-node --check: a report of what this host lacks for its volumes. Each thing has one line:
- * "ok THING", "optional THING: REMEDY" if only some volumes need it, or "MISSING THING: REMEDY".
- * The host is not changed, and the report is complete in whatever state the host is. Functions
- * block. One thread.
+ * Checks of what this host has and lacks for its volumes, for zcsi-node --check and for CheckHost.
+ * They change nothing, and are complete in whatever state the host is. Functions block. One thread.
  */
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "common/error.h"
+#include "common/mem.h"
 #include "node/host/settings.h"
 
-enum need { NEEDED, OPTIONAL };
+enum need {
+	NEEDED,   /* by all volumes */
+	OPTIONAL, /* only by some kinds of volumes */
+};
+
+/* A thing that was checked. */
+struct check_row {
+	struct check_row *next; /* in the order of the checks */
+	enum need need;
+	const char *thing;
+	const char *remedy; /* why it is missing, and what to do; NULL: it is there */
+};
 
 struct check {
 	const struct settings *settings;
-	FILE *out;
-	bool missing; /* a thing that is NEEDED is missing */
+	struct arena *arena; /* of the rows, and of what they point to */
+	struct check_row *rows, **end;
+	FILE *out; /* where each row is printed at once; NULL: none is */
 };
 
+/* Begin checks, which have no rows yet. */
+void check_begin(struct check *check, const struct settings *settings, struct arena *arena,
+		 FILE *out);
 /*
- * Check everything and print the report to out. Returns true if nothing that is needed is missing.
+ * Check everything and print the report to out, a line for each thing: "ok THING", "optional THING:
+ * REMEDY", or "MISSING THING: REMEDY" if it is needed. Returns true if no thing is MISSING.
  */
-bool check_host(const struct settings *settings, FILE *out);
+bool check_report(const struct settings *settings, FILE *out);
 
+/* Check the kernel, the capabilities of this process, and its mount namespace. */
+void check_system(struct check *check);
 /* Check ZFS, the pool and the parent dataset. */
 void check_zfs(struct check *check);
 /* Print a line for each thing that bugs of this version of the kernel's ZFS may damage. */
@@ -42,10 +59,12 @@ const char *check_version_bugs(enum bugs_of thing, const char *version);
 void check_optional(struct check *check);
 /* Check the permissions of the user of --zfs-user or --zfs-over-ssh. Only with the kernel's ZFS. */
 void check_allow(struct check *check);
-/* Print the line of a thing. failed: 0, or the thing is missing and err->text is the remedy. */
+/* Add a row. */
+void check_add(struct check *check, const struct check_row *row);
+/* Add the row of a thing. failed: 0, or the thing is missing and err->text is the remedy. */
 void check_say(struct check *check, enum need need, const char *thing, int failed,
 	       const struct error *err);
-/* Print the line of a thing; has: it is present. remedy: a printf format for its remedy. */
+/* Add the row of a thing; has: it is present. remedy: a printf format for its remedy. */
 __attribute__((format(printf, 5, 6))) void check_has(struct check *check, enum need need,
 						     const char *thing, bool has,
 						     const char *remedy, ...);

@@ -1,30 +1,49 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Printing the report of --check, a line at a time.
+ * The rows of the checks, and the lines of --check.
  *
- * Invariant: the line of a missing thing has its remedy. Only a missing thing that is NEEDED makes
- * --check fail.
+ * Invariant: the row of a missing thing has its remedy, and no other one has.
  */
 #include <stdarg.h>
 
 #include "node/check/check.h"
 
-/* Print the line of a thing; remedy: NULL if the thing is present. */
-static void put_line(struct check *check, enum need need, const char *thing, const char *remedy)
+void check_begin(struct check *check, const struct settings *settings, struct arena *arena,
+		 FILE *out)
 {
-	if (!remedy)
-		fprintf(check->out, "ok %s\n", thing);
+	*check = (struct check){.settings = settings, .arena = arena, .out = out};
+	check->end = &check->rows;
+}
+
+static void print(FILE *out, const struct check_row *row)
+{
+	if (!row->remedy)
+		fprintf(out, "ok %s\n", row->thing);
 	else
-		fprintf(check->out, "%s %s: %s\n", need == NEEDED ? "MISSING" : "optional", thing,
-			remedy);
-	fflush(check->out); /* the next check may take as long as --zfs-timeout */
-	check->missing |= remedy && need == NEEDED;
+		fprintf(out, "%s %s: %s\n", row->need == NEEDED ? "MISSING" : "optional",
+			row->thing, row->remedy);
+	fflush(out); /* the next check may take as long as --zfs-timeout */
+}
+
+void check_add(struct check *check, const struct check_row *row)
+{
+	struct check_row *added = arena_alloc(check->arena, sizeof(*added));
+
+	added->need = row->need;
+	added->thing = arena_strdup(check->arena, row->thing);
+	added->remedy = row->remedy ? arena_strdup(check->arena, row->remedy) : NULL;
+	*check->end = added;
+	check->end = &added->next;
+	if (check->out)
+		print(check->out, added);
 }
 
 void check_say(struct check *check, enum need need, const char *thing, int failed,
 	       const struct error *err)
 {
-	put_line(check, need, thing, failed ? err->text : NULL);
+	check_add(check, &(struct check_row){.need = need,
+					     .thing = thing,
+					     .remedy = failed ? err->text : NULL});
 }
 
 void check_has(struct check *check, enum need need, const char *thing, bool has, const char *remedy,
@@ -36,5 +55,6 @@ void check_has(struct check *check, enum need need, const char *thing, bool has,
 	va_start(ap, remedy);
 	vsnprintf(text, sizeof(text), remedy, ap);
 	va_end(ap);
-	put_line(check, need, thing, has ? NULL : text);
+	check_add(check,
+		  &(struct check_row){.need = need, .thing = thing, .remedy = has ? NULL : text});
 }

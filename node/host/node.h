@@ -23,6 +23,7 @@ struct moves;  /* node/host/moves.h */
 struct owners; /* node/host/owner.h */
 struct peers;  /* node/peers/peers.h */
 
+struct settings;    /* node/host/settings.h */
 struct size_limits; /* node/host/size_limits.h */
 
 struct topology_segment {
@@ -50,8 +51,8 @@ struct node {
 	struct owners *owners; /* NULL in tests */
 	struct peers *peers;
 	struct size_limits *size_limits;
-	struct troubles
-		*unrepaired; /* volumes with a lost copy that is not replaced; NULL in tests */
+	struct troubles *unrepaired;     /* lost copies that are not replaced; NULL in tests */
+	const struct settings *settings; /* NULL in tests */
 };
 
 /* Check that a field of a request is not empty. Returns 0, or -1 with ERR_INVALID_ARGUMENT. */
