@@ -17,6 +17,8 @@ const struct command cli_commands[] = {
 	 NULL, false},
 	{"doctor", "", 0, 0, "All that is wrong, the worst first, and what to type.", cli_doctor,
 	 NULL, false},
+	{"check", "[NODE]", 0, 1, "What the hosts lack for their volumes, and what to do.",
+	 cli_check, NULL, false},
 	{"list", "", 0, 0, "The volumes of all nodes.", cli_list, NULL, false},
 	{"show", "VOLUME", 1, 1, "All about a volume.", cli_show, NULL, false},
 	{"why", "VOLUME", 1, 1, "All that stops a volume or could stop it, and what to type.",
@@ -110,9 +112,9 @@ const char *command_reads(struct arena *arena, const struct command *command, co
 
 static enum completion_word word_of(const struct command *command)
 {
-	return strstr(command->args, "VOLUME")          ? COMPLETION_VOLUME
-	       : strncmp(command->args, "NODE", 4) == 0 ? COMPLETION_NODE
-							: COMPLETION_NONE;
+	return strstr(command->args, "VOLUME") ? COMPLETION_VOLUME
+	       : strstr(command->args, "NODE") ? COMPLETION_NODE
+					       : COMPLETION_NONE;
 }
 
 int cli_completion(struct cli *cli, struct error *err)
