@@ -120,7 +120,9 @@ static const struct option_row options[] = {
 	 .help = "For forget and copy drop: the node never comes back with its pool."},
 	{.name = "destroy",
 	 .metavar = "COUNT",
-	 .help = "For trash empty: how many deleted volumes are destroyed for good.",
+	 .help = "How many are destroyed for good. For trash empty: deleted volumes. For backup "
+		 "drop: snapshots. For diverged drop, and for copy drop of the only complete "
+		 "copy: 1.",
 	 .ret_text = &destroy},
 	{.name = "dry-run",
 	 .ret_flag = &dry_run,

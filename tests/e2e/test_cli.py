@@ -131,6 +131,8 @@ def test_the_agents_file(host, tmp_path):
     (["modify", "data", "zfs.atime=on", "--dry-run"], "nothing was done: --dry-run is not for"),
     (["backup", "add", "data", "n2", "--dry-run"], "backup drop"),
     (["copy", "add", "data", "n2", "--gone"], "--gone is not for this command, but for: copy drop"),
+    (["copy", "add", "data", "n2", "--destroy", "1"],
+     "but for: copy drop, diverged drop, backup drop, trash empty"),
     (["drain", "n1", "--to", "n2"], "but for: failover"),
     (["list", "--lost", "n1", "--lost", "n2"], "but for: failover"),
 ])

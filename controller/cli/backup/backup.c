@@ -3,7 +3,8 @@
  * zcsi backup: snapshots of a volume on another node, which pulls them from the volume's owner.
  *
  * Invariant: `add` and `run` end with 0 only after the backup has all that was written before they
- * began; but `add` changes the rules of a backup whose volume is gone too.
+ * began; but `add` changes the rules of a backup whose volume is gone too. `drop` destroys
+ * snapshots only by the statement --destroy, with their number.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "controller/cli/backup/list.h"
 #include "controller/cli/backup/restore.h"
 #include "controller/cli/known.h"
+#include "controller/cli/print/statement.h"
 #include "controller/request/parameter_value.h"
 
 static int find_node(struct cli *cli, const char *node, const struct member **ret,
@@ -186,17 +188,14 @@ static int check_forgotten(struct cli *cli, const char *id, const char *node, st
 }
 
 /* The owner has a bookmark for the backup, if there is an owner. */
-static int drop(struct cli *cli, const char *id, const char *node, struct error *err)
+static int destroy(struct cli *cli, const char *id, const struct member *member, struct error *err)
 {
 	DropBackupRequest *dropped = new_drop_backup_request(&cli->arena);
 	ForgetBackupRequest *forgotten = new_forget_backup_request(&cli->arena);
-	const struct member *member;
 	const struct owned *volume;
 
 	dropped->id = forgotten->id = arena_strdup(&cli->arena, id);
-	forgotten->node_id = arena_strdup(&cli->arena, node);
-	if (find_node(cli, node, &member, err) < 0)
-		return -1;
+	forgotten->node_id = arena_strdup(&cli->arena, member->node);
 	struct reply reply =
 		fleet_ask_member(cli->fleet, &cli->arena, member, "DropBackup", &dropped->base);
 	*err = reply.error;
@@ -204,15 +203,59 @@ static int drop(struct cli *cli, const char *id, const char *node, struct error 
 		return -1;
 	if (cli_volume(cli, id, &volume, err) < 0)
 		return err->code == ERR_NOT_FOUND
-			       ? check_forgotten(cli, id, node, err)
+			       ? check_forgotten(cli, id, member->node, err)
 			       : fail_context(err,
 					      "the backup is destroyed, but the owner may keep its "
 					      "bookmark for node '%s'; type this again later",
-					      node);
+					      member->node);
 	reply = fleet_ask_member(cli->fleet, &cli->arena, volume->owner, "ForgetBackup",
 				 &forgotten->base);
 	*err = reply.error;
 	return reply.response ? 0 : -1;
+}
+
+/* *ret is the backup on a node; its state is NULL if there is none. */
+static int find_backup(struct cli *cli, const char *id, const struct member *member,
+		       struct kept_backup *ret, struct error *err)
+{
+	ListBackupsRequest *request = new_list_backups_request(&cli->arena);
+
+	request->id = arena_strdup(&cli->arena, id);
+	const struct reply reply =
+		fleet_ask_member(cli->fleet, &cli->arena, member, "ListBackups", &request->base);
+	const ListBackupsResponse *list = reply.response;
+	*err = reply.error;
+	if (!list)
+		return -1;
+	*ret = (struct kept_backup){member, list->n_backups ? list->backups[0] : NULL, list->time};
+	return 0;
+}
+
+/* A backup without a snapshot is dropped without a statement, and so is what the owner keeps. */
+static int drop(struct cli *cli, const char *id, const char *node, struct error *err)
+{
+	struct arena *arena = &cli->arena;
+	const struct member *member;
+	struct kept_backup backup;
+
+	if (find_node(cli, node, &member, err) < 0 ||
+	    find_backup(cli, id, member, &backup, err) < 0)
+		return -1;
+	if (!backup.state || !backup.state->count)
+		return destroy(cli, id, member, err);
+	const struct destruction all = {.command = arena_printf(arena, "zcsi backup drop %s %s", id,
+								node),
+					.fact = arena_printf(arena, "the backup has %lld snapshots",
+							     (long long)backup.state->count),
+					.what = "all its snapshots",
+					.n = (size_t)backup.state->count};
+	int stated = statement_check(&all, cli->destroy, err);
+	if (stated)
+		return stated < 0 ? -1 : destroy(cli, id, member, err);
+	list_kept(cli, &backup, 1);
+	statement_ask(&all);
+	cli->degraded = true;
+	return 0;
 }
 
 int cli_backup(struct cli *cli, struct error *err)

@@ -3,13 +3,25 @@
  * zcsi copy, pause and resume: which nodes have copies of a volume, and whether they are sent what
  * is written. The owner of the volume keeps and carries out both.
  *
- * Invariant: with --dry-run nothing is asked of the owner but what it has.
+ * Invariant: with --dry-run nothing is asked of the owner but what it has. The last complete copy
+ * is destroyed only by the statement --destroy.
  */
 #include <string.h>
 
 #include "controller/cli/copies.h"
+#include "controller/cli/print/statement.h"
 
 /* Call a method of the agent that has the volume; the response is empty. */
+static int ask_owner_of(struct cli *cli, const struct owned *volume, const char *method,
+			const ProtobufCMessage *request, struct error *err)
+{
+	const struct reply reply =
+		fleet_ask_member(cli->fleet, &cli->arena, volume->owner, method, request);
+
+	*err = reply.error;
+	return reply.response ? 0 : -1;
+}
+
 static int ask_owner(struct cli *cli, const char *id, const char *method,
 		     const ProtobufCMessage *request, struct error *err)
 {
@@ -17,10 +29,7 @@ static int ask_owner(struct cli *cli, const char *id, const char *method,
 
 	if (cli_volume(cli, id, &volume, err) < 0)
 		return -1;
-	const struct reply reply =
-		fleet_ask_member(cli->fleet, &cli->arena, volume->owner, method, request);
-	*err = reply.error;
-	return reply.response ? 0 : -1;
+	return ask_owner_of(cli, volume, method, request, err);
 }
 
 static int add(struct cli *cli, const char *id, const char *node, struct error *err)
@@ -32,14 +41,65 @@ static int add(struct cli *cli, const char *id, const char *node, struct error *
 	return ask_owner(cli, id, "AddMember", &request->base, err);
 }
 
+/*
+ * Returns true if the only complete copy of the volume may be that on the node: the owner does not
+ * know soon after zcsi-node was started there. A copy of a node that was replaced is none of them.
+ */
+static bool is_last(const Dataset *volume, const char *node)
+{
+	bool last = false;
+
+	for (size_t i = 0; i < volume->n_copies; i++) {
+		const DatasetCopy *copy = volume->copies[i];
+		if (strcmp(copy->node_id, node) == 0)
+			last = copy->complete || !copy->known;
+		else if (copy->complete)
+			return false;
+	}
+	return last;
+}
+
+/* Returns true if the operator says that the copy is lost already, and no agent contradicts. */
+static bool is_gone(const struct cli *cli, const char *node)
+{
+	return cli->gone && !fleet_node(cli->members, cli->n_members, node);
+}
+
+/* Returns as statement_check does; if nothing was stated, the copy was printed. */
+static int check_last(struct cli *cli, const char *id, const char *node, struct error *err)
+{
+	const struct destruction copy = {.command =
+						 arena_printf(&cli->arena, "zcsi copy drop %s %s%s",
+							      id, node, cli->gone ? " --gone" : ""),
+					 .fact = "it is 1 copy",
+					 .what = "the only complete copy",
+					 .n = 1};
+	int stated = statement_check(&copy, cli->destroy, err);
+
+	if (!stated) {
+		copies_print(cli, id, node);
+		statement_ask(&copy);
+		cli->degraded = true;
+	}
+	return stated;
+}
+
 static int drop(struct cli *cli, const char *id, const char *node, struct error *err)
 {
 	RemoveMemberRequest *request = new_remove_member_request(&cli->arena);
+	const struct owned *volume;
 
+	if (cli_volume(cli, id, &volume, err) < 0)
+		return -1;
+	if (is_last(volume->entry, node) && !is_gone(cli, node)) {
+		int stated = check_last(cli, id, node, err);
+		if (stated <= 0)
+			return stated;
+	}
 	request->id = arena_strdup(&cli->arena, id);
 	request->node_id = arena_strdup(&cli->arena, node);
 	request->gone = cli->gone;
-	return ask_owner(cli, id, "RemoveMember", &request->base, err);
+	return ask_owner_of(cli, volume, "RemoveMember", &request->base, err);
 }
 
 int cli_copy(struct cli *cli, struct error *err)

@@ -2,11 +2,13 @@
 /*
  * zcsi diverged: what hosts that returned have of volumes that other nodes took over.
  *
- * Invariant: nothing is destroyed but what the operator names, if only one node has that name.
+ * Invariant: nothing is destroyed but what the operator names, if only one node has that name, and
+ * only by the statement --destroy.
  */
 #include <string.h>
 
 #include "controller/cli/failover/who.h"
+#include "controller/cli/print/statement.h"
 #include "proto/copy.h"
 
 struct aside {
@@ -92,23 +94,41 @@ static const struct aside *find_one(struct cli *cli, const char *name, struct er
 	return fit == 1 ? one : NULL;
 }
 
-static int drop(struct cli *cli, const char *name, struct error *err)
+static int destroy(struct cli *cli, const struct aside *aside, struct error *err)
 {
 	DropDivergedRequest *request = new_drop_diverged_request(&cli->arena);
-	const struct aside *aside = find_one(cli, name, err);
 
-	if (!aside)
-		return -1;
-	if (cli->dry_run) {
-		print(cli, aside, 1);
-		return 0;
-	}
-	request->name = arena_strdup(&cli->arena, name);
+	request->name = aside->volume->name;
 	request->by = who_runs(&cli->arena);
 	const struct reply reply = fleet_ask_member(cli->fleet, &cli->arena, aside->member,
 						    "DropDiverged", &request->base);
 	*err = reply.error;
 	return reply.response ? 0 : -1;
+}
+
+static int drop(struct cli *cli, const char *name, struct error *err)
+{
+	const struct aside *aside = find_one(cli, name, err);
+
+	if (!aside)
+		return -1;
+	const struct destruction one = {.command = arena_printf(&cli->arena,
+								"zcsi diverged drop %s --node %s",
+								name, aside->member->node),
+					.fact = "it is 1 dataset",
+					.what = "it",
+					.n = 1};
+	int stated = statement_check(&one, cli->destroy, err);
+	if (stated < 0)
+		return -1;
+	if (stated && !cli->dry_run)
+		return destroy(cli, aside, err);
+	print(cli, aside, 1);
+	if (!cli->dry_run) {
+		statement_ask(&one);
+		cli->degraded = true;
+	}
+	return 0;
 }
 
 int cli_diverged(struct cli *cli, struct error *err)

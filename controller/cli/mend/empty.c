@@ -7,9 +7,9 @@
  */
 #include "controller/cli/mend/empty.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "controller/cli/print/statement.h"
 
 /* A deleted volume, and what becomes of it. */
 struct waste {
@@ -90,32 +90,6 @@ static void destroy(struct cli *cli, struct waste *waste)
 		waste->why = arena_strdup(&cli->arena, reply.error.text);
 }
 
-/* Returns the command that destroys so many. */
-static const char *command(struct cli *cli, const char *name, size_t n)
-{
-	return arena_printf(&cli->arena, "zcsi trash empty%s%s --destroy %zu", name ? " " : "",
-			    name ? name : "", n);
-}
-
-/* Check the number of --destroy, if it is given. */
-static int check_number(struct cli *cli, const char *name, size_t n, struct error *err)
-{
-	char *end;
-
-	if (!cli->destroy)
-		return 0;
-	unsigned long long number = strtoull(cli->destroy, &end, 10);
-	if (*end || end == cli->destroy)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "--destroy '%s' is no number of deleted volumes", cli->destroy);
-	if (number == n)
-		return 0;
-	return fail(err, ERR_FAILED_PRECONDITION,
-		    "nothing was done, since there are %zu deleted volumes, not %s: look at them, "
-		    "and type '%s'",
-		    n, cli->destroy, command(cli, name, n));
-}
-
 static int destroy_all(struct cli *cli, struct heap *heap, struct error *err)
 {
 	size_t left = 0;
@@ -136,15 +110,20 @@ static int destroy_all(struct cli *cli, struct heap *heap, struct error *err)
 int empty_trash(struct cli *cli, const char *name, struct error *err)
 {
 	struct heap heap = gather(cli, name);
-	int failed = check_number(cli, name, heap.n_free, err);
+	const struct destruction all = {
+		.command = arena_printf(&cli->arena, "zcsi trash empty%s%s", name ? " " : "",
+					name ? name : ""),
+		.fact = arena_printf(&cli->arena, "there are %zu deleted volumes", heap.n_free),
+		.what = "them",
+		.n = heap.n_free};
+	int stated = statement_check(&all, cli->destroy, err);
 
-	if (!failed && cli->destroy && !cli->dry_run)
+	if (stated > 0 && !cli->dry_run)
 		return destroy_all(cli, &heap, err);
 	print(cli, &heap);
-	if (failed || cli->dry_run || !heap.n_free)
-		return failed;
-	fprintf(stderr, "zcsi: nothing was done; to destroy them for good, type '%s'\n",
-		command(cli, name, heap.n_free));
+	if (stated < 0 || cli->dry_run || !heap.n_free)
+		return stated < 0 ? -1 : 0;
+	statement_ask(&all);
 	cli->degraded = true;
 	return 0;
 }

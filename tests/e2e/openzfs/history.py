@@ -248,7 +248,7 @@ class History:
         run("zfs", "mount", host.dataset("look"))
         assert Path(folder, LOG).read_text(encoding="ascii").split("\n")[:-1] == written
         run("zfs", "destroy", host.dataset("look"))
-        self.trio.zcsi("diverged", "drop", aside.split("/")[1])
+        self.trio.zcsi("diverged", "drop", aside.split("/")[1], "--destroy", "1")
 
     def lose(self):
         """The host of the volume is cut off, or its zcsi-node killed, while a job writes there.

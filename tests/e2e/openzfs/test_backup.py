@@ -98,7 +98,11 @@ def test_a_backup_is_pulled_and_continued(pair, volume):
     shown = pair.zcsi("backup", "drop", "data", "n2", "--dry-run", "-Hp")
     assert shown.split("\t")[:3] == ["data", "n2", "n1"]
     assert rows(pair) == [("data", "n2", "n1", 2, "ok")]
-    pair.zcsi("backup", "drop", "data", "n2")
+    line = "zcsi backup drop data n2 --destroy 2"
+    assert line in pair.zcsi("backup", "drop", "data", "n2", status=3)
+    assert line in pair.zcsi("backup", "drop", "data", "n2", "--destroy", "1", status=1)
+    assert rows(pair) == [("data", "n2", "n1", 2, "ok")]
+    pair.zcsi(*line.split()[1:])
     assert not rows(pair) and "_backup/data" not in pair.other.leaves()
     create(volume)
 
@@ -119,7 +123,7 @@ def test_a_new_volume_has_a_backup(pair):
     pair.zcsi("backup", "add", "data", "n2", "--every", "1d", "--keep", "none")
     volume.create(parameters=wanted)
     assert get(backup(pair.other), "zcsi:backup_every") == "86400"
-    pair.zcsi("backup", "drop", "data", "n2")
+    pair.zcsi("backup", "drop", "data", "n2", "--destroy", "1")
     volume.create(parameters=wanted)
     wait_for(complete, "the new backup has all data")
     assert get(backup(pair.other), "zcsi:backup_every") == "21600"
@@ -220,7 +224,7 @@ def test_the_rules_of_a_backup_outlive_the_volume(pair):
     pair.zcsi("backup", "add", "data", "n2", "--every", "never", "--keep", "daily=3")
     rules = [get(backup(pair.other), f"zcsi:backup_{each}") for each in ("every", "keep")]
     assert rules == ["-1", "daily=3"]
-    shown = pair.run("backup", "drop", "data", "n2")
+    shown = pair.run("backup", "drop", "data", "n2", "--destroy", "1")
     assert shown.returncode == 0 and not shown.stderr, shown
 
 
@@ -262,7 +266,7 @@ def test_what_no_stream_can_continue_is_kept(pair, volume):
     assert taken(backup(pair.other)) == old
     [row] = rows(pair, status=3)
     assert "no snapshot in common" in row[4]
-    pair.zcsi("backup", "drop", "data", "n2")
+    pair.zcsi("backup", "drop", "data", "n2", "--destroy", str(row[3]))
     pair.zcsi("backup", "add", "data", "n2")
     assert rows(pair) == [("data", "n2", "n1", 1, "ok")]
 

@@ -110,7 +110,7 @@ def test_bases_that_are_gone(pair, volume):
     run("zfs", "destroy", f"{name}#_repl-n2")
     assert "zcsi copy drop data n2" in pair.zcsi("sync", "data", status=1)
     assert pair.zcsi("copies", status=3) is not None
-    pair.zcsi("copy", "drop", "data", "n2")
+    pair.zcsi("copy", "drop", "data", "n2", "--destroy", "1")
     pair.add()
     wait_for(pair.in_step, "the copy is in step")
 
@@ -120,7 +120,11 @@ def test_a_copy_that_is_dropped_leaves_nothing(pair, volume):
     shown = pair.zcsi("copy", "drop", "data", "n2", "--dry-run", "-Hp").split("\t")
     assert shown[:3] == ["data", "n1", "n2"] and len(pair.copies()) == 1
     assert pair.zcsi("copy", "drop", "data", "n3", "--dry-run", "-Hp") == ""
-    pair.zcsi("copy", "drop", "data", "n2")
+    line = "zcsi copy drop data n2 --destroy 1"
+    assert f"to destroy the only complete copy for good, type '{line}'" in pair.zcsi(
+        "copy", "drop", "data", "n2", status=3)
+    assert len(pair.copies()) == 1
+    pair.zcsi(*line.split()[1:])
     assert pair.copies() == [] and get(pair.owner.dataset("data"), "zcsi:members") == "-"
     assert "_replica/data" not in pair.other.leaves()
     names = run("zfs", "list", "-Hd1", "-t", "all", "-o", "name", pair.owner.dataset("data"))
@@ -130,11 +134,13 @@ def test_a_copy_that_is_dropped_leaves_nothing(pair, volume):
 def test_a_copy_on_a_node_that_is_gone_is_given_up(pair, volume):
     """The node returns nevertheless, with the copy that it had."""
     pair.add()
-    pair.zcsi("copy", "drop", "data", "n2", "--gone")
+    assert "'zcsi copy drop data n2 --gone --destroy 1'" in pair.zcsi(
+        "copy", "drop", "data", "n2", "--gone", status=3)
+    pair.zcsi("copy", "drop", "data", "n2", "--gone", "--destroy", "1")
     assert "_replica/data" not in pair.other.leaves()
     pair.add()
     pair.other.node_daemon.kill()
-    pair.zcsi("copy", "drop", "data", "n2", status=1)
+    pair.zcsi("copy", "drop", "data", "n2", "--destroy", "1", status=1)
     pair.zcsi("copy", "drop", "data", "n2", "--gone")
     assert get(pair.owner.dataset("data"), "zcsi:members") == "-"
     assert own(pair.owner.dataset("data")) == []
@@ -216,7 +222,7 @@ def test_how_far_behind_is_known_before_there_is_a_copy(pair):
     pair.add()
     assert get(name, "zcsi:members").endswith(":20:n1,n2")
     assert get(name, "zcsi:push") == f"bandwidth={50 * MIB}" == get(pair.replica(), "zcsi:push")
-    pair.zcsi("copy", "drop", "data", "n2")
+    pair.zcsi("copy", "drop", "data", "n2", "--destroy", "1")
     assert get(name, "zcsi:push") == f"bandwidth={50 * MIB},every=20"
     pair.owner.controller.ControllerModifyVolume(
         volume_id="data", mutable_parameters={"sync_every": "30s", "bandwidth": "none"})
@@ -260,7 +266,7 @@ def test_the_copies_of_a_paused_volume_are_dropped_with_it(pair):
     assert "zcsi copy add data" in pair.zcsi("pause", "data", status=1)
     pair.add()
     pair.zcsi("pause", "data")
-    pair.zcsi("copy", "drop", "data", "n2")
+    pair.zcsi("copy", "drop", "data", "n2", "--destroy", "1")
     pair.add()
     pair.zcsi("pause", "data")
     volume.delete()
@@ -310,9 +316,9 @@ def test_a_volume_gets_a_copy_by_a_modification(pair, volume):
     change(**{"sync_every": "10s", "zfs.atime": "off"})
     assert get(pair.owner.dataset("data"), "zcsi:members") == members.replace(":20:", ":10:")
     pair.other.node_daemon.kill()
-    pair.zcsi("copy", "drop", "data", "n2", status=1)
+    pair.zcsi("copy", "drop", "data", "n2", "--destroy", "1", status=1)
     pair.other.restart(pair.other.node_daemon)
-    pair.zcsi("copy", "drop", "data", "n2")
+    pair.zcsi("copy", "drop", "data", "n2", "--destroy", "1")
     change(replicas="1")
 
 

@@ -128,7 +128,7 @@ def test_a_volume_that_was_rolled_back(pair, volume):
     said = pair.zcsi("sync", "data", status=1)
     assert "was rolled back" in said and "zcsi copy drop data n2" in said
     assert run("zfs", "list", "-Hd1", "-t", "snapshot", "-o", "name", pair.replica()) == before
-    pair.zcsi("copy", "drop", "data", "n2")
+    pair.zcsi("copy", "drop", "data", "n2", "--destroy", "1")
     pair.add()
     wait_for(pair.in_step, "the copy is in step")
     for step in (volume.attach, volume.stage, volume.publish):

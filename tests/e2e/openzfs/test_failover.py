@@ -142,11 +142,15 @@ def test_what_only_the_lost_host_has_is_kept(pair):
         row = pair.zcsi("diverged", "list", "-Hp").split("\t")
         assert row[:4] == ["data", "n1", "data-0", "n2"]
         run("zfs", "hold", "keep", f"{aside}@look")
-        pair.zcsi("diverged", "drop", "data-0", status=1)
+        pair.zcsi("diverged", "drop", "data-0", "--destroy", "1", status=1)
         run("zfs", "release", "keep", f"{aside}@look")
         shown = pair.zcsi("diverged", "drop", "data-0", "--dry-run", "-Hp")
         assert shown.split("\t")[:4] == row[:4]
-        pair.zcsi("diverged", "drop", "data-0")
+        line = "zcsi diverged drop data-0 --node n1 --destroy 1"
+        assert f"to destroy it for good, type '{line}'" in pair.zcsi(
+            "diverged", "drop", "data-0", status=3)
+        assert pair.zcsi("diverged", "list", "-Hp").split("\t")[:4] == row[:4]
+        pair.zcsi(*line.split()[1:])
         assert "_diverged/data-0" not in pair.owner.leaves()
         assert "diverged list" in pair.zcsi("diverged", "drop", "data-0", status=1)
         there.down()
@@ -178,7 +182,7 @@ def test_what_is_put_aside_shares_its_data_with_the_copy(pair, kind):
     back = use(pair.owner, make(pair.owner, kind))
     assert content(back) == wanted
     back.down()
-    pair.zcsi("diverged", "drop", "data-0")
+    pair.zcsi("diverged", "drop", "data-0", "--destroy", "1")
     assert [leaf for leaf in pair.owner.leaves() if "data" in leaf] == ["data"]
 
 
@@ -210,7 +214,7 @@ def test_an_encrypted_volume_is_put_aside_without_its_key(pair):
     [row] = pair.zcsi("diverged", "list", "-Hp").splitlines()
     name = row.split("\t")[2]
     assert re.fullmatch("data-0-[0-9a-f]{16}", name)
-    pair.zcsi("diverged", "drop", name)
+    pair.zcsi("diverged", "drop", name, "--destroy", "1")
     assert content(volume) == wanted
     volume.down()
 

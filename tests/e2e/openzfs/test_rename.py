@@ -84,7 +84,7 @@ def test_copies_and_backups_are_ended_before(pair):
         write(volume, "one")
         pair.add()
     assert "zcsi copy drop data NODE" in pair.zcsi("rename", "data", "fresh", status=1)
-    pair.zcsi("copy", "drop", "data", "n2")
+    pair.zcsi("copy", "drop", "data", "n2", "--destroy", "1")
     pair.zcsi("backup", "add", "data", "n2")
     name = pair.owner.dataset("data")
     assert "zcsi backup drop data n2" in pair.zcsi("rename", "data", "fresh", status=1)
@@ -94,7 +94,7 @@ def test_copies_and_backups_are_ended_before(pair):
     volume.delete()
     wait_for(lambda: "data" not in pair.owner.leaves(), "the volume is gone")
     assert "has a backup of 'data'" in pair.zcsi("rename", "other", "data", status=1)
-    pair.zcsi("backup", "drop", "data", "n2")
+    pair.zcsi("backup", "drop", "data", "n2", "--destroy", "1")
     pair.zcsi("rename", "other", "data")
     assert pair.owner.ids() == ["data"] and other.id == "other"
 

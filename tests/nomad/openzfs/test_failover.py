@@ -146,7 +146,7 @@ def test_a_job_runs_on_the_other_client_after_a_failover(zcsi, second, user, los
     returns(second, user, zcsi)
     [row] = zcsi_command("diverged", "list")[0]
     assert row[:4] == ["films", LOST, "films-0", "n1"]
-    assert not zcsi_command("diverged", "drop", "films-0")[1].returncode
+    assert not zcsi_command("diverged", "drop", "films-0", "--destroy", "1")[1].returncode
 
 
 @pytest.mark.matrix
@@ -164,4 +164,4 @@ def test_nomad_has_forgotten_the_client(zcsi, second, user, lose, zcsi_command):
     served(user, cut, take_over(zcsi_command))
     returns(second, user, zcsi)
     for row in zcsi_command("diverged", "list")[0]:
-        assert not zcsi_command("diverged", "drop", row[2])[1].returncode
+        assert not zcsi_command("diverged", "drop", row[2], "--destroy", "1")[1].returncode
