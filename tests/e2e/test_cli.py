@@ -236,6 +236,7 @@ def test_a_shell_completes_words(host, tmp_path, shell, script):
     assert "status" in complete("st")
     assert "--agents-file" in complete("--agents")
     assert set(complete("-o", "")) == {"table", "json"}
+    assert complete("check", "") == ["n1"]
     found = complete("show", "")
     assert "data" in found and len(found) == len(names)
     assert not (tmp_path / "ran").exists()
