@@ -213,6 +213,7 @@ static void a_look_that_hangs_holds_no_answer_up(void **state)
 		assert_true(has(response, "NFS client"));
 		arena_fini(&call.arena);
 	}
+	wait_for(&looks, 1);
 	assert_int_equal(looks, 1);
 	set_closed(false);
 	wait_for(&ended, 1);
