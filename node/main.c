@@ -31,6 +31,7 @@
 #include "node/zfs/argv.h"
 #include "node/zfs/fuse.h"
 #include "node/metrics.h"
+#include "node/host/asides.h"
 #include "node/host/data_dir.h"
 #include "node/host/moves.h"
 #include "node/host/node.h"
@@ -213,6 +214,7 @@ static void stop_streams(const struct node *node)
 
 static int serve(const struct settings *settings)
 {
+	static struct asides asides = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	static struct claims claims;
 	static struct copies copies;
 	static struct kept kept;
@@ -222,6 +224,7 @@ static int serve(const struct settings *settings)
 	auto_free char *advice = data_dir_advice(&settings->endpoints);
 	struct node node = {.id = settings->node_id,
 			    .boot = owner_boot(&arena),
+			    .asides = settings->dataset ? &asides : NULL,
 			    .claims = &claims,
 			    .copies = &copies,
 			    .kept = &kept,

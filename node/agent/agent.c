@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/volume/escape.h"
 #include "common/volume/name.h"
+#include "node/host/asides.h"
 #include "node/host/claims.h"
 #include "node/agent/kept.h"
 #include "node/agent/promise.h"
@@ -92,6 +93,8 @@ static void describe_pool(struct rpc_call *call, const struct node *node, const 
 		rsp->no_copies = arena_strdup(&call->arena, "it has zfs-fuse; use OpenZFS");
 	if (pool.names)
 		describe_limits(&call->arena, node, rsp);
+	if (node->asides)
+		rsp->n_diverged = asides_list(node->asides, &call->arena, &rsp->diverged);
 }
 
 int get_host(struct rpc_call *call, const GetHostRequest *req, GetHostResponse *rsp,

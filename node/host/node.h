@@ -14,6 +14,7 @@
 #include "node/record/dataset.h"
 #include "transport/rpc.h"
 
+struct asides; /* node/host/asides.h */
 struct claims; /* node/host/claims.h */
 struct copies; /* node/stream/copies.h */
 struct heard;  /* node/owner/heard.h */
@@ -42,6 +43,7 @@ struct node {
 	const char *address;     /* --address; "": that of the default route, see node_address */
 	unsigned max_volumes;    /* how many may be published to one node; 0: no limit */
 	const char *data_dir_advice; /* see node/host/data_dir.h */
+	struct asides *asides;       /* NULL in tests, and on a node without a pool */
 	struct claims *claims;
 	struct copies *copies;
 	struct heard *heard; /* NULL in tests */

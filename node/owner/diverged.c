@@ -9,13 +9,13 @@
  */
 #include "node/owner/diverged.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "common/volume/escape.h"
 #include "node/attach/unused.h"
+#include "node/host/asides.h"
 #include "node/owner/split.h"
 #include "node/record/ownership.h"
 #include "node/replica/held.h"
@@ -27,8 +27,6 @@
 enum field { NAME, ID, OWNER, USED, CREATION, FIELDS };
 
 static const char columns[] = "name,zcsi:volume,zcsi:owner,used,creation";
-
-static atomic_long known = -1; /* how many were found last; -1: nobody has looked */
 
 static char *folder_of(const struct node *node, struct arena *arena)
 {
@@ -73,14 +71,26 @@ DivergedVolume **diverged_parse(struct arena *arena, const char *folder, char *t
 	return rows;
 }
 
+static void keep(struct asides *asides, uint64_t reading, struct arena *arena,
+		 DivergedVolume *const *rows, size_t n)
+{
+	const char **ids = arena_alloc(arena, (n + 1) * sizeof(*ids));
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = rows[i]->id;
+	asides_put(asides, reading, ids, n);
+}
+
 static int read_all(const struct node *node, struct arena *arena, DivergedVolume ***ret,
 		    size_t *ret_n, struct error *err)
 {
 	auto_free char *out = NULL;
 
+	*ret = NULL;
 	*ret_n = 0;
 	if (!node->catalog || !held_possible())
 		return 0;
+	const uint64_t reading = asides_begin(node->asides);
 	const char *folder = folder_of(node, arena);
 	const char *argv[] = {"zfs", "list",  "-Hp",  "-d", "1", "-t", "filesystem,volume",
 			      "-o",  columns, folder, NULL};
@@ -88,7 +98,7 @@ static int read_all(const struct node *node, struct arena *arena, DivergedVolume
 		*ret = diverged_parse(arena, folder, arena_strdup(arena, out), ret_n);
 	else if (zfs_is_missing(catalog_parent(node->catalog), err) < 0)
 		return -1;
-	known = (long)*ret_n;
+	keep(node->asides, reading, arena, *ret, *ret_n);
 	return 0;
 }
 
@@ -102,11 +112,6 @@ void diverged_look(const struct node *node)
 	if (read_all(node, &arena, &ignored, &n, &err) < 0 ||
 	    (n && split_end(&arena, catalog_parent(node->catalog), &err) < 0))
 		log_warn("cannot look for what was put aside", log_str("error", err.text));
-}
-
-long diverged_known(void)
-{
-	return known;
 }
 
 int list_diverged(struct rpc_call *call, const ListDivergedRequest *req, ListDivergedResponse *rsp,

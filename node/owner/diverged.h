@@ -10,10 +10,11 @@
 
 #define DIVERGED_FOLDER "_diverged" /* below the parent */
 
-/* Count what was put aside, and end what was begun (split_end). Runs programs. Any thread. */
+/*
+ * Read what was put aside into node->asides, and end what was begun (split_end). Runs programs. Any
+ * thread.
+ */
 void diverged_look(const struct node *node);
-/* Returns how many there were when somebody looked last; -1: nobody has. Any thread. */
-long diverged_known(void);
 /* Parse what `zfs list` prints of the datasets that were put aside, in place. For tests. */
 DivergedVolume **diverged_parse(struct arena *arena, const char *folder, char *text, size_t *ret_n);
 

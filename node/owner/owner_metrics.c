@@ -8,8 +8,8 @@
 
 #include "common/metrics.h"
 #include "node/catalog/change.h"
+#include "node/host/asides.h"
 #include "node/host/owner.h"
-#include "node/owner/diverged.h"
 #include "node/record/ownership.h"
 
 static const struct metric volumes =
@@ -26,6 +26,7 @@ static const struct metric diverged = METRIC(
 void owner_metrics_write(const struct node *node, FILE *out)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
+	const long put_aside = node->asides ? asides_count(node->asides) : -1;
 	size_t ours = 0, unknown = 0, others = 0;
 	struct dataset_list rows;
 	uint64_t *marks;
@@ -47,6 +48,6 @@ void owner_metrics_write(const struct node *node, FILE *out)
 	metric_sample(&volumes, out, (double)unknown, "unknown");
 	metric_sample(&volumes, out, (double)others, "another");
 	metric_head(&diverged, out);
-	if (diverged_known() >= 0)
-		metric_sample(&diverged, out, (double)diverged_known());
+	if (put_aside >= 0)
+		metric_sample(&diverged, out, (double)put_aside);
 }
