@@ -144,6 +144,21 @@ static const GetHostResponse *said_by(struct rpc_call *call, const struct agent 
 	return (const GetHostResponse *)said;
 }
 
+struct said agents_said(struct rpc_call *call)
+{
+	struct agents *agents = call->app;
+	const struct agent_set *set = roster_pin(&agents->roster, call)->set;
+	struct said said = {.n = 0};
+
+	said.list = arena_alloc(&call->arena, (set->n + 1) * sizeof(*said.list));
+	for (size_t i = 0; i < set->n; i++) {
+		const GetHostResponse *host = said_by(call, set->list[i]);
+		if (host)
+			said.list[said.n++] = host;
+	}
+	return said;
+}
+
 struct answers agents_ask_until(struct rpc_call *call, const char *method,
 				const ProtobufCMessage *request, agent_filter *chooses,
 				const void *arg, int64_t until)

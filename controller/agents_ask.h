@@ -22,6 +22,15 @@ int agent_ask_until(struct rpc_call *call, const struct agent *agent, const char
 		    const ProtobufCMessage *request, int64_t until, void *ret_response,
 		    struct error *err);
 
+/* The answers of agents to GetHost in the last roll calls that they answered, in the arena. */
+struct said {
+	const GetHostResponse **list;
+	size_t n;
+};
+
+/* Returns what all agents said that have answered a roll call. Asks none of them. */
+struct said agents_said(struct rpc_call *call);
+
 struct answer {
 	const struct agent *agent;
 	void *response;     /* the method's output type */

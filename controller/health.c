@@ -11,20 +11,21 @@
 #include "controller/request/field.h"
 
 static VolumeHealth *health_of(struct arena *arena, const char *id,
-			       const struct condition *condition)
+			       const struct conditions *conditions)
 {
 	VolumeHealth *health = new_volume_health(arena);
 
 	health->volume_id = arena_strdup(arena, id);
-	if (!condition->reason)
-		return health;
-	VolumeHealth_VolumeHealthEntry *entry = new_volume_health_volume_health_entry(arena);
-	entry->status = condition->status;
-	entry->reason = arena_strdup(arena, condition->reason);
-	entry->message = condition->message;
-	health->n_health_statuses = 1;
-	health->health_statuses = arena_alloc(arena, sizeof(*health->health_statuses));
-	health->health_statuses[0] = entry;
+	health->health_statuses =
+		arena_alloc(arena, CONDITIONS_MAX * sizeof(*health->health_statuses));
+	for (size_t i = 0; i < conditions->n; i++) {
+		VolumeHealth_VolumeHealthEntry *entry =
+			new_volume_health_volume_health_entry(arena);
+		entry->status = conditions->list[i].status;
+		entry->reason = arena_strdup(arena, conditions->list[i].reason);
+		entry->message = conditions->list[i].message;
+		health->health_statuses[health->n_health_statuses++] = entry;
+	}
 	return health;
 }
 
@@ -38,9 +39,11 @@ int controller_get_volume_health(struct rpc_call *call, const ControllerGetVolum
 	    owner_get(call, req->volume_id, &owner, err) < 0 ||
 	    host_of(call, owner.agent, &host, err) < 0)
 		return -1;
-	const struct condition condition =
-		volume_condition(&call->arena, owner.dataset, &host, NULL);
-	rsp->volume_health = health_of(&call->arena, req->volume_id, &condition);
+	const struct conditions conditions =
+		volume_conditions(&call->arena, &(struct volume_facts){.dataset = owner.dataset,
+								       .host = &host,
+								       .said = agents_said(call)});
+	rsp->volume_health = health_of(&call->arena, req->volume_id, &conditions);
 	return 0;
 }
 
@@ -55,14 +58,16 @@ int controller_list_volume_health(struct rpc_call *call,
 	if (merge_page(call, &list_of_volumes, &all, req->max_entries, req->starting_token, &page,
 		       err) < 0)
 		return -1;
+	const struct said said = agents_said(call);
 	rsp->entries = arena_alloc(&call->arena, page.n * sizeof(*rsp->entries));
 	for (size_t i = 0; i < page.n; i++) {
 		const struct listed *listed = &page.list[i];
-		const struct condition condition =
-			volume_condition(&call->arena, listed->entry, listed->host, listed->twin);
-		if (condition.reason)
+		const struct conditions conditions = volume_conditions(
+			&call->arena,
+			&(struct volume_facts){listed->entry, listed->host, listed->twin, said});
+		if (conditions.n)
 			rsp->entries[rsp->n_entries++] =
-				health_of(&call->arena, listed->id, &condition);
+				health_of(&call->arena, listed->id, &conditions);
 	}
 	rsp->next_token = page.next_token;
 	return 0;

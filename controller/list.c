@@ -93,7 +93,8 @@ const struct list_kind list_of_snapshots = {
 	.more = more_snapshots,
 };
 
-static ListVolumesResponse_Entry *volume_entry(struct arena *arena, const struct listed *listed)
+static ListVolumesResponse_Entry *volume_entry(struct arena *arena, const struct listed *listed,
+					       struct said said)
 {
 	ListVolumesResponse_Entry *entry = new_list_volumes_response_entry(arena);
 	const Dataset *dataset = listed->entry;
@@ -102,8 +103,8 @@ static ListVolumesResponse_Entry *volume_entry(struct arena *arena, const struct
 	entry->status = new_list_volumes_response_volume_status(arena);
 	entry->status->n_published_node_ids = dataset->n_published;
 	entry->status->published_node_ids = volume_published_nodes(arena, dataset);
-	entry->status->volume_condition =
-		volume_condition_message(arena, dataset, listed->host, listed->twin);
+	entry->status->volume_condition = volume_condition_message(
+		arena, &(struct volume_facts){dataset, listed->host, listed->twin, said});
 	return entry;
 }
 
@@ -116,9 +117,10 @@ int list_volumes(struct rpc_call *call, const ListVolumesRequest *req, ListVolum
 	if (merge_page(call, &list_of_volumes, &all, req->max_entries, req->starting_token, &page,
 		       err) < 0)
 		return -1;
+	const struct said said = agents_said(call);
 	rsp->entries = arena_alloc(&call->arena, page.n * sizeof(*rsp->entries));
 	for (size_t i = 0; i < page.n; i++)
-		rsp->entries[rsp->n_entries++] = volume_entry(&call->arena, &page.list[i]);
+		rsp->entries[rsp->n_entries++] = volume_entry(&call->arena, &page.list[i], said);
 	rsp->next_token = page.next_token;
 	return 0;
 }

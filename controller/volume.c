@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/volume/name.h"
 #include "common/volume/plugin.h"
 #include "controller/request/parameters.h"
 #include "controller/service.h"
@@ -127,14 +128,14 @@ static const char *copies_missing(struct arena *arena, const Dataset *dataset,
 			    host->says->node_id, text);
 }
 
-static struct condition copies_condition(struct arena *arena, const Dataset *dataset,
-					 const struct host *host)
+static struct condition copies_condition(struct arena *arena, const struct volume_facts *facts)
 {
+	const Dataset *dataset = facts->dataset;
 	const char *lags = NULL;
 
 	if (!dataset->n_copies)
 		return (struct condition){.reason = NULL};
-	const char *missing = copies_missing(arena, dataset, host);
+	const char *missing = copies_missing(arena, dataset, facts->host);
 	if (missing)
 		return (struct condition){VOLUME_HEALTH_ERROR_TYPE_DEGRADED, "NoReplica",
 					  arena_strdup(arena, missing)};
@@ -147,32 +148,79 @@ static struct condition copies_condition(struct arena *arena, const Dataset *dat
 				  lags ? arena_strdup(arena, lags) : NULL};
 }
 
-struct condition volume_condition(struct arena *arena, const Dataset *dataset,
-				  const struct host *host, const struct host *twin)
+/* The condition of the volume where it is. */
+static struct condition own_condition(struct arena *arena, const struct volume_facts *facts)
 {
-	if (twin)
+	const GetHostResponse *host = facts->host->says;
+
+	if (facts->twin)
 		return (struct condition){
 			VOLUME_HEALTH_ERROR_TYPE_DEGRADED, "ExistsTwice",
 			arena_printf(arena,
 				     "it exists twice, on nodes '%s' and '%s': calls for it fail "
 				     "until one of the two is renamed ('zfs rename') or destroyed",
-				     host->says->node_id, twin->says->node_id)};
-	if (*host->says->problem)
+				     host->node_id, facts->twin->says->node_id)};
+	if (*host->problem)
 		return (struct condition){VOLUME_HEALTH_ERROR_TYPE_INACCESSIBLE, "PoolUnavailable",
-					  arena_strdup(arena, host->says->problem)};
-	return copies_condition(arena, dataset, host);
+					  arena_strdup(arena, host->problem)};
+	return copies_condition(arena, facts);
 }
 
-VolumeCondition *volume_condition_message(struct arena *arena, const Dataset *dataset,
-					  const struct host *host, const struct host *twin)
+static bool has_put_aside(const GetHostResponse *host, uint64_t volume)
+{
+	for (size_t i = 0; i < host->n_diverged; i++)
+		if (host->diverged[i] == volume)
+			return true;
+	return false;
+}
+
+/* The condition that nodes have data of the volume which it does not have. */
+static struct condition aside_condition(struct arena *arena, const struct volume_facts *facts)
+{
+	const uint64_t volume = name_hash(NAME_VOLUME, facts->dataset->id);
+	const char *nodes = NULL;
+
+	for (size_t i = 0; i < facts->said.n; i++) {
+		const GetHostResponse *host = facts->said.list[i];
+		if (has_put_aside(host, volume))
+			nodes = nodes ? arena_printf(arena, "%s, '%s'", nodes, host->node_id)
+				      : arena_printf(arena, "'%s'", host->node_id);
+	}
+	if (!nodes)
+		return (struct condition){.reason = NULL};
+	return (struct condition){
+		VOLUME_HEALTH_ERROR_TYPE_DEGRADED, "Diverged",
+		arena_printf(
+			arena,
+			"data that is not in the volume is kept on node %s, since another "
+			"node took it over: 'zcsi diverged list %s' prints its name; take what "
+			"you need of it, then destroy it with 'zcsi diverged drop NAME'",
+			nodes, facts->dataset->id)};
+}
+
+struct conditions volume_conditions(struct arena *arena, const struct volume_facts *facts)
+{
+	const struct condition all[CONDITIONS_MAX] = {own_condition(arena, facts),
+						      aside_condition(arena, facts)};
+	struct conditions conditions = {.n = 0};
+
+	for (size_t i = 0; i < CONDITIONS_MAX; i++)
+		if (all[i].reason)
+			conditions.list[conditions.n++] = all[i];
+	return conditions;
+}
+
+VolumeCondition *volume_condition_message(struct arena *arena, const struct volume_facts *facts)
 {
 	VolumeCondition *message = new_volume_condition(arena);
-	const struct condition condition = volume_condition(arena, dataset, host, twin);
+	const struct conditions conditions = volume_conditions(arena, facts);
+	const char *text = "the dataset exists and its pool is ready";
 
-	message->abnormal = condition.reason != NULL;
-	message->message =
-		condition.reason ? condition.message
-				 : arena_strdup(arena, "the dataset exists and its pool is ready");
+	for (size_t i = 0; i < conditions.n; i++)
+		text = i ? arena_printf(arena, "%s; %s", text, conditions.list[i].message)
+			 : conditions.list[i].message;
+	message->abnormal = conditions.n > 0;
+	message->message = arena_strdup(arena, text);
 	return message;
 }
 
@@ -209,6 +257,9 @@ int controller_get_volume(struct rpc_call *call, const ControllerGetVolumeReques
 	rsp->status = new_controller_get_volume_response_volume_status(arena);
 	rsp->status->n_published_node_ids = owner.dataset->n_published;
 	rsp->status->published_node_ids = volume_published_nodes(arena, owner.dataset);
-	rsp->status->volume_condition = volume_condition_message(arena, owner.dataset, &host, NULL);
+	rsp->status->volume_condition =
+		volume_condition_message(arena, &(struct volume_facts){.dataset = owner.dataset,
+								       .host = &host,
+								       .said = agents_said(call)});
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "common/volume/map.h"
+#include "controller/agents_ask.h"
 #include "controller/hosts.h"
 #include "proto/agent.h"
 #include "proto/csi.h"
@@ -32,17 +33,30 @@ Volume *volume_of(struct arena *arena, const Dataset *dataset, const GetHostResp
 /* Returns the ids of the nodes that the volume is published to, dataset->n_published of them. */
 char **volume_published_nodes(struct arena *arena, const Dataset *dataset);
 
-/* The condition of a volume, which includes that of its host's pool and of its copies. */
+/* A volume, and what is known of it and of all hosts. */
+struct volume_facts {
+	const Dataset *dataset;
+	const struct host *host; /* that has it */
+	const struct host *twin; /* another host that has a volume with the same id, or NULL */
+	struct said said;
+};
+
 struct condition {
 	VolumeHealthErrorType status;
-	const char *reason; /* one word, such as "ExistsTwice"; NULL if the volume is healthy */
-	char *message;      /* for a person; NULL if the volume is healthy */
+	const char *reason; /* one word, such as "ExistsTwice"; NULL if all is well */
+	char *message;      /* for a person; NULL if all is well */
 };
-/* twin: another host that has a volume with the same id, or NULL. */
-struct condition volume_condition(struct arena *arena, const Dataset *dataset,
-				  const struct host *host, const struct host *twin);
+
+#define CONDITIONS_MAX 2 /* where the volume is, and on other nodes */
+
+/* All that is wrong with a volume, its host's pool or its copies; none if it is healthy. */
+struct conditions {
+	struct condition list[CONDITIONS_MAX];
+	size_t n;
+};
+
+struct conditions volume_conditions(struct arena *arena, const struct volume_facts *facts);
 /* Returns the same as the message that CSI 1.12 has instead of the health RPCs. */
-VolumeCondition *volume_condition_message(struct arena *arena, const Dataset *dataset,
-					  const struct host *host, const struct host *twin);
+VolumeCondition *volume_condition_message(struct arena *arena, const struct volume_facts *facts);
 
 #endif

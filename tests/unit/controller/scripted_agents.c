@@ -126,6 +126,8 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 	(*ret)->n_size_limits = begun->client->size_limit != NULL;
 	(*ret)->pool_guid = begun->client->pool_guid;
 	(*ret)->names = begun->client->names;
+	(*ret)->diverged = &begun->client->diverged;
+	(*ret)->n_diverged = begun->client->diverged != 0;
 	(*ret)->barrier = begun->client->barrier;
 	(*ret)->promised = &begun->client->may_have;
 	(*ret)->n_promised = begun->client->may_have != 0;

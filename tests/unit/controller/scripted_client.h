@@ -22,6 +22,7 @@ struct client {
 	int64_t available, ahead_us;        /* ahead_us: its clock minus the local one */
 	SizeLimit *size_limit;              /* NULL: none */
 	const char *boot;                   /* NULL: of an earlier version */
+	uint64_t diverged;                  /* as in GetHostResponse; 0: none */
 	uint64_t pool_guid, names;          /* names: the version of the names; 0: unknown */
 	enum error_code silent;             /* if not ERR_OK, all calls fail with it */
 	enum error_code lookup;             /* if not ERR_OK, all look-ups fail with it */

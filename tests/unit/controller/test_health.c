@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Tests of ControllerGetVolumeHealth and ControllerListVolumeHealth: what they say of the copies of
- * a volume, which is on node a. The copies may be behind by 100 seconds.
+ * a volume, which is on node a, and of what other nodes have put aside. The copies may be behind by
+ * 100 seconds.
  */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
+
+#include "controller/rollcall.h"
 
 static struct error err;
 static Dataset *volume;
@@ -135,25 +138,90 @@ static void a_problem_of_the_pool_goes_first(void **state)
 	assert_string_equal(health()->health_statuses[0]->reason, "PoolUnavailable");
 }
 
-static void lists_say_the_same(void **state)
+/* Let a host say at the next roll call that it has put data of the volume aside. */
+static void puts_aside(struct client *client, const char *id)
 {
-	ControllerListVolumeHealthResponse *unhealthy =
-		new_controller_list_volume_health_response(&call.arena);
-	ListVolumesResponse *all = new_list_volumes_response(&call.arena);
+	client->diverged = id ? name_hash(NAME_VOLUME, id) : 0;
+	rollcall(agents_roster(&call), 0);
+}
+
+static void a_volume_has_diverged_as_long_as_a_host_says_so(void **state)
+{
+	(void)state;
+	with_copy(0);
+	puts_aside(&scripted[1], "another");
+	assert_healthy();
+	puts_aside(&scripted[1], "v");
+	assert_says("Diverged", "on node 'b', since", "'zcsi diverged list v'",
+		    "'zcsi diverged drop NAME'");
+	puts_aside(&scripted[2], "v");
+	assert_says("Diverged", "on node 'b', 'c', since");
+	scripted[1].silent = scripted[2].silent = ERR_UNAVAILABLE;
+	rollcall(agents_roster(&call), 0);
+	assert_says("Diverged", "on node 'b', 'c', since");
+	scripted[1].silent = scripted[2].silent = ERR_OK;
+	puts_aside(&scripted[1], NULL);
+	puts_aside(&scripted[2], NULL);
+	assert_healthy();
+}
+
+static void both_conditions_are_said(void **state)
+{
+	ControllerGetVolumeRequest *request = new_controller_get_volume_request(&call.arena);
+	ControllerGetVolumeResponse *one = new_controller_get_volume_response(&call.arena);
 
 	(void)state;
 	with_copy(301);
-	add_dataset(&scripted[1], "w", 7, "");
+	puts_aside(&scripted[1], "v");
+	const VolumeHealth *said = health();
+	assert_int_equal(said->n_health_statuses, 2);
+	assert_string_equal(said->health_statuses[0]->reason, "Lagging");
+	assert_string_equal(said->health_statuses[1]->reason, "Diverged");
+	request->volume_id = arena_strdup(&call.arena, "v");
+	assert_int_equal(controller_get_volume(&call, request, one, &err), 0);
+	const VolumeCondition *condition = one->status->volume_condition;
+	assert_true(condition->abnormal);
+	assert_non_null(strstr(condition->message, "301 s behind"));
+	assert_non_null(strstr(condition->message, "; data that is not in the volume is kept"));
+}
+
+static ControllerListVolumeHealthResponse *unhealthy(void)
+{
+	ControllerListVolumeHealthResponse *response =
+		new_controller_list_volume_health_response(&call.arena);
+
 	assert_int_equal(controller_list_volume_health(
 				 &call, new_controller_list_volume_health_request(&call.arena),
-				 unhealthy, &err),
+				 response, &err),
 			 0);
-	assert_int_equal(unhealthy->n_entries, 1);
-	assert_string_equal(unhealthy->entries[0]->volume_id, "v");
-	assert_string_equal(unhealthy->entries[0]->health_statuses[0]->reason, "Lagging");
+	return response;
+}
+
+/* Assert which of the two volumes ListVolumes calls abnormal. */
+static void assert_abnormal(bool first, bool second)
+{
+	ListVolumesResponse *all = new_list_volumes_response(&call.arena);
+
 	assert_int_equal(list_volumes(&call, new_list_volumes_request(&call.arena), all, &err), 0);
-	assert_true(all->entries[0]->status->volume_condition->abnormal);
-	assert_false(all->entries[1]->status->volume_condition->abnormal);
+	assert_true(all->entries[0]->status->volume_condition->abnormal == first);
+	assert_true(all->entries[1]->status->volume_condition->abnormal == second);
+}
+
+static void lists_say_the_same(void **state)
+{
+	(void)state;
+	with_copy(301);
+	add_dataset(&scripted[1], "w", 7, "");
+	ControllerListVolumeHealthResponse *list = unhealthy();
+	assert_int_equal(list->n_entries, 1);
+	assert_string_equal(list->entries[0]->volume_id, "v");
+	assert_string_equal(list->entries[0]->health_statuses[0]->reason, "Lagging");
+	assert_abnormal(true, false);
+	puts_aside(&scripted[0], "w");
+	list = unhealthy();
+	assert_int_equal(list->n_entries, 2);
+	assert_string_equal(list->entries[1]->health_statuses[0]->reason, "Diverged");
+	assert_abnormal(true, true);
 }
 
 int main(void)
@@ -166,6 +234,8 @@ int main(void)
 		SCRIPTED_TEST(a_further_copy_that_is_being_made_is_no_problem),
 		SCRIPTED_TEST(what_is_not_known_yet_is_no_problem),
 		SCRIPTED_TEST(a_problem_of_the_pool_goes_first),
+		SCRIPTED_TEST(a_volume_has_diverged_as_long_as_a_host_says_so),
+		SCRIPTED_TEST(both_conditions_are_said),
 		SCRIPTED_TEST(lists_say_the_same),
 	};
 
