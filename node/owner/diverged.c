@@ -24,9 +24,9 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-enum field { NAME, ID, OWNER, USED, CREATION, FIELDS };
+enum field { NAME, ID, OWNER, USED, CREATION, GUID, FORMAT, FIELDS };
 
-static const char columns[] = "name,zcsi:volume,zcsi:owner,used,creation";
+static const char columns[] = "name,zcsi:volume,zcsi:owner,used,creation,guid,zcsi:format";
 
 static char *folder_of(const struct node *node, struct arena *arena)
 {
@@ -53,6 +53,10 @@ static DivergedVolume *parse_line(struct arena *arena, const char *folder, char 
 	row->owner_node_id = (char *)ownership_parse(arena, field[OWNER]).newer;
 	row->used = strtoll(field[USED], NULL, 10);
 	row->creation = strtoll(field[CREATION], NULL, 10);
+	row->guid = strtoull(field[GUID], NULL, 10);
+	/* Only a zvol has the property. */
+	row->format =
+		strcmp(field[FORMAT], "-") == 0 ? arena_strdup(arena, FORMAT_ZFS) : field[FORMAT];
 	return row;
 }
 

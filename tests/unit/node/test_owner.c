@@ -271,18 +271,22 @@ static void all_copies_are_parsed_with_their_newest_snapshot(void **state)
 static void what_was_put_aside_is_parsed(void **state)
 {
 	(void)state;
-	char text[] = "t/p/_diverged\t-\t-\t1\t2\n"
-		      "t/p/_diverged/v-4\tv\tnewer=n2:6\t4096\t17\n"
-		      "t/p/_diverged/other\t-\t-\t1\t2\n"
+	char text[] = "t/p/_diverged\t-\t-\t1\t2\t3\t-\n"
+		      "t/p/_diverged/v-4\tv\tnewer=n2:6\t4096\t17\t18446744073709551615\t-\n"
+		      "t/p/_diverged/w-4\tw\tnewer=n2:6\t4096\t17\t5\text4\n"
+		      "t/p/_diverged/other\t-\t-\t1\t2\t3\t-\n"
 		      "forged\n";
 	size_t n;
 	DivergedVolume **rows = diverged_parse(&arena, "t/p/_diverged", text, &n);
 
-	assert_int_equal(n, 1);
+	assert_int_equal(n, 2);
 	assert_string_equal(rows[0]->id, "v");
 	assert_string_equal(rows[0]->name, "v-4");
 	assert_string_equal(rows[0]->owner_node_id, "n2");
 	assert_int_equal(rows[0]->used, 4096);
+	assert_true(rows[0]->guid == UINT64_MAX);
+	assert_string_equal(rows[0]->format, "zfs");
+	assert_string_equal(rows[1]->format, "ext4");
 }
 
 static void a_copy_is_promoted_if_it_is_a_clone_of_what_was_put_aside(void **state)
