@@ -7,41 +7,10 @@
  */
 #include <string.h>
 
+#include "controller/cli/failover/aside.h"
+#include "controller/cli/failover/aside_mount.h"
 #include "controller/cli/failover/who.h"
 #include "controller/cli/print/statement.h"
-#include "proto/copy.h"
-
-struct aside {
-	const struct member *member;
-	const DivergedVolume *volume;
-};
-
-/* Returns what all agents have put aside, or what has the id or the name. */
-static struct aside *find(struct cli *cli, const char *name, size_t *ret_n)
-{
-	const ListDivergedRequest *request = new_list_diverged_request(&cli->arena);
-	const struct reply *replies =
-		fleet_ask(cli->fleet, &cli->arena, "ListDiverged", &request->base);
-	size_t most = 1;
-
-	for (size_t i = 0; i < cli->n_members; i++) {
-		const ListDivergedResponse *list = replies[i].response;
-		most += list ? list->n_volumes : 0;
-		if (cli->members[i].host && !list)
-			cli->members[i].error = replies[i].error;
-	}
-	struct aside *found = arena_alloc(&cli->arena, most * sizeof(*found));
-	*ret_n = 0;
-	for (size_t i = 0; i < cli->n_members; i++) {
-		const ListDivergedResponse *list = replies[i].response;
-		for (size_t k = 0; list && k < list->n_volumes; k++) {
-			const DivergedVolume *row = list->volumes[k];
-			if (!name || strcmp(row->id, name) == 0 || strcmp(row->name, name) == 0)
-				found[(*ret_n)++] = (struct aside){&cli->members[i], row};
-		}
-	}
-	return found;
-}
 
 static void print(struct cli *cli, const struct aside *rows, size_t n)
 {
@@ -65,33 +34,9 @@ static void print(struct cli *cli, const struct aside *rows, size_t n)
 static void list(struct cli *cli, const char *name)
 {
 	size_t n;
-	const struct aside *found = find(cli, name, &n);
+	const struct aside *found = aside_list(cli, name, &n);
 
 	print(cli, found, n);
-}
-
-/* Returns what has this name, on the node of --node if that is given; NULL with *err. */
-static const struct aside *find_one(struct cli *cli, const char *name, struct error *err)
-{
-	size_t n, fit = 0;
-	const struct aside *found = find(cli, name, &n), *one = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(found[i].volume->name, name) != 0 ||
-		    (cli->node && strcmp(found[i].member->node, cli->node) != 0))
-			continue;
-		one = &found[i];
-		fit++;
-	}
-	if (fit > 1)
-		fail(err, ERR_FAILED_PRECONDITION, "several nodes have '%s': add --node NODE",
-		     name);
-	else if (!one)
-		fail(err, ERR_NOT_FOUND,
-		     "no node that answers has put '%s' aside; 'zcsi diverged list' prints the "
-		     "names",
-		     name);
-	return fit == 1 ? one : NULL;
 }
 
 static int destroy(struct cli *cli, const struct aside *aside, struct error *err)
@@ -108,7 +53,7 @@ static int destroy(struct cli *cli, const struct aside *aside, struct error *err
 
 static int drop(struct cli *cli, const char *name, struct error *err)
 {
-	const struct aside *aside = find_one(cli, name, err);
+	const struct aside *aside = aside_find(cli, name, false, err);
 
 	if (!aside)
 		return -1;
@@ -131,16 +76,26 @@ static int drop(struct cli *cli, const char *name, struct error *err)
 	return 0;
 }
 
+static int mount(struct cli *cli, const char *name, const char *folder, struct error *err)
+{
+	const struct aside *aside = aside_find(cli, name, true, err);
+
+	return aside ? aside_mount(cli, aside, folder, err) : -1;
+}
+
 int cli_diverged(struct cli *cli, struct error *err)
 {
 	const char *verb = cli->args[0], *name = cli->n_args > 1 ? cli->args[1] : NULL;
 
-	if (strcmp(verb, "list") == 0) {
+	if (strcmp(verb, "list") == 0 && cli->n_args <= 2) {
 		list(cli, name);
 		return 0;
 	}
-	if (strcmp(verb, "drop") == 0 && name)
+	if (strcmp(verb, "mount") == 0 && cli->n_args == 3)
+		return mount(cli, name, cli->args[2], err);
+	if (strcmp(verb, "drop") == 0 && cli->n_args == 2)
 		return drop(cli, name, err);
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "write zcsi diverged list, or zcsi diverged drop NAME");
+		    "write zcsi diverged list, zcsi diverged mount NAME DIR, or zcsi diverged drop "
+		    "NAME");
 }
