@@ -25,6 +25,7 @@
 	KEYED(Failover, failover, id, LANE_CHANGE)                                                 \
 	KEYED(Confirm, confirm_volume, id, LANE_COPY)                                              \
 	PLAIN(ListDiverged, list_diverged, LANE_LOOKUP)                                            \
+	STREAM(DiffDiverged, diff_diverged)                                                        \
 	PLAIN(DropDiverged, drop_diverged, LANE_COPY)                                              \
 	INLINE(RunBackup, run_backup)                                                              \
 	INLINE(VerifyBackup, verify_backup)                                                        \

@@ -16,6 +16,7 @@
 #include "common/volume/escape.h"
 #include "node/attach/unused.h"
 #include "node/host/asides.h"
+#include "node/owner/diff.h"
 #include "node/owner/split.h"
 #include "node/record/ownership.h"
 #include "node/replica/held.h"
@@ -113,6 +114,8 @@ void diverged_look(const struct node *node)
 	struct error err;
 	size_t n;
 
+	if (node->catalog)
+		diff_tidy(catalog_parent(node->catalog));
 	if (read_all(node, &arena, &ignored, &n, &err) < 0 ||
 	    (n && split_end(&arena, catalog_parent(node->catalog), &err) < 0))
 		log_warn("cannot look for what was put aside", log_str("error", err.text));
@@ -125,12 +128,42 @@ int list_diverged(struct rpc_call *call, const ListDivergedRequest *req, ListDiv
 	return read_all(call->app, &call->arena, &rsp->volumes, &rsp->n_volumes, err);
 }
 
+int diverged_dataset(const struct node *node, struct arena *arena, const char *name,
+		     const char **ret, struct error *err)
+{
+	if (request_text(name, "name", err) < 0)
+		return -1;
+	if (strpbrk(name, "/@#%,"))
+		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is no name of 'zcsi diverged list'",
+			    name);
+	*ret = arena_printf(arena, "%s/%s", folder_of(node, arena), name);
+	return 0;
+}
+
+/* *ret is the format of what has this name in the list. Returns 0, or -1 with *err. */
+static int find_format(struct rpc_call *call, const char *name, const struct format **ret,
+		       struct error *err)
+{
+	DivergedVolume **rows;
+	size_t n;
+
+	if (read_all(call->app, &call->arena, &rows, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		*ret = format_find(rows[i]->format);
+		if (strcmp(rows[i]->name, name) == 0 && *ret)
+			return 0;
+	}
+	return fail(err, ERR_NOT_FOUND, "it is not in 'zcsi diverged list'");
+}
+
 static int destroy(struct rpc_call *call, const char *name, struct error *err)
 {
-	const struct dataset dataset = {.name = (char *)name, .format = format_find(FORMAT_ZFS)};
+	struct dataset dataset = {.name = (char *)name};
 	const char *snapshots = arena_printf(&call->arena, "%s@%%", name);
 
-	if (unused_check(&call->arena, &dataset, err) < 0)
+	if (find_format(call, strrchr(name, '/') + 1, &dataset.format, err) < 0 ||
+	    unused_check(&call->arena, &dataset, err) < 0)
 		return -1;
 	if (zfs_destroy(snapshots, err) < 0 && err->code != ERR_NOT_FOUND)
 		return -1;
@@ -140,15 +173,12 @@ static int destroy(struct rpc_call *call, const char *name, struct error *err)
 int drop_diverged(struct rpc_call *call, const DropDivergedRequest *req, DropDivergedResponse *rsp,
 		  struct error *err)
 {
+	const char *name;
+
 	(void)rsp;
-	if (request_text(req->name, "name", err) < 0 ||
-	    node_need_pool(call, "volume put aside as", req->name, err) < 0)
+	if (node_need_pool(call, "volume put aside as", req->name, err) < 0 ||
+	    diverged_dataset(call->app, &call->arena, req->name, &name, err) < 0)
 		return -1;
-	if (strpbrk(req->name, "/@#%,"))
-		return fail(err, ERR_INVALID_ARGUMENT, "'%s' is no name of 'zcsi diverged list'",
-			    req->name);
-	const char *name =
-		arena_printf(&call->arena, "%s/%s", folder_of(call->app, &call->arena), req->name);
 	if (destroy(call, name, err) < 0)
 		return fail_context(err, "'%s' is not destroyed", name);
 	log_warn("what only this host had of a volume is destroyed", log_str("dataset", name),

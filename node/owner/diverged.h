@@ -15,6 +15,9 @@
  * thread.
  */
 void diverged_look(const struct node *node);
+/* *ret is the name of the dataset that has this name in the list. Returns 0, or -1 with *err. */
+int diverged_dataset(const struct node *node, struct arena *arena, const char *name,
+		     const char **ret, struct error *err);
 /* Parse what `zfs list` prints of the datasets that were put aside, in place. For tests. */
 DivergedVolume **diverged_parse(struct arena *arena, const char *folder, char *text, size_t *ret_n);
 

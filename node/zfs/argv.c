@@ -3,7 +3,7 @@
  * The words that precede zfs and zpool on their command lines.
  *
  * Invariant: zfs_run.c completes every command line here, so all run as the same user and on the
- * same host; only `zfs mount` always runs as the user of zcsi-node. setpriv(1) executes the program
+ * same host; only `zfs mount` and `zfs diff` always run as the user of zcsi-node. setpriv(1) executes the program
  * in its own process, which therefore stays a child of zcsi-node and keeps the inherited
  * descriptors. It drops all capabilities, because the user is not root.
  */
@@ -47,11 +47,11 @@ bool argv_is_plain(void)
 
 /*
  * Returns true for `zfs mount`, which only zfs-fuse uses, and which checks the mountpoint with the
- * rights of its own user.
+ * rights of its own user; and for `zfs diff`, which looks into the mounted datasets with them.
  */
 static bool needs_root(const char *const *argv)
 {
-	return !strcmp(argv[1], "mount");
+	return !strcmp(argv[1], "mount") || !strcmp(argv[1], "diff");
 }
 
 const char *const *argv_complete(struct arena *arena, const char *const *argv)

@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "node/host/owner.h"
+#include "node/owner/diff.h"
 #include "node/owner/diverged.h"
 #include "node/owner/heard.h"
 #include "node/owner/split.h"
@@ -303,6 +304,67 @@ static void a_copy_is_promoted_if_it_is_a_clone_of_what_was_put_aside(void **sta
 	assert_null(split_parse("t/p/_diverged", forged));
 }
 
+#define LINE(lineage) lineage ":300:n1,n2"
+#define OTHER_LINEAGE "ffeeddccbbaa0099"
+
+/* Parse the output of zfs get for the dataset of these columns. */
+static int parse_sides(const char *columns, struct diff_sides *ret, const char **ret_members,
+		       struct error *err)
+{
+	*ret = (struct diff_sides){.name = "t/p/_diverged/v-4"};
+	return diff_parse(arena_strdup(&arena, columns), ret, ret_members, err);
+}
+
+static void what_was_put_aside_is_compared_with_its_origin(void **state)
+{
+	struct diff_sides sides;
+	const char *members;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(
+		parse_sides("filesystem\nt/p/_replica/v@b\n7\n-\nnone\n" LINE(LINEAGE) "\n", &sides,
+			    &members, &err),
+		0);
+	assert_string_equal(sides.origin, "t/p/_replica/v@b");
+	assert_string_equal(sides.guid, "7");
+	assert_int_equal(diff_check(&arena, &sides, members, LINE(LINEAGE), &err), 0);
+	/* The nodes may have changed since, and the origin may be of the volume that this one is
+	 * a clone of. */
+	assert_int_equal(diff_check(&arena, &sides, members, LINEAGE ":10:n3", &err), 0);
+	assert_int_equal(diff_check(&arena, &sides, members, LINE(OTHER_LINEAGE), &err), -1);
+	assert_non_null(strstr(err.text, "'zcsi diverged mount v-4 DIR'"));
+	assert_int_equal(diff_check(&arena, &sides, members, "-", &err), -1);
+	assert_int_equal(diff_check(&arena, &sides, "-", "-", &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+}
+
+static void what_cannot_be_compared_says_why(void **state)
+{
+	struct diff_sides sides;
+	const char *members;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse_sides("filesystem\n-\n7\n-\nnone\n" LINE(LINEAGE) "\n", &sides,
+				     &members, &err),
+			 0);
+	assert_int_equal(diff_check(&arena, &sides, members, "", &err), -1);
+	assert_non_null(strstr(err.text, "no snapshot in common"));
+	assert_int_equal(parse_sides("volume\nt/p/_replica/v@b\n7\n-\nnone\n" LINE(LINEAGE) "\n",
+				     &sides, &members, &err),
+			 0);
+	assert_int_equal(diff_check(&arena, &sides, members, members, &err), -1);
+	assert_non_null(strstr(err.text, "is a zvol"));
+	assert_int_equal(parse_sides("filesystem\nt/p/_replica/v@b\n7\nt/p/_replica/v\n"
+				     "unavailable\n" LINE(LINEAGE) "\n",
+				     &sides, &members, &err),
+			 -1);
+	assert_non_null(strstr(err.text, "'zfs load-key t/p/_replica/v'"));
+	assert_int_equal(parse_sides("filesystem\n-\n", &sides, &members, &err), -1);
+	assert_int_equal(err.code, ERR_INTERNAL);
+}
+
 static void what_an_owner_says_replaces_what_it_said(void **state)
 {
 	struct heard *heard = heard_new();
@@ -359,6 +421,8 @@ int main(void)
 		cmocka_unit_test(all_copies_are_parsed_with_their_newest_snapshot),
 		cmocka_unit_test(what_was_put_aside_is_parsed),
 		cmocka_unit_test(a_copy_is_promoted_if_it_is_a_clone_of_what_was_put_aside),
+		cmocka_unit_test(what_was_put_aside_is_compared_with_its_origin),
+		cmocka_unit_test(what_cannot_be_compared_says_why),
 		cmocka_unit_test(what_an_owner_says_replaces_what_it_said),
 		cmocka_unit_test(a_call_does_not_keep_its_volume_from_being_confirmed),
 	};
