@@ -66,8 +66,8 @@ static const struct option_row options[] = {
 	{.name = "node",
 	 .metavar = "NODE",
 	 .help = "For receive and adopt: the node that gets the volume. Default: the only one "
-		 "with a pool. For diverged mount and drop, and for snapshot --drop: the node that has "
-		 "it. For backup restore: the node whose backup is meant.",
+		 "with a pool. For diverged mount, diff and drop, and for snapshot --drop: the node "
+		 "that has it. For backup restore: the node whose backup is meant.",
 	 .ret_text = &node},
 	{.name = "size",
 	 .metavar = "SIZE",

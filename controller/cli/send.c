@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi send: the stream of a snapshot on stdout. The loop writes what it receives to a pipe, and
- * the main thread copies the pipe to stdout, which may be a file.
+ * zcsi send: the stream of a snapshot on stdout; and the same for other streams of an agent. The
+ * loop writes what it receives to a pipe, and the main thread copies the pipe to stdout, which may
+ * be a file.
  *
  * Invariant: the exit status is 0 only if the agent said that the stream is whole and all of it was
  * written. zfs receive refuses a stream that is not whole.
  */
+#include "controller/cli/send.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +19,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "controller/cli/cli.h"
 #include "controller/cli/print/progress.h"
 #include "proto/copy.h"
 #include "transport/client_stream.h"
@@ -27,9 +29,8 @@
 struct transfer {
 	struct loop_task task;
 	struct client *client;
-	const SendRequest *request;
-	uint64_t total; /* bytes, by an estimate; 0: not known */
-	int from, to;   /* the ends of the pipe */
+	const struct download *download;
+	int from, to; /* the ends of the pipe */
 	sem_t closed;
 	struct error outcome; /* how the call ended; set when the stream is closed */
 };
@@ -57,11 +58,11 @@ static void begin(struct loop_task *task)
 	static const struct rpc_stream_events events = {.closed = on_closed};
 	struct transfer *transfer = container_of(task, struct transfer, task);
 	struct rpc_stream *stream =
-		client_stream_begin(transfer->client, &zcsi__v1__copy__descriptor, "Send",
-				    NO_DEADLINE, &events, transfer);
+		client_stream_begin(transfer->client, &zcsi__v1__copy__descriptor,
+				    transfer->download->method, NO_DEADLINE, &events, transfer);
 
 	pump_in(stream, transfer->to, on_pumped);
-	rpc_stream_send(stream, &transfer->request->base);
+	rpc_stream_send(stream, transfer->download->request);
 	rpc_stream_finish(stream, NULL);
 }
 
@@ -81,11 +82,19 @@ static int write_all(const char *bytes, size_t n, struct error *err)
 	return 0;
 }
 
+/* Replace what could control a terminal. */
+static void make_plain(char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bytes[i] != '\n' && bytes[i] != '\t' && (bytes[i] < ' ' || bytes[i] > '~'))
+			bytes[i] = '?';
+}
+
 /* Copy the pipe to stdout until its end. */
-static int drain(struct cli *cli, int from, uint64_t total, struct error *err)
+static int drain(struct cli *cli, int from, const struct download *download, struct error *err)
 {
 	auto_free char *bytes = mem_alloc(COPY_MAX);
-	struct progress progress = {.total = total};
+	struct progress progress = {.total = download->total};
 	struct progress_line line = {0};
 	int64_t begun = now_ms();
 	ssize_t n;
@@ -93,14 +102,17 @@ static int drain(struct cli *cli, int from, uint64_t total, struct error *err)
 	while ((n = read(from, bytes, COPY_MAX)) != 0) {
 		if (n < 0 && errno != EINTR)
 			return fail_errno(err, "cannot read from a pipe");
+		if (n > 0 && download->text)
+			make_plain(bytes, (size_t)n);
 		if (n > 0 && write_all(bytes, (size_t)n, err) < 0)
 			return -1;
 		progress.sent += n > 0 ? (uint64_t)n : 0;
 		progress.ms = now_ms() - begun;
-		if (progress_line_due(&line))
+		if (!download->text && progress_line_due(&line))
 			progress_line_draw(&line, progress_text(&cli->arena, &progress));
 	}
-	progress_line_end(&line, progress_text(&cli->arena, &progress));
+	if (!download->text)
+		progress_line_end(&line, progress_text(&cli->arena, &progress));
 	return 0;
 }
 
@@ -116,7 +128,7 @@ static int receive(struct cli *cli, struct transfer *transfer, struct error *err
 	sem_init(&transfer->closed, 0, 0);
 	signal(SIGPIPE, SIG_IGN);
 	fleet_post(cli->fleet, &transfer->task);
-	int result = drain(cli, transfer->from, transfer->total, err);
+	int result = drain(cli, transfer->from, transfer->download, err);
 	close(transfer->from);
 	while (sem_wait(&transfer->closed) < 0)
 		;
@@ -125,6 +137,16 @@ static int receive(struct cli *cli, struct transfer *transfer, struct error *err
 		return -1;
 	*err = transfer->outcome;
 	return err->code == ERR_OK ? 0 : -1;
+}
+
+int send_to_stdout(struct cli *cli, const struct member *from, const struct download *download,
+		   struct error *err)
+{
+	struct transfer transfer = {.download = download};
+
+	if (fleet_dial(cli->fleet, from, &transfer.client, err) < 0)
+		return -1;
+	return receive(cli, &transfer, err);
 }
 
 /* Returns the estimated bytes of the stream; 0 if the agent has none, or no progress is drawn. */
@@ -171,7 +193,6 @@ static int find_owner(struct cli *cli, const char *id, const struct member **ret
 
 int cli_send(struct cli *cli, struct error *err)
 {
-	struct transfer transfer = {0};
 	SendRequest *request = new_send_request(&cli->arena);
 	const struct member *owner;
 
@@ -181,10 +202,10 @@ int cli_send(struct cli *cli, struct error *err)
 			    cli->args[0]);
 	request->snapshot_id = arena_strdup(&cli->arena, cli->args[0]);
 	request->from_snapshot_id = arena_strdup(&cli->arena, cli->from ? cli->from : "");
-	transfer.request = request;
-	if (find_owner(cli, request->snapshot_id, &owner, err) < 0 ||
-	    fleet_dial(cli->fleet, owner, &transfer.client, err) < 0)
+	if (find_owner(cli, request->snapshot_id, &owner, err) < 0)
 		return -1;
-	transfer.total = estimate(cli, owner, request);
-	return receive(cli, &transfer, err);
+	const struct download download = {.method = "Send",
+					  .request = &request->base,
+					  .total = estimate(cli, owner, request)};
+	return send_to_stdout(cli, owner, &download, err);
 }

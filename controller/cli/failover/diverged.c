@@ -11,6 +11,7 @@
 #include "controller/cli/failover/aside_mount.h"
 #include "controller/cli/failover/who.h"
 #include "controller/cli/print/statement.h"
+#include "controller/cli/send.h"
 
 static void print(struct cli *cli, const struct aside *rows, size_t n)
 {
@@ -83,6 +84,21 @@ static int mount(struct cli *cli, const char *name, const char *folder, struct e
 	return aside ? aside_mount(cli, aside, folder, err) : -1;
 }
 
+static int diff(struct cli *cli, const char *name, struct error *err)
+{
+	DiffDivergedRequest *request = new_diff_diverged_request(&cli->arena);
+	const struct aside *aside = aside_find(cli, name, true, err);
+
+	if (!aside)
+		return -1;
+	request->name = aside->volume->name;
+	return send_to_stdout(cli, aside->member,
+			      &(struct download){.method = "DiffDiverged",
+						 .request = &request->base,
+						 .text = true},
+			      err);
+}
+
 int cli_diverged(struct cli *cli, struct error *err)
 {
 	const char *verb = cli->args[0], *name = cli->n_args > 1 ? cli->args[1] : NULL;
@@ -93,9 +109,11 @@ int cli_diverged(struct cli *cli, struct error *err)
 	}
 	if (strcmp(verb, "mount") == 0 && cli->n_args == 3)
 		return mount(cli, name, cli->args[2], err);
+	if (strcmp(verb, "diff") == 0 && cli->n_args == 2)
+		return diff(cli, name, err);
 	if (strcmp(verb, "drop") == 0 && cli->n_args == 2)
 		return drop(cli, name, err);
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "write zcsi diverged list, zcsi diverged mount NAME DIR, or zcsi diverged drop "
-		    "NAME");
+		    "write zcsi diverged list, zcsi diverged mount NAME DIR, zcsi diverged diff "
+		    "NAME, or zcsi diverged drop NAME");
 }

@@ -64,7 +64,9 @@ int here_check_folder(struct arena *arena, const char *folder, const char **ret,
 int here_mount(struct arena *arena, const char *type, const char *options, const char *source,
 	       const char *path, struct error *err)
 {
-	const char *argv[] = {"mount", "-t", type, "-o", options, source, path, NULL};
+	/* By the name of its zvol, not by that of its device, zcsi-node knows what is mounted. */
+	const char *argv[] = {"mount", "--no-canonicalize", "-t", type, "-o", options, source, path,
+			      NULL};
 
 	if (here_run(arena, argv, NULL, err) == 0)
 		return 0;

@@ -14,9 +14,11 @@
 #include "common/exec.h"
 #include "controller/cli/failover/aside.h"
 #include "controller/cli/here/here.h"
+#include "controller/cli/send.h"
 #include "proto/copy.h"
 
 #define ASIDE "pool-a/csi/_diverged/"
+#define MOUNT "mount --no-canonicalize -t "
 
 static DivergedVolume *rows[N_AGENTS][3];
 static size_t n_rows[N_AGENTS];
@@ -84,6 +86,22 @@ int __wrap_here_wait(const char *path, struct error *why)
 	return has_device ? 0 : fail(why, ERR_UNAVAILABLE, "'%s' is not there", path);
 }
 
+static const char *asked; /* the node and the name that were asked for a diff; NULL: none */
+
+typeof(send_to_stdout) __wrap_send_to_stdout;
+
+int __wrap_send_to_stdout(struct cli *with, const struct member *from,
+			  const struct download *download, struct error *why)
+{
+	const DiffDivergedRequest *request = (const DiffDivergedRequest *)download->request;
+
+	(void)why;
+	assert_string_equal(download->method, "DiffDiverged");
+	assert_true(download->text);
+	asked = arena_printf(&with->arena, "%s %s", from->node, request->name);
+	return 0;
+}
+
 static int begin(void **state)
 {
 	int result = cli_begin(state);
@@ -93,6 +111,7 @@ static int begin(void **state)
 	has_device = false;
 	memset(n_rows, 0, sizeof(n_rows));
 	runs = "";
+	asked = NULL;
 	properties = "-\n-\nnone\n";
 	failing = NULL;
 	here = 7;
@@ -145,7 +164,7 @@ static void assert_mounted(const char *name, const char *with, const char *said)
 
 static void a_filesystem_is_mounted_by_its_name_or_that_of_its_volume(void **state)
 {
-	const char *with = arena_printf(&cli.arena, "mount -t zfs -o ro " ASIDE "v-4 %s\n", folder);
+	const char *with = arena_printf(&cli.arena, MOUNT "zfs -o ro " ASIDE "v-4 %s\n", folder);
 	const char *said = arena_printf(
 		&cli.arena, "it is mounted read-only; at the end type\numount %s\n", folder);
 
@@ -170,7 +189,7 @@ static void a_zvol_gets_a_device_and_no_log_is_replayed(void **state)
 	has_device = true;
 	assert_mounted("e",
 		       arena_printf(&cli.arena,
-				    "%se-1\nmount -t ext4 -o ro,noload /dev/zvol/" ASIDE "e-1 %s\n",
+				    "%se-1\n" MOUNT "ext4 -o ro,noload /dev/zvol/" ASIDE "e-1 %s\n",
 				    show, folder),
 		       arena_printf(&cli.arena,
 				    "it is mounted read-only; at the end type\numount %s\n"
@@ -179,8 +198,7 @@ static void a_zvol_gets_a_device_and_no_log_is_replayed(void **state)
 	properties = "-\n-\nfull\n";
 	assert_mounted("x",
 		       arena_printf(&cli.arena,
-				    "mount -t xfs -o ro,norecovery,nouuid /dev/zvol/" ASIDE
-				    "x-1 %s\n",
+				    MOUNT "xfs -o ro,norecovery,nouuid /dev/zvol/" ASIDE "x-1 %s\n",
 				    folder),
 		       arena_printf(&cli.arena,
 				    "it is mounted read-only; at the end type\numount %s\n"
@@ -193,7 +211,7 @@ static void a_device_that_is_not_mounted_is_taken_away(void **state)
 	(void)state;
 	put_aside(0, "e", "e-1", "ext4");
 	has_device = true;
-	failing = "mount -t";
+	failing = MOUNT;
 	assert_failed(type("mount", "e", folder), ERR_FAILED_PRECONDITION, "is not mounted at");
 	assert_non_null(strstr(runs, "\nzfs inherit volmode " ASIDE "e-1\n"));
 	runs = "";
@@ -256,6 +274,21 @@ static void of_several_none_is_chosen(void **state)
 	assert_failed(type("mount", "v-6", folder), ERR_NOT_FOUND, "zcsi diverged list");
 }
 
+static void a_diff_is_made_by_the_node(void **state)
+{
+	(void)state;
+	put_aside(0, "v", "v-4", "zfs");
+	put_aside(1, "w", "w-1", "zfs");
+	assert_int_equal(type("diff", "w"), 0);
+	assert_string_equal(asked, "b w-1");
+	assert_int_equal(type("diff", "v-4"), 0);
+	assert_string_equal(asked, "a v-4");
+	asked = NULL;
+	assert_failed(type("diff", "none"), ERR_NOT_FOUND, "zcsi diverged list");
+	assert_failed(type("diff"), ERR_INVALID_ARGUMENT, "zcsi diverged diff NAME");
+	assert_null(asked);
+}
+
 /* A name for a drop is exactly that of the list. */
 static void a_volume_is_not_the_name_of_what_is_dropped(void **state)
 {
@@ -289,6 +322,7 @@ int main(void)
 		DIVERGED_TEST(an_encrypted_one_needs_its_key),
 		DIVERGED_TEST(what_is_on_another_host_is_not_mounted),
 		DIVERGED_TEST(of_several_none_is_chosen),
+		DIVERGED_TEST(a_diff_is_made_by_the_node),
 		DIVERGED_TEST(a_volume_is_not_the_name_of_what_is_dropped),
 		DIVERGED_TEST(wrong_words_are_refused),
 	};
