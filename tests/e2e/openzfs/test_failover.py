@@ -21,6 +21,7 @@ from zvols import device
 
 SOON = 15  # seconds; a call that waits for a silent host takes half of its timeout, 30
 
+
 def lose(host):
     """Kill the zcsi-node of a host. What is mounted there stays mounted."""
     host.node_daemon.kill()
