@@ -6,6 +6,7 @@
 #include "tests/unit/controller/scripted_cli.c"
 
 #include "controller/cli/print/statement.h"
+#include "controller/cli/send.h"
 
 static struct client *const a = &scripted[0], *const b = &scripted[1];
 static unsigned removed, dropped; /* calls of RemoveMember and of DropDiverged */
@@ -28,6 +29,17 @@ struct reply *__wrap_fleet_ask(struct fleet *fleet, struct arena *arena, const c
 	for (size_t i = 1; i < N_AGENTS; i++)
 		replies[i].response = new_list_diverged_response(arena);
 	return replies;
+}
+
+typeof(send_to_stdout) __wrap_send_to_stdout;
+
+int __wrap_send_to_stdout(struct cli *with, const struct member *from,
+			  const struct download *download, struct error *why)
+{
+	(void)with;
+	(void)from;
+	(void)download;
+	return fail(why, ERR_UNIMPLEMENTED, "no stream is tested here");
 }
 
 typeof(fleet_ask_member) __real_fleet_ask_member, __wrap_fleet_ask_member;
