@@ -79,13 +79,13 @@ static bool refuses(const struct member *member)
 	       code != ERR_DEADLINE_EXCEEDED;
 }
 
-static bool any_refuses(const struct cli *cli, const KnownHost *host)
+/* Returns the member at the last endpoint of the host, or what answers there if it is none. */
+static struct member ask_last(struct cli *cli, const KnownHost *host)
 {
 	for (size_t i = 0; i < cli->n_members; i++)
-		if (strcmp(cli->members[i].endpoint, host->endpoint) == 0 &&
-		    refuses(&cli->members[i]))
-			return true;
-	return false;
+		if (strcmp(cli->members[i].endpoint, host->endpoint) == 0)
+			return cli->members[i];
+	return fleet_who(cli->fleet, &cli->arena, host->endpoint);
 }
 
 /* Check that the host does not answer, neither at its last endpoint nor at one that was given. */
@@ -96,9 +96,9 @@ static int check_silent(struct forgetting *all, struct error *err)
 	struct member last = {.error.code = ERR_UNAVAILABLE};
 	bool answers = fleet_has(cli->members, cli->n_members, host);
 
-	if (!answers && !known_listed(cli, host))
-		last = fleet_who(cli->fleet, &cli->arena, host->endpoint);
-	if (refuses(&last) || any_refuses(cli, host))
+	if (!answers)
+		last = ask_last(cli, host);
+	if (refuses(&last))
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "the agent of node '%s' refuses to say who it is, so it is not "
 			    "forgotten: see 'zcsi nodes'",

@@ -47,8 +47,9 @@ static void a_host_that_zcsi_may_not_call_is_forgotten_by_a_statement(void **sta
 	know("c", "unix:///c", false);
 	c->silent = ERR_FAILED_PRECONDITION;
 	cli.gone = true;
-	printed(cli_forget, "c", &result);
+	const char *text = printed(cli_forget, "c", &result);
 	assert_int_equal(result, 0);
+	assert_non_null(strstr(text, "it was not asked whether it is up: no answer from"));
 	assert_true(a->hosts.rows[0].forgotten);
 }
 
