@@ -241,10 +241,15 @@ static struct tls_certificate certificate_of(struct arena *arena, struct client 
 	return kept;
 }
 
-/* Returns true if a member is the agent that gave this answer, at another endpoint. */
+/*
+ * Returns true if a member is the agent that gave this answer, at another endpoint. An agent of an
+ * earlier version says no boot, and is known by its pool.
+ */
 static bool is_member(const struct member *members, size_t n, const GetHostResponse *host)
 {
-	for (size_t i = 0; host && *host->boot && i < n; i++) {
+	const bool tells = host && (*host->boot || host->pool_guid);
+
+	for (size_t i = 0; tells && i < n; i++) {
 		const GetHostResponse *other = members[i].host;
 		if (other && strcmp(other->boot, host->boot) == 0 &&
 		    strcmp(other->node_id, host->node_id) == 0 &&

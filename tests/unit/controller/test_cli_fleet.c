@@ -57,6 +57,17 @@ static void an_agent_with_two_endpoints_is_one_member(void **state)
 	assert_int_equal(scripted[2].listed, 1);
 }
 
+static void an_earlier_agent_with_two_endpoints_is_one_member(void **state)
+{
+	(void)state;
+	scripted[1].node = scripted[0].node;
+	scripted[1].pool = scripted[0].pool;
+	scripted[0].pool_guid = scripted[1].pool_guid = 7;
+	ask_members();
+	assert_int_equal(cli.n_members, 2);
+	assert_string_equal(cli.members[1].node, "c");
+}
+
 static void two_hosts_with_one_node_id_are_two_members(void **state)
 {
 	(void)state;
@@ -67,6 +78,10 @@ static void two_hosts_with_one_node_id_are_two_members(void **state)
 	ask_members();
 	assert_int_equal(cli.n_members, 3);
 	scripted[0].boot = scripted[1].boot = NULL; /* of an earlier version */
+	ask_members();
+	assert_int_equal(cli.n_members, 3);
+	scripted[0].pool_guid = 7;
+	scripted[1].pool_guid = 8;
 	ask_members();
 	assert_int_equal(cli.n_members, 3);
 }
@@ -110,6 +125,7 @@ int main(void)
 		CLI_TEST(an_agent_named_twice_is_asked_once),
 		CLI_TEST(pages_of_all_agents_are_joined),
 		CLI_TEST(an_agent_with_two_endpoints_is_one_member),
+		CLI_TEST(an_earlier_agent_with_two_endpoints_is_one_member),
 		CLI_TEST(two_hosts_with_one_node_id_are_two_members),
 		CLI_TEST(an_agent_that_fails_is_named),
 		CLI_TEST(a_long_call_may_take_longer_than_a_question),
