@@ -54,10 +54,27 @@ static bool passes(enum error_code code)
 	       code == ERR_RESOURCE_EXHAUSTED;
 }
 
+/*
+ * Ask the agent that was the target node's when it last said who it is; if none was, ask all. Of
+ * these a silent one uses up the time.
+ */
+static int ask_target(const struct follow *follow, struct host *ret, struct error *err)
+{
+	const ProtobufCMessage *request = &new_get_host_request(&follow->call->arena)->base;
+	const struct answers answers = agents_ask_until(follow->call, "GetHost", request,
+							is_of_node, follow->node_id, follow->until);
+
+	if (answers.n == 0)
+		return hosts_find_node(follow->call, follow->node_id, follow->until, ret, err);
+	*ret = (struct host){answers.list[0].agent, answers.list[0].response};
+	*err = answers.list[0].error;
+	return ret->says ? 0 : -1;
+}
+
 /* Find the target node. An error with which that may succeed later has the code for that. */
 static int find_target(const struct follow *follow, struct host *ret, struct error *err)
 {
-	if (hosts_find_node(follow->call, follow->node_id, follow->until, ret, err) == 0)
+	if (ask_target(follow, ret, err) == 0)
 		return 0;
 	if (!passes(err->code))
 		return follow_fail_for_good(err);

@@ -155,7 +155,7 @@ int hosts_search(struct rpc_call *call, const struct search *search, const struc
 	do {
 		struct answers answers = agents_ask_all(call, search->method, search->request);
 		failed = judge(call, search, &answers, NULL, ret, err);
-	} while (failed && roster_pin_again(agents_roster(call), call));
+	} while (failed && roster_pin_again(agents_roster(call), call, call->deadline));
 	return failed;
 }
 
@@ -222,7 +222,7 @@ int hosts_claim(struct rpc_call *call, const struct search *search, const struct
 		uint64_t promised = take_promises(call, search, &answers, &claimed);
 		int failed = judge(call, search, &answers,
 				   has_place(search, &claimed) ? &claimed : NULL, ret, err);
-		if (failed && roster_pin_again(agents_roster(call), call))
+		if (failed && roster_pin_again(agents_roster(call), call, call->deadline))
 			continue;
 		if (failed && (!promised || err->code != ERR_UNAVAILABLE))
 			return -1;
@@ -420,10 +420,11 @@ static int find_node(struct rpc_call *call, const char *node_id, int64_t until, 
 int hosts_find_node(struct rpc_call *call, const char *node_id, int64_t until, struct host *ret,
 		    struct error *err)
 {
+	const int64_t end = until < call->deadline ? until : call->deadline;
 	int failed;
 
 	do
 		failed = find_node(call, node_id, until, ret, err);
-	while (failed && roster_pin_again(agents_roster(call), call));
+	while (failed && roster_pin_again(agents_roster(call), call, end));
 	return failed;
 }

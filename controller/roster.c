@@ -265,11 +265,11 @@ static bool wait_for_others(struct roster *roster, const struct agent_set *set, 
 	return roster->asked != set && time_left_ms(deadline) > 0;
 }
 
-bool roster_pin_again(struct roster *roster, struct rpc_call *call)
+bool roster_pin_again(struct roster *roster, struct rpc_call *call, int64_t until)
 {
 	const struct pin *pin = call->state;
 
-	if (!wait_for_others(roster, pin->set, call->deadline))
+	if (!wait_for_others(roster, pin->set, until))
 		return false;
 	call->state = NULL;
 	roster_pin(roster, call);

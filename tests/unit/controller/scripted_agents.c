@@ -108,7 +108,8 @@ int do_get_host(const struct client_call *begun, GetHostResponse **ret, struct e
 	const char *const values[] = {begun->client->node, begun->client->rack};
 	struct arena *arena = begun->arena;
 
-	(void)err;
+	if (begun->client->hides)
+		return scripted_hang(begun, err);
 	*ret = new_get_host_response(arena);
 	(*ret)->node_id = arena_strdup(arena, begun->client->node);
 	(*ret)->dataset = arena_strdup(arena, begun->client->pool);

@@ -66,6 +66,7 @@ struct client {
 	enum error_code immovable;  /* if not ERR_OK, MoveDataset fails with it */
 	bool closes;                /* look-ups fail while the volume moves */
 	bool hangs;                 /* MoveDataset and GetDatasetMove get no answer in time */
+	bool hides;                 /* GetHost gets no answer in time */
 	int64_t copy_time;          /* as in GetDatasetCopyResponse; or HeldCopy.synced */
 	const char *speaker;        /* the owner that has told of the copy; NULL: none has */
 	int64_t heard;              /* as in HeldCopy */

@@ -8,6 +8,7 @@
 #include "tests/unit/controller/scripted_agents.c"
 
 #include "controller/rollcall.h"
+#include "controller/roster.h"
 
 #define GIB     ((double)(1 << 30))
 #define LIMIT   2000
@@ -247,6 +248,49 @@ static void it_waits_for_a_node_that_is_silent(void **state)
 	assert_int_equal(scripted[0].moves_begun, 0);
 }
 
+/* Only the agent of the target node is asked who it is. */
+static void another_agent_that_does_not_answer_holds_nothing(void **state)
+{
+	(void)state;
+	volume->follows_anywhere = true;
+	rollcall(agents_roster(&call), 0);
+	scripted[1].hides = true;
+	scripted[0].looks = 1;
+	int64_t begun = now_ms();
+	assert_int_equal(publish_at("c"), 0);
+	assert_in_range(now_ms() - begun, 0, LIMIT - MARGIN);
+	assert_int_equal(scripted[2].published, 1);
+}
+
+static void name_agents(size_t n)
+{
+	const char *endpoints[N_AGENTS];
+
+	for (size_t i = 0; i < n; i++)
+		endpoints[i] = scripted[i].endpoint;
+	assert_int_equal(roster_name(agents_roster(&call), endpoints, n, &err), 0);
+	call.state = NULL;
+}
+
+/* Nomad withdraws the service of a zcsi-node that is restarted. */
+static void it_waits_for_a_node_that_is_off_the_list(void **state)
+{
+	(void)state;
+	volume->follows_anywhere = true;
+	for (size_t i = 0; i < N_AGENTS; i++)
+		scripted[i].pool_guid = i + 1;
+	rollcall(agents_roster(&call), 0);
+	name_agents(N_AGENTS - 1);
+	roster_open(agents_roster(&call));
+	assert_failed(publish_at("c"), ERR_FAILED_PRECONDITION, "does not move to node 'c' yet");
+	/* It is on the list again, but has not been asked yet. */
+	name_agents(N_AGENTS);
+	int64_t begun = now_ms();
+	assert_failed(publish_at("c"), ERR_FAILED_PRECONDITION, "does not move to node 'c' yet");
+	assert_in_range(now_ms() - begun, LIMIT - MARGIN, LIMIT + MARGIN);
+	assert_int_equal(scripted[0].moves_begun, 0);
+}
+
 static void a_wrong_request_begins_no_move(void **state)
 {
 	(void)state;
@@ -305,6 +349,8 @@ int main(void)
 		TEST(a_volume_that_follows_anywhere_needs_no_copy_there),
 		TEST(it_needs_a_node_that_can_have_it),
 		TEST(it_waits_for_a_node_that_is_silent),
+		TEST(another_agent_that_does_not_answer_holds_nothing),
+		TEST(it_waits_for_a_node_that_is_off_the_list),
 		TEST(a_wrong_request_begins_no_move),
 		TEST(an_agent_that_does_not_answer_holds_nothing),
 		TEST(the_copy_of_a_silent_node_waits),
