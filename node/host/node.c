@@ -51,21 +51,36 @@ static int look_up(struct rpc_call *call, const char *id, struct dataset **ret, 
 }
 
 /* A missing volume is looked up again, because a rollback of it may just have ended. */
-int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
+static int find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
 {
-	struct node *node = call->app;
+	const struct node *node = call->app;
 	struct error moving;
 
-	if (node_need_pool(call, "volume", id, err) < 0 || moves_check(node->moves, id, err) < 0)
+	if (moves_check(node->moves, id, err) < 0)
 		return -1;
-	int failed = look_up(call, id, ret, err);
-	if (failed && err->code == ERR_NOT_FOUND) {
-		if (moves_check_missing(node->moves, id, call->deadline, &moving) == 0)
-			failed = look_up(call, id, ret, err);
-		else
-			*err = moving;
-	}
-	return failed ? -1 : owner_wait(node, *ret, call->deadline, err);
+	if (look_up(call, id, ret, err) == 0)
+		return 0;
+	if (err->code != ERR_NOT_FOUND)
+		return -1;
+	if (moves_check_missing(node->moves, id, call->deadline, &moving) == 0)
+		return look_up(call, id, ret, err);
+	*err = moving;
+	return -1;
+}
+
+int node_find(struct rpc_call *call, const char *id, struct dataset **ret, struct error *err)
+{
+	const struct node *node = call->app;
+	int waited;
+
+	if (node_need_pool(call, "volume", id, err) < 0)
+		return -1;
+	do {
+		if (find(call, id, ret, err) < 0)
+			return -1;
+		waited = owner_wait(node, *ret, call->deadline, err);
+	} while (waited > 0);
+	return waited < 0 ? -1 : owner_check(node, *ret, err);
 }
 
 char *node_dataset_name(struct rpc_call *call, const char *id)

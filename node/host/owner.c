@@ -25,7 +25,9 @@
 struct owners {
 	pthread_mutex_t lock; /* protects all members */
 	pthread_cond_t changed;
-	bool answered, asked;
+	bool answered;
+	char **open; /* volumes of which it is still recorded what the nodes answered, or NULL */
+	size_t n_open;
 };
 
 struct owners *owners_new(void)
@@ -33,7 +35,7 @@ struct owners *owners_new(void)
 	struct owners *owners = mem_alloc(sizeof(*owners));
 	pthread_condattr_t clock;
 
-	*owners = (struct owners){.asked = false};
+	*owners = (struct owners){.open = NULL};
 	pthread_mutex_init(&owners->lock, NULL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -42,62 +44,98 @@ struct owners *owners_new(void)
 	return owners;
 }
 
+static void drop_open(struct owners *owners)
+{
+	for (size_t i = 0; i < owners->n_open; i++)
+		free(owners->open[i]);
+	free(owners->open);
+	owners->open = NULL;
+	owners->n_open = 0;
+}
+
 void owners_free(struct owners *owners)
 {
 	if (!owners)
 		return;
+	drop_open(owners);
 	pthread_cond_destroy(&owners->changed);
 	pthread_mutex_destroy(&owners->lock);
 	free(owners);
 }
 
-static void tell(struct owners *owners, bool *what)
+static void set_answered(struct owners *owners)
 {
-	scoped_lock(&owners->lock);
-
-	*what = true;
+	owners->answered = true;
 	pthread_cond_broadcast(&owners->changed);
 }
 
-void owners_answered(struct owners *owners)
+void owners_answered(struct owners *owners, const char *const *ids, size_t n)
 {
-	tell(owners, &owners->answered);
+	scoped_lock(&owners->lock);
+
+	if (owners->answered)
+		return;
+	owners->open = mem_alloc((n + 1) * sizeof(*owners->open));
+	for (size_t i = 0; i < n; i++)
+		owners->open[owners->n_open++] = mem_strdup(ids[i]);
+	set_answered(owners);
+}
+
+/* Returns the place of the volume among those that are open, or NULL. */
+static char **find_open(struct owners *owners, const char *id)
+{
+	for (size_t i = 0; i < owners->n_open; i++)
+		if (owners->open[i] && strcmp(owners->open[i], id) == 0)
+			return &owners->open[i];
+	return NULL;
+}
+
+void owners_recorded(struct owners *owners, const char *id)
+{
+	scoped_lock(&owners->lock);
+	char **open = find_open(owners, id);
+
+	if (!open)
+		return;
+	free(*open);
+	*open = NULL;
 }
 
 void owners_asked(struct owners *owners)
 {
-	tell(owners, &owners->asked);
+	scoped_lock(&owners->lock);
+
+	drop_open(owners);
+	set_answered(owners);
 }
 
-/*
- * Wait for owners_asked. A call for a volume that is not confirmed waits no longer than until
- * owners_answered: it keeps the volume from being confirmed.
- */
-static bool wait_until(struct owners *owners, bool confirmed, int64_t until)
+/* Wait for owners_answered. Returns false if that has not come by then. With the lock. */
+static bool wait_until(struct owners *owners, int64_t until)
 {
-	scoped_lock(&owners->lock);
 	const struct timespec at = {until / 1000, until % 1000 * 1000000};
 
-	while (!owners->asked && (confirmed || !owners->answered))
+	while (!owners->answered)
 		if (pthread_cond_timedwait(&owners->changed, &owners->lock, &at) != 0)
 			break;
-	return owners->asked;
+	return owners->answered;
 }
 
 int owner_wait(const struct node *node, const struct dataset *volume, int64_t deadline,
 	       struct error *err)
 {
-	int64_t until = now_ms() + WAIT_MS;
+	const int64_t most = now_ms() + WAIT_MS;
 
-	if (deadline != NO_DEADLINE && deadline < until)
-		until = deadline;
-	if (*volume->members && node->owners &&
-	    !wait_until(node->owners, owner_is_confirmed(node, volume), until))
-		return fail(err, ERR_UNAVAILABLE,
-			    "zcsi-node of node '%s' was started, and still asks the nodes with "
-			    "copies of volume '%s' who owns it: try again",
-			    node->id, volume->id);
-	return owner_check(node, volume, err);
+	if (!*volume->members || !node->owners)
+		return 0;
+	scoped_lock(&node->owners->lock);
+	const bool waits = !node->owners->answered;
+	if (wait_until(node->owners, deadline < most ? deadline : most) &&
+	    !find_open(node->owners, volume->id))
+		return waits;
+	return fail(err, ERR_UNAVAILABLE,
+		    "zcsi-node of node '%s' was started, and still asks the nodes with copies of "
+		    "volume '%s' who owns it: try again",
+		    node->id, volume->id);
 }
 
 bool owner_is_confirmed(const struct node *node, const struct dataset *volume)

@@ -16,15 +16,19 @@ struct owners *owners_new(void);
 /* Free it, which may be NULL. */
 void owners_free(struct owners *owners);
 /*
- * Report that since the start of zcsi-node all nodes with copies were asked once, and what they
- * answered is recorded next, by calls in the queues of the volumes; or that it was recorded.
+ * Report that since the start of zcsi-node all nodes with copies were asked once. ids: the volumes
+ * of which it is recorded next what they answered, by calls in the queues of the volumes. Reported
+ * again it changes nothing.
  */
-void owners_answered(struct owners *owners);
+void owners_answered(struct owners *owners, const char *const *ids, size_t n);
+/* Report that it was recorded for a volume; or for all, or that there are none. */
+void owners_recorded(struct owners *owners, const char *id);
 void owners_asked(struct owners *owners);
 /*
- * For a volume with copies: wait for owners_asked, at most until the deadline, and at most 30
- * seconds, then call owner_check. Returns as that, or -1 with ERR_UNAVAILABLE. A call that waits
- * has the queue of the volume, so it waits no longer than until owners_answered if that is needed.
+ * Wait until owner_check can tell of a volume with copies: for owners_answered or owners_asked, at
+ * most until the deadline, and at most 30 seconds. Returns 0; 1 after a wait, when the volume is to
+ * be read and this to be called again; or -1 with ERR_UNAVAILABLE. What is still to be recorded is
+ * not waited for, since the caller may have the queue of the volume.
  */
 int owner_wait(const struct node *node, const struct dataset *volume, int64_t deadline,
 	       struct error *err);

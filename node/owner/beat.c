@@ -173,11 +173,37 @@ static bool is_settled(const struct round *round, const struct subject *subject)
 	       owner_is_confirmed(round->node, subject->volume);
 }
 
+/* Report the volumes for which something follows. */
+static void report_open(const struct round *round)
+{
+	const char **ids = arena_alloc(round->arena, (round->n + 1) * sizeof(*ids));
+	size_t n = 0;
+
+	for (size_t i = 0; i < round->n; i++)
+		if (!is_settled(round, &round->subjects[i]))
+			ids[n++] = round->subjects[i].volume->id;
+	owners_answered(round->node->owners, ids, n);
+}
+
+static enum beat follow_all(const struct round *round)
+{
+	enum beat beat = BEAT_SETTLED;
+
+	for (size_t i = 0; i < round->n && !rounds_stopping(round->rounds); i++) {
+		const struct subject *subject = &round->subjects[i];
+		if (is_settled(round, subject))
+			continue;
+		if (!outcome_follow(round->node, round->arena, &subject->outcome))
+			beat = BEAT_OPEN;
+		owners_recorded(round->node->owners, subject->volume->id);
+	}
+	return beat;
+}
+
 enum beat beat_all(const struct node *node, struct rounds *rounds)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct round round = {.node = node, .rounds = rounds, .arena = &arena};
-	enum beat beat = BEAT_SETTLED;
 
 	if (!held_possible())
 		return BEAT_NONE;
@@ -185,12 +211,6 @@ enum beat beat_all(const struct node *node, struct rounds *rounds)
 	if (!round.n)
 		return BEAT_NONE;
 	ask_all(&round);
-	owners_answered(node->owners);
-	for (size_t i = 0; i < round.n && !rounds_stopping(rounds); i++) {
-		const struct subject *subject = &round.subjects[i];
-		if (!is_settled(&round, subject) &&
-		    !outcome_follow(node, &arena, &subject->outcome))
-			beat = BEAT_OPEN;
-	}
-	return beat;
+	report_open(&round);
+	return follow_all(&round);
 }

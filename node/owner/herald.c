@@ -2,7 +2,8 @@
 /*
  * The herald.
  *
- * Invariant: no volume with copies is usable before the end of the first round (host/owner.h).
+ * Invariant: no volume with copies is usable before its nodes were asked once, and what they have
+ * answered is recorded (host/owner.h).
  */
 #include "node/owner/herald.h"
 

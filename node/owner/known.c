@@ -52,16 +52,6 @@ int known_volume(struct rpc_call *call, const char *id, const char *lineage, str
 	return 0;
 }
 
-/* No member confirms the owner of a deleted volume, which is not used any more. */
-static int check_owner(struct rpc_call *call, const struct dataset *volume, struct error *err)
-{
-	const struct node *node = call->app;
-
-	if (dataset_is_trash(catalog_parent(node->catalog), volume->name))
-		return 0;
-	return owner_wait(node, volume, call->deadline, err);
-}
-
 /* A node that was replaced may have been the owner once, and makes way as others do. */
 static int check_caller(struct rpc_call *call, const struct members *members, const char *id,
 			struct error *err)
@@ -73,23 +63,48 @@ static int check_caller(struct rpc_call *call, const struct members *members, co
 	return replica_check_caller(call->caller, members->nodes, members->n, id, err);
 }
 
-int find_base(struct rpc_call *call, const FindBaseRequest *req, FindBaseResponse *rsp,
-	      struct error *err)
+/* Find the volume, and check that the caller may ask for it. */
+static int find(struct rpc_call *call, const FindBaseRequest *req, struct dataset **ret,
+		struct error *err)
 {
 	const struct node *node = call->app;
 	struct members members;
+
+	if (known_volume(call, req->id, req->lineage, ret, err) < 0)
+		return -1;
+	if (!*ret)
+		return fail(err, ERR_NOT_FOUND, "node '%s' does not have volume '%s'", node->id,
+			    req->id);
+	members_parse(&call->arena, (*ret)->members, &members);
+	return check_caller(call, &members, req->id, err);
+}
+
+/* No member confirms the owner of a deleted volume, which is not used any more. */
+static int find_owned(struct rpc_call *call, const FindBaseRequest *req, struct dataset **ret,
+		      struct error *err)
+{
+	const struct node *node = call->app;
+	int waited;
+
+	do {
+		if (find(call, req, ret, err) < 0)
+			return -1;
+		if (dataset_is_trash(catalog_parent(node->catalog), (*ret)->name))
+			return 0;
+		waited = owner_wait(node, *ret, call->deadline, err);
+	} while (waited > 0);
+	return waited < 0 ? -1 : owner_check(node, *ret, err);
+}
+
+int find_base(struct rpc_call *call, const FindBaseRequest *req, FindBaseResponse *rsp,
+	      struct error *err)
+{
 	struct history history;
 	struct dataset *volume;
 
 	if (request_text(req->id, "id", err) < 0 ||
 	    node_need_pool(call, "volume", req->id, err) < 0 ||
-	    known_volume(call, req->id, req->lineage, &volume, err) < 0)
-		return -1;
-	if (!volume)
-		return fail(err, ERR_NOT_FOUND, "node '%s' does not have volume '%s'", node->id,
-			    req->id);
-	members_parse(&call->arena, volume->members, &members);
-	if (check_caller(call, &members, req->id, err) < 0 || check_owner(call, volume, err) < 0 ||
+	    find_owned(call, req, &volume, err) < 0 ||
 	    history_read(&call->arena, volume->name, &history, err) < 0)
 		return -1;
 	for (size_t i = 0; i < req->n_guids && !rsp->guid; i++)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the volumes that this host knows by their lineages, deleted ones too, and of FindBase.
- * In place of ZFS there is the catalog alone.
+ * Tests of the volumes that this host knows by their lineages, deleted ones too, of FindBase, and of
+ * the search for a volume that is to be used. In place of ZFS there is the catalog alone.
  */
 #include "node/owner/known.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "node/catalog/change.h"
 #include "node/copy/history.h"
 #include "node/host/node.h"
+#include "node/host/owner.h"
 #include "node/service.h"
 #include "tests/cmocka.h"
 
@@ -20,13 +22,14 @@ static struct node node = {.id = "n2", .boot = "b-2"};
 static struct rpc_call call;
 static struct error err;
 static const char *live; /* the id of the only volume that is not deleted */
+static const char *owner;
 
 static struct dataset *volume(const char *id, const char *name, const char *lineage)
 {
 	const struct dataset row = {.id = (char *)id,
 				    .name = (char *)name,
 				    .format = format_find(FORMAT_ZFS),
-				    .owner = (char *)"boot=b-1",
+				    .owner = (char *)owner,
 				    .members = arena_printf(&call.arena, "%s:60:n1,n2", lineage)};
 
 	return dataset_copy(&call.arena, &row);
@@ -44,6 +47,20 @@ int __wrap_catalog_get(struct catalog *catalog, int64_t deadline, struct arena *
 	return 0;
 }
 
+/* While a call waits, the nodes with copies answer, and what they said is recorded. */
+int __wrap_pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock,
+				  const struct timespec *until);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock,
+				  const struct timespec *until)
+{
+	(void)changed, (void)until;
+	pthread_mutex_unlock(lock);
+	owners_answered(node.owners, NULL, 0);
+	pthread_mutex_lock(lock);
+	owner = "newer=n1:7";
+	return 0;
+}
+
 int __wrap_history_read(struct arena *at, const char *dataset, struct history *ret,
 			struct error *ret_err);
 int __wrap_history_read(struct arena *at, const char *dataset, struct history *ret,
@@ -58,6 +75,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	live = "";
+	owner = "boot=b-1";
 	arena_init(&call.arena, SIZE_MAX);
 	node.catalog = catalog_new("t/p", 0);
 	call.app = &node;
@@ -139,6 +157,24 @@ static void a_deleted_volume_needs_no_confirmation(void **state)
 	assert_non_null(strstr(err.text, "was booted"));
 }
 
+static void a_volume_is_read_again_after_a_wait(void **state)
+{
+	(void)state;
+	struct dataset *found;
+	uint64_t base;
+
+	live = "v";
+	for (int i = 0; i < 2; i++) {
+		node.owners = owners_new();
+		owner = "boot=b-2";
+		assert_int_equal(i ? node_find(&call, "v", &found, &err) : find_common(&base), -1);
+		assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+		assert_non_null(strstr(err.text, "node 'n1' took volume 'v' over"));
+		owners_free(node.owners);
+		node.owners = NULL;
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -146,6 +182,7 @@ int main(void)
 		TEST(a_deleted_volume_is_known_by_its_lineage),
 		TEST(volumes_that_are_not_known_take_little_memory),
 		TEST(a_deleted_volume_needs_no_confirmation),
+		TEST(a_volume_is_read_again_after_a_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -382,30 +382,71 @@ static void what_an_owner_says_replaces_what_it_said(void **state)
 	heard_free(heard);
 }
 
-/* The herald records a confirmation in the queue of the volume, where the call is that waits. */
-static void a_call_does_not_keep_its_volume_from_being_confirmed(void **state)
+/* The wait before the use of a volume. The queue of the volume may be with the call that waits. */
+
+static const char *const v = "v";
+static struct error err;
+
+static int wait_for(const struct node *node, const char *id, const char *owner, int64_t deadline)
+{
+	const struct dataset volume = {
+		.id = (char *)id, .members = (char *)"n1,n2", .owner = (char *)owner};
+	int64_t begun = now_ms();
+	int result = owner_wait(node, &volume, deadline, &err);
+
+	assert_true(now_ms() - begun < 10000);
+	assert_true(result == 0 || err.code == ERR_UNAVAILABLE);
+	return result;
+}
+
+/* What its members answered is recorded by a call in the queue. */
+static void a_call_does_not_keep_its_volume_from_being_recorded(void **state)
 {
 	const struct node node = {.id = "n1", .boot = "b-1", .owners = owners_new()};
-	struct dataset open = {.id = (char *)"v", .members = (char *)"n1,n2", .owner = (char *)"-"};
-	struct dataset confirmed = open;
-	struct error err;
 
 	(void)state;
-	confirmed.owner = (char *)"boot=b-1";
-	assert_int_equal(owner_wait(&node, &open, now_ms() + 1, &err), -1);
-	owners_answered(node.owners);
-	int64_t begun = now_ms();
-	assert_int_equal(owner_wait(&node, &open, NO_DEADLINE, &err), -1);
-	assert_int_equal(err.code, ERR_UNAVAILABLE);
-	assert_true(now_ms() - begun < 10000);
-	/* The members' answers, which may name another owner, are still being recorded. */
-	assert_int_equal(owner_wait(&node, &confirmed, now_ms() + 1, &err), -1);
-	assert_int_equal(err.code, ERR_UNAVAILABLE);
-	owners_asked(node.owners);
-	assert_int_equal(owner_wait(&node, &confirmed, NO_DEADLINE, &err), 0);
-	assert_int_equal(owner_wait(&node, &open, NO_DEADLINE, &err), -1);
-	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_int_equal(wait_for(&node, "v", "-", now_ms() + 1), -1);
+	assert_int_equal(wait_for(&node, "v", "boot=b-1", now_ms() + 1), -1);
+	owners_answered(node.owners, &v, 1);
+	assert_int_equal(wait_for(&node, "v", "-", NO_DEADLINE), -1);
+	/* Another node took it over, which is not recorded yet. */
+	assert_int_equal(wait_for(&node, "v", "boot=b-1", NO_DEADLINE), -1);
+	owners_recorded(node.owners, "v");
+	assert_int_equal(wait_for(&node, "v", "-", NO_DEADLINE), 0);
 	owners_free(node.owners);
+}
+
+static void a_volume_does_not_wait_for_others_to_be_recorded(void **state)
+{
+	const struct node node = {.id = "n1", .boot = "b-1", .owners = owners_new()};
+
+	(void)state;
+	assert_int_equal(wait_for(&node, "w", "boot=b-1", now_ms() + 1), -1);
+	owners_answered(node.owners, &v, 1);
+	assert_int_equal(wait_for(&node, "w", "boot=b-1", NO_DEADLINE), 0);
+	owners_asked(node.owners);
+	assert_int_equal(wait_for(&node, "v", "-", NO_DEADLINE), 0);
+	/* A later round keeps no call away. */
+	owners_answered(node.owners, &v, 1);
+	assert_int_equal(wait_for(&node, "v", "-", NO_DEADLINE), 0);
+	owners_free(node.owners);
+}
+
+static void a_volume_is_used_by_a_confirmed_owner(void **state)
+{
+	const struct node node = {.id = "n1", .boot = "b-1"};
+	struct dataset volume = {.id = (char *)"v", .members = (char *)"n1,n2"};
+
+	(void)state;
+	volume.owner = (char *)"boot=b-1";
+	assert_int_equal(owner_check(&node, &volume, &err), 0);
+	volume.owner = (char *)"-";
+	assert_int_equal(owner_check(&node, &volume, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
+	assert_non_null(strstr(err.text, "was booted"));
+	volume.owner = (char *)"newer=n2:7,boot=b-1";
+	assert_int_equal(owner_check(&node, &volume, &err), -1);
+	assert_non_null(strstr(err.text, "node 'n2' took volume 'v' over"));
 }
 
 int main(void)
@@ -424,7 +465,9 @@ int main(void)
 		cmocka_unit_test(what_was_put_aside_is_compared_with_its_origin),
 		cmocka_unit_test(what_cannot_be_compared_says_why),
 		cmocka_unit_test(what_an_owner_says_replaces_what_it_said),
-		cmocka_unit_test(a_call_does_not_keep_its_volume_from_being_confirmed),
+		cmocka_unit_test(a_call_does_not_keep_its_volume_from_being_recorded),
+		cmocka_unit_test(a_volume_does_not_wait_for_others_to_be_recorded),
+		cmocka_unit_test(a_volume_is_used_by_a_confirmed_owner),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
