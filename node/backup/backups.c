@@ -53,7 +53,7 @@ struct backups {
 	struct incoming incoming;
 
 	struct queue *queue;
-	bool unread; /* the backups were not read yet; only for the thread */
+	bool unread; /* the backups were not read since the last task; only for the thread */
 
 	pthread_mutex_t lock; /* protects the members below */
 	struct seen *seen;
@@ -177,7 +177,8 @@ static int work(struct rounds *rounds, void *arg, bool asked)
 		queue_end(backups->queue, &task);
 		worked = true;
 	}
-	if (!held_possible() || !(worked || may_have_some(backups)))
+	backups->unread |= worked;
+	if (!held_possible() || !may_have_some(backups))
 		return ROUNDS_IDLE;
 	if (!rounds_stopping(rounds))
 		add_due(backups);
