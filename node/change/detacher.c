@@ -129,7 +129,7 @@ static int work(struct rounds *rounds, void *arg, bool asked)
 			break;
 		run(detacher, id);
 	}
-	return ROUNDS_IDLE;
+	return PAUSE_S;
 }
 
 int detacher_start(struct detacher **ret, const struct node *node, struct loop *loop,

@@ -18,7 +18,7 @@
 
 #define PAUSE_S  1 /* at the start, until all volumes are known */
 #define IDLE_S   600
-#define SETTLE_S 1 /* after a change of the catalog, since others may follow */
+#define SETTLE_S 10 /* after a change of the catalog, since others may follow */
 
 struct rounds {
 	const struct node *node;
@@ -89,6 +89,13 @@ static void stop_loop(struct loop_task *task)
 	loop_stop(container_of(task, struct rounds, task)->loop);
 }
 
+/* Have the loop end, after all tasks that were posted before. */
+static void end_loop(struct rounds *rounds)
+{
+	rounds->task.fn = stop_loop;
+	loop_post(rounds->loop, &rounds->task);
+}
+
 static void *run(void *arg)
 {
 	struct rounds *rounds = arg;
@@ -110,8 +117,7 @@ static void *run(void *arg)
 		else
 			wait_for(rounds, pause);
 	}
-	rounds->task.fn = stop_loop;
-	loop_post(rounds->loop, &rounds->task);
+	end_loop(rounds);
 	return NULL;
 }
 
@@ -127,10 +133,10 @@ int rounds_start(struct rounds **ret, const struct node *node, struct loop *loop
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&rounds->changed, &clock);
 	pthread_condattr_destroy(&clock);
+	catalog_tell(node->catalog, &rounds->told, loop, on_change);
 	if (thread_start(&rounds->thread, NULL, run, rounds) < 0)
 		return fail_errno(err, "cannot start %s", work->what);
 	rounds->started = true;
-	catalog_tell(node->catalog, &rounds->told, loop, on_change);
 	return 0;
 }
 
@@ -151,12 +157,13 @@ void rounds_stop(struct rounds *rounds)
 {
 	if (!rounds)
 		return;
+	catalog_tell_not(rounds->node->catalog, &rounds->told);
 	tell(rounds, &rounds->stopping);
-	if (rounds->started) {
-		catalog_tell_not(rounds->node->catalog, &rounds->told);
-		loop_run(rounds->loop);
+	if (!rounds->started)
+		end_loop(rounds);
+	loop_run(rounds->loop);
+	if (rounds->started)
 		pthread_join(rounds->thread, NULL);
-	}
 	pthread_cond_destroy(&rounds->changed);
 	pthread_mutex_destroy(&rounds->lock);
 	free(rounds);

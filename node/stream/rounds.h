@@ -15,7 +15,10 @@
 
 struct rounds;
 
-/* A pause of a thread that has nothing to do: until the catalog changes, or ten minutes. */
+/*
+ * A pause of a thread that has nothing to do: ten minutes, or until ten seconds after a change of
+ * the catalog.
+ */
 #define ROUNDS_IDLE 0
 
 struct rounds_work {
