@@ -335,6 +335,13 @@ void orders_forget(struct order_list *orders, const char *dataset, const char *t
 	orders->rows[at]->need = (struct pins_need){.heard = false};
 }
 
+/* The need of a copy that was forgotten is not known either. */
+bool order_is_unknown(const struct order *order)
+{
+	return !order->deleted && !order->owed &&
+	       (!order->known || !(order->need.heard || order->need.to));
+}
+
 void order_known(struct order *order, int64_t synced)
 {
 	order->known = true;

@@ -35,7 +35,6 @@ struct order_list {
 	size_t n;
 	int64_t looked; /* when written_store was called last, a now_ms() value */
 };
-
 /* Have one order for each node but our own in zcsi:members, whether a member or owed. */
 void orders_follow(struct order_list *orders, const char *our_id,
 		   const struct dataset_list *volumes, const uint64_t *marks);
@@ -67,7 +66,8 @@ struct synced {
 	uint64_t mark;
 	int64_t at; /* the time as a now_us() value; 0: not known */
 };
-
+/* Returns true if it is not known what the copy has, and must be, for a push of the order. */
+bool order_is_unknown(const struct order *order);
 /* Report what a copy had before zcsi-node started: all that was written before `synced`, or 0. */
 void order_known(struct order *order, int64_t synced);
 /* Report how an order ended, or that the volume is paused; due: when to carry it out again. */

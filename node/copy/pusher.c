@@ -169,7 +169,6 @@ static void look_up(struct errand *errand)
 		order_known(errand->order, synced);
 }
 
-/* The need of a copy that was forgotten is not known either. */
 static void tell(struct push *push)
 {
 	struct errand *errand = container_of(push, struct errand, push);
@@ -177,7 +176,7 @@ static void tell(struct push *push)
 	scoped_lock(&errand->pusher->lock);
 
 	orders_tell(&errand->pusher->orders, order, push);
-	if (!order->deleted && (!order->known || !(order->need.heard || order->need.to)))
+	if (order_is_unknown(order))
 		look_up(errand);
 }
 

@@ -244,6 +244,24 @@ static void test_a_push_is_told_what_the_other_ones_know(void **state)
 	assert_true(push.taken.guid == 8 && push.needs[1].has == 8);
 }
 
+/* It is looked up, from which the copy of a node that is owed would get a time again. */
+static void test_what_an_owed_copy_has_does_not_matter(void **state)
+{
+	(void)state;
+	follow_one(LINEAGE ":60:n1,n2:n3");
+	struct order *n2 = orders.rows[0], *n3 = orders.rows[1];
+	assert_true(n3->owed);
+	assert_true(order_is_unknown(n2));
+	assert_false(order_is_unknown(n3));
+	order_known(n2, 7);
+	assert_true(order_is_unknown(n2)); /* its need is not known */
+	n2->need.heard = true;
+	assert_false(order_is_unknown(n2));
+	n2->deleted = true;
+	n2->known = false;
+	assert_false(order_is_unknown(n2));
+}
+
 /* The push that runs was told what was known before. */
 static void test_what_was_forgotten_while_an_order_ran_stays_so(void **state)
 {
@@ -311,6 +329,7 @@ int main(void)
 		TEST(test_the_copies_of_a_deleted_volume_are_not_paused),
 		TEST(test_what_is_wanted_stays_so_until_a_push_succeeds),
 		TEST(test_a_push_is_told_what_the_other_ones_know),
+		TEST(test_what_an_owed_copy_has_does_not_matter),
 		TEST(test_what_was_forgotten_while_an_order_ran_stays_so),
 		TEST(test_one_order_calls_a_node_that_is_away),
 	};
