@@ -73,10 +73,7 @@ struct pin {
 };
 /* Returns the RPC's pin. The first call waits until the first roll call has ended. */
 const struct pin *roster_pin(struct roster *roster, struct rpc_call *call);
-/*
- * Pin again, with the agents that came onto the list, if they can be asked by that moment, a
- * now_ms() value. False: none did, or it is too late.
- */
+/* Pin again, with the agents that come onto the list until then. False: none, or too late. */
 bool roster_pin_again(struct roster *roster, struct rpc_call *call, int64_t until);
 
 #endif
