@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "common/log.h"
-#include "node/agent/trash.h"
+#include "node/agent/agent.h"
 #include "node/attach/device.h"
 #include "node/change/detach.h"
 #include "node/change/properties.h"
@@ -130,19 +130,6 @@ static int check_copied(const struct detach *detach, struct error *err)
 	return fail(err, ERR_ABORTED, "a snapshot was taken of it while it was copied; try again");
 }
 
-/* Keep the former dataset, and what a schedule has taken of it, until it is finished. */
-static int record_end(struct detach *detach, struct error *err)
-{
-	struct zfs_properties properties = {.n = 0};
-
-	detach->volume->deleted = time(NULL);
-	detach->volume->keep = TRASH_KEEP_S;
-	zfs_property(&properties, "zcsi:deleted",
-		     arena_printf(&detach->call->arena, "%" PRId64 "+%d", detach->volume->deleted,
-				  TRASH_KEEP_S));
-	return zfs_set(detach->volume->name, &properties, err);
-}
-
 /* Tell the catalog of both datasets. The next scan adds what is not known of the new one. */
 static void report(const struct detach *detach, const struct snapshot_list *snapshots)
 {
@@ -158,30 +145,17 @@ static void report(const struct detach *detach, const struct snapshot_list *snap
 		catalog_put_snapshot(catalog, snapshots->rows[i]);
 }
 
-/* Rename both. If the second one fails, the volume gets its dataset back. */
 static int swap(struct detach *detach, struct error *err)
 {
-	struct dataset former = *detach->volume;
+	const struct swap swap = {detach->volume->name, detach->copy, detach->former};
 	struct snapshot_list snapshots;
-	struct error ignored;
 
-	former.name = (char *)detach->former;
 	catalog_snapshots_of(catalog_of(detach), &detach->call->arena, detach->volume, &snapshots);
-	if (record_end(detach, err) < 0)
-		return -1;
-	if (trash_rename(detach->call, detach->volume, detach->former, err) < 0) {
-		detach->missing = !swap_has_volume(detach->volume->name, detach->volume->guid);
-		detach->exchanged = detach->missing;
-		return -1;
-	}
-	detach->exchanged = true;
-	if (zfs_rename(detach->copy, detach->volume->name, err) == 0) {
+	int failed = swap_exchange(detach->call, &swap, detach->volume, &detach->missing, err);
+	detach->exchanged = !failed || detach->missing;
+	if (!failed)
 		report(detach, &snapshots);
-		return 0;
-	}
-	detach->missing = trash_rename(detach->call, &former, detach->volume->name, &ignored) < 0;
-	detach->exchanged = detach->missing;
-	return -1;
+	return failed;
 }
 
 /* Read the volume again, and exchange it. *ret_more is true if the copy lacks a snapshot. */

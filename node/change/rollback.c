@@ -158,38 +158,6 @@ static int make_clone(const struct rollback *rollback, struct error *err)
 
 /* The exchange */
 
-/* Keep the former dataset, and what a schedule has taken of it, for a time. */
-static int record_end(struct arena *arena, struct dataset *volume, struct error *err)
-{
-	struct zfs_properties properties = {.n = 0};
-
-	volume->deleted = time(NULL);
-	volume->keep = TRASH_KEEP_S;
-	zfs_property(&properties, "zcsi:deleted",
-		     arena_printf(arena, "%" PRId64 "+%d", volume->deleted, TRASH_KEEP_S));
-	return zfs_set(volume->name, &properties, err);
-}
-
-static int exchange(const struct rollback *rollback, bool *ret_closed, struct error *err)
-{
-	const struct swap *swap = &rollback->swap;
-	struct dataset former = *rollback->volume;
-	struct error ignored;
-
-	*ret_closed = false;
-	former.name = (char *)swap->former;
-	if (record_end(&rollback->call->arena, rollback->volume, err) < 0)
-		return -1;
-	if (trash_rename(rollback->call, rollback->volume, swap->former, err) < 0) {
-		*ret_closed = !swap_has_volume(swap->name, rollback->volume->guid);
-		return -1;
-	}
-	if (zfs_rename(swap->clone, swap->name, err) == 0)
-		return 0;
-	*ret_closed = trash_rename(rollback->call, &former, swap->name, &ignored) < 0;
-	return -1;
-}
-
 /* Tell the catalog of both datasets. The next scan adds what is not known of the new one. */
 static void report(const struct rollback *rollback, const struct snapshot_list *snapshots)
 {
@@ -213,14 +181,14 @@ static int replace(const struct rollback *rollback, struct error *err)
 	const struct node *node = call->app;
 	const char *id = rollback->volume->id;
 	struct snapshot_list snapshots;
-	bool stays_closed;
+	bool missing;
 
 	catalog_snapshots_of(node->catalog, &call->arena, rollback->volume, &snapshots);
 	moves_close(node->moves, id, NULL);
-	int failed = exchange(rollback, &stays_closed, err);
+	int failed = swap_exchange(call, &rollback->swap, rollback->volume, &missing, err);
 	if (!failed)
 		report(rollback, &snapshots);
-	if (!stays_closed)
+	if (!missing)
 		moves_open(node->moves, id);
 	return failed;
 }

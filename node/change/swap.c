@@ -10,9 +10,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/log.h"
 #include "node/agent/origin.h"
+#include "node/agent/trash.h"
 #include "node/change/marks.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
@@ -71,12 +73,47 @@ int swap_discard(const struct swap *swap, struct error *err)
 	return zfs_destroy(swap->clone, err);
 }
 
-bool swap_has_volume(const char *name, uint64_t guid)
+/* The exchange */
+
+/* Keep the former dataset, and what a schedule has taken of it, for a time. */
+static int record_end(struct arena *arena, struct dataset *volume, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+
+	volume->deleted = time(NULL);
+	volume->keep = TRASH_KEEP_S;
+	zfs_property(&properties, "zcsi:deleted",
+		     arena_printf(arena, "%" PRId64 "+%d", volume->deleted, TRASH_KEEP_S));
+	return zfs_set(volume->name, &properties, err);
+}
+
+/* Returns true if ZFS shows that the volume has its name. */
+static bool is_there(const struct dataset *volume)
 {
 	struct error ignored;
 	uint64_t found;
 
-	return zfs_guid(name, &found, &ignored) == 0 && found == guid;
+	return zfs_guid(volume->name, &found, &ignored) == 0 && found == volume->guid;
+}
+
+int swap_exchange(struct rpc_call *call, const struct swap *swap, struct dataset *volume,
+		  bool *ret_missing, struct error *err)
+{
+	struct dataset former = *volume;
+	struct error ignored;
+
+	*ret_missing = false;
+	former.name = (char *)swap->former;
+	if (record_end(&call->arena, volume, err) < 0)
+		return -1;
+	if (trash_rename(call, volume, swap->former, err) < 0) {
+		*ret_missing = !is_there(volume);
+		return -1;
+	}
+	if (zfs_rename(swap->clone, swap->name, err) == 0)
+		return 0;
+	*ret_missing = trash_rename(call, &former, swap->name, &ignored) < 0;
+	return -1;
 }
 
 /* Promotion */

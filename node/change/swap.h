@@ -34,10 +34,13 @@ struct swap swap_of(struct arena *arena, const char *parent, const char *name, u
 /* Destroy a clone of step 1, or none. Fails if the volume is not beside it. */
 int swap_discard(const struct swap *swap, struct error *err);
 /*
- * Returns true if ZFS shows that the volume still has its name after step 2 failed. Else it may
- * have another one now, or soon, and is closed until the next zcsi-node ends the exchange.
+ * Steps 2 and 3, of a rollback or of a detach, whose copy is the clone. The former dataset is kept
+ * for TRASH_KEEP_S. If the second rename fails, the volume gets its dataset back. *ret_missing
+ * after an error: ZFS does not show that the volume has its dataset, and it may have none now, or
+ * soon. It is to be closed until the next zcsi-node ends the exchange.
  */
-bool swap_has_volume(const char *name, uint64_t guid);
+int swap_exchange(struct rpc_call *call, const struct swap *swap, struct dataset *volume,
+		  bool *ret_missing, struct error *err);
 /*
  * Step 4; OK if it is done already. Each dataset that gives snapshots away is locked by its origin
  * key meanwhile; the caller has locked that of the volume. Waits for the end of the catalog's first

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* A zcsi-node that starts ends the rollbacks that an earlier one has begun, if it can. */
+/*
+ * The exchange of a volume's dataset; and a zcsi-node that starts ends the rollbacks that an earlier
+ * one has begun, if it can.
+ */
 #include "node/change/swap.h"
 
 #include <string.h>
 
+#include "node/agent/trash.h"
 #include "node/catalog/change.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
@@ -23,6 +27,10 @@ static struct catalog *catalog;
 static const char *reread;
 static enum error_code fails; /* each change */
 static bool reading;          /* the first reading has not ended */
+/* How the next renames into the trash and out of it end: the zfs may be hung that does it. */
+static enum end { ENDS, REFUSED, HANGS, HANGS_DONE } ends[2];
+static unsigned n_renames;
+static uint64_t shown = GUID; /* the guid of what has a name */
 
 static struct made *named(const char *name)
 {
@@ -81,7 +89,7 @@ typeof(zfs_guid) __wrap_zfs_guid;
 
 int __wrap_zfs_guid(const char *name, uint64_t *ret, struct error *err)
 {
-	*ret = GUID;
+	*ret = shown;
 	return named(name) ? 0 : fail(err, ERR_UNAVAILABLE, "a zfs is hung");
 }
 
@@ -129,6 +137,35 @@ int __wrap_zfs_rename(const char *name, const char *new_name, struct error *err)
 	return 0;
 }
 
+typeof(trash_rename) __wrap_trash_rename;
+
+int __wrap_trash_rename(struct rpc_call *call, const struct dataset *dataset, const char *name,
+			struct error *err)
+{
+	const enum end end = ends[n_renames++];
+	struct made *found = existing(dataset->name);
+
+	(void)call;
+	if (end == REFUSED)
+		return fail(err, ERR_FAILED_PRECONDITION, "zfs says no");
+	if (end == HANGS)
+		found->name[0] = '\0'; /* it is not shown */
+	else
+		snprintf(found->name, sizeof(found->name), "%s", name);
+	return end == ENDS ? 0 : fail(err, ERR_UNAVAILABLE, "a zfs is hung");
+}
+
+typeof(zfs_set) __wrap_zfs_set;
+
+int __wrap_zfs_set(const char *name, const struct zfs_properties *properties, struct error *err)
+{
+	(void)err;
+	assert_string_equal(name, "t/p/app");
+	assert_int_equal(properties->n, 1);
+	assert_string_equal(properties->rows[0].name, "zcsi:deleted");
+	return 0;
+}
+
 int __wrap_zfs_promote(const char *name, struct error *err);
 int __wrap_zfs_promote(const char *name, struct error *err)
 {
@@ -156,6 +193,8 @@ static int begin(void **state)
 	reread = NULL;
 	fails = ERR_OK;
 	reading = false;
+	memset(ends, 0, sizeof(ends));
+	n_renames = 0;
 	catalog = catalog_new("t/p", 0);
 	return 0;
 }
@@ -255,29 +294,71 @@ static void snapshots_are_taken_back_after_the_first_reading(void **state)
 	assert_null(made[0].origin);
 }
 
-static void a_volume_that_zfs_does_not_show_is_not_known_to_be_there(void **state)
+/* The exchange. Returns true if the volume may have no dataset. */
+static bool is_missing_after(enum end first, enum error_code rename, enum end back, int expected)
+{
+	const struct swap swap = {"t/p/app", "t/p/_trash/new-app", "t/p/_trash/old-app-7"};
+	struct dataset volume = {.id = (char *)"app", .name = (char *)"t/p/app", .guid = GUID};
+	struct rpc_call call = {.arena = {.cap = SIZE_MAX}};
+	bool missing = !expected;
+	struct error err;
+
+	begin(NULL);
+	made[0] = (struct made){.name = "t/p/app", .id = "app"};
+	made[1] = (struct made){.name = "t/p/_trash/new-app", .id = "app"};
+	ends[0] = first;
+	fails = rename;
+	ends[1] = back;
+	assert_int_equal(swap_exchange(&call, &swap, &volume, &missing, &err), expected);
+	assert_int_equal(volume.keep, TRASH_KEEP_S);
+	end(NULL);
+	arena_fini(&call.arena);
+	return missing;
+}
+
+static void both_datasets_of_an_exchange_are_renamed(void **state)
 {
 	(void)state;
-	made[0] = (struct made){.name = "t/p/app", .id = "app"};
-	assert_true(swap_has_volume("t/p/app", GUID));
-	assert_false(swap_has_volume("t/p/app", GUID + 1)); /* another dataset of the name */
-	assert_false(swap_has_volume("t/p/none", GUID));    /* as while a zfs is hung */
+	assert_false(is_missing_after(ENDS, ERR_OK, ENDS, 0));
+	assert_string_equal(made[0].name, "t/p/_trash/old-app-7");
+	assert_string_equal(made[1].name, "t/p/app");
+	assert_int_equal(n_renames, 1);
+}
+
+static void a_volume_that_was_not_exchanged_has_its_dataset(void **state)
+{
+	(void)state;
+	assert_false(is_missing_after(REFUSED, ERR_OK, ENDS, -1));
+	assert_string_equal(made[0].name, "t/p/app");
+	assert_false(is_missing_after(ENDS, ERR_FAILED_PRECONDITION, ENDS, -1));
+	assert_string_equal(made[0].name, "t/p/app");
+	assert_int_equal(n_renames, 2);
+}
+
+static void a_volume_that_zfs_does_not_show_may_have_no_dataset(void **state)
+{
+	(void)state;
+	assert_true(is_missing_after(HANGS, ERR_OK, ENDS, -1));
+	assert_true(is_missing_after(HANGS_DONE, ERR_OK, ENDS, -1));
+	assert_true(is_missing_after(ENDS, ERR_UNAVAILABLE, HANGS, -1));
+	assert_true(is_missing_after(ENDS, ERR_UNAVAILABLE, REFUSED, -1));
+	shown = GUID + 1; /* another dataset has the name */
+	assert_true(is_missing_after(REFUSED, ERR_OK, ENDS, -1));
+	shown = GUID;
 }
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_clone_becomes_the_volume_if_that_was_renamed,
-						begin, end),
-		cmocka_unit_test_setup_teardown(a_clone_beside_its_volume_is_destroyed, begin, end),
-		cmocka_unit_test_setup_teardown(
-			a_deleted_volume_whose_name_begins_with_new_is_no_clone, begin, end),
-		cmocka_unit_test_setup_teardown(snapshots_are_taken_back_after_the_first_reading,
-						begin, end),
-		cmocka_unit_test_setup_teardown(
-			a_volume_that_zfs_does_not_show_is_not_known_to_be_there, begin, end),
-		cmocka_unit_test_setup_teardown(only_what_a_volume_needs_to_exist_is_waited_for,
-						begin, end),
+		TEST(a_clone_becomes_the_volume_if_that_was_renamed),
+		TEST(a_clone_beside_its_volume_is_destroyed),
+		TEST(a_deleted_volume_whose_name_begins_with_new_is_no_clone),
+		TEST(snapshots_are_taken_back_after_the_first_reading),
+		TEST(only_what_a_volume_needs_to_exist_is_waited_for),
+		cmocka_unit_test(both_datasets_of_an_exchange_are_renamed),
+		cmocka_unit_test(a_volume_that_was_not_exchanged_has_its_dataset),
+		cmocka_unit_test(a_volume_that_zfs_does_not_show_may_have_no_dataset),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
