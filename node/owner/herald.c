@@ -18,22 +18,20 @@
 #define LOOK_MS  600000 /* between looks at what was put aside, which a person may destroy */
 
 /*
- * The first look is a minute after the start, when calls that wait for zfs are fewer. Returns true
- * if that was done.
+ * Look if it is time: first a minute after the start, when calls that wait for zfs are fewer.
+ * Returns the milliseconds until the next look.
  */
-static bool look(const struct node *node)
+static int64_t look(const struct node *node)
 {
 	static int64_t next;
-	static bool looked;
 
 	if (!next)
 		next = now_ms() + FIRST_MS;
-	if (now_ms() < next)
-		return looked;
-	next = now_ms() + LOOK_MS;
-	diverged_look(node);
-	looked = true;
-	return true;
+	if (now_ms() >= next) {
+		next = now_ms() + LOOK_MS;
+		diverged_look(node);
+	}
+	return next - now_ms();
 }
 
 static int beat(struct rounds *rounds, void *arg, bool asked)
@@ -43,8 +41,8 @@ static int beat(struct rounds *rounds, void *arg, bool asked)
 
 	(void)asked;
 	owners_asked(node->owners);
-	bool looked = look(node);
-	if (beat == BEAT_NONE && looked)
+	/* Idle it would come too late to a look that is near. */
+	if (look(node) > FIRST_MS && beat == BEAT_NONE)
 		return ROUNDS_IDLE;
 	return beat == BEAT_OPEN ? HURRY_S : BEAT_S;
 }
