@@ -151,12 +151,9 @@ static int check_adoption(const AdoptDatasetRequest *req, struct error *err)
 {
 	const struct format *format = format_find(req->format);
 
-	if (agent_text(req->id, "id", err) < 0)
+	if (agent_text(req->id, "id", err) < 0 ||
+	    made_check_format(req->id, req->format, format, err) < 0)
 		return -1;
-	if (!format || !format->made)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "format of volume '%s' is '%.64s'; use zfs, block, ext4 or xfs",
-			    req->id, req->format);
 	if (!req->claim)
 		return fail(err, ERR_INVALID_ARGUMENT, "volume '%s' is adopted without a claim",
 			    req->id);

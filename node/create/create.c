@@ -35,10 +35,8 @@ static int check(const CreateDatasetRequest *req, struct error *err)
 			    "size of volume '%s' is %" PRId64 "; give a positive number of bytes",
 			    req->id, req->size);
 	const struct format *format = made_format(req->format);
-	if (!format || !format->made)
-		return fail(err, ERR_INVALID_ARGUMENT,
-			    "format of volume '%s' is '%.64s'; use zfs, block, ext4 or xfs",
-			    req->id, req->format);
+	if (made_check_format(req->id, req->format, format, err) < 0)
+		return -1;
 	if (format->zvol && req->size % FORMAT_GRAIN)
 		return fail(err, ERR_INVALID_ARGUMENT,
 			    "size of volume '%s' is %" PRId64 "; on a zvol it is a multiple of "
@@ -125,8 +123,8 @@ static bool is_reserved(const CreateDatasetRequest *req)
 }
 
 /*
- * Returns true for a property to pass on to zfs as it is. add_native has added refreservation, and
- * `zfs clone` takes the encryption from the source and refuses the property.
+ * Returns true for a property to pass on to zfs as it is. made_properties has added refreservation,
+ * and `zfs clone` takes the encryption from the source and refuses the property.
  */
 static bool is_passed_on(const Property *property, bool clone)
 {

@@ -20,6 +20,15 @@ const struct format *made_format(const char *name)
 	return format_find(*name ? name : FORMAT_ZFS);
 }
 
+int made_check_format(const char *id, const char *name, const struct format *format,
+		      struct error *err)
+{
+	if (format && format->made)
+		return 0;
+	return fail(err, ERR_INVALID_ARGUMENT,
+		    "format of volume '%s' is '%.64s'; use zfs, block, ext4 or xfs", id, name);
+}
+
 void made_properties(struct arena *arena, const struct dataset *made, bool clone,
 		     struct zfs_properties *properties)
 {

@@ -13,6 +13,9 @@
 
 /* Returns the format of a request, zfs for ""; NULL if there is none of that name. */
 const struct format *made_format(const char *name);
+/* Check that a volume is made in the format of this name, which may be NULL. */
+int made_check_format(const char *id, const char *name, const struct format *format,
+		      struct error *err);
 /*
  * Add the native properties of a volume's format. A zvol that is no clone gets its size and its
  * reservation by the arguments of `zfs create`, or has them.
