@@ -30,7 +30,7 @@ struct lookup {
 
 /* Guards the last three of each lookup, and all below. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct lookup *queue; /* those that no thread has begun, the latest one first */
+static struct lookup *first, **last = &first; /* those that no thread has begun */
 static unsigned n_threads;
 
 static void report(struct loop_task *task)
@@ -42,14 +42,22 @@ static void report(struct loop_task *task)
 	free(lookup);
 }
 
-/* Returns the place of the lookup that has waited longest, in the queue; of NULL if none waits. */
-static struct lookup **oldest(void)
+static void put(struct lookup *lookup)
 {
-	struct lookup **at = &queue;
+	lookup->next = NULL;
+	*last = lookup;
+	last = &lookup->next;
+}
 
-	while (*at && (*at)->next)
+static void take(struct lookup *lookup)
+{
+	struct lookup **at = &first;
+
+	while (*at != lookup)
 		at = &(*at)->next;
-	return at;
+	*at = lookup->next;
+	if (!*at)
+		last = at;
 }
 
 static void look_up(struct lookup *lookup)
@@ -76,9 +84,9 @@ static void *work(void *arg)
 	scoped_lock(&mutex);
 
 	(void)arg;
-	for (struct lookup **at = oldest(); *at; at = oldest()) {
-		struct lookup *lookup = *at;
-		*at = NULL;
+	while (first) {
+		struct lookup *lookup = first;
+		take(lookup);
 		lookup->begun = true;
 		pthread_mutex_unlock(&mutex);
 		look_up(lookup);
@@ -87,16 +95,6 @@ static void *work(void *arg)
 	}
 	n_threads--;
 	return NULL;
-}
-
-static void forget(struct lookup *lookup)
-{
-	struct lookup **at = &queue;
-
-	while (*at != lookup)
-		at = &(*at)->next;
-	*at = lookup->next;
-	free(lookup);
 }
 
 struct lookup *lookup_begin(struct loop *loop, const struct endpoint *endpoint,
@@ -109,13 +107,13 @@ struct lookup *lookup_begin(struct loop *loop, const struct endpoint *endpoint,
 
 	*lookup = (struct lookup){.endpoint = *endpoint, .loop = loop, .found = found, .arg = arg};
 	lookup->task.fn = report;
-	lookup->next = queue;
-	queue = lookup;
+	put(lookup);
 	if (n_threads < THREADS_MAX && thread_start_detached(work, NULL) == 0)
 		n_threads++;
 	if (n_threads)
 		return lookup;
-	forget(lookup);
+	take(lookup);
+	free(lookup);
 	return NULL;
 }
 
@@ -127,7 +125,7 @@ void lookup_cancel(struct lookup *lookup)
 	lookup->cancelled = true;
 	/* A task that the loop has taken already is still called, and frees the lookup. */
 	if (!lookup->begun)
-		forget(lookup);
-	else if (lookup->posted && loop_withdraw(lookup->loop, &lookup->task))
+		take(lookup);
+	if (!lookup->begun || (lookup->posted && loop_withdraw(lookup->loop, &lookup->task)))
 		free(lookup);
 }
