@@ -283,7 +283,7 @@ static void it_waits_for_a_node_that_is_off_the_list(void **state)
 	name_agents(N_AGENTS - 1);
 	roster_open(agents_roster(&call));
 	assert_failed(publish_at("c"), ERR_FAILED_PRECONDITION, "does not move to node 'c' yet");
-	/* It is on the list again, but has not been asked yet. */
+	/* The agent is on the list again, but has not been asked yet. */
 	name_agents(N_AGENTS);
 	int64_t begun = now_ms();
 	assert_failed(publish_at("c"), ERR_FAILED_PRECONDITION, "does not move to node 'c' yet");

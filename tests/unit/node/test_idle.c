@@ -216,7 +216,7 @@ static void the_thread_for_backups_is_idle_without_backups(void **state)
 	unreadable = false;
 	for (int i = 0; i < 2; i++)
 		assert_false(is_idle_after_a_round());
-	/* It was dropped. */
+	/* The backup was dropped. */
 	n_backups = 0;
 	assert_false(is_idle_after_a_round());
 	assert_true(is_idle_after_a_round());
@@ -258,7 +258,10 @@ static void the_mender_is_idle_without_volumes_to_repair(void **state)
 	mender_stop(mender);
 }
 
-/* What was put aside is looked at after a minute, and every ten minutes, also without copies. */
+/*
+ * The datasets that were put aside are looked at after a minute, and every ten minutes, also
+ * without copies.
+ */
 static void the_herald_is_idle_without_copies_once_it_has_looked(void **state)
 {
 	struct rounds *herald;

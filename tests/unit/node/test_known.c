@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the volumes that this host knows by their lineages, deleted ones too, of FindBase, and of
- * the search for a volume that is to be used. In place of ZFS there is the catalog alone.
+ * Tests of the volumes that this host knows by their lineages, deleted ones too, of FindBase,
+ * and of the search for a volume that is to be used. In place of ZFS there is the catalog alone.
  */
 #include "node/owner/known.h"
 

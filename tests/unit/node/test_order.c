@@ -244,7 +244,7 @@ static void test_a_push_is_told_what_the_other_ones_know(void **state)
 	assert_true(push.taken.guid == 8 && push.needs[1].has == 8);
 }
 
-/* It is looked up, from which the copy of a node that is owed would get a time again. */
+/* From a look-up the copy of a node that is owed would get a time again. */
 static void test_what_an_owed_copy_has_does_not_matter(void **state)
 {
 	(void)state;

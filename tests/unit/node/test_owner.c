@@ -399,7 +399,7 @@ static int wait_for(const struct node *node, const char *id, const char *owner, 
 	return result;
 }
 
-/* What its members answered is recorded by a call in the queue. */
+/* The answers of its members are recorded by a call in the queue. */
 static void a_call_does_not_keep_its_volume_from_being_recorded(void **state)
 {
 	const struct node node = {.id = "n1", .boot = "b-1", .owners = owners_new()};

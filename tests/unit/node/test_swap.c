@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The exchange of a volume's dataset; and a zcsi-node that starts ends the rollbacks that an earlier
- * one has begun, if it can.
+ * The exchange of a volume's dataset; and a zcsi-node that starts ends the rollbacks that an
+ * earlier one has begun, if it can.
  */
 #include "node/change/swap.h"
 
