@@ -82,7 +82,7 @@ def test_health_and_metric_tell_of_it_until_it_is_dropped(pair):
     [entry] = pair.owner.controller.ControllerListVolumeHealth().entries
     assert [said.reason for said in entry.health_statuses] == ["Diverged"]
     use(pair.other).down()
-    pair.zcsi("diverged", "drop", "data-0")
+    pair.zcsi("diverged", "drop", "data-0", "--destroy", "1")
     assert metric(pair.owner) == 0 and not pair.owner.agent.GetHost().diverged
     wait_for(lambda: health(pair) == [], "the volume is healthy", 60)
 
@@ -95,12 +95,12 @@ def test_it_is_mounted_and_what_is_printed_ends_it(pair, folder, kind):
     with pytest.raises(OSError):
         (folder / "new").touch()
     assert "not empty" in pair.zcsi("diverged", "mount", "data-0", folder, status=1)
-    pair.zcsi("diverged", "drop", "data-0", status=1)
+    pair.zcsi("diverged", "drop", "data-0", "--destroy", "1", status=1)
     for line in said[1:]:
         run(*line.split())
     assert list(folder.iterdir()) == []
     wait_for(lambda: not device(pair.owner, ASIDE).exists(), "it has no device")
-    pair.zcsi("diverged", "drop", "data-0")
+    pair.zcsi("diverged", "drop", "data-0", "--destroy", "1")
 
 
 def test_it_is_mounted_on_its_host_only(pair, folder, tmp_path):
@@ -186,7 +186,7 @@ def test_a_diff_that_was_killed_leaves_nothing_mounted(new_pair, gate):
         command = pair.begin("diverged", "diff", "data")
         gate.arrived()
         assert len(compared(pair.owner)) == 2
-        assert "mounted at" in pair.zcsi("diverged", "drop", "data-0", status=1)
+        assert "mounted at" in pair.zcsi("diverged", "drop", "data-0", "--destroy", "1", status=1)
         pair.owner.node_daemon.kill()
         gate.kill()
         gate.open()
