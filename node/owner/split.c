@@ -70,9 +70,11 @@ int split_end(struct arena *arena, const char *parent, struct error *err)
 		return zfs_is_missing(parent, err);
 	for (char *line = strtok_r(out, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
 		const char *name = split_parse(aside, line);
-		if (name && zfs_promote(name, err) < 0)
+		const bool failed = name && zfs_promote(name, err) < 0;
+		/* The herald and a call may do it at the same time. */
+		if (failed && err->code != ERR_ALREADY_EXISTS)
 			return -1;
-		if (name)
+		if (name && !failed)
 			log_info("a copy has the snapshots of what was put aside",
 				 log_str("copy", name));
 	}

@@ -56,6 +56,7 @@ static const struct {
 	{"bad numeric value", ERR_INVALID_ARGUMENT, NULL},
 	{"invalid property", ERR_INVALID_ARGUMENT, NULL},
 	{"already loaded for", ERR_ALREADY_EXISTS, NULL},
+	{"not a cloned filesystem", ERR_ALREADY_EXISTS, NULL}, /* it was promoted already */
 	{"already unloaded for", ERR_ALREADY_EXISTS, NULL},
 	{"Key load error", ERR_UNAUTHENTICATED, "give the key that the volume was created with"},
 	{"feature not enabled", ERR_FAILED_PRECONDITION, "see 'zpool upgrade'"},

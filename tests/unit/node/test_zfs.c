@@ -43,6 +43,7 @@ static void error_texts_become_codes(void **state)
 		{"Key load error: Hex key too short (expected 64).", ERR_UNAUTHENTICATED},
 		{"Key load error: Key already loaded for 'D'.", ERR_ALREADY_EXISTS},
 		{"Key unload error: Key already unloaded for 'D'.", ERR_ALREADY_EXISTS},
+		{"cannot promote 'D': not a cloned filesystem", ERR_ALREADY_EXISTS},
 		{"Key unload error: 'D' is busy.", ERR_FAILED_PRECONDITION},
 		{"cannot create 'D': Encryption feature not enabled.", ERR_FAILED_PRECONDITION},
 		{"cannot create 'D': pool I/O is currently suspended", ERR_UNAVAILABLE},
