@@ -4,8 +4,9 @@
  *
  * Invariant: what only this host has is kept until a person drops it. The volume becomes a copy
  * only if nothing was written since a snapshot that the new owner has, and if no later snapshot is
- * there but those that zcsi took for copies. One `zfs rename` makes it a copy, or puts it aside. A
- * host that stops before finds the volume again and goes on.
+ * there but those that zcsi took for copies. One `zfs rename` makes it a copy, which has the epoch of
+ * the new owner by then, or puts it aside. A host that stops before finds the volume again and goes
+ * on.
  */
 #include "node/owner/aside.h"
 
@@ -94,23 +95,37 @@ static int rename_volume(const struct node *node, const struct place *place, con
 	return failed;
 }
 
-/* As a copy it has the epoch of the new owner, and takes its streams. */
+/*
+ * Give the volume the epoch of the new owner before it is a copy. A copy with the former epoch would
+ * permit the move that its last record names, and a failover to it would use the new owner's epoch
+ * a second time.
+ */
+static int take_epoch(struct arena *arena, const struct place *place, const struct dataset *volume,
+		      struct error *err)
+{
+	int64_t epoch = ownership_parse(arena, volume->owner).newer_epoch;
+	struct zfs_properties properties = {.n = 0};
+
+	zfs_property(&properties, "zcsi:epoch", arena_printf(arena, "%" PRId64, epoch));
+	return zfs_set(place->name, &properties, err);
+}
+
+/* As a copy it takes the streams of the new owner. */
 static int become_copy(const struct node *node, struct arena *arena, const struct place *place,
 		       const struct dataset *volume, uint64_t base, struct error *err)
 {
 	const char *parent = catalog_parent(node->catalog);
 	const char *name = replica_name(arena, parent, volume->id);
-	int64_t epoch = ownership_parse(arena, volume->owner).newer_epoch;
 	struct zfs_properties properties = {.n = 0};
 
 	if (replica_make_folder(arena, parent, REPLICA_FOLDER, err) < 0 ||
-	    destroy_later(place, base, err) < 0 || rename_volume(node, place, name, err) < 0)
+	    destroy_later(place, base, err) < 0 || take_epoch(arena, place, volume, err) < 0 ||
+	    rename_volume(node, place, name, err) < 0)
 		return -1;
 	catalog_drop(node->catalog, volume->name);
 	log_info("a volume that another node took over is a copy now",
 		 log_str("volume", volume->id));
 	zfs_property(&properties, "zcsi:owner", "-");
-	zfs_property(&properties, "zcsi:epoch", arena_printf(arena, "%" PRId64, epoch));
 	return zfs_set(name, &properties, err);
 }
 

@@ -312,7 +312,8 @@ def test_the_new_owner_is_killed_at_each_program(new_pair, gate, kind, program, 
 
 @pytest.mark.parametrize("runs", [False, True])
 @pytest.mark.parametrize("kind, program", [
-    ("zfs", "set zcsi:owner=newer"), ("zfs", "set zcsi:owner=-"), ("ext4", "rename")])
+    ("zfs", "set zcsi:owner=newer"), ("zfs", "set zcsi:epoch"), ("zfs", "rename"),
+    ("zfs", "set zcsi:owner=-"), ("ext4", "rename")])
 def test_the_returned_host_is_killed_at_each_program(new_pair, gate, kind, program, runs):
     with new_pair(owner_env=gate.env) as pair:
         wanted = filled(pair, kind)
