@@ -9,6 +9,7 @@
  */
 #include "node/move/depart.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -24,6 +25,7 @@
 #include "node/move/rules.h"
 #include "node/move/sending.h"
 #include "node/record/ownership.h"
+#include "node/replica/replica.h"
 #include "node/zfs/zfs.h"
 
 #define FIND_MS 10000
@@ -104,19 +106,42 @@ static int promote_other(struct depart *depart, const struct place *place, struc
 }
 
 /*
- * Remove the record of the move. A volume that is a copy now gets the epoch of the move instead, so
- * that this host never takes it back at that epoch.
+ * Give the copy the epoch of the move, by which the record counts no more, so this host never takes
+ * the volume back at that epoch. The caller has locked the copy, and a stream or a failover may have
+ * given it a later epoch before that.
  */
+static int unmark_locked(struct depart *depart, struct error *err)
+{
+	struct zfs_properties properties = {.n = 0};
+	struct place place;
+
+	if (place_read(&depart->arena, parent_of(depart), depart->id, &place, err) < 0)
+		return -1;
+	if (place.role != PLACE_COPY || depart_next(depart, &place) != MOVE_UNMARK)
+		return 0;
+	zfs_property(&properties, "zcsi:epoch",
+		     arena_printf(&depart->arena, "%" PRId64, place.epoch + 1));
+	return zfs_set(place.name, &properties, err);
+}
+
+static int unmark_copy(struct depart *depart, const struct place *place, struct error *err)
+{
+	struct catalog *catalog = depart->node->catalog;
+	const char *key = replica_key(&depart->arena, place->name);
+
+	if (catalog_lock_key(catalog, now_ms() + WAIT_MS, key, err) < 0)
+		return -1;
+	int failed = unmark_locked(depart, err);
+	catalog_unlock_key(catalog, key);
+	return failed;
+}
+
+/* Remove the record of the move. */
 static int unmark(struct depart *depart, const struct place *place, struct error *err)
 {
-	const struct place_snapshot *end = place_marked(place);
-	struct zfs_properties properties = {.n = 0};
-
 	if (place->role == PLACE_PRIMARY)
-		return zfs_inherit(end->name, "zcsi:moving", err);
-	zfs_property(&properties, "zcsi:epoch",
-		     arena_printf(&depart->arena, "%lld", (long long)end->epoch));
-	return zfs_set(place->name, &properties, err);
+		return zfs_inherit(place_marked(place)->name, "zcsi:moving", err);
+	return unmark_copy(depart, place, err);
 }
 
 static int fail_for_person(const struct depart *depart, const struct place *place,
@@ -240,10 +265,11 @@ static int take_steps(struct depart *depart, struct error *err)
 	do
 		more = take_step(depart, err);
 	while (more > 0 || (more < 0 && goes_on(depart, err)));
-	if (depart->role == PLACE_PRIMARY)
+	bool stayed = depart->role == PLACE_PRIMARY && !depart->promoted;
+	if (stayed)
 		*err = depart->why;
 	/* No record of a move is left: the other node has the volume, or gave it away. */
-	return more == 0 && depart->role != PLACE_PRIMARY ? 0 : -1;
+	return more == 0 && !stayed ? 0 : -1;
 }
 
 /* Take the steps with the copies locked. */

@@ -11,6 +11,9 @@
 
 static enum move_step next_of_primary(const struct move_view *view)
 {
+	/* The other node had it, and it is here again by a failover or another move. */
+	if (view->promoted)
+		return MOVE_END;
 	if (view->cancelled && view->device == DEVICE_HIDDEN)
 		return MOVE_SHOW;
 	if (view->cancelled)

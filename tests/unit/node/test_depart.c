@@ -43,6 +43,7 @@ static struct {
 static int calls, hangs, tries, cancel_at, tries_max;
 static struct moves *moves;
 static atomic_bool cancelled, given_up;
+static int64_t later; /* the epoch that the copy gets while the move waits to lock it; 0: none */
 
 /* Returns true if a call does its work; *ret_status is what it returns. */
 static bool works(int *ret_status, struct error *err)
@@ -260,6 +261,26 @@ const char *__wrap_catalog_parent(const struct catalog *catalog)
 	return "t/p";
 }
 
+int __wrap_catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key,
+			    struct error *err);
+int __wrap_catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key,
+			    struct error *err)
+{
+	(void)catalog;
+	(void)deadline;
+	(void)err;
+	assert_string_equal(key, "copy t/p/v");
+	pools.epoch = later ? later : pools.epoch;
+	return 0;
+}
+
+void __wrap_catalog_unlock_key(struct catalog *catalog, const char *key);
+void __wrap_catalog_unlock_key(struct catalog *catalog, const char *key)
+{
+	(void)catalog;
+	(void)key;
+}
+
 void __wrap_catalog_drop(struct catalog *catalog, const char *zfs_name);
 void __wrap_catalog_drop(struct catalog *catalog, const char *zfs_name)
 {
@@ -347,6 +368,18 @@ static void fail_each(enum place_device device)
 			}
 }
 
+/* By a failover to yet another node, for example. */
+static void a_copy_with_a_later_epoch_keeps_it(void **state)
+{
+	struct error err;
+
+	(void)state;
+	later = 3;
+	assert_int_equal(run(DEVICE_NONE, &err), 0);
+	assert_true(pools.promoted && pools.epoch == 3);
+	later = 0;
+}
+
 static void whatever_fails_one_node_can_use_the_volume(void **state)
 {
 	(void)state;
@@ -423,6 +456,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_move_without_faults_ends_there),
+		TEST(a_copy_with_a_later_epoch_keeps_it),
 		TEST(whatever_fails_one_node_can_use_the_volume),
 		TEST(a_move_that_is_cancelled_ends_here_until_the_volume_is_given_up),
 		TEST(the_first_error_is_the_reason),

@@ -266,6 +266,7 @@ static void each_state_has_its_step(void **state)
 		{{.role = PLACE_COPY, .marked = true}, MOVE_PERSON},
 		{{.role = PLACE_COPY, .marked = true, .promoted = true}, MOVE_UNMARK},
 		{{.role = PLACE_COPY, .promoted = true}, MOVE_END},
+		{{.role = PLACE_PRIMARY, .promoted = true}, MOVE_END},
 		{{.role = PLACE_COPY}, MOVE_END},
 		{{.role = PLACE_NONE}, MOVE_PERSON},
 		{{.role = PLACE_NONE, .promoted = true}, MOVE_END},
