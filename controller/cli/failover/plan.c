@@ -152,7 +152,11 @@ static int64_t latest_us(const struct cli *cli)
 	return latest;
 }
 
-/* Choose the node that takes the volume over. Returns why there is none, or NULL. */
+/*
+ * Choose the node that takes the volume over. Returns why there is none, or NULL. A copy that was
+ * promised in a failover has its epoch from that, and perhaps older data than others, so the
+ * operator may name another one. Its node finds out by Accept if it lacks anything.
+ */
 static const char *choose(struct cli *cli, const struct found *found, size_t n,
 			  struct takeover *row)
 {
@@ -162,7 +166,7 @@ static const char *choose(struct cli *cli, const struct found *found, size_t n,
 		to = on_node(found, n, cli->to);
 	if (!to)
 		return arena_printf(&cli->arena, "node '%s' has no copy of it", cli->to);
-	if (to != best && !have_same_data(to, best))
+	if (to != best && !have_same_data(to, best) && !*best->copy->copy->accepted_node_id)
 		return arena_printf(&cli->arena,
 				    "node '%s' has newer data than '%s'; fail over to that, and "
 				    "move the volume later",

@@ -102,6 +102,53 @@ static void a_warning_is_printed(void **state)
 	assert_non_null(strstr(text, "has heard from node 'c'"));
 }
 
+/* Let a client have a copy at an epoch, with one snapshot; accepted: the node it is promised to. */
+static void has_copy(struct client *client, int64_t epoch, uint64_t guid, const char *accepted)
+{
+	static char *nodes[] = {(char *)"a", (char *)"b", (char *)"c"};
+	CopyState *copy = new_copy_state(&call.arena);
+
+	copy->node_ids = nodes;
+	copy->n_node_ids = COUNT(nodes);
+	copy->epoch = epoch;
+	copy->accepted_node_id = (char *)accepted;
+	copy->snapshots = arena_alloc(&call.arena, sizeof(*copy->snapshots));
+	copy->snapshots[0] = new_copy_snapshot(&call.arena);
+	copy->snapshots[0]->guid = guid;
+	copy->snapshots[0]->creation = (int64_t)guid;
+	copy->n_snapshots = 1;
+	client->copy = copy;
+}
+
+/* Returns why a failover to a, after the loss of c, is refused; NULL: it is not. */
+static const char *refusal_of_a(void)
+{
+	static const char *lost[] = {"c"};
+	static const struct option_list list = {lost, 1};
+	struct failover_plan plan;
+
+	c->silent = ERR_UNAVAILABLE;
+	cli.lost = &list;
+	cli.to = "a";
+	ask_members();
+	assert_int_equal(failover_plan_make(&cli, "data", &plan, &err), 0);
+	cli.to = NULL;
+	assert_int_equal(plan.n, 1);
+	assert_int_equal(plan.rows[0].epoch, 5);
+	return plan.rows[0].why;
+}
+
+/* An Accept that was not followed by a takeover gives a copy a later epoch, and no data. */
+static void a_copy_that_was_only_promised_is_not_taken_for_the_newest(void **state)
+{
+	(void)state;
+	has_copy(&scripted[0], 1, 12, "");
+	has_copy(b, 3, 11, "");
+	assert_non_null(strstr(refusal_of_a(), "has newer data than 'a'"));
+	has_copy(b, 3, 11, "b");
+	assert_null(refusal_of_a());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -110,6 +157,7 @@ int main(void)
 		CLI_TEST(a_lost_node_that_spoke_lately_is_warned_of),
 		CLI_TEST(a_time_to_come_is_no_warning),
 		CLI_TEST(a_warning_is_printed),
+		CLI_TEST(a_copy_that_was_only_promised_is_not_taken_for_the_newest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
