@@ -1,77 +1,182 @@
 # SPDX-License-Identifier: MPL-2.0
 """The guards and the effects of the table's steps on a world.
 
-Each is a function of the world, the node that takes the step, and what it asks: a peer's number, a
-statement, or None. A message that is lost is a step that is not taken; one that is repeated or late
-is a step that is taken again, or later. A call that carries no promise, such as StartMove, may come
-at any time from any caller. So only statements are kept as messages."""
-from world import (ELSEWHERE, Moving, NEVER, NODES, NOT, Partial, STAGED, Statement, age, common,
-                   is_above, is_prefix, known, promised, seen)
+Each is a function of the world, the node that takes the step, and what it asks: a peer's number,
+the numbers of several, a statement, or None. A message that is lost is a step that is not taken;
+one that is repeated or late is a step that is taken again, or later. A call that carries no
+promise, such as StartMove, may come at any time from any caller. So only statements are kept as
+messages."""
+from world import (HIDDEN, Mark, Move, NOT, Partial, SHOWN, STAGED, Take, common, is_covered,
+                   is_marked, is_prefix, seen, snapshot)
+
+
+def is_owner(node):
+    return node.place == "primary" and not node.newer
+
+
+def is_marked_here(world, me):
+    node = world.nodes[me]
+    return is_marked(node) and node.mark.to == node.move.to
+
+
+def ends(world, me):
+    return world.nodes[me].data == world.nodes[me].mark.data
+
+
+def is_streaming(node):
+    return node.partial is not None and node.partial.source is not None
+
+
+def fails_over(node):
+    return node.take is not None and node.take.lost is not None
+
+
+def survivors(world, me):
+    """Return the members that the failover which runs on this node has to ask."""
+    node = world.nodes[me]
+    return tuple(other for other in node.members if other != me and other not in node.take.lost)
+
+
+def has_copy(node):
+    return node.place == "replica" or node.partial is not None
+
+
+def latest(node):
+    """Return the latest epoch of which the node tells others in its answer to Hear."""
+    if node.place == "primary":
+        return node.newer or node.epoch
+    return node.epoch if has_copy(node) else 0
+
+
+def is_above_by_two(world, me, statement):
+    return statement.epoch >= world.nodes[me].epoch + ABOVE
+
+
+def is_epoch_new(world, me, peer):
+    """Return False if rules_take refuses the epoch of peer's mark."""
+    node, mark = world.nodes[me], world.nodes[peer].mark
+    if not mark:
+        return True
+    return node.mark.epoch < mark.epoch if is_marked(node) else node.epoch <= mark.epoch
+
+
+def could_take(world, me, peer):
+    """Return True if peer has the last snapshot, in whose stream the owner's epoch came too."""
+    owner, node = world.nodes[me], world.nodes[peer]
+    return (owner.move.to == peer and node.place == "replica" and node.data == owner.mark.data
+            and node.epoch >= owner.epoch and not node.partial and not node.take
+            and is_epoch_new(world, peer, me))
+
+
+def is_epoch_free(world, me, peer):
+    node, epoch = world.nodes[me], world.nodes[peer].take.epoch
+    return not has_copy(node) or node.epoch < epoch or (
+        node.epoch == epoch and node.accepted == peer)
+
+
+def is_majority(world, me, answered):
+    """The rule of check_majority in node/owner/outcome.c, with ownership_is_majority."""
+    node = world.nodes[me]
+    voters = [other for other in node.members if other not in answered or other in node.marks]
+    heard = sum(other in answered and other in node.marks and other not in node.lost
+                and latest(world.nodes[other]) > 0 for other in node.members)
+    return (heard + 1) * 2 > sum(other not in node.lost for other in voters)
+
 
 GUARDS = {
     "confirmed": lambda w, me, _: w.nodes[me].confirmed,
     "unused": lambda w, me, _: w.nodes[me].mounted == NOT,
-    "unwritten": lambda w, me, _: w.nodes[me].data == w.nodes[me].moving.data,
-    "sent": lambda w, me, _: w.nodes[me].sent == (w.nodes[me].moving.to, w.nodes[me].moving.data),
-    "arrived": lambda w, me, peer: w.nodes[peer].place == "replica"
-    and w.nodes[peer].data == w.nodes[me].moving.data,
-    "demoted": lambda w, me, peer: w.nodes[peer].place == "replica",
-    "promised": lambda w, me, peer: w.nodes[peer].moving and w.nodes[peer].moving.to == me,
-    "promise stands": lambda w, me, peer: not w.nodes[peer].moving
-    or w.nodes[peer].moving.number > seen(w.nodes[peer])[0],
-    "proof": lambda w, me, _: w.nodes[me].proof,
-    "same guid": lambda w, me, _: w.nodes[me].data == w.nodes[me].proof[1],
+    "member": lambda w, me, peer: peer in w.nodes[me].members,
+    "no member": lambda w, me, peer: peer not in w.nodes[me].members,
+    "counts": lambda w, me, peer: peer not in w.nodes[me].lost,
+    "does not count": lambda w, me, peer: peer in w.nodes[me].lost,
+    "goes on": lambda w, me, _: not w.nodes[me].move.stays,
+    "stays": lambda w, me, _: w.nodes[me].move.stays,
+    "marked": lambda w, me, _: is_marked_here(w, me),
+    "not marked": lambda w, me, _: not is_marked_here(w, me),
+    "ends": lambda w, me, _: ends(w, me),
+    "stays or does not end": lambda w, me, _: w.nodes[me].move.stays or not ends(w, me),
+    "shown": lambda w, me, _: w.nodes[me].device == SHOWN,
+    "not shown": lambda w, me, _: w.nodes[me].device != SHOWN,
+    "hidden": lambda w, me, _: w.nodes[me].device == HIDDEN,
+    "not hidden": lambda w, me, _: w.nodes[me].device != HIDDEN,
+    "goes on or not hidden": lambda w, me, _: not w.nodes[me].move.stays
+    or w.nodes[me].device != HIDDEN,
+    "not learned": lambda w, me, _: not w.nodes[me].ended,
+    "not arrived": lambda w, me, _: not w.nodes[me].move.arrived,
+    "arrived": lambda w, me, _: w.nodes[me].move.arrived,
+    "could take": could_take,
+    "given up": lambda w, me, peer: w.nodes[peer].place == "replica",
+    "for us": lambda w, me, peer: is_marked(w.nodes[peer]) and w.nodes[peer].mark.to == me,
+    "unwritten": lambda w, me, peer: not w.nodes[peer].mark
+    or w.nodes[peer].mark.data == w.nodes[peer].data,
     "whole": lambda w, me, _: not w.nodes[me].partial,
-    "not primary": lambda w, me, peer: w.nodes[peer].place != "primary",
-    "no failover": lambda w, me, peer: seen(w.nodes[peer])[0] < w.nodes[me].moving.number
-    or seen(w.nodes[peer])[1] == peer,
-    "all accepted": lambda w, me, statement: statement.accepted == statement.survivors,
-    "newest": lambda w, me, statement: all(
-        age(w.nodes[node].data) <= age(w.nodes[me].data) for node in statement.survivors),
-    "owner": lambda w, me, peer: w.nodes[peer].place == "primary"
-    and w.nodes[peer].superseded == NEVER,
+    "same data": lambda w, me, peer: not w.nodes[peer].mark
+    or w.nodes[peer].mark.data == w.nodes[me].data,
+    "epoch new": is_epoch_new,
+    "free": lambda w, me, _: not w.nodes[me].take,
+    "unlocked": lambda w, me, _: not is_streaming(w.nodes[me]) and not fails_over(w.nodes[me]),
+    "answered": lambda w, me, _: w.nodes[me].take and w.nodes[me].take.lost is None,
+    "recorded": lambda w, me, _: w.nodes[me].take.recorded,
+    "target has it": lambda w, me, peer: w.nodes[me].mark.to == peer
+    and is_owner(w.nodes[peer]) and w.nodes[peer].epoch >= w.nodes[me].mark.epoch,
+    "target had it": lambda w, me, _: w.nodes[me].ended,
+    "epoch above by two": is_above_by_two,
+    "as looked at": lambda w, me, statement: w.nodes[me].data == statement.data,
+    "asks us": lambda w, me, peer: fails_over(w.nodes[peer]) and me in survivors(w, peer)
+    and me not in w.nodes[peer].take.accepted,
+    "epoch free": is_epoch_free,
+    "not newer": lambda w, me, peer: w.nodes[me].place == ""
+    or is_prefix(w.nodes[me].data, w.nodes[peer].take.data)
+    or (w.nodes[me].epoch, w.nodes[me].accepted) == (w.nodes[peer].take.epoch, peer),
+    "all accepted": lambda w, me, _: fails_over(w.nodes[me])
+    and set(w.nodes[me].take.accepted) == set(survivors(w, me)),
+    "owner": lambda w, me, peer: is_owner(w.nodes[peer]),
     "owner confirmed": lambda w, me, peer: w.nodes[peer].confirmed,
-    "epoch not lower": lambda w, me, peer: w.nodes[peer].epoch >= seen(w.nodes[me]),
-    "higher epoch": lambda w, me, peer: is_above(w.nodes[peer], w.nodes[me]),
-    "no higher epoch": lambda w, me, peer: not is_above(w.nodes[peer], w.nodes[me]),
-    "has a copy": lambda w, me, peer: w.nodes[peer].place or w.nodes[me].members == (me,),
-    "nothing of its own": lambda w, me, peer: is_prefix(w.nodes[me].data, w.nodes[peer].data),
-    "own data": lambda w, me, peer: not is_prefix(w.nodes[me].data, w.nodes[peer].data),
-    "member": lambda w, me, peer: peer in w.nodes[me].members or w.nodes[me].members == (me,),
-    "member of owner": lambda w, me, peer: me in w.nodes[peer].members,
+    "epoch not lower": lambda w, me, peer: w.nodes[peer].epoch >= w.nodes[me].epoch,
+    "epoch not passed": lambda w, me, peer: w.nodes[peer].epoch >= w.nodes[me].newer,
+    "member of owner": lambda w, me, peer: me in w.nodes[peer].members
+    and me not in w.nodes[peer].lost,
+    "base": lambda w, me, peer: w.nodes[me].place == ""
+    or is_prefix(w.nodes[me].data, w.nodes[peer].data),
+    "answers": lambda w, me, peer: not w.nodes[peer].take,
+    "whole copy": lambda w, me, peer: w.nodes[peer].place == "replica"
+    and is_prefix(w.nodes[peer].data, w.nodes[me].data),
+    "later owner": lambda w, me, peer: latest(w.nodes[peer]) > seen(w.nodes[me]),
+    "no later owner": lambda w, me, peers: not any(
+        latest(w.nodes[peer]) > w.nodes[me].epoch for peer in peers),
+    "majority": is_majority,
+    "nothing of its own": lambda w, me, peer: is_covered(w.nodes[me].data, w.nodes[peer].data),
+    "own data": lambda w, me, peer: not is_covered(w.nodes[me].data, w.nodes[peer].data),
+    "split": lambda w, me, _: w.nodes[me].split is not None,
+    "epoch taken": lambda w, me, _: w.nodes[me].epoch >= w.nodes[me].newer,
+    "epoch not taken": lambda w, me, _: w.nodes[me].epoch < w.nodes[me].newer,
 }
 EFFECTS = {}
-
-
-def guard(name):
-    return lambda function: GUARDS.setdefault(name, function)
+ABOVE = 2  # by how much the epoch of a failover is above each that a node told
 
 
 def effect(step):
     return lambda function: EFFECTS.setdefault(step, function)
 
 
-@guard("epoch free")
-def is_free(world, me, asked):
+def without_device(node):
+    return HIDDEN if node.device else ""
+
+
+def record(world, me, epoch, accepted=None, **fields):
+    """Set zcsi:epoch, by which an older zcsi:accepted and an older mark do not count any more."""
     node = world.nodes[me]
-    if isinstance(asked, int):  # `take back` asks the node with this number
-        return node.moving.number + 1 > known(world.nodes[asked])
-    epoch = asked.epoch if asked else node.proof[0]
-    again = epoch == seen(node) and not promised(node)
-    return epoch[0] > known(node) or again and (node.place != "primary" or epoch[0] > node.epoch[0])
+    if accepted is None and node.epoch == epoch:
+        accepted = node.accepted
+    mark = node.mark if node.mark and node.mark.epoch > epoch else None
+    newer = node.newer if node.newer > epoch else 0
+    return world.put(me, **{"epoch": epoch, "accepted": accepted, "mark": mark, "newer": newer,
+                            **fields})
 
 
-@guard("epoch recorded")
-def is_recorded(world, me, statement):
-    node = world.nodes[me]
-    epoch = statement.epoch if statement else node.proof[0]
-    return seen(node) == epoch and not promised(node)
-
-
-@guard("base")
-def is_base(world, me, peer):
-    node = world.nodes[me]
-    return not node.place or is_prefix(node.data, world.nodes[peer].data)
+def joined(*groups):
+    return tuple(sorted(set().union(*groups)))
 
 
 # Effects return the world afterwards, or None if there is nothing to do.
@@ -83,10 +188,18 @@ def stage(world, me, _):
 
 @effect("receive")
 def receive(world, me, peer):
+    """A new dataset has its properties from the first byte; those of another one are set before the
+    data comes."""
     node, owner = world.nodes[me], world.nodes[peer]
-    partial = Partial(peer, owner.epoch, owner.data, owner.members)
-    equal = node.place and node.data == owner.data and node.epoch == owner.epoch
-    return None if equal or node.partial == partial else world.put(me, partial=partial)
+    data = owner.data
+    if owner.move:
+        if not is_marked_here(world, peer) or owner.move.arrived:
+            return None
+        data = owner.mark.data
+    equal = node.place and node.data == data and node.epoch == owner.epoch and not node.partial
+    if equal or node.place and not is_prefix(node.data, data):
+        return None
+    return record(world, me, owner.epoch, partial=Partial(peer, data), members=owner.members)
 
 
 @effect("receive ends")
@@ -94,97 +207,141 @@ def receive_ends(world, me, peer):
     node, partial = world.nodes[me], world.nodes[me].partial
     if not partial or partial.source != peer:
         return None
-    return world.put(me, place=node.place or "replica", data=partial.data, members=partial.members,
-                     epoch=max(node.epoch, partial.epoch), partial=None, superseded=NEVER,
-                     moving=None)
+    return world.put(me, place="replica", data=partial.data, partial=None)
+
+
+@effect("bookmark")
+def bookmark(world, me, peer):
+    return world.put(me, marks=joined(world.nodes[me].marks, (peer,)))
+
+
+@effect("count again")
+def count_again(world, me, peer):
+    lost = tuple(node for node in world.nodes[me].lost if node != peer)
+    return world.put(me, lost=lost)
 
 
 @effect("take in")
 def take_in(world, me, peer):
-    members = world.nodes[me].members
-    return None if peer in members else world.put(me, members=tuple(sorted((*members, peer))))
+    return world.put(me, members=joined(world.nodes[me].members, (peer,)))
 
 
-@effect("final")
-def final(world, me, peer):
+@effect("close")
+def close(world, me, peer):
+    return world.put(me, move=Move(peer))
+
+
+@effect("mark")
+def mark(world, me, _):
     node = world.nodes[me]
-    return world.put(me, moving=Moving(peer, node.epoch[0] + 1, node.data), sent=None)
+    data = (*node.data, snapshot(node.epoch + 1, node.move.to))
+    return world.put(me, data=data, mark=Mark(node.move.to, node.epoch + 1, data),
+                     move=node.move._replace(arrived=False))
 
 
 @effect("send")
-def send(world, me, peer):
-    moving = world.nodes[me].moving
-    return world.put(me, sent=(peer, moving.data)) if moving.to == peer else None
+def send(world, me, _):
+    return world.put(me, move=world.nodes[me].move._replace(arrived=True))
 
 
-@effect("demote")
-def demote(world, me, _):
-    return world.put(me, place="replica", confirmed=False, sent=None)
+@effect("give up")
+def give_up(world, me, _):
+    return world.put(me, place="replica", confirmed=False, move=None)
 
 
-@effect("cancel")
-def cancel(world, me, _):
-    return world.put(me, place="primary", moving=None, sent=None)
+@effect("hide")
+def hide(world, me, _):
+    return world.put(me, device=HIDDEN)
+
+
+@effect("show")
+@effect("finish")
+def show(world, me, _):
+    return world.put(me, device=SHOWN)
+
+
+@effect("unmark")
+def unmark(world, me, _):
+    return world.put(me, mark=None)
+
+
+@effect("open")
+def open_again(world, me, _):
+    return world.put(me, move=None)
+
+
+@effect("learn")
+def learn(world, me, _):
+    return world.put(me, ended=world.nodes[me].mark.epoch)
+
+
+@effect("unmark copy")
+def unmark_copy(world, me, _):
+    return record(world, me, world.nodes[me].ended, ended=0)
 
 
 @effect("ask")
 def ask(world, me, peer):
-    """Keep the peer's promise as proof. Without one, which only a planted error allows, use what
-    the asking node assumes."""
+    """Keep what the former owner promised. Without a mark, which only a planted error allows, use
+    what the asking node assumes."""
     node, owner = world.nodes[me], world.nodes[peer]
-    moving = owner.moving or Moving(me, owner.epoch[0] + 1, node.data)
-    return world.put(me, proof=((moving.number, me), moving.data))
+    promise = owner.mark or Mark(me, owner.epoch + 1, node.data)
+    marks = joined(owner.marks, (peer,)) if len(owner.members) > 2 else ()
+    return world.put(me, take=Take(promise.epoch, promise.data, marks))
 
 
 @effect("set epoch")
 def set_epoch(world, me, _):
-    return world.put(me, epoch=world.nodes[me].proof[0])
+    take = world.nodes[me].take
+    if take.recorded:
+        return None
+    return record(world, me, take.epoch, take=take._replace(recorded=True))
 
 
 @effect("promote")
-def promote(world, me, _, **fields):
-    world = world.put(me, place="primary", moving=None, superseded=NEVER, confirmed=True,
-                      written_off=False, **fields)
-    return world._replace(terms=tuple(sorted((*world.terms, world.nodes[me].epoch))))
-
-
-@effect("take back")
-def take_back(world, me, peer):
+def promote(world, me, _):
     node = world.nodes[me]
-    epoch = (node.moving.number + 1, me)
-    if peer != node.moving.to or node.proof and node.proof[0] == epoch:
+    marks = tuple(other for other in joined(node.marks, node.take.marks) if other != me)
+    world = world.put(me, place="primary", mark=None, newer=0, confirmed=True, written_off=False,
+                      marks=marks, lost=node.take.lost or (), take=None)
+    return world._replace(terms=tuple(sorted((*world.terms, (node.epoch, me)))))
+
+
+@effect("fail over")
+def fail_over(world, me, statement):
+    if me != statement.target:
         return None
-    world = world.put(me, proof=(epoch, node.data))
-    return world.put(peer, epoch=epoch, partial=None) if world.nodes[peer].epoch > NEVER else world
+    return world.put(me, partial=None, take=Take(
+        statement.epoch, statement.data, statement.lost, lost=statement.lost))
 
 
 @effect("accept")
-def accept(world, me, statement):
-    if me not in statement.survivors or me in statement.accepted:
+def accept(world, me, peer):
+    take = world.nodes[peer].take
+    take = take._replace(accepted=joined(take.accepted, (me,)))
+    if has_copy(world.nodes[me]):
+        world = record(world, me, take.epoch, accepted=peer)
+    if world.nodes[me].place:
+        take = take._replace(marks=joined(take.marks, (me,)))
+    return world.put(peer, take=take)
+
+
+@effect("accept own")
+def accept_own(world, me, _):
+    take = world.nodes[me].take
+    if take.recorded:
         return None
-    if world.nodes[me].place == "primary":
-        world = world.put(me, superseded=statement.epoch)
-    else:
-        world = world.put(me, epoch=statement.epoch, members=statement.survivors, partial=None)
-    accepted = statement._replace(accepted=tuple(sorted((*statement.accepted, me))))
-    return world._replace(statements=tuple(
-        accepted if said == statement else said for said in world.statements))
+    return record(world, me, take.epoch, accepted=me, take=take._replace(recorded=True))
 
 
 @effect("promote after loss")
-def promote_after_loss(world, me, statement):
-    if me != statement.epoch[1]:
-        return None
-    for lost in statement.lost:
-        # Two lost nodes may confirm each other when they are back; the zcsi command says so.
-        if statement.true and len(statement.lost) == 1:
-            world = world.put(lost, written_off=True)
-    return promote(world, me, None, epoch=statement.epoch, members=statement.survivors)
-
-
-@effect("own again")
-def own_again(world, me, statement):
-    return promote_after_loss(world, me, statement)
+def promote_after_loss(world, me, _):
+    """Two lost nodes of three may confirm each other when they are back; the manual says so."""
+    take = world.nodes[me].take
+    for said in world.statements:
+        if (said.epoch, said.target) == (take.epoch, me) and said.true and len(said.lost) == 1:
+            world = world.put(said.lost[0], written_off=True)
+    return promote(world, me, None)
 
 
 @effect("confirm")
@@ -194,92 +351,37 @@ def confirm(world, me, _):
 
 @effect("supersede")
 def supersede(world, me, peer):
-    return world.put(me, superseded=seen(world.nodes[peer]), sent=None)
+    return world.put(me, newer=latest(world.nodes[peer]), confirmed=False)
+
+
+@effect("take the epoch")
+def take_the_epoch(world, me, _):
+    node = world.nodes[me]
+    mark = node.mark if node.mark and node.mark.epoch > node.newer else None
+    return world.put(me, epoch=node.newer, accepted=None, mark=mark)
 
 
 @effect("step down")
-def step_down(world, me, _):
-    return world.put(me, place="replica", moving=None, confirmed=False, written_off=False)
+def step_down(world, me, peer):
+    """The snapshots that the new owner lacks are destroyed before, and their marks with them."""
+    node = world.nodes[me]
+    data = common(node.data, world.nodes[peer].data)
+    mark = node.mark if node.mark and is_prefix(node.mark.data, data) else None
+    return record(world.put(me, mark=mark), me, node.epoch, place="replica", data=data, lost=(),
+                  written_off=False, device=without_device(node))
+
+
+@effect("split")
+def split(world, me, peer):
+    node = world.nodes[me]
+    if node.split is not None:
+        return None
+    return world.put(me, split=common(node.data, world.nodes[peer].data))
 
 
 @effect("put aside")
 def put_aside(world, me, _):
     node = world.nodes[me]
-    return world.put(me, place="", data=(), moving=None, confirmed=False, written_off=False,
-                     proof=None, diverged=node.diverged | {node.data})
-
-
-@effect("clone base")
-def clone_base(world, me, peer):
-    node, owner = world.nodes[me], world.nodes[peer]
-    if not node.diverged:
-        return None
-    data = max((common(data, owner.data) for data in node.diverged), key=len)
-    return world.put(me, place="replica", data=data, epoch=owner.epoch, superseded=NEVER)
-
-
-# Events that zcsi does not decide. Each yields (words, node, world afterwards).
-
-def workload(world, bounds):
-    """A workload writes while it has a mount, even if the dataset is no primary any more."""
-    for me, node in enumerate(world.nodes):
-        if not node.mounted:
-            continue
-        if world.writes < bounds.writes:
-            write = node.epoch[0] * 100 + world.writes
-            yield "write", me, world.put(me, data=(*node.data, write))._replace(
-                writes=world.writes + 1)
-        yield "unmount", me, world.put(me, mounted=NOT)
-        if node.mounted == STAGED:
-            yield "unmount, but not in another namespace", me, world.put(me, mounted=ELSEWHERE)
-
-
-def boots(world, _):
-    for me, node in enumerate(world.nodes):
-        if not node.up:
-            yield "boot", me, world.put(me, up=True)._replace(statements=tuple(
-                said._replace(true=said.true and me not in said.lost)
-                for said in world.statements))
-
-
-def accidents(world, bounds):
-    for me, node in enumerate(world.nodes):
-        if node.sent or node.proof:
-            yield "zcsi-node is killed", me, world.put(me, sent=None, proof=None)
-        if node.up and world.powers < bounds.powers:
-            yield "power loss", me, power_loss(world, me)
-
-
-def power_loss(world, me):
-    for at, node in enumerate(world.nodes):
-        if node.partial and (at == me or node.partial.source == me):
-            world = world.put(at, partial=node.partial._replace(source=None))
-    return world.put(me, up=False, mounted=NOT, confirmed=False, sent=None, proof=None)._replace(
-        powers=world.powers + 1)
-
-
-def failovers(world, bounds):
-    """A person states a loss, true or not. All other nodes have to answer, and none of them may be
-    the primary with the newest epoch."""
-    if len(world.statements) == bounds.statements:
-        return
-    for lost in ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2)):
-        left = {me: world.nodes[me] for me in NODES if me not in lost}
-        number = max(known(node) for node in left.values()) + 1
-        newest = max(seen(node) for node in left.values())
-        owner = any(node.place == "primary" and node.epoch == newest for node in left.values())
-        fit = [me for me, node in left.items()
-               if node.place == "replica" or node.place and node.superseded > NEVER]
-        if (len(lost) > bounds.lost or number > bounds.number or owner or not fit
-                or not all(node.up for node in left.values())):
-            continue
-        target = max(fit, key=lambda me: age(world.nodes[me].data))
-        statement = Statement(
-            (number, target), lost, tuple(me for me in left if left[me].epoch > NEVER),
-            not any(world.nodes[me].up for me in lost))
-        yield (f"a person states the loss of {named_or_none(lost)}", None,
-               world._replace(statements=(*world.statements, statement)))
-
-
-def named_or_none(lost):
-    return ", ".join(f"n{me + 1}" for me in lost) or "no node"
+    return record(world, me, node.newer, place="replica", data=node.split, newer=0, lost=(),
+                  marks=(), split=None, written_off=False, device=without_device(node),
+                  diverged=node.diverged | {node.data})

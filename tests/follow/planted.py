@@ -4,14 +4,12 @@ each breaks. A search that does not find them proves nothing."""
 from typing import NamedTuple
 
 import model
-from searched import LOSS, LOST_HOST
-from table import COPIES, DEMOTED, MOVING, TABLE, without
-from world import Bounds, seen
+from searched import LOSS, LOST_HOST, MOVE_AND_LOSS
+from table import COPIES, TABLE, without
+from world import Bounds
 
-MOVE = Bounds(number=2)
-NEW_MEMBER = LOST_HOST._replace(copies=1)
-AFTER_LOSS = Bounds(number=3, statements=1, writes=0)
-TWO_PERSONS = Bounds(number=2, statements=2, writes=0)
+MOVE = Bounds(epoch=2, marks=1)
+TWO_NODES = Bounds(epoch=5, marks=0, statements=2, writes=0, copies=1)
 
 
 class Error(NamedTuple):
@@ -20,80 +18,71 @@ class Error(NamedTuple):
     table: tuple = TABLE
     guards: dict = {}
     effects: dict = {}
+    above: int = model.ABOVE
 
 
 def changed(step, **fields):
     return tuple(row._replace(**fields) if row.step == step else row for row in TABLE)
 
 
-def number_of(world, me, asked):
-    return (asked.epoch if asked else world.nodes[me].proof[0])[0]
+def take_back(world, me, _):
+    """Take a volume back that was given up, as if the move had been cancelled."""
+    return world.put(me, place="primary", mark=None, confirmed=True)
 
 
-def believe(world, me, peer):
-    """Take back a promise without asking the target, to which it was made."""
-    moving = world.nodes[me].moving
-    return world.put(me, proof=((moving.number + 1, me), moving.data))
+def put_aside_with_old_epoch(world, me, peer):
+    after = model.put_aside(world, me, peer)
+    return after.put(me, epoch=world.nodes[me].epoch)
 
-
-def clone_with_old_epoch(world, me, peer):
-    after = model.clone_base(world, me, peer)
-    return after and after.put(me, epoch=world.nodes[me].epoch)
-
-
-def accept_late(world, me, statement):
-    """Accept a failover, but let a stream of the old owner go on."""
-    after = model.accept(world, me, statement)
-    return after and after.put(me, partial=world.nodes[me].partial)
-
-
-# A guard that ignores promises, as if only zcsi:epoch and zcsi:superseded recorded epochs.
-FORGOTTEN_PROMISE = {
-    "epoch recorded": lambda w, me, statement:
-        seen(w.nodes[me]) == (statement.epoch if statement else w.nodes[me].proof[0])}
-# Guards that refuse only a lower epoch, and so accept an equal one a second time.
-EQUAL_EPOCHS = {
-    "epoch free": lambda w, me, asked: isinstance(asked, int)
-    or number_of(w, me, asked) >= seen(w.nodes[me])[0],
-    "epoch recorded": lambda w, me, asked: number_of(w, me, asked) == seen(w.nodes[me])[0]}
-# Guards by which a recorded epoch supersedes a primary whose epoch has the same number, if the
-# recorded epoch's node is the higher one.
-RECORD_SUPERSEDES = {
-    "higher epoch": lambda w, me, peer: seen(w.nodes[peer]) > w.nodes[me].epoch,
-    "epoch free": lambda w, me, asked: model.is_free(w, me, asked) or
-    not isinstance(asked, int) and asked and seen(w.nodes[me]) == asked.epoch}
 
 PLANTED = {
-    "the target is promoted first": Error(1, MOVE, without("ask", "demoted")),
+    "the target is promoted first": Error(4, MOVE, without("ask", "given up")),
     "a host that boots is confirmed": Error(3, LOST_HOST, without("stage", "confirmed")),
-    "no proof that the volume is unused": Error(5, MOVE, without("demote", "unused")),
-    "written is not checked": Error(5, MOVE, without("demote", "unwritten")),
-    "nothing compares the guids": Error(
-        5, MOVE, without("promote", "same guid", table=without(
-            "set epoch", "same guid", table=without("demote", "sent")))),
-    "equal epochs are accepted": Error(1, TWO_PERSONS, guards=EQUAL_EPOCHS),
-    "the old owner is not asked": Error(
-        4, MOVE, without("ask", "demoted", "promised", "promise stands")),
-    "renamed before the epoch is set": Error(1, MOVE, without("promote", "epoch recorded")),
-    "cancelled after the demotion": Error(
-        1, MOVE, changed("cancel", state=(MOVING, DEMOTED))),
-    "taken back without asking": Error(
-        1, Bounds(), without("take back", "not primary", "no failover", "epoch free"),
-        effects={"take back": believe}),
-    "a target that is primary gives back": Error(1, Bounds(), without("take back", "not primary")),
-    "a survivor has not accepted": Error(9, LOSS, without("promote after loss", "all accepted")),
-    "a promise is no record": Error(
-        1, AFTER_LOSS, changed("promote after loss", state=COPIES), guards=FORGOTTEN_PROMISE),
-    "a record supersedes a primary of its number": Error(1, LOSS, guards=RECORD_SUPERSEDES),
-    "a base is cloned with the old epoch": Error(
-        9, LOSS, effects={"clone base": clone_with_old_epoch}),
-    "a stream goes on after Accept": Error(2, LOSS, effects={"accept": accept_late}),
-    "a higher epoch does not matter at the start": Error(
-        3, LOST_HOST, without("confirm", "no higher epoch")),
-    "a node without a copy confirms": Error(3, NEW_MEMBER, without("confirm", "has a copy")),
-    "an unconfirmed owner pushes": Error(3, NEW_MEMBER, without("receive", "owner confirmed")),
+    "no proof that the volume is unused": Error(5, MOVE, without("give up", "unused")),
+    "a volume is given up with its device": Error(
+        5, MOVE._replace(zvol=1), without("give up", "not shown")),
+    "written is not checked": Error(5, MOVE, without("give up", "ends", table=without(
+        "ask", "unwritten"))),
+    "nothing compares the guids": Error(4, MOVE, without("ask", "same data", table=without(
+        "give up", "arrived"))),
+    "the old owner is not asked": Error(4, MOVE, without("ask", "given up", "for us", "unwritten")),
+    "given up for another node": Error(4, MOVE, without("ask", "for us")),
+    "renamed before the epoch is set": Error(1, MOVE, without("promote", "recorded")),
+    "taken back after the rename": Error(
+        1, MOVE, changed("unmark copy", guards=()), effects={"unmark copy": take_back}),
+    "the record is removed without a look": Error(
+        9, MOVE_AND_LOSS, changed("unmark copy", state=COPIES)),
+    "a failover is one epoch above": Error(1, MOVE_AND_LOSS, above=1),
+    "a survivor has not accepted": Error(
+        9, LOSS, guards={"all accepted": lambda w, me, _: model.fails_over(w.nodes[me])}),
+    "the candidate is not compared": Error(6, LOSS, without("accept", "not newer")),
+    "a stream goes on after Accept": Error(2, LOSS, without("accept", "unlocked")),
     "a stream of an old epoch": Error(2, LOSS, without("receive", "epoch not lower")),
-    "a lost owner returns by receive -F": Error(
-        7, LOSS, without("receive", "base", table=without("step down", "nothing of its own"))),
-    "the candidate is not compared": Error(6, LOSS, without("promote after loss", "newest")),
+    "a later owner does not matter at the start": Error(
+        3, LOST_HOST, without("confirm", "no later owner")),
+    "no majority at the start": Error(3, LOST_HOST, without("confirm", "majority")),
+    "a host makes way before it has the epoch": Error(
+        1, TWO_NODES, without("step down", "epoch taken")),
+    "what is put aside has the old epoch": Error(
+        9, LOSS, effects={"put aside": put_aside_with_old_epoch}),
+    "what only one host has is destroyed": Error(
+        7, LOSS, without("step down", "nothing of its own", table=without(
+            "take the epoch", "nothing of its own"))),
+}
+
+# Errors that the code still has: the bounds of a search that finds each, and the invariant that
+# breaks. Remove an error that was mended, and add its bounds to those of searched.py.
+GAPS = {
+    # The owner is started while its only member is silent, which it still counts as lost, and
+    # which has come back, made way, and taken the volume over.
+    "a lost member is back before the owner counts it":
+        Error(3, Bounds(epoch=5, marks=0, statements=2, powers=1, writes=0, copies=1)),
+    # The new member confirms the former owner, and the failover did not ask it, because the copy
+    # that took over has not heard of it.
+    "a new member of which the other copy does not know":
+        Error(3, LOST_HOST._replace(copies=1, joins=1)),
+    # After two moves in a row, both of whose targets are lost, the only survivor has an epoch that
+    # is lower by two than that of the owner.
+    "two moves, and both targets are lost":
+        Error(1, Bounds(epoch=3, marks=2, statements=1, lost=2, writes=0, kills=0)),
 }

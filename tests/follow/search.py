@@ -2,17 +2,19 @@
 """Breadth-first search of all worlds within bounds, so that no trace to an error is shorter than
 the one found.
 
-By hand: `python3 tests/follow/search.py writes=2 number=3 statements=1 "demote: unwritten"` prints
+By hand: `python3 tests/follow/search.py writes=2 epoch=3 statements=1 "give up: unused"` prints
 the number of worlds, or the trace to a broken invariant. The last words are a planted error: a
 step, and the guards that it does not check."""
 import sys
 import time
+from itertools import chain, combinations
 from typing import NamedTuple
 
+import events
 import model
 import table as tables
 from invariants import INVARIANTS
-from world import NODES, Bounds, World, epoch_text, named, node_text, start, state_of
+from world import NODES, Bounds, World, named, node_text, start, state_of
 
 
 class Step(NamedTuple):
@@ -46,8 +48,7 @@ def steps_of(world, rows, bounds):
     peers = [[peer for peer in NODES if peer != me and world.nodes[peer].up] for me in NODES]
     for me, node in enumerate(world.nodes):
         for row, guards, effect in rows.get(state_of(node), ()) if node.up else ():
-            for asked in (peers[me] if row.asked == "node" else
-                          world.statements if row.asked else (None,)):
+            for asked in choices(row, world, peers[me]):
                 for guard in guards:
                     if not guard(world, me, asked):
                         break
@@ -57,16 +58,24 @@ def steps_of(world, rows, bounds):
                         yield Step(row.step, me, asked, row.command, after)
 
 
+def choices(row, world, peers):
+    """Yield what the step may ask: any of the nodes may be silent."""
+    if row.asked == "nodes":
+        return chain.from_iterable(combinations(peers, n) for n in range(len(peers) + 1))
+    return peers if row.asked == "node" else world.statements if row.asked else (None,)
+
+
 def is_within(world, bounds):
-    return all(node.epoch[0] <= bounds.number
-               and (not node.moving or node.moving.number <= bounds.number)
+    return all(node.epoch <= bounds.epoch and (not node.mark or node.mark.epoch <= bounds.epoch)
+               and sum(part < 0 for part in node.data) <= bounds.marks
+               and (bounds.joins or len(node.members) <= bounds.copies + 1)
                for node in world.nodes)
 
 
 def all_steps(world, rows, bounds):
     yield from steps_of(world, rows, bounds)
-    for events in (model.workload, model.boots, model.accidents, model.failovers):
-        for words, me, after in events(world, bounds):
+    for source in (events.workload, events.boots, events.cuts, events.accidents, events.failovers):
+        for words, me, after in source(world, bounds):
             yield Step(words, me, None, "", after)
 
 
@@ -117,22 +126,27 @@ def words_of(step):
     words = step.name if step.me is None else f"n{step.me + 1} {step.name}"
     if isinstance(step.asked, int):
         words += f" (n{step.asked + 1})"
-    elif step.asked:
-        words += f" (failover {epoch_text(step.asked.epoch)}, lost {named(step.asked.lost)})"
+    elif hasattr(step.asked, "lost"):
+        words += f" (epoch {step.asked.epoch}, lost {named(step.asked.lost)})"
+    elif step.asked is not None:
+        words += f" ({named(step.asked) or 'no node'} answered)"
     return words + (f": {step.command}" if step.command else "")
 
 
 def main(words):
     bounds, table = Bounds(), tables.TABLE
+    invariants = tuple(INVARIANTS)
     for word in words:
-        if ":" in word:
+        if word.isdigit():
+            invariants = (int(word),)
+        elif ":" in word:
             step, guards = word.split(":")
             table = tables.without(step, *(guard.strip() for guard in guards.split(",")))
         else:
             name, number = word.split("=")
             bounds = bounds._replace(**{name: int(number)})
     begun = time.process_time()
-    found = search(bounds, table)
+    found = search(bounds, table, invariants)
     if found.broken:
         print(text_of(bounds, found))
     print(f"{len(found.worlds)} worlds, {time.process_time() - begun:.1f} s, {bounds}", flush=True)

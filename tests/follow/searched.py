@@ -7,26 +7,26 @@ import os
 from search import search
 from world import Bounds
 
-LOSS = Bounds(number=2, statements=1)
-LOST_HOST = Bounds(number=2, statements=1, powers=1, writes=0)
+MOVE = Bounds(epoch=2, marks=1, powers=1, zvol=1)
+LOSS = Bounds(epoch=3, marks=0, statements=1)
+LOST_HOST = LOSS._replace(powers=1, writes=0)
+MOVE_AND_LOSS = LOSS._replace(marks=1, writes=0)
 BOUNDS = (
-    Bounds(number=3),
-    Bounds(number=2, powers=1),
+    MOVE,
+    Bounds(epoch=2, marks=1, writes=0, copies=1, joins=1),
     LOSS,
     LOST_HOST,
-    LOST_HOST._replace(copies=1),
-    Bounds(number=3, statements=1, writes=0),
+    MOVE_AND_LOSS,
+    LOSS._replace(powers=1, marks=1, copies=1),
 )
 LARGER = (
-    Bounds(number=3, writes=2, powers=1),
-    Bounds(number=4),
-    Bounds(number=2, statements=1, powers=1),
-    Bounds(number=2, statements=1, powers=1, copies=1),
-    Bounds(number=2, statements=1, writes=2),
-    Bounds(number=2, statements=1, lost=2),
-    Bounds(number=3, statements=1, powers=1, writes=0),
-    Bounds(number=3, statements=1),
-    Bounds(number=3, statements=2, writes=0),
+    Bounds(epoch=2, marks=2, writes=2, powers=1),
+    Bounds(epoch=3, marks=2),
+    LOSS._replace(marks=1),
+    LOSS._replace(marks=2, writes=0),
+    LOSS._replace(marks=1, writes=0, powers=1),
+    LOSS._replace(marks=1, writes=0, lost=2),
+    LOSS._replace(writes=2, powers=1),
 )
 IS_LARGER = os.environ.get("FOLLOW") == "larger"
 ALL_BOUNDS = LARGER if IS_LARGER else BOUNDS

@@ -3,22 +3,22 @@
 import pytest
 
 from home import dead_ends
-from searched import LOSS, LOST_HOST, id_of, searched
+from searched import LOSS, LOST_HOST, MOVE, MOVE_AND_LOSS, id_of, searched
 from table import TABLE
-from world import Bounds
 
 
-@pytest.mark.parametrize("bounds", [LOSS, LOST_HOST], ids=id_of)
+@pytest.mark.parametrize("bounds", [LOSS, LOST_HOST, MOVE_AND_LOSS], ids=id_of)
 def test_a_way_leads_home_from_each_world(bounds):
     assert not next(dead_ends(searched(bounds).worlds, bounds), None)
 
 
 def test_without_a_failover_a_way_home_needs_no_person():
-    bounds = Bounds(number=2, powers=1)
-    assert not next(dead_ends(searched(bounds).worlds, bounds, person=False), None)
+    assert not next(dead_ends(searched(MOVE).worlds, MOVE, person=False), None)
 
 
-@pytest.mark.parametrize("step", ["cancel", "own again", "put aside"])
-def test_without_a_step_there_is_a_dead_end(step):
+@pytest.mark.parametrize("bounds, step", [
+    (LOSS, "put aside"), (LOSS, "step down"), (LOSS, "count again"), (LOST_HOST, "confirm"),
+    (MOVE, "open"), (MOVE, "show")])
+def test_without_a_step_there_is_a_dead_end(bounds, step):
     table = tuple(row for row in TABLE if row.step != step)
-    assert next(dead_ends(searched(LOSS).worlds, LOSS, table), None)
+    assert next(dead_ends(searched(bounds).worlds, bounds, table), None)
