@@ -143,6 +143,12 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(FLOORS:%=$(BUILD)/lib%.a)
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -pthread $(wraps) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 		$(LIBS) -lcmocka
+# Rows of the table of tests/follow, each of which the code is asked about.
+FOLLOW   := $(BUILD)/tests/follow/rows.h
+$(FOLLOW): $(wildcard tests/follow/*.py)
+	@mkdir -p $(@D)
+	$(Q)python3 -B tests/follow/rows.py > $@
+$(BUILD)/tests/unit/node/test_follow.o: $(FOLLOW)
 ECHO     := $(BUILD)/tests/transport/echo
 ENDS     := $(BUILD)/tests/transport/stream_ends.o
 PUMPS    := $(addprefix $(BUILD)/tests/transport/,test_pump test_pump_limit)
@@ -166,7 +172,7 @@ $(addprefix $(BUILD)/tests/transport/test_,fault_cuts fault_io fault_memory soak
 		$(BUILD)/tests/transport/all_kinds.o
 $(addprefix $(BUILD)/tests/fuzz/fuzz_,tls handshake): $(BUILD)/tests/fuzz/credentials.o
 
-names: $(NAMES) $(ECHO).h $(BULK).h
+names: $(NAMES) $(ECHO).h $(BULK).h $(FOLLOW)
 
 test: all $(PICKED) $(if $(T),,$(FUZZERS)) ## units, transport, fuzz replay; no root, no pool
 	@ROOTLESS=1 tests/unit/run $(PICKED)
