@@ -243,6 +243,8 @@ kubernetes: ## a control plane, the sidecars of CSI, and jobs/kubernetes on two 
 	@$(MAKE) --no-print-directory -j4 all
 	@BUILD=$(BUILD) tests/kubernetes/build
 	@BUILD=$(BUILD) tests/kubernetes/alone $(PYTEST) --timeout 600 $(or $(T),tests/kubernetes)
+	$(if $(T),,@BUILD=$(BUILD) tests/kubernetes/alone unshare --mount --propagation shared \
+		$(PYTEST) --timeout 600 tests/kubernetes/real)
 image: ## the container image of jobs/Containerfile, its size, and containers of it put to the test
 	@. jobs/local/host.sh && host_packages build pool check nomad image
 	@$(MAKE) --no-print-directory -j4 all

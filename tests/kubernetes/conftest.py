@@ -22,6 +22,7 @@ from installed import Cluster  # noqa: E402
 from objects import User  # noqa: E402
 from pool import Pools  # noqa: E402
 
+collect_ignore = ["real"]  # which has a cluster of its own
 POOL_MB = 512
 
 

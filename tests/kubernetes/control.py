@@ -12,7 +12,7 @@ from host import run
 
 PROGRAMS = BUILD / "kubernetes"
 ADDRESSES = {"n1": "10.74.0.1", "n2": "10.74.0.2"}  # created by tests/nomad/alone
-SERVER = f"https://{ADDRESSES['n1']}:6443"
+SERVICE_ADDRESS = "10.96.0.1"  # of the API server, for pods
 ADMIN = "admin-of-the-tests"
 CONTROLLERS = (
     "daemonset-controller", "deployment-controller", "replicaset-controller",
@@ -55,17 +55,19 @@ class Control:
     """etcd, the API server, the controllers that zcsi meets, the scheduler and the snapshot
     controller."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, port=6443, controllers=CONTROLLERS):
+        self.folder, self.port, self.controllers = folder, port, controllers
         self.ca = folder / "ca.pem"
-        run(ROOT / "jobs/local/certs", folder, f"kubernetes,{ADDRESSES['n1']},127.0.0.1")
+        server = f"https://{ADDRESSES['n1']}:{port}"
+        run(ROOT / "jobs/local/certs", folder,
+            f"kubernetes,{ADDRESSES['n1']},{SERVICE_ADDRESS},127.0.0.1")
         (folder / "tokens").write_text(f'{ADMIN},admin,1,"system:masters"\n')
-        self.api = Api(SERVER, self.ca, ADMIN)
+        self.api = Api(server, self.ca, ADMIN)
         self.config = folder / "kubeconfig"
         self.config.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "test",
             "clusters": [{"name": "test", "cluster": {
-                "server": SERVER, "certificate-authority": str(self.ca)}}],
+                "server": server, "certificate-authority": str(self.ca)}}],
             "users": [{"name": "test", "user": {"token": ADMIN}}],
             "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}]}))
         self.processes = {}
@@ -78,18 +80,19 @@ class Control:
         run("openssl", "pkey", "-in", key, "-pubout", "-out", public)
         self.launch(
             "kube-apiserver", "--etcd-servers=http://127.0.0.1:2379",
-            f"--advertise-address={ADDRESSES['n1']}", "--secure-port=6443",
+            f"--advertise-address={ADDRESSES['n1']}", f"--secure-port={self.port}",
             f"--tls-cert-file={self.folder}/kubernetes.pem",
             f"--tls-private-key-file={self.folder}/kubernetes.key",
             f"--token-auth-file={self.folder}/tokens", "--authorization-mode=RBAC",
             f"--service-account-key-file={public}", f"--service-account-signing-key-file={key}",
             "--service-account-issuer=https://kubernetes.default.svc",
-            "--service-cluster-ip-range=10.96.0.0/16", "--allow-privileged=true")
+            "--service-cluster-ip-range=10.96.0.0/16", "--allow-privileged=true",
+            "--kubelet-preferred-address-types=InternalIP")
         wait_for(self.ready, "the API server is ready", seconds=60, pause=0.1)
         config = f"--kubeconfig={self.config}"
         self.launch("kube-controller-manager", config, "--leader-elect=false",
                     f"--service-account-private-key-file={key}", f"--root-ca-file={self.ca}",
-                    f"--controllers={','.join(CONTROLLERS)}")
+                    f"--controllers={','.join(self.controllers)}")
         self.launch("kube-scheduler", config, "--leader-elect=false")
         self.kubectl("apply", "-f", PROGRAMS / "crd")
         self.launch("snapshot-controller", config,

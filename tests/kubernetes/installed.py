@@ -32,18 +32,12 @@ patches:
 class Names(threading.Thread):
     """The name server of the cluster: the addresses of the Service of zcsi-node in /etc/hosts."""
 
-    def __init__(self, api, file):
+    def __init__(self, addresses, file):
         super().__init__(daemon=True)
-        self.api, self.file = api, file
+        self.addresses, self.file = addresses, file
         self.ending = threading.Event()
         self.file.write_text("127.0.0.1 localhost\n")
         run("mount", "--bind", file, "/etc/hosts")  # in the test's own namespace
-
-    def addresses(self):
-        slices = self.api.list("endpointslices", NAMESPACE,
-                               labelSelector="kubernetes.io/service-name=zcsi-node")
-        return sorted({address for each in slices for endpoint in each["endpoints"] or ()
-                       for address in endpoint["addresses"]})
 
     def run(self):
         while not self.ending.wait(0.5):
@@ -65,8 +59,19 @@ class Names(threading.Thread):
 class Cluster:
     def __init__(self, control, pool, folder):
         self.control, self.api, self.pool, self.folder = control, control.api, pool, folder
-        self.kubelets = {name: Kubelet(control, name, folder) for name in ADDRESSES}
-        self.names = Names(control.api, folder / "hosts")
+        self.begin()
+
+    def begin(self):
+        """Make the nodes and the name server."""
+        self.kubelets = {name: Kubelet(self.control, name, self.folder) for name in ADDRESSES}
+        self.names = Names(self.addresses, self.folder / "hosts")
+
+    def addresses(self):
+        """Return those of the Service of zcsi-node."""
+        slices = self.api.list("endpointslices", NAMESPACE,
+                               labelSelector="kubernetes.io/service-name=zcsi-node")
+        return sorted({address for each in slices for endpoint in each["endpoints"] or ()
+                       for address in endpoint["addresses"]})
 
     def install(self, manifests):
         """Type what the guide says: the certificates, their Secrets, and the manifests."""
