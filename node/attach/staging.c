@@ -5,7 +5,8 @@
  * Invariant: mountinfo is the only record of what is staged, so unstaging needs neither the pool
  * nor the catalog. A volume may have several stagings: Nomad creates one for each combination of
  * access mode and attachment mode, and the export to other hosts is one more. Each staging has its
- * own targets, and is not removed while it has one.
+ * own targets, and is not removed while it has one. Its
+ * path is marked (staging_mark.h), which only tells it from a target whose staging was removed.
  */
 #include "node/attach/staging.h"
 
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "node/attach/family.h"
+#include "node/attach/staging_mark.h"
 #include "node/mount/call.h"
 #include "node/mount/kind.h"
 #include "node/mount/path.h"
@@ -115,6 +117,8 @@ static int mount_volume(struct arena *arena, const struct staging *staging, stru
 	const struct mount *other = top ? top : mount_of_source(&table, staging->source);
 	if (other && staging->check && staging->check(staging, other, err) < 0)
 		return -1;
+	if (staging_mark_set(staging->path, err) < 0)
+		return -1;
 	if (top)
 		return stage_again(&table, top, staging, err);
 	if (path_make(staging->path, PATH_DIRECTORY, &made, err) < 0)
@@ -154,7 +158,9 @@ int staging_unmount(struct arena *arena, const char *dataset, const char *path, 
 		if (mount_table_read(arena, &table, err) < 0)
 			return -1;
 		const struct mount *top = mount_at(&table, path);
-		if (!top || !mount_is_of(top, dataset))
+		if (!top)
+			return staging_mark_remove(path, err);
+		if (!mount_is_of(top, dataset))
 			return 0;
 		if (top->master)
 			return fail(err, ERR_FAILED_PRECONDITION,

@@ -3,12 +3,11 @@
  * NodePublishVolume, which binds a staging path to a target path, and NodeUnpublishVolume.
  *
  * Invariant: a target appears with its final attributes or not at all (mount_attach). A directory
- * or file with contents is never removed, only mounts of this volume are unmounted, and no staging
- * that has a target.
+ * or file with contents is never removed, only mounts of this volume are unmounted, and no staging.
  *
  * A target whose staging was removed is no slave any more, and where its parent mount is shared, as
- * systemd makes all, it is shared like a staging. So a mount at a target path that is no slave
- * counts as such a target unless it has targets of its own.
+ * systemd makes all, it is shared like a staging. So a mount that is no slave counts as such a
+ * target unless its path is marked as a staging path, or it has targets of its own.
  *
  * The number of targets is limited per volume, over all its stagings, because the access mode
  * protects the data, which the stagings share. Nomad stages a volume at several paths only for
@@ -20,6 +19,7 @@
 #include <sys/mount.h>
 
 #include "node/attach/block.h"
+#include "node/attach/staging_mark.h"
 #include "node/mount/call.h"
 #include "node/mount/mount.h"
 #include "node/mount/kind.h"
@@ -76,12 +76,22 @@ static int check_existing(const struct mount *top, const struct mount *staging, 
 	return 0;
 }
 
+/*
+ * Returns true if the mount is at a staging path. A staging that an earlier version made has no
+ * mark, and is known by its targets only.
+ */
+static bool is_at_staging_path(const struct mount_table *table, const struct mount *mount)
+{
+	return !mount->master &&
+	       (staging_mark_is_set(mount->target) || mount_target_of(table, mount));
+}
+
 /* Returns true for a mount of this volume that was a target of a staging that was removed. */
 static bool is_leftover(const struct mount_table *table, const struct mount *top,
 			const struct mount *staging, const char *dataset)
 {
 	return mount_is_of(top, dataset) && top != staging && !top->master &&
-	       !mount_target_of(table, top);
+	       !is_at_staging_path(table, top);
 }
 
 static int check_one_target(const struct mount_table *table, const char *dataset, const char *path,
@@ -138,7 +148,7 @@ static int publish(struct rpc_call *call, const char *id, const char *staging_pa
 		return check_existing(top, staging, want->attrs, err);
 	if (want->one_target && check_one_target(&table, name, path, err) < 0)
 		return -1;
-	if (leftover && mount_remove(path, err) < 0)
+	if (staging_mark_remove(path, err) < 0 || (leftover && mount_remove(path, err) < 0))
 		return -1;
 	if (!mount_format(staging)->mounts &&
 	    block_set_access(&table, staging, want->attrs, err) < 0)
@@ -209,7 +219,7 @@ static int unpublish(struct rpc_call *call, const char *id, const char *path, st
 		if (renamed_find(call, id, top, &dataset, err) < 0)
 			return -1;
 		const struct mount *lowest = lowest_at(&table, dataset, path);
-		if (mount_is_staging(lowest) && mount_target_of(&table, lowest))
+		if (lowest && is_at_staging_path(&table, lowest))
 			return fail(err, ERR_FAILED_PRECONDITION,
 				    "'%s' is its staging_target_path, not a target_path; call "
 				    "NodeUnstageVolume with it",

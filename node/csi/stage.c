@@ -4,7 +4,7 @@
  * it and unloads its key.
  *
  * Invariant: the only state between the calls is mountinfo (node/attach/staging.h). The mark of an
- * idle publication follows from it (idle.h).
+ * idle publication follows from it (idle.h). That of a staging path is for NodeUnpublishVolume.
  */
 #include <string.h>
 
@@ -13,6 +13,7 @@
 #include "common/volume/plugin.h"
 #include "node/attach/attach.h"
 #include "node/attach/family.h"
+#include "node/attach/staging_mark.h"
 #include "node/mount/path.h"
 #include "node/mount/permissions.h"
 #include "node/csi/idle.h"
@@ -85,7 +86,7 @@ static int unmount(struct rpc_call *call, const char *id, const char *path, cons
 			return -1;
 		const struct mount *top = mount_at(&table, path);
 		if (!top)
-			return 0;
+			return staging_mark_remove(path, err);
 		if (renamed_find(call, id, top, ret, err) < 0 ||
 		    staging_unmount(&call->arena, *ret, path, err) < 0)
 			return -1;

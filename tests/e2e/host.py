@@ -58,6 +58,12 @@ def tree(folder):
     return sorted(str(path) for path in Path(folder).rglob("*") if not path.name.endswith(".log"))
 
 
+def staging_marks(host):
+    """Return the marks of staging paths below a host's folder."""
+    return sorted(str(mark) for mark in Path("/run/zcsi").glob("*.staging")
+                  if os.readlink(mark).startswith(f"{host.folder}/"))
+
+
 def fill(path):
     """Append to a file until the volume is full and return the number of bytes written."""
     block = os.urandom(MIB // 4)
@@ -187,6 +193,8 @@ class Host:
                     daemon.kill()
             for point, _ in reversed(self.mounts()):
                 subprocess.run(["umount", "-l", point], check=True)
+            for mark in staging_marks(self):
+                os.unlink(mark)
             self.destroy()
             self.temporary.cleanup()
             self.cache.cleanup()

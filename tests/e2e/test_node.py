@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from client import capability, csi, refused
-from host import run, Volume
+from host import run, staging_marks, Volume
 from staged import bare, points, sibling, used
 
 CODE = grpc.StatusCode
@@ -154,18 +154,24 @@ def test_a_private_staging_mount_is_replaced(volume):
 
 
 @pytest.fixture(params=["private", "shared"])
-def orphan(request, host, volume):
-    """A volume of which only the target remains, because its staging path was unmounted. The
-    parent mount of the target is private, or shared as systemd makes all mounts."""
+def below(request, host, volume):
+    """A volume whose paths are below a parent mount that is private, or shared as systemd makes all
+    mounts."""
     pods = f"{host.folder}/pods"
     os.mkdir(pods)
     run("mount", "--bind", pods, pods)
     run("mount", f"--make-{request.param}", pods)
-    volume.target = f"{pods}/target"
-    used(volume)
-    run("umount", volume.staging)
+    volume.staging, volume.target = f"{pods}/staging", f"{pods}/target"
     yield volume
     run("umount", "--recursive", pods)
+
+
+@pytest.fixture
+def orphan(below):
+    """A volume of which only the target remains, because its staging path was unmounted."""
+    used(below)
+    run("umount", below.staging)
+    return below
 
 
 def test_a_target_whose_staging_has_gone_is_replaced(host, orphan):
@@ -178,7 +184,7 @@ def test_a_target_whose_staging_has_gone_is_replaced(host, orphan):
     assert points(host) == [os.path.dirname(orphan.target)]
 
 
-@pytest.mark.parametrize("orphan", ["private"], indirect=True)
+@pytest.mark.parametrize("below", ["private"], indirect=True)
 def test_a_target_whose_staging_has_gone_still_counts(orphan):
     orphan.stage()
     with refused(CODE.FAILED_PRECONDITION, naming=orphan.target):
@@ -199,20 +205,69 @@ def test_a_target_whose_staging_has_gone_is_unpublished(host, orphan):
     assert not os.path.lexists(orphan.target)
 
 
-def test_the_staging_path_of_a_target_is_not_unpublished(volume):
-    used(volume)
+def refuse_to_unpublish_the_staging(volume):
     before = volume.host.state()
-    with refused(CODE.FAILED_PRECONDITION, naming=volume.staging):
+    with refused(CODE.FAILED_PRECONDITION, naming=(volume.staging, "NodeUnstageVolume")):
         volume.unpublish(volume.staging)
     assert volume.host.state() == before
 
 
-def test_a_staging_is_not_replaced_by_a_target_of_its_own(volume):
+def test_a_staging_path_is_not_unpublished(below):
+    """NodeUnpublishVolume refuses a staging path, whether the volume has targets or not."""
+    used(below)
+    for _ in range(2):
+        refuse_to_unpublish_the_staging(below)
+        below.unpublish()
+    assert os.path.ismount(below.staging)
+
+
+def test_a_restarted_daemon_knows_the_staging_paths(host, below):
+    below.create()
+    below.stage()
+    host.node_daemon.kill()
+    host.restart(host.node_daemon)
+    refuse_to_unpublish_the_staging(below)
+    below.unstage()
+    assert staging_marks(host) == []
+
+
+@pytest.mark.parametrize("below", ["shared"], indirect=True)
+def test_a_target_at_a_path_that_was_a_staging_path_is_unpublished(host, orphan):
+    """A mark without a mount has no effect. The target removes it, so that it does not count when
+    the target's staging is gone too."""
+    other = sibling(orphan)
+    other.staging = f"{os.path.dirname(orphan.target)}/other"
+    other.stage()
+    run("umount", other.staging)
+    orphan.unpublish()
+    orphan.unstage()
+    orphan.stage()
+    orphan.publish(target=other.staging)
+    run("umount", orphan.staging)
+    orphan.unpublish(other.staging)
+    assert points(host) == [os.path.dirname(orphan.target)]
+    assert not os.path.lexists(other.staging)
+
+
+def test_a_staging_of_an_earlier_version_is_known_by_its_target(host, volume):
+    used(volume)
+    for mark in staging_marks(host):
+        os.unlink(mark)
+    refuse_to_unpublish_the_staging(volume)
+    volume.unpublish()
+    volume.stage()
+    refuse_to_unpublish_the_staging(volume)
+
+
+def test_a_staging_is_not_replaced_by_a_target(volume):
     volume.create()
     volume.stage()
+    other = sibling(volume)
+    other.stage()
     before = volume.host.state()
-    with refused(CODE.FAILED_PRECONDITION, naming=volume.staging):
-        volume.publish(target=volume.staging)
+    for each in (volume, other):
+        with refused(CODE.FAILED_PRECONDITION, naming=volume.staging):
+            each.publish(target=volume.staging)
     assert volume.host.state() == before
 
 

@@ -138,7 +138,9 @@ def destroy_trashed(volume):
 
 
 MOUNT = ["mount"] if KERNEL_ZFS else ["zfs set", "zfs mount"]
+MAKE = ["symlink", "mkdir"]
 STAGE = [*MOUNT, "open_tree", "umount2", "mount_setattr", "mount_setattr", "move_mount"]
+UNMOUNT = ["umount2", "unlink"]
 TWO_SETTINGS = ["zfs get", "zfs set"] if KERNEL_ZFS else ["zfs get", "zfs set", "zfs set"]
 ATTACH = ["open_tree", "mount_setattr", "move_mount"]
 DESTROY = ["zfs get", "zfs destroy"]
@@ -156,24 +158,24 @@ IDLE = [Volume.create, Volume.attach, stage, Volume.unstage]
 CASES = {
     "create": Case([], Volume.create, ["zfs create"], ["data"]),
     "attach": Case([Volume.create], Volume.attach, ["zfs set"], ["data"]),
-    "stage": Case([Volume.create], stage, ["mkdir", *STAGE], ["data"]),
+    "stage": Case([Volume.create], stage, [*MAKE, *STAGE], ["data"]),
     "stage with an owner": Case(
         [create_owned], stage,
-        ["mkdir", *STAGE, "open_tree", "mount_setattr", "fchmod", "fchown"],
+        [*MAKE, *STAGE, "open_tree", "mount_setattr", "fchmod", "fchown"],
         ["data"]),
     "stage in a second place": Case(
         [Volume.up], stage_again,
-        ["mkdir", "open_tree", "mount_setattr", "mount_setattr", "move_mount"], ["data"]),
+        [*MAKE, "open_tree", "mount_setattr", "mount_setattr", "move_mount"], ["data"]),
     "publish": Case([Volume.create, stage], Volume.publish, ["mkdir", *ATTACH], ["data"]),
     "expand": Case([Volume.create], expand, ["zfs set"], ["data"]),
     "expand a thick one": Case([create_thick], expand, TWO_SETTINGS, ["data"]),
     "expand on the node": Case([Volume.up], node_expand, [], ["data"]),
     "modify": Case([Volume.create], modify, TWO_SETTINGS, ["data"]),
     "unpublish": Case([Volume.up], Volume.unpublish, ["umount2", "rmdir"], ["data"]),
-    "unstage": Case([Volume.create, stage], Volume.unstage, ["umount2"], ["data"]),
+    "unstage": Case([Volume.create, stage], Volume.unstage, UNMOUNT, ["data"]),
     "unstage a published one": Case(
-        [Volume.create, Volume.attach, stage], Volume.unstage, ["umount2", "zfs set"], ["data"]),
-    "stage an idle one": Case(IDLE, Volume.stage, ["zfs set", "mkdir", *STAGE], ["data"]),
+        [Volume.create, Volume.attach, stage], Volume.unstage, [*UNMOUNT, "zfs set"], ["data"]),
+    "stage an idle one": Case(IDLE, Volume.stage, ["zfs set", *MAKE, *STAGE], ["data"]),
     "attach an idle one": Case(IDLE, Volume.attach, ["zfs set"], ["data"]),
     "delete an idle one": Case(IDLE, Volume.delete, [*AT_ONCE, *DESTROY], []),
     "detach": Case([Volume.create, Volume.attach], Volume.detach, ["zfs set"], ["data"]),
@@ -225,7 +227,7 @@ CASES = {
         [Volume.create, recorded], keep, ["zfs get", "zfs set"], ["data"]),
     "settle as the one that gives it up": Case(
         [Volume.create, recorded], give_up,
-        ["zfs get", "mkdir", *STAGE, "umount2", "rmdir", "zfs set", *TRASH], TRASHED),
+        ["zfs get", *MAKE, *STAGE, *UNMOUNT, "rmdir", "zfs set", *TRASH], TRASHED),
     "delete when the time to undo it passes": Case(
         [Volume.create], Volume.delete, ["zfs get", "zfs set", *TRASH, "zfs destroy"], ["_trash"],
         ["--trash-ttl", "1", "--rescan", "1"]),

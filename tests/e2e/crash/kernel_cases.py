@@ -2,7 +2,7 @@
 """More cases that need the kernel's ZFS: calls that take other steps there, encrypted volumes and
 volumes on zvols. Calls that take the same steps for these as for a dataset are left out."""
 from client import capability, MIB
-from crash.cases import ATTACH, CASES, stage, STAGE
+from crash.cases import ATTACH, CASES, MAKE, stage, STAGE, UNMOUNT
 from crash.trial import Case
 from daemon import wait_for
 from host import get, run, Volume
@@ -107,7 +107,7 @@ def node_expand(volume):
 
 LOAD, UNLOAD = ["zfs get", "zfs load-key"], ["zfs get", "zfs unload-key"]
 PLACE = ["fsopen", "fsmount", "mount_setattr", "mount_setattr", "move_mount"]
-STAGE_BLOCK = ["mkdir", "fsopen", "fsmount", "mknodat", *PLACE[2:]]
+STAGE_BLOCK = [*MAKE, "fsopen", "fsmount", "mknodat", *PLACE[2:]]
 FORMAT = ["mkfs.ext4 -q", "zfs set"]
 RENEW = ["fsopen", "fsmount", "e2fsck -f", "tune2fs -U", "zfs set"]
 KEPT = ["copy", "data", "data@_clone-copy"]
@@ -132,18 +132,18 @@ DETACHED = ["_detach", "_trash", "copy", "copy@two", "data", "data@one"]
 KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
     "create an encrypted one": Case([], create_encrypted, ["zfs create", *UNLOAD], ["data"]),
     "stage an encrypted one": Case(
-        [create_encrypted], stage, [*LOAD, "mkdir", *STAGE], ["data"]),
+        [create_encrypted], stage, [*LOAD, *MAKE, *STAGE], ["data"]),
     "stage an encrypted one in a second place": Case(
         [create_encrypted, stage], stage_encrypted_again,
-        [*LOAD, "mkdir", "open_tree", "mount_setattr", "mount_setattr", "move_mount"], ["data"]),
+        [*LOAD, *MAKE, "open_tree", "mount_setattr", "mount_setattr", "move_mount"], ["data"]),
     "unpublish a renamed one": Case(
         [Volume.create, stage, Volume.publish, rename_by_hand], Volume.unpublish,
         ["zfs get", "umount2", "rmdir"], ["away"]),
     "unstage a renamed one": Case(
         [Volume.create, stage, rename_by_hand], Volume.unstage,
-        ["zfs get", "umount2", "zfs get"], ["away"]),
+        ["zfs get", *UNMOUNT, "zfs get"], ["away"]),
     "unstage an encrypted one": Case(
-        [create_encrypted, stage], Volume.unstage, ["umount2", *UNLOAD], ["data"]),
+        [create_encrypted, stage], Volume.unstage, [*UNMOUNT, *UNLOAD], ["data"]),
     "roll back": Case([Volume.create, take_twice], roll_back, ROLL_BACK, ROLLED_BACK),
     "detach": Case([Volume.create, clone_it], detach, DETACH, DETACHED),
     "create a device": Case([], create_block, ["zfs create"], ["data"]),
@@ -152,17 +152,17 @@ KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
     "expand a device": Case([create_block], expand, ["zfs get", "zfs set"], ["data"]),
     "unpublish a device": Case([create_block, stage, Volume.publish], Volume.unpublish,
                                ["umount2", "unlink"], ["data"]),
-    "unstage a device": Case([create_block, stage], Volume.unstage, ["umount2"], ["data"]),
+    "unstage a device": Case([create_block, stage], Volume.unstage, UNMOUNT, ["data"]),
     "delete a device": Case([create_block], Volume.delete, ["zfs program"], []),
     "clone a device": Case([create_ext4], clone_ext4,
                            ["zfs snapshot", "zfs clone", "zfs destroy"], KEPT),
-    "stage ext4": Case([create_ext4], stage, ["mkdir", *FORMAT, *PLACE], ["data"]),
+    "stage ext4": Case([create_ext4], stage, [*MAKE, *FORMAT, *PLACE], ["data"]),
     "stage a clone of ext4": Case([create_ext4, unmount, clone_ext4], stage_copy,
-                                  ["mkdir", *RENEW, *PLACE], KEPT),
+                                  [*MAKE, *RENEW, *PLACE], KEPT),
     "expand ext4 on the node": Case([create_ext4, stage, Volume.publish, expand], node_expand,
                                     ["open_tree", "mount_setattr"], ["data"]),
     "stage an encrypted ext4": Case(
-        [create_encrypted_ext4], stage, [*LOAD, "mkdir", *FORMAT, *PLACE], ["data"]),
+        [create_encrypted_ext4], stage, [*LOAD, *MAKE, *FORMAT, *PLACE], ["data"]),
     "unstage an encrypted ext4": Case(
-        [create_encrypted_ext4, stage], Volume.unstage, ["umount2", *UNLOAD], ["data"]),
+        [create_encrypted_ext4, stage], Volume.unstage, [*UNMOUNT, *UNLOAD], ["data"]),
 }

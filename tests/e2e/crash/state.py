@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from host import run, tree
+from host import run, staging_marks, tree
 
 # Native properties that show what became of a snapshot or a clone, even if they are not set
 # locally.
@@ -64,5 +64,6 @@ def zfs_runs_on(parent):
 
 def state(host):
     lines = [*properties(host.parent), *mounts(host), *directories(host.folder),
+             *(f"staging mark of {os.readlink(mark)}" for mark in staging_marks(host)),
              *(f"volume {name}" for name in host.ids())]
     return sorted(mask(line.replace(host.folder, "FOLDER"), host.parent) for line in lines)

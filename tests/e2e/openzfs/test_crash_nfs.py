@@ -27,14 +27,14 @@ def detach(volume):
     return volume.host.controller.ControllerUnpublishVolume(volume_id=volume.id, node_id="n2")
 
 
-SHARE = [*["mkdir"] * 5, "mount", "open_tree", "mount_setattr"]
+SHARE = [*["mkdir"] * 4, "symlink", "mkdir", "mount", "open_tree", "mount_setattr"]
 CASES = {
     "attach by NFS": Case([create], attach,
                           ["zfs set", *SHARE, "mkdir", "rename", "exportfs -o"], ["data"],
                           ["--rescan", "3600"]),
     "detach by NFS": Case([create, attach], detach,
-                          ["zfs set", "unlink", "exportfs -u", "umount2", "rmdir"], ["data"],
-                          ["--rescan", "3600"]),
+                          ["zfs set", "unlink", "exportfs -u", "umount2", "unlink", "rmdir"],
+                          ["data"], ["--rescan", "3600"]),
 }
 
 
