@@ -5,7 +5,7 @@
  * the name will appear. (The kernel's uevent is no use: it is sent before the name exists, and not
  * sent to other network namespaces.)
  *
- * Invariant: the device itself is asked for the name of its zvol (BLKZNAME). A name in /dev/zvol
+ * Invariant: the device itself is asked for the name of its zvol (DEVICE_ZVOL). A name in /dev/zvol
  * may for a moment refer to a removed device, whose number another zvol has got since.
  */
 #include "node/attach/device.h"
@@ -27,13 +27,9 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/mem.h"
-#include "node/record/dataset.h"
 #include "node/mount/mount.h"
 #include "node/mount/kind.h"
 #include "node/zfs/zfs.h"
-
-/* The ioctl of OpenZFS (sys/fs/zfs.h) that reads the name of a device's zvol. */
-#define BLKZNAME  _IOR(0x12, 125, char[DATASET_NAME_MAX + 1])
 
 #define WATCHED   (IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define MARGIN_MS 1000 /* left of the caller's deadline, so that the error reaches the client */
@@ -44,7 +40,7 @@ static bool is_device_of(int fd, const char *dataset)
 	char name[DATASET_NAME_MAX + 1] = "";
 	struct stat st;
 
-	return !fstat(fd, &st) && S_ISBLK(st.st_mode) && !ioctl(fd, BLKZNAME, name) &&
+	return !fstat(fd, &st) && S_ISBLK(st.st_mode) && !ioctl(fd, DEVICE_ZVOL, name) &&
 	       !strcmp(name, dataset);
 }
 
@@ -232,10 +228,10 @@ int device_show(const char *dataset, struct error *err)
 	return zfs_inherit(dataset, "volmode", err);
 }
 
-/* *ret is the number of the mounted device or, for a block volume, of the node in the mount. */
-static int number_in(const struct mount *mount, dev_t *ret, struct error *err)
+int device_mounted(const struct mount *mount, dev_t *ret, struct error *err)
 {
 	const struct format *format = mount_format(mount);
+	const char *inside = strcmp(mount->root, "/") ? "" : DEVICE_NODE;
 	char node[PATH_MAX];
 	struct stat st;
 
@@ -243,7 +239,7 @@ static int number_in(const struct mount *mount, dev_t *ret, struct error *err)
 		*ret = mount->device;
 		return 0;
 	}
-	snprintf(node, sizeof(node), "%s" DEVICE_NODE, mount->target);
+	snprintf(node, sizeof(node), "%s%s", mount->target, inside);
 	if (lstat(node, &st))
 		return fail_errno(err, "cannot read the number of '%s'", node);
 	*ret = st.st_rdev;
@@ -257,7 +253,7 @@ int device_check(const char *dataset, const struct mount *mount, int64_t deadlin
 	dev_t number;
 
 	auto_close int fd = device_open(dataset, 0, deadline, err);
-	if (fd < 0 || number_in(mount, &number, err) < 0)
+	if (fd < 0 || device_mounted(mount, &number, err) < 0)
 		return -1;
 	if (fstat(fd, &st))
 		return fail_errno(err, "cannot read the number of the device of '%s'", dataset);

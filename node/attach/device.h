@@ -5,11 +5,13 @@
 /* Block devices of zvols. Any thread. */
 
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/types.h>
 
 #include "common/error.h"
 #include "common/mem.h"
 #include "node/mount/mountinfo.h"
+#include "node/record/dataset.h"
 
 /*
  * Open the device of a zvol for reading; flags: further flags of open(2). Waits until udev has
@@ -43,6 +45,11 @@ int device_show(const char *dataset, struct error *err);
 int device_check_gone(const char *dataset, struct error *err);
 
 /*
+ * *ret is the number of the device that a mount of a zvol is of or, for a block volume, of the node
+ * that is mounted. Does not open the device.
+ */
+int device_mounted(const struct mount *mount, dev_t *ret, struct error *err);
+/*
  * Check that a mount of a zvol is of the device that the dataset has now: its number changes when
  * the pool is imported again, and a zvol that was renamed keeps its mounts.
  * ERR_FAILED_PRECONDITION if it is not.
@@ -60,5 +67,8 @@ char *device_path(struct arena *arena, const char *dataset);
 int device_size(dev_t device, int64_t *ret, struct error *err);
 
 #define DEVICE_WAIT_MS 60000
+
+/* The ioctl of OpenZFS (sys/fs/zfs.h, BLKZNAME) that reads the name of a device's zvol. */
+#define DEVICE_ZVOL    _IOR(0x12, 125, char[DATASET_NAME_MAX + 1])
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "node/attach/device_name.h"
 #include "node/catalog/change.h"
 #include "node/host/node.h"
 #include "node/mount/kind.h"
@@ -45,15 +46,16 @@ void family_unlock(struct rpc_call *call, const struct family *family)
 	catalog_unlock_key(node->catalog, family->lock);
 }
 
-/* Returns the dataset that the mount's source names, or NULL if that is not below the parent. */
-static const char *dataset_of(const struct mount *mount, const char *parent)
+/* Returns the dataset that the mount is of, in the arena; NULL if its source is of another parent. */
+static const char *dataset_of(struct arena *arena, const struct mount *mount, const char *parent)
 {
-	const char *name = mount->source;
+	const char *source = mount->source;
 	size_t length = strlen(parent);
 
-	if (!strncmp(name, DEVICE_FOLDER, strlen(DEVICE_FOLDER)))
-		name += strlen(DEVICE_FOLDER);
-	return !strncmp(name, parent, length) && name[length] == '/' ? name : NULL;
+	if (!strncmp(source, DEVICE_FOLDER, strlen(DEVICE_FOLDER)))
+		source += strlen(DEVICE_FOLDER);
+	return !strncmp(source, parent, length) && source[length] == '/' ? device_name(arena, mount)
+									 : NULL;
 }
 
 static bool is_among(const char *const *names, size_t n, const char *name)
@@ -76,7 +78,8 @@ static int find_staged(struct rpc_call *call, const struct key *key, bool *ret_s
 		return -1;
 	const char **names = arena_alloc(&call->arena, (table.n + 1) * sizeof(*names));
 	for (size_t i = 0; i < table.n; i++) {
-		const char *name = dataset_of(&table.rows[i], catalog_parent(node->catalog));
+		const char *name =
+			dataset_of(&call->arena, &table.rows[i], catalog_parent(node->catalog));
 		if (name && !is_among(names, n, name))
 			names[n++] = name;
 	}

@@ -2,7 +2,8 @@
 /*
  * Volumes whose dataset was renamed by hand, as by `zfs rename -u`, while they were mounted. The
  * mounts stay, and mountinfo shows the new name as their source. The mount of a zvol keeps the
- * zvol's old name as its source, so it is found like the mount of any volume.
+ * zvol's old name as its source, so it is found like the mount of any volume, and its device tells
+ * the new one.
  *
  * Invariant: a mount is of a volume only if its source is the volume's dataset, or if ZFS has the
  * volume's id recorded on the dataset that is its source. All others are left mounted, and no call
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "node/attach/device_name.h"
 #include "node/attach/family.h"
 #include "node/mount/kind.h"
 #include "node/zfs/ssh.h"
@@ -57,6 +59,25 @@ int renamed_find(struct rpc_call *call, const char *id, const struct mount *moun
 	*ret = arena_strdup(&call->arena, mount->source);
 	log_warn("volume is mounted under another name, because its dataset was renamed",
 		 log_str("volume", id), log_str("dataset", *ret), log_str("path", mount->target));
+	return 0;
+}
+
+int renamed_zvol(struct rpc_call *call, const char *id, const struct mount *mount, const char **ret,
+		 struct error *err)
+{
+	const struct node *node = call->app;
+	const struct format *format = mount_format(mount);
+	bool is_renamed = false;
+
+	if (!node->catalog || !format || !format->zvol)
+		return 0;
+	const char *name = device_name(&call->arena, mount);
+	if (!strcmp(name, *ret))
+		return 0;
+	if (zfs_is_volume(name, id, &is_renamed, err) < 0)
+		return -1;
+	if (is_renamed)
+		*ret = name;
 	return 0;
 }
 

@@ -15,6 +15,13 @@
  */
 int renamed_find(struct rpc_call *call, const char *id, const struct mount *mount, const char **ret,
 		 struct error *err);
+/*
+ * For a mount of a zvol: replace *ret, the name that renamed_find found, by the name that the zvol
+ * has now, if it is still the volume `id`. Runs one zfs if it was renamed. Returns 0, or -1 with
+ * *err.
+ */
+int renamed_zvol(struct rpc_call *call, const char *id, const struct mount *mount, const char **ret,
+		 struct error *err);
 /* Unload the key of a volume that was renamed, if zcsi manages it; dataset: its present name. */
 int renamed_unload_key(struct rpc_call *call, const char *dataset, struct error *err);
 

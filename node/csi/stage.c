@@ -74,12 +74,13 @@ int node_stage_volume(struct rpc_call *call, const NodeStageVolumeRequest *req,
 
 /*
  * Unmount everything that is stacked at the path; fail if any of it is not the volume. *ret is the
- * dataset that was unmounted last, or NULL.
+ * present name of the dataset that was unmounted last, or NULL.
  */
 static int unmount(struct rpc_call *call, const char *id, const char *path, const char **ret,
 		   struct error *err)
 {
 	struct mount_table table;
+	const char *mounted;
 
 	for (*ret = NULL;;) {
 		if (mount_table_read(&call->arena, &table, err) < 0)
@@ -87,8 +88,11 @@ static int unmount(struct rpc_call *call, const char *id, const char *path, cons
 		const struct mount *top = mount_at(&table, path);
 		if (!top)
 			return staging_mark_remove(path, err);
-		if (renamed_find(call, id, top, ret, err) < 0 ||
-		    staging_unmount(&call->arena, *ret, path, err) < 0)
+		if (renamed_find(call, id, top, &mounted, err) < 0)
+			return -1;
+		*ret = mounted;
+		if (renamed_zvol(call, id, top, ret, err) < 0 ||
+		    staging_unmount(&call->arena, mounted, path, err) < 0)
 			return -1;
 	}
 }

@@ -10,6 +10,7 @@ import grpc
 import pytest
 
 from client import refused
+from daemon import wait_for
 from host import after_other_calls, fill, get, Host, run, SIZE, Volume
 from staged import sibling
 from zvols import read, write, zvol
@@ -375,6 +376,47 @@ def test_the_key_of_a_renamed_volume_is_unloaded_with_its_last_staging(host, sec
     assert get(away, "keystatus") == "available"
     secret.unstage()
     assert get(away, "keystatus") == "unavailable" and host.mounts() == []
+
+
+def rename_zvol(host, old, new):
+    """Rename a zvol by hand, and wait until udev, which opens its device, is done with it."""
+    run("zfs", "rename", host.dataset(old), host.dataset(new))
+    run("udevadm", "settle")
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["", "a new one has its name"])
+@pytest.mark.parametrize("wanted", ["block", "ext4"])
+def test_the_key_of_a_renamed_zvol_is_unloaded_with_its_last_staging(host, wanted, again):
+    """The mounts of a zvol keep its former name as their source."""
+    volume = zvol(host, "data", wanted)
+    volume.secrets = {"encryption_key": KEY}
+    volume.create(**ENCRYPTED)
+    other = sibling(volume)
+    other.capability, other.secrets = volume.capability, volume.secrets
+    for each in (volume, other):
+        each.stage()
+    rename_zvol(host, "data", "away")
+    if again:
+        wait_for(lambda: host.ids() == [], "the rename is seen")
+        volume.create(**ENCRYPTED)
+    other.unstage()
+    assert get(host.dataset("away"), "keystatus") == "available"
+    volume.unstage()
+    assert get(host.dataset("away"), "keystatus") == "unavailable" and host.mounts() == []
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["source", "clone"])
+def test_a_renamed_device_that_is_not_open_keeps_the_key_of_its_family(host, devices, first):
+    leaving, staying = devices[first], devices[1 - first]
+    write(staying.target, b"kept")
+    rename_zvol(host, staying.id, "away")
+    leaving.unpublish()
+    leaving.unstage()
+    assert is_open(leaving)
+    assert read(staying.target, 4) == b"kept"
+    staying.unpublish()
+    staying.unstage()
+    assert not is_open(leaving) and host.mounts() == []
 
 
 def test_an_encrypted_volume_grows_while_it_is_published(host, secret):
