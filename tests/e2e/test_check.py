@@ -186,6 +186,24 @@ def test_every_reported_capability_is_tested(check):
     assert [name for name in told if name not in ("CAP_MKNOD", "CAP_SYS_RESOURCE")] == list(NEEDED)
 
 
+def test_lines_are_printed_before_a_zfs_that_hangs_is_given_up(parent, new_gate):
+    gate = new_gate("zpool")
+    gate.hold(" get ")
+    program = subprocess.Popen(
+        [BUILD / "zcsi-node", "--check", "--dataset", parent, "--zfs-timeout", "600"],
+        env={**os.environ, **gate.env}, stdout=subprocess.PIPE)
+    try:
+        gate.arrived()
+        os.set_blocking(program.stdout.fileno(), False)
+        printed = program.stdout.read() or b""
+        assert printed.startswith(b"ok system call mount_setattr(2)\n"), printed
+        assert b" pool of " not in printed
+    finally:
+        gate.open()
+        program.kill()
+        program.wait()
+
+
 def test_a_zfs_that_hangs_is_given_up_after_its_timeout(parent, new_gate):
     """The default of --zfs-timeout is two minutes, longer than the test waits."""
     gate = new_gate("zpool")
