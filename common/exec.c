@@ -147,6 +147,22 @@ static int start(const struct exec *exec, struct run *run, struct error *err)
 	return 0;
 }
 
+/* Check the output so far: its size, and its beginning, which shows other output at once. */
+static int check_output(const struct capture *out, const struct exec *exec, struct error *err)
+{
+	const size_t length = exec->begins ? strlen(exec->begins) : 0;
+
+	if (out->overflow)
+		return fail(err, ERR_INTERNAL, "'%s' printed more than %zu bytes and was stopped",
+			    exec->argv[0], out->max);
+	if (out->used && length &&
+	    strncmp(out->bytes, exec->begins, out->used < length ? out->used : length) != 0)
+		return fail(err, ERR_INTERNAL,
+			    "'%s' printed something else than '%s' first and was stopped",
+			    exec->argv[0], exec->begins);
+	return 0;
+}
+
 static int fail_stopped(const struct exec *exec, struct error *err)
 {
 	return fail(err, ERR_CANCELLED, "'%s' was stopped", exec->argv[0]);
@@ -160,8 +176,8 @@ static bool is_stopped(const struct exec *exec)
 }
 
 /*
- * Collect output until the child has ended. Returns -1 if it exceeded its time or its output, or is
- * to stop, and has to be killed.
+ * Collect output until the child has ended. Returns -1 if it exceeded its time, if its output is
+ * too long or wrong, or if it is to stop, and has to be killed.
  */
 static int watch(struct run *run, const struct exec *exec, struct error *err)
 {
@@ -188,10 +204,8 @@ static int watch(struct run *run, const struct exec *exec, struct error *err)
 			capture_drain(&run->out);
 			capture_drain(&run->error);
 		}
-		if (run->out.overflow)
-			return fail(err, ERR_INTERNAL,
-				    "'%s' printed more than %zu bytes and was stopped", name,
-				    run->out.max);
+		if (check_output(&run->out, exec, err) < 0)
+			return -1;
 		if (!ended && fds[3].revents)
 			return fail_stopped(exec, err);
 		if (!ended && left == 0)

@@ -19,6 +19,7 @@ struct exec {
 	const char *input;       /* text for stdin, or NULL; the copy is wiped after the run */
 	int64_t timeout_ms;      /* time until SIGKILL; 0: EXEC_TIMEOUT_MS */
 	size_t max_output;       /* largest number of bytes of stdout; 0: EXEC_OUTPUT_MAX */
+	const char *begins;      /* stdout must begin with this text; NULL: with any */
 	int *ret_left;           /* receives the pidfd of a program that timed out; or NULL */
 	int keep;                /* descriptor that the program inherits as 3; 0: none */
 	int stop;                /* descriptor; once readable, the program is killed; 0: none */
@@ -36,8 +37,8 @@ struct exec_result {
 /*
  * Run a program. Returns 0 if it ran to its end, with any status; the caller frees *ret by
  * exec_result_fini. Returns -1 if it could not be started (ERR_FAILED_PRECONDITION if it is not
- * installed), timed out (ERR_UNAVAILABLE), printed too much (ERR_INTERNAL), or was stopped
- * (ERR_CANCELLED), and was killed. With ret_left, a program that timed out is not killed: *ret_left
+ * installed), timed out (ERR_UNAVAILABLE), printed too much or other than `begins` (ERR_INTERNAL),
+ * or was stopped (ERR_CANCELLED), and was killed. With ret_left, a program that timed out is not killed: *ret_left
  * is its pidfd, which the caller owns. In all other cases *ret_left is not changed.
  */
 int exec_run(const struct exec *exec, struct exec_result *ret, struct error *err);

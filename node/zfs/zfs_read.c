@@ -82,13 +82,22 @@ static int get(struct arena *arena, const char *parent, const char *properties,
 	return 0;
 }
 
-/* Run a `zfs get` that may read any number of snapshots, like get. */
+/*
+ * Run a `zfs get` that may read any number of snapshots, like get. Its last argument is the name
+ * that is printed first, so a program that prints anything else is stopped at once.
+ */
 static int get_all(struct arena *arena, const char *parent, const char *properties,
-		   const char *const *argv, struct listing *ret, struct error *err)
+		   const char *const *argv, size_t max_output, struct listing *ret,
+		   struct error *err)
 {
+	const char *name = *argv;
+
+	for (const char *const *word = argv; *word; word++)
+		name = *word;
 	const struct exec exec = {.argv = argv,
 				  .timeout_ms = zfs_run_list_timeout(),
-				  .max_output = ZFS_LIST_OUTPUT_MAX};
+				  .max_output = max_output,
+				  .begins = arena_printf(arena, "%s\t", name)};
 
 	return get(arena, parent, properties, &exec, true, ret, err);
 }
@@ -107,7 +116,7 @@ int zfs_list(struct arena *arena, const char *parent, struct listing *ret, struc
 	const char *argv[] = {"zfs",      "get",  "-rHp", "-o", "name,property,value,source",
 			      properties, parent, NULL};
 
-	return get_all(arena, parent, properties, argv, ret, err);
+	return get_all(arena, parent, properties, argv, ZFS_POOL_OUTPUT_MAX, ret, err);
 }
 
 int zfs_list_children(struct arena *arena, const char *parent, struct listing *ret,
@@ -127,7 +136,7 @@ int zfs_list_children(struct arena *arena, const char *parent, struct listing *r
 			      parent,
 			      NULL};
 
-	return get_all(arena, parent, properties, argv, ret, err);
+	return get_all(arena, parent, properties, argv, ZFS_LIST_OUTPUT_MAX, ret, err);
 }
 
 int zfs_parent(const char *parent, char **ret, struct error *err)
@@ -175,7 +184,7 @@ int zfs_read_family(struct arena *arena, const char *parent, const char *name, s
 		"zfs",      "get", "-Hp", "-d", "1", "-o", "name,property,value,source",
 		properties, name,  NULL};
 
-	return get_all(arena, parent, properties, argv, ret, err);
+	return get_all(arena, parent, properties, argv, ZFS_LIST_OUTPUT_MAX, ret, err);
 }
 
 int zfs_read_pool(const char *parent, struct zfs_pool *ret, struct error *err)

@@ -11,11 +11,15 @@
 #include "common/exec.h"
 
 /*
- * Longest output of a program that lists the whole pool, for exec.max_output; others may print
- * EXEC_OUTPUT_MAX. 110,000 datasets and snapshots print 160 MB, so this is for 700,000. A pool with
- * more cannot be read.
+ * Longest outputs, for exec.max_output; other programs may print EXEC_OUTPUT_MAX.
+ *
+ * A listing: 1,100,000 names of 60 bytes, as of 100,000 datasets and 1,000,000 snapshots, in two
+ * lines each, or in one with four values, are 220 MB. What `zfs get` prints of all that is read of
+ * a name is 1.5 KB (110,000 names: 160 MB), so this is for a volume with 170,000 snapshots.
  */
-#define ZFS_LIST_OUTPUT_MAX ((size_t)1 << 30)
+#define ZFS_LIST_OUTPUT_MAX ((size_t)256 << 20)
+/* The same of the whole pool: 700,000 datasets and snapshots. One with more cannot be read. */
+#define ZFS_POOL_OUTPUT_MAX ((size_t)1 << 30)
 
 /* Fail with the code and the advice for the error text `said` of zfs. Always returns -1. */
 int zfs_fail(const char *said, struct error *err);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """A node answers before and without ZFS, reports what is missing, and recovers once it exists."""
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 from client import PATIENCE, refused
 from daemon import accepts, BUILD, Daemon, wait_for
 from host import run, Volume
+from processes import status
 
 CODE = grpc.StatusCode
 
@@ -80,6 +82,25 @@ def test_without_zfs_in_the_path(start, pool):
     host = start(f"{pool}/any", env={"PATH": "/nonexistent"})
     answers_without_zfs(host)
     says_what_is_missing(host, "zfs")
+
+
+def test_a_zfs_that_prints_something_else_without_end_is_stopped(start, pool, tmp_path):
+    """Its output is not held until it reaches the limit of a reading of a pool, 1 GB."""
+    parent = f"{pool}/endless"
+    run("zfs", "create", "-o", "mountpoint=none", parent)
+    script = tmp_path / "zfs"
+    script.write_text('#!/bin/sh\ncase " $* " in *" -rHp "*) exec yes ;; esac\n'
+                      f'exec {shutil.which("zfs")} "$@"\n')
+    script.chmod(0o755)
+    host = start(parent, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    wait_for(lambda: f"something else than '{parent}\t' first" in host.agent.GetHost().problem,
+             "the reading is refused")
+    peak = status(host.node_daemon.process.pid)["VmHWM"]
+    assert int(peak.split()[0]) < 100_000, peak
+    script.unlink()
+    comes_to_life(host)
+    host.node_daemon.kill()
+    run("zfs", "destroy", "-r", parent)
 
 
 def test_a_destroyed_parent_is_not_an_empty_parent(start, pool):
@@ -227,6 +248,16 @@ def test_a_node_refuses_a_wrong_topology(tmp_path):
         daemon = Daemon("zcsi-node", tmp_path, *PRIVATE["zcsi-node"](tmp_path), "--topology", word)
         status, text = ends(daemon)
         assert status not in (0, None) and "topology" in text
+
+
+@pytest.mark.parametrize("option, highest", [
+    ("--rescan", 86400), ("--zfs-timeout", 86400)])
+@pytest.mark.parametrize("value", ["0", "-1", "86401", "1s", "1.5", "99999999999999999999"])
+def test_a_wrong_number_is_refused_with_its_range(tmp_path, option, highest, value):
+    daemon = Daemon("zcsi-node", tmp_path, *PRIVATE["zcsi-node"](tmp_path), f"{option}={value}")
+    status, text = ends(daemon)
+    assert status not in (0, None)
+    assert f"{option} '{value}' is not a whole number from 1 to {highest}" in text
 
 
 def test_a_malformed_agent_is_refused(tmp_path):

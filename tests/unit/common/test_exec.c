@@ -184,6 +184,25 @@ static void stdout_beyond_its_bound_fails(void **state)
 	assert_string_equal(err.text, "'yes' printed more than 1048576 bytes and was stopped");
 }
 
+/* The program would print up to the bound, and never end. */
+static void stdout_that_begins_otherwise_fails_at_once(void **state)
+{
+	(void)state;
+
+	assert_int_equal(run(shell("printf yet; exec sleep 1000"), .begins = "yes\n",
+			     .timeout_ms = 100000),
+			 -1);
+	assert_int_equal(err.code, ERR_INTERNAL);
+	assert_string_equal(err.text,
+			    "'sh' printed something else than 'yes\n' first and was stopped");
+	assert_int_equal(run(program("printf", "yes, no"), .begins = "yes,"), 0);
+	assert_string_equal(result.out, "yes, no");
+	exec_result_fini(&result);
+	assert_int_equal(run(program("true"), .begins = "yes,"), 0);
+	exec_result_fini(&result);
+	assert_int_equal(run(program("printf", "no"), .begins = "yes,"), -1);
+}
+
 static void stderr_beyond_its_bound_is_dropped(void **state)
 {
 	(void)state;
@@ -442,6 +461,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(input_is_wiped_at_the_end, begin, end),
 		cmocka_unit_test_setup_teardown(ten_megabytes_come_whole, begin, end),
 		cmocka_unit_test_setup_teardown(stdout_beyond_its_bound_fails, begin, end),
+		cmocka_unit_test_setup_teardown(stdout_that_begins_otherwise_fails_at_once, begin,
+						end),
 		cmocka_unit_test_setup_teardown(stderr_beyond_its_bound_is_dropped, begin, end),
 		cmocka_unit_test_setup_teardown(timeout_kills_the_whole_group, begin, end),
 		cmocka_unit_test_setup_teardown(a_child_left_at_its_timeout_keeps_running, begin,
