@@ -63,6 +63,12 @@ def restart(host, points):
     wait_for(lambda: reaches_its_agent(host), "the controller reaches the agent again")
 
 
+def has_looked_for_earlier_work(host):
+    """True once zcsi-node has ended the zfs that look, after its start, for work that an earlier
+    one has left. Before that it reports no volume as missing."""
+    return host.agent.GetDataset.future(id="nothing").code() == CODE.NOT_FOUND
+
+
 class Trial:
     """Runs of calls, each on a new host. new_host(case, env) is a context that starts a host, with
     `env` for the daemon; state(host) returns everything that a call may change on that host."""
@@ -76,6 +82,7 @@ class Trial:
         """A context with the volume `data` after the steps before the call, and the points."""
         with contextlib.closing(Points(self.shim)) as points, \
                 self.new_host(case, points.env) as host:
+            wait_for(lambda: has_looked_for_earlier_work(host), "no volume is left unknown")
             volume = Volume(host, "data")
             volume.staging, volume.target = f"{host.folder}/staging", f"{host.folder}/target"
             for step in case.before:

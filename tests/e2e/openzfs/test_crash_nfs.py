@@ -5,6 +5,7 @@ import contextlib
 import pytest
 
 from client import topology
+from crash.cases import MAKE, STAGE
 from crash.state import mask, state
 from crash.trial import Case, points_of, Trial
 from daemon import wait_for
@@ -27,7 +28,7 @@ def detach(volume):
     return volume.host.controller.ControllerUnpublishVolume(volume_id=volume.id, node_id="n2")
 
 
-SHARE = [*["mkdir"] * 4, "symlink", "mkdir", "mount", "open_tree", "mount_setattr"]
+SHARE = [*["mkdir"] * 4, *MAKE, *STAGE]
 CASES = {
     "attach by NFS": Case([create], attach,
                           ["zfs set", *SHARE, "mkdir", "rename", "exportfs -o"], ["data"],
