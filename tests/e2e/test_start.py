@@ -85,7 +85,7 @@ def test_without_zfs_in_the_path(start, pool):
 
 
 def test_a_zfs_that_prints_something_else_without_end_is_stopped(start, pool, tmp_path):
-    """Its output is not held until it reaches the limit of a reading of a pool, 1 GB."""
+    """The output is not held until it reaches the limit of a reading of a pool, 1 GB."""
     parent = f"{pool}/endless"
     run("zfs", "create", "-o", "mountpoint=none", parent)
     script = tmp_path / "zfs"
