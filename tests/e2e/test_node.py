@@ -159,7 +159,7 @@ def below(request, host, volume):
     mounts."""
     pods = f"{host.folder}/pods"
     os.mkdir(pods)
-    run("mount", "--bind", pods, pods)
+    run("mount", "--bind", "--make-private", pods, pods)  # and no peer of a shared root
     run("mount", f"--make-{request.param}", pods)
     volume.staging, volume.target = f"{pods}/staging", f"{pods}/target"
     yield volume
