@@ -15,6 +15,8 @@
 
 #include "node/attach/family.h"
 #include "node/attach/staging_mark.h"
+#include "node/catalog/change.h"
+#include "node/host/node.h"
 #include "node/mount/call.h"
 #include "node/mount/kind.h"
 #include "node/mount/path.h"
@@ -131,21 +133,46 @@ static int mount_volume(struct arena *arena, const struct staging *staging, stru
 }
 
 /*
+ * Note on an encrypted volume that it may be written to in this boot: after a power cut, nothing
+ * else tells that before its key is loaded (complete.h).
+ */
+static int note_staged(struct staging *staging, struct error *err)
+{
+	const struct node *node = staging->call->app;
+	struct zfs_properties properties = {.n = 0};
+
+	char *boot = arena_strdup(&staging->call->arena, node->boot);
+	if (strcmp(staging->dataset->staged, boot) == 0)
+		return 0;
+	zfs_property(&properties, "zcsi:staged", boot);
+	if (zfs_set(staging->dataset->name, &properties, err) < 0)
+		return -1;
+	struct dataset *noted = dataset_copy(&staging->call->arena, staging->dataset);
+	noted->staged = boot;
+	catalog_put(node->catalog, noted);
+	staging->dataset = noted;
+	return 0;
+}
+
+/*
  * Load the key first, because the device of an encrypted zvol cannot be opened without it, and so
  * that the key of the request is checked even if the volume is mounted already.
  */
 int staging_mount(struct arena *arena, const struct staging *staging, struct error *err)
 {
 	const struct dataset *dataset = staging->dataset;
+	struct staging noted = *staging;
 	struct family family;
 
 	if (!dataset || !dataset->has_key)
 		return mount_volume(arena, staging, err);
 	if (family_lock(staging->call, dataset->name, &family, err) < 0)
 		return -1;
-	int failed = key_load(dataset->name, &family.key, staging->key, err);
-	if (!failed)
-		failed = mount_volume(arena, staging, err);
+	int failed = key_load(dataset->name, &family.key, staging->key, err) < 0 ||
+				     note_staged(&noted, err) < 0 ||
+				     mount_volume(arena, &noted, err) < 0
+			     ? -1
+			     : 0;
 	family_unlock(staging->call, &family);
 	return failed;
 }

@@ -4,7 +4,8 @@
 
 /*
  * Mounting a volume at a staging path of this host, from which publish binds it to target paths,
- * and unmounting it. Functions return 0, or -1 with *err.
+ * and unmounting it. While an encrypted volume is staged its property zcsi:staged is set, until
+ * node/csi/idle.h removes it. Functions return 0, or -1 with *err.
  */
 
 #include <sys/types.h>

@@ -17,7 +17,7 @@ static bool is_left_out(const char *property)
 	static const char *const names[] = {
 		"volblocksize", "encryption",      "keyformat",     "keylocation",
 		"pbkdf2iters",  "casesensitivity", "normalization", "utf8only",
-		"zcsi:deleted", SWAP_PROPERTY,     DETACH_PROPERTY,
+		"zcsi:deleted", "zcsi:staged",     SWAP_PROPERTY,   DETACH_PROPERTY,
 	};
 
 	for (size_t i = 0; i < COUNT(names); i++)

@@ -7,7 +7,8 @@
  * Invariant: a publication is idle only while the volume is not mounted on its node: the mark is
  * removed before a mount and set after the last unmount. A crash in between leaves it unset, and a
  * repeated NodeUnstageVolume sets it. A node that mounts by NFS cannot write the record, which is
- * in the pool of another host, so its publications are never idle.
+ * in the pool of another host, so its publications are never idle. A zcsi:staged of an earlier boot
+ * stays, because after a power cut NodeUnstageVolume comes too.
  */
 #include "node/csi/idle.h"
 
@@ -20,17 +21,24 @@
 #include "node/record/share.h"
 #include "node/zfs/zfs.h"
 
+/* Record the list, unless it is NULL; ended: also that it is not staged, if it is noted to be. */
 static int record(struct rpc_call *call, const struct dataset *dataset,
-		  const struct publication_list *list, const struct dataset **ret,
+		  const struct publication_list *list, bool ended, const struct dataset **ret,
 		  struct error *err)
 {
 	struct node *node = call->app;
 	struct zfs_properties properties = {.n = 0};
 	struct dataset *changed = dataset_copy(&call->arena, dataset);
 
-	changed->published = publication_format(&call->arena, list);
-	changed->was_used = true;
-	zfs_property(&properties, "zcsi:published", changed->published);
+	if (list) {
+		changed->published = publication_format(&call->arena, list);
+		changed->was_used = true;
+		zfs_property(&properties, "zcsi:published", changed->published);
+	}
+	if (ended) {
+		changed->staged = arena_strdup(&call->arena, "");
+		zfs_property(&properties, "zcsi:staged", "-");
+	}
 	if (zfs_set(changed->name, &properties, err) < 0)
 		return -1;
 	catalog_put(node->catalog, changed);
@@ -49,7 +57,7 @@ int idle_end(struct rpc_call *call, const struct dataset *dataset, int access_mo
 	*ret = dataset;
 	publication_parse(&call->arena, dataset->published, &published);
 	int staged = publication_stage(&call->arena, dataset->id, &published, &want, &active, err);
-	return staged > 0 ? record(call, dataset, &active, ret, err) : staged;
+	return staged > 0 ? record(call, dataset, &active, false, ret, err) : staged;
 }
 
 /* Returns true if the volume is mounted on this host, other than for its export. */
@@ -76,10 +84,11 @@ void idle_begin(struct rpc_call *call, const struct dataset *dataset)
 	struct error err;
 
 	publication_parse(&call->arena, dataset->published, &published);
-	if (!publication_rest(&call->arena, &published, node->id, &idle) ||
-	    is_in_use(call, dataset->name))
+	bool rests = publication_rest(&call->arena, &published, node->id, &idle);
+	bool ended = strcmp(dataset->staged, node->boot) == 0;
+	if ((!rests && !ended) || is_in_use(call, dataset->name))
 		return;
-	if (record(call, dataset, &idle, &changed, &err) < 0)
-		log_warn("cannot mark the publication of an unmounted volume as idle",
-			 log_str("volume", dataset->id), log_str("error", err.text));
+	if (record(call, dataset, rests ? &idle : NULL, ended, &changed, &err) < 0)
+		log_warn("cannot record that a volume is unmounted", log_str("volume", dataset->id),
+			 log_str("error", err.text));
 }

@@ -4,8 +4,8 @@
 
 /*
  * The mark of an idle publication (node/record/publication.h) on this node, which a staging removes
- * and the end of the last staging sets. Both run one zfs, if the mark changes. Any worker thread,
- * in a call that is keyed by the volume.
+ * and the end of the last staging sets; that also removes zcsi:staged. Both run one zfs, if a
+ * property changes. Any worker thread, in a call that is keyed by the volume.
  */
 
 #include "node/host/node.h"
@@ -18,8 +18,9 @@
 int idle_end(struct rpc_call *call, const struct dataset *dataset, int access_mode,
 	     const struct dataset **ret, struct error *err);
 /*
- * Set the mark if a volume of this node's pool is not mounted here any more, except for its export.
- * A failure is only logged, because NodeUnstageVolume has unmounted the volume anyway.
+ * Set the mark, and remove a zcsi:staged of this boot, if a volume of this node's pool is not
+ * mounted here any more, except for its export. A failure is only logged, because NodeUnstageVolume
+ * has unmounted the volume anyway.
  */
 void idle_begin(struct rpc_call *call, const struct dataset *dataset);
 

@@ -113,8 +113,8 @@ static int unstage(struct rpc_call *call, const char *id, const char *path, stru
 	/* A volume of another host has no record here. */
 	if (node_find(call, id, &dataset, &gone) < 0) {
 		if (unmounted && node->catalog && gone.code != ERR_NOT_FOUND)
-			log_warn("cannot unload the key of an unmounted volume, nor mark its "
-				 "publication as idle",
+			log_warn("cannot unload the key of an unmounted volume, nor record "
+				 "that it is unmounted",
 				 log_str("volume", id), log_str("error", gone.text));
 		return 0;
 	}

@@ -86,6 +86,8 @@ static int accept_epoch(struct rpc_call *call, const struct take *take, const st
 	zfs_property(&properties, "zcsi:epoch",
 		     arena_printf(&call->arena, "%" PRId64, take->epoch));
 	zfs_property(&properties, "zcsi:published", "-");
+	if (place->encrypted)
+		zfs_property(&properties, "zcsi:staged", "-");
 	zfs_property(&properties, "zcsi:owner",
 		     take->owner ? take->owner : owner_text(call->app, &call->arena, ""));
 	if (take->lost)

@@ -69,7 +69,8 @@ bool dataset_may_be_blank(const struct dataset *dataset)
 	{                                                                                          \
 		&(dataset)->id, &(dataset)->name, &(dataset)->parameters, &(dataset)->published,   \
 			&(dataset)->source, &(dataset)->root, &(dataset)->members,                 \
-			&(dataset)->push, &(dataset)->schedule, &(dataset)->owner                  \
+			&(dataset)->push, &(dataset)->schedule, &(dataset)->owner,                 \
+			&(dataset)->staged                                                         \
 	}
 
 static size_t packed_size(struct dataset dataset)

@@ -35,6 +35,7 @@ struct dataset {
 	char *push;       /* the text that push_rules_parse reads */
 	char *schedule;   /* the text that schedule_parse reads */
 	char *owner;      /* the text that ownership_parse reads */
+	char *staged;     /* the boot in which it was staged and not unstaged; if has_key */
 	const struct format *format;
 	bool formatted;    /* zcsi:formatted is set: the file system was made or adopted */
 	bool was_used;     /* it counts as used: zcsi:published is set, though perhaps to no node */

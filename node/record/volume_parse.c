@@ -129,6 +129,7 @@ struct dataset *volume_parse(struct arena *arena, const char *parent, const stru
 		.push = unset_to_empty(row->push),
 		.schedule = unset_to_empty(row->keep),
 		.owner = unset_to_empty(row->owner),
+		.staged = unset_to_empty(row->staged),
 		.format = format,
 		.formatted = *unset_to_empty(row->formatted),
 		.was_used = row->published,

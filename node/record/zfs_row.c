@@ -44,6 +44,7 @@
 	USER("zcsi:keep", keep)                                                                    \
 	USER("zcsi:epoch", epoch)                                                                  \
 	USER("zcsi:owner", owner)                                                                  \
+	USER("zcsi:staged", staged)                                                                \
 	FIELD("type", type)
 
 #define LISTED(property, member) "," property

@@ -25,7 +25,7 @@ struct zfs_row {
 	/* user properties, without their prefix zcsi: */
 	const char *version, *volume, *parameters, *published, *source, *root, *deleted;
 	const char *snapshot, *size, *group, *format, *formatted, *members, *push, *keep;
-	const char *epoch, *owner;
+	const char *epoch, *owner, *staged;
 	/* a snapshot's zcsi:volume, and the dataset that it is inherited from */
 	const char *volume_inherited, *inherited_from;
 };

@@ -92,7 +92,8 @@ static void only_zvols_with_a_known_format_are_volumes(void **state)
 		ZVOL("t/p/a", "a", "t/p/a\tzcsi:format\tblock\tlocal\n") ZVOL(
 			"t/p/b", "b",
 			"t/p/b\tzcsi:format\text4\tlocal\n"
-			"t/p/b\tzcsi:formatted\text4\tlocal\n") ZVOL("t/p/c", "c", "")
+			"t/p/b\tzcsi:formatted\text4\tlocal\n"
+			"t/p/b\tzcsi:staged\tb-1\tlocal\n") ZVOL("t/p/c", "c", "")
 			ZVOL("t/p/d", "d", "t/p/d\tzcsi:format\tzfs\tlocal\n")
 				ZVOL("t/p/e", "e", "t/p/e\tzcsi:format\txfs\tinherited from t/p\n")
 					ZVOL("t/p/f", "f", "t/p/f\tzcsi:format\tntfs\tlocal\n"));
@@ -105,6 +106,8 @@ static void only_zvols_with_a_known_format_are_volumes(void **state)
 	assert_int_equal(listing.datasets[0]->size, 1 << 20);
 	assert_string_equal(listing.datasets[1]->format->name, "ext4");
 	assert_true(listing.datasets[1]->formatted);
+	assert_string_equal(listing.datasets[0]->staged, "");
+	assert_string_equal(listing.datasets[1]->staged, "b-1");
 }
 
 #define VOLUME(name, id, guid)                                                                     \
