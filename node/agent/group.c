@@ -15,6 +15,7 @@
 #include "node/agent/agent.h"
 #include "node/agent/origin.h"
 #include "node/agent/promise.h"
+#include "node/attach/complete.h"
 #include "node/service.h"
 
 struct members {
@@ -119,6 +120,9 @@ static int run_snapshot(struct rpc_call *call, const char *group, const struct m
 	if (size)
 		zfs_property(&properties, "zcsi:size",
 			     arena_printf(&call->arena, "%" PRId64, size));
+	for (size_t i = 0; i < members->n; i++)
+		if (complete_volume(&call->arena, members->rows[i], err) < 0)
+			return -1;
 	return zfs_snapshot(names, members->n, &properties, err);
 }
 

@@ -15,6 +15,7 @@
 #include "node/agent/agent.h"
 #include "node/agent/promise.h"
 #include "node/agent/origin.h"
+#include "node/attach/complete.h"
 #include "node/mount/mountinfo.h"
 #include "node/record/scheduled.h"
 #include "node/service.h"
@@ -102,7 +103,8 @@ static int take(struct rpc_call *call, const struct dataset *dataset, const char
 		.has_key = dataset->has_key,
 	};
 
-	if (run_snapshot(call, dataset, &made, err) < 0) {
+	if (complete_volume(&call->arena, dataset, err) < 0 ||
+	    run_snapshot(call, dataset, &made, err) < 0) {
 		if (err->code == ERR_ALREADY_EXISTS)
 			return adopt(call, &made, ret, err);
 		agent_reread_on_error(call, dataset->name, err);

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/volume/escape.h"
+#include "node/attach/complete.h"
 #include "node/copy/header.h"
 #include "node/copy/pusher.h"
 #include "node/record/members.h"
@@ -145,7 +146,8 @@ static int take(struct rpc_call *call, const struct dataset *volume, const char 
 	const char *leaf = source_leaf(&call->arena, wall_us(), node);
 	const char *name = arena_printf(&call->arena, "%s@%s", volume->name, leaf);
 
-	if (zfs_snapshot(&name, 1, &none, err) < 0 ||
+	if (complete_volume(&call->arena, volume, err) < 0 ||
+	    zfs_snapshot(&name, 1, &none, err) < 0 ||
 	    history_read(&call->arena, volume->name, ret_history, err) < 0)
 		return -1;
 	*ret = history_named(ret_history, name);

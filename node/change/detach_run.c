@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "node/agent/agent.h"
+#include "node/attach/complete.h"
 #include "node/attach/device.h"
 #include "node/change/detach.h"
 #include "node/change/properties.h"
@@ -78,6 +79,8 @@ static int take_snapshot(const struct detach *detach, struct error *err)
 	const char *name = arena_printf(&detach->call->arena, "%s@" DETACH_SNAPSHOT "%" PRId64,
 					detach->volume->name, wall_us());
 
+	if (complete_volume(&detach->call->arena, detach->volume, err) < 0)
+		return -1;
 	return zfs_snapshot(&name, 1, &none, err);
 }
 

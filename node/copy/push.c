@@ -18,6 +18,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/volume/escape.h"
+#include "node/attach/complete.h"
 #include "node/catalog/change.h"
 #include "node/copy/header.h"
 #include "node/copy/history.h"
@@ -119,6 +120,8 @@ static int take_snapshot(const struct push *push, const char **ret_name, struct 
 
 	*ret = (struct push_taken){.at = now_us(), .time = wall_us()};
 	*ret_name = history_snapshot_name(push->arena, push->volume->name, ret->time);
+	if (complete_volume(push->arena, push->volume, err) < 0)
+		return -1;
 	return zfs_snapshot(ret_name, 1, &none, err);
 }
 

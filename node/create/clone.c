@@ -15,6 +15,7 @@
 #include "common/volume/escape.h"
 #include "common/log.h"
 #include "node/agent/origin.h"
+#include "node/attach/complete.h"
 #include "node/create/clone.h"
 #include "node/create/made.h"
 
@@ -144,7 +145,8 @@ static int clone_by(struct rpc_call *call, const struct dataset *source, const c
 {
 	char *origin;
 
-	if (take_origin(call, source->name, id, &origin, err) < 0)
+	if (complete_volume(&call->arena, source, err) < 0 ||
+	    take_origin(call, source->name, id, &origin, err) < 0)
 		return fail_source(call, source->name, err);
 	int failed = zfs_clone(origin, name, properties, err);
 	release_origin(call, origin);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "node/attach/complete.h"
 #include "node/attach/device.h"
 #include "node/catalog/change.h"
 #include "node/copy/history.h"
@@ -52,10 +53,12 @@ static void close_volume(void *arg)
 	struct dataset *volume;
 
 	moves_close(node->moves, depart->id, depart->to);
-	closing->failed = ready_check(node, &arena, depart->id, depart->to, closing->err) < 0 ||
-			  catalog_get(node->catalog, now_ms() + FIND_MS, &arena, depart->id,
-				      &volume, closing->err) < 0 ||
-			  exports_apply(&arena, node, volume, now_ms() + WAIT_MS, closing->err) < 0;
+	closing->failed =
+		ready_check(node, &arena, depart->id, depart->to, closing->err) < 0 ||
+		catalog_get(node->catalog, now_ms() + FIND_MS, &arena, depart->id, &volume,
+			    closing->err) < 0 ||
+		exports_apply(&arena, node, volume, now_ms() + WAIT_MS, closing->err) < 0 ||
+		complete_volume(&arena, volume, closing->err) < 0;
 }
 
 /* The steps */

@@ -4,7 +4,8 @@
  *
  * Invariant: what only this host has is kept until a person drops it. The volume becomes a copy
  * only if nothing was written since a snapshot that the new owner has, and if no later snapshot is
- * there but those that zcsi took for copies. One `zfs rename` makes it a copy, which has the epoch of
+ * there but those that zcsi took for copies. Nothing counts as known of a volume whose intent log is
+ * not replayed (node/attach/complete.h). One `zfs rename` makes it a copy, which has the epoch of
  * the new owner by then, or puts it aside. A host that stops before finds the volume again and goes
  * on.
  */
@@ -16,6 +17,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "node/agent/origin.h"
+#include "node/attach/complete.h"
 #include "node/attach/device.h"
 #include "node/attach/unused.h"
 #include "node/catalog/change.h"
@@ -174,15 +176,23 @@ static int keep(const struct node *node, struct arena *arena, const struct place
 	return 0;
 }
 
+/* *ret is false if it cannot be known what was written before a power cut: then all is kept. */
+static int complete(struct arena *arena, const struct dataset *volume, bool *ret, struct error *err)
+{
+	*ret = complete_volume(arena, volume, err) == 0;
+	return *ret || err->code == ERR_FAILED_PRECONDITION ? 0 : -1;
+}
+
 static int step_locked(const struct node *node, struct arena *arena, const struct dataset *volume,
 		       struct error *err)
 {
 	const char *owner = ownership_parse(arena, volume->owner).newer;
 	struct place place;
 	uint64_t base;
+	bool known;
 
 	if (exports_apply(arena, node, volume, now_ms() + WAIT_MS, err) < 0 ||
-	    unused_check(arena, volume, err) < 0 ||
+	    unused_check(arena, volume, err) < 0 || complete(arena, volume, &known, err) < 0 ||
 	    (volume->format->zvol && device_hide(volume->name, err) < 0) ||
 	    device_check_gone(volume->name, err) < 0 ||
 	    place_read(arena, catalog_parent(node->catalog), volume->id, &place, err) < 0)
@@ -191,7 +201,7 @@ static int step_locked(const struct node *node, struct arena *arena, const struc
 		return fail(err, ERR_ABORTED, "'%s' is gone", volume->name);
 	if (find_common(node, arena, volume->id, owner, &place, &base, err) < 0)
 		return -1;
-	return aside_judge(&place, base) == ASIDE_COPY
+	return known && aside_judge(&place, base) == ASIDE_COPY
 		       ? become_copy(node, arena, &place, volume, base, err)
 		       : keep(node, arena, &place, volume, base, err);
 }

@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/metrics.h"
+#include "node/attach/complete.h"
 #include "node/catalog/change.h"
 #include "node/host/moves.h"
 #include "node/host/owner.h"
@@ -123,7 +124,7 @@ static int take(struct catalog *catalog, struct arena *arena, const struct datas
 				      .size = volume->size,
 				      .has_key = volume->has_key};
 
-	if (zfs_snapshot(&name, 1, &none, err) < 0)
+	if (complete_volume(arena, volume, err) < 0 || zfs_snapshot(&name, 1, &none, err) < 0)
 		return -1;
 	catalog_put_snapshot(catalog, &made);
 	metric_count(&taken, "taken");

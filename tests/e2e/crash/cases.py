@@ -144,6 +144,8 @@ UNMOUNT = ["umount2", "unlink"]
 TWO_SETTINGS = ["zfs get", "zfs set"] if KERNEL_ZFS else ["zfs get", "zfs set", "zfs set"]
 ATTACH = ["open_tree", "mount_setattr", "move_mount"]
 DESTROY = ["zfs get", "zfs destroy"]
+# A superblock by which ZFS replays the intent log of an unmounted filesystem.
+REPLAY = ["fsopen"] if KERNEL_ZFS else []
 AT_ONCE = ["zfs program"] if KERNEL_ZFS else []
 DELETE = AT_ONCE or DESTROY
 DEFER = [*AT_ONCE, *DESTROY, "zfs get", "zfs destroy"]
@@ -180,14 +182,15 @@ CASES = {
     "delete an idle one": Case(IDLE, Volume.delete, [*AT_ONCE, *DESTROY], []),
     "detach": Case([Volume.create, Volume.attach], Volume.detach, ["zfs set"], ["data"]),
     "delete": Case([Volume.create], Volume.delete, DELETE, []),
-    "snapshot": Case([Volume.create], snapshot, ["zfs snapshot"], ["data", "data@s"]),
+    "snapshot": Case([Volume.create], snapshot, [*REPLAY, "zfs snapshot"], ["data", "data@s"]),
     "snapshot a group": Case(
-        [Volume.create], group_snapshot, ["zfs snapshot"], ["data", "data@g_g"]),
+        [Volume.create], group_snapshot, [*REPLAY, "zfs snapshot"], ["data", "data@g_g"]),
     "restore": Case(
         [Volume.create, snapshot], restore, ["zfs clone"], ["copy", "data", "data@s"]),
     "clone": Case(
         [Volume.create], clone,
-        ["zfs snapshot", "zfs clone", "zfs destroy"], ["copy", "data", "data@_clone-copy"]),
+        [*REPLAY, "zfs snapshot", "zfs clone", "zfs destroy"],
+        ["copy", "data", "data@_clone-copy"]),
     "delete a snapshot": Case(
         [Volume.create, snapshot], delete_snapshot, DELETE, ["data"]),
     "delete a group": Case(

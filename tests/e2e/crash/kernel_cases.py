@@ -2,7 +2,7 @@
 """More cases that need the kernel's ZFS: calls that take other steps there, encrypted volumes and
 volumes on zvols. Calls that take the same steps for these as for a dataset are left out."""
 from client import capability, MIB
-from crash.cases import ATTACH, CASES, MAKE, stage, STAGE, UNMOUNT
+from crash.cases import ATTACH, CASES, MAKE, REPLAY, stage, STAGE, UNMOUNT
 from crash.trial import Case
 from daemon import wait_for
 from host import get, run, Volume
@@ -11,9 +11,9 @@ EXT4 = capability(fs_type="ext4")
 BLOCK = capability()
 BLOCK.block.SetInParent()
 KEY, ENCRYPTED = {"encryption_key": "0f" * 32}, {"zfs.encryption": "on"}
-OTHERWISE = ("stage", "stage with an owner", "expand a thick one", "modify", "snapshot a group",
-             "delete", "delete a clone", "delete a snapshot", "delete a snapshot with a clone",
-             "delete the last snapshot in the trash", "rename")
+OTHERWISE = ("stage", "stage with an owner", "expand a thick one", "modify", "snapshot",
+             "snapshot a group", "clone", "delete", "delete a clone", "delete a snapshot",
+             "delete a snapshot with a clone", "delete the last snapshot in the trash", "rename")
 
 
 def create_encrypted(volume):
@@ -106,21 +106,22 @@ def node_expand(volume):
 
 
 LOAD, UNLOAD = ["zfs get", "zfs load-key"], ["zfs get", "zfs unload-key"]
+NOTED, ENDED = "zfs set", "zfs set"  # zcsi:staged
 PLACE = ["fsopen", "fsmount", "mount_setattr", "mount_setattr", "move_mount"]
 STAGE_BLOCK = [*MAKE, "fsopen", "fsmount", "mknodat", *PLACE[2:]]
 FORMAT = ["mkfs.ext4 -q", "zfs set"]
 RENEW = ["fsopen", "fsmount", "e2fsck -f", "tune2fs -U", "zfs set"]
 KEPT = ["copy", "data", "data@_clone-copy"]
 
-ROLL_BACK = ["zfs get", "zfs list", "zfs get", "zfs get", "zfs clone", "zfs create", "zfs clone",
-             "zfs get", "zfs set", "zfs set", "zfs rename", "zfs rename", "zfs get", "zfs get",
+ROLL_BACK = ["zfs get", *REPLAY, "zfs list", "zfs get", "zfs get", "zfs clone", "zfs create",
+             "zfs clone", "zfs get", "zfs set", "zfs set", "zfs rename", "zfs rename", "zfs get", "zfs get",
              "zfs promote", "zfs list", "zfs get"]
 ROLLED_BACK = ["_trash", "_trash/old-data-GUID", "_trash/old-data-GUID@two", "data", "data@one"]
 # The checks of the call and of the thread; the marks; two streams and the record of the snapshot;
 # the exchange; the end; the reaper.
 CHECK = ["zfs get", "zfs get", "zfs list", "zfs get", "zfs get"]
-DETACH = [*CHECK, *CHECK, "zfs create", "zfs create", "zfs set", "zfs snapshot",
-          "zfs list", "zfs get", "zfs send", "zfs receive",
+DETACH = [*CHECK, *CHECK, "zfs create", "zfs create", "zfs set", *REPLAY,
+          "zfs snapshot", "zfs list", "zfs get", "zfs send", "zfs receive",
           "zfs send", "zfs receive", "zfs get", "zfs set",
           "zfs get", "zfs list", "zfs list", "zfs get", "zfs get", "zfs set", "zfs set",
           "zfs list", "zfs get", "zfs get", "zfs list", "zfs list",
@@ -132,7 +133,7 @@ DETACHED = ["_detach", "_trash", "copy", "copy@two", "data", "data@one"]
 KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
     "create an encrypted one": Case([], create_encrypted, ["zfs create", *UNLOAD], ["data"]),
     "stage an encrypted one": Case(
-        [create_encrypted], stage, [*LOAD, *MAKE, *STAGE], ["data"]),
+        [create_encrypted], stage, [*LOAD, NOTED, *MAKE, *STAGE], ["data"]),
     "stage an encrypted one in a second place": Case(
         [create_encrypted, stage], stage_encrypted_again,
         [*LOAD, *MAKE, "open_tree", "mount_setattr", "mount_setattr", "move_mount"], ["data"]),
@@ -143,7 +144,7 @@ KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
         [Volume.create, stage, rename_by_hand], Volume.unstage,
         ["zfs get", *UNMOUNT, "zfs get"], ["away"]),
     "unstage an encrypted one": Case(
-        [create_encrypted, stage], Volume.unstage, [*UNMOUNT, *UNLOAD], ["data"]),
+        [create_encrypted, stage], Volume.unstage, [*UNMOUNT, *UNLOAD, ENDED], ["data"]),
     "roll back": Case([Volume.create, take_twice], roll_back, ROLL_BACK, ROLLED_BACK),
     "detach": Case([Volume.create, clone_it], detach, DETACH, DETACHED),
     "create a device": Case([], create_block, ["zfs create"], ["data"]),
@@ -162,7 +163,7 @@ KERNEL_CASES = {call: CASES[call] for call in OTHERWISE} | {
     "expand ext4 on the node": Case([create_ext4, stage, Volume.publish, expand], node_expand,
                                     ["open_tree", "mount_setattr"], ["data"]),
     "stage an encrypted ext4": Case(
-        [create_encrypted_ext4], stage, [*LOAD, *MAKE, *FORMAT, *PLACE], ["data"]),
+        [create_encrypted_ext4], stage, [*LOAD, NOTED, *MAKE, *FORMAT, *PLACE], ["data"]),
     "unstage an encrypted ext4": Case(
-        [create_encrypted_ext4, stage], Volume.unstage, [*UNMOUNT, *UNLOAD], ["data"]),
+        [create_encrypted_ext4, stage], Volume.unstage, [*UNMOUNT, *UNLOAD, ENDED], ["data"]),
 }
