@@ -14,6 +14,7 @@ from client import refused
 from daemon import BUILD, wait_for
 from host import Host, run, Volume
 from nfs import EXPORTS, SHARES
+from power_cut import power_cut, write_synced
 from sshd import Sshd
 
 CODE = grpc.StatusCode
@@ -255,3 +256,21 @@ def test_check_says_what_the_user_lacks(nas):
     [remedy] = {line.split("'")[-2] for line in lines}
     SUDOERS.write_text(remedy + "\n")
     assert {line.split()[0] for line in check(nas, "sudo 'zfs")} == {"ok"}
+
+
+def test_a_snapshot_after_a_power_cut_of_the_server_is_complete(nas, pools):
+    """The volume is not exported any more, so nothing but the snapshot has it mounted."""
+    volume, name = made(nas), nas.dataset("data")
+    volume.target = f"{nas.folder}/by-hand"
+    os.mkdir(volume.target)
+    run("mount", "-t", "zfs", "-o", "zfsutil", name, volume.target)
+    write_synced(volume, "before")
+    with power_cut(pools, nas):
+        write_synced(volume, "late")
+    nas.start_node()
+    nas.wait_for_agent()
+    nas.controller.CreateSnapshot(source_volume_id="data", name="s")
+    assert state(nas) == ["no", "off"]
+    run("mount", "-t", "zfs", f"{name}@s", volume.target)
+    assert sorted(os.listdir(volume.target)) == ["before", "late"]
+    run("umount", volume.target)
