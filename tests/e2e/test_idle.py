@@ -113,7 +113,7 @@ def test_an_unstage_succeeds_although_the_mark_cannot_be_set(new_host, new_gate)
     replace(script, whole.replace("case ", "case $1 in set) exit 1;; esac\ncase ", 1))
     volume.unstage()
     assert host.mounts() == [] and published(volume) == "n1:1:rw"
-    assert "cannot mark the publication" in host.node_daemon.text()
+    assert "cannot record that a volume is unmounted" in host.node_daemon.text()
     replace(script, whole)
     volume.unstage()
     volume.delete()
