@@ -38,8 +38,9 @@ struct exec_result {
  * Run a program. Returns 0 if it ran to its end, with any status; the caller frees *ret by
  * exec_result_fini. Returns -1 if it could not be started (ERR_FAILED_PRECONDITION if it is not
  * installed), timed out (ERR_UNAVAILABLE), printed too much or other than `begins` (ERR_INTERNAL),
- * or was stopped (ERR_CANCELLED), and was killed. With ret_left, a program that timed out is not killed: *ret_left
- * is its pidfd, which the caller owns. In all other cases *ret_left is not changed.
+ * or was stopped (ERR_CANCELLED), and was killed. With ret_left, a program that timed out is not
+ * killed: *ret_left is its pidfd, which the caller owns. In all other cases *ret_left is not
+ * changed.
  */
 int exec_run(const struct exec *exec, struct exec_result *ret, struct error *err);
 void exec_result_fini(struct exec_result *result);

@@ -21,7 +21,8 @@ int main(int argc, char **argv)
 
 	if (chroot(ROOT) < 0 || chdir("/") < 0) {
 		fprintf(stderr,
-			"%s is the host's: give the container the host's /proc as /host/proc (%s)\n",
+			"%s is the host's: give the container the host's /proc as /host/proc "
+			"(%s)\n",
 			name, strerror(errno));
 		return 127;
 	}

@@ -66,7 +66,7 @@ static const struct option_row options[] = {
 	{.name = "node",
 	 .metavar = "NODE",
 	 .help = "For receive and adopt: the node that gets the volume. Default: the only one "
-		 "with a pool. For diverged mount, diff and drop, and for snapshot --drop: the node "
+		 "with a pool. For diverged mount, diff and drop, and snapshot --drop: the node "
 		 "that has it. For backup restore: the node whose backup is meant.",
 	 .ret_text = &node},
 	{.name = "size",

@@ -46,7 +46,7 @@ void family_unlock(struct rpc_call *call, const struct family *family)
 	catalog_unlock_key(node->catalog, family->lock);
 }
 
-/* Returns the dataset that the mount is of, in the arena; NULL if its source is of another parent. */
+/* Returns the dataset of the mount, in the arena; NULL if its source is of another parent. */
 static const char *dataset_of(struct arena *arena, const struct mount *mount, const char *parent)
 {
 	const char *source = mount->source;

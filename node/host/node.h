@@ -14,22 +14,20 @@
 #include "node/record/dataset.h"
 #include "transport/rpc.h"
 
-struct asides; /* node/host/asides.h */
-struct claims; /* node/host/claims.h */
-struct copies; /* node/stream/copies.h */
-struct heard;  /* node/owner/heard.h */
-struct keeper; /* node/schedule/keeper.h */
-struct kept;   /* node/agent/kept.h */
-struct moves;  /* node/host/moves.h */
-struct owners; /* node/host/owner.h */
-struct peers;  /* node/peers/peers.h */
-
+struct asides;      /* node/host/asides.h */
+struct claims;      /* node/host/claims.h */
+struct copies;      /* node/stream/copies.h */
+struct heard;       /* node/owner/heard.h */
+struct keeper;      /* node/schedule/keeper.h */
+struct kept;        /* node/agent/kept.h */
+struct moves;       /* node/host/moves.h */
+struct owners;      /* node/host/owner.h */
+struct peers;       /* node/peers/peers.h */
 struct settings;    /* node/host/settings.h */
 struct size_limits; /* node/host/size_limits.h */
 
 struct topology_segment {
-	const char *key;
-	const char *value;
+	const char *key, *value;
 };
 
 struct node {

@@ -110,8 +110,8 @@ static int promote_other(struct depart *depart, const struct place *place, struc
 
 /*
  * Give the copy the epoch of the move, by which the record counts no more, so this host never takes
- * the volume back at that epoch. The caller has locked the copy, and a stream or a failover may have
- * given it a later epoch before that.
+ * the volume back at that epoch. The caller has locked the copy, and a stream or a failover may
+ * have given it a later epoch before that.
  */
 static int unmark_locked(struct depart *depart, struct error *err)
 {

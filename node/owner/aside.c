@@ -4,10 +4,10 @@
  *
  * Invariant: what only this host has is kept until a person drops it. The volume becomes a copy
  * only if nothing was written since a snapshot that the new owner has, and if no later snapshot is
- * there but those that zcsi took for copies. Nothing counts as known of a volume whose intent log is
- * not replayed (node/attach/complete.h). One `zfs rename` makes it a copy, which has the epoch of
- * the new owner by then, or puts it aside. A host that stops before finds the volume again and goes
- * on.
+ * there but those that zcsi took for copies. Nothing counts as known of a volume whose intent log
+ * is not replayed (node/attach/complete.h). One `zfs rename` makes it a copy, which has the epoch
+ * of the new owner by then, or puts it aside. A host that stops before finds the volume again and
+ * goes on.
  */
 #include "node/owner/aside.h"
 
@@ -98,9 +98,9 @@ static int rename_volume(const struct node *node, const struct place *place, con
 }
 
 /*
- * Give the volume the epoch of the new owner before it is a copy. A copy with the former epoch would
- * permit the move that its last record names, and a failover to it would use the new owner's epoch
- * a second time.
+ * Give the volume the epoch of the new owner before it is a copy. A copy with the former epoch
+ * would permit the move that its last record names, and a failover to it would use the new owner's
+ * epoch a second time.
  */
 static int take_epoch(struct arena *arena, const struct place *place, const struct dataset *volume,
 		      struct error *err)

@@ -67,7 +67,6 @@ char *dataset_trash(struct arena *arena, const char *parent);
 char *dataset_trash_name(struct arena *arena, const char *parent, const char *name, uint64_t guid);
 /* Returns true if the name is of anything below the trash. */
 bool dataset_is_trash(const char *parent, const char *name);
-
 /*
  * Returns false if the record shows that the volume may have data. True does not exclude it, since
  * a mount by hand is not recorded (node/attach/blank.h).

@@ -47,8 +47,7 @@ int zfs_create_zvol(const char *name, int64_t size, bool thin,
 int zfs_clone(const char *snapshot, const char *name, const struct zfs_properties *properties,
 	      struct error *err);
 /*
- * Give a clone the snapshot that it was made of, and all earlier ones. ERR_ALREADY_EXISTS if it is
- * no clone, or none any more.
+ * Give a clone its origin and all earlier snapshots. ERR_ALREADY_EXISTS if it is no clone any more.
  */
 int zfs_promote(const char *name, struct error *err);
 /* Set all properties or none, with several programs if one is native; or inherit one. */

@@ -90,8 +90,8 @@ def test_image_has_programs_and_their_libraries_only(files):
     names = {Path(name).name for name, content in files.items() if content != b""}
     libraries = {name for name in names if ".so." in name}
     assert {name.split(".so.")[0].split("-")[0] for name in libraries} == {
-        "ld", "libblkid", "libc", "libcrypto", "libevent_core", "libmd", "libnghttp2", "libprotobuf",
-        "libssl"}
+        "ld", "libblkid", "libc", "libcrypto", "libevent_core", "libmd", "libnghttp2",
+        "libprotobuf", "libssl"}
     assert names - libraries == {
         "zcsi-controller", "zcsi-node", "zcsi", *HOST_PROGRAMS, "passwd", "group", SBOM.name}
 
@@ -135,7 +135,8 @@ def test_a_volume_in_the_hosts_pool_is_visible_on_the_host(node, pool):
     with closing(Host(pool)) as host:
         # The first word is the program of this host.
         host.node_daemon.argv[:1] = (*node, "zcsi-node")
-        host.controller_daemon.argv[:1] = (*PODMAN, "--volume", "/tmp:/tmp", IMAGE, "zcsi-controller")
+        host.controller_daemon.argv[:1] = (
+            *PODMAN, "--volume", "/tmp:/tmp", IMAGE, "zcsi-controller")
         volume = Volume(host.start(), "data").up()
         Path(volume.target, "note").write_text("of the host")
         assert volume.expand(16 * MIB).capacity_bytes == 16 * MIB

@@ -34,7 +34,7 @@ struct aside *aside_list(struct cli *cli, const char *name, size_t *ret_n)
 	return found;
 }
 
-/* *ret is the last one of the list with this name, or of this volume. Returns how many there are. */
+/* *ret is the last one of the list with this name, or of this volume. Returns how many are. */
 static size_t count(const struct cli *cli, const struct aside *list, size_t n, const char *name,
 		    bool by_volume, const struct aside **ret)
 {

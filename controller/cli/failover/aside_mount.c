@@ -4,8 +4,8 @@
  * programs that read files.
  *
  * Invariant: it is mounted read-only, at an empty folder, and has the guid that the agent named. No
- * log is replayed into a zvol. zcsi remembers nothing of it: umount(8) ends it, and a zvol keeps its
- * device until a person takes that away.
+ * log is replayed into a zvol. zcsi remembers nothing of it: umount(8) ends it, and a zvol keeps
+ * its device until a person takes that away.
  */
 #include "controller/cli/failover/aside_mount.h"
 

@@ -114,8 +114,8 @@ RENEW = ["fsopen", "fsmount", "e2fsck -f", "tune2fs -U", "zfs set"]
 KEPT = ["copy", "data", "data@_clone-copy"]
 
 ROLL_BACK = ["zfs get", *REPLAY, "zfs list", "zfs get", "zfs get", "zfs clone", "zfs create",
-             "zfs clone", "zfs get", "zfs set", "zfs set", "zfs rename", "zfs rename", "zfs get", "zfs get",
-             "zfs promote", "zfs list", "zfs get"]
+             "zfs clone", "zfs get", "zfs set", "zfs set", "zfs rename", "zfs rename", "zfs get",
+             "zfs get", "zfs promote", "zfs list", "zfs get"]
 ROLLED_BACK = ["_trash", "_trash/old-data-GUID", "_trash/old-data-GUID@two", "data", "data@one"]
 # The checks of the call and of the thread; the marks; two streams and the record of the snapshot;
 # the exchange; the end; the reaper.

@@ -444,14 +444,12 @@ static void new_controller(void)
 {
 	const char *values[N_AGENTS] = {scripted[0].endpoint, scripted[1].endpoint,
 					scripted[2].endpoint};
-	const struct option_list endpoints = {.values = values, .n = N_AGENTS};
 	static const struct trust trust;
-	const struct agents_options options = {.named = &endpoints, .trust = &trust};
-	struct agents *agents;
+	const struct agents_options options = {.named = &(struct option_list){values, N_AGENTS},
+					       .trust = &trust};
 	struct error err;
 
-	assert_int_equal(agents_new(&agents, NULL, &options, &err), 0);
-	call.app = agents;
+	assert_int_equal(agents_new((struct agents **)&call.app, NULL, &options, &err), 0);
 	call.state = NULL;
 }
 

@@ -65,18 +65,16 @@ struct client {
 	int64_t sent, total, since; /* bytes sent and to send; how many ms the move has run */
 	enum error_code immovable;  /* if not ERR_OK, MoveDataset fails with it */
 	bool closes;                /* look-ups fail while the volume moves */
-	bool hangs;                 /* MoveDataset and GetDatasetMove get no answer in time */
-	bool hides;                 /* GetHost gets no answer in time */
-	int64_t copy_time;          /* as in GetDatasetCopyResponse; or HeldCopy.synced */
-	const char *speaker;        /* the owner that has told of the copy; NULL: none has */
-	int64_t heard;              /* as in HeldCopy */
+	bool hangs, hides;   /* MoveDataset and GetDatasetMove; or GetHost: no answer in time */
+	int64_t copy_time;   /* as in GetDatasetCopyResponse; or HeldCopy.synced */
+	const char *speaker; /* the owner that has told of the copy; NULL: none has */
+	int64_t heard;       /* as in HeldCopy */
 	unsigned moves_begun, moves_asked;
 
 	/* The number of calls of each kind. */
 	unsigned names_read, looked, created, destroyed, published, unpublished, resized, listed;
 	unsigned modified, snapshotted, grouped, snapshots_destroyed, hosts_kept, hosts_listed;
-	unsigned unanswered, settled, moved, moving, moving_max,
-		backups_asked; /* moving_max: at a time */
+	unsigned unanswered, settled, moved, moving, moving_max, backups_asked;
 };
 
 #endif

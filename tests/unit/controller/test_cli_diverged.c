@@ -134,7 +134,7 @@ static int run(struct cli *with, struct error *why)
 	return cli_diverged(with, why);
 }
 
-/* Type zcsi diverged with these words. Returns the result; *ret_text, unless NULL, is the output. */
+/* Type zcsi diverged with these words. Returns the result; *ret_text, if given, is the output. */
 static int type_words(const char *const *typed, const char **ret_text)
 {
 	int result;

@@ -446,7 +446,7 @@ static void kill_a_move_anywhere(enum place_device device)
 		check_usable(&pools, device);
 		assert_true(run(&cancelled, true, 1000));
 		check_usable(&cancelled, device);
-		/* A volume that was not given up is usable as soon as zcsi-node has started again. */
+		/* A volume that was not given up is usable once zcsi-node has started again. */
 		start(left.here, &left.device_here);
 		if (left.here == PLACE_PRIMARY)
 			check_usable(&left, device);
