@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "node/agent/agent.h"
+#include "node/attach/complete.h"
 #include "node/change/alone.h"
 #include "node/change/detach.h"
 #include "node/change/detacher.h"
@@ -39,6 +40,7 @@ typeof(ssh_server) __wrap_ssh_server;
 typeof(zfs_is_the_kernels) __wrap_zfs_is_the_kernels;
 typeof(agent_prove) __wrap_agent_prove;
 typeof(alone_check) __wrap_alone_check;
+typeof(complete_volume) __wrap_complete_volume;
 typeof(zfs_run_once) __wrap_zfs_run_once;
 typeof(properties_read) __wrap_properties_read;
 typeof(zfs_clone) __wrap_zfs_clone;
@@ -86,6 +88,12 @@ int __wrap_alone_check(struct rpc_call *with, const struct dataset *of, size_t c
 		       struct error *ret_err)
 {
 	(void)with, (void)of, (void)children, (void)ret_err;
+	return 0;
+}
+
+int __wrap_complete_volume(struct arena *arena, const struct dataset *of, struct error *ret_err)
+{
+	(void)arena, (void)of, (void)ret_err;
 	return 0;
 }
 
