@@ -18,14 +18,14 @@ static const struct takeover *planned(int64_t behind)
 	static const char *lost[] = {"c"};
 	static const struct option_list list = {lost, 1};
 	static char *nodes[] = {(char *)"b", (char *)"c"};
-	CopySnapshot *newest = new_copy_snapshot(&call.arena);
 	static struct failover_plan plan;
 
 	c->silent = ERR_UNAVAILABLE;
 	b->copy = new_copy_state(&call.arena);
 	b->copy->node_ids = nodes;
 	b->copy->n_node_ids = COUNT(nodes);
-	b->copy->snapshots = &newest;
+	b->copy->snapshots = arena_alloc(&call.arena, sizeof(CopySnapshot *));
+	b->copy->snapshots[0] = new_copy_snapshot(&call.arena);
 	b->copy->n_snapshots = 1;
 	b->copy_time = wall_us() - behind * USEC;
 	cli.lost = &list;
