@@ -20,6 +20,9 @@
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
 
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_rounds.c */
+#include "tests/unit/node/scripted_rounds.c"
+
 #define TEXT(text) ((char *)(text))
 
 static struct node node = {.id = "n1"};
@@ -27,9 +30,8 @@ static struct rpc_call call = {.app = &node, .deadline = NO_DEADLINE};
 static struct dataset volume;
 static struct snapshot snapshot = {
 	.id = TEXT("v@one"), .dataset_id = TEXT("v"), .zfs_name = TEXT("t/p/v@one")};
-static struct rounds_work work; /* of the detacher */
-static int failed;              /* the result of the exchange of the datasets */
-static bool missing;            /* what it says after an error */
+static int failed;   /* the result of the exchange of the datasets */
+static bool missing; /* what it says after an error */
 static struct error err;
 
 /* A rollback */
@@ -155,36 +157,7 @@ static int roll_back(void)
 
 /* A detach */
 
-typeof(rounds_start) __wrap_rounds_start;
-typeof(rounds_soon) __wrap_rounds_soon;
-typeof(rounds_stopping) __wrap_rounds_stopping;
-typeof(rounds_stop) __wrap_rounds_stop;
 typeof(detach_run) __wrap_detach_run;
-
-int __wrap_rounds_start(struct rounds **ret, const struct node *of, struct loop *loop,
-			const struct rounds_work *with, struct error *ret_err)
-{
-	(void)of, (void)loop, (void)ret_err;
-	*ret = NULL;
-	work = *with;
-	return 0;
-}
-
-void __wrap_rounds_soon(struct rounds *rounds)
-{
-	(void)rounds;
-}
-
-bool __wrap_rounds_stopping(struct rounds *rounds)
-{
-	(void)rounds;
-	return false;
-}
-
-void __wrap_rounds_stop(struct rounds *rounds)
-{
-	(void)rounds;
-}
 
 int __wrap_detach_run(struct detach *detach, const char *id, struct error *ret_err)
 {

@@ -21,9 +21,11 @@
 #include "node/schedule/keeper.h"
 #include "node/stream/copies.h"
 #include "node/stream/keyed.h"
-#include "node/stream/rounds.h"
 #include "tests/arena.h"
 #include "tests/cmocka.h"
+
+/* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_rounds.c */
+#include "tests/unit/node/scripted_rounds.c"
 
 #define MEMBERS "00112233aabbccdd:60:n1,n2"
 
@@ -32,18 +34,13 @@ static struct copies copies;
 static struct node node = {.id = "n1", .copies = &copies, .unrepaired = &unrepaired};
 static struct loop *loop;
 static struct error err;
-static struct rounds_work work; /* of the thread that was started last */
-static size_t n_backups;        /* of this host */
-static bool unreadable;         /* the backups cannot be read */
-static struct dataset *row;     /* the volume of this host that has a schedule or copies, or NULL */
-static enum beat beat;          /* how a round of questions to the nodes with copies ends */
-static unsigned n_looks;        /* at what was put aside */
-static int64_t ahead_s;         /* the clock is so far ahead */
+static size_t n_backups;    /* of this host */
+static bool unreadable;     /* the backups cannot be read */
+static struct dataset *row; /* the volume of this host that has a schedule or copies, or NULL */
+static enum beat beat;      /* how a round of questions to the nodes with copies ends */
+static unsigned n_looks;    /* at what was put aside */
+static int64_t ahead_s;     /* the clock is so far ahead */
 
-typeof(rounds_start) __wrap_rounds_start;
-typeof(rounds_soon) __wrap_rounds_soon;
-typeof(rounds_stopping) __wrap_rounds_stopping;
-typeof(rounds_stop) __wrap_rounds_stop;
 typeof(held_possible) __wrap_held_possible;
 typeof(verify_run) __wrap_verify_run;
 typeof(stored_read_all) __wrap_stored_read_all;
@@ -55,31 +52,6 @@ typeof(peers_hang_up) __wrap_peers_hang_up;
 typeof(beat_all) __wrap_beat_all;
 typeof(diverged_look) __wrap_diverged_look;
 typeof(clock_gettime) __wrap_clock_gettime, __real_clock_gettime;
-
-int __wrap_rounds_start(struct rounds **ret, const struct node *of, struct loop *on,
-			const struct rounds_work *with, struct error *ret_err)
-{
-	(void)of, (void)on, (void)ret_err;
-	*ret = NULL;
-	work = *with;
-	return 0;
-}
-
-void __wrap_rounds_soon(struct rounds *rounds)
-{
-	(void)rounds;
-}
-
-bool __wrap_rounds_stopping(struct rounds *rounds)
-{
-	(void)rounds;
-	return false;
-}
-
-void __wrap_rounds_stop(struct rounds *rounds)
-{
-	(void)rounds;
-}
 
 bool __wrap_held_possible(void)
 {
