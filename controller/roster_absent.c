@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The names of the agents that left the list.
+ * The names of the agents that left the list, and what an error says of agents that are away.
  *
  * Invariant: the names are those of the agent as long as it is on the list, and then those of its
  * record; each function takes the roster's lock.
