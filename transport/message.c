@@ -17,6 +17,12 @@ struct cursor {
 	const uint8_t *at, *end;
 };
 
+/* Returns a cursor over n bytes; bytes may be NULL if n is 0. */
+static struct cursor cursor_of(const uint8_t *bytes, size_t n)
+{
+	return (struct cursor){bytes, n ? bytes + n : bytes};
+}
+
 static bool read_varint(struct cursor *c, uint64_t *ret)
 {
 	*ret = 0;
@@ -116,8 +122,7 @@ int message_decode(struct arena *arena, const ProtobufCMessageDescriptor *type,
 	struct decoder decoder = {.arena = arena};
 	ProtobufCAllocator allocator = {pb_alloc, pb_free, &decoder};
 
-	/* bytes may be NULL if n is 0. */
-	if (check_strings(type, (struct cursor){bytes, n ? bytes + n : bytes}, 0, err) < 0)
+	if (check_strings(type, cursor_of(bytes, n), 0, err) < 0)
 		return -1;
 	*ret = protobuf_c_message_unpack(type, &allocator, n, bytes);
 	if (*ret)
@@ -164,7 +169,7 @@ void message_encode(struct arena *arena, const ProtobufCMessage *message, uint8_
 int message_bytes(const uint8_t *bytes, size_t n, unsigned field, const uint8_t **ret,
 		  size_t *ret_size)
 {
-	struct cursor c = {bytes, bytes + n}, value = c;
+	struct cursor c = cursor_of(bytes, n), value = c;
 	uint64_t tag;
 
 	*ret = bytes;
