@@ -2,9 +2,9 @@
 /*
  * The findings about copies of volumes that no agent has.
  *
- * Invariant: a failover is named only if the node that had the volume does not answer, or is
- * unknown; and never for a volume that is on its way to another node. No command destroys a copy,
- * since it may be the last that there is of a volume.
+ * Invariant: `zcsi failover` is advised only for a complete copy whose volume's node does not
+ * answer, or is unknown, and never for a volume that is moving to another node. No command in a
+ * finding destroys a copy, since it may be the last that there is of a volume.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ static const char *lost_owner(struct cli *cli, const HeldCopy *copy)
 	return NULL;
 }
 
-/* Returns true if an owner is to drop the copy. */
+/* Returns true if an agent has the copy in its list of pushes, and so will drop it itself. */
 static bool is_pushed(const struct doctor *doctor, const struct member *member, const char *id)
 {
 	for (size_t i = 0; i < doctor->cli->n_members; i++) {
@@ -57,41 +57,55 @@ static void say_ownerless(struct doctor *doctor, const struct member *member, co
 					     (int)strcspn(name, "/"), name, leaf + 1)});
 }
 
+static bool is_complete(const HeldCopy *copy)
+{
+	return copy->copy->n_snapshots > 0;
+}
+
 static void say(struct doctor *doctor, const struct member *member, const HeldCopy *copy)
 {
 	struct arena *arena = &doctor->cli->arena;
-	const CopyState *state = copy->copy;
 	const char *owner = lost_owner(doctor->cli, copy);
-	const char *age = state->n_snapshots ? amount_moment(arena, state->snapshots[0]->creation)
-					     : "no time, since it is not complete";
 
 	if (!owner) {
 		say_ownerless(doctor, member, copy);
 		return;
 	}
-	doctor_say(doctor,
-		   &(struct finding){
-			   .level = DOCTOR_STOPS,
-			   .volume = copy->id,
-			   .node = owner,
-			   .text = arena_printf(arena,
-						"the node that has it does not answer; node '%s' "
-						"has a copy of %s, which can take its place",
-						member->node, age),
-			   .type = arena_printf(arena, "zcsi failover %s --lost %s", copy->id,
-						owner)});
+	struct finding finding = {.level = DOCTOR_STOPS, .volume = copy->id, .node = owner};
+	if (is_complete(copy)) {
+		const char *age = amount_moment(arena, copy->copy->snapshots[0]->creation);
+		finding.text = arena_printf(arena,
+					    "the node that has it does not answer; node '%s' has a "
+					    "copy of %s, which can take its place",
+					    member->node, age);
+		finding.type = arena_printf(arena, "zcsi failover %s --lost %s", copy->id, owner);
+	} else {
+		finding.text = arena_printf(arena,
+					    "the node that has it does not answer, and the copy on "
+					    "node '%s' is not complete: bring that node back",
+					    member->node);
+	}
+	doctor_say(doctor, &finding);
 }
 
-/* Returns true if an agent before this one has a copy of the volume, which was said. */
-static bool is_said(const struct reply *replies, size_t before, const char *id)
+/*
+ * Returns true if the copy is the one that the finding about its volume names: the first complete
+ * one, or the first one if none is complete.
+ */
+static bool is_chosen(const struct cli *cli, const struct reply *replies, const HeldCopy *copy)
 {
-	for (size_t i = 0; i < before; i++) {
+	const HeldCopy *chosen = NULL;
+
+	for (size_t i = 0; i < cli->n_members; i++) {
 		const ListCopiesResponse *list = replies[i].response;
-		for (size_t k = 0; list && k < list->n_copies; k++)
-			if (strcmp(list->copies[k]->id, id) == 0)
-				return true;
+		for (size_t k = 0; list && k < list->n_copies; k++) {
+			const HeldCopy *each = list->copies[k];
+			if (strcmp(each->id, copy->id) == 0 &&
+			    (!chosen || is_complete(each) > is_complete(chosen)))
+				chosen = each;
+		}
 	}
-	return false;
+	return chosen == copy;
 }
 
 void doctor_lost(struct doctor *doctor)
@@ -104,7 +118,7 @@ void doctor_lost(struct doctor *doctor)
 		const ListCopiesResponse *list = replies[i].response;
 		for (size_t k = 0; list && k < list->n_copies; k++)
 			if (!doctor_has_volume(doctor, list->copies[k]->id) &&
-			    !is_said(replies, i, list->copies[k]->id))
+			    is_chosen(cli, replies, list->copies[k]))
 				say(doctor, &cli->members[i], list->copies[k]);
 	}
 }

@@ -3,8 +3,8 @@
  * zcsi forget: a host that never comes back. Agents keep for controllers which names it had, and
  * these names cannot be made again; after this command they can.
  *
- * Invariant: a host that answers is not forgotten, nor one of which the operator does not state
- * that it is gone. Only what agents remember of it changes, and no data anywhere.
+ * Invariant: a host is forgotten only if it does not answer and --gone states that it is gone. Only
+ * the records of agents about the host change, and no data anywhere.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 /* A fact about the host, for a row. */
 struct fact {
-	const char *volume; /* or NULL */
+	const char *volume; /* NULL: the fact is about the host itself */
 	const char *text;
 	const char *line; /* what to type first, or NULL */
 	struct fact *next;
@@ -27,7 +27,7 @@ struct fact {
 struct forgetting {
 	struct cli *cli;
 	const KnownHost *host;
-	const GetKeptNamesResponse *names; /* or NULL */
+	const GetKeptNamesResponse *names; /* NULL: no agent keeps the names of the host */
 	struct fact *facts, **end;
 	size_t n;
 };
@@ -62,7 +62,7 @@ static int find_host(struct forgetting *all, const char *node, struct error *err
 		node);
 }
 
-/* Returns true if zcsi did not ask, because it may not send anything to the endpoint. */
+/* Returns true if zcsi did not call the agent, because its endpoint must not be used. */
 static bool is_unasked(const struct member *member)
 {
 	const enum error_code code = member->error.code;
@@ -79,7 +79,7 @@ static bool refuses(const struct member *member)
 	       code != ERR_DEADLINE_EXCEEDED;
 }
 
-/* Returns the member at the last endpoint of the host, or what answers there if it is none. */
+/* Returns the member at the host's last endpoint; if the list has none, call the endpoint. */
 static struct member ask_last(struct cli *cli, const KnownHost *host)
 {
 	for (size_t i = 0; i < cli->n_members; i++)
@@ -88,7 +88,7 @@ static struct member ask_last(struct cli *cli, const KnownHost *host)
 	return fleet_who(cli->fleet, &cli->arena, host->endpoint);
 }
 
-/* Check that the host does not answer, neither at its last endpoint nor at one that was given. */
+/* Check that the host answers neither at its last endpoint nor at those of --agent. */
 static int check_silent(struct forgetting *all, struct error *err)
 {
 	struct cli *cli = all->cli;
@@ -157,7 +157,7 @@ static bool had(const struct forgetting *all, const HeldCopy *copy)
 	return false;
 }
 
-/* The volumes that no node has, and whose copies can take their place. */
+/* Add a fact for each complete copy of a volume that no node has. */
 static void say_copies(struct forgetting *all, const struct owned *volumes, size_t n)
 {
 	struct cli *cli = all->cli;
@@ -168,7 +168,8 @@ static void say_copies(struct forgetting *all, const struct owned *volumes, size
 		const ListCopiesResponse *list = replies[i].response;
 		for (size_t k = 0; list && k < list->n_copies; k++) {
 			const HeldCopy *copy = list->copies[k];
-			if (is_owned(volumes, n, copy->id) || !had(all, copy))
+			if (is_owned(volumes, n, copy->id) || !copy->copy->n_snapshots ||
+			    !had(all, copy))
 				continue;
 			say(all, copy->id,
 			    arena_printf(&cli->arena, "its copy on node '%s' can take its place",
@@ -179,7 +180,7 @@ static void say_copies(struct forgetting *all, const struct owned *volumes, size
 	}
 }
 
-/* The volumes of other nodes that were attached to it. */
+/* Add a fact for each volume of another node that was attached to the host. */
 static void say_attached(struct forgetting *all, const struct owned *volumes, size_t n)
 {
 	struct arena *arena = &all->cli->arena;
@@ -195,7 +196,7 @@ static void say_attached(struct forgetting *all, const struct owned *volumes, si
 	}
 }
 
-/* The volumes of other nodes of which it had a copy, or was to have one. */
+/* Add a fact for each volume of another node of which the host had a copy, or was to have one. */
 static void say_pushes(struct forgetting *all)
 {
 	struct cli *cli = all->cli;
@@ -238,7 +239,7 @@ static void print(struct forgetting *all)
 		cells[n][1].text = fact->text;
 		cells[n++][2].text = fact->line;
 	}
-	/* The silence of the host is no news. */
+	/* Print no warning that the agent of the forgotten host does not answer. */
 	for (size_t i = 0; i < cli->n_members; i++)
 		if (strcmp(cli->members[i].endpoint, all->host->endpoint) == 0)
 			cli->members[i].error = (struct error){.code = ERR_OK};

@@ -6,7 +6,7 @@
 #include "tests/unit/controller/scripted_cli.c"
 
 static struct client *const a = &scripted[0], *const b = &scripted[1], *const c = &scripted[2];
-static const char *page; /* the last one */
+static const char *page; /* output of the last zcsi doctor */
 
 static void ask_doctor(bool wrong)
 {
@@ -22,7 +22,7 @@ static void ask_doctor(bool wrong)
 	assert_int_equal(cli.degraded, wrong);
 }
 
-/* The page has a line that begins with `line` and ends with `type`. */
+/* Assert that the page has a line that begins with `line` and ends with `type`. */
 static void assert_says(const char *line, const char *type)
 {
 	const char *at = strstr(page, line), *end = at ? strchr(at, '\n') : NULL;
@@ -160,7 +160,7 @@ static void a_node_that_is_no_host_is_to_have_a_copy(void **state)
 	ask_doctor(true);
 	assert_says("may stop\tdata\ta\tnode 'n9', which is to have a copy, is none of the agents",
 		    "\tzcsi copy drop data n9 --gone");
-	c->silent = ERR_UNAVAILABLE; /* it may be that node */
+	c->silent = ERR_UNAVAILABLE; /* c may be node n9 */
 	ask_doctor(true);
 	assert_null(strstr(page, "none of the agents"));
 }
@@ -171,7 +171,7 @@ static void the_copy_of_a_node_that_was_replaced(void **state)
 	add_dataset(a, "data", 1 << 20, "");
 	PushState *push = add_push(a, "data", "b", -1);
 	push->owed = true;
-	ask_doctor(false); /* it is dropped soon */
+	ask_doctor(false); /* the copy is dropped soon */
 	push->failed = 1;
 	push->error = (char *)"it is mounted";
 	ask_doctor(true);
@@ -259,7 +259,7 @@ static void a_backup_whose_volume_is_gone(void **state)
 	ask_doctor(true);
 	assert_says("waits\tdata\tb\tit is on no node any more",
 		    "\tzcsi backup restore data --node b");
-	c->silent = ERR_UNAVAILABLE; /* it may be there */
+	c->silent = ERR_UNAVAILABLE; /* c may have the volume */
 	ask_doctor(true);
 	assert_says("may stop\tdata\tb\tits backup failed", "\tzcsi backup run data b");
 }
@@ -272,15 +272,38 @@ static void a_copy_whose_volume_is_gone(void **state)
 	ask_doctor(true);
 	assert_says("waits\tdata\tb\tno node has the volume of this copy",
 		    "\tzfs rename tank/zcsi/_replica/data tank/data-copy");
-	add_push(a, "data", "b", -1)->deleted = true; /* it is dropped soon */
+	add_push(a, "data", "b", -1)->deleted = true; /* the copy is dropped soon */
 	ask_doctor(false);
 	a->n_pushes = 0;
-	c->silent = ERR_UNAVAILABLE; /* it may have the volume */
+	c->silent = ERR_UNAVAILABLE; /* c may have the volume */
 	ask_doctor(true);
 	assert_null(strstr(page, "no node has the volume"));
 	c->silent = ERR_OK;
 	add_dataset(a, "data", 1 << 20, "");
 	ask_doctor(false);
+}
+
+static void a_copy_that_is_not_complete_replaces_no_volume(void **state)
+{
+	CopySnapshot *snapshot = new_copy_snapshot(&call.arena);
+
+	(void)state;
+	snapshot->creation = 1;
+	for (int i = 0; i < 2; i++) {
+		scripted[i].copy = new_copy_state(&call.arena);
+		scripted[i].speaker = "z";
+	}
+	ask_doctor(true);
+	assert_says(
+		"stops\tdata\tz\tthe node that has it does not answer, and the copy on node 'a' "
+		"is not complete",
+		"\t-");
+	b->copy->snapshots = arena_alloc(&call.arena, sizeof(snapshot));
+	b->copy->snapshots[b->copy->n_snapshots++] = snapshot;
+	ask_doctor(true);
+	assert_says("stops\tdata\tz\tthe node that has it does not answer; node 'b' has a copy",
+		    "\tzcsi failover data --lost z");
+	assert_null(strstr(page, "node 'a'"));
 }
 
 static void faults_that_agents_tell(void **state)
@@ -329,6 +352,7 @@ int main(void)
 		CLI_TEST(backups_that_failed),
 		CLI_TEST(a_backup_whose_volume_is_gone),
 		CLI_TEST(a_copy_whose_volume_is_gone),
+		CLI_TEST(a_copy_that_is_not_complete_replaces_no_volume),
 		CLI_TEST(faults_that_agents_tell),
 		CLI_TEST(the_command_that_an_agent_names_against_its_problem),
 	};
