@@ -46,7 +46,7 @@ uint64_t parameter_value_bytes(const char *text)
 	uint64_t unit = *end == 'k' || *end == 'K' ? KIB : *end == 'm' || *end == 'M' ? MIB : 1;
 	if (unit != 1)
 		end++;
-	return errno || *end || number > UINT32_MAX ? 0 : number * unit;
+	return errno || *end || number > UINT64_MAX / unit ? 0 : number * unit;
 }
 
 static bool is_power(const struct parameter_rule *rule, const char *value)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the parameters of copies: which nodes CreateVolume asks for, and which further ones
- * ControllerModifyVolume, and what it passes on. The hosts a and b are in rack 1, c is in rack 2,
- * and b has the most space.
+ * Tests of the parameters of copies: which nodes CreateVolume asks for, which further nodes
+ * ControllerModifyVolume asks for, and which values they pass on. The hosts a and b are in rack 1,
+ * c is in rack 2, and b has the most space.
  */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_create.c"
 
-/* Assert that the volume was created on b with these members, with ',' between. */
+/* Assert that the volume was created on b with these members, separated by ',', and sync_every. */
 static void assert_members(const char *expected, int64_t every)
 {
 	const CreateDatasetRequest *request = scripted[1].create_request;
@@ -78,6 +78,15 @@ static void a_limit_is_passed_on_without_copies(void **state)
 	assert_int_equal(scripted[1].create_request->bandwidth, 52428800);
 }
 
+static void a_limit_above_four_gigabytes(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(create("bandwidth", "5000000000", NULL, NULL, &err), 0);
+	assert_int_equal(scripted[1].create_request->bandwidth, 5000000000);
+}
+
 static void what_copies_may_be_behind_is_passed_on_without_them(void **state)
 {
 	struct error err;
@@ -130,7 +139,7 @@ static void wrong_values_are_refused(void **state)
 		{"sync_every", "5"},   {"sync_every", "1w"},  {"sync_every", "-1m"},
 		{"sync_every", "90d"}, {"members", ""},       {"bandwidth", "63K"},
 		{"bandwidth", "0"},    {"bandwidth", "50MB"}, {"bandwidth", "100001M"},
-		{"bandwidth", ""},     {"bandwidth", "-50M"},
+		{"bandwidth", ""},     {"bandwidth", "-50M"}, {"bandwidth", "17592186044416M"},
 	};
 	struct error err;
 
@@ -230,7 +239,7 @@ static void a_repeated_modification_names_no_further_node(void **state)
 	assert_candidates(2, "", 0);
 	assert_int_equal(dataset->n_copies, 1);
 	assert_int_equal(modify("replicas", "1", NULL, NULL, &err), 0);
-	assert_candidates(1, "", 0); /* the agent refuses it */
+	assert_candidates(1, "", 0); /* a real agent refuses fewer replicas */
 }
 
 static void other_parameters_leave_the_copies_alone(void **state)
@@ -368,6 +377,7 @@ int main(void)
 		SCRIPTED_TEST(among_equal_racks_space_decides),
 		SCRIPTED_TEST(the_volume_and_its_copies_are_on_the_members),
 		SCRIPTED_TEST(a_limit_is_passed_on_without_copies),
+		SCRIPTED_TEST(a_limit_above_four_gigabytes),
 		SCRIPTED_TEST(what_copies_may_be_behind_is_passed_on_without_them),
 		SCRIPTED_TEST(no_limit_is_what_a_new_volume_has),
 		SCRIPTED_TEST(a_limit_is_passed_on_with_copies),
