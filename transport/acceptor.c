@@ -2,8 +2,8 @@
 /*
  * A listening socket in the loop: accepts connections and hands their descriptors to the owner.
  *
- * Invariant: when descriptors or memory have run out, accepting pauses for accept_ms and does not
- * spin. acceptor_close removes no unix socket of another process.
+ * Invariant: when descriptors or memory have run out, accepting pauses for accept_ms (limits.h), so
+ * that the loop does not spin. acceptor_close removes no unix socket of another process.
  */
 #include "transport/acceptor.h"
 
@@ -23,7 +23,7 @@ static void on_retry(void *arg)
 	event_add(acceptor->event, NULL);
 }
 
-/* True if the kernel has no room for a connection, which waits meanwhile. */
+/* True for an error of accept4(2) that means a lack of descriptors or memory. */
 static bool lacks_room(int error)
 {
 	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;

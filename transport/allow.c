@@ -25,7 +25,7 @@ static const char *name_in(const char *entry)
 	return n > 0 && entry[n] == '=' ? entry + n + 1 : entry;
 }
 
-/* True if the entry is for all services, for this one, or for this method of it. */
+/* True if the entry permits all services, the whole service, or the method of the service. */
 static bool covers(const char *entry, const char *service, const char *method)
 {
 	const char *name = name_in(entry);

@@ -13,7 +13,7 @@
 #include "common/options.h"
 #include "transport/tls_names.h"
 
-/* Check that each entry has a name. Returns -1 with ERR_INVALID_ARGUMENT for the first without. */
+/* Check that each entry has a name. Returns -1 with ERR_INVALID_ARGUMENT if one has none. */
 int allow_check_list(const struct option_list *allow, struct error *err);
 /*
  * Returns 0 if a peer with these names may call the method of the service, or -1 with

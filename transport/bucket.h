@@ -3,20 +3,20 @@
 #define ZCSI_BUCKET_H
 
 /*
- * A token bucket: it fills at a rate, and a byte may pass for each one in it. It holds what a
- * quarter of a second brings, so a caller that is late by less loses nothing, and in any period
- * not more than rate x period, plus one bucket, pass. Times are now_ms() values.
+ * A token bucket: it fills with tokens at a rate, and each token lets one byte pass. It holds the
+ * tokens of a quarter of a second, so a caller that is late by less loses none. In any period at
+ * most rate x period bytes pass, plus one full bucket. Times are now_ms() values.
  */
 
 #include <stdint.h>
 
-#define BUCKET_MS      250 /* the time in which an empty bucket is full */
-#define BUCKET_WAIT_MS 50  /* a caller that finds it empty comes back after so much */
+#define BUCKET_MS      250 /* ms in which an empty bucket fills up */
+#define BUCKET_WAIT_MS 50  /* ms after which a caller that found the bucket empty asks again */
 
 struct bucket {
 	uint64_t rate;   /* bytes a second, at most 2^40 */
 	uint64_t credit; /* bytes that may pass, times 1000, so that no fraction is lost */
-	int64_t since;   /* when the credit was counted */
+	int64_t since;   /* now_ms() value when credit was counted last */
 };
 
 /* Make an empty bucket. */
@@ -26,8 +26,9 @@ static inline void bucket_init(struct bucket *bucket, uint64_t rate, int64_t now
 }
 
 /*
- * Fill the bucket, and return how many bytes may pass now, up to `most`. Returns 0 rather than less
- * than BUCKET_WAIT_MS brings or `most`, so that not every byte is passed by itself.
+ * Fill the bucket, and return how many bytes may pass now, up to `most`. Returns 0 while the bucket
+ * has neither `most` bytes nor the bytes of BUCKET_WAIT_MS, so that the caller does not pass bytes
+ * one by one.
  */
 static inline uint64_t bucket_room(struct bucket *bucket, uint64_t most, int64_t now)
 {

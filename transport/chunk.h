@@ -10,7 +10,7 @@
 
 struct chunk {
 	const uint8_t *bytes;
-	size_t size; /* at least 1 */
+	size_t size; /* bytes of the chunk, at least 1 */
 	/*
 	 * Called when the chunk was sent or its queue was dropped, after which the chunk is the
 	 * owner's again. The owner of a sent chunk may queue it again from this function. A queue

@@ -18,10 +18,10 @@
 #include "transport/dial.h"
 
 struct client {
-	struct dial dial;                      /* first member: serve_soon() casts */
-	char *peer_name;                       /* that of the options */
+	struct dial dial;                      /* first member: serve_soon() casts to client */
+	char *peer_name;                       /* copy of options.peer_name; may be NULL */
 	struct client_waiter *waiters, **last; /* calls without a connection, oldest first */
-	struct loop_timer *timer;              /* calls serve() */
+	struct loop_timer *timer;              /* timer that calls serve() */
 };
 
 /* The queue of waiting calls */
@@ -44,7 +44,10 @@ static struct client_waiter *take(struct client *client, struct client_waiter **
 	return waiter;
 }
 
-/* Returns when the call has waited for long enough. The time of a lookup does not count. */
+/*
+ * Returns the now_ms() value at which the call stops waiting. Time before the end of a lookup of
+ * the host does not count.
+ */
 static int64_t end_of_wait(const struct client *client, const struct client_waiter *waiter)
 {
 	const struct dial *dial = &client->dial;
@@ -55,8 +58,8 @@ static int64_t end_of_wait(const struct client *client, const struct client_wait
 }
 
 /*
- * True if the next attempt is not due yet, and the endpoint has been down for wait_ms or may not be
- * called.
+ * True if the next attempt to connect is not due yet, and the endpoint has been down for wait_ms or
+ * would be called in plain text without permission.
  */
 static bool is_hopeless(const struct client *client)
 {

@@ -45,7 +45,7 @@ struct client_options {
 };
 
 /*
- * Create a client without connecting. endpoint has a form of server_listen's; options may be NULL.
+ * Create a client without connecting. endpoint.h has the forms of an endpoint; options may be NULL.
  * Returns -1 with ERR_INVALID_ARGUMENT if the endpoint is malformed or has no host.
  */
 int client_new(struct client **ret, struct loop *loop, const char *endpoint,

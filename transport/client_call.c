@@ -34,7 +34,7 @@ struct client_call {
 	sem_t finished;
 };
 
-/* On the loop */
+/* Functions on the loop thread */
 
 /* Move the encoded response out of the stream; client_finish decodes it on its own thread. */
 static void on_response(struct rpc_stream *rpc, const uint8_t *bytes, size_t n)
@@ -87,7 +87,7 @@ static void start_call(struct loop_task *task)
 	client_wait(call->client, &begin(call)->waiter);
 }
 
-/* On the caller's thread */
+/* Functions on the caller's thread */
 
 struct client_call *client_begin(struct client *client, struct arena *arena,
 				 const ProtobufCServiceDescriptor *service, const char *method,

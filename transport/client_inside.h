@@ -10,18 +10,19 @@
 /* A call that waits for a connection; embedded in a client_stream. */
 struct client_waiter {
 	/*
-	 * Called once. Opens a stream on conn, which the client pumps afterwards; or conn is NULL
-	 * and *err is the reason. May wait again, by client_wait_again but not by client_wait.
+	 * Called once: to open a stream on conn, for which the client calls conn_pump afterwards;
+	 * or with conn NULL and the reason in *err. May call client_wait_again, but not
+	 * client_wait.
 	 */
 	void (*found)(struct client_waiter *waiter, struct conn *conn, const struct error *err);
 	int64_t deadline;
 
 	/* Private to client.c from here on. */
-	int64_t since; /* now_ms() value */
+	int64_t since; /* now_ms() value when the wait began */
 	struct client_waiter *next;
 };
 
-/* Wait for a connection. May call found() before it returns, so only for the top of the loop. */
+/* Wait for a connection. May call found() at once, so callbacks of conn must not call it. */
 void client_wait(struct client *client, struct client_waiter *waiter);
 /* Wait for a connection. Calls found() in the loop's next turn at the earliest. */
 void client_wait_again(struct client *client, struct client_waiter *waiter);

@@ -71,7 +71,7 @@ static void give_up(struct client_stream *stream, const struct error *error)
 static void on_timer(void *arg)
 {
 	struct client_stream *stream = arg;
-	struct conn *conn = stream->base.conn; /* NULL: all was received, and delivery is paused */
+	struct conn *conn = stream->base.conn; /* NULL if all was received and delivery is paused */
 	struct error error;
 
 	if (!stream->concluded) {
@@ -86,7 +86,7 @@ static void on_timer(void *arg)
 	notify_closed(stream);
 }
 
-/* Callbacks of the exchange: the call sends */
+/* Callbacks of the exchange, which turns messages into bytes and back */
 
 static void on_send(struct exchange *exchange, struct chunk *chunk)
 {
@@ -135,7 +135,7 @@ static const struct exchange_side client_side = {
 	.waits = on_waits,
 };
 
-/* Callbacks of the connection: the server answers */
+/* Callbacks of the connection, for the answer of the server */
 
 static void on_headed(struct stream *base)
 {
@@ -149,7 +149,7 @@ static void on_headed(struct stream *base)
 
 static void on_data(struct stream *base, const uint8_t *bytes, size_t n)
 {
-	/* The body of another status is not gRPC (gRPC doc/http-grpc-status-mapping.md). */
+	/* Only the body of HTTP status 200 is gRPC (gRPC doc/http-grpc-status-mapping.md). */
 	if (base->head.http_status == 200)
 		exchange_take(&of_base(base)->exchange, bytes, n);
 	else
@@ -161,7 +161,7 @@ static void on_ended(struct stream *base)
 	struct client_stream *stream = of_base(base);
 	struct error *outcome = &stream->outcome;
 
-	/* client_stream_new made outcome->text the buffer of head.message, so it is filled in. */
+	/* outcome->text is filled in already: it is the buffer that head.message points to. */
 	stream->concluded = head_outcome(&base->head, outcome) < 0;
 	if (stream->concluded && !stream->exchange.paused)
 		notify_closed(stream);

@@ -81,8 +81,8 @@ static void expire(struct conn *conn)
 
 /*
  * Restart the write deadline when the socket accepted bytes, and fail the connection at once when
- * the peer reads nothing but makes us queue more than limits->frames frames. After hung_up the
- * deadline is the longest time for the peer's last bytes.
+ * the peer reads nothing but makes us queue more than limits->frames frames. Once the socket
+ * accepts no more (hung_up), the write deadline limits the wait for the peer's last bytes.
  */
 static void watch_peer(struct conn *conn)
 {
@@ -284,7 +284,7 @@ const char *conn_problem(const struct conn *conn)
 
 void conn_free(struct conn *conn)
 {
-	/* First, because a request that this writes is not repeated by close_streams. */
+	/* conn_last_words comes first: a request that it still writes must not be retried. */
 	conn_last_words(conn);
 	close_streams(conn);
 	conn->role->freed(conn);

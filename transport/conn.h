@@ -55,9 +55,9 @@ struct conn_role {
  */
 struct conn *conn_new(struct loop *loop, int fd, bool connecting, const struct conn_role *role,
 		      const struct limits *limits, void *owner);
-/* Use TLS; call right after conn_new. See tls_session_new; all outlive the connection. */
+/* Use TLS; call right after conn_new. tls_session_new explains host and name; all outlive conn. */
 void conn_secure(struct conn *conn, struct tls *tls, const char *host, const char *name);
-/* Returns the names in the peer's certificate, to be freed; NULL without TLS or before a stream. */
+/* Returns the peer's names, to be freed; NULL without TLS. Call once the handshake is complete. */
 struct tls_names *conn_peer_names(const struct conn *conn);
 /* Returns the certificate that a server has shown, owned by the connection; NULL without TLS. */
 const struct tls_certificate *conn_shown(const struct conn *conn);

@@ -12,7 +12,7 @@
 
 /* Count n bytes read from the socket, and check them against the payload they carried. */
 void conn_weigh(struct conn *conn, size_t n);
-/* Count one event in rate, of which the peer may cause most per period (limits.h: rate_ms). */
+/* Count one event in rate; the peer may cause `most` of them per period (limits.h: rate_ms). */
 void conn_count(struct conn *conn, struct rate *rate, unsigned most);
 
 #endif

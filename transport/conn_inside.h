@@ -48,7 +48,7 @@ struct conn {
 	struct outbox out;            /* bytes that the socket did not accept yet */
 	bool progress;                /* true if the socket accepted a byte in this turn */
 	bool hung_up;                 /* true if the socket accepts no more; it is still read */
-	unsigned packed, sent;        /* requests serialised by nghttp2; those with bytes written */
+	unsigned packed, sent;        /* numbers of requests: serialised; of these, written */
 	unsigned heard;               /* number of reads that brought bytes */
 	uint32_t goaway_code;         /* error code of the GOAWAY sent; 0 without one */
 	size_t received, payload;     /* bytes in this rate period: all; headers and DATA */

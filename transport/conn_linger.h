@@ -8,7 +8,7 @@
 
 /* Shut down writing and start to linger. Sets conn->over when the shutdown fails. Frees nothing. */
 void conn_linger(struct conn *conn);
-/* True from conn_linger on. */
+/* True once conn_linger was called. */
 bool conn_lingers(const struct conn *conn);
 /*
  * Read and discard received bytes, in place of conn_receive while the connection lingers. Sets

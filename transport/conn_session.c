@@ -249,7 +249,10 @@ static ssize_t frame_length(nghttp2_session *session, uint8_t type, int32_t id,
 	(void)id;
 	(void)connection_window;
 	(void)stream_window;
-	/* nghttp2 reduces it to the windows. With TLS a frame and its header fill whole records. */
+	/*
+	 * nghttp2 cuts the returned length to the windows. With TLS, a frame and its header fill
+	 * whole records.
+	 */
 	uint32_t most = peer_max < conn->limits->frame ? peer_max : conn->limits->frame;
 	return most - (conn->tls ? FRAME_HEADER : 0);
 }

@@ -5,7 +5,8 @@
  * frames without a copy in the buffer.
  *
  * Invariant: nghttp2 is asked for another LOOP_BUFFER bytes of output only after the socket
- * accepted all of the previous ones, so a peer that does not read ties up those and a frame.
+ * accepted all of the previous ones, so a peer that does not read ties up LOOP_BUFFER bytes and one
+ * frame at most.
  */
 #include "transport/conn_socket.h"
 

@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONN_SOCKET_H
 #define ZCSI_CONN_SOCKET_H
 
-/* The socket side of a connection: reading, writing, TLS. Loop thread only; nothing here frees. */
+/* The socket side of a connection: reading, writing, TLS. Loop thread only; frees no connection. */
 
 #include "transport/conn.h"
 

@@ -16,7 +16,7 @@
 /* Base of a role's own stream structure, in which it is the first member. */
 struct stream {
 	struct conn *conn;
-	struct stream *next, **link; /* in conn->streams (list.h) */
+	struct stream *next, **link; /* neighbours in conn->streams (list.h) */
 	int32_t id;
 	bool headed;     /* true once the first header block is complete */
 	bool done;       /* true once answered, reset or closed: received bytes are dropped */
@@ -50,7 +50,7 @@ void conn_doubt(const struct stream *stream);
 void conn_respond(struct stream *stream, const nghttp2_nv *fields, size_t n);
 /*
  * Append a chunk to the queue. When role->closed runs, the owner drops the chunks still queued.
- * conn_send and conn_end may be called before conn_request; after role->closed they do nothing.
+ * conn_send and conn_end may be called before conn_request; after role->closed they send nothing.
  */
 void conn_send(struct stream *stream, struct chunk *chunk);
 /* Send n trailers after the queue. The caller owns them and keeps them until role->closed. */

@@ -99,7 +99,7 @@ static void notify_systemd(void)
 	if (!path || strlen(path) >= sizeof(to.sun_path))
 		return;
 	strcpy(to.sun_path, path);
-	/* An abstract socket: its name begins with NUL and has no other one. */
+	/* An abstract socket: its name begins with a NUL and contains no other NUL. */
 	if (*path == '@')
 		to.sun_path[0] = '\0';
 	const socklen_t size = offsetof(struct sockaddr_un, sun_path) + (socklen_t)strlen(path);

@@ -19,7 +19,7 @@ struct daemon {
 	struct server *server;
 	struct monitor *monitor; /* NULL without a metrics endpoint; freed by daemon_fini */
 	bool stopping;           /* true after the first signal */
-	struct loop_timer *late; /* calls overdue */
+	struct loop_timer *late; /* timer that calls overdue(), drain_ms after the first signal */
 	/*
 	 * Called on the loop if calls still run limits_default.drain_ms after the first signal; set
 	 * it after daemon_init, or leave it NULL.

@@ -21,7 +21,7 @@
 struct dial_link {
 	struct dial *dial;
 	struct conn *conn;
-	unsigned at; /* index into dial->addresses */
+	unsigned at; /* index of the address in dial->addresses */
 	bool coming; /* true while the connection is being opened */
 	struct dial_link *next;
 };
@@ -82,7 +82,10 @@ static void pause_attempts(struct dial *dial)
 	/* Jitter of 20 % keeps many controllers from reconnecting at the same moment. */
 	dial->next_attempt =
 		now + dial->pause_ms * 4 / 5 + arc4random_uniform((uint32_t)dial->pause_ms * 2 / 5);
-	/* A host that does not answer makes its callers wait: leave twice that time between. */
+	/*
+	 * Calls wait while an attempt runs. After a failed attempt, dial_hasten lets twice its
+	 * duration pass before it starts another one.
+	 */
 	dial->rested = now + 2 * (now - dial->began);
 	dial->n_tried = 0;
 	dial->found = false;

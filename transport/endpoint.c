@@ -72,7 +72,7 @@ static int parse_tcp(const char *text, struct endpoint *ret, struct error *err)
 	return 0;
 }
 
-/* Cut ?name=NAME off. */
+/* Cut ?name=NAME off the end of text, and store the name in ret->name. */
 static int cut_name(char *text, struct endpoint *ret, struct error *err)
 {
 	char *query = strchr(text, '?');
@@ -117,7 +117,7 @@ int endpoint_parse(const char *text, struct endpoint *ret, struct error *err)
 		    "endpoint '%s' is neither unix:///PATH nor tcp://HOST:PORT", text);
 }
 
-/* Call getaddrinfo(3), and copy at most *n addresses. *n is their number. Returns its result. */
+/* Call getaddrinfo(3), copy at most *n addresses, set *n to their number. Returns its result. */
 static int find(const struct endpoint *endpoint, int flags, struct address *ret, unsigned *n)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,

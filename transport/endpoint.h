@@ -3,9 +3,9 @@
 #define ZCSI_ENDPOINT_H
 
 /*
- * Endpoints. Their forms are unix:///abs/path, unix://rel/path, unix:path, /abs/path, and
- * tcp://host:port, tcp://[v6]:port (CSI spec "Security / Networking", gRPC doc/naming.md); a TCP
- * endpoint to connect to may end with ?name=NAME.
+ * Endpoints. Their forms are unix:///abs/path, unix:path, /abs/path, and tcp://host:port,
+ * tcp://[v6]:port (CSI spec "Security / Networking", gRPC doc/naming.md); a TCP endpoint to connect
+ * to may end with ?name=NAME.
  */
 
 #include <netdb.h>
@@ -20,7 +20,7 @@ struct endpoint {
 	bool is_unix;
 	char text[512]; /* the endpoint as given, for error messages and logs */
 	char host[256]; /* TCP host without brackets; empty: listen on every address */
-	char name[256]; /* with TLS, what the server's certificate has instead of host; or "" */
+	char name[256]; /* with TLS, name in the server's certificate instead of host; or "" */
 	char port[6];
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
@@ -30,7 +30,7 @@ struct address {
 	socklen_t size;
 };
 
-/* Parse an endpoint. Returns -1 with ERR_INVALID_ARGUMENT if text has none of the forms above. */
+/* Parse an endpoint. Returns -1 with ERR_INVALID_ARGUMENT if text is not of a valid form. */
 int endpoint_parse(const char *text, struct endpoint *ret, struct error *err);
 
 /*
@@ -63,8 +63,9 @@ int endpoint_listen(const struct endpoint *endpoint, const struct address *addre
 int address_connect(const struct address *address, struct error *err);
 /*
  * Returns a number that all connections of one peer have in common: of one process if fd is a unix
- * socket, else of one host. An IPv6 host is its network of 64 bits, which is one owner's. Processes
- * of another PID namespace, whose ids are unknown here, are one peer.
+ * socket, else of one host. The IPv6 hosts of one 64-bit network count as one host, because a
+ * network has one owner. The processes of all PID namespaces whose ids are not visible here count
+ * as one process.
  */
 uint64_t socket_origin(int fd);
 /* Set the socket options of every connection: no delay, detection of lost peers by the kernel. */

@@ -31,7 +31,7 @@ void exchange_init(struct exchange *exchange, const struct exchange_side *side, 
 				      .buffered = buffered};
 }
 
-/* Update the server's sum of buffered bytes by the change of this exchange. */
+/* Update the sum *buffered, which the calls of a server share, by the change of this exchange. */
 static void count(struct exchange *exchange)
 {
 	size_t now = exchange->message.capacity + exchange->backlog.capacity;
@@ -265,7 +265,7 @@ void exchange_emptied(struct exchange *exchange)
 		exchange->rpc.events->writable(&exchange->rpc);
 }
 
-/* The end */
+/* End of an exchange */
 
 /* End both pumps with an error, also when the call succeeded: their remaining data is lost. */
 static void end_pumps(struct exchange *exchange, const struct error *outcome)

@@ -38,14 +38,14 @@ struct exchange {
 	struct loop *loop;
 	const struct limits *limits;
 	const ProtobufCMessageDescriptor *receives; /* type of the messages received */
-	size_t *buffered; /* bytes buffered in the whole server (limits.h: messages) */
+	size_t *buffered; /* bytes buffered, in the whole server on a server (limits.h: messages) */
 	size_t counted;   /* bytes of *buffered that belong to this exchange */
 
 	struct wire_message message; /* the message being received, or delivered and in use */
 	struct outbox backlog;       /* bytes received after a message whose delivery is paused */
 	struct arena decoded;        /* memory of the decoded message */
 	struct pump *in, *out;       /* pumps that replace the events for messages; or NULL */
-	bool delivered;    /* true if message was delivered; stays true for a single one */
+	bool delivered;    /* true if message was delivered; stays true if events->single */
 	bool delivering;   /* true while a callback for a message runs */
 	bool paused;       /* true between rpc_stream_hold and rpc_stream_resume */
 	bool ended;        /* true once the other side has sent its last message */

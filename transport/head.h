@@ -26,19 +26,19 @@ struct head {
 	bool malformed;         /* true if the stream is to be reset with PROTOCOL_ERROR */
 	bool grpc;              /* true if content-type is application/grpc */
 	bool compressed;        /* true if grpc-encoding is not identity */
-	int64_t content_length; /* content-length; -1: absent */
+	int64_t content_length; /* value of content-length; -1: absent */
 
 	/* Fields of a request. */
 	bool post;          /* true if :method is POST */
 	bool ambiguous;     /* true if :authority or host occurs more than once */
-	int64_t timeout_ms; /* grpc-timeout; INT64_MAX: absent; -1: malformed */
+	int64_t timeout_ms; /* value of grpc-timeout; INT64_MAX: absent; -1: malformed */
 	char path[HEAD_PATH_MAX];
 
 	/* Fields of a response. */
-	int http_status;     /* :status */
-	int grpc_status;     /* grpc-status; -1: absent */
+	int http_status;     /* value of :status */
+	int grpc_status;     /* value of grpc-status; -1: absent */
 	char *message;       /* buffer of the caller for the decoded grpc-message; may be NULL */
-	size_t message_size; /* bytes of that buffer */
+	size_t message_size; /* size of the buffer for grpc-message */
 };
 
 /*

@@ -24,7 +24,7 @@ struct health_watch {
 	struct rpc_stream *stream;
 	const struct listener *listener;
 	const char *service;
-	struct health_watch *next, **link; /* in server->watches (list.h) */
+	struct health_watch *next, **link; /* neighbours in server->watches (list.h) */
 };
 
 static ServingStatus overall(const struct listener *listener)

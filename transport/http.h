@@ -16,8 +16,8 @@
 struct http;
 
 struct http_page {
-	const char *path; /* such as "/metrics"; NULL in the last row of a table */
-	const char *type; /* Content-Type */
+	const char *path; /* path such as "/metrics"; NULL in the last row of a table */
+	const char *type; /* value of Content-Type */
 	/* Write the body to out without blocking. Returns 0 for status 200, -1 for 503. */
 	int (*write)(FILE *out, void *arg);
 };

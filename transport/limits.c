@@ -73,8 +73,8 @@ const struct limits limits_default = {
 };
 
 /*
- * The windows hold the bytes of one round trip: 4 MiB allow 10 Gb/s over 3 ms. What a server
- * receives has the window of limits_default, which pump_in makes larger.
+ * The windows hold the bytes of one round trip: 4 MiB allow 10 Gb/s over 3 ms. A stream that a
+ * server receives has the window of limits_default, which pump_in enlarges.
  */
 const struct limits limits_bulk = {
 	COMMON,

@@ -40,7 +40,7 @@ struct limits {
 	unsigned continuations;     /* max CONTINUATION frames of one header block */
 	size_t handshake;           /* max bytes received before the TLS handshake is complete */
 	unsigned key_updates;       /* max TLS key updates by the peer per period */
-	size_t overhead;            /* max bytes received per period are 8 x (payload + this) */
+	size_t overhead;            /* max bytes received per period are 8 x (payload + overhead) */
 	unsigned log_lines;         /* max log lines about failed calls of one server per period */
 	int64_t rate_ms;            /* length of the period, in ms */
 	int64_t handshake_ms;       /* max ms from connection to the peer's first SETTINGS */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Lookups of host names. Each has a thread, or waits for one if there are THREADS_MAX.
+ * Lookups of host names. Each lookup has a thread, or waits for one while THREADS_MAX threads run.
  *
- * Invariant: a lookup is in the queue until a thread takes it. The thread owns it until it has
- * posted it to the loop, or, if it was cancelled before that, frees it. So a name server that never
- * answers costs one thread, and no caller.
+ * Invariant: a lookup is in the queue until a thread takes it. The thread owns the lookup until it
+ * posts the lookup to the loop or, if the lookup was cancelled meanwhile, frees it. So a name
+ * server that never answers blocks one thread, and no caller.
  */
 #include "transport/lookup.h"
 
@@ -22,15 +22,15 @@ struct lookup {
 	struct loop_task task;
 	void (*found)(void *arg, const struct addresses *addresses, const struct error *err);
 	void *arg;
-	struct addresses addresses; /* none: error has the reason */
+	struct addresses addresses; /* addresses found; if none, error has the reason */
 	struct error error;
-	struct lookup *next; /* in the queue */
+	struct lookup *next; /* next lookup in the queue */
 	bool begun, posted, cancelled;
 };
 
-/* Guards the last three of each lookup, and all below. */
+/* Guards the queue, n_threads, and begun, posted and cancelled of each lookup. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct lookup *first, **last = &first; /* those that no thread has begun */
+static struct lookup *first, **last = &first; /* queue of the lookups that no thread has begun */
 static unsigned n_threads;
 
 static void report(struct loop_task *task)
@@ -68,7 +68,10 @@ static void look_up(struct lookup *lookup)
 	lookup->addresses.n = n < 0 ? 0 : (unsigned)n;
 }
 
-/* With the lock, so that the loop lives: its owner cancels before it frees the loop. */
+/*
+ * Called with mutex locked, so that the loop still exists: the owner of the loop cancels its
+ * lookups, which needs mutex, before it frees the loop.
+ */
 static void end(struct lookup *lookup)
 {
 	lookup->posted = !lookup->cancelled;

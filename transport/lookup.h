@@ -20,15 +20,15 @@ struct addresses {
 struct lookup;
 
 /*
- * Begin to look up the endpoint's host. found(arg, addresses, err) is called once, on the loop and
- * not from here; without addresses *err, ERR_UNAVAILABLE, has the reason. Returns NULL if no thread
- * can start: try again later.
+ * Begin to look up the endpoint's host. found(arg, addresses, err) is called once, on the loop,
+ * after lookup_begin has returned; if addresses is empty, *err is the reason, ERR_UNAVAILABLE.
+ * Returns NULL if no thread can start: try again later.
  */
 struct lookup *lookup_begin(struct loop *loop, const struct endpoint *endpoint,
 			    void (*found)(void *arg, const struct addresses *addresses,
 					  const struct error *err),
 			    void *arg);
-/* Forget a lookup whose found was not called yet; it never is. Does nothing for NULL. */
+/* Cancel a lookup whose found was not called yet, so that it never is. Does nothing for NULL. */
 void lookup_cancel(struct lookup *lookup);
 
 #endif

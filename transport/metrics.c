@@ -3,8 +3,8 @@
  * The counters and histograms of the transport: one table, and a function for each event. Gauges
  * are written by server_metrics.c, common/process.c and the daemons.
  *
- * Invariant: the value of a label is one of our methods, an error code, a fixed word, or the
- * endpoint of a server or of an agent on the list, so a peer cannot create time series.
+ * Invariant: the value of a label is a service or method of ours, an error code, a fixed word, or
+ * the endpoint of a server or client of this process, so a peer cannot create time series.
  */
 #include "transport/metrics.h"
 

@@ -18,7 +18,7 @@ void metrics_call(const char *service, const char *method, enum error_code code,
 void metrics_refused(enum error_code code);
 /* Count a call's wait for a worker, in microseconds from submission to start. */
 void metrics_queue_wait(int64_t us);
-/* Count the part of that wait spent behind calls with the same key, in microseconds. */
+/* Count the part of a call's wait for a worker that it spent behind calls with the same key. */
 void metrics_key_wait(int64_t us);
 
 /* Count a connection accepted at an endpoint. */

@@ -22,7 +22,7 @@ struct monitor_app {
 	void (*metrics)(void *app, FILE *out);
 	/* Returns 0 if calls can be served, or -1 with the reason in *err. */
 	int (*ready)(void *app, struct error *err);
-	void *app; /* argument of both */
+	void *app; /* argument of metrics and ready */
 };
 
 /* Row of a daemon's option table. text is a static variable that receives the endpoint. */

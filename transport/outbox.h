@@ -2,7 +2,7 @@
 #ifndef ZCSI_OUTBOX_H
 #define ZCSI_OUTBOX_H
 
-/* A queue of bytes that a socket has not accepted yet. A zeroed outbox is empty. */
+/* A queue of bytes, such as those that a socket has not accepted yet. A zeroed outbox is empty. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -24,7 +24,7 @@
 #define FIELD     1 /* number of the field in { bytes data = 1; } */
 #define READ_MAX  ((size_t)256 * 1024)
 #define PIPE_SIZE (1 << 20)
-#define WINDOW    (512 << 10) /* buffers of ten fit into the messages of limits_default */
+#define WINDOW    (512 << 10) /* ten windows and their messages fit into limits_default.messages */
 #define HEAD_MAX  (WIRE_PREFIX_SIZE + 1 + 4) /* prefix, tag, and a length of up to 28 bits */
 
 struct pump {
@@ -34,12 +34,12 @@ struct pump {
 	struct event *event;
 	pump_done_fn *done;
 	uint64_t bytes;
-	_Atomic uint64_t *count; /* grows as bytes does; or NULL */
+	_Atomic uint64_t *count; /* sending: counter of pump_count; or NULL */
 
 	struct chunk chunk;   /* sending: the bytes in buffer while they are queued */
 	uint8_t *buffer;      /* sending: bytes read from fd, after HEAD_MAX bytes for the head */
-	struct bucket bucket; /* sending: the limit */
-	struct loop_timer *timer; /* sending: until the bucket has something; NULL: no limit */
+	struct bucket bucket; /* sending: the rate limit, if there is a timer */
+	struct loop_timer *timer; /* sending: runs while the bucket is empty; NULL: no limit */
 	const uint8_t *rest; /* receiving: bytes of the message that are not written to fd yet */
 	size_t rest_size;
 };
@@ -107,7 +107,7 @@ static const uint8_t *write_head(uint8_t *buffer, size_t n)
 
 static void on_gone(struct chunk *chunk);
 
-/* Returns how many bytes may be read; if none, the timer runs. */
+/* Returns how many bytes may be read; if none, starts the timer. */
 static size_t room_for_more(struct pump *pump)
 {
 	if (!pump->timer)

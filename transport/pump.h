@@ -25,13 +25,13 @@ typedef void pump_done_fn(struct rpc_stream *stream, uint64_t bytes, const struc
 /* Send the bytes of fd until its end. The caller finishes the stream afterwards. */
 void pump_out(struct rpc_stream *stream, int fd, pump_done_fn *done);
 /*
- * Keep *count, which any thread may read, at the number of bytes that a pump_out which just began
- * has moved, plus what is in it now.
+ * Add the number of bytes that a pump_out moves to *count, as it moves them. Any thread may read
+ * *count. Call right after pump_out.
  */
 void pump_count(struct rpc_stream *stream, _Atomic uint64_t *count);
 /*
- * Send not more than rate bytes a second (transport/bucket.h); 0: no limit. For a pump_out that
- * just began.
+ * Send not more than rate bytes a second (transport/bucket.h); 0: no limit. Call right after
+ * pump_out.
  */
 void pump_limit(struct rpc_stream *stream, uint64_t rate);
 /*

@@ -13,7 +13,7 @@ struct rate {
 	unsigned count; /* events in the current period */
 };
 
-/* Count n events. Returns true if more than most occurred in the current period of ms. */
+/* Count n events. Returns true if the current period of ms has more than `most` events. */
 static inline bool rate_exceeds(struct rate *rate, unsigned n, unsigned most, int64_t ms)
 {
 	int64_t now = now_ms();

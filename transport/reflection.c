@@ -97,7 +97,7 @@ static ServerReflectionResponse *answer(struct arena *arena, const struct listen
 	return rsp;
 }
 
-/* The stream */
+/* Events of the stream */
 
 static bool send_answer(struct rpc_stream *stream)
 {

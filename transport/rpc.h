@@ -10,7 +10,8 @@
  *			  CreateVolumeResponse *rsp, struct error *err);
  *
  * Both messages and all memory that the handler allocates from call->arena live until the response
- * is encoded. The table of the service decides the thread (transport/service.h).
+ * is encoded. The table of the service decides on which thread the handler runs
+ * (transport/service.h).
  */
 
 #include <stdbool.h>
@@ -23,7 +24,7 @@
 #include "transport/chunk.h"
 #include "transport/workers.h"
 
-struct tls_names; /* transport/tls_names.h */
+struct tls_names; /* declared in transport/tls_names.h */
 
 /* The service and method of a request. */
 struct rpc_target {
@@ -36,8 +37,8 @@ struct rpc_call {
 	/* Read-only for handlers. */
 	void *app;                      /* server_offer.app of the endpoint */
 	int64_t deadline;               /* now_ms() value; NO_DEADLINE if the client set none */
-	struct arena arena;             /* freed with the call */
-	const struct tls_names *caller; /* in the client's certificate; NULL without TLS */
+	struct arena arena;             /* memory that is freed with the call */
+	const struct tls_names *caller; /* names in the client's certificate; NULL without TLS */
 
 	/* For the handlers' use; NULL at first. */
 	void *state;
@@ -49,7 +50,7 @@ struct rpc_call {
 	const struct error *failed; /* error of a handler on a worker; NULL without one */
 	struct work work;
 	struct peer *peer;
-	struct server_stream *stream; /* NULL once the answer is not needed any more */
+	struct server_stream *stream; /* stream of the answer; NULL once no answer is needed */
 };
 
 #endif

@@ -20,7 +20,7 @@
 #include "transport/server_inside.h"
 #include "transport/tls_names.h"
 
-/* Number of connections from which on freed memory is returned to the kernel. */
+/* Least number of connections after which freed memory is returned to the kernel. */
 #define CROWD 32
 
 struct server *server_new(struct loop *loop, struct workers *workers, const struct limits *limits)
@@ -127,7 +127,10 @@ static bool is_handshaking(const struct peer *peer)
 	return peer->conn && !conn_was_ready(peer->conn);
 }
 
-/* Returns how many connections an origin has; handshaking: only those before their handshake. */
+/*
+ * Returns the number of connections of an origin (socket_origin); if handshaking is true, only of
+ * those whose handshake is not complete.
+ */
 static unsigned count(const struct server *server, uint64_t origin, bool handshaking)
 {
 	unsigned n = 0;
@@ -140,8 +143,8 @@ static unsigned count(const struct server *server, uint64_t origin, bool handsha
 /*
  * Returns the connection to close for a new one: of the origin that has the most connections, the
  * one without a call that was used longest ago. An origin with fewer connections than the new one's
- * loses none, so a peer with many connections evicts only its own. handshaking: of the connections
- * before their handshake only. NULL: close none.
+ * loses none, so a peer with many connections evicts only its own. If handshaking is true, only
+ * connections whose handshake is not complete are considered. Returns NULL to close none.
  */
 static struct peer *choose(const struct server *server, uint64_t origin, bool handshaking)
 {
@@ -163,9 +166,10 @@ static struct peer *choose(const struct server *server, uint64_t origin, bool ha
 }
 
 /*
- * Make room for a new connection, if necessary by closing one without a call. With
- * limits->handshaking connections before their handshake, only one of these is closed, so a peer
- * that never completes a handshake does not evict peers that did. Returns false without room.
+ * Make room for a new connection, if necessary by closing one without a call. If
+ * limits->handshaking connections have not completed their handshake, only one of these is closed,
+ * so a peer that never completes a handshake does not evict peers that did. Returns false without
+ * room.
  */
 static bool make_room(struct server *server, uint64_t origin)
 {

@@ -26,13 +26,13 @@ void server_free(struct server *server);
 
 /* The services of an endpoint, and its permitted callers. All pointers outlive the server. */
 struct server_offer {
-	const struct rpc_service *const *services; /* ends with NULL */
+	const struct rpc_service *const *services; /* array that ends with NULL */
 	void *app;                                 /* passed to every handler as call->app */
 	const struct trust *trust; /* TLS and callers; NULL: plain text on loopback only */
 };
 
 /*
- * Serve an offer at an endpoint: unix:///path, unix://path, /path or tcp://host:port. A unix socket
+ * Serve an offer at an endpoint: unix:///path, unix:path, /path or tcp://host:port. A unix socket
  * has mode 0600; a stale one is replaced, a live one is an error. Returns -1 as acceptor_open does.
  */
 int server_listen(struct server *server, const char *endpoint, const struct server_offer *offer,

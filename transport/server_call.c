@@ -43,7 +43,7 @@ static void free_call(struct rpc_call *call)
 	server_peer_release(peer);
 }
 
-/* True if the call was submitted to the workers and work_done has not been called yet. */
+/* True if the call was submitted to the workers and is neither done nor withdrawn. */
 static bool is_running(const struct rpc_call *call)
 {
 	return call->work.workers != NULL;

@@ -16,7 +16,7 @@ struct server {
 	struct workers *workers;
 	const struct limits *limits;
 	struct listener *listeners;
-	struct peer *peers;   /* the one that began a call or connected last is the first */
+	struct peer *peers;   /* peers; first: the last one that connected or began a call */
 	unsigned n_peers;     /* number of peers */
 	unsigned most_peers;  /* largest n_peers since memory was last returned to the kernel */
 	unsigned n_calls;     /* calls submitted to the workers (limits.h: calls) */
@@ -44,14 +44,14 @@ struct listener {
 struct peer {
 	struct server *server;
 	struct listener *listener;
-	struct conn *conn;         /* NULL once the connection has ended */
-	struct peer *next, **link; /* in server->peers (list.h) */
-	uint64_t origin;           /* the process or host that it is (socket_origin) */
+	struct conn *conn;         /* the connection; NULL once it has ended */
+	struct peer *next, **link; /* neighbours in server->peers (list.h) */
+	uint64_t origin;           /* number of the peer's process or host (socket_origin) */
 	unsigned n_calls;
-	struct tls_names *names; /* names in its certificate; NULL without TLS or before a call */
+	struct tls_names *names; /* the peer's names; NULL without TLS or before a call */
 };
 
-struct server_stream; /* server_stream.h */
+struct server_stream; /* declared in server_stream.h */
 
 extern const struct conn_role server_role;
 

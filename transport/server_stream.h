@@ -17,9 +17,9 @@ struct server_stream {
 	struct exchange exchange;
 	struct peer *peer;
 	struct rpc_target target;
-	int64_t started;             /* now_us() */
+	int64_t started;             /* now_us() value when the call began */
 	struct rpc_call *call;       /* unary call from the end of the request to its answer */
-	struct loop_timer *timer;    /* expires at the deadline; NULL without one */
+	struct loop_timer *timer;    /* timer of the deadline; NULL without one */
 	struct waiter receiving;     /* waits for the rest of a message */
 	struct waiter sending;       /* waits for the peer to read the answer */
 	bool begun;                  /* true once the answer has begun */

@@ -16,8 +16,8 @@
  * time, in order of arrival, across all services; a call that waits for another one until its
  * deadline ends with ABORTED. STREAM handlers run on the loop and begin a call with any number of
  * messages (transport/stream.h). A method that is not listed answers UNIMPLEMENTED; a handler of
- * the wrong type does not compile. A PLAIN or KEYED row may end with the lane of its calls
- * (workers_bound), else it is 0; a call that waits for it until its deadline ends with UNAVAILABLE.
+ * the wrong type does not compile. A PLAIN or KEYED row may end with a lane (workers_bound), else
+ * 0; a call that waits for its lane until its deadline ends with UNAVAILABLE.
  */
 
 #include "transport/rpc.h"
@@ -33,7 +33,7 @@ struct rpc_method {
 	rpc_run_fn *run;                         /* runs a unary call; NULL for a STREAM method */
 	const char *(*key)(const void *request); /* returns the key of a KEYED call; NULL: no key */
 	bool on_loop;                            /* true for INLINE: run is called on the loop */
-	unsigned lane;                           /* of the workers, for PLAIN and KEYED */
+	unsigned lane;                           /* lane of a PLAIN or KEYED method, or 0 */
 };
 
 struct rpc_service {

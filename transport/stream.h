@@ -30,22 +30,22 @@
 #include "common/mem.h"
 
 struct rpc_stream;
-struct tls_names; /* transport/tls_names.h */
+struct tls_names; /* declared in transport/tls_names.h */
 
 /* Callbacks of a stream. Any of them may be NULL. */
 struct rpc_stream_events {
 	bool single; /* the call receives exactly one message, delivered at the end of the stream */
-	/* A decoded message was received. It lives until this returns; if paused, until resumed. */
+	/* A message was received. It lives until this returns or, if paused, the stream resumes. */
 	void (*message)(struct rpc_stream *stream, const void *message);
-	/* Replaces message, if set: gets the encoded message of n bytes, of the same lifetime. */
+	/* Called instead of message, if set, with the encoded message, which lives equally long. */
 	void (*bytes)(struct rpc_stream *stream, const uint8_t *bytes, size_t n);
 	/* Server only: the client has sent its last message. */
 	void (*ended)(struct rpc_stream *stream);
 	/* The queue has room again, after rpc_stream_send returned false. */
 	void (*writable)(struct rpc_stream *stream);
 	/*
-	 * The last call; the stream is freed when it returns. outcome is the server's, or
-	 * ERR_CANCELLED if the other side ended the call before.
+	 * The last call; the stream is freed when it returns. outcome is that of the call; on a
+	 * server, ERR_CANCELLED if the client ended the call first.
 	 */
 	void (*closed)(struct rpc_stream *stream, const struct error *outcome);
 };
@@ -55,8 +55,8 @@ struct rpc_stream {
 	void *arg;          /* for the events' use; the members after it are read-only */
 	void *app;          /* server_offer.app; NULL on a client */
 	int64_t deadline;   /* now_ms() value at which the transport ends the call */
-	struct arena arena; /* freed with the stream */
-	const struct tls_names *caller; /* in the client's certificate; NULL: none */
+	struct arena arena; /* memory that is freed with the stream */
+	const struct tls_names *caller; /* names in the client's certificate; NULL: none */
 };
 
 /*
@@ -65,7 +65,7 @@ struct rpc_stream {
  */
 bool rpc_stream_send(struct rpc_stream *stream, const ProtobufCMessage *message);
 /*
- * Send no more messages. On a server, the call ends with this outcome; NULL is OK. On a client,
+ * Send no more messages. On a server, error is the outcome of the call; NULL is OK. On a client,
  * NULL ends the request, and an error cancels the call. Only the first outcome is used.
  */
 void rpc_stream_finish(struct rpc_stream *stream, const struct error *error);

@@ -2,7 +2,7 @@
 /*
  * Threads and the queue of the tasks that they run.
  *
- * Jobs that are added in one turn of the loop are passed to the threads at its end, and a thread
+ * Tasks that are added in one turn of the loop are passed to the threads at its end, and a thread
  * that leaves a task in the queue wakes the next thread: waking a thread for each task takes longer
  * than most tasks run.
  *

@@ -16,10 +16,10 @@
 struct tls;
 struct ssl_ctx_st;
 
-/* A certificate as an operator knows it. */
+/* Facts about a certificate, for an operator. */
 struct tls_certificate {
-	int64_t from, until; /* when it is valid, in seconds since 1970; 0: there is none */
-	char *names; /* with commas between, as jobs/local/certs takes them; NULL or to be freed */
+	int64_t from, until; /* validity, in seconds since 1970; 0: no certificate */
+	char *names; /* names with commas between, as for jobs/local/certs; NULL or to be freed */
 };
 
 /*
@@ -30,11 +30,11 @@ int tls_new(struct tls **ret, const char *ca, const char *cert, const char *key,
 /* Free the credentials, after every connection that uses them. */
 void tls_free(struct tls *tls);
 
-/* Returns the context for a new connection, with the latest contents that could be loaded. */
+/* Returns the context for a new connection, made of the latest files that could be loaded. */
 struct ssl_ctx_st *tls_context(struct tls *tls);
 /* Returns the path of our certificate, for error messages. */
 const char *tls_certificate(const struct tls *tls);
-/* *ret is what our certificate says. */
+/* Describe our own certificate in *ret, whose names the caller frees. */
 void tls_own(const struct tls *tls, struct tls_certificate *ret);
 
 #endif

@@ -19,7 +19,10 @@ struct tls_names *tls_names_new(const X509 *cert);
 void tls_names_free(struct tls_names *names);
 /* Returns a copy in the arena; NULL for NULL. */
 const struct tls_names *tls_names_keep(struct arena *arena, const struct tls_names *names);
-/* Host names are compared without regard to case, URIs exactly; there are no wildcards. */
+/*
+ * True if name is among the names. Host names are compared without regard to case, URIs exactly;
+ * there are no wildcards.
+ */
 bool tls_names_have(const struct tls_names *names, const char *name);
 /* Returns the names with commas between; to be freed. */
 char *tls_names_list(const struct tls_names *names);

@@ -42,7 +42,7 @@ bool tls_dates_problem(const X509 *cert, char ret_text[TLS_DATES_SIZE])
 	return true;
 }
 
-/* Returns a time in seconds since 1970, or 0 if it is none. */
+/* Returns a time in seconds since 1970, or 0 if the ASN.1 time is malformed. */
 static int64_t seconds_of(const ASN1_TIME *time)
 {
 	struct tm tm;
@@ -184,7 +184,7 @@ bool tls_agreed_on_http2(const SSL *ssl)
 	return n == sizeof(http2) - 1 && memcmp(chosen, http2 + 1, n) == 0;
 }
 
-/* Older versions and optional features are off: both sides are of this project, or as current. */
+/* Older TLS versions and optional features are off: peers are of this project, or as current. */
 void tls_require(SSL_CTX *context)
 {
 	SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);

@@ -38,10 +38,10 @@ bool tls_agreed_on_http2(const SSL *ssl);
  */
 bool tls_dates_problem(const X509 *cert, char ret_text[TLS_DATES_SIZE]);
 
-/* *ret is what a certificate says. */
+/* Describe a certificate in *ret, whose names the caller frees. */
 void tls_describe(const X509 *cert, struct tls_certificate *ret);
 
-/* Returns why a certificate is not for a name, as in tls_names_have; NULL if it is. To be freed. */
+/* Returns why cert is not for name, compared as in tls_names_have, to be freed; NULL if it is. */
 char *tls_name_problem(const X509 *cert, const char *name);
 
 #endif

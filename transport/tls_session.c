@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * TLS on one connection. Through a BIO of ours, OpenSSL reads from the received bytes and writes to
- * the outbox of the connection. So many records are flushed by one write(2), and OpenSSL never
- * waits for the socket.
+ * the outbox of the connection. Thus one send(2) flushes many records, and OpenSSL never waits for
+ * the socket.
  *
  * Invariant: all received bytes are used when tls_session_read returns 0. OpenSSL's error queue is
  * cleared before each call of OpenSSL, because SSL_get_error reads it.
@@ -232,7 +232,7 @@ void tls_session_take(struct tls_session *session, const uint8_t *bytes, size_t 
 	session->in_size = n;
 }
 
-/* Check of a client, at the end of the handshake, what OpenSSL does not check of a server. */
+/* Client only: check the server, at the end of the handshake, for what OpenSSL does not check. */
 static int check_server(const struct tls_session *session, struct error *err)
 {
 	if (!tls_agreed_on_http2(session->ssl))
@@ -244,7 +244,7 @@ static int check_server(const struct tls_session *session, struct error *err)
 	return problem ? fail(err, ERR_UNAVAILABLE, "%s", problem) : 0;
 }
 
-/* Record the end of the handshake. The same bytes may contain the first message. */
+/* Record the end of the handshake. The bytes that end it may contain the first message too. */
 static int check_ready(struct tls_session *session, struct error *err)
 {
 	if (session->ready || !SSL_is_init_finished(session->ssl))

@@ -21,8 +21,8 @@ struct tls_session;
 
 /*
  * Returns a session, or NULL when out of memory. For a client, host is the DNS name or IP address
- * that the server's certificate must be for, and name another one (tls_names_have), or NULL; for a
- * server, both are NULL. All but tls outlive the session.
+ * that the server's certificate must be for, and name is another name that it must have
+ * (tls_names_have), or NULL. For a server, both are NULL. All arguments outlive the session.
  */
 struct tls_session *tls_session_new(struct tls *tls, const char *host, const char *name,
 				    struct outbox *out);

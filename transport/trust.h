@@ -4,8 +4,9 @@
 
 /*
  * The trust settings of a daemon: its CA, its certificate, and its permitted callers. The options
- * are the same in every daemon. With the three files every tcp:// endpoint, served or called, uses
- * TLS. Unix sockets never use TLS; the mode of their file restricts the callers.
+ * are the same in every daemon. With --tls-ca, --tls-cert and --tls-key every tcp:// endpoint,
+ * served or called, uses TLS. Unix sockets never use TLS; the mode of their file restricts the
+ * callers.
  */
 
 #include <stdbool.h>
@@ -55,7 +56,7 @@ struct trust {
 		.name = (Name), .env = (Env), .metavar = (Metavar), .help = (Help), __VA_ARGS__    \
 	}
 
-/* Load the files, if given. Returns -1 with the missing option or the defective file in *err. */
+/* Load the --tls files, if given. Returns -1 with the missing option or defective file in *err. */
 int trust_open(struct trust *trust, struct error *err);
 /* Free the credentials, after every server and client that uses them. */
 void trust_close(struct trust *trust);

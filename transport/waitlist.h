@@ -16,9 +16,9 @@ struct waitlist;
 
 /* A member of a waitlist, embedded in another structure. A zeroed waiter is in no list. */
 struct waiter {
-	struct waitlist *list; /* the list that contains it; or NULL */
+	struct waitlist *list; /* the list that contains the waiter; or NULL */
 	struct waiter *next, **link;
-	int64_t until; /* now_ms() value at which it expires */
+	int64_t until; /* now_ms() value at which the waiter expires */
 };
 
 struct waitlist {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Which work may run: keys serialise works, and lanes bound them. threads.c runs those that may.
+ * Decides which work may run: keys serialise works, and lanes bound their number. threads.c runs
+ * the works.
  *
  * The first work of a key is in a hash table; other works with the same key are queued behind it.
  * When it is done, the next one replaces it in the table. The first work of a key, or one without a
@@ -181,7 +182,7 @@ void workers_bound(struct workers *workers, unsigned lane, unsigned most)
 	workers->lanes[lane].most = most;
 }
 
-/* Put a work before the first one of its key, which waits for its lane, and start it. */
+/* Start a work ahead of the first work of its key, which waits for its lane. */
 static void overtake(struct work **slot, struct work *work)
 {
 	struct work *first = *slot;

@@ -23,8 +23,8 @@ struct workers;
 enum work_state { WORK_AWAITS_KEY, WORK_AWAITS_LANE, WORK_STARTED };
 
 struct work {
-	const char *key;                 /* NULL: not serialised. Must live until done() */
-	unsigned lane;                   /* below WORKERS_LANES */
+	const char *key;                 /* key, kept until done(); NULL: not serialised */
+	unsigned lane;                   /* number of a lane, below WORKERS_LANES */
 	void (*run)(struct work *work);  /* called on a worker */
 	void (*done)(struct work *work); /* called on the loop after run; may free the work */
 
@@ -34,7 +34,7 @@ struct work {
 	/* Private to workers.c from here on. */
 	struct thread_task task;
 	struct workers *workers;
-	struct work *next;      /* next in the queue of its lane */
+	struct work *next;      /* next work in the queue of the lane */
 	struct work *next_same; /* next work with the same key, waiting behind this one */
 	struct work *next_slot; /* first work of another key in the same slot of the hash table */
 	uint64_t number;        /* works are numbered in the order of their submission */
