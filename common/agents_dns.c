@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * dns:/// in lists of agents.
+ * Replacing dns:///HOST:PORT in a list of agents by an endpoint for each address of HOST.
  *
  * Invariant: a name that is not resolved is an error, never a host without agents: a volume whose
  * agent is not on the list would seem to be missing.
@@ -66,7 +66,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The array has room for a power of two, which doubles when it is full. */
+/* Append an endpoint. The array has room for a power of two, and is doubled when it is full. */
 static void append(struct arena *arena, struct option_list *list, const char *endpoint)
 {
 	if ((list->n & (list->n - 1)) == 0) {
@@ -78,11 +78,11 @@ static void append(struct arena *arena, struct option_list *list, const char *en
 	list->values[list->n++] = endpoint;
 }
 
-/* A question to the name servers. It is on the heap, because it may be answered too late. */
+/* A lookup by the name servers. On the heap, because it may end after its caller timed out. */
 struct lookup {
 	char *host, *port;
-	struct addrinfo *found; /* to be freed; NULL: none */
-	int result;             /* of getaddrinfo(3) */
+	struct addrinfo *found; /* addresses, freed by lookup_free; NULL: none */
+	int result;             /* result of getaddrinfo(3) */
 };
 
 static void look_up(void *work)

@@ -15,8 +15,8 @@
 struct agents_file;
 
 /*
- * Parse the text of such a file in place. Returns its endpoints, which are pointers into text; the
- * caller frees the array.
+ * Parse the text of an --agents-file in place. Returns its endpoints, which are pointers into text;
+ * the caller frees the array.
  */
 struct option_list agents_file_parse(char *text);
 

@@ -13,7 +13,7 @@ struct bounded_call {
 	const char *thread; /* name of the thread in `ps -L`; 15 bytes at most */
 	const char *key;    /* calls with the same key run one at a time */
 	void (*run)(void *work);
-	/* Free the work and undo the effects of run. Called by the thread after a timeout. */
+	/* Free the work and undo what run did, if it began. Called if bounded_call_run fails. */
 	void (*discard)(void *work);
 	void *work; /* argument of run and discard */
 };

@@ -45,8 +45,8 @@ struct run {
 };
 
 /*
- * Overwrite the file with the input, which may be a secret: the pages of a closed file keep their
- * contents.
+ * Overwrite the file that was the child's stdin with zeros, because it may hold a secret: the pages
+ * of a closed file keep their contents.
  */
 static void wipe(int fd)
 {
@@ -147,7 +147,7 @@ static int start(const struct exec *exec, struct run *run, struct error *err)
 	return 0;
 }
 
-/* Check the output so far: its size, and its beginning, which shows other output at once. */
+/* Check that the output so far is not too long, and that it begins with exec->begins. */
 static int check_output(const struct capture *out, const struct exec *exec, struct error *err)
 {
 	const size_t length = exec->begins ? strlen(exec->begins) : 0;
@@ -176,8 +176,8 @@ static bool is_stopped(const struct exec *exec)
 }
 
 /*
- * Collect output until the child has ended. Returns -1 if it exceeded its time, if its output is
- * too long or wrong, or if it is to stop, and has to be killed.
+ * Collect output until the child has ended. Returns -1 with *err, before the child is reaped, if it
+ * ran too long, if its output is too long or wrong, or if exec->stop is readable.
  */
 static int watch(struct run *run, const struct exec *exec, struct error *err)
 {

@@ -20,8 +20,8 @@
 #include "common/utf8.h"
 
 /*
- * Upper bounds of the buckets of a histogram, from the time of a call on the loop to that of a zfs
- * process that waits for its disks. The last bucket is +Inf.
+ * Upper bounds of the buckets of a histogram: the shortest fit a call that the event loop answers
+ * itself, the longest a zfs process that waits for its disks. The last bucket is +Inf.
  */
 static const struct {
 	int64_t us;

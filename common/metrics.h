@@ -23,8 +23,8 @@ enum metric_kind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 
 struct metric {
 	enum metric_kind kind;
-	const char *name; /* in base units; the name of a counter ends with _total */
-	const char *help; /* one line without backslash */
+	const char *name; /* name with its unit, such as _seconds; a counter's ends with _total */
+	const char *help; /* description, one line without backslash */
 	const char *labels[METRIC_LABELS_MAX];
 	_Atomic(struct metric_series *) series; /* private to metrics.c */
 };

@@ -145,7 +145,7 @@ static const struct option_row *find_letter(const struct program *program, char 
 	return NULL;
 }
 
-/* Parse the letters at argv[0], "-Hpo"; the last one's value may be argv[1]. Returns as above. */
+/* Parse the letters at argv[0], "-Hpo", and their value. Returns the arguments used, or -1. */
 static int parse_letters(const struct program *program, char **argv, bool *given, struct error *err)
 {
 	for (const char *at = argv[0] + 1; *at; at++) {

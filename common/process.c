@@ -2,8 +2,8 @@
 /*
  * Metrics of this process from /proc: time, memory, descriptors, threads.
  *
- * Invariant: no function here blocks or allocates more than a page. A value that cannot be read is
- * written as 0.
+ * Invariant: no function here blocks, or keeps memory that it allocates. A value that cannot be
+ * read is written as 0.
  */
 #include "common/process.h"
 

@@ -10,8 +10,8 @@
  */
 int thread_start(pthread_t *ret, const pthread_attr_t *attributes, void *(*run)(void *), void *arg);
 /*
- * The same for a detached thread with a stack of 256 KiB, which is enough for a system call or for
- * getaddrinfo(3).
+ * Start a detached thread, also with all signals blocked. Its stack of 256 KiB is enough for a
+ * system call or for getaddrinfo(3). Returns 0, or -1 with errno.
  */
 int thread_start_detached(void *(*run)(void *), void *arg);
 

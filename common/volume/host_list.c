@@ -2,8 +2,8 @@
 /*
  * The list of hosts.
  *
- * Invariant: a node has at most one row, that with the highest stamp that was ever given. A full
- * list takes no more hosts, but replaces a forgotten one.
+ * Invariant: a node has at most one row, the one with the highest stamp of all that were set or
+ * merged. A new host takes the place of a forgotten host in a full list, or else is not added.
  */
 #include "common/volume/host_list.h"
 
@@ -73,7 +73,7 @@ static void remove_at(struct host_list *list, size_t at)
 	memmove(row, row + 1, (--list->n - at) * sizeof(*row));
 }
 
-/* Make room for a host. Returns false if there is none. */
+/* Make room for a host, by removing a forgotten one if the list is full. False if there is none. */
 static bool make_room(struct host_list *list)
 {
 	if (list->n < HOST_LIST_MAX)
@@ -87,7 +87,7 @@ static bool make_room(struct host_list *list)
 	return false;
 }
 
-/* Put a copy of the row in the place of the one that its node has. */
+/* Add a copy of the row, which replaces the row of the same node if there is one. */
 static void put(struct host_list *list, const struct host_row *row)
 {
 	struct host_row copy = *row;

@@ -18,9 +18,9 @@
 struct host_row {
 	char *node_id, *endpoint, *dataset;
 	uint64_t pool_guid; /* 0: not known */
-	int64_t since;      /* when its agent left a list, in seconds since 1970; 0: it did not */
+	int64_t since;      /* when its agent left a list of agents, seconds since 1970; 0: never */
 	uint64_t stamp;     /* microseconds since 1970 at the last change */
-	bool forgotten;     /* its names count no more */
+	bool forgotten;     /* the names of its volumes may be used again */
 	uint64_t order;     /* host_list.order after the last change */
 };
 
@@ -28,7 +28,7 @@ struct host_list {
 	struct host_row *rows; /* in order of node id; the list owns the texts */
 	size_t n;
 	uint64_t order;  /* increases with each change of the list */
-	uint64_t digest; /* of the node ids and stamps; 0 if the list is empty */
+	uint64_t digest; /* hash of the node ids and stamps; 0 if the list is empty */
 };
 
 void host_list_fini(struct host_list *list);
@@ -36,7 +36,7 @@ void host_list_fini(struct host_list *list);
 const struct host_row *host_list_find(const struct host_list *list, const char *node_id);
 /* Change the row of row->node_id to a copy of *row with a later stamp, or add it. */
 void host_list_set(struct host_list *list, const struct host_row *row);
-/* Take over a copy of a row of another list, unless it is invalid, or ours is as late. */
+/* Copy a row of another list, unless it is invalid, or this list has a row as new for its node. */
 void host_list_merge(struct host_list *list, const struct host_row *row);
 
 #endif

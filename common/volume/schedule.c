@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Parsing the parameter keep.
+ * Parsing the parameter keep, the schedule of a volume's snapshots.
  *
  * Invariant: a text is accepted as a whole or not at all, so no unit is forgotten by mistake.
  */
@@ -26,7 +26,7 @@ static unsigned find_unit(const char *name, size_t length)
 	return unit;
 }
 
-/* Parse "unit=number" at the start of the text, and return what follows; NULL if it is not that. */
+/* Parse "unit=number" at the start of the text. Returns the rest of the text; NULL on an error. */
 static const char *parse_word(const char *text, struct schedule *schedule)
 {
 	size_t name = strcspn(text, "="), digits = strspn(text + name + !!text[name], "0123456789");

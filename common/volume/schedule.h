@@ -29,8 +29,8 @@ struct schedule {
 };
 
 /*
- * Parse the value of the parameter: units with their numbers, or "none", with which no snapshot is
- * taken or destroyed. Returns false if it is neither, or names a unit twice.
+ * Parse the value of the parameter keep: units with their numbers, or "none", with which no
+ * snapshot is taken or destroyed. Returns false if it is neither, or names a unit twice.
  */
 bool schedule_parse(const char *text, struct schedule *ret);
 /* Returns true if snapshots are to be taken. */
