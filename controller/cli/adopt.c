@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi adopt: what was received becomes a volume.
+ * zcsi adopt: a dataset that an agent has received becomes a volume.
  *
  * Invariant: the name is claimed before the agent makes the volume (claim.h), so no other agent has
  * or makes one of this name.
@@ -32,7 +32,7 @@ int making_size(const char *what, const char *text, int64_t *ret, struct error *
 		    what, text);
 }
 
-/* The name */
+/* Checking and claiming the name of the volume */
 
 static bool has_no_pool(const struct member *member)
 {
@@ -82,7 +82,10 @@ static struct naming naming_of(const struct making *making, const struct maker *
 			       .arg = maker};
 }
 
-/* Check that no snapshot of a deleted volume of this name is left: its id begins with the name. */
+/*
+ * Check that no snapshot of a deleted volume of this name is left, because its id begins with the
+ * name, as if it were of the new volume.
+ */
 static int check_snapshots(const struct making *making, const struct naming *naming,
 			   struct error *err)
 {
@@ -122,7 +125,7 @@ int making_claim(const struct making *making, making_fn *fn, struct error *err)
 	return claim_make(&naming, err);
 }
 
-/* Make it the volume */
+/* Making the received dataset the volume */
 
 static int adopt(const struct making *making, uint64_t claim, struct error *err)
 {

@@ -15,16 +15,16 @@ struct making {
 	const struct member *place;
 	const char *format;
 	int64_t size;  /* bytes; 0 for a zvol, which has a size of its own */
-	uint64_t guid; /* that the received dataset must have; 0: any */
-	/* The parameters and other properties that it gets; NULL and 0: none. */
+	uint64_t guid; /* guid that the received dataset must have; 0: any */
+	/* The parameters and other properties that the volume gets; NULL and 0: none. */
 	const char *parameters;
 	Property **properties;
 	size_t n_properties;
 };
 
 /*
- * Take the volume from the command line, and check that its name is free. Returns 0, or -1 with
- * *err.
+ * Fill in *ret from the command line, and check that the volume's name is free. Returns 0, or -1
+ * with *err.
  */
 int making_begin(struct cli *cli, struct making *ret, struct error *err);
 /* Check that the name is free: all agents answer, and none has it. Returns 0, or -1 with *err. */
@@ -36,12 +36,15 @@ int making_adopt(const struct making *making, struct error *err);
 typedef int making_fn(const struct making *making, uint64_t claim, struct error *err);
 /*
  * Check that all agents answer and none has a volume of the name, claim the name, and call the
- * function; again if the claim is lost. Uses the members cli, id and place. Returns 0, or -1 with
- * *err.
+ * function; if the claim is lost, begin again. Uses the members cli, id and place. Returns 0, or -1
+ * with *err.
  */
 int making_claim(const struct making *making, making_fn *fn, struct error *err);
 
-/* Parse "10G" or a number of bytes; what: its name for the error. Returns 0, or -1 with *err. */
+/*
+ * Parse "10G" or a number of bytes; what: the name of the value, for the error text. Returns 0, or
+ * -1 with *err.
+ */
 int making_size(const char *what, const char *text, int64_t *ret, struct error *err);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Claiming the name of a new volume or snapshot.
  *
- * Invariant: it is made only after every agent promised its name to our claim, and every host of
- * the cluster that an agent knows of is among them. So none has one of this name, nor makes one for
- * another caller.
+ * Invariant: a volume or snapshot is made only after every agent promised its name to our claim,
+ * and every host of which an agent has a record is among these agents. So no agent has the name,
+ * nor makes it for another caller.
  */
 #include "controller/cli/claim.h"
 
@@ -28,7 +28,7 @@ int claim_fail_silent(const struct naming *naming, const struct member *member,
 		    member->node, naming->kind, naming->name, why->text);
 }
 
-/* An agent that was down when a host was forgotten has an old record, so the latest one counts. */
+/* Only the latest record of a host counts: an agent that was down may have an older one. */
 static int check_known(const struct naming *naming, const struct reply *replies, struct error *err)
 {
 	size_t n;
@@ -47,7 +47,10 @@ static int check_known(const struct naming *naming, const struct reply *replies,
 	return 0;
 }
 
-/* Check that every host of the cluster is asked, as far as any of them knows. */
+/*
+ * Check that all agents answer, and that every host of which one of them has a record is among
+ * them.
+ */
 static int check_hosts(const struct naming *naming, struct error *err)
 {
 	struct cli *cli = naming->cli;
@@ -69,9 +72,9 @@ static bool has_no_pool(const struct member *member)
 }
 
 /*
- * Ask all agents for the name, with a claim; 0: without. *ret_promised is the highest claim that is
- * in the way; 0: none is. Returns 0, or -1 with *err if one does not answer, or has what is in the
- * way.
+ * Ask all agents for the name, with the claim unless it is 0. *ret_promised is the highest claim
+ * that an agent has promised to another caller and that is not lower than ours; 0: none has.
+ * Returns 0, or -1 with *err if an agent does not answer, or naming->check fails.
  */
 static int ask_all(const struct naming *naming, uint64_t claim, uint64_t *ret_promised,
 		   struct error *err)

@@ -17,7 +17,7 @@ enum { /* exit statuses */
        CLI_OK = 0,
        CLI_FAILED = 1,
        CLI_USAGE = 2,
-       CLI_DEGRADED = 3, /* an agent did not answer, or `status` has something to say */
+       CLI_DEGRADED = 3, /* an agent did not answer, or something needs attention */
 };
 
 struct cli {
@@ -31,11 +31,11 @@ struct cli {
 	bool cancel, force, gone, drop, dry_run;
 	const char *const *args; /* the arguments after the name of the command */
 	size_t n_args;
-	const char *own_file;       /* our certificate; NULL: none */
-	struct tls_certificate own; /* what it says */
+	const char *own_file;       /* the file of our certificate; NULL: none */
+	struct tls_certificate own; /* the contents of that certificate */
 	struct member *members;     /* the agents, asked who they are before the command runs */
 	size_t n_members;
-	int64_t asked_ms; /* when they were asked, by now_ms */
+	int64_t asked_ms; /* when the agents were asked, a now_ms() value */
 	bool failed;      /* exit with CLI_FAILED; the error was printed on stdout already */
 	bool degraded;    /* unless failed: exit with CLI_DEGRADED */
 };
@@ -54,16 +54,22 @@ command_fn cli_list, cli_show, cli_status, cli_snapshots, cli_nodes, cli_copies,
  */
 void cli_print(struct cli *cli, const struct table *table);
 
-/* Returns the volumes of all agents by id, or only those with the id unless it is NULL. */
+/* Returns the volumes of all agents in order of id; only those with this id unless id is NULL. */
 struct owned *cli_volumes(struct cli *cli, const char *id, size_t *ret_n);
 /* *ret is the volume with this id. Returns -1 with *err if it is not on exactly one agent. */
 int cli_volume(struct cli *cli, const char *id, const struct owned **ret, struct error *err);
-/* Returns the snapshots of a volume on all agents, or of all if id is NULL; or a table of them. */
+/*
+ * cli_snapshots_of returns the snapshots on all agents, of one volume unless id is NULL, and
+ * cli_snapshot_table a table of snapshots.
+ */
 const struct owned *cli_snapshots_of(struct cli *cli, const char *id, size_t *ret_n);
 struct table cli_snapshot_table(struct cli *cli, const struct owned *all, size_t n);
 /* Returns the deleted volumes with this id or this name in the trash, or all if name is NULL. */
 const struct owned *cli_trashed(struct cli *cli, const char *name, size_t *ret_n);
-/* Returns whether a volume is nearly full, or the nodes that it is published to. */
+/*
+ * cli_nearly_full returns true if a volume is nearly full, cli_users the nodes that it is published
+ * to.
+ */
 bool cli_nearly_full(const Dataset *volume);
 const char *const *cli_users(struct cli *cli, const Dataset *volume);
 

@@ -8,22 +8,25 @@
 
 struct command {
 	const char *name;
-	const char *args; /* "VOLUME", "[VOLUME]"; "" */
+	const char *args; /* the arguments, such as "[VOLUME]"; "": none */
 	size_t min_args, max_args;
-	const char *help; /* a sentence */
+	const char *help; /* a sentence for --help */
 	command_fn *run;
-	/* Which options it reads of those that not all commands do: "lost to"; NULL: none. Those of
-	 * one of its verbs alone have the verb before a dot: "drop.gone". */
+	/*
+	 * The options that the command reads besides those that all commands read, such as "lost
+	 * to"; NULL: none. An option that only a verb of the command reads has the verb before a
+	 * dot: "drop.gone".
+	 */
 	const char *options;
-	bool offline; /* asks no agent */
+	bool offline; /* the command asks no agent */
 };
 
 extern const struct command cli_commands[];
 extern const size_t cli_n_commands;
 
 /*
- * Returns the words before an option that a command reads, "forget" or "copy drop", in the arena;
- * NULL if it does not read the option. verb: the first argument, or NULL: any.
+ * Returns the words of the command line before an option, such as "forget" or "copy drop", in the
+ * arena; NULL if the command does not read the option. verb: the first argument, or NULL: any.
  */
 const char *command_reads(struct arena *arena, const struct command *command, const char *verb,
 			  const char *option);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi copies: the copies of volumes on other nodes, from what the nodes that push them know.
+ * zcsi copies: the copies of volumes on other nodes, as the nodes that push them report them.
  *
  * Invariant: a copy that no node pushes or drops is printed too.
  */
@@ -11,7 +11,7 @@
 #include "controller/cli/print/progress.h"
 
 #define USEC       1000000
-#define COPIES_MAX 16 /* most copies of a volume that are printed */
+#define COPIES_MAX 16 /* limits the copies of a volume in one list; a NULL ends it */
 
 static bool exact(const struct cli *cli)
 {
@@ -70,9 +70,9 @@ static const char *state_of(struct cli *cli, const PushState *push, int64_t now,
 			: "ok";
 }
 
-/* The table, while its rows are added. */
+/* The table of copies, while its rows are added. */
 struct rows {
-	const char *node; /* of the copies on this node only; NULL: all */
+	const char *node; /* only copies on this node; NULL: on all nodes */
 	size_t n_columns;
 	struct cell *at;
 };
@@ -108,7 +108,10 @@ static void add_rows(struct cli *cli, const ListPushesResponse *list, const stru
 	}
 }
 
-/* Returns false if the agent answered: its version is an earlier one, or it refuses the call. */
+/*
+ * Returns true if the agent did not answer. An error that it lacks or refuses the call is an
+ * answer.
+ */
 static bool is_silence(const struct reply *reply)
 {
 	return !reply->response && reply->error.code != ERR_PERMISSION_DENIED &&
@@ -197,7 +200,10 @@ static void add_orphan(struct cli *cli, const struct member *member, const HeldC
 	cli->degraded = true;
 }
 
-/* Add the copies that no owner pushes or drops. An agent may permit ListCopies to others only. */
+/*
+ * Add the copies that no owner pushes or drops. An agent that permits ListCopies to other callers
+ * only is left out.
+ */
 static void add_orphans(struct cli *cli, const char *id, const struct reply *pushes,
 			const struct reply *copies, struct rows *rows)
 {
@@ -242,7 +248,9 @@ void copies_print(struct cli *cli, const char *id, const char *node)
 	};
 	/* Without -p the values of the last two columns are part of the state. */
 	struct rows rows = {node, exact(cli) ? COUNT(columns) : COUNT(columns) - 2, NULL};
-	/* The copies first: one that is dropped meanwhile has no owner afterwards. */
+	/*
+	 * The copies are listed before the pushes: a copy that is dropped in between has no push.
+	 */
 	const struct reply *held = ask_held(cli, id ? id : "");
 	const struct reply *pushes = copies_ask(cli, id ? id : "");
 	size_t most = count(cli, pushes, held) + 1;

@@ -3,8 +3,8 @@
  * zcsi drain: the volumes of a node move to the nodes that have copies of them, two at a time. The
  * agent of the node carries the moves out (move.h); this command begins them, and watches.
  *
- * Invariant: it ends with 0 only after the node's agent has said that it has no volume, and that
- * none is moving away. With --dry-run nothing begins.
+ * Invariant: without --dry-run, which begins no move, the exit status is 0 only after the node's
+ * agent has said that it has no volume, and that none is moving away.
  */
 #include "controller/cli/drain_plan.h"
 
@@ -22,7 +22,7 @@ struct drain {
 	struct progress_line line;
 };
 
-/* The rows that are printed */
+/* Printing the rows of the plan */
 
 static bool stays(const struct drain_row *row)
 {
@@ -50,7 +50,7 @@ static struct table table_of(struct arena *arena, const struct drain_plan *plan)
 	return (struct table){"volumes", columns, COUNT(columns), *cells, plan->n, false};
 }
 
-/* Print a row, once; as JSON all are printed at the end. */
+/* Print a row, unless it was printed. With -o json nothing is printed before the end. */
 static void print_row(struct drain *drain, struct drain_row *row)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
@@ -66,7 +66,7 @@ static void print_row(struct drain *drain, struct drain_row *row)
 	fflush(stdout);
 }
 
-/* Print the remaining rows, those that stay last. Returns how many stay. */
+/* Print the remaining rows, those of volumes that stay last. Returns how many volumes stay. */
 static size_t print_rest(struct drain *drain)
 {
 	struct drain_row *rows = drain->plan.rows;
@@ -87,9 +87,9 @@ static size_t print_rest(struct drain *drain)
 	return n;
 }
 
-/* The moves */
+/* Beginning and watching the moves */
 
-/* Mark all waiting rows as staying, because the agent is silent: each call costs a --timeout. */
+/* Mark all waiting rows as staying, since each call to the silent agent costs a --timeout. */
 static void skip_waiting(struct drain *drain, const char *why)
 {
 	for (size_t i = 0; i < drain->plan.n; i++) {
@@ -128,8 +128,8 @@ static void begin(struct drain *drain, struct drain_row *row)
 }
 
 /*
- * Begin moves while fewer run than may. A volume that was given up costs its node nothing any more.
- * Returns true if a move is to be waited for.
+ * Begin moves until AT_A_TIME run. A move is not counted if the node has given the volume up
+ * already, because the other node does the rest. Returns true if a move is to be waited for.
  */
 static bool begin_some(struct drain *drain)
 {
@@ -198,7 +198,7 @@ static void carry_out(struct drain *drain)
 	progress_line_clear(&drain->line);
 }
 
-/* The volumes that remain */
+/* Finding the volumes that remain on the node */
 
 static struct drain_row *find_row(const struct drain_plan *plan, const char *id)
 {
@@ -208,7 +208,7 @@ static struct drain_row *find_row(const struct drain_plan *plan, const char *id)
 	return NULL;
 }
 
-/* Make the row of a volume that the node still has. before: its row, or NULL. */
+/* Make the row of a volume that the node still has. before: the volume's row until now, or NULL. */
 static struct drain_row remaining(const struct drain_row *now, const struct drain_row *before)
 {
 	struct drain_row row = *now;
@@ -222,9 +222,9 @@ static struct drain_row remaining(const struct drain_row *now, const struct drai
 }
 
 /*
- * Ask the agents once more. What the node still has stays. What it has no more has moved if a move
- * was begun, and is no matter of ours else. Returns 0, or -1 with *err if they do not tell; then
- * the plan is as it was.
+ * Ask the agents once more which volumes the node has: these stay. A volume that it has no more was
+ * moved if a move was begun, else its row is left out. Returns 0, or -1 with *err and the plan
+ * unchanged if the agents do not answer.
  */
 static int look_again(struct drain *drain, struct error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The plan of a drain: for each volume of a node to which one it moves, or why it stays.
+ * The plan of a drain: for each volume of a node, the node that it moves to, or why it stays.
  *
- * Invariant: the plan changes nothing. It follows from what agents tell, and the agent of the node
- * checks each move again when it begins.
+ * Invariant: the plan changes nothing. It follows from what agents report, and the agent of the
+ * node checks each move again when it begins.
  */
 #include "controller/cli/drain_plan.h"
 
@@ -13,11 +13,11 @@
 
 #define USEC 1000000
 
-/* The choice of the other node */
+/* Choosing the node that a volume moves to */
 
 struct choice {
 	const char *node; /* NULL: none yet */
-	int64_t behind;   /* in seconds */
+	int64_t behind;   /* how far the copy on the node is behind, in seconds */
 	int64_t available;
 };
 
@@ -105,7 +105,7 @@ static const char *choose(struct cli *cli, const ListPushesResponse *pushes, con
 	return best.node;
 }
 
-/* The volumes of the node */
+/* Listing the volumes of the node that is drained */
 
 static int find_node(const struct cli *cli, const char *node, const struct member **ret,
 		     struct error *err)
@@ -178,7 +178,7 @@ static void add_volume(struct cli *cli, struct drain_plan *plan, const char *id,
 	row->fate = row->why ? DRAIN_STAYS : DRAIN_WAITS;
 }
 
-/* Add a move that runs. The volume may have been given up, and then it is in no list. */
+/* Add a running move. If its volume was given up, no agent lists it, and it gets a new row. */
 static void add_move(struct cli *cli, struct drain_plan *plan, const MoveState *state)
 {
 	struct drain_row *row = NULL;

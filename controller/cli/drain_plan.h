@@ -11,14 +11,14 @@ enum drain_fate {
 	DRAIN_MOVES,
 	DRAIN_MOVED,
 	DRAIN_STAYS,
-	DRAIN_LOST, /* stays, as far as is known: its move could not be watched to the end */
+	DRAIN_LOST, /* stays, as far as is known: the move could not be watched to its end */
 };
 
 struct drain_row {
 	struct move_wait move; /* to: NULL if it can move to no node */
 	enum drain_fate fate;
-	const char *why; /* why it stays */
-	bool given_up;   /* it moves, and only the other node can finish that */
+	const char *why; /* why the volume stays */
+	bool given_up;   /* the volume moves, and only the other node can finish the move */
 	bool printed;
 };
 
@@ -29,7 +29,7 @@ struct drain_plan {
 };
 
 /*
- * Make the plan for a node, from what the agents tell now: the volumes that its agent lists, and
+ * Make the plan for a node, from what the agents report now: the volumes that its agent lists, and
  * those that are moving away. Returns 0, or -1 with *err if the agent does not answer.
  */
 int drain_plan_make(struct cli *cli, const char *node, struct drain_plan *ret, struct error *err);

@@ -20,7 +20,7 @@
 #include "proto/csi.h"
 #include "transport/client.h"
 
-#define SECONDS_MAX 3600 /* of --timeout */
+#define SECONDS_MAX 3600 /* the largest --timeout */
 
 /* The names of certificates, the first choice first (jobs/README.md, jobs/systemd). */
 static const char *const names[] = {"operator", "controller", "controller.zcsi"};
@@ -49,8 +49,8 @@ struct fleet {
 	pthread_t thread;
 	bool started;
 	char *text;              /* contents of --agents-file */
-	struct client **clients; /* the agents that are asked, then those that are one of these */
-	size_t n, n_open;        /* how many are asked, and how many there are */
+	struct client **clients; /* the agents that are asked, then further endpoints of these */
+	size_t n, n_open;        /* how many clients are asked, and how many there are */
 	struct client *bulk;     /* the connection of a stream; or NULL */
 	struct client_options options;
 	int64_t timeout_ms;
@@ -243,7 +243,7 @@ static struct tls_certificate certificate_of(struct arena *arena, struct client 
 
 /*
  * Returns true if a member is the agent that gave this answer, at another endpoint. An agent of an
- * earlier version says no boot, and is known by its pool.
+ * earlier version reports no boot, and is recognised by its pool.
  */
 static bool is_member(const struct member *members, size_t n, const GetHostResponse *host)
 {
@@ -260,7 +260,7 @@ static bool is_member(const struct member *members, size_t n, const GetHostRespo
 	return false;
 }
 
-/* Ask an agent no more. Its client stays open behind the others. */
+/* Stop asking an agent. Its client stays open, at the end of the list. */
 static void leave_out(struct fleet *fleet, size_t at)
 {
 	struct client *client = fleet->clients[at];

@@ -2,13 +2,16 @@
 #ifndef ZCSI_CLI_FLEET_LIST_H
 #define ZCSI_CLI_FLEET_LIST_H
 
-/* All agents, and their lists as one. Answers live in the arena. Main thread only. */
+/*
+ * Finding an agent, and the lists of all agents as one. Answers live in the arena. Main thread
+ * only.
+ */
 
 #include "controller/cli/fleet.h"
 
-/* Returns the agent of a node, or NULL if none that answers is. */
+/* Returns the agent of a node, or NULL if no agent that answers is the node's. */
 const struct member *fleet_node(const struct member *members, size_t n_members, const char *node);
-/* Returns true if a host that an agent knows of is among the members that answer. */
+/* Returns true if the host is among the members that answer, by its node id or its pool. */
 bool fleet_has(const struct member *members, size_t n_members, const KnownHost *host);
 
 /* A list that every agent has, in pages (ListDatasets, ListDatasetSnapshots). */

@@ -6,16 +6,19 @@
 
 #include "controller/cli/cli.h"
 
-/* Returns the answers of all agents to ListKnownHosts, and the hosts in them, as known_hosts. */
+/*
+ * known_ask returns the answers of all agents to ListKnownHosts, known_in the hosts in these
+ * answers, like known_hosts.
+ */
 const struct reply *known_ask(struct cli *cli);
 const KnownHost *const *known_in(struct cli *cli, const struct reply *replies, size_t *ret_n);
-/* Returns the hosts that agents know of, each once, by its latest record. */
+/* Returns the hosts of which agents have records, each once, by its latest record. */
 const KnownHost *const *known_hosts(struct cli *cli, size_t *ret_n);
 /* Returns the latest names that an agent keeps of a node, or NULL if none does. */
 const GetKeptNamesResponse *known_names(struct cli *cli, const char *node_id);
 /* Returns true if a volume of this name is among the names. */
 bool known_volume(const GetKeptNamesResponse *names, const char *id);
-/* Returns true if the agent of this host is one of those that were asked, or answers elsewhere. */
+/* Returns true if the host's endpoint was asked, or its agent answers at another endpoint. */
 bool known_listed(const struct cli *cli, const KnownHost *host);
 
 #endif

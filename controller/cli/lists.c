@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * How a command prints its rows, and two commands that do little else, zcsi nodes and zcsi
- * snapshots; and the list of the trash. The snapshots are those of one volume, or of all, also of
- * volumes in the trash. Agents list them by id, which begins with that of the volume. A volume
- * without snapshots and one that does not exist look the same.
+ * snapshots; and the list of the trash. zcsi snapshots lists the snapshots of one volume, or of
+ * all, also of volumes in the trash. Agents list them in order of id, which begins with the id of
+ * the volume. The output is the same for a volume without snapshots and for one that does not
+ * exist.
  *
- * Invariant: no row is missing without a line on stderr, or a member of the JSON, that says so. A
- * row of zcsi nodes without an answer says why itself.
+ * Invariant: if a row may be missing, a line on stderr, or a member of the JSON, says so. In zcsi
+ * nodes the row of an agent that did not answer has the reason.
  */
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +70,7 @@ int cli_nodes(struct cli *cli, struct error *err)
 	return 0;
 }
 
-/* Snapshots */
+/* Listing the snapshots */
 
 static const ProtobufCMessage *ask_snapshots(struct arena *arena, const char *after,
 					     const void *volume)
@@ -137,7 +138,7 @@ int cli_snapshots(struct cli *cli, struct error *err)
 	return 0;
 }
 
-/* The trash */
+/* Listing the deleted volumes in the trash */
 
 static const ProtobufCMessage *ask_trash(struct arena *arena, const char *after, const void *arg)
 {

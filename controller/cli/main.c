@@ -178,7 +178,7 @@ static bool is_given(const struct option_row *row)
 			       : row->ret_list->n > 0;
 }
 
-/* Returns the commands that read an option, "copy drop, forget", or NULL: all do. */
+/* Returns the commands that read an option, as "copy drop, forget"; NULL if all read it. */
 static const char *readers_of(struct arena *arena, const char *option)
 {
 	const char *list = NULL;
@@ -192,7 +192,7 @@ static const char *readers_of(struct arena *arena, const char *option)
 	return list;
 }
 
-/* Refuse an option that would have no effect: who types --dry-run relies on it. */
+/* Refuse an option that the command does not read: a user of --dry-run relies on its effect. */
 static int check_options(const struct command *command, struct error *err)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
@@ -226,7 +226,7 @@ static int parse_values(struct fleet_options *ret, struct error *err)
 	return 0;
 }
 
-/* Choose the agents if none is named. */
+/* Choose the agents if the command line names none. */
 static void find_agents(struct fleet_options *wanted)
 {
 	static const char *values[] = {local_agent};
@@ -273,7 +273,7 @@ static int run(struct cli *cli, const struct command *command, struct fleet_opti
 	return result;
 }
 
-/* Returns the exit status. */
+/* Run the command of the command line. Returns the exit status. */
 static int execute(const struct program *program, struct error *err)
 {
 	struct fleet_options wanted;
@@ -304,7 +304,7 @@ static int execute(const struct program *program, struct error *err)
 	arena_init(&cli.arena, SIZE_MAX);
 	int result = run(&cli, command, &wanted, err);
 	arena_fini(&cli.arena);
-	/* A command may have got over an error, such as that of its first try. */
+	/* A command that succeeded may have left an error in *err, such as that of a first try. */
 	if (result == 0)
 		*err = (struct error){.code = ERR_OK};
 	if (result < 0 || cli.failed)

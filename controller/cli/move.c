@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi move: another node becomes the owner of a volume. The owner carries it out; this command
- * begins or cancels it, and watches.
+ * zcsi move: another node becomes the owner of a volume. The agent of the owner carries the move
+ * out; this command begins or cancels it, and watches.
  *
- * Invariant: it ends with 0 only after the other node has the volume, or, with --cancel, after the
- * move has ended and the volume is where it was.
+ * Invariant: the exit status is 0 only after the other node has the volume, or, with --cancel,
+ * after the move has ended and the volume is where it was.
  */
 #include "controller/cli/move.h"
 
@@ -105,9 +105,9 @@ int move_look(struct cli *cli, struct arena *arena, const struct move_wait *move
 	return !state->running;
 }
 
-/* The command */
+/* The command zcsi move */
 
-/* Look once, and draw how far the move is. Returns as move_look does. */
+/* Ask once, and draw how far the move is. Returns as move_look does. */
 static int look(struct cli *cli, const struct move_wait *move, struct progress_line *line,
 		struct error *err)
 {
@@ -146,7 +146,7 @@ static const struct move_seen *find_move(struct cli *cli, const struct reply *re
 	return NULL;
 }
 
-/* Returns 0 if a move has begun, 1 if the volume is there already, or -1 with *err. */
+/* Returns 0 if a move has begun, 1 if the volume is on the node already, or -1 with *err. */
 static int start(struct cli *cli, struct move_wait *move, struct error *err)
 {
 	const struct owned *volume;
@@ -159,7 +159,7 @@ static int start(struct cli *cli, struct move_wait *move, struct error *err)
 	return move_begin(cli, move, err);
 }
 
-/* Fail because no agent that answers moves the volume. */
+/* Fail because no agent that answers is moving the volume. */
 static int fail_not_moving(const struct cli *cli, const struct reply *replies, struct error *err)
 {
 	for (size_t i = 0; i < cli->n_members; i++)

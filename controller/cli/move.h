@@ -2,7 +2,7 @@
 #ifndef ZCSI_CLI_MOVE_H
 #define ZCSI_CLI_MOVE_H
 
-/* The moves of volumes, as the agents know them, and waiting for them. */
+/* The moves of volumes, as the agents report them, and waiting for them. */
 
 #include "controller/cli/cli.h"
 #include "proto/agent.h"
@@ -28,17 +28,17 @@ struct move_wait {
 	const char *id, *to; /* the volume; the node that is to have it */
 };
 
-#define MOVE_LOOK_MS 200 /* between two looks */
+#define MOVE_LOOK_MS 200 /* pause between two calls of move_look */
 
 /*
- * Begin a move; one that runs goes on. Returns 0, or -1 with *err, which says why the volume cannot
- * move now.
+ * Begin a move, unless it runs already. Returns 0, or -1 with *err, which says why the volume
+ * cannot move now.
  */
 int move_begin(struct cli *cli, const struct move_wait *move, struct error *err);
 /*
- * Returns 1 if it has ended well, or 0 if it runs, with *ret set, in the arena. Returns -1 with
- * *err: FAILED_PRECONDITION if the volume stays; ABORTED if that is not known, because zcsi-node
- * was started again; others if the agent does not answer.
+ * Ask how far a move is. Returns 1 if it has ended well, or 0 if it runs, with *ret set, in the
+ * arena. Returns -1 with *err: FAILED_PRECONDITION if the volume stays; ABORTED if the outcome is
+ * not known, because zcsi-node was started again; others if the agent does not answer.
  */
 int move_look(struct cli *cli, struct arena *arena, const struct move_wait *move,
 	      const MoveState **ret, struct error *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi receive: a stream on stdin becomes a new volume. The agent receives it where it is no
- * volume, and adopt.c makes it one.
+ * zcsi receive: a stream on stdin becomes a new volume. The agent receives it as a dataset that is
+ * no volume yet, and adopt.c makes that a volume.
  *
- * Invariant: the exit status is 0 only if the volume was made, of a stream that zfs receive found
- * whole.
+ * Invariant: the exit status is 0 only if the volume was made, from a stream that zfs receive found
+ * complete.
  */
 #include "controller/cli/receive.h"
 
@@ -26,10 +26,10 @@
 
 #define COPY_MAX   ((size_t)1 << 20)
 
-/* The stream's first record */
+/* Parsing the stream's first record */
 
 #define MAGIC      0x2f5bacbacULL
-#define KIND(word) ((word)&3) /* 1: of one snapshot; 2: a package of streams */
+#define KIND(word) ((word)&3) /* 1: a stream of one snapshot; 2: a package of streams */
 #define RAW        ((uint64_t)1 << (24 + 2))
 #define OST_ZFS    2
 #define OST_ZVOL   3
@@ -67,14 +67,14 @@ int stream_head_parse(const uint8_t bytes[STREAM_HEAD_SIZE], struct stream_head 
 	return 0;
 }
 
-/* The transfer, on the loop */
+/* Sending the stream, on the loop's thread */
 
 struct transfer {
 	struct loop_task task;
 	struct arena *arena;
 	struct client *client;
 	const ReceiveVolumeRequest *request;
-	int from;      /* the pump's end of the pipe */
+	int from;      /* the end of the pipe from which the loop reads */
 	uint64_t guid; /* of the received dataset; 0 until the agent has answered */
 	sem_t closed;
 	struct error outcome; /* how the call ended; set when the stream is closed */
@@ -119,7 +119,7 @@ static void begin(struct loop_task *task)
 	pump_out(stream, transfer->from, on_pumped);
 }
 
-/* The transfer, on the main thread */
+/* Copying stdin to the pipe, on the main thread */
 
 /* Returns the number of bytes read, fewer than n only at the end of stdin; or -1 with *err. */
 static ssize_t read_stdin(uint8_t *bytes, size_t n, struct error *err)
@@ -137,7 +137,9 @@ static ssize_t read_stdin(uint8_t *bytes, size_t n, struct error *err)
 	return (ssize_t)done;
 }
 
-/* Returns false if the pump reads no more, because the stream has ended. */
+/*
+ * Returns false if the pipe was closed at its other end, because the stream to the agent has ended.
+ */
 static bool write_all(int to, const uint8_t *bytes, size_t n)
 {
 	while (n > 0) {
@@ -152,7 +154,7 @@ static bool write_all(int to, const uint8_t *bytes, size_t n)
 	return true;
 }
 
-/* Copy stdin, after its head, to the pipe. */
+/* Write the first record, which was read from stdin before, and the rest of stdin to the pipe. */
 static int feed(struct cli *cli, const uint8_t *head, int to, struct error *err)
 {
 	auto_free uint8_t *bytes = mem_alloc(COPY_MAX);

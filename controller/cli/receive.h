@@ -12,12 +12,12 @@
 /* The first record of a stream of zfs-send(8). */
 struct stream_head {
 	bool zvol;
-	bool raw; /* encrypted */
+	bool raw; /* an encrypted stream (zfs send --raw) */
 };
 
 /*
- * Parse the first record. Returns 0, or -1 with *err if it is not the begin of a stream of which
- * one new volume can be made.
+ * Parse the first record. Returns 0, or -1 with *err if it does not begin a stream from which one
+ * new volume can be made.
  */
 int stream_head_parse(const uint8_t bytes[STREAM_HEAD_SIZE], struct stream_head *ret,
 		      struct error *err);

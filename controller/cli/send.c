@@ -35,7 +35,7 @@ struct transfer {
 	struct error outcome; /* how the call ended; set when the stream is closed */
 };
 
-/* On the loop */
+/* Receiving the stream, on the loop */
 
 /* If stdout failed, the pipe is closed: end the stream, which would be received for nothing. */
 static void on_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome)
@@ -66,7 +66,7 @@ static void begin(struct loop_task *task)
 	rpc_stream_finish(stream, NULL);
 }
 
-/* On the main thread */
+/* Copying the pipe to stdout, on the main thread */
 
 static int write_all(const char *bytes, size_t n, struct error *err)
 {
@@ -82,7 +82,7 @@ static int write_all(const char *bytes, size_t n, struct error *err)
 	return 0;
 }
 
-/* Replace what could control a terminal. */
+/* Replace all characters that could control a terminal, and those that are not ASCII, by "?". */
 static void make_plain(char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

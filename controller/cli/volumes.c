@@ -2,8 +2,8 @@
 /*
  * zcsi list, show and status: the volumes of all agents.
  *
- * Invariant: a volume that two agents have is shown twice, so that nobody takes one of the two for
- * the only one. One that another node has taken over since is none any more.
+ * Invariant: a volume that two agents have is shown twice, so that neither looks like the only one.
+ * A volume that another node has taken over since is not shown for its former node.
  */
 #include <string.h>
 
@@ -60,7 +60,7 @@ const char *const *cli_users(struct cli *cli, const Dataset *volume)
 	return users;
 }
 
-/* A volume without a limit has the size 0. */
+/* Returns the size of a volume; -1 if it has no limit, for which agents report the size 0. */
 static int64_t limit(const Dataset *volume)
 {
 	return volume->size ? volume->size : -1;
@@ -218,8 +218,9 @@ static void add_volumes(struct cli *cli, const struct owned *volumes, size_t n,
 }
 
 /*
- * Say of the volumes that move that they do. One that no agent lists, since it is given up and not
- * taken yet, gets a row of its own, and is not well.
+ * Set the state of the volumes that move. A volume that no agent lists, since its node has given it
+ * up and the other node does not have it yet, gets a row of its own, and counts as trouble. Returns
+ * the number of rows.
  */
 static size_t add_moves(struct cli *cli, size_t n, const struct move_seen *moves, size_t n_moves,
 			struct cell (*cells)[STATUS_COLUMNS])

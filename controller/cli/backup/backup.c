@@ -3,7 +3,7 @@
  * zcsi backup: snapshots of a volume on another node, which pulls them from the volume's owner.
  *
  * Invariant: `add` and `run` end with 0 only after the backup has all that was written before they
- * began; but `add` changes the rules of a backup whose volume is gone too. `drop` destroys
+ * began. If the volume is gone, `add` changes only the rules of its backup. `drop` destroys
  * snapshots only by the statement --destroy, with their number.
  */
 #include <stdio.h>
@@ -65,7 +65,7 @@ static bool has_backup(struct cli *cli, const char *id, const struct member *mem
 	return false;
 }
 
-/* Check that no host may have the volume, which no agent has. */
+/* Called if no agent has the volume: fail if a host that was not asked may have it. */
 static int check_gone(struct cli *cli, const char *id, struct error *err)
 {
 	size_t n;
@@ -81,7 +81,7 @@ static int check_gone(struct cli *cli, const char *id, struct error *err)
 	return 0;
 }
 
-/* For a volume that is gone. */
+/* Change the rules of the backup of a volume that does not exist any more. */
 static int set_rules(struct cli *cli, const char *id, const struct member *member,
 		     struct error *err)
 {
@@ -114,11 +114,11 @@ static int add(struct cli *cli, const char *id, const char *node, struct error *
 	return run_on(cli, member, volume, true, err);
 }
 
-/* Does something to a backup; data: for its use. Returns 0, or -1 with *err. */
+/* Called by for_each with each backup and the `data` of the caller. Returns 0, or -1 with *err. */
 typedef int each_fn(struct cli *cli, const struct kept_backup *backup, const void *data,
 		    struct error *err);
 
-/* Call fn for all backups of a volume, or that on one node, whether or not another one fails. */
+/* Call fn for the backups of a volume on all nodes, or on `node`, even if one of them fails. */
 static int for_each(struct cli *cli, const char *id, const char *node, each_fn *fn,
 		    const void *data, struct error *err)
 {
@@ -187,7 +187,7 @@ static int check_forgotten(struct cli *cli, const char *id, const char *node, st
 		err, "the backup is destroyed, but its bookmark for node '%s' may be left", node);
 }
 
-/* The owner has a bookmark for the backup, if there is an owner. */
+/* Destroy the backup, and then the bookmark that the volume's owner keeps for it, if any. */
 static int destroy(struct cli *cli, const char *id, const struct member *member, struct error *err)
 {
 	DropBackupRequest *dropped = new_drop_backup_request(&cli->arena);
@@ -231,7 +231,7 @@ static int find_backup(struct cli *cli, const char *id, const struct member *mem
 	return 0;
 }
 
-/* A backup without a snapshot is dropped without a statement, and so is what the owner keeps. */
+/* Destroy a backup. If it has snapshots, --destroy has to state how many. */
 static int drop(struct cli *cli, const char *id, const char *node, struct error *err)
 {
 	struct arena *arena = &cli->arena;

@@ -21,7 +21,7 @@ static int by_volume(const void *a, const void *b)
 	return order ? order : strcmp(one->member->node, other->member->node);
 }
 
-/* Returns false if the agent answered: its version is an earlier one, or it refuses the call. */
+/* Returns false if the agent answered, or if it refuses the call or is too old to support it. */
 static bool is_silence(const struct reply *reply)
 {
 	return !reply->response && reply->error.code != ERR_PERMISSION_DENIED &&

@@ -8,14 +8,14 @@
 #include "proto/copy.h"
 
 struct kept_backup {
-	const struct member *member; /* the node that has it */
+	const struct member *member; /* the node that has the backup */
 	const BackupState *state;
 	int64_t now; /* the clock of the node, in seconds since 1970 */
 };
 
 /*
  * Returns the backups of a volume on all nodes, with all snapshots, or of all volumes if id is "",
- * each with its newest snapshot; by volume, then by node.
+ * each with its newest snapshot; sorted by volume, then by node.
  */
 struct kept_backup *kept_backups(struct cli *cli, const char *id, size_t *ret_n);
 /*

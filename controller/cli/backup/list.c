@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi backup list.
+ * zcsi backup list: the backups of all volumes, or the snapshots in those of one volume.
  *
- * Invariant: a backup is "ok" only if its last run that is known has succeeded and nothing of a
- * stream is left.
+ * Invariant: a backup is "ok" only if its last known run has succeeded and no interrupted stream
+ * is left.
  */
 #include "controller/cli/backup/list.h"
 
 #include <string.h>
 
-/* Returns true if runs have failed: the newest snapshot is too old. now: of the agent. */
+/* Returns true if the newest snapshot is two periods old; now: the time by the agent's clock. */
 static bool is_late(const BackupState *state, int64_t now)
 {
 	return state->every > 0 && state->n_snapshots &&

@@ -4,9 +4,9 @@
 
 #include "controller/cli/backup/kept.h"
 
-/* Print the backups of all volumes, or, if id is not NULL, the snapshots of those of a volume. */
+/* Print all backups, or, if id is not NULL, the snapshots in the backups of that volume. */
 void list_backups(struct cli *cli, const char *id);
-/* Print these backups as list_backups prints all of them. */
+/* Print n backups in the table that list_backups prints if its id is NULL. */
 void list_kept(struct cli *cli, const struct kept_backup *list, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * zcsi backup restore: a snapshot of a backup becomes a new volume on the node that has the backup.
- * That node copies all data where it is no volume, and adopt.c makes it one.
+ * The node copies the data to a dataset that is no volume, and adopt.c makes a volume of it.
  *
  * Invariant: a name is never given to two volumes. It is checked before the data is copied, and
  * claimed afterwards, as for any new volume.
@@ -13,7 +13,7 @@
 #include "common/volume/format.h"
 #include "controller/cli/adopt.h"
 
-/* Returns the length of the volume's id in "VOLUME@SNAPSHOT", with *ret_snapshot, or NULL. */
+/* Returns the length of the id in "VOLUME@SNAPSHOT"; *ret_snapshot is the snapshot, or NULL. */
 static size_t split(const char *what, const char **ret_snapshot)
 {
 	const char *at = strrchr(what, '@');
@@ -22,7 +22,7 @@ static size_t split(const char *what, const char **ret_snapshot)
 	return at ? (size_t)(at - what) : strlen(what);
 }
 
-/* Returns true if the backup is of the volume in `what`, which may have an '@' itself. */
+/* Returns true if `what` names the volume of the backup; a volume's id may have an '@' itself. */
 static bool is_of(const BackupState *state, const char *what, const char **ret_snapshot)
 {
 	size_t length = split(what, ret_snapshot);

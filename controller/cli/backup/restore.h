@@ -12,8 +12,8 @@ int restore_backup(struct cli *cli, const char *what, struct error *err);
 
 /*
  * Find "VOLUME" or "VOLUME@SNAPSHOT" in n backups, on the node if that is not NULL. A snapshot is
- * named by its name or a begin of that which no other one has. *ret_guid is the guid of the
- * snapshot. Returns the backup, or NULL with *err. For tests.
+ * named by its name, or by a prefix that no other snapshot's name has. *ret_guid is the guid of
+ * the snapshot. Returns the backup, or NULL with *err. For tests.
  */
 const struct kept_backup *restore_find(const struct kept_backup *list, size_t n, const char *what,
 				       const char *node, uint64_t *ret_guid, struct error *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * zcsi copy, pause and resume: which nodes have copies of a volume, and whether they are sent what
- * is written. The owner of the volume keeps and carries out both.
+ * is written. The owner of the volume stores these settings and carries them out.
  *
- * Invariant: with --dry-run nothing is asked of the owner but what it has. The last complete copy
- * is destroyed only by the statement --destroy.
+ * Invariant: with --dry-run the owner is asked to change nothing. The last complete copy is
+ * destroyed only by the statement --destroy.
  */
 #include <string.h>
 
@@ -42,8 +42,9 @@ static int add(struct cli *cli, const char *id, const char *node, struct error *
 }
 
 /*
- * Returns true if the only complete copy of the volume may be that on the node: the owner does not
- * know soon after zcsi-node was started there. A copy of a node that was replaced is none of them.
+ * Returns true if the node may have the only complete copy of the volume. Its copy counts as
+ * complete while its state is unknown, soon after a start of the owner's zcsi-node. Copies on nodes
+ * that were replaced do not count.
  */
 static bool is_last(const Dataset *volume, const char *node)
 {
@@ -59,13 +60,13 @@ static bool is_last(const Dataset *volume, const char *node)
 	return last;
 }
 
-/* Returns true if the operator says that the copy is lost already, and no agent contradicts. */
+/* Returns true if --gone states that the copy is lost, and no agent that answers is of the node. */
 static bool is_gone(const struct cli *cli, const char *node)
 {
 	return cli->gone && !fleet_node(cli->members, cli->n_members, node);
 }
 
-/* Returns as statement_check does; if nothing was stated, the copy was printed. */
+/* Check that --destroy states the loss of the last copy; returns the result of statement_check. */
 static int check_last(struct cli *cli, const char *id, const char *node, struct error *err)
 {
 	const struct destruction copy = {.command =

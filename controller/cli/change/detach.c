@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi detach: a volume that is a clone gets all its data for itself. Its agent carries that out;
- * this command begins it, and waits.
+ * zcsi detach: a volume that is a clone gets a copy of all data that it shares with its origin. Its
+ * agent makes the copy; this command begins it, and waits.
  *
- * Invariant: it ends with 0 only if the volume depends on no other one. If it is interrupted, the
- * agent goes on, and the same command waits again.
+ * Invariant: without --dry-run the command ends with 0 only if the volume depends on no other one.
+ * If the command is interrupted, the agent goes on, and the same command waits again.
  */
 #include <poll.h>
 
@@ -12,7 +12,7 @@
 
 #define LOOK_MS 500
 
-/* The detach of a command line, and what became of it. */
+/* A run of zcsi detach, and its result. */
 struct detach {
 	struct cli *cli;
 	const struct owned *volume;
@@ -20,7 +20,7 @@ struct detach {
 	const char *state;
 };
 
-/* Ask the agent to detach the volume, or, with check, whether it could. */
+/* Ask the agent to detach the volume, or, if `check` is true, only whether it could. */
 static int ask(struct detach *detach, bool check, struct error *err)
 {
 	struct arena *arena = &detach->cli->arena;
@@ -35,7 +35,7 @@ static int ask(struct detach *detach, bool check, struct error *err)
 	return reply.response ? 0 : -1;
 }
 
-/* Returns 1 if it has ended well, 0 if it runs, or -1 with *err. */
+/* Returns 1 if the detach has succeeded, 0 if it runs, or -1 with *err. */
 static int look(const struct detach *detach, struct error *err)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};

@@ -19,7 +19,7 @@ static int by_key(const void *a, const void *b)
 	return strcmp(one->key, other->key);
 }
 
-/* *ret is the words KEY=VALUE after the volume. */
+/* *ret is a map of the arguments KEY=VALUE that follow the volume's id. */
 static int parse_words(struct cli *cli, struct map *ret, struct error *err)
 {
 	size_t n = cli->n_args - 1;

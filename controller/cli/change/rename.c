@@ -13,15 +13,15 @@
 #include "controller/request/field.h"
 #include "proto/copy.h"
 
-/* The rename of a command line, and what became of it. */
+/* A run of zcsi rename, and its result. */
 struct rename {
 	struct cli *cli;
 	const char *from, *to;
-	const struct owned *volume; /* or what it has become by an earlier rename */
+	const struct owned *volume; /* by its new name if it was renamed before */
 	const char *state;
 };
 
-/* The agent of the volume */
+/* Calls to the agent of the volume */
 
 static int ask_owner(const struct rename *rename, uint64_t claim, const RenameDatasetResponse **ret,
 		     struct error *err)
@@ -100,7 +100,7 @@ static int check_use(const struct rename *rename, struct error *err)
 	return replies ? 0 : -1;
 }
 
-/* Check that no node has a backup of a name; advice: about this name, for the error. */
+/* Check that no node has a backup of volume `id`; the error contains `advice`. */
 static int check_backup(const struct rename *rename, const char *id, const char *advice,
 			struct error *err)
 {
@@ -234,7 +234,7 @@ static int carry_out(const struct rename *rename, struct error *err)
 	return making_claim(&making, rename_for, err);
 }
 
-/* Returns what an operator of Nomad has to type, which knows the volume by its own id. */
+/* Returns the commands by which an operator gives the volume's new name to Nomad. */
 static const char *for_nomad(const struct rename *rename)
 {
 	return arena_printf(&rename->cli->arena,

@@ -15,7 +15,7 @@ static char *bytes(struct cli *cli, int64_t size)
 	return amount_bytes(&cli->arena, (uint64_t)size);
 }
 
-/* Raise *size to the next one that the format of the volume has, and check it. */
+/* Round *size up to a size that the volume's format allows, and check that nothing shrinks. */
 static int check_size(struct cli *cli, const Dataset *volume, int64_t *size, struct error *err)
 {
 	const struct format *format = format_find(volume->format);
@@ -36,7 +36,7 @@ static int check_size(struct cli *cli, const Dataset *volume, int64_t *size, str
 		    volume->id, bytes(cli, volume->size), bytes(cli, *size));
 }
 
-/* Returns how far the filesystem of an ext4 or xfs volume is; NULL: it has none of its own. */
+/* Returns whether the ext4 or XFS of a zvol has grown, as text; NULL for all other formats. */
 static const char *filesystem_of(const Dataset *volume, const ResizeDatasetResponse *response)
 {
 	const struct format *format = format_find(volume->format);

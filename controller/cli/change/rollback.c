@@ -2,17 +2,17 @@
 /*
  * zcsi rollback: a volume that is not used becomes what it was at a snapshot.
  *
- * Invariant: what was written since the newest snapshot is kept in a snapshot before. The agent
- * checks that again, so what is written meanwhile ends the rollback.
+ * Invariant: before the rollback, a new snapshot keeps what was written since the newest one. The
+ * agent checks that again, and refuses the rollback if more was written meanwhile.
  */
 #include "controller/cli/change/snapshot.h"
 
-/* The rollback of a command line, and what became of it. */
+/* A run of zcsi rollback, and its result. */
 struct rollback {
 	struct cli *cli;
 	const struct owned *volume;
-	const char *snapshot;      /* the id of the one to go back to */
-	const char *kept, *former; /* the id of the one that was taken, the leaf in the trash */
+	const char *snapshot;      /* id of the snapshot to go back to */
+	const char *kept, *former; /* ids of the new snapshot, and of the old data in the trash */
 	const char *state;
 };
 
@@ -49,7 +49,7 @@ static void print(const struct rollback *rollback)
 	table_print(stdout, &table, &rollback->cli->style, NULL, 0);
 }
 
-/* Keep what was written, and roll back. */
+/* Take a snapshot if some data is in none (unkept), and roll back. */
 static int carry_out(struct rollback *rollback, bool unkept, struct error *err)
 {
 	const RollbackDatasetResponse *response;

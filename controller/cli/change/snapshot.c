@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi snapshot: a snapshot of a volume, as CreateSnapshot takes it, and its end. snapshot_mount.c
- * mounts one.
+ * zcsi snapshot: take a snapshot of a volume, as CreateSnapshot does, or destroy a snapshot.
+ * snapshot_mount.c mounts one.
  *
- * Invariant: the name of a snapshot is one in the whole cluster, so a name that is given is claimed
- * (claim.h). One that was not given is made of the time and a random number, and no other caller
- * asks for it: so it is taken while other hosts are down.
+ * Invariant: the name of a snapshot is unique in the cluster, so a name on the command line is
+ * claimed (claim.h). A name that zcsi makes of the time and a random number is unique without a
+ * claim, so it can be taken while other hosts are down.
  */
 #include "controller/cli/change/snapshot.h"
 
@@ -58,7 +58,7 @@ static int take_claimed(const struct naming *naming, uint64_t claim, struct erro
 	return take(shot->cli, shot->volume, naming->name, claim, shot->taken, err);
 }
 
-/* A snapshot of this name is in the way, unless it is one of this volume: its agent compares. */
+/* Fail if another volume has a snapshot of this name. This volume's agent compares its own. */
 static int check_other(const struct naming *naming, const struct member *member,
 		       const void *response, struct error *err)
 {
@@ -133,7 +133,7 @@ static int take_snapshot(struct cli *cli, struct error *err)
 	return 0;
 }
 
-/* --drop */
+/* Destroying a snapshot: zcsi snapshot --drop */
 
 int snapshot_find(struct cli *cli, const char *id, const struct member **ret,
 		  const DatasetSnapshot **ret_snapshot, struct error *err)

@@ -5,7 +5,7 @@
  *
  * Invariant: what is mounted has the guid of the snapshot that was asked for, whether it is of the
  * volume or of a copy of it. It is mounted read-only, at an empty folder, by mount(8) of this host;
- * zcsi remembers nothing of it, and umount(8) ends it.
+ * zcsi stores nothing about the mount, and umount(8) ends it.
  */
 #include "controller/cli/change/snapshot_mount.h"
 
@@ -20,8 +20,8 @@
 #define LOOKS_MAX 50
 
 /*
- * Returns the name that the snapshot has on this host: that of the volume, or that of a copy below
- * the parent of any agent. NULL if it is not here.
+ * Returns the snapshot's name in ZFS on this host: in the volume, or in a copy of it, which lies in
+ * _replica below the parent dataset of an agent. NULL if this host does not have the snapshot.
  */
 static const char *name_here(struct cli *cli, const DatasetSnapshot *snapshot)
 {
@@ -54,7 +54,7 @@ static int check_kernel(struct error *err)
 		    "the snapshot and read that, or write it to a file with 'zcsi send'");
 }
 
-/* Check what does not depend on this host. */
+/* Check that the snapshot is of a filesystem, since ZFS cannot mount a snapshot of a zvol. */
 static int check_format(const char *id, const DatasetSnapshot *snapshot, struct error *err)
 {
 	if (!*snapshot->format || strcmp(snapshot->format, "zfs") == 0)

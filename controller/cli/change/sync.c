@@ -13,8 +13,8 @@
 
 /*
  * Returns 1 if all copies are synced since a time, 0 if some are not yet, and -1 with *err if a
- * push failed since, or there are no copies. Those of a deleted volume of that name, and of nodes
- * that were replaced, do not count.
+ * push failed since, or there are no copies. Copies of a deleted volume of that name, and copies on
+ * nodes that were replaced, do not count.
  */
 static int look(const ListPushesResponse *list, const char *id, int64_t since, struct error *err)
 {

@@ -10,7 +10,7 @@
 #include "controller/cli/doctor/doctor.h"
 #include "controller/cli/print/amount.h"
 
-#define SOON_S 86400 /* the time of a deleted volume ends soon */
+#define SOON_S 86400 /* seconds: a deleted volume that is destroyed within them is a finding */
 
 static void say_diverged(struct doctor *doctor, const struct member *member,
 			 const DivergedVolume *volume)

@@ -3,8 +3,8 @@
  * The findings about backups: runs that failed or are late, data that was not read back, and
  * backups of volumes that are gone.
  *
- * Invariant: no command destroys a backup, since it may be the last that there is of a volume. A
- * volume is gone only if every host of the cluster was asked and has told.
+ * Invariant: no finding's command destroys a backup, which may be the last data of a volume. A
+ * volume is gone only if every host of the cluster was asked and has answered.
  */
 #include <string.h>
 #include <time.h>
@@ -13,7 +13,7 @@
 #include "controller/cli/doctor/doctor.h"
 #include "controller/cli/print/amount.h"
 
-#define VERIFIED_S (90 * 86400) /* data that was read back longer ago is worth a note */
+#define VERIFIED_S (90 * 86400) /* seconds: a backup that was not read back for longer is a note */
 
 static void say(struct doctor *doctor, enum doctor_level level, const struct kept_backup *backup,
 		const char *text, const char *type)
@@ -47,7 +47,7 @@ static void say_gone(struct doctor *doctor, const struct kept_backup *backup)
 			 backup->member->node));
 }
 
-/* Say why the last task failed. A backup of another volume is moved out of the way. */
+/* Add why the last task failed. If another volume's backup is in the way, advise to rename it. */
 static void say_error(struct doctor *doctor, const struct kept_backup *backup)
 {
 	struct arena *arena = &doctor->cli->arena;

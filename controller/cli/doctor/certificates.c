@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The findings about certificates: those that the agents have shown, and ours. A certificate that
- * lives shorter than a year is renewed by a program, such as Vault, and may be so late.
+ * The findings about certificates: those that the agents have shown, and that of zcsi itself. A
+ * certificate of less than a year is renewed by a program, such as Vault, perhaps days before its
+ * end, so a finding comes only in the last twelfth of its time.
  *
- * Invariant: a name is printed in a command only if it means nothing to a shell, since a refused
- * certificate may be of anybody.
+ * Invariant: a name is printed in a command only if it has no special character of a shell, since a
+ * refused certificate may come from any server.
  */
 #include <string.h>
 #include <strings.h>
@@ -68,7 +69,7 @@ static bool ends_soon(const struct tls_certificate *certificate)
 	return left < SOON_S && left < (certificate->until - certificate->from) / PART;
 }
 
-/* Say that a certificate has ended, or ends soon. whose: the begin of the sentence. */
+/* Add that a certificate has ended, or ends soon. `whose` begins the sentence, `where` ends it. */
 static void say_end(struct doctor *doctor, const struct tls_certificate *certificate,
 		    const char *node, const char *whose, const char *where)
 {

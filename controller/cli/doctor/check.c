@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi check: what each host lacks for its volumes, as zcsi-node --check says it there.
+ * zcsi check: what each host lacks for its volumes, as zcsi-node --check prints it on the host.
  *
- * Invariant: an agent that does not say it is named, so an answer without a missing thing means
- * that every host that was asked has what all volumes need.
+ * Invariant: an agent that does not answer is named, so a table without a missing thing means that
+ * every host that was asked has what all volumes need.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum level { LEVEL_MISSING, LEVEL_OPTIONAL, LEVEL_OK };
 
-/* The answers of the agents; empty ones of those that were not asked. */
+/* The answers of the agents, by their number; zero for agents that were not asked. */
 struct checks {
 	struct cli *cli;
 	struct reply *replies;
@@ -50,14 +50,14 @@ static int ask_node(struct checks *checks, const char *node, struct error *err)
 		return fail_context(err, "node '%s' does not say what it lacks", node);
 	checks->replies = arena_alloc(&cli->arena, cli->n_members * sizeof(*checks->replies));
 	checks->replies[member - cli->members] = reply;
-	for (size_t i = 0; i < cli->n_members; i++) /* The silence of others does not matter. */
+	for (size_t i = 0; i < cli->n_members; i++) /* Only this agent was asked. */
 		cli->members[i].error = (struct error){.code = ERR_OK};
 	return 0;
 }
 
 #define COLUMNS 4
 
-/* Fill in the things of a level on a node, or only count them if cells is NULL. */
+/* Fill in a row for each checked thing of a level on a node; if cells is NULL, only count them. */
 static size_t fill(const struct checks *checks, enum level level, size_t at,
 		   struct cell (*cells)[COLUMNS])
 {
@@ -84,7 +84,7 @@ static size_t fill(const struct checks *checks, enum level level, size_t at,
 	return n;
 }
 
-/* Fill in all things up to a level, the worst first, or only count them. */
+/* Fill in the rows of all levels up to `last`, the worst first; if cells is NULL, only count. */
 static size_t fill_all(const struct checks *checks, enum level last, struct cell (*cells)[COLUMNS])
 {
 	size_t n = 0;
@@ -103,7 +103,7 @@ static bool all_answer(const struct cli *cli)
 	return true;
 }
 
-/* People see what is there of a node that they name. */
+/* Print the table. Things that are OK are only for programs, or if a node is named. */
 static void print(struct checks *checks)
 {
 	static const struct column columns[COLUMNS] = {{"state", CELL_TEXT},

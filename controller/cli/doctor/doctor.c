@@ -3,7 +3,7 @@
  * zcsi doctor: all that is wrong in the cluster, the worst first, and the command that mends it. It
  * asks the agents alone, so it works while Nomad and all controllers are down.
  *
- * Invariant: nothing is changed. An agent that does not answer, or does not tell all, is a finding,
+ * Invariant: nothing is changed. An agent that answers no call, or not all of them, is a finding,
  * so a page without findings means that all agents that were asked are well.
  */
 #include "controller/cli/doctor/doctor.h"
@@ -14,7 +14,7 @@
 #include "controller/cli/copies.h"
 #include "controller/cli/known.h"
 
-#define ROWS_MAX 10 /* findings of one part and level that people get to see */
+#define ROWS_MAX 10 /* findings of one part and level that are printed without -H or -o json */
 
 void doctor_say(struct doctor *doctor, const struct finding *finding)
 {

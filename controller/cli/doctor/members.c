@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The findings about nodes that are to have copies of volumes, or had one that is to go.
+ * The findings about nodes that are to have copies of volumes, or have an old copy to be dropped.
  *
- * Invariant: a node is said to be gone only if no agent that was asked can be it: each of those
- * that do not answer is a host that another agent knows.
+ * Invariant: a node is called gone only if no agent that was asked can be that node: the host of
+ * each agent that does not answer is in the list of another agent.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool is_host(const struct doctor *doctor, const char *node)
 	return false;
 }
 
-/* Returns true if an agent does not answer, and no other one knows which node it is. */
+/* Returns true if an agent does not answer, and no other agent has its node id in its list. */
 static bool any_unknown(const struct doctor *doctor)
 {
 	const struct cli *cli = doctor->cli;
@@ -32,7 +32,7 @@ static bool any_unknown(const struct doctor *doctor)
 	return any;
 }
 
-/* Say how it is with a node that does not answer, and how to do without it. */
+/* Add a finding about a node that does not answer, with the command that gives its copy up. */
 static void say_gone(struct doctor *doctor, const struct member *owner, const PushState *push,
 		     enum doctor_level level, const char *text)
 {

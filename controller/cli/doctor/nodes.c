@@ -3,7 +3,7 @@
  * The findings about nodes: their agents, identities, versions and clocks, and their pools.
  *
  * Invariant: every agent that was asked and did not answer, or only in part, is in the findings,
- * and so is every host that another agent knows and that was not asked.
+ * and so is every host that an agent has in its list and that was not asked.
  */
 #include <string.h>
 
@@ -13,8 +13,8 @@
 #include "controller/cli/print/amount.h"
 
 #define USEC        1000000
-#define SKEW_S      30 /* of the minute by which clocks may differ */
-#define LOW_PERCENT 5  /* of all space below a parent */
+#define SKEW_S      30 /* seconds; claims fail if clocks differ by a minute */
+#define LOW_PERCENT 5  /* percent of a pool's space; with less left it is nearly full */
 
 static void say(struct doctor *doctor, enum doctor_level level, const char *node, const char *text,
 		const char *type)
@@ -36,7 +36,7 @@ static const char *pool_of(struct arena *arena, const GetHostResponse *host)
 	return arena_printf(arena, "%.*s", (int)strcspn(host->dataset, "/"), host->dataset);
 }
 
-/* Returns the command that the agent names against the problem of its pool, or NULL. */
+/* Returns the zpool command that the agent's text about its pool's problem advises, or NULL. */
 static const char *remedy(struct arena *arena, const GetHostResponse *host)
 {
 	static const char *const verbs[] = {"import", "clear"};
@@ -75,7 +75,7 @@ static void say_agent(struct doctor *doctor, const struct member *member)
 		    NULL);
 }
 
-/* Hosts that agents know, and that were not asked. */
+/* Add a finding for each host that agents have in their lists and that was not asked. */
 static void say_unlisted(struct doctor *doctor)
 {
 	const KnownHost *const *hosts = doctor->hosts;
@@ -108,7 +108,7 @@ static void say_twins(struct doctor *doctor, size_t at)
 	}
 }
 
-/* The latest version counts as the right one. */
+/* Add a finding if the agent's version is not the latest of all agents. */
 static void say_version(struct doctor *doctor, const struct member *member,
 			const struct member *latest)
 {
@@ -127,7 +127,7 @@ static void say_clock(struct doctor *doctor, const struct member *member)
 	const int64_t ahead = (member->host->time - wall_us()) / USEC;
 	const int64_t asked = (now_ms() - doctor->cli->asked_ms) / 1000;
 
-	/* The answer is as old as the question at most. */
+	/* host->time was read up to `asked` seconds ago, so it may be that much behind. */
 	if (ahead <= SKEW_S && ahead >= -SKEW_S - asked)
 		return;
 	say(doctor, DOCTOR_MAY_STOP, member->node,
@@ -139,7 +139,7 @@ static void say_clock(struct doctor *doctor, const struct member *member)
 	    NULL);
 }
 
-/* Returns the bytes that volumes on a node use, deleted ones too; *ret_trash: these alone. */
+/* Returns the bytes of all volumes on a node; *ret_trash is how many are of deleted volumes. */
 static int64_t used_on(const struct doctor *doctor, const struct member *member, int64_t *ret_trash)
 {
 	int64_t used = 0;
@@ -187,7 +187,7 @@ static void say_space(struct doctor *doctor, const struct member *member)
 	    trash ? "zcsi trash empty" : NULL);
 }
 
-/* Limits that are exceeded: they were made smaller, or the pool was, or volumes moved here. */
+/* Add a finding for each size limit that is exceeded since it was lowered or volumes moved here. */
 static void say_limits(struct doctor *doctor, const struct member *member)
 {
 	struct arena *arena = &doctor->cli->arena;
@@ -209,7 +209,7 @@ static void say_limits(struct doctor *doctor, const struct member *member)
 	}
 }
 
-/* Returns the command that brings a device back, or shows which one failed if none is known. */
+/* Returns the command that brings the failed device back, or, if it is unknown, shows it. */
 static const char *repair(struct arena *arena, const GetHostResponse *host)
 {
 	const char *state = host->device_state;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The findings about volumes: what zcsi why says of each, and publications that no job uses.
+ * The findings about volumes: the sentences of zcsi why, and publications that no job uses.
  *
- * Invariant: a sentence about a volume is made in one place, for zcsi why and for this page. All
- * questions about single volumes are asked at once, a number of them at a time.
+ * Invariant: a sentence about a volume is made in one place, for zcsi why and for zcsi doctor.
+ * Calls about single volumes are sent AT_A_TIME at once, not one after the other.
  */
 #include <string.h>
 
 #include "controller/cli/doctor/doctor.h"
 #include "controller/cli/why/why.h"
 
-#define AT_A_TIME 64 /* questions that run */
+#define AT_A_TIME 64 /* calls that run at the same time */
 
 /* A question to the agent of a node about one volume. */
 struct question {
@@ -37,7 +37,10 @@ static void ask_all(struct cli *cli, struct question *questions, size_t n)
 
 /* The sentences of zcsi why */
 
-/* Returns whether each volume is refused. Only one with copies can be; the others are not asked. */
+/*
+ * Returns the answer to GetDataset for each volume, which is an error if its agent refuses calls
+ * for it. A volume without copies cannot be refused, so its agent is not asked.
+ */
 static const struct reply *ask_accounts(struct doctor *doctor)
 {
 	struct arena *arena = &doctor->cli->arena;
@@ -86,7 +89,7 @@ static const struct reply *pushes_of(const struct doctor *doctor, const char *id
 	return replies;
 }
 
-/* Returns the moves of a volume, or only those after which no node has it yet. */
+/* Returns the moves of a volume, or, if given_up, only those whose source has given it up. */
 static const struct move_seen *moves_of(const struct doctor *doctor, const char *id, bool given_up,
 					size_t *ret_n)
 {
@@ -102,7 +105,7 @@ static const struct move_seen *moves_of(const struct doctor *doctor, const char 
 	return moves;
 }
 
-/* Take over what stops the volume or may stop it. */
+/* Add the sentences of zcsi why that say what stops the volume or may stop it. */
 static void take(struct doctor *doctor, const struct why *why, const char *node)
 {
 	for (const struct why_line *line = why->lines; line; line = line->next) {
@@ -127,7 +130,7 @@ static struct why begin(const struct doctor *doctor, const char *id)
 	return why;
 }
 
-/* Say all about the volumes of one id, the first of which is number `at`. */
+/* Add the findings about the n volumes that have the id of volume number `at`. */
 static void say_id(struct doctor *doctor, const struct reply *accounts, size_t at, size_t n)
 {
 	struct cli *cli = doctor->cli;
@@ -146,13 +149,13 @@ static void say_id(struct doctor *doctor, const struct reply *accounts, size_t a
 		why_volume(&why, &why.volumes[i]);
 		why_copies(&why, &why.volumes[i]);
 	}
-	/* A move that runs is no fault. */
+	/* A move is a finding only after its source has given the volume up. */
 	why.moves = moves_of(doctor, why.id, true, &why.n_moves);
 	why_moves(&why);
 	take(doctor, &why, n > 1 ? NULL : doctor->volumes[at].owner->node);
 }
 
-/* Volumes that no agent lists, since they are given up and not taken yet. */
+/* Add findings about volumes that no agent lists, since their move has not ended. */
 static void say_moving(struct doctor *doctor)
 {
 	for (size_t i = 0; i < doctor->n_moves; i++) {
@@ -171,11 +174,11 @@ static void say_moving(struct doctor *doctor)
 
 /* Publications */
 
-/* A publication that may be one that the orchestrator has lost. */
+/* A publication, which the orchestrator may have forgotten. */
 struct attached {
 	const struct owned *volume;
 	const Publication *publication;
-	const struct question *question; /* whether the volume is mounted on its node; or NULL */
+	const struct question *question; /* GetDatasetUse of the publication's node, or NULL */
 };
 
 static void say_attached(struct doctor *doctor, const struct attached *attached)

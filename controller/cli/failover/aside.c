@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Looking up what nodes that returned have put aside.
+ * Looking up the volumes that nodes which returned have put aside.
  *
- * Invariant: of several that could be meant none is chosen.
+ * Invariant: if the operator's words fit several volumes, none of them is chosen.
  */
 #include "controller/cli/failover/aside.h"
 
@@ -34,7 +34,10 @@ struct aside *aside_list(struct cli *cli, const char *name, size_t *ret_n)
 	return found;
 }
 
-/* *ret is the last one of the list with this name, or of this volume. Returns how many are. */
+/*
+ * Returns how many datasets of the list, on --node if it is given, have the name, or, if
+ * by_volume, are of the volume with that id. *ret is the last of them.
+ */
 static size_t count(const struct cli *cli, const struct aside *list, size_t n, const char *name,
 		    bool by_volume, const struct aside **ret)
 {

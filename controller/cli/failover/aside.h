@@ -8,19 +8,19 @@
 #include "proto/copy.h"
 
 struct aside {
-	const struct member *member; /* the node */
+	const struct member *member; /* the node that put the data aside */
 	const DivergedVolume *volume;
 };
 
-/* Returns what all agents have put aside; unless name is NULL, what has it as its id or name. */
+/* Returns what all agents have put aside; if name is not NULL, only what has this id or name. */
 struct aside *aside_list(struct cli *cli, const char *name, size_t *ret_n);
 /*
- * Returns what has this name, on the node of --node if that is given; or, if `by_volume`, all that
- * there is of this volume, if that is one. NULL with *err.
+ * Returns the dataset that was put aside with this name, on --node if it is given. If there is none
+ * and by_volume is true, `name` is a volume's id: returns its only dataset. NULL with *err.
  */
 const struct aside *aside_find(struct cli *cli, const char *name, bool by_volume,
 			       struct error *err);
-/* Returns the name of its dataset. */
+/* Returns the full name in ZFS of the dataset that was put aside. */
 const char *aside_dataset(struct arena *arena, const struct aside *aside);
 
 #endif

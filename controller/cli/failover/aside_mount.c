@@ -3,9 +3,9 @@
  * zcsi diverged mount: what a host that returned has put aside, at a folder of that host, for
  * programs that read files.
  *
- * Invariant: it is mounted read-only, at an empty folder, and has the guid that the agent named. No
- * log is replayed into a zvol. zcsi remembers nothing of it: umount(8) ends it, and a zvol keeps
- * its device until a person takes that away.
+ * Invariant: the dataset is mounted read-only, at an empty folder, and has the guid that the agent
+ * named. No log is replayed into a zvol. zcsi stores nothing about the mount: umount(8) ends it. A
+ * zvol keeps its device until a person takes the device away.
  */
 #include "controller/cli/failover/aside_mount.h"
 
@@ -16,8 +16,8 @@
 #include "controller/cli/here/here.h"
 
 /*
- * The options of mount(8) for each file system. XFS refuses a second one with the UUID that the
- * volume on this host may have too.
+ * The options of mount(8) for each file system. Without nouuid, XFS refuses to mount a second
+ * filesystem with the UUID of the volume, which may be mounted on this host too.
  */
 static const struct {
 	const char *format, *options;
@@ -30,9 +30,9 @@ static const struct {
 /* A dataset that is mounted, where and how. */
 struct mounting {
 	const char *name, *format, *options, *path;
-	const char *key_root;  /* the dataset whose key it needs; NULL: none */
-	bool locked;           /* that key is not loaded */
-	bool device_is_hidden; /* it is a zvol without a device */
+	const char *key_root;  /* the dataset with the encryption key; NULL: not encrypted */
+	bool locked;           /* the encryption key is not loaded */
+	bool device_is_hidden; /* the dataset is a zvol without a device */
 };
 
 static int read_properties(struct arena *arena, struct mounting *mounting, struct error *err)
@@ -86,7 +86,7 @@ static int set_device(struct arena *arena, const char *name, bool shown, struct 
 	return here_run(arena, shown ? show : hide, NULL, err);
 }
 
-/* If it cannot be mounted, it has no device again. */
+/* Mount a zvol, which gets a device first. If the mount fails, a new device is removed again. */
 static int mount_zvol(struct arena *arena, const struct mounting *mounting, struct error *err)
 {
 	const char *device = device_of(arena, mounting->name);
@@ -102,7 +102,7 @@ static int mount_zvol(struct arena *arena, const struct mounting *mounting, stru
 	return -1;
 }
 
-/* Check that it is on this host, and can be mounted. */
+/* Check that the dataset that was put aside is on this host, and can be mounted. */
 static int check(struct arena *arena, const struct aside *aside, struct mounting *mounting,
 		 struct error *err)
 {

@@ -5,8 +5,8 @@
 #include "controller/cli/failover/aside.h"
 
 /*
- * Mount what this host has put aside read-only at an empty folder, and print what ends that.
- * Returns 0, or -1 with *err.
+ * Mount what this host has put aside read-only at an empty folder, and print the commands that end
+ * the mount. Returns 0, or -1 with *err.
  */
 int aside_mount(struct cli *cli, const struct aside *aside, const char *folder, struct error *err);
 

@@ -14,8 +14,8 @@
 #include "controller/request/parameter_value.h"
 
 #define USEC      1000000
-#define AT_A_TIME 8      /* calls that run; a node serves as many */
-#define CALL_MS   120000 /* a node waits for each lost one, for survivors, and for its programs */
+#define AT_A_TIME 8      /* calls at the same time; a node serves as many */
+#define CALL_MS   120000 /* a node waits for lost and other nodes, and for zfs */
 
 static struct table table_of(struct cli *cli, const struct failover_plan *plan)
 {
@@ -94,7 +94,7 @@ static void carry_out(struct cli *cli, struct failover_plan *plan, int64_t accep
 		finish(cli, rows[ended % AT_A_TIME], calls[ended % AT_A_TIME]);
 }
 
-/* Returns how many rows are not taken over; *ret_loss: the most that any other one may lose. */
+/* Returns how many volumes are not taken over; *ret_loss is the most that another may lose. */
 static size_t count(const struct failover_plan *plan, int64_t *ret_loss)
 {
 	size_t n = 0;
@@ -148,7 +148,7 @@ static int fail_over(struct cli *cli, struct failover_plan *plan, int64_t accept
 
 	if (!failed && !cli->dry_run)
 		carry_out(cli, plan, accepted);
-	/* The lost nodes are silent: that is no news. */
+	/* Print no warning about agents that do not answer, since those of lost nodes never do. */
 	const struct table table = table_of(cli, plan);
 	table_print(stdout, &table, &cli->style, NULL, 0);
 	stay = count(plan, &loss);

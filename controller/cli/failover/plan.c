@@ -3,8 +3,8 @@
  * The plan of a failover.
  *
  * Invariant: the plan changes nothing, and the node that takes a volume over checks all of it
- * again. Of the copies of the highest epoch the newest one is chosen. A node with a copy that is
- * neither lost nor answers may have a newer one, so the volume stays.
+ * again. Of the copies of the highest epoch the newest one is chosen. If a node with a copy neither
+ * answers nor is given by --lost, it may have a newer copy, so the volume is not taken over.
  */
 #include "controller/cli/failover/plan.h"
 
@@ -15,7 +15,7 @@
 #include "controller/cli/print/amount.h"
 
 #define USEC   1000000
-#define LATELY 60 /* seconds: owners call Hear twice a minute */
+#define LATELY 60 /* seconds: owners call Hear of the nodes with copies twice a minute */
 
 /* A copy, and the node that has it. */
 struct found {
@@ -139,8 +139,8 @@ static const char *owner_of(const struct owned *volumes, size_t n, const char *i
 }
 
 /*
- * Returns the time in microseconds by the latest clock: copies are dated by the clock of the owner,
- * and by an operator's that is late a loss would seem too small.
+ * Returns the time in microseconds by the latest clock of all agents and this host. Copies have the
+ * time of the owner's clock: compared with a clock that is late, the loss would seem too small.
  */
 static int64_t latest_us(const struct cli *cli)
 {
@@ -154,8 +154,8 @@ static int64_t latest_us(const struct cli *cli)
 
 /*
  * Choose the node that takes the volume over. Returns why there is none, or NULL. A copy that was
- * promised in a failover has its epoch from that, and perhaps older data than others, so the
- * operator may name another one. Its node finds out by Accept if it lacks anything.
+ * promised in an earlier failover got a higher epoch then, perhaps with older data than other
+ * copies, so --to may name another node; if its copy lacks data, Accept of other nodes refuses.
  */
 static const char *choose(struct cli *cli, const struct found *found, size_t n,
 			  struct takeover *row)
@@ -182,7 +182,7 @@ static const char *choose(struct cli *cli, const struct found *found, size_t n,
 	return NULL;
 }
 
-/* Returns the seconds since the owner spoke to the node of a copy, by the clock of that node. */
+/* Returns the seconds since the owner last called the node of a copy, by that node's clock. */
 static int64_t age_of(const struct found *found)
 {
 	const GetHostResponse *host = found->member->host;
@@ -192,9 +192,9 @@ static int64_t age_of(const struct found *found)
 }
 
 /*
- * Returns a warning if a lost node has spoken to a node with a copy within the last minute, or
- * NULL. A node that was lost a moment ago has spoken too, so this is no reason to refuse. The node
- * with the copy asks the lost one before it promises its copy, unless it is an older one.
+ * Returns a warning if a lost node has called a node with a copy within the last minute, or NULL.
+ * The failover is not refused, since the node may be lost only since then. A node with a copy asks
+ * the lost node before it promises the copy, unless its zcsi-node is of an earlier version.
  */
 static const char *spoken(struct cli *cli, const struct found *found, size_t n)
 {
@@ -215,7 +215,7 @@ static const char *spoken(struct cli *cli, const struct found *found, size_t n)
 	return NULL;
 }
 
-/* Fill in the row for the copies of one volume. Returns why it stays, or NULL. */
+/* Fill in a volume's row from its n copies. Returns why it cannot be taken over, or NULL. */
 static const char *judge(struct cli *cli, const struct found *found, size_t n, const char *owner,
 			 struct takeover *row)
 {

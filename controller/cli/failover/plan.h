@@ -14,10 +14,10 @@ struct takeover {
 	const char *id;
 	const struct member *to; /* the node with the newest copy; NULL: see why */
 	const HeldCopy *copy;
-	int64_t epoch;    /* of the new owner */
+	int64_t epoch;    /* the epoch of the new owner */
 	int64_t may_lose; /* seconds since the copy had all that was written; -1: has nothing */
-	const char *why;  /* why it is not taken over; NULL: it can be */
-	const char *note; /* of one that can be: what speaks against it; NULL: nothing */
+	const char *why;  /* why the volume is not taken over, or NULL */
+	const char *note; /* if why is NULL: a warning about the failover, or NULL */
 	bool done;
 };
 
@@ -30,7 +30,7 @@ struct failover_plan {
 bool failover_is_lost(const struct cli *cli, const char *node);
 /*
  * Make the plan for a volume, or for all volumes of the lost nodes if id is NULL. Returns 0, or -1
- * with *err: an agent does not tell what it has.
+ * with *err if an agent that is up does not list its copies.
  */
 int failover_plan_make(struct cli *cli, const char *id, struct failover_plan *ret,
 		       struct error *err);

@@ -2,7 +2,7 @@
 /*
  * The name under which a statement of an operator is recorded.
  *
- * Invariant: a name is for people. No right follows from it.
+ * Invariant: the name is only for people who read records. No permission depends on it.
  */
 #include "controller/cli/failover/who.h"
 

@@ -64,7 +64,7 @@ int here_check_folder(struct arena *arena, const char *folder, const char **ret,
 int here_mount(struct arena *arena, const char *type, const char *options, const char *source,
 	       const char *path, struct error *err)
 {
-	/* By the name of its zvol, not by that of its device, zcsi-node knows what is mounted. */
+	/* zcsi-node finds mounts by a zvol's name, so mount(8) must not resolve the /dev link. */
 	const char *argv[] = {"mount", "--no-canonicalize", "-t", type, "-o", options, source, path,
 			      NULL};
 

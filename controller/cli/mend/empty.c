@@ -2,8 +2,8 @@
 /*
  * zcsi trash empty: deleted volumes are destroyed before their time is over.
  *
- * Invariant: nothing is destroyed unless the operator says how many volumes that are, and that is
- * how many there are at that moment. The agent destroys each only if nothing needs it.
+ * Invariant: nothing is destroyed unless the operator states the number of volumes that can be
+ * destroyed at that moment. The agent destroys a volume only if nothing needs it.
  */
 #include "controller/cli/mend/empty.h"
 
@@ -15,15 +15,15 @@
 struct waste {
 	const struct owned *owned;
 	bool done;
-	const char *why; /* it stays, since; or NULL */
+	const char *why; /* why the volume stays, or NULL */
 };
 
 struct heap {
 	struct waste *rows;
-	size_t n, n_free; /* n_free: those that may be destroyed */
+	size_t n, n_free; /* n_free: how many may be destroyed */
 };
 
-/* A volume that is kept without a time is kept for its snapshots. */
+/* Returns true if the volume stays in the trash without a time limit, since it has snapshots. */
 static bool is_kept_for_snapshots(const TrashedDataset *entry)
 {
 	return !entry->until && entry->snapshots;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi trash: the deleted volumes that can be had back.
+ * zcsi trash: the deleted volumes, which can be restored until their time is over.
  *
  * Invariant: a volume is restored only if it is the only one that the command line can mean, and
  * after all agents have promised its name, as for a new volume (adopt.h).

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * zcsi unpublish: the end of a publication that the orchestrator has lost.
+ * zcsi unpublish: the end of a publication that the orchestrator has forgotten.
  *
- * Invariant: a publication ends only if its node says that the volume is not mounted there, or if
- * the operator states of a silent node that it is off. What is mounted is never taken away.
+ * Invariant: a publication ends only if its node answers that the volume is not mounted there, if
+ * --force states that a node that does not answer is off, or if no node can use the volume by the
+ * publication. A volume that is mounted on a node that answers stays attached.
  */
 #include <string.h>
 
@@ -52,8 +53,8 @@ static const Publication *find(struct cli *cli, const Dataset *volume, const cha
 }
 
 /*
- * Returns true if no node can use the volume by this publication: it is to a node that had the
- * volume itself, and another one has it now.
+ * Returns true if no node can use the volume by this publication: it is a local one, of a node that
+ * had the volume before, and another node has it now.
  */
 static bool is_void(const struct ending *ending)
 {
@@ -122,7 +123,7 @@ static int check(struct cli *cli, const struct ending *ending, struct error *err
 		return check_use(cli, ending, member, err);
 	if (!cli->force)
 		return fail_silent(cli, ending, err);
-	/* A text that cannot be read may be of the volume's own node. */
+	/* A publication that cannot be read may be one of the node that has the volume. */
 	return is_unreadable(ending->publication)
 		       ? check_use(cli, ending, ending->volume->owner, err)
 		       : 0;

@@ -14,7 +14,7 @@ char *amount_bytes(struct arena *arena, uint64_t bytes)
 	size_t unit = 0;
 	double amount = (double)bytes;
 
-	/* From 999.5 on three digits would be rounded to four. */
+	/* An amount of 999.5 or more would be rounded to four digits, so use the next unit. */
 	for (; amount >= 999.5 && units[unit + 1]; unit++)
 		amount /= 1024;
 	if (unit == 0)
@@ -26,7 +26,7 @@ char *amount_bytes(struct arena *arena, uint64_t bytes)
 char *amount_time(struct arena *arena, int64_t seconds)
 {
 	static const struct {
-		int64_t seconds, most; /* most: such a number of this unit is written in the next */
+		int64_t seconds, most; /* most: from this number on, use the next unit */
 		const char *name;
 	} units[] = {{1, 60, "s"}, {60, 60, "min"}, {3600, 48, "h"}, {86400, INT64_MAX, "days"}};
 	size_t i = 0;

@@ -2,7 +2,7 @@
 /*
  * The scripts for completion, from the table of options and that of commands.
  *
- * Invariant: no text of the tables needs quoting but the help, which may have quotes.
+ * Invariant: of the texts in the tables, only the help may need quoting.
  */
 #include "controller/cli/print/completion.h"
 
@@ -15,7 +15,7 @@
 #define NODES   "zcsi nodes -H 2>/dev/null | cut -f1 | grep -vx -"
 
 struct words {
-	const struct program *program; /* with the options */
+	const struct program *program; /* has the table of options */
 	const struct completion_command *commands;
 	size_t n_commands;
 };
@@ -44,7 +44,7 @@ static void put_quoted(FILE *out, const char *text)
 	fputc('\'', out);
 }
 
-/* Print the options, each as it is typed, with the separator before it. */
+/* Print the options as they are typed, "--node" or "-H", with the separator between them. */
 static void put_options(FILE *out, const struct words *words,
 			bool (*chosen)(const struct option_row *row), const char *separator)
 {
@@ -97,7 +97,7 @@ static void put_bash(FILE *out, const struct words *words)
 	put_commands(out, words, NULL, "\n");
 	fputs("' ;;\n\tesac\n\t[[ $word != -* ]] || choices='", out);
 	put_options(out, words, NULL, "\n");
-	/* compgen -W would run a command in the name of a volume. */
+	/* compgen -W is not used, since it would run a command that a volume's name contains. */
 	fputs("\n--help\n--version'\n"
 	      "\tCOMPREPLY=()\n"
 	      "\twhile IFS= read -r choice; do\n"
@@ -130,7 +130,7 @@ static void put_zsh(FILE *out, const struct words *words)
 	      "\tif [[ $words[CURRENT] == -* ]]; then compadd -- $options\n"
 	      "\telse _describe command commands\n\tfi\n}\ncompdef _zcsi zcsi\n",
 	      out);
-	/* zsh calls a file of $fpath as _zcsi when it completes a word for the first time. */
+	/* zsh runs the script as the function _zcsi if it is in $fpath, but not after `source`. */
 	fputs("[[ $funcstack[1] != _zcsi ]] || _zcsi \"$@\"\n", out);
 }
 

@@ -26,7 +26,7 @@ char *progress_text(struct arena *arena, const struct progress *progress)
 		return text;
 	double speed = (double)sent * 1000 / (double)progress->ms;
 	text = arena_printf(arena, "%s, %s/s", text, amount_bytes(arena, (uint64_t)speed));
-	/* More may be sent than was estimated. */
+	/* Without an estimate, or if more than it was sent, the remaining time is left out. */
 	if (total <= sent || speed < 1)
 		return text;
 	return arena_printf(arena, "%s, about %s", text,

@@ -11,7 +11,7 @@
 
 struct progress {
 	uint64_t sent, total; /* bytes; total is an estimate, 0: not known */
-	int64_t ms;           /* since the first byte */
+	int64_t ms;           /* milliseconds since the first byte */
 };
 
 /* Returns "1.20G of 40.0G, 98.0M/s, about 7 min" in the arena; what is not known is left out. */
@@ -19,7 +19,7 @@ char *progress_text(struct arena *arena, const struct progress *progress);
 
 /* The line on stderr; zeroed before its first use. */
 struct progress_line {
-	int64_t shown; /* now_ms() value; 0: not yet */
+	int64_t shown; /* when the line was last drawn, by now_ms(); 0: not yet */
 	int width;
 };
 

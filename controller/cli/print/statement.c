@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * The statement without which a command destroys nothing: the option --destroy, with the number of
- * things that go.
+ * things to be destroyed.
  *
- * Invariant: a number that was right when it was read, and is not any more, destroys nothing.
+ * Invariant: if the number of things has changed since the operator read it, nothing is destroyed.
  */
 #include "controller/cli/print/statement.h"
 

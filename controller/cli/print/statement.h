@@ -9,14 +9,14 @@
 /* Things that a command destroys for good, if the operator states their number with --destroy. */
 struct destruction {
 	const char *command; /* "zcsi trash empty", which --destroy follows */
-	const char *fact;    /* "there are 2 deleted volumes": where the number comes from */
-	const char *what;    /* "them" */
+	const char *fact;    /* "there are 2 deleted volumes": the number's origin */
+	const char *what;    /* "all its snapshots": the things */
 	size_t n;
 };
 
 /*
- * Compare with the value of --destroy. Returns 1 if that is the number of things; 0 if it is NULL,
- * since nothing was stated; -1 with *err if it is anything else.
+ * Compare the number of things with the value of --destroy. Returns 1 if they are equal; 0 if the
+ * value is NULL, since --destroy was not given; -1 with *err if it is anything else.
  */
 int statement_check(const struct destruction *destruction, const char *value, struct error *err);
 /* Print on stderr that nothing was done, and what to type. */

@@ -3,7 +3,7 @@
  * Tables for people and for programs: aligned columns, a tab between them, or JSON.
  *
  * Invariant: a row is one line, and with -H it has exactly one tab between two columns, whatever
- * the texts contain. JSON is valid (RFC 8259) whatever they contain: a byte that is not UTF-8
+ * the texts contain. JSON is valid (RFC 8259) whatever the texts contain: a byte that is not UTF-8
  * becomes U+FFFD.
  */
 #include "controller/cli/print/table.h"

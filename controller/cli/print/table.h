@@ -4,8 +4,8 @@
 
 /*
  * The output of a command: rows under columns, printed for people, for other programs (-H, -p), or
- * as JSON (-o json). Texts of agents are printed without control characters, so that none of them
- * reaches the terminal.
+ * as JSON (-o json). Texts of agents are printed without control characters, since these could
+ * change the terminal.
  */
 
 #include <stdbool.h>
@@ -34,7 +34,7 @@ struct cell {
 };
 
 struct table {
-	const char *name; /* the rows in JSON: "volumes" */
+	const char *name; /* the key of the rows in JSON, such as "volumes" */
 	const struct column *columns;
 	size_t n_columns;
 	const struct cell *cells; /* n_rows times n_columns */
@@ -57,9 +57,9 @@ struct silence {
 void table_print(FILE *out, const struct table *table, const struct style *style,
 		 const struct silence *silences, size_t n_silences);
 /*
- * Print one row of a table, as table_print does but never as JSON, with the heading before it if it
- * is the first that is printed. The columns are as wide as all rows of the table need; the last
- * column of other rows need not be known yet.
+ * Print one row of a table, as table_print does but never as JSON; if `first`, print the heading
+ * before the row. The columns are as wide as all rows of the table need; the last column of other
+ * rows need not be known yet.
  */
 void table_print_row(FILE *out, const struct table *table, const struct style *style, size_t row,
 		     bool first);

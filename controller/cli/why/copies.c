@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The sentences about the copies of a volume. Its owner tells them; no other node is asked.
+ * The sentences about the copies of a volume. They come from its owner; no other node is asked.
  *
  * Invariant: a copy that gets nothing, or not enough, may stop the volume, since it can then
  * neither move nor fail over without loss.

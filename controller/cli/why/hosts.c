@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The sentences about hosts that cannot be asked, from what the other agents keep of them, and
- * about what other hosts have of a volume that no agent lists.
+ * The sentences about hosts that cannot be asked, from the records that other agents keep of these
+ * hosts, and about copies and deleted volumes on other hosts if no agent lists the volume.
  *
- * Invariant: of a host that may have the volume it is never said that it does not have it.
+ * Invariant: if a host may have the volume, no sentence says that it does not have it.
  */
 #include "controller/cli/why/why.h"
 
@@ -18,15 +18,15 @@
 
 /* A host that does not list its volumes. */
 struct absent {
-	const char *name;    /* the node id, or the endpoint if no agent keeps it */
-	const char *node_id; /* or NULL */
+	const char *name;    /* the node id, or the endpoint if no agent keeps the id */
+	const char *node_id; /* NULL: no agent keeps it */
 	const char *why;
-	bool listed; /* its agent is in the list of agents */
+	bool listed; /* the host's agent is in the list of agents */
 };
 
 enum had { HAD, HAD_NOT, HAD_UNKNOWN };
 
-/* Ask all agents whether the host had a volume of this name. *ret_read is when, in seconds. */
+/* Ask all agents whether the host had the volume. *ret_read is when its names were read. */
 static enum had ask_kept(struct why *why, const struct absent *absent, int64_t *ret_read)
 {
 	const GetKeptNamesResponse *kept =
@@ -38,7 +38,7 @@ static enum had ask_kept(struct why *why, const struct absent *absent, int64_t *
 	return known_volume(kept, why->id) ? HAD : HAD_NOT;
 }
 
-/* Returns true if the host may have the volume. */
+/* Add the sentence about a host. Returns true if the host may have the volume. */
 static bool say_absent(struct why *why, const struct absent *absent)
 {
 	struct arena *arena = &why->cli->arena;
@@ -70,7 +70,7 @@ static bool say_absent(struct why *why, const struct absent *absent)
 	return had != HAD_NOT;
 }
 
-/* Returns the host of an agent that does not answer, or NULL if no other agent knows it. */
+/* Returns the record of the host at an agent's endpoint, or NULL if no agent keeps one. */
 static const KnownHost *host_of(const struct member *member, const KnownHost *const *hosts,
 				size_t n)
 {
@@ -80,7 +80,7 @@ static const KnownHost *host_of(const struct member *member, const KnownHost *co
 	return NULL;
 }
 
-/* Returns true if the host of an agent that does not list its volumes may have it. */
+/* Returns true if the host of an agent that does not list its volumes may have the volume. */
 static bool say_silent(struct why *why, const struct member *member, const KnownHost *host)
 {
 	const char *node_id = member->host ? member->node : host ? host->node_id : NULL;
@@ -96,7 +96,7 @@ static bool say_silent(struct why *why, const struct member *member, const Known
 	return say_absent(why, &absent);
 }
 
-/* Returns true if a host whose agent is not asked may have it. */
+/* Returns true if a host whose agent was not asked may have the volume. */
 static bool say_unlisted(struct why *why, const KnownHost *host)
 {
 	const struct absent absent = {
@@ -109,7 +109,7 @@ static bool say_unlisted(struct why *why, const KnownHost *host)
 	return say_absent(why, &absent);
 }
 
-/* Returns true if the volume is moving away from an agent, which is said already. */
+/* Returns true if the volume is moving away from an agent, about which why_moves has a sentence. */
 static bool is_leaving(const struct why *why, const struct member *member)
 {
 	for (size_t i = 0; i < why->n_moves; i++)
@@ -118,7 +118,7 @@ static bool is_leaving(const struct why *why, const struct member *member)
 	return false;
 }
 
-/* Add the errors with which agents refuse a volume that they do not list. True if one does. */
+/* Add the errors of agents that refuse calls for a volume without listing it. True if any does. */
 static bool say_accounts(struct why *why)
 {
 	struct cli *cli = why->cli;
@@ -196,7 +196,7 @@ static void say_copies(struct why *why)
 	}
 }
 
-/* Returns true for what a rollback or a detach has put aside of a volume, which is not deleted. */
+/* Returns true if a rollback or a detach put the dataset into the trash: no volume was deleted. */
 static bool is_former(struct arena *arena, const TrashedDataset *entry)
 {
 	const char *begin = arena_printf(arena, "old-%s-", escape_text(arena, entry->id));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The sentences about a volume where it is: its node, its use, its space, and its moves.
+ * The sentences about a volume from its own node: its place, its use, its space, and its moves.
  *
- * Invariant: a volume that is refused to everybody is one that something stops, also if its agent
- * lists it.
+ * Invariant: if the agent refuses all calls for a volume, a sentence says that something stops it,
+ * even if the agent lists the volume.
  */
 #include "controller/cli/why/why.h"
 
@@ -13,7 +13,7 @@
 #include "controller/cli/print/amount.h"
 #include "controller/cli/print/progress.h"
 
-#define LOW_PERCENT 5 /* of the volume's size: with less space left in the pool, it is said */
+#define LOW_PERCENT 5 /* a pool with less than this part of the volume's size left is reported */
 
 /* Returns true if the parameters of a volume have a line that begins with a text. */
 static bool has_parameter(const Dataset *volume, const char *text)
@@ -181,7 +181,7 @@ void why_volume(struct why *why, const struct owned *volume)
 
 /* Moves */
 
-/* Returns true if the agent that gives the volume away refuses calls for it. */
+/* Returns true if the source of the move refuses calls for the volume already. */
 static bool is_closed(const struct why *why, const struct move_seen *move)
 {
 	return move->state->given_up || (why->accounts && !why->accounts[move->from->at].response);

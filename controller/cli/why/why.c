@@ -35,7 +35,7 @@ static size_t count(const struct why *why, enum why_effect effect)
 	return n;
 }
 
-/* Ask for all that is known of the volume. The errors of lists are in the members. */
+/* Ask all agents about the volume. An agent's error while listing is stored in its member. */
 static void ask(struct why *why)
 {
 	struct cli *cli = why->cli;
@@ -48,7 +48,7 @@ static void ask(struct why *why)
 	why->accounts = fleet_ask(cli->fleet, &cli->arena, "GetDataset", &request->base);
 }
 
-/* Returns which of several volumes of one name goes, if a person does not know better. */
+/* Returns the one of several volumes of one name that zcsi advises to rename. */
 static const struct owned *spare(const struct why *why)
 {
 	const struct owned *spare = &why->volumes[0];

@@ -3,8 +3,8 @@
 #define ZCSI_CLI_WHY_H
 
 /*
- * The page of zcsi why: sentences about a volume, from what the agents tell. All live in the arena
- * of the cli.
+ * The page of zcsi why: sentences about a volume, from the answers of the agents. All live in the
+ * arena of the cli.
  */
 
 #include "controller/cli/cli.h"
@@ -16,7 +16,7 @@ enum why_effect { WHY_STOPS, WHY_MAY_STOP, WHY_FACT };
 struct why_line {
 	enum why_effect effect;
 	const char *text;
-	const char *type; /* the command that mends it, or NULL */
+	const char *type; /* the command that mends what the text says, or NULL */
 	struct why_line *next;
 };
 
@@ -29,28 +29,28 @@ struct why {
 	size_t n_moves;
 	const struct reply *pushes;   /* the answers of all agents to ListPushes */
 	const struct reply *accounts; /* the answers of all agents to GetDataset; or NULL */
-	bool no_nodes;                /* say nothing that is so for all volumes of a node */
+	bool no_nodes;                /* leave out sentences about nodes and pools */
 	struct why_line *lines, **end;
 };
 
 /* Put a sentence on the page; the text is in the arena. */
 void why_say(struct why *why, enum why_effect effect, const char *text);
-/* The same, with the command that mends it, which is printed unless the text has it. */
+/* Put a sentence on the page, and, unless the text has it, the command that mends the cause. */
 void why_mend(struct why *why, enum why_effect effect, const char *text, const char *type);
 /* The sentence about a volume that several nodes have. */
 void why_twice(struct why *why);
 /* The sentences about a volume at its owner: its place, its use, its space. */
 void why_volume(struct why *why, const struct owned *volume);
-/* About its moves, also those after which no agent lists it. Returns true if it is on its way. */
+/* Sentences about the volume's moves, even if no agent lists it. True if a move is running. */
 bool why_moves(struct why *why);
-/* About its copies, as its owner pushes them. */
+/* Sentences about the volume's copies, from the owner's list of pushes. */
 void why_copies(struct why *why, const struct owned *volume);
 /*
- * About hosts that do not answer or are not asked, as far as they may have a volume of this name,
- * and about agents that do not list it and refuse calls for it. Returns true if there is one.
+ * Sentences about hosts that may have the volume and do not answer or were not asked, and about
+ * agents that do not list the volume and refuse calls for it. Returns true if there is one.
  */
 bool why_hosts(struct why *why);
-/* About what is left of it: copies, if no agent has it, and what is in the trash. */
+/* Sentences about the rest of the volume: copies, if no agent has the volume, and the trash. */
 void why_remains(struct why *why);
 
 #endif
