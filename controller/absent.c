@@ -87,7 +87,7 @@ bool absent_return(struct absent **list, const char *node_id, const char *datase
 		return false;
 	names_fini(names);
 	*names = (*list)->names;
-	/* No agent has this version, so its names are read. */
+	/* No agent reports the version 1, so the roll call reads the names again. */
 	names->version = names->version ? 1 : 0;
 	(*list)->names = (struct names){0};
 	remove_at(list);

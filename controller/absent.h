@@ -3,8 +3,8 @@
 #define ZCSI_CONTROLLER_ABSENT_H
 
 /*
- * Hosts whose agent left the list, and the names that they had. A host that is away is not a host
- * without volumes: what it had is neither missing nor free. Not thread-safe.
+ * Hosts whose agent left the list of agents, and the names that they had. The volumes of such a
+ * host still exist on it, so their names are neither missing nor free. Not thread-safe.
  */
 
 #include "controller/names.h"
@@ -14,10 +14,10 @@ struct absent {
 	char *node_id, *endpoint, *dataset;
 	uint64_t pool_guid; /* 0: not known */
 	int64_t since;      /* when the agent left the list, in seconds since 1970 */
-	struct names names; /* those it had; without a version they are not known */
+	struct names names; /* names that the host had; not known if their version is 0 */
 };
 
-/* Remember a host, a copy of *host. Takes over its names. Replaces the record of that node. */
+/* Add a copy of *host, in place of an earlier record of its node. Takes over host->names. */
 void absent_add(struct absent **list, struct absent *host);
 /* Returns the record of a node, or NULL. */
 struct absent *absent_node(struct absent *list, const char *node_id);
@@ -26,8 +26,8 @@ bool absent_is_unknown(const struct absent *absent);
 /* Returns a host that had the name of this hash, or may have had it, or NULL. */
 const struct absent *absent_with(const struct absent *list, uint64_t hash);
 /*
- * A host answers that is this node, or has this dataset of this pool under another name. If it is
- * in the list, forget it, move the names that it had to *names, and return true.
+ * Call it when a host has answered. If the list has a record of its node id, or of its dataset and
+ * pool under another node id, remove the record, move the names in it to *names, and return true.
  */
 bool absent_return(struct absent **list, const char *node_id, const char *dataset,
 		   uint64_t pool_guid, struct names *names);

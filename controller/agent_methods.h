@@ -7,8 +7,8 @@
 #include "controller/agents_ask.h"
 
 /*
- * Define agent_get_dataset(call, agent, request, ret, err) and the like. Each returns 0 with *ret
- * in the call's arena, or -1 with *err.
+ * Define agent_get_host(call, agent, request, ret, err) and the like. Each returns 0 with *ret in
+ * the call's arena, or -1 with *err.
  */
 #define AGENT_METHOD_(Name, name)                                                                  \
 	static inline int agent_##name(struct rpc_call *call, const struct agent *agent,           \

@@ -12,25 +12,25 @@
 
 struct agent_state {
 	char *node_id, *dataset, *version; /* NULL before its first answer */
-	char *presumed; /* before that: the node known at its endpoint; NULL: none, "": several */
+	char *presumed; /* until it answers: the node known at its endpoint; "": several nodes */
 	uint8_t *said;  /* its last GetHostResponse, encoded; NULL: none */
 	size_t said_size;
 	uint64_t pool_guid; /* 0 before it reported a pool */
 	bool asked;         /* a roll call has asked it */
 	bool up;            /* it answered the last roll call */
-	bool back;          /* it is new or was away: see roster_settle */
+	bool back;          /* it is new or was off the list, until roster_settle has noted that */
 	bool lost;          /* silent for --assume-lost seconds: RPCs do not ask it */
 	int64_t since;      /* the time when `up` changed last (common/clock.h) */
 	int64_t skew_us;    /* by how much, at least, its clock is ahead of ours */
-	struct names names; /* what it has, as of the last roll call */
+	struct names names; /* the names that it has, as of the last roll call */
 	char *refusal;      /* why it is refused (rollcall.h); NULL if it is not */
 
-	/* The hosts that it keeps (roll_hosts.h), by their digest. */
-	uint64_t known_hosts; /* as it reported last */
-	uint64_t read;        /* when they were read into the roster's; 0: never */
-	uint64_t told;        /* the roster's digest, as the agent was told of it last */
-	uint64_t synced;      /* it has the roster's hosts up to this order */
-	bool heard;           /* the roster has the hosts that it had when it first answered */
+	/* The hosts that the agent keeps (roll_hosts.h), by their digest. */
+	uint64_t known_hosts; /* the digest that the agent reported last */
+	uint64_t read;        /* the agent's digest when the roster last read its hosts; 0: never */
+	uint64_t told;        /* the roster's digest when its hosts were last sent to the agent */
+	uint64_t synced;      /* the agent has the roster's hosts up to this host_row.order */
+	bool heard;           /* the roster has the hosts that the agent kept at its first answer */
 };
 
 #endif

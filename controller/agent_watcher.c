@@ -4,8 +4,8 @@
  * requests to read the file again and to stop. DNS names are resolved before each roll call.
  *
  * Invariant: if --agents-file cannot be read or names no agent, or a name is not resolved, the
- * previous list stays in use. A volume whose agent was dropped from the list would be reported as
- * not existing.
+ * previous list stays in use. If an agent were dropped from the list, the calls for its volumes
+ * would fail.
  */
 #include "controller/agent_watcher.h"
 
@@ -27,18 +27,18 @@
 #include "controller/rollcall.h"
 #include "controller/roster_absent.h"
 
-#define DOWN_MS 1000 /* between two roll calls while an agent is down, or is to be asked again */
+#define DOWN_MS 1000 /* pause between roll calls while an agent is down or its records are unread */
 
 struct agent_watcher {
 	struct roster *roster;
 	struct agent_watcher_options options;
 	struct agents_file *file; /* NULL without --agents-file */
-	char *text;               /* its contents that are in use; NULL: none */
-	char *endpoints;          /* all that are in use, a line each */
-	bool has_names;           /* one is a DNS name */
-	bool unresolved;          /* one was not resolved, which was logged */
+	char *text;               /* the contents of the file that are in use; NULL: none */
+	char *endpoints;          /* all endpoints that are in use, a line each */
+	bool has_names;           /* an endpoint is a DNS name */
+	bool unresolved;          /* a DNS name was not resolved, which was logged */
 	bool unread;              /* a name in the file was not resolved, which was logged */
-	int wake;                 /* an eventfd, written after one of these is set: */
+	int wake;                 /* an eventfd, written after stopping or rereading is set */
 	atomic_bool stopping;     /* the thread is to end */
 	atomic_bool rereading;    /* the file is to be read even if it did not change */
 	pthread_t thread;
@@ -104,8 +104,8 @@ static const char *lines_of(struct arena *arena, const struct option_list *list)
 }
 
 /*
- * Name the agents of --agent and of this text. *ret_changed is false if the list has the same
- * endpoints as before.
+ * Put the agents of --agent and of the text, the contents of --agents-file, on the list.
+ * *ret_changed is false if the list has the same endpoints as before.
  */
 static int name_all(struct agent_watcher *watch, const char *text, bool *ret_changed,
 		    struct error *err)
@@ -133,7 +133,7 @@ static int name_all(struct agent_watcher *watch, const char *text, bool *ret_cha
 	return 0;
 }
 
-/* Read the file. Returns true if its agents are in use now. */
+/* Read --agents-file. Returns true if the agents in it are in use now. */
 static bool read_file(struct agent_watcher *watch)
 {
 	struct error err;
@@ -158,7 +158,7 @@ static bool read_file(struct agent_watcher *watch)
 	return true;
 }
 
-/* Resolve the names again. Returns true if there are other addresses. */
+/* Resolve the DNS names of agents again. Returns true if the addresses have changed. */
 static bool resolve(struct agent_watcher *watch)
 {
 	struct error err;
@@ -187,7 +187,7 @@ static bool renew(struct agent_watcher *watch)
 	return watch->has_names && resolve(watch);
 }
 
-/* Returns true if all agents are up, and all that they keep is known. */
+/* Returns true if all agents are up, and all hosts and names that they keep were read. */
 static bool is_complete(struct roster *roster)
 {
 	scoped_lock(&roster->lock);
@@ -204,7 +204,10 @@ static bool is_complete(struct roster *roster)
 	return true;
 }
 
-/* Wait for a request, a change of the file, or for ms. Returns false if the thread is to end. */
+/*
+ * Wait for a request, a change of --agents-file, or for ms milliseconds. Returns false if the
+ * thread is to end.
+ */
 static bool wait_for_work(struct agent_watcher *watch, int64_t ms)
 {
 	struct pollfd fds[] = {{.fd = watch->wake, .events = POLLIN},

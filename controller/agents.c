@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The agents: their start and end, and what the handlers may know of them. roster.c keeps the list
- * of agents, rollcall.c decides whether an agent is up and whether it is refused, and agents_ask.c
- * sends them requests.
+ * The agents: their start and end, and the functions by which handlers read their state. roster.c
+ * keeps the list of agents, rollcall.c decides whether an agent is up and whether it is refused,
+ * and agents_ask.c sends them requests.
  *
  * Invariant: no request is sent before the first roll call has ended.
  */
@@ -47,7 +47,10 @@ int agents_new(struct agents **ret, struct loop *loop, const struct agents_optio
 		agents_free(agents);
 		return fail_context(err, "--node");
 	}
-	/* The watcher resolves DNS names. Until then no agent is known, so no volume is missing. */
+	/*
+	 * DNS names are resolved by the watcher later. Until then the list of agents is empty, and
+	 * lookups fail, so no volume is reported as missing.
+	 */
 	size_t n = agents_dns_any(options->named) ? 0 : options->named->n;
 	if (roster_name(&agents->roster, options->named->values, n, err) < 0) {
 		agents_free(agents);

@@ -26,7 +26,7 @@ struct agent;
 struct roster;
 
 struct agents_options {
-	const struct option_list *named; /* --agent; with dns:/// (common/agents_dns.h) */
+	const struct option_list *named; /* --agent; some may be dns:/// (common/agents_dns.h) */
 	const char *file;                /* --agents-file; NULL if not given */
 	const char *node;                /* --node; NULL if not given */
 	const struct trust *trust;
@@ -46,12 +46,15 @@ int agents_new(struct agents **ret, struct loop *loop, const struct agents_optio
 int agents_start(struct agents *agents, struct error *err);
 /* Read --agents-file again soon; returns at once. Does nothing before agents_start. */
 void agents_reread(struct agents *agents);
-/* Call it on the loop's thread, when no RPC is in flight and the loop does not run. */
+/* Free the agents. Call it on the loop's thread, with no RPC in flight and the loop not running. */
 void agents_free(struct agents *agents);
 const char *agent_endpoint(const struct agent *agent);
-/* The list of the agents, for roster_absent.h. */
+/* Returns the list of agents, for the functions of roster_absent.h. */
 struct roster *agents_roster(const struct rpc_call *call);
-/* The zcsi-node to which calls of csi.v1.Node are passed. Only with --node. */
+/*
+ * Returns the client of the zcsi-node to which calls of csi.v1.Node are passed; NULL without
+ * --node.
+ */
 struct client *agents_node(const struct rpc_call *call);
 bool agents_partial_lists(const struct rpc_call *call);
 /* Write the metrics of the agents, for transport/monitor.h. agents: the struct agents. */
@@ -61,7 +64,10 @@ void agents_metrics(void *agents, FILE *out);
 int agent_recognise(const struct rpc_call *call, const struct agent *agent,
 		    const GetHostResponse *says, struct error *err);
 
-/* Returns the agent that had the volume when it was last found, or NULL. It may have moved. */
+/*
+ * Returns the agent that had the volume when it was last found, or NULL. The volume may have moved
+ * since.
+ */
 const struct agent *agents_cached_owner(struct rpc_call *call, const char *id);
 void agents_remember(struct rpc_call *call, const char *id, const struct agent *agent);
 

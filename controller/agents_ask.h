@@ -13,7 +13,10 @@
 /* Send a request to an agent. *ret_response is the answer. Returns 0, or -1 with *err. */
 int agent_ask(struct rpc_call *call, const struct agent *agent, const char *method,
 	      const ProtobufCMessage *request, void *ret_response, struct error *err);
-/* Like agent_ask, with half the time left; ERR_UNAVAILABLE at once if the agent is down. */
+/*
+ * Like agent_ask, for at most half of the RPC's remaining time; ERR_UNAVAILABLE at once if the
+ * agent is down.
+ */
 int agent_try(struct rpc_call *call, const struct agent *agent, const char *method,
 	      const ProtobufCMessage *request, void *ret_response, struct error *err);
 
@@ -28,22 +31,25 @@ struct said {
 	size_t n;
 };
 
-/* Returns what all agents said that have answered a roll call. Asks none of them. */
+/* Returns the last answer to a roll call of each agent that has answered one. Asks none of them. */
 struct said agents_said(struct rpc_call *call);
 
 struct answer {
 	const struct agent *agent;
-	void *response;     /* the method's output type */
+	void *response;     /* of the method's output type */
 	struct error error; /* code ERR_OK, or the reason why there is no response */
 };
 
 struct answers {
-	struct answer *list; /* one for every agent asked, in the same order throughout an RPC */
+	struct answer *list; /* an answer of each agent asked; same order throughout an RPC */
 	size_t n;
 	size_t known; /* how many agents are known, asked or not */
 };
 
-/* Send a request to all agents at once, with half the time left; 1 s if an agent is down. */
+/*
+ * Send a request to all agents at once, and wait for at most half of the RPC's remaining time, or
+ * one second for an agent that is down.
+ */
 struct answers agents_ask_all(struct rpc_call *call, const char *method,
 			      const ProtobufCMessage *request);
 
@@ -53,8 +59,8 @@ struct answers agents_ask_all(struct rpc_call *call, const char *method,
  */
 typedef bool agent_filter(struct rpc_call *call, const GetHostResponse *said, const void *arg);
 /*
- * Like agents_ask_all, for the agents that the filter chooses, and until that moment at most. A
- * filter of NULL chooses all agents.
+ * Like agents_ask_all, but only for the agents that the filter chooses, or all if it is NULL, and
+ * only up to the now_ms() value `until`.
  */
 struct answers agents_ask_until(struct rpc_call *call, const char *method,
 				const ProtobufCMessage *request, agent_filter *chooses,

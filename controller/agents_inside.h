@@ -2,7 +2,7 @@
 #ifndef ZCSI_CONTROLLER_AGENTS_INSIDE_H
 #define ZCSI_CONTROLLER_AGENTS_INSIDE_H
 
-/* The members of the agents, for agents.c and agents_ask.c. */
+/* The members of struct agents, for agents.c and agents_ask.c. */
 
 #include <pthread.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ struct agents {
 	struct agents_options options;
 	struct roster roster;
 	struct owner_cache owner_cache;
-	struct client *node;         /* of --node; or NULL */
+	struct client *node;         /* the zcsi-node of --node; or NULL */
 	struct agent_watcher *watch; /* NULL before agents_start */
 };
 

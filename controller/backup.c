@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * The backup of a new volume on the node that its parameter names. That node pulls the data, and
- * keeps to its own rules afterwards, which only an operator changes.
+ * goes on by the backup's own schedule, which only an operator changes.
  *
- * Invariant: CreateVolume makes a volume and ends with OK only after the backup is in the pool of
- * that node with its rules, so it goes on by itself, whatever happens to controllers.
+ * Invariant: CreateVolume makes a volume with a backup and ends with OK only after the pool of that
+ * node has the backup and its schedule, so the backups go on whatever happens to controllers.
  */
 #include "controller/backup.h"
 
@@ -16,9 +16,9 @@
 #include "controller/placement.h"
 #include "controller/replicas.h"
 
-#define EVERY_MIN 60  /* seconds, as zcsi-node demands */
+#define EVERY_MIN 60  /* shortest backup_every in seconds, as in zcsi-node */
 #define LOOK_MS   200 /* pause between two calls of AddBackup */
-#define SPARE_MS  500 /* for the answer to reach the caller */
+#define SPARE_MS  500 /* time left for the answer to reach the caller */
 
 static int check_words(const struct parameters *parameters, struct error *err)
 {
@@ -82,7 +82,7 @@ int backup_add(struct rpc_call *call, const char *id, const char *node_id,
 	AddBackupRequest *request = new_add_backup_request(&call->arena);
 	struct host host;
 
-	/* A volume that was restored from its backup is on the node of the backup. */
+	/* A volume restored from its backup may be on the backup's node: add none there. */
 	if (!parameters->backup || strcmp(parameters->backup, node_id) == 0)
 		return 0;
 	request->id = arena_strdup(&call->arena, id);

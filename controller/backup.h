@@ -8,16 +8,18 @@
 #include "controller/request/parameters.h"
 
 /*
- * Check, before a volume is created, that the node of its backup can have it. Returns 0, also
- * without such a parameter, or -1: ERR_INVALID_ARGUMENT if that is no node, or one that has the
- * volume itself; ERR_RESOURCE_EXHAUSTED if it can have no backups, with the reason;
- * ERR_UNAVAILABLE if it is not known.
+ * Check, before a volume is created, that the node named by the parameter backup can keep a backup
+ * of it. Returns 0, also without that parameter, or -1: ERR_INVALID_ARGUMENT if there is no such
+ * node, the volume itself is to be on it, or backup_every is too short; ERR_RESOURCE_EXHAUSTED,
+ * with the reason, if the node can keep no backups; ERR_UNAVAILABLE if a silent agent may be the
+ * node's.
  */
 int backup_check(struct rpc_call *call, const struct parameters *parameters, struct error *err);
 /*
- * Have that node keep a backup of a volume, which is on node_id, unless it has one, and wait until
- * it is there. found: the volume was created earlier, and if the node is gone since, nothing is
- * done. Returns 0, or -1: ERR_ABORTED if the deadline passes before, else as the node says.
+ * Have the node named by the parameter backup make a backup of a volume, which is on node_id,
+ * unless it has one, and wait until the backup exists. found: an earlier call has created the
+ * volume, and nothing is done if the backup's node does not exist any more. Returns 0, or -1:
+ * ERR_ABORTED if the deadline passes first, else with the error of the backup's node.
  */
 int backup_add(struct rpc_call *call, const char *id, const char *node_id,
 	       const struct parameters *parameters, bool found, struct error *err);

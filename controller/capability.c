@@ -14,7 +14,7 @@
 #include "controller/request/field.h"
 #include "controller/volume.h"
 
-#define MOUNT_FLAGS_MAX 4096 /* bytes of all of them (spec.md, Size Limits) */
+#define MOUNT_FLAGS_MAX 4096 /* bytes of all mount flags together (CSI's spec.md, Size Limits) */
 
 static const struct {
 	VolumeCapability_AccessMode_Mode mode;

@@ -33,9 +33,9 @@ const char *capability_format(const VolumeCapability *capability);
 int capability_fits(const VolumeCapability *capability, const Dataset *dataset, struct error *err);
 
 /*
- * The same checks for each capability of a list. capabilities_check also fails if the list is
- * empty. capabilities_support also fails if two of them request different formats; *ret_format is
- * the requested one, or "".
+ * Check each capability of a list with the function that has the singular name. capabilities_check
+ * also fails if the list is empty. capabilities_support also fails if two of them request different
+ * formats; *ret_format is the requested one, or "".
  */
 int capabilities_check(size_t n, VolumeCapability *const *capabilities, struct error *err);
 int capabilities_support(size_t n, VolumeCapability *const *capabilities, const char **ret_format,

@@ -4,8 +4,9 @@
  * is the number of bytes that could still be written; the unused size of existing volumes is not
  * subtracted, unless a pool has a limit of the sizes of its volumes, --overcommit of zcsi-node.
  *
- * A thin volume may be larger than its pool, so the largest one is what that limit leaves. An
- * orchestrator that compares sizes, as Kubernetes does, would else not ask for it at all.
+ * A thin volume may be larger than its pool, so maximum_volume_size is what that limit leaves, and
+ * not the free space: an orchestrator that compares sizes, as Kubernetes does, would not request a
+ * larger volume at all.
  *
  * Invariant: the pools counted here are those that CreateVolume with the same fields would accept.
  */
@@ -29,7 +30,7 @@ static Google__Protobuf__Int64Value *int64_value(struct arena *arena, int64_t nu
 	return value;
 }
 
-/* The hosts whose pools count. */
+/* The restrictions of the request: the pools of hosts that match them are counted. */
 struct counted {
 	const Topology *topology;
 	struct where where;

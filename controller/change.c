@@ -85,7 +85,10 @@ int controller_expand_volume(struct rpc_call *call, const ControllerExpandVolume
 	return 0;
 }
 
-/* An agent of an earlier version changes the properties, and knows of no copies. */
+/*
+ * An agent of an earlier version changes the properties and ignores the fields about copies. Fail
+ * if the request has such fields.
+ */
 static int check_copies(const struct agent *agent, const ModifyDatasetRequest *request,
 			const ModifyDatasetResponse *response, struct error *err)
 {

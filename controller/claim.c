@@ -64,7 +64,10 @@ static size_t majority(const struct roster *roster)
 	return n / 2 + 1;
 }
 
-/* Returns true if the agent has promised the name to a later claim than this for that node. */
+/*
+ * Returns true if the agent has promised the name to a claim that is later than `claim`, and whose
+ * target is this node or not known.
+ */
 static bool is_later_at(const Promise *promise, uint64_t node, uint64_t claim)
 {
 	for (size_t i = 0; i < promise->n_targets; i++) {
@@ -76,8 +79,9 @@ static bool is_later_at(const Promise *promise, uint64_t node, uint64_t claim)
 }
 
 /*
- * Returns the node that the agent is. Before its first answer it is the one that is known at its
- * endpoint, once all other agents were asked for the names that they keep of it. NULL: not known.
+ * Returns the id of the agent's node; NULL if it is not known. Before the agent's first answer it
+ * is the node recorded for its endpoint, once all other agents were asked for the names that they
+ * keep of that node.
  */
 static const char *node_id_of(const struct roster *roster, const struct agent_state *state)
 {
@@ -117,7 +121,10 @@ static bool is_of(const char *node_id, uint64_t node)
 	return node_id && name_hash_node(node_id) == node;
 }
 
-/* Returns true if an agent that was asked is of this node, or the node counts no more. */
+/*
+ * Returns true if one of the agents that were asked is the node's, or the node is lost or
+ * forgotten.
+ */
 static bool is_covered(const struct roster *roster, const struct claim_answers *answers,
 		       uint64_t node)
 {
@@ -138,7 +145,10 @@ static bool is_covered(const struct roster *roster, const struct claim_answers *
 	return false;
 }
 
-/* Returns true if an earlier claim for this target may have been used since its host was heard. */
+/*
+ * Returns true if the name may have been created at the target of an earlier claim: no agent that
+ * was asked is the target's, and the last names read from it do not go up to that claim.
+ */
 static bool target_elsewhere(const struct roster *roster, const struct claim_answers *answers,
 			     const PromiseTarget *target)
 {
@@ -151,7 +161,7 @@ static bool target_elsewhere(const struct roster *roster, const struct claim_ans
 	return true;
 }
 
-/* Returns the id of the node with this hash; a word if it is not known. */
+/* Returns the id of the node with this hash; "unknown" if no known host has it. */
 static const char *node_of(const struct roster *roster, uint64_t node)
 {
 	for (size_t i = 0; i < roster->hosts.n; i++) {

@@ -15,7 +15,10 @@
 #include "controller/roster.h"
 #include "proto/agent.h"
 
-/* Returns a claim that is higher than every earlier one of this process and of claim_heard. */
+/*
+ * Returns a claim that is higher than all earlier ones of this process, and than all given to
+ * claim_heard.
+ */
 uint64_t claim_next(void);
 /* Record a claim of another controller, so that claim_next returns a higher one. */
 void claim_heard(uint64_t claim);
@@ -36,7 +39,10 @@ struct claim_answer {
 	const Promise *promise;
 };
 
-/* The answers to a claim of the name with this hash, to be created at one of the agents. */
+/*
+ * The agents' answers to a claim of a name, whose hash is `name`, for an object that is to be
+ * created at one of these agents.
+ */
 struct claim_answers {
 	struct claim_answer *list;
 	size_t n;

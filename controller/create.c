@@ -37,7 +37,7 @@ struct wanted {
 	struct where where;
 	const char *key; /* the secret encryption_key; NULL if not given */
 	uint64_t claim;  /* set when no agent has the volume */
-	bool found;      /* set when one has it */
+	bool found;      /* set when an agent has the volume */
 };
 
 /*
@@ -118,8 +118,8 @@ static int compare_format(const struct wanted *wanted, const Dataset *dataset, s
 }
 
 /*
- * Returns true if the volume is, or may move to, where the request wants it: it may have moved from
- * there since it was created.
+ * Returns true if the volume is on a node that the request allows, or may move to one: it may have
+ * moved away since it was created.
  */
 static bool is_placed(struct rpc_call *call, const struct wanted *wanted, const Dataset *dataset,
 		      const GetHostResponse *owner)
@@ -233,8 +233,8 @@ static bool drop_others(struct hosts *hosts, const char *backup)
 }
 
 /*
- * Choose the host of a new volume among those that answer. If it is none of them, all must answer:
- * a silent host may be the place, or counts as the reason.
+ * Choose the host of a new volume among those that answer. If none of them is suitable, all hosts
+ * must answer: a silent one may be suitable, or else the error tells why it is not.
  */
 static int place(struct rpc_call *call, const struct wanted *wanted, struct host *ret,
 		 struct error *err)
@@ -260,9 +260,10 @@ static int place(struct rpc_call *call, const struct wanted *wanted, struct host
 }
 
 /*
- * Create a volume at the place that was chosen before it was looked for; *nowhere is the error if
- * there is none. Whether a host can export it is known after the lookup only: if another place is
- * right now, the volume is looked for again.
+ * Create a volume on the host that was chosen before the lookup of its name; *nowhere is the error
+ * if none could be chosen. With attach=nfs the answers to the lookup show which hosts can export
+ * volumes now: if another host is the right one now, fail with ERR_ABORTED, so the lookup is
+ * repeated.
  */
 static int make_at(struct rpc_call *call, struct wanted *wanted, const struct host *host,
 		   const struct error *nowhere, Dataset **ret, struct error *err)
@@ -355,7 +356,10 @@ static int find_or_make(struct rpc_call *call, struct wanted *wanted, struct hos
 	if (owner_claim(call, wanted->name, clone ? source.agent : host.agent, &owner,
 			&wanted->claim, err) < 0)
 		return -1;
-	/* The node of a backup may be gone long after the volume was created. */
+	/*
+	 * Only for a new volume: the node of a backup may be gone long after the volume was
+	 * created.
+	 */
 	if (!owner.dataset && backup_check(call, &wanted->parameters, err) < 0)
 		return -1;
 	if (!owner.dataset && !clone) {

@@ -4,8 +4,9 @@
  *
  * Invariant: the agent that gives its volume up is asked only after the other one has recorded that
  * its own counts as used. No agent gives up a volume that counts as used, so one of the two stays,
- * also if two controllers choose differently. A volume that was taken over from a lost host is that
- * of the higher epoch; the other host makes way as soon as it hears of it.
+ * also if two controllers choose differently. If a volume was taken over from a lost host, the one
+ * with the higher epoch is kept; the host that was lost gives up its own when it learns of the
+ * takeover.
  */
 #include "controller/duplicate.h"
 
@@ -33,7 +34,7 @@ static struct twin twin_of(struct rpc_call *call, const struct answer *answer)
 			     .node = arena_strdup(&call->arena, node ? node : "")};
 }
 
-/* Returns true if the first one is to be kept: the one with data, or the older one. */
+/* Returns true if `one` is to be kept: the volume with data, else the older one. */
 static bool is_kept(const struct twin *one, const struct twin *other)
 {
 	if (one->dataset->maybe_blank != other->dataset->maybe_blank)
@@ -55,7 +56,10 @@ static int ask(struct rpc_call *call, const struct twin *twin, const char *keepe
 	return agent_settle_dataset(call, twin->answer->agent, request, &response, err);
 }
 
-/* Returns the one that was taken over from the other, by its higher epoch; NULL: neither was. */
+/*
+ * Returns the twin that took the volume over from the other one, which its higher epoch shows; NULL
+ * if neither did.
+ */
 static const struct twin *heir_of(const struct twin twins[2])
 {
 	const Dataset *one = twins[0].dataset, *other = twins[1].dataset;

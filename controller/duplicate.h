@@ -8,10 +8,10 @@
 #include "proto/agent.h"
 
 /*
- * Decide which of the two is the volume: the one that was taken over from the other; or else ask
- * the agents to settle it, if one of them may be blank: that one goes to the trash. one, other:
- * answers to GetDataset. Returns the answer of the one that keeps the volume; NULL if both still
- * have it.
+ * Decide which of two agents keeps a volume that both have. one, other: their answers to
+ * GetDataset. If one of them has taken the volume over from the other, it keeps the volume. Else,
+ * if a volume may be blank, ask the agents to settle it: the blank one goes to the trash. Returns
+ * the answer of the agent that keeps the volume, or NULL if both still have theirs.
  */
 const struct answer *duplicate_settle(struct rpc_call *call, const struct answer *one,
 				      const struct answer *other);

@@ -55,8 +55,8 @@ static bool passes(enum error_code code)
 }
 
 /*
- * Ask the agent that was the target node's when it last said who it is; if none was, ask all. Of
- * these a silent one uses up the time.
+ * Ask the agent that was the target node's in the last roll call that it answered; if there is
+ * none, ask all agents, of which a silent one uses up the time.
  */
 static int ask_target(const struct follow *follow, struct host *ret, struct error *err)
 {
@@ -71,7 +71,10 @@ static int ask_target(const struct follow *follow, struct host *ret, struct erro
 	return ret->says ? 0 : -1;
 }
 
-/* Find the target node. An error with which that may succeed later has the code for that. */
+/*
+ * Find the host of the target node. If a repeated call may succeed, the error is
+ * ERR_FAILED_PRECONDITION.
+ */
 static int find_target(const struct follow *follow, struct host *ret, struct error *err)
 {
 	if (ask_target(follow, ret, err) == 0)
@@ -122,7 +125,7 @@ static const char *progress(struct arena *arena, const MoveState *move)
 		total /= 1024;
 	}
 	const char *text = arena_printf(arena, "%.1f of %.1f %s", sent, total, units[unit]);
-	/* The estimate may be too low. */
+	/* The total is an estimate: if more was sent, the remaining time is not known. */
 	if (move->sent <= 0 || move->sent >= move->total)
 		return text;
 	double minutes = (double)(move->total - move->sent) / (double)move->sent *
@@ -169,7 +172,7 @@ static int watch(const struct follow *follow, const struct agent *from, const Mo
 				    follow->until, &answer, err) < 0)
 			break;
 		response = answer;
-		/* The agent was restarted since and does not know the move. */
+		/* The agent was restarted since and has no record of the move. */
 		if (!response->move || strcmp(response->move->node_id, move->node_id) != 0)
 			break;
 		move = response->move;
@@ -191,7 +194,7 @@ int follow_move(struct follow *follow, const struct owner *owner, struct error *
 	request->node_id = (char *)follow->node_id;
 	if (agent_ask_until(follow->call, from, "MoveDataset", &request->base, follow->until,
 			    &answer, err) < 0) {
-		/* The volume has left this agent since the lookup. */
+		/* The volume has left this agent since the lookup: look it up again. */
 		if (err->code == ERR_NOT_FOUND)
 			return 0;
 		if (!passes(err->code))
@@ -209,8 +212,8 @@ int follow_move(struct follow *follow, const struct owner *owner, struct error *
 }
 
 /*
- * *ret is the move of the volume that runs, and its agent; NULL if none does. Returns true if there
- * was a move to the node that has ended.
+ * *ret is the running move of the volume, and *ret_from its agent; *ret is NULL if no move runs.
+ * Returns true if a move to the target node has ended.
  */
 static bool find_move(const struct follow *follow, const struct agent **ret_from,
 		      const MoveState **ret)
@@ -291,11 +294,14 @@ int follow_missing(struct follow *follow, struct error *err)
 		return watch(follow, from, move, err);
 	if (move)
 		return fail_moving(follow, move, err);
-	/* The move has ended since the lookup. */
+	/* The move has ended since the lookup: look the volume up again. */
 	if (ended && err->code == ERR_FAILED_PRECONDITION)
 		return 0;
 	const GetDatasetCopyResponse *copy =
 		err->code == ERR_UNAVAILABLE ? find_copy(follow) : NULL;
-	/* Without a copy: an agent is refused, or the volume exists twice. */
+	/*
+	 * Without a copy, ERR_FAILED_PRECONDITION means that an agent is refused, or that the
+	 * volume exists twice.
+	 */
 	return copy ? fail_silent(follow, copy, err) : follow_fail_for_good(err);
 }

@@ -4,7 +4,7 @@
  *
  * A group is the set of snapshots that record its name, which is also its id. Invariant: the
  * members of a group are all taken in one transaction of one pool, or none is. They are taken only
- * while every agent promises to take none of that name for an earlier claim (claim.h).
+ * while every agent promises to take no group of that name for an earlier claim (claim.h).
  */
 #include <stddef.h>
 #include <string.h>

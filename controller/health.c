@@ -2,8 +2,8 @@
 /*
  * The health of volumes: ControllerGetVolumeHealth, ControllerListVolumeHealth.
  *
- * Invariant: a volume in a pool that cannot be read is never omitted as if it were healthy: its
- * agent fails the whole list, as in ListVolumes.
+ * Invariant: without --partial-lists, a volume in a pool that cannot be read is never left out as
+ * if it were healthy: the whole list fails, as in ListVolumes.
  */
 #include "controller/volume.h"
 #include "controller/list.h"

@@ -3,9 +3,9 @@
  * Lookups of volumes, snapshots and hosts on all agents.
  *
  * Invariant: "not found" is reported only if no agent can have the object. If an agent does not
- * answer, or its pool cannot be read, the lookup fails, unless another agent has the object. So it
- * does if an agent that has left the list had the object. If an agent comes onto the list while the
- * others are asked, all are asked again.
+ * answer, or its pool cannot be read, the lookup fails, unless another agent has the object. The
+ * lookup also fails if an agent that has left the list had the object. If an agent comes onto the
+ * list while the others are asked, all are asked again.
  */
 #include "controller/hosts.h"
 
@@ -18,14 +18,14 @@
 #include "controller/duplicate.h"
 #include "controller/roster_absent.h"
 
-#define REMOVE   ", or remove it from the list of agents" /* a remedy, see remedy_of */
+#define REMOVE   ", or remove it from the list of agents" /* end of an error text, a remedy */
 #define HURRY_MS 500 /* with less time left, the RPC's deadline caused the timeout */
 
 /*
- * Fail because an agent did not report `what`. ERR_DEADLINE_EXCEEDED if the RPC's deadline gave it
- * too little time, perhaps to wait for another call (ERR_ABORTED); else ERR_UNAVAILABLE.
- * ERR_FAILED_PRECONDITION if the agent is refused. remedy: the end of the text, for an agent that
- * stays silent.
+ * Fail because an agent did not report `what`. ERR_DEADLINE_EXCEEDED if the RPC's deadline gave the
+ * agent too little time, perhaps because it waited for another call (ERR_ABORTED); else
+ * ERR_UNAVAILABLE. ERR_FAILED_PRECONDITION if the agent is refused. remedy: the end of the text,
+ * for an agent that stays silent.
  */
 static int fail_silent(struct rpc_call *call, const struct answer *answer, const char *what,
 		       const char *remedy, struct error *err)
@@ -49,8 +49,9 @@ static int fail_silent(struct rpc_call *call, const struct answer *answer, const
 }
 
 /*
- * Returns the remedy if an agent stays silent. A volume that is looked for may be on its host,
- * which may be lost. A name for a new object is free once that host is off the list.
+ * Returns the end of an error text: what to do if an agent stays silent. An existing volume may be
+ * on the agent's host, which may be lost. The name of a new object is free once that host is off
+ * the list.
  */
 static const char *remedy_of(struct rpc_call *call, const struct search *search)
 {
@@ -88,7 +89,8 @@ static bool is_excluded(struct rpc_call *call, const struct claim_answers *claim
 
 /*
  * Check that every agent reported that it does not have the object, and that no host had it whose
- * agent left the list. claimed: the answers to a claim with a place; else NULL.
+ * agent left the list. claimed: the answers to a claim, if it is known where the object will be
+ * created; else NULL.
  */
 static int check_missing(struct rpc_call *call, const struct search *search,
 			 const struct answers *answers, const struct claim_answers *claimed,
@@ -160,8 +162,8 @@ int hosts_search(struct rpc_call *call, const struct search *search, const struc
 }
 
 /*
- * Turn each answer that reports a promise, for another claim or for this one, into ERR_NOT_FOUND:
- * that agent does not have the object. *ret is the promises for this one. Returns the highest of
+ * Turn each answer that reports a promise, for our claim or for another one, into ERR_NOT_FOUND:
+ * its agent does not have the object. *ret is the promises for our claim. Returns the highest of
  * the other claims; 0 if there is none.
  */
 static uint64_t take_promises(struct rpc_call *call, const struct search *search,
@@ -200,7 +202,7 @@ static bool has_place(const struct search *search, const struct claim_answers *c
 	return false;
 }
 
-/* Set the target of the claim to the node of the place. */
+/* Set the target of the claim to the node where the object will be created. */
 static void set_target(struct rpc_call *call, const struct search *search)
 {
 	struct roster *roster = agents_roster(call);
@@ -245,7 +247,10 @@ static int take_owner(const struct agent *agent, const GetDatasetResponse *respo
 	return 0;
 }
 
-/* settles: a volume that two agents have may be settled. */
+/*
+ * Look up a volume by hosts_search or hosts_claim. settles: if two agents have it, they may be
+ * asked to settle which one keeps it.
+ */
 static int look(struct rpc_call *call, const char *volume_id, search_fn *ask, bool settles,
 		const struct agent *place, struct owner *ret, uint64_t *ret_claim,
 		struct error *err)
@@ -337,7 +342,10 @@ int host_of(struct rpc_call *call, const struct agent *agent, struct host *ret, 
 	return agent_recognise(call, agent, ret->says, err);
 }
 
-/* Ask the agents that the filter chooses, all without one, until that moment at most. */
+/*
+ * Ask the agents that the filter chooses, or all if it is NULL, for their hosts; give up at
+ * `until`.
+ */
 static struct answers ask_hosts(struct rpc_call *call, agent_filter *chooses, const void *arg,
 				int64_t until)
 {

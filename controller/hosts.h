@@ -24,9 +24,9 @@ struct owner {
 int owner_search(struct rpc_call *call, const char *volume_id, struct owner *ret,
 		 struct error *err);
 /*
- * Like owner_search, but first ask only the agent that had the volume last, which cannot find a
- * volume that exists twice; and settle that if it is found. Not for a call that destroys the
- * volume.
+ * Like owner_search, but first ask only the agent that had the volume last. If that fails and all
+ * agents are asked, and two have the volume, settle which one keeps it (duplicate.h). Not for a
+ * call that destroys the volume.
  */
 int owner_find(struct rpc_call *call, const char *volume_id, struct owner *ret, struct error *err);
 /* Like owner_find, but fails with ERR_NOT_FOUND if no agent has the volume. */
@@ -41,7 +41,7 @@ int owner_claim(struct rpc_call *call, const char *volume_id, const struct agent
 
 struct host {
 	const struct agent *agent;
-	GetHostResponse *says; /* its answer; NULL, in hosts_some only, if it did not answer */
+	GetHostResponse *says; /* the agent's answer; NULL, in hosts_some only, if there is none */
 };
 
 struct hosts {
@@ -59,8 +59,8 @@ int hosts_some(struct rpc_call *call, struct hosts *ret, struct error *err);
 /* Ask one agent for its host, and check its identity. */
 int host_of(struct rpc_call *call, const struct agent *agent, struct host *ret, struct error *err);
 /*
- * Find the host of a node, until that moment at most, a now_ms() value. ERR_NOT_FOUND;
- * ERR_UNAVAILABLE if a silent agent may be that node's, or the node's agent is off the list.
+ * Find the host of a node; give up at `until`, a now_ms() value. ERR_NOT_FOUND if no agent is that
+ * node's; ERR_UNAVAILABLE if a silent agent may be, or the node's agent is off the list.
  */
 int hosts_find_node(struct rpc_call *call, const char *node_id, int64_t until, struct host *ret,
 		    struct error *err);

@@ -16,18 +16,18 @@
 
 /* A request for an object that at most one agent has; the others answer NOT_FOUND. */
 struct search {
-	const char *method; /* GetDataset and the like */
+	const char *method; /* the RPC of the agents, such as GetDataset */
 	const ProtobufCMessage *request;
 	const char *what; /* "volume 'v'", for the error texts */
 	enum name_kind kind;
-	const char *name; /* that the object is looked up by */
+	const char *name; /* the name or id by which the object is looked up */
 	bool settles;     /* a volume that two agents have may be settled (duplicate.h) */
 	uint64_t *claim;  /* the claim in the request; set by hosts_claim */
 	size_t promised;  /* offsetof the promised claim in the response */
 
-	/* For hosts_claim only, and if it is known where the object will be created; else NULL. */
+	/* For hosts_claim: the agent where the object will be created; NULL if unknown. */
 	const struct agent *place;
-	uint64_t *target; /* in the request: the hash of the node that will create it */
+	uint64_t *target; /* in the request: the hash of the node that will create the object */
 	size_t promise;   /* offsetof the promise in the response */
 };
 
@@ -41,10 +41,10 @@ typedef int search_fn(struct rpc_call *call, const struct search *search, const 
  */
 search_fn hosts_search;
 /*
- * hosts_search before an object is created: if no agent has it, every agent has promised to create
- * none for a claim earlier than *search->claim. With a place an agent may be silent, if it cannot
- * have the object (claim_excludes). ERR_ABORTED if other calls made later claims until the
- * deadline.
+ * Like hosts_search, for an object that is to be created: if no agent has it, every agent has
+ * promised to create none for a claim earlier than *search->claim. If search->place is given, an
+ * agent may be silent that cannot have the object (claim_excludes). ERR_ABORTED if other calls made
+ * later claims until the deadline.
  */
 search_fn hosts_claim;
 

@@ -55,7 +55,7 @@ int get_plugin_capabilities(struct rpc_call *call, const GetPluginCapabilitiesRe
 int probe(struct rpc_call *call, const ProbeRequest *req, ProbeResponse *rsp, struct error *err)
 {
 	(void)req, (void)err;
-	/* An absent value means ready too, but csc prints only values that are set. */
+	/* An absent value means ready too, but the CSI client csc prints only set values. */
 	rsp->ready = arena_alloc(&call->arena, sizeof(*rsp->ready));
 	google__protobuf__bool_value__init(rsp->ready);
 	rsp->ready->value = true;

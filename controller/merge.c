@@ -134,8 +134,8 @@ static bool is_former(const struct merge *merge, const void *entry)
 }
 
 /*
- * *ret is the entry with the lowest id, with the second host that has the same id, if any and if it
- * is no former one. Returns false at the end of all lists.
+ * *ret is the entry with the lowest id. If another host has the same id, and its entry is not a
+ * former one (merge.h), ret->twin is that host. Returns false at the end of all lists.
  */
 static bool lowest(const struct merge *merge, struct listed *ret)
 {

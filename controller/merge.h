@@ -55,7 +55,10 @@ struct page {
 int merge_page(struct rpc_call *call, const struct list_kind *kind, const struct filter *filter,
 	       int32_t max_entries, const char *starting_token, struct page *ret,
 	       struct error *err);
-/* *ret is the id after which the token's page begins; "" for an empty token. ERR_ABORTED. */
+/*
+ * *ret is the id after which the token's page begins; "" for an empty token. Returns 0, or -1 with
+ * ERR_ABORTED if the token is not of this list.
+ */
 int merge_token(struct arena *arena, const struct list_kind *kind, const char *token,
 		const char **ret, struct error *err);
 

@@ -18,31 +18,31 @@
 
 struct names {
 	uint64_t version; /* GetHostResponse.names when they were read; 0: never read */
-	uint64_t *hashes; /* ascending */
+	uint64_t *hashes; /* in ascending order */
 	size_t n;
-	uint64_t *added;        /* since the last reading began, in any order */
-	size_t n_added, n_kept; /* n_kept: how many of them precede that reading */
-	uint64_t barrier;       /* what it created for a claim up to it is in hashes or promised */
-	uint64_t *promised;     /* names that it might create then, in any order */
+	uint64_t *added;        /* added since the last finished reading began, in any order */
+	size_t n_added, n_kept; /* n_kept: those added before the running reading */
+	uint64_t barrier;       /* names created for claims up to it are in hashes or promised */
+	uint64_t *promised;     /* names that the agent might still create for such a claim */
 	size_t n_promised;
-	int64_t read;     /* when they were read, in microseconds since 1970 */
+	int64_t read;     /* when the names were read, in microseconds since 1970 */
 	uint64_t edition; /* increases with each reading that was taken over */
-	unsigned asked;   /* roster.ups when all agents were asked for what they keep of them */
+	unsigned asked;   /* roster.ups when all agents were asked for the names that they keep */
 	struct {
 		uint64_t keeper, edition;
-	} given[NAMES_KEEPERS]; /* the agents that keep them (roll_hosts.c) */
+	} given[NAMES_KEEPERS]; /* agents that keep the names, and which edition (roll_kept.c) */
 };
 
 void names_fini(struct names *names);
 bool names_have(const struct names *names, uint64_t hash);
 void names_add(struct names *names, uint64_t hash);
-/* A reading begins: what is added from now on may be missing in its result. */
+/* Note that a reading of the agent's names begins: names added from now on may be missing in it. */
 void names_begin(struct names *names);
 /* The reading has ended: take over its result, n hashes in any order. */
 void names_take(struct names *names, uint64_t version, const uint64_t *hashes, size_t n);
 /*
- * The hashes and the n promised names are all that the agent may have for claims up to the barrier
- * (GetHostResponse). 0: it may have others.
+ * Take the barrier and the n promised names of a GetHostResponse: the agent has, or may create, no
+ * other names than the hashes and these for claims up to the barrier. If the barrier is 0, it may.
  */
 void names_promise(struct names *names, uint64_t barrier, const uint64_t *promised, size_t n);
 /* Returns true if the agent has the name, or may create it for a claim up to the barrier. */

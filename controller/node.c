@@ -4,7 +4,7 @@
  * of a driver at one socket, like csi-provisioner --node-deployment.
  *
  * Invariant: nothing is decided here. Each call is passed to the zcsi-node of this host with its
- * deadline, and so are the answer and the error of that.
+ * deadline, and the answer or the error of zcsi-node is returned unchanged.
  */
 #include "controller/node.h"
 

@@ -4,7 +4,7 @@
 
 /*
  * csi.v1.Node, served with --node only: its calls are passed to the zcsi-node of this host, which
- * runs those for a volume one at a time.
+ * runs the calls for one volume one at a time.
  */
 
 #include "controller/service.h"

@@ -4,7 +4,7 @@
  * topologies allow, and that can export the volume if it is to be exported: first those whose
  * limits leave room for it, then by the order of the preferred topologies, then by the largest
  * available space, then by a hash of the volume's name and the host. If the limits of no host leave
- * room, the agent of the one chosen says so.
+ * room, the agent of the chosen host refuses the volume.
  *
  * Invariant: the choice depends only on the arguments, so all controllers choose the same host; the
  * hash fills equal pools evenly.
@@ -19,7 +19,7 @@
 
 struct candidate {
 	const struct host *host;
-	bool fits;         /* within the limits of the host */
+	bool fits;         /* the volume is within the limits of the host */
 	size_t preference; /* index of the first preferred topology that contains the host */
 	uint64_t weight;
 };

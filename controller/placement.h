@@ -20,14 +20,14 @@ struct where {
 	const char *members;     /* the parameter members */
 	bool local;              /* attach=local: only its own node can use the volume */
 	bool exported;           /* attach=nfs: its host exports the volume to other nodes */
-	bool zvol;               /* it is a block device, or has ext4 or XFS */
-	bool encrypted;          /* with a key of its own */
+	bool zvol;               /* the volume is a block device, or has ext4 or XFS */
+	bool encrypted;          /* the volume is encrypted, with a key of its own */
 	int64_t size;            /* bytes that the volume promises; 0: not known */
 };
 
 /* Returns true if the host has a pool without a problem. */
 bool placement_usable(const GetHostResponse *host);
-/* Returns why the ZFS of the host cannot have such a volume, or export it; NULL if it can. */
+/* Returns why the ZFS of the host cannot have or export the volume of `where`; NULL if it can. */
 const char *placement_refusal(const GetHostResponse *host, const struct where *where);
 /*
  * Returns how large a volume of this name may be by the limits of the host, SizeLimit; INT64_MAX if

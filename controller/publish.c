@@ -5,8 +5,8 @@
  * Invariant: the agent that has the dataset records in it the nodes that the volume is published
  * to, and enforces the access modes, so two controllers cannot disagree. ControllerPublishVolume
  * fails with FAILED_PRECONDITION only if another node has the volume, as CSI says, or while the
- * volume moves from there (follow.h): Nomad repeats the call then, without an event, and says so.
- * Other errors end the allocation and are shown.
+ * volume moves (follow.h): Nomad then repeats the call, without an event. Other errors end the
+ * allocation, with an event that shows them.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #include "controller/request/field.h"
 #include "controller/volume.h"
 
-#define LOOKUPS 3 /* of one call; the volume may have moved after each */
+#define LOOKUPS 3 /* how often one call looks the volume up, which may move in between */
 
 static int check_publish(const ControllerPublishVolumeRequest *req, struct error *err)
 {

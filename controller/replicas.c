@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Choosing the nodes of copies of a new volume, and of further copies of another one: first those
- * whose topology differs most from that of the volume's own node, so that one rack or zone does not
- * take all copies along, then by available space.
+ * Choosing the nodes of copies of a new volume, and of further copies of an existing one: first
+ * those whose topology differs most from that of the volume's own node, so that not all copies are
+ * lost with one rack or zone, then by available space.
  *
  * Invariant: the choice depends only on the answers of the hosts and the request.
  */

@@ -2,9 +2,9 @@
 /*
  * The hosts that all agents keep for controllers that start anew.
  *
- * Invariant: the hosts of the roster and those of an agent are joined in both directions, so what
- * only one of the two knows is not lost. Agents with the same digest keep the same hosts, and one
- * of them is read.
+ * Invariant: the hosts of the roster and those of an agent are joined in both directions, so a
+ * record that only one of the two has is not lost. Agents with the same digest keep the same hosts,
+ * so only one of them is read.
  */
 #include "controller/roll_hosts.h"
 
@@ -37,7 +37,7 @@ static KnownHost *message_of(struct arena *arena, const struct host_row *row)
 	return host;
 }
 
-/* The hosts of this agent are known: so are those of all agents with the same digest. */
+/* Note that the hosts of this agent were read, and so those of all agents with the same digest. */
 static void mark_read(struct agent_set *set, const struct agent *agent)
 {
 	uint64_t digest = agent->state.known_hosts;
@@ -68,7 +68,7 @@ static void take_hosts(struct round *round, struct agent *agent, const void *ans
 	mark_read(round->set, agent);
 }
 
-/* Returns true if the round calls an agent that keeps the same hosts. */
+/* Returns true if the round calls an agent whose hosts have this digest. */
 static bool is_chosen(const struct round *round, uint64_t digest)
 {
 	for (size_t i = 0; i < round->n; i++) {
@@ -78,7 +78,7 @@ static bool is_chosen(const struct round *round, uint64_t digest)
 	return false;
 }
 
-/* Choose an agent for each digest of hosts that are not known. */
+/* Choose one agent for each digest of hosts that were not read yet. */
 static void choose_unread(struct round *round)
 {
 	scoped_lock(&round->roster->lock);
@@ -117,9 +117,9 @@ void roll_hosts_learn(struct roster *roster)
 	roster_put(roster, set);
 }
 
-/* The hosts that some agents are told. */
+/* The state of the list of hosts that is sent to some agents. */
 struct telling {
-	uint64_t digest, order; /* those of the roster's hosts when they were told */
+	uint64_t digest, order; /* of roster->hosts when they were sent */
 };
 
 static void note_told(struct round *round, struct agent *agent, const void *answer,

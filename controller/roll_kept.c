@@ -2,9 +2,9 @@
 /*
  * The names that agents keep of other hosts.
  *
- * Invariant: the names found for a host are joined, unless they were read a minute before others,
- * so a name counts that a host had when the agents were given its names last. The lock is not held
- * while an agent is asked.
+ * Invariant: the names that several agents keep of a host are joined, except those that were read
+ * more than a minute before others. So a name counts if the host had it when the agents last got
+ * its names. The roster's lock is not held while an agent is asked.
  */
 #include "controller/roll_kept.h"
 
@@ -15,19 +15,22 @@
 #include "common/log.h"
 #include "controller/roll_round.h"
 
-#define NAMES_MAX 400000                  /* of one host, in one message */
+#define NAMES_MAX 400000                  /* names of one host in one message */
 #define AHEAD_US  (60 * (int64_t)1000000) /* by how much the clocks of two controllers may differ */
 
 /* The names of a host that agents have kept. */
 struct found {
-	int64_t read; /* the latest time that they were read */
+	int64_t read; /* the latest time at which an agent's names were read */
 	uint64_t *hashes;
 	size_t n;
-	uint64_t barrier; /* the highest one of the agents that were joined */
+	uint64_t barrier; /* the highest barrier among the names that were joined */
 	bool incomplete;  /* an agent did not answer */
 };
 
-/* Join the names of an agent, unless they are older than others. */
+/*
+ * Join the names that an agent keeps, unless they were read a minute before those found so far. If
+ * they were read a minute later, they replace those.
+ */
 static void join(struct found *found, int64_t read, uint64_t barrier, const uint64_t *hashes,
 		 size_t n)
 {
@@ -68,7 +71,9 @@ static void choose_up(struct round *round)
 	}
 }
 
-/* Returns the names of a node, with the lock; NULL if it has left and was forgotten. */
+/*
+ * Returns the names of a node; NULL if it is neither on the list nor absent. Call it with the lock.
+ */
 static struct names *names_of(struct round *round, const char *node_id)
 {
 	struct absent *absent = absent_node(round->roster->absent, node_id);
@@ -82,7 +87,7 @@ static struct names *names_of(struct round *round, const char *node_id)
 	return absent ? &absent->names : NULL;
 }
 
-/* Take over what was found for this host, as of that count of roster.ups. */
+/* Take over the names that were found for a host. ups: roster.ups when the agents were asked. */
 static void take_found(struct round *round, const char *node_id, unsigned ups)
 {
 	scoped_lock(&round->roster->lock);
@@ -95,7 +100,7 @@ static void take_found(struct round *round, const char *node_id, unsigned ups)
 		if (names->version)
 			join(found, names->read, names->barrier, names->hashes, names->n);
 		names_begin(names);
-		names->n_kept = 0; /* what was added here was added to no agent's */
+		names->n_kept = 0; /* keep the names added here, which no agent keeps */
 		names_take(names, 1, found->hashes, found->n);
 		names->read = found->read;
 		names->barrier = found->barrier;
@@ -107,7 +112,7 @@ static void take_found(struct round *round, const char *node_id, unsigned ups)
 		 log_str("node", node_id), log_int("names", (long long)names->n));
 }
 
-/* *ret is the hosts whose names are to be looked for, in the arena. Returns how many. */
+/* *ret is the ids of the hosts whose names are to be looked for, in the arena. Returns how many. */
 static size_t unasked(struct roster *roster, const struct agent_set *set, struct arena *arena,
 		      const char ***ret, unsigned *ret_ups)
 {
@@ -163,7 +168,7 @@ static uint64_t mix(uint64_t hash)
 	return hash ^ (hash >> 33);
 }
 
-/* Returns the number of a keeper, another one after it was down. */
+/* Returns a number for the agent as a keeper of names, another one after it was down. */
 static uint64_t keeper_of(const struct agent *agent)
 {
 	return mix(hash_text(HASH_START, agent->state.node_id) + (uint64_t)agent->state.since);
@@ -251,7 +256,10 @@ static void choose_ungiven(struct round *round, const char *node_id)
 	round->request = &request->base;
 }
 
-/* *ret is the ids of all nodes whose names are known, in the arena. Returns how many. */
+/*
+ * *ret is the ids of all nodes whose agent has answered or is off the list, in the arena. Returns
+ * how many.
+ */
 static size_t all_nodes(struct roster *roster, const struct agent_set *set, struct arena *arena,
 			const char ***ret)
 {

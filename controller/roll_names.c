@@ -2,8 +2,9 @@
 /*
  * Reading the names of agents.
  *
- * Invariant: names are taken over when the last page of an agent was read, as the version of the
- * first page. What changed while the pages were read gives the agent another version.
+ * Invariant: names are taken over when the last page of an agent was read, with the version that
+ * the first page reports. A change while the pages are read gives the agent another version, so the
+ * next roll call reads them again.
  */
 #include "controller/roll_names.h"
 
@@ -23,13 +24,16 @@ struct reading {
 	bool more;
 };
 
-/* The names are known as of this answer, which was before they were read, with the lock. */
+/*
+ * Take the barrier and the promised names of the answer to the roll call, which was given before
+ * the names were read. Call it with the lock.
+ */
 static void take_promised(struct agent_state *state, const GetHostResponse *says)
 {
 	names_promise(&state->names, says->barrier, says->promised, says->n_promised);
 }
 
-/* Choose the agents to read. Returns how many. */
+/* Choose the agents whose names are to be read. Returns how many. */
 static size_t begin(struct roster *roster, const struct roll_names *list, size_t n,
 		    struct reading *ret)
 {
@@ -60,7 +64,7 @@ static void ask(struct arena *arena, struct reading *reading)
 				      "ListNames", &request->base, now_ms() + ANSWER_MS);
 }
 
-/* Append the answer's page. Returns -1 if the agent did not answer. */
+/* Append the names in the answer. Returns -1 if the agent did not answer. */
 static int take_page(struct arena *arena, struct reading *reading)
 {
 	ListNamesResponse *page;

@@ -7,14 +7,14 @@
 #include "controller/roster.h"
 #include "proto/agent.h"
 
-/* An agent, and its answer to the roll call, which numbers its names. */
+/* An agent, and its answer to the roll call, which has the version of its names. */
 struct roll_names {
 	struct agent *agent;
 	const GetHostResponse *says;
 };
 
 /*
- * Read the names of those agents, of n, that have others than those known. An agent that does not
+ * Read the names of the n agents of the list whose names have changed. An agent that does not
  * answer in time keeps the names known before, and is read in the next roll call.
  */
 void roll_names(struct roster *roster, struct arena *arena, const struct roll_names *list,

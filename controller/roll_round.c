@@ -2,14 +2,14 @@
 /*
  * Rounds of calls to agents.
  *
- * Invariant: the lock is not held while an agent is asked.
+ * Invariant: the roster's lock is not held while an agent is asked.
  */
 #include "controller/roll_round.h"
 
 #include "common/clock.h"
 
 #define ANSWER_MS 2000
-#define AT_ONCE   32 /* calls, which bounds the memory of their requests */
+#define AT_ONCE   32 /* calls at a time, which bounds the memory of their requests */
 
 static void ask_some(struct round *round, struct agent *const *list, size_t n)
 {

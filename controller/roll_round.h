@@ -21,9 +21,9 @@ struct round {
 	void *arg;
 };
 
-/* Returns a round to no agent, whose memory is in the arena. */
+/* Returns a round with an empty list of agents, whose memory is in the arena. */
 struct round round_begin(struct roster *roster, struct agent_set *set, struct arena *arena);
-/* Call the agents, a few at a time, for two seconds at most, and use their answers. */
+/* Call the agents, a few at a time and each for two seconds at most, and use their answers. */
 void round_ask(struct round *round);
 
 #endif

@@ -90,7 +90,7 @@ static void note_answer(struct roster *roster, struct agent *agent, const GetHos
 		state->node_id = mem_strdup(says->node_id);
 		state->back = true;
 	}
-	/* The names that it had when it left the list count until its names are read. */
+	/* The names that the agent had when it left the list count until its names are read. */
 	state->back |= absent_return(&roster->absent, says->node_id, says->dataset, says->pool_guid,
 				     &state->names);
 	set_text(&state->dataset, says->dataset);
@@ -110,7 +110,7 @@ static void note_silence(struct agent *agent, const struct error *cause)
 			 log_str("error", cause->text));
 	if (state->up) {
 		state->since = now_ms();
-		state->names.edition++; /* its keepers get its last barrier */
+		state->names.edition++; /* so that its keepers get its last barrier */
 	}
 	state->up = false;
 }
@@ -163,10 +163,13 @@ int rollcall_recognise(struct roster *roster, const struct agent *agent,
 	return is_same(&agent->state, says) ? 0 : fail_changed(agent, says, err);
 }
 
-/* An agent and its answer. Sorted by node or by pool, two agents of the same one are adjacent. */
+/*
+ * An agent and its answer to GetHost. In a list sorted by node or by pool, two agents of the same
+ * node or pool are adjacent.
+ */
 struct answered {
 	struct agent *agent;
-	const GetHostResponse *says; /* NULL if it did not answer */
+	const GetHostResponse *says; /* NULL if the agent did not answer */
 	struct error error;
 };
 

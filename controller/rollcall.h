@@ -13,9 +13,10 @@
 #include "proto/agent.h"
 
 /*
- * Ask all named agents, and log changes. Blocks for two seconds at most, plus the time to resolve
- * names. lost_after: milliseconds without an answer until an agent counts as lost; 0: never.
- * Returns true if the set of lost agents changed.
+ * Ask all named agents, and log changes. Blocks for two seconds at most, plus the time to look up
+ * host names, and to read names of volumes that have changed (roll_names.h). lost_after:
+ * milliseconds without an answer until an agent counts as lost; 0: never. Returns true if the set
+ * of lost agents changed.
  */
 bool rollcall(struct roster *roster, int64_t lost_after);
 /*

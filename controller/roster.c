@@ -138,7 +138,7 @@ static bool has_node(const struct agent_set *set, const char *node_id)
 	return false;
 }
 
-/* Report an agent that is off the list, and remember the names that it had. */
+/* Log that an agent has left the list, and keep the names that it had in roster->absent. */
 static void note_left(struct roster *roster, const struct agent_set *set, struct agent *agent)
 {
 	struct agent_state *state = &agent->state;
@@ -254,7 +254,10 @@ const struct pin *roster_pin(struct roster *roster, struct rpc_call *call)
 	return pin;
 }
 
-/* Returns true if RPCs ask an agent now that is beside the set, once that is so. */
+/*
+ * Wait until RPCs ask an agent that is not in the set. Returns false if there is no such agent on
+ * the list, or the deadline passes first.
+ */
 static bool wait_for_others(struct roster *roster, const struct agent_set *set, int64_t deadline)
 {
 	scoped_lock(&roster->lock);

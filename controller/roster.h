@@ -21,7 +21,7 @@
 struct agent {
 	struct client *client;
 	struct agent_state state; /* protected by the roster's lock */
-	unsigned n_sets;          /* how many sets contain it */
+	unsigned n_sets;          /* how many sets contain the agent */
 	struct agent *next;       /* the next retired agent */
 };
 
@@ -53,7 +53,7 @@ struct roster {
 /* The functions from here to roster_reap are called on the loop's thread. */
 void roster_init(struct roster *roster, struct loop *loop, const struct client_options *options);
 void roster_fini(struct roster *roster);
-/* Set the named agents; those named before keep their state. -1: nothing has changed. */
+/* Set the list of agents; those already on it keep their state. -1 with *err: nothing changed. */
 int roster_name(struct roster *roster, const char *const *endpoints, size_t n, struct error *err);
 void roster_metrics(struct roster *roster, FILE *out);
 /* Close the connections of the retired agents, and free them. */
@@ -62,7 +62,7 @@ void roster_reap(struct roster *roster);
 /* The rest is for any thread. Returns the named agents; roster_put releases the set. */
 struct agent_set *roster_take(struct roster *roster);
 void roster_put(struct roster *roster, struct agent_set *set);
-/* From now on new RPCs ask the agents that are named and not lost. */
+/* Have RPCs that begin from now on ask the agents that are named and not lost. */
 void roster_open(struct roster *roster);
 
 /* The agents that an RPC asks, and the epoch when it pinned them. Released with its arena. */
@@ -73,7 +73,7 @@ struct pin {
 };
 /* Returns the RPC's pin. The first call waits until the first roll call has ended. */
 const struct pin *roster_pin(struct roster *roster, struct rpc_call *call);
-/* Pin again, with the agents that come onto the list until then. False: none, or too late. */
+/* Wait until `until` for agents that come onto the list, and pin again. False if there are none. */
 bool roster_pin_again(struct roster *roster, struct rpc_call *call, int64_t until);
 
 #endif

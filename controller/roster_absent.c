@@ -2,8 +2,8 @@
 /*
  * The names of the agents that left the list, and what an error says of agents that are away.
  *
- * Invariant: the names are those of the agent as long as it is on the list, and then those of its
- * record; each function takes the roster's lock.
+ * Invariant: the names of a host are in the state of its agent as long as the agent is on the list,
+ * and then in the record of the absent host.
  */
 #include "controller/roster_absent.h"
 
@@ -20,7 +20,7 @@ void roster_add_name(struct roster *roster, const struct agent *agent, enum name
 		     const char *name)
 {
 	scoped_lock(&roster->lock);
-	/* A call may still use an agent that has left the list. */
+	/* A call may still use an agent that has left the list; then its names are in *absent. */
 	struct agent *same = (struct agent *)agent;
 	struct absent *absent =
 		same->state.node_id ? absent_node(roster->absent, same->state.node_id) : NULL;
@@ -28,7 +28,10 @@ void roster_add_name(struct roster *roster, const struct agent *agent, enum name
 	names_add(absent ? &absent->names : &same->state.names, name_hash(kind, name));
 }
 
-/* Fail because this host is needed; what: the begin of the text, up to its name. */
+/*
+ * Fail because this host is needed; what: the beginning of the error text, before the id of its
+ * node.
+ */
 static int fail_absent(const struct absent *absent, const char *what, struct error *err)
 {
 	char since[UTC_SIZE];
@@ -65,8 +68,9 @@ const struct agent *roster_beside(const struct roster *roster, const struct agen
 }
 
 /*
- * A host that was off the list may have come onto it while the agents of the set were asked, so
- * both are checked at one moment: then every host is in the set, off the list, or beside the set.
+ * A host that was off the list may have come onto it while the agents of the set were asked, so the
+ * absent hosts and the list are checked under one lock: then every host is in the set, off the
+ * list, or on the list and beside the set.
  */
 int roster_check_missing(struct roster *roster, const struct missing *missing, struct error *err)
 {
@@ -128,7 +132,7 @@ const char *roster_silence(struct roster *roster, const struct agent *agent, str
 
 /* The functions from here to settle_row are called with the roster's lock. */
 
-/* Note in the hosts that this one is on the list. */
+/* Note in roster->hosts that the host of this agent is on the list. */
 static void settle_agent(struct roster *roster, struct agent *agent)
 {
 	struct agent_state *state = &agent->state;
@@ -215,7 +219,7 @@ static bool is_to_be_forgotten(const struct roster *roster, const char *node_id)
 	return false;
 }
 
-/* A host is absent from now on. */
+/* Record a host as absent from now on. */
 static void add_absent(struct roster *roster, const struct host_row *row)
 {
 	struct absent host = {.node_id = row->node_id,

@@ -37,9 +37,9 @@ int roster_check_heard(struct roster *roster, const struct agent *agent, const c
 /* Note that a host has left the list. With the roster's lock. */
 void roster_note_left(struct roster *roster, const struct absent *host);
 /*
- * Bring the hosts and the list together. Hosts that are on it and up are known. A host that is not
- * on it is absent, unless it was forgotten, or its pool is at another node now. Forget those of
- * --forget.
+ * Compare the known hosts with the list of agents. The hosts of agents that are on the list and up
+ * become known. A known host without an agent on the list becomes absent, unless it was forgotten,
+ * or its pool is at another node now. The hosts of --forget are forgotten.
  */
 void roster_settle(struct roster *roster);
 /* Forget the hosts whose agent left the list more than after_ms milliseconds ago. */

@@ -13,13 +13,13 @@
 #include "transport/service.h"
 
 enum lane {
-	LANE_READ, /* 0, the default */
+	LANE_READ, /* the lane of rows that name none */
 	LANE_CHANGE,
-	LANE_NODE,  /* of calls that are passed to zcsi-node */
-	LANE_MOUNT, /* and of those that may wait there, for a mount or for ZFS */
+	LANE_NODE,  /* calls that are passed to zcsi-node */
+	LANE_MOUNT, /* calls to zcsi-node that may wait there, for a mount or for ZFS */
 };
 
-/* How many calls of a lane run at a time; each may have a worker. */
+/* How many calls of a lane run at a time, each on a worker of its own. */
 #define LANE_BOUNDS                                                                                \
 	{                                                                                          \
 		[LANE_READ] = 8, [LANE_CHANGE] = 16, [LANE_NODE] = 4, [LANE_MOUNT] = 8             \
@@ -65,7 +65,7 @@ IDENTITY_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_S
 CONTROLLER_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_STREAM_)
 GROUP_METHODS(SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_DECLARE_, SERVICE_STREAM_)
 
-/* For server_listen: all services; or those without csi.v1.Node, which node.h has. */
+/* For server_listen: all services, and all but csi.v1.Node (node.h). */
 extern const struct rpc_service *const all_services[], *const controller_services[];
 
 #endif

@@ -10,7 +10,7 @@
 
 struct snapshot_owner {
 	const struct agent *agent;
-	DatasetSnapshot *snapshot; /* NULL if no agent has it */
+	DatasetSnapshot *snapshot; /* NULL if no agent has the snapshot */
 };
 
 /* Search all agents for a snapshot by id. Fails like hosts_search. */
@@ -20,9 +20,9 @@ int snapshot_find(struct rpc_call *call, const char *snapshot_id, struct snapsho
 int snapshot_get(struct rpc_call *call, const char *snapshot_id, struct snapshot_owner *ret,
 		 struct error *err);
 /*
- * Search by name with hosts_claim. place: the agent where the caller will take it, or NULL. If no
- * snapshot is found, the agents have promised to take none of this name for a claim earlier than
- * *ret_claim.
+ * Search for a snapshot by name with hosts_claim (hosts_search.h). place: the agent where the
+ * caller will take the snapshot, or NULL. If no snapshot is found, the agents have promised to take
+ * none of this name for a claim earlier than *ret_claim.
  */
 int snapshot_claim(struct rpc_call *call, const char *name, const struct agent *place,
 		   struct snapshot_owner *ret, uint64_t *ret_claim, struct error *err);

@@ -22,7 +22,7 @@ int source_parse(const VolumeContentSource *message, struct source *ret, struct 
 bool source_given(const struct source *source);
 
 struct source_found {
-	const struct agent *agent; /* the agent that has it */
+	const struct agent *agent; /* the agent that has the source */
 	int64_t size;              /* the smallest size of a clone, in bytes */
 	const char *format;        /* the format of a clone (common/volume/format.h) */
 };

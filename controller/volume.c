@@ -17,7 +17,7 @@
 #include "controller/source.h"
 #include "controller/request/field.h"
 
-#define LAGS 3 /* a copy lags that is behind by more than so many times what is allowed */
+#define LAGS 3 /* a copy lags if it is behind by more than LAGS times what is allowed */
 
 static Topology *topology_of(struct arena *arena, const GetHostResponse *host)
 {
@@ -30,8 +30,8 @@ static Topology *topology_of(struct arena *arena, const GetHostResponse *host)
 }
 
 /*
- * Add where the volume can be used: at its own node, and, if it moves when it is published, at
- * those of its copies, whose other segments do not matter.
+ * Add where the volume can be used: at its own node, and, if it moves when it is published, at the
+ * nodes of its copies, for which the node id alone is given.
  */
 static void add_topology(struct arena *arena, const Dataset *dataset, const GetHostResponse *owner,
 			 Volume *volume)
@@ -94,7 +94,7 @@ static const char *copy_trouble(struct arena *arena, const Dataset *dataset,
 			    copy->running ? "a push runs" : "it waits for its turn", dataset->id);
 }
 
-/* Returns what is wrong with a copy of a volume that has a complete one, or NULL. */
+/* Returns what is wrong with a copy, if the volume has another copy that is complete; or NULL. */
 static const char *copy_lag(struct arena *arena, const Dataset *dataset, const DatasetCopy *copy)
 {
 	if (!copy->known || (!copy->complete && !*copy->error))
@@ -148,7 +148,7 @@ static struct condition copies_condition(struct arena *arena, const struct volum
 				  lags ? arena_strdup(arena, lags) : NULL};
 }
 
-/* The condition of the volume where it is. */
+/* Returns the condition of the volume on its own host. */
 static struct condition own_condition(struct arena *arena, const struct volume_facts *facts)
 {
 	const GetHostResponse *host = facts->host->says;
@@ -174,7 +174,7 @@ static bool has_put_aside(const GetHostResponse *host, uint64_t volume)
 	return false;
 }
 
-/* The condition that nodes have data of the volume which it does not have. */
+/* Returns the condition "Diverged" if nodes have put aside data that the volume does not have. */
 static struct condition aside_condition(struct arena *arena, const struct volume_facts *facts)
 {
 	const uint64_t volume = name_hash(NAME_VOLUME, facts->dataset->id);

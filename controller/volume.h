@@ -28,7 +28,7 @@ const char *volume_attach(struct arena *arena, const Dataset *dataset);
  */
 bool volume_is_foreign(const struct map *context);
 
-/* Returns CSI's message for the volume. All of it but the capacity is constant. */
+/* Returns CSI's message for the volume. Only its capacity and its topology may change later. */
 Volume *volume_of(struct arena *arena, const Dataset *dataset, const GetHostResponse *owner);
 /* Returns the ids of the nodes that the volume is published to, dataset->n_published of them. */
 char **volume_published_nodes(struct arena *arena, const Dataset *dataset);
@@ -36,7 +36,7 @@ char **volume_published_nodes(struct arena *arena, const Dataset *dataset);
 /* A volume, and what is known of it and of all hosts. */
 struct volume_facts {
 	const Dataset *dataset;
-	const struct host *host; /* that has it */
+	const struct host *host; /* the host that has the volume */
 	const struct host *twin; /* another host that has a volume with the same id, or NULL */
 	struct said said;
 };
@@ -47,7 +47,7 @@ struct condition {
 	char *message;      /* for a person; NULL if all is well */
 };
 
-#define CONDITIONS_MAX 2 /* where the volume is, and on other nodes */
+#define CONDITIONS_MAX 2 /* one of the volume itself, one of data put aside on other nodes */
 
 /* All that is wrong with a volume, its host's pool or its copies; none if it is healthy. */
 struct conditions {
@@ -56,7 +56,7 @@ struct conditions {
 };
 
 struct conditions volume_conditions(struct arena *arena, const struct volume_facts *facts);
-/* Returns the same as the message that CSI 1.12 has instead of the health RPCs. */
+/* Returns the conditions as the message that CSI 1.12 has instead of the health RPCs. */
 VolumeCondition *volume_condition_message(struct arena *arena, const struct volume_facts *facts);
 
 #endif

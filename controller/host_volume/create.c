@@ -3,8 +3,8 @@
  * The operation create. Nomad calls it for a new volume, for one that is to be larger, and for
  * every volume when a client starts.
  *
- * Invariant: an empty volume is made only for a new one. The directory at the path is made after
- * the volume, and removed after it, so where there is a directory and no volume, data is missing.
+ * Invariant: an empty volume is made only for a new id. The directory at the path is made after the
+ * volume, and removed after it, so where there is a directory and no volume, data is missing.
  *
  * The name has 32 random bits of Nomad's id, so no other caller asks for it, and it is not claimed
  * (controller/README.md).
@@ -16,7 +16,7 @@
 
 #include "controller/host_volume/host_volume.h"
 
-/* Check the parameters that choose a host: Nomad has chosen this one. */
+/* Check that the parameters node and pool fit this host, since Nomad has chosen it already. */
 static int check_place(const struct local *local, const struct parameters *parameters,
 		       struct error *err)
 {
@@ -36,7 +36,7 @@ static int check_place(const struct local *local, const struct parameters *param
 	return 0;
 }
 
-/* Put the nodes that are to have the data into the request, this one first; none if it is alone. */
+/* Put the parameter `members` into the request, this node first; no node if it is the only one. */
 static int take_members(const struct local *local, const struct parameters *parameters,
 			CreateDatasetRequest *request, struct error *err)
 {
@@ -101,7 +101,7 @@ static int make(struct local *local, const struct request *request, const Datase
 	return *ret ? 0 : fail(err, ERR_INTERNAL, "zcsi-node's answer has no volume: try again");
 }
 
-/* Check that it is the volume that Nomad means: one with the same parameters, and so its id. */
+/* Check that an existing volume has the parameters of the request, one of which is Nomad's id. */
 static int compare(const struct local *local, const struct request *request, const Dataset *volume,
 		   struct error *err)
 {
@@ -116,7 +116,7 @@ static int compare(const struct local *local, const struct request *request, con
 		    volume->id, difference);
 }
 
-/* A volume never shrinks, and one that a person made larger than capacity_max stays so. */
+/* Grow the volume to capacity_min. It never shrinks, even if it is larger than capacity_max. */
 static int grow(struct local *local, const struct request *request, const Dataset *volume,
 		int64_t *ret_size, struct error *err)
 {

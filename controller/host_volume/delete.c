@@ -22,7 +22,7 @@ static int unmount(struct local *local, const char *volume, const char *path, st
 	return local_ask(local, "NodeUnstageVolume", &request->base, &response, err);
 }
 
-/* Remove the record that this host uses the volume, unless a task does. */
+/* Remove the record that this host uses the volume. Fails if a task uses it. */
 static int detach(struct local *local, const char *volume, struct error *err)
 {
 	UnpublishDatasetRequest *request = new_unpublish_dataset_request(local->arena);
@@ -45,7 +45,7 @@ static int destroy(struct local *local, const char *volume, struct error *err)
 
 /*
  * Mount the volume again, because it may not be deleted, and Nomad would give the bare directory to
- * tasks. Returns -1 with *err, which says if that failed too.
+ * tasks. Returns -1 with the former *err, to which the error of a failed mount is added.
  */
 static int mount_again(struct local *local, const char *volume, const char *path, struct error *err)
 {
@@ -60,7 +60,7 @@ static int mount_again(struct local *local, const char *volume, const char *path
 		    why.text, path, again.text);
 }
 
-/* Unmount the volume and delete it: only then uses in other mount namespaces are seen. */
+/* Unmount the volume, since uses in other mount namespaces are seen only then, and delete it. */
 static int remove_volume(struct local *local, const char *volume, const char *path,
 			 struct error *err)
 {

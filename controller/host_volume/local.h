@@ -11,8 +11,8 @@
 
 struct local {
 	struct arena *arena;
-	struct fleet *fleet; /* of one agent */
-	int64_t deadline;    /* of all calls together, by now_ms */
+	struct fleet *fleet; /* only the agent of this host */
+	int64_t deadline;    /* when all calls have to end, by now_ms */
 	struct member *self;
 };
 
@@ -23,7 +23,7 @@ int local_ask(struct local *local, const char *method, const ProtobufCMessage *r
 	      void *ret_response, struct error *err);
 /*
  * Find the volume with Nomad's id, whatever its name is now. *ret is NULL if there is none. Returns
- * 0, or -1 with *err if that is not known.
+ * 0, or -1 with *err if zcsi-node did not list all volumes.
  */
 int local_find(struct local *local, const char *id, const Dataset **ret, struct error *err);
 

@@ -3,8 +3,8 @@
  * zcsi-host-volume: Nomad's plugin for dynamic host volumes. Nomad runs it in the client's
  * host_volume_plugin_dir, with an operation and variables, and reads JSON from stdout.
  *
- * Invariant: stdout has one object of JSON and nothing else. An error is in it too, because Nomad
- * shows that to its user, and stderr only in the client's log.
+ * Invariant: stdout has one object of JSON and nothing else. An error is in the object too, because
+ * Nomad shows that to its user, and stderr only in the client's log.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -45,7 +45,7 @@ static int run_once(struct local *local, enum operation operation, const struct 
 				   : delete_run(local, request, err);
 }
 
-/* Run it again while zcsi-node is not ready: after a boot it starts at the time that Nomad does. */
+/* Repeat the operation while zcsi-node is not ready: after a boot it starts together with Nomad. */
 static int run_until_ready(struct local *local, enum operation operation,
 			   const struct request *request, int64_t *ret_size, struct error *err)
 {

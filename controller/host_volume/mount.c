@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Mounting a volume for Nomad's tasks: the staging of CSI, without a target, because Nomad itself
- * shows the path to its tasks.
+ * Mounting a volume for Nomad's tasks: NodeStageVolume of CSI at the path that Nomad gave, without
+ * NodePublishVolume, because Nomad itself mounts the path into its tasks.
  *
  * Invariant: the volume counts as attached to this host before it is mounted, so it is neither
  * deleted, moved nor attached to another host meanwhile. The mount is the kernel's and outlives
@@ -10,7 +10,7 @@
 #include "controller/host_volume/host_volume.h"
 #include "proto/csi.h"
 
-/* Nomad itself sees that its jobs use the volume as its capabilities say. */
+/* Any use on this host is allowed, since Nomad itself enforces the capabilities of the volume. */
 #define ACCESS_MODE VOLUME_CAPABILITY_ACCESS_MODE_MODE_SINGLE_NODE_MULTI_WRITER
 
 static int attach(struct local *local, const char *volume, struct error *err)

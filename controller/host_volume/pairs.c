@@ -14,7 +14,7 @@
 
 #include "common/utf8.h"
 
-#define PAIRS_MAX 512 /* more are taken for a mistake */
+#define PAIRS_MAX 512 /* more pairs are refused as a mistake */
 
 struct parser {
 	struct arena *arena;
@@ -35,7 +35,7 @@ static void skip_space(struct parser *parser)
 	parser->at += strspn(parser->at, " \t\r\n");
 }
 
-/* Skip a character, with white space before it. Returns false if another one is there. */
+/* Skip white space and the character c. Returns false if another character is there. */
 static bool skip(struct parser *parser, char c)
 {
 	skip_space(parser);
@@ -73,7 +73,7 @@ static bool take_digits(struct parser *parser, unsigned *ret)
 	return true;
 }
 
-/* Parse what follows \u: a code, or the two halves of one. */
+/* Parse what follows \u: a code of four digits, or a surrogate pair. */
 static int take_code(struct parser *parser, char **to)
 {
 	unsigned code, low;

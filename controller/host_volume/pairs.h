@@ -7,7 +7,7 @@
 #include "common/volume/map.h"
 
 /*
- * Parse an object of JSON whose values are strings; null is an empty one. *ret is in the arena.
+ * Parse an object of JSON whose values are strings; null is an empty map. *ret is in the arena.
  * Returns 0, or -1 with ERR_INVALID_ARGUMENT, which says at which byte the text is wrong. Pure.
  */
 int pairs_parse(struct arena *arena, const char *text, struct map *ret, struct error *err);

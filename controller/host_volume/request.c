@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Parsing what Nomad asks. Names and limits are those of Nomad's specification of host volume
+ * Parsing Nomad's requests. Names and limits are those of Nomad's specification of host volume
  * plugins; parameters are those of CreateVolume.
  *
  * Invariant: a path that is accepted is absolute, and its last component is the UUID of the volume,
@@ -82,7 +82,7 @@ static char *trimmed(struct arena *arena, const char *path)
 	return copy;
 }
 
-/* Find the path: of DELETE the one that create answered, or else one in the folder of volumes. */
+/* Find the path: for DELETE the path that create answered, or else DHV_VOLUMES_DIR/ID. */
 static int take_path(struct arena *arena, enum operation operation, char *get(const char *name),
 		     struct request *ret, struct error *err)
 {
@@ -132,7 +132,7 @@ static int take_range(char *get(const char *name), struct request *ret, struct e
 
 /* Parameters */
 
-/* Returns the pairs with one more, in the order of keys. */
+/* Returns a copy of the map with one more pair, in the order of keys. */
 static struct map with(struct arena *arena, const struct map *map, const char *key,
 		       const char *value)
 {
@@ -149,7 +149,7 @@ static struct map with(struct arena *arena, const struct map *map, const char *k
 	return (struct map){.pairs = pairs, .n = map->n + 1};
 }
 
-/* Refuse what only CSI can do. */
+/* Refuse parameters that only a volume of CSI can have. */
 static int check_parameters(struct arena *arena, const struct parameters *parameters,
 			    struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Choosing the size of a volume from a CapacityRange. Volumes are thin: the size is a quota and
- * reserves no space, so it is not compared with the free space of a pool.
+ * Choosing the size of a volume from a CapacityRange. By default a volume is thin: its size is a
+ * quota and reserves no space, so a size is not compared with the free space of a pool.
  *
  * Invariant: the size chosen for a range fits that range, so a repeated CreateVolume accepts the
  * volume that the first one created.

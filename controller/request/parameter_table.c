@@ -98,7 +98,7 @@ const struct parameter parameter_table[] = {
 	SIZED(ON_FILESYSTEM, "special_small_blocks", "0", 512, MIB),
 	NATIVE(ON_ANY, "sync", "standard|always|disabled"),
 	FAMILY("zfs.user."),
-	/* The limit is accepted by all versions of ZFS, and divides the size of every volume. */
+	/* All versions of ZFS accept FORMAT_GRAIN, and each zvol's size is a multiple of it. */
 	{"zfs.volblocksize",
 	 "volblocksize",
 	 false,

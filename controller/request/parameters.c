@@ -24,8 +24,8 @@
 /* The canonical text is stored in one property, and ZFS accepts less than 8 KiB. */
 #define TEXT_MAX       8000
 
-#define BACKUP_EVERY   86400 /* seconds */
-#define SYNC_EVERY     300   /* seconds */
+#define BACKUP_EVERY   86400 /* seconds, if a backup has no backup_every */
+#define SYNC_EVERY     300   /* seconds, if a volume with copies has no sync_every */
 
 /* Pairs of values that contradict each other. The values are globs. */
 static const struct {
@@ -92,7 +92,7 @@ static int check_conflicts(const struct map *map, struct error *err)
 	return 0;
 }
 
-/* The other parameters of a backup do nothing without one. */
+/* Check that backup_every and backup_keep are given only with the parameter backup. */
 static int check_backup(const struct map *map, struct error *err)
 {
 	const char *alone = map_get(map, "backup_every")  ? "backup_every"
@@ -179,7 +179,7 @@ static void add_root(struct arena *arena, struct parameters *to, const struct ma
 					  mode ? mode : ""));
 }
 
-/* Returns how many names there are with ',' between. */
+/* Returns the number of names in a list with ',' between them. */
 static unsigned count_names(const char *names)
 {
 	unsigned n = 1;
@@ -189,7 +189,7 @@ static unsigned count_names(const char *names)
 	return n;
 }
 
-/* Without `replicas` all members have the data, and without `members` one node. */
+/* Fill in the fields about copies. The default of replicas is the number of members, or 1. */
 static void take_copies(const struct map *map, struct parameters *ret)
 {
 	const char *replicas = map_get(map, "replicas"), *every = map_get(map, "sync_every");
@@ -214,7 +214,7 @@ static void take_copies(const struct map *map, struct parameters *ret)
 					 : -1;
 }
 
-/* A backup runs once a day unless something else is said. */
+/* Fill in the fields about the backup, which runs once a day if backup_every is not given. */
 static void take_backup(const struct map *map, struct parameters *ret)
 {
 	const char *every = map_get(map, "backup_every"), *keep = map_get(map, "backup_keep");

@@ -26,13 +26,13 @@ struct parameters {
 	unsigned replicas;       /* how many nodes are to have the data, at least 1 */
 	unsigned sync_every;     /* for how many seconds the copies may be behind; 0: not given */
 	int64_t bandwidth;       /* bytes a second of each push; 0: not given, -1: no limit */
-	const char *snapshots;   /* that copies get: "ours" or "all"; NULL: not given */
-	unsigned pin_limit;      /* for how many seconds one is kept for a copy; 0: not given */
-	int64_t repair_after;    /* seconds; 0: not given, -1: never */
-	const char *follow;      /* as the parameter; NULL: not given */
+	const char *snapshots;   /* snapshots that copies get: "ours" or "all"; NULL: not given */
+	unsigned pin_limit;      /* seconds that a snapshot is kept for a late copy; 0: not given */
+	int64_t repair_after;    /* seconds until a lost node is replaced; 0: not given, -1: no */
+	const char *follow;      /* the value of the parameter follow; NULL: not given */
 	const char *backup;      /* the node that keeps a backup; NULL: not given */
-	unsigned backup_every;   /* seconds */
-	const char *backup_keep; /* as the parameter; "": all snapshots */
+	unsigned backup_every;   /* seconds between two backups */
+	const char *backup_keep; /* a schedule, as "daily=30"; "": all snapshots */
 	char *text;              /* canonical: sorted lines "key=value\n", including defaults */
 };
 
@@ -46,8 +46,8 @@ int parameters_parse(struct arena *arena, struct map map, struct map mutable,
 int parameters_parse_mutable(struct arena *arena, struct map mutable, struct parameters *ret,
 			     struct error *err);
 /*
- * Put what the parameters say of a new volume into the request, whose size is set, except for the
- * nodes of its copies. How copies are pushed is put there in any case: one may be added later.
+ * Fill in the request for a new volume, whose size is set already, but not the nodes of its copies.
+ * Settings of copies are filled in even if it has none, since a copy may be added later.
  */
 void parameters_create(struct arena *arena, const struct parameters *parameters,
 		       CreateDatasetRequest *request);
@@ -56,8 +56,8 @@ void parameters_modify(const struct parameters *parameters, ModifyDatasetRequest
 /* Returns true if the request changes copies, or how they are kept. */
 bool parameters_about_copies(const ModifyDatasetRequest *request);
 /*
- * Check that a volume of this format can have all of the parameters. format: NULL for one of a
- * later version, of which nothing is known here.
+ * Check that a volume of this format can have all of the parameters. If format is NULL, a later
+ * version has added it, and no parameter is refused.
  */
 int parameters_check_format(struct arena *arena, const struct parameters *parameters,
 			    const struct format *format, struct error *err);
