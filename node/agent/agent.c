@@ -36,8 +36,8 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-#define TROUBLES_MAX 3     /* of a dataset: its record of copies, its schedule, a repair */
-#define HASHES_MAX   65536 /* in one answer: half a megabyte */
+#define TROUBLES_MAX 3     /* one each for a dataset's record of copies, its schedule, its repair */
+#define HASHES_MAX   65536 /* hashes of names in one answer: half a megabyte */
 
 static void describe_limits(struct arena *arena, const struct node *node, GetHostResponse *rsp)
 {
@@ -154,7 +154,9 @@ static Trouble *members_trouble(struct arena *arena, const struct dataset *datas
 	return trouble;
 }
 
-/* Fill in what the pusher knows of the copy on a node. */
+/*
+ * Fill in the state of the copy on a node from the pusher's rows, one for each copy of the volume.
+ */
 static void show_copy(DatasetCopy *copy, const struct pushed *pushed, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -260,7 +262,10 @@ int get_dataset(struct rpc_call *call, const GetDatasetRequest *req, GetDatasetR
 	if (request_text(req->id, "id", err) < 0)
 		return -1;
 	if (node_find(call, req->id, &dataset, err) < 0) {
-		/* The caller asks GetHost next, which must not block, so NFS is checked here. */
+		/*
+		 * A caller with a claim calls GetHost next, which reports whether NFS exports are
+		 * possible but must not block. So the check is made here.
+		 */
 		if (req->claim)
 			exports_look(call->app);
 		const struct promise_wish wish = {.key = req->id,
@@ -429,7 +434,10 @@ struct dataset *agent_prove(struct arena *arena, const char *parent, const struc
 	return proven;
 }
 
-/* Over ssh a filesystem is exported at its mountpoint, which follows from its name. */
+/*
+ * With --zfs-over-ssh a filesystem is exported at its mountpoint, which depends on the name of the
+ * dataset, so the mountpoint is set too.
+ */
 int agent_end_rename(struct arena *arena, const struct dataset *dataset, struct error *err)
 {
 	struct zfs_properties place = {.n = 0}, id = {.n = 0};

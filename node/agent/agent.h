@@ -23,7 +23,7 @@ const char *agent_reservation(struct arena *arena, const struct dataset *dataset
 
 /*
  * Set properties of a volume, and put `dataset`, which has them already, into the catalog. If ZFS
- * seems not to have the volume, it is read again before this fails.
+ * reports that the dataset is missing, the catalog reads it again before the call fails.
  */
 int agent_set(struct rpc_call *call, struct dataset *dataset,
 	      const struct zfs_properties *properties, struct error *err);
@@ -54,8 +54,8 @@ struct dataset *agent_prove(struct arena *arena, const char *parent, const struc
 			    size_t *ret_children, struct error *err);
 
 /*
- * Set zcsi:volume of a volume that is renamed, or was, to the id that its dataset has by its name,
- * and what else follows from the name.
+ * End a rename of a volume that was carried out or given up: set zcsi:volume to dataset->id alone,
+ * which follows from the name of the dataset, and with --zfs-over-ssh set the mountpoint.
  */
 int agent_end_rename(struct arena *arena, const struct dataset *dataset, struct error *err);
 

@@ -235,7 +235,10 @@ static void push(const struct rpc_call *call, const struct dataset *dataset)
 		pusher_push(node->copies->pusher, dataset->id);
 }
 
-/* Check that this host does not use the volume, if its publication is one of those that go. */
+/*
+ * If the publication of this host, or one that cannot be read, is to be withdrawn, check that this
+ * host does not use the volume.
+ */
 static int check_unused(struct rpc_call *call, const struct dataset *dataset,
 			const struct publication_list *list, const char *node_id, struct error *err)
 {

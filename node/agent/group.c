@@ -148,7 +148,10 @@ static void put_in_catalog(struct rpc_call *call, const char *group, const struc
 	}
 }
 
-/* Read all volumes and snapshots of the group again, because zfs may not say which was wrong. */
+/*
+ * Read all volumes and snapshots of the group again: the error of zfs may not name the one because
+ * of which it failed.
+ */
 static int reread_all(struct rpc_call *call, const struct members *members,
 		      const char *const *names, struct error *err)
 {

@@ -16,14 +16,14 @@
 #include "common/volume/host_list.h"
 #include "proto/agent.h"
 
-#define KEPT_FILES_MAX 64                /* hosts whose names are kept */
-#define KEPT_BYTES_MAX (4 * 1024 * 1024) /* of one file: the limit of a message */
+#define KEPT_FILES_MAX 64                /* number of hosts whose names are kept */
+#define KEPT_BYTES_MAX (4 * 1024 * 1024) /* size of one file: the limit of a message */
 
 struct kept {
-	pthread_mutex_t lock; /* protects hosts */
+	pthread_mutex_t lock; /* protects the list `hosts` */
 	struct host_list hosts;
 	pthread_mutex_t writing; /* held while files are written; taken before `lock` */
-	char *folder;            /* NULL: nothing is written */
+	char *folder;            /* folder of the files; NULL: nothing is written */
 	bool failed;             /* the last file could not be written */
 };
 

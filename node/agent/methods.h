@@ -2,7 +2,10 @@
 #ifndef ZCSI_NODE_AGENT_METHODS_H
 #define ZCSI_NODE_AGENT_METHODS_H
 
-/* The rows of zcsi.v1.Agent, which controllers and operators call, for node/service.h. */
+/*
+ * The rows of the table of methods (node/service.h) for zcsi.v1.Agent, which controllers and
+ * operators call.
+ */
 
 #define AGENT_METHODS(INLINE, PLAIN, KEYED, STREAM)                                                \
 	INLINE(GetHost, get_host)                                                                  \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Promises in the handlers.
+ * Giving and checking promises of names (node/host/claims.h) in the handlers.
  *
  * Invariant: a name is created only between promise_begin and promise_end.
  */

@@ -16,7 +16,7 @@ struct promise_wish {
 	const char *key;
 	enum name_kind kind;
 	const char *name;
-	uint64_t claim, target; /* as in the request */
+	uint64_t claim, target; /* claim and target as in the request of the lookup */
 };
 
 /*

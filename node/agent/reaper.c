@@ -2,11 +2,12 @@
 /*
  * The reaper: it destroys trashed volumes, and origins of clones, that nothing depends on any more.
  *
- * Invariant: a dataset is destroyed only after ZFS has just shown that it is that volume, without
- * snapshots, children and copies on other nodes, not mounted, and with its origin key locked.
- * Errors are logged, and the next reading of the pool tries again. A volume is never kept for less
- * than its time: if its deletion is in the future, either the clock was ahead then or it is behind
- * now, so the time counts from when this zcsi-node first saw that, by the monotonic clock.
+ * Invariant: a trashed volume is destroyed only after ZFS has just shown that its dataset still is
+ * that volume, without snapshots, children and copies on other nodes, not mounted, and with its
+ * origin key locked. Errors are logged, and the next reading of the pool tries again. A volume is
+ * never kept for less than its time: if its deletion is in the future, either the clock was ahead
+ * then or it is behind now, so the time counts from when this zcsi-node first saw the volume, by
+ * the monotonic clock.
  */
 #include "node/agent/reaper.h"
 
@@ -54,7 +55,7 @@ struct sighting {
 static struct {
 	struct sighting *rows;
 	size_t n;
-} sightings; /* used by the catalog's thread only */
+} sightings; /* the list of sightings, used by the catalog's thread only */
 
 /* A zcsi:deleted that is too large for int64_t was parsed as a negative number. */
 static bool is_in_future(const struct dataset *dataset)
@@ -106,14 +107,14 @@ static bool is_kept(const struct dataset *dataset, int64_t ttl)
 	return !sighting || (now_ms() - sighting->ms) / 1000 < seconds;
 }
 
-static _Atomic int64_t last; /* see reaper_last */
+static _Atomic int64_t last; /* when a trashed volume was last destroyed, by now_ms; 0: never */
 
 int64_t reaper_last(void)
 {
 	return last;
 }
 
-/* Destroy a volume in the trash that ZFS has just shown to be that volume. */
+/* Destroy a trashed volume whose identity ZFS has just confirmed. */
 static int destroy(struct catalog *catalog, struct arena *arena, const struct dataset *dataset,
 		   struct error *err)
 {
@@ -174,7 +175,7 @@ static void end_backups(struct arena *arena, const char *dataset)
 				  log_str("snapshot", names[i]), log_str("error", err.text));
 }
 
-/* Returns how many snapshots of the dataset the catalog shows; it may have others. */
+/* Returns how many snapshots of the dataset the catalog shows. The dataset may have others. */
 static size_t count_shown(struct catalog *catalog, struct arena *arena, const struct dataset *known)
 {
 	struct snapshot_list list;
@@ -190,7 +191,10 @@ static bool has_hidden(struct catalog *catalog, struct arena *arena, const struc
 	       known->snapshots > count_shown(catalog, arena, known);
 }
 
-/* The time of the volume in the trash is over, and that of its scheduled snapshots with it. */
+/*
+ * Destroy the scheduled snapshots of a volume whose time in the trash is over, and those that were
+ * taken for backups.
+ */
 static void end_schedule(struct catalog *catalog, struct arena *arena, const struct dataset *known)
 {
 	const char *key = origin_key(arena, known->name);
@@ -230,7 +234,7 @@ static size_t count_scheduled(struct catalog *catalog, struct arena *arena,
 	return n;
 }
 
-/* Read the volume, and check that nothing needs it but at most so many snapshots. */
+/* Read the volume, and check that nothing depends on it except at most `snapshots` snapshots. */
 static struct dataset *prove_unneeded(struct catalog *catalog, struct arena *arena,
 				      const struct dataset *known, size_t snapshots,
 				      struct error *err)
@@ -267,7 +271,7 @@ int reaper_destroy(struct catalog *catalog, struct arena *arena, const struct da
 	const char **ignored;
 	struct dataset *dataset = prove_unneeded(catalog, arena, known, scheduled, err);
 
-	/* The catalog does not have the snapshots of backups. */
+	/* The catalog does not show snapshots of backups, so `scheduled` does not count them. */
 	if (!dataset && err->code == ERR_FAILED_PRECONDITION) {
 		const size_t backups = list_backups(arena, known->name, &ignored);
 		if (backups)
@@ -304,7 +308,10 @@ void reaper_run(struct catalog *catalog, void *arg)
 			continue;
 		if (row->snapshots)
 			end_schedule(catalog, &arena, row);
-		/* Other snapshots are counted when the pool is read, so ZFS is asked. */
+		/*
+		 * The dataset may have snapshots that the catalog does not show, so reap_dataset
+		 * reads it from ZFS.
+		 */
 		if (!*row->members && !count_shown(catalog, &arena, row))
 			reap_dataset(catalog, &arena, row, node->trash_ttl);
 	}

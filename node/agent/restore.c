@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * ListTrash, RestoreDataset and DestroyTrashedDataset of zcsi.v1.Agent: what is in the trash, the
- * way back, and an earlier end.
+ * ListTrash, RestoreDataset and DestroyTrashedDataset of zcsi.v1.Agent: listing the trash, taking a
+ * volume out of it, and destroying one before its time.
  *
- * Invariant: a volume leaves the trash by one `zfs rename`, after ZFS has just shown that it is
- * that volume, with its origin key locked, so the reaper does not destroy it meanwhile. Only then
- * the time of its deletion is removed, which means nothing outside the trash.
+ * Invariant: a volume leaves the trash by one `zfs rename`, after ZFS has just shown that the
+ * dataset still is this volume, with its origin key locked, so the reaper does not destroy it
+ * meanwhile. The time of the deletion is removed after the rename; outside the trash it means
+ * nothing.
  */
 #include <string.h>
 
@@ -22,7 +23,7 @@ static const char *leaf_of(const struct dataset *dataset)
 	return strrchr(dataset->name, '/') + 1;
 }
 
-/* Returns until when a volume is kept; 0: for its snapshots alone. */
+/* Returns the time until which a volume stays in the trash; 0: only as long as it has snapshots. */
 static int64_t kept_until(const struct node *node, const struct dataset *dataset)
 {
 	int64_t seconds = dataset->keep > node->trash_ttl ? dataset->keep : node->trash_ttl;
@@ -84,7 +85,7 @@ int list_trash(struct rpc_call *call, const ListTrashRequest *req, ListTrashResp
 	return 0;
 }
 
-/* ERR_NOT_FOUND if the trash has no volume with this id and guid. */
+/* Find a volume in the trash. ERR_NOT_FOUND if the trash has none with this id and guid. */
 static int find(struct rpc_call *call, const char *id, uint64_t guid, struct dataset **ret,
 		struct error *err)
 {

@@ -4,9 +4,9 @@
  * again while one of the two was away.
  *
  * Invariant: a volume that is marked as used is not moved to the trash here, and a controller has
- * the keeper's volume marked as used before it asks the other host to give up its own. So at least
- * one of the two stays, whatever controllers ask at the same time. The mark is permanent: it is the
- * property zcsi:published, which zcsi never removes.
+ * the volume of one host marked as used before it asks the other host to give up its own. So at
+ * least one of the two stays, whatever controllers ask at the same time. The mark is permanent: it
+ * is the property zcsi:published, which zcsi never removes.
  */
 #include <string.h>
 
@@ -44,7 +44,10 @@ static int check_blank(struct arena *arena, const struct dataset *dataset, size_
 	return blank_check(arena, dataset, err);
 }
 
-/* Move a blank volume to the trash. Mark any other as used, so it is not looked through again. */
+/*
+ * Move a blank volume to the trash. Mark a volume that is not blank as used, so no later call looks
+ * for files in it.
+ */
 static int give_up(struct rpc_call *call, struct dataset *dataset, size_t children,
 		   const char *keeper, struct error *err)
 {

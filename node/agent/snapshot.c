@@ -278,7 +278,7 @@ static void forget(struct rpc_call *call, const char *zfs_name)
 		catalog_reap(node->catalog);
 }
 
-/* If the snapshot is mounted, fail with the folder instead of *err. Always returns -1. */
+/* If the snapshot is mounted, replace *err by an error that names the mount point. Returns -1. */
 static int explain_mount(struct rpc_call *call, const char *zfs_name, struct error *err)
 {
 	struct mount_table table;
@@ -316,7 +316,7 @@ static int destroy_in_steps(struct rpc_call *call, const char *zfs_name, const c
 	if (zfs_destroy_snapshot(zfs_name, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return explain_mount(call, zfs_name, err);
-		/* Another tool destroyed it; or the pool is gone, and agent_reread fails. */
+		/* Another tool destroyed the snapshot; or agent_reread finds the pool gone. */
 		return agent_reread(call, zfs_name, err);
 	}
 	forget(call, zfs_name);

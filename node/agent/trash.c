@@ -2,11 +2,11 @@
 /*
  * Deleting volumes: DestroyDataset of zcsi.v1.Agent, and the trash, which reaper.c empties.
  *
- * Invariant: a dataset is destroyed or moved only after ZFS has just shown that it is this volume,
- * and if no publication holds it and it is not mounted where the pool is. A volume that snapshots
- * depend on, or of which other nodes may have copies, is moved to the trash; the reaper destroys it
- * when it has none left and --trash-ttl is over. zfs never gets -r, -R or -f, so ZFS refuses if the
- * checks missed something.
+ * Invariant: a dataset is destroyed or moved only after ZFS has just shown that it still is the
+ * volume to be deleted, and if no publication holds it and it is not mounted where the pool is. A
+ * volume that snapshots depend on, or of which other nodes may have copies, is moved to the trash;
+ * the reaper destroys it when it has no snapshots and copies left and --trash-ttl is over. zfs
+ * never gets -r, -R or -f, so ZFS refuses if the checks missed something.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -53,8 +53,8 @@ static int record_deletion(struct arena *arena, struct dataset *dataset, int64_t
 }
 
 /*
- * Record the time of the deletion of a volume that is to be kept. One that is not may have a time
- * of a rollback or detach that was not carried out, which would keep it.
+ * Record the time of the deletion of a volume that is to be kept in the trash. From any other
+ * volume remove such a record, which a rollback or detach that failed may have left.
  */
 static int record_keep(struct rpc_call *call, struct dataset *dataset, int64_t keep,
 		       struct error *err)
@@ -209,7 +209,8 @@ int trash_keep(struct rpc_call *call, struct dataset *dataset, struct error *err
 /*
  * Destroy a volume in one step: ZFS checks that it is this volume and destroys it atomically
  * (zfs_destroy_proven). Returns false if that is impossible or failed. An exported volume is
- * mounted, so unused_check_mounts refuses it. The kernel refuses a device only while it is open.
+ * mounted, so unused_check_mounts refuses it. The kernel refuses to destroy a zvol only while its
+ * device is open.
  */
 static bool destroy_atomically(struct rpc_call *call, const struct dataset *known)
 {

@@ -14,21 +14,22 @@
  */
 bool trash_release_reservation(const char *name);
 /*
- * Check that a volume may be renamed: zfs-fuse would unmount its clones. *ret_turn keeps them from
- * being mounted until it is closed. Returns 0, or -1 with *err.
+ * Check that no clone of a volume is mounted, which zfs-fuse would unmount at a rename of the
+ * volume. *ret_turn is a descriptor that keeps the clones from being mounted until it is closed.
+ * Returns 0, or -1 with *err.
  */
 int trash_lock(struct rpc_call *call, const struct dataset *dataset, int *ret_turn,
 	       struct error *err);
 /*
- * Rename a volume into the trash or out of it, or to the name of another id, which it has got; the
- * caller has called trash_lock. name: its new ZFS name. Returns 0, or -1 with *err if ZFS does not
- * have it under that name.
+ * Rename a volume into the trash or out of it, or to the dataset name of its new id; the caller has
+ * called trash_lock. name: its new ZFS name. Returns 0, or -1 with *err if ZFS does not have the
+ * dataset under that name.
  */
 int trash_rename(struct rpc_call *call, const struct dataset *dataset, const char *name,
 		 struct error *err);
 /*
- * For a call that failed with *err. Returns true if that is a lack of space, and the trash was
- * emptied for it meanwhile: then try again, once. The caller has no origin key locked.
+ * Have the trash emptied early if a call failed with *err for lack of space. Returns true if the
+ * trash has fewer volumes then: try the call again, once. The caller has no origin key locked.
  */
 bool trash_made_room(struct rpc_call *call, const struct error *err);
 /*
