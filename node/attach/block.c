@@ -20,7 +20,7 @@
 #include "node/attach/device.h"
 #include "node/mount/kind.h"
 
-#define NODE (&DEVICE_NODE[1]) /* the name of the device node, without a slash */
+#define NODE (&DEVICE_NODE[1]) /* the name of the device node in its tmpfs, without a slash */
 
 int block_stage(const struct staging *staging, struct error *err)
 {

@@ -2,10 +2,10 @@
 /*
  * Making volumes complete after a power cut.
  *
- * Invariant: a snapshot of a dataset with an unplayed intent log lacks what is in the log, and so
- * do its clones and its streams; nothing tells that later. The log of a filesystem is replayed when
- * it is mounted, that of a zvol before its device appears. After that, ZFS closes the log at the
- * last unmount and at the last close. zfs-fuse refuses a snapshot while there is such a log.
+ * Invariant: a snapshot of a dataset whose intent log was not replayed lacks what is in the log,
+ * and so do its clones and its streams, without a sign of that. The log of a filesystem is replayed
+ * when it is mounted, that of a zvol before its device appears. After that, ZFS closes the log at
+ * the last unmount and at the last close. zfs-fuse refuses a snapshot while there is such a log.
  */
 #include "node/attach/complete.h"
 
@@ -21,7 +21,7 @@
 #include "node/zfs/ssh.h"
 #include "node/zfs/zfs_run.h"
 
-#define SOON_MS 3000 /* in which udev names a device that the kernel has */
+#define SOON_MS 3000 /* time for udev to name a device that the kernel has made */
 
 static int find_mount(struct arena *arena, const char *name, bool *ret, struct error *err)
 {
@@ -36,8 +36,8 @@ static int find_mount(struct arena *arena, const char *name, bool *ret, struct e
 }
 
 /*
- * Wait for the device. ERR_UNAVAILABLE if it does not appear. If the key is not loaded, a device
- * that is there cannot be opened.
+ * Wait for the device. ERR_UNAVAILABLE if it does not appear. Returns 0 too if the device exists
+ * but cannot be opened because the key is not loaded.
  */
 static int wait_for_device(const char *name, int64_t ms, struct error *err)
 {
@@ -51,8 +51,8 @@ static int wait_for_device(const char *name, int64_t ms, struct error *err)
 }
 
 /*
- * Without its key, nothing is known of an encrypted volume but whether it was unstaged. As long as
- * the host runs, the kernel unmounts nothing without closing its log.
+ * Check that the intent log of an encrypted volume is empty, without its key: zcsi:staged is unset,
+ * or has the id of this boot. As long as the host runs, the kernel closes the log at each unmount.
  */
 static int check_unstaged(struct arena *arena, const struct dataset *volume, struct error *err)
 {
@@ -65,7 +65,7 @@ static int check_unstaged(struct arena *arena, const struct dataset *volume, str
 		    volume->name);
 }
 
-/* A zvol with volmode=none has had no device since it was hidden, so nothing wrote to it. */
+/* A zvol with volmode=none has had no device since that was set, so nothing was written to it. */
 static int complete_zvol(struct arena *arena, const struct dataset *volume, struct error *err)
 {
 	const char *name = volume->name;
@@ -84,7 +84,10 @@ static int complete_zvol(struct arena *arena, const struct dataset *volume, stru
 	return wait_for_device(name, DEVICE_WAIT_MS, err);
 }
 
-/* On the server of --zfs-over-ssh. What stays mounted after a failure, healing unmounts. */
+/*
+ * Mount and unmount a filesystem on the server of --zfs-over-ssh, so that its log is replayed. If
+ * the unmount fails, the healing of exports unmounts it later.
+ */
 static int complete_on_server(const char *name, struct error *err)
 {
 	const char *mount[] = {"zfs", "mount", name, NULL};

@@ -32,7 +32,7 @@
 #include "node/zfs/zfs.h"
 
 #define WATCHED   (IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
-#define MARGIN_MS 1000 /* left of the caller's deadline, so that the error reaches the client */
+#define MARGIN_MS 1000 /* time left before the caller's deadline, for the error to arrive */
 #define SECTOR    512  /* bytes per unit of a size in sysfs, whatever sectors the device has */
 
 static bool is_device_of(int fd, const char *dataset)

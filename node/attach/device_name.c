@@ -28,10 +28,10 @@
 
 struct question {
 	dev_t device;
-	char name[DATASET_NAME_MAX + 1]; /* "": the device could not be asked */
+	char name[DATASET_NAME_MAX + 1]; /* name of the zvol; "": the device did not report it */
 };
 
-/* The kernel names the device "zd16" in /dev; sysfs tells that name by the number. */
+/* The kernel names the device "zd16" in /dev; sysfs has that name under the device's number. */
 static int open_number(dev_t device)
 {
 	char link[64], target[PATH_MAX] = "", path[PATH_MAX];

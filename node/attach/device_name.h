@@ -11,9 +11,10 @@
 #include "node/mount/mountinfo.h"
 
 /*
- * Returns the name of the dataset that the mount is of, in the arena: asks the device of a zvol,
- * which is open for that moment. If this fails, as without the key of an encrypted zvol, the name
- * is that in the source, also for other mounts. Blocks up to DEVICE_NAME_MS.
+ * Returns the name of the dataset that the mount is of, in the arena: for a zvol the one that its
+ * device reports, which is open for that moment. If that fails, for example without the key of an
+ * encrypted zvol, and for all other mounts, the name in the source of the mount. Blocks up to
+ * DEVICE_NAME_MS.
  */
 const char *device_name(struct arena *arena, const struct mount *mount);
 

@@ -19,7 +19,10 @@
 #include "node/host/node.h"
 #include "node/mount/kind.h"
 
-/* Repeat until the locked name is the encryption root's: until then a deletion may rename it. */
+/*
+ * Lock the name of a root, read the key, and repeat until the key has that root: a deletion may
+ * rename the root before its name is locked.
+ */
 int family_lock(struct rpc_call *call, const char *dataset, struct family *ret, struct error *err)
 {
 	struct node *node = call->app;

@@ -11,8 +11,8 @@
 #include "transport/rpc.h"
 
 struct family {
-	struct key key; /* as read after the family was locked */
-	char *lock;     /* a key of catalog_lock_key, in the call's arena */
+	struct key key; /* the key of the family, read after the lock */
+	char *lock;     /* the locked key of catalog_lock_key, in the call's arena */
 };
 
 /*

@@ -28,7 +28,7 @@
 #include "node/mount/mount.h"
 
 #define WORDS_MAX   8
-#define TIMEOUT_MS  (30 * 60 * 1000) /* enough for e2fsck of some hundred million files */
+#define TIMEOUT_MS  (30 * 60 * 1000) /* time enough for e2fsck of some hundred million files */
 
 /* From fs/ext4/ext4.h and fs/xfs/libxfs/xfs_fs.h of Linux, which the kernel's headers omit. */
 #define EXT4_RESIZE _IOW('f', 16, __u64)
@@ -95,10 +95,10 @@ static int grow_xfs(int root, int64_t bytes)
 static const struct filesystem {
 	const char *name;
 	struct command make, renew[2];
-	const char *replay; /* the mount option without which the kernel refuses a copy; or NULL */
+	const char *replay; /* the mount option needed to mount a copy of a filesystem; or NULL */
 	int (*grow)(int root, int64_t bytes);
 } filesystems[] = {
-	/* metadata_csum_seed: a new UUID does not change the checksums of all metadata. */
+	/* With metadata_csum_seed, a new UUID does not change the checksums of all metadata. */
 	{"ext4",
 	 {{"mkfs.ext4", "-q", "-m", "0", "-O", "metadata_csum_seed"}, 0},
 	 {{{"e2fsck", "-f", "-p"}, 1}, {{"tune2fs", "-U", "random"}, 0}},

@@ -29,7 +29,7 @@ struct mounting {
 	char *source;
 	char **options;
 	size_t n_options;
-	int mount; /* a detached mount; -1: it failed, and error has the cause */
+	int mount; /* the detached mount; -1: none, and `error` has the cause */
 	struct error error;
 };
 

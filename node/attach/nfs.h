@@ -11,7 +11,7 @@
 
 #include "node/attach/staging.h"
 
-#define NFS_MOUNT_MS 30000 /* the longest that a working server takes to answer */
+#define NFS_MOUNT_MS 30000 /* the longest time that a working server takes to answer */
 
 /*
  * Returns "server:/share", in the arena, as the kernel and mountinfo write it: an IPv6 address is

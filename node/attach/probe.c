@@ -16,7 +16,7 @@
 
 #include "common/mem.h"
 
-#define END_BYTES ((size_t)1 << 20) /* signatures are this near to the start or the end */
+#define END_BYTES ((size_t)1 << 20) /* signatures are at most so far from the start or the end */
 
 static int read_end(int device, off_t from, struct error *err)
 {

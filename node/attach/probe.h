@@ -7,7 +7,7 @@
 #include "common/error.h"
 
 struct probe {
-	char type[32]; /* "ext4", "dos" (a partition table), "unknown", ...; "": blank */
+	char type[32]; /* the content: "ext4", "dos" (a partition table), "unknown"; "": blank */
 	char uuid[40]; /* the UUID of the filesystem; "": none */
 };
 

@@ -5,8 +5,8 @@
  * Invariant: mountinfo is the only record of what is staged, so unstaging needs neither the pool
  * nor the catalog. A volume may have several stagings: Nomad creates one for each combination of
  * access mode and attachment mode, and the export to other hosts is one more. Each staging has its
- * own targets, and is not removed while it has one. Its
- * path is marked (staging_mark.h), which only tells it from a target whose staging was removed.
+ * own targets, and is not removed while it has a target. The path of a staging is marked
+ * (staging_mark.h), which only distinguishes it from a target whose staging was removed.
  */
 #include "node/attach/staging.h"
 
@@ -133,8 +133,8 @@ static int mount_volume(struct arena *arena, const struct staging *staging, stru
 }
 
 /*
- * Note on an encrypted volume that it may be written to in this boot: after a power cut, nothing
- * else tells that before its key is loaded (complete.h).
+ * Set zcsi:staged of an encrypted volume to the id of this boot. After a power cut, until the key
+ * is loaded, only this property shows that the volume may have been written to (complete.h).
  */
 static int note_staged(struct staging *staging, struct error *err)
 {

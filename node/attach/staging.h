@@ -18,10 +18,10 @@
 struct staging {
 	const char *source; /* the volume's source in mountinfo (node/mount/mountinfo.h) */
 	const struct format *format;
-	const struct dataset *dataset; /* NULL: the volume is a share of another host */
+	const struct dataset *dataset; /* the volume; NULL: it is a share of another host */
 	struct rpc_call *call;
-	const char *path; /* canonical; its parent directory exists */
-	uint64_t attrs;   /* MOUNT_ATTR_ bits (node/mount/mountinfo.h) */
+	const char *path; /* the staging path, canonical; its parent directory exists */
+	uint64_t attrs;   /* attributes of the mount: MOUNT_ATTR_ bits (node/mount/mountinfo.h) */
 	const char *root; /* property zcsi:root, to be applied by this host; "": nothing to apply */
 	uid_t maker;      /* the user that owns a new root directory (node/mount/permissions.h) */
 	char *const *options; /* all mount flags of the request, those of NFS included */
@@ -29,7 +29,9 @@ struct staging {
 	const char *key; /* the secret for an encrypted volume, or NULL */
 	/* Mount a volume that is mounted nowhere on this host, as a staging with these attrs. */
 	int (*mount)(const struct staging *staging, struct error *err);
-	/* Check that a mount with this source is of the present volume. NULL: it always is. */
+	/*
+	 * Check that a mount with this source is of the present volume. NULL: no check is needed.
+	 */
 	int (*check)(const struct staging *staging, const struct mount *mount, struct error *err);
 };
 

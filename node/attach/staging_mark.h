@@ -16,7 +16,7 @@
 
 /* Mark the path before something is mounted there. Returns 0, also if it is marked, or -1. */
 int staging_mark_set(const char *path, struct error *err);
-/* Returns true if the path is marked. That something is mounted there is for the caller to see. */
+/* Returns true if the path is marked. The caller checks that something is mounted there. */
 bool staging_mark_is_set(const char *path);
 /* Remove the mark when nothing is mounted at the path. Returns 0, also without a mark, or -1. */
 int staging_mark_remove(const char *path, struct error *err);

@@ -19,7 +19,10 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-/* Check on the server of --zfs-over-ssh, whose kernel keeps a mount while an export is cached. */
+/*
+ * Check that a dataset is not mounted on the server of --zfs-over-ssh, whose kernel keeps a mount
+ * while an export is cached.
+ */
 static int check_unmounted_on_server(const char *name, struct error *err)
 {
 	bool mounted = false;

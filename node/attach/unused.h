@@ -13,7 +13,10 @@
 
 /* Check that the dataset is not mounted where the pool is, in the namespace of this process. */
 int unused_check_mounts(struct arena *arena, const char *name, struct error *err);
-/* The same, but for the mount at this path, by which the dataset is exported. */
+/*
+ * Check that the dataset is not mounted on this host, except at this path, where it is mounted to
+ * be exported.
+ */
 int unused_check_mounts_beside(struct arena *arena, const char *name, const char *path,
 			       struct error *err);
 /*
