@@ -25,7 +25,7 @@
 #include "node/stream/rounds.h"
 
 #define PAUSE_S  60
-#define RETRY_MS 600000 /* a run that has failed is repeated after this, or its interval */
+#define RETRY_MS 600000 /* pause before a failed run is repeated; at most the backup's interval */
 
 static struct metric runs = METRIC(COUNTER, "zcsi_backup_runs_total",
 				   "Runs of backups that ended: ok or failed.", "outcome");
@@ -53,9 +53,9 @@ struct backups {
 	struct incoming incoming;
 
 	struct queue *queue;
-	bool unread; /* the backups were not read since the last task; only for the thread */
+	bool unread; /* the backups were not read since the last task; used by the thread only */
 
-	pthread_mutex_t lock; /* protects the members below */
+	pthread_mutex_t lock; /* protects `seen` and `n_seen` */
 	struct seen *seen;
 	size_t n_seen;
 };
@@ -164,7 +164,10 @@ static bool may_have_some(struct backups *backups)
 	return backups->unread || backups->n_seen > 0;
 }
 
-/* A host without backups does not read the pool each minute. */
+/*
+ * Do the tasks of the queue, then add one for each backup that is due. A host without backups does
+ * not read the pool each minute.
+ */
 static int work(struct rounds *rounds, void *arg, bool asked)
 {
 	struct backups *backups = arg;

@@ -22,15 +22,16 @@ struct backups;
 int backups_start(struct backups **ret, const struct node *node, struct loop *loop,
 		  struct error *err);
 /*
- * Interrupt the task that runs, and free the backups, which may be NULL. Loop thread, when the loop
- * does not run: it runs the loop until the thread has ended.
+ * Interrupt the task that runs, and free the backups, which may be NULL. Call it on the loop's
+ * thread while the loop does not run: the function runs the loop until the thread for backups has
+ * ended.
  */
 void backups_stop(struct backups *backups);
 
-/* Add a task to the queue, and have it done. As queue_add. */
+/* Add a task to the queue, as queue_add does, and wake the thread, which does it. */
 int backups_add(struct backups *backups, const struct backup_task *task, uint64_t *ret,
 		struct error *err);
-/* Returns the queue, for questions. */
+/* Returns the queue of the tasks, for the other functions of queue.h. */
 struct queue *backups_queue(struct backups *backups);
 
 /* Write the metrics of backups, which may be NULL. */

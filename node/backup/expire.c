@@ -17,9 +17,12 @@
 #include "node/schedule/due.h"
 #include "node/zfs/zfs.h"
 
-#define WORD_MOST 256 /* snapshots in a word of a command line */
+#define WORD_MOST 256 /* how many snapshots one argument of `zfs destroy` names */
 
-/* A clock that is wrong by less than the interval, here or there, is no obstacle. */
+/*
+ * A backup is due too if its newest snapshot is an interval or more in the future: a clock was
+ * wrong.
+ */
 bool expire_is_due(const BackupState *backup, int64_t now)
 {
 	if (backup->every <= 0)
@@ -35,13 +38,19 @@ static bool is_ours(const CopySnapshot *snapshot)
 	return !strncmp(snapshot->name, SNAPSHOT_BACKUP, strlen(SNAPSHOT_BACKUP));
 }
 
-/* Returns true if the snapshot counts. A clock that was ahead may have made some of the future. */
+/*
+ * Returns true if the rules apply to the snapshot: it was taken for a backup, and not in the
+ * future, where a clock that was ahead may have put it.
+ */
 static bool counts(const CopySnapshot *snapshot, int64_t now)
 {
 	return is_ours(snapshot) && snapshot->creation <= now;
 }
 
-/* Returns the snapshots of the backup, oldest first, with the units they count as. */
+/*
+ * Returns the snapshots of the backup, oldest first, each with the units (hour, day and so on) of
+ * which it is the first one.
+ */
 static struct scheduled *rows_of(struct arena *arena, const BackupState *backup,
 				 const struct schedule *schedule, int64_t now)
 {

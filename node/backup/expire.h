@@ -11,11 +11,12 @@
 #include "common/mem.h"
 #include "proto/copy.h"
 
-/* Returns true if a run is to follow. Runs no program. */
+/* Returns true if a run of the backup is due at the time `now`. Runs no program. */
 bool expire_is_due(const BackupState *backup, int64_t now);
 /*
- * Returns the words for `zfs destroy`, "backup@a,b", each with 256 snapshots at most, in the arena;
- * *ret_n is their number. backup: with all its snapshots. Runs no program.
+ * Returns the snapshots that are to go as arguments of `zfs destroy`, "backup@a,b", each with 256
+ * of them at most, in the arena; *ret_n is the number of arguments. backup: with all its snapshots.
+ * Runs no program.
  */
 char **expire_words(struct arena *arena, const BackupState *backup, int64_t now, size_t *ret_n);
 /* Destroy the snapshots that are to go. Failures are logged, and the next run tries again. */

@@ -23,7 +23,7 @@ struct incoming_run {
 	const ReadBackupRequest *request;
 	int fd;
 	struct rpc_stream *stream;
-	struct error outcome; /* once closed */
+	struct error outcome; /* result of the stream, set when it is closed */
 	sem_t closed;
 };
 

@@ -13,13 +13,14 @@
 
 struct incoming {
 	struct loop *loop;
-	struct incoming_run *run; /* loop thread only; NULL if no stream runs */
-	struct error cancelled;   /* loop thread only; code ERR_OK: not cancelled */
+	struct incoming_run *run; /* the stream that runs, or NULL; loop thread only */
+	struct error cancelled;   /* why streams are to fail; ERR_OK: no reason; loop thread only */
 };
 
 /*
- * Write a stream to fd, which is closed. Returns 0, or -1 with the error of the other node, or why
- * it was not reached, or fd not written. Blocks for hours: not on the loop's thread.
+ * Write the stream of ReadBackup to fd, and close fd at the end. Returns 0, or -1 with *err: the
+ * error of the other node, or of the connection, or of a write to fd. Blocks for hours: not on the
+ * loop's thread.
  */
 int incoming_read(struct incoming *incoming, struct client *client,
 		  const ReadBackupRequest *request, int fd, struct error *err);

@@ -33,7 +33,7 @@
 #include "node/zfs/zfs_run.h"
 
 #define ASK_MS       30000 /* the timeout of a call to the other node, which runs some programs */
-#define LOCK_MS      5000  /* to wait while the backup is dropped */
+#define LOCK_MS      5000  /* how long a run waits for the end of a DropBackup of its backup */
 #define RESERVE_PART 20    /* a backup leaves a 20th of the free space to others */
 
 struct run {
@@ -41,13 +41,13 @@ struct run {
 	struct arena *arena;
 	const char *parent, *from;
 	struct client *client;
-	BackupState *backup;       /* as it was last read; NULL: there is none */
-	BeginBackupResponse *plan; /* NULL: the node named by `from` has not agreed */
+	BackupState *backup;       /* the backup as last read; NULL: there is none */
+	BeginBackupResponse *plan; /* the other node's answer; NULL: it has not agreed */
 	bool idle;
 	bool full; /* zfs said that the pool here has no room */
 };
 
-/* Questions to the other node */
+/* Calls of the other node */
 
 static int ask(struct run *run, const char *method, const ProtobufCMessage *request, void *ret,
 	       struct error *err)
@@ -70,7 +70,10 @@ static int ask(struct run *run, const char *method, const ProtobufCMessage *requ
 	return fail_context(err, "node '%s'", run->from);
 }
 
-/* Check what the owner says of the volume: a host that was taken over must gain nothing here. */
+/*
+ * Check the owner's description of the volume: a node under an attacker's control must not be able
+ * to set arbitrary properties here.
+ */
 static int check_plan(const struct run *run, struct error *err)
 {
 	const ReceiveHeader *header = run->plan->header;
@@ -115,7 +118,7 @@ static int end(struct run *run, struct error *err)
 	return ask(run, "EndBackup", &request->base, &response, err);
 }
 
-/* The stream */
+/* Receiving the stream */
 
 static int look(struct run *run, struct error *err)
 {
@@ -164,8 +167,9 @@ static int stream(struct run *run, int to, struct error *err)
 }
 
 /*
- * Wait for the end of zfs, whose input has ended. If the stream was cut, or never began, zfs only
- * says so; in all other cases the words of zfs explain best what failed.
+ * Wait for the end of zfs, whose input has ended. If the stream was cut, or never began, *err has
+ * the reason, and zfs only reports the cut. In all other cases the error of zfs explains best what
+ * failed.
  */
 static int reap(struct run *run, struct child *child, int failed, struct error *err)
 {
@@ -196,7 +200,10 @@ static int receive(struct run *run, struct error *err)
 			    run->pull->id, ZFS_PROPERTIES_MAX);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return fail_errno(err, "cannot make a pipe");
-	/* If this zcsi-node is killed, the next one waits for zfs, which changes the pool. */
+	/*
+	 * Let zfs, which changes the pool, hold the lock file: if this zcsi-node is killed, the
+	 * next one waits for the end of zfs.
+	 */
 	int failed = child_start(&child, argv_complete(run->arena, command(run, &properties)),
 				 ends[0], lock_file_descriptor(), err);
 	close(ends[0]);
@@ -208,8 +215,8 @@ static int receive(struct run *run, struct error *err)
 }
 
 /*
- * Discard the part that was received when the pool became full, so that others have its space. The
- * trash is emptied before that, because only now the pool is full.
+ * Discard the part that was received when the pool became full, so that others have its space. Have
+ * the trash emptied before that, because the trash is emptied early only while the pool is full.
  */
 static void give_back(struct run *run)
 {
@@ -234,7 +241,7 @@ static int confirm(struct run *run, struct error *err)
 		    run->plan->header->snapshot);
 }
 
-/* Forget an interrupted stream that cannot be continued. */
+/* Discard a partly received stream that the other node cannot continue. */
 static int discard(struct run *run, struct error *err)
 {
 	if (!run->backup || !*run->backup->token || run->plan->resumes)
@@ -270,8 +277,8 @@ static int steps(struct run *run, struct error *err)
 }
 
 /*
- * Pull from the node that had the volume at the last run, or, if that does not agree, from another
- * one that had its data then: it may be the owner by now.
+ * Pull from the node that had the volume at the last run. If that node is not reached or refuses,
+ * try the other nodes that had the data then: one of them may own the volume now.
  */
 static int steps_from_any(struct run *run, struct error *err)
 {
@@ -305,7 +312,7 @@ static int pull_from(struct run *run, struct error *err)
 		    pull->id);
 }
 
-/* The rules of a backup that there is do not wait for a stream: its volume may be gone. */
+/* Set the rules of an existing backup before the stream, which may fail: the volume may be gone. */
 static int set_rules(struct run *run, struct error *err)
 {
 	const struct pull *pull = run->pull;

@@ -13,11 +13,11 @@
 struct pull {
 	const struct node *node;
 	struct incoming *incoming;
-	const char *id;   /* the volume */
-	const char *from; /* the node that has it; "": one of those that had it at the last run */
+	const char *id;   /* id of the volume */
+	const char *from; /* node of the volume; "": one that had it at the last run */
 	bool add;         /* make a backup if there is none */
-	bool only_new;    /* with add: leave one that there is as it is */
-	int64_t every;    /* as in RunBackupRequest */
+	bool only_new;    /* with add: a backup that exists is not changed */
+	int64_t every;    /* `every` and `keep` as in RunBackupRequest */
 	const char *keep;
 	bool only_rules; /* without add: set `every` and `keep`, and pull nothing */
 };

@@ -2,9 +2,9 @@
 /*
  * The queue of tasks for backups.
  *
- * Invariant: the tasks that have ended are at its begin, where they are kept for callers that ask
- * how they ended, then comes the one that runs, then those that wait. A failure of a backup is kept
- * until the same kind of task succeeds, however many tasks of other kinds end before.
+ * Invariant: first come the tasks that have ended, which are kept for callers that ask for the
+ * result, then the one that runs, then those that wait. A failure of a backup is kept until the
+ * same kind of task succeeds, however many tasks of other kinds end before.
  */
 #include "node/backup/queue.h"
 
@@ -20,9 +20,9 @@
 struct row {
 	uint64_t number;
 	struct backup_task task;
-	char *id, *from, *as, *keep; /* what the task points to */
+	char *id, *from, *as, *keep; /* the strings that `task` points to */
 	bool begun;
-	int64_t ended; /* a now_ms() value; 0: not yet */
+	int64_t ended; /* when the task ended, by now_ms(); 0: it has not */
 };
 
 /* How the last run, or the last verification, of a backup has failed. */
@@ -32,11 +32,11 @@ struct failure {
 };
 
 struct queue {
-	pthread_mutex_t lock; /* protects all members below */
+	pthread_mutex_t lock; /* protects all members of the queue */
 	struct row rows[TASKS_MAX];
 	size_t n, n_ended;
 	uint64_t last;                         /* the number of the last task */
-	struct failure failures[FAILURES_MAX]; /* oldest first */
+	struct failure failures[FAILURES_MAX]; /* the failures, oldest first */
 	size_t n_failures;
 };
 
@@ -62,7 +62,10 @@ struct queue *queue_new(void)
 	struct queue *queue = mem_alloc(sizeof(*queue));
 
 	memset(queue, 0, sizeof(*queue));
-	/* A caller that asks for a task of an earlier zcsi-node must not get another one. */
+	/*
+	 * Begin with the time, so that no task gets a number that an earlier zcsi-node gave to
+	 * another.
+	 */
 	queue->last = (uint64_t)wall_us();
 	pthread_mutex_init(&queue->lock, NULL);
 	return queue;
@@ -88,7 +91,10 @@ static void forget_one(struct queue *queue)
 	queue->n_ended--;
 }
 
-/* Returns the row of a new task, or NULL if all wait. The caller has the lock. */
+/*
+ * Returns the row of a new task, or NULL if the queue is full of tasks that have not ended. The
+ * caller has the lock.
+ */
 static struct row *new_row(struct queue *queue)
 {
 	if (queue->n == TASKS_MAX && queue->n_ended)
@@ -111,8 +117,9 @@ static bool is_same(const struct row *row, const struct backup_task *task)
 }
 
 /*
- * Returns the last run of the volume that waits, if it is the same as a task; or NULL. One that
- * waits before another one may have other rules. The caller has the lock.
+ * Returns the last run that waits for the task's volume, if it has the same parameters as the task;
+ * else NULL. Earlier runs that wait do not count: the last one may have changed the rules. The
+ * caller has the lock.
  */
 static const struct row *find_same(struct queue *queue, const struct backup_task *task)
 {
@@ -170,7 +177,10 @@ static struct failure *find_failure(struct queue *queue, const char *id, enum ba
 	return NULL;
 }
 
-/* Keep how a task has ended, as far as that tells of its backup. The caller has the lock. */
+/*
+ * Keep the error of a run or a verification for queue_failure, or forget the former error after a
+ * success. The caller has the lock.
+ */
 static void keep_outcome(struct queue *queue, const struct backup_task *task)
 {
 	if (task->kind == BACKUP_RESTORE || task->idle)

@@ -2,7 +2,8 @@
 /*
  * Backup.ReadBackup, which sends the output of a `zfs send` to the node with the backup.
  *
- * Invariant: a call that ends before its program kills the program, which changes nothing.
+ * Invariant: if a call ends before its program, the program is killed. A `zfs send` changes nothing
+ * in the pool.
  */
 
 #include "node/backup/source.h"
@@ -12,7 +13,7 @@
 #include "node/stream/program_stream_ends.h"
 #include "node/zfs/send_flags.h"
 
-#define WORDS_MAX 6 /* of a `zfs send` */
+#define WORDS_MAX 6 /* words of a `zfs send` */
 
 struct reading {
 	const char *id, *token;
@@ -24,7 +25,10 @@ static int fail_gone(const struct reading *reading, struct error *err)
 	return fail(err, ERR_ABORTED, "a snapshot of volume '%s' is gone: try again", reading->id);
 }
 
-/* A token names any snapshot of the pool, so it is checked that this one is of the volume. */
+/*
+ * Fill in the arguments to continue an interrupted stream. A token can name any snapshot of the
+ * pool, so check that the snapshot of this token is one of the volume.
+ */
 static int command_rest(const struct reading *reading, const struct history *history,
 			const char **argv, struct error *err)
 {

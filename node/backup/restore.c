@@ -24,22 +24,22 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-#define LOCK_MS 5000 /* to wait for another change of the backup, or of the new dataset */
+#define LOCK_MS 5000 /* time to wait for another change of the backup or of the dataset */
 
 struct copying {
 	const struct restore *restore;
 	struct arena *arena;
-	const char *parent, *backup; /* their names */
-	const char *name;            /* of the new dataset */
+	const char *parent, *backup; /* names of the parent dataset and of the backup */
+	const char *name;            /* name of the new dataset */
 	const char *snapshot;
-	const char *flags; /* of `zfs send` */
+	const char *flags; /* options of `zfs send` */
 	struct zfs_properties properties;
 };
 
 /*
- * Look for a dataset of an earlier call. It may be all that is left of a volume, so it is never
- * replaced. If it has the snapshot, its caller was interrupted before it made it the volume, and
- * *ret_guid is its guid; 0: there is none.
+ * Look for a dataset that an earlier call received. It may be all that is left of a volume, so it
+ * is never replaced. If it has the snapshot, the earlier caller was interrupted before
+ * AdoptDataset, and *ret_guid is the guid of the dataset; 0: there is no such dataset.
  */
 static int find_earlier(const struct copying *copying, uint64_t *ret_guid, struct error *err)
 {
@@ -83,7 +83,7 @@ static int find_snapshot(struct copying *copying, struct error *err)
 		    restore->id);
 }
 
-/* The properties of zcsi are set by AdoptDataset. */
+/* Read the properties for the new dataset, without those of zcsi, which AdoptDataset sets. */
 static int read_properties(struct copying *copying, struct error *err)
 {
 	ReceiveHeader *header = new_receive_header(copying->arena);
@@ -95,7 +95,10 @@ static int read_properties(struct copying *copying, struct error *err)
 		if (strncmp(header->properties[i]->name, "zcsi:", strlen("zcsi:")) != 0)
 			zfs_property(&copying->properties, header->properties[i]->name,
 				     header->properties[i]->value);
-	/* A backup that has the key of the parent is not sent raw: it gets that key again. */
+	/*
+	 * A backup that has the key of the parent is not sent raw: the new dataset gets that key
+	 * too.
+	 */
 	copying->flags = send_flags_for(strcmp(root, copying->backup) == 0);
 	return 0;
 }

@@ -8,12 +8,12 @@
 #include "node/host/node.h"
 #include "node/stream/rounds.h"
 
-/* A snapshot of a backup becomes a dataset that AdoptDataset makes a volume. */
+/* A restore: a snapshot of a backup becomes a dataset that AdoptDataset makes a volume. */
 struct restore {
 	const struct node *node;
-	struct rounds *rounds; /* whose end interrupts it */
-	const char *id, *as;   /* the volume of the backup; that which is to be made */
-	uint64_t guid;         /* of the snapshot */
+	struct rounds *rounds; /* when this thread is to stop, the restore is interrupted */
+	const char *id, *as;   /* ids of the backup's volume, and of the volume to be made */
+	uint64_t guid;         /* guid of the snapshot */
 };
 
 /*

@@ -26,9 +26,9 @@
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
 
-#define TIME_LENGTH 27 /* of 2026-11-27T11:22:03.123456Z */
+#define TIME_LENGTH 27 /* length of 2026-11-27T11:22:03.123456Z */
 
-/* Names */
+/* Names of snapshots and bookmarks */
 
 char *source_leaf(struct arena *arena, int64_t time, const char *node)
 {
@@ -56,7 +56,7 @@ char *source_bookmark(struct arena *arena, const char *dataset, const char *node
 	return arena_printf(arena, "%s#" SNAPSHOT_BACKUP "%s", dataset, escape_text(arena, node));
 }
 
-/* Checks */
+/* Checks of the caller and of this host */
 
 int source_check_caller(const struct tls_names *caller, const char *node, struct error *err)
 {
@@ -113,7 +113,10 @@ static int find(struct rpc_call *call, const char *id, const char *node, struct 
 
 /* BeginBackup */
 
-/* Destroy the snapshots that were taken for this backup, except one; 0: all. */
+/*
+ * Destroy the snapshots that were taken for this backup, except the one with the guid `except`; 0:
+ * all of them.
+ */
 static int destroy_others(const struct history *history, const char *node, uint64_t except,
 			  struct error *err)
 {
@@ -138,7 +141,7 @@ static void try_to_destroy_others(const struct history *history, const char *nod
 			  log_str("error", err.text));
 }
 
-/* *ret is the new snapshot, in *ret_history. */
+/* Take a snapshot for the backup. *ret_history has all snapshots then, and *ret is the new one. */
 static int take(struct rpc_call *call, const struct dataset *volume, const char *node,
 		struct history *ret_history, const struct point **ret, struct error *err)
 {

@@ -2,8 +2,8 @@
 /*
  * Reading and destroying the backups of this host.
  *
- * Invariant: a dataset counts as a backup only if it has the name of the backup of its volume. It
- * is never destroyed recursively or by force, so ZFS refuses if somebody uses it.
+ * Invariant: a dataset counts as a backup only if it has the name of the backup of its volume. A
+ * backup is never destroyed recursively or by force, so ZFS refuses to destroy one that is in use.
  */
 #include "node/backup/stored.h"
 
@@ -59,7 +59,7 @@ char *stored_key(struct arena *arena, const char *name)
 	return arena_printf(arena, "backup %s", name);
 }
 
-/* Parsing */
+/* Parsing the output of `zfs list` */
 
 static char *unescaped(struct arena *arena, char *value)
 {
@@ -79,7 +79,7 @@ static void add_property(struct arena *arena, const char *name, char *value, Bac
 	to->properties[to->n_properties++] = property;
 }
 
-/* Fill in the nodes that had the data, of the text of zcsi:backup, which is cut up. */
+/* Fill in the nodes that had the data from the text of zcsi:backup, which is cut into its parts. */
 static void take_nodes(struct arena *arena, char *text, BackupState *to)
 {
 	size_t most = 1;
@@ -93,7 +93,7 @@ static void take_nodes(struct arena *arena, char *text, BackupState *to)
 		to->other_node_ids[to->n_other_node_ids++] = unescaped(arena, node);
 }
 
-/* Returns the backup of a line, without snapshots. */
+/* Returns the backup that a line of `zfs list` describes, without snapshots. */
 static BackupState *backup_of(struct arena *arena, char *const *field)
 {
 	BackupState *backup = new_backup_state(arena);
@@ -145,7 +145,7 @@ struct building {
 	size_t n;
 };
 
-/* End a backup, if one was begun: add it to the list if its name is right. */
+/* Add the backup whose lines were read, if there was one, to the list, unless its name is wrong. */
 static void finish(struct arena *arena, const char *parent, struct building *building, size_t most,
 		   struct stored_list *list)
 {
@@ -197,7 +197,7 @@ void stored_parse(struct arena *arena, const char *parent, char *text, size_t mo
 	qsort(ret->rows, ret->n, sizeof(BackupState *), by_id);
 }
 
-/* Reading */
+/* Reading backups */
 
 /* Without -s, zfs prints each dataset before its snapshots, and these in the order of their age. */
 static int read_below(struct arena *arena, const char *parent, const char *name, const char *depth,
@@ -238,7 +238,7 @@ int stored_read(struct arena *arena, const char *parent, const char *id, BackupS
 	return 0;
 }
 
-/* Properties */
+/* Properties of a backup */
 
 static void put(struct zfs_properties *to, const char *name, const char *value)
 {
@@ -276,7 +276,7 @@ void stored_properties(struct arena *arena, const ReceiveHeader *header,
 	const Dataset *volume = header->volume;
 	const struct format *format = format_find(volume->format);
 
-	/* Set here, these prevail over properties that a stream may carry. */
+	/* Properties that are given to `zfs receive` prevail over those that a stream may carry. */
 	zfs_property(to, "readonly", "on");
 	zfs_property(to, "zcsi:volume", escape_text(arena, volume->id));
 	zfs_property(to, "zcsi:backup", nodes_of(arena, header, rules->from));
@@ -303,7 +303,7 @@ int stored_set_rules(struct arena *arena, const BackupState *backup,
 	return zfs_set(backup->name, &properties, err);
 }
 
-/* Destroying */
+/* Destroying backups */
 
 int stored_discard(const BackupState *backup, struct error *err)
 {

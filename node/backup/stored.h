@@ -25,11 +25,11 @@
 #include "proto/agent.h"
 #include "proto/copy.h"
 
-#define BACKUP_FOLDER    "_backup" /* below the parent */
-#define BACKUP_SNAPSHOTS 8192      /* so many of the newest are returned; they fit a message */
+#define BACKUP_FOLDER    "_backup" /* name of the folder below the parent */
+#define BACKUP_SNAPSHOTS 8192      /* only so many snapshots are returned: they fit a message */
 
 struct stored_list {
-	BackupState **rows; /* in order of id */
+	BackupState **rows; /* the backups, in order of id */
 	size_t n;
 };
 
@@ -45,24 +45,24 @@ int stored_read(struct arena *arena, const char *parent, const char *id, BackupS
 		struct error *err);
 /*
  * Parse what `zfs list` prints, in place: each dataset before its snapshots, these oldest first.
- * most: of a dataset, so many of the newest snapshots are returned. For tests.
+ * most: how many snapshots of a dataset, the newest ones, are returned. For tests.
  */
 void stored_parse(struct arena *arena, const char *parent, char *text, size_t most,
 		  struct stored_list *ret);
-/* The things that a run records besides the volume. */
+/* The properties that a run sets besides those of the volume. */
 struct stored_rules {
 	const char *from; /* the node that has the volume */
-	int64_t every;    /* as in RunBackupRequest */
+	int64_t every;    /* `every` and `keep` as in RunBackupRequest */
 	const char *keep;
 };
 
 /* Add the properties of the backup of a volume, for `zfs receive`. Runs no program. */
 void stored_properties(struct arena *arena, const ReceiveHeader *header,
 		       const struct stored_rules *rules, struct zfs_properties *to);
-/* Set the rules of a backup; one at least. rules->from does not count. */
+/* Set `every` and `keep` of a backup; at least one of them is given. rules->from does not count. */
 int stored_set_rules(struct arena *arena, const BackupState *backup,
 		     const struct stored_rules *rules, struct error *err);
-/* Discard a partly received stream. This destroys a backup that has no snapshot. */
+/* Discard a partly received stream. If the backup has no snapshot, it is destroyed with it. */
 int stored_discard(const BackupState *backup, struct error *err);
 /* Destroy a backup with all its snapshots, unless it is mounted. */
 int stored_destroy(struct arena *arena, const BackupState *backup, struct error *err);

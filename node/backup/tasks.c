@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * RunBackup, VerifyBackup, RestoreBackup, GetBackupTask, ListBackups and DropBackup of
- * zcsi.v1.Copy: an operator and the backups of this host. AddBackup of zcsi.v1.Agent: a controller.
+ * zcsi.v1.Copy, by which an operator manages the backups of this host, and AddBackup of
+ * zcsi.v1.Agent, by which a controller has one made.
  *
- * Invariant: no other node can change or destroy a backup, because only operators may call these. A
- * controller can only have a new one made.
+ * Invariant: no other node can change or destroy a backup, because only operators may call
+ * zcsi.v1.Copy. A controller can only have a new backup made.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -23,9 +24,9 @@
 #include "node/stream/copies.h"
 #include "node/stream/program.h"
 
-#define EVERY_MIN 60 /* seconds; it is looked once a minute what is due */
+#define EVERY_MIN 60 /* least interval in seconds; the thread checks once a minute what is due */
 
-/* Check the volume id, and that this node can have backups. */
+/* Check the volume id, and that this node has a pool. */
 static int check(const struct rpc_call *call, const char *id, struct error *err)
 {
 	if (request_text(id, "id", err) < 0 ||
@@ -73,7 +74,7 @@ int run_backup(struct rpc_call *call, const RunBackupRequest *req, RunBackupResp
 	return backups_add(node->copies->backups, &task, &rsp->task, err);
 }
 
-/* Tell how far a task is that makes a new backup. */
+/* Fill in how far a task has come that makes a new backup. */
 static int look(struct rpc_call *call, const AddBackupRequest *req, AddBackupResponse *rsp,
 		struct error *err)
 {
@@ -166,7 +167,10 @@ static int read_one(struct arena *arena, const char *parent, const char *id,
 	return 0;
 }
 
-/* A run that fails hides that the data could not be read back, until runs succeed again. */
+/*
+ * Fill in the error of the last run or verification. The error of a run hides that of a
+ * verification until a run succeeds.
+ */
 static void add_outcome(struct arena *arena, struct queue *queue, BackupState *backup)
 {
 	const char *run = queue_failure(queue, arena, backup->id, BACKUP_RUN);

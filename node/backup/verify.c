@@ -26,8 +26,8 @@
 #include "node/zfs/key.h"
 #include "node/zfs/send_flags.h"
 
-#define LOCK_MS  5000 /* to wait for another change of the backup */
-#define LOOK_MS  500  /* how often it is looked whether zcsi-node ends */
+#define LOCK_MS  5000 /* time to wait for another change of the backup */
+#define LOOK_MS  500  /* interval of checking whether zcsi-node is to stop */
 #define READ_MAX (1 << 20)
 
 /* Read fd to its end. Returns false if zcsi-node ends before. */
@@ -47,7 +47,7 @@ static bool drain(struct rounds *rounds, int fd)
 	return false;
 }
 
-/* Send a snapshot to nowhere. */
+/* Run `zfs send` of a snapshot, and throw the output away. */
 static int read_all(struct arena *arena, struct rounds *rounds, const char *flags,
 		    const char *snapshot, struct error *err)
 {

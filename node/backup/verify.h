@@ -7,9 +7,9 @@
 #include "node/stream/rounds.h"
 
 /*
- * Read all data of the newest snapshot of a backup, as a restore would, and record the time. The
- * end of the rounds interrupts it. Returns 0, or -1 with *err. Blocks for hours: not on the loop's
- * thread.
+ * Read all data of the newest snapshot of a backup, as a restore would, and record the time. A stop
+ * of the caller's thread, whose rounds are given, interrupts it. Returns 0, or -1 with *err. Blocks
+ * for hours: not on the loop's thread.
  */
 int verify_run(const struct node *node, struct rounds *rounds, const char *id, struct error *err);
 
