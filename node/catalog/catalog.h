@@ -32,7 +32,7 @@ void catalog_on_read(struct catalog *catalog, void (*reap)(struct catalog *catal
 		     void *arg);
 /* Open the lock file and start the thread. */
 int catalog_start(struct catalog *catalog, struct error *err);
-/* Kill each zfs that reads the pool, and begin to stop. From now on calls that need one fail. */
+/* Kill each zfs that reads the pool, and begin to stop. Calls that need such a zfs fail then. */
 void catalog_stop(struct catalog *catalog);
 /* Stop the thread, wait for its end, and free the catalog, which may be NULL. */
 void catalog_free(struct catalog *catalog);
@@ -65,14 +65,14 @@ int catalog_snapshots(struct catalog *catalog, int64_t deadline, struct arena *a
 
 struct catalog_pool {
 	uint64_t guid;
-	uint64_t names; /* another number after each change; 0 while the pool is not ready */
-	int64_t available, reserved; /* bytes, of the parent dataset when it was last read */
+	uint64_t names; /* version of the set of names; 0 while the pool is not ready */
+	int64_t available, reserved; /* bytes of the parent dataset when it was last read */
 	int64_t capacity;            /* bytes that all volumes use, and `available`; 0: unknown */
 	bool complete;               /* no dataset or snapshot is damaged, so all names are known */
-	bool loading, reading; /* the first reading has not ended; it also has read the parent */
-	char *health;          /* in the arena; of the pool: "ONLINE"; "": not read yet */
-	char *device, *device_state; /* in the arena; as in struct device */
-	const char *problem;         /* in the arena; "" if the pool is ready */
+	bool loading, reading; /* first reading has not ended; reading: but has read the parent */
+	char *health;          /* health of the pool, in the arena: "ONLINE"; "": not read yet */
+	char *device, *device_state; /* the members of struct device, in the arena */
+	const char *problem;         /* why the pool is not ready, in the arena; "": it is */
 };
 /* *ret is the state of the pool. Never waits. */
 void catalog_pool(struct catalog *catalog, struct arena *arena, struct catalog_pool *ret);

@@ -39,15 +39,15 @@ struct catalog {
 	bool hung;     /* a zfs is hung, so the state is PROBLEM; false once it has ended */
 	char *problem; /* why the state is not READY; "" if it is */
 	struct inventory inventory;
-	struct told *told; /* the listeners */
-	uint64_t names;    /* increases with each change of the inventory, also over restarts */
+	struct told *told; /* the listeners for changes */
+	uint64_t names;    /* version: increases with each change of the inventory and each start */
 	int64_t available; /* bytes that a new volume could use */
 	int64_t reserved;  /* bytes reserved for the parent */
 	int64_t capacity;  /* bytes that the volumes use, and `available`; 0: unknown */
 	int64_t read;      /* when the whole pool was last read, in seconds since 1970 */
 	uint64_t pool_guid;
-	char health[16];      /* of the pool, when all of it was last read (zfs_read_pool) */
-	struct device device; /* the one because of which it is not ONLINE */
+	char health[16];      /* health of the pool when all of it was last read (zfs_read_pool) */
+	struct device device; /* the device because of which the pool is not ONLINE */
 	bool follows;         /* `zpool events` runs, and reports the changes of other programs */
 	int64_t due;          /* when to read the pool next */
 	bool lost;            /* changes were missed: read the pool as soon as `rested` */
@@ -62,8 +62,8 @@ struct catalog {
 	uint64_t reaps_begun, reaps_done;
 	char **origins; /* the snapshots that catalog_take_origins returns (change.h) */
 	size_t n_origins;
-	unsigned readers;       /* readings in progress */
-	struct change *journal; /* all changes since the first of these readings began */
+	unsigned readers;       /* number of readings in progress */
+	struct change *journal; /* all changes since the first of the readings in progress began */
 	size_t n_journal;
 
 	char **claims; /* the keys locked by catalog_lock_key */

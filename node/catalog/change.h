@@ -21,7 +21,7 @@ void catalog_drop(struct catalog *catalog, const char *zfs_name);
  */
 void catalog_snapshots_of(struct catalog *catalog, struct arena *arena,
 			  const struct dataset *dataset, struct snapshot_list *ret);
-/* Report that the dataset and these snapshots of it were renamed to `name`, in the trash. */
+/* Report that the dataset and these snapshots of it were renamed to `name`, with the same id. */
 void catalog_move(struct catalog *catalog, const struct dataset *dataset, const char *name,
 		  const struct snapshot_list *snapshots);
 /* Report that the dataset got this id and name, and its snapshots with it. */
@@ -42,7 +42,7 @@ void catalog_follow(struct catalog *catalog, bool follows);
 
 /* Wait for the end of the first reading, not on the catalog's thread. 0, or -1 with *err. */
 int catalog_await(struct catalog *catalog, int64_t deadline, struct error *err);
-/* *ret is all deleted volumes, or the several with an id; none before they are known. */
+/* *ret is all deleted volumes, or those with an id; none before the whole pool was read. */
 void catalog_trashed(struct catalog *catalog, struct arena *arena, struct dataset_list *ret);
 void catalog_trashed_of(struct catalog *catalog, struct arena *arena, const char *id,
 			struct dataset_list *ret);
@@ -73,7 +73,7 @@ bool catalog_make_room(struct catalog *catalog, int64_t deadline);
 /* Returns true after catalog_stop: the callback is to end soon. */
 bool catalog_is_stopping(struct catalog *catalog);
 
-/* Lock a key, waiting while another caller has it. ERR_ABORTED if so at the deadline. */
+/* Lock a key, waiting while another caller has it locked. ERR_ABORTED after the deadline. */
 int catalog_lock_key(struct catalog *catalog, int64_t deadline, const char *key, struct error *err);
 void catalog_unlock_key(struct catalog *catalog, const char *key);
 

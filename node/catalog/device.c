@@ -15,7 +15,7 @@
 #include "common/mem.h"
 #include "node/zfs/zfs_run.h"
 
-#define STATUS_MAX 65536 /* bytes of `zpool status` */
+#define STATUS_MAX 65536 /* how many bytes of `zpool status` are read */
 
 static bool is_trouble(const char *state)
 {

@@ -8,15 +8,15 @@
 #define DEVICE_STATE_MAX 16
 
 struct device {
-	char name[DEVICE_NAME_MAX]; /* "" if none is known */
+	char name[DEVICE_NAME_MAX]; /* name of the device; "": none is known */
 	char state[DEVICE_STATE_MAX];
 };
 
 /* *ret is the first device in what `zpool status` prints that is not ONLINE. Pure. */
 void device_parse(const char *printed, struct device *ret);
 /*
- * *ret is such a device of the pool of a parent dataset, whose health is not ONLINE. Runs zpool;
- * if that fails, none is known. Any thread that may block.
+ * *ret is the first device that is not ONLINE of the pool of a parent dataset. Runs zpool; if that
+ * fails, ret->name is "". Any thread that may block.
  */
 void device_read(const char *parent, struct device *ret);
 

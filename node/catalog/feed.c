@@ -28,8 +28,8 @@
 #include "node/zfs/events.h"
 #include "node/zfs/zfs.h"
 
-#define RETRY_MS      1000   /* first pause after the program ended; doubles */
-#define RETRY_MAX_MS  300000 /* longest pause; after a longer run it is RETRY_MS again */
+#define RETRY_MS      1000   /* first pause after `zpool events` ended; doubles */
+#define RETRY_MAX_MS  300000 /* longest pause; RETRY_MS if `zpool events` ran longer than this */
 #define LOOK_MS       60000  /* interval of checking whether a ZFS with events was loaded */
 #define OLD_EVENTS_MS 10000  /* after this time the kernel has reported all old events */
 #define TICK_MS       10     /* an event's time may be this much before the clock */
@@ -74,7 +74,7 @@ static void take_line(void *arg, const char *line)
 	struct feed *feed = arg;
 	struct changed changed;
 
-	/* A later event is not old, even if its time is, because the clock was set back. */
+	/* After OLD_EVENTS_MS each event is new. If its time is old, the clock was set back. */
 	if (now_ms() - feed->began > OLD_EVENTS_MS)
 		feed->events.since = 0;
 	if (!events_line(&feed->events, line, &changed))

@@ -14,7 +14,7 @@
 struct index {
 	void **rows;
 	size_t n, room;
-	size_t key, tie; /* offsetof the char * in a row; tie may be key */
+	size_t key, tie; /* offsets of the key and the tie, each a char *, in a row; may be equal */
 };
 
 #define INDEX_BY(type, member) INDEX_BY_BOTH(type, member, member)

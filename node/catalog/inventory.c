@@ -247,7 +247,10 @@ static void fill_others(struct inventory *inventory)
 		index_sort(others[i]);
 }
 
-/* Append a snapshot, in the order of ids. Of snapshots with one id, keep the one of yields(). */
+/*
+ * Append a snapshot, in the order of ids. Of two snapshots with one id, keep the one that yields()
+ * prefers.
+ */
 static void append_snapshot(struct inventory *inventory, const char *parent,
 			    const struct snapshot *snapshot)
 {

@@ -14,8 +14,8 @@
 #include "node/record/listing.h"
 
 struct inventory {
-	struct index datasets;          /* volumes, by id */
-	struct index datasets_by_name;  /* the same volumes, by ZFS name */
+	struct index datasets;          /* all volumes, by id */
+	struct index datasets_by_name;  /* all volumes, by ZFS name */
 	struct index trashed;           /* deleted volumes, by ZFS name */
 	struct index snapshots;         /* all snapshots, by id */
 	struct index snapshots_by_name; /* all snapshots, by ZFS name */

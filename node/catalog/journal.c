@@ -14,7 +14,7 @@
 #include "node/catalog/catalog_inside.h"
 
 #define SETTLE_MS 1000 /* delay after a change, so that one zfs reads a whole burst */
-#define STALE_MAX 1024 /* names; `zpool events` begins with fewer old events */
+#define STALE_MAX 1024 /* most stale names; `zpool events` begins with fewer old events */
 
 static void apply(struct inventory *inventory, const char *parent, const struct change *change)
 {

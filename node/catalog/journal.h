@@ -14,21 +14,21 @@
 struct change {
 	struct dataset *dataset;   /* the new state of a volume */
 	struct snapshot *snapshot; /* the new state of a snapshot */
-	char *zfs_name;            /* nothing of zcsi has this name any more */
+	char *zfs_name;            /* a name that no volume or snapshot has any more */
 	bool damaged;              /* zfs_name exists, but has a value that cannot be read */
 };
 
 /* A name to be read again. */
 struct target {
 	char *zfs_name;
-	bool family; /* with all snapshots of this dataset */
+	bool family; /* all snapshots of this dataset are to be read too */
 };
 
 /* Apply a change, and record it if the pool is being read. Takes ownership of its pointer. */
 void change_make(struct catalog *catalog, struct change change);
 /* Begin a reading. Returns the present position in the journal. */
 size_t change_mark(struct catalog *catalog);
-/* End a reading. After the last one the journal is empty. */
+/* End a reading. When no reading is in progress any more, the journal is emptied. */
 void change_unmark(struct catalog *catalog);
 /* Returns true if the name changed between two positions of the journal. */
 bool change_between(const struct catalog *catalog, size_t mark, size_t until, const char *zfs_name);

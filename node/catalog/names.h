@@ -8,7 +8,7 @@
 struct name_list {
 	uint64_t *hashes;
 	size_t n;
-	uint64_t version; /* see catalog_pool.names */
+	uint64_t version; /* version of the set of names, as in struct catalog_pool */
 };
 
 /* *ret is the names in the catalog, in the arena. Returns 0, or -1 with ERR_UNAVAILABLE. */

@@ -15,7 +15,7 @@
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
 
-#define BATCH_MAX 64 /* names in one program */
+#define BATCH_MAX 64 /* most names that one program reads */
 
 static struct dataset *dataset_among(struct dataset *const *rows, size_t n, const char *name)
 {
@@ -48,8 +48,8 @@ struct reading {
 };
 
 /*
- * Put the read state of a name into the inventory: the volume or snapshot in `change`, which is
- * handed over; or without these, that the name does not exist, or is damaged.
+ * Put the state of a name that was read into the inventory: the volume or snapshot in `change`,
+ * which is handed over. If `change` has neither, the name does not exist or is damaged.
  */
 static void put_state(const struct reading *reading, const char *zfs_name, struct change change)
 {
@@ -63,7 +63,10 @@ static void put_state(const struct reading *reading, const char *zfs_name, struc
 	change_make(reading->catalog, change);
 }
 
-/* Returns true if the inventory lacks the listed volume of this id, or its snapshots. */
+/*
+ * Returns true if the listing has a volume of this name, and the inventory has none or another one
+ * of this name, or has not its snapshots.
+ */
 static bool is_new(const struct catalog *catalog, const struct listing *listing, const char *name)
 {
 	const struct dataset *dataset = dataset_in(listing, name);

@@ -22,7 +22,7 @@
 
 #define RETRY_MS       1000 /* first pause after a failed reading; doubles up to the rescan time */
 #define PAUSE_READINGS 10   /* pause after a reading, as a multiple of the reading's time */
-#define FOLLOW_RESCANS 10   /* multiple of the rescan time while `zpool events` runs */
+#define FOLLOW_RESCANS 10   /* the rescan time is multiplied by this while `zpool events` runs */
 #define LOCK_MS        50   /* interval of checking whether another process has ended */
 
 static int64_t earlier(int64_t one, int64_t other)
@@ -240,8 +240,8 @@ void catalog_suspend(void *arg, const char *problem)
 }
 
 /*
- * Wait until no zfs is hung. Then the whole pool is read again, because it may have changed when
- * they ended.
+ * Wait until no zfs is hung. Then have the whole pool read again, because a hung zfs may have
+ * changed it before its end.
  */
 static void await_unfinished(struct catalog *catalog)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The listeners that are told of changes of the catalog.
+ * The listeners for changes of the catalog.
  *
- * Invariant: a change leads to a call of each listener's function that begins after it. A task that
- * is posted already is such a call.
+ * Invariant: each change leads to a call of each listener's function that begins after the change.
+ * A posted task that has not begun counts as that call.
  */
 #include "node/catalog/told.h"
 

@@ -2,7 +2,7 @@
 #ifndef ZCSI_NODE_CATALOG_TOLD_H
 #define ZCSI_NODE_CATALOG_TOLD_H
 
-/* Listeners that are told of changes of the inventory of a catalog, or of its state. */
+/* Listeners for changes of the inventory of a catalog, or of its state. */
 
 #include <stdatomic.h>
 
@@ -10,7 +10,7 @@
 
 struct catalog;
 
-/* A listener, embedded in the structure that it is for. All members are private. */
+/* A listener, a member of the structure to which the changes matter. All members are private. */
 struct told {
 	struct told *next;
 	struct loop *loop;
@@ -20,14 +20,14 @@ struct told {
 };
 
 /*
- * Call fn on the loop's thread after each change; once for several that come together. The catalog
- * is not locked then.
+ * Add a listener: call fn on the loop's thread after each change, once for several changes that
+ * come together. The catalog is not locked during fn.
  */
 void catalog_tell(struct catalog *catalog, struct told *told, struct loop *loop,
 		  void (*fn)(struct told *told));
-/* Tell it no more. fn may be called once again, if the loop runs. */
+/* Remove a listener. If the loop runs, fn may still be called once. */
 void catalog_tell_not(struct catalog *catalog, struct told *told);
-/* Tell of a change. Call it with the catalog's mutex. */
+/* Notify all listeners of a change. Call it with the catalog's mutex. */
 void catalog_changed(const struct catalog *catalog);
 
 #endif

@@ -12,17 +12,17 @@ struct catalog_totals {
 	int64_t available; /* bytes that a new volume could use */
 	int64_t capacity;  /* bytes that all volumes use, and `available`; 0: unknown */
 	size_t n_volumes, n_trashed, n_snapshots;
-	int64_t size, used;          /* sums over all volumes */
-	int64_t trashed_used;        /* sum over all deleted volumes */
-	struct dataset_list volumes; /* in the arena; empty if there are more than max */
+	int64_t size, used;          /* sums of the sizes and of the used bytes of all volumes */
+	int64_t trashed_used;        /* used bytes of all deleted volumes */
+	struct dataset_list volumes; /* volumes, in the arena; empty if there are more than max */
 };
 
 /* *ret is the totals, and the volumes if there are at most max. */
 void catalog_totals(struct catalog *catalog, struct arena *arena, size_t max,
 		    struct catalog_totals *ret);
 /*
- * Call `visit` for each volume, without deleted ones, with the mutex of the catalog: it calls no
- * function of the catalog.
+ * Call `visit` for each volume, without deleted ones, with the mutex of the catalog locked. So
+ * `visit` must call no function of the catalog.
  */
 void catalog_visit(struct catalog *catalog, void (*visit)(const struct dataset *dataset, void *arg),
 		   void *arg);
