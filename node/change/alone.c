@@ -2,7 +2,8 @@
 /*
  * The check that the dataset of a volume may get another name.
  *
- * Invariant: an export that nobody needs any more is withdrawn first, so it is not taken for a use.
+ * Invariant: an export that no publication needs any more is withdrawn first, so that its mount
+ * does not count as a use.
  */
 #include "node/change/alone.h"
 

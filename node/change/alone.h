@@ -7,8 +7,9 @@
 #include "node/host/node.h"
 
 /*
- * Check that no dataset is below a detached volume, and that nothing uses it. children: how many
- * datasets agent_prove has counted. Returns 0, or -1 with *err. Worker thread; runs programs.
+ * Check that no dataset is below a volume, whose publications the caller has checked, and that
+ * nothing on this host uses the volume. children: how many datasets agent_prove has counted.
+ * Returns 0, or -1 with *err. Worker thread; runs programs.
  */
 int alone_check(struct rpc_call *call, const struct dataset *volume, size_t children,
 		struct error *err);

@@ -13,35 +13,42 @@
 
 struct detach {
 	struct rpc_call *call;
-	struct rounds *rounds;  /* whose end interrupts it */
-	struct dataset *volume; /* as ZFS has just shown it */
-	const char *copy;       /* step 2 */
-	const char *former;     /* step 4 */
+	struct rounds *rounds;  /* the detach is interrupted when this thread is to stop */
+	struct dataset *volume; /* the volume, as ZFS has just shown it */
+	const char *copy;       /* name of the copy */
+	const char *former;     /* name of the former volume */
 	bool copied;            /* the copy exists, with at least one snapshot */
-	bool exchanged;         /* step 4 was taken */
-	bool missing;           /* the volume may have no dataset: the next zcsi-node ends it */
+	bool exchanged;         /* step 4 of detach_end.h was taken */
+	bool missing;           /* the volume may have no dataset until zcsi-node starts again */
 };
 
 struct detach_room {
-	int64_t size;      /* the bytes that are copied */
-	int64_t available; /* in the pool, as ZFS has just shown it */
+	int64_t size;      /* bytes to be copied */
+	int64_t available; /* free bytes in the pool, as ZFS has just shown them */
 };
 
-/* Set the names that follow from the volume. */
+/* Set `copy` and `former`, which follow from the volume. */
 void detach_name(struct detach *detach);
 /*
- * Check that a volume, which is a clone, can be detached now: nothing uses it, and nothing is lost
- * by it. children: how many datasets agent_prove has counted. ret_room is set first.
+ * Check that a volume, which is a clone, can be detached now: nothing uses it, no other dataset,
+ * node or program depends on its snapshots or bookmarks, and the pool has room for the copy.
+ * children: how many datasets agent_prove has counted. *ret_room is set even if the check fails.
  */
 int detach_check(struct rpc_call *call, const struct dataset *volume, size_t children,
 		 struct detach_room *ret_room, struct error *err);
 /* Check only that nothing uses the volume. */
 int detach_check_unused(struct rpc_call *call, const struct dataset *volume, size_t children,
 			struct error *err);
-/* Check only its snapshots and bookmarks: others may depend on them. *ret is the bytes of all. */
+/*
+ * Check only that no other dataset, node or program depends on the snapshots and bookmarks of the
+ * volume. *ret is the bytes of all its data.
+ */
 int detach_check_history(struct rpc_call *call, const struct dataset *volume, int64_t *ret,
 			 struct error *err);
-/* *ret_origin is the snapshot that the dataset depends on, or ""; *ret_mark DETACH_PROPERTY. */
+/*
+ * *ret_origin is the snapshot that the dataset depends on, *ret_mark the value of its
+ * DETACH_PROPERTY; "": none.
+ */
 int detach_read(struct arena *arena, const char *name, char **ret_origin, char **ret_mark,
 		struct error *err);
 

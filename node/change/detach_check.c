@@ -3,7 +3,7 @@
  * The checks before a volume is detached from its origin.
  *
  * Invariant: a copy has no clones, holds and bookmarks, so a volume with any of these is refused:
- * others depend on them.
+ * other volumes or programs depend on them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ int detach_read(struct arena *arena, const char *name, char **ret_origin, char *
 	return 0;
 }
 
-/* The history */
+/* The snapshots and bookmarks */
 
 /* Returns the id of the volume that a dataset is, or its name if it is none, in the arena. */
 static const char *id_of(struct arena *arena, const char *name)
@@ -122,7 +122,10 @@ static int check_point(struct rpc_call *call, const struct dataset *volume, char
 			    leaf, name);
 	if (*clones && strcmp(clones, "-") != 0)
 		return fail_cloned(call, leaf, clones, err);
-	/* A clone's first snapshot is copied with all that it refers to. */
+	/*
+	 * The first snapshot is copied with all data that it refers to, a later one with what was
+	 * written since the one before it.
+	 */
 	*sum += strtoll(*sum ? written : line, NULL, 10);
 	return 0;
 }
@@ -163,7 +166,7 @@ int detach_check_history(struct rpc_call *call, const struct dataset *volume, in
 	return 0;
 }
 
-/* Room */
+/* The free space of the pool */
 
 static int check_room(struct rpc_call *call, const struct dataset *volume, struct detach_room *room,
 		      struct error *err)

@@ -16,7 +16,10 @@
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
 
-/* Limits, and the device of a zvol, which nothing is to open yet. The copy gets them at its end. */
+/*
+ * Returns true for the properties that the copy gets when it has all data: limits, those of zcsi,
+ * and those by which a zvol has a device, which no program is to open before.
+ */
 static bool is_for_the_end(const char *property)
 {
 	static const char *const names[] = {
@@ -31,7 +34,7 @@ static bool is_for_the_end(const char *property)
 	return strncmp(property, "zcsi:", strlen("zcsi:")) == 0;
 }
 
-/* The properties that decide how the data is written. */
+/* *ret is the properties that decide how the data of the copy is written. */
 static int first_properties(const struct detach *detach, struct zfs_properties *ret,
 			    struct error *err)
 {
@@ -50,7 +53,10 @@ static int first_properties(const struct detach *detach, struct zfs_properties *
 	return 0;
 }
 
-/* Send all from the base on, which the copy has; NULL: nothing. */
+/*
+ * Send the snapshots after `base`, which the copy has, up to `snapshot` to the copy; base NULL:
+ * send `snapshot` alone, with all its data.
+ */
 static int send(const struct detach *detach, const char *base, const char *snapshot,
 		struct error *err)
 {
@@ -81,7 +87,7 @@ static const struct point *end_of(const struct history *history, bool last)
 	return NULL;
 }
 
-/* Send what the copy lacks. */
+/* Send the snapshots of the volume (from) that the copy (to) lacks. */
 static int send_rest(const struct detach *detach, const struct history *from,
 		     const struct history *to, struct error *err)
 {
@@ -99,9 +105,12 @@ static int send_rest(const struct detach *detach, const struct history *from,
 	return base == last ? 0 : send(detach, base->name, last->name, err);
 }
 
-/* The records of snapshots */
+/* The properties of snapshots */
 
-/* Set the properties of one snapshot on that of the copy. Lines of other snapshots follow. */
+/*
+ * Set the properties of a snapshot of the volume on that of the copy, and empty the list for the
+ * next snapshot.
+ */
 static int record(const struct detach *detach, const char *name, struct zfs_properties *properties,
 		  struct error *err)
 {
@@ -116,8 +125,9 @@ static int record(const struct detach *detach, const char *name, struct zfs_prop
 }
 
 /*
- * A stream carries no properties, by which CSI knows a snapshot. Only those of users can be set on
- * one; zfs(8) prints the size of a zvol's snapshot as if it were set.
+ * Copy the properties by which CSI finds a snapshot, because a stream carries none. Only user
+ * properties can be set on a snapshot, but zfs(8) prints the size of a zvol's snapshot like one
+ * that was set.
  */
 static int copy_records(const struct detach *detach, struct error *err)
 {

@@ -2,9 +2,10 @@
 /*
  * The end of detaching a volume, after a crash too.
  *
- * Invariant: a snapshot of the former volume is destroyed only after the volume got the "+". The
- * copy became the volume while it had each of them, by guid. A snapshot that was destroyed in one
- * of the two before the "+" does not come back.
+ * Invariant: a snapshot of the former volume is destroyed only after DETACH_PROPERTY of the volume
+ * got the "+" (detach_end.h). The copy had a snapshot with each guid of the former volume when it
+ * became the volume. A snapshot that was destroyed in one of the two datasets before the "+" does
+ * not come back.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static int read_history(struct arena *arena, const char *parent, const char *nam
 	return zfs_is_missing(parent, err) < 0 ? -1 : 1;
 }
 
-/* Returns true if the snapshot was taken for a copy. */
+/* Returns true if the snapshot was taken for the copy. */
 static bool is_own(const struct point *point)
 {
 	return !point->bookmark &&
@@ -43,7 +44,7 @@ static int destroy(const char *name, struct error *err)
 	return zfs_destroy(name, err) < 0 && err->code != ERR_NOT_FOUND ? -1 : 0;
 }
 
-/* Destroy all snapshots, or only those that were taken for a copy. */
+/* Destroy all snapshots of a history, or only those that were taken for the copy. */
 static int destroy_snapshots(const struct history *history, bool all, struct error *err)
 {
 	for (size_t i = 0; i < history->n; i++) {
@@ -54,7 +55,7 @@ static int destroy_snapshots(const struct history *history, bool all, struct err
 	return 0;
 }
 
-/* Destroy what never was a volume, with its snapshots. */
+/* Destroy a copy that never became the volume, with its snapshots; OK if it is missing. */
 static int destroy_copy(struct arena *arena, const char *parent, const char *name,
 			struct error *err)
 {
@@ -66,7 +67,7 @@ static int destroy_copy(struct arena *arena, const char *parent, const char *nam
 	return destroy_snapshots(&history, true, err) < 0 ? -1 : destroy(name, err);
 }
 
-/* Remove the snapshot and the property with which it began. */
+/* Remove the snapshots that were taken for the copy, and DETACH_PROPERTY. */
 static int unmark(struct arena *arena, const char *parent, const char *name, struct error *err)
 {
 	struct history history;
@@ -90,9 +91,9 @@ int detach_end_discard(struct arena *arena, const char *parent, const char *name
 	return unmark(arena, parent, name, err);
 }
 
-/* Steps 6 and 7 */
+/* Steps 6 and 7 of detach_end.h */
 
-/* Returns how many of the points, the oldest first, are not newer than the last own snapshot. */
+/* Returns how many points, the oldest first, are not newer than the last snapshot for the copy. */
 static size_t count_copied(const struct history *history)
 {
 	size_t n = 0;
@@ -104,8 +105,9 @@ static size_t count_copied(const struct history *history)
 }
 
 /*
- * Destroy snapshots that were copied and that the former dataset has not any more, and note that
- * this is done. Newer ones were taken since: an earlier attempt to finish has failed.
+ * Destroy the copied snapshots of the volume that the former dataset does not have any more, and
+ * record that by the "+". Snapshots that are newer than the last one for the copy were taken after
+ * the exchange, if an earlier attempt to finish failed, and stay.
  */
 static int settle(struct arena *arena, const char *name, const struct history *now,
 		  const struct history *former, const char *mark, struct error *err)
@@ -121,7 +123,7 @@ static int settle(struct arena *arena, const char *name, const struct history *n
 	return zfs_set(name, &properties, err);
 }
 
-/* The former volume is kept for --trash-ttl from now on, as any other that is deleted. */
+/* Keep the former volume for --trash-ttl from now on, like any other deleted volume. */
 static int let_go(const struct node *node, struct arena *arena, const char *former,
 		  struct error *err)
 {
@@ -158,7 +160,7 @@ int detach_end_finish(const struct node *node, struct arena *arena, const char *
 	return unmark(arena, parent, name, err);
 }
 
-/* Locks */
+/* The locks of both datasets */
 
 int detach_end_lock(const struct node *node, struct arena *arena, int64_t deadline,
 		    const char *name, const char *former, struct error *err)
@@ -181,13 +183,13 @@ void detach_end_unlock(const struct node *node, struct arena *arena, const char 
 	catalog_reap(node->catalog);
 }
 
-/* After a crash */
+/* Ending detaches after a crash */
 
 struct found {
 	const struct node *node;
 	struct arena *arena;
 	int64_t deadline;
-	const char *dataset, *id, *mark; /* with DETACH_PROPERTY */
+	const char *dataset, *id, *mark; /* a dataset with DETACH_PROPERTY, its id, the value */
 };
 
 /* *ret is the guid of a dataset; 0 if it is missing. */
@@ -200,8 +202,8 @@ static int guid_of(const struct found *found, const char *name, uint64_t *ret, s
 }
 
 /*
- * For an error while a volume is usable: what is left waits for the next zcsi-node, or for the next
- * `zcsi detach`. Returns 0, or -1 if the pool is not read.
+ * Log an error after which the volume is usable: the next zcsi-node or the next `zcsi detach` ends
+ * the detach. Returns 0, or -1 if the pool cannot be read.
  */
 static int put_off(const char *dataset, const struct error *err)
 {
@@ -212,7 +214,10 @@ static int put_off(const char *dataset, const struct error *err)
 	return 0;
 }
 
-/* End it for a volume: finish it, or give it up if it was not exchanged. */
+/*
+ * End an unfinished detach of a volume: finish it, or give it up if the datasets were not
+ * exchanged.
+ */
 static int end_volume(const struct found *found, const char *name, const char *mark,
 		      struct error *err)
 {
@@ -231,16 +236,16 @@ static int end_volume(const struct found *found, const char *name, const char *m
 	return failed ? put_off(name, err) : 0;
 }
 
-/* The copy becomes the volume, which is missing. Only the first error is logged. */
+/* Make the copy the volume, which is missing. Only the first error is logged. */
 static int replace(const struct found *found, const char *copy, const char *name, struct error *err)
 {
-	static bool told; /* used by one thread only */
+	static bool told; /* the error was logged; used by one thread only */
 	struct catalog *catalog = found->node->catalog;
 
 	log_info("finishing a detach that an earlier zcsi-node began", log_str("volume", found->id),
 		 log_str("dataset", name));
 	if (zfs_rename(copy, name, err) == 0) {
-		catalog_rescan_soon(catalog); /* the snapshots of both */
+		catalog_rescan_soon(catalog); /* to read the snapshots of both datasets */
 		if (catalog_reread(catalog, found->deadline, name, err) < 0)
 			return -1;
 		return end_volume(found, name, found->mark, err);
@@ -252,7 +257,10 @@ static int replace(const struct found *found, const char *copy, const char *name
 	return -1;
 }
 
-/* A former volume: if the volume is missing, the copy becomes it. */
+/*
+ * End the detach of a former volume in the trash: if the volume is missing, make the copy the
+ * volume.
+ */
 static int end_former(const struct found *found, struct error *err)
 {
 	const char *parent = catalog_parent(found->node->catalog);

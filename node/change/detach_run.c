@@ -4,7 +4,7 @@
  *
  * Invariant: the volume is exchanged only while nothing uses it, and if the copy has all its
  * snapshots and nothing was written since the newest one. Calls for the volume are refused from the
- * beginning (node/host/moves.h), so only others than zcsi-node can change it meanwhile.
+ * beginning (node/host/moves.h), so only other programs can change it meanwhile.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "node/change/swap.h"
 #include "node/zfs/zfs_run.h"
 
-#define ROUNDS_MAX 8 /* after each but the last one another snapshot was taken */
+#define ROUNDS_MAX 8 /* attempts; a snapshot that is taken during one makes another necessary */
 
 static const struct node *node_of(const struct detach *detach)
 {
@@ -42,7 +42,7 @@ void detach_name(struct detach *detach)
 	detach->former = swap_of(arena, parent, name, detach->volume->guid).former;
 }
 
-/* The marks */
+/* The marks of the volume and of the copy */
 
 static int make_folder(struct detach *detach, const char *name, struct error *err)
 {
@@ -84,9 +84,12 @@ static int take_snapshot(const struct detach *detach, struct error *err)
 	return zfs_snapshot(&name, 1, &none, err);
 }
 
-/* The exchange */
+/* The exchange of the two datasets */
 
-/* Give the copy what is set on the volume now, and the device of a zvol. */
+/*
+ * Set the present properties of the volume, and DETACH_PROPERTY, on the copy. A zvol gets its
+ * device by that.
+ */
 static int give_properties(struct detach *detach, struct error *err)
 {
 	struct zfs_properties all = {.n = 0}, given = {.n = 0};
@@ -121,7 +124,10 @@ static int check_unwritten(const struct detach *detach, struct error *err)
 	return fail(err, ERR_ABORTED, "something was written to it while it was copied; try again");
 }
 
-/* After check_unwritten: what a later snapshot has does not count as written. */
+/*
+ * Check that the copy has all snapshots, after check_unwritten: ZFS does not count as written what
+ * is in a snapshot that was taken meanwhile.
+ */
 static int check_copied(const struct detach *detach, struct error *err)
 {
 	bool complete;
@@ -133,7 +139,7 @@ static int check_copied(const struct detach *detach, struct error *err)
 	return fail(err, ERR_ABORTED, "a snapshot was taken of it while it was copied; try again");
 }
 
-/* Tell the catalog of both datasets. The next scan adds what is not known of the new one. */
+/* Report both datasets to the catalog. The next scan adds the unknown values of the new one. */
 static void report(const struct detach *detach, const struct snapshot_list *snapshots)
 {
 	struct catalog *catalog = catalog_of(detach);
@@ -161,7 +167,10 @@ static int swap(struct detach *detach, struct error *err)
 	return failed;
 }
 
-/* Read the volume again, and exchange it. *ret_more is true if the copy lacks a snapshot. */
+/*
+ * Read the volume again, and exchange its dataset for the copy. *ret_more is true if the copy lacks
+ * a snapshot, and nothing was exchanged.
+ */
 static int exchange(struct detach *detach, bool *ret_more, struct error *err)
 {
 	struct arena *arena = &detach->call->arena;
@@ -198,7 +207,10 @@ static int finish(struct detach *detach, const char *mark, struct error *err)
 				 "was is still there; run the command again");
 }
 
-/* The volume is locked only now, because its snapshots may be destroyed while it is copied. */
+/*
+ * Lock the volume, and exchange and finish it. It is not locked before, because its snapshots may
+ * be destroyed while it is copied.
+ */
 static int end(struct detach *detach, bool *ret_more, struct error *err)
 {
 	struct arena *arena = &detach->call->arena;
@@ -232,7 +244,7 @@ static int carry_out(struct detach *detach, struct error *err)
 		    "snapshots are taken of it faster than they are copied; try again");
 }
 
-/* Remove what a detach that failed, or an earlier one, has left. */
+/* Remove the copy and the marks of a detach that failed, or of an earlier one. */
 static int discard(const struct detach *detach, struct error *err)
 {
 	return detach_end_discard(&detach->call->arena, catalog_parent(catalog_of(detach)),
@@ -254,7 +266,10 @@ static int detach_clone(struct detach *detach, size_t children, struct error *er
 	return failed;
 }
 
-/* Finish what was exchanged, or remove what was begun. */
+/*
+ * End an earlier detach of the volume: finish it if the datasets were exchanged, else remove the
+ * copy and the marks.
+ */
 static int resume(struct detach *detach, const char *mark, struct error *err)
 {
 	struct arena *arena = &detach->call->arena;

@@ -2,8 +2,8 @@
 /*
  * The volumes that are detached from their origins, or wait for it, and how the last ones ended.
  *
- * Invariant: a volume is closed for other calls exactly as long as it is waiting or detached, but
- * for one that has lost its dataset between two renames: it stays closed until zcsi-node ends.
+ * Invariant: a volume is closed for other calls exactly as long as it waits or is being detached.
+ * But a volume that lost its dataset between two renames stays closed until zcsi-node ends.
  */
 #include "node/change/detacher.h"
 
@@ -17,7 +17,7 @@
 #include "node/stream/rounds.h"
 
 #define PAUSE_S   3600
-#define TASKS_MAX 64 /* with those that have ended */
+#define TASKS_MAX 64 /* most detaches in the list, including those that have ended */
 
 struct task {
 	char *id;
@@ -29,12 +29,12 @@ struct detacher {
 	const struct node *node;
 	struct rounds *rounds;
 
-	pthread_mutex_t lock;         /* protects the members below */
-	struct task tasks[TASKS_MAX]; /* oldest first */
+	pthread_mutex_t lock;         /* protects `tasks` and `n` */
+	struct task tasks[TASKS_MAX]; /* the detaches, oldest first */
 	size_t n;
 };
 
-/* The tasks. The caller has the lock. */
+/* The list of tasks. The caller has the lock. */
 
 static struct task *find(struct detacher *detacher, const char *id)
 {

@@ -3,8 +3,8 @@
 #define ZCSI_NODE_CHANGE_DETACHER_H
 
 /*
- * The thread that detaches volumes from their origins, one after the other. A zcsi-node that ends
- * gives the one that runs up. Any thread, except where said.
+ * The thread that detaches volumes from their origins, one after the other. When zcsi-node ends, a
+ * detach that runs is given up. Any thread, except where said.
  */
 
 #include "node/host/node.h"
@@ -16,24 +16,26 @@ struct detacher;
 int detacher_start(struct detacher **ret, const struct node *node, struct loop *loop,
 		   struct error *err);
 /*
- * Interrupt what runs, and free the detacher, which may be NULL. Loop thread, when the loop does
- * not run: it runs the loop until the thread has ended.
+ * Interrupt the detach that runs, and free the detacher, which may be NULL. Call it on the loop's
+ * thread while the loop does not run: the function runs the loop until the detacher's thread has
+ * ended.
  */
 void detacher_stop(struct detacher *detacher);
 
 /*
  * Refuse all other calls for a volume from now on (node/host/moves.h), and have it detached.
- * Returns 0, also if that was begun before, or -1 with ERR_RESOURCE_EXHAUSTED if too many wait.
+ * Returns 0, also if its detach was begun before, or -1 with ERR_RESOURCE_EXHAUSTED if too many
+ * wait.
  */
 int detacher_begin(struct detacher *detacher, const char *id, struct error *err);
 
 enum detacher_state {
-	DETACHER_NONE, /* none was begun since the start, or it is forgotten */
-	DETACHER_RUNS, /* or it waits for others */
+	DETACHER_NONE, /* no detach was begun since the start, or its end is forgotten */
+	DETACHER_RUNS, /* the detach runs, or waits for others */
 	DETACHER_ENDED,
 };
 
-/* Returns the state of the last one of a volume. *ret_error is why it failed, ERR_OK if not. */
+/* Returns the state of a volume's last detach. *ret_error is why it failed; ERR_OK: it did not. */
 enum detacher_state detacher_look(struct detacher *detacher, const char *id,
 				  struct error *ret_error);
 

@@ -11,7 +11,10 @@
 #include "common/volume/escape.h"
 #include "node/zfs/zfs_run.h"
 
-/* Lines of a name, a property and its value: zcsi:volume comes before the mark. */
+/*
+ * Call fn for each mark. A line has a name, a property and its value, and that of zcsi:volume comes
+ * before that of the mark.
+ */
 static int call_all(struct arena *arena, char *lines, marks_fn *fn, void *arg, struct error *err)
 {
 	const char *known = "";

@@ -11,16 +11,16 @@
 #include "common/mem.h"
 
 struct mark {
-	const char *dataset; /* below the parent, or in a folder there, such as the trash */
-	const char *id;      /* of its volume */
-	const char *value;   /* of the property */
+	const char *dataset; /* name of the dataset below the parent, or in a folder there */
+	const char *id;      /* id of its volume */
+	const char *value;   /* value of the property */
 };
 
 typedef int marks_fn(void *arg, const struct mark *mark, struct error *err);
 
 /*
- * Call fn for each dataset with the local property, until it returns -1. What it gets is in the
- * arena. Runs zfs(8). Returns 0, or -1 with *err.
+ * Call fn for each dataset with the local property, until fn returns -1. The strings of the mark
+ * are in the arena. Runs zfs(8). Returns 0, or -1 with *err.
  */
 int marks_each(struct arena *arena, const char *parent, const char *property, marks_fn *fn,
 	       void *arg, struct error *err);

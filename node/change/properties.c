@@ -2,7 +2,7 @@
 /*
  * Reading the properties that are set on a dataset.
  *
- * Invariant: a record of the change of a dataset that is not finished is not taken over.
+ * Invariant: properties that record an unfinished change of the dataset are left out.
  */
 #include "node/change/properties.h"
 

@@ -7,9 +7,9 @@
 #include "node/zfs/zfs.h"
 
 /*
- * Append all that is set on a dataset itself, but for what its successor has by itself, cannot be
- * given, or must not take over; besides: one more name that is left out, or NULL. Runs one program.
- * Returns 0, or -1 with *err.
+ * Append all properties that are set on a dataset itself, except those that its successor has by
+ * itself, cannot be given, or must not take over. besides: one more property that is left out, or
+ * NULL. Runs one program. Returns 0, or -1 with *err.
  */
 int properties_read(struct arena *arena, const char *name, const char *besides,
 		    struct zfs_properties *ret, struct error *err);

@@ -4,12 +4,12 @@
  *
  * First zcsi:volume gets both ids, "old,new". Then one `zfs rename` gives the volume, and with it
  * all its snapshots, the new id, because the name of the dataset decides which of the two counts
- * (node/record/volume_parse.c). Then zcsi:volume gets the new one alone. After a crash that is done
- * later (unfinished.h).
+ * (node/record/volume_parse.c). Then zcsi:volume gets the new id alone. After a crash this last
+ * step is done later (unfinished.h).
  *
- * Invariant: at every moment the volume has exactly one of the two ids, and each of its snapshots
- * begins with the same. It gets the new one only while that is promised to the caller's claim, and
- * nothing uses the volume.
+ * Invariant: at every moment the volume has exactly one of the two ids, and the ids of all its
+ * snapshots begin with it. The volume gets the new id only while that is promised to the caller's
+ * claim, and nothing uses the volume.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ struct rename {
 	const char *id, *name;
 };
 
-/* Checks */
+/* Checks before a rename */
 
 static int check_unused(struct rpc_call *call, const struct dataset *volume, size_t children,
 			struct error *err)
@@ -138,7 +138,7 @@ static int check_history(const struct rename *rename, struct error *err)
 	return 0;
 }
 
-/* The steps */
+/* The steps of a rename */
 
 /* Record both ids, of which the present one counts until the dataset is renamed. */
 static int begin(const struct rename *rename, struct error *err)
@@ -152,7 +152,7 @@ static int begin(const struct rename *rename, struct error *err)
 	return zfs_set(volume->name, &properties, err);
 }
 
-/* Take the new id away, which the volume did not get. */
+/* Remove the new id from zcsi:volume after a rename that failed. */
 static void give_up(const struct rename *rename)
 {
 	const struct node *node = rename->call->app;
@@ -257,7 +257,7 @@ static int rename_volume(struct rpc_call *call, const RenameDatasetRequest *req,
 	return 0;
 }
 
-/* A repeated call */
+/* A call that is repeated after the rename */
 
 /* *ret is true if the volume had this id before its last rename. */
 static int was_named(const struct dataset *volume, const char *id, bool *ret, struct error *err)
@@ -273,7 +273,10 @@ static int was_named(const struct dataset *volume, const char *id, bool *ret, st
 	return 0;
 }
 
-/* The volume is missing, as *err says: that is right if the other one is what it has become. */
+/*
+ * Handle a volume that is missing, as *err says: if the volume with the new id had the missing id
+ * before its last rename, the rename was carried out already, and *ret_already is true.
+ */
 static int find_renamed(struct rpc_call *call, const RenameDatasetRequest *req, bool *ret_already,
 			struct error *err)
 {

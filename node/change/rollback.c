@@ -52,7 +52,7 @@ static int check_unused(struct rpc_call *call, const struct dataset *volume, siz
 	return alone_check(call, volume, children, err);
 }
 
-/* The newest snapshot */
+/* Reading the newest snapshot */
 
 /* *ret_newest is the newest snapshot of the volume, or its origin if it has none, in the arena. */
 static int read_newest(struct arena *arena, const char *name, char **ret_newest, struct error *err)
@@ -92,7 +92,7 @@ static int read_written(const char *name, bool *ret, struct error *err)
 	return 0;
 }
 
-/* The clone */
+/* Making the clone */
 
 /* Make room for the clone, which could not be made with *err. Returns 0 to have it tried again. */
 static int make_room(const struct rollback *rollback, struct error *err)
@@ -110,7 +110,9 @@ static int make_room(const struct rollback *rollback, struct error *err)
 	return zfs_create_folder(trash, err) < 0 && err->code != ERR_ALREADY_EXISTS ? -1 : 0;
 }
 
-/* Record on the new clone what counts as written there though nothing was. */
+/*
+ * Record on the new clone the bytes that ZFS counts as written there, though nothing was written.
+ */
 static int record_written(const struct rollback *rollback, struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
@@ -142,7 +144,10 @@ static int clone_locked(const struct rollback *rollback, struct error *err)
 	return make_room(rollback, err) < 0 ? -1 : zfs_clone(from, clone, &properties, err);
 }
 
-/* The snapshot may be of what an earlier rollback has put into the trash. */
+/*
+ * Make the clone. If an earlier rollback has put the dataset of the snapshot into the trash, the
+ * origin key of that dataset is locked too.
+ */
 static int make_clone(const struct rollback *rollback, struct error *err)
 {
 	struct catalog *catalog = ((struct node *)rollback->call->app)->catalog;
@@ -157,9 +162,9 @@ static int make_clone(const struct rollback *rollback, struct error *err)
 	return failed;
 }
 
-/* The exchange */
+/* The exchange of the two datasets */
 
-/* Tell the catalog of both datasets. The next scan adds what is not known of the new one. */
+/* Report both datasets to the catalog. The next scan adds the unknown values of the new one. */
 static void report(const struct rollback *rollback, const struct snapshot_list *snapshots)
 {
 	struct catalog *catalog = ((struct node *)rollback->call->app)->catalog;

@@ -2,8 +2,8 @@
 /*
  * The exchange of a volume's dataset, and its end after a crash.
  *
- * Invariant: nothing is destroyed but a clone that was never the volume. A snapshot is known by its
- * id at every step: it is of the volume, or of its former dataset in the trash.
+ * Invariant: nothing is destroyed but a clone that was never the volume. At every step each
+ * snapshot is found by its id: it is of the volume, or of its former dataset in the trash.
  */
 #include "node/change/swap.h"
 
@@ -19,7 +19,7 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-#define PROMOTIONS_MAX 64 /* one for each rollback to what an earlier one has put into the trash */
+#define PROMOTIONS_MAX 64 /* one for each rollback to a snapshot that an earlier one trashed */
 
 struct swap swap_of(struct arena *arena, const char *parent, const char *name, uint64_t guid)
 {
@@ -32,7 +32,7 @@ struct swap swap_of(struct arena *arena, const char *parent, const char *name, u
 			     .former = dataset_trash_name(arena, parent, old, guid)};
 }
 
-/* *ret is the value of a property, "-" if it is not set locally, in the arena. */
+/* *ret is the value of a property, in the arena; "-": the dataset has none. */
 static int get(struct arena *arena, const char *name, const char *property, char **ret,
 	       struct error *err)
 {
@@ -73,9 +73,9 @@ int swap_discard(const struct swap *swap, struct error *err)
 	return zfs_destroy(swap->clone, err);
 }
 
-/* The exchange */
+/* The exchange of the two datasets */
 
-/* Keep the former dataset, and what a schedule has taken of it, for a time. */
+/* Have the former dataset, and its scheduled snapshots, kept in the trash for TRASH_KEEP_S. */
 static int record_end(struct arena *arena, struct dataset *volume, struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
@@ -87,7 +87,7 @@ static int record_end(struct arena *arena, struct dataset *volume, struct error 
 	return zfs_set(volume->name, &properties, err);
 }
 
-/* Returns true if ZFS shows that the volume has its name. */
+/* Returns true if ZFS shows that the dataset of this name still is the volume. */
 static bool is_there(const struct dataset *volume)
 {
 	struct error ignored;
@@ -116,7 +116,7 @@ int swap_exchange(struct rpc_call *call, const struct swap *swap, struct dataset
 	return -1;
 }
 
-/* Promotion */
+/* Promoting the volume */
 
 /* *ret is the dataset of the origin, if that is a former dataset of the volume; or NULL. */
 static int former_origin(struct arena *arena, const char *parent, const char *name, const char *id,
@@ -147,7 +147,7 @@ static bool has_line(const char *lines, const char *name)
 	return false;
 }
 
-/* Tell the catalog which of the snapshots the volume has now. */
+/* Report to the catalog which of the snapshots `rows` the volume has after the promotion. */
 static int move_rows(struct catalog *catalog, struct arena *arena, const char *name,
 		     const struct snapshot_list *rows, struct error *err)
 {
@@ -211,13 +211,13 @@ int swap_promote(struct catalog *catalog, struct arena *arena, int64_t deadline,
 	return fail(err, ERR_INTERNAL, "'%s' has too many origins", name);
 }
 
-/* After a crash */
+/* Ending rollbacks after a crash */
 
-/* The clone becomes the volume, which is missing. Only the first error is logged. */
+/* Make the clone the volume, which is missing. Only the first error is logged. */
 static int replace(struct catalog *catalog, int64_t deadline, const struct swap *swap,
 		   const char *id, struct error *err)
 {
-	static bool told; /* used by one thread only */
+	static bool told; /* the error was logged; used by one thread only */
 
 	log_info("finishing a rollback that an earlier zcsi-node began", log_str("volume", id),
 		 log_str("dataset", swap->name));
@@ -234,8 +234,8 @@ static int replace(struct catalog *catalog, int64_t deadline, const struct swap 
 }
 
 /*
- * For an error while no volume is missing: what is left waits for the next zcsi-node, or for the
- * next `zcsi rollback`. Returns 0, or -1 if the pool is not read.
+ * Log an error after which the volume is not missing: the next zcsi-node or the next `zcsi
+ * rollback` ends the rollback. Returns 0, or -1 if the pool cannot be read.
  */
 static int put_off(const char *dataset, const struct error *err)
 {
@@ -246,7 +246,10 @@ static int put_off(const char *dataset, const struct error *err)
 	return 0;
 }
 
-/* A clone becomes the volume if that was renamed; else it is destroyed. */
+/*
+ * End a rollback that has its clone in the trash: if the volume was renamed to the former one, make
+ * the clone the volume, else destroy the clone.
+ */
 static int end_clone(struct catalog *catalog, struct arena *arena, int64_t deadline,
 		     const struct swap *swap, const char *id, bool *ret_is_volume,
 		     struct error *err)
@@ -273,8 +276,9 @@ struct finishing {
 };
 
 /*
- * Finish what was begun with a dataset that has the property: a clone, or the volume already. What
- * was deleted since has the property too, but another name.
+ * Finish the rollback of a dataset that has SWAP_PROPERTY: a clone in the trash, or a volume that
+ * was one. A volume that was deleted since has the property too, but another name, and is left
+ * alone.
  */
 static int finish(void *arg, const struct mark *mark, struct error *err)
 {

@@ -6,7 +6,10 @@
 
 #include "node/catalog/catalog.h"
 
-/* End all that the catalog shows. Errors are logged. Called by the catalog's thread. */
+/*
+ * End all unfinished renames that the catalog shows. Errors are logged. Called by the catalog's
+ * thread.
+ */
 void unfinished_end(struct catalog *catalog);
 
 #endif
