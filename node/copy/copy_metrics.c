@@ -2,9 +2,9 @@
 /*
  * The metrics of copies.
  *
- * Invariant: writing them runs no program. A copy that never was up to date has no time and no lag,
- * and one of which ZFS has not told it has no lag in bytes, because 0 would be wrong. The old copy
- * of a node that was replaced counts for nothing.
+ * Invariant: writing the metrics runs no program. A copy that never was up to date has no time and
+ * no lag, and a copy has no lag in bytes before ZFS has reported its missing bytes, because 0 would
+ * be wrong. The old copy of a node that was replaced has only zcsi_copy_owed.
  */
 #include "node/copy/copy_metrics.h"
 
@@ -52,7 +52,9 @@ void copy_metrics_sent(uint64_t bytes)
 	metric_add(&sent, METRIC_VALUES_(NULL), bytes);
 }
 
-/* Write those that are owed, and leave the others. Returns how many these are. */
+/*
+ * Write the rows that are owed, and move the others to the front. Returns the number of the others.
+ */
 static size_t take_owed(struct pushed *rows, size_t n, FILE *out)
 {
 	size_t left = 0;

@@ -40,7 +40,10 @@ static Property *property_new(struct arena *arena, const char *name, const char 
 	return property;
 }
 
-/* Fill in the local properties. Returns the encryption root; "-" if there is none. */
+/*
+ * Fill in the properties that are set on the dataset itself (source "local"). Returns the
+ * encryption root; "-" if there is none.
+ */
 static const char *take_properties(struct arena *arena, char *text, ReceiveHeader *header)
 {
 	const char *root = "-";

@@ -27,7 +27,7 @@ int header_properties(struct arena *arena, const char *dataset, ReceiveHeader *t
  */
 SnapshotRecord *header_record(struct arena *arena, const char *leaf, uint64_t guid,
 			      const struct snapshot *known);
-/* Fill in the snapshot at the end of the stream. */
+/* Fill in the snapshot with which the stream ends, and its record. */
 void header_end(ReceiveHeader *header, const SnapshotRecord *record);
 
 #endif

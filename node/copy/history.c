@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The history of a volume.
+ * The history of a volume: its snapshots and bookmarks, the points where a stream can begin.
  *
  * Invariant: points are compared by guid and never by name: a name may have been given to another
  * snapshot since, on either host.

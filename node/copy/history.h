@@ -57,8 +57,8 @@ const struct point *history_named(const struct history *history, const char *nam
 /* Returns the newest snapshot that was taken for copies, or NULL. */
 const struct point *history_newest_own(const struct history *history);
 /*
- * Returns a time, in microseconds since 1970: the copy whose bookmark has this name has all that
- * was written before. Returns 0 if there is no such bookmark.
+ * Returns the time, in microseconds since 1970, until which the copy whose bookmark has this name
+ * has all that was written; 0 if there is no such bookmark.
  */
 int64_t history_synced(const struct history *history, const char *bookmark);
 

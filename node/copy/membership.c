@@ -27,7 +27,7 @@
 #include "node/zfs/zfs_run.h"
 
 #define EVERY_DEFAULT 300   /* seconds */
-#define FIND_MS       10000 /* for a volume in the catalog */
+#define FIND_MS       10000 /* to look up a volume in the catalog */
 
 /* Returns the value of zcsi:push for push->rules; NULL if the volume has that value already. */
 static char *new_rules(const struct push *push)
@@ -96,13 +96,13 @@ static int forget(struct push *push, const char *text, struct error *err)
 		push->rules.nodes = (int64_t)members.n;
 	if (membership_record(push, &members, err) < 0)
 		return -1;
-	/* A deleted volume was in the trash for the sake of this copy alone, perhaps. */
+	/* Reap the trash: a deleted volume may have stayed there only because of this copy. */
 	if (!members.n)
 		catalog_reap(push->node->catalog);
 	return 0;
 }
 
-/* Destroy the copy; that of a node that is gone need not be reached. */
+/* Destroy the copy. gone: also succeed if its node cannot be reached. */
 static int drop(struct push *push, bool gone, struct error *err)
 {
 	if (push_drop(push, err) == 0)
@@ -140,7 +140,9 @@ struct trimming {
 	struct error *err;
 };
 
-/* Read the volume again, now that no other call changes it, and drop the copy if it is to go. */
+/*
+ * Read the volume again, which no other call changes meanwhile, and drop the copy if it is to go.
+ */
 static void trim(void *arg)
 {
 	struct trimming *trimming = arg;
@@ -211,7 +213,10 @@ static int find_to(struct rpc_call *call, const char *id, const char *to, struct
 	return 0;
 }
 
-/* Set how many seconds copies may be behind; 0: no change. Without copies, for the first one. */
+/*
+ * Set how many seconds copies may be behind; 0: no change. Without copies, set it for the first
+ * copy.
+ */
 static int set_every(struct push *push, int64_t every, struct error *err)
 {
 	if (!every)
@@ -329,7 +334,7 @@ static int add_candidates(struct push *push, const ModifyDatasetRequest *req, st
 	struct members *members = &push->members;
 	size_t wanted = (size_t)req->replicas;
 
-	/* The others are dropped by membership_trim. */
+	/* If the volume is on more nodes than `replicas`, membership_trim drops copies. */
 	if (req->replicas == push->rules.nodes)
 		return 0;
 	if (wanted < members->n)

@@ -11,12 +11,14 @@ struct membership_change {
 	char *push;    /* zcsi:push */
 };
 
-/* Check that volumes of this host can have copies elsewhere. ERR_FAILED_PRECONDITION. */
+/*
+ * Check that volumes here can have copies elsewhere. Returns 0, or -1 with ERR_FAILED_PRECONDITION.
+ */
 int membership_able(const struct node *node, struct error *err);
 
 /*
- * Add push->to to push->members. Fails unless that node says that it can have a copy. every: how
- * far copies may be behind, in seconds; 0: as they are. Waits for the other node.
+ * Add push->to to push->members. Fails unless that node answers that it can have a copy. every: how
+ * far copies may be behind, in seconds; 0: no change. Waits for the other node.
  */
 int membership_admit(struct push *push, int64_t every, struct error *err);
 /*
@@ -25,9 +27,10 @@ int membership_admit(struct push *push, int64_t every, struct error *err);
  */
 int membership_record(const struct push *push, const struct members *members, struct error *err);
 /*
- * *ret is the changes for a request, which the caller sets. Returns 0, or -1 with *err, also if the
- * request would drop a copy, or if a further node cannot have one or does not answer. Runs
- * programs, and waits for the other nodes. The call is keyed by the volume. Any worker thread.
+ * *ret is the property changes that a request needs; the caller sets them. Returns 0, or -1 with
+ * *err, also if the request would drop a copy, or if a further node cannot have one or does not
+ * answer. Runs programs, and waits for the other nodes. The call is keyed by the volume. Any worker
+ * thread.
  */
 int membership_modify(struct rpc_call *call, struct dataset *volume,
 		      const ModifyDatasetRequest *req, struct membership_change *ret,
@@ -43,8 +46,8 @@ int membership_extend(struct rpc_call *call, struct dataset *volume, const char 
 
 /*
  * Drop the copy of push->to, if that node is owed, or the volume is on more nodes than it is to be
- * and this copy is to go (members_extra). Returns 0, also if it is to stay, or -1 with *err. As a
- * call for the volume, on a thread of the pusher.
+ * and this copy is to go (members_extra). Returns 0, also if the copy stays, or -1 with *err. Takes
+ * a place in the queue of the calls for the volume. Call it on a thread of the pusher.
  */
 int membership_trim(struct push *push, struct error *err);
 

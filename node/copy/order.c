@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The list of orders.
+ * The list of orders. An order is a copy of a volume on another node that the pusher keeps up to
+ * date.
  *
  * Invariant: the list is sorted by the dataset's name, which a volume keeps as long as it is not
  * deleted, and by the node. An order that runs stays at its place until it has ended.
@@ -89,7 +90,7 @@ static void forget_unsent(struct order *order)
 	order->measured = 0;
 }
 
-/* The copy of a node that is owed counts for nothing any more: only its drop is left to do. */
+/* Forget the state of the copy when its node becomes owed: the copy is only to be dropped then. */
 static void set_owed(struct order *order, bool owed)
 {
 	if (owed && !order->owed) {
@@ -109,14 +110,14 @@ static void update(struct order *order, const struct dataset *volume, int64_t ev
 	bool deleted = strstr(volume->name, "/" DATASET_TRASH "/");
 	bool paused = push_rules_parse(volume->push).paused && !deleted && !order->owed;
 
-	/* A thread that carries out the order has its own copy of the volume. */
+	/* A thread that carries out the order uses a duplicate of order->volume. */
 	free(order->volume);
 	order->volume = dataset_dup(volume);
 	order->gone = false;
 	order->deleted = deleted;
 	if ((order->every != every && order->every) || order->paused != paused)
 		order->due = now_ms();
-	/* An earlier failure is no matter of a copy that is to get nothing. */
+	/* Forget an earlier failure, because a paused copy is to get no data. */
 	if (paused && !order->paused) {
 		order->failed = 0;
 		set_error(order, NULL);
@@ -210,7 +211,10 @@ struct order *orders_first(const struct order_list *orders, int64_t by)
 	return first;
 }
 
-/* Returns true if the copy lacks nothing that was written before the last two pushes were due. */
+/*
+ * Returns true if the last push did not fail and the copy is behind by less than twice
+ * order->every.
+ */
 static bool is_current(const struct order *order)
 {
 	int64_t age = wall_us() - order->synced;
@@ -219,8 +223,8 @@ static bool is_current(const struct order *order)
 }
 
 /*
- * An extra copy that is not complete is the one that a move has just begun to make. A complete one
- * stays for as long as copies may be behind, so such a move ends first.
+ * An extra copy that is not complete is kept, because a move has just begun to make it. A complete
+ * one is kept for order->every seconds, so that a move to its node ends before.
  */
 bool orders_drop(const struct order_list *orders, const struct order *order)
 {
@@ -269,8 +273,9 @@ static struct pins_need need_of(const struct order *order, struct arena *arena)
 }
 
 /*
- * A node that is away is called by one of its orders each time, and the others fail as that did,
- * but not one that was asked for later: the node may be back.
+ * If a node cannot be reached, one of the orders for it calls it again each time, and the others
+ * fail with the same error without a call. An order whose push was requested after the last call
+ * makes a call too, because the node may be back.
  */
 const char *orders_away(const struct order_list *orders, struct order *order, struct arena *arena)
 {
@@ -314,14 +319,14 @@ void order_learn(struct order *order, const struct push *push)
 		order->arrived = now_us();
 		forget_unsent(order);
 	}
-	/* The need that was known when the push began was forgotten since. */
+	/* Drop the push's need if orders_forget was called while the push ran. */
 	if (!order->known)
 		return;
 	order->need = push->needs[0];
 	order->need.bookmark = NULL;
 }
 
-/* Until the node is heard again, all snapshots since the bookmark of the copy are needed. */
+/* Until the node answers again, all snapshots since the bookmark of the copy are needed. */
 void orders_forget(struct order_list *orders, const char *dataset, const char *to)
 {
 	bool there;
@@ -335,7 +340,7 @@ void orders_forget(struct order_list *orders, const char *dataset, const char *t
 	orders->rows[at]->need = (struct pins_need){.heard = false};
 }
 
-/* The need of a copy that was forgotten is not known either. */
+/* A copy whose need orders_forget has reset is unknown too. */
 bool order_is_unknown(const struct order *order)
 {
 	return !order->deleted && !order->owed &&
@@ -376,7 +381,9 @@ void order_failed(struct order *order, const struct error *err, int64_t due)
 	if (!order->error || strcmp(order->error, err->text) != 0)
 		log_warn("a copy is not up to date", log_str("volume", order->volume->id),
 			 log_str("node", order->to), log_str("error", err->text));
-	/* After a request for the volume, only a push that began later can fail that request. */
+	/*
+	 * Record no failure if a push was requested meanwhile, because that push is still to run.
+	 */
 	if (!order->hurry) {
 		order->failed = wall_us();
 		order->due = due;

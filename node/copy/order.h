@@ -18,8 +18,10 @@ struct order {
 	bool lacks;  /* since the order is due, written_store found that it may lack data */
 	bool paused; /* send nothing; carrying out the order only applies pins_limit */
 	int64_t every, due; /* seconds; when to carry it out, a now_ms() value as the next three */
-	int64_t idle, look, since; /* no data was sent since; next pins_limit; extra and complete */
-	int64_t called, silent; /* it did not reach its node: as wanted; others wait until then */
+	/* idle: no data was sent since; look: call pins_limit then; since: extra and complete. */
+	int64_t idle, look, since;
+	/* called: the last call to the node, by now_us(); silent: other orders wait until then. */
+	int64_t called, silent;
 	int64_t synced, failed, unsent; /* as in struct pushed */
 	int64_t measured;      /* when unsent was found, a now_ms() value; 0: not since `arrived` */
 	int64_t arrived;       /* when a push ended by which the copy got data, a now_us() value */
@@ -35,10 +37,10 @@ struct order_list {
 	size_t n;
 	int64_t looked; /* when written_store was called last, a now_ms() value */
 };
-/* Have one order for each node but our own in zcsi:members, whether a member or owed. */
+/* Keep one order for each node in zcsi:members but our own, whether a member or owed. */
 void orders_follow(struct order_list *orders, const char *our_id,
 		   const struct dataset_list *volumes, const uint64_t *marks);
-/* Returns the order due first, if by that now_ms(), of a volume of which none runs; or NULL. */
+/* Returns the order that is due first, until `by`, of a volume of which no order runs; or NULL. */
 struct order *orders_first(const struct order_list *orders, int64_t by);
 /* Returns true if the copy is to be dropped now: owed, or extra and all others up to date. */
 bool orders_drop(const struct order_list *orders, const struct order *order);
@@ -46,12 +48,12 @@ bool orders_drop(const struct order_list *orders, const struct order *order);
 void orders_hurry(struct order_list *orders, const char *id);
 /* Returns true if the volume is paused. */
 bool orders_are_paused(const struct order_list *orders, const char *id);
-/* Set wanted, taken and needs of a push whose copies are locked. push->arena is set. */
+/* Set wanted, taken and needs of a push, which has an arena and has called push_lock. */
 void orders_tell(const struct order_list *orders, const struct order *order, struct push *push);
-/* Store `taken` and the need of the copy from a push that was told and has ended; or forget it. */
+/* Store `taken` and the copy's need after a push with orders_tell; or forget the need. */
 void order_learn(struct order *order, const struct push *push);
 void orders_forget(struct order_list *orders, const char *dataset, const char *to);
-/* Returns why its node was not reached just now, by another order, in the arena; or NULL. */
+/* Returns the error of another order that just did not reach the node, in the arena; or NULL. */
 const char *orders_away(const struct order_list *orders, struct order *order, struct arena *arena);
 /* Remove an order that does not run. */
 void orders_remove(struct order_list *orders, struct order *order);
@@ -66,7 +68,7 @@ struct synced {
 	uint64_t mark;
 	int64_t at; /* the time as a now_us() value; 0: not known */
 };
-/* Returns true if it is not known what the copy has, and must be, for a push of the order. */
+/* Returns true if a push of the order has to find out first what the copy has (push_known). */
 bool order_is_unknown(const struct order *order);
 /* Report what a copy had before zcsi-node started: all that was written before `synced`, or 0. */
 void order_known(struct order *order, int64_t synced);

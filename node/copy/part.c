@@ -45,7 +45,10 @@ static int send(struct push *push, const char *const *argv, struct error *err)
 		push->progress->begun = now_ms();
 	int failed =
 		transfer_run(&push->transfer, push->arena, steal_fd(&child.out), &push->copy, err);
-	/* If the other node failed, zfs still runs. If zfs failed, that caused the other error. */
+	/*
+	 * If the other node failed, zfs still runs. If zfs failed, its error caused that of the
+	 * stream.
+	 */
 	if (!failed)
 		push->available = push->copy->available;
 	int status = failed && !child_has_ended(&child) ? child_kill(&child) : child_reap(&child);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Our own snapshots and bookmarks of a volume.
+ * The snapshots and bookmarks of a volume that zcsi makes for its copies, "our own".
  *
  * Invariant: a snapshot that a copy needs or may need is destroyed only if it pins too much, and
- * only after a bookmark of it was made, because it may be the only point that both have. A snapshot
- * that other programs may destroy is bookmarked before it is sent, because it may arrive and the
- * answer be lost. Such a spare bookmark is destroyed when all copies have newer snapshots.
+ * only after a bookmark of it was made, because it may be the only point that volume and copy have
+ * in common. A snapshot that other programs may destroy is bookmarked before it is sent, because it
+ * may arrive and the answer be lost. Such a spare bookmark is destroyed when all copies have newer
+ * snapshots.
  */
 #include "node/copy/pins.h"
 
@@ -17,7 +18,7 @@
 #include "node/zfs/zfs.h"
 #include "node/zfs/zfs_run.h"
 
-/* Returns true for a bookmark that spare_of names: an escaped node id has no colon. */
+/* Returns true for a spare bookmark, whose name has a colon, which no escaped node id has. */
 static bool is_spare(const struct point *point)
 {
 	return point->bookmark && !strncmp(point->leaf, HISTORY_OWN, strlen(HISTORY_OWN)) &&
@@ -74,7 +75,10 @@ static int move(const char *name, const struct point *to, struct error *err)
 	return bookmark(to->name, name, err);
 }
 
-/* Destroy the spare bookmark that was made since the history was read, if only one copy is. */
+/*
+ * Destroy the spare bookmark of `last` if it was made after the history was read, and if the volume
+ * has only one copy.
+ */
 static void end_spare(struct arena *arena, const struct history *history, const struct point *last,
 		      size_t others)
 {
@@ -98,7 +102,7 @@ int pins_arrived(struct arena *arena, const struct history *history, const char 
 	return 0;
 }
 
-/* Returns true if a copy needs a snapshot. Its bookmark may be listed before or after it. */
+/* Returns true if a copy needs a snapshot. Its bookmark may be listed before it or after it. */
 static bool needs(const struct pins_need *need, const struct history *history,
 		  const struct point *at)
 {
@@ -132,7 +136,10 @@ static int64_t most_of(const struct pins_bounds *bounds)
 	return bounds->most ? bounds->most : PIN_MOST_S;
 }
 
-/* A snapshot younger than bounds->idle was taken for another copy, which gets data. */
+/*
+ * The smaller of age and idle time counts, because a snapshot younger than bounds->idle was taken
+ * for another copy, which gets data.
+ */
 bool pins_too_much(const struct point *snapshot, const struct pins_bounds *bounds, int64_t now)
 {
 	int64_t age = now - snapshot->creation, least = age < bounds->idle ? age : bounds->idle;
@@ -146,7 +153,9 @@ bool pins_may(const struct pins_bounds *bounds)
 	return bounds->idle >= PIN_LARGE_S || bounds->idle >= most_of(bounds);
 }
 
-/* The bookmark of a copy does not count: it moves on when that copy has a newer snapshot. */
+/*
+ * A copy's bookmark of the snapshot does not suffice: it moves when the copy has a newer snapshot.
+ */
 int pins_spare(struct arena *arena, const struct history *history, const struct point *snapshot,
 	       struct error *err)
 {
@@ -155,7 +164,7 @@ int pins_spare(struct arena *arena, const struct history *history, const struct 
 	return history_named(history, name) ? 0 : bookmark(snapshot->name, name, err);
 }
 
-/* Destroy a snapshot of which there is a bookmark, which is made if needed. */
+/* Destroy a snapshot, after making a spare bookmark of it unless it has one. */
 static void replace(struct arena *arena, const struct history *history, const struct point *point)
 {
 	struct error err;

@@ -24,19 +24,19 @@ struct pins_need {
 	uint64_t has;         /* once heard: its newest snapshot that is here too; 0: none */
 	/*
 	 * Once heard: the snapshot with which an interrupted stream may end; 0: none. Before: the
-	 * newest one at the time of push_known; 0: not called yet.
+	 * newest snapshot of our own when push_known was called; 0: not called yet.
 	 */
 	uint64_t to;
 };
 
 /*
- * Move a copy's bookmark to `last`, a snapshot that has arrived there, and destroy bookmarks of
- * pins_limit that no copy needs. others: the number of the volume's other copies. Returns 0, or -1
- * with *err.
+ * Move a copy's bookmark to `last`, a snapshot that has arrived there, and destroy spare bookmarks
+ * (pins_spare, pins_limit) that no copy needs. others: the number of the volume's other copies.
+ * Returns 0, or -1 with *err.
  */
 int pins_arrived(struct arena *arena, const struct history *history, const char *bookmark,
 		 const struct point *last, size_t others, struct error *err);
-/* Bookmark a snapshot, unless that was done before. Returns 0, or -1 with *err. */
+/* Make a spare bookmark of a snapshot, unless it has one. Returns 0, or -1 with *err. */
 int pins_spare(struct arena *arena, const struct history *history, const struct point *snapshot,
 	       struct error *err);
 /*
@@ -60,7 +60,7 @@ void pins_limit(struct arena *arena, const struct history *history,
 bool pins_too_much(const struct point *snapshot, const struct pins_bounds *bounds, int64_t now);
 /* Returns true if bounds->idle is so long that a snapshot may pin too much. Runs no program. */
 bool pins_may(const struct pins_bounds *bounds);
-/* Destroy all our own snapshots and the bookmarks of pins_limit. Returns 0, or -1 with *err. */
+/* Destroy all our own snapshots and all spare bookmarks. Returns 0, or -1 with *err. */
 int pins_end(struct arena *arena, const char *dataset, struct error *err);
 
 #endif

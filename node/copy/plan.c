@@ -31,7 +31,7 @@ bool plan_is_asked(const struct push *push, const struct point *point)
 	       scheduled_parse(point->leaf, &ignored) || part_record(push, point)->n_properties > 0;
 }
 
-/* A snapshot that the copy shows as ours has its record. */
+/* Leave out the snapshots with `ours`: the other node has set their records. */
 DescribeCopyRequest *plan_records(const struct push *push, const struct history *history)
 {
 	DescribeCopyRequest *request = new_describe_copy_request(push->arena);
@@ -45,7 +45,7 @@ DescribeCopyRequest *plan_records(const struct push *push, const struct history 
 		SnapshotRecord *record = point ? part_record(push, point) : NULL;
 		if (!record || !record->n_properties)
 			continue;
-		record->name = snapshot->name; /* its name may be another one here by now */
+		record->name = snapshot->name; /* the snapshot may have another name here by now */
 		request->snapshots[request->n_snapshots++] = record;
 	}
 	return request;
@@ -109,8 +109,8 @@ static int check_base(const struct push *push, const struct point *base, struct 
 }
 
 /*
- * Returns true for a snapshot of our own that another copy has, or may have: if the node of this
- * copy becomes the owner, that one can go on from here only with it.
+ * Returns true for a snapshot of our own that another copy has, or may have. If the node of this
+ * copy becomes the owner, its streams to the other copy can begin only at this snapshot.
  */
 static bool is_for_another(const struct push *push, const struct history *history,
 			   const struct point *point)

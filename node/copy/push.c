@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * A push: streams from the newest point that both hosts have, to each snapshot of the volume that
- * the copy lacks, to a new snapshot of our own.
+ * the copy lacks, the last of which is a new one of our own.
  *
  * Invariant: only the guid of a snapshot, as the other node reads it from its pool, shows that a
- * stream has arrived. The last snapshot that arrived stays on this host until the next one has, as
- * itself or as a bookmark, so there always is a point to begin from. Nothing is rolled back. After
- * a push, old snapshots of the copy are destroyed (thin.c); if that fails, the push still succeeds.
+ * stream has arrived. The last snapshot that arrived stays on this host, as itself or as a
+ * bookmark, until the next one has arrived, so there always is a point to begin from. Nothing is
+ * rolled back. After a push, old snapshots of the copy are destroyed (thin.c); if that fails, the
+ * push still succeeds.
  */
 #include "node/copy/push.h"
 
@@ -34,10 +35,10 @@
 #include "node/zfs/zfs_run.h"
 
 #define ASK_MS  10000      /* the timeout of a call to the other node */
-#define LOCK_MS 5000       /* to wait while a copy is dropped, or another push of it runs */
+#define LOCK_MS 5000       /* to wait while another push of the volume runs, or a copy is dropped */
 #define MOVED   (16 << 20) /* bytes sent; more than can be in transit, so some have arrived */
 
-/* Questions to the other node */
+/* Calls of zcsi.v1.Replica, to the other node */
 
 static int ask(struct push *push, const char *method, const ProtobufCMessage *request, void *ret,
 	       struct error *err)
@@ -48,7 +49,9 @@ static int ask(struct push *push, const char *method, const ProtobufCMessage *re
 			     ret, err);
 }
 
-/* Call GetCopy, and set push->copy and push->available; all: with more of its old snapshots. */
+/*
+ * Call GetCopy, and set push->copy and push->available; all: list more old snapshots of the copy.
+ */
 static int ask_for_copy(struct push *push, bool all, struct error *err)
 {
 	GetCopyRequest *request = new_get_copy_request(push->arena);
@@ -68,7 +71,7 @@ static int ask_for_copy(struct push *push, bool all, struct error *err)
 		    push->copy->name, push->copy->name);
 }
 
-/* The steps */
+/* The steps of a push */
 
 /* Set the copy's need: the newest common snapshot, and the end of its interrupted stream. */
 static void learn(struct push *push, const struct history *history)
@@ -204,7 +207,7 @@ static void thin(struct push *push, const struct history *history)
 			  log_str("node", push->to), log_str("error", err.text));
 }
 
-/* The other node sets a record when the snapshot has arrived, unless it ends just then. */
+/* Send the records that snapshots of the copy lack, as after a crash of the other zcsi-node. */
 static int describe(struct push *push, const struct history *history, struct error *err)
 {
 	DescribeCopyRequest *request = plan_records(push, history);
@@ -224,7 +227,7 @@ static int send_missing(struct push *push, const struct history *history, const 
 
 	if (describe(push, history, err) < 0 || plan_make(push, history, last, &parts, &n, err) < 0)
 		return -1;
-	/* The copy still has a deleted snapshot, whose name another one has now. */
+	/* The copy still has a snapshot that was deleted here, and a new one has its name. */
 	if (plan_meets_old(push, parts, n))
 		thin(push, history);
 	for (size_t i = 0; i < n; i++) {
@@ -403,7 +406,7 @@ struct counting {
 	struct error *err;
 };
 
-/* Read the volume again, now that no other call changes it. */
+/* Record that push->to is not lost any more. No other call changes the volume meanwhile. */
 static void count_again(void *arg)
 {
 	struct counting *counting = arg;
@@ -431,7 +434,7 @@ static int lock_and_run(struct push *push, int64_t *ret_synced, struct error *er
 	return failed;
 }
 
-/* The queue of the calls for the volume is entered without the lock (node/README.md). */
+/* Release push_lock before the queue of the calls for the volume is entered (node/README.md). */
 int push_run(struct push *push, int64_t *ret_synced, struct error *err)
 {
 	struct counting counting = {.push = push, .err = err};

@@ -32,7 +32,7 @@ struct push {
 	bool busy, silent;       /* set by a failure: the copies are locked; the node is silent */
 	bool look;               /* call pins_limit after a failure */
 	int64_t idle;            /* for how many seconds nothing was sent to the copy */
-	/* Sets the next four. push_lock calls it, as other pushes change them; NULL: not told. */
+	/* Sets the next four, which other pushes change too. push_lock calls it; may be NULL. */
 	void (*tell)(struct push *push);
 	int64_t wanted; /* now_us() value: send all written before; 0: a young snapshot is enough */
 	struct push_taken taken; /* for any copy of the volume; updated */
@@ -53,9 +53,9 @@ struct push {
 };
 
 /*
- * Send all that the copy lacks, unless the volume is paused. *ret_synced is a time, in microseconds
- * since 1970: the copy has all that was written before; 0: not known. It is set after a failure
- * too. Returns 0, or -1 with *err, which says what to do if a retry cannot help.
+ * Send all that the copy lacks, unless the volume is paused. *ret_synced is the time, in
+ * microseconds since 1970, until which the copy has all that was written; 0: not known. It is set
+ * after a failure too. Returns 0, or -1 with *err, which says what to do if a retry cannot help.
  */
 int push_run(struct push *push, int64_t *ret_synced, struct error *err);
 /*

@@ -29,7 +29,7 @@
 #define STREAMS    2      /* threads, so streams at a time */
 #define COMPARE_MS 1000   /* between two comparisons of the orders with the catalog, at least */
 #define RETRY_MS   30000  /* the longest pause after a failure */
-#define AWAY_MS    15000  /* after that pause, for which only one order calls a node that is away */
+#define AWAY_MS    15000  /* added to that pause: so long other orders do not call a silent node */
 #define IDLE_MS    600000 /* between two calls of pins_limit for a copy that gets no data */
 
 struct runner {
@@ -43,7 +43,7 @@ struct pusher {
 	const struct node *node;
 	struct loop *loop;
 	struct loop_task task, end_paused;
-	struct told told; /* of changes of the catalog */
+	struct told told; /* calls on_change when the catalog has changed */
 	struct runner runners[STREAMS];
 	unsigned n_runners;
 
@@ -53,10 +53,10 @@ struct pusher {
 	unsigned ended; /* the number of runners that have ended */
 	struct order_list orders;
 	uint64_t names;   /* catalog_pool.names when the orders were last compared */
-	bool differs;     /* the catalog may have changed since */
-	int64_t compared; /* time of that, a now_ms() value */
-	bool looking;     /* a thread reads what was written, and the others wait */
-	bool ending;      /* end_paused is to run */
+	bool differs;     /* the catalog may have changed since the orders were last compared */
+	int64_t compared; /* when the orders were last compared, a now_ms() value */
+	bool looking;     /* a thread reads how much copies lack, and the others wait */
+	bool ending;      /* end_paused is queued on the loop */
 };
 
 static void end_paused(struct loop_task *task)
@@ -89,8 +89,8 @@ static void end_paused_soon(struct pusher *pusher)
 }
 
 /*
- * Wake the threads after the first change of the catalog since it was compared: then they know when
- * to compare it again.
+ * Wake the threads after the first change of the catalog since the last comparison, so that they
+ * wait only until the next comparison is due.
  */
 static void on_change(struct told *told)
 {
@@ -122,8 +122,8 @@ static void compare(struct pusher *pusher)
 }
 
 /*
- * Ask ZFS once how much all copies lack, if that is to be known of any now. The lock is released
- * meanwhile, so orders are looked up again. After a failure nothing is known of any copy.
+ * Ask ZFS once how much all copies lack, if it is time for one of them (written_nodes). The lock is
+ * released meanwhile, so orders are looked up again. After a failure nothing is known of any copy.
  */
 static void look(struct pusher *pusher)
 {
@@ -258,7 +258,7 @@ static int carry_out(struct runner *runner, struct arena *arena, struct order *o
 	return failed;
 }
 
-/* Returns how long to wait after a success. */
+/* Returns the time until an order that has succeeded, or is paused, is due again. */
 static int64_t wait_ms(const struct order *order)
 {
 	return order->paused ? IDLE_MS : order->every * 1000;
@@ -293,7 +293,9 @@ static void take(struct runner *runner, struct order *order)
 	pthread_cond_broadcast(&pusher->changed);
 }
 
-/* Wait for a change, or until there is work: an order, a look, or a comparison of the orders. */
+/*
+ * Wait for a change, or until an order is due, or a look at ZFS, or a comparison with the catalog.
+ */
 static void wait_for_work(struct pusher *pusher)
 {
 	const struct order *next = orders_first(&pusher->orders, NO_DEADLINE);

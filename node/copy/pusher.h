@@ -33,8 +33,8 @@ void pusher_push(struct pusher *pusher, const char *id);
 /* Compare the orders with the catalog now, and end pushes of volumes that are paused. */
 void pusher_look(struct pusher *pusher);
 /*
- * Report a push that was not the pusher's: it does not know any more what the copy of the dataset
- * on a node has, so it destroys no snapshot that this may be.
+ * Report that another thread has pushed to the copy of the dataset on a node. The pusher then
+ * destroys no snapshot that the copy may have, until the node has answered again.
  */
 void pusher_forget(struct pusher *pusher, const char *dataset, const char *to);
 /* Returns true if the pushes of a volume are paused. */
@@ -49,8 +49,8 @@ struct pushed {
 	bool known;        /* false: the copy's bookmark was not looked up yet */
 	bool paused;       /* nothing is sent until the volume is resumed */
 	int64_t every;     /* how far the copy may be behind, in seconds */
-	int64_t synced;    /* the copy has all that was written before */
-	int64_t unsent;    /* bytes written since its newest snapshot, of late; -1: not known */
+	int64_t synced;    /* the copy has all that was written before this time */
+	int64_t unsent;    /* bytes that the copy lacked when last measured; -1: not known */
 	int64_t failed;    /* when the last push failed; 0: it did not */
 	const char *error; /* why the last push failed; "" if it did not */
 	/* The progress of the push that runs; 0 before its first stream, and if none runs. */

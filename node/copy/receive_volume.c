@@ -182,7 +182,7 @@ int copy_receive_volume(struct rpc_stream *stream, struct error *err)
 	return program_stream_open(stream, &kind, &events, err);
 }
 
-/* Returns the id of "FOLDER/LEAF@SNAPSHOT"; NULL for one that is not the escape of an id. */
+/* Returns the id of "FOLDER/LEAF@SNAPSHOT"; NULL if LEAF is not an escaped id. */
 static char *id_of(struct arena *arena, const char *folder, char *line)
 {
 	size_t length = strlen(folder);
@@ -194,7 +194,10 @@ static char *id_of(struct arena *arena, const char *folder, char *line)
 	return strchr(line, '/') ? NULL : unescape_text(arena, line);
 }
 
-/* A stream that is still received has no snapshot yet. Those of one dataset are listed together. */
+/*
+ * List snapshots: a dataset whose stream is still received has none yet. zfs lists the snapshots of
+ * one dataset together.
+ */
 int list_received(struct rpc_call *call, const ListReceivedRequest *req, ListReceivedResponse *rsp,
 		  struct error *err)
 {

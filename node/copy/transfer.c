@@ -24,7 +24,7 @@ struct transfer_run {
 	int fd;
 	struct rpc_stream *stream;
 	CopyState *copy;      /* the answer of the other node; NULL before it */
-	struct error outcome; /* once closed */
+	struct error outcome; /* of the stream, once it is closed */
 	sem_t closed;
 };
 
@@ -35,7 +35,7 @@ static void on_pumped(struct rpc_stream *stream, uint64_t bytes, const struct er
 	rpc_stream_finish(stream, outcome->code == ERR_OK ? NULL : outcome);
 }
 
-/* The bytes live only until this returns, so decode them into the arena of the run. */
+/* Decode the answer into the arena of the run, because the bytes live only during this call. */
 static void on_message(struct rpc_stream *stream, const uint8_t *bytes, size_t n)
 {
 	struct transfer_run *run = stream->arg;

@@ -17,7 +17,7 @@
 #include "node/zfs/zfs_run.h"
 
 #define PREFIX  "written#"
-#define LOOK_MS 10000 /* at least between two looks of which the second is for `unsent` alone */
+#define LOOK_MS 10000 /* at least between two reads, if the second is only for `unsent` */
 
 static int by_bookmark(const void *a, const void *b)
 {
@@ -26,7 +26,7 @@ static int by_bookmark(const void *a, const void *b)
 	return strcmp(one->bookmark, other->bookmark);
 }
 
-/* Returns the number that a value is, or -1. */
+/* Returns the value as a number; -1 if it is none. */
 static int64_t number(const char *value)
 {
 	char *end;
@@ -112,16 +112,16 @@ static bool is_listed(const char *const *nodes, size_t n, const char *node)
 	return false;
 }
 
-/* Returns true if ZFS may know how much the copy lacks: it is there, and so is its volume. */
+/* Returns true if ZFS may report how much the copy lacks: the copy and its volume exist. */
 static bool is_measurable(const struct order *order)
 {
 	return order->synced && !order->deleted && !order->owed && !order->gone;
 }
 
 /*
- * A copy that gets nothing, since its pushes fail or are paused, is looked at as often as it may be
- * behind. One that has just got data is looked at soon. Each look is at all copies, so there is one
- * in ten seconds at most, however many volumes there are, and idle ones cause none.
+ * A copy that gets nothing, since its pushes fail or are paused, is measured every order->every
+ * seconds, and one that has just got data after LOOK_MS. One `zfs get` measures all copies, so for
+ * these it runs once in ten seconds at most, however many volumes there are.
  */
 int64_t written_look_at(const struct order_list *orders)
 {
@@ -165,7 +165,7 @@ void written_store(struct order_list *orders, const struct written *written)
 		if (!is_measurable(row))
 			continue;
 		int64_t bytes = written_bytes(written, row->volume->name, row->to);
-		/* Else the copy may have got a newer snapshot since ZFS was asked. */
+		/* Drop the number if the copy got a newer snapshot after `zfs get` began. */
 		if (row->arrived < written->at) {
 			row->unsent = bytes;
 			row->measured = orders->looked;

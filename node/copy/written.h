@@ -17,7 +17,7 @@ struct written_row {
 };
 
 struct written {
-	struct written_row *rows; /* sorted; a copy of which ZFS does not know it has none */
+	struct written_row *rows; /* sorted; a copy for which ZFS prints no number has none */
 	size_t n;
 	int64_t at, time; /* just before ZFS was asked: now_us(), and microseconds since 1970 */
 };
@@ -33,11 +33,11 @@ void written_parse(struct arena *arena, char *text, struct written *ret);
 /* Returns how many bytes the copy of this volume on a node lacks; -1: that is not known. */
 int64_t written_bytes(const struct written *written, const char *dataset, const char *node);
 
-/* Returns the nodes for written_read, ended by NULL; none if it is not to be called now. */
+/* Returns the nodes for written_read, ended by NULL; none if that is not to be called now. */
 const char *const *written_nodes(const struct order_list *orders, struct arena *arena);
-/* Returns when it is to be called though no copy is due that may lack nothing; a now_ms() value. */
+/* Returns when written_read is to be called even if no order is due; a now_ms() value. */
 int64_t written_look_at(const struct order_list *orders);
-/* Store how much copies lack. Those that lack nothing are synced; set `lacks` of other due ones. */
+/* Store how much copies lack. Orders that lack nothing are done; other due ones get `lacks`. */
 void written_store(struct order_list *orders, const struct written *written);
 
 #endif
