@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * A question to another node, over a connection of its own.
+ * Calling another node once, over a connection that is closed after the call.
  *
- * Invariant: with TLS the other side has shown a certificate for the node that was meant, so its
- * answer can be believed (node/peers/peers.h).
+ * Invariant: with TLS the other side has shown a certificate for the node that is called, so its
+ * answer can be trusted (node/peers/peers.h).
  */
 #include "node/move/ask.h"
 

@@ -4,8 +4,8 @@
  *
  * Invariant: from the last snapshot on, calls for the volume are refused (node/host/moves.h), and
  * its copies are locked, so nothing is pushed and nothing thinned. The volume is renamed only after
- * the proof that nothing uses it, followed by the look that nothing was written. Once it is a copy,
- * only the other node can end the move.
+ * the proof that nothing uses it, followed by a check that nothing was written after its last
+ * snapshot. Once the volume is a copy, only the other node can end the move.
  */
 #include "node/move/depart.h"
 
@@ -61,7 +61,7 @@ static void close_volume(void *arg)
 		complete_volume(&arena, volume, closing->err) < 0;
 }
 
-/* The steps */
+/* The steps of a move */
 
 static int mark(struct depart *depart, const struct place *place, struct error *err)
 {
@@ -109,9 +109,9 @@ static int promote_other(struct depart *depart, const struct place *place, struc
 }
 
 /*
- * Give the copy the epoch of the move, by which the record counts no more, so this host never takes
- * the volume back at that epoch. The caller has locked the copy, and a stream or a failover may
- * have given it a later epoch before that.
+ * Give the copy the epoch of the move. The record of the move, which names that epoch, is then
+ * invalid, so this host never takes the volume back at that epoch. The caller has locked the copy;
+ * before the lock, a stream or a failover may have given the copy a later epoch.
  */
 static int unmark_locked(struct depart *depart, struct error *err)
 {
@@ -165,7 +165,7 @@ static int carry_out(struct depart *depart, const struct place *place, enum move
 	case MOVE_SEND:
 		return send(depart, place, err);
 	case MOVE_HIDE:
-		depart->unusable = true; /* or soon: a zfs that hangs may end later */
+		depart->unusable = true; /* or will be, if zfs is hung */
 		return device_hide(place->name, err);
 	case MOVE_GIVE_UP:
 		depart->unusable = true;
@@ -181,7 +181,7 @@ static int carry_out(struct depart *depart, const struct place *place, enum move
 	}
 }
 
-/* The order */
+/* The order of the steps */
 
 /*
  * Returns the state of the device. A zvol that is still hidden after device_show inherits

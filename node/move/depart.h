@@ -18,8 +18,8 @@ struct depart {
 	const char *id, *to;
 	struct transfer_progress *progress; /* of the stream that runs */
 	const atomic_bool *cancelled;       /* set by another thread to end the move */
-	atomic_bool *given_up;              /* set once only the other node can finish it */
-	void *arg;                          /* the first argument of the two functions */
+	atomic_bool *given_up;              /* set once only the other node can finish the move */
+	void *arg;                          /* the first argument of transfers and retries */
 	/* Report the transfer that runs, so that another thread can cancel it; NULL: none does. */
 	void (*transfers)(void *arg, struct transfer *transfer);
 	/*
@@ -28,22 +28,23 @@ struct depart {
 	 */
 	bool (*retries)(void *arg, const struct error *err);
 
-	/* Private to depart.c and the files that it calls from here on. */
+	/* The members from here on are private to depart.c and the files that it calls. */
 	struct arena arena;     /* emptied before each step */
-	enum place_role role;   /* as the pool was last read */
+	enum place_role role;   /* where the volume was when the pool was last read */
 	bool unusable;          /* the volume is a copy or without its device, or may soon be */
-	bool stays;             /* the volume is to stay */
-	struct error why;       /* why it is to stay */
+	bool stays;             /* the volume is to stay on this host */
+	struct error why;       /* why the volume is to stay */
 	bool shown;             /* the device was given back */
 	bool arrived, promoted; /* as in struct move_view */
 };
 
 /*
  * Move the volume, or finish a move that an earlier zcsi-node began. Returns 0 if the other node
- * has it, or -1 with *err: it stays here, or it is given up and zcsi-node is stopping.
+ * has the volume, or -1 with *err: the volume stays here, or was given up and zcsi-node is
+ * stopping.
  */
 int depart_run(struct depart *depart, struct error *err);
-/* Returns the next step, as the place of the volume is now. */
+/* Returns the next step of the move; place: as just read from the pool. */
 enum move_step depart_next(const struct depart *depart, const struct place *place);
 
 #endif

@@ -120,8 +120,9 @@ static int show(const char *name, struct error *err)
 }
 
 /*
- * Parse lines of a name, a property and its value, and show each hidden zvol with zcsi:members,
- * which comes before its volmode. A zvol without members never moves: an operator has hidden it.
+ * Parse lines of a name, a property and its value, and give each hidden zvol with zcsi:members its
+ * device. zfs prints zcsi:members before volmode. A hidden zvol without members was hidden by an
+ * operator, because it cannot move.
  */
 static int show_all(char *text, struct error *err)
 {

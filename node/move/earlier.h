@@ -23,8 +23,9 @@ bool earlier_may_be(void);
 int earlier_read(struct arena *arena, const char *parent, struct earlier **ret, size_t *ret_n,
 		 struct error *err);
 /*
- * Give their devices to the zvols with copies that are on this host: a move that did not end has
- * hidden them. Runs programs. Returns 0, or -1 with *err if the pool cannot be read or changed now.
+ * Give the zvols of this host that have copies on other nodes their devices back, which a move that
+ * did not end has hidden. Runs programs. Returns 0, or -1 with *err if the pool cannot be read or
+ * changed now.
  */
 int earlier_show(struct arena *arena, const char *parent, struct error *err);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The step after which a volume is a copy.
+ * The step of a move that makes the volume a copy.
  *
- * Invariant: the volume is renamed only after the proof that nothing uses it, followed by the look
- * that nothing was written. ZFS would rename what is mounted in another namespace, and a zvol whose
- * device is open. No other call that renames the volume, clones it or loads its key runs
- * meanwhile.
+ * Invariant: the volume is renamed only after the proof that nothing uses it, followed by a check
+ * that nothing was written after its last snapshot. ZFS would rename a filesystem that is mounted
+ * in another namespace, and a zvol whose device is open. No other call that renames the volume,
+ * clones it or loads its key runs meanwhile.
  */
 #include "node/move/give_up.h"
 
@@ -41,7 +41,10 @@ static int give_up_locked(struct depart *depart, struct error *err)
 	return zfs_rename(place.name, name, err);
 }
 
-/* The lock of an encrypted volume is named after it, so the name must not change meanwhile. */
+/*
+ * Rename an encrypted volume with its family locked: that lock is named after the volume, so no
+ * other call may hold it while the name changes.
+ */
 static int give_up_with_key(struct depart *depart, const struct place *place, struct error *err)
 {
 	struct rpc_call call = {.app = (void *)depart->node, .deadline = now_ms() + WAIT_MS};

@@ -3,8 +3,8 @@
  * StartMove, CancelMove and ListMoves of zcsi.v1.Copy; MoveDataset and GetDatasetMove of
  * zcsi.v1.Agent, by which controllers do the same.
  *
- * Invariant: a move that cannot be is refused at once, with the reason; what happens later is in
- * ListMoves and GetDatasetMove.
+ * Invariant: a move that is impossible is refused at once, with the reason. ListMoves and
+ * GetDatasetMove report errors that come later.
  */
 #include "node/copy/membership.h"
 #include "node/host/moves.h"

@@ -24,7 +24,7 @@
 #include "node/stream/copies.h"
 #include "node/zfs/zfs_run.h"
 
-#define MOVES_MAX 8 /* at a time, besides those of an earlier zcsi-node */
+#define MOVES_MAX 8 /* no move begins while so many threads run */
 #define PAUSE_MS  500
 #define PAUSE_MAX 15000 /* the longest pause between two tries */
 #define LOOK_MS   30000 /* to wait for the first scan of the pool */
@@ -56,7 +56,7 @@ struct mover {
 	pthread_cond_t changed;
 	struct move *list;
 	unsigned running; /* how many threads run */
-	bool started;     /* the finder, one of these threads, was started */
+	bool started;     /* the thread `finder`, which `running` counts too, was started */
 	bool stopping, cancelling;
 };
 
@@ -143,7 +143,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* The list. The caller holds the lock. */
+/* The list of moves. The caller of these functions holds the lock. */
 
 static struct move **place_of(struct mover *mover, const char *id)
 {
@@ -238,7 +238,7 @@ bool mover_moves(struct mover *mover, const char *id, const char *to)
 	return move && !move->ended && strcmp(move->to, to) == 0;
 }
 
-/* Only the loop may end a transfer. */
+/* Runs on the loop's thread, because no other thread may end a transfer. */
 static void cancel_transfers(struct loop_task *task)
 {
 	struct mover *mover = container_of(task, struct mover, cancel);
@@ -321,8 +321,8 @@ MoveState **mover_list(struct mover *mover, struct arena *arena, const char *id,
 /* The moves of an earlier zcsi-node */
 
 /*
- * Finish the rollbacks and detaches of an earlier zcsi-node, and begin to finish the moves that it
- * gave up. Returns -1 with *err if the pool is not read.
+ * Finish the rollbacks and detaches of an earlier zcsi-node, and begin to finish the moves whose
+ * volumes it gave up. Returns 0, or -1 with *err if the pool cannot be read yet.
  */
 static int find_earlier(struct mover *mover, struct arena *arena, struct error *err)
 {
@@ -332,7 +332,10 @@ static int find_earlier(struct mover *mover, struct arena *arena, struct error *
 	size_t n = 0;
 	bool more;
 
-	/* The first scan begins when no zfs of the earlier zcsi-node runs any more. */
+	/*
+	 * Wait for the first scan of the pool, which begins when no zfs of the earlier zcsi-node
+	 * runs any more.
+	 */
 	if (earlier_may_be() &&
 	    (catalog_page(catalog, now_ms() + LOOK_MS, arena, "", 1, &ignored, &more, err) < 0 ||
 	     swap_finish_earlier(catalog, arena, now_ms() + LOOK_MS, err) < 0 ||
@@ -389,7 +392,7 @@ int mover_start(struct mover **ret, const struct node *node, struct loop *loop, 
 	return 0;
 }
 
-/* Returns true if a thread runs; then the last one stops the loop. */
+/* Interrupt all moves. Returns true if a thread runs; the last thread that ends stops the loop. */
 static bool interrupt(struct mover *mover)
 {
 	scoped_lock(&mover->lock);

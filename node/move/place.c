@@ -2,9 +2,9 @@
 /*
  * Reading the place of a volume with `zfs list`.
  *
- * Invariant: the place is read from ZFS each time, and nothing of it is remembered, so a step of a
- * move depends on nothing but the pool. A record of a move counts only on a snapshot itself, not if
- * it is inherited.
+ * Invariant: the place is read from ZFS each time, and nothing of it is cached, so a step of a move
+ * depends on nothing but the pool. A record of a move counts only on a snapshot itself, not if it
+ * is inherited.
  */
 #include "node/move/place.h"
 
@@ -57,7 +57,7 @@ static void add_snapshot(struct arena *arena, char *const *field, struct place *
 		row->to = NULL;
 }
 
-/* ZFS prints the volmode of a filesystem too. */
+/* Look at the type first, because ZFS prints a volmode for a filesystem too. */
 static enum place_device device_of(char *const *field)
 {
 	if (strcmp(field[TYPE], "volume") != 0)
@@ -163,7 +163,7 @@ int place_read(struct arena *arena, const char *parent, const char *id, struct p
 
 	*ret = (struct place){.role = PLACE_NONE};
 	int failed = zfs_run_once(&exec, &out, err);
-	/* zfs also fails if it has printed one of the two. */
+	/* zfs fails also if only one of the two names exists, and then prints that one. */
 	if (failed && (err->code != ERR_NOT_FOUND || !out || !*out))
 		return zfs_is_missing(parent, err);
 	for (size_t i = 0; i < COUNT(names); i++) {

@@ -4,12 +4,12 @@
 
 /*
  * The place of a volume in the pool of this host: as the volume itself or as a copy of it, with the
- * records of moves. All live in the arena. Any thread.
+ * records of moves. The results live in the arena. Any thread.
  *
- * The property zcsi:moving of a snapshot is a mark (node/record/ownership.h): the owner permits
- * this node to take the volume at this epoch, with exactly this snapshot at its end. The permission
- * is valid once the volume is a copy on the owner's host, and as long as its zcsi:epoch there is
- * the one before.
+ * The property zcsi:moving of a snapshot is a mark (node/record/ownership.h), a node and an epoch:
+ * the owner permits that node to take the volume at that epoch, with exactly this snapshot at its
+ * end. The permission is valid once the volume is a copy on the owner's host, and as long as the
+ * copy's zcsi:epoch is one less than that epoch.
  */
 
 #include <stdbool.h>
@@ -29,7 +29,7 @@ struct place_snapshot {
 	const char *name; /* dataset@leaf */
 	uint64_t guid;
 	int64_t written; /* bytes since the snapshot before */
-	const char *to;  /* zcsi:moving; NULL: it has none */
+	const char *to;  /* the node in zcsi:moving; NULL: not set */
 	int64_t epoch;
 	bool cloned;
 };
@@ -55,16 +55,22 @@ struct place {
  */
 int place_read(struct arena *arena, const char *parent, const char *id, struct place *ret,
 	       struct error *err);
-/* Parse what `zfs list` prints of a dataset, in place. False: another form. For tests. */
+/*
+ * Parse what `zfs list` prints of a dataset, in place. Returns false if it has another form. For
+ * tests.
+ */
 bool place_parse(struct arena *arena, const char *dataset, char *text, struct place *ret);
 
-/* Returns the newest snapshot with a record of a move to the epoch after its own, or NULL. */
+/*
+ * Returns the newest snapshot with a record of a move, if the epoch in that is one more than the
+ * volume's; else NULL.
+ */
 const struct place_snapshot *place_marked(const struct place *place);
 /* Returns the snapshot with a guid, or NULL. */
 const struct place_snapshot *place_snapshot(const struct place *place, uint64_t guid);
 /* Returns the bytes that were written after a snapshot. */
 int64_t place_written_after(const struct place *place, const struct place_snapshot *snapshot);
-/* Returns true if it is the newest snapshot and nothing was written after it. */
+/* Returns true if the snapshot is the newest one and nothing was written after it. */
 bool place_ends_with(const struct place *place, const struct place_snapshot *snapshot);
 
 #endif

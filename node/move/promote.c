@@ -2,10 +2,10 @@
 /*
  * GetMove and Promote of zcsi.v1.Replica: the former owner of a volume, and the next one.
  *
- * Invariant: a copy becomes the volume only after this node itself has heard from the former owner,
- * one of the nodes that are recorded with the copy, that it has given the volume up for this node,
- * at this epoch, with a snapshot that the copy ends with. That comes from the owner's pool. An
- * epoch is used once: a node that has given the volume up takes it only at a later epoch.
+ * Invariant: a copy becomes the volume only after this node has called GetMove of the former owner,
+ * one of the nodes that are recorded with the copy, and the owner has read in its pool that it gave
+ * the volume up for this node, at this epoch, with the snapshot that the copy ends with. An epoch
+ * is used once: a node that has given the volume up takes it only at a later epoch.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "node/service.h"
 #include "node/zfs/zfs.h"
 
-/* The former owner */
+/* GetMove, on the former owner */
 
 int get_move(struct rpc_call *call, const GetMoveRequest *req, GetMoveResponse *rsp,
 	     struct error *err)
@@ -38,9 +38,12 @@ int get_move(struct rpc_call *call, const GetMoveRequest *req, GetMoveResponse *
 	return 0;
 }
 
-/* The next owner */
+/* Promote, on the next owner */
 
-/* Ask the former owner. Before it gives the volume up, it is enough that it answers. */
+/*
+ * Ask the former owner whether it has given the volume up. If the request is only a check, which
+ * comes before that, it is enough that the owner answers.
+ */
 static int ask_owner(struct rpc_call *call, const PromoteRequest *req, struct error *err)
 {
 	const struct node *node = call->app;
@@ -65,8 +68,9 @@ static int ask_owner(struct rpc_call *call, const PromoteRequest *req, struct er
 }
 
 /*
- * Reserve the space that the owner has reserved, before it gives the volume up. The pushes reserve
- * it for a filesystem, and do not end a reservation.
+ * Give the copy of a zvol the owner's reservation before the owner gives the volume up, and end a
+ * reservation that the owner does not have. For a filesystem the pushes make the reservation, but
+ * they end none.
  */
 static int reserve(const struct place *place, const PromoteRequest *req, struct error *err)
 {

@@ -41,7 +41,7 @@ static int check_member(const struct node *node, struct arena *arena, const stru
 	return 0;
 }
 
-/* Check what ZFS has of it. */
+/* Check the dataset of the volume and its snapshots in the pool. */
 static int check_dataset(const struct node *node, struct arena *arena, const struct dataset *volume,
 			 struct error *err)
 {

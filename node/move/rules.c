@@ -2,8 +2,8 @@
 /*
  * The rules by which a volume gets another owner.
  *
- * Invariant: at most one node is told that it may have the volume at an epoch, and none takes it at
- * an epoch that it, or the owner that it knows, has had.
+ * Invariant: at most one node is permitted to take the volume at an epoch. No node takes it at an
+ * epoch below that of its copy, or at one at which it has given the volume up.
  */
 #include "node/move/rules.h"
 

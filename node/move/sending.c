@@ -2,9 +2,9 @@
 /*
  * The pushes of a move: those before the volume is closed, and that of its last snapshot.
  *
- * Invariant: a push runs with the copies locked, so no other push thins what this one needs. The
- * pusher is told before the next one, because the copy may have got a snapshot, also by a push that
- * failed.
+ * Invariant: a push runs with the copies locked, so no other push destroys a snapshot that it
+ * needs. After each push pusher_forget drops the pusher's record of the copy, because even a push
+ * that failed may have added a snapshot to it.
  */
 #include "node/move/sending.h"
 
@@ -21,7 +21,10 @@
 #define SHORT_MS 10000 /* a push that took less is the last one before the volume is closed */
 #define PUSHES   5     /* at most, while the volume can still be used */
 
-/* Only the bookmarks of the copies are known here, so all snapshots since these stay. */
+/*
+ * Have the push keep all snapshots since the bookmark of each copy, because only the bookmarks show
+ * here what the copies have.
+ */
 static void add_needs(const struct node *node, struct push *push)
 {
 	const struct members *members = &push->members;
@@ -95,8 +98,8 @@ int sending_lock(const struct depart *depart, struct push *push, int64_t deadlin
 }
 
 /*
- * Returns true if the copy has all that was written a moment ago: the push that began when the
- * volume was last detached has just ended.
+ * Returns true if the copy has all that was written until less than SHORT_MS ago. So it is when the
+ * push that begins at the volume's last detach has just ended.
  */
 static bool is_fresh(const struct depart *depart, const struct push *push)
 {

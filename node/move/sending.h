@@ -5,7 +5,7 @@
 #include "node/copy/push.h"
 #include "node/move/depart.h"
 
-/* Functions return 0, or -1 with *err. Threads of the mover only. */
+/* The pushes of a move. Functions return 0, or -1 with *err. Threads of the mover only. */
 
 /* Push until a push takes less than ten seconds, while the volume can still be used. */
 int sending_catch_up(struct depart *depart, struct error *err);

@@ -4,14 +4,14 @@
  *
  * Invariant: the volume is given up only after the other node has its last snapshot, and without a
  * device, and the other node is asked to take it only after that. The record is removed while the
- * volume is here, or after the other node has it: in between it is the only thing that says whose
- * the volume is. A move that ends here has given the device back.
+ * volume is here, or after the other node has it: in between only the record shows which node owns
+ * the volume. A move that ends with the volume on this host has given the device back.
  */
 #include "node/move/step.h"
 
 static enum move_step next_of_primary(const struct move_view *view)
 {
-	/* The other node had it, and it is here again by a failover or another move. */
+	/* The other node had the volume, and a failover or another move has brought it back. */
 	if (view->promoted)
 		return MOVE_END;
 	if (view->cancelled && view->device == DEVICE_HIDDEN)
@@ -44,7 +44,7 @@ enum move_step move_next(const struct move_view *view)
 	case PLACE_COPY:
 		return next_of_copy(view);
 	default:
-		/* The other node, once it has the volume, may drop the copy. */
+		/* Once the other node has the volume, it may have dropped the copy on this host. */
 		return view->promoted ? MOVE_END : MOVE_PERSON;
 	}
 }

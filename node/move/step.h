@@ -16,19 +16,19 @@ struct move_view {
 	enum place_device device; /* on this host */
 	bool cancelled;           /* the volume is to stay here, unless it was given up */
 	bool marked;              /* a snapshot has the record of this move */
-	bool ends;     /* that snapshot is the newest, and nothing was written after it */
-	bool arrived;  /* the other node has that snapshot, and could take the volume */
+	bool ends;     /* the record is on the newest snapshot, and no data was written since */
+	bool arrived;  /* the other node has the last snapshot, and could take the volume */
 	bool promoted; /* the other node has the volume */
 };
 
 enum move_step {
 	MOVE_MARK,    /* take the last snapshot, with the record */
-	MOVE_SEND,    /* send it, and ask the other node whether it could take the volume */
-	MOVE_HIDE,    /* take its device away, which ZFS does only while no process has it open */
+	MOVE_SEND,    /* send that snapshot, and ask the other node if it could take the volume */
+	MOVE_HIDE,    /* take the device of a zvol away, which ZFS does only if it is not open */
 	MOVE_GIVE_UP, /* prove that the volume is not in use, and make it a copy */
-	MOVE_PROMOTE, /* ask the other node to take it */
+	MOVE_PROMOTE, /* ask the other node to take the volume */
 	MOVE_SHOW,    /* give the device back */
-	MOVE_UNMARK,  /* remove the record */
+	MOVE_UNMARK,  /* remove the record of the move */
 	MOVE_END,     /* nothing is left to do */
 	MOVE_PERSON,  /* an operator has to look */
 };

@@ -3,7 +3,7 @@
  * The steps from a copy to the volume.
  *
  * Invariant: the epoch is recorded before one `zfs rename` makes the copy the volume; a zvol has a
- * device only after that.
+ * device only after the rename.
  */
 #include "node/move/take.h"
 
@@ -46,8 +46,8 @@ int take_check_unused(struct arena *arena, const struct place *place, struct err
 }
 
 /*
- * Make the bookmarks of the other copies, from which this node continues them. A copy without one
- * may have to be made anew, so no failure ends the move.
+ * Make the bookmarks of the other copies, from which the pushes of this node go on. A failure does
+ * not end the move: at worst a copy without a bookmark has to be made anew.
  */
 static void mark_copies(struct arena *arena, const struct place *place, const struct take *take)
 {
@@ -73,8 +73,9 @@ static void mark_copies(struct arena *arena, const struct place *place, const st
 }
 
 /*
- * The volume counts as used, so it is never taken for one that was made by mistake. A zvol gets a
- * volmode=none of its own, by which the pool shows after the rename that its device is missing.
+ * Set the epoch and the owner. zcsi:published makes the volume count as used, so it is never given
+ * up as one that was made by mistake. A zvol gets a volmode=none of its own, by which the pool
+ * shows after the rename that its device is missing.
  */
 static int accept_epoch(struct rpc_call *call, const struct take *take, const struct place *place,
 			struct error *err)
@@ -97,7 +98,10 @@ static int accept_epoch(struct rpc_call *call, const struct take *take, const st
 	return zfs_set(place->name, &properties, err);
 }
 
-/* The lock of an encrypted volume is named after it, so the name must not change meanwhile. */
+/*
+ * Rename an encrypted volume with its family locked: that lock is named after the volume, so no
+ * other call may hold it while the name changes.
+ */
 int take_rename(struct rpc_call *call, const struct place *place, const char *name,
 		struct error *err)
 {

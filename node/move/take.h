@@ -3,8 +3,8 @@
 #define ZCSI_NODE_MOVE_TAKE_H
 
 /*
- * Making a copy on this host the volume. The caller has checked that it may. Functions run
- * programs, and return 0, or -1 with *err. For calls that are keyed by the volume.
+ * Making a copy on this host the volume. The caller has checked that it may become that. Functions
+ * run programs, and return 0, or -1 with *err. For calls that are keyed by the volume.
  */
 
 #include "node/move/place.h"
@@ -14,9 +14,9 @@
 struct take {
 	const char *id;
 	int64_t epoch;            /* of the new owner */
-	CopyPoint *const *copies; /* from where the copies on other nodes are continued */
+	CopyPoint *const *copies; /* snapshots after which the copies on other nodes continue */
 	size_t n_copies;
-	const char *owner;    /* the new zcsi:owner; NULL: as after a move */
+	const char *owner;    /* the new zcsi:owner; NULL: that of a moved volume */
 	const char *lost;     /* the new zcsi:failover, for people; NULL: it is not changed */
 	const char *accepted; /* the new zcsi:accepted; NULL: it is not changed */
 };
@@ -28,7 +28,7 @@ struct take {
 int take_read(struct rpc_call *call, const char *id, struct place *ret, struct error *err);
 /* Check that nothing has the copy mounted or open. */
 int take_check_unused(struct arena *arena, const struct place *place, struct error *err);
-/* Rename a volume or a copy, whose key stays as it is meanwhile. */
+/* Rename a volume or a copy, whose encryption key is neither loaded nor unloaded meanwhile. */
 int take_rename(struct rpc_call *call, const struct place *place, const char *name,
 		struct error *err);
 /* Make the copy the volume. May be repeated after an error. */
