@@ -3,9 +3,9 @@
  * Accept of zcsi.v1.Replica: the copies that survive a failover.
  *
  * Invariant: a copy is promised to one node at an epoch, and no stream of an earlier owner comes
- * into it after that (replica_check_epoch). No copy at a snapshot that the next owner lacks is
- * promised, so nothing that a survivor has is lost. Nothing is promised while this node reaches or
- * hears from a lost one that has the volume.
+ * into it after that (replica_check_epoch). A copy whose newest snapshot the next owner lacks is
+ * not promised, so no data of a surviving copy is lost. No copy is promised while this node reaches
+ * a lost node that has the volume, or gets calls from it.
  */
 #include "node/owner/accept.h"
 
@@ -83,7 +83,10 @@ static int accept_copy(struct rpc_call *call, const AcceptRequest *req, AcceptRe
 	return record(&call->arena, copy->name, req->node_id, req->epoch, err);
 }
 
-/* A lost node may be cut off from the operator and from the next owner, and not from this one. */
+/*
+ * Check that the lost nodes do not answer. A lost node that the operator and the next owner do not
+ * reach may be reached by this node.
+ */
 static int check_lost(struct rpc_call *call, const AcceptRequest *req, struct error *err)
 {
 	if (req->n_lost_node_ids > MEMBERS_MAX)

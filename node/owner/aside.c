@@ -2,12 +2,12 @@
 /*
  * The return of a host whose volume another node took over.
  *
- * Invariant: what only this host has is kept until a person drops it. The volume becomes a copy
- * only if nothing was written since a snapshot that the new owner has, and if no later snapshot is
- * there but those that zcsi took for copies. Nothing counts as known of a volume whose intent log
- * is not replayed (node/attach/complete.h). One `zfs rename` makes it a copy, which has the epoch
- * of the new owner by then, or puts it aside. A host that stops before finds the volume again and
- * goes on.
+ * Invariant: data that only this host has is kept until a person drops it. The volume becomes a
+ * copy only if nothing was written since a snapshot that the new owner has, and if all later
+ * snapshots are those that zcsi took for copies and backups. A volume whose intent log is not
+ * replayed (node/attach/complete.h) is always kept. One `zfs rename` makes the volume, which has
+ * the epoch of the new owner by then, a copy, or puts it aside. A host that stops before the rename
+ * finds the volume again and goes on.
  */
 #include "node/owner/aside.h"
 
@@ -56,7 +56,7 @@ enum aside_how aside_judge(const struct place *place, uint64_t base)
 	return ASIDE_COPY;
 }
 
-/* Ask the new owner. *ret is the newest snapshot that it has too; 0: none. */
+/* Ask the new owner. *ret is the guid of the newest snapshot that it has too; 0: none. */
 static int find_common(const struct node *node, struct arena *arena, const char *id,
 		       const char *owner, const struct place *place, uint64_t *ret,
 		       struct error *err)
@@ -77,7 +77,7 @@ static int find_common(const struct node *node, struct arena *arena, const char 
 	return 0;
 }
 
-/* Destroy the snapshots after the common one: they have nothing that it lacks. */
+/* Destroy the snapshots after the one that both nodes have: nothing was written after that one. */
 static int destroy_later(const struct place *place, uint64_t base, struct error *err)
 {
 	for (size_t i = place->n; i-- > 0 && place->snapshots[i].guid != base;)
@@ -112,7 +112,7 @@ static int take_epoch(struct arena *arena, const struct place *place, const stru
 	return zfs_set(place->name, &properties, err);
 }
 
-/* As a copy it takes the streams of the new owner. */
+/* Make the volume a copy, which can receive the streams of the new owner. */
 static int become_copy(const struct node *node, struct arena *arena, const struct place *place,
 		       const struct dataset *volume, uint64_t base, struct error *err)
 {
@@ -131,7 +131,7 @@ static int become_copy(const struct node *node, struct arena *arena, const struc
 	return zfs_set(name, &properties, err);
 }
 
-/* A volume that is put aside reserves no room, because nobody is going to write to it. */
+/* End the reservation of a volume that is put aside, because nothing is going to write to it. */
 static int release(const struct place *place, struct error *err)
 {
 	struct zfs_properties properties = {.n = 0};
@@ -142,7 +142,10 @@ static int release(const struct place *place, struct error *err)
 	return zfs_set(place->name, &properties, err);
 }
 
-/* An earlier volume of the name may have left data of the same epoch, but not of the lineage. */
+/*
+ * Rename the volume to its name and epoch below DIVERGED_FOLDER. If an earlier volume of the same
+ * name was put aside at the same epoch, add the lineage, which differs.
+ */
 static int rename_apart(const struct node *node, struct arena *arena, const struct place *place,
 			const char **ret, struct error *err)
 {
@@ -156,7 +159,10 @@ static int rename_apart(const struct node *node, struct arena *arena, const stru
 	return rename_volume(node, place, *ret, err);
 }
 
-/* Put it aside. If the new owner has part of it, a copy with that part stays. */
+/*
+ * Put the volume aside. If the new owner has one of its snapshots, first make a copy at that
+ * snapshot.
+ */
 static int keep(const struct node *node, struct arena *arena, const struct place *place,
 		const struct dataset *volume, uint64_t base, struct error *err)
 {
@@ -176,7 +182,10 @@ static int keep(const struct node *node, struct arena *arena, const struct place
 	return 0;
 }
 
-/* *ret is false if it cannot be known what was written before a power cut: then all is kept. */
+/*
+ * *ret is true if all that was synced before a power cut is in the dataset. If it is false, the
+ * volume is kept.
+ */
 static int complete(struct arena *arena, const struct dataset *volume, bool *ret, struct error *err)
 {
 	*ret = complete_volume(arena, volume, err) == 0;

@@ -7,8 +7,8 @@
 #include "proto/copy.h"
 
 enum aside_how {
-	ASIDE_COPY, /* nothing is new here: the volume becomes a copy */
-	ASIDE_KEEP, /* what is new here is kept, below DIVERGED_FOLDER */
+	ASIDE_COPY, /* the new owner has all data: the volume becomes a copy */
+	ASIDE_KEEP, /* only this host has some data: it is kept, below DIVERGED_FOLDER */
 };
 
 /*
@@ -19,7 +19,10 @@ enum aside_how {
 int aside_step(const struct node *node, struct arena *arena, struct dataset *volume,
 	       struct error *err);
 
-/* Judge by the newest snapshot that the other node has too; 0: there is none. Pure. */
+/*
+ * Returns what becomes of the volume; base: the guid of the newest snapshot that the other node has
+ * too, or 0 if there is none. Pure.
+ */
 enum aside_how aside_judge(const struct place *place, uint64_t base);
 
 #endif

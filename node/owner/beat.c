@@ -2,8 +2,9 @@
 /*
  * A round of questions to the members of all volumes.
  *
- * Invariant: each member is asked once in a round, for all volumes of which it is to have a copy. A
- * node that is owed is asked too, because it may have taken a volume over, but has no vote.
+ * Invariant: each member is asked once in a round, for all volumes of which it is to have a copy.
+ * An owed node, one that was replaced and may have an old copy, is asked too, because it may have
+ * taken a volume over, but its answer confirms no owner.
  */
 #include "node/owner/beat.h"
 
@@ -99,7 +100,10 @@ static void take_newer(const struct round *round, const NewerOwner *newer)
 	}
 }
 
-/* Note that a member has answered. response: NULL from one that knows no later owners. */
+/*
+ * Note that a member has answered. response: NULL from an older zcsi-node, which has no Hear and
+ * counts as having each copy.
+ */
 static void take_heard(const struct round *round, const char *to, const HearResponse *response)
 {
 	for (size_t i = 0; i < round->n; i++) {
@@ -129,7 +133,7 @@ static void ask(struct round *round, const char *to)
 				describe(round, &round->subjects[i], to);
 	int failed = ask_node_until(round->node, to, round->arena, "Hear", &request->base,
 				    now_ms() + HEAR_MS, &response, &err);
-	/* A zcsi-node that does not know the call has taken nothing over. */
+	/* An older zcsi-node, which does not have Hear, cannot have taken a volume over. */
 	if (failed && err.code != ERR_UNIMPLEMENTED) {
 		log_debug("a node with copies is silent", log_str("node", to),
 			  log_str("error", err.text));
@@ -166,14 +170,14 @@ static void ask_all(struct round *round)
 	}
 }
 
-/* Returns true if nothing follows for the volume, so its queue need not be entered. */
+/* Returns true if the answers change nothing for the volume, so no call for it is needed. */
 static bool is_settled(const struct round *round, const struct subject *subject)
 {
 	return !subject->outcome.passed.newer_epoch &&
 	       owner_is_confirmed(round->node, subject->volume);
 }
 
-/* Report the volumes for which something follows. */
+/* Report the volumes whose owner is to be confirmed or changed. */
 static void report_open(const struct round *round)
 {
 	const char **ids = arena_alloc(round->arena, (round->n + 1) * sizeof(*ids));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Confirm of zcsi.v1.Copy: an operator vouches for the members that are silent.
+ * Confirm of zcsi.v1.Copy: an operator confirms that this host owns a volume, in place of the
+ * members that do not answer.
  *
- * Invariant: a volume that another node took over is never this host's again, except as a copy that
- * the other one gives back.
+ * Invariant: a volume that another node took over cannot be confirmed. This host gets it back only
+ * as a copy that takes it over, by a move or a failover.
  */
 #include "common/log.h"
 #include "node/catalog/change.h"

@@ -3,10 +3,10 @@
  * DiffDiverged of zcsi.v1.Copy: the files that differ between what was put aside and the newest
  * snapshot that the new owner has too, as zfs-diff(8) prints them.
  *
- * Invariant: nothing is compared but a dataset directly below DIVERGED_FOLDER with its origin, a
- * snapshot of the same volume, which split.c has given to the copy. zfs diff compares only what is
- * mounted, so both datasets are mounted read-only meanwhile, below RUN_FOLDER. What a zcsi-node
- * that was killed has left there, the next one unmounts.
+ * Invariant: a dataset directly below DIVERGED_FOLDER is compared only with its origin, a snapshot
+ * of the same volume, which split.c has given to the copy. zfs diff compares only mounted datasets,
+ * so both are mounted read-only meanwhile, below RUN_FOLDER. If zcsi-node is killed, the next one
+ * unmounts them.
  */
 #include "node/owner/diff.h"
 
@@ -31,9 +31,9 @@
 
 static const char columns[] = "type,origin,guid,encryptionroot,keystatus,zcsi:members";
 
-/* Held while datasets are mounted for a diff, or what was left is unmounted. */
+/* Held while datasets are mounted or unmounted for a diff. */
 static pthread_mutex_t mounting = PTHREAD_MUTEX_INITIALIZER;
-static bool runs; /* a diff has datasets mounted; guarded by it */
+static bool runs; /* a diff has datasets mounted; protected by `mounting` */
 
 int diff_parse(char *text, struct diff_sides *ret, const char **ret_members, struct error *err)
 {
@@ -55,7 +55,7 @@ int diff_parse(char *text, struct diff_sides *ret, const char **ret_members, str
 	return 0;
 }
 
-/* Returns true if both are of one volume. */
+/* Returns true if both values of zcsi:members are of one volume. */
 static bool is_same(struct arena *arena, const char *one, const char *other)
 {
 	struct members ours, theirs;
@@ -95,7 +95,10 @@ static int read_properties(struct arena *arena, const char *name, const char *wh
 	return 0;
 }
 
-/* End first what split.c has begun, so that the origin is the snapshot that both have. */
+/*
+ * Read the dataset that was put aside and its origin. split_end comes first, because it makes the
+ * newest snapshot that both sides have the origin.
+ */
 static int find_sides(struct arena *arena, const char *parent, struct diff_sides *sides,
 		      struct error *err)
 {
@@ -165,7 +168,7 @@ static int mount_both(struct arena *arena, const struct diff_sides *sides, struc
 	return -1;
 }
 
-/* Returns true for the mount of a dataset below the parent at one of our paths. */
+/* Returns true for the mount of a dataset below the parent at a path that begins with FOLDER. */
 static bool is_ours(const struct mount *mount, const char *parent)
 {
 	const size_t length = strlen(parent);
@@ -180,7 +183,9 @@ void diff_tidy(const char *parent)
 	struct mount_table table;
 	struct error err;
 
-	/* A mount of a pool that hangs keeps the lock. */
+	/*
+	 * Do not wait: another thread holds the lock while it mounts, which hangs if the pool does.
+	 */
 	if (pthread_mutex_trylock(&mounting))
 		return;
 	if (!runs && mount_table_read(&arena, &table, &err) == 0)

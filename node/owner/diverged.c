@@ -34,7 +34,7 @@ static char *folder_of(const struct node *node, struct arena *arena)
 	return arena_printf(arena, "%s/" DIVERGED_FOLDER, catalog_parent(node->catalog));
 }
 
-/* Returns the row of a line, or NULL for the folder itself and what is no volume. */
+/* Returns the row of a line, or NULL for the folder itself and for a dataset that is no volume. */
 static DivergedVolume *parse_line(struct arena *arena, const char *folder, char *line)
 {
 	size_t length = strlen(folder), n = 0;
@@ -55,7 +55,7 @@ static DivergedVolume *parse_line(struct arena *arena, const char *folder, char 
 	row->used = strtoll(field[USED], NULL, 10);
 	row->creation = strtoll(field[CREATION], NULL, 10);
 	row->guid = strtoull(field[GUID], NULL, 10);
-	/* Only a zvol has the property. */
+	/* Only a zvol has the property zcsi:format. */
 	row->format =
 		strcmp(field[FORMAT], "-") == 0 ? arena_strdup(arena, FORMAT_ZFS) : field[FORMAT];
 	return row;
@@ -140,7 +140,10 @@ int diverged_dataset(const struct node *node, struct arena *arena, const char *n
 	return 0;
 }
 
-/* *ret is the format of what has this name in the list. Returns 0, or -1 with *err. */
+/*
+ * *ret is the format of the volume with this name in `zcsi diverged list`. Returns 0, or -1 with
+ * *err.
+ */
 static int find_format(struct rpc_call *call, const char *name, const struct format **ret,
 		       struct error *err)
 {

@@ -11,11 +11,11 @@
 #define DIVERGED_FOLDER "_diverged" /* below the parent */
 
 /*
- * Read what was put aside into node->asides, and end what was begun (split_end). Runs programs. Any
- * thread.
+ * List the volumes that were put aside, note them in node->asides, and promote copies that were
+ * split off from them (split_end). Runs programs. Any thread.
  */
 void diverged_look(const struct node *node);
-/* *ret is the name of the dataset that has this name in the list. Returns 0, or -1 with *err. */
+/* *ret is the dataset with this name in `zcsi diverged list`. Returns 0, or -1 with *err. */
 int diverged_dataset(const struct node *node, struct arena *arena, const char *name,
 		     const char **ret, struct error *err);
 /* Parse what `zfs list` prints of the datasets that were put aside, in place. For tests. */

@@ -4,10 +4,10 @@
  * lost.
  *
  * Invariant: the copy becomes the volume only after each member that is not declared lost has
- * promised itself to this node at the new epoch, has no data that this copy lacks, and does not
- * reach a lost node that has the volume. So no other node does the same, and no survivor takes
- * anything from the lost owner any more. The epoch is higher by two than any before, because the
- * lost owner may have permitted a move to the next one.
+ * promised its copy to this node at the new epoch, has no data that this node's copy lacks, and
+ * does not reach a lost node that has the volume. So no other node takes the volume over at that
+ * epoch, and no surviving copy accepts streams of the lost owner any more. The epoch is higher by
+ * two than any before, because the lost owner may have permitted a move to the next one.
  */
 #include "node/owner/failover.h"
 
@@ -27,8 +27,8 @@
 #include "node/replica/replica.h"
 #include "node/service.h"
 
-#define LOCK_MS   5000  /* for the end of a stream to the copy */
-#define ACCEPT_MS 15000 /* for another failover that runs; questions to lost nodes come on top */
+#define LOCK_MS   5000  /* time for a stream to the copy to end */
+#define ACCEPT_MS 15000 /* time for another failover to end, without that for lost nodes */
 #define GUIDS     8192
 
 static bool is_lost(const FailoverRequest *req, const char *node)
@@ -82,7 +82,7 @@ int failover_check(const char *our_id, const struct place *place, const Failover
 	return rules_usable(place, end, err);
 }
 
-/* Returns the request to the survivors, with the newest snapshots here. */
+/* Returns the request to the surviving nodes, with the guids of the newest snapshots here. */
 static AcceptRequest *accept_request(struct rpc_call *call, const struct place *place,
 				     const FailoverRequest *req)
 {
@@ -110,7 +110,9 @@ static CopyPoint *point_of(struct arena *arena, const char *node, uint64_t guid)
 	return point;
 }
 
-/* A survivor asks each lost node first. */
+/*
+ * Call Accept of a surviving node. Before it answers, it calls each lost node for up to SILENT_MS.
+ */
 static int ask_survivor(const struct node *node, const char *survivor, struct arena *arena,
 			const AcceptRequest *request, const AcceptResponse **ret, struct error *err)
 {
@@ -128,8 +130,9 @@ static bool is_survivor(const struct node *node, const FailoverRequest *req, con
 }
 
 /*
- * Check that all survivors would promise their copies, if there are several: a lost owner that is
- * alive makes way because of one promise, though another survivor refuses.
+ * If there are several surviving nodes, check first that all would promise their copies. One
+ * promise alone would make a lost owner that is still alive give the volume up, though another node
+ * refuses and the failover does not happen.
  */
 static int check_all(struct rpc_call *call, const struct members *members,
 		     const FailoverRequest *req, AcceptRequest *request, struct error *err)
@@ -150,8 +153,9 @@ static int check_all(struct rpc_call *call, const struct members *members,
 }
 
 /*
- * Have each survivor promise its copy. *take gets the points from which their copies are continued
- * (a lost node has at least what this one has from it), and the promise of this node's own copy.
+ * Have each surviving node promise its copy. *take gets the snapshots from which the pushes to the
+ * other copies go on (of a lost node, the newest one of this copy, which a lost owner has too), and
+ * the promise of the copy on this node.
  */
 static int accept_all(struct rpc_call *call, const struct place *place, const FailoverRequest *req,
 		      struct take *take, struct error *err)
@@ -190,7 +194,10 @@ static int check_silent(struct rpc_call *call, const FailoverRequest *req, struc
 	return 0;
 }
 
-/* Returns zcsi:owner: this node owns the volume, though the lost ones do not say so. */
+/*
+ * Returns the value of zcsi:owner with which this node owns the volume without the confirmation of
+ * the lost nodes.
+ */
 static char *owner_of(struct rpc_call *call, const FailoverRequest *req)
 {
 	const struct node *node = call->app;
@@ -201,7 +208,7 @@ static char *owner_of(struct rpc_call *call, const FailoverRequest *req)
 	return ownership_format(&call->arena, &ownership);
 }
 
-/* Returns zcsi:failover, which is for people. */
+/* Returns the value of zcsi:failover, a text for operators that no program reads. */
 static char *record_of(struct rpc_call *call, const FailoverRequest *req)
 {
 	struct arena *arena = &call->arena;
@@ -250,7 +257,10 @@ static int fail_over(struct rpc_call *call, const FailoverRequest *req, struct e
 
 	if (take_read(call, req->id, &place, err) < 0)
 		return -1;
-	/* An earlier call has taken it over, unless yet another node has since. */
+	/*
+	 * An earlier call has made this copy the volume. node_find refuses it if another node took
+	 * it over since.
+	 */
 	if (place.role == PLACE_PRIMARY && strcmp(place.members.lineage, req->lineage) == 0)
 		return take_finish(call, place.name, place.device == DEVICE_HIDDEN, err) < 0
 			       ? -1

@@ -6,8 +6,8 @@
 #include "proto/copy.h"
 
 /*
- * Check that the copy on this host, of which this is the place, can become the volume because the
- * owner is lost. Pure. Returns 0, or -1 with *err, which says what is wrong and what to do.
+ * Check that the copy on this host can become the volume after its owner was declared lost; place:
+ * of the copy. Pure. Returns 0, or -1 with *err, which says what is wrong and what to do.
  */
 int failover_check(const char *our_id, const struct place *place, const FailoverRequest *req,
 		   struct error *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Hear of zcsi.v1.Replica, and ListCopies of zcsi.v1.Copy: what a host with copies knows of their
- * owners.
+ * Hear of zcsi.v1.Replica, and ListCopies of zcsi.v1.Copy: what a host with copies has recorded of
+ * their owners.
  *
- * Invariant: a node that has accepted a later owner says so to the earlier one each time, and
- * believes the earlier one nothing any more.
+ * Invariant: a node that has accepted a later owner returns it in each Hear of the earlier owner,
+ * and records nothing of the earlier owner any more.
  */
 #include <string.h>
 
@@ -31,7 +31,10 @@ static NewerOwner *newer_than(struct arena *arena, const OwnedVolume *volume, co
 	return newer;
 }
 
-/* Judge by the volume itself, which this host has too. */
+/*
+ * Returns the later owner according to the volume `ours`, which this host has too; NULL if there is
+ * none.
+ */
 static NewerOwner *judge_volume(struct rpc_call *call, const OwnedVolume *theirs,
 				const struct dataset *ours)
 {
@@ -43,8 +46,9 @@ static NewerOwner *judge_volume(struct rpc_call *call, const OwnedVolume *theirs
 }
 
 /*
- * Judge by the copy on this host, and note what the owner says of it. A later owner may have told
- * of itself without having brought this copy up to date.
+ * Returns the later owner according to the copy on this host, or to an earlier Hear: a later owner
+ * may have called Hear before its first push to this copy. If there is none, record what the caller
+ * sent.
  */
 static NewerOwner *judge_copy(struct rpc_call *call, const HearRequest *req,
 			      const OwnedVolume *theirs, const CopyState *copy)
@@ -68,7 +72,7 @@ static NewerOwner *judge_copy(struct rpc_call *call, const HearRequest *req,
 	return newer;
 }
 
-/* Answer for one volume. */
+/* Add the answer for one volume of the request to *rsp. */
 static int judge(struct rpc_call *call, const HearRequest *req, const OwnedVolume *theirs,
 		 const struct held_list *held, HearResponse *rsp, struct error *err)
 {
@@ -121,7 +125,10 @@ int hear(struct rpc_call *call, const HearRequest *req, HearResponse *rsp, struc
 	return 0;
 }
 
-/* Add what the owner has said of the copy, or what the copy itself shows. */
+/*
+ * Returns a copy with its owner, if the owner has called Hear, and with the time until which it has
+ * all data: the time that the owner sent, or that of the newest snapshot if it is later.
+ */
 static HeldCopy *describe(struct rpc_call *call, const struct held *held)
 {
 	const struct node *node = call->app;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The table of what owners told of the copies on this host.
+ * The table of what the owners of the copies on this host sent by Hear.
  *
  * Invariant: a volume has at most one row, and only volumes with a copy on this host get one, so
  * the table does not grow without bounds.

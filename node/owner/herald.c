@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The herald.
+ * The herald, the thread that calls the nodes with copies twice a minute.
  *
  * Invariant: no volume with copies is usable before its nodes were asked once, and what they have
  * answered is recorded (host/owner.h).
@@ -15,11 +15,11 @@
 #define BEAT_S   30
 #define HURRY_S  2 /* while a volume waits for its nodes */
 #define FIRST_MS 60000
-#define LOOK_MS  600000 /* between looks at what was put aside, which a person may destroy */
+#define LOOK_MS  600000 /* interval of readings of what was put aside: a person may destroy it */
 
 /*
- * Look if it is time: first a minute after the start, when calls that wait for zfs are fewer.
- * Returns the milliseconds until the next look.
+ * If it is time, read which datasets were put aside: first a minute after the start, when fewer
+ * calls wait for zfs. Returns the milliseconds until the next time.
  */
 static int64_t look(const struct node *node)
 {
@@ -41,7 +41,7 @@ static int beat(struct rounds *rounds, void *arg, bool asked)
 
 	(void)asked;
 	owners_asked(node->owners);
-	/* Idle it would come too late to a look that is near. */
+	/* Do not idle if the next diverged_look is near: the idle thread would be late for it. */
 	if (look(node) > FIRST_MS && beat == BEAT_NONE)
 		return ROUNDS_IDLE;
 	return beat == BEAT_OPEN ? HURRY_S : BEAT_S;

@@ -5,9 +5,9 @@
 #include "node/stream/rounds.h"
 
 /*
- * Start the herald. Its thread tells the nodes with copies of this host's volumes, twice a minute,
- * that the owner is there and how far their copies are, and hears from them whether another node
- * took a volume over (beat.h). Returns as rounds_start.
+ * Start the herald. Its thread calls Hear of the nodes with copies of this host's volumes, twice a
+ * minute: the request says how far each copy is, and the response whether another node took a
+ * volume over (beat.h). Returns like rounds_start.
  */
 int herald_start(struct rounds **ret, const struct node *node, struct loop *loop,
 		 struct error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Looking up volumes by lineage, and FindBase of zcsi.v1.Replica, which a host asks that returned.
+ * Looking up volumes by lineage, and FindBase of zcsi.v1.Replica, which a host calls that returns
+ * after a failover.
  *
  * Invariant: a deleted volume is known as long as a copy of it may be left somewhere, so a host
  * that returns does not bring it back.
@@ -52,7 +53,10 @@ int known_volume(struct rpc_call *call, const char *id, const char *lineage, str
 	return 0;
 }
 
-/* A node that was replaced may have been the owner once, and makes way as others do. */
+/*
+ * Check that the caller is a member or an owed node. An owed node, one that was replaced, may have
+ * owned the volume once, and calls FindBase to make way.
+ */
 static int check_caller(struct rpc_call *call, const struct members *members, const char *id,
 			struct error *err)
 {
@@ -79,7 +83,10 @@ static int find(struct rpc_call *call, const FindBaseRequest *req, struct datase
 	return check_caller(call, &members, req->id, err);
 }
 
-/* No member confirms the owner of a deleted volume, which is not used any more. */
+/*
+ * Find the volume, and check that this host owns it. A deleted volume needs no such check: it is
+ * not used any more, and its members confirm no owner.
+ */
 static int find_owned(struct rpc_call *call, const FindBaseRequest *req, struct dataset **ret,
 		      struct error *err)
 {

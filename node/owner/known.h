@@ -7,8 +7,8 @@
 
 /*
  * *ret is the volume of this lineage on this host, in the arena, also if it was deleted and copies
- * of it are not dropped yet; NULL if there is none. Returns 0, or -1 with *err: the pool cannot be
- * read. Any worker thread.
+ * of it are not dropped yet; NULL if there is none. Returns 0, or -1 with *err if the pool cannot
+ * be read. Any worker thread.
  */
 int known_volume(struct rpc_call *call, const char *id, const char *lineage, struct dataset **ret,
 		 struct error *err);

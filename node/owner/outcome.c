@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The consequences of what the members of a volume say.
+ * The consequences of the answers of a volume's members.
  *
  * Invariant: a higher epoch counts from whichever member it comes. This host is confirmed only if
  * so many members have answered that none of the others can have taken the volume over.
@@ -29,11 +29,11 @@ struct follower {
 };
 
 /*
- * Without a bookmark the copy of a member may never have been complete, so its answer does not
- * count: one that the other members do not know of may not hear of a failover. Nor is it waited
- * for, once it has said that it did not take the volume over. A silent one may have done so, since
- * a complete copy has no bookmark just after a move, and while its bookmark is replaced. The answer
- * of one that was declared lost does not count either.
+ * Check that a majority of the members has confirmed this host. A member whose copy has no bookmark
+ * here is no voter if it has answered: its copy may never have been complete, and a member that the
+ * others have no record of is not asked in a failover. If it has not answered, it stays a voter,
+ * because it may have taken the volume over: a complete copy too has no bookmark just after a move,
+ * and while its bookmark is replaced. The answer of a member that was declared lost does not count.
  */
 static int check_majority(const struct follower *follower, const struct dataset *volume,
 			  const struct ownership *ownership, struct error *err)
@@ -64,7 +64,7 @@ static int check_majority(const struct follower *follower, const struct dataset 
 		    voters.n - 1);
 }
 
-/* Record a later owner that the members know of. */
+/* Record the later owner that the members have named, if there is one. */
 static int pass(const struct follower *follower, struct dataset *volume,
 		struct ownership *ownership, struct error *err)
 {
@@ -102,7 +102,7 @@ static void run(void *arg)
 	struct dataset *volume;
 	struct error err;
 
-	/* A volume that moves, or has moved, is no matter of this host. */
+	/* Do nothing for a volume that is moving, or has moved, to another node. */
 	if (moves_check(follower->node->moves, id, &err) < 0 ||
 	    catalog_get(follower->node->catalog, now_ms() + FIND_MS, follower->arena, id, &volume,
 			&err) < 0)

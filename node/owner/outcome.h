@@ -8,15 +8,15 @@
 /* The answers of the members about a volume of this host. */
 struct outcome {
 	const char *id;
-	struct members answered; /* the members that have answered, */
-	struct members heard;    /* and of these the ones that have a copy */
-	struct ownership passed; /* to the latest owner that one of them knows of; newer alone */
+	struct members answered; /* the members that have answered */
+	struct members heard;    /* the members that have answered and have a copy */
+	struct ownership passed; /* newer, newer_epoch: the latest owner that a member has named */
 };
 
 /*
  * Read the volume again and do what follows, as a call for the volume: confirm this host as the
  * owner, or make way for another one. Runs programs. Any thread but the loop's and the workers.
- * Returns false if it is still not known whose the volume is, or if it is to make way.
+ * Returns false if the owner of the volume is still not known, or if the volume is to make way.
  */
 bool outcome_follow(const struct node *node, struct arena *arena, const struct outcome *outcome);
 

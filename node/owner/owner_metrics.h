@@ -6,7 +6,7 @@
 
 #include "node/host/node.h"
 
-/* Write whose the volumes with copies of this host are. */
+/* Write the metrics of the owners of this host's volumes with copies. */
 void owner_metrics_write(const struct node *node, FILE *out);
 
 #endif

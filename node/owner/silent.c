@@ -2,9 +2,9 @@
 /*
  * Asking a lost node.
  *
- * Invariant: a node that is reached and has the volume is never taken for lost, nor one that has
- * told of the volume since it was not reached. An answer is asked for each time; only that there
- * was none is remembered.
+ * Invariant: a node that is reached and has the volume never counts as lost, nor does a node that
+ * has called Hear with the volume since it was not reached. Only the lack of an answer is cached,
+ * never an answer.
  */
 #include "node/owner/silent.h"
 
@@ -29,7 +29,7 @@ static struct {
 	int64_t until;
 } silent[REMEMBERED];
 
-/* Returns when the node was asked in vain; 0: it has to be asked. */
+/* Returns when the node last failed to answer, if that is still cached; 0: call it again. */
 static int64_t recall(const char *node)
 {
 	scoped_lock(&lock);
@@ -40,7 +40,7 @@ static int64_t recall(const char *node)
 	return 0;
 }
 
-/* Remember the node instead of the one that was remembered for longest, if there is no room. */
+/* Note that the node did not answer. If the table is full, replace the oldest entry. */
 static void remember(const char *node, int64_t since)
 {
 	size_t at = 0;
@@ -60,7 +60,7 @@ static void remember(const char *node, int64_t since)
 	silent[at].until = now_ms() + REMEMBER_MS;
 }
 
-/* Fail because the node is alive, as this one knows in a way: it "reaches" that node. */
+/* Fail because the lost node is alive; way: "reaches" or "hears from", as in the error text. */
 static int fail_alive(const struct node *node, const char *way, const char *id, const char *lost,
 		      struct error *err)
 {
@@ -71,7 +71,10 @@ static int fail_alive(const struct node *node, const char *way, const char *id, 
 		    node->id, way, lost, id, id, lost);
 }
 
-/* A node that is not reached may still reach this one. */
+/*
+ * Check that the lost node has not called Hear of this node since it was not reached: a node that
+ * this one does not reach may still reach it.
+ */
 static int check_unheard(struct rpc_call *call, const char *id, const char *lineage,
 			 const char *lost, int64_t since, struct error *err)
 {
@@ -84,7 +87,10 @@ static int check_unheard(struct rpc_call *call, const char *id, const char *line
 	return 0;
 }
 
-/* Returns 0 if the node, which is reached, does not use the volume. */
+/*
+ * Returns 0 if the lost node, which was reached, does not use the volume; *err: the error of its
+ * FindBase, or ERR_OK.
+ */
 static int judge(const struct node *node, const char *id, const char *lost, struct error *err)
 {
 	if (err->code == ERR_OK)

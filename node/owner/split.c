@@ -2,10 +2,10 @@
 /*
  * A copy that is cloned from the volume, then promoted.
  *
- * Invariant: nothing of the volume is changed or destroyed. The clone comes before the rename of
- * the volume, which a host that stops in between repeats; `zfs promote`, which gives the copy the
- * common snapshot and all earlier ones, comes after it, because ZFS renames no encrypted clone that
- * has the key of its origin. What is left to promote is seen in the pool.
+ * Invariant: nothing of the volume is changed or destroyed. The clone is made before the volume is
+ * renamed, so a host that stops in between repeats both. `zfs promote`, which gives the copy the
+ * common snapshot and all earlier ones, comes after the rename, because ZFS renames no encrypted
+ * clone that has the key of its origin. The pool shows which copies are left to promote.
  */
 #include "node/owner/split.h"
 
@@ -21,7 +21,7 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-/* The properties that a stream of the new owner would have given the copy. */
+/* Add the properties that a stream of the new owner would have given the copy to *to. */
 static int describe(struct arena *arena, const char *parent, const struct dataset *volume,
 		    struct zfs_properties *to, struct error *err)
 {
@@ -71,7 +71,7 @@ int split_end(struct arena *arena, const char *parent, struct error *err)
 	for (char *line = strtok_r(out, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
 		const char *name = split_parse(aside, line);
 		const bool failed = name && zfs_promote(name, err) < 0;
-		/* The herald and a call may do it at the same time. */
+		/* The herald and a call may promote the same copy at the same time. */
 		if (failed && err->code != ERR_ALREADY_EXISTS)
 			return -1;
 		if (name && !failed)

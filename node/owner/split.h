@@ -3,9 +3,9 @@
 #define ZCSI_NODE_OWNER_SPLIT_H
 
 /*
- * Splitting a volume that is put aside: a copy keeps what the new owner has too. Both share the
- * data of that, so only what was written later takes room twice. Functions run programs, and return
- * 0, or -1 with *err.
+ * Splitting a volume that is put aside: a copy keeps what the new owner has too. The copy and the
+ * volume share the blocks of that, so only data that is written later takes space of its own.
+ * Functions run programs, and return 0, or -1 with *err.
  */
 
 #include "node/move/place.h"
@@ -18,13 +18,13 @@
 int split_begin(struct arena *arena, const char *parent, const struct dataset *volume,
 		const struct place_snapshot *common, struct error *err);
 /*
- * After that: give each copy that is a clone of what was put aside its snapshots. Until then the
- * new owner cannot send to it. Any thread.
+ * After the volume is renamed: promote each copy that is a clone of a dataset put aside, which
+ * gives it the snapshots. Until then the new owner cannot send to the copy. Any thread.
  */
 int split_end(struct arena *arena, const char *parent, struct error *err);
 /*
- * Parse a line of `zfs list`, in place. Returns the name of a copy that is a clone of what was put
- * aside, or NULL. For tests.
+ * Parse a line of `zfs list`, in place. Returns the name of a copy that is a clone of a dataset
+ * below `aside`, or NULL. For tests.
  */
 const char *split_parse(const char *aside, char *line);
 
