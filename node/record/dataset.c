@@ -58,7 +58,10 @@ bool dataset_is_trash(const char *parent, const char *name)
 	       !strncmp(name + length, "/" DATASET_TRASH "/", strlen("/" DATASET_TRASH "/"));
 }
 
-/* A zvol cannot be looked through, an encrypted volume not without its key. A clone has data. */
+/*
+ * Only a filesystem without encryption may be blank: blank.c looks for files in it, which it cannot
+ * do in a zvol, or without a key. A clone has the data of its origin.
+ */
 bool dataset_may_be_blank(const struct dataset *dataset)
 {
 	return dataset->guid && !dataset->was_used && !dataset->format->zvol && !dataset->has_key &&

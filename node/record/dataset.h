@@ -15,10 +15,10 @@
 #include "common/volume/format.h"
 #include "common/mem.h"
 
-#define DATASET_VERSION    "1" /* of the zcsi: properties; a dataset of another one is ignored */
+#define DATASET_VERSION    "1" /* of the zcsi: properties; a dataset with another is ignored */
 #define DATASET_ID_MAX     128 /* bytes; CSI's limit for ids and names */
 #define DATASET_NAME_MAX   255 /* bytes; ZFS's limit, including a snapshot's name */
-#define DATASET_PARENT_MAX 90  /* bytes; leaves room for the trash and for both leaves */
+#define DATASET_PARENT_MAX 90  /* bytes; leaves room for _trash and the leaves below it */
 #define DATASET_TRASH      "_trash"
 #define DATASET_RECEIVED   "_received" /* what was received and is to become a volume */
 #define DATASET_UNCOUNTED  SIZE_MAX    /* its snapshots were not read yet */
@@ -35,7 +35,7 @@ struct dataset {
 	char *push;       /* the text that push_rules_parse reads */
 	char *schedule;   /* the text that schedule_parse reads */
 	char *owner;      /* the text that ownership_parse reads */
-	char *staged;     /* the boot in which it was staged and not unstaged; if has_key */
+	char *staged;     /* the boot in which it was last staged, until unstaged; if has_key */
 	const struct format *format;
 	bool formatted;    /* zcsi:formatted is set: the file system was made or adopted */
 	bool was_used;     /* it counts as used: zcsi:published is set, though perhaps to no node */
@@ -60,7 +60,7 @@ struct dataset_list {
 
 /* Returns the name of the volume with this id, pool/parent/leaf, whether it exists or not. */
 char *dataset_name(struct arena *arena, const char *parent, const char *id);
-/* Returns the name before it becomes the volume with this id, pool/parent/_received/leaf. */
+/* Returns the name of the dataset that is to become this volume, pool/parent/_received/leaf. */
 char *dataset_received_name(struct arena *arena, const char *parent, const char *id);
 /* Returns the name of the trash, or that of the dataset `name` after it was moved there. */
 char *dataset_trash(struct arena *arena, const char *parent);
@@ -68,8 +68,8 @@ char *dataset_trash_name(struct arena *arena, const char *parent, const char *na
 /* Returns true if the name is of anything below the trash. */
 bool dataset_is_trash(const char *parent, const char *name);
 /*
- * Returns false if the record shows that the volume may have data. True does not exclude it, since
- * a mount by hand is not recorded (node/attach/blank.h).
+ * Returns false if the record shows that the volume may have data. True does not prove that it has
+ * none, since a mount by hand is not recorded (node/attach/blank.h).
  */
 bool dataset_may_be_blank(const struct dataset *dataset);
 

@@ -55,7 +55,7 @@ static void list_remove(const char **list, size_t *n, const char *node)
 	*n = left;
 }
 
-/* Parse nodes with ',' between; NULL: none. */
+/* Parse node ids that ',' separates; text: NULL if there are none. */
 static bool parse_list(struct arena *arena, char *text, const char **list, size_t *n)
 {
 	char *node;

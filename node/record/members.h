@@ -35,26 +35,39 @@ struct members {
 	size_t n_owed;
 };
 
-/* Returns true for a lineage. */
+/* Returns true if the text has the form of a lineage. */
 bool lineage_is(const char *text);
 /* Returns a new lineage. */
 char *lineage_new(struct arena *arena);
 
-/* Returns false, and no members, if the text is not of this form; "" is no members. */
+/*
+ * Parse the text of zcsi:members; "" has no members. Returns false, with no members, if the text
+ * has another form.
+ */
 bool members_parse(struct arena *arena, const char *text, struct members *ret);
-/* Returns the text; "-" if there are no nodes, because zfs-fuse refuses an empty value. */
+/*
+ * Returns the text of zcsi:members; "-" if there are no nodes, because zfs-fuse refuses an empty
+ * value.
+ */
 char *members_format(struct arena *arena, const struct members *members);
 bool members_have(const struct members *members, const char *node);
-/* Add a node, which is owed no more; false: there is no room. Or remove it, owed or not. */
+/*
+ * members_add makes a node a member, and no owed node any more; false: there is no room.
+ * members_remove removes a member or an owed node.
+ */
 bool members_add(struct members *members, const char *node);
 void members_remove(struct members *members, const char *node);
 bool members_owe(const struct members *members, const char *node);
-/* Make a member an owed node; false: there is no room. Or make it the one that goes first. */
+/*
+ * members_give_up makes a member an owed node; false: there is no room. members_put_first makes it
+ * the first one, whose copy members_extra drops first.
+ */
 bool members_give_up(struct members *members, const char *node);
 void members_put_first(struct members *members, const char *node);
 /*
- * Returns true if there are more members than are wanted, and the copy on this node is among those
- * that go: the ones that have been members for longest. wanted: 0 for all.
+ * Returns true if there are more members than are wanted, and `node` is among those whose copies
+ * are dropped: the ones that have been members for longest, without the owner our_id. wanted: 0 for
+ * all.
  */
 bool members_extra(const struct members *members, int64_t wanted, const char *our_id,
 		   const char *node);

@@ -2,7 +2,7 @@
 /*
  * Parsing and formatting marks and zcsi:owner.
  *
- * Invariant: a volume that another node took over is never the owner's by the same text.
+ * Invariant: a text with a newer owner never has a boot, so the volume cannot count as this host's.
  */
 #include "node/record/ownership.h"
 
@@ -33,7 +33,7 @@ bool mark_parse(struct arena *arena, const char *text, const char **ret_node, in
 	return *ret_node && *ret_epoch > 0;
 }
 
-/* Returns what follows the key, or NULL if the word does not begin with that. */
+/* Returns what follows the key, or NULL if the word does not begin with the key. */
 static char *after(char *word, const char *key)
 {
 	size_t length = strlen(key);

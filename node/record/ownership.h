@@ -7,9 +7,9 @@
  * owner from that epoch on; zcsi:moving and zcsi:accepted are marks. The property zcsi:owner of a
  * volume says whether this host still is its owner, by words with ',' between:
  *
- *	boot=<id>          the owner since this boot of the host, as the members have said
+ *	boot=<id>          the boot of this host since which the members confirm it as owner
  *	newer=<mark>       another node took the volume over
- *	lost=<node>        a member that was declared lost, and has not been heard since
+ *	lost=<node>        a member that was declared lost, and has not answered since
  *
  * Node ids are escaped. Results live in the arena. Runs no program. Any thread.
  */
@@ -26,7 +26,7 @@
 
 struct ownership {
 	const char *boot;    /* "": none */
-	const char *newer;   /* OWNERSHIP_UNKNOWN: it is not known which node */
+	const char *newer;   /* the new owner; OWNERSHIP_UNKNOWN: not known which node */
 	int64_t newer_epoch; /* 0: none */
 	const char *lost[MEMBERS_MAX];
 	size_t n_lost;
@@ -34,28 +34,30 @@ struct ownership {
 
 /* Returns a mark. */
 char *mark_format(struct arena *arena, const char *node, int64_t epoch);
-/* Parse a mark; false: another form. */
+/* Parse a mark. Returns false if the text has another form. */
 bool mark_parse(struct arena *arena, const char *text, const char **ret_node, int64_t *ret_epoch);
 
-/* Words that are not known are skipped. */
+/* Parse the text of zcsi:owner. Unknown words are skipped. */
 struct ownership ownership_parse(struct arena *arena, const char *text);
-/* Returns the text; "-" if there is nothing to say. */
+/* Returns the text of zcsi:owner; "-" if it would have no words. */
 char *ownership_format(struct arena *arena, const struct ownership *ownership);
 
 /*
- * Record that a node took the volume over at an epoch, unless that is known, or a later one is; a
- * node that is known by name replaces OWNERSHIP_UNKNOWN. Returns true if it was recorded.
+ * Record that a node took the volume over at an epoch, unless a node is recorded with this epoch
+ * already, or with a later one. A node id replaces OWNERSHIP_UNKNOWN of the same epoch. Returns
+ * true if it was recorded.
  */
 bool ownership_pass(struct ownership *ownership, const char *node, int64_t epoch);
 
 bool ownership_has_lost(const struct ownership *ownership, const char *node);
-/* Add a lost node, or remove one that was heard. */
+/* Add a node that was declared lost, or remove one that has answered since. */
 void ownership_lose(struct ownership *ownership, const char *node);
 void ownership_find(struct ownership *ownership, const char *node);
 
 /*
- * Returns true if `heard` nodes besides the owner are so many that no other node can have taken the
- * volume over without one of them: more than half of the members, of whom those lost do not count.
+ * Returns true if the owner and the `heard` other members that have confirmed it are more than half
+ * of the members, of whom those declared lost do not count. Then no other node can have taken the
+ * volume over without one of them.
  */
 bool ownership_is_majority(const struct ownership *ownership, const struct members *members,
 			   size_t heard);

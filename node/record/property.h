@@ -10,8 +10,9 @@
 #include "proto/agent.h"
 
 /*
- * Check one property of a request: its name must be in the table or be a user property that is
- * not zcsi's own, and its value must fit. Returns 0, or -1 with ERR_INVALID_ARGUMENT.
+ * Check one property of a request: its name must be in the table of property.c, or be a user
+ * property without the prefix zcsi:, and its value must be valid. Returns 0, or -1 with
+ * ERR_INVALID_ARGUMENT.
  */
 int property_check(const Property *property, struct error *err);
 /* Returns the name of the native property with this number, counted from 0; NULL after the last. */

@@ -54,7 +54,7 @@ bool publication_is_unreadable(const struct publication *publication);
 /*
  * Returns true if the publication keeps others from the volume: it is not idle, and its node can
  * use the volume: by NFS, or as its holder. One that was made while the host of the pool had
- * another node id does not count. One that is unreadable does.
+ * another node id does not count. An unreadable publication counts.
  */
 bool publication_holds(const struct publication *publication, const char *holder);
 

@@ -11,18 +11,19 @@
 #include "node/record/publication.h"
 
 /*
- * Publish the volume `id` to one more node, if the access modes allow it. Publications that do not
- * hold it give way. Returns 1 with the new list in *ret, 0 if the list has it already as wanted, or
- * -1: ERR_ALREADY_EXISTS if the same node has it in another way, ERR_FAILED_PRECONDITION, naming
- * the node, if another node excludes it, ERR_UNAVAILABLE if the text was unreadable.
+ * Publish the volume `id` to one more node, if the access modes allow it. Other publications that
+ * do not hold the volume (publication_holds) give way. Returns 1 with the new list in *ret, 0 if
+ * the list has the wanted publication already, or -1: ERR_ALREADY_EXISTS if the same node has an
+ * incompatible one, ERR_FAILED_PRECONDITION, naming the node, if that of another node excludes it,
+ * ERR_UNAVAILABLE if the text was unreadable.
  */
 int publication_admit(struct arena *arena, const char *id, const char *holder,
 		      const struct publication_list *list, const struct publication *want,
 		      struct publication_list *ret, struct error *err);
 /*
- * Allow a staging on the holder, want->node_id. Returns 1 with the new list in *ret if its
+ * Allow a staging on the holder, want->node_id. Returns 1 with the new list in *ret if the holder's
  * publication was idle, 0 if nothing changes, or -1 with ERR_FAILED_PRECONDITION, naming the node,
- * if it has none and another node excludes it.
+ * if the holder has no publication and that of another node, by NFS, excludes the staging.
  */
 int publication_stage(struct arena *arena, const char *id, const struct publication_list *list,
 		      const struct publication *want, struct publication_list *ret,

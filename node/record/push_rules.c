@@ -31,7 +31,7 @@ bool bandwidth_is(int64_t bandwidth)
 	return bandwidth >= BANDWIDTH_MIN && bandwidth <= BANDWIDTH_MAX;
 }
 
-/* Take the number after a key, if the word begins with that and the number is right. */
+/* Take the number after a key, if the word begins with the key and `is` accepts the number. */
 static void take_number(const char *word, const char *key, bool (*is)(int64_t), int64_t *ret)
 {
 	size_t length = strlen(key);

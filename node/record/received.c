@@ -2,8 +2,8 @@
 /*
  * Judging a dataset that was received.
  *
- * Invariant: what passes has a snapshot, so its first stream was whole; depends on nothing, and
- * nothing is below it; and has no property that makes a volume something else than a new one.
+ * Invariant: a dataset that passes has a snapshot, so its first stream was whole; it is no clone,
+ * and no dataset is below it; and it has no property that a new volume must not have.
  */
 #include "node/record/received.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Properties that must have a value, which is "-" for those that are zcsi's own. */
+/* Properties that must have exactly this value, or be unset ("-"). */
 static const struct {
 	const char *name, *value;
 	bool adopted; /* an adoption may set it */
@@ -36,7 +36,7 @@ const char *received_properties(bool kernel_zfs)
 static void take_foreign(struct arena *arena, const char *name, const char *value,
 			 struct received *ret)
 {
-	/* A zvol has no sharenfs, and a host may have none. */
+	/* Accept "-" for each property: zfs prints it as the sharenfs of a zvol. */
 	for (size_t i = 0; i < COUNT(foreign); i++)
 		if (!strcmp(foreign[i].name, name) && strcmp(foreign[i].value, value) != 0 &&
 		    strcmp(value, "-") != 0 && !(ret->described && foreign[i].adopted))

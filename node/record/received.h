@@ -4,7 +4,7 @@
 
 /*
  * A dataset below DATASET_RECEIVED that is to become a volume: what `zfs get` and `zfs list` print
- * of it, and whether that can be. Runs no program. Any thread.
+ * of it, and the check whether it can become one. Runs no program. Any thread.
  */
 
 #include <stdbool.h>
@@ -21,8 +21,8 @@ struct received {
 	int64_t creation;
 	int64_t volsize;     /* 0: a filesystem */
 	uint64_t data;       /* bytes that it refers to */
-	const char *origin;  /* the snapshot that it depends on; "-" */
-	const char *root;    /* the encryption root; "-" */
+	const char *origin;  /* the snapshot that it depends on; "-": none */
+	const char *root;    /* the encryption root; "-": none */
 	const char *foreign; /* a property that a new volume must not have; or NULL */
 	bool described;      /* an adoption that did not end has set the properties of the volume */
 	size_t snapshots, children;
@@ -30,19 +30,25 @@ struct received {
 
 /* Returns the list of properties for `zfs get -Hp -o property,value`. */
 const char *received_properties(bool kernel_zfs);
-/* Parse that; texts are in the arena. ret->name and ret->described are set. False: another form. */
+/*
+ * Parse what `zfs get` prints of received_properties; the caller has set ret->name and
+ * ret->described. Texts are in the arena. Returns false if the text has another form.
+ */
 bool received_parse(struct arena *arena, const char *printed, struct received *ret);
 /* Count the snapshots and children in what `zfs list -H -d 1 -o name` prints. ret->name is set. */
 void received_count(const char *printed, struct received *ret);
 
-/* The volume that it is to become. */
+/* The volume that the received dataset is to become. */
 struct received_wish {
-	uint64_t guid; /* that it must have; 0: any */
-	int64_t size;  /* 0 for a zvol, which has its size */
+	uint64_t guid; /* the guid that the dataset must have; 0: any */
+	int64_t size;  /* 0 for a zvol, which has a size of its own */
 	const struct format *format;
 };
 
-/* Check that it can become this. Returns 0, or -1 with *err, which says what to do. */
+/*
+ * Check that the dataset can become the wished volume. Returns 0, or -1 with *err, which says what
+ * to do.
+ */
 int received_check(const struct received *received, const struct received_wish *wish,
 		   struct error *err);
 

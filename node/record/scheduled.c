@@ -2,8 +2,8 @@
 /*
  * Making and recognising the leafs of scheduled snapshots.
  *
- * Invariant: a leaf is recognised only if scheduled_leaf makes the same one again, so no other tool
- * takes a snapshot that looks like one of the schedule by chance.
+ * Invariant: a leaf is recognised only if scheduled_leaf makes the same one again, so a snapshot of
+ * another tool does not count as one of the schedule by chance.
  */
 #include "node/record/scheduled.h"
 

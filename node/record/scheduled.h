@@ -5,10 +5,11 @@
 /*
  * The leaf of a snapshot that was taken by the schedule of its volume:
  *
- *	vol@2026-11-26T17:00:01Z_hourly_daily
+ * 	vol@2026-11-26T17:00:01Z_hourly_daily
  *
- * It says when it was taken and for which units, and nothing else does. CreateSnapshot gives no
- * snapshot such a leaf: an escape has hexadecimal digits after a '_'. Pure.
+ * Only the leaf says when the snapshot was taken and for which units of the schedule.
+ * CreateSnapshot never makes such a leaf, because in an escaped name hexadecimal digits follow each
+ * '_'. Pure.
  */
 
 #include <stdbool.h>
@@ -24,7 +25,7 @@ struct scheduled {
 
 /* Returns the leaf, in the arena. */
 char *scheduled_leaf(struct arena *arena, const struct scheduled *scheduled);
-/* Returns false if the leaf is another one. */
+/* Returns false if the leaf is not that of a scheduled snapshot. */
 bool scheduled_parse(const char *leaf, struct scheduled *ret);
 
 #endif

@@ -7,7 +7,7 @@
  * Runs no program. Any thread.
  *
  *	vol@s1            CreateSnapshot with the name "s1"
- *	vol@nightly_g     CreateVolumeGroupSnapshot with the name "nightly"; no escape ends in _g
+ *	vol@nightly_g     CreateVolumeGroupSnapshot named "nightly"; no escaped name ends in _g
  *	vol@daily         made by another tool
  *	vol@<time>_daily  taken by the schedule of the volume (node/record/scheduled.h)
  *	vol@_clone-other  the origin of the clone "other"; hidden

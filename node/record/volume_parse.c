@@ -54,8 +54,8 @@ static char *id_of(struct arena *arena, const char *parent, const char *value, c
 }
 
 /*
- * Returns true if the encryption root is below the parent. Then it is a volume: this one, or the
- * one that it was cloned from.
+ * Returns true if the encryption root is below the parent. The encryption root is then this volume,
+ * or the volume that it was cloned from.
  */
 static bool has_key(const char *parent, const struct zfs_row *row)
 {

@@ -26,8 +26,8 @@ struct snapshot *snapshot_parse(struct arena *arena, const char *parent, const s
 				const char *at);
 
 /*
- * Returns the value of zcsi:volume for a volume that is renamed: it has the new id as soon as its
- * dataset has the name of that.
+ * Returns the value of zcsi:volume for a volume that is being renamed. new_id counts as soon as the
+ * dataset has the name that belongs to it, and `id` before that.
  */
 char *volume_ids(struct arena *arena, const char *id, const char *new_id);
 

@@ -37,13 +37,16 @@ struct zfs_rows {
 	char **properties; /* the first one is the marker */
 	size_t n;
 	char *name; /* the first line of the next row, cut after the name; NULL at the end */
-	char *left; /* the lines that follow it */
-	const char **names;   /* those of all rows so far */
+	char *left; /* the rest of the output, after the line of `name` */
+	const char **names;   /* the names of all rows so far */
 	size_t n_names, most; /* an upper bound of the number of rows */
 	bool rejected;        /* the output breaks rule (1) or (2) */
 };
 
-/* Begin. properties: the list that zfs was run with. The text is cut up in place. */
+/*
+ * Begin to split the output `text`. properties: the list that zfs was run with. The text is cut up
+ * in place.
+ */
 void zfs_rows_begin(struct arena *arena, const char *properties, char *text, struct zfs_rows *ret);
 /* *ret is the next row. Returns false at the end of the output. */
 bool zfs_rows_next(struct zfs_rows *rows, struct zfs_row *ret);
