@@ -24,8 +24,8 @@ struct held_list {
 /* Returns true if this host can have copies: not with zfs-fuse, or a pool on another server. */
 bool held_possible(void);
 /*
- * Read the copies, in the arena, each with its newest snapshot, or with none. Runs one program. Any
- * worker thread. Returns 0, or -1 with *err.
+ * Read the copies, in the arena, each with its newest snapshot if `snapshots` is set, else without.
+ * Runs one program. Any worker thread. Returns 0, or -1 with *err.
  */
 int held_read(struct arena *arena, const char *parent, bool snapshots, struct held_list *ret,
 	      struct error *err);

@@ -3,7 +3,8 @@
  * The properties of a copy.
  *
  * Invariant: a copy has all properties that make a dataset the volume, so one rename makes it the
- * volume. Only zcsi:published is not among them, because nobody uses a copy.
+ * volume. Those of the owner, such as zcsi:owner and zcsi:published, are set just before the
+ * rename.
  */
 #include "node/replica/properties.h"
 

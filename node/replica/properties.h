@@ -7,7 +7,7 @@
 #include "proto/agent.h"
 #include "proto/copy.h"
 
-/* Add the properties of the copy below the parent. They point into the header and the arena. */
+/* Add the properties of the copy to *to. They point into the header and the arena. */
 void replica_properties(struct arena *arena, const char *parent, const ReceiveHeader *header,
 			struct zfs_properties *to);
 

@@ -176,8 +176,8 @@ static int confirm(struct program_stream *ps, struct error *err)
 }
 
 /*
- * Discard the part that was received when the pool became full, so that others have its space. The
- * trash is emptied before that, because only now the pool is full.
+ * Discard the part that was received when the pool became full, so that its space is free for other
+ * datasets. Empty the trash first: catalog_make_room does so only while the pool is full.
  */
 static void give_back(struct program_stream *ps)
 {
@@ -226,7 +226,9 @@ static void answer(struct program_stream *ps)
 	rpc_stream_send(ps->stream, &response->base);
 }
 
-/* Returns a copy of the header in the arena, because the message is freed with the next one. */
+/*
+ * *ret is a copy of the header in the arena, because the message is freed when the next one comes.
+ */
 static int keep(struct arena *arena, const ReceiveHeader *header, const ReceiveHeader **ret,
 		struct error *err)
 {

@@ -4,7 +4,7 @@
  *
  * Invariant: a copy is destroyed only if ZFS has just shown that it is of the lineage that was
  * asked for, and of no later owner than the caller, and not with a recursive or forced destroy, so
- * ZFS refuses if somebody uses it.
+ * ZFS refuses while the copy is in use.
  */
 #include "node/replica/replica.h"
 
@@ -337,8 +337,8 @@ static bool is_obsolete(const DropCopyRequest *req, int64_t epoch)
 }
 
 /*
- * A host that returned has the volume itself, until it has made way for the node that took it over.
- * Then it has a copy.
+ * Fail while this host has the volume itself: after a failover it returns as a former owner, and
+ * makes way for the caller later. Then it has a copy, which the caller can drop.
  */
 static int check_made_way(struct rpc_call *call, const DropCopyRequest *req, struct error *err)
 {
@@ -369,7 +369,7 @@ int drop_copy(struct rpc_call *call, const DropCopyRequest *req, DropCopyRespons
 		return check_made_way(call, req, err);
 	if (replica_check_lineage(copy, req->lineage, req->id, err) < 0)
 		return -1;
-	/* The caller may have been removed from the members since, and is to ask no more. */
+	/* Answer OK to a caller that is no member any more too, so that it does not call again. */
 	if (is_obsolete(req, copy->epoch))
 		return 0;
 	if (replica_check_known_caller(call->caller, copy, req->id, err) < 0 ||

@@ -18,8 +18,8 @@ struct node;      /* node/host/node.h */
 struct tls_names; /* transport/tls_names.h */
 
 #define REPLICA_FOLDER    "_replica" /* below the parent */
-#define REPLICA_SNAPSHOTS 256        /* so many of the newest are returned, */
-#define REPLICA_ALL       8192       /* or with GetCopyRequest.all so many; they fit a message */
+#define REPLICA_SNAPSHOTS 256        /* snapshots that are read of a copy, at most */
+#define REPLICA_ALL       8192       /* that are read for GetCopyRequest.all; they fit a message */
 
 /* Returns the name of the copy of a volume, whether there is one or not, in the arena. */
 char *replica_name(struct arena *arena, const char *parent, const char *id);
@@ -32,8 +32,8 @@ char *replica_key(struct arena *arena, const char *name);
 int replica_make_folder(struct arena *arena, const char *parent, const char *folder,
 			struct error *err);
 /*
- * *ret is the copy with REPLICA_SNAPSHOTS, or with REPLICA_ALL; NULL if the pool is there and has
- * no copy.
+ * *ret is the copy with its newest snapshots: at most REPLICA_SNAPSHOTS, or REPLICA_ALL for
+ * replica_read_all. *ret is NULL if the pool is there and has no copy.
  */
 int replica_read(struct arena *arena, const char *parent, const char *id, CopyState **ret,
 		 struct error *err);
@@ -42,13 +42,13 @@ int replica_read_all(struct arena *arena, const char *parent, const char *id, Co
 /* The columns of `zfs list` that replica_parse reads. */
 extern const char replica_columns[];
 /*
- * Parse what `zfs list` prints of a copy, in place, with at most so many snapshots. Returns NULL if
- * it is not that. For tests.
+ * Parse what `zfs list` prints of a copy, in place, with at most `most` snapshots. Returns NULL if
+ * the text has another form. For tests.
  */
 CopyState *replica_parse(struct arena *arena, char *text, size_t most);
 /*
  * Check that the caller is one of n nodes, or one of those that are recorded with the copy, by the
- * names in its certificate; NULL: it may be anybody. Runs no program.
+ * names in its certificate. caller is NULL without TLS, and then always passes. Runs no program.
  */
 int replica_check_caller(const struct tls_names *caller, const char *const *nodes, size_t n,
 			 const char *id, struct error *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Replica.ThinCopy and Replica.DescribeCopy: the snapshots of a copy follow those of its owner.
- * What the owner does not have any more is destroyed, and the others get its records.
+ * Snapshots that the owner does not have any more are destroyed, and the others get the owner's
+ * records.
  *
  * Invariant: a snapshot is changed only if the owner has named it and ZFS has just shown it with
  * the same guid, and while no stream is received. It is destroyed only if zcsi has made it, and if
@@ -68,7 +69,7 @@ static int change(struct rpc_call *call, const struct change *change, struct err
 	return failed;
 }
 
-/* Destroying */
+/* ThinCopy: destroying snapshots */
 
 static bool is_named(const ThinCopyRequest *req, const CopySnapshot *snapshot)
 {
@@ -125,7 +126,7 @@ int thin_copy(struct rpc_call *call, const ThinCopyRequest *req, ThinCopyRespons
 			    req->id, node->id);
 }
 
-/* Recording */
+/* DescribeCopy: recording snapshots */
 
 int replica_check_record(const SnapshotRecord *record, struct error *err)
 {

@@ -6,19 +6,19 @@
 #include "common/mem.h"
 #include "proto/copy.h"
 
-#define SNAPSHOTS_MOST 256 /* of a request; the names of some are one word of a command line */
+#define SNAPSHOTS_MOST 256 /* of a request; their names may be one word of a command line */
 
 /*
- * Returns the word for `zfs destroy`, "copy@a,b", in the arena, or NULL if nothing is to go. copy:
- * as it was just read.
+ * Returns the word for `zfs destroy`, "copy@a,b", in the arena, or NULL if no snapshot is to be
+ * destroyed. copy: as just read from ZFS.
  */
 char *thin_word(struct arena *arena, const CopyState *copy, const ThinCopyRequest *req);
 
-/* Check the record of a snapshot: a node may set no other properties by it. Runs no program. */
+/* Check that the record of a snapshot has only properties of zcsi. Runs no program. */
 int replica_check_record(const SnapshotRecord *record, struct error *err);
 /*
- * Set the record of a snapshot, which modifies no data, and note that in the copy; ERR_ABORTED if
- * it has no such snapshot, or is NULL.
+ * Set the properties of a snapshot's record, and mark the snapshot in *copy as one of zcsi.
+ * ERR_ABORTED if the copy has no such snapshot, or is NULL.
  */
 int replica_record(struct arena *arena, const CopyState *copy, const SnapshotRecord *record,
 		   struct error *err);
