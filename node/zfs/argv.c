@@ -2,10 +2,10 @@
 /*
  * The words that precede zfs and zpool on their command lines.
  *
- * Invariant: zfs_run.c completes every command line here, so all run as the same user and on the
- * same host; only `zfs mount` and `zfs diff` always run as the user of zcsi-node. setpriv(1)
- * executes the program in its own process, which therefore stays a child of zcsi-node and keeps the
- * inherited descriptors. It drops all capabilities, because the user is not root.
+ * Invariant: zfs_run.c completes every command line by argv_complete, so all run as the same user
+ * and on the same host; only `zfs mount` and `zfs diff` always run as the user of zcsi-node.
+ * setpriv(1) executes the program in its own process, which therefore stays a child of zcsi-node
+ * and keeps the inherited descriptors. It drops all capabilities, because the user is not root.
  */
 #include "node/zfs/argv.h"
 

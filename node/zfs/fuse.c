@@ -4,8 +4,8 @@
  *
  * Invariant: the lock is a flock on one file of the host, so all its zcsi-nodes share it, and the
  * kernel releases it when the process that holds it dies. A refreservation of the parent that is
- * larger than RESERVE is an administrator's, and is never changed. zfs-fuse sets a refreservation,
- * and destroys, on a full pool too.
+ * larger than RESERVE is an administrator's, and is never changed. zfs-fuse can set a
+ * refreservation, and destroy datasets, on a full pool too.
  */
 #include "node/zfs/fuse.h"
 
@@ -22,7 +22,7 @@
 #include "node/zfs/zfs_run.h"
 
 #define RESERVE      (3 << 20)
-#define RESERVE_STEP (1 << 20) /* what one change needs, and others may take at the same time */
+#define RESERVE_STEP (1 << 20) /* bytes that one change needs, or another writer takes meanwhile */
 
 int fuse_lock(int *ret, struct error *err)
 {
@@ -126,7 +126,7 @@ int fuse_reserve(const char *parent, int64_t reserved, struct error *err)
 	return reserved < RESERVE ? set_reservation(parent, RESERVE, err) : 0;
 }
 
-/* Release a step of the reservation. Returns false if there is none, or it is not ours. */
+/* Release a step of the reservation. Returns false if there is none, or an administrator set it. */
 static bool release(const char *parent)
 {
 	struct error ignored;
@@ -139,7 +139,7 @@ static bool release(const char *parent)
 	return set_reservation(parent, left, &ignored) == 0;
 }
 
-/* Other writers may take what is released before the change runs, so there are several steps. */
+/* Other writers may take the released space before the change runs, so there are several steps. */
 int fuse_change(const char *const *argv, struct error *err)
 {
 	struct error ignored;
@@ -152,7 +152,7 @@ int fuse_change(const char *const *argv, struct error *err)
 		released = true;
 		failed = zfs_run(argv, err);
 	}
-	/* Without space for that, fuse_reserve tries again. */
+	/* If the pool has no space for the reservation now, fuse_reserve sets it later. */
 	if (released)
 		set_reservation(reserving, RESERVE, &ignored);
 	return failed;

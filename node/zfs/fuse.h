@@ -31,9 +31,9 @@ int fuse_clones(struct arena *arena, const char *name, const char *const **ret, 
 		struct error *err);
 
 /*
- * Reserve a little of the pool for the parent, which fuse_change needs, unless it has that much.
- * reserved: the parent's refreservation. The parent must stay valid. Runs at most one program.
- * Returns 0, or -1 with *err.
+ * Reserve a little of the pool for the parent, which fuse_change needs, unless that much is
+ * reserved already. reserved: the parent's refreservation. The parent must stay valid. Runs at most
+ * one program. Returns 0, or -1 with *err.
  */
 int fuse_reserve(const char *parent, int64_t reserved, struct error *err);
 /*

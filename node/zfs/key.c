@@ -97,7 +97,7 @@ static int give(const struct key *key, const char *secret, bool check, struct er
 	return fail_context(err, "the secret '" PLUGIN_KEY_SECRET "' is not its key");
 }
 
-/* Without a secret, the key that somebody has loaded is used. */
+/* Without a secret, the key that is loaded already is used. */
 static int check_loaded(const struct key *key, const char *secret, struct error *err)
 {
 	return key->managed && secret && *secret ? give(key, secret, true, err) : 0;
@@ -122,7 +122,7 @@ int key_load(const char *dataset, const struct key *key, const char *secret, str
 			    "as the secret '" PLUGIN_KEY_SECRET "'");
 	if (give(key, secret, false, err) == 0)
 		return 0;
-	/* Another program has loaded it since it was read. */
+	/* Another program has loaded the key since *key was read. */
 	return err->code == ERR_ALREADY_EXISTS ? check_loaded(key, secret, err) : -1;
 }
 

@@ -35,14 +35,15 @@ struct key {
 
 int key_read(const char *dataset, struct key *ret, struct error *err);
 /*
- * Load the key of the dataset. If it was loaded when it was read, only check the secret, and change
- * nothing. secret: the key or NULL. ERR_UNAUTHENTICATED if it is wrong, or needed and missing.
+ * Load the key of the dataset. If the key was loaded when *key was read, only check the secret, and
+ * change nothing. secret: the key or NULL. ERR_UNAUTHENTICATED if it is wrong, or needed and
+ * missing.
  */
 int key_load(const char *dataset, const struct key *key, const char *secret, struct error *err);
-/* *ret is true if the key is loaded and is that of one of n datasets, of which any may be gone. */
+/* *ret is true if the key is loaded and one of n datasets has it. Any of these may be gone. */
 int key_is_shared(struct arena *arena, const struct key *key, const char *const *names, size_t n,
 		  bool *ret, struct error *err);
-/* Unload the key, unless ZFS says that it is in use, or it was not loaded when it was read. */
+/* Unload the key, unless ZFS says it is in use, or it was not loaded when *key was read. */
 int key_unload(const struct key *key, struct error *err);
 
 #endif

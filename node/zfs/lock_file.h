@@ -21,7 +21,7 @@ int lock_file_open(const char *dataset, struct error *err);
 /* Close the file, which releases the lock unless a zfs has inherited it. */
 void lock_file_close(void);
 
-/* Try to lock it, without blocking; for the catalog's thread. Returns true if it is locked. */
+/* Try to lock the file without blocking, on the catalog's thread. Returns true if it is locked. */
 bool lock_file_take(void);
 /* Returns the number that was stored last, also by an earlier process; 0: none, or not open. */
 uint64_t lock_file_number(void);

@@ -54,7 +54,7 @@ static bool run(const char *program, uint64_t guid, const char *name, const char
 	if (!zfs_is_the_kernels() || !argv_is_plain())
 		return false;
 	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(name, "/"), name);
-	/* Numbers in channel programs are signed, so print the guid as they do. */
+	/* Numbers in channel programs are signed, so print the guid as a signed number. */
 	snprintf(number, sizeof(number), "%" PRId64, (int64_t)guid);
 	return zfs_run_once(&(struct exec){.argv = argv, .input = program}, NULL, &ignored) == 0;
 }

@@ -2,8 +2,8 @@
 /*
  * The directory /run/zcsi.
  *
- * Invariant: it exists when either function returns success. Another zcsi-node may create it at the
- * same moment; systemd creates it before it starts zcsi-node.
+ * Invariant: the directory exists when a function of this file returns success. Another zcsi-node
+ * may create it at the same moment; systemd creates it before it starts zcsi-node.
  */
 #include "node/zfs/run_folder.h"
 

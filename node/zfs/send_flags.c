@@ -32,7 +32,7 @@ int send_flags(const char *dataset, const char **ret, struct error *err)
 	return 0;
 }
 
-/* The size is the last word of the last line; before it is a name, or "size". */
+/* The size is the last word of the last line; the word before the size is a name, or "size". */
 int64_t send_size(const char *printed)
 {
 	const char *word = strrchr(printed, '\t');

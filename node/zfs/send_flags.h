@@ -15,7 +15,7 @@
  */
 int send_flags(const char *dataset, const char **ret, struct error *err);
 
-/* The same for OpenZFS, if it is known whether the dataset is encrypted. Static text. */
+/* Returns the options of `zfs send` of OpenZFS for an encrypted or another dataset. Static text. */
 const char *send_flags_for(bool encrypted);
 
 #define SEND_WORDS_MAX 16

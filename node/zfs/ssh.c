@@ -25,7 +25,7 @@
 #define SHELL_WORDS "PATH=$PATH:/usr/sbin:/sbin LC_ALL=C flock"
 /*
  * Map exit status 255 to 127: some zfs exit with 255, which ssh uses for its own errors. By other
- * ones above 127 flock reports a signal: map them to SSH_KILLED.
+ * statuses above 127 flock reports a signal: map these to SSH_KILLED.
  */
 #define SHELL_TAIL  "|| exit $(($? == 255 ? 127 : $? > 127 ? 125 : $?))"
 #define SHARED      "--shared ."
@@ -59,9 +59,9 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* protects the variab
 static bool doubtful = true; /* an earlier command may still be running */
 static char doubt[64];       /* the error text for the last unobserved command; or "" */
 static bool kernels;         /* the server's kernel has ZFS */
-static uid_t uid;            /* of the user on the server */
+static uid_t uid;            /* the uid of the user on the server */
 
-static const char *server; /* set once, so not protected */
+static const char *server; /* set once, so the mutex does not protect it */
 
 /* Returns true for a text that is a user or a host, and neither an option nor shell syntax. */
 static bool is_name(const char *text, size_t length)

@@ -13,7 +13,7 @@
 #include "common/error.h"
 #include "common/mem.h"
 
-/* Exit statuses above this one are of ssh itself, not of the remote command. */
+/* An exit status above SSH_LOST is of ssh itself, not of the remote command. */
 #define SSH_LOST   128
 #define SSH_KILLED 125 /* exit status if a signal ended the remote command */
 

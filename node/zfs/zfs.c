@@ -169,8 +169,8 @@ static void restore(struct arena *arena, const char *name, const struct zfs_prop
 }
 
 /*
- * Set several properties. On failure, those that were set are restored: zfs-fuse sets one property
- * at a time, and OpenZFS keeps the others set if the kernel refuses one.
+ * Set several properties. On failure, the properties that were set already are restored: zfs-fuse
+ * sets one property at a time, and OpenZFS keeps other properties set if the kernel refuses one.
  */
 static int set_several(struct arena *arena, const char *name,
 		       const struct zfs_properties *properties, struct error *err)
@@ -195,8 +195,8 @@ static int set_several(struct arena *arena, const char *name,
 }
 
 /*
- * Returns true if one program sets all of them or none. OpenZFS sets user properties together, and
- * zfs refuses a value that is too long before that.
+ * Returns true if one `zfs set` sets all these properties or none. OpenZFS sets user properties
+ * together, after zfs has refused values that are too long.
  */
 static bool is_atomic(const struct zfs_properties *properties)
 {

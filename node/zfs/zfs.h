@@ -55,26 +55,26 @@ int zfs_set(const char *name, const struct zfs_properties *properties, struct er
 int zfs_inherit(const char *name, const char *property, struct error *err);
 /* Rename a dataset from `name` to `other`; zfs-fuse unmounts its clones then (fuse_clones). */
 int zfs_rename(const char *name, const char *other, struct error *err);
-/* Destroy what nothing depends on, never by force. ERR_ALREADY_EXISTS if it just got a child. */
+/* Destroy a dataset that nothing depends on, never by force. ERR_ALREADY_EXISTS: it got a child. */
 int zfs_destroy(const char *name, struct error *err);
 /*
  * Destroy a dataset in one atomic step if it is this volume (the value of zcsi:volume; guid: 0 is
- * not compared) and not published. If false, it may exist: check and destroy it in two steps.
+ * not compared) and not published. If false, it may still exist: check and destroy in two steps.
  */
 bool zfs_destroy_proven(const char *name, uint64_t guid, const char *volume);
-/* The same for a snapshot with a CSI name; false too if it has a clone or a hold. */
+/* Like zfs_destroy_proven, of a snapshot with a CSI name; false too if it has a clone or hold. */
 bool zfs_destroy_snapshot_proven(struct arena *arena, const struct snapshot *snapshot);
 /* Take n snapshots at one instant, or none. ERR_FAILED_PRECONDITION for n > 1 with zfs-fuse. */
 int zfs_snapshot(const char *const *names, size_t n, const struct zfs_properties *properties,
 		 struct error *err);
-/* Destroy a snapshot, or defer it while it has clones. The first one fails if it is held. */
+/* Destroy a snapshot, or defer that while it has clones; held: zfs_destroy_snapshot fails. */
 int zfs_destroy_snapshot(const char *name, struct error *err);
 int zfs_destroy_origin(const char *name, struct error *err);
-/* ERR_FAILED_PRECONDITION if zvols have no devices on this host, as with zfs-fuse. */
+/* Returns -1 with ERR_FAILED_PRECONDITION if zvols have no devices here, as with zfs-fuse. */
 int zfs_check_devices(struct error *err);
 /* Returns true if `zpool events` reports changes, which needs the kernel's ZFS and root. */
 bool zfs_tells_events(void);
-/* Mount at an empty directory. ERR_UNAUTHENTICATED if its key is not loaded. */
+/* Mount a filesystem at an empty directory. ERR_UNAUTHENTICATED if its key is not loaded. */
 int zfs_mount(const char *name, const char *path, struct error *err);
 
 #endif

@@ -65,7 +65,7 @@ static int check(const char *parent, const struct listing *listing, bool accepte
 
 /*
  * Run a `zfs get` of these properties and parse its output into *ret, which then owns the text.
- * all_there: fail if a name does not exist; otherwise only if the parent does not.
+ * all_there: fail if a name does not exist; otherwise only if the parent does not exist.
  */
 static int get(struct arena *arena, const char *parent, const char *properties,
 	       const struct exec *exec, bool all_there, struct listing *ret, struct error *err)
@@ -193,7 +193,7 @@ int zfs_read_pool(const char *parent, struct zfs_pool *ret, struct error *err)
 	auto_free char *out = NULL;
 
 	snprintf(pool, sizeof(pool), "%.*s", (int)strcspn(parent, "/"), parent);
-	/* Without -H and -p, which zfs-fuse lacks: a headline, then "pool guid 123 default". */
+	/* zfs-fuse lacks -H and -p, so the output is a headline, then "pool guid 123 default". */
 	const char *argv[] = {"zpool", "get", "guid,health", pool, NULL};
 	if (zfs_run_once(&(struct exec){.argv = argv}, &out, err) < 0) {
 		if (strstr(err->text, "no such pool"))
@@ -278,7 +278,7 @@ int zfs_mounted(const char *name, bool *ret, struct error *err)
 	return 0;
 }
 
-/* The source comes first, so that no value can look like it. A value may have line breaks. */
+/* The source comes first, so that no value can look like a source. A value may have line breaks. */
 int zfs_is_volume(const char *name, const char *id, bool *ret, struct error *err)
 {
 	const char *argv[] = {"zfs", "get", "-Hp", "-o", "source,value", "zcsi:volume", name, NULL};

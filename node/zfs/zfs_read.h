@@ -54,7 +54,7 @@ int zfs_is_volume(const char *name, const char *id, bool *ret, struct error *err
 int zfs_members(const char *name, char **ret, struct error *err);
 struct zfs_pool {
 	uint64_t guid;
-	char health[16]; /* as zpool prints it: "ONLINE" */
+	char health[16]; /* the health that zpool prints: "ONLINE" */
 };
 /* *ret is the state of the parent's pool. ERR_UNAVAILABLE if it is missing or suspended. */
 int zfs_read_pool(const char *parent, struct zfs_pool *ret, struct error *err);
@@ -65,7 +65,7 @@ int zfs_read_pool(const char *parent, struct zfs_pool *ret, struct error *err);
 int zfs_freeing(const char *parent, int64_t *ret, struct error *err);
 /*
  * For a program that has failed with *err. Returns 0 if the dataset does not exist and the pool of
- * the parent is there: zfs says the same if it is not. Else -1 with *err.
+ * the parent does: zfs reports a missing pool by the same error. Else -1 with *err.
  */
 int zfs_is_missing(const char *parent, struct error *err);
 /* *ret is the size of a zvol in bytes. */

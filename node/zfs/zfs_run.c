@@ -56,7 +56,7 @@ static const struct {
 	{"bad numeric value", ERR_INVALID_ARGUMENT, NULL},
 	{"invalid property", ERR_INVALID_ARGUMENT, NULL},
 	{"already loaded for", ERR_ALREADY_EXISTS, NULL},
-	{"not a cloned filesystem", ERR_ALREADY_EXISTS, NULL}, /* it was promoted already */
+	{"not a cloned filesystem", ERR_ALREADY_EXISTS, NULL}, /* the clone was promoted already */
 	{"already unloaded for", ERR_ALREADY_EXISTS, NULL},
 	{"Key load error", ERR_UNAUTHENTICATED, "give the key that the volume was created with"},
 	{"feature not enabled", ERR_FAILED_PRECONDITION, "see 'zpool upgrade'"},
@@ -69,10 +69,10 @@ static const struct {
 	 "destroy what 'zfs list -r -t all' shows below it first"},
 	{"has dependent clones", ERR_FAILED_PRECONDITION, "destroy the clones first"},
 	{"space quota exceeded", ERR_RESOURCE_EXHAUSTED, "free space or raise the quota"},
-	{"' does not exist.", ERR_NOT_FOUND, NULL}, /* of a bookmark */
+	{"' does not exist.", ERR_NOT_FOUND, NULL}, /* the error for a bookmark */
 	{"' exists", ERR_ALREADY_EXISTS, NULL},
 	{"incomplete stream", ERR_UNAVAILABLE, NULL},
-	{"failed to read from stream", ERR_UNAVAILABLE, NULL}, /* it ended before its begin */
+	{"failed to read from stream", ERR_UNAVAILABLE, NULL}, /* the stream ended at its start */
 	{"partially-complete state", ERR_ABORTED, "zfs send -t continues what was interrupted"},
 	{"most recent snapshot of", ERR_ABORTED, NULL},
 	{"has been modified", ERR_FAILED_PRECONDITION,
@@ -188,7 +188,7 @@ static int check_result(const char *const *argv, const struct exec_result *resul
 
 	if (ssh_server() && result->status > SSH_LOST)
 		return fail_lost(argv, result->error, err);
-	/* A signal killed it, so its output and its error text may be incomplete. */
+	/* A signal killed the program, so its output and its error text may be incomplete. */
 	if (signal)
 		return fail(err, ERR_UNAVAILABLE, "'%s %s' was killed by signal %d (%s); try again",
 			    argv[0], argv[1], signal, strsignal(signal));

@@ -14,24 +14,25 @@
  * Longest outputs, for exec.max_output; other programs may print EXEC_OUTPUT_MAX.
  *
  * A listing: 1,100,000 names of 60 bytes, as of 100,000 datasets and 1,000,000 snapshots, in two
- * lines each, or in one with four values, are 220 MB. What `zfs get` prints of all that is read of
- * a name is 1.5 KB (110,000 names: 160 MB), so this is for a volume with 170,000 snapshots.
+ * lines each, or in one with four values, are 220 MB. A `zfs get` of all properties that zcsi reads
+ * prints 1.5 KB for each name (110,000 names: 160 MB), so the limit fits a volume with 170,000
+ * snapshots.
  */
 #define ZFS_LIST_OUTPUT_MAX ((size_t)256 << 20)
-/* The same of the whole pool: 700,000 datasets and snapshots. One with more cannot be read. */
+/* A `zfs get` of the whole pool: 700,000 datasets and snapshots. A larger pool cannot be read. */
 #define ZFS_POOL_OUTPUT_MAX ((size_t)1 << 30)
 
 /* Fail with the code and the advice for the error text `said` of zfs. Always returns -1. */
 int zfs_fail(const char *said, struct error *err);
 
 /*
- * Set the timeout of each program. One that exceeds it fails its call and is hung
+ * Set the timeout of each program. A program that exceeds it fails its call and is hung
  * (node/zfs/hung.h). Call before the first program runs.
  */
 void zfs_run_set_timeout(int64_t ms);
 /* Returns the timeout of each program in ms. */
 int64_t zfs_run_timeout(void);
-/* Returns that of a program that reads any number of snapshots, for exec.timeout_ms. */
+/* Returns the timeout of a program that reads many snapshots, for exec.timeout_ms. */
 int64_t zfs_run_list_timeout(void);
 
 /* Make zfs_run_stop_reading possible. Call once, before the first program runs. */
