@@ -51,7 +51,7 @@
 static const struct rpc_service *const csi_services[] = {&identity_service, &node_service, NULL};
 static const struct rpc_service *const agent_services[] = {&agent_service, &copy_service,
 							   &replica_service, &backup_service, NULL};
-/* For programs of root on this host, such as zcsi-host-volume, which has volumes mounted too. */
+/* Services for programs that root runs on this host. zcsi-host-volume mounts by csi.v1.Node. */
 static const struct rpc_service *const local_services[] = {
 	&agent_service, &copy_service, &replica_service, &backup_service, &node_service, NULL};
 
@@ -81,7 +81,9 @@ static void reserve(struct catalog *catalog)
 		 log_str("error", err.text));
 }
 
-/* Repair exports, empty the trash, reserve space: the callback of catalog_on_read. */
+/*
+ * Repair exports, empty the trash and reserve space after a reading of the pool (catalog_on_read).
+ */
 static void on_read(struct catalog *catalog, void *arg)
 {
 	exports_heal(arg);
@@ -121,7 +123,10 @@ static int listen_at(struct server *server, const struct option_list *endpoints,
 	return 0;
 }
 
-/* kubelet calls at once, so the CSI socket exists before this one does. */
+/*
+ * Listen at the socket of --registration. The CSI socket exists already, because kubelet calls it
+ * at once.
+ */
 static int listen_for_kubelet(struct server *server, const struct settings *settings,
 			      struct error *err)
 {
@@ -202,7 +207,7 @@ static void use_pool(struct node *node, const struct settings *settings)
 	node->size_limits->n = settings->n_limits;
 }
 
-/* Stop the threads that send data, or wait for it. */
+/* Stop the threads that send, receive or copy volumes, or take snapshots. */
 static void stop_streams(const struct node *node)
 {
 	detacher_stop(node->copies->detacher);

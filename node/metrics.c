@@ -68,7 +68,7 @@ static const struct metric pool[] = {
 static const struct {
 	struct metric metric;
 	size_t member; /* offset of an int64_t in struct dataset */
-	bool read;     /* the value is only known after zfs has read the volume */
+	bool read;     /* the value is only known after the volume was read from ZFS */
 } volume[] = {
 	{METRIC(GAUGE, "zcsi_volume_size_bytes", "The size of a volume.", "volume"),
 	 offsetof(struct dataset, size), false},

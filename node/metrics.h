@@ -8,9 +8,9 @@
 
 #include "common/error.h"
 
-/* Write the metrics, for the monitor. node: the struct node. */
+/* Write the metrics of a struct node. transport/monitor.h calls it. */
 void node_metrics(void *node, FILE *out);
-/* Returns 0 if the pool is ready or there is none, or -1 with ERR_UNAVAILABLE. For the monitor. */
+/* Returns 0 if the pool of a struct node is ready, or it has none; else -1 with ERR_UNAVAILABLE. */
 int node_ready(void *node, struct error *err);
 
 #endif

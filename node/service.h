@@ -38,7 +38,7 @@
 	INLINE(GetInfo, get_info)                                                                  \
 	INLINE(NotifyRegistrationStatus, notify_registration_status)
 
-/* kubelet's messages do not have the names of its methods. */
+/* Aliases for HANDLER_: kubelet's messages are not named after its methods, as all others are. */
 typedef InfoRequest GetInfoRequest;
 typedef PluginInfo GetInfoResponse;
 typedef RegistrationStatus NotifyRegistrationStatusRequest;

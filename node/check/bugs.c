@@ -2,9 +2,9 @@
 /*
  * The check of OpenZFS' version: bugs that damage volumes or stop the host, and how to avoid them.
  *
- * Invariant: only bugs are here that zcsi's own commands meet, or the programs that use volumes and
- * those that other tools run on them. Not here is the crash of concurrent sends in 2.1.11, which
- * takes `zfs send -S` (openzfs/zfs#14903): zcsi never sends what is being received.
+ * Invariant: a bug is listed only if zcsi's own commands, programs that use volumes, or other tools
+ * that work on volumes can meet it. The crash of concurrent sends in 2.1.11 is not listed: it takes
+ * `zfs send -S` (openzfs/zfs#14903), and zcsi never sends what is being received.
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static const char *const things[] = {
 /* The first row for a thing and a version counts. */
 static const struct {
 	enum bugs_of thing;
-	unsigned since, fixed; /* the first versions with and without the bug, as version_number */
+	unsigned since, fixed; /* by version_number: the first versions with and without the bug */
 	const char *mended;    /* a part of the versions of packages that have the fix, or NULL */
 	const char *text;
 } bugs[] = {
@@ -48,7 +48,7 @@ static const struct {
 	{BUGS_OF_FILES, 20200, 20202, NULL, FILES},
 };
 
-/* Returns 20113 for "2.1.13-1"; 0 if it is no version. */
+/* Returns 20113 for "2.1.13-1"; 0 if the text is no version. */
 static unsigned version_number(const char *version)
 {
 	unsigned major, minor, patch;

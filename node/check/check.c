@@ -66,8 +66,9 @@ static void check_capabilities(struct check *check)
 }
 
 /*
- * Returns true for a mount of a volume. A staging is a shared mount too, but that does not show
- * that other namespaces see this one's mounts: only the staging's targets are in its peer group.
+ * Returns true for a mount of a volume. A staging is a shared mount too, but does not show that
+ * other namespaces see the mounts of this namespace: only the staging's targets are in its peer
+ * group.
  */
 static bool is_volume(const struct check *check, const struct mount *mount)
 {

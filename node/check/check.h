@@ -31,7 +31,7 @@ struct check {
 	const struct settings *settings;
 	struct arena *arena; /* of the rows, and of what they point to */
 	struct check_row *rows, **end;
-	FILE *out; /* where each row is printed at once; NULL: none is */
+	FILE *out; /* each row is printed here at once; NULL: no row is printed */
 };
 
 /* Begin checks, which have no rows yet. */
@@ -47,7 +47,7 @@ bool check_report(const struct settings *settings, FILE *out);
 void check_system(struct check *check);
 /* Check ZFS, the pool and the parent dataset. */
 void check_zfs(struct check *check);
-/* Print a line for each thing that bugs of this version of the kernel's ZFS may damage. */
+/* Add a row for each thing that bugs of OpenZFS may damage; missing: this version has the bugs. */
 void check_bugs(struct check *check, const char *version);
 /*
  * Returns the effects on a thing of the bugs in this version of OpenZFS, and what to do, as a
@@ -59,7 +59,7 @@ const char *check_version_bugs(enum bugs_of thing, const char *version);
 void check_optional(struct check *check);
 /* Check the permissions of the user of --zfs-user or --zfs-over-ssh. Only with the kernel's ZFS. */
 void check_allow(struct check *check);
-/* Add a row. */
+/* Add a copy of the row, and print it if check->out is set. */
 void check_add(struct check *check, const struct check_row *row);
 /* Add the row of a thing. failed: 0, or the thing is missing and err->text is the remedy. */
 void check_say(struct check *check, enum need need, const char *thing, int failed,

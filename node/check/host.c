@@ -3,8 +3,9 @@
  * CheckHost of zcsi.v1.Agent: what --check reports, of a zcsi-node that runs. Certificates and
  * endpoints are left out, because a check would close and open them again.
  *
- * Invariant: the programs of ZFS run once at a time, and their rows are for all who asked before
- * these were complete. A zfs that hangs ties up one thread, and holds no answer up.
+ * Invariant: the programs of ZFS run once at a time, and their rows answer all calls that began
+ * before the rows were complete. A zfs that hangs ties up one thread, and no call waits for it
+ * beyond its deadline.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,19 +17,19 @@
 #include "node/service.h"
 
 #define THING_MAX 300
-#define WAIT_MS   60000 /* for ZFS, of a call without a deadline */
+#define WAIT_MS   60000 /* the time of a call, at most, of which nine tenths are for ZFS */
 
-/* The rows of the last look at ZFS. Only the thread with the key of look_at_zfs uses them. */
+/* The rows of the last look at ZFS. Only look_at_zfs uses them, and one runs at a time. */
 static struct {
 	struct arena arena;
 	struct check check;
-	int64_t complete; /* since then, by now_us() */
+	int64_t complete; /* when the last look ended, a now_us() value; 0: none has */
 } last;
 
 /* A look at ZFS for one call. */
 struct look {
 	struct settings settings; /* its texts live as long as the process */
-	int64_t asked;            /* by now_us() */
+	int64_t asked;            /* when the call began, a now_us() value */
 	struct arena arena;
 	struct check check;
 };
@@ -80,7 +81,7 @@ static int64_t wait_ms(const struct rpc_call *call)
 	return (left < WAIT_MS ? left : WAIT_MS) / 10 * 9;
 }
 
-/* Add that ZFS was not looked at. error: ETIMEDOUT, or an errno, since there was no thread. */
+/* Add a row that ZFS was not checked. error: ETIMEDOUT, or the errno with which no thread began. */
 static void say_unknown(struct check *check, int error, int64_t ms)
 {
 	const char *dataset = check->settings->dataset;

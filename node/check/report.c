@@ -2,7 +2,7 @@
 /*
  * The rows of the checks, and the lines of --check.
  *
- * Invariant: the row of a missing thing has its remedy, and no other one has.
+ * Invariant: a row has a remedy if its thing is missing, and only then.
  */
 #include <stdarg.h>
 

@@ -2,8 +2,8 @@
 /*
  * Checks of the pool, of ZFS and its version, and of the parent dataset, in this order.
  *
- * Invariant: the checks stop at the first failure, so one cause is reported once. Its error text is
- * that of the calls that would fail in the daemon.
+ * Invariant: the checks stop at the first failure, so one cause is reported once. The error texts
+ * are those of the calls that would fail in the daemon.
  */
 #include <stdio.h>
 #include <string.h>

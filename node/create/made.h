@@ -13,18 +13,18 @@
 
 /* Returns the format of a request, zfs for ""; NULL if there is none of that name. */
 const struct format *made_format(const char *name);
-/* Check that a volume is made in the format of this name, which may be NULL. */
+/* Check that zcsi makes volumes of this format. name: as the request has it. format may be NULL. */
 int made_check_format(const char *id, const char *name, const struct format *format,
 		      struct error *err);
 /*
  * Add the native properties of a volume's format. A zvol that is no clone gets its size and its
- * reservation by the arguments of `zfs create`, or has them.
+ * reservation by the arguments of `zfs create`, or has them already if it was received.
  */
 void made_properties(struct arena *arena, const struct dataset *made, bool clone,
 		     struct zfs_properties *properties);
 /*
- * zfs said that a dataset exists which the catalog does not have. Returns 0 and *ret if it is the
- * volume. Otherwise returns -1 with *err: ERR_ALREADY_EXISTS if it is no volume. Blocks.
+ * Read a dataset that exists, as zfs reported, though the catalog does not have it. Returns 0 with
+ * *ret if it is the volume, or -1 with *err: ERR_ALREADY_EXISTS if it is no volume. Blocks.
  */
 int made_already(struct rpc_call *call, const char *id, const char *name, struct dataset **ret,
 		 struct error *err);

@@ -8,7 +8,8 @@
  * removed before a mount and set after the last unmount. A crash in between leaves it unset, and a
  * repeated NodeUnstageVolume sets it. A node that mounts by NFS cannot write the record, which is
  * in the pool of another host, so its publications are never idle. A zcsi:staged of an earlier boot
- * stays, because after a power cut NodeUnstageVolume comes too.
+ * stays, though NodeUnstageVolume is called after a power cut too: it shows that the intent log may
+ * have data (node/attach/complete.h).
  */
 #include "node/csi/idle.h"
 
@@ -21,7 +22,7 @@
 #include "node/record/share.h"
 #include "node/zfs/zfs.h"
 
-/* Record the list, unless it is NULL; ended: also that it is not staged, if it is noted to be. */
+/* Set zcsi:published to the list, unless it is NULL, and zcsi:staged to "-" if `ended` is true. */
 static int record(struct rpc_call *call, const struct dataset *dataset,
 		  const struct publication_list *list, bool ended, const struct dataset **ret,
 		  struct error *err)

@@ -3,9 +3,9 @@
 #define ZCSI_NODE_CSI_IDLE_H
 
 /*
- * The mark of an idle publication (node/record/publication.h) on this node, which a staging removes
- * and the end of the last staging sets; that also removes zcsi:staged. Both run one zfs, if a
- * property changes. Any worker thread, in a call that is keyed by the volume.
+ * The mark of an idle publication (node/record/publication.h) on this node. A staging removes the
+ * mark. The end of the last staging sets it, and removes zcsi:staged. Both functions run one zfs,
+ * if a property changes. Any worker thread, in a call that is keyed by the volume.
  */
 
 #include "node/host/node.h"

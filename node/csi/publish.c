@@ -3,11 +3,13 @@
  * NodePublishVolume, which binds a staging path to a target path, and NodeUnpublishVolume.
  *
  * Invariant: a target appears with its final attributes or not at all (mount_attach). A directory
- * or file with contents is never removed, only mounts of this volume are unmounted, and no staging.
+ * or file with contents is never removed. Only targets of this volume are unmounted, never its
+ * stagings.
  *
- * A target whose staging was removed is no slave any more, and where its parent mount is shared, as
- * systemd makes all, it is shared like a staging. So a mount that is no slave counts as such a
- * target unless its path is marked as a staging path, or it has targets of its own.
+ * A target whose staging was removed is no slave mount any more, and where its parent mount is
+ * shared, as systemd makes all, the target is shared like a staging. So a mount that is no slave
+ * counts as a target without its staging, unless its path is marked as a staging path, or it has
+ * targets of its own.
  *
  * The number of targets is limited per volume, over all its stagings, because the access mode
  * protects the data, which the stagings share. Nomad stages a volume at several paths only for

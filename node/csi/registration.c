@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * pluginregistration.Registration: zcsi-node tells kubelet of its CSI socket, so that no other
- * program has to.
+ * pluginregistration.Registration, by which kubelet gets the path of the CSI socket of zcsi-node.
+ * So no other program has to register the socket.
  *
  * Invariant: the answer depends on the command line alone. When zcsi-node ends, its server removes
  * the socket of this service, and kubelet takes the node's driver off its list.

@@ -2,8 +2,8 @@
 /*
  * Volumes whose dataset was renamed by hand, as by `zfs rename -u`, while they were mounted. The
  * mounts stay, and mountinfo shows the new name as their source. The mount of a zvol keeps the
- * zvol's old name as its source, so it is found like the mount of any volume, and its device tells
- * the new one.
+ * zvol's old name as its source, so the mount is found like that of any volume, and the new name by
+ * its device.
  *
  * Invariant: a mount is of a volume only if its source is the volume's dataset, or if ZFS has the
  * volume's id recorded on the dataset that is its source. All others are left mounted, and no call
@@ -22,8 +22,8 @@
 #include "node/zfs/zfs_run.h"
 
 /*
- * Returns true if the mount is of a whole filesystem of this node's pool, which a rename cannot
- * leave.
+ * Returns true if the mount is of a whole filesystem of this node's pool, where a renamed dataset
+ * is too.
  */
 static bool is_of_pool(const struct node *node, const struct mount *mount)
 {

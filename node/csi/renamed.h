@@ -22,7 +22,7 @@ int renamed_find(struct rpc_call *call, const char *id, const struct mount *moun
  */
 int renamed_zvol(struct rpc_call *call, const char *id, const struct mount *mount, const char **ret,
 		 struct error *err);
-/* Unload the key of a volume that was renamed, if zcsi manages it; dataset: its present name. */
+/* Unload the key of a renamed volume, if zcsi manages the key. dataset: its present name. */
 int renamed_unload_key(struct rpc_call *call, const char *dataset, struct error *err);
 
 #endif

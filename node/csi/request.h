@@ -33,8 +33,8 @@ struct mount_request {
 int request_capability(const VolumeCapability *capability, struct mount_request *ret,
 		       struct error *err);
 /*
- * ERR_FAILED_PRECONDITION if a volume of this format cannot be used as `want` asks. is: may be
- * NULL.
+ * ERR_FAILED_PRECONDITION if a volume of this format cannot be used as `want` asks. is: NULL if the
+ * mount is none of zcsi.
  */
 int request_fits(const struct mount_request *want, const struct format *is, struct error *err);
 

@@ -4,7 +4,8 @@
  * it and unloads its key.
  *
  * Invariant: the only state between the calls is mountinfo (node/attach/staging.h). The mark of an
- * idle publication follows from it (idle.h). That of a staging path is for NodeUnpublishVolume.
+ * idle publication follows from it (idle.h). The mark of a staging path
+ * (node/attach/staging_mark.h) is only for NodeUnpublishVolume.
  */
 #include <string.h>
 
@@ -107,10 +108,10 @@ static int unstage(struct rpc_call *call, const char *id, const char *path, stru
 
 	if (path && unmount(call, id, path, &unmounted, err) < 0)
 		return -1;
-	/* A renamed volume has no record, even while the catalog still has its old name. */
+	/* Record nothing for a renamed volume, even while the catalog still has its old name. */
 	if (unmounted && strcmp(unmounted, node_dataset_name(call, id)) != 0)
 		return renamed_unload_key(call, unmounted, err);
-	/* A volume of another host has no record here. */
+	/* Record nothing for a volume of another host, which is not found. */
 	if (node_find(call, id, &dataset, &gone) < 0) {
 		if (unmounted && node->catalog && gone.code != ERR_NOT_FOUND)
 			log_warn("cannot unload the key of an unmounted volume, nor record "

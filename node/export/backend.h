@@ -4,8 +4,8 @@
 
 /*
  * The two ways to mount and export a volume where its pool is: on this host, or on a server over
- * ssh. Only node/export/exports.c calls them, and one change at a time. Functions that return int
- * return 0, or -1 with *err. They block.
+ * ssh. Only node/export/exports.c calls the functions, for one change at a time. Those that return
+ * int return 0, or -1 with *err. All may block.
  */
 
 #include "node/export/table.h"

@@ -182,8 +182,8 @@ int exportfs_set(struct arena *arena, const char *parent, const char *path,
 }
 
 /*
- * A container finds the folder of the NFS server in the mounts of the host's first process: in its
- * own /proc it is empty.
+ * Read the NFS server's number of threads. In a container, /proc/fs/nfsd is empty, so read it in
+ * the root directory of the host's first process.
  */
 bool exportfs_serves(void)
 {

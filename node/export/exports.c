@@ -61,7 +61,9 @@ void exports_look(const struct node *node)
 {
 	struct error err;
 
-	/* Reading the kernel's files about the NFS server blocks while its stop hangs. */
+	/*
+	 * Do not wait: reading the kernel's files about the NFS server blocks while its stop hangs.
+	 */
 	if (pthread_mutex_trylock(&looking))
 		return;
 	keep_refusal(exports_check(node, &err) < 0 ? err.text : "");
@@ -75,7 +77,7 @@ char *exports_refusal(struct arena *arena)
 	return arena_strdup(arena, refusal);
 }
 
-/* A volume that another node took over, or may have, is exported to nobody. */
+/* Returns the exports that a volume is to have: none if another node took it over, or may have. */
 static struct export_table rows_of(struct arena *arena, const struct node *node,
 				   const struct dataset *dataset)
 {

@@ -16,7 +16,9 @@ const char *exports_mountpoint(struct arena *arena, const char *dataset);
  * whose text says what to do. May block.
  */
 int exports_check(const struct node *node, struct error *err);
-/* Call exports_check for exports_refusal, unless another thread does. May block. */
+/*
+ * Call exports_check and keep its error for exports_refusal, unless another thread does. May block.
+ */
 void exports_look(const struct node *node);
 /*
  * Returns the text with which exports_check failed in the last exports_look, in the arena; "" if it

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The volumes of which this host has data put aside.
+ * The volumes of which this host has data put aside, in datasets below _diverged.
  *
- * Invariant: what is kept is what one reading of the pool has found, and no reading that began
- * later has ended. So the end of a reading that took long does not bring back what was destroyed
+ * Invariant: the struct has the result of one reading of the pool, and no reading that began later
+ * has ended. So the late end of a long reading does not bring back data that was destroyed
  * meanwhile.
  */
 #include "node/host/asides.h"

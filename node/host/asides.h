@@ -3,8 +3,9 @@
 #define ZCSI_NODE_HOST_ASIDES_H
 
 /*
- * The volumes of which this host has data put aside, as its pool was read last: hashes of their ids
- * (common/volume/name.h). A struct of zero bytes, but for the lock, was not read yet. Any thread.
+ * The volumes of which this host has data put aside, in datasets below _diverged, as its pool was
+ * read last: hashes of their ids (common/volume/name.h). A struct that is zero but for its lock
+ * stands for a pool that was not read yet. Any thread.
  */
 
 #include <pthread.h>
@@ -13,13 +14,13 @@
 
 #include "common/mem.h"
 
-#define ASIDES_MAX 1024 /* of which the ids are kept */
+#define ASIDES_MAX 1024 /* volumes whose ids are kept, at most */
 
 struct asides {
 	pthread_mutex_t lock;
 	uint64_t begun; /* the number of the last reading */
 	uint64_t read;  /* the number of the reading that is kept; 0: none */
-	size_t count;   /* the datasets that were put aside, also of one volume */
+	size_t count;   /* how many datasets were put aside, several of one volume too */
 	uint64_t ids[ASIDES_MAX];
 	size_t n;
 };

@@ -64,7 +64,7 @@ bool claims_take(struct claims *claims, const struct claim *claim, uint64_t *ret
 		 struct claim_targets *ret_before);
 /*
  * Begin to create the id at this node. Returns true if its latest promise is to this claim, was not
- * replaced, is for this node, and is not too old. Then claims_end ends it.
+ * replaced, is for this node, and is not too old. Then call claims_end later.
  */
 bool claims_begin(struct claims *claims, const char *id, uint64_t claim, uint64_t node);
 void claims_end(struct claims *claims, const char *id);

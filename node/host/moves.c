@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The volumes that are moving to other nodes.
+ * The volumes that no call may use: they move to other nodes, are rolled back, or are detached.
  *
  * Invariant: a volume that this host has given up, and that the other node has not taken yet, is on
- * neither. It is never reported as missing, so that no other volume gets its name meanwhile.
+ * neither node. It is never reported as missing, so that no other volume gets its name meanwhile.
  */
 #include "node/host/moves.h"
 

@@ -3,9 +3,9 @@
 #define ZCSI_NODE_HOST_MOVES_H
 
 /*
- * The volumes that no call may use or change, because they are moving to another node: from shortly
- * before this host gives one up until the other node has it. Or because a rollback exchanges the
- * dataset, or while a volume is copied to detach it from its origin. Any thread.
+ * The closed volumes, which no call may use or change: those that move to another node, from
+ * shortly before this host gives them up until the other node has them; those whose dataset a
+ * rollback exchanges; and those that are copied to detach them from their origins. Any thread.
  */
 
 #include <stdbool.h>
@@ -20,14 +20,15 @@ struct moves *moves_new(void);
 /* Free the table, which may be NULL. */
 void moves_free(struct moves *moves);
 
-/* Refuse all calls for a volume, which moves to a node (NULL: is rolled back); or permit them. */
+/* Close a volume that moves to the node `to`, or that is rolled back if `to` is NULL. */
 void moves_close(struct moves *moves, const char *id, const char *to);
-/* The same for a volume that is detached from its origin. */
+/* Close a volume that is detached from its origin. */
 void moves_close_to_detach(struct moves *moves, const char *id);
+/* Open a closed volume: calls for it are permitted again. */
 void moves_open(struct moves *moves, const char *id);
 /*
- * Report that the volumes which an earlier zcsi-node has given up are closed, that those which it
- * has not given up have their devices, and that its rollbacks are finished.
+ * Report that nothing of an earlier zcsi-node is left to do: the volumes that it gave up are
+ * closed, the others have their devices again, and its rollbacks are finished.
  */
 void moves_known(struct moves *moves);
 

@@ -26,7 +26,7 @@ struct owners {
 	pthread_mutex_t lock; /* protects all members */
 	pthread_cond_t changed;
 	bool answered;
-	char **open; /* volumes of which it is still recorded what the nodes answered, or NULL */
+	char **open; /* volumes for which the nodes' answers are not recorded yet, or NULL */
 	size_t n_open;
 };
 
@@ -81,7 +81,7 @@ void owners_answered(struct owners *owners, const char *const *ids, size_t n)
 	set_answered(owners);
 }
 
-/* Returns the place of the volume among those that are open, or NULL. */
+/* Returns the entry of the volume in owners->open, or NULL. */
 static char **find_open(struct owners *owners, const char *id)
 {
 	for (size_t i = 0; i < owners->n_open; i++)
@@ -109,7 +109,7 @@ void owners_asked(struct owners *owners)
 	set_answered(owners);
 }
 
-/* Wait for owners_answered. Returns false if that has not come by then. With the lock. */
+/* Wait for owners->answered until the time `until`, and return it. The caller holds the lock. */
 static bool wait_until(struct owners *owners, int64_t until)
 {
 	const struct timespec at = {until / 1000, until % 1000 * 1000000};
@@ -158,7 +158,7 @@ int owner_check(const struct node *node, const struct dataset *volume, struct er
 			    "has of it is not used any more: use it there, or move it here with "
 			    "'zcsi move %s %s'",
 			    ownership.newer, volume->id, node->id, volume->id, node->id);
-	/* An earlier zcsi-node, without the property, knew no failover. */
+	/* A volume without zcsi:owner is of a zcsi-node that had no failover yet. */
 	if (!*volume->owner || strcmp(ownership.boot, node->boot) == 0)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,

@@ -12,7 +12,7 @@
 enum privilege_when { ALWAYS, OPENZFS, ZFS_USER };
 
 struct privilege {
-	int number;       /* CAP_SYS_ADMIN of linux/capability.h */
+	int number;       /* such as CAP_SYS_ADMIN of linux/capability.h */
 	const char *name; /* "CAP_SYS_ADMIN" */
 	const char *use;  /* "to mount, and to run zfs" */
 	/* OPENZFS: not needed with zfs-fuse. ZFS_USER: only needed with --zfs-user. */

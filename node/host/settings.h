@@ -17,9 +17,9 @@ struct settings {
 	struct option_list endpoints;
 	struct option_list agent_endpoints;
 	const char *registration;  /* the socket for kubelet; NULL: none */
-	struct endpoint socket;    /* and the one that kubelet is told of */
+	struct endpoint socket;    /* the unix socket in `endpoints` for kubelet */
 	struct option_list agents; /* the agent endpoints of other nodes */
-	const char *agents_file;   /* a file with more of them; NULL: none */
+	const char *agents_file;   /* a file with more agent endpoints; NULL: none */
 	struct trust *trust;
 	const char *metrics;      /* the endpoint of the metrics; NULL: not served */
 	const char *dataset;      /* POOL/PARENT; NULL on a node without a pool */

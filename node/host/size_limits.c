@@ -4,8 +4,8 @@
  *
  * Invariant: a volume that is being made or grown counts from its check on, once, until the catalog
  * has it. So calls that run at the same time do not exceed a limit together. A call that lets
- * nothing grow is not refused, also if a limit is exceeded: a smaller limit, a smaller pool and
- * volumes that moved here do that.
+ * nothing grow is not refused, even if a limit is exceeded already, because the limit or the pool
+ * became smaller, or volumes moved here.
  */
 #include "node/host/size_limits.h"
 
@@ -37,7 +37,7 @@ static bool is(const char *id, const char *other)
 	return other && strcmp(id, other) == 0;
 }
 
-/* Returns the sum; INT64_MAX, which is more than any limit, if it is more than that. */
+/* Returns the sum; on overflow INT64_MAX, which is more than any limit. */
 static int64_t sum(int64_t one, int64_t other)
 {
 	return other > INT64_MAX - one ? INT64_MAX : one + other;
@@ -77,7 +77,7 @@ static void count_pledges(const struct tally *tally)
 		}
 }
 
-/* Call it with the lock. The results are in the arena. */
+/* Count all volumes and pledges for each limit. The caller holds the lock. */
 static struct tally take(const struct size_limits *limits, struct catalog *catalog,
 			 struct arena *arena, const struct pledge *pledge)
 {

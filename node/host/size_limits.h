@@ -16,7 +16,7 @@
 #include "common/options.h"
 #include "node/host/node.h"
 
-/* Counts the volumes whose ids begin with the prefix. Exactly one of the two numbers is set. */
+/* A limit for volumes whose ids begin with the prefix. Exactly one of the two numbers is set. */
 struct size_limit {
 	const char *prefix;  /* "": all volumes */
 	int64_t thousandths; /* --overcommit: of the size of the pool */
@@ -68,9 +68,9 @@ struct size_limit_state {
 };
 
 /*
- * *ret is the state of all limits, in the arena, but for one of a pool whose size is unknown.
- * Returns how many there are. Never waits: call it after the pool was read. limits: of the node;
- * NULL: none.
+ * *ret is the states of the limits, in the arena, without that of a pool of unknown size. Returns
+ * how many there are. Never waits: call it after the pool was read. limits: of the node; NULL:
+ * none.
  */
 size_t size_limits_read(struct size_limits *limits, struct catalog *catalog, struct arena *arena,
 			struct size_limit_state **ret);

@@ -19,7 +19,10 @@ static const struct metric prefix[] = {
 	       "prefix"),
 };
 
-/* Write one metric for all limits by this option. value: offset in struct size_limit_state. */
+/*
+ * Write one metric of all limits by --overcommit, or by --limit if by_ratio is false. value: offset
+ * in struct size_limit_state.
+ */
 static void write(const struct node *node, FILE *out, const struct metric *metric, bool by_ratio,
 		  size_t value, const struct size_limit_state *states, size_t n)
 {

@@ -30,7 +30,7 @@ static bool parse_ratio(const char *text, int64_t *ret)
 	return !*end && end[-1] != '.' && *ret <= OVERCOMMIT_MAX * 1000;
 }
 
-/* Parse a number of bytes, or one of K, M, G, T or P as zfs means them. */
+/* Parse a number of bytes, or of KiB, MiB, GiB, TiB or PiB with the letter K, M, G, T or P. */
 static bool parse_bytes(const char *text, int64_t *ret)
 {
 	static const char units[] = "KMGTP";

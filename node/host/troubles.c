@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The troubles of volumes, for whoever asks after a volume.
+ * The troubles of volumes, which answers to requests about a volume include.
  *
- * Invariant: the list has a volume once, and never longer than a round after it was last noted.
+ * Invariant: the list has a volume at most once, and drops it at the end of a round without a note
+ * of it.
  */
 #include "node/host/troubles.h"
 

@@ -20,7 +20,7 @@
 #include "node/mount/call.h"
 #include "node/mount/mountinfo.h"
 
-/* Returns true if no other mount of its file system exists. */
+/* Returns true if the mount is the only one of its file system. */
 static bool is_last(const struct mount_table *table, const struct mount *mount)
 {
 	for (size_t i = 0; i < table->n; i++)
@@ -44,7 +44,10 @@ static unsigned last_of_connection(const char *path)
 	return connection;
 }
 
-/* Open the file each time: it can be read only once. */
+/*
+ * Returns true if the FUSE connection has requests in flight. Opens the file `waiting` each time,
+ * because an open file of fusectl can be read only once.
+ */
 static bool has_requests(unsigned connection)
 {
 	char file[64], number[32];

@@ -182,7 +182,10 @@ static int unmount(const char *path)
 	return mount_call_unmount(path, UMOUNT_NOFOLLOW | MNT_FORCE | MNT_DETACH) < 0 ? errno : 0;
 }
 
-/* After ETIMEDOUT, check: the mount may be gone while the kernel still waits for its server. */
+/*
+ * If umount2 timed out, count the mounts again: the kernel may have removed this one and still wait
+ * for its server.
+ */
 int mount_remove(const char *path, struct error *err)
 {
 	size_t before, after;
@@ -204,7 +207,7 @@ int mount_remove(const char *path, struct error *err)
 
 /*
  * Replace the mount by a copy. Attributes that are set on an attached mount do not reach its copies
- * in other namespaces, as that of the host if zcsi-node runs in a container.
+ * in other namespaces, such as the namespace of the host if zcsi-node runs in a container.
  */
 int mount_make_staging(const char *path, const char *source, uint64_t attrs, struct error *err)
 {

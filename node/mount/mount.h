@@ -5,7 +5,7 @@
 /*
  * Changing mounts. Each function looks up its change in mountinfo before it returns 0; on failure
  * it returns -1 with *err, which is ERR_UNAVAILABLE if the mount's server or pool did not answer.
- * Blocks up to MOUNT_CALL_MS. Any thread.
+ * Each of its system calls may block for MOUNT_CALL_MS. Any thread.
  *
  * path: an existing directory, or a file for a device. attrs: MOUNT_ATTR_ bits, replacing all.
  */
@@ -36,8 +36,9 @@ int mount_make_staging(const char *path, const char *source, uint64_t attrs, str
 /* Unmount the top mount at the path. ERR_FAILED_PRECONDITION names the processes that use it. */
 int mount_remove(const char *path, struct error *err);
 /*
- * Unmount the top mount at the path, which is of this dataset, and before it the filesystems below
- * the dataset that are mounted below the path: zfs-fuse mounts a child that somebody creates there.
+ * Unmount the filesystems below the dataset that are mounted below the path, and then the top mount
+ * at the path, which is of the dataset. zfs-fuse mounts each child of a dataset when the child is
+ * created.
  */
 int mount_remove_tree(const char *path, const char *dataset, struct error *err);
 

@@ -39,7 +39,7 @@ struct mount_table {
 
 /* Read the mounts of this process; *ret is in the arena. Returns 0, or -1 with *err. */
 int mount_table_read(struct arena *arena, struct mount_table *ret, struct error *err);
-/* The same for an open file of mountinfo, which is closed. */
+/* Like mount_table_read, but read from an open file of mountinfo, and close it. */
 int mount_table_read_from(struct arena *arena, int fd, struct mount_table *ret, struct error *err);
 /* Parse a text of mountinfo in place; the rows point into it. For tests. */
 void mount_table_parse(struct arena *arena, char *text, struct mount_table *ret);
@@ -47,8 +47,8 @@ void mount_table_parse(struct arena *arena, char *text, struct mount_table *ret)
 /* Returns the mount on top at a path, or NULL. */
 const struct mount *mount_at(const struct mount_table *table, const char *path);
 /*
- * Returns true if the mount has the role of a staging. A target on a shared parent looks the same
- * once its staging was removed.
+ * Returns true if the mount has the role of a staging. Also true for a target on a shared parent
+ * mount whose staging was removed.
  */
 bool mount_is_staging(const struct mount *mount);
 /*
@@ -62,7 +62,10 @@ bool mount_is_of(const struct mount *mount, const char *dataset);
 const struct mount *mount_of(const struct mount_table *table, const char *dataset);
 /* Returns a mount with exactly this source, whole and uncovered, anywhere; or NULL. */
 const struct mount *mount_of_source(const struct mount_table *table, const char *source);
-/* Returns the topmost mount_is_of() mount at the path, which another may cover; or NULL. */
+/*
+ * Returns the topmost mount at the path for which mount_is_of() is true, even if another mount
+ * covers it; or NULL.
+ */
 const struct mount *mount_of_at(const struct mount_table *table, const char *dataset,
 				const char *path);
 /* Returns a mount of the dataset at another path than this, except stagings; or NULL. */

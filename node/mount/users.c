@@ -112,7 +112,10 @@ static bool has_device(int process, const void *what)
 	return found;
 }
 
-/* A container has the host's /proc there (jobs/node.nomad.hcl); its own shows only itself. */
+/*
+ * Open the /proc of the host. In a container (jobs/node.nomad.hcl) it is mounted at /host/proc,
+ * because the /proc of a container shows only the processes of the container.
+ */
 static DIR *open_proc(void)
 {
 	DIR *proc = opendir("/host/proc");
@@ -120,7 +123,7 @@ static DIR *open_proc(void)
 	return proc ? proc : opendir("/proc");
 }
 
-/* Open the next process, a descriptor of /proc/PID, or return -1 at the end. */
+/* Returns an open descriptor of /proc/PID of the next process, or -1 after the last one. */
 static int next_process(DIR *proc, const char **ret_pid)
 {
 	for (struct dirent *entry; (entry = readdir(proc));) {
@@ -182,7 +185,7 @@ static bool has_seen(const struct namespaces *seen, ino_t namespace)
 
 static void add_seen(struct arena *arena, struct namespaces *seen, ino_t namespace)
 {
-	/* The room doubles at each power of two. */
+	/* Double the capacity of the array when n reaches a power of two. */
 	if (!(seen->n & (seen->n - 1))) {
 		ino_t *rows = arena_alloc(arena, (2 * seen->n + 1) * sizeof(*rows));
 		if (seen->n)
@@ -216,8 +219,9 @@ static int mounted_at(struct arena *arena, int process, const char *dataset, dev
 }
 
 /*
- * The same, but NULL if the namespace was seen before. A namespace whose mounts could not be read
- * is not seen, because another process may be in it.
+ * Returns the path at which the dataset, or the device, is mounted in the process's namespace; NULL
+ * if nowhere, or if the namespace was examined before. A namespace whose mounts could not be read
+ * is not added to `seen`, because another process in it may be readable.
  */
 static const char *mounted_newly(struct arena *arena, struct namespaces *seen, int process,
 				 const char *dataset, dev_t device)

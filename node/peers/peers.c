@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The agents of other nodes. A node that is not known is looked for by a scan, which asks every
- * endpoint of the list for its node id (peers_ask.c). The answers of the last scan are kept.
+ * The agents of other nodes. A node whose endpoint is not known is found by a scan, which asks
+ * every endpoint of the list for its node id (peers_ask.c). The answers of the last scan are kept.
  *
  * Invariant: a client is handed out only after its agent has answered, on that connection, with the
  * node id that was asked for. So an old answer costs time, and never leads to another node.
@@ -23,7 +23,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* *ret is every endpoint of both options once, in the arena. */
+/* *ret is every endpoint of --agent and --agents-file once, in the arena. */
 static int read_list(const struct peers_options *options, struct arena *arena,
 		     struct option_list *ret, struct error *err)
 {
@@ -67,7 +67,7 @@ static bool is_listed(const struct option_list *list, const char *endpoint)
 	return bsearch(&endpoint, list->values, list->n, sizeof(*list->values), compare);
 }
 
-/* The answers */
+/* The answers of the last scan */
 
 /* Returns the answers of a node: *ret is the first one, *ret_other the second one, or NULL. */
 static size_t find(const struct peers *peers, const char *node_id, const struct peers_answer **ret,
@@ -88,7 +88,10 @@ static size_t find(const struct peers *peers, const char *node_id, const struct 
 	return n;
 }
 
-/* Returns where the node was last, in the arena, if that endpoint is on the list; or NULL. */
+/*
+ * Returns the endpoint that answered as the node in the last scan, in the arena; NULL if none or
+ * several did, or if the endpoint is not on the list any more.
+ */
 static const char *recall(struct peers *peers, struct arena *arena, const struct option_list *list,
 			  const char *node_id)
 {

@@ -4,7 +4,7 @@
 
 /*
  * Connections to the agents of other nodes, by node id. The endpoints of --agent and --agents-file
- * are asked which nodes they are, and the answers are remembered.
+ * are asked which nodes they are, and the answers are cached.
  */
 
 #include <stdint.h>
@@ -26,8 +26,9 @@ struct peers_options {
 };
 
 /*
- * Connect to nothing yet. Call it on the loop's thread. What options point to must outlive *ret.
- * Returns 0, or -1 with *err if an endpoint of --agent is malformed.
+ * Create the peers, without a connection yet. Call it on the loop's thread. The objects that
+ * options point to must outlive *ret. Returns 0, or -1 with *err if an endpoint of --agent is
+ * malformed.
  */
 int peers_new(struct peers **ret, struct loop *loop, const struct peers_options *options,
 	      struct error *err);
@@ -40,8 +41,8 @@ void peers_free(struct peers *peers);
 /*
  * *ret is a connection to the agent of a node, with limits_bulk. It is the caller's alone until
  * peers_hang_up. The agent has answered on it as this node, and with TLS its certificate has the
- * name node_id besides that of the endpoint's host. A node that is not where it was last, or was
- * never asked for, is looked for at all endpoints.
+ * name node_id besides that of the endpoint's host. If the node is not found at the endpoint where
+ * it was last, or was never looked for, all endpoints are asked.
  *
  * Call it on any thread but the loop's; the loop must be running. Blocks until the deadline, or
  * longer if the resolver does. Returns 0, or -1 with ERR_FAILED_PRECONDITION if there is no list of
@@ -63,8 +64,8 @@ struct peers_host {
 
 /*
  * Ask all agents of the list about their hosts. *ret is the answers, in the arena, also of this
- * host if it is on the list. Thread and time as peers_dial. Returns 0, or -1 with *err if there is
- * no list, or the deadline came before each agent had its time to answer.
+ * host if it is on the list. Any thread but the loop's; blocks like peers_dial. Returns 0, or -1
+ * with *err if there is no list, or the deadline has passed before each agent could answer.
  */
 int peers_survey(struct peers *peers, struct arena *arena, int64_t deadline,
 		 struct peers_host **ret, size_t *ret_n, struct error *err);

@@ -21,40 +21,44 @@ struct peers {
 	struct peers_options options;
 	pthread_mutex_t lock;   /* guards the members after it */
 	bool scanning;          /* a thread asks all endpoints */
-	pthread_cond_t scanned; /* that has ended */
+	pthread_cond_t scanned; /* signalled when a scan has ended */
 	struct peers_answer *answers;
 	size_t n_answers;
 	unsigned n_scans;              /* scans that have ended, and not by their deadline */
 	struct peers_closing *closing; /* clients to be freed on the loop */
-	struct loop_task reap;         /* posted while there are such clients */
+	struct loop_task reap;         /* posted while `closing` is not empty */
 };
 
 /* An agent that is asked which node it is. */
 struct peers_question {
 	const char *endpoint;  /* set by the caller */
-	struct client *client; /* NULL if there is none, because of the error */
+	struct client *client; /* NULL if it could not be made, see error */
 	struct client_call *call;
-	const char *node;            /* the answer, in the arena; NULL: see the error */
-	const GetHostResponse *host; /* all of it */
+	const char *node;            /* the node id in the answer, in the arena; NULL: see error */
+	const GetHostResponse *host; /* the whole answer */
 	struct error error;
 };
 
 /* Returns the options for a client of an agent. */
 struct client_options peers_client_options(const struct peers *peers);
 /*
- * Ask an agent, with a new client, and wait for its answer. An agent gets half of the time that is
- * left, and 5 seconds at most. The caller hangs up.
+ * peers_ask_begin calls GetHost of an agent, with a new client, and peers_ask_finish waits for the
+ * answer. The agent has half of the time that is left, and 5 seconds at most. The caller gives the
+ * client to peers_hang_up.
  */
 void peers_ask_begin(struct peers *peers, struct arena *arena, struct peers_question *question,
 		     const struct client_options *options, int64_t deadline);
 void peers_ask_finish(struct peers_question *question);
 /*
- * Ask all endpoints of a list, or wait for the end of such a scan by another thread. Either sets
+ * Ask all endpoints of a list, or wait for the end of such a scan by another thread. Both set
  * peers->answers. Returns 0, or -1 with ERR_DEADLINE_EXCEEDED.
  */
 int peers_ask_all(struct peers *peers, struct arena *arena, const struct option_list *list,
 		  int64_t deadline, struct error *err);
-/* Ask them all, even if another thread has just done so. *ret is the questions, in the arena. */
+/*
+ * Ask all endpoints of a list, even if another thread has just done so. *ret is the questions, in
+ * the arena.
+ */
 int peers_ask_each(struct peers *peers, struct arena *arena, const struct option_list *list,
 		   int64_t deadline, struct peers_question **ret, struct error *err);
 /* Free the answers. */

@@ -12,7 +12,7 @@
 struct repair_member {
 	const char *node;
 	int64_t silent; /* for how many seconds it has not answered; 0: it answers */
-	int64_t synced; /* its copy has all that was written before; 0: it is not complete */
+	int64_t synced; /* its copy has all data written before that time; 0: not complete */
 };
 
 struct repair_facts {
@@ -28,13 +28,13 @@ struct repair_facts {
 enum repair_step {
 	REPAIR_NONE,
 	REPAIR_ADD,    /* another node is to have a copy */
-	REPAIR_REMOVE, /* the lost node is to have none any more */
+	REPAIR_REMOVE, /* the lost node is to have no copy any more */
 };
 
 struct repair {
 	enum repair_step step;
 	const char *lost; /* the node that is lost; NULL: none is */
-	const char *why;  /* why nothing is done although one is lost; NULL: there is no reason */
+	const char *why;  /* why nothing is done although a node is lost; NULL: nothing to report */
 };
 
 /* Returns the next step of the volume's repair. */

@@ -3,8 +3,8 @@
  * The repair of one volume. The rule is in decide.c; here are the facts and the two steps.
  *
  * Invariant: a step is one change of zcsi:members and zcsi:push, made as a call for the volume,
- * after the facts were gathered again. What is to be sent or dropped then is the matter of the
- * pusher, which follows these properties.
+ * after the facts were gathered again. The pusher then makes or drops the copies, as these
+ * properties say.
  */
 #include "node/repair/mend.h"
 
@@ -37,7 +37,7 @@ struct patient {
 	const struct node *node;
 	const struct survey *survey;
 	struct arena *arena;
-	struct push push; /* of the volume; its node is set when there is one */
+	struct push push; /* for membership_admit; `to` is set when a node was chosen */
 	size_t wanted;
 	const char **candidates;
 	size_t n_candidates;
@@ -127,7 +127,7 @@ static void examine(struct patient *patient)
 	patient->repair = repair_decide(&facts);
 }
 
-/* Begin with a volume. Returns false if its members cannot be read. */
+/* Set patient->push for the volume. Returns false if its members cannot be read. */
 static bool describe(struct patient *patient, const struct dataset *volume)
 {
 	const struct node *node = patient->node;
@@ -140,7 +140,7 @@ static bool describe(struct patient *patient, const struct dataset *volume)
 	return members_parse(patient->arena, volume->members, &patient->push.members);
 }
 
-/* Note why a lost node is not replaced, for whoever asks after the volume. */
+/* Record why a lost node is not replaced, so that answers about the volume can say it. */
 static void note(const struct patient *patient, const char *why)
 {
 	const char *id = patient->push.volume->id, *lost = patient->repair.lost;
@@ -155,7 +155,7 @@ static void note(const struct patient *patient, const char *why)
 		      arena_printf(patient->arena, "zcsi copy drop %s %s --gone", id, lost));
 }
 
-/* Log, once for each silence, why a lost node is not replaced. */
+/* Record why a lost node is not replaced, and log it once for each silence. */
 static void tell(const struct patient *patient, const char *why)
 {
 	struct silence *silence = silences_find(patient->survey->silences, patient->repair.lost);

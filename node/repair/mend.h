@@ -17,9 +17,9 @@ struct survey {
 };
 
 /*
- * Take the next step of a volume's repair, if there is one: read it again and change its members as
- * a call for the volume. Failures are logged. Runs programs, and waits for other nodes. Any thread
- * but the loop's and the workers.
+ * Take the next step of a volume's repair, if there is one: as a call for the volume, read the
+ * volume again and change its members. Failures are logged. Runs programs, and waits for other
+ * nodes. Any thread but the loop's and the workers.
  */
 void mend(const struct node *node, const struct survey *survey, const struct dataset *volume);
 /* Write the metrics of repairs. Any thread. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * The mender. In each round it dials the members of the volumes that are to be repaired. Only if
- * one does not answer, it asks all agents: who else can have a copy, and how many are silent.
+ * one does not answer, it asks all agents, to see which other nodes can have a copy, and how many
+ * agents are silent.
  *
  * Invariant: a silence lasts from the first round in which the node did not answer to the present
- * one, and this host has looked all the time: if it cannot ask, it forgets all silences.
+ * one, and this host has asked in each round between. After a round in which it could not ask all
+ * agents, no silences are left.
  */
 #include "node/repair/mender.h"
 
@@ -28,7 +30,7 @@
 struct mender {
 	const struct node *node;
 	struct rounds *rounds;
-	struct silences silences; /* thread only */
+	struct silences silences; /* used by the mender's thread only */
 };
 
 /* Keep those volumes that are to be repaired. */

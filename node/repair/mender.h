@@ -7,9 +7,9 @@
 struct mender;
 
 /*
- * Start the mender. Its thread looks whether the members of this host's volumes with repair_after
- * answer, and replaces those that have been silent for longer. Returns 0, or -1 with *err; call
- * mender_stop then too.
+ * Start the mender. Its thread checks whether the members of this host's volumes with repair_after
+ * answer, and replaces those that have been silent for longer than that. Returns 0, or -1 with
+ * *err; call mender_stop after an error too.
  */
 int mender_start(struct mender **ret, const struct node *node, struct loop *loop,
 		 struct error *err);

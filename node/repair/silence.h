@@ -3,8 +3,8 @@
 #define ZCSI_NODE_REPAIR_SILENCE_H
 
 /*
- * For how long nodes have been silent, as this zcsi-node has seen itself: after a restart each
- * silence begins anew. Not thread-safe.
+ * For how long nodes have not answered this zcsi-node. In memory: after a restart each silence
+ * begins anew. Not thread-safe.
  */
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 struct silence {
 	char *node;
 	int64_t since; /* a now_ms() value */
-	bool told;     /* its lasting silence was logged */
+	bool told;     /* the reason why the node is not replaced was logged */
 };
 
 struct silences {
@@ -22,7 +22,7 @@ struct silences {
 	size_t n;
 };
 
-/* Report that a node has answered, or has not at this time. */
+/* silences_end: the node has answered. silences_begin: it has not, at the time `now`. */
 void silences_end(struct silences *silences, const char *node);
 void silences_begin(struct silences *silences, const char *node, int64_t now);
 /* Returns the silence of a node, until the next change of the table; NULL: it answers. */

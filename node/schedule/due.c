@@ -2,9 +2,9 @@
 /*
  * The rules of schedules.
  *
- * Invariant: a period is compared for equality only, and snapshots are counted, not aged. So a
- * clock that was set destroys no more than one that runs: a snapshot goes only when enough newer
- * ones of its units were taken.
+ * Invariant: a period is compared for equality only, and snapshots are counted, not aged. So no
+ * change of the clock makes zcsi destroy more: a snapshot goes only when enough newer ones of its
+ * units (hourly, daily and so on) were taken.
  */
 #include "node/schedule/due.h"
 
@@ -32,7 +32,7 @@ static int64_t month_of(int64_t at)
 	return 12 * (int64_t)utc.tm_year + utc.tm_mon;
 }
 
-/* Returns a number that all times of the same hour, day and so on have in common. */
+/* Returns the number of the hour, day or other unit that contains a time. */
 static int64_t period(enum schedule_unit unit, int64_t at)
 {
 	switch (unit) {

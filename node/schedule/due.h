@@ -14,12 +14,14 @@
 #include "common/volume/schedule.h"
 #include "node/record/scheduled.h"
 
-/* Returns the units, as in struct scheduled, of which the present period has no snapshot yet. */
+/*
+ * Returns the units (a bit mask: hourly, daily and so on) whose present period has no snapshot yet.
+ */
 unsigned due_units(const struct schedule *schedule, const struct scheduled *rows, size_t n,
 		   int64_t now);
 /*
- * Returns true if a snapshot, one of n, is to go: of each of its units the schedule keeps only
- * newer ones, or none. With a schedule that is not set all stay.
+ * Returns true if a snapshot, one of n, is to go: for each of its units (hourly, daily and so on)
+ * the schedule keeps only newer snapshots, or none. Without a schedule all snapshots stay.
  */
 bool due_to_go(const struct schedule *schedule, const struct scheduled *rows, size_t n,
 	       const struct scheduled *row);

@@ -4,8 +4,9 @@
  * catalog has of it.
  *
  * Invariant: a snapshot is taken and destroyed as a call for its volume (node/stream/keyed.h), and
- * never while the volume moves: the other node would not have it. Only snapshots with a leaf of
- * the schedule are destroyed, by a plain `zfs destroy`, which refuses what is held or cloned.
+ * never while the volume moves to another node, which would not get the snapshot. Only snapshots
+ * whose names a schedule has made are destroyed, by a plain `zfs destroy`, which refuses what is
+ * held or cloned.
  */
 #include "node/schedule/keeper.h"
 
@@ -28,7 +29,7 @@
 #include "node/zfs/zfs.h"
 
 #define LOOK_S   60
-#define FIND_MS  1000   /* for a volume in the catalog */
+#define FIND_MS  1000   /* how long to wait for a volume in the catalog */
 #define QUIET_MS 900000 /* between two warnings */
 
 static struct metric taken =
@@ -43,7 +44,7 @@ struct keeper {
 	struct troubles failures; /* snapshots that were due and could not be taken */
 };
 
-/* A volume while it is looked at, as a call for it. */
+/* A volume whose schedule is applied, in the queue of the calls for the volume. */
 struct visit {
 	struct keeper *keeper;
 	const char *id;
@@ -53,7 +54,7 @@ struct visit {
 /* The scheduled snapshots of a volume, until a time. */
 struct rows {
 	struct scheduled *rows;
-	const char **names; /* their ZFS names */
+	const char **names; /* the ZFS names of the snapshots */
 	size_t n;
 };
 
@@ -183,9 +184,12 @@ static void look_at(void *arg)
 	}
 	if (!now.units && !visit->all)
 		return;
-	/* A clock that was ahead may have made some of the future, which do not count as newer. */
+	/*
+	 * A clock that was ahead may have made snapshots of the future, which do not count as newer
+	 * ones.
+	 */
 	rows = rows_of(catalog, &arena, volume, now.time);
-	/* After a failure too: the pool may be full. */
+	/* Destroy old snapshots also after a snapshot has failed: the pool may be full. */
 	for (size_t i = 0; i < rows.n; i++)
 		if (due_to_go(&schedule, rows.rows, rows.n, &rows.rows[i]))
 			destroy(catalog, rows.names[i]);

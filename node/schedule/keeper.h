@@ -38,7 +38,8 @@ Trouble *keeper_trouble(struct keeper *keeper, struct arena *arena, const struct
 
 /*
  * Destroy the scheduled snapshots of a deleted volume, which would keep it in the trash. Runs a
- * program for each; failures are logged. The caller has its origin key locked.
+ * program for each; failures are logged. The caller has locked the catalog key "origin" of the
+ * volume.
  */
 void keeper_end(struct catalog *catalog, const struct dataset *deleted);
 

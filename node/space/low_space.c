@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Emptying the trash early. The share of the pool that is free is that of the parent dataset: what
- * is available to a new volume, of this and what all volumes use.
+ * Emptying the trash early. The share of the pool that is free is computed from the parent dataset:
+ * the bytes available to a new volume, divided by the sum of these and the bytes that all volumes
+ * use.
  *
  * Invariant: nothing is destroyed because of a figure that is unknown or old. The available space
  * is read again before the first volume is destroyed, space that ZFS has yet to free counts as
- * free, and so does what each destroyed volume used. After a volume was destroyed, by whatever
- * rule, nothing is for SETTLE_MS, until the figures are right again. A volume stays for its time if
- * it was not deleted by a call (dataset.keep), if its deletion is in the future, or if anything
- * depends on it (reaper_destroy).
+ * free, and so does what each destroyed volume used. One run may destroy several volumes; for
+ * SETTLE_MS after any volume was destroyed, for whatever reason, no run begins, until the figures
+ * are right again. A volume stays for its time if it was not deleted by a call (dataset.keep), if
+ * its deletion is in the future, or if anything depends on it (reaper_destroy).
  */
 #include "node/space/low_space.h"
 
@@ -39,7 +40,7 @@ static const struct metric metrics[] = {
 
 static _Atomic int64_t totals[COUNT(metrics)]; /* since the start */
 
-/* Returns how many bytes of `capacity` lack until the share is free, or 0. */
+/* Returns how many more bytes must become free until `percent` of `capacity` is free; or 0. */
 static int64_t lacking(int64_t available, int64_t capacity, unsigned percent)
 {
 	int64_t wanted = capacity / 100 * percent;
@@ -56,7 +57,7 @@ static bool is_low(struct catalog *catalog, unsigned percent)
 	return lacking(pool.available, pool.capacity, percent) > 0;
 }
 
-/* *ret is how many bytes lack now, without those that ZFS is freeing. */
+/* *ret is how many more bytes must become free, besides those that ZFS is freeing already. */
 static int read_lacking(struct arena *arena, const char *parent, unsigned percent, int64_t *ret,
 			struct error *err)
 {

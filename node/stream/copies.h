@@ -16,7 +16,7 @@ struct workers;
  */
 struct copies {
 	struct loop *loop;
-	struct workers *workers;        /* which start and end the programs of streams */
+	struct workers *workers;        /* threads that start and end the programs of streams */
 	struct pusher *pusher;          /* NULL on a node without a pool */
 	struct mover *mover;            /* NULL on a node without a pool */
 	struct backups *backups;        /* NULL on a node without a pool */

@@ -2,9 +2,9 @@
 /*
  * Two programs, and the pipe between them.
  *
- * Invariant: no byte of the stream passes through zcsi-node. Both have ended when pair_run returns.
- * The lock of the parent goes on to `zfs receive`, so that no other zcsi-node reads the pool before
- * that has ended.
+ * Invariant: no byte of the stream passes through zcsi-node. Both programs have ended when pair_run
+ * returns. `zfs receive` inherits the lock of the parent dataset, so that no later zcsi-node reads
+ * the pool before that program has ended.
  */
 #include "node/stream/pair.h"
 
@@ -18,7 +18,7 @@
 #include "node/zfs/argv.h"
 #include "node/zfs/lock_file.h"
 
-#define LOOK_MS   500 /* how often it is looked whether zcsi-node ends */
+#define LOOK_MS   500 /* between two checks whether zcsi-node ends */
 #define PIPE_SIZE (1 << 20)
 
 static int start_send(const struct pair *pair, struct child *ret, struct error *err)
@@ -52,8 +52,8 @@ static int wait_for(const struct pair *pair, struct child *child)
 }
 
 /*
- * If zfs receive ends early, zfs send ends too, because its pipe is broken. If zfs send does, zfs
- * receive reports only that the stream is not whole.
+ * If zfs receive ends early, zfs send ends too, because its pipe is broken. If zfs send ends early,
+ * zfs receive reports only that the stream is not whole.
  */
 static int judge(const struct pair *pair, struct child *send, struct child *receive,
 		 struct error *err)

@@ -6,13 +6,13 @@
 
 /* `zfs send` and a `zfs receive` on the same host, which reads what the first one writes. */
 struct pair {
-	const char *const *send, *const *receive; /* their words */
-	struct rounds *rounds;                    /* whose end interrupts them */
+	const char *const *send, *const *receive; /* the command lines of both */
+	struct rounds *rounds;                    /* the end of these rounds kills both programs */
 };
 
 /*
- * Run both to their ends. Returns 0, or -1 with *err. Blocks for hours: on the thread of the rounds
- * only.
+ * Run both programs of the pair to their ends. Returns 0, or -1 with *err. Blocks for hours: on the
+ * thread of pair->rounds only.
  */
 int pair_run(const struct pair *pair, struct error *err);
 

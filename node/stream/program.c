@@ -29,7 +29,10 @@ int program_check(struct error *err)
 	return 0;
 }
 
-/* Returns what the program wrote to stderr. It has ended, so all of it is in the pipe. */
+/*
+ * Returns what the program wrote to stderr. The program has ended, so all of its text is in the
+ * pipe.
+ */
 static void read_said(int fd, char ret_said[SAID_MAX])
 {
 	int n = 0;

@@ -49,7 +49,7 @@ static void run_end(struct work *work)
 	struct program_stream *ps = container_of(work, struct program_stream, work);
 	struct error error;
 
-	/* The words of the program explain why the pump failed. */
+	/* If the pump failed, the error text of the program explains why. */
 	if (ps->kind->end(ps, &error) < 0)
 		ps->error = error;
 	ps->ended = true;

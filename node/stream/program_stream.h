@@ -19,7 +19,7 @@ struct copies; /* node/stream/copies.h */
 struct program_stream;
 
 struct program_stream_kind {
-	unsigned most;    /* how many of this kind may run at a time */
+	unsigned most;    /* how many streams of this kind may run at a time */
 	const char *verb; /* "sent" or "received", for error texts */
 	/* On a worker: start ps->child. Returns 0, or -1 with *err. */
 	int (*start)(struct program_stream *ps, struct error *err);
@@ -34,13 +34,13 @@ struct program_stream_kind {
 struct program_stream {
 	const struct program_stream_kind *kind;
 	const struct node *node;
-	struct rpc_stream *stream; /* for the loop; NULL once it is closed */
-	int64_t deadline;          /* of the call */
-	struct arena arena;        /* for the functions of the kind; freed after all of them */
-	void *arg;                 /* for their use */
+	struct rpc_stream *stream; /* for the loop only; NULL once the stream is closed */
+	int64_t deadline;          /* the deadline of the call */
+	struct arena arena;        /* memory for the functions of kind; freed after all of them */
+	void *arg;                 /* data of the functions of kind */
 	struct child child;
 	int to; /* of program_stream_start_reader: the child's stdin until the pump has it; or -1 */
-	bool whole; /* for end: all data was passed on */
+	bool whole; /* for kind->end: true if all data was passed on */
 
 	/* Private to program_stream.c from here on. */
 	struct program_stream *next, **place;
@@ -48,17 +48,17 @@ struct program_stream {
 	bool begun;         /* program_stream_begin was called */
 	bool working;       /* the work is queued or runs */
 	bool ended;         /* no program runs, and none will be started */
-	struct error error; /* of the work; code ERR_OK: none */
+	struct error error; /* the error of the work; code ERR_OK: none */
 };
 
 /*
- * Make a call of this kind that just began a program stream, which stream->arg is from then on. Of
- * its events closed is program_stream_closed. Returns 0, or -1 with *err: the node has no pool, or
- * too many run. Loop thread only, as the next three.
+ * Make a program stream of a call of this kind that has just begun; stream->arg points to the
+ * program stream from then on. events->closed is program_stream_closed. Returns 0, or -1 with *err:
+ * the node has no pool, or too many streams run. Loop thread only, as the next three functions.
  */
 int program_stream_open(struct rpc_stream *stream, const struct program_stream_kind *kind,
 			const struct rpc_stream_events *events, struct error *err);
-/* Start the program, once what to start is known. A second call does nothing. */
+/* Start the program, once the request says which one. A second call does nothing. */
 void program_stream_begin(struct program_stream *ps);
 void program_stream_pumped(struct rpc_stream *stream, uint64_t bytes, const struct error *outcome);
 void program_stream_closed(struct rpc_stream *stream, const struct error *outcome);

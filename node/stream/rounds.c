@@ -2,7 +2,7 @@
 /*
  * A thread that works in rounds.
  *
- * Invariant: no round is missed that was asked for: a request during a round leads to another one.
+ * Invariant: no request for a round is lost: a request during a round leads to another round.
  */
 #include "node/stream/rounds.h"
 
@@ -16,9 +16,9 @@
 #include "node/catalog/told.h"
 #include "node/host/moves.h"
 
-#define PAUSE_S  1 /* at the start, until all volumes are known */
+#define PAUSE_S  1 /* at the start, between checks whether all volumes are known */
 #define IDLE_S   600
-#define SETTLE_S 10 /* after a change of the catalog, since others may follow */
+#define SETTLE_S 10 /* after a change of the catalog, since other changes may follow */
 
 struct rounds {
 	const struct node *node;
@@ -42,7 +42,7 @@ bool rounds_stopping(struct rounds *rounds)
 	return rounds->stopping;
 }
 
-/* Returns true if all volumes are known, and which of them move. */
+/* Returns true if all volumes of this host are known, and if it is known which of them move. */
 static bool is_ready(const struct rounds *rounds)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
@@ -53,7 +53,7 @@ static bool is_ready(const struct rounds *rounds)
 	return pool.names && moves_wait(rounds->node->moves, now_ms(), &err) == 0;
 }
 
-/* Wait for so many seconds at most. The caller has the lock, which is released meanwhile. */
+/* Wait for `seconds` at most. The caller has the lock, which is released meanwhile. */
 static void wait_for(struct rounds *rounds, int seconds)
 {
 	struct timespec until;

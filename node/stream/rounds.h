@@ -24,8 +24,8 @@ struct rounds;
 struct rounds_work {
 	const char *what; /* "the thread for scheduled snapshots", for an error text */
 	/*
-	 * Work one round, on the thread. asked: it is the first one, or rounds_soon was called.
-	 * Returns the seconds until the next round, or ROUNDS_IDLE.
+	 * Work one round, on the thread. asked: true in the first round, and after rounds_soon was
+	 * called. Returns the seconds until the next round, or ROUNDS_IDLE.
 	 */
 	int (*round)(struct rounds *rounds, void *arg, bool asked);
 	void *arg;
