@@ -83,7 +83,7 @@ enum error_code questions_end(struct questions *questions, struct error *err)
 	return err->code;
 }
 
-/* Begin and end of all calls together. */
+/* Functions that begin and end all calls together. */
 
 void all_kinds_begin(struct all_kinds *all, struct client *client, struct looper *looper,
 		     int64_t deadline)

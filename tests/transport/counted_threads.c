@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The number of detached threads that run. A test program whose only ones are those of lookups
+ * The number of detached threads that run. A test program in which only lookups start such threads
  * includes this file once.
  */
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 #include "common/thread.h"
 
 static atomic_uint threads;
-static void *(*work)(void *arg); /* set once, before the first thread */
+static void *(*work)(void *arg); /* function of all threads, set before the first one starts */
 
 static void *counted(void *arg)
 {

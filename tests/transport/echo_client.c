@@ -40,7 +40,7 @@ struct scenario {
 	enum error_code code;
 	const char *error_text; /* the error text; NULL: any */
 	size_t n_bytes;         /* bytes of text in the response */
-	/* the rest is for streams */
+	/* the following fields are for streams */
 	unsigned requests, responses;
 	uint32_t first; /* count of the first response; each further one is higher by 1 */
 	bool in_step;   /* send the next request only after the response to the last one */
@@ -70,7 +70,7 @@ static int check_outcome(const struct scenario *it, const struct error *outcome,
 	return 0;
 }
 
-/* Calls with one answer. */
+/* Functions for scenarios with unary calls. */
 
 static struct client_call *begin(const struct scenario *it, struct arena *arena)
 {
@@ -146,7 +146,7 @@ static int at_the_same_time(const struct scenario *it, struct error *why)
 	return result;
 }
 
-/* Streaming calls. */
+/* Functions for scenarios with streaming calls. */
 
 struct stream_call {
 	const struct scenario *it;
@@ -240,7 +240,7 @@ static const struct scenario scenarios[] = {
 	{"empty_unary", unary, .method = "Echo"},
 	{"large_unary", unary, .method = "Make", .size = 271828, .count = 314159,
 	 .n_bytes = 314159},
-	/* the Echo of these servers answers "metadata" with metadata */
+	/* the servers' method Echo answers the text "metadata" with metadata */
 	{"custom_metadata", unary, .method = "Echo", .text = "metadata", .n_bytes = 8},
 	{"status_code_and_message", unary, .method = "Fail", .text = "as told", .count = 2,
 	 .code = 2, .error_text = "as told"},
@@ -262,7 +262,7 @@ static const struct scenario scenarios[] = {
 	 .code = ERR_CANCELLED},
 	{"cancel_after_first_response", stream, .method = "Chat", .size = 27182, .requests = 4,
 	 .responses = 1, .in_step = true, .cancels = ANSWERED, .code = ERR_CANCELLED},
-	/* the text tells the server what to do wrong */
+	/* in the following cases the text names the fault that the server causes */
 	{"goaway", on_two_connections, .method = "Echo", .text = "goaway", .n_bytes = 6},
 	{"rst_after_header", unary, .method = "Echo", .text = "rst_after_header",
 	 .code = ERR_INTERNAL},

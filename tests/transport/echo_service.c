@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * The handlers of echo.proto, for echo_server and for tests. A handler that cannot queue its
- * response keeps that one, and pauses the stream until it fits.
+ * response keeps the response, and pauses the stream until the response fits.
  */
 #include "tests/transport/echo_service.h"
 

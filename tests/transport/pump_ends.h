@@ -22,7 +22,7 @@ struct end {
 	bool wrong;             /* a byte was not the expected one */
 
 	uint64_t pumped_bytes;
-	_Atomic uint64_t counted; /* by pump_count; of the writer only */
+	_Atomic uint64_t counted; /* bytes counted by pump_count(), in the writer's end only */
 	struct error pumped_outcome;
 	sem_t done;
 };
@@ -30,8 +30,8 @@ struct end {
 extern struct pump_call {
 	struct end writer, reader;
 	struct rpc_stream *client, *server;
-	uint64_t rate; /* the sender's limit; 0: none */
-	bool down;     /* the server sends to the client */
+	uint64_t rate; /* limit of the sender's rate; 0: none */
+	bool down;     /* true: the server sends to the client */
 	pid_t child;   /* a process that writes for the server */
 	struct error server_outcome, client_outcome;
 	sem_t begun, server_closed, client_closed;
@@ -40,17 +40,17 @@ extern struct pump_call {
 /* Setup for cmocka; ends_stop is the teardown. */
 int pump_setup(void **state);
 
-/* The threads: they write, or read and compare, until the end's limit. */
+/* Functions of the threads: write the pattern, or read and compare it, until the end's limit. */
 void *write_pattern(void *end);
 void *read_pattern(void *end);
 void end_init(struct end *end, bool writes, uint64_t limit);
 void start(struct end *end, void *(*run)(void *end));
 void join(struct end *end);
 
-/* Begin the call, whose server pumps. */
+/* Begin the call, with a pump at the client and one in the handler of the server. */
 void begin(void);
 void on_client_closed(struct rpc_stream *stream, const struct error *outcome);
-/* End the call with ERR_ABORTED. On the loop. */
+/* End the call with ERR_ABORTED. Called on the stream's loop. */
 void abort_call(void *stream);
 void wait_for_end(enum error_code outcome);
 void wait_for_pumps(enum error_code sent, enum error_code received);

@@ -44,8 +44,7 @@ unsigned scarcity_end(void)
 	return memory.n_failed;
 }
 
-/* nghttp2 allocates through the functions that a connection passes to it; this is true inside
- * them. */
+/* True while nghttp2 is in one of the allocation functions that a connection passes to it. */
 static _Thread_local bool of_nghttp2;
 static nghttp2_mem given;
 

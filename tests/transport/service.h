@@ -16,7 +16,7 @@
 
 static struct {
 	sem_t begun, may_end; /* posted by calls that wait, and awaited by them */
-	atomic_uint n_ran;    /* number of those calls that have ended */
+	atomic_uint n_ran;    /* number of waiting calls that have ended */
 	int64_t order[1000];  /* sizes in the order of the calls of ResizeDataset */
 	atomic_uint n_order;
 } service;

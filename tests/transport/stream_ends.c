@@ -18,7 +18,7 @@ struct ends ends;
 static struct {
 	struct workers *workers;
 	char folder[32], endpoint[64];
-	char texts[2][8 << 20]; /* one for each loop: the client's, the server's */
+	char texts[2][8 << 20]; /* text of messages: the client's, the server's */
 	bool draining, stopped;
 } own;
 
@@ -158,7 +158,7 @@ static int script(struct rpc_stream *stream, struct error *err)
 
 RPC_SERVICE(service, zcsi__test__echo__descriptor, METHODS);
 
-/* Start and stop of server and client. */
+/* Functions that start and stop server and client. */
 
 static void start_server(void)
 {
@@ -271,7 +271,7 @@ int ends_stop(void **state)
 	return rmdir(own.folder);
 }
 
-/* Begin and end of a call. */
+/* Functions that begin and end a call. */
 
 static void prepare(struct side *side, const struct side *like, struct looper *looper)
 {

@@ -16,7 +16,8 @@
 
 #define ECHO (&zcsi__test__echo__descriptor)
 
-/* NEVER, after all own messages, or after the other side's end too */
+/* When a side finishes its stream: never, after all own messages, or after the other side's end
+ * too. */
 enum ending { NEVER, WHEN_SENT, WHEN_RECEIVED };
 
 struct side {
@@ -59,8 +60,8 @@ void ends_begin_drain(void);
 void ends_drain(void);
 void ends_kill(void);
 
-/* Begin a call with two sides like these. call_end() waits until both are closed and asserts their
- * codes. */
+/* Begin a call whose two sides behave as given. call_end() waits until both sides are closed, and
+ * asserts their codes. */
 void call_begin(const struct side *server, const struct side *client, int64_t deadline);
 void call_end(enum error_code server, enum error_code client);
 

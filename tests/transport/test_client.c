@@ -130,7 +130,7 @@ static void flood_ends_the_connection(void **state)
 {
 	(void)state;
 	static const char ping[] = FRAME("\x8", "\6", "\0", "\0") "abcdefgh";
-	/* nghttp2 has a limit of its own, which is between these two of the client */
+	/* limits of the client for PINGs; nghttp2's own limit is between the two */
 	static const unsigned limits[] = {1000, 50};
 	static char flood[1 + 200 * (sizeof(ping) - 1)];
 	struct error err;
@@ -146,8 +146,8 @@ static void flood_ends_the_connection(void **state)
 	}
 }
 
-/* The header list has an entry of the dynamic table, 4030 bytes as RFC 9113 counts, five times, in
- * one byte each. */
+/* The header list has five times the same field, of 4030 bytes as RFC 9113 counts. Four of them are
+ * references to the dynamic table, of one byte each. */
 static void huge_head_is_refused(void **state)
 {
 	(void)state;
@@ -178,7 +178,7 @@ static void await_over(void *block)
 	wait_for(&((struct block *)block)->over);
 }
 
-/* Block the loop from the moment it runs this task until the block is over. */
+/* Block the loop from the moment when it runs the task of the block until block->over is posted. */
 static void post_block(struct block *block)
 {
 	*block =

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Host names, from a fake resolver. One has two addresses: the first one refuses connections or
- * does not answer; the server is at the second one. The name servers of another do not answer.
+ * Host names from a fake resolver. The host NAME has two addresses: the first one refuses
+ * connections or does not answer; the server is at the second one. The name servers of the host
+ * SILENT do not answer.
  */
 #include "tests/transport/tls_ends.c" /* NOLINT(bugprone-suspicious-include): see tls_ends.c */
 
@@ -24,9 +25,9 @@
 
 static struct end server, client;
 static atomic_uint n_pauses;
-static sem_t answer; /* lets one lookup of SILENT end */
+static sem_t answer; /* lets one lookup of the host SILENT end */
 
-/* Wrapped functions of the C library */
+/* Wrapped functions of the C library. */
 
 #define REAL(function) ((__typeof__(&(function)))(uintptr_t)dlsym(RTLD_NEXT, #function))
 
@@ -48,7 +49,7 @@ int getaddrinfo(const char *name, const char *port, const struct addrinfo *hints
 	return result ? result : REAL(getaddrinfo)(SECOND, port, hints, &(*ret)->ai_next);
 }
 
-/* The client calls this function for the jitter of a pause. */
+/* Count the pauses of the client, which calls this function for the jitter of each pause. */
 uint32_t arc4random_uniform(uint32_t bound)
 {
 	n_pauses++;
@@ -129,7 +130,7 @@ static void hole_fill_in(struct hole *hole)
 	close(hole->listener);
 }
 
-/* Returns the number of sockets that are still trying to connect to the hole. */
+/* Returns the number of sockets that are still connecting to the address that does not answer. */
 static unsigned n_trying(void)
 {
 	char line[256], port[24];
@@ -144,7 +145,7 @@ static unsigned n_trying(void)
 }
 
 /* Without a second attempt in parallel, the call would wait until the kernel gives up the first
- * one. The late attempt is closed. */
+ * one. The attempt that comes too late is closed. */
 static void silent_address_does_not_delay_the_call(void **state)
 {
 	struct hole hole;
@@ -186,7 +187,7 @@ static void client_ends_while_its_name_is_looked_up(void **state)
 			 ERR_DEADLINE_EXCEEDED);
 }
 
-/* The thread of the lookup ends after the client. */
+/* The teardown of a test in which the client ends before the thread of its lookup. */
 static int stop_before_the_answer(void **state)
 {
 	int failed = stop(state);

@@ -17,8 +17,8 @@ static void assert_answered(struct client_call *call)
 	assert_int_equal(err.code, ERR_OK);
 }
 
-/* Assert that a call is sent and exceeds its deadline of `ms`. A call that waits for a connection
- * until then was not sent; it is repeated with twice the time. */
+/* Assert that a call is sent and exceeds its deadline of `ms`. If the call has waited for a
+ * connection until the deadline, it was not sent, and is repeated with twice the time. */
 static void assert_timed_out(int64_t ms)
 {
 	struct error err;
@@ -170,12 +170,11 @@ static void attempts_are_spaced(void **state)
 		assert_true(now_ms() < end);
 		assert_int_equal(ask(5000, &err), ERR_UNAVAILABLE);
 	}
-	/* the first pause is 100 ms, or at most a fifth less; then 100 ms for each further
-	 * attempt */
+	/* the first pause is 80 ms at least, each further one 100 ms at least */
 	assert_true(now_ms() - start >= 280);
 }
 
-/* If the pauses grew beyond 32 ms, the last attempt would come after minutes. */
+/* Without a limit of the pauses, here 40 ms, the last of the 20 pauses would take minutes. */
 static void pauses_stop_growing(void **state)
 {
 	(void)state;
@@ -213,7 +212,8 @@ static void missing_server_fails_soon_then_at_once(void **state)
 	assert_true(now_ms() - start < n * ends.limits.wait_ms);
 }
 
-/* A call ends a long pause, but not before the shortest pause would have ended. */
+/* A call ends a long pause between attempts to connect, but not before the shortest pause would
+ * have ended. */
 static void call_ends_a_long_pause(void **state)
 {
 	(void)state;

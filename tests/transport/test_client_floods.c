@@ -64,7 +64,8 @@ static void flooded_client_closes_the_connection(void **state)
 	}
 }
 
-/* Malformed answers that the client resets: after a number of them it closes the connection. */
+/* After a number of malformed answers, each of which the client resets, the client closes the
+ * connection. */
 static void provoked_resets_are_bounded(void **state)
 {
 	(void)state;

@@ -57,7 +57,7 @@ int nghttp2_session_client_new3(nghttp2_session **ret, const nghttp2_session_cal
 	return result;
 }
 
-/* Start and stop of server and client. */
+/* Functions that start and stop server and client. */
 
 static void start_server(void)
 {

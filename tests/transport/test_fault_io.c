@@ -145,7 +145,8 @@ static void sockets_that_block_every_other_time(void **state)
 	with_and_without_tls();
 }
 
-/* The server tries again at intervals, not all the time. */
+/* Without a free descriptor for accept4(), the server tries again at intervals, not all the
+ * time. */
 static void no_descriptor_to_accept_with(void **state)
 {
 	(void)state;
@@ -272,7 +273,7 @@ int main(void)
 		cmocka_unit_test_setup(no_descriptor_for_the_loop, setup),
 	};
 
-	/* so that the number of descriptors is also the number of the next one */
+	/* close all other descriptors, so that their number is also the number of the next one */
 	close_range(STDERR_FILENO + 1, UINT_MAX, 0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@
 #define CALL_MS 10000 /* a deadline that no call reaches */
 #define WAIT_MS 300   /* timeout of a connection */
 
-/* A connection from begin to end */
+/* Connections that run out of memory, from their beginning to their end. */
 
 static const struct certificate certificates[] = {
 	{.name = "ca", .is_ca = true}, {.name = "a", .names = "IP:127.0.0.1", .issuer = "ca"}};
@@ -122,7 +122,7 @@ static void failed_credentials_have_an_error_text(void **state)
 	certificates_remove();
 }
 
-/* protobuf-c allocates in an arena with a limit. */
+/* protobuf-c allocates in an arena, whose limit makes the allocations fail. */
 static void messages_beyond_the_cap_are_refused(void **state)
 {
 	CreateDatasetRequest request = ZCSI__V1__CREATE_DATASET_REQUEST__INIT;
@@ -150,7 +150,7 @@ static void messages_beyond_the_cap_are_refused(void **state)
 }
 
 /* In a child process, run a server and a client while allocation n fails. Standard error goes to
- * the pipe. */
+ * the pipe `words`. */
 static void live_and_exit(unsigned n, int words)
 {
 	struct end client;
@@ -166,8 +166,8 @@ static void live_and_exit(unsigned n, int words)
 	_exit(scarcity_end() == 0 && answered == ALL_KINDS ? 0 : 1);
 }
 
-/* Returns the wait status of a process whose allocation n failed; 0: it needed fewer. Its output is
- * in `words`. */
+/* Run a process whose allocation n fails. Returns its wait status, which is 0 if the process needed
+ * fewer allocations. Its standard error is in `words`. */
 static int end_of(unsigned n, char *words, size_t size)
 {
 	int ends[2], status;
@@ -185,7 +185,8 @@ static int end_of(unsigned n, char *words, size_t size)
 	return status;
 }
 
-/* Allocations of libevent are among them, because the whole process depends on the loop. */
+/* Allocations of libevent abort like those of the project, because the whole process depends on the
+ * loop. */
 static void own_failures_abort_with_a_message(void **state)
 {
 	char words[256];

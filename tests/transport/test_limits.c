@@ -245,8 +245,8 @@ static bool reset_some(unsigned first)
 	return true;
 }
 
-/* The server allows RESETS of them, and one more per second. As many again a second later are too
- * many. */
+/* The server allows RESETS resets of streams, and one more per second. If the peer resets as many
+ * streams again a second later, the server closes the connection. */
 static void resets_are_rate_limited(void **state)
 {
 	(void)state;

@@ -49,7 +49,7 @@ static void default_limits(void **state)
 
 /* Tests of a reader that stops. */
 
-/* the bytes that the receiving side still lets the other one send */
+/* bytes that the receiving side still allows the sending side to send */
 static int32_t window;
 
 static void measure(void *arg)
@@ -61,7 +61,8 @@ static void measure(void *arg)
 	window = nghttp2_session_get_stream_local_window_size(wire->conn->session, wire->id);
 }
 
-/* The writer stops too, after at most two pipes, one window, and what the pumps hold. */
+/* If the reader stops, the writer stops too, after at most two pipes, one window, and the bytes
+ * that the pumps hold. */
 static void reader_that_stops(bool down)
 {
 	const uint64_t size = 32 * MIB;
@@ -128,8 +129,8 @@ static void reader_of_the_client_fails(void **state)
 	reader_that_fails(true, ERR_CANCELLED);
 }
 
-/* The output of the child arrives, then the error that it failed, even if the failure is known
- * first. */
+/* If the child process whose output is sent fails, its whole output arrives before the error, even
+ * if the failure is known first. */
 static void failed_child_is_data_loss(void **state)
 {
 	char shell[] = "sh", option[] = "-c", script[] = "head -c 3000000 /dev/zero; exit 3";

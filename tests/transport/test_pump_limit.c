@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of a pump with a limit: it is kept, and no other call waits for it.
+ * Tests of a pump with a limit of its rate: the limit is not exceeded, and no other call waits for
+ * the pump.
  */
 #include "tests/transport/pump_ends.h"
 
 #include "transport/bucket.h"
 
-/* A slow host only makes the time longer, so this is no test of its speed. */
+/* Assert the least time of a transfer. A slow host only makes the time longer, so that a slow
+ * transfer is no failure. */
 static void limited_transfer(bool down)
 {
 	const uint64_t size = 3 * MIB, rate = 8 * MIB;
@@ -24,7 +26,7 @@ static void sender_keeps_its_limit(void **state)
 	limited_transfer(true);
 }
 
-/* A call that waits for its bucket: at this rate the transfer would take days. */
+/* Begin a call whose pump waits for its rate limit. The whole transfer would take 18 hours. */
 static void begin_slowly(bool down)
 {
 	call.down = down;

@@ -140,7 +140,7 @@ static int stop_ends(void **state)
 	return *ends.folder ? rmdir(ends.folder) : 0;
 }
 
-/* Begin and end of calls. */
+/* Functions that begin and end calls. */
 
 static int64_t in_ms(int64_t ms)
 {
@@ -294,7 +294,7 @@ static void answers_are_sent_up_to_the_limit(void **state)
 	ListDatasetsRequest *request = new_list_datasets_request(&ends.arena);
 	ListDatasetsResponse *response;
 
-	/* The nested message needs another tag and length. */
+	/* The text is in a nested message, which has a tag and a length of its own. */
 	request->max = TEXT_MAX_BYTES - 5;
 	assert_int_equal(finish(begin("ListDatasets", request, NO_DEADLINE), &response, &err),
 			 ERR_OK);

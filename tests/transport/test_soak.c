@@ -163,7 +163,8 @@ static unsigned entries(const char *path)
 	return n;
 }
 
-/* A sanitizer delays freeing, so with one the memory is its own count of allocated bytes. */
+/* Returns the memory of the process. A sanitizer delays freeing, so with a sanitizer the result is
+ * the number of bytes that it counts as allocated. */
 static long memory(void)
 {
 	long pages = 0;

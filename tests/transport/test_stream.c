@@ -114,8 +114,8 @@ static void errors_come_through(void **state)
 	}
 }
 
-/* A method with one request gets it only when the client has ended, so that a second one is an
- * error. */
+/* A method with one request gets the request only when the client has ended, so that a second one
+ * is an error. */
 static void single_message(void **state)
 {
 	static const struct {
@@ -133,7 +133,7 @@ static void single_message(void **state)
 	}
 }
 
-/* A method with one response, at the client. */
+/* For the client of a method with one response, any other number of responses is an error. */
 static void single_response(void **state)
 {
 	static const struct {

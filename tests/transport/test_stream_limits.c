@@ -150,7 +150,8 @@ static void other_calls_are_not_delayed(void **state)
 	call_end(ERR_OK, ERR_OK);
 }
 
-/* More streams are closed than windows of streams fit into the connection's window. */
+/* Close more streams, each with a full window of data, than fit into the window of the
+ * connection. */
 static void closed_streams_give_their_window_back(void **state)
 {
 	const struct limits *limits = &limits_default;
@@ -221,7 +222,7 @@ static void take_one(struct side *side)
 	rpc_stream_resume(side->stream);
 }
 
-/* The peer reads so slowly that data is queued all the time. */
+/* A peer that reads slowly does not time out, although data is queued for it all the time. */
 static void peer_that_reads_slowly_does_not(void **state)
 {
 	(void)state;
@@ -288,12 +289,12 @@ static void message_too_large(struct side *writer, const struct side *like_serve
 static void large_message_ends_the_call(void **state)
 {
 	(void)state;
-	/* The limit of the sender applies. */
+	/* A message exceeds the limit of its sender. */
 	message_too_large(server, &(struct side){.to_send = 2}, &(struct side){0},
 			  ERR_RESOURCE_EXHAUSTED);
 	assert_int_equal(client->received, 2);
 	message_too_large(client, &(struct side){0}, &(struct side){.to_send = 2}, ERR_CANCELLED);
-	/* The limit of the receiver applies. */
+	/* A message exceeds the limit of its receiver only. */
 	ends.client_limits.message = 8 << 20;
 	ends_restart();
 	message_too_large(client, &(struct side){0}, &(struct side){.to_send = 2},

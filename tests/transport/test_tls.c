@@ -21,7 +21,7 @@ static const struct certificate certificates[] = {
 	CERTIFICATE("middle", "ca", NULL, .is_ca = true),
 	CERTIFICATE("node", "ca", "DNS:node.example,DNS:localhost,IP:127.0.0.1"),
 	CERTIFICATE("controller", "ca", "DNS:controller.example,URI:spiffe://zcsi/a=b,IP:::1"),
-	/* a common name does not count as a name */
+	/* the common name does not count as a host name of the certificate */
 	CERTIFICATE("localhost", "ca", NULL),
 	CERTIFICATE("elsewhere", "ca", "DNS:elsewhere.example,IP:127.0.0.2"),
 	CERTIFICATE("wildcard", "ca", "DNS:*.example"),
@@ -181,7 +181,7 @@ static void peers_are_accepted_by_their_certificate(void **state)
 		play(&scenes[i]);
 }
 
-/* Call a server with a certificate. *ret is what the client was shown. */
+/* Call a server with the certificate `name`. *ret is the certificate as the client saw it. */
 static void see(const char *name, struct tls_certificate *ret)
 {
 	struct end server, client;
@@ -235,7 +235,8 @@ static void our_own_certificate_is_described(void **state)
 
 /* Tests of invalid files. */
 
-/* Each flaw replaces a path of a valid trust, or the file at that path. */
+/* Flaws of the files for TLS. Each flaw replaces the path of a valid file, or the file at that
+ * path. */
 static const struct flaw {
 	const char *title, *ca, *certificate, *key; /* other files; NULL: the valid ones */
 	const char *words;

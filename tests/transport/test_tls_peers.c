@@ -45,7 +45,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Plain sockets. */
+/* Functions for plain sockets. */
 
 static struct sockaddr_in loopback(int port)
 {
@@ -90,12 +90,12 @@ static size_t read_all(int fd, uint8_t *bytes, size_t size)
 	return total;
 }
 
-/* OpenSSL with its plain functions */
+/* Peers that use OpenSSL's functions directly. */
 
 struct profile {
 	const char *certificate; /* name of the certificate; NULL: none */
 	int max_version;         /* highest version of TLS; 0: any */
-	const char *alpn;        /* wire format of the list; NULL: none */
+	const char *alpn;        /* list of protocols in the wire format of ALPN; NULL: none */
 };
 
 #define H2    "\2h2"
@@ -153,7 +153,7 @@ static void ssl_close(SSL *ssl)
 	close(fd);
 }
 
-/* Clients of the server under test */
+/* Clients of the server under test, and the outcome of each. */
 
 static const struct {
 	const char *title;
@@ -270,7 +270,7 @@ static void server_announces_the_end(void **state)
 	assert_int_equal(start(state), 0);
 }
 
-/* Each update requests one in return, and makes both sides derive new keys. */
+/* Each TLS key update requests an update in return, and makes both sides derive new keys. */
 static void key_updates_are_bounded(void **state)
 {
 	(void)state;
@@ -293,7 +293,7 @@ static void key_updates_are_bounded(void **state)
 	ssl_close(ssl);
 }
 
-/* Servers for the client under test */
+/* Servers for the client under test, and the outcome of each. */
 
 struct foreign {
 	const char *title;
@@ -366,7 +366,7 @@ static void client_names_the_fault_of_a_server(void **state)
 	}
 }
 
-/* A relay between server and client */
+/* A relay between server and client. */
 
 static struct {
 	int listener, port;
@@ -450,8 +450,9 @@ static void records_may_come_byte_by_byte(void **state)
 	stop_relay();
 }
 
-/* A truncation at any point is reported as such: during the handshake by a closed connection, later
- * by the missing close_notify. How long a handshake is depends on the version of OpenSSL. */
+/* A connection that is cut at any point ends with an error: during the handshake because it was
+ * closed, later because close_notify is missing. How long a handshake is depends on the version of
+ * OpenSSL. */
 static void truncation_is_distinguished_from_an_end(void **state)
 {
 	(void)state;

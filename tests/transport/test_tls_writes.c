@@ -11,10 +11,11 @@
 
 static struct end server, client;
 
-/* The server's work for one answer. Loop thread of the server, and the test when that is idle. */
+/* The server's work for one answer. Used by the thread of the server's loop, and by the test while
+ * the loop is idle. */
 static struct {
 	size_t gathered;  /* bytes that were copied into the shared buffer before encryption */
-	size_t in_place;  /* bytes that were not */
+	size_t in_place;  /* bytes that were encrypted without a copy */
 	unsigned partial; /* frames encrypted in place that do not fill their last record */
 	size_t left;      /* bytes that the socket did not accept from the last buffer */
 	unsigned short_sends;
@@ -68,7 +69,7 @@ static void start(uint32_t frame)
 	assert_int_equal(end_trust(&client, "ca", "a", &err), 0);
 	server.limits.frame = client.limits.frame = frame;
 	server_start(&server);
-	looper_do(&server.looper, forget, NULL); /* so that looper.thread is set */
+	looper_do(&server.looper, forget, NULL); /* wait until looper.thread is set */
 	client.limits.wait_ms = PATIENCE * 1000;
 	client.limits.stream_window = client.limits.connection_window = 8 << 20;
 	client_start(&client, NULL, server.port);
@@ -76,7 +77,7 @@ static void start(uint32_t frame)
 	looper_do(&server.looper, forget, NULL);
 }
 
-/* The answer, complete and unchanged, after a first call has opened the connection. */
+/* Call for a large answer, and check that it is complete and by what writes it was sent. */
 static void answer_with_frames_of(uint32_t frame)
 {
 	ListDatasetsResponse *response;
@@ -95,7 +96,7 @@ static void answer_with_frames_of(uint32_t frame)
 	assert_in_range(work.in_place, ANSWER - frame, ANSWER + ANSWER / 1000);
 	assert_in_range(work.gathered, 1, frame);
 	assert_int_equal(work.partial, 0);
-	/* the last one, and frames of the connection's end */
+	/* short are only the last write of the answer, and those at the end of the connection */
 	assert_in_range(work.short_sends, 1, 8);
 }
 

@@ -54,7 +54,7 @@ int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 	return pair[0];
 }
 
-/* Frames of an unknown type, four of them in 64 KB. */
+/* Wrapped recv(2): an endless sender sends frames of an unknown type, four of them in 64 KB. */
 ssize_t __real_recv(int fd, void *bytes, size_t n, int flags);
 ssize_t __wrap_recv(int fd, void *bytes, size_t n, int flags);
 ssize_t __wrap_recv(int fd, void *bytes, size_t n, int flags)
@@ -101,7 +101,7 @@ static int start(void **state)
 	if (end_trust(&server, "ca", NULL, &err) < 0 || end_trust(&client, "ca", NULL, &err) < 0)
 		return -1;
 	server_start(&server);
-	begin_endless(NOTHING); /* runs on the loop, so that looper.thread is set */
+	begin_endless(NOTHING); /* wait until looper.thread is set */
 	client.limits.wait_ms = PATIENCE * 1000;
 	client.limits.stream_window = client.limits.connection_window = 8 << 20;
 	client_start(&client, NULL, server.port);
@@ -123,7 +123,7 @@ static void ask_ok(void)
 	assert_int_equal(ask(&client, &err), ERR_OK);
 }
 
-/* The task may run in the same turn of the loop or in the next one. */
+/* A posted task may run in the same turn of the loop or in the next one. */
 static void assert_task_ran(size_t most)
 {
 	wait_for(&endless.task_ran);
@@ -147,7 +147,7 @@ static void endless_data_does_not_block_the_loop(void **state)
 	assert_task_ran(limits_default.reads);
 }
 
-/* Data sent meanwhile is lost, so that the connection fails. */
+/* The wrapped send(2) drops the data, so that the connection fails. */
 static void endless_writes_do_not_block_the_loop(void **state)
 {
 	(void)state;

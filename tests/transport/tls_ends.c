@@ -125,7 +125,7 @@ void certificates_replace(const char *old, const char *new)
 	}
 }
 
-/* Start and stop of server and client. */
+/* Functions that start and stop server and client. */
 
 int end_trust(struct end *end, const char *ca, const char *name, struct error *err)
 {
@@ -216,7 +216,7 @@ void client_stop(struct end *client)
 	trust_close(&client->trust);
 }
 
-/* Begin and end of calls. */
+/* Functions that begin and end calls. */
 
 static struct client_call *begin_by(struct end *client, const char *method,
 				    const ProtobufCMessage *request, int64_t deadline)

@@ -62,8 +62,8 @@ struct client_call *begin_get(struct end *client, const char *id);
 struct client_call *begin_get_by(struct end *client, const char *id, int64_t deadline);
 struct client_call *begin_wait(struct end *client);
 enum error_code finish(struct client_call *call, struct error *err);
-/* Make one call. Returns its code; it is repeated while the first attempt to connect is not
- * over. */
+/* Make one call, and repeat it while the first attempt to connect is not over. Returns the call's
+ * code. */
 enum error_code ask(struct end *client, struct error *err);
 /* Make one call with a client of its own, which has that CA and certificate. */
 enum error_code ask_as(const char *ca, const char *name, int port, struct error *err);
