@@ -184,7 +184,8 @@ static void stdout_beyond_its_bound_fails(void **state)
 	assert_string_equal(err.text, "'yes' printed more than 1048576 bytes and was stopped");
 }
 
-/* The program would print up to the bound, and never end. */
+/* A program is stopped at once if its output does not begin with the expected text. Otherwise the
+ * program of this test would run until its timeout. */
 static void stdout_that_begins_otherwise_fails_at_once(void **state)
 {
 	(void)state;

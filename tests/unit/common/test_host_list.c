@@ -14,7 +14,7 @@
 static struct arena memory;
 static const char *const nodes[] = {"a", "b", "c"};
 
-/* Returns a row whose endpoint tells the stamp. */
+/* Returns a row whose endpoint contains the stamp. */
 static struct host_row change(const char *node_id, uint64_t stamp)
 {
 	return (struct host_row){.node_id = arena_strdup(&memory, node_id),
@@ -60,7 +60,7 @@ static void the_later_change_counts_in_any_order(void **state)
 
 static void our_change_is_the_latest(void **state)
 {
-	const uint64_t ahead = UINT64_MAX / 2; /* the clock of another controller */
+	const uint64_t ahead = UINT64_MAX / 2; /* stamp by another clock, which is ahead */
 	struct host_list list = {0};
 
 	(void)state;

@@ -247,7 +247,8 @@ static void *wait_at(void *barrier)
 	return NULL;
 }
 
-/* A sanitizer may run a thread of its own, so the test compares with the number before. */
+/* A sanitizer may run a thread of its own, so the test compares with the number of threads at its
+ * beginning. */
 static void threads_are_counted(void **state)
 {
 	double before = process_value("\nprocess_threads ");

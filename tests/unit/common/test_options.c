@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the options: a flag goes before the environment and that before the default; letters
- * and arguments; every mistake on the command line has its message; the layout of --help.
+ * Tests of the options: a flag overrides the environment, which overrides the default; letters and
+ * arguments; every mistake on the command line has its message; the layout of --help.
  */
 #include "tests/cmocka.h"
 

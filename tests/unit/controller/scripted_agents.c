@@ -151,7 +151,7 @@ static int ascending(const void *a, const void *b)
 	return (*one > *other) - (*one < *other);
 }
 
-/* Pages of two hashes at most. */
+/* Returns pages of at most two hashes of names. */
 int do_list_names(const struct client_call *begun, ListNamesResponse **ret, struct error *err)
 {
 	const ListNamesRequest *request = begun->request;
@@ -365,7 +365,7 @@ int do_settle_dataset(const struct client_call *begun, SettleDatasetResponse **r
 	return 0;
 }
 
-/* Add as many of the candidates as are needed. */
+/* Add copies on the candidate nodes until the dataset has as many replicas as the request wants. */
 static void add_copies(Dataset *dataset, const ModifyDatasetRequest *request)
 {
 	size_t n = dataset->n_copies + request->n_candidates;
@@ -439,7 +439,7 @@ int client_finish(struct client_call *begun, void *ret_response, struct error *e
 	return fail(err, ERR_UNIMPLEMENTED, "%s", begun->method);
 }
 
-/* A controller that knows nothing yet. */
+/* Start a new controller, which has called no agent yet. */
 static void new_controller(void)
 {
 	const char *values[N_AGENTS] = {scripted[0].endpoint, scripted[1].endpoint,

@@ -38,7 +38,8 @@ static void ask_members(void)
 	cli.members = fleet_members(cli.fleet, &cli.arena, &cli.n_members);
 }
 
-/* Run a command with an argument. Returns what it printed; *ret is its result. */
+/* Run a command with an argument. Returns what the command printed; *ret is the command's
+ * result. */
 __attribute__((unused)) static char *printed(command_fn *run, const char *arg, int *ret)
 {
 	const char **args = arena_alloc(&cli.arena, sizeof(*args));

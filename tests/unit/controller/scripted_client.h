@@ -2,7 +2,7 @@
 #ifndef ZCSI_SCRIPTED_CLIENT_H
 #define ZCSI_SCRIPTED_CLIENT_H
 
-/* An agent in memory (scripted_agents.h). A test sets what it has and how it answers. */
+/* An agent in memory (scripted_agents.h). A test sets what the agent has and how it answers. */
 
 #include "common/error.h"
 #include "common/volume/host_list.h"
@@ -12,63 +12,63 @@
 #define N_AGENTS        3
 #define DATASETS_MAX    2000
 #define KEPT_MAX        8
-#define SCRIPTED_COPIES 16 /* of all volumes of an agent, and moves */
+#define SCRIPTED_COPIES 16 /* limit of the copies of an agent, and of its moves */
 
 struct client {
 	const char *endpoint, *node, *rack, *pool, *problem;
-	struct tls_certificate certificate; /* that it shows; without names: none */
-	const char *version;                /* NULL: "1" */
-	const char *no_export, *no_copies;  /* NULL: it can */
-	int64_t available, ahead_us;        /* ahead_us: its clock minus the local one */
-	SizeLimit *size_limit;              /* NULL: none */
-	const char *boot;                   /* NULL: of an earlier version */
-	uint64_t diverged;                  /* as in GetHostResponse; 0: none */
+	struct tls_certificate certificate; /* certificate of the agent; without names: none */
+	const char *version;                /* version of zcsi-node; NULL: "1" */
+	const char *no_export, *no_copies;  /* reason against NFS, against copies; or NULL */
+	int64_t available, ahead_us;        /* ahead_us: the agent's clock minus the local one */
+	SizeLimit *size_limit;              /* limit of the sizes of volumes, or NULL */
+	const char *boot;                   /* boot id; NULL: a version that has none */
+	uint64_t diverged;                  /* hash in GetHostResponse.diverged; 0: no hash */
 	uint64_t pool_guid, names;          /* names: the version of the names; 0: unknown */
-	enum error_code silent;             /* if not ERR_OK, all calls fail with it */
-	enum error_code lookup;             /* if not ERR_OK, all look-ups fail with it */
-	enum error_code closed;             /* if not ERR_OK, GetDataset fails with it */
-	uint64_t promised;                  /* the highest claim of all names */
-	uint64_t target;                    /* the target of the last claim */
-	uint64_t forgot, barrier;           /* as in Promise and GetHostResponse */
-	uint64_t may_have;                  /* the hash of the name that it reports as promised */
-	PromiseTarget before;               /* a target that it reports, if its claim is not 0 */
-	unsigned n_aborts;                  /* number of creations to refuse with ABORTED */
-	bool in_use;                        /* its volumes are published to another node */
-	enum error_code unsettled;          /* if not ERR_OK, SettleDataset fails with it */
+	enum error_code silent;             /* code with which all calls fail, unless ERR_OK */
+	enum error_code lookup;             /* code with which look-ups fail, unless ERR_OK */
+	enum error_code closed;             /* code with which GetDataset fails, unless ERR_OK */
+	uint64_t promised;                  /* highest claim that was received for any name */
+	uint64_t target;                    /* target in the last request with a claim */
+	uint64_t forgot, barrier;           /* Promise.forgot and GetHostResponse.barrier */
+	uint64_t may_have;                  /* name hash in GetHostResponse.promised; 0: no hash */
+	PromiseTarget before;               /* target in Promise, unless its claim is 0 */
+	unsigned n_aborts;                  /* number of creations that fail with ABORTED */
+	bool in_use;                        /* the agent's volumes are published to another node */
+	enum error_code unsettled;          /* code with which SettleDataset fails, unless ERR_OK */
 	Dataset *datasets[DATASETS_MAX];
 	size_t n_datasets;
 	DatasetSnapshot *snapshots[DATASETS_MAX];
 	size_t n_snapshots;
-	TrashedDataset *trashed;          /* or NULL */
-	struct host_list hosts;           /* of KeepHosts */
-	KeepNamesRequest *kept[KEPT_MAX]; /* of KeepNames */
+	TrashedDataset *trashed;          /* the one entry of the trash, or NULL */
+	struct host_list hosts;           /* hosts received by KeepHosts */
+	KeepNamesRequest *kept[KEPT_MAX]; /* requests received by KeepNames */
 	size_t n_kept;
-	const CreateDatasetRequest *create_request; /* the last request of each kind */
+	const CreateDatasetRequest *create_request; /* the last request of CreateDataset */
 	const ModifyDatasetRequest *modify_request;
 	PushState *pushes[SCRIPTED_COPIES];
 	MoveState *moves[SCRIPTED_COPIES];
 	size_t n_pushes, n_moves;
 	unsigned move_looks;       /* how often a move is listed as running before it ends */
-	enum error_code unmovable; /* if not ERR_OK, StartMove fails with it */
-	CopyState *copy;           /* of any volume; or NULL */
-	BackupState *backup;       /* or NULL */
-	const AddBackupRequest *backup_request; /* the last one */
-	unsigned backup_looks;    /* how often a backup is asked for before it is there */
-	const char *backup_fails; /* why it is not made; NULL: it is */
-	bool older;               /* it is of a version that knows of no copies */
+	enum error_code unmovable; /* code with which StartMove fails, unless ERR_OK */
+	CopyState *copy;           /* copy that the agent has, of any volume; or NULL */
+	BackupState *backup;       /* backup that the agent has, or NULL */
+	const AddBackupRequest *backup_request; /* the last request of AddBackup */
+	unsigned backup_looks;    /* number of AddBackup calls before the backup exists */
+	const char *backup_fails; /* error with which AddBackup fails, or NULL */
+	bool older;               /* an earlier version, in which volumes have no copies */
 
-	/* Moves (scripted_moves.c). */
-	const char *moves_to;       /* the node that the volume moves to; NULL: it does not */
-	unsigned looks;             /* after so many questions the volume is there; 0: never */
-	const char *move_fails;     /* why the move fails instead; NULL: it does not */
-	const char *failed_before;  /* why the move before failed */
+	/* The move of the agent's volumes (scripted_moves.c). */
+	const char *moves_to;       /* node to which the volumes move; NULL: they do not move */
+	unsigned looks;             /* GetDatasetMove calls until the volumes moved; 0: never */
+	const char *move_fails;     /* error with which the move fails, or NULL */
+	const char *failed_before;  /* error of the previous move, or NULL */
 	int64_t sent, total, since; /* bytes sent and to send; how many ms the move has run */
-	enum error_code immovable;  /* if not ERR_OK, MoveDataset fails with it */
+	enum error_code immovable;  /* code with which MoveDataset fails, unless ERR_OK */
 	bool closes;                /* look-ups fail while the volume moves */
-	bool hangs, hides;   /* MoveDataset and GetDatasetMove; or GetHost: no answer in time */
-	int64_t copy_time;   /* as in GetDatasetCopyResponse; or HeldCopy.synced */
-	const char *speaker; /* the owner that has told of the copy; NULL: none has */
-	int64_t heard;       /* as in HeldCopy */
+	bool hangs, hides;          /* MoveDataset and GetDatasetMove hang; GetHost hangs */
+	int64_t copy_time;          /* GetDatasetCopyResponse.time and HeldCopy.synced */
+	const char *speaker;        /* HeldCopy.owner_node_id, or NULL */
+	int64_t heard;              /* HeldCopy.heard */
 	unsigned moves_begun, moves_asked;
 
 	/* The number of calls of each kind. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The part of scripted_agents.c for copies and moves. A move ends when it has been looked at often
- * enough; then the other agent has the volume.
+ * The part of scripted_agents.c for copies and moves. A move ends after it was listed often enough
+ * (move_looks); then the agent of its target node has the volume.
  */
 #include "tests/unit/controller/scripted_methods.h"
 
@@ -64,7 +64,7 @@ int do_start_move(const struct client_call *begun, StartMoveResponse **ret, stru
 	return 0;
 }
 
-/* Give the volume to the other agent. */
+/* Give the volume to the agent of the move's target node. */
 static void end_move(struct client *client, MoveState *move)
 {
 	Dataset *dataset = dataset_of(client, move->id);
@@ -80,7 +80,8 @@ static void end_move(struct client *client, MoveState *move)
 			scripted[i].datasets[scripted[i].n_datasets++] = dataset;
 }
 
-/* Answer ListMoves. A request for one volume counts as a question how far its move is. */
+/* Answer ListMoves. Only a request for a single volume brings the end of its move nearer
+ * (move_looks). */
 int do_list_moves(const struct client_call *begun, ListMovesResponse **ret, struct error *err)
 {
 	const ListMovesRequest *request = begun->request;
@@ -152,7 +153,7 @@ int do_add_backup(const struct client_call *begun, AddBackupResponse **ret, stru
 
 	client->backup_request = request;
 	client->backups_asked++;
-	/* The first answer has a number, by which the others are asked for. */
+	/* The first answer has a task number, which all further requests have to contain. */
 	assert_int_equal(request->task, client->backups_asked == 1 ? 0 : 7);
 	*ret = new_add_backup_response(begun->arena);
 	(*ret)->task = 7;

@@ -6,7 +6,7 @@
 #include "tests/unit/controller/scripted_agents.h"
 
 static CreateVolumeResponse created;
-static const char *rack; /* in which the volume is to be usable; NULL: anywhere */
+static const char *rack; /* rack in which the volume is to be usable; NULL: any */
 
 /* Create a volume with up to two parameters; key2: NULL for one. */
 static int create(const char *key, const char *value, const char *key2, const char *value2,
@@ -52,7 +52,8 @@ static int modify(const char *key, const char *value, const char *key2, const ch
 					new_controller_modify_volume_response(&call.arena), err);
 }
 
-/* Assert what b was asked for last: the candidates with ',' between. */
+/* Assert the last modification that was requested of agent b: the number of replicas, the candidate
+ * nodes separated by ',', and sync_every. */
 static void assert_candidates(int32_t replicas, const char *expected, int64_t every)
 {
 	const ModifyDatasetRequest *request = scripted[1].modify_request;

@@ -18,7 +18,7 @@ struct client_call {
  * or returns 0 with *ret_promised if a higher claim was promised before. keep() checks a claim
  * before a creation; it fails with ABORTED n_aborts times. */
 int promise(struct client *client, uint64_t claim, uint64_t *ret_promised, struct error *err);
-/* Returns the answer to a claim with a target that promise() gave. */
+/* Returns the promise that the answer to a claim with a target contains. */
 Promise *promise_for(struct client *client, struct arena *arena, uint64_t target);
 int keep(struct client *client, uint64_t claim, struct error *err);
 

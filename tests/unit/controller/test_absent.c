@@ -63,7 +63,7 @@ static void the_names_of_an_agent_that_left_count(void **state)
 	     id++)
 		add_dataset(&scripted[2], *id, 1, "");
 	rollcall(&roster, 0);
-	assert_int_equal(check("v1"), 0); /* it is on the list, and is asked */
+	assert_int_equal(check("v1"), 0); /* c is on the list, and is asked itself */
 	name_agents(2);
 	for (const char *const *id = (const char *const[]){"v1", "v2", "v3", "v4", "v5", NULL}; *id;
 	     id++)
@@ -73,7 +73,7 @@ static void the_names_of_an_agent_that_left_count(void **state)
 	const struct missing other = {roster.asked, NAME_SNAPSHOT, "v1", ""};
 	assert_int_equal(roster_check_missing(&roster, &other, &err), 0);
 	name_agents(N_AGENTS);
-	assert_int_equal(check("v1"), -1); /* until it answers */
+	assert_int_equal(check("v1"), -1); /* fails until c answers a roll call */
 	rollcall(&roster, 0);
 	assert_int_equal(check("v1"), 0);
 }

@@ -145,7 +145,8 @@ static void capacity(void **state)
 	assert_int_equal(response->available_capacity, 10);
 }
 
-/* A thin volume may be as large as the limits of one host allow, a thick one as its space. */
+/* The maximum size of a volume is bounded by the size limits of a host, and with provisioning=thick
+ * also by the host's free space. */
 static void capacity_within_limits(void **state)
 {
 	GetCapacityRequest *request = new_get_capacity_request(&call.arena);

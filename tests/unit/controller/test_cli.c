@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of zcsi's output: amounts, progress, tables for people and for programs, JSON; of the
- * streams that it takes; and of the certificate that it finds.
+ * Tests of zcsi's output: amounts, progress, tables for people and for programs, JSON. Tests of the
+ * streams that zcsi takes, and of the certificate that it finds.
  */
 #include "tests/cmocka.h"
 
@@ -165,7 +165,7 @@ static void json_has_exact_values(void **state)
 		       "  {\"agent\": \"n3\", \"error\": \"cannot reach \\u0022n3\\u0022\"}]}\n");
 }
 
-/* A stream's first record; features are bits of its version. */
+/* Write the first record of a ZFS send stream. features are bits of the record's version. */
 static void put_head(uint8_t *head, uint64_t kind, uint64_t features, uint32_t type, uint64_t from)
 {
 	const uint64_t magic = 0x2f5bacbac, version = features << 2 | kind, guid = 7;
@@ -240,7 +240,7 @@ static void touch(const char *folder, const char *name)
 
 static void the_first_whole_certificate_is_found(void **state)
 {
-	/* operator.pem is without its key. */
+	/* The key of operator.pem is missing, so that the next certificate with a key is used. */
 	static const char *const files[] = {"operator.pem", "controller.zcsi.pem",
 					    "controller.zcsi.key", "ca.pem"};
 	char *folder = arena_strdup(&arena, "/tmp/zcsi-cli-XXXXXX");

@@ -28,7 +28,7 @@ static struct kept_backup backup(struct member *member, const char *id, const ch
 static const char *const three[] = {"_backup-27-n1", "_backup-26b-n1", "_backup-26a-n1", NULL};
 static const char *const none[] = {NULL};
 
-/* Returns the guid, or minus the code of the error. */
+/* Returns the guid of the snapshot that restore_find() chooses, or minus the code of the error. */
 static int64_t find(const char *what, const char *node)
 {
 	const struct kept_backup list[] = {

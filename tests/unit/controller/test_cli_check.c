@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of zcsi check: the order of its rows, and agents that do not tell. */
+/* Tests of zcsi check: the order of its rows, and agents that do not answer its call. */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_cli.c"
 
-static CheckHostResponse *things[N_AGENTS]; /* what the agents answer; NULL: they are older */
+static CheckHostResponse *things[N_AGENTS]; /* answers of the agents; NULL: an earlier version */
 
 static void add_thing(size_t at, const char *name, bool needed, const char *remedy)
 {
@@ -69,7 +69,7 @@ static int check_all(struct cli *of, struct error *error)
 	return cli_check(of, error);
 }
 
-/* Run the command for all nodes. Returns what it printed. */
+/* Run zcsi check for all nodes. Returns its output. */
 static const char *page_of_all(bool degraded)
 {
 	int result;

@@ -81,7 +81,8 @@ static int run_typed(struct cli *of, struct error *error)
 	return typed->run(of, error);
 }
 
-/* Type a line. Returns 0, CLI_DEGRADED if it wants a statement, or -1 with err. */
+/* Run a command line with this value of --destroy. Returns 0, CLI_DEGRADED if the command requires
+ * --destroy, or -1 with err. */
 static int type(const struct line *line, const char *destroy)
 {
 	int result;
@@ -160,7 +161,7 @@ static void a_copy_that_is_lost_with_its_node_needs_no_other_statement(void **st
 	(void)state;
 	add_copy(add_dataset(a, "data", 1 << 20, ""), "b", true, true);
 	cli.gone = true;
-	assert_int_equal(type(&copy, NULL), CLI_DEGRADED); /* b answers */
+	assert_int_equal(type(&copy, NULL), CLI_DEGRADED); /* node b answers */
 	b->silent = ERR_UNAVAILABLE;
 	assert_int_equal(type(&copy, NULL), 0);
 	assert_int_equal(removed, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of zcsi diverged: which of the things that nodes have put aside is meant, and by which
- * programs it is mounted, which the test only records. Nodes a and b have put something aside.
+ * Tests of zcsi diverged: the choice among the things that nodes have put aside, and the programs
+ * that mount one of them, which the test only records. Nodes a and b have put something aside.
  */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
@@ -22,12 +22,12 @@
 
 static DivergedVolume *rows[N_AGENTS][3];
 static size_t n_rows[N_AGENTS];
-static const char *runs;       /* the programs that were run, a line for each */
-static const char *properties; /* the output of zfs get of several */
-static const char *failing;    /* the program that fails; NULL: none */
-static uint64_t here;          /* the guid of what is on this host */
-static bool has_device;        /* a zvol has its device at once; else never */
-static char folder[32];        /* an empty one */
+static const char *runs;       /* command lines of the programs that were run */
+static const char *properties; /* output of zfs get for several properties */
+static const char *failing;    /* words of the program that fails; NULL: none fails */
+static uint64_t here;          /* guid that zfs get prints for a dataset of this host */
+static bool has_device;        /* true: zvols have their devices at once; else never */
+static char folder[32];        /* path of an empty folder */
 
 typeof(fleet_ask) __real_fleet_ask, __wrap_fleet_ask;
 
@@ -86,7 +86,7 @@ int __wrap_here_wait(const char *path, struct error *why)
 	return has_device ? 0 : fail(why, ERR_UNAVAILABLE, "'%s' is not there", path);
 }
 
-static const char *asked; /* the node and the name that were asked for a diff; NULL: none */
+static const char *asked; /* node and name of the last diff that was requested, or NULL */
 
 typeof(send_to_stdout) __wrap_send_to_stdout;
 
@@ -124,7 +124,7 @@ static int end(void **state)
 	return cli_end(state);
 }
 
-static const char *words[4]; /* behind "zcsi diverged" */
+static const char *words[4]; /* words after "zcsi diverged" */
 static size_t n_words;
 
 static int run(struct cli *with, struct error *why)
@@ -134,7 +134,8 @@ static int run(struct cli *with, struct error *why)
 	return cli_diverged(with, why);
 }
 
-/* Type zcsi diverged with these words. Returns the result; *ret_text, if given, is the output. */
+/* Run zcsi diverged with these words. Returns the command's result; *ret_text, if given, is its
+ * output. */
 static int type_words(const char *const *typed, const char **ret_text)
 {
 	int result;
@@ -150,7 +151,7 @@ static int type_words(const char *const *typed, const char **ret_text)
 
 #define type(...) type_words((const char *const[]){__VA_ARGS__, NULL}, NULL)
 
-/* Assert that a mount of this name succeeds by these programs, and that this is printed. */
+/* Assert that mounting `name` succeeds, that it runs the programs `with`, and prints `said`. */
 static void assert_mounted(const char *name, const char *with, const char *said)
 {
 	const char *const typed[] = {"mount", name, folder, NULL};
@@ -182,7 +183,7 @@ static void a_zvol_gets_a_device_and_no_log_is_replayed(void **state)
 	(void)state;
 	put_aside(0, "e", "e-1", "ext4");
 	put_aside(0, "x", "x-1", "xfs");
-	assert_int_equal(type("mount", "e", folder), -1); /* it has no device in this test */
+	assert_int_equal(type("mount", "e", folder), -1); /* the zvol has no device */
 	assert_non_null(strstr(err.text, "/dev/zvol/" ASIDE "e-1"));
 	assert_string_equal(runs, arena_printf(&cli.arena,
 					       "%se-1\nzfs inherit volmode " ASIDE "e-1\n", show));
@@ -289,7 +290,7 @@ static void a_diff_is_made_by_the_node(void **state)
 	assert_null(asked);
 }
 
-/* A name for a drop is exactly that of the list. */
+/* zcsi diverged drop takes only a name as zcsi diverged list shows it, not the id of a volume. */
 static void a_volume_is_not_the_name_of_what_is_dropped(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of zcsi drain: which volumes move where, what stays and why, and how it ends. */
+/* Tests of zcsi drain: which volumes move to which node, which stay and why, and how the command
+ * ends. */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
@@ -38,7 +39,7 @@ static void a_volume_goes_to_the_copy_that_is_least_behind(void **state)
 	assert_drains("one\tc\tmoved\t-\n", true);
 	assert_int_equal(c->n_datasets, 1);
 	assert_int_equal(a->moved, 1);
-	/* Nothing is left to do. */
+	/* No volume is left to move. */
 	assert_drains("", true);
 	assert_int_equal(a->moved, 1);
 }
@@ -121,7 +122,7 @@ static void the_reason_of_the_agent_is_printed(void **state)
 	assert_drains("one\tb\tmoved\t-\n", true);
 }
 
-/* The agent works slowly, and answers other questions. */
+/* An agent whose StartMove exceeds the deadline still answers other calls. */
 static void a_slow_call_stops_one_move_only(void **state)
 {
 	(void)state;
@@ -166,7 +167,7 @@ static void a_dry_run_moves_nothing(void **state)
 	assert_int_equal(a->n_moves, 0);
 }
 
-/* The command was interrupted, and is typed again. */
+/* A zcsi drain was interrupted during a move, and is run again. */
 static void moves_that_run_are_waited_for(void **state)
 {
 	(void)state;
@@ -240,7 +241,7 @@ static void a_node_that_ends_in_the_middle(void **state)
 	assert_failed(result, ERR_UNAVAILABLE, "not known what is still on node 'a'");
 	assert_non_null(strstr(text, "v0\tb\tstays\t"));
 	assert_non_null(strstr(text, "v9\tb\tstays\t"));
-	assert_in_range(a->unanswered, 1, 9); /* it is not asked for each volume */
+	assert_in_range(a->unanswered, 1, 9); /* not one call for each volume */
 }
 
 static void a_node_that_does_not_answer(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of failover_plan_make(): how much a failover may lose, and what speaks against it. */
+/* Tests of failover_plan_make(): how much data a failover may lose, and reasons against it. */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
@@ -10,8 +10,8 @@
 static struct client *const b = &scripted[1], *const c = &scripted[2];
 
 /*
- * b has a copy of a volume of c, which is lost. The copy has all that was written until
- * `behind` seconds ago. Returns what a failover would do.
+ * Let b have a copy of a volume of node c, and let c be lost. The copy has all that was written
+ * until `behind` seconds ago. Returns the plan of the failover.
  */
 static const struct takeover *planned(int64_t behind)
 {
@@ -59,7 +59,8 @@ static void the_latest_clock_counts(void **state)
 	assert_in_range(may_lose(100), 100, 110);
 }
 
-/* Returns the warning if b has heard from a node so many seconds ago by its own clock, or NULL. */
+/* Let the last message about the copy have reached b from the node `speaker` so many seconds ago by
+ * b's clock. Returns the warning of the plan, or NULL. */
 static const char *note(const char *speaker, int64_t seconds)
 {
 	b->speaker = speaker;
@@ -81,14 +82,14 @@ static void a_lost_node_that_spoke_lately_is_warned_of(void **state)
 	assert_non_null(note("c", 20));
 }
 
-/* The clock of b was an hour ahead when c spoke. */
+/* The clock of b was an hour ahead when the message of c arrived. */
 static void a_time_to_come_is_no_warning(void **state)
 {
 	(void)state;
 	assert_null(note("c", -3600));
 }
 
-/* The table shows it, and the volume is not kept from being taken over. */
+/* The table shows the warning, which does not keep the volume from being taken over. */
 static void a_warning_is_printed(void **state)
 {
 	int ret;
@@ -102,7 +103,8 @@ static void a_warning_is_printed(void **state)
 	assert_non_null(strstr(text, "has heard from node 'c'"));
 }
 
-/* Let a client have a copy at an epoch, with one snapshot; accepted: the node it is promised to. */
+/* Let an agent have a copy at an epoch, with one snapshot. accepted: the node to which the copy is
+ * promised. */
 static void has_copy(struct client *client, int64_t epoch, uint64_t guid, const char *accepted)
 {
 	static char *nodes[] = {(char *)"a", (char *)"b", (char *)"c"};
@@ -120,7 +122,8 @@ static void has_copy(struct client *client, int64_t epoch, uint64_t guid, const 
 	client->copy = copy;
 }
 
-/* Returns why a failover to a, after the loss of c, is refused; NULL: it is not. */
+/* Returns the reason for which a failover to a, after the loss of c, is refused; NULL: it is not
+ * refused. */
 static const char *refusal_of_a(void)
 {
 	static const char *lost[] = {"c"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the questions of zcsi to several agents: pages are joined, an agent that fails is named,
- * and the others' entries are there.
+ * Tests of calls of zcsi to several agents: pages are joined, an agent that fails is named, and the
+ * entries of the other agents are listed.
  */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
@@ -77,7 +77,7 @@ static void two_hosts_with_one_node_id_are_two_members(void **state)
 	scripted[1].pool = scripted[0].pool;
 	ask_members();
 	assert_int_equal(cli.n_members, 3);
-	scripted[0].boot = scripted[1].boot = NULL; /* of an earlier version */
+	scripted[0].boot = scripted[1].boot = NULL; /* agents of an earlier version */
 	ask_members();
 	assert_int_equal(cli.n_members, 3);
 	scripted[0].pool_guid = 7;
@@ -116,7 +116,7 @@ static void a_long_call_may_take_longer_than_a_question(void **state)
 {
 	(void)state;
 	assert_in_range(limit_of(60000), 59000, 60000);
-	assert_in_range(limit_of(10), 500, 1000); /* --timeout is longer */
+	assert_in_range(limit_of(10), 500, 1000); /* --timeout is longer than 10 ms */
 }
 
 int main(void)

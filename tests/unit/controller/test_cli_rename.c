@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of zcsi rename: whatever any host has of the new name, or does not tell, is in the way. */
+/* Tests of zcsi rename: the command fails if a host has anything of the new name, or does not
+ * answer. */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
@@ -9,14 +10,14 @@
 
 static struct client *const a = &scripted[0], *const b = &scripted[1];
 
-/* The answers that the agents in memory do not have: empty ones, but for one of node b. */
+/* The answer of node b to one method, instead of the answer of the agent in memory. */
 static struct {
-	const char *method;   /* NULL: none */
-	const void *response; /* NULL: b does not answer it */
+	const char *method;   /* name of the method; NULL: none */
+	const void *response; /* response of b; NULL: the call fails */
 } planted;
 static unsigned checks, renames, aborts; /* calls of RenameDataset; how many of them to refuse */
-static bool already;                     /* as in its answer */
-static const char *state;                /* that the command has printed */
+static bool already;                     /* RenameDatasetResponse.already */
+static const char *state;                /* state that the command has printed */
 
 static void *empty(const char *method)
 {
@@ -134,7 +135,7 @@ static void a_volume_is_renamed_at_its_agent(void **with)
 	assert_int_equal(renames, 1);
 }
 
-/* An agent that was down then knows the host still. */
+/* An agent that was down when a host was forgotten still has the host in its list. */
 static void a_host_is_forgotten_by_the_latest_record(void **with)
 {
 	struct host_row row = {.node_id = arena_strdup(&call.arena, "d"),

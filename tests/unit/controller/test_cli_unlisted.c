@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of commands that must not take a host for gone: one whose agent refuses the caller, and one
- * that is known and was not asked.
+ * Tests of commands that must not treat a host as gone: a host whose agent refuses the caller, and
+ * a known host that was not asked.
  */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"

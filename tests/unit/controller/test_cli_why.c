@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of zcsi why: what is on the page of a volume, and its exit status. */
+/* Tests of zcsi why: the contents of the page about a volume, and the exit status. */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_cli.c"
 
 static struct client *const a = &scripted[0], *const b = &scripted[1], *const c = &scripted[2];
-static const char *page; /* the last one */
+static const char *page; /* output of the last zcsi why */
 
 enum verdict { NOTHING, MAY, STOPS };
 
@@ -39,7 +39,7 @@ static void assert_never_says(const char *line)
 	assert_null(strstr(page, line));
 }
 
-/* Hosts know this one, whose names were read and are kept on b: those of its datasets. */
+/* Let b keep the record of an agent's host, and the names of the agent's datasets. */
 static void know(const struct client *client)
 {
 	const struct host_row row = {.node_id = arena_strdup(&call.arena, client->node),
@@ -228,7 +228,7 @@ static void space_that_ends(void **state)
 	a->available = 0;
 	ask_why(STOPS);
 	assert_says("stops\tthe pool of node 'a' is full");
-	/* The pool is being read for the first time. */
+	/* While an agent reads its pool for the first time, its free space is not judged. */
 	a->names = 0;
 	ask_why(NOTHING);
 	volume->used = volume->size;
@@ -250,7 +250,7 @@ static void a_volume_for_all_nodes_needs_nfs(void **state)
 	ask_why(NOTHING);
 }
 
-/* The names of the node are kept, so it is known what it had. */
+/* Another agent keeps the names of the silent node, so the page says what the node had. */
 static void a_volume_on_a_silent_node(void **state)
 {
 	(void)state;
@@ -261,7 +261,7 @@ static void a_volume_on_a_silent_node(void **state)
 	assert_string_equal(page, "stops\tit was on node 'a' at 1970-01-01 00:00, and its agent "
 				  "does not tell: no answer from 'unix:///a'; if it is down, start "
 				  "zcsi-node there\n");
-	/* Elsewhere is one of the same name. */
+	/* Another node has a volume of the same name. */
 	data(b);
 	ask_why(MAY);
 	assert_says("may stop\tnode 'a' had a volume of this name too at");
@@ -290,7 +290,7 @@ static void a_silent_node_that_nothing_is_known_of(void **state)
 	data(a);
 	ask_why(MAY);
 	assert_says("may stop\t'unix:///c' may have a volume of this name too");
-	/* The agent says who it is, but cannot read its pool. */
+	/* The agent answers GetHost, but cannot read its pool. */
 	c->silent = ERR_OK;
 	c->lookup = ERR_UNAVAILABLE;
 	ask_why(MAY);
@@ -322,7 +322,7 @@ static void a_node_whose_agent_is_not_asked(void **state)
 	b->n_kept = 0;
 	ask_why(STOPS);
 	assert_says("stops\tit may be on 'd', and its agent, tcp://d:1, was not asked");
-	/* A volume that is there needs no other agent. */
+	/* If an agent has the volume, no other agent has to be asked. */
 	data(a);
 	ask_why(NOTHING);
 }
@@ -344,7 +344,7 @@ static void a_deleted_volume_can_be_had_back(void **state)
 	assert_says("-\tthe trash of node 'c' has a deleted volume of this name; 'zcsi trash list "
 		    "data' shows until when, and 'zcsi trash restore data-77' brings it back");
 	assert_never_says("zcsi snapshots");
-	/* An entry of another volume may have the name. */
+	/* A trash entry of another volume may be named like the volume. */
 	trash(c, "other", "data");
 	ask_why(STOPS);
 	assert_never_says("trash of");
@@ -377,7 +377,7 @@ static void copies_and_snapshots_of_a_volume_that_is_gone(void **state)
 	assert_says("-\tnode 'b' has a copy of it, of 1970-01-01 00:00; nodes with its data were "
 		    "also 'a'; ");
 	assert_says("-\tthe trash of node 'c' has a deleted volume of this name, whose snapshots");
-	/* The snapshots of a volume that is there are not worth a word. */
+	/* The page does not mention the snapshots of a volume that exists. */
 	add_snapshot(a, data(a), "tuesday");
 	ask_why(NOTHING);
 	assert_never_says("node 'b'");

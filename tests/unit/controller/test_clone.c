@@ -157,7 +157,8 @@ static void a_host_that_cannot_export_takes_no_exported_clone(void **state)
 	assert_int_equal(created(), 0);
 	scripted[0].no_export = NULL;
 	assert_int_equal(create(request, &volume), 0);
-	/* A volume that exists is returned, whatever its host can do now. */
+	/* A repeated request returns the existing volume, even if its host can no longer export by
+	 * NFS. */
 	scripted[0].no_export = "no NFS server runs";
 	assert_int_equal(create(request, &volume), 0);
 	assert_int_equal(created(), 1);

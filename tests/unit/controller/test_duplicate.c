@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of volumes that two agents have: which one is kept, and what is asked of whom. */
+/* Tests of volumes that two agents have: which volume is kept, and which agents are called. */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
 
@@ -114,7 +114,8 @@ static void another_lineage_is_another_volume(void **state)
 	assert_failed(look(), ERR_FAILED_PRECONDITION, "exists twice");
 }
 
-/* Nothing is asked of the other agent unless the keeper's volume counts as used. */
+/* The agent of the other volume is not called unless the keeper, the agent whose volume stays, has
+ * marked its volume as used. */
 static void nothing_is_given_up_without_a_keeper(void **state)
 {
 	const enum error_code codes[] = {ERR_UNAVAILABLE, ERR_UNIMPLEMENTED, ERR_NOT_FOUND,
@@ -146,7 +147,8 @@ static void of_three_one_stays(void **state)
 	(void)state;
 	for (size_t i = 0; i < N_AGENTS; i++)
 		add(i, true, 3 - (int64_t)i);
-	/* b keeps it before a; then it counts as used, so c is given up although it is older. */
+	/* The volume of b is preferred to that of a, and is then marked as used. So the volume of c
+	 * is given up, although it is the oldest. */
 	assert_int_equal(look(), 0);
 	assert_has(false, true, false);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of ControllerPublishVolume at a node that has a copy of the volume: it moves there. Nomad
- * repeats a call that failed with FAILED_PRECONDITION, and with no other code: it looks for this
- * word in the error (nomad/csi_endpoint.go, controllerPublishVolume).
+ * Tests of ControllerPublishVolume at a node that has a copy of the volume: the volume moves to the
+ * node. Nomad repeats a call that failed with FAILED_PRECONDITION, and with no other code: it looks
+ * for this word in the error (nomad/csi_endpoint.go, controllerPublishVolume).
  */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
@@ -13,7 +13,7 @@
 #define GIB     ((double)(1 << 30))
 #define LIMIT   2000
 #define MARGIN  500
-#define HURRIED 250 /* a deadline, where the limit does not matter */
+#define HURRIED 250 /* a deadline in ms, for tests that do not need LIMIT */
 
 static struct error err;
 static struct map context;
@@ -48,7 +48,7 @@ static int publish_at(const char *node)
 	return result;
 }
 
-/* The same, if the client waits for a short time only. */
+/* Publish the volume as publish_at() does, with a deadline of HURRIED ms. */
 static int publish_soon(const char *node)
 {
 	call.deadline = now_ms() + HURRIED;
@@ -71,7 +71,7 @@ static void a_volume_that_moves_in_time_is_published_there(void **state)
 	assert_int_equal(scripted[0].moves_begun, 1);
 	assert_published(0, 1);
 	assert_string_equal(map_get(&context, "attach"), "local");
-	/* From there it can come back. */
+	/* The volume can move back from b to a. */
 	scripted[1].looks = 1;
 	assert_int_equal(publish_at("a"), 0);
 	assert_int_equal(scripted[1].moves_begun, 1);
@@ -139,7 +139,7 @@ static void a_repeated_call_finds_the_move_that_ends(void **state)
 	scripted[0].closes = true;
 	assert_failed(publish_soon("b"), ERR_FAILED_PRECONDITION,
 		      "volume 'v' is moving to node 'b'");
-	/* Another agent is silent, and is asked first. */
+	/* The agent of b, which is asked first, is silent. */
 	scripted[1].silent = ERR_UNAVAILABLE;
 	assert_failed(publish_soon("b"), ERR_FAILED_PRECONDITION,
 		      "volume 'v' is moving to node 'b'");
@@ -154,7 +154,7 @@ static void a_repeated_call_finds_the_move_that_ends(void **state)
 	assert_published(0, 1);
 }
 
-/* The lookup finds that it is moving, and the next question that it has moved. */
+/* The lookup finds that the volume is moving, and the next GetDatasetMove that it has moved. */
 static void a_move_that_has_just_ended_is_no_error(void **state)
 {
 	(void)state;
@@ -237,7 +237,7 @@ static void it_needs_a_node_that_can_have_it(void **state)
 	assert_int_equal(scripted[0].moves_begun, 0);
 }
 
-/* The zcsi-node of that node may be restarted at that moment. */
+/* The target node is silent, because its zcsi-node may be restarting. */
 static void it_waits_for_a_node_that_is_silent(void **state)
 {
 	(void)state;
@@ -248,7 +248,7 @@ static void it_waits_for_a_node_that_is_silent(void **state)
 	assert_int_equal(scripted[0].moves_begun, 0);
 }
 
-/* Only the agent of the target node is asked who it is. */
+/* GetHost is called at the agent of the target node only. */
 static void another_agent_that_does_not_answer_holds_nothing(void **state)
 {
 	(void)state;
@@ -283,7 +283,7 @@ static void it_waits_for_a_node_that_is_off_the_list(void **state)
 	name_agents(N_AGENTS - 1);
 	roster_open(agents_roster(&call));
 	assert_failed(publish_at("c"), ERR_FAILED_PRECONDITION, "does not move to node 'c' yet");
-	/* The agent is on the list again, but has not been asked yet. */
+	/* The agent of c is on the list again, but no roll call has asked it yet. */
 	name_agents(N_AGENTS);
 	int64_t begun = now_ms();
 	assert_failed(publish_at("c"), ERR_FAILED_PRECONDITION, "does not move to node 'c' yet");
@@ -306,7 +306,7 @@ static void an_agent_that_does_not_answer_holds_nothing(void **state)
 	int64_t begun = now_ms();
 	assert_failed(publish_at("b"), ERR_FAILED_PRECONDITION, "unix:///a");
 	assert_in_range(now_ms() - begun, LIMIT - MARGIN, LIMIT + MARGIN);
-	/* The time is the same if the agent stops answering after the move began. */
+	/* The limit also holds if the agent stops answering after the move has begun. */
 	scripted[0].moves_to = "b";
 	scripted[0].closes = true;
 	begun = now_ms();
@@ -327,7 +327,7 @@ static void the_copy_of_a_silent_node_waits(void **state)
 		      "start zcsi-node on 'a'; if that host is lost, 'zcsi failover v --lost");
 	assert_non_null(strstr(err.text, "the data of 2027-01-15T08:00:00Z"));
 	assert_non_null(strstr(err.text, "unix:///a"));
-	/* The copy of another node is of no use. */
+	/* A copy on node b does not help a call for node c. */
 	assert_failed(publish_soon("c"), ERR_UNAVAILABLE, "unix:///a");
 }
 

@@ -78,7 +78,7 @@ static void a_slash_at_the_end_of_the_folder_does_not_matter(void **state)
 	assert_string_equal(request.path, "/opt/volumes/" ID);
 }
 
-/* Only a volume that was made has such a path. */
+/* A creation ignores DHV_CREATED_PATH, which only a created volume has. */
 static void a_creation_is_below_the_folder(void **state)
 {
 	(void)state;
@@ -113,7 +113,8 @@ static void a_deletion_needs_the_id_alone(void **state)
 	assert_int_equal(parse(CREATE), -1);
 }
 
-/* A path that is not of this volume is never mounted at, nor removed. */
+/* DHV_CREATED_PATH ends with the id of the volume. Any other path is neither mounted on nor
+ * removed. */
 static void a_created_path_of_another_volume_is_not_used(void **state)
 {
 	static const char *const paths[] = {
@@ -189,7 +190,7 @@ static void a_long_name_is_refused_with_its_suffix(void **state)
 	assert_int_equal(parse(CREATE), 0);
 }
 
-/* JSON */
+/* Tests of the JSON of the parameters. */
 
 static void objects_are_sorted_and_unescaped(void **state)
 {
@@ -251,7 +252,7 @@ static void what_is_no_object_of_strings_is_refused(void **state)
 	}
 }
 
-/* Returns a text of words that matter to the parser, and of any bytes. */
+/* Returns a random text of words that the parser treats specially, and of any bytes. */
 static char *random_text(struct arena *memory)
 {
 	static const char *const words[] = {"{",  "}",     "\"",     ":", ",",    "\\",   "\\u",
@@ -281,7 +282,7 @@ static void check_accepted(void)
 	}
 }
 
-/* Whatever is in the variables, the request is refused with a text, or is safe. */
+/* For any values of the variables, the request is refused with an error text, or is safe to use. */
 static void anything_in_the_environment(void **state)
 {
 	size_t accepted = 0;

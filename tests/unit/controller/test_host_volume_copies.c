@@ -14,7 +14,7 @@
 static unsigned mounted;
 static const char *parameters;
 
-/* Replaces the calls that mount, which an agent in memory does not have. */
+/* Replaces the mount of a volume, since the agents in memory mount nothing. */
 int __wrap_mount_run(struct local *local, const char *volume, const char *path, struct error *why);
 int __wrap_mount_run(struct local *local, const char *volume, const char *path, struct error *why)
 {

@@ -109,7 +109,7 @@ static void names_are_kept_with_their_barrier(void **state)
 static void the_last_barrier_is_kept_when_a_host_falls_silent(void **state)
 {
 	(void)state;
-	scripted[2].barrier = 77; /* its names are as before */
+	scripted[2].barrier = 77; /* the names of c are unchanged */
 	call_roll();
 	scripted[2].silent = ERR_UNAVAILABLE;
 	call_roll();
@@ -150,7 +150,7 @@ static void names_count_as_they_were_when_the_host_left(void **state)
 	assert_int_equal(check("v", "was on node 'c'"), -1);
 }
 
-/* Let an agent have names of c that were read so many seconds before the others. */
+/* Let agent a keep names of c that were read so many seconds before those that agent b keeps. */
 static void keep_old(int64_t seconds)
 {
 	KeepNamesRequest *old = scripted[0].kept[scripted[0].n_kept - 1];
@@ -166,7 +166,7 @@ static void the_latest_names_count(void **state)
 	keep_old(120);
 	restart(2);
 	assert_int_equal(check("old", ""), 0);
-	keep_old(30); /* the clock of another controller may be behind */
+	keep_old(30); /* the clocks of controllers may differ by 30 s */
 	restart(2);
 	assert_int_equal(check("old", "was on node 'c'"), -1);
 	assert_int_equal(check("v", "was on node 'c'"), -1);
@@ -195,7 +195,7 @@ static void an_agent_is_heard_before_it_counts(void **state)
 	scripted[0].silent = ERR_UNAVAILABLE;
 	host_list_fini(&scripted[1].hosts);
 	restart(2);
-	assert_null(roster.absent); /* the only one that knows c is silent */
+	assert_null(roster.absent); /* agent a, which alone has the record of c, is silent */
 	const struct agent *a = roster.named->list[0], *b = roster.named->list[1];
 	assert_failed(roster_check_heard(&roster, a, "volume 'v'", &err), ERR_UNAVAILABLE,
 		      "volume 'v' may be on a host that agent 'unix:///a' knows");
@@ -217,7 +217,7 @@ static void a_host_is_forgotten_by_all(void **state)
 	roll_hosts_tell(&roster);
 	restart(2);
 	assert_int_equal(check("v", ""), 0);
-	name_agents(N_AGENTS); /* it is back after all, and leaves again */
+	name_agents(N_AGENTS); /* c is on the list again, and leaves it again */
 	call_roll();
 	name_agents(2);
 	call_roll();
@@ -243,7 +243,7 @@ static void the_time_counts_from_when_it_left(void **state)
 
 static void a_person_forgets_a_host(void **state)
 {
-	const char *nodes[] = {"c", "b"}; /* b is on the list, and stays */
+	const char *nodes[] = {"c", "b"}; /* b is on the list, so it is not forgotten */
 	const struct option_list forget = {.values = nodes, .n = COUNT(nodes)};
 
 	(void)state;
@@ -294,7 +294,7 @@ static void nothing_is_told_twice(void **state)
 	assert_int_equal(scripted[0].hosts_kept, 1);
 	assert_int_equal(scripted[0].hosts_listed + scripted[1].hosts_listed +
 				 scripted[2].hosts_listed,
-			 1); /* one of those that have the same */
+			 1); /* only one of the agents with equal lists is asked */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -164,7 +164,7 @@ static void an_exported_volume_needs_a_host_that_can_export(void **state)
 	assert_non_null(strstr(err.text, "'volume' for attach=nfs; node 'a': zfs-fuse cannot"));
 	assert_non_null(strstr(err.text, "; node 'b': no NFS server runs"));
 	assert_string_equal(chosen(NULL, &err), "a");
-	/* A host that could export it may return. */
+	/* Host c, whose pool has a problem now, may be able to export the volume later. */
 	GetHostResponse *c = add_host("c", "1", 10);
 	c->problem = problem;
 	assert_int_equal(placement_choose(&arena, &hosts, "volume", &nfs, &host, &err), -1);
@@ -221,7 +221,8 @@ static const char *chosen_for(const char *name, int64_t size)
 	return host->says->node_id;
 }
 
-/* The limits of a host matter more than preferences and space; the last one refuses by itself. */
+/* The size limits of a host matter more than preferences and space. If no host allows the size, one
+ * is chosen nevertheless, and its agent refuses the volume. */
 static void a_host_whose_limits_leave_no_room_is_avoided(void **state)
 {
 	(void)state;
@@ -281,7 +282,7 @@ static void preferred_in_order(void **state)
 	assert_string_equal(chosen(requirement, &err), "c");
 	requirement->n_preferred = 1;
 	assert_string_equal(chosen(requirement, &err), "b");
-	/* Requisite goes before preferred. */
+	/* A requisite topology matters more than a preferred one. */
 	requirement->preferred[0] = topology(NODE, "a");
 	requirement->n_requisite = 1;
 	requirement->requisite = pair(topology("rack", "2"), NULL);

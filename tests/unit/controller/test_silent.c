@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Tests of creations while an agent is silent: they succeed if the agent cannot have the name,
- * which follows from what it and the others said.
+ * which follows from what this agent and the others have reported.
  */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_agents.c */
 #include "tests/unit/controller/scripted_agents.c"
@@ -12,7 +12,7 @@
 #define BARRIER 1000
 
 static CreateVolumeResponse created;
-static VolumeContentSource *source; /* of the volumes to create; NULL: none */
+static VolumeContentSource *source; /* source of the volumes to create; NULL: none */
 
 /* Create a volume. Host b has the most space. */
 static int create(const char *name, struct error *err)
@@ -131,9 +131,9 @@ static void a_claim_of_another_for_it_counts(void **state)
 	(void)state;
 	scripted[0].before = (PromiseTarget){.node = name_hash_node("c"), .claim = BARRIER + 1};
 	assert_refused("new", "unix:///c");
-	scripted[0].before.node = 0; /* any node */
+	scripted[0].before.node = 0; /* a claim for any node */
 	assert_refused("new", "unix:///c");
-	scripted[0].before.node = name_hash_node("a"); /* which has answered */
+	scripted[0].before.node = name_hash_node("a"); /* a node that has answered */
 	assert_created("new");
 }
 
@@ -163,7 +163,8 @@ static void an_agent_that_was_never_heard_may_have_any_name(void **state)
 	assert_refused("new", "unix:///c");
 }
 
-/* A controller starts while c is silent. An earlier one has given what c had to a and b. */
+/* Start a controller while c is silent. The previous controller has sent the names of c to a and
+ * b. */
 static void restart(void)
 {
 	roll_hosts_tell(agents_roster(&call));

@@ -61,7 +61,7 @@ static unsigned created(void)
 	return scripted[0].created + scripted[1].created + scripted[2].created;
 }
 
-/* Every node can use an exported volume, so the topology that it must be in is only preferred. */
+/* Every node can use an exported volume, so a requisite topology is only preferred. */
 static void an_exported_volume_is_created_in_any_topology(void **state)
 {
 	CreateVolumeRequest *request = create_request("v", GIB);
@@ -143,7 +143,8 @@ static void create_compares(void **state)
 	assert_int_equal(create(request, &volume), 0);
 	request->capacity_range->required_bytes = 2 * GIB;
 	assert_failed(create(request, &volume), ERR_ALREADY_EXISTS, "capacity");
-	/* With other parameters it may be another volume, whose size does not matter. */
+	/* If the parameters differ too, the error is about them: the request may mean another
+	 * volume. */
 	map_put(&call.arena, request, parameters, "zfs.compression", "off");
 	assert_failed(create(request, &volume), ERR_ALREADY_EXISTS,
 		      "zfs.compression is 'lz4', asked for is 'off'; choose another name");
@@ -292,7 +293,7 @@ static void delete_needs_not_found_from_every_agent(void **state)
 	assert_int_equal(delete ("v"), 0);
 }
 
-/* An agent waits for another call with the volume until the deadline: it is not down. */
+/* An agent that waits for another call with the volume until the deadline is not down. */
 static void an_agent_that_waited_until_the_deadline_is_not_unavailable(void **state)
 {
 	(void)state;
@@ -328,7 +329,7 @@ static int publish(const char *id, const char *node, struct map *ret)
 	return result;
 }
 
-/* Nomad waits without an event after FAILED_PRECONDITION. */
+/* After FAILED_PRECONDITION Nomad repeats the call without an event that shows the error. */
 static void only_another_node_makes_a_publish_wait(void **state)
 {
 	struct map context;
@@ -454,7 +455,7 @@ static void the_cached_owner_is_asked_first(void **state)
 	add_dataset(&scripted[2], "v", GIB, "");
 	assert_int_equal(get_volume("v"), 0);
 	assert_looked(2, 4, 2);
-	/* A wrong hint is replaced by the agent that has the volume. */
+	/* A wrong cached owner is replaced by the agent that has the volume. */
 	assert_int_equal(get_volume("v"), 0);
 	assert_looked(2, 4, 3);
 	scripted[2].lookup = ERR_UNAVAILABLE;

@@ -61,7 +61,10 @@ static CopyState *state_of(struct arena *at, const struct twin *twin, size_t mos
 	return copy;
 }
 
-/* Nothing goes that this host has, nor the newest one, nor what zcsi has not made. */
+/*
+ * Remove a snapshot from the copy that is called. Assert that zcsi made it, that it is not the
+ * copy's newest one, and that this host does not have it.
+ */
 static void lose(const CopySnapshot *snapshot)
 {
 	size_t at = 0;
@@ -95,7 +98,7 @@ struct client_call *__wrap_client_begin(struct client *client, struct arena *at,
 					const ProtobufCServiceDescriptor *service,
 					const char *method, const ProtobufCMessage *request,
 					int64_t deadline);
-/* Only those that CSI asked for have records. */
+/* Set the record of a snapshot of the copy; only snapshots that CSI asked for have one. */
 static void describe(const SnapshotRecord *record)
 {
 	size_t at = 0;
@@ -154,7 +157,10 @@ int __wrap_client_finish(struct client_call *call, void *ret_response, struct er
 	return 0;
 }
 
-/* A stream ends with a snapshot, or is cut, or arrives and nobody says so. */
+/*
+ * Receive a stream into the copy that is called: it arrives, is cut, or arrives and its answer is
+ * lost.
+ */
 static int receive(struct push *push, uint64_t from, const struct point *to, struct error *err)
 {
 	called->to = called->from = 0;
@@ -219,7 +225,7 @@ int __wrap_part_estimate(struct push *push, struct part *part, struct error *err
 	return 0;
 }
 
-/* Snapshots with such a name were asked for by CSI. */
+/* In these tests CSI asked for the snapshots whose names begin with "asked-". */
 SnapshotRecord *__wrap_part_record(const struct push *push, const struct point *point);
 SnapshotRecord *__wrap_part_record(const struct push *push, const struct point *point)
 {
@@ -229,7 +235,7 @@ SnapshotRecord *__wrap_part_record(const struct push *push, const struct point *
 	return header_record(push->arena, point->leaf, point->guid, is_asked ? &asked : NULL);
 }
 
-/* The rest of this host */
+/* Functions of this host besides its pool, replaced for the tests */
 
 int __wrap_header_make(struct arena *at, const char *parent, const struct dataset *volume,
 		       ReceiveHeader **ret, const char **ret_flags, struct error *err);
@@ -335,7 +341,7 @@ void __wrap_catalog_put(struct catalog *catalog, const struct dataset *dataset)
 
 /* The pusher */
 
-/* zcsi-node starts, and knows nothing but what is in the pool. */
+/* Start the pusher of zcsi-node anew: it has read the pool, and all else is forgotten. */
 static void start(void)
 {
 	struct dataset *row = volume();
@@ -410,12 +416,12 @@ static int push_again(size_t at)
 		order_failed(order, &err, 0);
 	else
 		order_done(order, &synced, 0);
-	/* No push may end with something that only a person can mend. */
+	/* No push may end with an error that only a person can mend. */
 	assert_string_equal(failed && err.code != ERR_UNAVAILABLE ? err.text : "", "");
 	return failed;
 }
 
-/* All that was written before is wanted. */
+/* Push to a copy, as after a request: the copy is to get all that was written until now. */
 static int push_to(size_t at)
 {
 	orders_hurry(&orders, "v");
@@ -427,7 +433,10 @@ static uint64_t newest_of(size_t at)
 	return twins[at].n ? twins[at].guids[twins[at].n - 1] : 0;
 }
 
-/* Every copy has something, and has been heard. In a new pool SETTLED snapshots were taken then. */
+/*
+ * Push to each copy twice, so that each has data and its node has answered. In a new pool SETTLED
+ * snapshots are taken by that.
+ */
 static void settle(void)
 {
 	for (size_t i = 0; i < 2 * COPIES; i++)

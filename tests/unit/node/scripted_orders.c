@@ -13,7 +13,7 @@
 #define LINEAGE "00112233aabbccdd"
 
 static struct order_list orders;
-static uint64_t marks[4]; /* of the volumes */
+static uint64_t marks[4]; /* the mark of each volume, which orders_follow gets */
 
 static void quiet(void)
 {

@@ -24,31 +24,31 @@
 #define VOLUME  "t/p/v"
 #define MEMBERS "00112233aabbccdd:60:n1,n2,n3,n4"
 #define COPIES  3
-#define POINTS  256 /* more than there ever are in a test */
+#define POINTS  256 /* more snapshots and bookmarks than any test makes */
 #define SETTLED ((uint64_t)2 * COPIES)
 
-/* A snapshot or a bookmark of this host; bookmarks come after the snapshot they were made of. */
+/* A snapshot or a bookmark of this host; a bookmark comes after its snapshot. */
 struct made {
 	char name[64];
-	uint64_t guid; /* 0: it is gone */
+	uint64_t guid; /* 0: it was destroyed */
 	int64_t creation;
 };
 
-/* A copy as its node has it. */
+/* A copy of the volume on another node. */
 struct twin {
-	uint64_t guids[POINTS];  /* of its snapshots, oldest first */
-	char leaves[POINTS][64]; /* their names */
-	bool described[POINTS];  /* they have records */
-	bool ends;               /* its node ends before it has set a record */
+	uint64_t guids[POINTS];  /* the guids of its snapshots, oldest first */
+	char leaves[POINTS][64]; /* the names of its snapshots */
+	bool described[POINTS];  /* which of its snapshots have a record */
+	bool ends;               /* its node ends before setting a record */
 	size_t n;
-	uint64_t held;       /* the snapshot that somebody holds */
-	bool keeps;          /* it answers ThinCopy with an error */
-	uint64_t to, from;   /* an interrupted stream */
-	const char *foreign; /* the name of a snapshot that somebody took of the copy; NULL: none */
+	uint64_t held;       /* the guid of a snapshot with a hold */
+	bool keeps;          /* its node answers ThinCopy with an error */
+	uint64_t to, from;   /* the ends of an interrupted stream */
+	const char *foreign; /* a snapshot that another tool took of the copy; NULL: none */
 	bool silent;
-	bool refuses;    /* a snapshot of another tool */
-	int cut, unsaid; /* so many streams are cut, or lose their answer; the next ones, */
-	int cut_after;   /* but for so many before the first one that is cut */
+	bool refuses;    /* its node refuses snapshots of other tools */
+	int cut, unsaid; /* how many next streams are cut, or lose their answer */
+	int cut_after;   /* how many streams arrive before the first one that is cut */
 };
 
 static struct arena arena;
@@ -57,16 +57,16 @@ static size_t n_made;
 static bool completed; /* complete_volume was called after the last snapshot */
 static uint64_t last_guid;
 static struct twin twins[COPIES];
-static struct twin *called;       /* by the push that runs */
+static struct twin *called;       /* the copy that the running push calls */
 static const char *method_called; /* the method that was called last */
-static size_t shown; /* so many snapshots are returned, unless it is to be all of them */
-static size_t shows; /* so many by the call that runs */
+static size_t shown; /* how many snapshots GetCopy returns, unless the call asks for all */
+static size_t shows; /* how many snapshots the running GetCopy returns */
 static struct order_list orders;
 static const char *rules;          /* zcsi:push */
 static char owner[64];             /* zcsi:owner */
-static bool locked, queued;        /* the copies; a call for the volume runs */
+static bool locked, queued;        /* the copies are locked; a call for the volume runs */
 static void (*while_locked)(void); /* run while the next push waits for the lock; or NULL */
-static int steps;                  /* so many changes of the pool, then zcsi-node is killed */
+static int steps;                  /* after how many changes zcsi-node is killed */
 
 static const char *node_of(size_t at)
 {
@@ -85,7 +85,7 @@ static struct made *named(const char *name)
 	return NULL;
 }
 
-/* inline, because not all programs use it. */
+/* Returns the guid of a name; inline, because not all test programs use it. */
 static inline uint64_t guid_of(const char *name)
 {
 	const struct made *found = named(name);
@@ -125,7 +125,7 @@ static void make(size_t at, const char *name, uint64_t guid)
 	snprintf(made[at].name, sizeof(made[at].name), "%s", name);
 }
 
-/* As CSI does. */
+/* Take a snapshot of the volume as CSI does. */
 static void ask_for_snapshot(void)
 {
 	uint64_t guid = ++last_guid;
@@ -142,7 +142,7 @@ static uint64_t take_by_tool(const char *name)
 	return guid;
 }
 
-/* As a person or CSI does; its bookmarks stay. */
+/* Delete a snapshot as a person or CSI does; its bookmarks stay. */
 static void delete_snapshot(uint64_t guid)
 {
 	for (size_t i = 0; i < n_made; i++)
@@ -150,7 +150,7 @@ static void delete_snapshot(uint64_t guid)
 			made[i].guid = 0;
 }
 
-/* Returns -1 if zcsi-node is dead, so that nothing changes any more. */
+/* Count a change of the pool. Returns -1 if zcsi-node was killed before it, so nothing changes. */
 static int step(struct error *err)
 {
 	return steps-- > 0 ? 0 : fail(err, ERR_UNAVAILABLE, "zcsi-node was killed");
@@ -203,7 +203,7 @@ int __wrap_zfs_destroy(const char *name, struct error *err)
 	return 0;
 }
 
-/* Only `zfs bookmark` is run so. */
+/* Only `zfs bookmark` is run by zfs_run in a push. */
 int __wrap_zfs_run(const char *const *argv, struct error *err);
 int __wrap_zfs_run(const char *const *argv, struct error *err)
 {

@@ -5,7 +5,7 @@
  */
 #include "node/stream/rounds.h"
 
-static struct rounds_work work; /* of the thread that was started last */
+static struct rounds_work work; /* the work of the thread that was started last */
 
 typeof(rounds_start) __wrap_rounds_start;
 typeof(rounds_soon) __wrap_rounds_soon;

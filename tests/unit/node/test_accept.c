@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Tests of Accept: a node with a copy asks the lost nodes before it promises the copy. This host is
- * n3, which has a copy of v. What a lost node answers is said by the tests; each takes nodes of
- * names of its own, because silent ones are remembered.
+ * n3, which has a copy of v. The tests say what a lost node answers. Each test uses node names of
+ * its own, because silent nodes are remembered.
  */
 #include "node/owner/heard.h"
 #include "node/owner/silent.h"
@@ -28,7 +28,7 @@ static enum error_code dialled, says; /* how peers_dial and FindBase end */
 static bool speaks;                   /* a lost node calls Hear while it is dialled */
 static unsigned dials, records;
 
-/* The lost node tells of the volume, which it has. */
+/* Record a call of Hear by the lost node, as the owner of the volume. */
 static void speak(const char *owner)
 {
 	const struct heard_row row = {
@@ -198,7 +198,7 @@ static void a_node_that_is_reached_is_not_lost(void **state)
 	assert_int_equal(dials, 2);
 }
 
-/* The lost node was never the owner, or has learnt that it is not any more. */
+/* The lost node answers that it never was the owner, or that it is not any more. */
 static void a_node_that_is_reached_may_not_use_the_volume(void **state)
 {
 	(void)state;
@@ -218,7 +218,7 @@ static void a_node_that_cannot_ask_refuses(void **state)
 		"node 'n3' cannot ask node 'd1' whether it is lost: it is not reached");
 }
 
-/* The lost node cannot be called, and calls. */
+/* The lost node cannot be called, but calls this host itself. */
 static void a_node_that_speaks_is_not_lost(void **state)
 {
 	(void)state;
@@ -232,7 +232,7 @@ static void a_node_that_speaks_is_not_lost(void **state)
 	refused("e2", ERR_FAILED_PRECONDITION, "hears from node 'e2'");
 }
 
-/* A lost node has spoken until it was lost. */
+/* The last call of Hear by the lost node came before it was declared lost. */
 static void what_was_heard_before_does_not_count(void **state)
 {
 	(void)state;
@@ -252,7 +252,7 @@ static void several_silent_nodes_are_remembered(void **state)
 	assert_int_equal(dials, 3);
 }
 
-/* The survivors are asked whether they would promise, before any does. */
+/* A failover asks all survivors whether they would promise their copies before any of them does. */
 static void a_check_records_nothing(void **state)
 {
 	char *lost[] = {(char *)"h1"};
@@ -265,7 +265,7 @@ static void a_check_records_nothing(void **state)
 	assert_int_equal(accept_with(lost, 1, true), -1);
 }
 
-/* A caller of an earlier version names none. */
+/* A caller of an earlier version names no lost nodes in Accept. */
 static void without_lost_nodes_none_is_asked(void **state)
 {
 	(void)state;
@@ -275,7 +275,7 @@ static void without_lost_nodes_none_is_asked(void **state)
 	assert_int_equal(dials, 0);
 }
 
-/* Otherwise a node would be taken for silent because the call ends, and remembered as that. */
+/* If a node were asked shortly before the call ends, it would be recorded as silent. */
 static void a_node_is_asked_only_if_there_is_time(void **state)
 {
 	(void)state;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of what a host knows of the data that it has put aside, and of the metric of it. */
+/*
+ * Tests of the list of volumes that another node took over and of which this host has put data
+ * aside, and of the metric of these.
+ */
 #include "tests/cmocka.h"
 
 #include <stdlib.h>
@@ -72,7 +75,7 @@ static void more_than_it_keeps_are_counted(void **state)
 	assert_ids(ASIDES_MAX, ids);
 }
 
-/* Assert that the metric has this value; NULL: that it has none. */
+/* Assert that the metric has this value; NULL: that it is not written. */
 static void assert_metric(const char *value)
 {
 	const struct node node = {.catalog = catalog_new("tank/zcsi", 30), .asides = &asides};

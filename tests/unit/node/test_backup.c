@@ -122,7 +122,7 @@ static void test_backups_are_read_with_their_newest_snapshots(void **state)
 	assert_string_equal(b->keep, "");
 }
 
-static int64_t timeout_ms; /* of the last program */
+static int64_t timeout_ms; /* the timeout of the last program */
 
 typeof(zfs_run_once) __wrap_zfs_run_once;
 
@@ -134,7 +134,10 @@ int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *e
 	return 0;
 }
 
-/* With the timeout of other programs, zfs would count as hung, and stop all calls. */
+/*
+ * A zfs that reads many snapshots and has only the timeout of other programs would count as hung,
+ * and all calls would be refused.
+ */
 static void test_many_snapshots_may_be_read_for_long(void **state)
 {
 	struct stored_list list;

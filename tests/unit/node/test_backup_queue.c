@@ -81,7 +81,7 @@ static void test_tasks_are_done_in_order(void **state)
 	assert_false(queue_find(queue, second + 1, &task));
 }
 
-/* Do a task of this kind for "a". */
+/* Add a task of this kind for volume "a", and end it with this result. */
 static void do_task(enum backup_task_kind kind, enum error_code code, const char *text, bool idle)
 {
 	struct backup_task task = {.kind = kind, .id = "a"};
@@ -164,7 +164,7 @@ static void test_a_run_that_waits_is_not_added_again(void **state)
 	assert_int_equal(add_run("b"), first);
 	assert_true(queue_next(queue, &task));
 	assert_string_equal(task.id, "b");
-	assert_int_not_equal(add_run("b"), first); /* what the one that runs sends is older */
+	assert_int_not_equal(add_run("b"), first); /* the running task sends older data */
 	task = (struct backup_task){.kind = BACKUP_RUN, .id = "a", .from = "", .keep = ""};
 	assert_int_equal(add_task(&task), second);
 	task.keep = "daily=1";
@@ -205,7 +205,7 @@ static void test_the_queue_has_an_end(void **state)
 	assert_false(queue_next(queue, &task));
 }
 
-/* The rules that were given last are those that hold. */
+/* If runs with different rules (every, keep) are added, the rules of the last one hold. */
 static void test_a_run_with_earlier_rules_is_added_again(void **state)
 {
 	struct backup_task task = {.kind = BACKUP_RUN, .id = "v", .add = true, .every = 6};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of a round of questions to the nodes with copies, and of the calls that wait for the first
- * one. The volumes are u, v and w of this host, n1, and n2 has a copy of each.
+ * Tests of a round of Hear to the nodes with copies, and of the calls that wait for the first
+ * round. The volumes are u, v and w of this host, n1, and n2 has a copy of each.
  */
 #include "node/owner/beat.h"
 
@@ -27,9 +27,9 @@ static struct node node = {.id = "n1", .boot = "b-1", .copies = &copies};
 static const char *owners[3];    /* zcsi:owner of each volume */
 static const char *newer;        /* the volume that n2 took over, or NULL */
 static const char *unsettled;    /* the volume whose outcome is still not known, or NULL */
-static const char *followed;     /* the volumes for which something followed */
-static bool none;                /* there are no volumes with copies */
-static void (*at_outcome)(void); /* or NULL */
+static const char *followed;     /* the volumes whose answers were acted on, in order */
+static bool none;                /* true: no volume has copies */
+static void (*at_outcome)(void); /* run at each outcome; or NULL */
 
 typeof(held_possible) __wrap_held_possible;
 typeof(pusher_list) __wrap_pusher_list;
@@ -163,7 +163,7 @@ static void check_at_restart(void)
 	assert_true(goes_on(2));
 }
 
-/* The host stayed up. What is recorded is a call in the queue of the volume. */
+/* The host was not booted since. A take-over is recorded by a call in the queue of the volume. */
 static void after_a_restart_only_a_volume_that_was_taken_over_waits(void **state)
 {
 	(void)state;

@@ -103,7 +103,7 @@ static int snapshots_of(struct catalog *catalog, int64_t deadline, const char *i
 	return (int)found->snapshots;
 }
 
-/* Returns minus the code of the error, or 0. */
+/* Look up a snapshot by its id. Returns 0, or minus the code of the error. */
 static int find_snapshot(struct catalog *catalog, int64_t deadline, const char *id)
 {
 	struct snapshot *found;
@@ -115,7 +115,10 @@ static int find_snapshot(struct catalog *catalog, int64_t deadline, const char *
 	return 0;
 }
 
-/* A volume is found or missing at once, a snapshot is found, and nothing else is missing. */
+/*
+ * While the pool is read for the first time, a volume is found or missing at once, and a snapshot
+ * is found; but no snapshot counts as missing.
+ */
 static void names_are_read_during_the_first_reading(void **state)
 {
 	auto_free char *path = mem_strdup(getenv("PATH"));
@@ -150,7 +153,9 @@ static void names_are_read_during_the_first_reading(void **state)
 			 0);
 }
 
-/* All volumes are known before the snapshots are; zfs-fuse cannot list ones without the others. */
+/*
+ * All volumes are known before the snapshots are. zfs-fuse cannot list volumes without snapshots.
+ */
 static void volumes_are_known_before_snapshots(void **state)
 {
 	auto_free char *path = mem_strdup(getenv("PATH"));

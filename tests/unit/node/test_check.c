@@ -11,7 +11,7 @@ static void bugs_that_copies_meet_are_told(void **state)
 {
 	static const struct {
 		const char *version;
-		bool receive, mount; /* the bugs that it has */
+		bool receive, mount; /* true if this version has that bug */
 	} rows[] = {
 		{"0.8.3-1ubuntu12", true, true}, {"2.0.7", true, true},
 		{"2.1.10", true, true},          {"2.1.11-1+deb12u1", true, false},
@@ -34,7 +34,7 @@ static void bugs_of_sends_and_of_files_are_told(void **state)
 {
 	static const struct {
 		const char *version;
-		bool sends, files; /* the bugs that it has */
+		bool sends, files; /* true if this version has that bug */
 	} rows[] = {
 		{"0.8.6", false, false},
 		{"2.0.0", true, false},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Tests of the rows of the checks, and of CheckHost: calls at the same time share one look at ZFS,
- * and one that hangs holds no answer up. The look is a function of this file.
+ * and a look that hangs delays no answer. The look is a function of this file.
  */
 #include "tests/cmocka.h"
 
@@ -18,7 +18,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned asked, looks, ended; /* calls that ask for a look, looks begun, and looks ended */
-static bool closed;                  /* a look does not end until it is opened */
+static bool closed;                  /* while true, no look ends */
 
 static void count(unsigned *counter)
 {
@@ -89,7 +89,7 @@ static void ask(struct rpc_call *call, int64_t deadline, CheckHostResponse **ret
 	check_host(call, new_check_host_request(&call->arena), *ret, &err);
 }
 
-/* Returns the first thing whose name begins with these words; without a name if there is none. */
+/* Returns the first checked thing whose name begins with these words; else one without a name. */
 static CheckedThing find(const CheckHostResponse *response, const char *words)
 {
 	for (size_t i = 0; i < response->n_things; i++)
@@ -103,7 +103,7 @@ static bool has(const CheckHostResponse *response, const char *words)
 	return *find(response, words).thing;
 }
 
-/* A call of another thread, whose remedy for the dataset is kept. */
+/* Call CheckHost on another thread, and store its remedy for the dataset. */
 static void *ask_beside(void *remedy)
 {
 	CheckHostResponse *response;

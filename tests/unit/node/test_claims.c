@@ -186,7 +186,7 @@ static void evicted_promises_count_as_forgotten(void **state)
 		take_for(id, first + i, 11);
 	}
 	assert_int_equal(before.forgot, first + 3);
-	assert_int_equal(claims.list[0].creations, 1); /* it is not evicted */
+	assert_int_equal(claims.list[0].creations, 1); /* its claim is not evicted */
 	claims_end(&claims, "creating");
 	assert_int_equal(claims.list[0].creations, 0);
 }
@@ -238,7 +238,10 @@ static void nothing_is_promised_up_to_a_barrier(void **state)
 	assert_int_equal(before.forgot, first); /* a barrier forgets nothing */
 }
 
-/* A lookup does not wait for a rename, which is queued with the calls for the former name. */
+/*
+ * A lookup of the new name of a rename does not wait for the rename, which is queued with the calls
+ * for the former name.
+ */
 static void a_name_that_is_being_created_is_not_promised(void **state)
 {
 	uint64_t promised;
@@ -254,7 +257,10 @@ static void a_name_that_is_being_created_is_not_promised(void **state)
 	assert_false(holds("v", first + 5));
 }
 
-/* A barrier outlives the process, as promises do. */
+/*
+ * A barrier (a claim up to which nothing is promised any more) outlives the process, as promises
+ * do.
+ */
 static void a_start_covers_the_barrier(void **state)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};

@@ -31,10 +31,10 @@ static struct dataset volume;
 static struct snapshot snapshot = {
 	.id = TEXT("v@one"), .dataset_id = TEXT("v"), .zfs_name = TEXT("t/p/v@one")};
 static int failed;   /* the result of the exchange of the datasets */
-static bool missing; /* what it says after an error */
+static bool missing; /* whether a failed exchange may leave the volume without dataset */
 static struct error err;
 
-/* A rollback */
+/* Functions that a rollback calls, replaced for the test */
 
 typeof(node_find) __wrap_node_find;
 typeof(catalog_snapshot) __wrap_catalog_snapshot;
@@ -155,7 +155,7 @@ static int roll_back(void)
 	return rollback_dataset(&call, &request, new_rollback_dataset_response(&call.arena), &err);
 }
 
-/* A detach */
+/* The function that a detach calls, replaced for the test */
 
 typeof(detach_run) __wrap_detach_run;
 
@@ -179,7 +179,7 @@ static int detach(void)
 	return err.code == ERR_OK ? 0 : -1;
 }
 
-/* Both */
+/* The tests of rollbacks and detaches */
 
 static int set_up(void **state)
 {
@@ -207,7 +207,10 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Returns true if calls for the volume are permitted after it, which fails or not. */
+/*
+ * Run a rollback or a detach, which fails or not. Returns true if calls for the volume are
+ * permitted after that.
+ */
 static bool is_open_after(int (*run)(void), bool fails, bool without)
 {
 	failed = fails ? -1 : 0;

@@ -21,7 +21,7 @@ static const char *server;
 static enum error_code replayed;            /* what replay_log answers; 0: OK */
 static enum error_code opened[2];           /* what device_open answers */
 static const char *volmode, *keystatus;     /* what zfs prints */
-static size_t replays, opens, gets, mounts; /* how often each was called */
+static size_t replays, opens, gets, mounts; /* how often each was called; an unmount adds 10 */
 
 typeof(zfs_is_the_kernels) __wrap_zfs_is_the_kernels;
 
@@ -164,13 +164,13 @@ static void without_its_key_a_volume_is_complete_if_it_was_unstaged(void **state
 	assert_int_equal(complete(&volume), ERR_OK);
 	volume.staged = (char *)"earlier";
 	assert_int_equal(complete(&volume), ERR_FAILED_PRECONDITION);
-	/* In this boot it was unmounted by the kernel, and not by a power cut. */
+	/* The volume was staged in this boot, so the kernel has unmounted it, not a power cut. */
 	volume.staged = owner_boot(&arena);
 	assert_int_equal(complete(&volume), ERR_OK);
 	volume.staged = (char *)"earlier";
 	replayed = ERR_OK;
 	assert_int_equal(complete(&volume), ERR_OK);
-	/* The key of the parent may have been loaded: nothing is known. */
+	/* The volume's key is that of the parent, which may have been loaded: nothing is known. */
 	volume.has_key = false;
 	replayed = ERR_UNAUTHENTICATED;
 	assert_int_equal(complete(&volume), ERR_FAILED_PRECONDITION);
@@ -183,12 +183,12 @@ static void a_zvol_is_complete_when_it_has_a_device(void **state)
 	(void)state;
 	assert_int_equal(complete(&volume), ERR_OK);
 	assert_true(opens == 1 && gets == 0 && replays == 0);
-	/* The device is there, and the key was unloaded since. */
+	/* The device exists, and opening it fails because the key was unloaded since. */
 	opens = 0;
 	opened[0] = ERR_PERMISSION_DENIED;
 	assert_int_equal(complete(&volume), ERR_OK);
 	assert_int_equal(gets, 0);
-	/* The device comes late. */
+	/* The device appears late: the first open fails, the second does not. */
 	opens = 0;
 	opened[0] = ERR_UNAVAILABLE;
 	assert_int_equal(complete(&volume), ERR_OK);
@@ -232,7 +232,7 @@ static void on_a_server_it_is_unmounted_again(void **state)
 	server = "zcsi@filer";
 	assert_int_equal(complete(&volume), ERR_OK);
 	assert_true(mounts == 11 && replays == 0);
-	/* An export has it mounted. */
+	/* The volume is mounted already, by an export. */
 	assert_int_equal(complete(&volume), ERR_OK);
 	assert_int_equal(mounts, 12);
 }

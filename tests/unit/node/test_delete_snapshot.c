@@ -19,7 +19,7 @@
 static struct node node = {.id = "n1"};
 static struct rpc_call call = {.app = &node, .deadline = NO_DEADLINE};
 static struct dataset volume = {.id = (char *)"v", .name = (char *)"t/p/v"};
-static const char *real, *known; /* the name of the snapshot, and that in the catalog; or NULL */
+static const char *real, *known; /* its name in the pool, and in the catalog; or NULL */
 static struct error err;
 
 typeof(node_find) __wrap_node_find;
@@ -115,7 +115,10 @@ static int remove_it(void)
 					new_destroy_dataset_snapshot_response(&call.arena), &err);
 }
 
-/* A rollback that was ended since has given it back to the volume. */
+/*
+ * The catalog has the name from the middle of a rollback, whose end gave the snapshot back to the
+ * volume.
+ */
 static void a_snapshot_with_another_name_is_not_deleted(void **state)
 {
 	(void)state;

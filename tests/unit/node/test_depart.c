@@ -18,14 +18,14 @@
 #include "node/zfs/zfs.h"
 #include "tests/cmocka.h"
 
-#define CALLS  24 /* more than a move has */
-#define FAULTS 2  /* at a time */
+#define CALLS  24 /* more calls than a move makes */
+#define FAULTS 2  /* faults in one move */
 
 enum fault {
-	REFUSED, /* it fails */
-	DONE,    /* it fails although it is done */
-	LOST,    /* it does not answer */
-	HANGS,   /* it does not answer, and is done; ZFS cannot be asked meanwhile */
+	REFUSED, /* the call fails, and its work is not done */
+	DONE,    /* the call fails although its work is done */
+	LOST,    /* no answer, and its work is not done */
+	HANGS,   /* no answer, but its work is done; ZFS does not answer meanwhile */
 	FAULT_KINDS,
 };
 
@@ -204,7 +204,7 @@ int __wrap_zfs_set(const char *name, const struct zfs_properties *properties, st
 	return status;
 }
 
-/* Without a catalog, a pusher and a loop. */
+/* Functions that need a catalog, a pusher or a loop, which this test does not have */
 
 int __wrap_sending_catch_up(struct depart *depart, struct error *err);
 int __wrap_sending_catch_up(struct depart *depart, struct error *err)
@@ -297,7 +297,7 @@ static bool retries(void *arg, const struct error *err)
 	return ++tries < tries_max;
 }
 
-/* Run a move of a volume that has such a device, or has none. */
+/* Run a move of a volume with a device in this state, or without one. */
 static int run(enum place_device device, struct error *err)
 {
 	const struct node node = {.id = "n1", .moves = moves};
@@ -349,7 +349,10 @@ static void a_move_without_faults_ends_there(void **state)
 	int filesystem = calls;
 	assert_int_equal(run(DEVICE_SHOWN, &err), 0);
 	check_end(DEVICE_SHOWN, 0, &err);
-	/* The device was taken away, and the pool was read again. */
+	/*
+	 * A volume with a device costs two more calls: hiding the device, and reading the pool
+	 * again.
+	 */
 	assert_int_equal(calls, filesystem + 2);
 	assert_true(calls < CALLS && tries == 0);
 }
@@ -368,7 +371,7 @@ static void fail_each(enum place_device device)
 			}
 }
 
-/* By a failover to yet another node, for example. */
+/* A copy gets a later epoch by a failover to yet another node, for example. */
 static void a_copy_with_a_later_epoch_keeps_it(void **state)
 {
 	struct error err;
@@ -411,9 +414,9 @@ static void the_first_error_is_the_reason(void **state)
 	struct error err;
 
 	(void)state;
-	faults[0].call = 2; /* the last snapshot, which is taken all the same */
+	faults[0].call = 2; /* taking the last snapshot: done, but reported as failed */
 	faults[0].kind = DONE;
-	faults[1].call = 4; /* the removal of its record */
+	faults[1].call = 4; /* removing the record of that snapshot */
 	faults[1].kind = REFUSED;
 	assert_int_equal(run(DEVICE_SHOWN, &err), -1);
 	assert_string_equal(err.text, "done");

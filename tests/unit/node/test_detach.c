@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Detaching: which clones are refused, and how many bytes are copied of the others. */
+/*
+ * Tests of DetachDataset: which clones are refused, and how many bytes are copied of a clone that
+ * is not.
+ */
 #include "tests/cmocka.h"
 
 #include <string.h>
@@ -15,7 +18,10 @@ static struct rpc_call call = {.app = &node, .arena = {.cap = SIZE_MAX}};
 static struct dataset volume;
 static struct detach_room room;
 static struct error err;
-/* As zfs prints them: the snapshots; written and referenced; available of the parent. */
+/*
+ * The output of zfs: the volume's snapshots; its `written` and `referenced`; the parent's
+ * `available`.
+ */
 static const char *listed, *head, *available;
 
 typeof(alone_check) __wrap_alone_check;

@@ -12,9 +12,9 @@
 #include "tests/arena.h"
 
 static struct node node = {.id = "n1"};
-static const char *marks;   /* as `zfs get` prints them */
-static const char *changes; /* each with a space after it */
-static bool exchanged;      /* the copy is the volume */
+static const char *marks;   /* the marks of datasets, as `zfs get` prints them */
+static const char *changes; /* the changes of the pool, each with a space after it */
+static bool exchanged;      /* the copy has become the volume */
 
 static int note(const char *what, const char *name)
 {
@@ -104,7 +104,10 @@ int __wrap_catalog_reread(struct catalog *of, int64_t deadline, const char *name
 	return note("reread", name);
 }
 
-/* The volume is read as soon as there is one, and the whole pool is not waited for. */
+/*
+ * The volume is read as soon as the copy is renamed to it; no reading of the whole pool is waited
+ * for.
+ */
 static void a_copy_becomes_the_volume_that_is_missing(void **state)
 {
 	struct error err;

@@ -20,7 +20,7 @@
 static struct node node = {.id = "n2"};
 static struct rpc_call call;
 static struct error err;
-static int64_t copy_epoch, volume_epoch; /* -1: there is none */
+static int64_t copy_epoch, volume_epoch; /* -1: there is no copy, or no volume */
 static bool destroyed;
 
 int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *ret_err);
@@ -114,7 +114,9 @@ static void a_copy_of_a_later_owner_stays(void **state)
 	assert_true(destroyed);
 }
 
-/* The node that deleted the volume was lost, and removed from the members, before it returned. */
+/*
+ * The caller, which deleted the volume, was lost and removed from the members before it returned.
+ */
 static void a_node_that_is_no_member_any_more_asks_once(void **state)
 {
 	static const struct tls_names caller = {.n = 1, .list = {(char *)"n9"}};
@@ -130,7 +132,9 @@ static void a_node_that_is_no_member_any_more_asks_once(void **state)
 	assert_false(destroyed);
 }
 
-/* A host that returned, and has the volume of an earlier epoch, is to make way first. */
+/*
+ * A host that returned with the volume of an earlier epoch refuses DropCopy until it has made way.
+ */
 static void a_deleted_volume_has_no_copy_on_the_node_that_took_it_over(void **state)
 {
 	(void)state;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* The devices that a zcsi-node which starts gives back: of which zvols, and what fails. */
+/*
+ * The devices that a zcsi-node which starts gives back: which zvols get theirs, and which errors
+ * end the start.
+ */
 #include "node/move/earlier.h"
 
 #include <string.h>
@@ -9,8 +12,8 @@
 #include "tests/arena.h"
 #include "tests/cmocka.h"
 
-static const char *shown;         /* the names, each with a space after it */
-static enum error_code fails_for; /* "t/p/a" */
+static const char *shown;         /* datasets with a device shown, a space after each */
+static enum error_code fails_for; /* device_show fails so for "t/p/a" */
 
 int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
 int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
@@ -44,7 +47,10 @@ static void only_what_a_move_has_hidden_is_shown(void **state)
 	assert_string_equal(shown, "t/p/a t/p/c ");
 }
 
-/* A volume that cannot have its device does not stop the others, nor the start. */
+/*
+ * A volume that cannot have its device keeps neither other volumes from theirs nor zcsi-node from
+ * its start.
+ */
 static void only_a_pool_that_does_not_answer_is_asked_again(void **state)
 {
 	struct error err;

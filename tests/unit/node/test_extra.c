@@ -35,7 +35,7 @@ static void done(struct order *order)
 	order_done(order, &now, now_ms());
 }
 
-/* The volume has moved here from n2, and before that from n3. */
+/* Make orders of a volume that has moved to this host from n2, and before that from n3 to n2. */
 static struct order *follow_moved(const char *push)
 {
 	struct dataset moved = {.id = (char *)"v",
@@ -73,11 +73,11 @@ static void an_extra_copy_goes_when_the_others_are_current(void **state)
 	struct order *n3 = follow_moved("nodes=2"), *n2 = orders.rows[0];
 	done(n2);
 	done(n3);
-	assert_false(orders_drop(&orders, n3)); /* the job may come back */
+	assert_false(orders_drop(&orders, n3)); /* the workload may return to n3 */
 	n2->since = n3->since = now_ms() - 60000;
 	assert_true(orders_drop(&orders, n3));
 	assert_false(orders_drop(&orders, n2));
-	/* An extra copy is not skipped as idle. */
+	/* A copy that is extra gets a push although it lacks nothing. */
 	written_store(&orders, &nothing);
 	assert_true(n2->due > now_ms() && n3->due <= now_ms());
 	n2->failed = 1;

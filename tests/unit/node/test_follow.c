@@ -28,13 +28,13 @@ struct move_row {
 /* A copy of n2 that n1 asks it to take: its epoch, and the epoch of the move. */
 struct take_row {
 	int64_t epoch;
-	bool marked; /* n2 has given it up, at the epoch after its own */
+	bool marked; /* n2 has given the volume up before, at the epoch after its own */
 	bool token, member, has_last, written;
 	int64_t asked;
 	bool says;
 };
 
-/* The place at n1, which n2 asks whether it was given up for it. */
+/* The volume at n1 (struct place); n2 asks n1 whether it was given up for n2. */
 struct promise_row {
 	enum place_role role;
 	int to; /* the number of the node in the record of epoch 2; 0: there is none */
@@ -42,12 +42,12 @@ struct promise_row {
 	bool written, says;
 };
 
-/* A copy at a survivor, which a failover to n2 asks for. */
+/* A copy on a survivor, whose promise a failover to n2 asks for. */
 struct accept_row {
 	int64_t epoch;
-	int accepted; /* the number of the node it is promised to; 0: none */
+	int accepted; /* the node that the copy is promised to; 0: none */
 	int64_t asked;
-	uint64_t newest; /* 0: it has no snapshot */
+	uint64_t newest; /* 0: the copy has no snapshot */
 	bool says;
 };
 
@@ -57,14 +57,17 @@ struct failover_row {
 	bool as_shown, says;
 };
 
-/* Snapshots after the newest one of both hosts, and before which of them was written; -1: never. */
+/*
+ * later: how many snapshots follow the newest one that both hosts have. written: the index of the
+ * one before which data was written; equal to later: after all of them; -1: nothing was written.
+ */
 struct return_row {
 	size_t later;
 	int written;
 	bool says;
 };
 
-/* Sets of nodes: n1 is 1, n2 is 2, n3 is 4. */
+/* Sets of nodes, as bit masks: n1 is 1, n2 is 2, n3 is 4. */
 struct vote_row {
 	unsigned members, lost, answered, marks;
 	bool says;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of Hear: which owner a node with a copy knows of. There is a copy of epoch 1 of v.
+ * Tests of Hear: by which a node with a copy learns the owner's epoch, and reports a later owner.
+ * There is a copy of epoch 1 of v.
  */
 #include "node/owner/heard.h"
 #include "node/replica/held.h"
@@ -80,7 +81,10 @@ static const HearResponse *hear_of(const char *owner, int64_t epoch)
 	return response;
 }
 
-/* n2 took the volume over while this node counted as lost, and has not brought the copy along. */
+/*
+ * n2 took the volume over while this node counted as lost, so the copy here does not record n2 as
+ * its owner.
+ */
 static void an_owner_that_was_heard_is_known(void **state)
 {
 	struct heard_row row;

@@ -60,7 +60,7 @@ static void test_the_base_is_the_newest_that_both_have(void **state)
 
 	(void)state;
 	assert_int_equal(history_base(&history, copy_with((uint64_t[]){3, 1, 0}))->guid, 3);
-	/* A foreign snapshot on the copy is passed over. */
+	/* A snapshot that only the copy has is no base. */
 	assert_int_equal(history_base(&history, copy_with((uint64_t[]){99, 2, 1, 0}))->guid, 2);
 	assert_null(history_base(&history, copy_with((uint64_t[]){99, 0})));
 	assert_null(history_base(&history, copy_with((uint64_t[]){0})));
@@ -111,7 +111,7 @@ static void test_the_size_of_a_stream_is_the_last_word(void **state)
 	(void)state;
 	assert_int_equal(send_size("full\tt/p/v@a\t4096\nsize\t4096\n"), 4096);
 	assert_int_equal(send_size("incremental\ta\tt/p/v@b\t624\n"), 624);
-	/* A stream that is continued, and one whose size zfs cannot tell. */
+	/* Output for a stream that is continued, and for one whose size zfs does not print. */
 	assert_int_equal(send_size("resume token contents:\nnvlist version: 0\n\ttoguid = 0x5\n"
 				   "full\tt/p/v@a\t777\n"),
 			 777);

@@ -66,7 +66,10 @@ static void the_nfs_server_is_that_of_the_first_process(void **state)
 	assert_true(exportfs_serves());
 }
 
-/* Only one process of the namespace can be read, each in turn, as if the others had ended. */
+/*
+ * Only one process of the namespace can be read at a time, each in turn, as if all others had
+ * ended.
+ */
 static void a_namespace_is_read_by_any_of_its_processes(void **state)
 {
 	enter(state);

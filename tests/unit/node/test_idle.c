@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the threads that work in rounds: when they have nothing to do until the catalog changes.
- * The test calls the rounds itself, and there is no thread.
+ * Tests of the threads that work in rounds: when they are idle until the catalog changes. No thread
+ * runs: the test calls the function of the rounds itself.
  */
 #include <string.h>
 
@@ -34,12 +34,12 @@ static struct copies copies;
 static struct node node = {.id = "n1", .copies = &copies, .unrepaired = &unrepaired};
 static struct loop *loop;
 static struct error err;
-static size_t n_backups;    /* of this host */
+static size_t n_backups;    /* the number of backups of this host */
 static bool unreadable;     /* the backups cannot be read */
 static struct dataset *row; /* the volume of this host that has a schedule or copies, or NULL */
 static enum beat beat;      /* how a round of questions to the nodes with copies ends */
-static unsigned n_looks;    /* at what was put aside */
-static int64_t ahead_s;     /* the clock is so far ahead */
+static unsigned n_looks;    /* how often data that was put aside was looked at */
+static int64_t ahead_s;     /* how many seconds the clock is ahead */
 
 typeof(held_possible) __wrap_held_possible;
 typeof(verify_run) __wrap_verify_run;
@@ -180,7 +180,7 @@ static void the_thread_for_backups_is_idle_without_backups(void **state)
 	unreadable = false;
 	assert_false(is_idle_after_a_round());
 	assert_true(is_idle_after_a_round());
-	/* The first backup is made, and cannot be read at once. */
+	/* The first backup is made, and the first reading of the backups after that fails. */
 	assert_int_equal(backups_add(backups, &task, &number, &err), 0);
 	n_backups = 1;
 	unreadable = true;

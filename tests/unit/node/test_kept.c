@@ -156,7 +156,7 @@ static void a_damaged_file_counts_as_missing(void **state)
 	}
 }
 
-/* A bit of the file flips, or its end is missing. */
+/* A file with a flipped bit, or without its end, counts as missing. */
 static void a_torn_file_counts_as_missing(void **state)
 {
 	char bytes[4096];
@@ -177,7 +177,7 @@ static void a_torn_file_counts_as_missing(void **state)
 	}
 	write_file("names-n2", bytes, n);
 	assert_int_equal(kept_hash("n2"), 11);
-	/* The whole file of another node is not believed either. */
+	/* A whole file that has the name of another node counts as missing too. */
 	assert_int_equal(rename(path_of("names-n2"), path_of("names-n3")), 0);
 	assert_int_equal(kept_hash("n3"), 0);
 }
@@ -193,7 +193,7 @@ static void a_file_that_is_none_counts_as_missing(void **state)
 	assert_int_equal(kept_hash("n4"), 0);
 	give_names("n2", 11);
 	give_names("n3", 12);
-	give_names("n4", 13); /* cannot be kept, which is no error */
+	give_names("n4", 13); /* a directory has the file's name: kept nowhere, and no error */
 	assert_int_equal(kept_hash("n2"), 11);
 	assert_int_equal(kept_hash("n3"), 12);
 	assert_int_equal(kept_hash("n4"), 0);

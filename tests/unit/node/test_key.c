@@ -23,7 +23,7 @@ bool __wrap_zfs_is_the_kernels(void)
 }
 
 static char ran[256];         /* the words and the input of the programs that were run */
-static enum error_code fails; /* how loading a key fails; 0: it does not */
+static enum error_code fails; /* how loading a key fails; 0: loading succeeds */
 
 int __wrap_zfs_run_with(const char *const *argv, const char *input, struct error *err);
 int __wrap_zfs_run_with(const char *const *argv, const char *input, struct error *err)

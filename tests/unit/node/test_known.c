@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the volumes that this host knows by their lineages, deleted ones too, of FindBase,
- * and of the search for a volume that is to be used. In place of ZFS there is the catalog alone.
+ * Tests of finding volumes of this host by their lineages, deleted ones too, of FindBase, and of
+ * the search for a volume that is to be used. In place of ZFS there is the catalog alone.
  */
 #include "node/owner/known.h"
 
@@ -47,7 +47,7 @@ int __wrap_catalog_get(struct catalog *catalog, int64_t deadline, struct arena *
 	return 0;
 }
 
-/* While a call waits, the nodes with copies answer, and what they said is recorded. */
+/* While a call waits here, the nodes with copies answer, and their answers are recorded. */
 int __wrap_pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock,
 				  const struct timespec *until);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock,
@@ -120,7 +120,7 @@ static void a_deleted_volume_is_known_by_its_lineage(void **state)
 	assert_null(found);
 }
 
-/* A node with many copies asks for many volumes in one call. */
+/* A node with many copies asks for many volumes in one call, so a search needs little memory. */
 static void volumes_that_are_not_known_take_little_memory(void **state)
 {
 	(void)state;
@@ -142,7 +142,9 @@ static void volumes_that_are_not_known_take_little_memory(void **state)
 	assert_true(call.arena.used < 100000);
 }
 
-/* The host was booted, and the members of a deleted volume do not confirm its owner. */
+/*
+ * After a boot, members confirm the owner of a volume before it is used, but not of a deleted one.
+ */
 static void a_deleted_volume_needs_no_confirmation(void **state)
 {
 	(void)state;

@@ -153,7 +153,7 @@ static void only_csis_snapshots_have_a_name(void **state)
 					 LINE("t/p/a@g_g", "zcsi:version", "1", "local") LINE(
 						 "t/p/a@g_g", "zcsi:snapshot", "g", "local")
 						 LINE("t/p/a@g_g", "zcsi:group", "g", "local"))
-		/* made by another tool; renamed by hand; with an inherited name */
+		/* snapshots: made by another tool; renamed by hand; with an inherited name */
 		SNAPSHOT("t/p/a", "daily", "a", "") SNAPSHOT(
 			"t/p/a", "renamed", "a",
 			LINE("t/p/a@renamed", "zcsi:version", "1", "local")

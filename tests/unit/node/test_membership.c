@@ -14,12 +14,12 @@
 #define LINEAGE "00112233aabbccdd"
 
 static bool openzfs;
-static const char *server; /* of --zfs-over-ssh, or NULL */
+static const char *server; /* the server of --zfs-over-ssh, or NULL */
 static struct rpc_call call;
 static struct error err;
 static struct membership_change changed; /* the result of the last change */
 static const char *rules;                /* zcsi:push of the volume */
-static int64_t bandwidth;                /* of the next change, as is this */
+static int64_t bandwidth;                /* of the next change, as the next variables */
 static const char *snapshots, *follow;
 static int64_t pin_limit, repair_after;
 
@@ -67,7 +67,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Change the members of the volume v. candidates: with ',' between. */
+/* Change the members of the volume v. candidates: node ids, with ',' between. */
 static int change(const char *members, int32_t replicas, const char *candidates, int64_t every)
 {
 	ModifyDatasetRequest *request = new_modify_dataset_request(&call.arena);
@@ -92,7 +92,7 @@ static int change(const char *members, int32_t replicas, const char *candidates,
 	return membership_modify(&call, &volume, request, &changed, &err);
 }
 
-/* Assert that the last change has this result after the lineage; NULL: no change. */
+/* Assert that the last change set this text behind the lineage; NULL: it changed nothing. */
 static void assert_members(const char *expected)
 {
 	const char *text = changed.members;

@@ -302,7 +302,10 @@ static void roles_hold_below_a_shared_mount(void **state)
 	assert_int_equal(mount_remove(one, &err) | mount_remove(shared, &err), 0);
 }
 
-/* A container and its host have the same shared mount. What one of them mounts there, both see. */
+/*
+ * A container and its host have the same shared mount. A mount below it that one of them makes
+ * appears in both.
+ */
 static void attributes_reach_the_other_mounts_of_a_shared_parent(void **state)
 {
 	char *shared = in_directory("shared"), *host = in_directory("two");

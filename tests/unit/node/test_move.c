@@ -14,7 +14,7 @@
 
 #define LINEAGE "00112233aabbccdd"
 
-/* The place */
+/* Parsing a place: what `zfs list` prints of a volume or a copy */
 
 static bool parse(const char *text, struct place *ret)
 {
@@ -26,7 +26,7 @@ static bool parse(const char *text, struct place *ret)
 	"t/p/v@" leaf "\t" guid "\t" written "\t\tsnapshot\tnone\t-\t-\t-\t4\t" moving "\t-\n"
 #define DATASET(written, epoch, moving)                                                            \
 	"t/p/v\t1\t" written FILESYSTEM "-\t-\t" epoch "\t" moving "\t" LINEAGE ":300:n1,n2\n"
-/* The columns from clones to refreservation. */
+/* The columns of a filesystem from `clones` to `refreservation`. */
 #define FILESYSTEM "\t-\tfilesystem\tdefault\t0\t"
 
 static void a_record_is_parsed_as_it_was_formatted(void **state)
@@ -60,7 +60,7 @@ static void the_newest_record_counts_until_its_epoch_has_come(void **state)
 	assert_null(place_marked(&place));
 	assert_true(parse(DATASET("0", "-", "-") SNAPSHOT("b", "12", "20", "n2:5"), &place));
 	assert_null(place_marked(&place));
-	/* An older record is no authority, whatever the newer one says. */
+	/* Only the newest record (zcsi:moving) of a snapshot counts, never an older one. */
 	assert_true(parse(DATASET("0", "4", "-") SNAPSHOT("a", "11", "10", "n2:5")
 				  SNAPSHOT("b", "12", "20", "n2:4"),
 			  &place));
@@ -144,7 +144,7 @@ static void other_outputs_are_no_place(void **state)
 		assert_false(parse(texts[i], &place));
 }
 
-/* The rules */
+/* The rules by which a volume is given up and taken (node/move/rules.h) */
 
 static struct place copy_of(const char *text)
 {
@@ -202,7 +202,7 @@ static void a_copy_is_taken_if_it_has_all_and_the_epoch_is_new(void **state)
 		{DATASET("0", "5", "-") SNAPSHOT("a", "11", "9", "-"), NULL, "n1", LINEAGE},
 		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "-") SNAPSHOT("b", "12", "0", "-"),
 		 NULL, "n1", LINEAGE},
-		/* This node has given it up at that epoch, and another one may have it. */
+		/* This node has given the volume up for n3 at epoch 5, so n3 may have it. */
 		{DATASET("0", "4", "-") SNAPSHOT("a", "11", "9", "n3:5"), "of epoch 5", "n1",
 		 LINEAGE},
 		{DATASET("0", "6", "-") SNAPSHOT("a", "11", "9", "-"), "of epoch 6", "n1", LINEAGE},
@@ -239,7 +239,7 @@ static void a_copy_is_taken_if_it_has_all_and_the_epoch_is_new(void **state)
 	}
 }
 
-/* The steps */
+/* The steps of a move (node/move/step.h) */
 
 static void each_state_has_its_step(void **state)
 {
@@ -277,7 +277,7 @@ static void each_state_has_its_step(void **state)
 		assert_int_equal(move_next(&rows[i].view), rows[i].step);
 }
 
-/* The device goes when all has arrived, and not before. If the volume stays it comes first. */
+/* A device is hidden after all data has arrived. If a move is cancelled, it is shown first. */
 static void the_steps_of_a_device_are_the_last_and_the_first(void **state)
 {
 	static const struct {
@@ -310,15 +310,15 @@ static void the_steps_of_a_device_are_the_last_and_the_first(void **state)
 	}
 }
 
-/* Two hosts as their pools are. Nothing else outlives the end of a zcsi-node. */
+/* The pools of this host and of the host that the volume moves to, which outlive a zcsi-node. */
 struct pools {
 	enum place_role here, there;
 	enum place_device device_here, device_there; /* whether each host has the device shown */
 	int64_t epoch_here, epoch_there;
-	bool marked, sent; /* the last snapshot is taken, and is there too */
+	bool marked, sent; /* the last snapshot is taken, and sent */
 };
 
-/* Two hosts with a volume on the first, and its copy, which has no device. */
+/* Returns two hosts: here the volume, there a copy, whose device is not shown. */
 static struct pools two_hosts(enum place_device device)
 {
 	return (struct pools){.here = PLACE_PRIMARY,
@@ -332,14 +332,14 @@ static enum place_device shown(enum place_device device)
 	return device == DEVICE_NONE ? DEVICE_NONE : DEVICE_SHOWN;
 }
 
-/* A zcsi-node is started: see earlier_show. */
+/* Start a zcsi-node, which shows the device of its volume as earlier_show does. */
 static void start(enum place_role role, enum place_device *device)
 {
 	if (role == PLACE_PRIMARY)
 		*device = shown(*device);
 }
 
-/* Promote, with the death of its zcsi-node before or after each zfs. Returns false if it died. */
+/* Do Promote there; zcsi-node is killed after some of its zfs. Returns false if it was killed. */
 static bool take(struct pools *pools, int *ret_lives)
 {
 	int64_t epoch = pools->epoch_here + 1;
@@ -360,7 +360,7 @@ static bool take(struct pools *pools, int *ret_lives)
 	return (*ret_lives)-- != 0;
 }
 
-/* A step here. Returns false if the zcsi-node dies before or after it. */
+/* Do a step on this host. Returns false if zcsi-node is killed before or after it. */
 static bool carry_out(struct pools *pools, enum move_step step, struct move_view *view, int *lives)
 {
 	if ((*lives)-- == 0)
@@ -394,7 +394,7 @@ static bool carry_out(struct pools *pools, enum move_step step, struct move_view
 	return (*lives)-- != 0;
 }
 
-/* Returns the next step, as the pool here is now. */
+/* Returns the next step of the move, as follows from the pool of this host. */
 static enum move_step look(const struct pools *pools, struct move_view *view)
 {
 	view->role = pools->here;
@@ -405,7 +405,7 @@ static enum move_step look(const struct pools *pools, struct move_view *view)
 	return step;
 }
 
-/* Run until the end, or until the zcsi-node has no life left. Returns false then. */
+/* Run a move to its end; or zcsi-node is killed after `lives` points, which returns false. */
 static bool run(struct pools *pools, bool cancelled, int lives)
 {
 	struct move_view view = {.cancelled = cancelled};
@@ -423,7 +423,7 @@ static bool run(struct pools *pools, bool cancelled, int lives)
 	return true;
 }
 
-/* Check that one of the two has the volume, with its device. */
+/* Check that just one of the two hosts has the volume, with its device. */
 static void check_usable(const struct pools *pools, enum place_device device)
 {
 	assert_int_equal((pools->here == PLACE_PRIMARY) + (pools->there == PLACE_PRIMARY), 1);
@@ -460,7 +460,7 @@ static void a_move_that_is_killed_anywhere_ends_well(void **state)
 	kill_a_move_anywhere(DEVICE_SHOWN);
 }
 
-/* In one life, before each step: the zcsi-node that hid the device gives it back. */
+/* Cancel a move before each step, without a restart: a device that was hidden is shown again. */
 static void a_move_that_is_cancelled_anywhere_ends_well(void **state)
 {
 	(void)state;

@@ -25,8 +25,8 @@ static struct mover *mover;
 static struct node node;
 static struct error err;
 static atomic_uint departed;
-static sem_t gate;                 /* each move waits for it */
-static const char *_Atomic refuse; /* why moves fail; NULL: they do not */
+static sem_t gate;                 /* each move waits for this semaphore */
+static const char *_Atomic refuse; /* why moves fail; NULL: moves succeed */
 
 int __wrap_depart_run(struct depart *depart, struct error *ret_err);
 int __wrap_depart_run(struct depart *depart, struct error *ret_err)
@@ -109,7 +109,7 @@ static void a_move_after_one_that_failed_has_its_reason(void **state)
 	assert_int_equal(mover_begin(mover, "v", "n2", &err), 0);
 	assert_string_equal(only_move()->error, "");
 	assert_string_equal(only_move()->failed_before, "the pool is full");
-	/* To another node it may have no reason to fail. */
+	/* A move to another node may succeed, so it shows no earlier failure. */
 	end();
 	assert_int_equal(mover_begin(mover, "v", "n3", &err), 0);
 	assert_string_equal(only_move()->failed_before, "");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the orders of the pusher: that they follow the members of volumes, and which is next.
+ * Tests of the orders of the pusher: that they follow the members of volumes, and which order is
+ * next.
  */
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_orders.c */
 #include "tests/unit/node/scripted_orders.c"
@@ -37,13 +38,13 @@ static void test_the_copy_of_a_node_that_is_owed_is_dropped(void **state)
 	assert_true(n2->owed && !n2->synced && !n3->owed);
 	assert_true(n2->due <= now_ms() && orders_drop(&orders, n2));
 	assert_false(orders_drop(&orders, n3));
-	/* Nothing is kept for it, and nothing waits for it. */
+	/* No snapshot is kept for the copy on n2, which is owed, and no push waits for it. */
 	struct push push = {.arena = &arena};
 	orders_tell(&orders, n3, &push);
 	assert_int_equal(push.n_needs, 1);
 	done(n3, wall_us(), now_ms());
 	assert_string_equal(*written_nodes(&orders, &arena), "n3");
-	/* Until it is a member again. */
+	/* If n2 becomes a member again, its copy counts again. */
 	follow_one(LINEAGE ":60:n1,n3,n2");
 	assert_true(!n2->owed && !n2->known && !orders_drop(&orders, n2));
 	follow_one(LINEAGE ":60:n1,n3");
@@ -142,7 +143,7 @@ static void test_a_snapshot_that_was_taken_while_it_ran_may_be_enough(void **sta
 	assert_null(orders_first(&orders, now_ms()));
 }
 
-/* `zcsi sync` fails only if a push that began after its request does. */
+/* `zcsi sync` fails only if a push fails that began after its request. */
 static void test_a_push_from_before_the_request_does_not_fail_it(void **state)
 {
 	struct error err = {ERR_UNAVAILABLE, "cut"};
@@ -244,7 +245,7 @@ static void test_a_push_is_told_what_the_other_ones_know(void **state)
 	assert_true(push.taken.guid == 8 && push.needs[1].has == 8);
 }
 
-/* From a look-up the copy of a node that is owed would get a time again. */
+/* The copy of an owed node is not looked up, because it would get a time again by that. */
 static void test_what_an_owed_copy_has_does_not_matter(void **state)
 {
 	(void)state;
@@ -254,7 +255,7 @@ static void test_what_an_owed_copy_has_does_not_matter(void **state)
 	assert_true(order_is_unknown(n2));
 	assert_false(order_is_unknown(n3));
 	order_known(n2, 7);
-	assert_true(order_is_unknown(n2)); /* its need is not known */
+	assert_true(order_is_unknown(n2)); /* which snapshots n2 needs is not known */
 	n2->need.heard = true;
 	assert_false(order_is_unknown(n2));
 	n2->deleted = true;
@@ -262,7 +263,7 @@ static void test_what_an_owed_copy_has_does_not_matter(void **state)
 	assert_false(order_is_unknown(n2));
 }
 
-/* The push that runs was told what was known before. */
+/* A running push reports what it knew at its begin, which may have been forgotten since. */
 static void test_what_was_forgotten_while_an_order_ran_stays_so(void **state)
 {
 	struct push push = {.arena = &arena};
@@ -278,7 +279,7 @@ static void test_what_was_forgotten_while_an_order_ran_stays_so(void **state)
 	assert_false(orders.rows[0]->need.heard || orders.rows[0]->known);
 }
 
-/* Each call of a node that is away would keep a thread from the copies on other nodes. */
+/* If each order called a node that is away, the threads would have no time for other nodes. */
 static void test_one_order_calls_a_node_that_is_away(void **state)
 {
 	struct error err = {ERR_UNAVAILABLE, "away"};
@@ -296,11 +297,11 @@ static void test_one_order_calls_a_node_that_is_away(void **state)
 	assert_string_equal(orders_away(&orders, other, &arena), "away");
 	assert_null(orders_away(&orders, one, &arena));
 	assert_null(orders_away(&orders, orders.rows[3], &arena));
-	/* After a request the node may be back. */
+	/* After a request (`zcsi sync`) the node is called again, because it may be back. */
 	other->wanted = one->called + 1;
 	assert_null(orders_away(&orders, other, &arena));
 	other->wanted = 0;
-	/* Two have called it, and one goes on. */
+	/* Two orders have called the node, and one of them calls it again. */
 	other->silent = now_ms() + 60000;
 	other->called = one->called;
 	order_failed(other, &err, now_ms() + 30000);

@@ -33,7 +33,7 @@ static void test_a_failure_is_shown_until_the_next_success(void **state)
 	assert_string_equal(orders_show(&orders, NULL, &arena, &n)->error, "");
 }
 
-/* Let a push fail with a text. Returns what that writes to the log, until the next call. */
+/* Let a push fail with a text. Returns what the failure writes to the log, until the next call. */
 static const char *logged(struct order *order, const char *text)
 {
 	static char lines[1000];

@@ -20,7 +20,7 @@
 #define LINEAGE "00112233aabbccdd"
 #define MARK(n) "t/p/v#_repl-" n "\t11\t1000\t0\n"
 
-static const char *members, *owner, *points; /* of the volume */
+static const char *members, *owner, *points; /* properties and bookmarks of the volume */
 
 void __wrap_keyed_run(struct copies *copies, const char *id, void (*fn)(void *arg), void *arg);
 void __wrap_keyed_run(struct copies *copies, const char *id, void (*fn)(void *arg), void *arg)
@@ -86,7 +86,10 @@ int __wrap_history_read(struct arena *at, const char *dataset, struct history *r
 	return 0;
 }
 
-/* Returns true if this host is confirmed. answered, heard: node ids with a comma between. */
+/*
+ * Returns true if this host is confirmed as the owner of v. answered, heard: node ids with a comma
+ * between.
+ */
 static bool confirmed(const char *answered, const char *heard)
 {
 	static const struct node node = {.id = "n1", .boot = "b-2"};
@@ -120,7 +123,7 @@ static void a_member_with_a_copy_confirms_the_owner(void **state)
 	assert_true(confirmed("n2", "n2"));
 }
 
-/* As after a move, before the first push to the former owner has ended. */
+/* After a move, before the first push to the former owner has ended, there is no bookmark. */
 static void a_silent_member_without_a_bookmark_may_have_taken_over(void **state)
 {
 	(void)state;
@@ -131,7 +134,7 @@ static void a_silent_member_without_a_bookmark_may_have_taken_over(void **state)
 	assert_true(confirmed("n2", "n2"));
 }
 
-/* n3 is new, so n2 may have taken the volume over without a word to it. */
+/* n3 has no complete copy yet, so n2 may have taken the volume over without asking n3. */
 static void a_member_without_a_bookmark_confirms_nothing(void **state)
 {
 	(void)state;

@@ -21,7 +21,7 @@
 
 #define LINEAGE "00112233aabbccdd"
 
-/* zcsi:owner */
+/* The property zcsi:owner */
 
 static void an_owner_is_parsed_as_it_was_formatted(void **state)
 {
@@ -45,7 +45,7 @@ static void an_owner_is_parsed_as_it_was_formatted(void **state)
 	assert_string_equal(ownership_format(&arena, &ownership), "boot=b-1");
 }
 
-/* Whatever else the text says. */
+/* If another node took the volume over, the rest of zcsi:owner does not count. */
 static void what_another_node_took_over_has_no_owner_here(void **state)
 {
 	(void)state;
@@ -57,7 +57,7 @@ static void what_another_node_took_over_has_no_owner_here(void **state)
 	assert_int_equal(ownership_parse(&arena, "newer=n2:x").newer_epoch, 0);
 }
 
-/* Members are heard in any order, and not all of them know the name. */
+/* Members answer in any order, and some know the epoch of a later owner but not its name. */
 static void the_latest_owner_is_known_by_its_name(void **state)
 {
 	(void)state;
@@ -107,10 +107,10 @@ static void a_copy_is_promised_to_one_node_at_an_epoch(void **state)
 {
 	(void)state;
 	static const struct {
-		int64_t epoch; /* of the copy */
+		int64_t epoch; /* the epoch of the copy */
 		const char *accepted;
 		uint64_t newest;
-		const char *error; /* a part of it; NULL: none */
+		const char *error; /* a part of the error text; NULL: no error */
 	} rows[] = {
 		{3, "", 13, NULL},
 		{3, "", 11, NULL},
@@ -213,7 +213,7 @@ static void a_copy_takes_over_if_it_is_as_it_was_shown(void **state)
 	check_failover(&place, &good, "has no copy");
 }
 
-/* The return */
+/* The return of a lost owner */
 
 static void what_is_new_on_a_returned_host_is_kept(void **state)
 {
@@ -243,7 +243,7 @@ static void what_is_new_on_a_returned_host_is_kept(void **state)
 	assert_int_equal(aside_judge(&place, 12), ASIDE_KEEP);
 }
 
-/* The knowledge of copies */
+/* Parsing the output of zfs about the copies on this host */
 
 #define SNAPSHOT(id, leaf, guid)                                                                   \
 	id "\tt/p/_replica/" id "@" leaf "\t" guid "\t17\t0\t-\t-\t-\t-\t-\t-\t0\t\n"
@@ -329,8 +329,8 @@ static void what_was_put_aside_is_compared_with_its_origin(void **state)
 	assert_string_equal(sides.origin, "t/p/_replica/v@b");
 	assert_string_equal(sides.guid, "7");
 	assert_int_equal(diff_check(&arena, &sides, members, LINE(LINEAGE), &err), 0);
-	/* The nodes may have changed since, and the origin may be of the volume that this one is
-	 * a clone of. */
+	/* The members may have changed since the data was put aside; but the origin may belong to
+	 * another volume, of which this one is a clone. */
 	assert_int_equal(diff_check(&arena, &sides, members, LINEAGE ":10:n3", &err), 0);
 	assert_int_equal(diff_check(&arena, &sides, members, LINE(OTHER_LINEAGE), &err), -1);
 	assert_non_null(strstr(err.text, "'zcsi diverged mount v-4 DIR'"));
@@ -382,7 +382,10 @@ static void what_an_owner_says_replaces_what_it_said(void **state)
 	heard_free(heard);
 }
 
-/* The wait before the use of a volume. The queue of the volume may be with the call that waits. */
+/*
+ * The wait before the use of a volume. The call that waits may be the running call of the volume's
+ * queue.
+ */
 
 static const char *const v = "v";
 static struct error err;
@@ -399,7 +402,7 @@ static int wait_for(const struct node *node, const char *id, const char *owner, 
 	return result;
 }
 
-/* The answers of its members are recorded by a call in the queue. */
+/* The answers of a volume's members are recorded by a call in the queue of the volume. */
 static void a_call_does_not_keep_its_volume_from_being_recorded(void **state)
 {
 	const struct node node = {.id = "n1", .boot = "b-1", .owners = owners_new()};
@@ -409,7 +412,7 @@ static void a_call_does_not_keep_its_volume_from_being_recorded(void **state)
 	assert_int_equal(wait_for(&node, "v", "boot=b-1", now_ms() + 1), -1);
 	owners_answered(node.owners, &v, 1);
 	assert_int_equal(wait_for(&node, "v", "-", NO_DEADLINE), -1);
-	/* Another node took it over, which is not recorded yet. */
+	/* Another node took the volume over, and this is not recorded yet. */
 	assert_int_equal(wait_for(&node, "v", "boot=b-1", NO_DEADLINE), -1);
 	owners_recorded(node.owners, "v");
 	assert_int_equal(wait_for(&node, "v", "-", NO_DEADLINE), 0);
@@ -426,7 +429,7 @@ static void a_volume_does_not_wait_for_others_to_be_recorded(void **state)
 	assert_int_equal(wait_for(&node, "w", "boot=b-1", NO_DEADLINE), 0);
 	owners_asked(node.owners);
 	assert_int_equal(wait_for(&node, "v", "-", NO_DEADLINE), 0);
-	/* A later round keeps no call away. */
+	/* After the first round, answers of a later round block no call. */
 	owners_answered(node.owners, &v, 1);
 	assert_int_equal(wait_for(&node, "v", "-", NO_DEADLINE), 0);
 	owners_free(node.owners);

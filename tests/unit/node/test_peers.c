@@ -7,7 +7,7 @@
 
 #include "node/peers/peers.h"
 
-#define MANY 80 /* more endpoints than are asked at a time */
+#define MANY 80 /* more endpoints than peers.c asks at a time */
 
 /* Agents: each serves GetHost at a unix socket, on the loop of the test. */
 
@@ -53,7 +53,7 @@ static void fake_start(struct fake *fake, const char *node_id, const char *socke
 	assert_int_equal(server_listen(fake->server, fake->endpoint, &offer, &err), 0);
 }
 
-/* Clients that are open, counted where they are made and freed. */
+/* The number of open clients, counted in client_new and client_free */
 
 static unsigned n_clients, most_clients;
 
@@ -256,7 +256,7 @@ static void a_survey_says_who_is_silent(void **state)
 			assert_int_equal(hosts[k].says != NULL,
 					 !strcmp(hosts[k].endpoint, n2.endpoint));
 	}
-	/* An agent that was not asked counts as silent nowhere. */
+	/* If no agent could be asked in time, the survey fails; it reports no agent as silent. */
 	assert_int_equal(peers_survey(peers, &arena, now_ms(), &hosts, &n, &err), -1);
 	assert_int_equal(err.code, ERR_DEADLINE_EXCEEDED);
 	list("# none\n");
@@ -394,7 +394,7 @@ static void few_connections_are_open_at_a_time(void **state)
 	}
 }
 
-/* Dials of several threads for nodes that nobody knows yet */
+/* Dials by several threads of nodes whose agents are not known yet */
 
 #define DIALERS 8
 
@@ -414,7 +414,7 @@ static void dials_at_the_same_time_share_a_scan(void **state)
 	struct error errors[DIALERS];
 
 	(void)state;
-	/* The scan lasts until the client gives up the endpoint that nobody listens at. */
+	/* The scan lasts until the client gives up the endpoint without a server. */
 	list("unix://%s/nobody\n%s\n", place, n1.endpoint);
 	start(true);
 	for (size_t i = 0; i < DIALERS; i++)

@@ -130,8 +130,7 @@ static void the_mount_group_applies_to_any_directory(void **state)
 	check_apply((struct root){0, 0, 0755}, "", "9", (struct root){0, 9, 02775});
 	check_apply((struct root){7, 8, 0701}, "", "9", (struct root){7, 9, 02771});
 	check_apply((struct root){0, 0, 0755}, "5:6:0700", "9", (struct root){5, 9, 02770});
-	/* This is the state if zcsi-node was killed between setting the mode and setting the
-	 * owner. */
+	/* The first state is left if zcsi-node was killed between the changes of mode and owner. */
 	check_apply((struct root){0, 0, 02770}, "5:6:0700", "9", (struct root){5, 9, 02770});
 	check_apply((struct root){7, 9, 02777}, "5:6:0700", "9", (struct root){7, 9, 02777});
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of what a volume keeps for its copies. A script in place of zfs writes down what is run.
+ * Tests of the snapshots and bookmarks that a volume keeps for its copies. A script in place of zfs
+ * writes down its command lines.
  */
 #include "node/copy/pins.h"
 
@@ -50,7 +51,7 @@ static int group_teardown(void **state)
 	return arena_teardown(state);
 }
 
-/* Assert that just these were run since the last call, a line each. */
+/* Assert that just these commands were run since the last call, a line each. */
 static void assert_ran(const char *expected)
 {
 	char text[2048];

@@ -117,7 +117,7 @@ static const struct {
 	{"n1:1:rw:10.0.0.1", {"n1", SNW, false, "fd00::1", false}, "n1:1:rw:fd00_3A_3A1", ERR_OK},
 	{"n1:5:rw:10.0.0.1", {"n2", MNRO, false, "", false}, "n1:5:rw:10.0.0.1,n2:3:rw", ERR_OK},
 	{"n1:1:rw:10.0.0.1", {"n2", SNW, false, "10.0.0.1", false}, NULL, ERR_FAILED_PRECONDITION},
-	/* An idle entry gives way if it is in the way. */
+	/* An idle entry is removed if it conflicts with the request. */
 	{"n1:1:rw-idle", {"n1", SNW, false, "", false}, "n1:1:rw", ERR_OK},
 	{"n1:1:rw-idle", {"n1", MNRO, true, "", false}, "n1:3:ro", ERR_OK},
 	{"n1:5:rw-idle", {"n1", MNRO, true, "", false}, "n1:3:ro", ERR_OK},
@@ -130,7 +130,7 @@ static const struct {
 	 {"n1", MNSW, false, "", false},
 	 NULL,
 	 ERR_FAILED_PRECONDITION},
-	/* A publication of this host under its earlier node id gives way, unless it is by NFS. */
+	/* A publication of this host under its earlier node id is removed, unless it is by NFS. */
 	{"old:1:rw", {"n1", SNW, false, "", false}, "n1:1:rw", ERR_OK},
 	{"old:1:rw", {"old", SNW, true, "10.0.0.2", false}, "old:1:ro:10.0.0.2", ERR_OK},
 	{"old:1:rw:10.0.0.1", {"n1", SNW, false, "", false}, NULL, ERR_FAILED_PRECONDITION},
@@ -164,7 +164,10 @@ static void a_staging_ends_idleness(void **state)
 		{"n1:1:rw-idle", SNW, "n1:1:rw", ERR_OK},
 		{"n1:3:ro-idle,n2:5:rw:10.0.0.2", MNRO, "n1:3:ro,n2:5:rw:10.0.0.2", ERR_OK},
 		{"n1:1:rw", SNW, NULL, ERR_OK},
-		/* A staging needs no publication, unless another node excludes it. */
+		/*
+		 * A staging needs no publication to its node, unless one to another node excludes
+		 * it.
+		 */
 		{"-", SNW, NULL, ERR_OK},
 		{"x", SNW, NULL, ERR_OK},
 		{"old:1:rw", SNW, NULL, ERR_OK},

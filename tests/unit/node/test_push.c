@@ -3,7 +3,7 @@
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see scripted_copies.c */
 #include "tests/unit/node/scripted_copies.c"
 
-/* As settle, and all copies have the same newest snapshot. */
+/* Push to all copies until they have data, and the same newest snapshot. */
 static void settle_alike(void)
 {
 	settle();
@@ -21,7 +21,7 @@ static void test_a_push_brings_a_copy_up_to_date(void **state)
 	assert_int_equal(own_snapshots(), COPIES);
 }
 
-/* The record is changed as a call for the volume, which keeps other changes of it away. */
+/* zcsi:owner is changed in a call for the volume, so no other change of it runs meanwhile. */
 static void test_a_node_that_was_lost_counts_before_it_gets_data(void **state)
 {
 	(void)state;
@@ -75,7 +75,7 @@ static void test_another_try_takes_no_other_snapshot(void **state)
 	assert_int_equal(push_to(0), -1);
 	assert_int_equal(push_again(0), 0);
 	assert_true(last_guid == SETTLED + 1 && newest_of(0) == last_guid);
-	/* The first try got no further than to the question. */
+	/* The first try failed when it asked the silent node for its copy. */
 	twins[0].silent = true;
 	assert_int_equal(push_to(0), -1);
 	twins[0].silent = false;
@@ -83,7 +83,7 @@ static void test_another_try_takes_no_other_snapshot(void **state)
 	assert_true(last_guid == SETTLED + 2 && newest_of(0) == last_guid);
 }
 
-/* Nothing is asked for, and the volume's copies are due. */
+/* The copies are due, without a request for a push (`zcsi sync`). */
 static void test_copies_that_are_due_share_a_young_snapshot(void **state)
 {
 	(void)state;
@@ -97,7 +97,7 @@ static void test_copies_that_are_due_share_a_young_snapshot(void **state)
 	assert_true(last_guid == SETTLED + 1 && newest_of(0) == newest_of(2));
 }
 
-/* Else the copies would get nothing until the clock has come so far again. */
+/* A snapshot from the future counted as young would keep the copies from new data until then. */
 static void test_a_snapshot_from_before_the_clock_was_set_back_is_not_young(void **state)
 {
 	(void)state;
@@ -110,7 +110,7 @@ static void test_a_snapshot_from_before_the_clock_was_set_back_is_not_young(void
 	assert_true(last_guid == SETTLED + 1 && newest_of(0) == last_guid);
 }
 
-/* Nothing else was written, so no later push would bring it. */
+/* If nothing else is written, no later push would send the snapshot that was asked for. */
 static void test_a_snapshot_that_was_asked_for_since_is_not_left_out(void **state)
 {
 	(void)state;
@@ -162,7 +162,10 @@ static bool has_got(size_t at, uint64_t guid)
 	return false;
 }
 
-/* The node of the other copy may become the owner, and this copy then goes on from there. */
+/*
+ * The node of the other copy may become the owner, and its pushes to this copy begin at that
+ * snapshot.
+ */
 static void test_a_copy_gets_the_snapshot_that_another_copy_has(void **state)
 {
 	(void)state;
@@ -180,7 +183,7 @@ static void test_a_copy_gets_the_snapshot_that_another_copy_has(void **state)
 	assert_true(newest_of(0) == last_guid && has_got(0, has) && has_got(0, to));
 }
 
-/* After a restart only the bookmark of the silent copy is known. */
+/* After a restart of zcsi-node, only its bookmark is known of a copy on a silent node. */
 static void test_a_copy_gets_the_snapshot_that_a_silent_copy_may_have(void **state)
 {
 	(void)state;
@@ -236,8 +239,8 @@ static void test_a_copy_whose_answer_was_lost_keeps_its_base(void **state)
 }
 
 /*
- * Push as a move does, apart from the pusher, which forgets what it knew of the copy. Returns the
- * result.
+ * Push as a move does, without an order of the pusher, which then forgets what it knew of the copy.
+ * Returns the result of the push.
  */
 static int push_by_mover(size_t at)
 {
@@ -298,7 +301,10 @@ static void test_a_push_learns_what_was_forgotten_while_it_waited(void **state)
 	assert_false(has(base, true));
 }
 
-/* The bookmark is at it before the next stream begins: a person may delete the snapshot then. */
+/*
+ * The copy's bookmark moves to the snapshot before the next stream begins, because a person may
+ * delete the snapshot then.
+ */
 static void test_a_snapshot_that_was_asked_for_is_a_base(void **state)
 {
 	(void)state;
@@ -311,7 +317,7 @@ static void test_a_snapshot_that_was_asked_for_is_a_base(void **state)
 	assert_true(newest_of(0) == asked && guid_of(VOLUME "#_repl-n2") == asked);
 }
 
-/* Only a bookmark is left of what copy and volume have in common. */
+/* The volume has only a bookmark left of the snapshot at which the copy is. */
 static void test_a_snapshot_may_be_deleted_after_its_answer_was_lost(void **state)
 {
 	(void)state;
@@ -328,7 +334,7 @@ static void test_a_snapshot_may_be_deleted_after_its_answer_was_lost(void **stat
 	assert_false(has(asked, true));
 }
 
-/* zcsi-node of the copy was killed before it had set the record. */
+/* The zcsi-node with the copy was killed before it had set the record of the snapshot. */
 static void test_a_snapshot_without_its_record_gets_it_with_the_next_push(void **state)
 {
 	(void)state;
@@ -368,7 +374,10 @@ static void test_snapshots_of_other_tools_travel_too_if_they_shall(void **state)
 	assert_int_equal(push_to(0), 0);
 	assert_int_equal(twins[0].n, before + 4);
 	assert_int_equal(twins[0].guids[before], first);
-	/* Nothing was written since, and a young snapshot would do. */
+	/*
+	 * A young snapshot exists and nothing was written since, but a tool's snapshot is to be
+	 * sent.
+	 */
 	uint64_t third = take_by_tool("tool-3");
 	assert_int_equal(push_again(1), 0);
 	assert_int_equal(twins[1].guids[twins[1].n - 2], third);

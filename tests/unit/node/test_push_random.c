@@ -9,7 +9,10 @@ static uint32_t chance(uint32_t *state, uint32_t below)
 	return (*state >> 16) % below;
 }
 
-/* Assert that each copy has a base, and each stream. Its own end may have been deleted. */
+/*
+ * Assert that this host has a base for the next stream to each copy, and for each interrupted
+ * stream. The snapshot at the end of an interrupted stream may have been deleted.
+ */
 static void assert_all_needs(void)
 {
 	for (size_t i = 0; i < COPIES; i++) {
@@ -19,7 +22,7 @@ static void assert_all_needs(void)
 	}
 }
 
-/* Delete the first snapshot of others from a number on. */
+/* Delete the first snapshot after the first `number` ones that was not taken for pushes. */
 static void delete_any(size_t number)
 {
 	for (size_t i = number; i < n_made; i++) {
@@ -32,8 +35,8 @@ static void delete_any(size_t number)
 }
 
 /*
- * Assert that this host has lost few of the copy's snapshots, only since the last push to it, and
- * that the copy has the records of all others.
+ * Assert that few snapshots of the copy, deleted since the last push to it, are missing on this
+ * host, and that the copy has the records of all others.
  */
 static void assert_tidy(const struct twin *twin)
 {
@@ -48,7 +51,7 @@ static void assert_tidy(const struct twin *twin)
 	assert_true(lost <= COPIES);
 }
 
-/* At first zcsi-node pushes to each copy once. */
+/* Push to a copy, each one once at first, with random failures and changes. */
 static void random_step(uint32_t *random, size_t *begun)
 {
 	struct twin *twin = &twins[*begun < COPIES ? (*begun)++ : chance(random, COPIES)];

@@ -87,7 +87,7 @@ static void test_what_becomes_a_volume(void **state)
 	assert_judged(ZVOL, LIST, (struct received_wish){0, 1, block}, "has its size");
 }
 
-/* An adoption was interrupted after it had set the properties. */
+/* A repeated adoption accepts the properties that an interrupted one has set. */
 static void test_what_an_adoption_has_set_is_its_own(void **state)
 {
 	const struct received_wish wish = {7, 1, format_find(FORMAT_ZFS)};
@@ -112,7 +112,7 @@ static void test_what_cannot_become_one(void **state)
 
 	(void)state;
 	assert_judged(GOOD, "t/p/_received/v\n", wish, "no snapshot");
-	/* Another dataset's name may begin with the same letters. */
+	/* The name of another received dataset may begin with the name of this one. */
 	assert_judged(GOOD, "t/p/_received/v\nt/p/_received/v2@a\n", wish, "no snapshot");
 	assert_judged(GOOD, LIST "t/p/_received/v/w\n", wish, "1 datasets are below");
 	assert_judged(GOOD "origin\tt/p/w@a\n", LIST, wish, "zfs promote");

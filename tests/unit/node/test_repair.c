@@ -15,7 +15,7 @@
 
 #define AFTER 60
 
-/* A volume of n1 that is to be on two nodes, in a cluster of three. */
+/* Returns the decision for a volume of n1 that is to be on two nodes, in a cluster of three. */
 static struct repair decide(const struct repair_member *members, size_t n)
 {
 	const struct repair_facts facts = {.after = AFTER,
@@ -49,7 +49,7 @@ static void a_node_is_replaced_after_its_time_only(void **state)
 	assert_step(DECIDE({"n2", 0, 5}), REPAIR_NONE, NULL);
 	assert_step(DECIDE({"n2", AFTER, 5}), REPAIR_NONE, NULL);
 	assert_step(DECIDE({"n2", AFTER + 1, 5}), REPAIR_ADD, "n2");
-	/* A node that was to have a copy, and has none yet, counts too. */
+	/* A member that has no complete copy yet (synced: 0) is replaced too. */
 	assert_step(DECIDE({"n2", AFTER + 1, 0}), REPAIR_ADD, "n2");
 }
 
@@ -85,7 +85,7 @@ static void a_node_that_answers_again_is_never_removed(void **state)
 static void one_copy_is_added_for_each_silence(void **state)
 {
 	(void)state;
-	/* The new node is silent too, but not for long enough. */
+	/* The node that was added is silent too, but first not for long enough. */
 	assert_step(DECIDE({"n2", 99, 5}, {"n3", AFTER, 0}), REPAIR_NONE, "n2");
 	assert_step(DECIDE({"n2", 99, 5}, {"n3", AFTER + 1, 0}), REPAIR_ADD, "n2");
 	assert_step(DECIDE({"n2", 99, 5}, {"n3", 70, 0}, {"n4", 0, 0}), REPAIR_NONE, "n2");
@@ -145,11 +145,13 @@ static void a_hindered_volume_is_left_alone(void **state)
 static void an_extra_copy_needs_no_replacement(void **state)
 {
 	(void)state;
-	/* The volume has moved: n3 was to have its copy dropped, but n2 is lost. */
+	/*
+	 * After a move the copy of n3 was extra, to be dropped; but n2 is lost, so n3 replaces n2.
+	 */
 	assert_step(DECIDE({"n3", 0, 5}, {"n2", 99, 5}), REPAIR_REMOVE, "n2");
 }
 
-/* A node is given up only if another one answers and has all that it had. */
+/* A lost node is given up only if another node answers and has all data of the lost one. */
 static void no_step_loses_data(void **state)
 {
 	(void)state;
@@ -198,7 +200,7 @@ static void a_silence_lasts_until_the_next_answer(void **state)
 	assert_int_equal(silences_of(&silences, "n3", 68000), 0);
 }
 
-/* Candidates */
+/* The choice of the node that gets the new copy */
 
 static GetHostResponse *host(const char *id, int64_t available, const char *rack)
 {

@@ -143,7 +143,7 @@ static void test_new_lineages_differ(void **state)
 	assert_string_not_equal(one, lineage_new(&arena));
 }
 
-/* The lines of a copy, and of a snapshot of it. */
+/* The lines that `zfs list` prints of a copy, and of a snapshot of it. */
 #define DATASET(members, epoch)                                                                    \
 	"t/p/_replica/v\t11\t17\t0\t8192\t-\t" members "\t" epoch "\t-\t-\t-\t-\n"
 #define SNAPSHOT(leaf, guid, asked, holds, clones)                                                 \
@@ -242,7 +242,10 @@ static void test_a_copy_is_parsed_with_so_many_snapshots(void **state)
 	assert_true(copy->n_snapshots == 300 && !copy->more);
 }
 
-/* The newest one; three of zcsi, of which one is held and one has a clone; and one of a tool. */
+/*
+ * A copy: its newest snapshot; four older ones of zcsi, of which one is held and one has a clone;
+ * and one of another tool.
+ */
 static const char old_copy[] = SNAPSHOT("_repl-e", "6", "-", "0", "")
 	SNAPSHOT("_repl-d", "5", "-", "0", "") SNAPSHOT("asked", "4", "n", "0", "")
 		SNAPSHOT("_repl-c", "3", "-", "1", "") SNAPSHOT("_repl-b", "2", "-", "0", "t/look")

@@ -60,7 +60,7 @@ void __wrap_agent_reread_on_error(struct rpc_call *with, const char *name, struc
 	fail(err, ERR_UNAVAILABLE, "there is no pool 't' on this host");
 }
 
-/* Without the pool ZFS has no dataset, and that does not mean that the volume is gone. */
+/* If the pool is missing, zfs reports no dataset, which does not mean that the volume is gone. */
 static void a_volume_is_not_missing_while_the_pool_is(void **state)
 {
 	ResizeDatasetRequest req = {.id = (char *)"v", .size = 2 << 20};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of the threads that work in rounds: one that has nothing to do waits for a change. Pauses
- * of less than a minute pass at once, and are counted.
+ * Tests of the threads that work in rounds: a thread that is idle waits for a change of the
+ * catalog. Pauses of less than a minute pass at once, and are counted.
  */
 #include "node/stream/rounds.h"
 
@@ -15,15 +15,15 @@
 #include "tests/cmocka.h"
 
 #define SHORT_MS   60000
-#define WATCHED_MS 600000 /* as far as the pauses are counted */
-#define ROUNDS_MAX 61     /* in that time */
+#define WATCHED_MS 600000 /* the sum of pauses after which a test ends */
+#define ROUNDS_MAX 61     /* the most rounds that fit into WATCHED_MS */
 
 static struct node node;
 static struct loop *loop;
 static struct loop_task stop;
 static sem_t begun;
 static struct error err;
-/* Written by the thread, read when it waits or has ended. */
+/* Written by the thread that works in rounds, read when that thread waits or has ended. */
 static unsigned n_rounds;
 static int64_t passed; /* the sum of the short pauses */
 static bool busy;      /* the catalog changes in each pause */
@@ -82,7 +82,7 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock
 	return ETIMEDOUT;
 }
 
-/* The second round ends the loop, on which the thread is told of changes. */
+/* Work a round. The second one ends the loop, on which changes of the catalog are reported. */
 static int work(struct rounds *rounds, void *arg, bool asked)
 {
 	(void)rounds, (void)arg, (void)asked;
@@ -140,7 +140,7 @@ static void an_idle_thread_waits_for_a_change(void **state)
 	assert_int_equal(n_rounds, 3);
 }
 
-/* As on a host with many volumes, whose sizes or publications change all the time. */
+/* On a host with many volumes, sizes or publications change all the time. */
 static void a_catalog_that_changes_steadily_makes_few_rounds(void **state)
 {
 	struct rounds *rounds;

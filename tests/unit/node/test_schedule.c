@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of schedules: the parameter keep, the leafs of snapshots, and which are due or to go. */
+/*
+ * Tests of schedules: the parameter keep, the names of snapshots, and which snapshots are due or to
+ * be destroyed.
+ */
 #include "node/schedule/due.h"
 
 #include <string.h>
@@ -104,7 +107,7 @@ static void test_other_leafs_are_not_taken_for_one(void **state)
 		assert_false(scheduled_parse(leafs[i], &parsed));
 }
 
-/* Returns the units that are due at a time after one snapshot of all units. */
+/* Returns the units that are due at `now`, if one snapshot of all units was taken at `taken`. */
 static unsigned due_after(int64_t taken, int64_t now)
 {
 	const struct schedule all = schedule_of("frequently=1,hourly=1,daily=1,weekly=1,"
@@ -147,7 +150,7 @@ static void test_only_what_the_schedule_names_is_due(void **state)
 	assert_int_equal(due_units(&none, &hourly, 1, NOON), 0);
 }
 
-/* Otherwise an hour would have two. */
+/* If a clock that is set back made units due, an hour would get two hourly snapshots. */
 static void test_a_clock_that_is_set_back_makes_nothing_due_twice(void **state)
 {
 	(void)state;
@@ -170,7 +173,7 @@ static void test_the_newest_of_each_unit_stay(void **state)
 	struct scheduled rows[100];
 
 	(void)state;
-	/* Each hour has one, for four days. The one of midnight is for the day, too. */
+	/* An hourly snapshot for each hour of four days; those of midnight are daily ones, too. */
 	for (size_t i = 0; i < COUNT(rows); i++)
 		rows[i] = (struct scheduled){NOON + (int64_t)i * HOUR,
 					     BIT(HOURLY) | (i % 24 == 12 ? BIT(DAILY) : 0)};
@@ -186,7 +189,7 @@ static void test_the_newest_of_each_unit_stay(void **state)
 	assert_int_equal(left(&schedule, rows, COUNT(rows)), COUNT(rows));
 }
 
-/* A clock that runs ahead for a while makes some snapshots, and those of the past stay. */
+/* A snapshot by a clock that ran ahead counts as one, whatever its age: one older snapshot goes. */
 static void test_age_destroys_nothing(void **state)
 {
 	struct scheduled rows[4] = {{NOON, BIT(DAILY)},

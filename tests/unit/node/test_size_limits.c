@@ -70,7 +70,7 @@ static void begin_call(struct rpc_call *call)
 	arena_init(&call->arena, SIZE_MAX);
 }
 
-/* Create, grow or rename a volume as the handlers do. former: as in struct pledge. */
+/* Create, grow or rename a volume as the handlers do. former: the id before a rename, or NULL. */
 static int make(const char *former, const char *id, int64_t size)
 {
 	struct pledge pledge = {.id = id, .former = former, .size = size};
@@ -192,7 +192,7 @@ static void growth_is_what_counts(void **state)
 	assert_int_equal(state_of("a").promised, 500);
 }
 
-/* A limit that is exceeded already refuses what grows, and nothing else. */
+/* A limit that is exceeded already refuses growth, and nothing else. */
 static void a_smaller_limit_refuses_growth_alone(void **state)
 {
 	(void)state;
@@ -254,7 +254,7 @@ static void sums_do_not_overflow(void **state)
 	assert_int_equal(state_of("").bytes, 999);
 }
 
-/* The volume of a call that runs counts once, before and after the catalog has its volume. */
+/* The volume that a running call creates counts once, before and after the catalog has it. */
 static void a_call_that_runs_counts_once(void **state)
 {
 	struct pledge pledge = {.id = "a", .size = 600};
@@ -301,10 +301,10 @@ static void a_rename_that_runs_counts_for_both_names(void **state)
 	arena_fini(&call.arena);
 }
 
-/* Threads */
+/* Calls of several threads at the same time */
 
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
-static int64_t promised; /* of what has begun or is made, as the test counts it */
+static int64_t promised; /* the sizes of volumes begun or made, as the test counts them */
 static unsigned excesses, made;
 
 static void account(int64_t size, int64_t most)
@@ -329,7 +329,7 @@ static void *make_many(void *arg)
 			continue;
 		account(pledge.size, 1000);
 		if (i % 3 == 0) {
-			account(-pledge.size, 1000); /* it fails */
+			account(-pledge.size, 1000); /* the call fails */
 		} else {
 			put(id, pledge.size, 0);
 			__atomic_fetch_add(&made, 1, __ATOMIC_SEQ_CST);
@@ -358,7 +358,9 @@ static void calls_at_the_same_time_stay_within_the_limit(void **state)
 	assert_null(limits.pledges);
 	assert_int_equal(state_of("").promised, promised);
 	assert_int_equal(state_of("v-").promised, promised);
-	/* All that was asked for is more than the limit, and what was refused was too large. */
+	/*
+	 * The calls ask for more than the limit in all, so less is left than the largest size, 10.
+	 */
 	assert_in_range(promised, 991, 1000);
 	assert_int_equal(make(NULL, "the rest", 1000 - promised + 1), -1);
 	assert_in_range(made, 100, THREADS * ROUNDS);
@@ -375,7 +377,7 @@ static int64_t below(int64_t most)
 }
 
 static const char *const names[] = {"a1", "a2", "a3", "b1", "b2", "ab1", "c1", "c2"};
-static int64_t sizes[COUNT(names)]; /* 0: there is none of this name */
+static int64_t sizes[COUNT(names)]; /* 0: there is no volume of this name */
 
 static int64_t model(const char *prefix, size_t but)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
  * Tests of statvfs with a timeout, on a file system that answers and on a FUSE file system whose
- * server does not. The second is mounted in a mount namespace of the test and needs root.
+ * server does not. The FUSE file system is mounted in a mount namespace of the test and needs root.
  */
 #include "tests/cmocka.h"
 

@@ -21,9 +21,9 @@
 static struct node node = {.id = "n2", .boot = "b-1"};
 static struct rpc_call call;
 static struct error err;
-static size_t members;      /* of v: n1, n2, n3 and so on */
+static size_t members;      /* how many members v has: n1, n2, n3 and so on */
 static const char *refuses; /* the survivor that reaches n1; NULL: none */
-static char *asked;         /* the questions to survivors, as "n3? n3 ": with a check first */
+static char *asked;         /* calls of Accept, as "n3? n3 "; "?": only a check */
 static bool taken;
 
 int __wrap_take_read(struct rpc_call *rpc, const char *id, struct place *ret, struct error *error);
@@ -72,7 +72,7 @@ int __wrap_ask_node_until(const struct node *from, const char *node_id, struct a
 	assert_string_equal(method, "Accept");
 	assert_int_equal(request->n_lost_node_ids, 1);
 	assert_string_equal(request->lost_node_ids[0], "n1");
-	/* A survivor may ask n1 for so long, and has time besides. */
+	/* A survivor may ask n1 for SILENT_MS, and has some more time for its answer. */
 	assert_true(deadline - now_ms() > SILENT_MS + 10000);
 	asked = arena_printf(arena, "%s%s%s ", asked, node_id, request->check ? "?" : "");
 	if (refuses && strcmp(refuses, node_id) == 0)
@@ -115,7 +115,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Have n2 take v over, which is on so many nodes. Returns true if it does. */
+/* Have n2 take over v, which is on n nodes. Returns true if n2 takes it over. */
 static bool takes_over(size_t n)
 {
 	FailoverRequest *request = new_failover_request(&call.arena);
@@ -158,7 +158,7 @@ static void the_reason_of_a_survivor_reaches_the_operator(void **state)
 	assert_non_null(strstr(err.text, "node 'n3' reaches node 'n1'"));
 }
 
-/* n1 would make way because of the promise of n3, although n4 refuses. */
+/* If n3 promised its copy and n4 refused, n1 would give v up, and no node would take it over. */
 static void no_survivor_promises_if_another_one_refuses(void **state)
 {
 	(void)state;

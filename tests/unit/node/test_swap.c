@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The exchange of a volume's dataset; and a zcsi-node that starts ends the rollbacks that an
- * earlier one has begun, if it can.
+ * Tests of the exchange of a volume's dataset for a clone, and of the start of a zcsi-node, which
+ * ends the rollbacks that an earlier one has begun.
  */
 #include "node/change/swap.h"
 
@@ -16,7 +16,7 @@
 
 #define GUID 7
 
-/* A dataset of the pool; "" as its name: it is gone. */
+/* A dataset of the pool; its name is "" if the dataset was destroyed. */
 struct made {
 	char name[64];
 	const char *id, *mark, *origin;
@@ -25,12 +25,12 @@ struct made {
 static struct made made[4];
 static struct catalog *catalog;
 static const char *reread;
-static enum error_code fails; /* each change */
-static bool reading;          /* the first reading has not ended */
-/* How the next renames into the trash and out of it end: the zfs may be hung that does it. */
+static enum error_code fails; /* how each change of the pool fails */
+static bool reading;          /* the first reading of the pool has not ended */
+/* How the next two renames end, into the trash and out of it; HANGS: the zfs is hung. */
 static enum end { ENDS, REFUSED, HANGS, HANGS_DONE } ends[2];
 static unsigned n_renames;
-static uint64_t shown = GUID; /* the guid of what has a name */
+static uint64_t shown = GUID; /* the guid that is reported for each name */
 
 static struct made *named(const char *name)
 {
@@ -149,7 +149,7 @@ int __wrap_trash_rename(struct rpc_call *call, const struct dataset *dataset, co
 	if (end == REFUSED)
 		return fail(err, ERR_FAILED_PRECONDITION, "zfs says no");
 	if (end == HANGS)
-		found->name[0] = '\0'; /* it is not shown */
+		found->name[0] = '\0'; /* the dataset has neither name while zfs is hung */
 	else
 		snprintf(found->name, sizeof(found->name), "%s", name);
 	return end == ENDS ? 0 : fail(err, ERR_UNAVAILABLE, "a zfs is hung");
@@ -240,7 +240,10 @@ static void a_clone_beside_its_volume_is_destroyed(void **state)
 	assert_null(reread);
 }
 
-/* As a volume that was once rolled back looks like after it was deleted. */
+/*
+ * A deleted volume "new-app" that was once rolled back looks in the trash like the clone of a
+ * rollback.
+ */
 static void a_deleted_volume_whose_name_begins_with_new_is_no_clone(void **state)
 {
 	struct error err;
@@ -278,7 +281,10 @@ static void only_what_a_volume_needs_to_exist_is_waited_for(void **state)
 	assert_null(existing("t/p/db")->origin);
 }
 
-/* The first reading may have found them under their former names, and would show them nowhere. */
+/*
+ * The first reading of the pool may have found snapshots under their former names, and the catalog
+ * would lack them under the new ones.
+ */
 static void snapshots_are_taken_back_after_the_first_reading(void **state)
 {
 	struct error err;
@@ -294,7 +300,9 @@ static void snapshots_are_taken_back_after_the_first_reading(void **state)
 	assert_null(made[0].origin);
 }
 
-/* The exchange. Returns true if the volume may have no dataset. */
+/*
+ * Run an exchange whose renames end as given. Returns true if the volume may have no dataset then.
+ */
 static bool is_missing_after(enum end first, enum error_code rename, enum end back, int expected)
 {
 	const struct swap swap = {"t/p/app", "t/p/_trash/new-app", "t/p/_trash/old-app-7"};
@@ -342,7 +350,7 @@ static void a_volume_that_zfs_does_not_show_may_have_no_dataset(void **state)
 	assert_true(is_missing_after(HANGS_DONE, ERR_OK, ENDS, -1));
 	assert_true(is_missing_after(ENDS, ERR_UNAVAILABLE, HANGS, -1));
 	assert_true(is_missing_after(ENDS, ERR_UNAVAILABLE, REFUSED, -1));
-	shown = GUID + 1; /* another dataset has the name */
+	shown = GUID + 1; /* another dataset has the volume's name */
 	assert_true(is_missing_after(REFUSED, ERR_OK, ENDS, -1));
 	shown = GUID;
 }

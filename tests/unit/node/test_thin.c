@@ -13,7 +13,7 @@ static bool twin_has(size_t at, uint64_t guid)
 	return false;
 }
 
-/* Push to all copies: they get the same snapshot. */
+/* Push to all copies, which all get the same snapshot. */
 static void push_to_all(void)
 {
 	orders_hurry(&orders, "v");
@@ -31,7 +31,10 @@ static void test_a_copy_has_no_more_snapshots_than_its_owner_and_one(void **stat
 	assert_int_equal(own_snapshots(), 1);
 }
 
-/* Even if it is only a bookmark here: the node of the other copy may become the owner. */
+/*
+ * A snapshot that another copy has stays, even if this host has only a bookmark of it: the node of
+ * that copy may become the owner.
+ */
 static void test_a_copy_keeps_what_another_one_has(void **state)
 {
 	(void)state;
@@ -119,7 +122,7 @@ static void test_a_push_that_fails_loses_nothing(void **state)
 	assert_int_equal(twins[0].n, 5);
 }
 
-/* The old one has to go before the new one can arrive. */
+/* A copy has to lose the old snapshot before the new one of the same name can arrive. */
 static void test_another_snapshot_gets_the_name_of_a_deleted_one(void **state)
 {
 	(void)state;
@@ -152,7 +155,7 @@ static void test_an_old_snapshot_of_many_goes_too(void **state)
 		assert_true(!twin_has(i, oldest) && twins[i].n >= 10);
 }
 
-/* The rule alone */
+/* The rule which snapshots a copy loses, without pushes */
 
 static CopyState *copy_of(size_t n)
 {

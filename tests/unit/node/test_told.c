@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/*
- * Tests of the listeners that are told of changes of the catalog.
- */
+/* Tests of the listeners of the catalog, to which its changes are reported. */
 #include "node/catalog/told.h"
 
 #include "common/thread.h"
@@ -29,7 +27,7 @@ static void stop_loop(struct loop_task *task)
 	loop_stop(loop);
 }
 
-/* Run what was posted until now. */
+/* Run the tasks that were posted to the loop until now. */
 static void run_loop(void)
 {
 	stop.fn = stop_loop;
@@ -70,7 +68,7 @@ static void changes_that_come_together_are_told_once(void **state)
 	(void)state;
 	change();
 	change();
-	assert_int_equal(one.n, 0); /* not before the loop runs */
+	assert_int_equal(one.n, 0); /* nothing is reported before the loop runs */
 	run_loop();
 	assert_int_equal(one.n, 1);
 	assert_int_equal(other.n, 1);
@@ -83,7 +81,7 @@ static void a_listener_that_is_gone_is_told_nothing(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		catalog_tell_not(catalog, &one.told); /* also if it is none */
+		catalog_tell_not(catalog, &one.told); /* also if `one` is no listener */
 		change();
 		run_loop();
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Troubles of volumes: a volume that is not noted again is well again. */
+/* Tests of the list of troubles: a trouble of a volume that is not noted again counts as over. */
 #include "tests/cmocka.h"
 
 #include "node/host/troubles.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Tests of UnpublishDataset: a volume that nobody uses any more is pushed to its copies. */
+/* Tests of UnpublishDataset: a volume whose last publication ends is pushed to its copies. */
 #include "node/agent/agent.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 static struct dataset volume;
 static const char *record; /* zcsi:published, as it was set last */
 static int pushes;
-static bool broken; /* ZFS sets nothing */
+static bool broken; /* zfs_set fails */
 
 int __wrap_node_find(struct rpc_call *call, const char *id, struct dataset **ret,
 		     struct error *err);
@@ -61,7 +61,7 @@ void __wrap_pusher_push(struct pusher *pusher, const char *id)
 	pushes++;
 }
 
-/* Returns the result of a call for the volume, which is published to these. */
+/* Call UnpublishDataset for a volume with this value of zcsi:published. Returns the result. */
 static int unpublish(const char *published, const char *node_id)
 {
 	static struct copies copies;

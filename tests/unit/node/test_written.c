@@ -9,7 +9,7 @@
 #define N2 "t/p/v#_repl-n2"
 #define N3 "t/p/v#_repl-n3"
 
-/* Store rows that ZFS was asked for after all that has happened. */
+/* Store rows as if ZFS had printed them after all that has happened until now. */
 static void store(struct written_row *rows, size_t n)
 {
 	const struct written written = {rows, n, .at = now_us() + 1, .time = 77};
@@ -37,7 +37,7 @@ static struct order *complete(int64_t due)
 	return orders.rows[0];
 }
 
-/* A push of the order ends, and the copy has a newer snapshot by it if its guid is not 0. */
+/* End a push of the order, which brought the copy the snapshot `arrived`; 0: it brought none. */
 static void push(struct order *order, uint64_t arrived)
 {
 	struct push ended = {.arena = &arena, .arrived = arrived};
@@ -90,7 +90,7 @@ static void test_a_copy_that_lacks_nothing_is_skipped(void **state)
 {
 	(void)state;
 	follow_one(LINEAGE ":60:n1,n2,n3");
-	assert_false(is_asked()); /* it may lack a snapshot */
+	assert_false(is_asked()); /* a copy may lack a snapshot, so each is pushed to */
 	done(orders.rows[0], 5, now_ms());
 	done(orders.rows[1], 5, now_ms());
 	const char *const *nodes = written_nodes(&orders, &arena);
@@ -103,7 +103,7 @@ static void test_a_copy_that_lacks_nothing_is_skipped(void **state)
 	assert_ptr_equal(orders_first(&orders, now_ms()), orders.rows[1]);
 }
 
-/* Else volumes that were pushed at different times would never share a look. */
+/* A look at ZFS serves copies that are due later, too; else each volume would need its own look. */
 static void test_one_look_serves_copies_that_are_not_due(void **state)
 {
 	(void)state;
@@ -154,7 +154,10 @@ static void test_a_paused_copy_is_measured_and_not_skipped(void **state)
 	assert_int_equal(orders_show(&orders, NULL, &arena, &n)->unsent, 4096);
 }
 
-/* An order that failed is due each time that it is tried again: no reason to ask ZFS each time. */
+/*
+ * An order that failed is due each time that it is tried again: that is no reason to ask ZFS each
+ * time.
+ */
 static void test_a_copy_that_fails_is_measured_as_often_as_it_may_be_behind(void **state)
 {
 	(void)state;
@@ -190,7 +193,9 @@ static void test_a_copy_that_got_data_is_measured_soon(void **state)
 	assert_false(is_asked());
 }
 
-/* ZFS was asked before the copy had its newest snapshot, or before a move pushed it. */
+/*
+ * An answer of ZFS from before the copy's newest snapshot, or before a move's push, does not count.
+ */
 static void test_an_answer_about_an_earlier_snapshot_is_not_taken(void **state)
 {
 	struct written_row row = {N2, 4096};
@@ -248,7 +253,7 @@ static void test_a_thousand_idle_volumes_are_one_question(void **state)
 	assert_false(is_asked());
 	assert_int_equal(written_look_at(&orders), orders.looked + 60000);
 	assert_int_equal(orders_first(&orders, NO_DEADLINE)->due, orders.looked + 60000);
-	/* Half of them fail, and are tried one after the other. */
+	/* The pushes of half of the volumes fail, and are tried again one after the other. */
 	for (size_t i = 0; i < COUNT(rows); i += 2) {
 		fail_push(orders.rows[i]);
 		orders.rows[i]->due = now_ms();

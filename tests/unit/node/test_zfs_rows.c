@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * Tests of hostile output of `zfs get`: whoever may set a property of one dataset can neither make
- * others appear nor disappear.
+ * Tests of hostile output of `zfs get`: a user who may set a property of one dataset can make no
+ * other dataset appear or disappear.
  */
 #include "tests/cmocka.h"
 
@@ -39,7 +39,7 @@ static char *with(const char *row, const char *property, const char *value, cons
 			    source, at + strlen(unset));
 }
 
-/* Returns the part of the row up to this property's line, or from its end on. */
+/* until() returns the part of the row before this property's line, after() the part behind it. */
 static char *until(const char *row, const char *property)
 {
 	const char *at = strstr(row, arena_printf(&arena, "\t%s\t", property));
@@ -69,7 +69,7 @@ static bool lists(const struct listing *listing, const char *id)
 	return false;
 }
 
-/* Values that the owner of t/p/a may have set. `ghost` does not exist. */
+/* Each value is one that the owner of t/p/a may have set. A dataset `ghost` does not exist. */
 static void a_value_with_a_line_break_damages_its_own_dataset_only(void **state)
 {
 	const char *ghost = row(VOLUME("ghost"));
@@ -87,7 +87,10 @@ static void a_value_with_a_line_break_damages_its_own_dataset_only(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(values); i++) {
 		char *value = strdup(values[i]), *at;
-		/* The marker of this reading is unknown when the value is set. */
+		/*
+		 * A user who sets the value cannot know the marker of this reading, so replace it
+		 * by another.
+		 */
 		while ((at = strstr(value, MARKER)))
 			at[strlen("zcsi:")] = 'n';
 		char *text = arena_printf(&arena, "%s%s%s%s", row(PARENT),
@@ -120,8 +123,8 @@ static void a_value_with_another_control_character_damages_its_dataset(void **st
 }
 
 /*
- * An inherited line break damages what inherits it; the parent shows it too, so that the reading
- * fails as a whole (node/zfs/zfs_read.c).
+ * A line break in an inherited property damages the datasets that inherit it; the parent has it
+ * too, so that the reading fails as a whole (node/zfs/zfs_read.c).
  */
 static void an_inherited_line_break_damages_the_parent_too(void **state)
 {
@@ -139,15 +142,18 @@ static void an_inherited_line_break_damages_the_parent_too(void **state)
 }
 
 /*
- * Values that were set after the marker was read from the arguments of the running zfs. All of the
- * output is rejected, and nothing is reported as missing.
+ * The values were set by a user who had read the marker from the arguments of the running zfs. All
+ * of the output is rejected, and nothing is reported as missing.
  */
 static void output_with_a_forged_first_line_is_rejected(void **state)
 {
 	const char *a = row(VOLUME("a")), *ghost = row(VOLUME("ghost"));
 	const char *rest = after(a, "zcsi:source");
 	const char *const values[] = {
-		/* a whole ghost, and the true rest of `a` after it, after `a`, a ghost, and b */
+		/*
+		 * values that forge a whole dataset `ghost`, behind the lines of `a` or before
+		 * those of b
+		 */
 		arena_printf(&arena, "x\tlocal\n%s%sx", rest, ghost),
 		arena_printf(&arena, "x\tlocal\n%s%s%st/p/a\tzcsi:source\tx", rest, ghost,
 			     until(a, "zcsi:source")),
@@ -155,7 +161,7 @@ static void output_with_a_forged_first_line_is_rejected(void **state)
 			     until(ghost, "zcsi:source")),
 		arena_printf(&arena, "x\tlocal\n%s%st/p/b\tzcsi:source\tx", rest,
 			     until(row(VOLUME("b")), "zcsi:source")),
-		/* b a second time */
+		/* a value that forges the dataset b a second time */
 		arena_printf(&arena, "x\tlocal\n%s%s%st/p/a\tzcsi:source\tx", rest,
 			     row(VOLUME("b")), until(a, "zcsi:source")),
 		arena_printf(&arena, "x\nt/p/ghost\t%s\tset\tlocal\ny", MARKER),

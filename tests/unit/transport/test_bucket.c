@@ -12,8 +12,8 @@
 #define PIECE 262144 /* bytes that pass at a time */
 
 /*
- * Take all that may pass for `ms` milliseconds, as a pump does: when nothing may, come back after
- * BUCKET_WAIT_MS, and up to `late` milliseconds later. Returns how many bytes passed.
+ * Take bytes for `ms` milliseconds as a pump does: if the bucket has no room, try again after
+ * BUCKET_WAIT_MS and up to `late` further milliseconds. Returns how many bytes passed.
  */
 static uint64_t pass(struct bucket *bucket, int64_t ms, int late)
 {

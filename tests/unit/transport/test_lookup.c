@@ -12,12 +12,12 @@
 /* NOLINTNEXTLINE(bugprone-suspicious-include): see counted_threads.c */
 #include "tests/transport/counted_threads.c"
 
-#define AT_ONCE 64 /* as in lookup.c */
+#define AT_ONCE 64 /* limit of concurrent lookups, as in lookup.c */
 #define MANY    200
 
 static const struct endpoint endpoint = {.text = "tcp://name.test:1", .host = "name.test"};
 static struct loop *loop;
-static sem_t begun, answer; /* a lookup has begun; lets one end */
+static sem_t begun, answer; /* begun: posted when a lookup begins; answer: lets one lookup end */
 static atomic_uint running, most;
 static unsigned found, expected;
 
@@ -114,7 +114,8 @@ static void a_lookup_that_has_not_begun_is_cancelled(void **state)
 	end(AT_ONCE + 1);
 }
 
-/* stop waits for the thread, which finds no loop. */
+/* The loop is freed while the lookup runs. The teardown, stop(), waits for the thread of the
+ * lookup, which must not use the loop. */
 static void a_lookup_that_runs_is_cancelled(void **state)
 {
 	struct lookup *lookup;

@@ -109,21 +109,21 @@ static void text_is_checked_wherever_it_is(void **state)
 		size_t n;
 	} cases[] = {
 #define CASE(type, bytes) {&(type), bytes, sizeof(bytes) - 1}
-		/* a field of the message */
+		/* a NUL byte, and bytes that are no UTF-8, in a field of the message */
 		CASE(zcsi__v1__get_dataset_request__descriptor, "\x0a\x02"
 								"a\0"),
 		CASE(zcsi__v1__get_dataset_request__descriptor, "\x0a\x02\xc3\x28"),
-		/* given twice; the first value is overwritten, but must be text as well */
+		/* invalid text that is overwritten, because the field is given twice */
 		CASE(zcsi__v1__get_dataset_request__descriptor, "\x0a\x01\xff\x0a\x01"
 								"a"),
-		/* a field of a nested message */
+		/* invalid text in a nested message */
 		CASE(zcsi__v1__get_dataset_response__descriptor, "\x0a\x03\x0a\x01\xff"),
-		/* a field of a repeated message, in its second element */
+		/* invalid text in the second element of a repeated message */
 		CASE(zcsi__v1__list_datasets_response__descriptor, "\x0a\x03\x0a\x01"
 								   "a\x0a\x03\x0a\x01\x80"),
-		/* a field two levels down */
+		/* invalid text in a message that is nested two levels deep */
 		CASE(zcsi__v1__list_datasets_response__descriptor, "\x0a\x05\x3a\x03\x0a\x01\xfe"),
-		/* the key of a map, the value of a map */
+		/* invalid text as the key of a map, a NUL byte in the value of a map */
 		CASE(csi__v1__create_volume_request__descriptor, "\x22\x06\x0a\x01\xff\x12\x01"
 								 "v"),
 		CASE(csi__v1__create_volume_request__descriptor, "\x22\x06\x0a\x01"
@@ -157,12 +157,12 @@ static const struct {
 	{                                                                                          \
 		bytes, sizeof(bytes) - 1                                                           \
 	}
-	/* the length is missing */
+	/* the length of a text is missing */
 	CASE("\x0a"),
 	/* the text is cut off */
 	CASE("\x0a\x05"
 	     "abc"),
-	/* the length is 2^64 - 1 bytes */
+	/* the length of a text is 2^64 - 1 bytes */
 	CASE("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
 	/* the varint has no end */
 	CASE("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
@@ -170,15 +170,15 @@ static const struct {
 	CASE("\x10"),
 	/* the varint is cut off */
 	CASE("\x10\x80"),
-	/* the 64 bits are cut off */
+	/* a value of 64 bits is cut off */
 	CASE("\x11\0\0\0\0"),
-	/* the 32 bits are cut off */
+	/* a value of 32 bits is cut off */
 	CASE("\x15\0\0"),
 	/* the tag is cut off */
 	CASE("\x80"),
-	/* the id is a varint */
+	/* a varint is given for the field `id`, which is a text */
 	CASE("\x08\x01"),
-	/* the id has 64 bits */
+	/* a value of 64 bits is given for the field `id`, which is a text */
 	CASE("\x09\0\0\0\0\0\0\0\0"),
 	/* a group, which proto3 does not have */
 	CASE("\x0b\x0c"),

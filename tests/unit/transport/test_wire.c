@@ -244,7 +244,8 @@ static void what_is_not_utf8_is_encoded_as_question_marks(void **state)
 static void encoding_is_cut_between_characters(void **state)
 {
 	(void)state;
-	static const char euros[] = "\xe2\x82\xac\xe2\x82\xac"; /* nine bytes each when encoded */
+	/* each of the two characters takes nine bytes when it is percent-encoded */
+	static const char euros[] = "\xe2\x82\xac\xe2\x82\xac";
 
 	for (size_t size = 1; size <= 24; size++) {
 		char text[24];

@@ -210,7 +210,8 @@ static void waiting_work_can_be_withdrawn(void **state)
 	assert_int_equal(fixture->order[2], 1);
 }
 
-/* Works of lane 1, of which one runs, cannot end before `may_end` is posted. */
+/* Submit n works to lane 1, which runs one work at a time, and wait until the first one runs. No
+ * work ends before `may_end` is posted. */
 static void fill_lane(struct fixture *fixture, struct job *jobs, unsigned n, sem_t *begun,
 		      sem_t *may_end)
 {
@@ -253,7 +254,8 @@ static void full_lane_leaves_threads_for_others(void **state)
 		assert_int_equal(fixture->order[i ? COUNT(others) + i : 0], i);
 }
 
-/* The first works of the key wait for their lane and do not run, so they delay no other lane. */
+/* Two works of a key wait for their full lane. Another work of the key, in a lane that is free,
+ * does not wait for them. */
 static void work_that_waits_for_its_lane_is_overtaken(void **state)
 {
 	struct fixture *fixture = *state;
@@ -299,7 +301,7 @@ static void work_that_waits_for_its_lane_can_be_withdrawn(void **state)
 	assert_false(workers_withdraw(&slow[0].work));
 	assert_true(workers_withdraw(&slow[3].work));
 	assert_true(workers_withdraw(&slow[1].work));
-	assert_true(workers_withdraw(&keyed[0].work)); /* the next one of its key follows */
+	assert_true(workers_withdraw(&keyed[0].work)); /* keyed[1] takes the place of keyed[0] */
 	assert_true(workers_withdraw(&keyed[2].work));
 	fixture->n_due -= 4;
 	sem_post(&may_end);
