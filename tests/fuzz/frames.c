@@ -74,8 +74,8 @@ static void check_stream(struct frames *frames, const struct frame *frame)
 {
 	struct frame_stream *stream = &frames->streams[place_of(frames, frame->stream)];
 
-	/* a server may push a stream before it gets the setting that forbids it; the client then
-	 * resets it */
+	/* a server may push a stream before it has received the client's SETTINGS, which forbid
+	 * pushes; the client then resets the stream */
 	MUST(frame->stream % 2 == 1 || (frames->is_client && frame->type == RST_STREAM));
 	stream->id = frame->stream;
 	switch (frame->type) {

@@ -101,7 +101,7 @@ static void act_close(unsigned amount)
 }
 
 /* Set the properties of the next connections: refused, or without room for data, so that connect()
- * never completes. A larger amount is an action on the stream. */
+ * never completes. An amount of 8 or more is an action on the streaming call instead. */
 static void act_expect(unsigned amount)
 {
 	struct world_socket *next = world_expect();
@@ -137,7 +137,7 @@ static void meanwhile(void)
 	world_turn();
 }
 
-/* Begin and end of calls. */
+/* Functions that begin and finish the calls of the client. */
 
 struct call {
 	struct arena arena;

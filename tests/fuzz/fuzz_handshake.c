@@ -118,7 +118,7 @@ static void serve(void)
 	workers_free(workers);
 }
 
-/* Run one step while the answer is awaited. */
+/* Run one step while the client under test waits for the answer to its call. */
 static void meanwhile(void)
 {
 	struct world_socket *server = peer();
@@ -151,7 +151,8 @@ static void ask(void)
 	arena_fini(&arena);
 }
 
-/* The last byte of the input chooses server or client, and is the number of decisions. */
+/* The last byte of the input chooses client or server by its lowest bit. The other bits are the
+ * number of decisions. */
 void fuzz_one(const uint8_t *bytes, size_t n)
 {
 	struct error err;

@@ -212,7 +212,7 @@ static bool is_request(const struct block *block)
 	return true;
 }
 
-/* The code under test */
+/* Checks of the code under test, transport/head.c. */
 
 /* Pass the fields to head_field() until one exceeds the limit. */
 static void take(struct head *head, const struct block *block)

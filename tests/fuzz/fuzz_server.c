@@ -16,7 +16,7 @@
 #define HELD_MAX  ((size_t)4 << 20)
 #define SILENT_MS 300000 /* longer than all timeouts together */
 
-/* Start and stop of the server. */
+/* The server under test, its start and its stop. */
 
 static struct {
 	struct loop *loop;
@@ -216,7 +216,8 @@ static void finish(void)
 	stop();
 }
 
-/* The last byte of the input is the number of decisions. After them the rest is sent at once. */
+/* The last byte of the input is the number of decisions. After all decisions, the rest of the input
+ * is sent at once. */
 void fuzz_one(const uint8_t *bytes, size_t n)
 {
 	memset(&ends, 0, sizeof(ends));

@@ -35,7 +35,7 @@ static void check_timeout(const uint8_t *bytes, size_t n)
 	wire_timeout_format(ms, text);
 	MUST(is_timeout(text, strlen(text)));
 	int64_t back = wire_timeout_parse(text, strlen(text));
-	/* later by less than one unit, and never earlier */
+	/* a formatted timeout is rounded up by less than one unit, which is an hour at most */
 	MUST(back >= ms && back - ms < 3600000);
 	MUST(ms > 99999999 || back == ms);
 }

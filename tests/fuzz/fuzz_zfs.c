@@ -16,7 +16,8 @@
 
 #define PARENT "t/p"
 
-/* Returns the number of first lines, each of which is "name\tmarker\t-\t-". */
+/* Returns the number of lines "name\tmarker\t-\t-", with which `zfs get` begins the output for each
+ * name. */
 static size_t count_names(const char *text)
 {
 	static const char end[] = "\t" MARKER "\t-\t-";
@@ -168,7 +169,8 @@ static char *print_volume(struct arena *arena, const char *id, const char *value
 		     : row;
 }
 
-/* Check what the text does as a value of the volume `a`, in a listing of `a` and `b`. */
+/* Check that a listing of the volumes `a` and `b` has two volumes if the text is the value of
+ * zcsi:source of `a`. */
 static void check_value(struct arena *arena, const char *text)
 {
 	const char *properties = zfs_row_properties(arena, MARKER, true);

@@ -54,7 +54,7 @@ static int replay(void)
 		return -1;
 	size_t n = fread(bytes, 1, sizeof(bytes), file);
 	fclose(file);
-	/* of exactly the input's size, so that a sanitizer detects reading beyond its end */
+	/* allocate exactly the input's size, so that a sanitizer detects reading beyond its end */
 	auto_free uint8_t *input = mem_alloc(n);
 	memcpy(input, bytes, n);
 	LLVMFuzzerTestOneInput(input, n);
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	/* the format of cmocka, because the caller counts these lines */
+	/* print the format of cmocka, because the caller of the program counts such lines */
 	printf("[  PASSED  ] %u test(s).\n", n);
 	return n == 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * The service of the fuzzers. The request decides what a handler does, so that the fuzzer finds all
- * of it.
+ * The service of the fuzzers. The request decides what a handler does, so that a fuzzer can reach
+ * every way in which a call ends.
  */
 #include "tests/fuzz/service.h"
 
@@ -30,7 +30,7 @@ HANDLER(get_dataset, GetDataset)
 	return 0;
 }
 
-/* Fails with any code, chosen by the size. */
+/* Fails with any code, chosen by the size in the request. */
 HANDLER(create_dataset, CreateDataset)
 {
 	return fail(err, (enum error_code)(1 + (uint64_t)req->size % 16), "%s", req->parameters);
@@ -160,7 +160,7 @@ static void on_count(struct rpc_stream *rpc, const void *message)
 	struct open_stream *stream = rpc->arg;
 
 	MUST(!stream->ended);
-	stream->ended = true; /* a method with one request gets no second one */
+	stream->ended = true; /* the method has one request, so no other may come */
 	stream->left = (unsigned)strlen(req->id);
 	send_more(rpc);
 }

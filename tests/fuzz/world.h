@@ -25,7 +25,7 @@ int64_t world_now_ms(void);
 
 /* Run the queued works of the workers. world_turn() handles their results. */
 void world_work(void);
-/* Called again and again while a semaphore is awaited; it must lead to its post. */
+/* Called repeatedly while the code under test waits for a semaphore, until it is posted. */
 extern void (*world_meanwhile)(void);
 
 /* The local end of a connection. The fuzzer is its peer. */

@@ -45,7 +45,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
 	return 0;
 }
 
-/* A turn takes no time. */
+/* Replaces the loop's clock by the simulated one, which stands still during a turn. */
 int64_t __wrap_loop_now_us(struct loop *loop);
 int64_t __wrap_loop_now_us(struct loop *loop)
 {
