@@ -11,7 +11,8 @@
 
 #define MARKER "zcsi:m"
 
-/* Returns the line "name\tproperty\t...\n" of the text with the same beginning, or NULL. */
+/* Returns the first line of the text that begins with `beginning`, such as "name\tproperty\t", or
+ * NULL. The result also contains all lines after the found one. */
 static const char *zfs_get_line(const char *text, const char *beginning)
 {
 	for (; text; text = strchr(text, '\n'), text = text ? text + 1 : NULL)
@@ -20,7 +21,8 @@ static const char *zfs_get_line(const char *text, const char *beginning)
 	return NULL;
 }
 
-/* Returns all lines that zfs prints for one name, with the values in the text and "-" else. */
+/* Returns the lines that `zfs get` prints for one name: for each property the line of the text, or
+ * the value "-" if the text has none. */
 static char *zfs_get_row(struct arena *memory, const char *text, const char *name)
 {
 	char *list = zfs_row_properties(memory, MARKER, true), *state;
@@ -35,7 +37,8 @@ static char *zfs_get_row(struct arena *memory, const char *text, const char *nam
 	return row;
 }
 
-/* Returns the text of lines "name\tproperty\tvalue\tsource\n", some of each row, with all lines. */
+/* Returns a text of lines "name\tproperty\tvalue\tsource\n" completed: each name has the lines of
+ * all properties, with the value "-" for those that the text does not have. */
 static char *zfs_get_complete(struct arena *memory, const char *text)
 {
 	char *whole = arena_strdup(memory, "");

@@ -24,14 +24,14 @@
 struct volume {
 	char id[ID_SIZE];
 	int64_t size;
-	char *parameters, *node; /* the node it is published to; NULL: none */
+	char *parameters, *node; /* node: where the volume is published, or NULL */
 };
 
 struct host {
 	unsigned number;
 	struct volume *volumes; /* the volumes of this host, ordered by id */
 	size_t n;
-	uint64_t promised; /* highest claim of any id, which is stricter than one claim per id */
+	uint64_t promised; /* highest claim of all ids; a real agent keeps a claim for each id */
 };
 
 /* The hosts received by KeepHosts. All agents of this process share the list, to save memory. */

@@ -27,7 +27,7 @@ static int folder = -1;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* The child processes of this thread until waitid() has returned; two for a send and a receive. */
 static _Thread_local struct child {
-	pid_t pid; /* 0: none */
+	pid_t pid; /* id of the child process; 0: none */
 	char name[64];
 } children[2];
 static _Thread_local bool is_catalog;
@@ -55,8 +55,8 @@ static int armed(void)
 }
 
 /*
- * True if the same path is unmounted again, because it was busy, perhaps due to another thread. All
- * attempts count as one point.
+ * True if umount2() is called again for the path of the last point, because the mount was busy,
+ * perhaps due to another thread. All attempts to unmount a path count as one point.
  */
 static bool is_unmounted_again(const char *operation, const char *when, const char *detail)
 {
@@ -69,7 +69,8 @@ static bool is_unmounted_again(const char *operation, const char *when, const ch
 	return false;
 }
 
-/* Record a point, and kill the daemon if `kill` has its number. Call with the mutex held. */
+/* Record a point, and kill the daemon if the file `kill` holds the number of the point. Call with
+ * the mutex held. */
 static void pass(const char *operation, const char *when, const char *detail)
 {
 	static int count;
@@ -95,9 +96,9 @@ static void point(const char *operation, const char *when, const char *detail)
 }
 
 /*
- * True if the process belongs to no call: `zpool events` of the feed, and all processes except
- * `destroy` of the catalog's thread, which reads and restores exports at any time. That thread is
- * recognised by its first process, `zpool get`.
+ * True if the process belongs to no call: it is `zpool events` of the feed, or a process of the
+ * catalog's thread other than `zfs destroy`. The catalog's thread reads datasets and restores
+ * exports at any time. It is recognised by its first process, `zpool get`.
  */
 static bool is_background(char *const *argv)
 {
@@ -109,8 +110,8 @@ static bool is_background(char *const *argv)
 }
 
 /*
- * True if the thread runs the same command as before. zcsi repeats a command if zfs reports the
- * dataset as busy; all attempts count as one point.
+ * True if the thread runs the same command twice in succession. zcsi repeats a command if zfs
+ * reports the dataset as busy; all attempts count as one point.
  */
 static bool is_repeated(char *const *argv)
 {
