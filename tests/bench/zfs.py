@@ -80,18 +80,36 @@ class Pair:
         self.volume, self.copy = Volume(host, f"v{n}"), Volume(host, f"c{n}")
         self.bare, self.bare_copy = f"{bare}/v{n}", f"{bare}/c{n}"
 
+    def snapshots(self, prefix):
+        """Return how to take a snapshot through CSI, and by the bare command. That of a volume that
+        is mounted nowhere has the kernel mount it, to replay an intent log."""
+        name = f"{prefix}-{self.volume.id}"
+        return (lambda: self.host.controller.CreateSnapshot(source_volume_id=self.volume.id,
+                                                            name=name),
+                lambda: zfs("snapshot", *as_options({"zcsi:version": 1, "zcsi:size": SIZE,
+                                                     "zcsi:snapshot": name}),
+                            f"{self.bare}@{prefix}"))
+
+    @contextlib.contextmanager
+    def mounted(self):
+        self.volume.attach()
+        self.volume.stage()
+        with tempfile.TemporaryDirectory() as folder:
+            run("mount", "-t", "zfs", self.bare, folder)
+            yield
+            run("umount", folder)
+        self.volume.unstage()
+        self.volume.detach()
+
     def steps(self):
         """Returns (name, call through CSI, bare command) in an order in which each is possible."""
         name = self.volume.id
         source = {"snapshot": {"snapshot_id": f"{name}@s-{name}"}}
         yield ("create", self.volume.create,
                lambda: zfs("create", *properties(name), self.bare))
-        yield ("snapshot",
-               lambda: self.host.controller.CreateSnapshot(source_volume_id=name,
-                                                           name=f"s-{name}"),
-               lambda: zfs("snapshot", *as_options({"zcsi:version": 1, "zcsi:size": SIZE,
-                                                    "zcsi:snapshot": f"s-{name}"}),
-                           f"{self.bare}@s"))
+        yield ("snapshot", *self.snapshots("s"))
+        with self.mounted():
+            yield ("  while mounted", *self.snapshots("t"))
         yield ("clone",
                lambda: self.copy.create(volume_content_source=source),
                lambda: zfs("clone", *properties(self.copy.id), f"{self.bare}@s", self.bare_copy))
