@@ -179,16 +179,17 @@ static void read_stale(struct catalog *catalog)
 {
 	struct target *targets = catalog->stale;
 	size_t n = catalog->n_stale;
+	const bool reap = !n || catalog->full;
 	struct error err;
 
+	catalog->full = false; /* a call that needs room during the reading waits for the next */
 	catalog->stale = NULL;
 	catalog->n_stale = 0;
 	catalog->stale_due = now_ms() + catalog->rescan_ms;
 	log_debug("stale names are read again", log_int("names", (long long)n));
 	if (read_names(catalog, targets, n, &err) < 0)
 		catalog->due = 0;
-	catalog->reap_due |= !n || catalog->full;
-	catalog->full = false;
+	catalog->reap_due |= reap;
 	for (size_t i = 0; i < n; i++) {
 		catalog->reap_due |= dataset_is_trash(catalog->parent, targets[i].zfs_name);
 		free(targets[i].zfs_name);
