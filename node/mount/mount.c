@@ -97,7 +97,7 @@ int mount_place(int mount, const char *source, const char *path, enum mount_role
 	if (move_mount(mount, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH))
 		return fail_errno(err, "cannot mount '%s' at '%s'", source, path);
 	if (verify(path, source, role, attrs, err) < 0) {
-		umount2(path, UMOUNT_NOFOLLOW);
+		mount_call_unmount(path, UMOUNT_NOFOLLOW);
 		return -1;
 	}
 	return 0;
