@@ -40,6 +40,7 @@ def write_late(host, kind="zfs"):
 
 def look(pair, folder):
     """Return the content of what was put aside, looked at as the operating guide says."""
+    folder.mkdir()
     said = pair.zcsi("diverged", "mount", "data", folder)
     content = (folder / "late").read_text()
     for line in said.splitlines()[1:]:
@@ -168,7 +169,6 @@ def test_what_is_put_aside_shares_its_data_with_the_copy(pair, kind, tmp_path):
     aside = pair.owner.dataset("_diverged/data-0")
     assert get(aside, "origin").startswith(pair.owner.dataset("_replica/data@"))
     assert int(get(aside, "used")) < MIB < 4 * MIB < int(get(aside, "referenced"))
-    (tmp_path / "look").mkdir()
     assert look(pair, tmp_path / "look") == "late\n"
     there = use(pair.other, make(pair.other, kind))
     write(there, "three")
