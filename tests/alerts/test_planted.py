@@ -13,8 +13,8 @@ from host import fill, get, RESERVED, run, Volume
 from snapshots import trashed
 from test_cli import zcsi
 
-ROOM = 40 * MIB  # of a volume that is filled
-TIMEOUT = 5  # of a zfs process, in seconds
+ROOM = 40 * MIB  # the size of a volume that is filled
+TIMEOUT = 5  # the timeout of a zfs process, in seconds
 
 
 @contextlib.contextmanager

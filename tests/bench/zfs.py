@@ -110,6 +110,9 @@ class Pair:
         yield ("snapshot", *self.snapshots("s"))
         with self.mounted():
             yield ("  while mounted", *self.snapshots("t"))
+        yield ("delete snapshot",
+               lambda: self.host.controller.DeleteSnapshot(snapshot_id=f"{name}@t-{name}"),
+               lambda: zfs("destroy", f"{self.bare}@t"))
         yield ("clone",
                lambda: self.copy.create(volume_content_source=source),
                lambda: zfs("clone", *properties(self.copy.id), f"{self.bare}@s", self.bare_copy))

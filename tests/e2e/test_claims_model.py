@@ -19,7 +19,7 @@ class Agent(NamedTuple):
     """An agent as far as the name is concerned. Claims are numbers; 0 is none."""
     has: bool = False
     promise: int = 0     # the claim to which the agent has promised the name
-    valid: bool = False  # whether that claim may still create the name
+    valid: bool = False  # true if that claim may still create the name
     floor: int = 0       # the agent promises nothing to claims up to this one
     forgot: int = 0      # the agent may have forgotten promises to claims up to this one
     highest: int = 0     # the highest claim that the agent has seen
@@ -32,7 +32,7 @@ class Controller(NamedTuple):
     phase: str = "roll"
     claim: int = 0
     answers: tuple = ()
-    may_have: bool = False  # whether the other controller's host may have the name at the barrier
+    may_have: bool = False  # true if the other controller's host may have the name at the barrier
     barrier: int = 0
 
 

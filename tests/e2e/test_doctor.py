@@ -126,7 +126,7 @@ exec {shutil.which("zfs")} "$@"
     assert "tried again each minute" in found[0].text and "space" in found[0].text
     assert "tried again each minute" in zcsi([host], "why", "data").stdout
     broken.unlink()
-    Volume(host, "other").create(parameters={"keep": "yearly=1"})  # it looks at all now
+    Volume(host, "other").create(parameters={"keep": "yearly=1"})  # so schedules are read now
     wait_for(lambda: doctor(host) == [], "the snapshot is taken")
 
 
@@ -191,7 +191,7 @@ def test_a_host_that_never_comes_back(new_host, other):
     assert doctor(host, other) == []
     other.node_daemon.kill()
     [finding] = doctor(host, other)
-    assert finding.node == "n2"  # its id is known, though it does not answer
+    assert finding.node == "n2"  # known from the list, though the node does not answer
     mended([host], text="was not asked", effect="may stop", node="n2", type="zcsi forget n2")
     assert doctor(host) == []
 

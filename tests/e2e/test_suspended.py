@@ -22,7 +22,7 @@ from processes import of_calls
 from test_doctor import doctor
 
 CODE = grpc.StatusCode
-TIMEOUT = 3 * PATIENCE  # of a zfs process, in seconds
+TIMEOUT = 3 * PATIENCE  # the timeout of a zfs process, in seconds
 ROOM = "1g"
 WORKERS = 8  # worker threads of zcsi-node
 

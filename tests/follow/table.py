@@ -21,7 +21,7 @@ COPIES = (REPLICA, DEMOTED)
 class Row(NamedTuple):
     step: str
     state: tuple    # the states of the copy in which the step may be taken
-    asked: str      # whose answer is needed: "node", "nodes" (any number), "statement", or ""
+    asked: str      # the side that has to answer: "node", "nodes" (any number), "statement", or ""
     guards: tuple   # keys of GUARDS
     command: str    # pg is POOL/PARENT/pg, _replica/pg is POOL/PARENT/_replica/pg
     after: tuple    # the states that the copy may be in afterwards

@@ -40,7 +40,7 @@ class Move(NamedTuple):
 class Take(NamedTuple):
     """Memory of a call of Promote or Failover, which makes the copy the volume."""
     epoch: int
-    data: tuple             # of the copy, when it was looked at
+    data: tuple             # the data of the copy, when it was looked at
     marks: tuple            # the nodes whose copies the new owner may continue
     recorded: bool = False  # zcsi:epoch is set
     lost: tuple = None      # the nodes that were declared lost; None: it is a move
@@ -61,7 +61,7 @@ class Node(NamedTuple):
     partial: Partial = None
     split: tuple = None           # the data of a clone that is to be a copy (node/owner/split.c)
     diverged: frozenset = frozenset()
-    device: str = ""              # of a zvol; HIDDEN with volmode=none, which copies inherit
+    device: str = ""              # a zvol's device; HIDDEN with volmode=none, which copies inherit
     # Gone with the power.
     up: bool = True
     mounted: int = NOT

@@ -12,7 +12,7 @@ from host import run
 
 PROGRAMS = BUILD / "kubernetes"
 ADDRESSES = {"n1": "10.74.0.1", "n2": "10.74.0.2"}  # created by tests/nomad/alone
-SERVICE_ADDRESS = "10.96.0.1"  # of the API server, for pods
+SERVICE_ADDRESS = "10.96.0.1"  # the API server, for pods
 ADMIN = "admin-of-the-tests"
 CONTROLLERS = (
     "daemonset-controller", "deployment-controller", "replicaset-controller",

@@ -109,7 +109,7 @@ class Pod:
         words = ["nsenter", f"--net={network}"] if network.exists() else []
         if self.privileged(container):
             return words
-        script = [f"hostname {self.name}", 'exec "$@"']  # of two leaders the names differ
+        script = [f"hostname {self.name}", 'exec "$@"']  # two leaders have different names
         for mount in container["volumeMounts"]:
             os.makedirs(mount["mountPath"], exist_ok=True)  # below /run, which is the test's own
             script.insert(0, f"mount --bind {self.source(mount)} {mount['mountPath']}")
@@ -331,7 +331,7 @@ class Kubelet(threading.Thread):
             known = self.pods.setdefault(pod["metadata"]["uid"], Pod(self, pod))
             try:
                 known.look(pod)
-            except Exception as error:  # it is tried again, as kubelet does
+            except Exception as error:  # look again later, as kubelet does
                 self.problems.append(f"{pod['metadata']['name']}: {error}")
 
     def run(self):

@@ -34,7 +34,7 @@ def test_a_node_without_a_pool_has_no_zcsi_node(cluster):
 def test_those_of_cert_manager_are_built(control):
     built = control.kubectl("kustomize", MANIFESTS / "certmanager")
     for name in ("zcsi-node-tls", "zcsi-controller-tls"):
-        assert built.count(f"secretName: {name}") == 2  # its certificate, and who reads it
+        assert built.count(f"secretName: {name}") == 2  # the certificate, and its reader
 
 
 def can(cluster, *words):

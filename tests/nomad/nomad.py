@@ -21,7 +21,7 @@ PROGRAM = BUILD / f"nomad/nomad-{os.environ.get('NOMAD', '1.11')}"
 ADDRESSES = {"n1": "10.74.0.1", "n2": "10.74.0.2"}  # created by tests/nomad/alone
 SERVER = f"http://{ADDRESSES['n1']}:4646"
 os.environ["NOMAD_ADDR"] = SERVER
-os.environ["NOMAD_VAR_log_level"] = "debug"  # of the jobs of the daemons
+os.environ["NOMAD_VAR_log_level"] = "debug"  # for the jobs of the daemons
 NOBODY = 65534  # the id of the user nobody, as whom Nomad's exec driver runs tasks
 # The host's files that a task of the exec driver can use, besides the libraries of these programs.
 TOOLS = ("/bin/busybox", "/usr/bin/redis-server", "/usr/bin/redis-cli")

@@ -92,7 +92,7 @@ def streams(first=1):
 
 class Answer:
     def __init__(self):
-        self.fields = []  # one dict per header block
+        self.fields = []  # a dict per header block
         self.body = b""
         self.ended = False
         self.reset = None  # the error code of RST_STREAM

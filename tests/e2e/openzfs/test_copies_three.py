@@ -65,7 +65,7 @@ def test_one_snapshot_serves_all_copies(trio, volume):
     trio.sync()
     assert have_all(trio, *trio.hosts[1:])
     assert [argv.split()[1] for argv in daemon.runs(start)].count("snapshot") == 1
-    assert len(own(trio.owner.dataset("data"))) == 3  # one snapshot, and a bookmark for each copy
+    assert len(own(trio.owner.dataset("data"))) == 3  # a snapshot, and a bookmark for each copy
 
 
 def test_a_host_that_is_cut_off_gets_what_it_missed(trio, volume):

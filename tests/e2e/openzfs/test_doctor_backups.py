@@ -53,7 +53,7 @@ def test_a_backup_that_no_stream_continues(pair, volume):
 
 
 def test_a_backup_of_a_volume_that_is_gone(pair, volume):
-    run("zfs", "set", "zcsi:backup_every=60", backup(pair.other))  # it is due soon, and fails
+    run("zfs", "set", "zcsi:backup_every=60", backup(pair.other))  # the next run is soon, and fails
     volume.down()
     volume.delete()
     volume.down = lambda: None

@@ -21,7 +21,7 @@ class NameServer(threading.Thread):
                 question, asker = self.socket.recvfrom(4096)
             except OSError:
                 return
-            if not question:  # of shutdown
+            if not question:  # shutdown() was called
                 return
             self.socket.sendto(self.answer(question), asker)
 
