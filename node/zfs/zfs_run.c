@@ -166,10 +166,15 @@ void zfs_run_stop_reading(void)
 		eventfd_write(stop, 1);
 }
 
-/* Returns true for a program that changes nothing. */
+/* Returns true for a program that changes nothing, as `zfs send -n`, which only estimates. */
 static bool is_reading(const char *const *argv)
 {
-	return !strcmp(argv[1], "get") || !strcmp(argv[1], "list");
+	static const char *const words[] = {"get", "list", "status", "allow"};
+
+	for (size_t i = 0; i < COUNT(words); i++)
+		if (!strcmp(argv[1], words[i]))
+			return true;
+	return !strcmp(argv[1], "send") && argv[2] && !strncmp(argv[2], "-n", 2);
 }
 
 /* Fail because ssh was lost: the end of the remote command is unknown. */
