@@ -9,7 +9,7 @@
 #include "node/catalog/change.h"
 #include "node/catalog/device.h"
 #include "node/catalog/journal.h"
-#include "node/catalog/told.h"
+#include "node/catalog/listener.h"
 
 #define CATALOG_LOADING_TEXT "'%s' is still being read; try again"
 /*
@@ -39,7 +39,7 @@ struct catalog {
 	bool hung;     /* a zfs is hung, so the state is PROBLEM; false once it has ended */
 	char *problem; /* why the state is not READY; "" if it is */
 	struct inventory inventory;
-	struct told *told; /* the listeners for changes */
+	struct catalog_listener *listeners; /* called after each change */
 	uint64_t names;    /* version: increases with each change of the inventory and each start */
 	int64_t available; /* bytes that a new volume could use */
 	int64_t reserved;  /* bytes reserved for the parent */

@@ -17,7 +17,7 @@
 #include "common/log.h"
 #include "common/thread.h"
 #include "node/catalog/change.h"
-#include "node/catalog/told.h"
+#include "node/catalog/listener.h"
 #include "node/copy/copy_metrics.h"
 #include "node/copy/membership.h"
 #include "node/copy/order.h"
@@ -43,7 +43,7 @@ struct pusher {
 	const struct node *node;
 	struct loop *loop;
 	struct loop_task task, end_paused;
-	struct told told; /* calls on_change when the catalog has changed */
+	struct catalog_listener listener; /* calls on_change when the catalog has changed */
 	struct runner runners[STREAMS];
 	unsigned n_runners;
 
@@ -92,9 +92,9 @@ static void end_paused_soon(struct pusher *pusher)
  * Wake the threads after the first change of the catalog since the last comparison, so that they
  * wait only until the next comparison is due.
  */
-static void on_change(struct told *told)
+static void on_change(struct catalog_listener *listener)
 {
-	struct pusher *pusher = container_of(told, struct pusher, told);
+	struct pusher *pusher = container_of(listener, struct pusher, listener);
 	scoped_lock(&pusher->lock);
 
 	if (!pusher->differs)
@@ -368,7 +368,7 @@ int pusher_start(struct pusher **ret, const struct node *node, struct loop *loop
 			return fail_errno(err, "cannot start a thread for copies");
 		pusher->n_runners++;
 	}
-	catalog_tell(node->catalog, &pusher->told, loop, on_change);
+	catalog_listen(node->catalog, &pusher->listener, loop, on_change);
 	return 0;
 }
 
@@ -390,7 +390,7 @@ void pusher_stop(struct pusher *pusher)
 {
 	if (!pusher)
 		return;
-	catalog_tell_not(pusher->node->catalog, &pusher->told);
+	catalog_unlisten(pusher->node->catalog, &pusher->listener);
 	cancel(pusher);
 	if (pusher->n_runners)
 		loop_run(pusher->loop);

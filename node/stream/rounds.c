@@ -13,7 +13,7 @@
 #include "common/clock.h"
 #include "common/thread.h"
 #include "node/catalog/catalog.h"
-#include "node/catalog/told.h"
+#include "node/catalog/listener.h"
 #include "node/host/moves.h"
 
 #define PAUSE_S  1 /* at the start, between checks whether all volumes are known */
@@ -25,7 +25,7 @@ struct rounds {
 	struct loop *loop;
 	struct loop_task task;
 	struct rounds_work work;
-	struct told told;
+	struct catalog_listener listener;
 	pthread_t thread;
 	bool started;
 
@@ -74,9 +74,9 @@ static void wait_idle(struct rounds *rounds)
 		wait_for(rounds, SETTLE_S);
 }
 
-static void on_change(struct told *told)
+static void on_change(struct catalog_listener *listener)
 {
-	struct rounds *rounds = container_of(told, struct rounds, told);
+	struct rounds *rounds = container_of(listener, struct rounds, listener);
 	scoped_lock(&rounds->lock);
 
 	rounds->differs = true;
@@ -133,7 +133,7 @@ int rounds_start(struct rounds **ret, const struct node *node, struct loop *loop
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&rounds->changed, &clock);
 	pthread_condattr_destroy(&clock);
-	catalog_tell(node->catalog, &rounds->told, loop, on_change);
+	catalog_listen(node->catalog, &rounds->listener, loop, on_change);
 	if (thread_start(&rounds->thread, NULL, run, rounds) < 0)
 		return fail_errno(err, "cannot start %s", work->what);
 	rounds->started = true;
@@ -157,7 +157,7 @@ void rounds_stop(struct rounds *rounds)
 {
 	if (!rounds)
 		return;
-	catalog_tell_not(rounds->node->catalog, &rounds->told);
+	catalog_unlisten(rounds->node->catalog, &rounds->listener);
 	tell(rounds, &rounds->stopping);
 	if (!rounds->started)
 		end_loop(rounds);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /* Tests of the listeners of the catalog, to which its changes are reported. */
-#include "node/catalog/told.h"
+#include "node/catalog/listener.h"
 
 #include "common/thread.h"
 #include "node/catalog/catalog_inside.h"
 #include "tests/cmocka.h"
 
-struct listener {
-	struct told told;
+struct counter {
+	struct catalog_listener listener;
 	unsigned n;
 };
 
 static struct catalog *catalog;
 static struct loop *loop;
 static struct loop_task stop;
-static struct listener one, other;
+static struct counter one, other;
 
-static void count(struct told *told)
+static void count(struct catalog_listener *listener)
 {
-	container_of(told, struct listener, told)->n++;
+	container_of(listener, struct counter, listener)->n++;
 }
 
 static void stop_loop(struct loop_task *task)
@@ -49,8 +49,8 @@ static int set_up(void **state)
 	(void)state;
 	assert_int_equal(loop_new(&loop, &err), 0);
 	catalog = catalog_new("t/p", 0);
-	catalog_tell(catalog, &one.told, loop, count);
-	catalog_tell(catalog, &other.told, loop, count);
+	catalog_listen(catalog, &one.listener, loop, count);
+	catalog_listen(catalog, &other.listener, loop, count);
 	one.n = other.n = 0;
 	return 0;
 }
@@ -63,7 +63,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void changes_that_come_together_are_told_once(void **state)
+static void changes_that_come_together_are_reported_once(void **state)
 {
 	(void)state;
 	change();
@@ -77,17 +77,17 @@ static void changes_that_come_together_are_told_once(void **state)
 	assert_int_equal(one.n, 2);
 }
 
-static void a_listener_that_is_gone_is_told_nothing(void **state)
+static void a_removed_listener_is_not_called(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		catalog_tell_not(catalog, &one.told); /* also if `one` is no listener */
+		catalog_unlisten(catalog, &one.listener); /* also if `one` is no listener */
 		change();
 		run_loop();
 	}
 	assert_int_equal(one.n, 0);
 	assert_int_equal(other.n, 2);
-	catalog_tell_not(catalog, &other.told);
+	catalog_unlisten(catalog, &other.listener);
 	change();
 	run_loop();
 	assert_int_equal(other.n, 2);
@@ -97,8 +97,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(changes_that_come_together_are_told_once),
-		TEST(a_listener_that_is_gone_is_told_nothing),
+		TEST(changes_that_come_together_are_reported_once),
+		TEST(a_removed_listener_is_not_called),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
