@@ -41,7 +41,7 @@ static struct snapshot *snapshot_in(const struct listing *listing, const char *n
 }
 
 /* The result of a reading, and the part of the journal since it began. */
-struct reading {
+struct reread {
 	struct catalog *catalog;
 	size_t mark, until;
 	const struct listing *listing;
@@ -51,16 +51,16 @@ struct reading {
  * Put the state of a name that was read into the inventory: the volume or snapshot in `change`,
  * which is handed over. If `change` has neither, the name does not exist or is damaged.
  */
-static void put_state(const struct reading *reading, const char *zfs_name, struct change change)
+static void put_state(const struct reread *reread, const char *zfs_name, struct change change)
 {
-	if (change_between(reading->catalog, reading->mark, reading->until, zfs_name)) {
+	if (change_between(reread->catalog, reread->mark, reread->until, zfs_name)) {
 		free(change.dataset);
 		free(change.snapshot);
 		return;
 	}
 	if (!change.dataset && !change.snapshot)
 		change.zfs_name = mem_strdup(zfs_name);
-	change_make(reading->catalog, change);
+	change_make(reread->catalog, change);
 }
 
 /*
@@ -76,11 +76,11 @@ static bool is_new(const struct catalog *catalog, const struct listing *listing,
 			   strcmp(known->id, dataset->id) != 0);
 }
 
-static void take_name(const struct reading *reading, const char *name)
+static void take_name(const struct reread *reread, const char *name)
 {
-	const struct dataset *dataset = dataset_in(reading->listing, name);
-	const struct dataset *known = inventory_dataset(&reading->catalog->inventory, name);
-	const struct snapshot *snapshot = snapshot_in(reading->listing, name);
+	const struct dataset *dataset = dataset_in(reread->listing, name);
+	const struct dataset *known = inventory_dataset(&reread->catalog->inventory, name);
+	const struct snapshot *snapshot = snapshot_in(reread->listing, name);
 	struct change change = {0};
 
 	if (dataset) {
@@ -90,34 +90,34 @@ static void take_name(const struct reading *reading, const char *name)
 	} else if (snapshot) {
 		change.snapshot = snapshot_dup(snapshot);
 	} else {
-		change.damaged = listing_is_damaged(reading->listing, name);
+		change.damaged = listing_is_damaged(reread->listing, name);
 	}
-	put_state(reading, name, change);
+	put_state(reread, name, change);
 }
 
 /*
  * Put a volume and all its snapshots into the inventory. Remove the missing snapshots first: each
  * removal counts down the volume's snapshots, and then the volume's row sets the right count.
  */
-static void take_snapshots(const struct reading *reading, struct arena *arena,
+static void take_snapshots(const struct reread *reread, struct arena *arena,
 			   const struct dataset *dataset)
 {
 	struct index listed = INDEX_BY(struct snapshot, zfs_name);
 	struct snapshot_list known;
 
-	for (size_t i = 0; i < reading->listing->n_snapshots; i++)
-		index_append(&listed, reading->listing->snapshots[i]);
+	for (size_t i = 0; i < reread->listing->n_snapshots; i++)
+		index_append(&listed, reread->listing->snapshots[i]);
 	index_sort(&listed);
-	inventory_snapshots_of(&reading->catalog->inventory, arena, dataset->name, &known);
+	inventory_snapshots_of(&reread->catalog->inventory, arena, dataset->name, &known);
 	for (size_t i = 0; i < known.n; i++) {
 		const struct snapshot *now = index_get(&listed, known.rows[i]->zfs_name);
 		if (!now || strcmp(now->id, known.rows[i]->id))
-			put_state(reading, known.rows[i]->zfs_name, (struct change){0});
+			put_state(reread, known.rows[i]->zfs_name, (struct change){0});
 	}
-	put_state(reading, dataset->name, (struct change){.dataset = dataset_dup(dataset)});
+	put_state(reread, dataset->name, (struct change){.dataset = dataset_dup(dataset)});
 	for (size_t i = 0; i < listed.n; i++) {
 		const struct snapshot *row = listed.rows[i];
-		put_state(reading, row->zfs_name, (struct change){.snapshot = snapshot_dup(row)});
+		put_state(reread, row->zfs_name, (struct change){.snapshot = snapshot_dup(row)});
 	}
 	index_fini(&listed);
 }
@@ -133,14 +133,14 @@ static int read_family(struct catalog *catalog, const char *name, struct error *
 	if (failed && err->code == ERR_NOT_FOUND)
 		failed = 0;
 	pthread_mutex_lock(&catalog->mutex);
-	const struct reading reading = {catalog, mark, catalog->n_journal, &listing};
+	const struct reread reread = {catalog, mark, catalog->n_journal, &listing};
 	const struct dataset *dataset = dataset_in(&listing, name);
 	if (!failed && dataset)
-		take_snapshots(&reading, &arena, dataset);
+		take_snapshots(&reread, &arena, dataset);
 	else if (!failed)
-		put_state(&reading, name, (struct change){0});
+		put_state(&reread, name, (struct change){0});
 	for (size_t i = 0; !failed && i < listing.n_damaged; i++)
-		put_state(&reading, listing.damaged[i], (struct change){.damaged = true});
+		put_state(&reread, listing.damaged[i], (struct change){.damaged = true});
 	change_unmark(catalog);
 	free(listing.text);
 	return failed;
@@ -170,10 +170,10 @@ static int read_batch(struct catalog *catalog, struct target *targets, size_t n,
 		if (targets[i].family)
 			failed = read_family(catalog, targets[i].zfs_name, err);
 	}
-	const struct reading reading = {catalog, mark, catalog->n_journal, &listing};
+	const struct reread reread = {catalog, mark, catalog->n_journal, &listing};
 	for (size_t i = 0; !failed && i < n; i++)
 		if (!targets[i].family)
-			take_name(&reading, targets[i].zfs_name);
+			take_name(&reread, targets[i].zfs_name);
 	if (!failed) {
 		catalog->available = listing.available;
 		catalog->reserved = listing.reserved;
@@ -197,19 +197,26 @@ int read_names(struct catalog *catalog, struct target *targets, size_t n, struct
 	return 0;
 }
 
-int catalog_reread(struct catalog *catalog, int64_t deadline, const char *zfs_name,
-		   struct error *err)
+static int reread_name(struct catalog *catalog, const char *zfs_name)
 {
 	struct target target = {.zfs_name = (char *)zfs_name};
 	struct error ignored;
+	scoped_lock(&catalog->mutex);
 
-	pthread_mutex_lock(&catalog->mutex);
-	bool failed = catalog->hung || read_names(catalog, &target, 1, &ignored) < 0;
-	pthread_mutex_unlock(&catalog->mutex);
-	if (failed && catalog_refresh(catalog, deadline, err) < 0)
+	return catalog->hung ? -1 : read_names(catalog, &target, 1, &ignored);
+}
+
+static bool is_damaged(struct catalog *catalog, const char *zfs_name)
+{
+	scoped_lock(&catalog->mutex);
+
+	return inventory_is_damaged(&catalog->inventory, zfs_name);
+}
+
+int catalog_reread(struct catalog *catalog, int64_t deadline, const char *zfs_name,
+		   struct error *err)
+{
+	if (reread_name(catalog, zfs_name) < 0 && catalog_refresh(catalog, deadline, err) < 0)
 		return -1;
-	pthread_mutex_lock(&catalog->mutex);
-	bool damaged = inventory_is_damaged(&catalog->inventory, zfs_name);
-	pthread_mutex_unlock(&catalog->mutex);
-	return damaged ? zfs_fail_damaged(zfs_name, err) : 0;
+	return is_damaged(catalog, zfs_name) ? zfs_fail_damaged(zfs_name, err) : 0;
 }

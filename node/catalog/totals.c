@@ -43,12 +43,12 @@ void catalog_totals(struct catalog *catalog, struct arena *arena, size_t max,
 		copy_rows(volumes, arena, &ret->volumes);
 }
 
-void catalog_visit(struct catalog *catalog, void (*visit)(const struct dataset *dataset, void *arg),
-		   void *arg)
+void catalog_each(struct catalog *catalog, void (*fn)(const struct dataset *dataset, void *arg),
+		  void *arg)
 {
 	scoped_lock(&catalog->mutex);
 	const struct index *volumes = &catalog->inventory.datasets;
 
 	for (size_t i = 0; i < volumes->n; i++)
-		visit(volumes->rows[i], arg);
+		fn(volumes->rows[i], arg);
 }

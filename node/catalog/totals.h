@@ -21,10 +21,10 @@ struct catalog_totals {
 void catalog_totals(struct catalog *catalog, struct arena *arena, size_t max,
 		    struct catalog_totals *ret);
 /*
- * Call `visit` for each volume, without deleted ones, with the mutex of the catalog locked. So
- * `visit` must call no function of the catalog.
+ * Call fn for each volume, without deleted ones, with the mutex of the catalog locked. So fn must
+ * call no function of the catalog.
  */
-void catalog_visit(struct catalog *catalog, void (*visit)(const struct dataset *dataset, void *arg),
-		   void *arg);
+void catalog_each(struct catalog *catalog, void (*fn)(const struct dataset *dataset, void *arg),
+		  void *arg);
 
 #endif

@@ -89,7 +89,7 @@ static struct tally take(const struct size_limits *limits, struct catalog *catal
 
 	for (struct pledge *each = limits->pledges; each; each = each->next)
 		each->seen = each->former_seen = false;
-	catalog_visit(catalog, count, &tally);
+	catalog_each(catalog, count, &tally);
 	count_pledges(&tally);
 	return tally;
 }
