@@ -66,7 +66,7 @@ int catalog_start(struct catalog *catalog, struct error *err)
 	if (lock_file_open(catalog->parent, err) < 0)
 		return -1;
 	hung_watch(catalog_suspend, catalog);
-	if (thread_start(&catalog->thread, NULL, catalog_run, catalog))
+	if (thread_start(&catalog->thread, NULL, catalog_run, catalog) < 0)
 		return fail_errno(err, "cannot start the catalog's thread");
 	catalog->started = true;
 	return 0;

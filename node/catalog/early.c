@@ -14,7 +14,7 @@
 
 #include "common/clock.h"
 #include "node/catalog/reread.h"
-#include "node/catalog/thread.h"
+#include "node/catalog/state.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
@@ -23,11 +23,15 @@ static bool is_early(const struct catalog *catalog)
 	return catalog->state == CATALOG_READING || catalog->state == CATALOG_VOLUMES;
 }
 
-/* Read the parent alone, after which single volumes can be found. Called with the mutex. */
-static int read_parent(struct catalog *catalog, uint64_t guid, struct error *err)
+/* Read the parent alone, after which single volumes can be found, unless that was done before. */
+static int read_parent(struct catalog *catalog, uint64_t guid, bool *ret_first, struct error *err)
 {
 	auto_free char *problem = NULL;
+	scoped_lock(&catalog->mutex);
 
+	*ret_first = catalog->state == CATALOG_LOADING;
+	if (!*ret_first)
+		return 0;
 	if (read_names(catalog, NULL, 0, err) < 0)
 		return -1;
 	if (asprintf(&problem, CATALOG_LOADING_TEXT, catalog->parent) < 0)
@@ -47,12 +51,13 @@ static void take_volumes(struct catalog *catalog, size_t mark, struct listing *l
 		listing->datasets[i]->snapshots = DATASET_UNCOUNTED;
 	inventory_init(&fresh);
 	inventory_fill(&fresh, catalog->parent, listing);
-	pthread_mutex_lock(&catalog->mutex);
-	catalog_take_over(catalog, mark, listing, &fresh);
-	if (!catalog->hung)
-		catalog_set_state(catalog, CATALOG_VOLUMES, catalog->problem);
-	pthread_cond_broadcast(&catalog->changed);
-	pthread_mutex_unlock(&catalog->mutex);
+	{
+		scoped_lock(&catalog->mutex);
+		catalog_take_over(catalog, mark, listing, &fresh);
+		if (!catalog->hung)
+			catalog_set_state(catalog, CATALOG_VOLUMES, catalog->problem);
+		pthread_cond_broadcast(&catalog->changed);
+	}
 	inventory_fini(&fresh);
 }
 
@@ -60,13 +65,12 @@ int early_read(struct catalog *catalog, size_t mark, uint64_t guid, struct error
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct listing listing = {0};
+	bool first;
 
-	pthread_mutex_lock(&catalog->mutex);
-	bool first = catalog->state == CATALOG_LOADING;
-	int failed = first ? read_parent(catalog, guid, err) : 0;
-	pthread_mutex_unlock(&catalog->mutex);
-	if (failed || !first || !zfs_is_the_kernels())
-		return failed;
+	if (read_parent(catalog, guid, &first, err) < 0)
+		return -1;
+	if (!first || !zfs_is_the_kernels())
+		return 0;
 	if (zfs_list_children(&arena, catalog->parent, &listing, err) < 0)
 		return -1;
 	take_volumes(catalog, mark, &listing);

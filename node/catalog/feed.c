@@ -94,7 +94,7 @@ static bool follow(struct feed *feed)
 	feed->runs = false;
 	if (!ended)
 		return false;
-	log_warn("zpool events has ended", log_str("error", err.text));
+	log_warn("cannot follow zpool events", log_str("error", err.text));
 	catalog_follow(feed->catalog, false);
 	return true;
 }

@@ -6,6 +6,8 @@
  * Invariant: the mutex is not held while a program runs or its output is sorted into an inventory:
  * reading a pool of 100,000 snapshots takes a minute.
  */
+#include "node/catalog/thread.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +16,7 @@
 #include "node/catalog/device.h"
 #include "node/catalog/early.h"
 #include "node/catalog/reread.h"
-#include "node/catalog/thread.h"
+#include "node/catalog/state.h"
 #include "node/zfs/lock_file.h"
 #include "node/zfs/hung.h"
 #include "node/zfs/zfs.h"
@@ -28,31 +30,6 @@
 static int64_t earlier(int64_t one, int64_t other)
 {
 	return one < other ? one : other;
-}
-
-void catalog_set_state(struct catalog *catalog, enum catalog_state state, const char *problem)
-{
-	if (catalog->state == state && !strcmp(catalog->problem, problem))
-		return;
-	char *old = catalog->problem;
-	catalog->state = state;
-	catalog->problem = mem_strdup(problem);
-	free(old);
-	catalog_changed(catalog);
-	if (state == CATALOG_READY)
-		log_info("pool is ready", log_str("dataset", catalog->parent),
-			 log_int("volumes", (long long)catalog->inventory.datasets.n),
-			 log_int("snapshots", (long long)catalog->inventory.snapshots.n));
-	else if (state == CATALOG_READING)
-		log_info("pool is being read, and single volumes are found",
-			 log_str("dataset", catalog->parent));
-	else if (state == CATALOG_VOLUMES)
-		log_info("volumes are known, and snapshots are being read",
-			 log_str("dataset", catalog->parent),
-			 log_int("volumes", (long long)catalog->inventory.datasets.n));
-	else
-		log_warn("pool is not ready", log_str("dataset", catalog->parent),
-			 log_str("problem", problem));
 }
 
 /*
@@ -70,33 +47,6 @@ static int read_pool(struct arena *arena, struct catalog *catalog, size_t mark,
 	    zfs_list(arena, parent, ret, err) == 0)
 		return 0;
 	return err->code == ERR_NOT_FOUND ? zfs_no_parent(parent, err) : -1;
-}
-
-static void keep_origins(struct catalog *catalog, const struct listing *listing)
-{
-	for (size_t i = 0; i < catalog->n_origins; i++)
-		free(catalog->origins[i]);
-	catalog->n_origins = listing->n_origins;
-	catalog->origins =
-		mem_resize(catalog->origins, (listing->n_origins + 1) * sizeof(*catalog->origins));
-	for (size_t i = 0; i < listing->n_origins; i++)
-		catalog->origins[i] = mem_strdup(listing->origins[i]);
-}
-
-void catalog_take_over(struct catalog *catalog, size_t mark, const struct listing *listing,
-		       struct inventory *fresh)
-{
-	struct inventory old = catalog->inventory;
-
-	change_replay(catalog, mark, fresh);
-	catalog->inventory = *fresh;
-	*fresh = old;
-	catalog->names++;
-	catalog_changed(catalog);
-	catalog->available = listing->available;
-	catalog->reserved = listing->reserved;
-	catalog->capacity = listing->capacity;
-	keep_origins(catalog, listing);
 }
 
 /* Set the time of the next reading, after a reading that took `took` milliseconds. */
@@ -129,48 +79,63 @@ static void begin(struct catalog *catalog)
 	change_forget(catalog);
 }
 
-/* Read the whole pool. Call it with the mutex, which it releases while zfs runs. */
-static void read_all(struct catalog *catalog)
+static void take_pool(struct catalog *catalog, const struct zfs_pool *pool,
+		      const struct device *device)
+{
+	catalog->pool_guid = pool->guid;
+	memcpy(catalog->health, pool->health, sizeof(catalog->health));
+	catalog->device = *device;
+	catalog->read = time(NULL);
+	catalog->reap_due = true;
+}
+
+static void end(struct catalog *catalog, bool failed, const char *problem, int64_t took)
+{
+	if (!catalog->hung)
+		catalog_set_state(catalog, failed ? CATALOG_PROBLEM : CATALOG_READY, problem);
+	change_unmark(catalog);
+	catalog->readings_done++;
+	plan(catalog, failed, took);
+	pthread_cond_broadcast(&catalog->changed);
+}
+
+/* Read the whole pool into the catalog, without the mutex. mark: when the reading has begun. */
+static void read_since(struct catalog *catalog, size_t mark)
 {
 	struct zfs_pool pool;
 	struct device device = {.name = ""};
 	struct inventory fresh;
 	struct listing listing = {0};
-	struct arena arena;
+	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct error err;
-
-	arena_init(&arena, SIZE_MAX);
-	inventory_init(&fresh);
-	begin(catalog);
-	size_t mark = change_mark(catalog);
-	pthread_mutex_unlock(&catalog->mutex);
 	int64_t begun = now_ms();
-	bool failed = read_pool(&arena, catalog, mark, &pool, &listing, &err);
+
+	inventory_init(&fresh);
+	int failed = read_pool(&arena, catalog, mark, &pool, &listing, &err);
 	if (!failed) {
 		inventory_fill(&fresh, catalog->parent, &listing);
 		if (strcmp(pool.health, "ONLINE") != 0)
 			device_read(catalog->parent, &device);
 	}
-	pthread_mutex_lock(&catalog->mutex);
-	if (!failed) {
-		catalog->pool_guid = pool.guid;
-		memcpy(catalog->health, pool.health, sizeof(catalog->health));
-		catalog->device = device;
-		catalog->read = time(NULL);
-		catalog_take_over(catalog, mark, &listing, &fresh);
-		catalog->reap_due = true;
+	{
+		scoped_lock(&catalog->mutex);
+		if (!failed) {
+			take_pool(catalog, &pool, &device);
+			catalog_take_over(catalog, mark, &listing, &fresh);
+		}
+		end(catalog, failed, failed ? err.text : "", now_ms() - begun);
 	}
-	if (!catalog->hung)
-		catalog_set_state(catalog, failed ? CATALOG_PROBLEM : CATALOG_READY,
-				  failed ? err.text : "");
-	change_unmark(catalog);
-	catalog->readings_done++;
-	plan(catalog, failed, now_ms() - begun);
-	pthread_cond_broadcast(&catalog->changed);
-	pthread_mutex_unlock(&catalog->mutex);
 	inventory_fini(&fresh);
 	free(listing.text);
-	arena_fini(&arena);
+}
+
+/* Read the whole pool. Call it with the mutex, which it releases while zfs runs. */
+static void read_all(struct catalog *catalog)
+{
+	begin(catalog);
+	size_t mark = change_mark(catalog);
+	pthread_mutex_unlock(&catalog->mutex);
+	read_since(catalog, mark);
 	pthread_mutex_lock(&catalog->mutex);
 }
 
@@ -186,7 +151,7 @@ static void read_stale(struct catalog *catalog)
 	catalog->stale = NULL;
 	catalog->n_stale = 0;
 	catalog->stale_due = now_ms() + catalog->rescan_ms;
-	log_debug("stale names are read again", log_int("names", (long long)n));
+	log_debug("stale names are reread", log_int("names", (long long)n));
 	if (read_names(catalog, targets, n, &err) < 0)
 		catalog->due = 0;
 	catalog->reap_due |= reap;
@@ -244,7 +209,7 @@ void catalog_suspend(void *arg, const char *problem)
  * Wait until no zfs is hung. Then have the whole pool read again, because a hung zfs may have
  * changed it before its end.
  */
-static void await_unfinished(struct catalog *catalog)
+static void await_hung(struct catalog *catalog)
 {
 	char *text;
 
@@ -269,7 +234,7 @@ void *catalog_run(void *arg)
 		int64_t all = catalog->lost ? earlier(catalog->due, catalog->rested) : catalog->due;
 		int64_t some = ready ? catalog->stale_due : INT64_MAX;
 		if (catalog->hung)
-			await_unfinished(catalog);
+			await_hung(catalog);
 		else if (all <= now)
 			read_all(catalog);
 		else if (some <= now)

@@ -35,7 +35,7 @@ STARTS = 3
 QUIET_S, IDLE_S = 70, 120  # before idle daemons are watched, and for how long
 LONGEST = 900  # seconds until a node has read the pool
 # The messages of a node that starts: from then on it finds one volume, all volumes, all snapshots.
-STEPS = {"one volume": "single volumes are found", "all volumes": "volumes are known",
+STEPS = {"one volume": "parent is read", "all volumes": "volumes are read",
          "all snapshots": "pool is ready"}
 # A channel program, zfs-program(8), that lists all snapshots in the kernel. The kernel opens the
 # dataset anew for each of its snapshots.

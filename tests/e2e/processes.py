@@ -11,7 +11,7 @@ def of_calls(log):
     zfs-fuse reports a dataset as busy."""
     announced, last = 0, None
     for line in log:
-        if line["msg"] == "stale names are read again":
+        if line["msg"] == "stale names are reread":
             announced += 1
         elif line["msg"] == "exec" and announced and line["argv"].startswith(READS_NAMES):
             announced -= 1
