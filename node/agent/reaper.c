@@ -85,8 +85,7 @@ static void note_sightings(const struct dataset_list *trashed)
 		const struct sighting *old = find_sighting(row);
 		rows[n++] = (struct sighting){row->guid, old ? old->ms : now_ms()};
 		if (!old)
-			log_warn("the deletion of a volume is in the future; it counts as deleted "
-				 "now",
+			log_warn("deletion time of a volume is in the future, counting from now",
 				 log_str("dataset", row->name), log_int("deleted", row->deleted));
 	}
 	free(sightings.rows);
@@ -171,7 +170,7 @@ static void end_backups(struct arena *arena, const char *dataset)
 	size_t n = list_backups(arena, dataset, &names);
 	for (size_t i = 0; i < n; i++)
 		if (zfs_destroy(names[i], &err) < 0)
-			log_debug("a snapshot that was taken for a backup stays",
+			log_debug("cannot destroy the snapshot of a backup",
 				  log_str("snapshot", names[i]), log_str("error", err.text));
 }
 

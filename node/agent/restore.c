@@ -120,7 +120,7 @@ static int restore_locked(struct rpc_call *call, const struct dataset *known, co
 	if (trash_lock(call, dataset, &turn, err) < 0 || trash_rename(call, dataset, name, err) < 0)
 		return -1;
 	if (dataset->deleted && zfs_inherit(name, "zcsi:deleted", &ignored) < 0)
-		log_warn("a restored volume still has the property zcsi:deleted",
+		log_warn("cannot remove zcsi:deleted of a restored volume",
 			 log_str("dataset", name), log_str("error", ignored.text));
 	dataset->deleted = dataset->keep = 0;
 	catalog_move(node->catalog, dataset, name, &snapshots);

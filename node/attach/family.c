@@ -98,7 +98,7 @@ int family_unload_key(struct rpc_call *call, const char *dataset, struct error *
 		return -1;
 	int failed = find_staged(call, &family.key, &staged, err);
 	if (!failed && staged)
-		log_debug("key stays loaded because a volume with it is staged",
+		log_debug("key is still loaded: a volume with it is staged",
 			  log_str("dataset", family.key.root));
 	else if (!failed)
 		failed = key_unload(&family.key, err);

@@ -45,13 +45,11 @@ static int probe_exclusively(const char *dataset, int64_t deadline, struct probe
 	return failed;
 }
 
-static int check_content(const struct dataset *dataset, const struct probe *content,
-			 struct error *err)
+static int check_probe(const struct dataset *dataset, const struct probe *found, struct error *err)
 {
-	if (!strcmp(content->type, dataset->format->name) ||
-	    (!*content->type && !dataset->formatted))
+	if (!strcmp(found->type, dataset->format->name) || (!*found->type && !dataset->formatted))
 		return 0;
-	if (!*content->type)
+	if (!*found->type)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "it was formatted once (its property zcsi:formatted is set), but "
 			    "libblkid finds nothing on its device; restore it from a snapshot, or "
@@ -59,7 +57,7 @@ static int check_content(const struct dataset *dataset, const struct probe *cont
 	return fail(err, ERR_FAILED_PRECONDITION,
 		    "it is %s, but its device contains '%s', which is not overwritten; copy that "
 		    "elsewhere and run 'wipefs', or delete the volume",
-		    dataset->format->description, content->type);
+		    dataset->format->description, found->type);
 }
 
 /*
@@ -99,18 +97,19 @@ static int prepare(const struct staging *staging, struct error *err)
 {
 	const struct dataset *dataset = staging->dataset;
 	const int64_t deadline = staging->call->deadline;
-	struct probe content;
+	struct probe found;
 
-	if (probe_exclusively(dataset->name, deadline, &content, err) < 0 ||
-	    check_content(dataset, &content, err) < 0)
+	if (probe_exclusively(dataset->name, deadline, &found, err) < 0 ||
+	    check_probe(dataset, &found, err) < 0)
 		return -1;
 	if (dataset->formatted)
 		return 0;
-	log_info(*content.type ? "filesystem gets a new UUID" : "filesystem is created",
+	log_info(*found.type ? "UUID of a filesystem is being renewed"
+			     : "filesystem is being created",
 		 log_str("volume", dataset->id), log_str("type", dataset->format->name));
-	int failed = *content.type ? mkfs_renew(dataset->format, staging->source, err)
-				   : mkfs_make(dataset->format, staging->source, err);
-	if (failed || verify(dataset, deadline, &content, err) < 0)
+	int failed = *found.type ? mkfs_renew(dataset->format, staging->source, err)
+				 : mkfs_make(dataset->format, staging->source, err);
+	if (failed || verify(dataset, deadline, &found, err) < 0)
 		return -1;
 	return record(staging->call, dataset, err);
 }

@@ -151,7 +151,7 @@ static void add_due(struct backups *backups)
 		if (expire_is_due(backup, time(NULL)) &&
 		    !queue_tried(backups->queue, backup->id, pause) &&
 		    backups_add(backups, &task, &ignored, &err) < 0)
-			log_warn("a backup that is due is not begun", log_str("volume", backup->id),
+			log_warn("cannot begin a backup that is due", log_str("volume", backup->id),
 				 log_str("error", err.text));
 	}
 }

@@ -99,6 +99,6 @@ void expire_run(struct arena *arena, const BackupState *backup)
 
 	for (size_t i = 0; i < n; i++)
 		if (zfs_destroy(words[i], &err) < 0 && err.code != ERR_NOT_FOUND)
-			log_warn("a backup keeps old snapshots", log_str("volume", backup->id),
-				 log_str("error", err.text));
+			log_warn("cannot destroy old snapshots of a backup",
+				 log_str("volume", backup->id), log_str("error", err.text));
 }

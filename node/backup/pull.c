@@ -224,7 +224,7 @@ static void give_back(struct run *run)
 
 	catalog_make_room(run->pull->node->catalog, NO_DEADLINE);
 	if (look(run, &err) < 0 || (run->backup && stored_discard(run->backup, &err) < 0))
-		log_warn("what was received before the pool was full is still there",
+		log_warn("cannot discard a partly received stream",
 			 log_str("volume", run->pull->id), log_str("error", err.text));
 }
 

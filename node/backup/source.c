@@ -137,7 +137,7 @@ static void try_to_destroy_others(const struct history *history, const char *nod
 	struct error err;
 
 	if (destroy_others(history, node, except, &err) < 0)
-		log_debug("a snapshot that was taken for a backup stays", log_str("node", node),
+		log_debug("cannot destroy the snapshot of an earlier backup", log_str("node", node),
 			  log_str("error", err.text));
 }
 

@@ -209,8 +209,8 @@ static int put_off(const char *dataset, const struct error *err)
 {
 	if (err->code == ERR_UNAVAILABLE)
 		return -1;
-	log_warn("what an earlier zcsi-node has copied to detach a volume is still there",
-		 log_str("dataset", dataset), log_str("error", err->text));
+	log_warn("cannot end an interrupted detach", log_str("dataset", dataset),
+		 log_str("error", err->text));
 	return 0;
 }
 
@@ -239,10 +239,10 @@ static int end_volume(const struct found *found, const char *name, const char *m
 /* Make the copy the volume, which is missing. Only the first error is logged. */
 static int replace(const struct found *found, const char *copy, const char *name, struct error *err)
 {
-	static bool told; /* the error was logged; used by one thread only */
+	static bool logged; /* the error was logged; used by one thread only */
 	struct catalog *catalog = found->node->catalog;
 
-	log_info("finishing a detach that an earlier zcsi-node began", log_str("volume", found->id),
+	log_info("interrupted detach is resumed", log_str("volume", found->id),
 		 log_str("dataset", name));
 	if (zfs_rename(copy, name, err) == 0) {
 		catalog_rescan_soon(catalog); /* to read the snapshots of both datasets */
@@ -250,10 +250,10 @@ static int replace(const struct found *found, const char *copy, const char *name
 			return -1;
 		return end_volume(found, name, found->mark, err);
 	}
-	if (!told)
-		log_warn("a detach cannot be finished, and no volume counts as missing until it is",
+	if (!logged)
+		log_warn("cannot finish a detach, missing volumes are UNAVAILABLE until then",
 			 log_str("volume", found->id), log_str("error", err->text));
-	told = true;
+	logged = true;
 	return -1;
 }
 

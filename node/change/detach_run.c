@@ -260,8 +260,7 @@ static int detach_clone(struct detach *detach, size_t children, struct error *er
 		return -1;
 	int failed = carry_out(detach, err);
 	if (failed && !detach->exchanged && discard(detach, &other) < 0)
-		log_warn("a copy that was given up is still there, until zcsi-node is started "
-			 "again",
+		log_warn("cannot destroy the copy of a failed detach, retrying at the next start",
 			 log_str("dataset", detach->copy), log_str("error", other.text));
 	return failed;
 }

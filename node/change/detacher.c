@@ -107,9 +107,9 @@ static void run(struct detacher *detacher, const char *id)
 	arena_init(&call.arena, SIZE_MAX);
 	if (detach_run(&detach, id, &err) == 0) {
 		err.code = ERR_OK;
-		log_info("a volume is detached from its origin", log_str("volume", id));
+		log_info("volume is detached from its origin", log_str("volume", id));
 	} else {
-		log_warn("a volume is not detached from its origin", log_str("volume", id),
+		log_warn("cannot detach a volume from its origin", log_str("volume", id),
 			 log_str("error", err.text));
 	}
 	if (!detach.missing)

@@ -160,7 +160,7 @@ static void give_up(const struct rename *rename)
 
 	if (agent_end_rename(&rename->call->arena, rename->volume, &err) == 0)
 		return;
-	log_warn("a volume keeps the record of a rename that failed, until the pool is read again",
+	log_warn("cannot remove the record of a failed rename, retrying after the pool is reread",
 		 log_str("volume", rename->volume->id), log_str("error", err.text));
 	catalog_rescan_soon(node->catalog);
 }
@@ -193,7 +193,7 @@ static int carry_out(const struct rename *rename, struct error *err)
 	now.name = (char *)rename->name;
 	now.renaming = agent_end_rename(&rename->call->arena, &now, &late) < 0;
 	if (now.renaming)
-		log_warn("a renamed volume still has the record of its former name",
+		log_warn("cannot remove the record of a volume's former name",
 			 log_str("volume", rename->id), log_str("error", late.text));
 	volume.renaming = now.renaming;
 	catalog_rename(catalog, &volume, rename->id, rename->name, &snapshots);

@@ -217,19 +217,18 @@ int swap_promote(struct catalog *catalog, struct arena *arena, int64_t deadline,
 static int replace(struct catalog *catalog, int64_t deadline, const struct swap *swap,
 		   const char *id, struct error *err)
 {
-	static bool told; /* the error was logged; used by one thread only */
+	static bool logged; /* the error was logged; used by one thread only */
 
-	log_info("finishing a rollback that an earlier zcsi-node began", log_str("volume", id),
+	log_info("interrupted rollback is resumed", log_str("volume", id),
 		 log_str("dataset", swap->name));
 	if (zfs_rename(swap->clone, swap->name, err) == 0) {
 		catalog_drop(catalog, swap->clone);
 		return catalog_reread(catalog, deadline, swap->name, err);
 	}
-	if (!told)
-		log_warn("a rollback cannot be finished, and no volume counts as missing until it "
-			 "is",
+	if (!logged)
+		log_warn("cannot finish a rollback, missing volumes are UNAVAILABLE until then",
 			 log_str("volume", id), log_str("error", err->text));
-	told = true;
+	logged = true;
 	return -1;
 }
 
@@ -241,8 +240,8 @@ static int put_off(const char *dataset, const struct error *err)
 {
 	if (err->code == ERR_UNAVAILABLE)
 		return -1;
-	log_warn("a rollback that an earlier zcsi-node began is not finished",
-		 log_str("dataset", dataset), log_str("error", err->text));
+	log_warn("cannot end an interrupted rollback", log_str("dataset", dataset),
+		 log_str("error", err->text));
 	return 0;
 }
 
