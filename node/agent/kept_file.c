@@ -110,7 +110,7 @@ ProtobufCMessage *kept_file_read(const struct kept *kept, const char *name, stru
 	size_t n = (size_t)size - sizeof(hash);
 	memcpy(&hash, bytes, sizeof(hash));
 	if (hash != hash_of(bytes + sizeof(hash), n))
-		fail(&err, ERR_INTERNAL, "'%s' is not as it was written", name);
+		fail(&err, ERR_INTERNAL, "'%s' is damaged: its hash is wrong", name);
 	else if (message_decode(arena, type, bytes + sizeof(hash), n, &message, &err) == 0)
 		return message;
 	log_warn("cannot use kept names of other hosts", log_str("folder", kept->folder),

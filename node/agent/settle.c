@@ -39,8 +39,8 @@ static int check_blank(struct arena *arena, const struct dataset *dataset, size_
 		return fail(err, ERR_FAILED_PRECONDITION, "%zu datasets are below it", children);
 	if (!dataset_may_be_blank(dataset))
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "it may have data: it was published, or has a snapshot, or is not a "
-			    "filesystem that can be looked through");
+			    "it may have data: it was attached to a node, or has a snapshot, or is "
+			    "not a filesystem that can be looked through");
 	return blank_check(arena, dataset, err);
 }
 

@@ -291,7 +291,7 @@ static int explain_mount(struct rpc_call *call, const char *zfs_name, struct err
 	if (!mount)
 		return -1;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "'%s' is mounted at '%s', as 'zcsi snapshot mount' does it; type 'umount %s' "
+		    "'%s' is mounted at '%s', as 'zcsi snapshot mount' does it; run 'umount %s' "
 		    "on that host first",
 		    zfs_name, mount->target, mount->target);
 }

@@ -81,8 +81,9 @@ static int find_share(struct rpc_call *call, const char *id, const struct contex
 
 	if (!server || !*server || !share || *share != '/')
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "volume '%s' is attached by NFS, but its volume_context lacks 'server' "
-			    "or an absolute path as 'share'; register it with both",
+			    "volume '%s' is attached by NFS, but its volume_context (in Nomad the "
+			    "block 'context') lacks 'server' or an absolute path as 'share'; "
+			    "register it with both",
 			    id);
 	ret->source = nfs_source(&call->arena, server, share);
 	ret->format = format_find(FORMAT_NFS);

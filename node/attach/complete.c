@@ -59,9 +59,9 @@ static int check_unstaged(struct arena *arena, const struct dataset *volume, str
 	if (volume->has_key && (!*volume->staged || !strcmp(volume->staged, owner_boot(arena))))
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "it was in use when its host went down, and what was written last can be in "
-		    "the intent log of ZFS alone, which is read with the key: start its job on "
-		    "that host once, or type 'zfs load-key %s' there, and try again",
+		    "it was in use when its host went down, and the last writes can be in the "
+		    "intent log of ZFS alone, which is read with the key: start its job on that "
+		    "host once, or run 'zfs load-key %s' there, and try again",
 		    volume->name);
 }
 

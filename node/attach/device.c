@@ -202,8 +202,8 @@ int device_check_gone(const char *dataset, struct error *err)
 	if (!number)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "its device '%s' is still there, as it is while a process has it open; find "
-		    "that with 'fuser -v' or 'lsblk' and stop it",
+		    "its device '%s' is still there: a process has it open; find that with "
+		    "'fuser -v' or 'lsblk' and stop it",
 		    path);
 }
 

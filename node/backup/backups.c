@@ -91,9 +91,9 @@ static int restore(struct backups *backups, struct backup_task *task, struct err
 /* Do a task, and set its error. */
 static void run(struct backups *backups, struct backup_task *task)
 {
-	static const char *const troubles[] = {[BACKUP_RUN] = "a backup has failed",
-					       [BACKUP_VERIFY] = "a backup is not verified",
-					       [BACKUP_RESTORE] = "a backup is not restored"};
+	static const char *const troubles[] = {[BACKUP_RUN] = "backup has failed",
+					       [BACKUP_VERIFY] = "cannot verify a backup",
+					       [BACKUP_RESTORE] = "cannot restore a backup"};
 	struct error *err = &task->error;
 	int failed = task->kind == BACKUP_RUN ? pull(backups, task, err)
 		     : task->kind == BACKUP_VERIFY

@@ -79,7 +79,7 @@ static int find_snapshot(struct copying *copying, struct error *err)
 							 backup->snapshots[i]->name);
 	if (copying->snapshot)
 		return 0;
-	return fail(err, ERR_NOT_FOUND, "the backup of volume '%s' has not that snapshot",
+	return fail(err, ERR_NOT_FOUND, "the backup of volume '%s' does not have that snapshot",
 		    restore->id);
 }
 

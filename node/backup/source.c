@@ -72,8 +72,8 @@ int source_check_zfs(const struct node *node, struct error *err)
 	if (zfs_is_the_kernels())
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "node '%s' has zfs-fuse, which neither has nor is backed up by backups; use a "
-		    "host with OpenZFS",
+		    "node '%s' has zfs-fuse, which can neither keep backups nor be backed up; use "
+		    "a host with OpenZFS",
 		    node->id);
 }
 

@@ -212,7 +212,7 @@ static int drop_locked(struct rpc_call *call, const char *parent, const char *id
 		return 0;
 	if (stored_destroy(&call->arena, backup, err) < 0)
 		return fail_context(err, "the backup '%s' cannot be destroyed", backup->name);
-	log_info("a backup is destroyed", log_str("volume", id), log_str("dataset", backup->name));
+	log_info("backup is destroyed", log_str("volume", id), log_str("dataset", backup->name));
 	return 0;
 }
 

@@ -53,7 +53,7 @@ static int check_unused(struct rpc_call *call, const struct dataset *volume, siz
 			    volume->id);
 	if (published.n)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "it is attached to node '%s'; stop the job that uses it there, or type "
+			    "it is attached to node '%s'; stop the job that uses it there, or run "
 			    "'zcsi unpublish %s %s'",
 			    published.rows[0].node_id, volume->id, published.rows[0].node_id);
 	return alone_check(call, volume, children, err);
