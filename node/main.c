@@ -15,7 +15,7 @@
 #include "node/agent/kept.h"
 #include "node/agent/reaper.h"
 #include "node/change/detacher.h"
-#include "node/change/unfinished.h"
+#include "node/change/end_renames.h"
 #include "node/backup/backups.h"
 #include "node/check/check.h"
 #include "node/stream/copies.h"
@@ -87,7 +87,7 @@ static void reserve(struct catalog *catalog)
 static void on_read(struct catalog *catalog, void *arg)
 {
 	exports_heal(arg);
-	unfinished_end(catalog);
+	end_renames(catalog);
 	reaper_run(catalog, arg);
 	low_space_run(catalog, arg);
 	reserve(catalog);

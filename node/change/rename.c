@@ -5,7 +5,7 @@
  * First zcsi:volume gets both ids, "old,new". Then one `zfs rename` gives the volume, and with it
  * all its snapshots, the new id, because the name of the dataset decides which of the two counts
  * (node/record/volume_parse.c). Then zcsi:volume gets the new id alone. After a crash this last
- * step is done later (unfinished.h).
+ * step is done later (end_renames.h).
  *
  * Invariant: at every moment the volume has exactly one of the two ids, and the ids of all its
  * snapshots begin with it. The volume gets the new id only while that is promised to the caller's

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-#ifndef ZCSI_NODE_CHANGE_UNFINISHED_H
-#define ZCSI_NODE_CHANGE_UNFINISHED_H
+#ifndef ZCSI_NODE_CHANGE_END_RENAMES_H
+#define ZCSI_NODE_CHANGE_END_RENAMES_H
 
 /* The end of renames that a killed zcsi-node, or an error, has left unfinished. */
 
@@ -10,6 +10,6 @@
  * End all unfinished renames that the catalog shows. Errors are logged. Called by the catalog's
  * thread.
  */
-void unfinished_end(struct catalog *catalog);
+void end_renames(struct catalog *catalog);
 
 #endif

@@ -5,7 +5,7 @@
  *
  * Invariant: a volume that is renamed at this moment is left alone.
  */
-#include "node/change/unfinished.h"
+#include "node/change/end_renames.h"
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -27,7 +27,7 @@ static void end(struct catalog *catalog, struct arena *arena, const struct datas
 		return;
 	struct dataset *dataset =
 		agent_prove(arena, catalog_parent(catalog), known, &children, &err);
-	int failed = !dataset || (dataset->renaming && agent_end_rename(arena, dataset, &err) < 0);
+	bool failed = !dataset || (dataset->renaming && agent_end_rename(arena, dataset, &err) < 0);
 	catalog_unlock_key(catalog, key);
 	if (!failed)
 		catalog_mark_stale(catalog, known->name);
@@ -36,7 +36,7 @@ static void end(struct catalog *catalog, struct arena *arena, const struct datas
 			 log_str("error", err.text));
 }
 
-void unfinished_end(struct catalog *catalog)
+void end_renames(struct catalog *catalog)
 {
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct dataset_list list;
