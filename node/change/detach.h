@@ -3,32 +3,20 @@
 #define ZCSI_NODE_CHANGE_DETACH_H
 
 /*
- * Detaching a volume, a clone, from its origin; detach_end.h has the steps. Functions run zfs(8)
- * and return 0, or -1 with *err. Memory is in the arena of the call.
+ * Checks and copying for detaching a volume, a clone, from its origin; detach_end.h has the steps.
+ * Functions run zfs(8) and return 0, or -1 with *err. Memory is in the arena of the call.
  */
 
 #include "node/change/detach_end.h"
 #include "node/host/node.h"
-#include "node/stream/rounds.h"
 
-struct detach {
-	struct rpc_call *call;
-	struct rounds *rounds;  /* the detach is interrupted when this thread is to stop */
-	struct dataset *volume; /* the volume, as ZFS has just shown it */
-	const char *copy;       /* name of the copy */
-	const char *former;     /* name of the former volume */
-	bool copied;            /* the copy exists, with at least one snapshot */
-	bool exchanged;         /* step 4 of detach_end.h was taken */
-	bool missing;           /* the volume may have no dataset until zcsi-node starts again */
-};
+struct detach; /* detach_run.h */
 
 struct detach_room {
 	int64_t size;      /* bytes to be copied */
 	int64_t available; /* free bytes in the pool, as ZFS has just shown them */
 };
 
-/* Set `copy` and `former`, which follow from the volume. */
-void detach_name(struct detach *detach);
 /*
  * Check that a volume, which is a clone, can be detached now: nothing uses it, no other dataset,
  * node or program depends on its snapshots or bookmarks, and the pool has room for the copy.
@@ -52,8 +40,6 @@ int detach_check_history(struct rpc_call *call, const struct dataset *volume, in
 int detach_read(struct arena *arena, const char *name, char **ret_origin, char **ret_mark,
 		struct error *err);
 
-/* Detach the volume with this id, on the thread of the rounds. Blocks for hours. */
-int detach_run(struct detach *detach, const char *id, struct error *err);
 /* Copy all snapshots that the copy does not have. */
 int detach_copy(struct detach *detach, struct error *err);
 /* *ret is true if the copy has all snapshots of the volume. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "node/change/detach.h"
+#include "node/change/detach_run.h"
 #include "node/change/properties.h"
 #include "node/copy/history.h"
 #include "node/stream/pair.h"

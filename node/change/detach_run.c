@@ -6,6 +6,8 @@
  * snapshots and nothing was written since the newest one. Calls for the volume are refused from the
  * beginning (node/host/moves.h), so only other programs can change it meanwhile.
  */
+#include "node/change/detach_run.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +34,8 @@ static struct catalog *catalog_of(const struct detach *detach)
 	return node_of(detach)->catalog;
 }
 
-void detach_name(struct detach *detach)
+/* Set `copy` and `former`, which follow from the volume. */
+static void set_names(struct detach *detach)
 {
 	struct arena *arena = &detach->call->arena;
 	const char *parent = catalog_parent(catalog_of(detach)), *name = detach->volume->name;
@@ -300,7 +303,7 @@ int detach_run(struct detach *detach, const char *id, struct error *err)
 				     &children, err);
 	if (!detach->volume)
 		return -1;
-	detach_name(detach);
+	set_names(detach);
 	if (detach_read(&call->arena, detach->volume->name, &origin, &marked, err) < 0 ||
 	    resume(detach, marked, err) < 0)
 		return -1;

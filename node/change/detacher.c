@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "node/change/detach.h"
+#include "node/change/detach_run.h"
 #include "node/host/moves.h"
 #include "node/stream/rounds.h"
 
@@ -160,13 +160,13 @@ void detacher_stop(struct detacher *detacher)
 
 int detacher_begin(struct detacher *detacher, const char *id, struct error *err)
 {
-	pthread_mutex_lock(&detacher->lock);
-	int failed = add(detacher, id, err);
-	pthread_mutex_unlock(&detacher->lock);
-
-	if (!failed)
-		rounds_soon(detacher->rounds);
-	return failed;
+	{
+		scoped_lock(&detacher->lock);
+		if (add(detacher, id, err) < 0)
+			return -1;
+	}
+	rounds_soon(detacher->rounds);
+	return 0;
 }
 
 enum detacher_state detacher_look(struct detacher *detacher, const char *id,

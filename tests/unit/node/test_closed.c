@@ -11,7 +11,7 @@
 #include "node/agent/agent.h"
 #include "node/attach/complete.h"
 #include "node/change/alone.h"
-#include "node/change/detach.h"
+#include "node/change/detach_run.h"
 #include "node/change/detacher.h"
 #include "node/change/properties.h"
 #include "node/change/swap.h"
