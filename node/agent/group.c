@@ -231,7 +231,7 @@ static int find_or_take(struct rpc_call *call, const SnapshotGroupRequest *req,
 			return -1;
 		int failed = take_locked(call, req, &members, err);
 		promise_end(call, key, req->claim);
-		if (failed < 0 || find_group(call, req->group, ret, err) < 0)
+		if (failed || find_group(call, req->group, ret, err) < 0)
 			return -1;
 	}
 	return check_same(req->group, &members, ret, err);

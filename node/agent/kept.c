@@ -15,7 +15,7 @@
 
 #include "common/log.h"
 #include "common/volume/escape.h"
-#include "node/agent/agent.h"
+#include "node/host/node.h"
 #include "node/service.h"
 
 #define HOSTS_FILE   "hosts"
@@ -135,10 +135,9 @@ int keep_hosts(struct rpc_call *call, const KeepHostsRequest *req, KeepHostsResp
 		return 0;
 	list_hosts(kept, &call->arena, all);
 	kept_file_write(kept, HOSTS_FILE, &all->base);
-	for (size_t i = 0; i < req->n_hosts; i++) {
+	for (size_t i = 0; i < req->n_hosts; i++)
 		if (req->hosts[i]->forgotten)
 			kept_file_remove(kept, names_file(&call->arena, req->hosts[i]->node_id));
-	}
 	return 0;
 }
 

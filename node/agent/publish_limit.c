@@ -18,10 +18,9 @@ static bool is_published_to(struct arena *arena, const struct dataset *dataset, 
 	struct publication_list published;
 
 	publication_parse(arena, dataset->published, &published);
-	for (size_t i = 0; i < published.n; i++) {
+	for (size_t i = 0; i < published.n; i++)
 		if (!published.rows[i].idle && !strcmp(published.rows[i].node_id, node_id))
 			return true;
-	}
 	return false;
 }
 
@@ -49,10 +48,9 @@ int publish_limit_check(struct rpc_call *call, const char *node_id, struct error
 	unsigned count = 0;
 	bool more = true;
 
-	while (more) {
+	while (more)
 		if (count_page(call, after, node_id, &count, &more, err) < 0)
 			return -1;
-	}
 	if (count < node->max_volumes)
 		return 0;
 	return fail(

@@ -129,7 +129,7 @@ static int find_or_take(struct rpc_call *call, const SnapshotDatasetRequest *req
 			return -1;
 		int failed = take(call, dataset, req->name, ret, err);
 		promise_end(call, key, req->claim);
-		if (failed < 0)
+		if (failed)
 			return -1;
 	}
 	return check_same(*ret, dataset, err);

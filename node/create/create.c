@@ -253,7 +253,7 @@ int create_dataset(struct rpc_call *call, const CreateDatasetRequest *req,
 			return -1;
 		int failed = create_within_limits(call, req, &dataset, err);
 		promise_end(call, req->id, req->claim);
-		if (failed < 0)
+		if (failed)
 			return -1;
 	}
 	made_unload_key(call, dataset);
