@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "node/change/detach_run.h"
 #include "node/host/moves.h"
+#include "node/stream/own_call.h"
 #include "node/stream/rounds.h"
 
 #define PAUSE_S   3600
@@ -99,12 +100,10 @@ static void end(struct detacher *detacher, const char *id, const struct error *e
 
 static void run(struct detacher *detacher, const char *id)
 {
-	struct rpc_call call = {.app = (void *)detacher->node,
-				.deadline = now_ms() + CATALOG_WAIT_MS};
+	auto_call struct rpc_call call = own_call(detacher->node, now_ms() + CATALOG_WAIT_MS);
 	struct detach detach = {.call = &call, .rounds = detacher->rounds};
 	struct error err = {.code = ERR_OK};
 
-	arena_init(&call.arena, SIZE_MAX);
 	if (detach_run(&detach, id, &err) == 0) {
 		err.code = ERR_OK;
 		log_info("volume is detached from its origin", log_str("volume", id));
@@ -115,7 +114,6 @@ static void run(struct detacher *detacher, const char *id)
 	if (!detach.missing)
 		moves_open(detacher->node->moves, id);
 	end(detacher, id, &err);
-	arena_fini(&call.arena);
 }
 
 static int work(struct rounds *rounds, void *arg, bool asked)
