@@ -36,7 +36,7 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-#define TROUBLES_MAX 3     /* one each for a dataset's record of copies, its schedule, its repair */
+#define TROUBLES_MAX 3     /* a dataset's record of copies, its schedule, and its repair */
 #define HASHES_MAX   65536 /* hashes of names in one answer: half a megabyte */
 
 static void describe_limits(struct arena *arena, const struct node *node, GetHostResponse *rsp)

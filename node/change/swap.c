@@ -19,7 +19,7 @@
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
-#define PROMOTIONS_MAX 64 /* one for each rollback to a snapshot that an earlier one trashed */
+#define PROMOTIONS_MAX 64 /* rollbacks, each to a snapshot that an earlier one trashed */
 
 struct swap swap_of(struct arena *arena, const char *parent, const char *name, uint64_t guid)
 {

@@ -16,7 +16,7 @@
 #define NOON 1800014400000000 /* 2027-01-15T12:00:00Z, in microseconds */
 #define MOST 2
 
-static void test_a_snapshot_is_of_one_node(void **state)
+static void a_snapshot_is_of_one_node(void **state)
 {
 	const char *leaf = source_leaf(&arena, NOON, "n3");
 
@@ -52,7 +52,7 @@ static uint64_t base_of(uint64_t *guids, size_t n, struct error *err)
 	return base ? base->guid : 0;
 }
 
-static void test_a_stream_begins_at_the_newest_snapshot_of_the_backup(void **state)
+static void a_stream_begins_at_the_newest_snapshot_of_the_backup(void **state)
 {
 	struct error err;
 
@@ -63,7 +63,7 @@ static void test_a_stream_begins_at_the_newest_snapshot_of_the_backup(void **sta
 	assert_int_equal(base_of((uint64_t[]){2, 9}, 2, &err), 2);
 }
 
-static void test_a_backup_that_is_ahead_is_not_continued(void **state)
+static void a_backup_that_is_ahead_is_not_continued(void **state)
 {
 	struct error err;
 
@@ -89,7 +89,7 @@ static const char listed[] =
 	"t/p/_backup/renamed\t7\t9\t80\t-\t-\tb\tn2\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n"
 	"t/p/_backup/other\t8\t9\t80\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\n";
 
-static void test_backups_are_read_with_their_newest_snapshots(void **state)
+static void backups_are_read_with_their_newest_snapshots(void **state)
 {
 	struct stored_list list;
 
@@ -138,7 +138,7 @@ int __wrap_zfs_run_once(const struct exec *exec, char **ret_out, struct error *e
  * A zfs that reads many snapshots and has only the timeout of other programs would count as hung,
  * and all calls would be refused.
  */
-static void test_many_snapshots_may_be_read_for_long(void **state)
+static void many_snapshots_may_be_read_for_long(void **state)
 {
 	struct stored_list list;
 	struct error err;
@@ -171,7 +171,7 @@ static BackupState *backup_with(const char *keep, const int64_t *times, size_t n
 	return backup;
 }
 
-static void test_the_first_snapshot_of_each_day_is_kept(void **state)
+static void the_first_snapshot_of_each_day_is_kept(void **state)
 {
 	const int64_t times[] = {DAY, DAY + 60, 2 * DAY, 2 * DAY + 60, 3 * DAY, 3 * DAY + 60};
 	BackupState *backup = backup_with("daily=2", times, COUNT(times));
@@ -191,7 +191,7 @@ static void test_the_first_snapshot_of_each_day_is_kept(void **state)
 	assert_string_equal(words[0], "t/b/v@_backup-3");
 }
 
-static void test_snapshots_of_the_future_neither_count_nor_go(void **state)
+static void snapshots_of_the_future_neither_count_nor_go(void **state)
 {
 	const int64_t times[] = {DAY, 9 * DAY, 10 * DAY, 10 * DAY + 60, 2 * DAY, 3 * DAY, 4 * DAY};
 	size_t n;
@@ -203,7 +203,7 @@ static void test_snapshots_of_the_future_neither_count_nor_go(void **state)
 	assert_string_equal(words[0], "t/b/v@_backup-0,_backup-4");
 }
 
-static void test_all_snapshots_stay_without_a_rule(void **state)
+static void all_snapshots_stay_without_a_rule(void **state)
 {
 	const int64_t times[] = {DAY, DAY + 60, DAY + 120};
 	size_t n;
@@ -217,7 +217,7 @@ static void test_all_snapshots_stay_without_a_rule(void **state)
 	assert_int_equal(n, 0);
 }
 
-static void test_a_backup_is_due_after_its_interval(void **state)
+static void a_backup_is_due_after_its_interval(void **state)
 {
 	const int64_t at = 10 * DAY;
 	BackupState *backup = backup_with("", &at, 1);
@@ -238,15 +238,15 @@ static void test_a_backup_is_due_after_its_interval(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_snapshot_is_of_one_node),
-		cmocka_unit_test(test_a_stream_begins_at_the_newest_snapshot_of_the_backup),
-		cmocka_unit_test(test_a_backup_that_is_ahead_is_not_continued),
-		cmocka_unit_test(test_backups_are_read_with_their_newest_snapshots),
-		cmocka_unit_test(test_many_snapshots_may_be_read_for_long),
-		cmocka_unit_test(test_the_first_snapshot_of_each_day_is_kept),
-		cmocka_unit_test(test_snapshots_of_the_future_neither_count_nor_go),
-		cmocka_unit_test(test_all_snapshots_stay_without_a_rule),
-		cmocka_unit_test(test_a_backup_is_due_after_its_interval),
+		cmocka_unit_test(a_snapshot_is_of_one_node),
+		cmocka_unit_test(a_stream_begins_at_the_newest_snapshot_of_the_backup),
+		cmocka_unit_test(a_backup_that_is_ahead_is_not_continued),
+		cmocka_unit_test(backups_are_read_with_their_newest_snapshots),
+		cmocka_unit_test(many_snapshots_may_be_read_for_long),
+		cmocka_unit_test(the_first_snapshot_of_each_day_is_kept),
+		cmocka_unit_test(snapshots_of_the_future_neither_count_nor_go),
+		cmocka_unit_test(all_snapshots_stay_without_a_rule),
+		cmocka_unit_test(a_backup_is_due_after_its_interval),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

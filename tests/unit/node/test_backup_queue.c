@@ -63,7 +63,7 @@ static const char *failure(const char *id, enum backup_task_kind kind)
 	return queue_failure(queue, &arena, id, kind);
 }
 
-static void test_tasks_are_done_in_order(void **state)
+static void tasks_are_done_in_order(void **state)
 {
 	struct backup_task task;
 
@@ -94,7 +94,7 @@ static void do_task(enum backup_task_kind kind, enum error_code code, const char
 	queue_end(queue, &task);
 }
 
-static void test_a_failure_is_kept_until_the_same_kind_of_task_succeeds(void **state)
+static void a_failure_is_kept_until_the_same_kind_of_task_succeeds(void **state)
 {
 	(void)state;
 	do_task(BACKUP_VERIFY, ERR_INTERNAL, "checksum", false);
@@ -119,7 +119,7 @@ static void test_a_failure_is_kept_until_the_same_kind_of_task_succeeds(void **s
 	assert_null(failure("a", BACKUP_RUN));
 }
 
-static void test_a_restore_says_nothing_of_the_backup(void **state)
+static void a_restore_does_not_change_the_failure_of_the_backup(void **state)
 {
 	(void)state;
 	do_task(BACKUP_RESTORE, ERR_NOT_FOUND, "no such snapshot", false);
@@ -130,7 +130,7 @@ static void test_a_restore_says_nothing_of_the_backup(void **state)
 	assert_string_equal(failure("a", BACKUP_RUN), "silent");
 }
 
-static void test_a_dropped_backup_has_no_failure(void **state)
+static void a_dropped_backup_has_no_failure(void **state)
 {
 	(void)state;
 	do_task(BACKUP_RUN, ERR_UNAVAILABLE, "silent", false);
@@ -142,7 +142,7 @@ static void test_a_dropped_backup_has_no_failure(void **state)
 	assert_null(failure("a", BACKUP_VERIFY));
 }
 
-static void test_a_run_is_not_repeated_at_once(void **state)
+static void a_run_is_not_repeated_at_once(void **state)
 {
 	(void)state;
 	assert_false(queue_tried(queue, "a", 60000));
@@ -154,7 +154,7 @@ static void test_a_run_is_not_repeated_at_once(void **state)
 	assert_false(queue_tried(queue, "b", 60000));
 }
 
-static void test_a_run_that_waits_is_not_added_again(void **state)
+static void a_run_that_waits_is_not_added_again(void **state)
 {
 	struct backup_task task = {.kind = BACKUP_RUN, .id = "a"};
 
@@ -175,7 +175,7 @@ static void test_a_run_that_waits_is_not_added_again(void **state)
 	assert_int_not_equal(add_task(&task), second);
 }
 
-static void test_numbers_are_not_those_of_an_earlier_queue(void **state)
+static void numbers_are_not_those_of_an_earlier_queue(void **state)
 {
 	struct backup_task task;
 
@@ -187,7 +187,7 @@ static void test_numbers_are_not_those_of_an_earlier_queue(void **state)
 	assert_false(queue_find(queue, earlier, &task));
 }
 
-static void test_the_queue_has_an_end(void **state)
+static void a_full_queue_refuses_tasks(void **state)
 {
 	struct backup_task task;
 
@@ -206,7 +206,7 @@ static void test_the_queue_has_an_end(void **state)
 }
 
 /* If runs with different rules (every, keep) are added, the rules of the last one hold. */
-static void test_a_run_with_earlier_rules_is_added_again(void **state)
+static void a_run_with_earlier_rules_is_added_again(void **state)
 {
 	struct backup_task task = {.kind = BACKUP_RUN, .id = "v", .add = true, .every = 6};
 
@@ -223,23 +223,20 @@ static void test_a_run_with_earlier_rules_is_added_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_tasks_are_done_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(tasks_are_done_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			test_a_failure_is_kept_until_the_same_kind_of_task_succeeds, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(test_a_restore_says_nothing_of_the_backup, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_a_dropped_backup_has_no_failure, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_a_run_is_not_repeated_at_once, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_a_run_that_waits_is_not_added_again, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_a_run_with_earlier_rules_is_added_again, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_numbers_are_not_those_of_an_earlier_queue,
+			a_failure_is_kept_until_the_same_kind_of_task_succeeds, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_restore_does_not_change_the_failure_of_the_backup,
 						setup, teardown),
-		cmocka_unit_test_setup_teardown(test_the_queue_has_an_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_dropped_backup_has_no_failure, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_run_is_not_repeated_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_run_that_waits_is_not_added_again, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_run_with_earlier_rules_is_added_again, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(numbers_are_not_those_of_an_earlier_queue, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_full_queue_refuses_tasks, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static struct dataset volume;
 static struct snapshot snapshot = {
 	.id = TEXT("v@one"), .dataset_id = TEXT("v"), .zfs_name = TEXT("t/p/v@one")};
 static int failed;   /* the result of the exchange of the datasets */
-static bool missing; /* whether a failed exchange may leave the volume without dataset */
+static bool missing; /* a failed exchange may leave the volume without dataset */
 static struct error err;
 
 /* Functions that a rollback calls, replaced for the test */

@@ -18,9 +18,9 @@
 static struct arena arena;
 static bool kernels, mounted;
 static const char *server;
-static enum error_code replayed;            /* what replay_log answers; 0: OK */
-static enum error_code opened[2];           /* what device_open answers */
-static const char *volmode, *keystatus;     /* what zfs prints */
+static enum error_code replayed;            /* result of replay_log; 0: OK */
+static enum error_code opened[2];           /* results of device_open */
+static const char *volmode, *keystatus;     /* output of zfs */
 static size_t replays, opens, gets, mounts; /* how often each was called; an unmount adds 10 */
 
 typeof(zfs_is_the_kernels) __wrap_zfs_is_the_kernels;
@@ -224,7 +224,7 @@ static void without_its_key_a_zvol_is_complete_if_it_was_unstaged(void **state)
 	assert_int_equal(opens, 1);
 }
 
-static void on_a_server_it_is_unmounted_again(void **state)
+static void a_server_unmounts_a_volume_again(void **state)
 {
 	struct dataset volume = volume_of("zfs");
 
@@ -248,7 +248,7 @@ int main(void)
 		TEST(a_zvol_is_complete_when_it_has_a_device),
 		TEST(a_hidden_zvol_is_not_waited_for),
 		TEST(without_its_key_a_zvol_is_complete_if_it_was_unstaged),
-		TEST(on_a_server_it_is_unmounted_again),
+		TEST(a_server_unmounts_a_volume_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@
 static struct node node = {.id = "n1"};
 static struct rpc_call call = {.app = &node, .deadline = NO_DEADLINE};
 static struct dataset volume = {.id = (char *)"v", .name = (char *)"t/p/v"};
-static const char *real, *known; /* its name in the pool, and in the catalog; or NULL */
+static const char *real, *known; /* name in the pool, and in the catalog; or NULL */
 static struct error err;
 
 typeof(node_find) __wrap_node_find;

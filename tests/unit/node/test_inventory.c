@@ -238,7 +238,7 @@ static void fill_all(struct inventory *inventory)
 }
 
 /* This test checks that no entry is lost among many. `make bench` measures the time. */
-static void many_are_all_found(void **state)
+static void each_of_many_snapshots_is_found(void **state)
 {
 	struct inventory inventory;
 
@@ -266,7 +266,7 @@ int main(void)
 		cmocka_unit_test(dropping_a_dataset_drops_its_snapshots),
 		cmocka_unit_test(existing_datasets_win_the_id),
 		cmocka_unit_test(pages_are_filtered_and_ordered),
-		cmocka_unit_test(many_are_all_found),
+		cmocka_unit_test(each_of_many_snapshots_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, arena_setup, arena_teardown);

@@ -182,7 +182,7 @@ static void a_torn_file_counts_as_missing(void **state)
 	assert_int_equal(kept_hash("n3"), 0);
 }
 
-static void a_file_that_is_none_counts_as_missing(void **state)
+static void a_fifo_link_or_directory_counts_as_missing(void **state)
 {
 	(void)state;
 	assert_int_equal(mkfifo(path_of("names-n2"), 0600), 0);
@@ -241,7 +241,7 @@ int main(void)
 		TEST(a_forgotten_host_has_no_names),
 		TEST(a_damaged_file_counts_as_missing),
 		TEST(a_torn_file_counts_as_missing),
-		TEST(a_file_that_is_none_counts_as_missing),
+		TEST(a_fifo_link_or_directory_counts_as_missing),
 		TEST(the_oldest_names_make_room),
 		TEST(without_a_folder_hosts_are_kept_in_memory),
 	};
