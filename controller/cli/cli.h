@@ -58,6 +58,8 @@ void cli_print(struct cli *cli, const struct table *table);
 struct owned *cli_volumes(struct cli *cli, const char *id, size_t *ret_n);
 /* *ret is the volume with this id. Returns -1 with *err if it is not on exactly one agent. */
 int cli_volume(struct cli *cli, const char *id, const struct owned **ret, struct error *err);
+/* Returns the volume on another agent with the same id as volume number `at` of n, or NULL. */
+const struct owned *cli_duplicate(const struct owned *volumes, size_t n, size_t at);
 /*
  * cli_snapshots_of returns the snapshots on all agents, of one volume unless id is NULL, and
  * cli_snapshot_table a table of snapshots.

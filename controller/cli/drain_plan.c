@@ -128,15 +128,16 @@ static int find_node(const struct cli *cli, const char *node, const struct membe
 }
 
 /* Returns why a volume stays where it is, whatever copies it has; or NULL. */
-static const char *use_of(struct cli *cli, const struct owned *volume, const struct owned *twin)
+static const char *use_of(struct cli *cli, const struct owned *volume,
+			  const struct owned *duplicate)
 {
 	const char *users = NULL;
 
-	if (twin)
+	if (duplicate)
 		return arena_printf(&cli->arena,
 				    "it exists on node '%s' too; rename one of the two with 'zfs "
 				    "rename'",
-				    twin->owner->node);
+				    duplicate->owner->node);
 	for (const char *const *user = cli_users(cli, volume->entry); *user; user++)
 		users = arena_printf(&cli->arena, "%s%snode '%s'", users ? users : "",
 				     users ? ", " : "", *user);
@@ -144,15 +145,6 @@ static const char *use_of(struct cli *cli, const struct owned *volume, const str
 		return NULL;
 	return arena_printf(&cli->arena,
 			    "it is in use, attached to %s; stop the job that uses it first", users);
-}
-
-static const struct owned *twin_of(const struct owned *volumes, size_t n, size_t at)
-{
-	if (at > 0 && strcmp(volumes[at - 1].id, volumes[at].id) == 0)
-		return &volumes[at - 1];
-	if (at + 1 < n && strcmp(volumes[at + 1].id, volumes[at].id) == 0)
-		return &volumes[at + 1];
-	return NULL;
 }
 
 static struct drain_row *add_row(struct drain_plan *plan, const char *id)
@@ -218,7 +210,7 @@ int drain_plan_make(struct cli *cli, const char *node, struct drain_plan *ret, s
 	for (size_t i = 0; i < n; i++)
 		if (volumes[i].owner == ret->node)
 			add_volume(cli, ret, volumes[i].id,
-				   use_of(cli, &volumes[i], twin_of(volumes, n, i)), pushes);
+				   use_of(cli, &volumes[i], cli_duplicate(volumes, n, i)), pushes);
 	for (size_t i = 0; i < moves->n_moves; i++)
 		if (moves->moves[i]->running)
 			add_move(cli, ret, moves->moves[i]);

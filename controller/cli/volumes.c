@@ -174,18 +174,23 @@ bool cli_nearly_full(const Dataset *volume)
 	return size && used / size * 100 + used % size * 100 / size >= FULL_PERCENT;
 }
 
+const struct owned *cli_duplicate(const struct owned *volumes, size_t n, size_t at)
+{
+	if (at > 0 && strcmp(volumes[at - 1].id, volumes[at].id) == 0)
+		return &volumes[at - 1];
+	if (at + 1 < n && strcmp(volumes[at + 1].id, volumes[at].id) == 0)
+		return &volumes[at + 1];
+	return NULL;
+}
+
 /* Returns what is wrong with a volume, or NULL. */
 static const char *problem_of(struct cli *cli, const struct owned *volumes, size_t n, size_t at)
 {
 	const Dataset *volume = volumes[at].entry;
-	const struct owned *twin = NULL;
+	const struct owned *duplicate = cli_duplicate(volumes, n, at);
 
-	if (at > 0 && strcmp(volumes[at - 1].id, volume->id) == 0)
-		twin = &volumes[at - 1];
-	else if (at + 1 < n && strcmp(volumes[at + 1].id, volume->id) == 0)
-		twin = &volumes[at + 1];
-	if (twin)
-		return arena_printf(&cli->arena, "exists on %s too", twin->owner->node);
+	if (duplicate)
+		return arena_printf(&cli->arena, "exists on %s too", duplicate->owner->node);
 	return cli_nearly_full(volume) ? "nearly full" : NULL;
 }
 
