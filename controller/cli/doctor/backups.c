@@ -89,14 +89,14 @@ static const char *trouble_of(struct arena *arena, const struct kept_backup *bac
 	return NULL;
 }
 
-static void look(struct doctor *doctor, const struct kept_backup *backup, bool told)
+static void look(struct doctor *doctor, const struct kept_backup *backup, bool complete)
 {
 	const BackupState *state = backup->state;
 	const char *trouble = trouble_of(&doctor->cli->arena, backup);
 
 	if (state->busy)
 		return;
-	if (told && state->n_snapshots && !doctor_has_volume(doctor, state->id))
+	if (complete && state->n_snapshots && !doctor_has_volume(doctor, state->id))
 		say_gone(doctor, backup);
 	else if (*state->error)
 		say_error(doctor, backup);
@@ -113,8 +113,8 @@ void doctor_backups(struct doctor *doctor)
 {
 	size_t n;
 	const struct kept_backup *all = kept_backups(doctor->cli, "", &n);
-	bool told = doctor_all_told(doctor);
+	bool complete = doctor_list_is_complete(doctor);
 
 	for (size_t i = 0; i < n; i++)
-		look(doctor, &all[i], told);
+		look(doctor, &all[i], complete);
 }

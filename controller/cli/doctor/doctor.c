@@ -27,7 +27,7 @@ void doctor_say(struct doctor *doctor, const struct finding *finding)
 	doctor->end = &copy->next;
 }
 
-bool doctor_all_told(const struct doctor *doctor)
+bool doctor_list_is_complete(const struct doctor *doctor)
 {
 	const struct cli *cli = doctor->cli;
 	bool all = true;
@@ -62,7 +62,7 @@ static void ask(struct doctor *doctor)
 	doctor->hosts = known_hosts(cli, &doctor->n_hosts);
 }
 
-static void examine(struct doctor *doctor)
+static void find_all(struct doctor *doctor)
 {
 	static void (*const parts[])(struct doctor *) = {doctor_certificates, doctor_nodes,
 							 doctor_lost,         doctor_volumes,
@@ -145,7 +145,7 @@ int cli_doctor(struct cli *cli, struct error *err)
 
 	(void)err;
 	ask(&doctor);
-	examine(&doctor);
+	find_all(&doctor);
 	print(&doctor);
 	return 0;
 }

@@ -42,12 +42,12 @@ struct doctor {
 };
 
 /* Returns true if every host has listed its volumes, so that no host has a volume not listed. */
-bool doctor_all_told(const struct doctor *doctor);
+bool doctor_list_is_complete(const struct doctor *doctor);
 
 /* Returns true if a node that answers has the volume, or if it is on its way to another node. */
 bool doctor_has_volume(const struct doctor *doctor, const char *id);
 
-/* Add a copy of the finding to the part that is being examined. */
+/* Add a copy of the finding to the part whose function runs. */
 void doctor_say(struct doctor *doctor, const struct finding *finding);
 
 /* Each of these functions adds the findings of one part. */

@@ -43,7 +43,7 @@ static void say_ownerless(struct doctor *doctor, const struct member *member, co
 	struct arena *arena = &doctor->cli->arena;
 	const char *name = copy->copy->name, *leaf = strrchr(name, '/');
 
-	if (!leaf || !doctor_all_told(doctor) || is_pushed(doctor, member, copy->id))
+	if (!leaf || !doctor_list_is_complete(doctor) || is_pushed(doctor, member, copy->id))
 		return;
 	doctor_say(
 		doctor,

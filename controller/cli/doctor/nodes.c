@@ -91,7 +91,8 @@ static void say_unlisted(struct doctor *doctor)
 			    arena_printf(&cli->arena, "zcsi forget %s", hosts[i]->node_id));
 }
 
-static void say_twins(struct doctor *doctor, size_t at)
+/* Add a finding for each other agent that answers with the same node id. */
+static void say_same_node(struct doctor *doctor, size_t at)
 {
 	struct cli *cli = doctor->cli;
 	const struct member *one = &cli->members[at];
@@ -257,7 +258,7 @@ void doctor_nodes(struct doctor *doctor)
 		const struct member *each = &cli->members[i];
 		if (!each->host || !latest)
 			continue;
-		say_twins(doctor, i);
+		say_same_node(doctor, i);
 		say_version(doctor, each, latest);
 		say_clock(doctor, each);
 		say_health(doctor, each);
