@@ -247,9 +247,9 @@ static struct tls_certificate certificate_of(struct arena *arena, struct client 
  */
 static bool is_member(const struct member *members, size_t n, const GetHostResponse *host)
 {
-	const bool tells = host && (*host->boot || host->pool_guid);
+	const bool has_identity = host && (*host->boot || host->pool_guid);
 
-	for (size_t i = 0; tells && i < n; i++) {
+	for (size_t i = 0; has_identity && i < n; i++) {
 		const GetHostResponse *other = members[i].host;
 		if (other && strcmp(other->boot, host->boot) == 0 &&
 		    strcmp(other->node_id, host->node_id) == 0 &&

@@ -14,7 +14,7 @@
 #define USEC 1000000
 
 /* Returns "the copy on node 'n2' is complete, and 12 s behind". */
-static const char *standing(struct arena *arena, const PushState *push, int64_t now)
+static const char *copy_state(struct arena *arena, const PushState *push, int64_t now)
 {
 	if (push->synced)
 		return arena_printf(arena, "the copy on node '%s' is complete, and %s behind",
@@ -38,7 +38,7 @@ static const char *progress_of(struct arena *arena, const PushState *push)
 static void say_copy(struct why *why, const PushState *push, int64_t now)
 {
 	struct arena *arena = &why->cli->arena;
-	const char *text = standing(arena, push, now);
+	const char *text = copy_state(arena, push, now);
 
 	if (push->deleted)
 		why_say(why, WHY_FACT,
