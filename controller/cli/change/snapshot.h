@@ -10,11 +10,5 @@
  */
 int snapshot_take_new(struct cli *cli, const struct owned *volume, const char *prefix,
 		      DatasetSnapshot **ret, struct error *err);
-/*
- * *ret is the agent that has the snapshot with this id, and *ret_snapshot the snapshot. If several
- * agents have it, --node chooses one of them. Returns 0, or -1 with *err.
- */
-int snapshot_find(struct cli *cli, const char *id, const struct member **ret,
-		  const DatasetSnapshot **ret_snapshot, struct error *err);
 
 #endif

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "controller/cli/change/snapshot.h"
+#include "controller/cli/change/snapshot_find.h"
 #include "controller/cli/here/here.h"
 
 #define LOOK_NS   200000000 /* between two looks at a snapshot that was just taken */
