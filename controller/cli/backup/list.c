@@ -88,7 +88,7 @@ static void list_one(struct cli *cli, const char *id)
 		n_rows += list[i].state->n_snapshots;
 	struct cell(*cells)[COUNT(columns)] =
 		arena_alloc(&cli->arena, (n_rows + 1) * sizeof(*cells));
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < list[i].state->n_snapshots; k++) {
 			const CopySnapshot *snapshot = list[i].state->snapshots[k];
 			const struct cell row[] = {
@@ -99,7 +99,6 @@ static void list_one(struct cli *cli, const char *id)
 			};
 			memcpy(cells[at++], row, sizeof(row));
 		}
-	}
 	cli_print(cli,
 		  &(struct table){"snapshots", columns, COUNT(columns), *cells, n_rows, false});
 }

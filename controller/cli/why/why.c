@@ -117,14 +117,13 @@ static void print(struct why *why)
 	struct cell(*cells)[COUNT(columns)] = arena_alloc(&cli->arena, (n + 1) * sizeof(*cells));
 
 	n = 0;
-	for (size_t effect = 0; effect < COUNT(effects); effect++) {
+	for (size_t effect = 0; effect < COUNT(effects); effect++)
 		for (const struct why_line *line = why->lines; line; line = line->next) {
 			if (line->effect != effect)
 				continue;
 			cells[n][0].text = effects[effect];
 			cells[n++][1].text = sentence(why, line);
 		}
-	}
 	if (!stops)
 		cells[n++][1].text = may ? "nothing stops it now" : "nothing stops it";
 	const struct table table = {"why", columns, COUNT(columns), *cells, n, false};
