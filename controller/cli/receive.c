@@ -75,7 +75,7 @@ struct transfer {
 	struct client *client;
 	const ReceiveVolumeRequest *request;
 	int from;      /* the end of the pipe from which the loop reads */
-	uint64_t guid; /* of the received dataset; 0 until the agent has answered */
+	uint64_t guid; /* the received dataset's; 0 until the agent has answered */
 	sem_t closed;
 	struct error outcome; /* how the call ended; set when the stream is closed */
 };

@@ -6,7 +6,7 @@
 
 /* A stream that an agent sends. */
 struct download {
-	const char *method; /* of zcsi.v1.Copy; its messages are SendResponse */
+	const char *method; /* a method of zcsi.v1.Copy; its messages are SendResponse */
 	const ProtobufCMessage *request;
 	uint64_t total; /* the length by an estimate; 0: not known */
 	bool text;      /* lines for a person: no progress is shown */

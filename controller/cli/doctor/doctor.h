@@ -19,7 +19,7 @@ enum doctor_level {
 
 struct finding {
 	enum doctor_level level;
-	const char *volume, *node; /* what the finding is about; or NULL */
+	const char *volume, *node; /* subject of the finding; or NULL */
 	const char *text;
 	const char *type; /* the command that mends the finding, or NULL */
 	unsigned part;    /* findings of one part and level are printed together */

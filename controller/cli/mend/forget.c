@@ -20,7 +20,7 @@
 struct fact {
 	const char *volume; /* NULL: the fact is about the host itself */
 	const char *text;
-	const char *line; /* what to type first, or NULL */
+	const char *line; /* the command to run first, or NULL */
 	struct fact *next;
 };
 

@@ -39,7 +39,7 @@ struct table {
 	size_t n_columns;
 	const struct cell *cells; /* n_rows times n_columns */
 	size_t n_rows;
-	bool is_record; /* one row, printed as a line for each column */
+	bool is_record; /* the table has one row, printed as a line for each column */
 };
 
 struct style {

@@ -251,7 +251,7 @@ static void the_first_whole_certificate_is_found(void **state)
 	for (size_t i = 0; i < 3; i++)
 		touch(folder, files[i]);
 	fleet_credentials(&trust, folder, &arena);
-	assert_null(trust.ca); /* there is no CA */
+	assert_null(trust.ca); /* ca.pem is missing */
 	touch(folder, files[3]);
 	fleet_credentials(&trust, folder, &arena);
 	assert_string_equal(trust.key, arena_printf(&arena, "%s/controller.zcsi.key", folder));
