@@ -24,7 +24,7 @@ int claim_fail_silent(const struct naming *naming, const struct member *member,
 		      const struct error *why, struct error *err)
 {
 	return fail(err, ERR_UNAVAILABLE,
-		    "'%s' does not say whether it has a %s '%s': %s; all agents must answer",
+		    "'%s' did not report whether it has a %s '%s': %s; all agents must answer",
 		    member->node, naming->kind, naming->name, why->text);
 }
 

@@ -39,7 +39,7 @@ int claim_look(const struct naming *naming, struct error *err);
  * -1 with *err.
  */
 int claim_make(const struct naming *naming, struct error *err);
-/* Fail because an agent does not say whether it has the name. Returns -1 with *err. */
+/* Fail because an agent did not report whether it has the name. Returns -1 with *err. */
 int claim_fail_silent(const struct naming *naming, const struct member *member,
 		      const struct error *why, struct error *err);
 

@@ -92,7 +92,7 @@ int move_look(struct cli *cli, struct arena *arena, const struct move_wait *move
 	*err = reply.error;
 	if (!list)
 		return fail_context(err,
-				    "node '%s' does not say how far the move is; see 'zcsi list'",
+				    "node '%s' did not report how far the move is; see 'zcsi list'",
 				    move->from->node);
 	if (list->n_moves != 1 || strcmp(list->moves[0]->node_id, move->to) != 0)
 		return fail(err, ERR_ABORTED,

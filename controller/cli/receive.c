@@ -199,7 +199,7 @@ static int run(struct cli *cli, const uint8_t *head, struct transfer *transfer, 
 		return -1;
 	*err = transfer->outcome;
 	if (err->code == ERR_OK && !transfer->guid)
-		return fail(err, ERR_INTERNAL, "the agent did not say what it received");
+		return fail(err, ERR_INTERNAL, "the agent did not report what it received");
 	return err->code == ERR_OK ? 0 : -1;
 }
 

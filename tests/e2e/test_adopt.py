@@ -132,7 +132,7 @@ def test_all_hosts_must_answer(host, stream, tmp_path, new_host):
     down = f"unix://{tmp_path}/none.sock"
     said = zcsi(host, "receive", "copy", "--size", "64M", "--node", "n1", data=stream, status=1,
                 agents=[down])
-    assert f"'{down}' does not say whether it has a volume 'copy'" in said
+    assert f"'{down}' did not report whether it has a volume 'copy'" in said
     host.agent.KeepHosts(hosts=[{"node_id": "n9", "dataset": "tank/zcsi", "stamp": 1}])
     said = zcsi(host, "receive", "copy", "--size", "64M", data=stream, status=1)
     assert "node 'n9' is none of the agents that were asked" in said

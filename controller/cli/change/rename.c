@@ -72,7 +72,7 @@ static const struct reply *ask_all(const struct rename *rename, const char *meth
 		if (replies[i].response || !has_pool)
 			continue;
 		fail(err, ERR_UNAVAILABLE,
-		     "'%s' does not say what it has of '%s' and '%s': %s; all agents must answer",
+		     "'%s' did not report what it has of '%s' and '%s': %s; all agents must answer",
 		     member->node, rename->from, rename->to, replies[i].error.text);
 		return NULL;
 	}
@@ -185,7 +185,7 @@ static int check_trash(const struct rename *rename, struct error *err)
 	for (size_t i = 0; i < cli->n_members; i++)
 		if (cli->members[i].error.code != ERR_OK)
 			return fail(err, ERR_UNAVAILABLE,
-				    "'%s' does not say what is in its trash: %s; all agents must "
+				    "'%s' did not report what is in its trash: %s; all agents must "
 				    "answer",
 				    cli->members[i].node, cli->members[i].error.text);
 	for (size_t i = 0; i < n; i++)

@@ -40,7 +40,7 @@ int snapshot_find(struct cli *cli, const char *id, const struct member **ret,
 	if (*ret)
 		return 0;
 	if (silent)
-		return fail_context(err, "'%s' does not say whether it has snapshot '%s'",
+		return fail_context(err, "'%s' did not report whether it has snapshot '%s'",
 				    silent->node, id);
 	return fail(err, ERR_NOT_FOUND,
 		    "no node has a snapshot '%s'; 'zcsi snapshots' prints those that there are",

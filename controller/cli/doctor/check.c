@@ -47,7 +47,7 @@ static int ask_node(struct checks *checks, const char *node, struct error *err)
 						    &new_check_host_request(&cli->arena)->base);
 	*err = reply.error;
 	if (!reply.response)
-		return fail_context(err, "node '%s' does not say what it lacks", node);
+		return fail_context(err, "node '%s' did not report what it lacks", node);
 	checks->replies = arena_alloc(&cli->arena, cli->n_members * sizeof(*checks->replies));
 	checks->replies[member - cli->members] = reply;
 	for (size_t i = 0; i < cli->n_members; i++) /* Only this agent was asked. */

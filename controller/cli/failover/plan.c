@@ -54,7 +54,7 @@ static int find_copies(struct cli *cli, const char *id, struct found **ret, size
 		most += list ? list->n_copies : 0;
 		if (cli->members[i].host && !list) {
 			*err = replies[i].error;
-			return fail_context(err, "node '%s' does not say which copies it has",
+			return fail_context(err, "node '%s' did not report its copies",
 					    cli->members[i].node);
 		}
 	}

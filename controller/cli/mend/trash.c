@@ -55,7 +55,7 @@ static int find_one(struct cli *cli, const char *name, const struct owned **ret,
 	const struct member *mute = silent(cli);
 	if (mute)
 		return fail(err, ERR_UNAVAILABLE,
-			    "'%s' does not say what is in its trash: %s; all agents must answer",
+			    "'%s' did not report what is in its trash: %s; all agents must answer",
 			    mute->node, mute->error.text);
 	if (n == 0)
 		return fail(err, ERR_NOT_FOUND,

@@ -77,7 +77,7 @@ static int fail_silent(struct cli *cli, const struct ending *ending, struct erro
 	for (size_t i = 0; i < cli->n_members; i++)
 		if (!cli->members[i].host)
 			return fail(err, ERR_UNAVAILABLE,
-				    "nothing was done, since node '%s' does not say whether it "
+				    "nothing was done, since node '%s' did not report whether it "
 				    "uses volume '%s': if it is off, type 'zcsi unpublish %s %s "
 				    "--force'",
 				    node, id, id, node);
@@ -102,7 +102,7 @@ static int check_use(struct cli *cli, const struct ending *ending, const struct 
 	const GetDatasetUseResponse *use = reply.response;
 	*err = reply.error;
 	if (!use)
-		return fail_context(err, "node '%s' does not say whether it uses volume '%s'",
+		return fail_context(err, "node '%s' did not report whether it uses volume '%s'",
 				    member->node, volume->id);
 	if (!use->n_paths)
 		return 0;

@@ -152,7 +152,7 @@ static void an_agent_of_an_earlier_version_is_named(void **state)
 	printed(cli_check, "b", &result);
 	assert_int_equal(result, -1);
 	assert_int_equal(err.code, ERR_UNIMPLEMENTED);
-	assert_non_null(strstr(err.text, "node 'b' does not say"));
+	assert_non_null(strstr(err.text, "node 'b' did not report"));
 }
 
 static void an_unknown_node_is_refused(void **state)

@@ -200,7 +200,7 @@ static void a_silent_host_is_in_the_way(void **with)
 	(void)with;
 	for (size_t i = 0; i < COUNT(asked); i++) {
 		plant(asked[i], NULL);
-		assert_refused(ERR_UNAVAILABLE, "'b' does not say");
+		assert_refused(ERR_UNAVAILABLE, "'b' did not report");
 	}
 	planted.method = NULL;
 	b->silent = ERR_UNAVAILABLE;
