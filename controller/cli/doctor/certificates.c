@@ -103,15 +103,16 @@ static void say_host(struct doctor *doctor, const struct member *member)
 
 	if (!*host)
 		return;
+	const char *has = *names ? arena_printf(arena, "is for %s, not for", names)
+				 : "has no name, so it is not for";
 	doctor_say(doctor,
 		   &(struct finding){
 			   .level = DOCTOR_STOPS,
 			   .node = member->node,
 			   .text = arena_printf(arena,
-						"its certificate is for %s, not for '%s': make "
-						"another one where ca.key is, and copy its two "
-						"files to the host",
-						*names ? names : "nobody", host),
+						"its certificate %s '%s': make another one where "
+						"ca.key is, and copy its two files to the host",
+						has, host),
 			   .type = renewal(arena, names, host)});
 }
 

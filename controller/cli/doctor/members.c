@@ -80,7 +80,7 @@ static void look(struct doctor *doctor, const struct member *owner, const PushSt
 	else if (!push->owed && !answers && !is_host(doctor, push->node_id) && !any_unknown(doctor))
 		say_gone(doctor, owner, push, DOCTOR_MAY_STOP,
 			 ", which is to have a copy, is none of the agents, and no agent "
-			 "knows of it; if it is gone for good");
+			 "has it on its list; if it is gone for good");
 }
 
 void doctor_members(struct doctor *doctor)

@@ -67,7 +67,7 @@ static void say_agent(struct doctor *doctor, const struct member *member)
 		    remedy(arena, member->host));
 	else if (member->error.code != ERR_OK)
 		say(doctor, DOCTOR_STOPS, member->node,
-		    arena_printf(arena, "its agent does not tell all: %s", error), NULL);
+		    arena_printf(arena, "its agent did not answer all calls: %s", error), NULL);
 	else if (doctor->pushes[member->at].error.code == ERR_PERMISSION_DENIED)
 		say(doctor, DOCTOR_MAY_STOP, member->node,
 		    arena_printf(arena, "how its copies are is not known: %s",
