@@ -86,9 +86,11 @@ static bool say_silent(struct why *why, const struct member *member, const Known
 	const char *node_id = member->host ? member->node : host ? host->node_id : NULL;
 	const struct absent absent = {
 		node_id ? node_id : member->endpoint, node_id,
-		arena_printf(&why->cli->arena,
-			     "its agent does not tell: %s; if it is down, start zcsi-node there",
-			     member->error.text),
+		arena_printf(
+			&why->cli->arena,
+			"its agent did not list its volumes: %s; if it is down, start zcsi-node "
+			"there",
+			member->error.text),
 		true};
 
 	if (!member->host && host && !*host->dataset)

@@ -51,7 +51,7 @@ static void say_place(struct why *why, const struct owned *owned)
 	if (has_parameter(volume, "zfs.encryption="))
 		why_say(why, WHY_FACT,
 			"it is encrypted: each job that uses it gives its key, as the secret "
-			"'encryption_key'; no agent tells whether the key is loaded");
+			"'encryption_key'; agents do not report whether the key is loaded");
 	if (why->n_volumes > 1 && volume->maybe_blank)
 		why_say(why, WHY_FACT,
 			arena_printf(arena,

@@ -259,8 +259,8 @@ static void a_volume_on_a_silent_node(void **state)
 	a->silent = ERR_UNAVAILABLE;
 	ask_why(STOPS);
 	assert_string_equal(page, "stops\tit was on node 'a' at 1970-01-01 00:00, and its agent "
-				  "does not tell: no answer from 'unix:///a'; if it is down, start "
-				  "zcsi-node there\n");
+				  "did not list its volumes: no answer from 'unix:///a'; if it is "
+				  "down, start zcsi-node there\n");
 	/* Another node has a volume of the same name. */
 	data(b);
 	ask_why(MAY);
@@ -285,7 +285,8 @@ static void a_silent_node_that_nothing_is_known_of(void **state)
 	(void)state;
 	c->silent = ERR_UNAVAILABLE;
 	ask_why(STOPS);
-	assert_says("stops\tit may be on 'unix:///c', and its agent does not tell: no answer");
+	assert_says("stops\tit may be on 'unix:///c', and its agent did not list its volumes: no "
+		    "answer");
 	assert_never_says("no node that answers");
 	data(a);
 	ask_why(MAY);
@@ -294,8 +295,8 @@ static void a_silent_node_that_nothing_is_known_of(void **state)
 	c->silent = ERR_OK;
 	c->lookup = ERR_UNAVAILABLE;
 	ask_why(MAY);
-	assert_says("may stop\t'c' may have a volume of this name too, and its agent does not "
-		    "tell: cannot look");
+	assert_says("may stop\t'c' may have a volume of this name too, and its agent did not "
+		    "list its volumes: cannot look");
 }
 
 static void a_silent_node_without_a_pool_has_no_volume(void **state)
