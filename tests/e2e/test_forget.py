@@ -110,4 +110,4 @@ def test_what_is_attached_there_is_printed(pair):
 
 
 def test_a_host_that_was_never_there(host):
-    assert "knows a node 'n9'" in zcsi(host, "forget", "n9", "--gone", status=1)
+    assert "has node 'n9' on its list" in zcsi(host, "forget", "n9", "--gone", status=1)

@@ -58,7 +58,8 @@ static int find_host(struct forgetting *all, const char *node, struct error *err
 		return fail(err, ERR_NOT_FOUND, "node '%s' was forgotten before", node);
 	return fail(
 		err, ERR_NOT_FOUND,
-		"no agent that answers knows a node '%s'; 'zcsi nodes' prints those that answer",
+		"no agent that answers has node '%s' on its list; 'zcsi nodes' prints those that "
+		"answer",
 		node);
 }
 
@@ -70,7 +71,7 @@ static bool is_unasked(const struct member *member)
 	return !member->host && (code == ERR_FAILED_PRECONDITION || code == ERR_INVALID_ARGUMENT);
 }
 
-/* Returns true if something answers at the endpoint, and does not say who it is. */
+/* Returns true if an agent answers at the endpoint, and does not return its node id. */
 static bool refuses(const struct member *member)
 {
 	const enum error_code code = member->error.code;
@@ -100,8 +101,8 @@ static int check_silent(struct forgetting *all, struct error *err)
 		last = ask_last(cli, host);
 	if (refuses(&last))
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "the agent of node '%s' refuses to say who it is, so it is not "
-			    "forgotten: see 'zcsi nodes'",
+			    "the agent of node '%s' does not return its node id, so the node is "
+			    "not forgotten: see 'zcsi nodes'",
 			    host->node_id);
 	if (is_unasked(&last))
 		say(all, NULL,

@@ -30,7 +30,7 @@ static void a_host_whose_agent_refuses_is_not_forgotten(void **state)
 	cli.gone = true;
 	c->silent = ERR_PERMISSION_DENIED;
 	printed(cli_forget, "c", &result);
-	assert_failed(result, ERR_FAILED_PRECONDITION, "refuses to say who it is");
+	assert_failed(result, ERR_FAILED_PRECONDITION, "does not return its node id");
 	assert_false(a->hosts.rows[0].forgotten);
 	c->silent = ERR_UNAVAILABLE;
 	printed(cli_forget, "c", &result);
