@@ -25,8 +25,8 @@ int here_run(struct arena *arena, const char *const *argv, const char **ret_out,
 		return -1;
 	if (ret_out)
 		*ret_out = arena_strdup(arena, result.out);
-	int failed = result.status ? fail(err, ERR_FAILED_PRECONDITION, "%s says \"%.*s\"", argv[0],
-					  (int)strcspn(result.error, "\n"), result.error)
+	int failed = result.status ? fail(err, ERR_FAILED_PRECONDITION, "%s printed \"%.*s\"",
+					  argv[0], (int)strcspn(result.error, "\n"), result.error)
 				   : 0;
 	exec_result_fini(&result);
 	return failed;
