@@ -72,9 +72,8 @@ static int find_options(struct arena *arena, struct mounting *mounting, struct e
 		return 0;
 	}
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "'%s' is a block device (format '%s'), and has no files to mount: 'zfs set "
-		    "volmode=full %s' makes %s, for the program that reads such data, and 'zfs "
-		    "inherit volmode %s' takes it away again",
+		    "'%s' is a block device (format '%s') without files to mount: 'zfs set "
+		    "volmode=full %s' makes %s, and 'zfs inherit volmode %s' removes it",
 		    name, mounting->format, name, device_of(arena, name), name);
 }
 
@@ -111,7 +110,7 @@ static int check(struct arena *arena, const struct aside *aside, struct mounting
 	if (!aside->volume->guid)
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "the zcsi-node of node '%s' is of an earlier version, which does not "
-			    "say enough of '%s': update it, or use mount(8)",
+			    "list what mounting '%s' needs: update it, or use mount(8)",
 			    node, name);
 	if (!here_has(arena, name, aside->volume->guid))
 		return fail(err, ERR_FAILED_PRECONDITION,

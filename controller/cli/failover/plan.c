@@ -204,10 +204,10 @@ static const char *spoken(struct cli *cli, const struct found *found, size_t n)
 		if (copy->heard && failover_is_lost(cli, copy->owner_node_id) && age <= LATELY &&
 		    age >= -LATELY)
 			return arena_printf(&cli->arena,
-					    "node '%s' has heard from node '%s' %s ago: if it "
-					    "still does, '%s' is not lost; repair the network and "
-					    "run 'zcsi move %s NODE', or switch node '%s' off "
-					    "first",
+					    "node '%s' got a call from node '%s' %s ago: if it "
+					    "still gets calls, '%s' is not lost; repair the "
+					    "network and run 'zcsi move %s NODE', or switch node "
+					    "'%s' off first",
 					    found[i].member->node, copy->owner_node_id,
 					    amount_time(&cli->arena, age > 0 ? age : 0),
 					    copy->owner_node_id, copy->id, copy->owner_node_id);

@@ -486,4 +486,4 @@ def test_a_plan_tells_when_the_lost_host_spoke(trio, volume):
     lose(trio.owner)
     [row] = trio.zcsi("failover", "data", "--lost", "n1", "--dry-run", "-Hp").splitlines()
     assert row.split("\t")[4] == "waits"
-    assert re.search("node 'n[23]' has heard from node 'n1' [0-9]+ s ago", row)
+    assert re.search("node 'n[23]' got a call from node 'n1' [0-9]+ s ago", row)

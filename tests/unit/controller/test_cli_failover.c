@@ -76,7 +76,7 @@ static void a_lost_node_that_spoke_lately_is_warned_of(void **state)
 	assert_null(note("c", 70));
 	const char *said = note("c", 20);
 	assert_non_null(said);
-	assert_non_null(strstr(said, "node 'b' has heard from node 'c'"));
+	assert_non_null(strstr(said, "node 'b' got a call from node 'c'"));
 	assert_non_null(strstr(said, "'zcsi move data NODE'"));
 	b->ahead_us = (int64_t)-3600 * USEC;
 	assert_non_null(note("c", 20));
@@ -100,7 +100,7 @@ static void a_warning_is_printed(void **state)
 	const char *text = printed(cli_failover, "data", &ret);
 	assert_int_equal(ret, 0);
 	assert_non_null(strstr(text, "waits"));
-	assert_non_null(strstr(text, "has heard from node 'c'"));
+	assert_non_null(strstr(text, "got a call from node 'c'"));
 }
 
 /* Let an agent have a copy at an epoch, with one snapshot. accepted: the node to which the copy is
