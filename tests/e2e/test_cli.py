@@ -70,7 +70,7 @@ def test_parameters_are_modified(host, volume, dataset):
 
 
 @pytest.mark.parametrize("word, said", [
-    ("zfs.atime=maybe", "zfs.atime cannot be 'maybe'"), ("zfs.atime", "no KEY=VALUE"),
+    ("zfs.atime=maybe", "zfs.atime cannot be 'maybe'"), ("zfs.atime", "is not KEY=VALUE"),
     ("zfs.compression=lz4", "given twice"), ("replicas=2", "zcsi copy add"),
     ("attach=nfs", "cannot be changed"), ("zfs.volblocksize=4k", "cannot be changed"),
     *([] if KERNEL_ZFS else [("follow=anywhere", "zfs-fuse")])])
@@ -193,7 +193,7 @@ def test_a_volume_that_cannot_be_taken_over(host, volume):
     assert "write --lost NODE" in zcsi(host, "failover", "data", status=1)
     assert "has a copy of volume 'data'" in zcsi(host, "failover", "data", "--lost", "n9",
                                                  status=1)
-    assert "no time" in zcsi(host, "failover", "--lost", "n9", "--accept-loss", "soon", status=1)
+    assert "not a time" in zcsi(host, "failover", "--lost", "n9", "--accept-loss", "soon", status=1)
     assert rows(zcsi(host, "failover", "--lost", "n9", "-H")) == []
     assert rows(zcsi(host, "diverged", "list", "-H")) == []
     for words in (["drop", "data-0"], ["diff", "data"], ["mount", "data", "/mnt"]):

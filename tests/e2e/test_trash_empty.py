@@ -39,7 +39,7 @@ def test_nothing_is_destroyed_before_its_number_is_typed(host):
                     "'zcsi trash empty --destroy 2'\n")
     assert empty(host, "--dry-run", "--destroy", "2") == (printed, "")
     assert "there are 2 deleted volumes, not 1" in empty(host, "--destroy", "1", status=1)[1]
-    assert "is no number" in empty(host, "--destroy", "all", status=1)[1]
+    assert "is not a number" in empty(host, "--destroy", "all", status=1)[1]
     assert len(trashed(host)) == 2
     done = ("destroyed", "-")
     assert empty(host, "--destroy", "2") == ({"one": done, "two": done}, "")

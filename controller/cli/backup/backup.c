@@ -74,9 +74,9 @@ static int check_gone(struct cli *cli, const char *id, struct error *err)
 	for (size_t i = 0; i < n; i++)
 		if (!hosts[i]->forgotten && *hosts[i]->dataset && !known_listed(cli, hosts[i]))
 			return fail(err, ERR_UNAVAILABLE,
-				    "node '%s', which may have volume '%s', was not asked: type "
-				    "this again with its agent too, or 'zcsi forget %s' if it "
-				    "never comes back",
+				    "node '%s' may have volume '%s' and was not asked: add its "
+				    "agent with --agent, or, if the node never comes back, run "
+				    "'zcsi forget %s'",
 				    hosts[i]->node_id, id, hosts[i]->node_id);
 	return 0;
 }
@@ -206,7 +206,7 @@ static int destroy(struct cli *cli, const char *id, const struct member *member,
 			       ? check_forgotten(cli, id, member->node, err)
 			       : fail_context(err,
 					      "the backup is destroyed, but the owner may keep its "
-					      "bookmark for node '%s'; type this again later",
+					      "bookmark for node '%s'; run the command again later",
 					      member->node);
 	reply = fleet_ask_member(cli->fleet, &cli->arena, volume->owner, "ForgetBackup",
 				 &forgotten->base);

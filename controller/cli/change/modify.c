@@ -32,7 +32,7 @@ static int parse_words(struct cli *cli, struct map *ret, struct error *err)
 		pairs[i].value = value;
 		if (!value || !*pairs[i].key)
 			return fail(err, ERR_INVALID_ARGUMENT,
-				    "'%s' is no KEY=VALUE, such as keep=daily=30", word);
+				    "'%s' is not KEY=VALUE, such as keep=daily=30", word);
 	}
 	qsort(pairs, n, sizeof(*pairs), by_key);
 	for (size_t i = 1; i < n; i++)

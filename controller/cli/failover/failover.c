@@ -124,7 +124,7 @@ static int check_options(struct cli *cli, int64_t *ret_accepted, struct error *e
 	*ret_accepted = (int64_t)parameter_value_seconds(cli->accept_loss);
 	if (!*ret_accepted)
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "--accept-loss '%s' is no time such as 90s, 5m, 2h or 1d",
+			    "--accept-loss '%s' is not a time such as 90s, 5m, 2h or 1d",
 			    cli->accept_loss);
 	return 0;
 }
@@ -134,7 +134,7 @@ static int check_accepted(struct cli *cli, int64_t loss, int64_t accepted, struc
 	if (loss <= accepted || cli->dry_run)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "nothing was done, since up to %s of what was written may be lost: to take the "
+		    "nothing was done, since up to the last %s of writes may be lost: to take the "
 		    "volumes over nevertheless, add %s",
 		    amount_time(&cli->arena, loss), as_option(&cli->arena, loss));
 }

@@ -183,5 +183,5 @@ int completion_print(FILE *out, const struct program *program,
 		shells[i].put(out, &words);
 		return 0;
 	}
-	return fail(err, ERR_INVALID_ARGUMENT, "'%s' is none of bash, zsh and fish", shell);
+	return fail(err, ERR_INVALID_ARGUMENT, "'%s' is not bash, zsh or fish", shell);
 }

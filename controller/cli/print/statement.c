@@ -18,7 +18,7 @@ int statement_check(const struct destruction *destruction, const char *value, st
 		return 0;
 	unsigned long long number = strtoull(value, &end, 10);
 	if (*end || end == value)
-		return fail(err, ERR_INVALID_ARGUMENT, "--destroy '%s' is no number", value);
+		return fail(err, ERR_INVALID_ARGUMENT, "--destroy '%s' is not a number", value);
 	if (number == destruction->n)
 		return 1;
 	return fail(err, ERR_FAILED_PRECONDITION,

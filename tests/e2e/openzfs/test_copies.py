@@ -278,7 +278,7 @@ def test_refusals(pair, volume):
     assert "name another node" in pair.zcsi("copy", "add", "data", "n1", status=1)
     assert "'n7'" in pair.zcsi("copy", "add", "data", "n7", status=1)
     assert "does not exist" in pair.zcsi("copy", "add", "none", "n2", status=1)
-    assert "neither add nor drop" in pair.zcsi("copy", "take", "data", "n2", status=1)
+    assert "is not add or drop" in pair.zcsi("copy", "take", "data", "n2", status=1)
     assert "has no copies" in pair.zcsi("sync", "data", status=1)
     pair.other.agent.CreateDataset(id="data", size=8 * MIB)
     assert pair.zcsi("copy", "add", "data", "n2", status=1)

@@ -223,7 +223,7 @@ def test_a_host_that_answers_is_not_lost(pair):
     assert done.returncode == 1 and "zcsi move data" in done.stdout
     assert owners(pair) == ["n1"]
     assert "write --lost NODE" in pair.zcsi("failover", "data", status=1)
-    assert "no time" in take_over(pair, "data", accept="soon", status=1)
+    assert "not a time" in take_over(pair, "data", accept="soon", status=1)
 
 
 def test_nomad_waits_for_the_failover(pair):

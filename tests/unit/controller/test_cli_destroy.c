@@ -116,8 +116,8 @@ static void the_number_has_to_be_right(void **state)
 	assert_int_equal(statement_check(&two, "2", &err), 1);
 	assert_failed(statement_check(&two, "3", &err), ERR_FAILED_PRECONDITION,
 		      "since there are 2, not 3: look again, and type 'zcsi x --destroy 2'");
-	assert_failed(statement_check(&two, "", &err), ERR_INVALID_ARGUMENT, "no number");
-	assert_failed(statement_check(&two, "2x", &err), ERR_INVALID_ARGUMENT, "no number");
+	assert_failed(statement_check(&two, "", &err), ERR_INVALID_ARGUMENT, "not a number");
+	assert_failed(statement_check(&two, "2x", &err), ERR_INVALID_ARGUMENT, "not a number");
 }
 
 static void the_last_complete_copy_wants_a_statement(void **state)
