@@ -40,7 +40,7 @@ static int check_known(const struct naming *naming, const struct reply *replies,
 		    !fleet_has(naming->cli->members, naming->cli->n_members, host))
 			return fail(err, ERR_UNAVAILABLE,
 				    "node '%s' is none of the agents that were asked, and may have "
-				    "a %s '%s': give its agent too; if it never comes back, type "
+				    "a %s '%s': give its agent too; if it never comes back, run "
 				    "'zcsi forget %s'",
 				    host->node_id, naming->kind, naming->name, host->node_id);
 	}

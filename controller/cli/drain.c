@@ -267,6 +267,6 @@ int cli_drain(struct cli *cli, struct error *err)
 	if (!n)
 		return 0;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "%zu of %zu volumes stay on node '%s': see why, and type 'zcsi drain %s' again",
+		    "%zu of %zu volumes stay on node '%s': see why, and run 'zcsi drain %s' again",
 		    n, drain.plan.n, node, node);
 }

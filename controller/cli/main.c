@@ -163,7 +163,7 @@ static const struct command *find_command(struct error *err)
 			continue;
 		if (words.n - 1 >= command->min_args && words.n - 1 <= command->max_args)
 			return command;
-		fail(err, ERR_INVALID_ARGUMENT, "wrong number of arguments: write zcsi %s%s%s",
+		fail(err, ERR_INVALID_ARGUMENT, "wrong number of arguments; usage: zcsi %s%s%s",
 		     command->name, *command->args ? " " : "", command->args);
 		return NULL;
 	}

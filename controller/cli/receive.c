@@ -253,7 +253,7 @@ int cli_receive(struct cli *cli, struct error *err)
 
 	if (isatty(STDIN_FILENO))
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "a stream is not typed: write zcsi receive %s <FILE", cli->args[0]);
+			    "a stream is not typed: run zcsi receive %s <FILE", cli->args[0]);
 	if (making_begin(cli, &making, err) < 0 || read_head(&making, head, &stream, err) < 0 ||
 	    transfer(&making, head, err) < 0)
 		return -1;

@@ -198,8 +198,7 @@ int cli_send(struct cli *cli, struct error *err)
 
 	if (isatty(STDOUT_FILENO))
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "a stream is not for a terminal: write zcsi send %s >FILE",
-			    cli->args[0]);
+			    "a stream is not for a terminal: run zcsi send %s >FILE", cli->args[0]);
 	request->snapshot_id = arena_strdup(&cli->arena, cli->args[0]);
 	request->from_snapshot_id = arena_strdup(&cli->arena, cli->from ? cli->from : "");
 	if (find_owner(cli, request->snapshot_id, &owner, err) < 0)

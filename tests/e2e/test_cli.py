@@ -124,8 +124,8 @@ def test_the_agents_file(host, tmp_path):
 @pytest.mark.parametrize("words, text", [
     ([], "no command is given"),
     (["lst"], "unknown command 'lst'"),
-    (["show"], "write zcsi show VOLUME"),
-    (["list", "all"], "write zcsi list"),
+    (["show"], "usage: zcsi show VOLUME"),
+    (["list", "all"], "usage: zcsi list"),
     (["list", "-o", "xml"], "neither table nor json"),
     (["list", "--timeout", "0"], "not a number of seconds"),
     (["modify", "data", "zfs.atime=on", "--dry-run"], "nothing was done: --dry-run is not for"),
@@ -190,7 +190,7 @@ def test_a_volume_that_cannot_move(host, volume):
 def test_a_volume_that_cannot_be_taken_over(host, volume):
     """The refusals of `zcsi failover`. Failovers are tested in openzfs/test_failover.py."""
     volume.create()
-    assert "write --lost NODE" in zcsi(host, "failover", "data", status=1)
+    assert "add --lost NODE" in zcsi(host, "failover", "data", status=1)
     assert "has a copy of volume 'data'" in zcsi(host, "failover", "data", "--lost", "n9",
                                                  status=1)
     assert "not a time" in zcsi(host, "failover", "--lost", "n9", "--accept-loss", "soon", status=1)

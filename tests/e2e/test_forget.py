@@ -51,7 +51,7 @@ def test_the_names_of_a_forgotten_host_can_be_made_again(pair):
     with refused(CODE.UNAVAILABLE, naming="'n2'"):
         volume.create()
     said = zcsi(near, "forget", "n2", status=3)
-    assert "type 'zcsi forget n2 --gone'" in said
+    assert "run 'zcsi forget n2 --gone'" in said
     assert "names of volumes, snapshots and groups" in zcsi(near, "forget", "n2", "--dry-run")
     assert forgotten(near) == [("n2", False)]
     near.controller_daemon.kill()

@@ -35,7 +35,7 @@ def test_nothing_is_destroyed_before_its_number_is_typed(host):
     deleted(host, "one", "two")
     printed, said = empty(host, status=3)
     assert printed == {"one": ("to be destroyed", "-"), "two": ("to be destroyed", "-")}
-    assert said == ("zcsi: nothing was done; to destroy them for good, type "
+    assert said == ("zcsi: nothing was done; to destroy them for good, run "
                     "'zcsi trash empty --destroy 2'\n")
     assert empty(host, "--dry-run", "--destroy", "2") == (printed, "")
     assert "there are 2 deleted volumes, not 1" in empty(host, "--destroy", "1", status=1)[1]

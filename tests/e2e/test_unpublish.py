@@ -75,7 +75,7 @@ def test_of_a_node_that_is_away_a_person_says_that_it_is_off(host, other, volume
     assert "no agent that was asked is that of node 'n2'" in said
     other.node_daemon.kill()
     said = zcsi(host, "unpublish", "data", agents=[target(other)], status=1)
-    assert "if it is off, type 'zcsi unpublish data n2 --force'" in said
+    assert "if it is off, run 'zcsi unpublish data n2 --force'" in said
     assert published(volume) == AWAY
     zcsi(host, "unpublish", "data", "n2", "--force")
     assert published(volume) == "-"

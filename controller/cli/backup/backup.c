@@ -280,6 +280,6 @@ int cli_backup(struct cli *cli, struct error *err)
 		return cli->dry_run ? for_each(cli, id, node, show_one, NULL, err)
 				    : drop(cli, id, node, err);
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "write zcsi backup add VOLUME NODE, run VOLUME [NODE], list [VOLUME], verify "
+		    "usage: zcsi backup add VOLUME NODE, run VOLUME [NODE], list [VOLUME], verify "
 		    "VOLUME [NODE], restore VOLUME[@SNAPSHOT], or drop VOLUME NODE");
 }

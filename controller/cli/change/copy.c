@@ -116,7 +116,7 @@ int cli_copy(struct cli *cli, struct error *err)
 		return 0;
 	}
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "'%s' is not add or drop: run zcsi copy add VOLUME NODE", verb);
+		    "'%s' is not add or drop; usage: zcsi copy add|drop VOLUME NODE", verb);
 }
 
 int cli_pause(struct cli *cli, struct error *err)

@@ -150,7 +150,7 @@ static int check_diverged(const struct rename *rename, struct error *err)
 			if (strcmp(list->volumes[k]->id, rename->to) == 0)
 				return fail(err, ERR_ALREADY_EXISTS,
 					    "node '%s' has put data of a volume '%s' aside: choose "
-					    "another name, or type 'zcsi diverged drop %s'",
+					    "another name, or run 'zcsi diverged drop %s'",
 					    cli->members[i].node, rename->to,
 					    list->volumes[k]->name);
 	}
@@ -169,7 +169,7 @@ static int check_received(const struct rename *rename, struct error *err)
 			if (strcmp(list->ids[k], rename->to) == 0)
 				return fail(err, ERR_ALREADY_EXISTS,
 					    "node '%s' has received a volume '%s' that is none "
-					    "yet: choose another name, or type 'zcsi adopt %s' "
+					    "yet: choose another name, or run 'zcsi adopt %s' "
 					    "before",
 					    cli->members[i].node, rename->to, rename->to);
 	}
@@ -192,7 +192,7 @@ static int check_trash(const struct rename *rename, struct error *err)
 		if (strcmp(((const TrashedDataset *)trash[i].entry)->id, rename->to) == 0)
 			return fail(err, ERR_ALREADY_EXISTS,
 				    "node '%s' has a deleted volume '%s' in its trash: choose "
-				    "another name, or type 'zcsi trash empty %s'",
+				    "another name, or run 'zcsi trash empty %s'",
 				    trash[i].owner->node, rename->to, rename->to);
 	return 0;
 }

@@ -163,7 +163,7 @@ int cli_snapshot(struct cli *cli, struct error *err)
 		return drop_snapshot(cli, err);
 	if (cli->drop || cli->dry_run || cli->node || (cli->n_args == 3 && !mount))
 		return fail(err, ERR_INVALID_ARGUMENT,
-			    "write zcsi snapshot VOLUME [NAME], zcsi snapshot SNAPSHOT --drop, or "
+			    "usage: zcsi snapshot VOLUME [NAME], zcsi snapshot SNAPSHOT --drop, or "
 			    "zcsi snapshot mount SNAPSHOT DIR");
 	return mount ? snapshot_mount(cli, cli->args[1], cli->args[2], err)
 		     : take_snapshot(cli, err);

@@ -95,7 +95,7 @@ int snapshot_mount(struct cli *cli, const char *id, const char *folder, struct e
 	const char *name = name_here(cli, snapshot);
 	if (!name)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "snapshot '%s' is not on this host: type this on the host of node "
+			    "snapshot '%s' is not on this host: run this on the host of node "
 			    "'%s', or on one with a copy of volume '%s' that has it",
 			    id, owner->node, snapshot->dataset_id);
 	if (check_kernel(err) < 0 || here_check_folder(&cli->arena, folder, &path, err) < 0)

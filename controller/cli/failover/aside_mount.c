@@ -114,13 +114,13 @@ static int check(struct arena *arena, const struct aside *aside, struct mounting
 			    node, name);
 	if (!here_has(arena, name, aside->volume->guid))
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "'%s' is not on this host: type this on the host of node '%s'", name,
+			    "'%s' is not on this host: run this on the host of node '%s'", name,
 			    node);
 	if (find_options(arena, mounting, err) < 0 || read_properties(arena, mounting, err) < 0)
 		return -1;
 	if (mounting->locked)
 		return fail(err, ERR_FAILED_PRECONDITION,
-			    "'%s' is encrypted, and its key is not loaded: type 'zfs load-key %s', "
+			    "'%s' is encrypted, and its key is not loaded: run 'zfs load-key %s', "
 			    "and this again",
 			    name, mounting->key_root);
 	return 0;
@@ -128,7 +128,7 @@ static int check(struct arena *arena, const struct aside *aside, struct mounting
 
 static void say_end(const struct mounting *mounting)
 {
-	printf("it is mounted read-only; at the end type\numount %s\n", mounting->path);
+	printf("it is mounted read-only; at the end run\numount %s\n", mounting->path);
 	if (format_on_zvol(mounting->format))
 		printf("zfs inherit volmode %s\n", mounting->name);
 	if (mounting->key_root)

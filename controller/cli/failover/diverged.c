@@ -114,6 +114,6 @@ int cli_diverged(struct cli *cli, struct error *err)
 	if (strcmp(verb, "drop") == 0 && cli->n_args == 2)
 		return drop(cli, name, err);
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "write zcsi diverged list, zcsi diverged mount NAME DIR, zcsi diverged diff "
+		    "usage: zcsi diverged list, zcsi diverged mount NAME DIR, zcsi diverged diff "
 		    "NAME, or zcsi diverged drop NAME");
 }

@@ -118,7 +118,8 @@ static int check_options(struct cli *cli, int64_t *ret_accepted, struct error *e
 {
 	*ret_accepted = -1;
 	if (!cli->lost->n)
-		return fail(err, ERR_INVALID_ARGUMENT, "say which node is lost: write --lost NODE");
+		return fail(err, ERR_INVALID_ARGUMENT,
+			    "the lost node is not given: add --lost NODE");
 	if (!cli->accept_loss)
 		return 0;
 	*ret_accepted = (int64_t)parameter_value_seconds(cli->accept_loss);

@@ -287,7 +287,7 @@ int cli_forget(struct cli *cli, struct error *err)
 	if (cli->gone || cli->dry_run)
 		return 0;
 	fprintf(stderr,
-		"zcsi: nothing was done; if node '%s' never comes back with its pool, type 'zcsi "
+		"zcsi: nothing was done; if node '%s' never comes back with its pool, run 'zcsi "
 		"forget %s --gone'\n",
 		all.host->node_id, all.host->node_id);
 	cli->degraded = true;

@@ -108,5 +108,5 @@ int cli_trash(struct cli *cli, struct error *err)
 	if (strcmp(verb, "empty") == 0)
 		return empty_trash(cli, name, err);
 	return fail(err, ERR_INVALID_ARGUMENT,
-		    "write zcsi trash list, zcsi trash restore VOLUME, or zcsi trash empty");
+		    "usage: zcsi trash list, zcsi trash restore VOLUME, or zcsi trash empty");
 }

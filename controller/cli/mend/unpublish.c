@@ -71,19 +71,19 @@ static int fail_silent(struct cli *cli, const struct ending *ending, struct erro
 	if (is_unreadable(ending->publication))
 		return fail(err, ERR_FAILED_PRECONDITION,
 			    "nothing was done, since the property zcsi:published of volume '%s' "
-			    "cannot be read: if no job uses the volume on any node, type 'zcsi "
+			    "cannot be read: if no job uses the volume on any node, run 'zcsi "
 			    "unpublish %s --force'",
 			    id, id);
 	for (size_t i = 0; i < cli->n_members; i++)
 		if (!cli->members[i].host)
 			return fail(err, ERR_UNAVAILABLE,
 				    "nothing was done, since node '%s' did not report whether it "
-				    "uses volume '%s': if it is off, type 'zcsi unpublish %s %s "
+				    "uses volume '%s': if it is off, run 'zcsi unpublish %s %s "
 				    "--force'",
 				    node, id, id, node);
 	return fail(err, ERR_UNAVAILABLE,
 		    "nothing was done, since no agent that was asked is that of node '%s', which "
-		    "may use volume '%s': give its agent too; if the node is off, type 'zcsi "
+		    "may use volume '%s': give its agent too; if the node is off, run 'zcsi "
 		    "unpublish %s %s --force'",
 		    node, id, id, node);
 }

@@ -22,12 +22,12 @@ int statement_check(const struct destruction *destruction, const char *value, st
 	if (number == destruction->n)
 		return 1;
 	return fail(err, ERR_FAILED_PRECONDITION,
-		    "nothing was done, since %s, not %s: look again, and type '%s --destroy %zu'",
+		    "nothing was done, since %s, not %s: look again, and run '%s --destroy %zu'",
 		    destruction->fact, value, destruction->command, destruction->n);
 }
 
 void statement_ask(const struct destruction *destruction)
 {
-	fprintf(stderr, "zcsi: nothing was done; to destroy %s for good, type '%s --destroy %zu'\n",
+	fprintf(stderr, "zcsi: nothing was done; to destroy %s for good, run '%s --destroy %zu'\n",
 		destruction->what, destruction->command, destruction->n);
 }

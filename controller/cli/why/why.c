@@ -102,7 +102,7 @@ static const char *sentence(struct why *why, const struct why_line *line)
 {
 	if (!line->type || strstr(line->text, line->type))
 		return line->text;
-	return arena_printf(&why->cli->arena, "%s; type '%s'", line->text, line->type);
+	return arena_printf(&why->cli->arena, "%s; run '%s'", line->text, line->type);
 }
 
 /* Print the page: the worst first, and the verdict in the end. */

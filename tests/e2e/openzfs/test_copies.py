@@ -121,7 +121,7 @@ def test_a_copy_that_is_dropped_leaves_nothing(pair, volume):
     assert shown[:3] == ["data", "n1", "n2"] and len(pair.copies()) == 1
     assert pair.zcsi("copy", "drop", "data", "n3", "--dry-run", "-Hp") == ""
     line = "zcsi copy drop data n2 --destroy 1"
-    assert f"to destroy the only complete copy for good, type '{line}'" in pair.zcsi(
+    assert f"to destroy the only complete copy for good, run '{line}'" in pair.zcsi(
         "copy", "drop", "data", "n2", status=3)
     assert len(pair.copies()) == 1
     pair.zcsi(*line.split()[1:])

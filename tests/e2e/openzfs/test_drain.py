@@ -126,7 +126,7 @@ def test_why_tells_of_copies_and_moves(pair):
     pair.other.node_daemon.kill()
     assert "n2" in pair.zcsi("sync", "data", status=1)
     said = why(pair, "data", status=3)
-    assert "the last push failed at" in said and "type 'zcsi sync data'" in said
+    assert "the last push failed at" in said and "run 'zcsi sync data'" in said
     assert "node 'n2', which has a copy: it does not answer" in said
     pair.other.restart(pair.other.node_daemon)
     wait_for(lambda: not pair.run("move", "data", "n2").returncode, "the volume has moved")

@@ -145,7 +145,7 @@ def test_what_only_the_lost_host_has_is_kept(pair):
         shown = pair.zcsi("diverged", "drop", "data-0", "--dry-run", "-Hp")
         assert shown.split("\t")[:4] == row[:4]
         line = "zcsi diverged drop data-0 --node n1 --destroy 1"
-        assert f"to destroy it for good, type '{line}'" in pair.zcsi(
+        assert f"to destroy it for good, run '{line}'" in pair.zcsi(
             "diverged", "drop", "data-0", status=3)
         assert pair.zcsi("diverged", "list", "-Hp").split("\t")[:4] == row[:4]
         pair.zcsi(*line.split()[1:])
@@ -222,7 +222,7 @@ def test_a_host_that_answers_is_not_lost(pair):
     done = pair.run("failover", "data", "--lost", "n1", "--accept-loss", "1h")
     assert done.returncode == 1 and "zcsi move data" in done.stdout
     assert owners(pair) == ["n1"]
-    assert "write --lost NODE" in pair.zcsi("failover", "data", status=1)
+    assert "add --lost NODE" in pair.zcsi("failover", "data", status=1)
     assert "not a time" in take_over(pair, "data", accept="soon", status=1)
 
 

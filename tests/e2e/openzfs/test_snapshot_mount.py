@@ -158,7 +158,7 @@ def test_on_a_host_with_a_copy_that_is_mounted(pair, folder, tmp_path):
         Path(volume.target, "text").write_text("of the snapshot")
         take(volume)
         done = mount()
-        assert done.returncode == 1 and "type this on the host of node 'n1'" in done.stderr
+        assert done.returncode == 1 and "run this on the host of node 'n1'" in done.stderr
         pair.add()
         done = mount()
         assert done.returncode == 0, done

@@ -115,7 +115,7 @@ static void the_number_has_to_be_right(void **state)
 	assert_int_equal(statement_check(&two, NULL, &err), 0);
 	assert_int_equal(statement_check(&two, "2", &err), 1);
 	assert_failed(statement_check(&two, "3", &err), ERR_FAILED_PRECONDITION,
-		      "since there are 2, not 3: look again, and type 'zcsi x --destroy 2'");
+		      "since there are 2, not 3: look again, and run 'zcsi x --destroy 2'");
 	assert_failed(statement_check(&two, "", &err), ERR_INVALID_ARGUMENT, "not a number");
 	assert_failed(statement_check(&two, "2x", &err), ERR_INVALID_ARGUMENT, "not a number");
 }

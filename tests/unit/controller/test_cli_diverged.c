@@ -167,7 +167,7 @@ static void a_filesystem_is_mounted_by_its_name_or_that_of_its_volume(void **sta
 {
 	const char *with = arena_printf(&cli.arena, MOUNT "zfs -o ro " ASIDE "v-4 %s\n", folder);
 	const char *said = arena_printf(
-		&cli.arena, "it is mounted read-only; at the end type\numount %s\n", folder);
+		&cli.arena, "it is mounted read-only; at the end run\numount %s\n", folder);
 
 	(void)state;
 	put_aside(0, "v", "v-4", "zfs");
@@ -193,7 +193,7 @@ static void a_zvol_gets_a_device_and_no_log_is_replayed(void **state)
 				    "%se-1\n" MOUNT "ext4 -o ro,noload /dev/zvol/" ASIDE "e-1 %s\n",
 				    show, folder),
 		       arena_printf(&cli.arena,
-				    "it is mounted read-only; at the end type\numount %s\n"
+				    "it is mounted read-only; at the end run\numount %s\n"
 				    "zfs inherit volmode " ASIDE "e-1\n",
 				    folder));
 	properties = "-\n-\nfull\n";
@@ -202,7 +202,7 @@ static void a_zvol_gets_a_device_and_no_log_is_replayed(void **state)
 				    MOUNT "xfs -o ro,norecovery,nouuid /dev/zvol/" ASIDE "x-1 %s\n",
 				    folder),
 		       arena_printf(&cli.arena,
-				    "it is mounted read-only; at the end type\numount %s\n"
+				    "it is mounted read-only; at the end run\numount %s\n"
 				    "zfs inherit volmode " ASIDE "x-1\n",
 				    folder));
 }

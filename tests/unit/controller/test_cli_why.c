@@ -132,17 +132,17 @@ static void copies_that_are_not_well(void **state)
 	push->paused = true;
 	ask_why(MAY);
 	assert_says("may stop\tthe copy on node 'b' is complete, and 1 s behind; it is paused and "
-		    "gets nothing; type 'zcsi resume data'\n");
+		    "gets nothing; run 'zcsi resume data'\n");
 	push->paused = false;
 	push->failed = 60000000;
 	push->error = arena_strdup(&call.arena, "node 'b' is full");
 	ask_why(MAY);
 	assert_says("the last push failed at 1970-01-01 00:01: node 'b' is full; mend that first; "
-		    "type 'zcsi sync data'\n");
+		    "run 'zcsi sync data'\n");
 	push->failed = 0;
 	push->synced -= (int64_t)1000 * USEC;
 	ask_why(MAY);
-	assert_says("and 17 min behind, where 5 min are allowed; it waits for its turn; type 'zcsi "
+	assert_says("and 17 min behind, where 5 min are allowed; it waits for its turn; run 'zcsi "
 		    "sync data'\n");
 	push->synced = 0;
 	push->running = true;
