@@ -46,7 +46,7 @@ const struct command cli_commands[] = {
 	 "Have other nodes take over a volume of a lost node, or all of them, with their copies.",
 	 cli_failover, "lost accept-loss to dry-run", false},
 	{"confirm", "VOLUME", 1, 1,
-	 "Use a volume after a reboot of its node, though nodes with copies are silent.",
+	 "Use a volume after a reboot of its node, though nodes with copies do not answer.",
 	 cli_confirm, NULL, false},
 	{"diverged", "list|mount|diff|drop [NAME [DIR]]", 1, 3,
 	 "The data that only a host that returned has of a volume; its files, and its end.",

@@ -75,7 +75,7 @@ static void look(struct doctor *doctor, const struct member *owner, const PushSt
 		say_owed(doctor, owner, push);
 	else if (push->owed && !answers)
 		say_gone(doctor, owner, push, DOCTOR_WAITS,
-			 " was silent and has been replaced; its old copy is dropped "
+			 " did not answer and has been replaced; its old copy is dropped "
 			 "when it answers; if it never comes back");
 	else if (!push->owed && !answers && !is_host(doctor, push->node_id) && !any_unknown(doctor))
 		say_gone(doctor, owner, push, DOCTOR_MAY_STOP,

@@ -50,8 +50,8 @@ static void say_copy(struct why *why, const PushState *push, int64_t now)
 	else if (push->owed)
 		why_say(why, WHY_FACT,
 			arena_printf(arena,
-				     "node '%s' was silent and has been replaced; its old copy is "
-				     "dropped when it answers%s%s",
+				     "node '%s' did not answer and has been replaced; its old copy "
+				     "is dropped when it answers%s%s",
 				     push->node_id, push->failed ? ": " : "",
 				     push->failed ? push->error : ""));
 	else if (push->paused)

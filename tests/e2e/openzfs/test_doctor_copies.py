@@ -92,7 +92,7 @@ def test_a_member_that_is_no_host(pair):
 
 def test_a_node_that_was_replaced_and_is_gone(pair):
     of_nodes(pair, "n1:n9")
-    mended(pair.hosts, text="node 'n9' was silent and has been replaced", effect="waits",
+    mended(pair.hosts, text="node 'n9' did not answer and has been replaced", effect="waits",
            volume="data", node="n1", type="zcsi copy drop data n9 --gone")
     assert doctor(*pair.hosts) == []
 

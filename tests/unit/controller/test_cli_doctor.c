@@ -178,7 +178,7 @@ static void the_copy_of_a_node_that_was_replaced(void **state)
 	assert_says("waits\tdata\ta\tnode 'b', which was replaced", "\tzcsi copy drop data b");
 	push->node_id = (char *)"n9";
 	ask_doctor(true);
-	assert_says("waits\tdata\ta\tnode 'n9' was silent", "\tzcsi copy drop data n9 --gone");
+	assert_says("waits\tdata\ta\tnode 'n9' did not answer", "\tzcsi copy drop data n9 --gone");
 }
 
 /* Returns a backup on node b of volume "data", which is on node a. */
