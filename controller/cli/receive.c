@@ -264,7 +264,7 @@ int cli_receive(struct cli *cli, struct error *err)
 				    making.id);
 	if (stream.raw)
 		fprintf(stderr,
-			"zcsi: volume '%s' is encrypted: who uses it has to give its key as the "
+			"zcsi: volume '%s' is encrypted: its user has to give its key as the "
 			"secret encryption_key\n",
 			making.id);
 	return 0;
