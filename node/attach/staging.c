@@ -125,7 +125,7 @@ static int mount_volume(struct arena *arena, const struct staging *staging, stru
 		return stage_again(&table, top, staging, err);
 	if (path_make(staging->path, PATH_DIRECTORY, &made, err) < 0)
 		return -1;
-	int failed = other ? mount_attach(other, staging->path, MOUNT_STAGING, staging->attrs, err)
+	int failed = other ? mount_bind(other, staging->path, MOUNT_STAGING, staging->attrs, err)
 			   : staging->mount(staging, err);
 	if (failed && made)
 		rmdir(staging->path);

@@ -2,7 +2,7 @@
 /*
  * NodePublishVolume, which binds a staging path to a target path, and NodeUnpublishVolume.
  *
- * Invariant: a target appears with its final attributes or not at all (mount_attach). A directory
+ * Invariant: a target appears with its final attributes or not at all (mount_bind). A directory
  * or file with contents is never removed. Only targets of this volume are unmounted, never its
  * stagings.
  *
@@ -118,7 +118,7 @@ static int attach(const struct mount *staging, const char *path, uint64_t attrs,
 
 	if (path_make(path, device ? PATH_FILE : PATH_DIRECTORY, &made, err) < 0)
 		return -1;
-	if (mount_attach(staging, path, MOUNT_TARGET, attrs, err) < 0) {
+	if (mount_bind(staging, path, MOUNT_TARGET, attrs, err) < 0) {
 		if (made)
 			path_remove(path, &ignored);
 		return -1;

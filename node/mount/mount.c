@@ -57,7 +57,7 @@ static int verify(const char *path, const char *source, enum mount_role role, ui
 	struct mount_table table;
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
-	bool failed = mount_table_read(&arena, &table, err) < 0;
+	int failed = mount_table_read(&arena, &table, err);
 	const struct mount *top = failed ? NULL : mount_at(&table, path);
 	bool as_asked = top && !strcmp(top->source, source) && top->attrs == attrs &&
 			(role == MOUNT_STAGING ? top->shared : top->master);
@@ -103,8 +103,8 @@ int mount_place(int mount, const char *source, const char *path, enum mount_role
 	return 0;
 }
 
-int mount_attach(const struct mount *from, const char *path, enum mount_role role, uint64_t attrs,
-		 struct error *err)
+int mount_bind(const struct mount *from, const char *path, enum mount_role role, uint64_t attrs,
+	       struct error *err)
 {
 	char tree[PATH_MAX];
 

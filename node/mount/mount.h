@@ -18,14 +18,14 @@ enum mount_role { MOUNT_STAGING, MOUNT_TARGET };
  * Mount the tree of the mount `from` at `path` too. The role and the attributes are set before the
  * mount becomes visible, so it is never writable or without a role for a moment.
  */
-int mount_attach(const struct mount *from, const char *path, enum mount_role role, uint64_t attrs,
-		 struct error *err);
+int mount_bind(const struct mount *from, const char *path, enum mount_role role, uint64_t attrs,
+	       struct error *err);
 /*
  * Create a mount of `source` that is attached nowhere; option: "mode=0700" or the like, or NULL.
  * Returns its descriptor, for mount_place; closing it removes the mount.
  */
 int mount_create(const char *type, const char *source, const char *option, struct error *err);
-/* Attach the mount of this descriptor, like mount_attach. source: its source in mountinfo. */
+/* Attach the mount of this descriptor, like mount_bind. source: its source in mountinfo. */
 int mount_place(int mount, const char *source, const char *path, enum mount_role role,
 		uint64_t attrs, struct error *err);
 /*

@@ -258,9 +258,8 @@ static void roles_are_visible_in_mountinfo(void **state)
 	assert_int_equal(mount("none", one, "ramfs", 0, NULL), 0);
 	assert_int_equal(mount_make_staging(one, "none", MOUNT_ATTR_NOSUID, &err), 0);
 	assert_int_equal(now_at(one)->attrs, MOUNT_ATTR_NOSUID);
-	assert_int_equal(mount_attach(now_at(one), two, MOUNT_STAGING, 0, &err), 0);
-	assert_int_equal(mount_attach(now_at(one), target, MOUNT_TARGET, MOUNT_ATTR_RDONLY, &err),
-			 0);
+	assert_int_equal(mount_bind(now_at(one), two, MOUNT_STAGING, 0, &err), 0);
+	assert_int_equal(mount_bind(now_at(one), target, MOUNT_TARGET, MOUNT_ATTR_RDONLY, &err), 0);
 	assert_int_equal(mount_table_read(&arena, &table, &err), 0);
 	assert_int_not_equal(mount_at(&table, one)->shared, mount_at(&table, two)->shared);
 	assert_string_equal(mount_target_of(&table, mount_at(&table, one))->target, target);
@@ -290,8 +289,8 @@ static void roles_hold_below_a_shared_mount(void **state)
 	assert_int_equal(mkdir(one, 0700) | mkdir(two, 0700) | mkdir(target, 0700), 0);
 	assert_int_equal(mount("none", one, "ramfs", 0, NULL), 0);
 	assert_int_equal(mount_make_staging(one, "none", 0, &err), 0);
-	assert_int_equal(mount_attach(now_at(one), two, MOUNT_STAGING, 0, &err), 0);
-	assert_int_equal(mount_attach(now_at(one), target, MOUNT_TARGET, 0, &err), 0);
+	assert_int_equal(mount_bind(now_at(one), two, MOUNT_STAGING, 0, &err), 0);
+	assert_int_equal(mount_bind(now_at(one), target, MOUNT_TARGET, 0, &err), 0);
 	assert_int_equal(mount_table_read(&arena, &table, &err), 0);
 	assert_true(mount_is_staging(mount_at(&table, one)));
 	assert_true(mount_is_staging(mount_at(&table, two)));
