@@ -54,10 +54,9 @@ static uint64_t hash_of(const char *id)
 
 static struct promise *find(struct claims *claims, uint64_t id)
 {
-	for (size_t i = 0; i < CLAIMS_MAX; i++) {
+	for (size_t i = 0; i < CLAIMS_MAX; i++)
 		if (claims->list[i].id == id)
 			return &claims->list[i];
-	}
 	return NULL;
 }
 
@@ -167,9 +166,8 @@ uint64_t claims_barrier(struct claims *claims, uint64_t claim, uint64_t node, st
 	claims->floor = barrier;
 	*ret_n = 0;
 	*ret_names = arena_alloc(arena, CLAIMS_MAX * sizeof(**ret_names));
-	for (size_t i = 0; i < CLAIMS_MAX; i++) {
+	for (size_t i = 0; i < CLAIMS_MAX; i++)
 		if (is_valid(&claims->list[i], node))
 			(*ret_names)[(*ret_n)++] = claims->list[i].name;
-	}
 	return barrier;
 }

@@ -74,12 +74,11 @@ static bool parse_line(char *line, struct mount *ret)
 			      .root = unescape(field[3]),
 			      .target = unescape(field[4]),
 			      .attrs = parse_options(field[5])};
-	while ((tag = strsep(&line, " ")) != NULL && strcmp(tag, "-")) {
+	while ((tag = strsep(&line, " ")) != NULL && strcmp(tag, "-"))
 		if (!strncmp(tag, "shared:", 7))
 			ret->shared = atoi(tag + 7);
 		else if (!strncmp(tag, "master:", 7))
 			ret->master = atoi(tag + 7);
-	}
 	char *type = strsep(&line, " ");
 	char *source = strsep(&line, " ");
 	if (!type || !source)
