@@ -14,7 +14,6 @@
 #include "common/log.h"
 #include "common/volume/escape.h"
 #include "node/record/zfs_row.h"
-#include "node/zfs/zfs.h"
 #include "node/zfs/zfs_read.h"
 #include "node/zfs/zfs_run.h"
 
