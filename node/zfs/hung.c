@@ -52,22 +52,22 @@ static char *describe(const char *const *argv)
 	const char *name = object_of(argv);
 	int pool = name ? (int)strcspn(name, "/@") : 0;
 	char *text;
-	int failed;
+	int length;
 
 	if (name)
-		failed = asprintf(&text,
+		length = asprintf(&text,
 				  "'%s %s' of '%s' has not ended and may still take effect, so "
 				  "pool '%.*s' is unavailable until it ends; if 'zpool status "
 				  "%.*s' shows failed devices, repair them and run 'zpool clear "
 				  "%.*s'",
 				  argv[0], argv[1], name, pool, name, pool, name, pool, name);
 	else
-		failed = asprintf(&text,
+		length = asprintf(&text,
 				  "'%s %s' has not ended, so the pool is unavailable until it "
 				  "ends; if 'zpool status' shows failed devices, repair them and "
 				  "run 'zpool clear'",
 				  argv[0], argv[1]);
-	if (failed < 0)
+	if (length < 0)
 		abort();
 	return text;
 }
@@ -85,10 +85,11 @@ int hung_add(int pidfd, const char *const *argv, struct error *err)
 	*added = (struct hung){.child = CHILD_NONE, .text = describe(argv)};
 	added->child.pidfd = pidfd;
 	fail(err, ERR_UNAVAILABLE, "%s", added->text);
-	pthread_mutex_lock(&mutex);
-	added->next = list;
-	list = added;
-	pthread_mutex_unlock(&mutex);
+	{
+		scoped_lock(&mutex);
+		added->next = list;
+		list = added;
+	}
 	hung_report(err->text);
 	return -1;
 }
