@@ -113,8 +113,8 @@ int exports_apply(struct arena *arena, const struct node *node, const struct dat
 }
 
 int exports_each(struct arena *arena, const struct node *node,
-		 void (*visit)(void *arg, const struct dataset *dataset,
-			       const struct export_table *rows),
+		 void (*fn)(void *arg, const struct dataset *dataset,
+			    const struct export_table *rows),
 		 void *arg)
 {
 	char after[DATASET_ID_MAX + 1] = "";
@@ -130,7 +130,7 @@ int exports_each(struct arena *arena, const struct node *node,
 		for (size_t i = 0; !failed && i < page.n; i++) {
 			const struct export_table rows = rows_of(arena, node, page.rows[i]);
 			snprintf(after, sizeof(after), "%s", page.rows[i]->id);
-			visit(arg, page.rows[i], &rows);
+			fn(arg, page.rows[i], &rows);
 		}
 	}
 	return failed;
