@@ -68,15 +68,15 @@ static void on_hangup(void *arg)
 /* Reserve space for zfs-fuse (fuse_reserve). A failure, as on a full pool, is logged only once. */
 static void reserve(struct catalog *catalog)
 {
-	static bool told;
+	static bool logged;
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 	struct catalog_pool pool;
 	struct error err;
 
 	catalog_pool(catalog, &arena, &pool);
-	if (fuse_reserve(catalog_parent(catalog), pool.reserved, &err) == 0 || told)
+	if (fuse_reserve(catalog_parent(catalog), pool.reserved, &err) == 0 || logged)
 		return;
-	told = true;
+	logged = true;
 	log_warn("cannot reserve space for detaching and deleting volumes when the pool is full",
 		 log_str("error", err.text));
 }
