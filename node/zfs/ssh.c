@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/exec.h"
 #include "common/quote.h"
@@ -56,10 +57,10 @@ static const struct {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
-static bool doubtful = true; /* an earlier command may still be running */
-static char doubt[64];       /* the error text for the last unobserved command; or "" */
-static bool kernels;         /* the server's kernel has ZFS */
-static uid_t uid;            /* the uid of the user on the server */
+static bool unsettled = true; /* an earlier command may still be running */
+static char unknown_text[64]; /* the error text for the last unobserved command; or "" */
+static bool kernels;          /* the server's kernel has ZFS */
+static uid_t uid;             /* the uid of the user on the server */
 
 static const char *server; /* set once, so the mutex does not protect it */
 
@@ -145,10 +146,10 @@ static void parse_facts(const char *text)
 	uid = line ? (uid_t)atol(line + strlen("\nUid:\t")) : 0;
 }
 
-static int fail_lost(const char *said, struct error *err)
+static int fail_lost(const char *output, struct error *err)
 {
-	const char *newline = strrchr(said, '\n');
-	const char *line = newline ? newline + 1 : *said ? said : "nothing";
+	const char *newline = strrchr(output, '\n');
+	const char *line = newline ? newline + 1 : *output ? output : "nothing";
 	size_t row = 0;
 
 	while (!strstr(line, sayings[row].words))
@@ -178,47 +179,68 @@ static int check_server(struct arena *arena, int stop, struct error *err)
 			      "a zfs on the server '%s' has not ended and may still take effect; "
 			      "check 'zpool status' there",
 			      server);
-	doubtful = failed;
+	unsettled = failed;
 	if (!failed)
 		parse_facts(result.out);
 	exec_result_fini(&result);
 	return failed;
 }
 
+/*
+ * Lock the mutex, or fail after SETTLE_MS: without that, callers would wait for each other while
+ * the server does not answer. Once it has answered, none of them holds the mutex for long.
+ */
+static int lock_within(struct error *err)
+{
+	struct timespec deadline;
+
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += SETTLE_MS / 1000;
+	if (!pthread_mutex_timedlock(&mutex, &deadline))
+		return 0;
+	return fail(err, ERR_UNAVAILABLE, "the server '%s' has not answered for %d s; try again",
+		    server, SETTLE_MS / 1000);
+}
+
 int ssh_settle(int stop, struct error *err)
 {
-	scoped_lock(&mutex);
 	auto_arena struct arena arena = {.cap = SIZE_MAX};
 
-	if (!server || !doubtful)
+	if (!server)
+		return 0;
+	if (lock_within(err) < 0)
+		return -1;
+	auto_unlock pthread_mutex_t *held = &mutex;
+	if (!unsettled)
 		return 0;
 	int failed = check_server(&arena, stop, err);
 	if (!failed)
-		*doubt = '\0';
-	else if (*doubt)
-		fail_context(err, "%s", doubt);
+		*unknown_text = '\0';
+	else if (*unknown_text)
+		fail_context(err, "%s", unknown_text);
 	return failed;
 }
 
 /* Record a command whose end was not observed. The caller holds the mutex. */
-static void set_doubt(const char *const *argv)
+static void set_unknown(const char *const *argv)
 {
-	doubtful = true;
-	snprintf(doubt, sizeof(doubt), "the result of '%s %s' is not known", argv[0], argv[1]);
+	unsettled = true;
+	snprintf(unknown_text, sizeof(unknown_text), "the result of '%s %s' is not known", argv[0],
+		 argv[1]);
 }
 
-void ssh_doubt(const char *const *argv)
+void ssh_note_unknown(const char *const *argv)
 {
 	scoped_lock(&mutex);
 
-	set_doubt(argv);
+	set_unknown(argv);
 }
 
-int ssh_lose(const char *const *argv, const char *said, struct error *err)
+int ssh_lose(const char *const *argv, const char *output, struct error *err)
 {
 	scoped_lock(&mutex);
 
-	set_doubt(argv);
-	fail_lost(said, err);
-	return fail_context(err, "%s", doubt);
+	set_unknown(argv);
+	fail_lost(output, err);
+	return fail_context(err, "%s", unknown_text);
 }

@@ -33,19 +33,20 @@ uid_t ssh_server_uid(void);
 const char *const *ssh_argv(struct arena *arena, const char *const *argv);
 /*
  * Wait until every earlier command on the server has ended; call before each command. Returns 0, or
- * -1 with ERR_UNAVAILABLE if one may still be running, or the server cannot be reached. Blocks.
- * stop: a descriptor that ends the wait with ERR_CANCELLED once it is readable; 0: none.
+ * -1 with ERR_UNAVAILABLE if one may still be running, or the server cannot be reached. Blocks for
+ * 40 s at most. stop: a descriptor that ends the wait for the server with ERR_CANCELLED once it is
+ * readable; 0: none.
  */
 int ssh_settle(int stop, struct error *err);
 /*
  * Record that the end of this command was not observed, so the next ssh_settle waits for it. Its
  * error texts name the command until it succeeds.
  */
-void ssh_doubt(const char *const *argv);
+void ssh_note_unknown(const char *const *argv);
 /*
- * Call ssh_doubt for a command during which ssh lost the connection. said: the error output of ssh.
- * Returns -1 with ERR_UNAVAILABLE and a text that quotes ssh and says what to do.
+ * Call ssh_note_unknown for a command during which ssh lost the connection. output: the error
+ * output of ssh. Returns -1 with ERR_UNAVAILABLE and a text that quotes ssh and says what to do.
  */
-int ssh_lose(const char *const *argv, const char *said, struct error *err);
+int ssh_lose(const char *const *argv, const char *output, struct error *err);
 
 #endif

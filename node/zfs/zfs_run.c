@@ -210,7 +210,7 @@ static int check_result(const char *const *argv, const struct exec_result *resul
 static int fail_not_run(const char *const *argv, struct error *err)
 {
 	if (err->code == ERR_CANCELLED) {
-		ssh_doubt(argv);
+		ssh_note_unknown(argv);
 		fail(err, ERR_UNAVAILABLE, "zcsi-node is stopping; try again");
 	} else if (err->code == ERR_FAILED_PRECONDITION && argv_is_plain()) {
 		fail(err, ERR_FAILED_PRECONDITION,
@@ -244,7 +244,7 @@ int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err)
 	zfs_metrics_count(exec->argv, failed ? err->code : ERR_OK, result.status,
 			  now_us() - started);
 	if (left >= 0) {
-		ssh_doubt(exec->argv);
+		ssh_note_unknown(exec->argv);
 		return hung_add(left, exec->argv, err);
 	}
 	if (failed)
