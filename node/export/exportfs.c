@@ -65,7 +65,7 @@ static int run(const char *const *argv, struct error *err)
 	if (exec_run(&exec, &result, err) < 0)
 		return fail_context(err, "cannot export a volume without nfs-kernel-server");
 	int failed = result.status ? fail(err, ERR_FAILED_PRECONDITION,
-					  "exportfs says \"%.*s\"; check /etc/exports",
+					  "exportfs printed \"%.*s\"; check /etc/exports",
 					  (int)strcspn(result.error, "\n"), result.error)
 				   : 0;
 	exec_result_fini(&result);

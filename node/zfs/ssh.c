@@ -154,8 +154,9 @@ static int fail_lost(const char *output, struct error *err)
 
 	while (!strstr(line, sayings[row].words))
 		row++;
-	return fail(err, ERR_UNAVAILABLE, "the server '%s' is unreachable: ssh says \"%.*s\"; %s",
-		    server, (int)strcspn(line, "\r"), line, sayings[row].advice);
+	return fail(err, ERR_UNAVAILABLE,
+		    "the server '%s' is unreachable: ssh printed \"%.*s\"; %s", server,
+		    (int)strcspn(line, "\r"), line, sayings[row].advice);
 }
 
 /* Get the exclusive flock on the server and read the facts about it. The caller holds the mutex. */
@@ -172,7 +173,7 @@ static int check_server(struct arena *arena, int stop, struct error *err)
 	if (result.status > SSH_LOST)
 		failed = fail_lost(result.error, err);
 	else if (result.status && *result.error)
-		failed = fail(err, ERR_UNAVAILABLE, "the server '%s' says \"%.*s\"", server,
+		failed = fail(err, ERR_UNAVAILABLE, "the server '%s' printed \"%.*s\"", server,
 			      (int)strcspn(result.error, "\r\n"), result.error);
 	else if (result.status)
 		failed = fail(err, ERR_UNAVAILABLE,

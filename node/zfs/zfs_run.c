@@ -119,17 +119,18 @@ static const char *line_of(const char *text, const char *at)
 	return at;
 }
 
-int zfs_fail(const char *said, struct error *err)
+int zfs_fail(const char *output, struct error *err)
 {
 	for (size_t i = 0; i < COUNT(sayings); i++) {
-		const char *words = strstr(said, sayings[i].words), *advice = sayings[i].advice;
+		const char *words = strstr(output, sayings[i].words), *advice = sayings[i].advice;
 		if (!words)
 			continue;
-		const char *line = line_of(said, words);
-		return fail(err, sayings[i].code, "zfs says \"%.*s\"%s%s", (int)strcspn(line, "\n"),
-			    line, advice ? "; " : "", advice ? advice : "");
+		const char *line = line_of(output, words);
+		return fail(err, sayings[i].code, "zfs printed \"%.*s\"%s%s",
+			    (int)strcspn(line, "\n"), line, advice ? "; " : "",
+			    advice ? advice : "");
 	}
-	return fail(err, ERR_INTERNAL, "zfs says \"%.*s\"", (int)strcspn(said, "\n"), said);
+	return fail(err, ERR_INTERNAL, "zfs printed \"%.*s\"", (int)strcspn(output, "\n"), output);
 }
 
 static int64_t timeout_ms = EXEC_TIMEOUT_MS;
@@ -178,9 +179,9 @@ static bool is_reading(const char *const *argv)
 }
 
 /* Fail because ssh was lost: the end of the remote command is unknown. */
-static int fail_lost(const char *const *argv, const char *said, struct error *err)
+static int fail_lost(const char *const *argv, const char *output, struct error *err)
 {
-	ssh_lose(argv, said, err);
+	ssh_lose(argv, output, err);
 	hung_report(err->text);
 	return -1;
 }

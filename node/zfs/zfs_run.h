@@ -22,8 +22,8 @@
 /* A `zfs get` of the whole pool: 700,000 datasets and snapshots. A larger pool cannot be read. */
 #define ZFS_POOL_OUTPUT_MAX ((size_t)1 << 30)
 
-/* Fail with the code and the advice for the error text `said` of zfs. Always returns -1. */
-int zfs_fail(const char *said, struct error *err);
+/* Fail with the code and the advice for the error output of zfs. Always returns -1. */
+int zfs_fail(const char *output, struct error *err);
 
 /*
  * Set the timeout of each program. A program that exceeds it fails its call and is hung
@@ -51,8 +51,8 @@ void zfs_run_stop_reading(void);
 int zfs_run_once(const struct exec *exec, char **ret_out, struct error *err);
 
 /*
- * Run a program, and repeat it for two and a half seconds while zfs-fuse says "dataset is busy": it
- * may do so right after an unmount or a destroy, without any user of the dataset.
+ * Run a program, and repeat it for two and a half seconds while zfs-fuse prints "dataset is busy",
+ * as it may right after an unmount or a destroy, without any user of the dataset.
  */
 int zfs_run(const char *const *argv, struct error *err);
 /* Run a program like zfs_run; input: its stdin, or NULL. */

@@ -159,7 +159,7 @@ def test_a_failed_export_is_not_recorded_as_exported(nas):
     volume = made(nas)
     nas.server.run("mount", "-o", "remount,ro", EXPORTS)
     if os.environ["OPENZFS"] == "2.1":
-        with refused(CODE.INTERNAL, naming="zfs says"):
+        with refused(CODE.INTERNAL, naming="zfs printed"):
             volume.attach()
         assert state(nas)[1] == "off"
     else:

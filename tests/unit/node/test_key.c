@@ -35,8 +35,8 @@ int __wrap_zfs_run_with(const char *const *argv, const char *input, struct error
 		used += (size_t)snprintf(ran + used, sizeof(ran) - used, "%s ", *argv);
 	snprintf(ran + used, sizeof(ran) - used, "< %s;", input);
 	if (checks && strcmp(input, "right") != 0)
-		return fail(err, ERR_UNAUTHENTICATED, "zfs says no");
-	return !checks && fails ? fail(err, fails, "zfs says \"already\"") : 0;
+		return fail(err, ERR_UNAUTHENTICATED, "zfs printed no");
+	return !checks && fails ? fail(err, fails, "zfs printed \"already\"") : 0;
 }
 
 /* Check the result of key_load and the programs that it runs. */

@@ -58,7 +58,7 @@ static void error_texts_become_codes(void **state)
 		assert_int_equal(err.code, cases[i].code);
 		/* zfs advises to use force; the error text must not repeat that */
 		assert_null(strstr(err.text, "-r' to"));
-		assert_non_null(strstr(err.text, "zfs says \""));
+		assert_non_null(strstr(err.text, "zfs printed \""));
 	}
 }
 
@@ -72,7 +72,7 @@ static void the_error_line_is_quoted(void **state)
 		&err);
 	assert_int_equal(err.code, ERR_FAILED_PRECONDITION);
 	assert_ptr_equal(strstr(err.text,
-				"zfs says \"cannot unmount 'M': pool or dataset is busy\";"),
+				"zfs printed \"cannot unmount 'M': pool or dataset is busy\";"),
 			 err.text);
 }
 
